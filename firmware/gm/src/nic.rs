@@ -80,7 +80,8 @@ pub trait Nic {
     fn read_done(&mut self) -> u32;
     /// Reads a few words from the host and waits for them. On SEND's CPU all earlier DMAs from the host are complete then.
     fn fetch(&mut self, host: HostAddress, local: u32, length: u32);
-    /// Starts a DMA to the host. At most three for each received packet and nine more are under way; they complete in order. A cookie of 0 asks for no
+    /// Starts a DMA to the host. At most three for each received packet and
+    /// [`MORE_WRITES`](defs::gm::map::MORE_WRITES) are under way; they complete in order. A cookie of 0 asks for no
     /// completion.
     fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32);
     /// The cookie of a completed DMA to the host, oldest first; 0 if there is none.

@@ -50,16 +50,20 @@ pub const MORE_RECEIVE_BUFFER_COUNT: u32 = 6;
 pub const BUFFER_BYTES: u32 = 0x1100;
 /// Offset of the header in a buffer; the route lies before it.
 pub const BUFFER_HEADER: u32 = 64;
+const _: () = assert!(3 * MORE_RECEIVE_BUFFER_COUNT + MORE_WRITES < 64);
 /// Blocks of DMA (LANai 7 and 9) and the hardware abstraction's own words.
-pub const HARDWARE: u32 = (BUFFERS + 6 * BUFFER_BYTES).next_multiple_of(0x400);
+pub const HARDWARE: u32 = (BUFFERS + 6 * BUFFER_BYTES).next_multiple_of(0x800);
 /// First DMA block of LANai 7 and 9 to the host: channel 0.
 pub const WRITE_BLOCKS: u32 = HARDWARE;
 /// First DMA block of LANai 7 and 9 from the host: channel 2.
-pub const READ_BLOCKS: u32 = HARDWARE + 0x400;
+pub const READ_BLOCKS: u32 = HARDWARE + 0x800;
+/// DMAs to the host that can be under way besides three for each received packet: eight reports, the end of a command, a question of a
+/// broadcast, and two for the staged bytes of each port.
+pub const MORE_WRITES: u32 = 10 + 2 * PORT_COUNT;
 /// Words of the receive buffers.
-pub const RECEIVE_WORDS: u32 = HARDWARE + 0x880;
+pub const RECEIVE_WORDS: u32 = HARDWARE + 0x1080;
 /// Jobs from SEND's CPU to RECV's, where there are two: a ring of [`JOB_COUNT`] entries of four words.
-pub const RECEIVER_JOBS: u32 = HARDWARE + 0x900;
+pub const RECEIVER_JOBS: u32 = HARDWARE + 0x1100;
 /// Jobs the other way.
 pub const SENDER_JOBS: u32 = RECEIVER_JOBS + JOB_COUNT * JOB_BYTES;
 /// Entries of a ring of jobs: more than tokens and requests can be under way.
@@ -93,7 +97,7 @@ pub const ROUTE_VALID: u32 = 1 << 31;
 /// Words of a peer with the route, the last four bytes first.
 pub const ROUTE_WORDS: [u32; 4] = [56, 60, 120, 124];
 
-/// End of the map on the smallest boards: 318 nodes.
+/// End of the map on the smallest boards: 302 nodes.
 pub const SRAM_BYTES: u32 = 0x8_0000;
 
 /// Bytes of SRAM that the firmware needs for `nodes` nodes.
@@ -108,7 +112,7 @@ pub const fn peer(node: u32) -> u32 {
     PEERS + node * PEER_BYTES
 }
 
-const _: () = assert!(sram_bytes(318) <= SRAM_BYTES && sram_bytes(319) > SRAM_BYTES);
+const _: () = assert!(sram_bytes(302) <= SRAM_BYTES && sram_bytes(303) > SRAM_BYTES);
 const _: () = assert!(sram_bytes(NODE_LIMIT) <= 0x20_0000);
 
 /// The firmware writes [`READY_MAGIC`] when it expects [`COMMAND_START`].

@@ -12,7 +12,8 @@ use defs::gm::port::PORT_COUNT;
 use super::group::staging;
 use super::pass::STEP_BITS;
 use super::state::{
-    FREE_HELD, G_CHANNELS, G_KEY, G_NUMBER, G_PORT, G_POSTED, G_RANK, G_SIZE, KEPT, group, received,
+    ANSWERING, FREE_HELD, G_CHANNELS, G_KEY, G_NUMBER, G_PORT, G_POSTED, G_RANK, G_SIZE, KEPT,
+    group, received,
 };
 use super::steps::{is_staged, step_bytes, steps};
 use crate::receive::Packet;
@@ -145,10 +146,15 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     fn answer_later(&mut self, piece: &Piece, what: u32) {
+        if self.nic.load(ANSWERING) != 0 {
+            // It asks again.
+            return;
+        }
         let held = self.hold_until_written(0);
         if held == 0 {
             return;
         }
+        self.nic.store(ANSWERING, 1);
         self.nic
             .store(held + HELD_STATE, WRITTEN | what << ASKED_SHIFT);
         self.nic.store(held + HELD_GROUP, piece.group);
@@ -395,7 +401,9 @@ impl<N: Nic> Gm<N> {
         let place = self.nic.load(held + HELD_PLACE);
         let block = self.nic.load(held + HELD_BLOCK);
         self.drop_held(held);
-        if packet != 0 {
+        if packet == 0 {
+            self.nic.store(ANSWERING, 0);
+        } else {
             self.nic.release(packet);
         }
         let news = match state {
@@ -437,6 +445,7 @@ impl<N: Nic> Gm<N> {
         self.free_list(HELD, HELD_COUNT, HELD_BYTES, HELD_PACKET);
         self.nic.store(FREE_HELD, HELD);
         self.nic.store(KEPT, 0);
+        self.nic.store(ANSWERING, 0);
     }
 
     /// RECV: all bytes of a staged operation go to host memory.

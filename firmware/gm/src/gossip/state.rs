@@ -28,8 +28,10 @@ pub const PASS_LENGTH: u32 = PASS_OUT + 32;
 pub const FREE_HELD: u32 = PASS_OUT + 36;
 /// RECV: received packets that are kept until they are passed on.
 pub const KEPT: u32 = PASS_OUT + 40;
+/// RECV: a member's question waits for DMA to the host.
+pub const ANSWERING: u32 = PASS_OUT + 44;
 /// End of these words.
-pub const GOSSIP_STATE_END: u32 = PASS_OUT + 44;
+pub const GOSSIP_STATE_END: u32 = PASS_OUT + 48;
 
 const _: () = assert!(GOSSIP_STATE_END <= MAPPING);
 

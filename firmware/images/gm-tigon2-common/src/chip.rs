@@ -10,8 +10,10 @@
 
 use core::marker::PhantomData;
 
+use defs::gm::collective::{ACKED_BYTES, PARTIAL, PARTIAL_AGAIN, STEP, SUBTYPES, VALUE_BYTES};
+use defs::gm::gossip::{GOSSIP_BYTES, MISSING, SPREAD};
 use defs::gm::mac::{ETHERTYPE, FRAME_HEADER_BYTES, SHORTEST_FRAME_BYTES, UPPER, WORD_ETHERTYPE};
-use defs::gm::map::{ACK_HALF_US, TICK_HALF_US};
+use defs::gm::map::{ACK_HALF_US, MORE_WRITES, TICK_HALF_US};
 use defs::gm::packet::{
     GET, GET_BYTES, GOT, GOT_BYTES, HEADER_BYTES, PUT, PUT_BODY, PUT_BYTES, WORD_LENGTH, WORD_TYPE,
 };
@@ -110,8 +112,14 @@ fn length(packet: u32, frame_bytes: u32) -> u32 {
     if frame_bytes > SHORTEST_FRAME_BYTES {
         return length;
     }
-    let payload = sram::read(packet + WORD_LENGTH) >> 16;
-    let extra = extra_bytes(sram::read(packet + WORD_TYPE) & 0xFFFF);
+    let subtype = sram::read(packet + WORD_TYPE) & 0xFFFF;
+    let extra = extra_bytes(subtype);
+    // Packets of operations have no payload, and something else in its place.
+    let payload = if subtype.wrapping_sub(STEP) < SUBTYPES {
+        0
+    } else {
+        sram::read(packet + WORD_LENGTH) >> 16
+    };
     length.min(HEADER_BYTES + extra + ((payload + 3) & !3))
 }
 
@@ -122,12 +130,15 @@ const fn extra_bytes(subtype: u32) -> u32 {
         PUT | PUT_BODY => PUT_BYTES,
         GOT => GOT_BYTES,
         GET => GET_BYTES,
+        STEP..PARTIAL => ACKED_BYTES,
+        PARTIAL..=PARTIAL_AGAIN => ACKED_BYTES + VALUE_BYTES,
+        SPREAD..=MISSING => GOSSIP_BYTES,
         _ => 0,
     }
 }
 
-/// DMAs to the host that GM has under way at most: three for each taken packet and nine more.
-const MOST_WRITES: u32 = 3 * TAKEN_LIMIT + 9;
+/// DMAs to the host that GM has under way at most: three for each taken packet and some more.
+const MOST_WRITES: u32 = 3 * TAKEN_LIMIT + MORE_WRITES;
 
 const _: () = assert!(MOST_WRITES < DMA_RING_BYTES / DMA_DESCRIPTOR_BYTES);
 

@@ -100,12 +100,12 @@ pub fn interrupt() {
 
 /// Bytes of an entry: two words of host address, local address, length, and the cookie.
 const ENTRY_BYTES: u32 = 32;
-const ENTRIES: u32 = 32;
+const ENTRIES: u32 = 64;
 const RING_BYTES: u32 = ENTRIES * ENTRY_BYTES;
 
 /// The one DMA engine, shared by both directions: they take turns while both wait.
 ///
-/// Memory from `BASE` on, a multiple of 1024: queue to the host, queue from the host, eight words.
+/// Memory from `BASE` on, a multiple of 2048: queue to the host, queue from the host, eight words.
 #[derive(Debug, Clone, Copy)]
 pub struct Dma<const BASE: u32>;
 

@@ -114,7 +114,7 @@ const BLOCK_BYTES: u32 = 32;
 /// Word of a block: the cookie.
 const COOKIE: u32 = 24;
 /// Number of blocks to the host.
-const WRITE_BLOCKS: u32 = 32;
+const WRITE_BLOCKS: u32 = 64;
 /// Number of blocks from the host.
 const READ_BLOCKS: u32 = 32;
 const WRITE_RING_BYTES: u32 = WRITE_BLOCKS * BLOCK_BYTES;
@@ -123,7 +123,7 @@ const READ_RING_BYTES: u32 = READ_BLOCKS * BLOCK_BYTES;
 /// DMA through two rings of blocks in SRAM: from the host in channel 2, to the host in channel 0. The host
 /// has set the channels to the beginnings of the rings.
 ///
-/// Memory from `BASE` on, a multiple of 1024: ring to the host, ring from the host, four words.
+/// Memory from `BASE` on, a multiple of 2048: ring to the host, ring from the host, four words.
 #[derive(Debug, Clone, Copy)]
 pub struct Dma<const BASE: u32>;
 
