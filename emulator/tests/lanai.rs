@@ -3,6 +3,8 @@
 
 #[path = "lanai/compiled.rs"]
 mod compiled;
+#[path = "lanai/doubles.rs"]
+mod doubles;
 #[path = "lanai/emp.rs"]
 mod emp;
 #[path = "lanai/encodings.rs"]

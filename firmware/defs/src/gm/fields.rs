@@ -1,5 +1,7 @@
 //! The fields of GM packets as a table: the description of the header that tools use.
 
+use super::collective::{AGAIN, GATHER, PARTIAL, PARTIAL_AGAIN, RELEASE, RESULT, STEP};
+use super::gossip::{EXCHANGED, MISSING, SPREAD};
 use super::packet::{
     ACK, BODY, DATA, GET, GOT, HEAD, NACK, NACK_DOWN, NACK_OPEN, NACK_REJECT, NULL, PUT, PUT_BODY,
     SIZES, TAIL, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
@@ -129,7 +131,7 @@ pub const FIELDS: [Field; 13] = [
 ];
 
 /// Names of the subtypes without a size.
-pub const SUBTYPES: [(u32, &str); 12] = [
+pub const SUBTYPES: [(u32, &str); 22] = [
     (NULL, "NULL"),
     (GET, "GET"),
     (GOT, "GOT"),
@@ -137,6 +139,16 @@ pub const SUBTYPES: [(u32, &str); 12] = [
     (TAIL, "TAIL"),
     (PUT, "PUT"),
     (PUT_BODY, "PUT, more follow"),
+    (STEP, "barrier: STEP"),
+    (GATHER, "barrier: GATHER"),
+    (RELEASE, "barrier: RELEASE"),
+    (AGAIN, "barrier: AGAIN"),
+    (PARTIAL, "reduction: PARTIAL"),
+    (RESULT, "reduction: RESULT"),
+    (PARTIAL_AGAIN, "reduction: AGAIN"),
+    (SPREAD, "all-to-all: SPREAD"),
+    (EXCHANGED, "all-to-all: EXCHANGED"),
+    (MISSING, "all-to-all: MISSING"),
     (ACK, "ACK"),
     (NACK, "NACK"),
     (NACK_DOWN, "NACK, no token"),
