@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use host_lib::gm::collective::{AllToAll, Barrier, Shape};
+use host_lib::gm::collective::{Barrier, Shape};
 use lanigon_papers::collectives::published::Table;
 use lanigon_papers::collectives::rows::Row;
 use lanigon_papers::collectives::{On, Setup};
 use lanigon_papers::gm::{SHORT, bench};
 use lanigon_worlds::boards;
 use lanigon_worlds::profile;
-use lanigon_worlds::programs::collective::Type;
+use lanigon_worlds::programs::collective::{Broadcast, Type};
 
 /// Rounds of each measurement.
 const ROUNDS: u64 = 200;
@@ -131,8 +131,8 @@ fn reductions(setup: &Setup<'_>) -> anyhow::Result<()> {
 
 fn gossip(setup: &Setup<'_>) -> anyhow::Result<()> {
     for bytes in [4, 64, 1024, 4096, 16_384] {
-        let doubling = setup.all_to_all(16, AllToAll::RecursiveDoubling, bytes, 50)?;
-        let ring = setup.all_to_all(16, AllToAll::Ring, bytes, 50)?;
+        let doubling = setup.all_to_all(16, Broadcast::RecursiveDoubling, bytes, 50)?;
+        let ring = setup.all_to_all(16, Broadcast::Ring, bytes, 50)?;
         let rate = |us: f64| bytes as f64 / us;
         println!(
             "  {bytes:5} bytes: recursive doubling {doubling:9.2} us, {:6.2} MB/s; ring {ring:9.2} us, {:6.2} MB/s",

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use host_lib::gm::collective::{AllToAll, Barrier, Shape};
-use lanigon_papers::collectives::{CollectiveError, On, Setup};
+use host_lib::gm::collective::{Barrier, Shape};
+use lanigon_papers::collectives::{On, Setup};
 use lanigon_worlds::boards;
 use lanigon_worlds::profile::built_in;
-use lanigon_worlds::programs::collective::Type;
+use lanigon_worlds::programs::collective::{Broadcast, Type};
 
 /// Executes a check on a profile's boards, if GM's image is built.
 fn with(on: On, check: impl FnOnce(&Setup<'_>)) {
@@ -74,7 +74,7 @@ fn reductions_take_longer_with_depth_and_skew() {
 #[test]
 fn longer_blocks_take_longer() {
     with(On::Host, |setup| {
-        for algorithm in [AllToAll::RecursiveDoubling, AllToAll::Ring] {
+        for algorithm in [Broadcast::RecursiveDoubling, Broadcast::Ring] {
             let time = |bytes| setup.all_to_all(4, algorithm, bytes, ROUNDS).unwrap();
             assert!(time(4) < time(4096), "{algorithm:?}");
         }
@@ -82,9 +82,25 @@ fn longer_blocks_take_longer() {
 }
 
 #[test]
-fn there_are_no_operations_on_the_nic_yet() {
+fn boards_execute_every_operation_too() {
     with(On::Nic, |setup| {
-        let error = setup.barrier(2, Barrier::PairwiseExchange, ROUNDS);
-        assert!(matches!(error, Err(CollectiveError::NoNic)));
+        let barrier = |nodes| {
+            let barrier = setup.barrier(nodes, Barrier::PairwiseExchange, ROUNDS);
+            barrier.unwrap()
+        };
+        assert!(barrier(2) < barrier(8));
+        let sum = |of| setup.reduction(4, Shape::Binomial, of, ROUNDS).unwrap();
+        // The board has no unit for floating-point numbers.
+        assert!(sum(Type::Integer) < sum(Type::Float));
+        for algorithm in [
+            Broadcast::RecursiveDoubling,
+            Broadcast::ConcurrentBroadcasting,
+        ] {
+            let time = |bytes| setup.all_to_all(4, algorithm, bytes, ROUNDS).unwrap();
+            assert!(time(4) < time(4096), "{algorithm:?}");
+        }
+        let ring = setup.all_to_all(4, Broadcast::Ring, 4, ROUNDS);
+        let error = ring.unwrap_err().to_string();
+        assert!(error.contains("Ring is no algorithm of boards"), "{error}");
     });
 }

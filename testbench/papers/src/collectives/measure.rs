@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
-use host_lib::gm::collective::{AllToAll, Barrier, Operation, Shape};
+use host_lib::gm::collective::{Barrier, Operation, Shape};
 use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::outcome::{RunError, completed};
-use lanigon_worlds::programs::collective::{self, CollectivePlan, Settings, Type, Work};
+use lanigon_worlds::programs::collective::{self, Broadcast, CollectivePlan, Settings, Type, Work};
 use lanigon_worlds::programs::deliveries::{Deliveries, Round};
 
 use super::{CollectiveError, On, Setup};
@@ -62,6 +62,7 @@ impl Rounds {
 const fn rounds_of(work: Work, rounds: u64) -> Settings {
     Settings {
         work,
+        on: On::Host,
         rounds,
         compute_ns: Vec::new(),
         variation_percent: 0,
@@ -72,9 +73,7 @@ const fn rounds_of(work: Work, rounds: u64) -> Settings {
 impl Setup<'_> {
     /// Runs a program on all nodes; its rounds.
     fn run(&self, nodes: u16, mut settings: Settings) -> Result<Rounds, CollectiveError> {
-        if self.on == On::Nic {
-            return Err(CollectiveError::NoNic);
-        }
+        settings.on = self.on;
         settings.rounds += WARM_UP as u64;
         let mut world = GmWorld::new(nodes, self.image, self.profile)?;
         let members: Vec<_> = (0..usize::from(nodes)).collect();
@@ -241,7 +240,7 @@ impl Setup<'_> {
     pub fn all_to_all(
         &self,
         nodes: u16,
-        algorithm: AllToAll,
+        algorithm: Broadcast,
         bytes: usize,
         rounds: u64,
     ) -> Result<f64, CollectiveError> {
@@ -256,6 +255,7 @@ fn reductions(shape: Shape, of: Type, skew_ns: u64, rounds: u64) -> Settings {
         of,
         shape,
         root: 0,
+        all: false,
     };
     Settings {
         skew_ns: Some(skew_ns),

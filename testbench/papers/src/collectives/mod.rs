@@ -2,8 +2,7 @@
 //! and 4.3) and of the paper on NIC-based all-to-all broadcast (section 6), beside the published figures
 //! (docs/collectives.md).
 //!
-//! A measurement is a function of a [`Setup`]: profile, image, and the place where the operation is executed. So far that
-//! is the host.
+//! A measurement is a function of a [`Setup`]: profile, image, and the place where the operation is executed.
 
 pub mod measure;
 pub mod published;
@@ -17,14 +16,7 @@ use emulator::profile::Profile;
 use lanigon_worlds::gm::GmWorldError;
 use lanigon_worlds::outcome::RunError;
 
-/// Where a collective operation is executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum On {
-    /// By the hosts, with plain sends and receives.
-    Host,
-    /// By the firmware.
-    Nic,
-}
+pub use lanigon_worlds::programs::collective::On;
 
 /// A measurement failed.
 #[derive(Debug, thiserror::Error)]
@@ -35,9 +27,6 @@ pub enum CollectiveError {
     /// The run did not complete.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Operations on the NIC do not exist yet.
-    #[error("collective operations on the NIC are not there yet")]
-    NoNic,
     /// There is no result to compute with.
     #[error("no round was complete")]
     NoRound,

@@ -68,6 +68,8 @@ pub struct Records {
     pub failures: Vec<String>,
     /// All posts have ended, and only answers to messages that have not arrived may be left to send.
     pub sending_over: bool,
+    /// Operations of a collective program are left.
+    pub operations_left: bool,
     /// Nothing is received any more: messages that are not here are lost.
     pub receiving_over: bool,
     /// Error of the program.

@@ -247,10 +247,12 @@ fn is_cut_off(lives: &[Life], flow: Flow, sent: &Sent) -> bool {
     })
 }
 
-/// Whether all programs have finished sending, and each message has either arrived or failed.
+/// Whether all programs have finished sending and their operations, and each message has either arrived or failed.
 #[must_use]
 pub fn is_settled(lives: &[Life]) -> bool {
-    let over = |records: &Records| records.sending_over || records.problem.is_some();
+    let over = |records: &Records| {
+        records.sending_over && !records.operations_left || records.problem.is_some()
+    };
     lives
         .iter()
         .all(|life| life.ended_ps.is_some() || over(&life.deliveries.records()))

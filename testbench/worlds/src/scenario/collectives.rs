@@ -1,12 +1,13 @@
 //! Collective operations of a scenario: programs that execute one many times.
 
-use host_lib::gm::collective::{AllToAll, Barrier, Operation, Shape};
+use defs::gm::collective::CHILD_LIMIT;
+use host_lib::gm::collective::{Barrier, Operation, Shape};
 
 use super::error::ScenarioError;
 use super::nodes::Nodes;
 use super::programs::nanoseconds;
 use super::table::{Item, Table};
-use crate::programs::collective::{Settings, Type, Work};
+use crate::programs::collective::{Broadcast, On, Settings, Type, Work};
 
 /// Most rounds of a program.
 const MOST_ROUNDS: u64 = 1_000_000;
@@ -23,6 +24,7 @@ pub(super) enum Name {
     Barrier,
     Reduction,
     AllToAllBroadcast,
+    Random,
 }
 
 /// The algorithms of all operations.
@@ -34,15 +36,17 @@ enum Algorithm {
     Tree,
     RecursiveDoubling,
     Ring,
+    ConcurrentBroadcasting,
 }
 
-const ALGORITHMS: [(&str, Algorithm); 6] = [
+const ALGORITHMS: [(&str, Algorithm); 7] = [
     ("pairwise-exchange", Algorithm::PairwiseExchange),
     ("gather-broadcast", Algorithm::GatherBroadcast),
     ("binomial", Algorithm::Binomial),
     ("tree", Algorithm::Tree),
     ("recursive-doubling", Algorithm::RecursiveDoubling),
     ("ring", Algorithm::Ring),
+    ("concurrent-broadcasting", Algorithm::ConcurrentBroadcasting),
 ];
 
 const OPERATIONS: [(&str, Operation); 5] = [
@@ -55,14 +59,7 @@ const OPERATIONS: [(&str, Operation); 5] = [
 
 const TYPES: [(&str, Type); 2] = [("integer", Type::Integer), ("float", Type::Float)];
 
-/// Where an operation is executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Host,
-    Nic,
-}
-
-const PLACES: [(&str, Place); 2] = [("host", Place::Host), ("nic", Place::Nic)];
+const PLACES: [(&str, On); 2] = [("host", On::Host), ("nic", On::Nic)];
 
 /// Reads the nodes and settings of a collective operation.
 pub(super) fn read(
@@ -71,21 +68,26 @@ pub(super) fn read(
     nodes: &Nodes,
 ) -> Result<(Vec<usize>, Settings), ScenarioError> {
     let members = nodes.resolve(&table.need("nodes")?)?;
-    if let Some(item) = table.get("on")
-        && item.choice("place", &PLACES)? == Place::Nic
-    {
-        let reason = "collective operations on the NIC are not there yet: on = \"host\"";
-        return Err(item.place.refuse(reason));
-    }
-    let algorithm = table.get("algorithm");
+    let on = match table.get("on") {
+        Some(item) => item.choice("place", &PLACES)?,
+        None => On::Host,
+    };
+    let algorithm = match name {
+        Name::Random => None,
+        _ => table.get("algorithm"),
+    };
     let work = match name {
         Name::Barrier => Work::Barrier(barrier(algorithm, table, nodes, &members)?),
-        Name::Reduction => reduction(algorithm, table, nodes, &members)?,
-        Name::AllToAllBroadcast => all_to_all(algorithm, table)?,
+        Name::Reduction => reduction(algorithm, table, nodes, &members, on)?,
+        Name::AllToAllBroadcast => all_to_all(algorithm, table, on)?,
+        Name::Random => Work::Random {
+            bytes: table.need("bytes")?.integer(1..=MOST_BLOCK_BYTES)?,
+        },
     };
     let compute_ns = time(table, "compute_us")?.into_iter().collect();
     let settings = Settings {
         work,
+        on,
         rounds: table.integer("rounds", 1..=MOST_ROUNDS, DEFAULT_ROUNDS)?,
         compute_ns,
         variation_percent: table.integer("variation", 0..=100, 0)?,
@@ -129,11 +131,12 @@ fn reduction(
     table: &mut Table<'_>,
     nodes: &Nodes,
     members: &[usize],
+    on: On,
 ) -> Result<Work, ScenarioError> {
     let shape = match chosen(item.as_ref(), Algorithm::Binomial)? {
         Algorithm::Binomial => Shape::Binomial,
         Algorithm::Tree => Shape::Fixed {
-            degree: degree(table)?,
+            degree: reduction_degree(table, on)?,
         },
         _ => return refuse(item, table, "binomial and tree"),
     };
@@ -151,23 +154,54 @@ fn reduction(
             .place
             .refuse("and, or are operations on type = \"integer\""));
     }
+    let all = table.flag("all", false)?;
+    if all && on == On::Host {
+        let reason = "only boards give the result to all nodes: on = \"nic\"";
+        return Err(table.place.refuse(reason));
+    }
     Ok(Work::Reduction {
         operation,
         of,
         shape,
-        root: root(table, nodes, members)?,
+        // A result for all has no root of the user's choice: a key "root" is refused as unknown.
+        root: if all { 0 } else { root(table, nodes, members)? },
+        all,
     })
 }
 
-fn all_to_all(item: Option<Item<'_>>, table: &mut Table<'_>) -> Result<Work, ScenarioError> {
+/// Children of a node in the tree of a reduction.
+fn reduction_degree(table: &mut Table<'_>, on: On) -> Result<usize, ScenarioError> {
+    match on {
+        On::Host => degree(table),
+        On::Nic => table.integer("degree", 1..=u64::from(CHILD_LIMIT), DEFAULT_DEGREE),
+    }
+}
+
+fn all_to_all(
+    item: Option<Item<'_>>,
+    table: &mut Table<'_>,
+    on: On,
+) -> Result<Work, ScenarioError> {
     let algorithm = match chosen(item.as_ref(), Algorithm::RecursiveDoubling)? {
-        Algorithm::RecursiveDoubling => AllToAll::RecursiveDoubling,
-        Algorithm::Ring => AllToAll::Ring,
-        _ => return refuse(item, table, "recursive-doubling and ring"),
+        Algorithm::RecursiveDoubling => Some(Broadcast::RecursiveDoubling),
+        Algorithm::Ring => Some(Broadcast::Ring),
+        Algorithm::ConcurrentBroadcasting => Some(Broadcast::ConcurrentBroadcasting),
+        _ => None,
+    };
+    let Some(algorithm) = algorithm.filter(|algorithm| algorithm.is_on(on)) else {
+        let own = match on {
+            On::Host => "recursive-doubling and ring",
+            On::Nic => "recursive-doubling and concurrent-broadcasting on the NIC",
+        };
+        return refuse(item, table, own);
+    };
+    let least = match on {
+        On::Host => 0,
+        On::Nic => 1,
     };
     Ok(Work::AllToAll {
         algorithm,
-        bytes: table.need("bytes")?.integer(0..=MOST_BLOCK_BYTES)?,
+        bytes: table.need("bytes")?.integer(least..=MOST_BLOCK_BYTES)?,
     })
 }
 

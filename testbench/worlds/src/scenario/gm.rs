@@ -28,6 +28,8 @@ pub struct GmSettings {
     pub resend_us: u32,
     /// Time without progress after which a send fails, in us.
     pub fatal_us: u32,
+    /// Time after which a collective operation of the board fails that is not complete, in us.
+    pub collective_us: u32,
     /// Whether a mapper gives the routes; otherwise the hosts compute them.
     pub mapped: bool,
     /// Whether this node's host is to be the mapper.
@@ -44,6 +46,7 @@ impl Default for GmSettings {
         Self {
             resend_us: DEFAULT_RESEND_TICKS * TICK_US,
             fatal_us: DEFAULT_FATAL_TICKS * TICK_US,
+            collective_us: DEFAULT_FATAL_TICKS * TICK_US,
             mapped: false,
             mapper: false,
             verify_us: DEFAULT_VERIFY_US,
@@ -56,6 +59,7 @@ impl GmSettings {
     pub const fn apply(&self, config: &mut Config) {
         config.resend_ticks = self.resend_us.div_ceil(TICK_US);
         config.fatal_ticks = self.fatal_us.div_ceil(TICK_US);
+        config.collective_ticks = self.collective_us.div_ceil(TICK_US);
     }
 
     /// These settings with the changes of a table.
@@ -74,7 +78,8 @@ impl GmSettings {
             mapper: table.flag("mapper", self.mapper)?,
             verify_us: table.integer("verify_us", 0..=LONGEST_FATAL_US, self.verify_us)?,
             resend_us: table.integer("resend_us", resend, self.resend_us)?,
-            fatal_us: table.integer("fatal_us", fatal, self.fatal_us)?,
+            fatal_us: table.integer("fatal_us", fatal.clone(), self.fatal_us)?,
+            collective_us: table.integer("collective_us", fatal, self.collective_us)?,
         };
         if settings.mapper && !mapped {
             let reason = "a mapper, but routes are not \"mapper\"";

@@ -220,9 +220,16 @@ impl Scenario {
         self.programs.iter().any(ProgramSpec::uses_protocol)
     }
 
+    /// Whether a program exchanges messages on one of these nodes.
+    #[must_use]
+    pub fn has_messages_on(&self, nodes: &[usize]) -> bool {
+        let mut specs = self.programs.iter().filter(|spec| spec.sends_messages());
+        specs.any(|spec| spec.nodes().iter().any(|node| nodes.contains(node)))
+    }
+
     /// Checks that every program can run.
     fn check_programs(&self, islands: &[Option<usize>]) -> Result<(), ScenarioError> {
-        let mut used: Vec<Option<&ProgramSpec>> = vec![None; self.nodes.len()];
+        let mut used: Vec<Vec<&ProgramSpec>> = vec![Vec::new(); self.nodes.len()];
         let mut messages: u64 = 0;
         for spec in &self.programs {
             let place = &spec.place;
@@ -230,10 +237,11 @@ impl Scenario {
             for &node in &nodes {
                 let name = &self.nodes[node].name;
                 self.check_protocol(spec, node)?;
-                if let Some(reason) = used[node].and_then(|other| refused_beside(spec, other)) {
+                let mut others = used[node].iter();
+                if let Some(reason) = others.find_map(|other| refused_beside(spec, other)) {
                     return Err(place.refuse(format!("node {name} runs {reason}")));
                 }
-                used[node] = Some(spec);
+                used[node].push(spec);
                 let first = islands[nodes[0]];
                 match islands[node] {
                     None if spec.talks() => {
@@ -325,9 +333,14 @@ impl Scenario {
     }
 }
 
-/// Why a program cannot run on a node beside another one. Programs that send frames share a driver; a library of messages has one
-/// process.
+/// Why a program cannot run on a node beside another one. Programs that send frames share a driver; a collective operation and
+/// messages are two processes with GM.
 fn refused_beside(spec: &ProgramSpec, other: &ProgramSpec) -> Option<String> {
+    if (spec.is_collective() && other.sends_messages())
+        || (other.is_collective() && spec.sends_messages())
+    {
+        return None;
+    }
     if !(spec.sends_frames() && other.sends_frames()) {
         let name = other.name;
         return Some(format!(

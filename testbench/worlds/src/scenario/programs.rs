@@ -201,6 +201,12 @@ impl ProgramSpec {
         matches!(self.program, Program::Collective { .. })
     }
 
+    /// Whether its nodes exchange messages of their own, which are checked one by one.
+    #[must_use]
+    pub const fn sends_messages(&self) -> bool {
+        self.talks() && !self.is_collective() && !self.sends_frames()
+    }
+
     /// Whether its nodes exchange frames of Ethernet.
     #[must_use]
     pub const fn sends_frames(&self) -> bool {
@@ -247,7 +253,7 @@ enum Name {
     Replay,
 }
 
-const NAMES: [(&str, Name); 12] = [
+const NAMES: [(&str, Name); 13] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
@@ -259,6 +265,10 @@ const NAMES: [(&str, Name); 12] = [
     (
         "all-to-all-broadcast",
         Name::Collective(collectives::Name::AllToAllBroadcast),
+    ),
+    (
+        "random-collectives",
+        Name::Collective(collectives::Name::Random),
     ),
     ("idle", Name::Idle),
     ("start", Name::Start),

@@ -167,6 +167,8 @@ fn collectives(scenario: &Scenario) -> Vec<Collective> {
             name: spec.name,
             nodes: nodes.clone(),
             work: settings.work,
+            on: settings.on,
+            seed: scenario.seed,
         }),
         _ => None,
     });

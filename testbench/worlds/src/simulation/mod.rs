@@ -26,7 +26,7 @@ pub use images::Images;
 
 use crate::faults::Strikes;
 use crate::nodes::START;
-use crate::programs::collective::Work;
+use crate::programs::collective::{On, Work};
 use crate::programs::deliveries::Deliveries;
 use crate::programs::verdict::{self, Life};
 use crate::replay::Replays;
@@ -81,6 +81,8 @@ struct Collective {
     name: &'static str,
     nodes: Vec<usize>,
     work: Work,
+    on: On,
+    seed: u64,
 }
 
 /// A running scenario.

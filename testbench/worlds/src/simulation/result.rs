@@ -280,6 +280,15 @@ fn host_problems(lives: &[Life], names: &[String]) -> Vec<String> {
     problems
 }
 
+impl Collective {
+    /// The only member that learns the result of a round.
+    fn root(&self, round: u64) -> Option<usize> {
+        let work = self.work;
+        let work = work.in_round(self.on, self.seed, self.nodes.len(), round);
+        work.root()
+    }
+}
+
 /// The results of collective operations; problems if a round was over before all members took part.
 fn collectives(
     simulation: &Simulation,
@@ -287,13 +296,19 @@ fn collectives(
     problems: &mut Vec<String>,
 ) -> Vec<CollectiveUse> {
     let mut results = Vec::new();
-    for Collective { name, nodes, work } in &simulation.collectives {
+    for collective in &simulation.collectives {
+        let Collective { name, nodes, .. } = collective;
         let rounds = |node: &usize| {
             let life = lives.iter().find(|life| life.node == *node);
             life.map_or_else(Vec::new, |life| life.deliveries.records().rounds.clone())
         };
         let members: Vec<_> = nodes.iter().map(rounds).collect();
-        let Some((result, early)) = CollectiveUse::of(name, *work, &members) else {
+        let Some((result, early)) = CollectiveUse::of(
+            name,
+            collective.on,
+            |round| collective.root(round),
+            &members,
+        ) else {
             continue;
         };
         if let Some(round) = early.first() {

@@ -1,6 +1,6 @@
 //! The programs of a scenario's nodes: their firmware, their settings, and their tasks in the world.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use emulator::host::machine::Machine;
 use emulator::profile::Profile;
@@ -8,6 +8,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::myrinet::routes::RouteError;
 use host_lib::firmware::Firmware;
+use host_lib::window::System;
 use host_lib::{acenic, emp, gm};
 
 use super::Lives;
@@ -17,7 +18,7 @@ use super::ways;
 use crate::boards::{BoardType, Medium, Protocol};
 use crate::gm::{self as gm_nodes, GmNode};
 use crate::images::firmware;
-use crate::nodes::{ethernet_route, mac_address};
+use crate::nodes::{START, ethernet_route, mac_address};
 use crate::pairs;
 use crate::programs::check::Identity;
 use crate::programs::collective::{self, CollectivePlan};
@@ -31,13 +32,16 @@ use crate::scenario::programs::Program;
 /// Sessions of GM that a node may begin between two resets.
 const SESSIONS_OF_A_LIFE: u16 = 0x100;
 
+/// Pause of a process that waits until another one has booted the firmware, in ns.
+const PAUSE_NS: u64 = 1_000;
+
 /// Program of a node's host.
 #[derive(Clone)]
 enum Job {
     /// Boots the firmware of the board's protocol, and runs a plan of messages.
     Messages(Plan),
-    /// Boots GM's firmware, and takes part in a collective operation.
-    Collective(CollectivePlan),
+    /// Boots GM's firmware, and takes part in a collective operation. Another process of the host may run a plan of messages.
+    Collective(CollectivePlan, Option<Plan>),
     /// Boots the firmware of the board, and runs plans of frames: one for each program.
     Frames(Vec<FramePlan>),
     /// Starts any firmware at this time after the start of the programs, without further accesses.
@@ -62,8 +66,18 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
         }
         if let Program::Collective { nodes, settings } = &spec.program {
             let plans = CollectivePlan::all(settings, nodes, spec.start_ns, scenario.seed);
-            for (node, plan) in plans {
-                jobs[node] = Some((spec.name, Job::Collective(plan)));
+            let beside = scenario.has_messages_on(nodes);
+            for (node, mut plan) in plans {
+                if beside {
+                    plan.port = collective::PORT_BESIDE;
+                }
+                let messages = match jobs[node].take() {
+                    Some((_, Job::Messages(messages))) if scenario.has_messages_on(&[node]) => {
+                        Some(messages)
+                    }
+                    _ => None,
+                };
+                jobs[node] = Some((spec.name, Job::Collective(plan, messages)));
             }
         }
         for (node, plan) in frames::plans(spec, tag) {
@@ -73,7 +87,10 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
             }
         }
         for (node, plan) in plans(spec, scenario.seed, scenario.resets()) {
-            jobs[node] = Some((spec.name, Job::Messages(plan)));
+            match &mut jobs[node] {
+                Some((_, Job::Collective(_, messages))) => *messages = Some(plan),
+                job => *job = Some((spec.name, Job::Messages(plan))),
+            }
         }
     }
     jobs
@@ -161,8 +178,15 @@ pub(super) fn spawn(
             board: node.board,
             firmware: Arc::clone(&firmware[images.index_of(index)]),
             seed: scenario.seed,
+            beside: Beside::default(),
         });
         let programs = &mut world.nodes[index].programs;
+        if let Job::Collective(_, Some(_)) = task.job {
+            let task = Arc::clone(&task);
+            programs.spawn("messages", move |machine| async move {
+                task.run_beside(machine).await;
+            });
+        }
         programs.spawn_restartable(name, move |machine, life| {
             let task = Arc::clone(&task);
             async move { task.run(machine, life).await }
@@ -180,6 +204,18 @@ struct Task {
     board: &'static BoardType,
     firmware: Arc<Firmware>,
     seed: u64,
+    beside: Beside,
+}
+
+/// What the first process of a host gives to the second one: its machine becomes a library.
+#[derive(Default)]
+struct Beside {
+    machine: Mutex<Option<Machine>>,
+    process: Mutex<Option<(GmNode, Deliveries)>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Task {
@@ -187,7 +223,7 @@ impl Task {
         let deliveries = self.lives.begin(machine.now().ps());
         let done = match &self.job {
             Job::Messages(plan) => self.exchange(machine, life, plan, &deliveries).await,
-            Job::Collective(plan) => self.collective(machine, life, plan, &deliveries).await,
+            Job::Collective(plan, _) => self.collective(machine, life, plan, &deliveries).await,
             Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
             Job::Start(after) => {
                 // The program has no messages to wait for.
@@ -197,8 +233,40 @@ impl Task {
             }
         };
         let mut records = deliveries.records();
+        // Another process says itself when its messages have been sent.
+        records.sending_over |= !matches!(self.job, Job::Collective(_, Some(_)));
+        records.operations_left = false;
+        records.problem = records.problem.take().or(done.err());
+    }
+
+    /// Exchanges messages beside a collective operation, in a process of its own, once the other one has booted the firmware.
+    async fn run_beside(&self, mut machine: Machine) {
+        let Job::Collective(_, Some(plan)) = &self.job else {
+            return;
+        };
+        *lock(&self.beside.machine) = Some(machine.clone());
+        let start = START.saturating_sub(machine.now());
+        machine.sleep(start.ps() / 1000).await;
+        let (gm, deliveries) = loop {
+            // The machine is taken before the library is given, both between two actions of the other process.
+            let failed = lock(&self.beside.machine).is_none();
+            let process = lock(&self.beside.process).take();
+            match process {
+                Some(process) => break process,
+                None if failed => return,
+                None => {}
+            }
+            machine.sleep(PAUSE_NS).await;
+        };
+        let who = Identity {
+            node: self.node,
+            life: 0,
+            seed: self.seed,
+        };
+        let done = gm_traffic::run(gm, who, plan.clone(), deliveries.clone()).await;
+        let mut records = deliveries.records();
         records.sending_over = true;
-        records.problem = done.err();
+        records.problem = records.problem.take().or(done.err());
     }
 
     async fn exchange(
@@ -257,7 +325,15 @@ impl Task {
         let Settings::Gm(config) = &self.settings else {
             return Err("the board does not run GM".into());
         };
-        let gm = self.boot_gm(machine, life, config).await?;
+        deliveries.records().operations_left = true;
+        let gm = self.boot_gm(machine, life, config).await;
+        let other = lock(&self.beside.machine).take();
+        let gm = gm?;
+        if let Some(machine) = other {
+            let process = gm.process(machine.clone(), machine);
+            let process = process.map_err(|error| error.to_string())?;
+            *lock(&self.beside.process) = Some((process, deliveries.clone()));
+        }
         collective::run(gm, plan.clone(), deliveries.clone()).await
     }
 

@@ -45,6 +45,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "flow-control",
         "gm-clos-256",
         "gm-collectives",
+        "gm-collectives-random",
         "gm-eight",
         "gm-ethernet",
         "gm-mapper",
@@ -141,14 +142,35 @@ fn gm_collectives() {
     let outcome = run("gm-collectives", &[]);
     let results = outcome.collectives.iter();
     let found: Vec<_> = results
-        .map(|one| (&*one.program, one.members, one.rounds))
+        .map(|one| (&*one.program, one.on, one.members, one.rounds))
         .collect();
-    let expected = [
-        ("barrier", 6, 50),
-        ("reduction", 5, 50),
-        ("all-to-all-broadcast", 5, 50),
+    let expected = ["host", "nic"].map(|on| {
+        [
+            ("barrier", on, 6, 50),
+            ("reduction", on, 5, 50),
+            ("all-to-all-broadcast", on, 5, 50),
+        ]
+    });
+    assert_eq!(found, expected.concat());
+}
+
+#[test]
+fn fewer_random_collectives() {
+    if !super::gm::built() {
+        return;
+    }
+    let changes = [
+        ("rounds = 10000", "rounds = 60"),
+        ("messages = 2000", "messages = 20"),
+        ("nodes = 32", "nodes = 12"),
     ];
-    assert_eq!(found, expected);
+    let outcome = run("gm-collectives-random", &changes);
+    assert_eq!(outcome.verdict.messages.delivered, 12 * 20);
+    let [result] = &outcome.collectives[..] else {
+        panic!("{:?}", outcome.collectives);
+    };
+    assert_eq!((result.on, result.members, result.rounds), ("nic", 12, 60));
+    assert!(outcome.drops["fault_lost"] > 0, "{:?}", outcome.drops);
 }
 
 #[test]

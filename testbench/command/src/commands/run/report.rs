@@ -279,8 +279,9 @@ fn table(titles: &[&str], boards: &[&BoardUse]) -> String {
 /// The results of a collective operation, in one line.
 fn collective(result: &CollectiveUse) -> String {
     format!(
-        "{} of {}, {} rounds: mean {:.2} us, p50 {:.2} us, p99 {:.2} us; a round each {:.2} us; {:.2} us inside the call",
+        "{} on {} of {}, {} rounds: mean {:.2} us, p50 {:.2} us, p99 {:.2} us; a round each {:.2} us; {:.2} us inside the call",
         result.program,
+        result.on,
         result.members,
         grouped(result.rounds as u64),
         result.mean_us,

@@ -23,7 +23,7 @@ const MYRINET: &str = "board = \"lanai9\"\n";
 const SETTINGS: &str =
     "host_memory_mb = 64\nboard = \"tigon2\"\nprotocol = \"emp\"\nmax_time_us = 1e6
 [emp]\nack_group = 4\nframe_bytes = 1000\ntimeout_us = 1000\nretry_limit = 4\nreceive_timeout_us = 5
-[gm]\nroutes = \"computed\"\nverify_us = 5\nresend_us = 1000\nfatal_us = 100000\n[costs]\n";
+[gm]\nroutes = \"computed\"\nverify_us = 5\nresend_us = 1000\nfatal_us = 100000\ncollective_us = 100000\n[costs]\n";
 
 const ACENIC: &str =
     "protocol = \"acenic\"\nboard_memory_kb = 512\nacenic = { assist = \"hardware\" }\n";
@@ -52,6 +52,8 @@ const COLLECTIVES: &[&str] = &[
     "run = \"barrier\"\nnodes = \"all\"\nalgorithm = \"gather-broadcast\"\nroot = 1\non = \"host\"\n",
     "run = \"reduction\"\nnodes = \"all\"\noperation = \"max\"\ntype = \"float\"\ncompute_us = 1\n",
     "run = \"all-to-all-broadcast\"\nnodes = \"all\"\nbytes = 8\nskew_us = 1\n",
+    "run = \"reduction\"\nnodes = \"all\"\non = \"nic\"\nall = true\n",
+    "run = \"random-collectives\"\nnodes = \"all\"\nbytes = 8\n",
 ];
 
 /// Scenarios in which every key can occur.

@@ -1,19 +1,26 @@
 //! Programs that execute a collective operation over GM many times, and check each result.
 
-use host_lib::gm::collective::{
-    AllToAll, Barrier, Endpoint, Group, Host, Operation, Settings as HostSettings, Shape, Value,
-    buffer_bytes,
-};
+mod engine;
+mod random;
+mod summary;
+
+use host_lib::gm::collective::{Barrier, Endpoint, Group, Operation, Shape, Value};
 use host_lib::window::System;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+
+pub use engine::Broadcast;
+use engine::{Engine, Outcome};
+pub use summary::CollectiveUse;
 
 use super::deliveries::{Deliveries, Round};
 use crate::gm::GmNode;
 use crate::pairs::text;
 
-/// The port of all members.
-const PORT: u8 = 2;
+/// The port of members on nodes with no other program.
+pub const PORT: u8 = 2;
+/// The port of members of a program that has a node in common with a program of messages, which uses the other one.
+pub const PORT_BESIDE: u8 = 4;
 /// The first round begins so long after the ports have been opened, so that all of them are.
 const LEAD_NS: u64 = 500_000;
 /// A wait without an event for so long fails, beyond the time that others may compute.
@@ -21,8 +28,28 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 /// Longest wait for the routes of a mapper.
 const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
 
+/// Where an operation is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum On {
+    /// By the hosts, with plain sends and receives.
+    Host,
+    /// By the firmware.
+    Nic,
+}
+
+impl On {
+    /// Its name in scenarios and results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Nic => "nic",
+        }
+    }
+}
+
 /// Type of a reduction's values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Type {
     /// Integers of 64 bits.
     Integer,
@@ -35,7 +62,7 @@ pub enum Type {
 pub enum Work {
     /// A barrier.
     Barrier(Barrier),
-    /// A reduction to one member.
+    /// A reduction.
     Reduction {
         /// What is computed.
         operation: Operation,
@@ -43,25 +70,44 @@ pub enum Work {
         of: Type,
         /// The tree.
         shape: Shape,
-        /// The member's rank.
+        /// Rank of the root, the only member that gets the result unless all do.
         root: usize,
+        /// Whether all members get the result; then the root is the first one.
+        all: bool,
     },
     /// An all-to-all broadcast.
     AllToAll {
         /// The algorithm.
-        algorithm: AllToAll,
+        algorithm: Broadcast,
         /// Bytes of a block.
+        bytes: usize,
+    },
+    /// One of these in each round, at random.
+    Random {
+        /// Most bytes of a block.
         bytes: usize,
     },
 }
 
 impl Work {
-    /// Bytes of the longest message.
+    /// Bytes of the longest message between hosts.
     fn longest_bytes(self, members: usize) -> usize {
         match self {
             Self::Barrier(_) => 0,
             Self::Reduction { .. } => Value::BYTES,
             Self::AllToAll { algorithm, bytes } => algorithm.longest_bytes(members, bytes),
+            Self::Random { bytes } => {
+                let blocks = Broadcast::RecursiveDoubling.longest_bytes(members, bytes);
+                blocks.max(Value::BYTES)
+            }
+        }
+    }
+
+    /// Most bytes of a block; `None`: it has no blocks.
+    const fn block_bytes(self) -> Option<usize> {
+        match self {
+            Self::Barrier(_) | Self::Reduction { .. } => None,
+            Self::AllToAll { bytes, .. } | Self::Random { bytes } => Some(bytes),
         }
     }
 
@@ -69,8 +115,22 @@ impl Work {
     #[must_use]
     pub const fn root(self) -> Option<usize> {
         match self {
-            Self::Reduction { root, .. } => Some(root),
-            Self::Barrier(_) | Self::AllToAll { .. } => None,
+            Self::Reduction {
+                root, all: false, ..
+            } => Some(root),
+            Self::Barrier(_)
+            | Self::Reduction { .. }
+            | Self::AllToAll { .. }
+            | Self::Random { .. } => None,
+        }
+    }
+
+    /// The operation of a round.
+    #[must_use]
+    pub fn in_round(self, on: On, seed: u64, members: usize, round: u64) -> Self {
+        match self {
+            Self::Random { bytes } => random::work(on, bytes, members, mixed(seed, !0, round)),
+            _ => self,
         }
     }
 }
@@ -80,6 +140,8 @@ impl Work {
 pub struct Settings {
     /// The operation.
     pub work: Work,
+    /// Where it is executed.
+    pub on: On,
     /// How often.
     pub rounds: u64,
     /// Computations before the operations, in turn, in ns; none: the members do not compute.
@@ -108,7 +170,7 @@ impl Settings {
     /// Bytes of host memory that the buffers of a member take.
     #[must_use]
     pub fn memory_bytes(&self, members: usize) -> u64 {
-        buffer_bytes(self.work.longest_bytes(members))
+        engine::memory_bytes(self.on, self.work, members)
     }
 }
 
@@ -125,6 +187,8 @@ pub struct CollectivePlan {
     pub start_ns: u64,
     /// The scenario's seed.
     pub seed: u64,
+    /// The port of all members.
+    pub port: u8,
 }
 
 impl CollectivePlan {
@@ -144,6 +208,7 @@ impl CollectivePlan {
                 rank,
                 start_ns,
                 seed,
+                port: PORT,
             };
             (node, plan)
         };
@@ -152,14 +217,33 @@ impl CollectivePlan {
 
     /// The group, as the own member sees it.
     fn group(&self) -> Result<Group, String> {
-        let member = |&node: &u16| Endpoint { node, port: PORT };
+        let port = self.port;
+        let member = |&node: &u16| Endpoint { node, port };
         let members: Vec<_> = self.nodes.iter().map(member).collect();
         let own = members.get(self.rank).copied();
         let own = own.ok_or("the own rank is outside of the group")?;
         Group::new(&members, own).map_err(text)
     }
 
-    /// What a rank gives in a round.
+    /// The operation of a round.
+    fn work_in(&self, round: u64) -> Work {
+        let Settings { work, on, .. } = self.settings;
+        work.in_round(on, self.seed, self.nodes.len(), round)
+    }
+
+    /// The value and the block that a rank gives in a round; those that the operation does not take are zero and empty.
+    fn given(&self, work: Work, rank: usize, round: u64) -> (Value, Vec<u8>) {
+        match work {
+            Work::Reduction { of, .. } => (self.value(of, rank, round), Vec::new()),
+            Work::AllToAll { bytes, .. } => {
+                let block = self.block(bytes, rank, round).collect();
+                (Value::Integer(0), block)
+            }
+            Work::Barrier(_) | Work::Random { .. } => (Value::Integer(0), Vec::new()),
+        }
+    }
+
+    /// What a rank gives to the reduction of a round.
     fn value(&self, of: Type, rank: usize, round: u64) -> Value {
         let bits = mixed(self.seed, rank as u64, round);
         match of {
@@ -199,13 +283,9 @@ pub async fn run(
 ) -> Result<(), String> {
     let group = plan.group()?;
     let settings = &plan.settings;
-    gm.open(PORT).await.map_err(text)?;
-    let longest_bytes = settings.work.longest_bytes(group.size());
-    let patience = HostSettings {
-        longest_bytes,
-        limit_ns: settings.patience_ns(),
-    };
-    let mut host = Host::new(&mut gm, group, patience).await.map_err(text)?;
+    gm.open(plan.port).await.map_err(text)?;
+    let limit_ns = settings.patience_ns();
+    let mut engine = Engine::new(&mut gm, settings.on, group, settings.work, limit_ns).await?;
     if gm.nodes() == 0 {
         gm.await_map(LONGEST_MAPPING_NS).await.map_err(text)?;
     }
@@ -219,21 +299,23 @@ pub async fn run(
             gm.system_mut().compute(compute).await;
         }
         if let Some(skew_ns) = settings.skew_ns {
-            let barrier = host.barrier(&mut gm, Barrier::PairwiseExchange).await;
-            barrier.map_err(text)?;
+            engine.barrier(&mut gm, Barrier::PairwiseExchange).await?;
             let delay = random.next_u64() % (skew_ns + 1);
             gm.system_mut().compute(delay).await;
         }
+        let work = plan.work_in(round);
+        let (value, block) = plan.given(work, plan.rank, round);
         let began_ps = gm.system().now_ps();
-        let result = execute(&mut gm, &mut host, &plan, round).await?;
+        let result = engine.execute(&mut gm, work, value, &block).await;
+        let result = result.map_err(|error| format!("round {round} ({work:?}): {error}"))?;
         let ended_ps = gm.system().now_ps();
-        check(&plan, round, &result)?;
+        check(&plan, work, round, &result)?;
         deliveries
             .records()
             .rounds
             .push(Round { began_ps, ended_ps });
     }
-    host.flush(&mut gm).await.map_err(text)
+    engine.flush(&mut gm).await
 }
 
 /// A computation of about this length.
@@ -245,51 +327,16 @@ fn varied(random: &mut ChaCha8Rng, mean_ns: u64, percent: u32) -> u64 {
     }
 }
 
-/// The result of an operation at a member.
-enum Outcome {
-    None,
-    Value(Option<Value>),
-    Blocks(Vec<u8>),
-}
-
-async fn execute(
-    gm: &mut GmNode,
-    host: &mut Host,
-    plan: &CollectivePlan,
-    round: u64,
-) -> Result<Outcome, String> {
-    match plan.settings.work {
-        Work::Barrier(algorithm) => {
-            let barrier = host.barrier(gm, algorithm).await;
-            barrier.map(|()| Outcome::None).map_err(text)
-        }
-        Work::Reduction {
-            operation,
-            of,
-            shape,
-            root,
-        } => {
-            let value = plan.value(of, plan.rank, round);
-            let result = host.reduce(gm, operation, shape, root, value).await;
-            result.map(Outcome::Value).map_err(text)
-        }
-        Work::AllToAll { algorithm, bytes } => {
-            let block: Vec<u8> = plan.block(bytes, plan.rank, round).collect();
-            let all = host.all_to_all(gm, algorithm, &block).await;
-            all.map(Outcome::Blocks).map_err(text)
-        }
-    }
-}
-
 /// Compares a result with what the program computes itself.
-fn check(plan: &CollectivePlan, round: u64, result: &Outcome) -> Result<(), String> {
+fn check(plan: &CollectivePlan, work: Work, round: u64, result: &Outcome) -> Result<(), String> {
     let ranks = 0..plan.nodes.len();
-    match (plan.settings.work, result) {
+    match (work, result) {
         (
             Work::Reduction {
                 operation,
                 of,
                 root,
+                all: to_all,
                 ..
             },
             Outcome::Value(found),
@@ -299,7 +346,7 @@ fn check(plan: &CollectivePlan, round: u64, result: &Outcome) -> Result<(), Stri
             let all = values.fold(first, |sum, value| {
                 operation.apply(sum?, value?).map_err(text)
             });
-            let expected = Some(all?).filter(|_| plan.rank == root);
+            let expected = Some(all?).filter(|_| to_all || plan.rank == root);
             match *found == expected {
                 true => Ok(()),
                 false => Err(format!("round {round} gives {found:?}, not {expected:?}")),
@@ -314,74 +361,7 @@ fn check(plan: &CollectivePlan, round: u64, result: &Outcome) -> Result<(), Stri
                 )),
             }
         }
-        _ => Ok(()),
-    }
-}
-
-/// Results of a program, over all its members.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct CollectiveUse {
-    /// Name of the program.
-    pub program: String,
-    /// Number of members.
-    pub members: usize,
-    /// Rounds that all members have completed.
-    pub rounds: usize,
-    /// Time from the last arrival of a round to its end, in us: the last departure, or the result at the root.
-    pub mean_us: f64,
-    /// Median.
-    pub p50_us: f64,
-    /// 99th percentile.
-    pub p99_us: f64,
-    /// Mean time from the end of a round to that of the next one, in us; 0 with one round.
-    pub period_us: f64,
-    /// Mean time of a member inside a call, which the host's processor spends on it, in us.
-    pub cpu_us: f64,
-}
-
-impl CollectiveUse {
-    /// The results of the rounds of all members, by rank; `None` before the first round is complete. With the rounds in which
-    /// a member left a barrier, or had all blocks, before another one came.
-    #[must_use]
-    pub fn of(program: &str, work: Work, members: &[Vec<Round>]) -> Option<(Self, Vec<usize>)> {
-        let rounds = members.iter().map(Vec::len).min().unwrap_or_default();
-        let mut times = Vec::with_capacity(rounds);
-        let mut ends = Vec::with_capacity(rounds);
-        let (mut early, mut inside_ps) = (Vec::new(), 0_u64);
-        for round in 0..rounds {
-            let of_round = || members.iter().map(|member| member[round]);
-            let last = of_round().map(|one| one.began_ps).max()?;
-            let leaving = match work.root() {
-                Some(root) => members.get(root)?[round]..members.get(root)?[round],
-                None => {
-                    let first = of_round().min_by_key(|one| one.ended_ps)?;
-                    first..of_round().max_by_key(|one| one.ended_ps)?
-                }
-            };
-            if leaving.start.ended_ps < last {
-                early.push(round);
-            }
-            let end = leaving.end.ended_ps;
-            times.push(end.saturating_sub(last));
-            ends.push(end);
-            inside_ps += of_round()
-                .map(|one| one.ended_ps - one.began_ps)
-                .sum::<u64>();
-        }
-        let (first, last) = ends.first().zip(ends.last())?;
-        times.sort_unstable();
-        let us = |ps: u64, count: usize| ps as f64 / 1e6 / count.max(1) as f64;
-        let place = |percent: usize| times[(rounds * percent).div_ceil(100).max(1) - 1];
-        let result = Self {
-            program: program.to_owned(),
-            members: members.len(),
-            rounds,
-            mean_us: us(times.iter().sum(), rounds),
-            p50_us: us(place(50), 1),
-            p99_us: us(place(99), 1),
-            period_us: us(last - first, rounds - 1),
-            cpu_us: us(inside_ps, rounds * members.len()),
-        };
-        Some((result, early))
+        (Work::Barrier(_), Outcome::None) => Ok(()),
+        (work, _) => Err(format!("round {round}: {work:?} gives {result:?}")),
     }
 }
