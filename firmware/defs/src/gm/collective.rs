@@ -2,8 +2,9 @@
 //!
 //! An **endpoint** is a word: node in the upper half, port in bits 15 to 8.
 //!
-//! **Barrier.** The process writes the endpoints that the operation uses into its port's [list](peer_list), and a send slot of type
-//! [`BARRIER`]: number of entries in the upper half, the algorithm in bits 15 to 8. Pairwise exchange: entries in the order of the
+//! **Barrier.** The process writes the endpoints that the operation uses into one of its port's two [lists](peer_list), and a send slot of type
+//! [`BARRIER`]: number of entries in the upper half, the algorithm in bits 15 to 8, with [`SECOND_LIST`]. The process is told of the end
+//! before the last packets have left, so the next barrier has the other list, unless it has the same entries. Pairwise exchange: entries in the order of the
 //! steps, each with [`STEP_SEND`], [`STEP_WAIT`] or both. Gather-broadcast: the parent first, if there is one
 //! ([`TREE_PARENT`]), then the children.
 //!
@@ -37,6 +38,9 @@ pub const EXCHANGE: u32 = 0;
 pub const TREE_ROOT: u32 = 1;
 /// Algorithm of a barrier: gather-broadcast, with a parent.
 pub const TREE_PARENT: u32 = 2;
+
+/// Added to the algorithm: the entries are in the second list.
+pub const SECOND_LIST: u32 = 0x80;
 
 /// In an entry of an exchange: a packet is sent to the endpoint.
 pub const STEP_SEND: u32 = 1;
@@ -143,10 +147,10 @@ pub const LOCAL_VALUES: u32 = 64;
 pub const COLLECTIVES: u32 = peer(NODE_LIMIT).next_multiple_of(0x1000);
 /// Lists of endpoints of the ports.
 pub const LISTS: u32 = COLLECTIVES;
-/// Bytes of such a list.
+/// Bytes of such a list. A port has two.
 pub const LIST_BYTES: u32 = 4 * NODE_LIMIT;
 /// Control blocks of the ports' operations.
-pub const BLOCKS: u32 = LISTS + PORT_COUNT * LIST_BYTES;
+pub const BLOCKS: u32 = LISTS + 2 * PORT_COUNT * LIST_BYTES;
 /// Bytes of a control block: [`DESCRIPTOR_COUNT`] descriptors, then the firmware's words.
 pub const BLOCK_BYTES: u32 = 0x800;
 /// Records of packets.
@@ -171,12 +175,12 @@ pub const NOTE_BYTES: u32 = 64;
 /// End of the memory for collective operations.
 pub const COLLECTIVES_END: u32 = NOTES + NODE_LIMIT * NOTE_BYTES;
 
-const _: () = assert!(COLLECTIVES_END <= 0xC_0000);
+const _: () = assert!(COLLECTIVES_END <= 0xD_0000);
 
-/// SRAM address of a port's list of endpoints.
+/// SRAM address of a port's first (0) or second (1) list of endpoints.
 #[must_use]
-pub const fn peer_list(port: u32) -> u32 {
-    LISTS + port * LIST_BYTES
+pub const fn peer_list(port: u32, list: u32) -> u32 {
+    LISTS + (2 * port + list) * LIST_BYTES
 }
 
 /// SRAM address of a descriptor of a port.

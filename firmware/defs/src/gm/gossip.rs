@@ -102,7 +102,7 @@ pub const STAGING_ROOM: u32 = STAGING_BYTES + STAGING_HEADER;
 /// End of the memory of all-to-all broadcasts, but for more receive buffers.
 pub const GOSSIP_END: u32 = STAGING + PORT_COUNT * 2 * STAGING_ROOM;
 
-const _: () = assert!(GOSSIP_END <= 0xD_0000 && GROUP_USED_BYTES <= GROUP_DESCRIPTOR_BYTES);
+const _: () = assert!(GOSSIP_END <= 0xE_0000 && GROUP_USED_BYTES <= GROUP_DESCRIPTOR_BYTES);
 
 /// SRAM address of a group's descriptor.
 #[must_use]

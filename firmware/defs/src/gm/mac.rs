@@ -26,7 +26,7 @@ pub const UPPER: u32 = 0x10_0000;
 /// Start of the MAC's transmit buffer: all of GM's map, so that packets are sent from where they are. The rings lie below.
 pub const TX_BUFFER: u32 = UPPER + GLOBALS;
 /// End of GM's map.
-const MAP_END: u32 = 0xD_0000;
+const MAP_END: u32 = 0xE_0000;
 /// End of the transmit buffer and start of the receive buffer.
 pub const RX_BUFFER: u32 = UPPER + MAP_END;
 

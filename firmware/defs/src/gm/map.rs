@@ -43,7 +43,7 @@ pub const RECEIVE_BUFFERS: u32 = BUFFERS + 2 * BUFFER_BYTES;
 /// Number of these.
 pub const RECEIVE_BUFFER_COUNT: u32 = 2;
 /// More receive buffers, used instead of these by boards that have the memory: packets that are passed on stay in them.
-pub const MORE_RECEIVE_BUFFERS: u32 = 0xD_0000;
+pub const MORE_RECEIVE_BUFFERS: u32 = 0xE_0000;
 /// Number of these: DMA of so many packets can be under way.
 pub const MORE_RECEIVE_BUFFER_COUNT: u32 = 6;
 /// Bytes of a packet's buffer.

@@ -10,9 +10,9 @@ use defs::gm::packet::{ACK, HEADER_BYTES};
 use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
-    ACKED, ACKED_COUNT, ACKED_LIMIT, AWAITED, AWAITING, B_AWAITED, B_INDEX, B_SENT, B_STATE,
-    EARLIER, EXCHANGING, SLOW, SLOW_COUNT, SLOW_DEADLINE, SLOW_LIMIT, TAKEN, USED, X_OPENING,
-    block, list, note,
+    ACKED, ACKED_COUNT, ACKED_LIMIT, AWAITED, AWAITING, B_AWAITED, B_INDEX, B_LIST, B_SENT,
+    B_STATE, EARLIER, EXCHANGING, SLOW, SLOW_COUNT, SLOW_DEADLINE, SLOW_LIMIT, TAKEN, USED,
+    X_OPENING, block, note,
 };
 use crate::nic::Event;
 use crate::receive::Packet;
@@ -260,7 +260,7 @@ impl<N: Nic> Gm<N> {
         } else if state == AWAITING {
             sent = 1;
         }
-        let mut at = list(port);
+        let mut at = self.nic.load(block + B_LIST);
         while sent != 0 {
             let entry = self.nic.load(at);
             let is_sent = subtype == GATHER || entry & STEP_SEND != 0;

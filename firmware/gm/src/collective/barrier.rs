@@ -11,7 +11,7 @@
 //! The host is told before the last packets leave, so the next barrier may be posted before this one is over: it waits in `B_POSTED`.
 
 use defs::gm::collective::{
-    EXCHANGE, GATHER, RELEASE, STEP, STEP_SEND, STEP_WAIT, TREE_PARENT, TREE_ROOT,
+    EXCHANGE, GATHER, RELEASE, SECOND_LIST, STEP, STEP_SEND, STEP_WAIT, TREE_PARENT, TREE_ROOT,
 };
 use defs::gm::event::Status;
 use defs::gm::map::{COLLECTIVE_TICKS, NODE_LIMIT, NODES};
@@ -19,9 +19,9 @@ use defs::gm::port::PORT_COUNT;
 
 use super::depart::NO_VALUE;
 use super::state::{
-    AWAITED, AWAITING, B_AWAITED, B_COUNT, B_DEADLINE, B_INDEX, B_LEFT, B_PARENT, B_POSTED, B_SENT,
-    B_STATE, B_TOLD, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, RELEASING, WAITING_PORTS,
-    X_BROKEN, block, list, note,
+    AWAITED, AWAITING, B_AWAITED, B_COUNT, B_DEADLINE, B_INDEX, B_LEFT, B_LIST, B_PARENT, B_POSTED,
+    B_SENT, B_STATE, B_TOLD, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, RELEASING,
+    WAITING_PORTS, X_BROKEN, block, list, note,
 };
 use crate::state::{NOW, port_number};
 use crate::{Gm, Nic};
@@ -59,7 +59,8 @@ impl<N: Nic> Gm<N> {
         let block = block(port);
         let broken = self.nic.load(block + X_BROKEN);
         let count = word >> 16;
-        let algorithm = word >> 8 & 0xFF;
+        let algorithm = word >> 8 & 0x7F;
+        let list = list(port, u32::from(word >> 8 & SECOND_LIST != 0));
         let parent = u32::from(algorithm == TREE_PARENT);
         if broken != 0 {
             return self.finish(port, 0, broken - 1, NO_VALUE);
@@ -71,6 +72,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(block + B_DEADLINE, deadline);
         self.nic.store(block + B_TOLD, 0);
         self.nic.store(block + B_COUNT, count);
+        self.nic.store(block + B_LIST, list);
         self.watch(port);
         if algorithm == EXCHANGE {
             self.nic.store(block + B_INDEX, 0);
@@ -83,7 +85,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(block + B_PARENT, parent);
         self.nic.store(block + B_INDEX, parent);
         self.nic.store(block + B_STATE, GATHERING);
-        self.gather(port, parent, count);
+        self.gather(port, list, parent, count);
     }
 
     /// The packet has come that an exchange awaits.
@@ -91,7 +93,8 @@ impl<N: Nic> Gm<N> {
     pub(super) fn next_exchange(&mut self, port: u32) {
         let block = block(port);
         let index = self.nic.load(block + B_INDEX) + 1;
-        let entry = self.nic.load(list(port) + (index << 2));
+        let list = self.nic.load(block + B_LIST);
+        let entry = self.nic.load(list + (index << 2));
         self.nic.store(block + B_INDEX, index);
         let usual = entry & (STEP_SEND | STEP_WAIT) == STEP_SEND | STEP_WAIT;
         if index < self.nic.load(block + B_COUNT) && usual {
@@ -128,7 +131,7 @@ impl<N: Nic> Gm<N> {
         let block = block(port);
         let count = self.nic.load(block + B_COUNT);
         let mut index = self.nic.load(block + B_INDEX);
-        let mut at = list(port) + (index << 2);
+        let mut at = self.nic.load(block + B_LIST) + (index << 2);
         while index < count {
             let entry = self.nic.load(at);
             if entry & STEP_WAIT == 0 && index + 1 == count {
@@ -184,10 +187,10 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Waits for the children that have not come.
-    fn gather(&mut self, port: u32, parent: u32, count: u32) {
+    fn gather(&mut self, port: u32, list: u32, parent: u32, count: u32) {
         let mut left = 0;
-        let mut at = list(port) + (parent << 2);
-        let end = list(port) + (count << 2);
+        let mut at = list + (parent << 2);
+        let end = list + (count << 2);
         while at < end {
             let entry = self.nic.load(at);
             if !self.take_or_await(port, entry) {
@@ -210,7 +213,8 @@ impl<N: Nic> Gm<N> {
             return self.release_children(port);
         }
         self.nic.store(block + B_STATE, GATHERED);
-        let parent = self.nic.load(list(port));
+        let list = self.nic.load(block + B_LIST);
+        let parent = self.nic.load(list);
         if self.depart(port, parent, GATHER, NO_VALUE) {
             self.nic.store(block + B_STATE, AWAITING);
             self.take_or_await(port, parent);
@@ -240,8 +244,9 @@ impl<N: Nic> Gm<N> {
         let block = block(port);
         let count = self.nic.load(block + B_COUNT);
         let mut index = self.nic.load(block + B_INDEX);
+        let list = self.nic.load(block + B_LIST);
         while index < count {
-            let entry = self.nic.load(list(port) + (index << 2));
+            let entry = self.nic.load(list + (index << 2));
             if !self.depart(port, entry, RELEASE, NO_VALUE) {
                 return;
             }

@@ -277,7 +277,7 @@ impl<N: Nic> Gm<N> {
         }
         self.break_groups(port, status);
         for number in 0..DESCRIPTOR_COUNT {
-            if instances >> number & 1 != 0 && !self.is_reduction_told(port, number) {
+            if instances >> number & 1 != 0 {
                 self.finish(port, number + 1, status, NO_VALUE);
             }
         }

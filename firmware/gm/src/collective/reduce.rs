@@ -2,10 +2,10 @@
 //!
 //! | state | what happens | next |
 //! |-------|--------------|------|
-//! | `COLLECTING` | values of children are awaited and combined | `COLLECTED` with a parent; else the host is told, and `SPREADING` if all get the result |
+//! | `COLLECTING` | values of children are awaited and combined | `COLLECTED` with a parent, else `SPREADING` |
 //! | `COLLECTED` | the value goes to the parent | the host is told, or `AWAITING_RESULT` |
-//! | `AWAITING_RESULT` | the parent's result is awaited | the host is told; `SPREADING` |
-//! | `SPREADING` | the result goes to the children, one after the other | no reduction |
+//! | `AWAITING_RESULT` | the parent's result is awaited | `SPREADING` |
+//! | `SPREADING` | the result goes to the children, if all get it, one after the other | the host is told, whose descriptor is free then |
 //!
 //! A value belongs to the reduction with its tag that waits for its sender.
 
@@ -257,18 +257,15 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// The result is known: the host is told, then the children if they want it.
+    /// The result is known.
     fn spread(&mut self, instance: Instance) {
         let at = instance.at();
-        let value = self.result_of(instance);
-        let number = instance.number + 1;
         self.nic.store(at + I_STATE, SPREADING);
         self.nic.store(at + I_CHILDREN, 0);
-        self.finish(instance.port, number, Status::Success as u32, value);
         self.send_down(instance);
     }
 
-    /// Sends the result to the children that are left.
+    /// Sends the result to the children that are left, then tells the host.
     fn send_down(&mut self, instance: Instance) {
         let at = instance.at();
         let kind = self.nic.load(at + I_KIND);
@@ -284,6 +281,8 @@ impl<N: Nic> Gm<N> {
             self.nic.store(at + I_CHILDREN, index);
         }
         self.end_reduction(instance);
+        let number = instance.number + 1;
+        self.finish(instance.port, number, Status::Success as u32, value);
     }
 
     fn end_reduction(&mut self, instance: Instance) {
@@ -331,12 +330,6 @@ impl<N: Nic> Gm<N> {
             left >>= 1;
             number += 1;
         }
-    }
-
-    /// Whether the host knows the result of a reduction that is under way.
-    pub(super) fn is_reduction_told(&self, port: u32, number: u32) -> bool {
-        let instance = Instance { port, number };
-        self.nic.load(instance.at() + I_STATE) == SPREADING
     }
 
     /// Whether a reduction of a port has been under way for too long.

@@ -59,6 +59,8 @@ pub const B_DEADLINE: u32 = B_STATE + 16;
 pub const B_SENT: u32 = B_STATE + 20;
 /// Word of a block: the endpoint whose packet an exchange awaits, and 1; else 0.
 pub const B_AWAITED: u32 = B_STATE + 60;
+/// Word of a block: the list of its barrier.
+pub const B_LIST: u32 = B_STATE + 64;
 /// Word of a block: 1 if the first entry is the parent.
 pub const B_PARENT: u32 = B_STATE + 24;
 /// Word of a block: the host knows that the barrier is complete; packets are still to be sent.
@@ -90,9 +92,9 @@ pub const AWAITING: u32 = 4;
 pub const RELEASING: u32 = 5;
 
 /// Reductions of a block.
-pub const INSTANCES: u32 = B_STATE + 0x40;
+pub const INSTANCES: u32 = B_STATE + 0x60;
 
-const _: () = assert!(B_AWAITED + 4 <= INSTANCES);
+const _: () = assert!(B_LIST + 4 <= INSTANCES);
 /// Bytes of one.
 pub const INSTANCE_BYTES: u32 = 32;
 /// Word of a reduction: what it does.
@@ -157,10 +159,10 @@ pub const fn block(port: u32) -> u32 {
     BLOCKS + (port_number(port) << 11)
 }
 
-/// The list of endpoints of a port.
+/// The first or second list of endpoints of a port.
 #[inline(always)]
-pub const fn list(port: u32) -> u32 {
-    LISTS + (port_number(port) << 12)
+pub const fn list(port: u32, second: u32) -> u32 {
+    LISTS + (port_number(port) << 13) + (second << 12)
 }
 
 const _: () = assert!(BLOCK_BYTES == 1 << 11 && LIST_BYTES == 1 << 12 && NOTE_BYTES == 1 << 6);

@@ -59,7 +59,7 @@ fn exchange(world: &mut World, members: &[Member], rank: usize) {
     let (node, port) = members[rank];
     let steps = steps(members, rank);
     for (at, step) in (0..).zip(&steps) {
-        let place = peer_list(port) + 4 * at;
+        let place = peer_list(port, 0) + 4 * at;
         world.nodes[node as usize].gm.set_word(place, *step);
     }
     post(
@@ -79,7 +79,7 @@ fn gather(world: &mut World, members: &[Member], rank: usize, degree: usize) {
     };
     let list: Vec<u32> = parent.into_iter().chain(children).collect();
     for (at, entry) in (0..).zip(&list) {
-        let place = peer_list(port) + 4 * at;
+        let place = peer_list(port, 0) + 4 * at;
         world.nodes[node as usize].gm.set_word(place, *entry);
     }
     post(
@@ -387,7 +387,7 @@ fn an_unreachable_member_fails_the_operation() {
         let mut world = opened(cpus, 2, 1, &[2]);
         let slot = 1 << 16 | EXCHANGE << 8 | BARRIER;
         for bad in [endpoint(2, 2), endpoint(1, 9), endpoint(0xFFFF, 0xFF)] {
-            world.nodes[0].gm.set_word(peer_list(2), bad | BOTH);
+            world.nodes[0].gm.set_word(peer_list(2, 0), bad | BOTH);
             post(&mut world, (0, 2), slot);
             world.settle();
             let invalid = Status::InvalidParameter as u32;

@@ -2,8 +2,8 @@
 
 use defs::gm::collective::{
     BARRIER, CHILD_LIMIT, DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, EXCHANGE, Operation, REDUCE,
-    REDUCE_ALL, REDUCE_PARENT, STEP_SEND, STEP_WAIT, TREE_PARENT, TREE_ROOT, descriptor, endpoint,
-    peer_list,
+    REDUCE_ALL, REDUCE_PARENT, SECOND_LIST, STEP_SEND, STEP_WAIT, TREE_PARENT, TREE_ROOT,
+    descriptor, endpoint, peer_list,
 };
 use defs::gm::event::{Status, WORD_BUFFER};
 use defs::gm::gossip::GROUP_COUNT;
@@ -118,8 +118,10 @@ pub enum PostError {
 /// A port's operations on its board.
 #[derive(Debug, Default)]
 pub(in crate::gm) struct Operations {
-    /// The list of endpoints that the board has.
-    list: Vec<u32>,
+    /// The lists of endpoints that the board has.
+    lists: [Vec<u32>; 2],
+    /// The list of the last barrier.
+    list: usize,
     /// Groups of all-to-all broadcasts that were opened.
     pub(super) groups: u8,
     /// The send tokens of the operations under way: the barrier's, those of reductions, those of groups.
@@ -195,15 +197,19 @@ impl<W: Window, S: System> Gm<W, S> {
     ) -> Result<BoardOperation, PostError> {
         self.take_token(own, BoardOperation::Barrier)?;
         let port = self.port(own)?;
-        let known = port.operations.list == list;
+        let known = port.operations.lists[port.operations.list] == list;
         if !known {
-            port.operations.list = list.to_vec();
+            // Packets of the last barrier may still leave by its list.
+            port.operations.list ^= 1;
+            port.operations.lists[port.operations.list] = list.to_vec();
         }
+        let second = port.operations.list as u32;
         self.system.compute(self.overhead_ns).await;
         if !known && !list.is_empty() {
-            let at = peer_list(own.into());
+            let at = peer_list(own.into(), second);
             self.board.write_sram_burst(at, list).await;
         }
+        let algorithm = algorithm | second * SECOND_LIST;
         let word = (list.len() as u32) << 16 | algorithm << 8 | BARRIER;
         self.write_post(own, 0, word).await?;
         Ok(BoardOperation::Barrier)
