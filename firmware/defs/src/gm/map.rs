@@ -45,7 +45,7 @@ pub const RECEIVE_BUFFER_COUNT: u32 = 2;
 /// More receive buffers, used instead of these by boards that have the memory: packets that are passed on stay in them.
 pub const MORE_RECEIVE_BUFFERS: u32 = 0xE_0000;
 /// Number of these: DMA of so many packets can be under way.
-pub const MORE_RECEIVE_BUFFER_COUNT: u32 = 6;
+pub const MORE_RECEIVE_BUFFER_COUNT: u32 = 12;
 /// Bytes of a packet's buffer.
 pub const BUFFER_BYTES: u32 = 0x1100;
 /// Offset of the header in a buffer; the route lies before it.

@@ -51,7 +51,7 @@ const ASKED_SHIFT: u32 = 4;
 const _: () = assert!(HELD_BYTES == 1 << 5);
 
 /// Received packets that are kept for being passed on at most: others need memory too.
-const KEEP_LIMIT: u32 = 3;
+const KEEP_LIMIT: u32 = 8;
 
 /// What RECV tells SEND of a packet.
 #[derive(Clone, Copy)]
