@@ -157,7 +157,6 @@ fn collectives_and_messages_share_boards_that_lose_packets() {
 }
 
 #[test]
-#[ignore = "the firmware reads the list of a tree while it tells the children, after the host may have changed it"]
 fn operations_along_other_trees_follow_at_once() {
     if !built() {
         return;
