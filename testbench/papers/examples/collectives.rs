@@ -5,8 +5,6 @@
 use std::sync::Arc;
 
 use host_lib::gm::collective::{Barrier, Shape};
-use lanigon_papers::collectives::published::Table;
-use lanigon_papers::collectives::rows::Row;
 use lanigon_papers::collectives::{On, Setup};
 use lanigon_papers::gm::{SHORT, bench};
 use lanigon_worlds::boards;
@@ -46,7 +44,7 @@ fn main() -> anyhow::Result<()> {
         let most = if name.contains("7.2") { 8 } else { 16 };
         println!("{name}");
         match &*what {
-            "barrier" => barriers(&setup, most, &name)?,
+            "barrier" => barriers(&setup, most)?,
             "short" => short(&setup, most)?,
             "loop" => loops(&setup, most)?,
             "reduction" => reductions(&setup)?,
@@ -56,22 +54,12 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn barriers(setup: &Setup<'_>, most: u16, name: &str) -> anyhow::Result<()> {
+fn barriers(setup: &Setup<'_>, most: u16) -> anyhow::Result<()> {
     println!("  nodes       PE us       GB us  degree");
-    let mut pairwise = Vec::new();
     for nodes in [2, 4, 7, 8, 16].into_iter().filter(|nodes| *nodes <= most) {
         let us = setup.barrier(nodes, Barrier::PairwiseExchange, ROUNDS)?;
         let (best, degree) = setup.best_gather_broadcast(nodes, ROUNDS)?;
         println!("  {nodes:5} {us:11.2} {best:11.2} {degree:7}");
-        pairwise.push((nodes, us));
-    }
-    for figure in Table::Barrier.figures() {
-        let own = name.ends_with(figure.profile) && figure.experiment == "latency";
-        let host = pairwise.iter().find(|(nodes, _)| *nodes == figure.nodes);
-        if own && figure.scheme.starts_with("pe") {
-            let row = Row::new(figure, host.map(|(_, us)| *us), None);
-            println!("  {row:?}");
-        }
     }
     Ok(())
 }

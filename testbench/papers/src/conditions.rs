@@ -11,7 +11,7 @@ pub struct Conditions {
     pub images: Vec<(String, Identity)>,
     /// How many repeats there are.
     pub repeats: String,
-    /// Lengths of messages, in bytes.
+    /// Lengths of messages, in bytes; empty: they are those of the points.
     pub sizes: Vec<u32>,
 }
 
@@ -29,7 +29,9 @@ impl Conditions {
         facts
             .extend(images.map(|(name, identity)| (format!("image {name}"), identity.to_string())));
         facts.push(("repeats".into(), self.repeats.clone()));
-        facts.push(("message sizes, bytes".into(), sizes.join(", ")));
+        if !sizes.is_empty() {
+            facts.push(("message sizes, bytes".into(), sizes.join(", ")));
+        }
         facts
     }
 }

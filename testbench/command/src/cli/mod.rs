@@ -138,6 +138,12 @@ pub enum Paper {
     Emp,
     /// GM on boards with a LANai
     Gm,
+    /// Barriers over GM, on hosts and on boards
+    Barrier,
+    /// Reductions over GM, on hosts and on boards
+    Reduction,
+    /// All-to-all broadcasts over GM, on hosts and on boards
+    Gossip,
 }
 
 /// Options of `reproduce`.
@@ -153,7 +159,7 @@ Examples:
   lanigon reproduce gm --profile lanai9.1-133 --out results
   lanigon reproduce gm --profile lanai9.1-133 --explain")]
 pub struct ReproduceArgs {
-    /// Which results: emp, gm
+    /// Which results: emp, gm, barrier, reduction, gossip
     #[arg(hide_possible_values = true)]
     pub paper: Paper,
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)

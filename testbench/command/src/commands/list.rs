@@ -26,6 +26,18 @@ fn experiments() -> Vec<Named> {
             "gm",
             "latency and bandwidth of GM on boards of all types".into(),
         ),
+        (
+            "barrier",
+            "barriers over GM, executed by hosts and by boards".into(),
+        ),
+        (
+            "reduction",
+            "reductions over GM, executed by hosts and by boards".into(),
+        ),
+        (
+            "gossip",
+            "all-to-all broadcasts over GM, executed by hosts and by boards".into(),
+        ),
     ];
     let row = |(name, what): (&str, String)| Named {
         description: format!("{what} (lanigon reproduce {name})"),

@@ -1,5 +1,6 @@
 //! `lanigon reproduce`: published results.
 
+mod collectives;
 mod gm;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use crate::cli::{Explain, Paper, ReproduceArgs};
 use crate::output;
 use crate::progress::Progress;
 use lanigon_figures::Figure;
+use lanigon_papers::collectives::published::Table;
 use lanigon_papers::conditions::Conditions;
 use lanigon_papers::experiments::rounds::Rounds;
 use lanigon_papers::experiments::scheme::Scheme;
@@ -38,6 +40,9 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
     match args.paper {
         Paper::Emp => emp(args, interrupt),
         Paper::Gm => gm::run(args, interrupt),
+        Paper::Barrier => collectives::run(args, "barrier", Table::Barrier, interrupt),
+        Paper::Reduction => collectives::run(args, "reduction", Table::Reduction, interrupt),
+        Paper::Gossip => collectives::run(args, "gossip", Table::Gossip, interrupt),
     }
 }
 

@@ -4,16 +4,22 @@
 //!
 //! A measurement is a function of a [`Setup`]: profile, image, and the place where the operation is executed.
 
+pub mod claims;
+pub mod key;
 pub mod measure;
+pub mod plan;
+pub mod plots;
 pub mod published;
+pub mod report;
 pub mod rows;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emulator::image::Image;
-use emulator::profile::Profile;
+use emulator::profile::{Profile, ProfileError};
 use lanigon_worlds::gm::GmWorldError;
+use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::RunError;
 
 pub use lanigon_worlds::programs::collective::On;
@@ -27,6 +33,12 @@ pub enum CollectiveError {
     /// The run did not complete.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// The image.
+    #[error(transparent)]
+    Firmware(#[from] FirmwareError),
+    /// The profile.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
     /// There is no result to compute with.
     #[error("no round was complete")]
     NoRound,

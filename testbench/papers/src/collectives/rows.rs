@@ -1,77 +1,275 @@
-//! Rows that compare measured values with published figures.
+//! The published figures beside the measured ones.
 
+use lanigon_worlds::programs::collective::{Broadcast, Type};
 use serde::Serialize;
 
+use super::On;
+use super::key::{BLOCKS, FINE_NS, Form, L9, LONG_BLOCK, NODES, SKEWS_US, TREES, What};
+use super::plan::Results;
 use super::published::{Published, Table};
 
-/// A quantity on both places, beside the published figure.
+/// The only figure on which a profile for these chapters is calibrated and which is a row itself. The other testbed's host barrier is
+/// the product of dissertation-069 and 071.
+const CALIBRATED_ON: &str = "dissertation-075";
+
+/// A published figure beside the measured value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// Section and figure of the publication.
-    pub figure: &'static str,
     /// The published id.
     pub id: &'static str,
-    /// The published value, in its unit.
+    /// Section and figure of the publication.
+    pub section: &'static str,
+    /// The profile that is like the boards.
+    pub profile: &'static str,
+    /// Experiment, scheme and quantity.
+    pub what: String,
+    /// The published value.
     pub published: f64,
-    /// Its unit.
+    /// Its unit; `x`: how many times the NIC is better.
     pub unit: &'static str,
-    /// Value on the host.
-    pub host: Option<f64>,
-    /// Value on the NIC.
-    pub nic: Option<f64>,
-    /// How many times the NIC is better.
-    pub gain: Option<f64>,
+    /// The own value.
+    pub measured: Option<f64>,
+    /// Difference from the published one, as a part of it.
+    pub error: Option<f64>,
+    /// `calibrated`, `predicted`, or `not measured`.
+    pub role: &'static str,
+    /// What differs from the publication, or why it was not measured.
+    pub note: &'static str,
 }
 
-impl Row {
-    /// The row of a published figure, for values that are better when they are smaller.
-    #[must_use]
-    pub fn new(figure: &Published, host: Option<f64>, nic: Option<f64>) -> Self {
-        let gain = host.zip(nic).filter(|(_, nic)| *nic > 0.0);
-        Self {
-            figure: figure.section,
+/// The rows of a table.
+#[must_use]
+pub fn rows(table: Table, results: &Results) -> Vec<Row> {
+    let row = |figure: &Published| {
+        let measured = match table {
+            Table::Barrier => barrier(figure, results),
+            Table::Reduction => reduction(figure, results),
+            Table::Gossip => gossip(figure, results),
+        };
+        let (role, note) = match measured {
+            None => ("not measured", "points are missing in this run"),
+            Some(_) if figure.id == CALIBRATED_ON => ("calibrated", ""),
+            Some(_) if figure.quantity.contains("MPI") => ("predicted", "GM level: no MPI here"),
+            Some(_) if figure.id == "dissertation-071" => {
+                ("predicted", "the host's part is calibrated")
+            }
+            Some(_) => ("predicted", ""),
+        };
+        Row {
             id: figure.id,
+            section: figure.section,
+            profile: figure.profile,
+            what: format!(
+                "{} {}, {} nodes: {}",
+                figure.experiment, figure.scheme, figure.nodes, figure.quantity
+            ),
             published: figure.value,
             unit: figure.unit,
-            host,
-            nic,
-            gain: gain.map(|(host, nic)| host / nic),
+            measured,
+            error: measured.map(|value| value / figure.value - 1.0),
+            role,
+            note,
         }
-    }
+    };
+    table.figures().iter().map(row).collect()
+}
 
-    /// The measured value that answers the published one: a gain, or the value of the place that the figure is about.
-    #[must_use]
-    pub fn answer(&self, figure: &Published) -> Option<f64> {
-        match figure.scheme.split_once(' ') {
-            _ if figure.unit == "x" => self.gain,
-            Some((_, "host")) => self.host,
-            Some((_, "nic")) => self.nic,
-            _ => None,
-        }
+/// The place that a scheme names; `None`: it compares both.
+fn place(scheme: &str) -> Option<On> {
+    match scheme.rsplit(' ').next() {
+        Some("host") => Some(On::Host),
+        Some("nic") => Some(On::Nic),
+        _ => None,
     }
 }
 
-/// The published figure with an id.
-#[must_use]
-pub fn figure(id: &str) -> Option<&'static Published> {
-    let all = Table::ALL.into_iter().flat_map(Table::figures);
-    all.into_iter().find(|figure| figure.id == id)
+fn largest(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.reduce(f64::max)
+}
+
+fn barrier(figure: &Published, results: &Results) -> Option<f64> {
+    let (board, nodes) = (figure.profile, figure.nodes);
+    let tree = figure.scheme.starts_with("gb");
+    let both = |value: &dyn Fn(On) -> Option<f64>| match place(figure.scheme) {
+        Some(on) => value(on),
+        None => Some(value(On::Host)? / value(On::Nic)?),
+    };
+    let at = |what| move |on| results.at(board, on, nodes, what);
+    match figure.experiment {
+        "latency" => both(&|on| results.barrier(board, on, nodes, tree)),
+        "granularity" => flat_us(results, board, On::Host),
+        "efficiency 0.50" => both(&at(What::Least { percent: 50 })),
+        "efficiency 0.90" => both(&at(What::Least { percent: 90 })),
+        "synthetic 360" => both(&at(What::Synthetic { steps: 8 })),
+        "synthetic 2100" => both(&at(What::Synthetic { steps: 20 })),
+        _ => None,
+    }
+}
+
+/// A loop is flat as long as it takes at most 5 % longer than with the shortest computation.
+const FLAT: f64 = 1.05;
+
+/// The longest computation with which a loop of 8 nodes is flat, in us, between the measured ones.
+pub(super) fn flat_us(results: &Results, board: &'static str, on: On) -> Option<f64> {
+    let time = |compute_ns| {
+        let percent = 0;
+        results.at(
+            board,
+            on,
+            8,
+            What::Loop {
+                compute_ns,
+                percent,
+            },
+        )
+    };
+    let limit = FLAT * time(FINE_NS[0])?;
+    let (mut x, mut y) = (FINE_NS[0] as f64 / 1e3, time(FINE_NS[0])?);
+    for compute_ns in FINE_NS {
+        let (next_x, next_y) = (compute_ns as f64 / 1e3, time(compute_ns)?);
+        if next_y > limit {
+            return Some(x + (next_x - x) * (limit - y) / (next_y - y));
+        }
+        (x, y) = (next_x, next_y);
+    }
+    Some(x)
+}
+
+fn reduction(figure: &Published, results: &Results) -> Option<f64> {
+    let of = match figure.scheme {
+        "float" => Type::Float,
+        _ => Type::Integer,
+    };
+    let gain = |nodes, what| results.gain(L9, nodes, what);
+    let last = TREES[TREES.len() - 1];
+    match figure.experiment {
+        "latency" => {
+            let form = Form::Binomial;
+            largest(
+                NODES
+                    .iter()
+                    .filter_map(|nodes| gain(*nodes, What::Reduction { form, of })),
+            )
+        }
+        "depth" => {
+            let more = |nodes| Some(-nic_minus_host(results, nodes, Form::Chain, of)?);
+            Some((more(last)? - more(2)?) / f64::from(last - 2))
+        }
+        "degree" => {
+            let more = |nodes| nic_minus_host(results, nodes, Form::Star, of);
+            match figure.unit {
+                "us" => more(2),
+                _ => Some((more(last)? - more(2)?) / f64::from(last - 2)),
+            }
+        }
+        "cpu" => gain(16, What::Processor { of, skew_us: 0 }),
+        "cpu skew" => {
+            let gains = SKEWS_US.iter();
+            let gains = gains.filter_map(|&skew_us| gain(16, What::Processor { of, skew_us }));
+            largest(gains)
+        }
+        "cpu skew 200" => gain(16, What::Processor { of, skew_us: 200 }),
+        "cpu skew 1000" => {
+            let skew_us = 1_000;
+            let types = [Type::Integer, Type::Float].into_iter();
+            largest(types.filter_map(|of| gain(16, What::Processor { of, skew_us })))
+        }
+        _ => None,
+    }
+}
+
+/// How much longer a reduction takes on boards, in us.
+pub(super) fn nic_minus_host(results: &Results, nodes: u16, form: Form, of: Type) -> Option<f64> {
+    let on = |on| results.at(L9, on, nodes, What::Reduction { form, of });
+    Some(on(On::Nic)? - on(On::Host)?)
+}
+
+fn gossip(figure: &Published, results: &Results) -> Option<f64> {
+    let gain = |algorithm: Broadcast, bytes| results.gossip_gain(16, algorithm, bytes);
+    let long = || BLOCKS.into_iter().filter(|bytes| *bytes >= LONG_BLOCK);
+    let concurrent = Broadcast::ConcurrentBroadcasting;
+    let doubling = Broadcast::RecursiveDoubling;
+    match figure.scheme {
+        "cb" => largest(long().filter_map(|bytes| gain(concurrent, bytes))),
+        "rd" => {
+            let short = BLOCKS.into_iter().filter(|bytes| *bytes < LONG_BLOCK);
+            largest(short.filter_map(|bytes| gain(doubling, bytes)))
+        }
+        "best" => {
+            let gains = long().flat_map(|bytes| [gain(concurrent, bytes), gain(doubling, bytes)]);
+            largest(gains.flatten())
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::claims::judge;
+    use super::super::key::{Key, keys};
     use super::*;
 
-    #[test]
-    fn a_row_answers_its_figure() {
-        let answer = |id: &str, nic| {
-            let figure = figure(id).expect("published");
-            Row::new(figure, Some(90.0), nic).answer(figure)
+    /// Results in which the NIC is twice as fast as the host everywhere, or `nic` times as slow.
+    fn results(table: Table, nic: f64) -> Results {
+        let value = |key: Key| match key.on {
+            On::Host => 100.0 * f64::from(key.nodes),
+            On::Nic => nic * 100.0 * f64::from(key.nodes),
         };
-        assert_eq!(answer("dissertation-075", None), Some(90.0));
-        assert_eq!(answer("dissertation-074", None), None);
-        assert_eq!(answer("dissertation-074", Some(45.0)), Some(45.0));
-        assert_eq!(answer("dissertation-076", Some(45.0)), Some(2.0));
-        assert_eq!(answer("dissertation-076", None), None);
+        let points = keys(table, false).into_iter();
+        Results {
+            points: points.map(|key| (key, value(key))).collect(),
+            partial: false,
+        }
+    }
+
+    #[test]
+    fn every_figure_has_an_answer_in_a_whole_and_a_quick_run() {
+        for table in Table::ALL {
+            let whole = results(table, 0.5);
+            let quick: Vec<_> = keys(table, true);
+            let quick = Results {
+                points: whole
+                    .points
+                    .clone()
+                    .into_iter()
+                    .filter(|(key, _)| quick.contains(key))
+                    .collect(),
+                partial: false,
+            };
+            for results in [&whole, &quick] {
+                for row in rows(table, results) {
+                    assert!(row.measured.is_some(), "{row:?}");
+                }
+                let open = judge(table, results);
+                let missing = open.iter().filter(|one| one.evidence.contains("missing"));
+                assert_eq!(missing.count(), 0, "{open:?}");
+            }
+            for row in rows(table, &Results::default()) {
+                assert_eq!((row.measured, row.role), (None, "not measured"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_gain_is_the_host_against_the_nic() {
+        let results = results(Table::Barrier, 0.5);
+        let row = |id: &str| {
+            let mut all = rows(Table::Barrier, &results).into_iter();
+            all.find(|row| row.id == id).unwrap()
+        };
+        assert_eq!(row("dissertation-071").measured, Some(2.0));
+        assert_eq!(row("dissertation-074").measured, Some(400.0));
+        assert_eq!(row("dissertation-075").measured, Some(800.0));
+        assert_eq!(row("dissertation-075").role, "calibrated");
+    }
+
+    #[test]
+    fn claims_can_hold_and_fail() {
+        let holds = |nic, id: &str| {
+            let judged = judge(Table::Reduction, &results(Table::Reduction, nic));
+            judged.into_iter().find(|one| one.id == id).unwrap().holds
+        };
+        assert_eq!(holds(2.0, "dissertation-153"), Some(true));
+        assert_eq!(holds(0.5, "dissertation-153"), Some(false));
     }
 }

@@ -1,0 +1,279 @@
+//! What is measured for each publication, as keys of results.
+
+use std::fmt;
+
+use host_lib::gm::collective::{Barrier, Shape};
+use lanigon_worlds::programs::collective::{Broadcast, Type};
+use serde::{Serialize, Serializer};
+
+use super::published::Table;
+use super::{CollectiveError, On, Setup};
+
+/// The boards with a LANai 4.3 (dissertation, section 3.3).
+pub const L4: &str = "lanai4.3-33";
+/// The boards with a LANai 7.2.
+pub const L7: &str = "lanai7.2-66";
+/// The boards with a LANai 9.1 (dissertation, section 4.3; gossip, section 6).
+pub const L9: &str = "lanai9.1-133";
+
+/// Computations of figure 3.10, in ns (dissertation-094, 095).
+pub const FINE_NS: [u64; 6] = [1_500, 8_000, 17_000, 32_000, 64_000, 129_750];
+/// Mean computations of figures 3.12 and 3.13, in us (dissertation-113, 114).
+pub const VARIED_US: [u64; 4] = [64, 256, 1_024, 4_096];
+/// Percentages of their variation; figure 3.12 has the last one.
+pub const VARIED_PERCENT: [u32; 3] = [0, 10, 20];
+/// Percentages of efficiency (dissertation-099 to 102).
+pub const EFFICIENCIES: [u32; 4] = [25, 50, 75, 90];
+/// Steps of the synthetic applications: 360 us and 2,100 us (dissertation-117 to 120).
+pub const STEPS: [u64; 2] = [8, 20];
+/// Numbers of nodes of the curves.
+pub const NODES: [u16; 4] = [2, 4, 8, 16];
+/// Nodes of chains and stars: a root with up to eight children fits a board.
+pub const TREES: [u16; 5] = [2, 3, 4, 6, 9];
+/// Largest delays before reductions, in us.
+pub const SKEWS_US: [u64; 4] = [0, 200, 500, 1_000];
+/// Lengths of blocks, in bytes.
+pub const BLOCKS: [usize; 7] = [4, 64, 256, 1_024, 2_048, 4_096, 16_384];
+/// Blocks from here on are long.
+pub const LONG_BLOCK: usize = 1_024;
+/// Types of reductions.
+pub const TYPES: [(Type, &str); 2] = [(Type::Integer, "integer"), (Type::Float, "float")];
+
+/// The tree of a reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// A binomial tree.
+    Binomial,
+    /// A tree of degree 1.
+    Chain,
+    /// A tree of depth 1.
+    Star,
+}
+
+/// A measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// A barrier by pairwise exchange, in us.
+    Exchange,
+    /// A barrier along a tree, in us.
+    Tree {
+        /// Children of a node.
+        degree: usize,
+    },
+    /// A loop of computation and barrier, in us.
+    Loop {
+        /// Mean computation, in ns.
+        compute_ns: u64,
+        /// Its variation each way.
+        percent: u32,
+    },
+    /// The least computation for an efficiency, in us.
+    Least {
+        /// The efficiency.
+        percent: u32,
+    },
+    /// A run of a synthetic application, in us.
+    Synthetic {
+        /// Its steps.
+        steps: u64,
+    },
+    /// A reduction, in us.
+    Reduction {
+        /// The tree.
+        form: Form,
+        /// Type of the values.
+        of: Type,
+    },
+    /// Mean time of a host inside a reduction, in us.
+    Processor {
+        /// Type of the values.
+        of: Type,
+        /// Largest delay before it, in us.
+        skew_us: u64,
+    },
+    /// An all-to-all broadcast, in us.
+    AllToAll {
+        /// The algorithm.
+        algorithm: Broadcast,
+        /// Length of a block.
+        bytes: usize,
+    },
+}
+
+/// A measured point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The hardware's profile.
+    pub board: &'static str,
+    /// Where the operation is executed.
+    pub on: On,
+    /// Number of nodes.
+    pub nodes: u16,
+    /// The measurement.
+    pub what: What,
+}
+
+impl Key {
+    /// A point.
+    #[must_use]
+    pub const fn new(board: &'static str, on: On, nodes: u16, what: What) -> Self {
+        Self {
+            board,
+            on,
+            nodes,
+            what,
+        }
+    }
+
+    /// Measures it.
+    pub(super) fn measure(self, setup: &Setup<'_>, rounds: u64) -> Result<f64, CollectiveError> {
+        let nodes = self.nodes;
+        match self.what {
+            What::Exchange => setup.barrier(nodes, Barrier::PairwiseExchange, rounds),
+            What::Tree { degree } => {
+                let barrier = Barrier::GatherBroadcast { root: 0, degree };
+                setup.barrier(nodes, barrier, rounds)
+            }
+            What::Loop {
+                compute_ns,
+                percent,
+            } => setup.computing_loop(nodes, compute_ns, percent, rounds),
+            What::Least { percent } => {
+                setup.least_computation(nodes, f64::from(percent) / 100.0, rounds)
+            }
+            What::Synthetic { steps } => setup.synthetic(nodes, steps, rounds.div_ceil(steps)),
+            What::Reduction { form, of } => {
+                let shape = match form {
+                    Form::Binomial => Shape::Binomial,
+                    Form::Chain => Shape::Fixed { degree: 1 },
+                    Form::Star => Shape::Fixed {
+                        degree: usize::from(nodes) - 1,
+                    },
+                };
+                setup.reduction(nodes, shape, of, rounds)
+            }
+            What::Processor { of, skew_us } => {
+                setup.reduction_cpu(nodes, of, skew_us * 1_000, rounds)
+            }
+            What::AllToAll { algorithm, bytes } => {
+                setup.all_to_all(nodes, algorithm, bytes, rounds.div_ceil(4))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (board, on, nodes) = (self.board, self.on.name(), self.nodes);
+        write!(f, "{board} {on} {nodes} nodes {:?}", self.what)
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The keys of a table, each on both places as far as it exists there. A quick run leaves some nodes, degrees and lengths out.
+#[must_use]
+pub fn keys(table: Table, quick: bool) -> Vec<Key> {
+    let mut all = Vec::new();
+    for on in [On::Host, On::Nic] {
+        let mut add = |board, nodes, what| all.push(Key::new(board, on, nodes, what));
+        match table {
+            Table::Barrier => barriers(quick, &mut add),
+            Table::Reduction => reductions(&mut add),
+            Table::Gossip => gossip(on, quick, &mut add),
+        }
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn barriers(quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
+    for (board, most) in [(L4, 16), (L7, 8)] {
+        for nodes in [2, 4, 7, 8, 16].into_iter().filter(|nodes| *nodes <= most) {
+            add(board, nodes, What::Exchange);
+            let degrees = if quick { 4 } else { usize::from(nodes) - 1 };
+            for degree in 1..=degrees.min(usize::from(nodes) - 1) {
+                add(board, nodes, What::Tree { degree });
+            }
+        }
+        for compute_ns in FINE_NS {
+            let percent = 0;
+            add(
+                board,
+                8,
+                What::Loop {
+                    compute_ns,
+                    percent,
+                },
+            );
+        }
+        for percent in EFFICIENCIES {
+            for nodes in NODES.into_iter().filter(|nodes| *nodes <= most) {
+                if !quick || nodes == most && [50, 90].contains(&percent) {
+                    add(board, nodes, What::Least { percent });
+                }
+            }
+        }
+        for steps in STEPS {
+            add(board, most, What::Synthetic { steps });
+        }
+    }
+    for us in VARIED_US {
+        for percent in VARIED_PERCENT {
+            let compute_ns = us * 1_000;
+            add(
+                L4,
+                16,
+                What::Loop {
+                    compute_ns,
+                    percent,
+                },
+            );
+        }
+    }
+}
+
+fn reductions(add: &mut impl FnMut(&'static str, u16, What)) {
+    for (of, _) in TYPES {
+        for nodes in NODES {
+            let form = Form::Binomial;
+            add(L9, nodes, What::Reduction { form, of });
+            for skew_us in [0, 1_000] {
+                add(L9, nodes, What::Processor { of, skew_us });
+            }
+        }
+        for nodes in TREES {
+            for form in [Form::Chain, Form::Star] {
+                add(L9, nodes, What::Reduction { form, of });
+            }
+        }
+        for skew_us in SKEWS_US {
+            add(L9, 16, What::Processor { of, skew_us });
+        }
+    }
+}
+
+fn gossip(on: On, quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
+    let algorithms = [
+        Broadcast::RecursiveDoubling,
+        Broadcast::Ring,
+        Broadcast::ConcurrentBroadcasting,
+    ];
+    for algorithm in algorithms.into_iter().filter(|one| one.is_on(on)) {
+        for bytes in BLOCKS {
+            if !quick || [4, 1_024, 4_096, 16_384].contains(&bytes) {
+                add(L9, 16, What::AllToAll { algorithm, bytes });
+            }
+        }
+        for nodes in NODES {
+            for bytes in [4, 4_096] {
+                add(L9, nodes, What::AllToAll { algorithm, bytes });
+            }
+        }
+    }
+}

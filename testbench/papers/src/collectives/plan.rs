@@ -1,0 +1,187 @@
+//! A run: all measurements of a table, each a world of its own, on all threads.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use emulator::image::{Identity, Image};
+use emulator::profile::Profile;
+use lanigon_worlds::boards;
+use lanigon_worlds::gm::GmWorldError;
+use lanigon_worlds::outcome::RunError;
+use lanigon_worlds::profile;
+use lanigon_worlds::programs::collective::Broadcast;
+use rayon::prelude::*;
+
+use super::key::{Key, What, keys};
+use super::published::Table;
+use super::{CollectiveError, On, Setup};
+
+/// What profiles of boards that are as fast as published begin with, before the name of the hardware's.
+const CALIBRATED: &str = "gm-paper-";
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The publication.
+    pub table: Table,
+    /// The profiles, by the hardware's.
+    pub profiles: BTreeMap<&'static str, Profile>,
+    /// Fewer points.
+    pub quick: bool,
+    /// Operations of a measurement.
+    pub rounds: u64,
+    /// Set when the user interrupts.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+/// The results of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Results {
+    /// The measured points.
+    pub points: BTreeMap<Key, f64>,
+    /// Whether the user interrupted: points are missing.
+    pub partial: bool,
+}
+
+impl Plan {
+    /// All measurements of a table.
+    ///
+    /// # Errors
+    /// A profile.
+    pub fn new(
+        table: Table,
+        quick: bool,
+        rounds: u64,
+        interrupt: Arc<AtomicBool>,
+    ) -> Result<Self, CollectiveError> {
+        let mut profiles = BTreeMap::new();
+        for key in keys(table, quick) {
+            if !profiles.contains_key(key.board) {
+                let profile = profile::built_in(&format!("{CALIBRATED}{}", key.board))?;
+                profiles.insert(key.board, profile);
+            }
+        }
+        Ok(Self {
+            table,
+            profiles,
+            quick,
+            rounds,
+            interrupt,
+        })
+    }
+
+    /// Number of measurements.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        keys(self.table, self.quick).len()
+    }
+
+    /// The images of the profiles' boards.
+    fn images(&self) -> Result<BTreeMap<&'static str, (&'static str, Image)>, CollectiveError> {
+        let load = |(board, profile): (&&'static str, &Profile)| {
+            let of = boards::of(profile);
+            let gm = of.gm.ok_or(GmWorldError::Board(of.name))?;
+            let image = of.own_image(gm.image, gm.sram_bytes)?;
+            Ok((*board, (gm.image, image)))
+        };
+        self.profiles.iter().map(load).collect()
+    }
+
+    /// Names and identities of the images.
+    ///
+    /// # Errors
+    /// One of them is missing.
+    pub fn identities(&self) -> Result<Vec<(String, Identity)>, CollectiveError> {
+        let images = self.images()?;
+        let named = images
+            .values()
+            .map(|(name, image)| ((*name).to_owned(), image.identity()));
+        let named: BTreeMap<_, _> = named.collect();
+        Ok(named.into_iter().collect())
+    }
+
+    /// Carries out all measurements; `done` is called after each.
+    ///
+    /// # Errors
+    /// [`CollectiveError`]. An interrupt is no error.
+    pub fn run(&self, done: impl Fn() + Sync) -> Result<Results, CollectiveError> {
+        let images = self.images()?;
+        let measure = |key: Key| {
+            let (profile, (_, image)) = (&self.profiles[key.board], &images[key.board]);
+            let setup = Setup {
+                image,
+                profile,
+                on: key.on,
+                interrupt: &self.interrupt,
+            };
+            let value = match key.measure(&setup, self.rounds) {
+                Ok(value) => Some((key, value)),
+                Err(CollectiveError::Run(RunError::Interrupted)) => None,
+                Err(error) => return Err(error),
+            };
+            done();
+            Ok(value)
+        };
+        let all = keys(self.table, self.quick);
+        let count = all.len();
+        let found = all.into_par_iter().map(measure);
+        let found: Vec<_> = found.collect::<Result<_, CollectiveError>>()?;
+        let points: BTreeMap<_, _> = found.into_iter().flatten().collect();
+        Ok(Results {
+            partial: points.len() < count,
+            points,
+        })
+    }
+}
+
+impl Results {
+    /// A measured value.
+    #[must_use]
+    pub fn at(&self, board: &'static str, on: On, nodes: u16, what: What) -> Option<f64> {
+        let key = Key::new(board, on, nodes, what);
+        self.points.get(&key).copied()
+    }
+
+    /// How many times the board is faster than the hosts.
+    #[must_use]
+    pub fn gain(&self, board: &'static str, nodes: u16, what: What) -> Option<f64> {
+        let on = |on| self.at(board, on, nodes, what);
+        on(On::Host).zip(on(On::Nic)).map(|(host, nic)| host / nic)
+    }
+
+    /// The barrier of a node count, on a tree of the best degree or by exchange.
+    #[must_use]
+    pub fn barrier(&self, board: &'static str, on: On, nodes: u16, tree: bool) -> Option<f64> {
+        if !tree {
+            return self.at(board, on, nodes, What::Exchange);
+        }
+        let degrees = 1..usize::from(nodes).max(2);
+        let times = degrees.filter_map(|degree| self.at(board, on, nodes, What::Tree { degree }));
+        times.reduce(f64::min)
+    }
+
+    /// Time of an all-to-all broadcast.
+    #[must_use]
+    pub fn all_to_all(
+        &self,
+        on: On,
+        nodes: u16,
+        algorithm: Broadcast,
+        bytes: usize,
+    ) -> Option<f64> {
+        self.at(
+            super::key::L9,
+            on,
+            nodes,
+            What::AllToAll { algorithm, bytes },
+        )
+    }
+
+    /// How many times an algorithm on boards is faster than recursive doubling on hosts.
+    #[must_use]
+    pub fn gossip_gain(&self, nodes: u16, algorithm: Broadcast, bytes: usize) -> Option<f64> {
+        let host = self.all_to_all(On::Host, nodes, Broadcast::RecursiveDoubling, bytes)?;
+        Some(host / self.all_to_all(On::Nic, nodes, algorithm, bytes)?)
+    }
+}

@@ -1,0 +1,193 @@
+//! The results as text, as one document, and as a report.
+
+use std::fmt::Write;
+
+use lanigon_report::{Block, Cell, Claim, Picture, Report, Section};
+use serde::Serialize;
+
+use super::claims::{Judged, judge};
+use super::key::Key;
+use super::plan::{Plan, Results};
+use super::plots;
+use super::rows::{Row, rows};
+use crate::conditions::Conditions;
+
+/// Everything, for `--json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Document {
+    /// The published figures.
+    pub rows: Vec<Row>,
+    /// The claims.
+    pub claims: Vec<Judged>,
+    /// All measured points.
+    pub points: Vec<(Key, f64)>,
+}
+
+impl Document {
+    /// The document of a run.
+    #[must_use]
+    pub fn new(plan: &Plan, results: &Results) -> Self {
+        Self {
+            rows: rows(plan.table, results),
+            claims: judge(plan.table, results),
+            points: results
+                .points
+                .iter()
+                .map(|(key, value)| (*key, *value))
+                .collect(),
+        }
+    }
+}
+
+/// The results as text.
+#[must_use]
+pub fn render(plan: &Plan, results: &Results) -> String {
+    let document = Document::new(plan, results);
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for profile in plan.profiles.values() {
+        let _ = writeln!(text, "profile {}: {}", profile.name, profile.description);
+    }
+    let _ = writeln!(
+        text,
+        "\n{:<17} {:>9} {:>9} {:>7}  what",
+        "id", "here", "published", "error"
+    );
+    for row in &document.rows {
+        let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".into());
+        let here = or_none(row.measured.map(|value| format!("{value:.2}")));
+        let error = or_none(row.error.map(|error| format!("{:+.0} %", 100.0 * error)));
+        let _ = writeln!(
+            text,
+            "{:<17} {here:>9} {:>9} {error:>7}  {}, {}; {} [{}]{}{}",
+            row.id,
+            row.published,
+            row.unit,
+            row.what,
+            row.profile,
+            row.role,
+            if row.note.is_empty() { "" } else { " " },
+            row.note,
+        );
+    }
+    text.push('\n');
+    for claim in &document.claims {
+        let verdict = match claim.holds {
+            Some(true) => "holds",
+            Some(false) => "fails",
+            None => "open",
+        };
+        let _ = writeln!(
+            text,
+            "{:<17} {verdict:<6} {}\n{:24} {}",
+            claim.id, claim.claim, "", claim.evidence
+        );
+    }
+    if results.partial {
+        text.push_str("\nInterrupted: points are missing.\n");
+    }
+    text
+}
+
+/// The report of a run.
+#[must_use]
+pub fn report(name: &str, plan: &Plan, results: &Results, conditions: &Conditions) -> Report {
+    let document = Document::new(plan, results);
+    let profiles = plan.profiles.values();
+    let profiles = profiles.map(|profile| (profile.name.as_str(), profile.description.as_str()));
+    let mut run = vec![
+        Block::Text(format!(
+            "Written by lanigon reproduce {name}. The same numbers for programs: {name}.json; as the terminal shows them: {name}.txt. \
+             What is measured and how: docs/collectives.md."
+        )),
+        Block::Facts(conditions.facts(profiles)),
+    ];
+    if results.partial {
+        run.push(Block::Text("Interrupted: points are missing.".into()));
+    }
+    let pictures = plots::figures(plan.table, results).into_iter();
+    let pictures = pictures.map(|(file, figure)| {
+        Block::Figure(Picture {
+            caption: figure.title.clone(),
+            figure,
+            file,
+        })
+    });
+    let section = |title: &str, blocks| Section {
+        title: title.into(),
+        blocks,
+    };
+    Report {
+        title: format!("Collective operations, {name}: published and reproduced"),
+        sections: vec![
+            section("Run", run),
+            section("Published values", vec![published(&document.rows)]),
+            section("Claims", vec![claims(document.claims)]),
+            section("Figures", pictures.collect()),
+            section("Points", vec![points(&document.points)]),
+        ],
+    }
+}
+
+fn published(rows: &[Row]) -> Block {
+    let row = |row: &Row| {
+        let error = row.error.map(|error| 100.0 * error);
+        vec![
+            Cell::text(row.id),
+            Cell::text(row.profile),
+            Cell::text(&row.what),
+            Cell::of(row.measured),
+            Cell::of(Some(row.published)),
+            Cell::text(row.unit),
+            error.map_or_else(Cell::default, |error| {
+                Cell::number(error, format!("{error:+.1} %"))
+            }),
+            Cell::text(row.role),
+            Cell::text(row.note),
+        ]
+    };
+    let columns = [
+        "id",
+        "profile",
+        "what",
+        "here",
+        "published",
+        "unit",
+        "error",
+        "role",
+        "note",
+    ];
+    Block::Table(lanigon_report::Table {
+        title: "x: how many times the NIC is better than the host".into(),
+        columns: columns.map(String::from).into(),
+        rows: rows.iter().map(row).collect(),
+    })
+}
+
+fn claims(judged: Vec<Judged>) -> Block {
+    let claim = |judged: Judged| Claim {
+        id: judged.id.into(),
+        text: judged.claim.into(),
+        holds: judged.holds,
+        evidence: judged.evidence,
+    };
+    Block::Claims(judged.into_iter().map(claim).collect())
+}
+
+fn points(points: &[(Key, f64)]) -> Block {
+    let row = |(key, value): &(Key, f64)| {
+        vec![
+            Cell::text(key.board),
+            Cell::text(key.on.name()),
+            Cell::of(Some(key.nodes.into())),
+            Cell::text(format!("{:?}", key.what)),
+            Cell::of(Some(*value)),
+        ]
+    };
+    let columns = ["boards", "on", "nodes", "measurement", "us"];
+    Block::Table(lanigon_report::Table {
+        title: "Measured points".into(),
+        columns: columns.map(String::from).into(),
+        rows: points.iter().map(row).collect(),
+    })
+}
