@@ -209,7 +209,7 @@ impl<W: Window, S: System> Gm<W, S> {
             let at = peer_list(own.into(), second);
             self.board.write_sram_burst(at, list).await;
         }
-        let algorithm = algorithm | second * SECOND_LIST;
+        let algorithm = algorithm | (second * SECOND_LIST);
         let word = (list.len() as u32) << 16 | algorithm << 8 | BARRIER;
         self.write_post(own, 0, word).await?;
         Ok(BoardOperation::Barrier)
