@@ -60,9 +60,7 @@ const LATENCIES: [&str; 2] = ["gm-001", "gm-006"];
 fn role(of: &Measured, figure: &Published) -> &'static str {
     match figure.experiment {
         "host" => "input",
-        "latency"
-            if of.profile.starts_with(CALIBRATED) && LATENCIES.contains(&figure.id) =>
-        {
+        "latency" if of.profile.starts_with(CALIBRATED) && LATENCIES.contains(&figure.id) => {
             "calibrated"
         }
         _ => "predicted",
