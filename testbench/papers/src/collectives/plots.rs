@@ -88,6 +88,7 @@ const BY_NODES: (&str, Scale) = ("nodes", Scale::Log2);
 const TIME: (&str, Scale) = ("time, us", Scale::Linear);
 const LONG_TIME: (&str, Scale) = ("time, us", Scale::Log10);
 const GAIN: (&str, Scale) = ("host / NIC", Scale::Linear);
+const HOST_TIME: (&str, Scale) = ("time of the host, us", Scale::Linear);
 const BARRIER: Table = Table::Barrier;
 
 fn barrier(results: &Results) -> Vec<Named> {
@@ -304,75 +305,76 @@ fn typed(
 }
 
 fn reduction(results: &Results) -> Vec<Named> {
+    let mut all = trees(results);
+    all.extend(processor(results));
+    all
+}
+
+/// A figure with one panel.
+fn single(number: &str, title: &str, panel: Panel) -> Named {
+    let title = format!("{title} (figure {number})");
+    named(&format!("reduction-{number}"), &title, vec![panel])
+}
+
+/// Latencies along trees.
+fn trees(results: &Results) -> Vec<Named> {
     let by_nodes = NODES.map(|nodes| (f64::from(nodes), nodes));
     let by_depth = TREES.map(|nodes| (f64::from(nodes - 1), nodes));
-    let by_skew = SKEWS_US.map(|us| (us as f64, 16));
-    let of_form =
+    let curves =
         |xs: &[(f64, u16)], form| typed(results, xs, move |of, _| What::Reduction { form, of });
-    let processor = |xs: &[(f64, u16)], fixed: Option<u64>| {
-        typed(results, xs, move |of, x| What::Processor {
+    let panels = [
+        (
+            "binomial trees",
+            BY_NODES,
+            curves(&by_nodes, Form::Binomial),
+        ),
+        (
+            "chains",
+            ("depth", Scale::Linear),
+            curves(&by_depth, Form::Chain),
+        ),
+        (
+            "stars",
+            ("degree", Scale::Linear),
+            curves(&by_depth, Form::Star),
+        ),
+    ];
+    let numbers = ["4.3", "4.4", "4.5"].into_iter();
+    let figures = numbers.zip(panels).map(|(number, (title, x, curves))| {
+        single(number, "Reductions", panel(title, x, TIME, curves))
+    });
+    figures.collect()
+}
+
+/// The hosts' times.
+fn processor(results: &Results) -> Vec<Named> {
+    let by_nodes = NODES.map(|nodes| (f64::from(nodes), nodes));
+    let by_skew = SKEWS_US.map(|us| (us as f64, 16));
+    let fixed = |skew_us| {
+        typed(results, &by_nodes, move |of, _| What::Processor {
             of,
-            skew_us: fixed.unwrap_or(x as u64),
+            skew_us,
         })
     };
-    let linear = |label| (label, Scale::Linear);
-    let host = ("time of the host, us", Scale::Linear);
-    let figure = |number: &str, title: &str, panel| {
-        let title = format!("{title} (figure {number})");
-        named(&format!("reduction-{number}"), &title, vec![panel])
-    };
-    vec![
-        figure(
-            "4.3",
-            "Reductions",
-            panel(
-                "binomial trees",
-                BY_NODES,
-                TIME,
-                of_form(&by_nodes, Form::Binomial),
-            ),
-        ),
-        figure(
-            "4.4",
-            "Reductions along chains",
-            panel(
-                "chains",
-                linear("depth"),
-                TIME,
-                of_form(&by_depth, Form::Chain),
-            ),
-        ),
-        figure(
-            "4.5",
-            "Reductions along stars",
-            panel(
-                "stars",
-                linear("degree"),
-                TIME,
-                of_form(&by_depth, Form::Star),
-            ),
-        ),
-        figure(
-            "4.6",
+    let varied = typed(results, &by_skew, |of, x| What::Processor {
+        of,
+        skew_us: x as u64,
+    });
+    let delay = ("largest delay, us", Scale::Linear);
+    let panels = [
+        ("no delays", BY_NODES, fixed(0)),
+        ("16 nodes", delay, varied),
+        ("delays up to 1000 us", BY_NODES, fixed(1_000)),
+    ];
+    let numbers = ["4.6", "4.7", "4.8"].into_iter();
+    let figures = numbers.zip(panels).map(|(number, (title, x, curves))| {
+        single(
+            number,
             "The host's time",
-            panel("no delays", BY_NODES, host, processor(&by_nodes, Some(0))),
-        ),
-        figure(
-            "4.7",
-            "The host's time with delays",
-            panel(
-                "16 nodes",
-                linear("largest delay, us"),
-                host,
-                processor(&by_skew, None),
-            ),
-        ),
-        figure(
-            "4.8",
-            "The host's time with delays up to 1000 us",
-            panel("1000 us", BY_NODES, host, processor(&by_nodes, Some(1_000))),
-        ),
-    ]
+            panel(title, x, HOST_TIME, curves),
+        )
+    });
+    figures.collect()
 }
 
 const ALGORITHMS: [(On, Broadcast, &str); 4] = [
