@@ -11,8 +11,8 @@ use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
     ACKED, ACKED_COUNT, ACKED_LIMIT, AWAITED, AWAITING, B_AWAITED, B_INDEX, B_LIST, B_SENT,
-    B_STATE, EARLIER, EXCHANGING, SLOW, SLOW_COUNT, SLOW_DEADLINE, SLOW_LIMIT, TAKEN, USED,
-    X_OPENING, block, note,
+    B_STATE, EARLIER, EXCHANGING, RECORD_FREED, SLOW, SLOW_COUNT, SLOW_DEADLINE, SLOW_LIMIT, TAKEN,
+    USED, X_OPENING, block, note,
 };
 use crate::nic::Event;
 use crate::receive::Packet;
@@ -75,14 +75,15 @@ impl<N: Nic> Gm<N> {
     /// A packet of a barrier has acknowledged others: that is looked at when nothing else is to do.
     #[inline(always)]
     fn note_acked(&mut self, connection: u32, acked: u32) {
-        let count = self.nic.load(ACKED_COUNT);
+        let word = self.nic.load(ACKED_COUNT);
+        let count = word & !RECORD_FREED;
         if count == ACKED_LIMIT {
             return self.ack_came(connection, ACK, acked, 0);
         }
         let at = ACKED + (count << 3);
         self.nic.store(at, connection);
         self.nic.store(at + 4, acked);
-        self.nic.store(ACKED_COUNT, count + 1);
+        self.nic.store(ACKED_COUNT, word + 1);
     }
 
     /// The packet of an operation is acknowledged by the next one to its sender, or after a while.
@@ -124,9 +125,10 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// Looks at what packets of barriers have acknowledged.
+    /// Looks at what packets of barriers have acknowledged, and lets ports go on for which there is a record.
     pub(crate) fn take_acked(&mut self) {
-        let count = self.nic.load(ACKED_COUNT);
+        let word = self.nic.load(ACKED_COUNT);
+        let count = word & !RECORD_FREED;
         self.nic.store(ACKED_COUNT, 0);
         let mut at = ACKED;
         while at < ACKED + (count << 3) {
@@ -134,6 +136,9 @@ impl<N: Nic> Gm<N> {
             let acked = self.nic.load(at + 4);
             self.ack_came(connection, ACK, acked, 0);
             at += 8;
+        }
+        if word & RECORD_FREED != 0 {
+            self.settle();
         }
     }
 

@@ -10,7 +10,10 @@ use defs::gm::packet::{HEADER_BYTES, first_word};
 use defs::gm::port::PORT_COUNT;
 
 use super::origin;
-use super::state::{FREE_PACKET, LOCAL_IN, LOCAL_OUT, LOCAL_USED, WAITING_PORTS, X_OPENING, block};
+use super::state::{
+    ACKED_COUNT, FREE_PACKET, LOCAL_IN, LOCAL_OUT, LOCAL_USED, RECORD_FREED, WAITING_PORTS,
+    X_OPENING, block,
+};
 use crate::remote::Plan;
 use crate::state::{
     BUFFER_END, BUFFER_START, BUFFER_STATE, C_EXPECTED, FILL, FREE, R_ACKED, R_CONNECTION, R_HIGH,
@@ -204,7 +207,11 @@ impl<N: Nic> Gm<N> {
         }
         self.nic.store(record + R_NEXT, free);
         self.nic.store(FREE_PACKET, record);
-        self.settle();
+        if self.nic.load(WAITING_PORTS) != 0 {
+            // They go on when nothing else is to do: what frees a record may be under way for one of them.
+            let acked = self.nic.load(ACKED_COUNT) | RECORD_FREED;
+            self.nic.store(ACKED_COUNT, acked);
+        }
     }
 
     /// Takes the packets between ports of this board, and lets ports go on whose packets wait.

@@ -30,6 +30,8 @@ pub const LOCAL_OUT: u32 = STATE_END + 28;
 pub const LOCAL_IN: u32 = STATE_END + 32;
 /// Number of acknowledgments that packets of barriers brought and that are looked at when nothing else is to do.
 pub const ACKED_COUNT: u32 = STATE_END + 36;
+/// Bit of that word: a record is free again, and ports wait for one.
+pub const RECORD_FREED: u32 = 1 << 31;
 /// These: connection, sequence number.
 pub const ACKED: u32 = STATE_END + 40;
 /// Most of these; a further one is looked at at once.

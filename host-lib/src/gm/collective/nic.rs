@@ -168,7 +168,9 @@ impl Nic {
         operation.apply(value, value)?;
         self.take_events(gm).await?;
         while self.under_way == DESCRIPTOR_COUNT {
-            self.event(gm).await?;
+            if let Some(completed) = self.event(gm).await? {
+                self.end(completed);
+            }
         }
         let tag = self.next_tag;
         self.next_tag = tag.wrapping_add(1);

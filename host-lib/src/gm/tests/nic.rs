@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use defs::gm::map::{BUFFER_BYTES, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, sram_bytes};
+use defs::gm::gossip::GOSSIP_END;
+use defs::gm::map::{BUFFER_BYTES, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS};
 use defs::gm::packet::HEADER_BYTES;
 use gm::nic::{HostAddress, Nic};
 
@@ -51,7 +52,7 @@ pub struct Fake {
 impl Fake {
     pub fn new() -> Self {
         Self {
-            sram: vec![0xA5; sram_bytes(256) as usize],
+            sram: vec![0xA5; GOSSIP_END as usize],
             host: vec![0; HOST_BYTES],
             events: 0,
             reads: VecDeque::new(),
