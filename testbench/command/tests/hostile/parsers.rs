@@ -259,11 +259,11 @@ static MADE: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let [trace, snapshot] = ["hostile.trace", "hostile.snap"]
         .map(|name| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
     let [trace, snapshot] = [&trace, &snapshot].map(|path| path.to_str().unwrap());
-    let pair = root().join("scenarios/pair.toml");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lanigon"));
+    // Files name the scenario as it was asked for: without the folder of this machine an input's number means the same everywhere.
     command
-        .arg("run")
-        .arg(pair)
+        .current_dir(root())
+        .args(["run", "scenarios/pair.toml"])
         .args(["--max-time", "200", "--trace", trace]);
     // The run ends before its messages have: exit code 1.
     command
@@ -282,11 +282,15 @@ static SWEPT: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
          key = \"program[0].bytes\"\nvalues = [10, 20]\n[[plot]]\nname = \"p\"\nx = \"size\"\ny = \"latency\"\n\
          [measure]\nlatency = \"latency_us.p50\"\n"
     );
-    let file = folder.join("small.toml");
-    std::fs::write(&file, sweep).unwrap();
-    let [file, out] = [&file, &folder.join("out")].map(|path| path.to_str().unwrap().to_owned());
-    crate::command_output(&["sweep", &file, "--out", &out]);
-    ["plan.json", "results.jsonl"].map(|name| std::fs::read(Path::new(&out).join(name)).unwrap())
+    std::fs::write(folder.join("small.toml"), sweep).unwrap();
+    let swept = std::process::Command::new(env!("CARGO_BIN_EXE_lanigon"))
+        .current_dir(&folder)
+        .args(["sweep", "small.toml", "--out", "out"])
+        .output()
+        .unwrap();
+    assert!(swept.status.success(), "{swept:?}");
+    let out = folder.join("out");
+    ["plan.json", "results.jsonl"].map(|name| std::fs::read(out.join(name)).unwrap())
 });
 
 thread_local! {
