@@ -98,14 +98,75 @@ pub fn interrupt() {
     register(ISR).write(HOST_SIG);
 }
 
-/// Bytes of an entry: two words of host address, local address, length, and the cookie.
+/// Bytes of an entry: host address, local address, length, cookie, and free words.
 const ENTRY_BYTES: u32 = 32;
 const ENTRIES: u32 = 64;
 const RING_BYTES: u32 = ENTRIES * ENTRY_BYTES;
+/// Word of an entry: the cookie.
+const COOKIE: u32 = 12;
+
+/// Words of a direction's queue, behind the rings.
+#[derive(Debug, Clone, Copy)]
+struct Queue {
+    /// Its ring of entries.
+    ring: u32,
+    /// The entry that is filled next.
+    next: u32,
+    /// The entry whose transfer is under way or starts next; all before it are complete.
+    current: u32,
+    /// The oldest entry whose end the firmware has not been told of.
+    oldest: u32,
+    /// The engine's word for this direction.
+    direction: u32,
+}
+
+impl Queue {
+    const fn at(ring: u32, words: u32, direction: u32) -> Self {
+        Self {
+            ring,
+            next: words,
+            current: words + 4,
+            oldest: words + 8,
+            direction,
+        }
+    }
+
+    fn clear(&self) {
+        for word in [self.next, self.current, self.oldest] {
+            store(word, self.ring);
+        }
+    }
+
+    #[inline(always)]
+    const fn after(&self, entry: u32) -> u32 {
+        self.ring | (entry + ENTRY_BYTES) & (RING_BYTES - 1)
+    }
+
+    #[inline(always)]
+    fn has_more(&self) -> bool {
+        load(self.current) != load(self.next)
+    }
+
+    /// The cookie of a completed transfer, oldest first; 0 if there is none.
+    #[inline(always)]
+    fn done(&self) -> u32 {
+        loop {
+            let oldest = load(self.oldest);
+            if oldest == load(self.current) {
+                return 0;
+            }
+            store(self.oldest, self.after(oldest));
+            let cookie = load(oldest + COOKIE);
+            if cookie != 0 {
+                return cookie;
+            }
+        }
+    }
+}
 
 /// The one DMA engine, shared by both directions: they take turns while both wait.
 ///
-/// Memory from `BASE` on, a multiple of 2048: queue to the host, queue from the host, eight words.
+/// Memory from `BASE` on, a multiple of 2048: queue to the host, queue from the host, seven words.
 #[derive(Debug, Clone, Copy)]
 pub struct Dma<const BASE: u32>;
 
@@ -117,109 +178,91 @@ const TO_HOST: u32 = 1;
 const FROM_HOST: u32 = 2;
 
 impl<const BASE: u32> Dma<BASE> {
-    const WRITES: u32 = BASE;
-    const READS: u32 = BASE + RING_BYTES;
-    const WRITE_NEXT: u32 = BASE + 2 * RING_BYTES;
-    /// The next one to start.
-    const WRITE_START: u32 = Self::WRITE_NEXT + 4;
-    const WRITE_OLDEST: u32 = Self::WRITE_NEXT + 8;
-    const READ_NEXT: u32 = Self::WRITE_NEXT + 12;
-    const READ_START: u32 = Self::WRITE_NEXT + 16;
-    const READ_OLDEST: u32 = Self::WRITE_NEXT + 20;
-    const STATE: u32 = Self::WRITE_NEXT + 24;
-    /// The direction that comes next if both wait.
-    const TURN: u32 = Self::WRITE_NEXT + 28;
-
-    #[inline(always)]
-    const fn after(entry: u32) -> u32 {
-        entry & !(RING_BYTES - 1) | (entry + ENTRY_BYTES) & (RING_BYTES - 1)
-    }
+    const STATE: u32 = BASE + 2 * RING_BYTES;
+    const WRITES: Queue = Queue::at(BASE, Self::STATE + 4, TO_HOST);
+    const READS: Queue = Queue::at(BASE + RING_BYTES, Self::STATE + 16, FROM_HOST);
 
     /// Makes both queues empty.
     pub fn initialise() {
-        for (word, value) in [
-            (Self::WRITE_NEXT, Self::WRITES),
-            (Self::WRITE_START, Self::WRITES),
-            (Self::WRITE_OLDEST, Self::WRITES),
-            (Self::READ_NEXT, Self::READS),
-            (Self::READ_START, Self::READS),
-            (Self::READ_OLDEST, Self::READS),
-            (Self::STATE, IDLE),
-            (Self::TURN, FROM_HOST),
-        ] {
-            store(word, value);
-        }
+        const { assert!(BASE & (RING_BYTES - 1) == 0) }
+        Self::WRITES.clear();
+        Self::READS.clear();
+        store(Self::STATE, IDLE);
     }
 
+    /// Gives the engine a transfer.
     #[inline(always)]
-    fn fill(entry: u32, low: u32, local: u32, length: u32, cookie: u32) {
+    fn start(queue: &Queue, low: u32, local: u32, length: u32) {
+        register(EAR).write(low);
+        register(LAR).write(local);
+        register(DMA_DIR).write(u32::from(queue.direction == FROM_HOST));
+        register(DMA_CTR).write(length);
+        store(Self::STATE, queue.direction);
+    }
+
+    /// Gives the engine the next transfer that waits in a queue.
+    #[inline(always)]
+    fn start_next(queue: &Queue) {
+        let entry = load(queue.current);
+        Self::start(queue, load(entry), load(entry + 4), load(entry + 8));
+    }
+
+    /// Queues a transfer, and starts it if the engine is idle: then no other one waits.
+    #[inline(always)]
+    fn add(queue: &Queue, low: u32, local: u32, length: u32, cookie: u32) {
+        // Whole words only.
+        let length = (length + 3) & !3;
+        let entry = load(queue.next);
+        store(queue.next, queue.after(entry));
+        store(entry + COOKIE, cookie);
+        if load(Self::STATE) == IDLE {
+            return Self::start(queue, low, local, length);
+        }
         store(entry, low);
         store(entry + 4, local);
-        // Whole words only.
-        store(entry + 8, (length + 3) & !3);
-        store(entry + 12, cookie);
-    }
-
-    /// Starts the next transfer if the engine is idle.
-    #[inline(never)]
-    fn go_on() {
-        if load(Self::STATE) != IDLE {
-            return;
-        }
-        let (write, read) = (load(Self::WRITE_START), load(Self::READ_START));
-        let writes = write != load(Self::WRITE_NEXT);
-        let reads = read != load(Self::READ_NEXT);
-        let to_host = writes && (!reads || load(Self::TURN) == TO_HOST);
-        if !to_host && !reads {
-            return;
-        }
-        let entry = if to_host { write } else { read };
-        register(EAR).write(load(entry));
-        register(LAR).write(load(entry + 4));
-        register(DMA_DIR).write(if to_host { 0 } else { 1 });
-        register(DMA_CTR).write(load(entry + 8));
-        if to_host {
-            store(Self::WRITE_START, Self::after(write));
-            store(Self::STATE, TO_HOST);
-            store(Self::TURN, FROM_HOST);
-        } else {
-            store(Self::READ_START, Self::after(read));
-            store(Self::STATE, FROM_HOST);
-            store(Self::TURN, TO_HOST);
-        }
+        store(entry + 8, length);
     }
 
     /// The engine's transfer is complete: the next one starts. To be called for each event [`DMA`], first.
     #[inline(always)]
     pub fn completed() {
-        store(Self::STATE, IDLE);
-        Self::go_on();
+        if load(Self::STATE) == FROM_HOST {
+            Self::ended(&Self::READS, &Self::WRITES);
+        } else {
+            Self::ended(&Self::WRITES, &Self::READS);
+        }
     }
 
-    /// Starts a DMA from the host, or queues it. At most 15 are under way. The bus has addresses of 32 bits. A cookie of 0 asks
+    /// A transfer of `queue` is complete: one of the other direction comes before the next of this one.
+    #[inline(always)]
+    fn ended(queue: &Queue, other: &Queue) {
+        let after = queue.after(load(queue.current));
+        store(queue.current, after);
+        if other.has_more() {
+            Self::start_next(other);
+        } else if after != load(queue.next) {
+            Self::start_next(queue);
+        } else {
+            store(Self::STATE, IDLE);
+        }
+    }
+
+    /// Starts a DMA from the host, or queues it. At most 63 are under way. The bus has addresses of 32 bits. A cookie of 0 asks
     /// for no event.
     #[inline(always)]
     pub fn start_read(low: u32, local: u32, length: u32, cookie: u32) {
-        let entry = load(Self::READ_NEXT);
-        store(Self::READ_NEXT, Self::after(entry));
-        Self::fill(entry, low, local, length, cookie);
-        Self::go_on();
+        Self::add(&Self::READS, low, local, length, cookie);
     }
 
     /// Reads whole words from the host and waits until they are there.
     #[inline(never)]
     pub fn fetch(low: u32, local: u32, length: u32) {
-        let entry = load(Self::READ_NEXT);
-        let after = Self::after(entry);
+        let entry = load(Self::READS.next);
         Self::start_read(low, local, length, 0);
         loop {
             while register(ISR).read() & DMA_DONE == 0 {}
             // The event of the own transfer stays: it also tells of those that are complete already.
-            if load(Self::STATE) == FROM_HOST && load(Self::READ_START) == after {
-                // Without another transfer, no completion follows that would take the entry from the queue.
-                if load(Self::READ_OLDEST) == entry {
-                    store(Self::READ_OLDEST, after);
-                }
+            if load(Self::STATE) == FROM_HOST && load(Self::READS.current) == entry {
                 return;
             }
             register(ISR).write(DMA_DONE);
@@ -231,49 +274,19 @@ impl<const BASE: u32> Dma<BASE> {
     #[inline(always)]
     #[must_use]
     pub fn read_done() -> u32 {
-        loop {
-            let oldest = load(Self::READ_OLDEST);
-            let started = load(Self::READ_START);
-            let under_way = load(Self::STATE) == FROM_HOST;
-            let after = Self::after(oldest);
-            // The one that was started last is under way.
-            if oldest == started || (under_way && after == started) {
-                return 0;
-            }
-            store(Self::READ_OLDEST, after);
-            let cookie = load(oldest + 12);
-            if cookie != 0 {
-                return cookie;
-            }
-        }
+        Self::READS.done()
     }
 
-    /// Starts a DMA to the host, or queues it. At most 15 are under way. A cookie of 0 asks for no event.
+    /// Starts a DMA to the host, or queues it. At most 63 are under way. A cookie of 0 asks for no event.
     #[inline(always)]
     pub fn start_write(low: u32, local: u32, length: u32, cookie: u32) {
-        let entry = load(Self::WRITE_NEXT);
-        store(Self::WRITE_NEXT, Self::after(entry));
-        Self::fill(entry, low, local, length, cookie);
-        Self::go_on();
+        Self::add(&Self::WRITES, low, local, length, cookie);
     }
 
     /// The cookie of a completed DMA to the host, oldest first; 0 if there is none.
     #[inline(always)]
     #[must_use]
     pub fn write_done() -> u32 {
-        loop {
-            let oldest = load(Self::WRITE_OLDEST);
-            let started = load(Self::WRITE_START);
-            let under_way = load(Self::STATE) == TO_HOST;
-            let after = Self::after(oldest);
-            if oldest == started || (under_way && after == started) {
-                return 0;
-            }
-            store(Self::WRITE_OLDEST, after);
-            let cookie = load(oldest + 12);
-            if cookie != 0 {
-                return cookie;
-            }
-        }
+        Self::WRITES.done()
     }
 }

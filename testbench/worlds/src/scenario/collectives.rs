@@ -92,6 +92,7 @@ pub(super) fn read(
         compute_ns,
         variation_percent: table.integer("variation", 0..=100, 0)?,
         skew_ns: time(table, "skew_us")?,
+        last_late_ns: time(table, "last_late_us")?.unwrap_or_default(),
     };
     Ok((members, settings))
 }

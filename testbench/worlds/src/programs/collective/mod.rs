@@ -150,6 +150,8 @@ pub struct Settings {
     pub variation_percent: u32,
     /// Before each operation there are a barrier and then a delay of up to so long, in ns; `None`: neither.
     pub skew_ns: Option<u64>,
+    /// The last rank comes so much later to each operation, in ns: what the others can do without it is done then.
+    pub last_late_ns: u64,
 }
 
 impl Settings {
@@ -164,7 +166,7 @@ impl Settings {
     /// How long a member waits for an event, in ns: others may compute meanwhile.
     fn patience_ns(&self) -> u64 {
         let longest = self.compute_ns.iter().max().copied().unwrap_or_default();
-        PATIENCE_NS + 3 * longest + self.skew_ns.unwrap_or_default()
+        PATIENCE_NS + 3 * longest + self.skew_ns.unwrap_or_default() + self.last_late_ns
     }
 
     /// Bytes of host memory that the buffers of a member take.
@@ -302,6 +304,9 @@ pub async fn run(
             engine.barrier(&mut gm, Barrier::PairwiseExchange).await?;
             let delay = random.next_u64() % (skew_ns + 1);
             gm.system_mut().compute(delay).await;
+        }
+        if settings.last_late_ns > 0 && plan.rank + 1 == plan.nodes.len() {
+            gm.system_mut().compute(settings.last_late_ns).await;
         }
         let work = plan.work_in(round);
         let (value, block) = plan.given(work, plan.rank, round);

@@ -441,6 +441,12 @@ const PROGRAM: TableDoc = TableDoc {
             "none",
             "collective operations: before each round a barrier, then a random delay up to this one",
         ),
+        key(
+            "last_late_us",
+            Number(0.0, 1e9),
+            "0",
+            "collective operations: the last of `nodes` comes so much later to each round than the others",
+        ),
         key("file", Text, "needed", "replay: the recording"),
         key("node", Node, "needed", "replay: the node"),
     ],

@@ -51,7 +51,7 @@ const FAULTS: &[&str] = &[
 const COLLECTIVES: &[&str] = &[
     "run = \"barrier\"\nnodes = \"all\"\nalgorithm = \"gather-broadcast\"\nroot = 1\non = \"host\"\n",
     "run = \"reduction\"\nnodes = \"all\"\noperation = \"max\"\ntype = \"float\"\ncompute_us = 1\n",
-    "run = \"all-to-all-broadcast\"\nnodes = \"all\"\nbytes = 8\nskew_us = 1\n",
+    "run = \"all-to-all-broadcast\"\nnodes = \"all\"\nbytes = 8\nskew_us = 1\nlast_late_us = 1\n",
     "run = \"reduction\"\nnodes = \"all\"\non = \"nic\"\nall = true\n",
     "run = \"random-collectives\"\nnodes = \"all\"\nbytes = 8\n",
 ];
