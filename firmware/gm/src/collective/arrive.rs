@@ -41,34 +41,74 @@ impl<N: Nic> Gm<N> {
             self.count(Counter::BadAddress);
             return self.accept(packet.connection, packet.sequence, true);
         }
-        // On one CPU the packets of barriers are used at once.
-        let at_once = N::ROLE.sends() && packet.subtype <= RELEASE;
-        if !at_once && !self.may_take(packet, has_value) {
-            return;
+        if N::ROLE.sends() && packet.subtype <= RELEASE {
+            self.took(packet);
+            let (remote, local) = (packet.lengths >> 1 & 7, packet.lengths >> 9 & 7);
+            let opening = packet.lengths >> 16 & 0x1F;
+            let node = packet.number >> 1;
+            self.barrier_packet(packet.subtype, node, remote, local, opening);
+            let acked = self.nic.load(packet.at + HEADER_BYTES);
+            return self.note_acked(packet.connection, acked);
         }
+        if !(N::ROLE.sends() && packet.subtype == PARTIAL && self.awaited_partial(packet)) {
+            self.take_packet(packet, has_value);
+        }
+    }
+
+    /// A packet of an operation is accepted.
+    #[inline(always)]
+    fn took(&mut self, packet: &Packet) {
         self.nic
             .mark(Event::PacketReceived, packet.number, packet.sequence);
         self.accept(packet.connection, packet.sequence, false);
         self.slow_ack(packet.connection);
+    }
+
+    /// The value that a packet carries.
+    #[inline(always)]
+    fn packet_value(&self, packet: &Packet) -> Value {
+        let at = packet.at + HEADER_BYTES + ACKED_BYTES;
+        Value {
+            tag: self.nic.load(at),
+            high: self.nic.load(at + 4),
+            low: self.nic.load(at + 8),
+        }
+    }
+
+    /// On one CPU a value that a reduction waits for is used at once, and accepted afterwards. Returns false if none waits.
+    #[inline(always)]
+    fn awaited_partial(&mut self, packet: &Packet) -> bool {
+        let sender = packet.number >> 1 << 16 | (packet.lengths >> 1 & 7) << 8;
+        let port = port_block(packet.lengths >> 9 & 7);
+        let value = self.packet_value(packet);
+        let Some(instance) = self.combine_partial(port, sender, value) else {
+            return false;
+        };
+        self.collect(instance);
+        self.took(packet);
+        let acked = self.nic.load(packet.at + HEADER_BYTES);
+        self.note_acked(packet.connection, acked);
+        self.settle();
+        true
+    }
+
+    /// RECV: gives a packet to SEND's half, if there is a place for what it brings.
+    #[inline(never)]
+    fn take_packet(&mut self, packet: &Packet, has_value: bool) {
+        if !self.may_take(packet, has_value) {
+            return;
+        }
+        self.took(packet);
         let (remote, local) = (packet.lengths >> 1 & 7, packet.lengths >> 9 & 7);
         let opening = packet.lengths >> 16 & 0x1F;
-        let node = packet.number >> 1;
         let acked = self.nic.load(packet.at + HEADER_BYTES);
-        if at_once {
-            self.barrier_packet(packet.subtype, node, remote, local, opening);
-            return self.note_acked(packet.connection, acked);
-        }
         self.ack_came(packet.connection, ACK, acked, 0);
-        let from = origin::pack(packet.subtype, node, remote, local, opening);
-        let mut value = NO_VALUE;
-        if has_value {
-            let at = packet.at + HEADER_BYTES + ACKED_BYTES;
-            value = Value {
-                tag: self.nic.load(at),
-                high: self.nic.load(at + 4),
-                low: self.nic.load(at + 8),
-            };
-        }
+        let from = origin::pack(packet.subtype, packet.number >> 1, remote, local, opening);
+        let value = if has_value {
+            self.packet_value(packet)
+        } else {
+            NO_VALUE
+        };
         self.hand_arrival(from, value);
     }
 

@@ -30,7 +30,7 @@ use crate::{Gm, Nic};
 
 /// A reduction of a port.
 #[derive(Clone, Copy)]
-struct Instance {
+pub(super) struct Instance {
     port: u32,
     number: u32,
 }
@@ -122,7 +122,7 @@ impl<N: Nic> Gm<N> {
             let next = self.nic.load(value + V_NEXT);
             let from = self.nic.load(value + V_ORIGIN);
             let fits = self.nic.load(value + V_TAG) == tag && self.nic.load(value + V_CLOSED) == 0;
-            if fits && self.take_child(instance, from, self.value_of(value)) {
+            if fits && self.take_child(instance, origin::endpoint(from), self.value_of(value)) {
                 self.free_value(value);
             } else {
                 self.append(values, value, V_NEXT);
@@ -139,9 +139,14 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// A value of another process: it is combined, or kept.
-    #[inline(never)]
-    pub(super) fn partial_came(&mut self, port: u32, from: u32, value: Value) {
+    /// Combines a value with the reduction that waits for it; `None`: none waits.
+    #[inline(always)]
+    pub(super) fn combine_partial(
+        &mut self,
+        port: u32,
+        sender: u32,
+        value: Value,
+    ) -> Option<Instance> {
         let mut left = self.nic.load(block(port) + X_INSTANCES);
         let mut number = 0;
         while left != 0 {
@@ -149,13 +154,22 @@ impl<N: Nic> Gm<N> {
             if left & 1 != 0
                 && self.nic.load(instance.at() + I_TAG) == value.tag
                 && self.nic.load(instance.at() + I_STATE) == COLLECTING
-                && self.take_child(instance, from, value)
+                && self.take_child(instance, sender, value)
             {
-                self.used_value(from);
-                return self.collect(instance);
+                return Some(instance);
             }
             left >>= 1;
             number += 1;
+        }
+        None
+    }
+
+    /// A value of another process: it is combined, or kept.
+    #[inline(never)]
+    pub(super) fn partial_came(&mut self, port: u32, from: u32, value: Value) {
+        if let Some(instance) = self.combine_partial(port, origin::endpoint(from), value) {
+            self.used_value(from);
+            return self.collect(instance);
         }
         self.count(Counter::Unexpected);
         let buffer = self.nic.load(FREE_VALUE);
@@ -196,11 +210,10 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Combines the value of a child, if the reduction waits for it.
-    fn take_child(&mut self, instance: Instance, from: u32, value: Value) -> bool {
+    fn take_child(&mut self, instance: Instance, sender: u32, value: Value) -> bool {
         let at = instance.at();
         let kind = self.nic.load(at + I_KIND);
         let come = self.nic.load(at + I_CHILDREN);
-        let sender = origin::endpoint(from);
         let mut index = 0;
         while index < kind >> 16 {
             let child = self.nic.load(instance.child(index));
@@ -218,7 +231,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Goes on if the values of all children are there.
-    fn collect(&mut self, instance: Instance) {
+    pub(super) fn collect(&mut self, instance: Instance) {
         let at = instance.at();
         let kind = self.nic.load(at + I_KIND);
         if self.nic.load(at + I_CHILDREN) != (1 << (kind >> 16)) - 1 {
