@@ -121,7 +121,7 @@ fn plan(
         None => boards::DEFAULT
             .profiles
             .names()
-            .map(profile::built_in)
+            .map(profile::load)
             .collect::<Result<_, _>>()?,
     };
     Ok(Plan {

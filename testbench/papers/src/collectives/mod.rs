@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emulator::image::Image;
-use emulator::profile::{Profile, ProfileError};
+use emulator::profile::Profile;
 use lanigon_worlds::gm::GmWorldError;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::RunError;
@@ -37,8 +37,8 @@ pub enum CollectiveError {
     #[error(transparent)]
     Firmware(#[from] FirmwareError),
     /// The profile.
-    #[error(transparent)]
-    Profile(#[from] ProfileError),
+    #[error("{0}")]
+    Profile(String),
     /// There is no result to compute with.
     #[error("no round was complete")]
     NoRound,

@@ -58,7 +58,8 @@ impl Plan {
         let mut profiles = BTreeMap::new();
         for key in keys(table, quick) {
             if !profiles.contains_key(key.board) {
-                let profile = profile::built_in(&format!("{CALIBRATED}{}", key.board))?;
+                let profile = profile::load(&format!("{CALIBRATED}{}", key.board))
+                    .map_err(|error| CollectiveError::Profile(format!("{error:#}")))?;
                 profiles.insert(key.board, profile);
             }
         }
