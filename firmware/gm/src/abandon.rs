@@ -14,9 +14,9 @@ use defs::gm::port::STOPPED_STREAMS;
 
 use crate::collective::K_COLLECTIVE;
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, C_CURSOR, C_FIRST, C_FLAGS, C_LAST, C_WINDOW, FREE_RECORD, K_GET, K_NULL,
-    K_REPLY, P_OPEN, P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING, R_ACKED,
-    R_CONNECTION, R_KIND, R_LENGTH, R_NEXT, R_PORTS, R_SENT, R_TOKEN, connection,
+    ACTIVE, ACTIVE_SHIFT, C_CURSOR, C_FIRST, C_FLAGS, C_LAST, C_WINDOW, FREE_RECORD, K_ATOMIC,
+    K_GET, K_NULL, K_REPLY, P_OPEN, P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING,
+    R_ACKED, R_CONNECTION, R_KIND, R_LENGTH, R_NEXT, R_PORTS, R_SENT, R_TOKEN, connection,
     connection_number,
 };
 use crate::{Gm, Nic};
@@ -32,14 +32,24 @@ impl<N: Nic> Gm<N> {
             return self.fail_answer(connection, record);
         }
         let stream = self.stream_of(connection, record);
-        if self.nic.load(record + R_KIND) == K_COLLECTIVE {
-            self.packet_lost(record, status as u32);
-        }
+        self.operation_lost(record, status);
         self.cancel(connection, record);
         if token != 0 {
             self.count(Counter::FailedSends);
             self.report(token, status as u32);
             self.stop_stream(connection, token & !0x7FF, stream, unsent);
+        }
+    }
+
+    /// The packet of a collective or atomic operation could not be delivered.
+    #[cold]
+    #[inline(never)]
+    fn operation_lost(&mut self, record: u32, status: Status) {
+        let kind = self.nic.load(record + R_KIND);
+        if kind == K_COLLECTIVE {
+            self.packet_lost(record, status as u32);
+        } else if kind == K_ATOMIC {
+            self.atomic_lost(record, status);
         }
     }
 
@@ -246,9 +256,7 @@ impl<N: Nic> Gm<N> {
             let next = self.nic.load(record + R_NEXT);
             let token = self.nic.load(record + R_TOKEN);
             let stream = self.stream_of(connection, record);
-            if self.nic.load(record + R_KIND) == K_COLLECTIVE {
-                self.packet_lost(record, status as u32);
-            }
+            self.operation_lost(record, status);
             self.free_record(record);
             if token != 0 {
                 self.count(Counter::FailedSends);
@@ -272,6 +280,7 @@ impl<N: Nic> Gm<N> {
             while record != 0 {
                 let next = self.nic.load(record + R_NEXT);
                 let token = self.nic.load(record + R_TOKEN);
+                self.forget_atomic(port, record);
                 if token != 0 && token & !0x7FF == port {
                     self.cancel(to, record);
                 }
@@ -279,6 +288,7 @@ impl<N: Nic> Gm<N> {
             }
             number = self.nic.load(to + C_FLAGS) >> ACTIVE_SHIFT;
         }
+        self.forget_atomics(port);
         let mut record = self.nic.load(crate::state::GETS);
         while record != 0 {
             if self.nic.load(record + R_TOKEN) & !0x7FF == port {

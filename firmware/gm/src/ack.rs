@@ -9,8 +9,8 @@ use crate::remote::REPLIES;
 use crate::state::{
     ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BACK_OFF_MASK, BACK_OFF_SHIFT,
     C_ACK_NEXT, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_READY_NEXT, C_SEND, C_WINDOW,
-    F_ACK, F_HELD, F_READY, FREE_RECORD, K_GET, NOW, R_ACKED, R_KIND, R_LENGTH, R_NEXT, R_SENT,
-    R_TOKEN, READY_LOW, connection_number,
+    F_ACK, F_HELD, F_READY, FREE_RECORD, K_ATOMIC, K_GET, NOW, R_ACKED, R_KIND, R_LENGTH, R_NEXT,
+    R_SENT, R_TOKEN, READY_LOW, connection_number,
 };
 use crate::{Gm, Nic, answer};
 
@@ -22,6 +22,13 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     pub(crate) fn queue_answer(&mut self, connection: u32, kind: u32, sequence: u32) {
         let flags = self.nic.load(connection + C_FLAGS);
+        if flags & F_ACK != 0
+            && kind == answer::ACK
+            && flags >> ANSWER_SHIFT & ANSWER_MASK == answer::VALUE
+        {
+            // What waits acknowledges too.
+            return;
+        }
         let mut new = flags & !(ANSWER_MASK << ANSWER_SHIFT) | kind << ANSWER_SHIFT | F_ACK;
         if !N::ROLE.receives() {
             new = new & !(ANSWERED_MASK << ANSWERED_SHIFT)
@@ -107,8 +114,11 @@ impl<N: Nic> Gm<N> {
     fn release_first(&mut self, connection: u32, record: u32) -> u32 {
         let next = self.nic.load(record + R_NEXT);
         self.nic.store(connection + C_FIRST, next);
-        if self.nic.load(record + R_KIND) == K_GET {
+        let kind = self.nic.load(record + R_KIND);
+        if kind == K_GET {
             self.await_get(record);
+        } else if kind == K_ATOMIC {
+            self.await_value(record);
         } else {
             let token = self.nic.load(record + R_TOKEN);
             self.free_record(record);

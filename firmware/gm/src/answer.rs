@@ -17,6 +17,8 @@ pub const CLOSED: u32 = 4;
 pub const REFUSED: u32 = 5;
 /// The target does not let others use the memory.
 pub const FORBIDDEN: u32 = 6;
+/// The word before an atomic operation is to be sent, which acknowledges too.
+pub const VALUE: u32 = 7;
 
 /// The packet's subtype.
 #[inline(always)]

@@ -50,6 +50,14 @@ enum Job {
     News = 14,
     /// RECV: staged bytes go to host memory. Group; operation; bytes.
     Staged = 15,
+    /// SEND: send the answer of an atomic operation. Connection; number.
+    SendValue = 16,
+    /// SEND: the answer of an atomic operation has come. Connection; number; word.
+    ValueCame = 17,
+    /// RECV: execute an atomic operation on the memory of an own process. Record.
+    OwnAtomic = 18,
+    /// SEND: it is done. Record; status; word.
+    OwnValue = 19,
 }
 
 /// Bits of the first word that hold the job.
@@ -134,6 +142,12 @@ impl<N: Nic> Gm<N> {
         } else if job == Job::News as u32 {
             let (what, place, block) = (one, two, three);
             self.take_news(News { what, place, block });
+        } else if job == Job::SendValue as u32 {
+            self.queue_value(one, two);
+        } else if job == Job::ValueCame as u32 {
+            self.take_value(one, two, three);
+        } else if job == Job::OwnValue as u32 {
+            self.take_own_value(one, two, three);
         }
     }
 
@@ -154,6 +168,8 @@ impl<N: Nic> Gm<N> {
             self.add_result(one, first, two, three);
         } else if job == Job::Staged as u32 {
             self.write_staged(one, two, three);
+        } else if job == Job::OwnAtomic as u32 {
+            self.own_atomic(one);
         }
     }
 
@@ -173,6 +189,42 @@ impl<N: Nic> Gm<N> {
             self.take_news(news);
         } else {
             self.put_job(Job::News, 0, [news.what, news.place, news.block]);
+        }
+    }
+
+    /// RECV: the answer of an atomic operation is to be sent.
+    pub(crate) fn hand_answer(&mut self, connection: u32, number: u32) {
+        if N::ROLE.sends() {
+            self.queue_value(connection, number);
+        } else {
+            self.put_job(Job::SendValue, 0, [connection, number, 0]);
+        }
+    }
+
+    /// RECV: the answer of an atomic operation has come.
+    pub(crate) fn hand_value(&mut self, connection: u32, number: u32, value: u32) {
+        if N::ROLE.sends() {
+            self.take_value(connection, number, value);
+        } else {
+            self.put_job(Job::ValueCame, 0, [connection, number, value]);
+        }
+    }
+
+    /// SEND: an atomic operation on the memory of an own process is to be executed.
+    pub(crate) fn hand_own_atomic(&mut self, record: u32) {
+        if N::ROLE.receives() {
+            self.own_atomic(record);
+        } else {
+            self.put_job(Job::OwnAtomic, 0, [record, 0, 0]);
+        }
+    }
+
+    /// RECV: it is done.
+    pub(crate) fn hand_own_value(&mut self, record: u32, status: u32, value: u32) {
+        if N::ROLE.sends() {
+            self.take_own_value(record, status, value);
+        } else {
+            self.put_job(Job::OwnValue, 0, [record, status, value]);
         }
     }
 

@@ -22,6 +22,7 @@
 //! | `probe` | packets that map the network |
 //! | `collective` | barriers and reductions |
 //! | `gossip` | all-to-all broadcasts |
+//! | `atomic` | atomic operations on words of other nodes |
 //!
 //! All state is in SRAM words at constant addresses: on the LANai each of them is one instruction away. The code has no
 //! division, no multiplication and no copies of payload.
@@ -33,6 +34,7 @@ extern crate std;
 mod abandon;
 mod ack;
 mod answer;
+mod atomic;
 mod collective;
 mod control;
 mod deliver;

@@ -86,6 +86,8 @@ pub trait Nic {
     fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32);
     /// The cookie of a completed DMA to the host, oldest first; 0 if there is none.
     fn write_done(&mut self) -> u32;
+    /// Waits until all DMAs to the host that have been started are complete. Their cookies come from [`write_done`](Self::write_done).
+    fn await_writes(&mut self);
 
     /// Sends the bytes from `start` to `end`, a whole packet, of which the route ends at `header`. One packet at
     /// a time.

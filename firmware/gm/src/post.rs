@@ -3,6 +3,7 @@
 //! A process can write anything into its slots. So nothing of a slot is used before it is checked, a port has
 //! [`SEND_TOKENS`] sends under way at most, and all addresses go through the process's part of the page table.
 
+use defs::gm::atomic::ATOMIC;
 use defs::gm::collective::{BARRIER, REDUCE};
 use defs::gm::event::{SEND_TOKEN_VIOLATION, Status};
 use defs::gm::gossip::{GOSSIP, GROUP};
@@ -126,6 +127,7 @@ impl<N: Nic> Gm<N> {
             REDUCE => return self.post_reduction(port, word >> 8 & 0xFF),
             GROUP => return self.post_group(port, word >> 8 & 0xFF),
             GOSSIP => return self.post_gossip(port, word, length),
+            ATOMIC => return self.post_atomic(port, slot, word),
             PUT => K_PUT,
             GET => K_GET,
             _ => first_word(DATA).wrapping_add(size),

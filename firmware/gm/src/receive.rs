@@ -1,5 +1,6 @@
 //! RECV: packets from the wire.
 
+use defs::gm::atomic::{ASK, VALUE};
 use defs::gm::collective::{STEP, SUBTYPES};
 use defs::gm::gossip::{EXCHANGED, MISSING, SPREAD};
 use defs::gm::map::{ACK_PACKETS, Counter, NODE, NODES};
@@ -152,6 +153,14 @@ impl<N: Nic> Gm<N> {
                 false
             }
             SPREAD | EXCHANGED | MISSING => self.gossip_packet(packet),
+            ASK => {
+                self.atomic_ask(packet);
+                false
+            }
+            VALUE => {
+                self.value_packet(packet);
+                false
+            }
             _ => {
                 self.count(Counter::BadType);
                 false

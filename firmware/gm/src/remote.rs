@@ -14,11 +14,12 @@ use defs::gm::packet::{
     first_word,
 };
 
+use crate::atomic::ask_packet;
 use crate::collective::{K_COLLECTIVE, value_packet};
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{
-    FREE_REPLY, GETS, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NEXT_GET, NOW, P_ALLOW,
+    FREE_REPLY, GETS, K_ATOMIC, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NEXT_GET, NOW, P_ALLOW,
     P_RECEIVE_KEY, R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW,
     R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN, connection_number,
     port_block,
@@ -118,6 +119,7 @@ impl<N: Nic> Gm<N> {
                 }
             }
             K_COLLECTIVE => value_packet(&mut self.nic, extra, record),
+            K_ATOMIC => ask_packet(&mut self.nic, extra, record),
             _ => Plan::message(first_word(NULL), 0),
         }
     }

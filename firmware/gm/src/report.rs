@@ -222,9 +222,12 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn fill_result(&mut self, port: u32, last: u32, notices: u32) -> u32 {
         let results = notices >> RESULT_NOTICES;
-        let operation = match results & 0xFF {
-            0 => 8 + lowest(results >> 8),
-            first => lowest(first),
+        let operation = if results & 0xFF != 0 {
+            lowest(results & 0xFF)
+        } else if results >> 8 & 0xFF != 0 {
+            8 + lowest(results >> 8 & 0xFF)
+        } else {
+            16 + lowest(results >> 16)
         };
         self.nic.store(
             port + P_NOTICES,

@@ -103,6 +103,10 @@ pub const OWN: u32 = STATE + 72;
 pub const SENDER_JOB: u32 = STATE + 76;
 /// The job for RECV that is written next.
 pub const RECEIVER_JOB_IN: u32 = STATE + 80;
+/// Atomic operations whose answers are awaited, by `R_NEXT`.
+pub const ATOMICS: u32 = STATE + 84;
+/// RECV: whether the DMA of the word after an atomic operation was started since one was waited for.
+pub const ATOMIC_WRITTEN: u32 = STATE + 192;
 
 /// RECV: ports with reports or notices to write, a bit for each.
 pub const REPORTS: u32 = STATE + 96;
@@ -127,7 +131,7 @@ pub const DELAYED: u32 = STATE + 132;
 /// Most of these; a further one is acknowledged at once.
 pub const DELAYED_LIMIT: u32 = 15;
 /// End of the firmware's own words.
-pub const STATE_END: u32 = STATE + 192;
+pub const STATE_END: u32 = STATE + 196;
 
 /// Word of a connection: oldest unacknowledged record.
 pub const C_FIRST: u32 = 0;
@@ -247,6 +251,9 @@ pub const K_GET: u32 = 3;
 pub const K_REPLY: u32 = 4;
 /// Kind of a record: a get whose bytes come.
 pub const K_WAITING: u32 = 5;
+/// Kind of a record: an atomic operation. Its process's port is in place of a key, 0 if it is closed; the length has the number of
+/// the operation and what it does; the compared value is in place of a tick.
+pub const K_ATOMIC: u32 = 7;
 
 /// Word of a token's record: next one of its list, or next free one; of a message that comes in its bytes so far.
 pub const T_NEXT: u32 = 0;
@@ -275,6 +282,8 @@ pub const P_WAITING: u32 = 0x24;
 pub const P_ALARM: u32 = 0x2C;
 /// Word of a port: key of its process.
 pub const P_KEY: u32 = 0x30;
+/// Word of a port: atomic operations under way, a bit for each.
+pub const P_ATOMICS: u32 = 0x34;
 /// Stopped streams: node and subport.
 pub const P_STREAMS: u32 = 0x80;
 

@@ -7,8 +7,8 @@ use defs::gm::port::PORT_COUNT;
 
 use crate::collective::{ACKED_COUNT, ACTIVE_PORTS, SLOW_COUNT};
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, ALARMS, BACK_OFF_MASK, BACK_OFF_SHIFT, C_DEADLINE, C_FATAL, C_FIRST,
-    C_FLAGS, F_ACTIVE, F_HELD, GETS, NOW, P_ALARM, TIMER, connection, port_block,
+    ACTIVE, ACTIVE_SHIFT, ALARMS, ATOMICS, BACK_OFF_MASK, BACK_OFF_SHIFT, C_DEADLINE, C_FATAL,
+    C_FIRST, C_FLAGS, F_ACTIVE, F_HELD, GETS, NOW, P_ALARM, TIMER, connection, port_block,
 };
 use crate::{Gm, Nic};
 
@@ -40,12 +40,16 @@ impl<N: Nic> Gm<N> {
         if self.nic.load(GETS) != 0 {
             self.expire_gets(now);
         }
+        if self.nic.load(ATOMICS) != 0 {
+            self.ask_again(now);
+        }
         if self.nic.load(ACTIVE_PORTS) != 0 {
             self.look_at_collectives(now);
         }
         let waits = self.nic.load(ACTIVE)
             | self.nic.load(ALARMS)
             | self.nic.load(GETS)
+            | self.nic.load(ATOMICS)
             | self.nic.load(ACTIVE_PORTS)
             | self.nic.load(SLOW_COUNT);
         if waits == 0 {

@@ -322,6 +322,9 @@ impl<N: Nic> Gm<N> {
         let header = ACK_BUFFER + BUFFER_HEADER;
         let sequence = self.nic.load(connection + C_EXPECTED);
         let mut kind = flags >> ANSWER_SHIFT & ANSWER_MASK;
+        if kind == answer::VALUE {
+            return self.send_value(connection);
+        }
         // RECV on the other CPU may have gone on: the packet that was refused is not the one that is expected now.
         if !N::ROLE.receives() && (flags >> ANSWERED_SHIFT ^ sequence) & ANSWERED_MASK != 0 {
             kind = answer::ACK;

@@ -2,7 +2,7 @@
 //!
 //! The route of a packet is the beginning of its frame: target, sender, Ethertype, two bytes of padding.
 
-use super::gossip::GOSSIP_END;
+use super::atomic::ATOMICS_END;
 use super::map::{BUFFERS, GLOBALS};
 use crate::tigon2::map::RX_BUFFER_LIMIT;
 use crate::tigon2::rings::MAC_TX_BELOW;
@@ -31,5 +31,5 @@ const MAP_END: u32 = 0xE_0000;
 pub const RX_BUFFER: u32 = UPPER + MAP_END;
 
 const _: () = assert!(RX_BUFFER_LIMIT == UPPER + SRAM_BYTES && BUFFERS < MAP_END);
-const _: () = assert!(GOSSIP_END <= MAP_END);
+const _: () = assert!(ATOMICS_END <= MAP_END);
 const _: () = assert!(TX_BUFFER - MAC_TX_BELOW > UPPER);

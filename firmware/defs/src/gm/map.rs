@@ -58,8 +58,8 @@ pub const WRITE_BLOCKS: u32 = HARDWARE;
 /// First DMA block of LANai 7 and 9 from the host: channel 2.
 pub const READ_BLOCKS: u32 = HARDWARE + 0x800;
 /// DMAs to the host that can be under way besides three for each received packet: eight reports, the end of a command, a question of a
-/// broadcast, and two for the staged bytes of each port.
-pub const MORE_WRITES: u32 = 10 + 2 * PORT_COUNT;
+/// broadcast, the word of an atomic operation, and two for the staged bytes of each port.
+pub const MORE_WRITES: u32 = 11 + 2 * PORT_COUNT;
 /// Words of the receive buffers.
 pub const RECEIVE_WORDS: u32 = HARDWARE + 0x1080;
 /// Jobs from SEND's CPU to RECV's, where there are two: a ring of [`JOB_COUNT`] entries of four words.
@@ -78,7 +78,7 @@ pub const JOB_BYTES: u32 = 16;
 /// | 0 to 51 | connection of low priority |
 /// | 52 to 63 | number of route bytes with [`ROUTE_VALID`]; bytes 13 to 16 of the route; bytes 9 to 12 |
 /// | 64 to 115 | connection of high priority |
-/// | 116 to 127 | not used; bytes 5 to 8; bytes 1 to 4 |
+/// | 116 to 127 | [`PEER_ATOMICS`]; bytes 5 to 8; bytes 1 to 4 |
 ///
 /// The route ends with byte 16.
 pub const PEERS: u32 = (SENDER_JOBS + JOB_COUNT * JOB_BYTES).next_multiple_of(PEER_BYTES);
@@ -92,6 +92,8 @@ pub const NODE_LIMIT: u32 = 1024;
 pub const ROUTE_LIMIT: u32 = 16;
 /// Word of a peer: number of route bytes.
 pub const PEER_ROUTE: u32 = 52;
+/// Word of a peer: places of atomic operations that are not answered, a bit for each; above them the number of the last one.
+pub const PEER_ATOMICS: u32 = 116;
 /// In that word: the node can be reached.
 pub const ROUTE_VALID: u32 = 1 << 31;
 /// Words of a peer with the route, the last four bytes first.
@@ -246,7 +248,9 @@ pub enum Counter {
     Collectives = 16,
     /// Packets of collective operations that came before the process asked for the operation.
     Unexpected = 17,
+    /// Atomic operations of own processes that are complete.
+    Atomics = 18,
 }
 
 /// Number of counters.
-pub const COUNTER_COUNT: u32 = 18;
+pub const COUNTER_COUNT: u32 = 19;

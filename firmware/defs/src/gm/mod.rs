@@ -1,9 +1,11 @@
 //! GM's layouts: SRAM shared by host library and firmware ([`map`], [`port`]), events in host memory ([`event`]),
 //! packets between firmware ([`packet`]), their fields as a table for tools ([`fields`]), what is different
-//! over Ethernet ([`mac`]), packets that map the network ([`mapping`]), and collective operations ([`collective`], [`combine`], [`gossip`]).
+//! over Ethernet ([`mac`]), packets that map the network ([`mapping`]), collective operations ([`collective`], [`combine`], [`gossip`]) and
+//! atomic ones ([`atomic`]).
 //!
 //! All words are big-endian, in SRAM, in host memory and on the wire. `docs/gm.md` describes their use.
 
+pub mod atomic;
 pub mod collective;
 pub mod combine;
 pub mod event;

@@ -52,6 +52,7 @@ impl<N: Nic> Gm<N> {
         self.free_list(VALUES, count, VALUE_BUFFER_BYTES, V_NEXT);
         self.nic.store(FREE_VALUE, VALUES);
         self.prepare_gossip();
+        self.prepare_atomics();
     }
 
     /// A port was opened: what came before is sent back.

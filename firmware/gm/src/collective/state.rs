@@ -6,7 +6,7 @@ use defs::gm::collective::{
     BLOCK_BYTES, BLOCKS, DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, LIST_BYTES, LISTS, NOTE_BYTES, NOTES,
 };
 
-use defs::gm::gossip::GROUP_COUNT;
+use defs::gm::atomic::{ATOMIC_COUNT, ATOMIC_OPERATIONS};
 
 use crate::state::{STATE_END, port_number};
 
@@ -128,13 +128,13 @@ pub const RESULTS: u32 = INSTANCES + DESCRIPTOR_COUNT * INSTANCE_BYTES;
 /// Bytes of one.
 const RESULT_BYTES: u32 = 16;
 
-/// The words of a result of a port: 0 is the barrier's, then those of reductions, then those of groups.
+/// The words of a result of a port: 0 is the barrier's, then those of reductions, of groups and of atomic operations.
 #[inline(always)]
 pub const fn result_words(port: u32, operation: u32) -> u32 {
     block(port) + RESULTS + (operation << 4)
 }
 
-const _: () = assert!(RESULTS + (1 + DESCRIPTOR_COUNT + GROUP_COUNT) * RESULT_BYTES <= BLOCK_BYTES);
+const _: () = assert!(RESULTS + (ATOMIC_OPERATIONS + ATOMIC_COUNT) * RESULT_BYTES <= BLOCK_BYTES);
 const _: () = assert!(COLLECTIVE_STATE_END <= defs::gm::mapping::MAPPING);
 
 /// Word of a value's buffer: next one of its port, or next free one.

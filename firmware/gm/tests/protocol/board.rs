@@ -196,6 +196,14 @@ impl<const ROLE: u8> Nic for Side<ROLE> {
             .start_write(host, local, length, cookie);
     }
 
+    fn await_writes(&mut self) {
+        assert!(ROLE != SENDER);
+        let shared = self.shared();
+        shared.interleave();
+        shared.fake.borrow_mut().await_writes();
+        shared.interleave();
+    }
+
     fn write_done(&mut self) -> u32 {
         assert!(ROLE != SENDER);
         self.shared().fake.borrow_mut().write_done()

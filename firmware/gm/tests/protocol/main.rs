@@ -1,5 +1,6 @@
 //! GM's protocol between nodes of fake hardware.
 
+mod atomic;
 mod board;
 mod cases;
 mod collective;

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
+use defs::gm::atomic::ATOMICS_END;
 use defs::gm::collective::COLLECTIVES;
 use defs::gm::event::{EVENT_BYTES, FAST_BYTES, NEW, SENT_TOKENS};
-use defs::gm::gossip::GOSSIP_END;
 use defs::gm::map::{
     BUFFER_BYTES, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS, RECEIVE_PAGES, RECEIVE_QUEUES, SEND_PAGES,
     SEND_QUEUES, sram_bytes,
@@ -91,7 +91,7 @@ impl Fake {
             Cpus::Two => (MORE_BUFFERS, MORE_BUFFER_COUNT),
         };
         Self {
-            sram: vec![0xA5; GOSSIP_END as usize],
+            sram: vec![0xA5; ATOMICS_END as usize],
             host: vec![0; HOST_BYTES],
             events: 0,
             reads: VecDeque::new(),
@@ -302,8 +302,8 @@ impl Fake {
 
     pub fn start_write(&mut self, host: HostAddress, local: u32, length: u32, cookie: u32) {
         assert!(
-            self.writes.len() < 3 * self.taken.len() + 9 && length > 0,
-            "three DMAs to the host for each packet, and nine, at most"
+            self.writes.len() < 3 * self.taken.len() + 10 && length > 0,
+            "three DMAs to the host for each packet, and ten, at most"
         );
         let last = (local + length - 4) as usize;
         if self.sram[last + 3] == (NEW | SENT_TOKENS) as u8 && length <= 64 {
@@ -320,6 +320,11 @@ impl Fake {
             length,
             cookie,
         });
+    }
+
+    /// All DMAs to the host take place.
+    pub fn await_writes(&mut self) {
+        while self.write() {}
     }
 
     pub fn write_done(&mut self) -> u32 {

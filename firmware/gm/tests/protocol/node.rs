@@ -59,7 +59,7 @@ pub struct Message {
 
 #[derive(Debug, Default)]
 pub struct Port {
-    next_slot: u32,
+    pub next_slot: u32,
     sends: u32,
     next_token: u32,
     tokens: u32,

@@ -10,6 +10,7 @@
 
 use core::marker::PhantomData;
 
+use defs::gm::atomic;
 use defs::gm::collective::{ACKED_BYTES, PARTIAL, PARTIAL_AGAIN, STEP, SUBTYPES, VALUE_BYTES};
 use defs::gm::gossip::{GOSSIP_BYTES, MISSING, SPREAD};
 use defs::gm::mac::{ETHERTYPE, FRAME_HEADER_BYTES, SHORTEST_FRAME_BYTES, UPPER, WORD_ETHERTYPE};
@@ -20,7 +21,7 @@ use defs::gm::packet::{
 use defs::tigon2::rings::{CRC_BYTES, DMA_DESCRIPTOR_BYTES, DMA_RING_BYTES, RX_STATUS_RUNT};
 use gm::nic::{Event, HostAddress, Nic, Role};
 use tigon2_hal::cpu::Cpu;
-use tigon2_hal::dma::{self, Direction, Read, ReadRing, RingFull, Transfer, WriteRing};
+use tigon2_hal::dma::{self, Direction, Read, ReadRing, RingFull, Transfer, Write, WriteRing};
 use tigon2_hal::mac::{self, RxRing, TxRing};
 use tigon2_hal::rings::Region;
 use tigon2_hal::{event, fail, regs, semaphore, sram, timer};
@@ -133,6 +134,8 @@ const fn extra_bytes(subtype: u32) -> u32 {
         STEP..PARTIAL => ACKED_BYTES,
         PARTIAL..=PARTIAL_AGAIN => ACKED_BYTES + VALUE_BYTES,
         SPREAD..=MISSING => GOSSIP_BYTES,
+        atomic::ASK => atomic::ASK_BYTES,
+        atomic::VALUE => atomic::VALUE_BYTES,
         _ => 0,
     }
 }
@@ -243,6 +246,11 @@ impl<S: Side> Nic for Chip<S> {
             }
         }
         0
+    }
+
+    #[inline(always)]
+    fn await_writes(&mut self) {
+        while regs::read(Write::REFERENCE) != regs::read(Write::PRODUCER) {}
     }
 
     #[inline(always)]

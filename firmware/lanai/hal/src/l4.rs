@@ -283,6 +283,21 @@ impl<const BASE: u32> Dma<BASE> {
         Self::add(&Self::WRITES, low, local, length, cookie);
     }
 
+    /// Waits until all DMAs to the host are complete.
+    #[inline(never)]
+    pub fn await_writes() {
+        while Self::WRITES.has_more() {
+            while register(ISR).read() & DMA_DONE == 0 {}
+            let last = Self::WRITES.after(load(Self::WRITES.current)) == load(Self::WRITES.next);
+            if last && load(Self::STATE) == TO_HOST {
+                // This event stays: it also tells of those that are complete already.
+                return;
+            }
+            register(ISR).write(DMA_DONE);
+            Self::completed();
+        }
+    }
+
     /// The cookie of a completed DMA to the host, oldest first; 0 if there is none.
     #[inline(always)]
     #[must_use]

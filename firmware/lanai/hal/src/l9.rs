@@ -238,6 +238,14 @@ impl<const BASE: u32> Dma<BASE> {
         register(PULSE).write(PULSE_0);
     }
 
+    /// Waits until all DMAs to the host are complete.
+    #[inline(never)]
+    pub fn await_writes() {
+        let next = load(Self::WRITE_NEXT);
+        let last = Self::WRITES | (next - BLOCK_BYTES) & (WRITE_RING_BYTES - 1);
+        while !Self::is_done(last) {}
+    }
+
     /// The cookie of a completed DMA to the host, oldest first; 0 if there is none.
     #[inline(always)]
     #[must_use]

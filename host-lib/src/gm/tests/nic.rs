@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use defs::gm::gossip::GOSSIP_END;
+use defs::gm::atomic::ATOMICS_END;
 use defs::gm::map::{BUFFER_BYTES, RECEIVE_BUFFER_COUNT, RECEIVE_BUFFERS};
 use defs::gm::packet::HEADER_BYTES;
 use gm::nic::{HostAddress, Nic};
@@ -52,7 +52,7 @@ pub struct Fake {
 impl Fake {
     pub fn new() -> Self {
         Self {
-            sram: vec![0xA5; GOSSIP_END as usize],
+            sram: vec![0xA5; ATOMICS_END as usize],
             host: vec![0; HOST_BYTES],
             events: 0,
             reads: VecDeque::new(),
@@ -240,6 +240,10 @@ impl Nic for Fake {
             length,
             cookie,
         });
+    }
+
+    fn await_writes(&mut self) {
+        while self.write() {}
     }
 
     fn write_done(&mut self) -> u32 {

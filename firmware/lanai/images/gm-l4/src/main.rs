@@ -75,6 +75,11 @@ impl Nic for Chip {
     }
 
     #[inline(always)]
+    fn await_writes(&mut self) {
+        Dma::await_writes();
+    }
+
+    #[inline(always)]
     fn send(&mut self, start: u32, _header: u32, end: u32) {
         l4::send(start, end);
     }

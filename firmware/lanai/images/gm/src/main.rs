@@ -76,6 +76,11 @@ impl Nic for Chip {
     }
 
     #[inline(always)]
+    fn await_writes(&mut self) {
+        Dma::await_writes();
+    }
+
+    #[inline(always)]
     fn send(&mut self, start: u32, header: u32, end: u32) {
         l9::send(start, header, end);
     }

@@ -1,0 +1,111 @@
+//! Atomic operations on words of other nodes' memory: posts, packets, memory (docs/gm-atomics.md).
+//!
+//! A word has 32 bits, is big-endian and lies at a multiple of 4. Its process must have registered it, and must allow others to use
+//! its memory. A process posts an operation in a send slot of type [`ATOMIC`]:
+//!
+//! | word | content |
+//! |------|---------|
+//! | 0, 1 | address of the word at the target |
+//! | 2 | operand |
+//! | 3 | of a compare and swap the value that is compared |
+//! | 6 | number of the operation among those of the port, above its [`Atomic`] in the low byte |
+//! | 7 | node, subport at the target, type |
+//!
+//! It ends with an event of type [`COMPLETED`](super::event::COMPLETED), whose number is [`ATOMIC_OPERATIONS`] more and whose result is
+//! the word before the operation.
+
+use super::collective::DESCRIPTOR_COUNT;
+use super::gossip::{GOSSIP_END, GROUP_COUNT};
+use super::map::NODE_LIMIT;
+use super::packet::SUBTYPE_BASE;
+
+/// Type of a send slot: an atomic operation.
+#[doc(alias = "gm_atomic_send_with_callback")]
+pub const ATOMIC: u32 = 114;
+/// Word of a send slot: the operand.
+pub const SEND_OPERAND: u32 = 8;
+/// Word of a send slot: the value that is compared.
+pub const SEND_COMPARED: u32 = 12;
+
+/// Operations that a port has under way at most.
+pub const ATOMIC_COUNT: u32 = 8;
+/// Number of the first of them among the events of a port's operations.
+pub const ATOMIC_OPERATIONS: u32 = 1 + DESCRIPTOR_COUNT + GROUP_COUNT;
+
+/// What happens to the word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Atomic {
+    /// The operand is added, modulo 2^32.
+    FetchAdd = 0,
+    /// The operand takes its place.
+    FetchWrite = 1,
+    /// The operand takes its place if it has the compared value.
+    CompareSwap = 2,
+}
+
+impl Atomic {
+    /// All operations.
+    pub const ALL: [Self; 3] = [Self::FetchAdd, Self::FetchWrite, Self::CompareSwap];
+
+    /// The word after the operation, from the one before; the bits of an operation that does not exist leave it.
+    #[inline(always)]
+    #[must_use]
+    pub const fn apply(operation: u32, word: u32, operand: u32, compared: u32) -> u32 {
+        if operation == Self::FetchAdd as u32 {
+            word.wrapping_add(operand)
+        } else if operation == Self::FetchWrite as u32
+            || operation == Self::CompareSwap as u32 && word == compared
+        {
+            operand
+        } else {
+            word
+        }
+    }
+}
+
+/// Subtype of a packet: asks for an operation. It belongs to the connection of low priority.
+pub const ASK: u32 = SUBTYPE_BASE + 92;
+/// Subtype of a packet: the word before the operation. It acknowledges as an ack does.
+pub const VALUE: u32 = SUBTYPE_BASE + 93;
+/// Bytes of an [`ASK`]: address, [`Atomic`], operand, compared value, number.
+pub const ASK_BYTES: u32 = 24;
+/// Bytes of a [`VALUE`]: number, word.
+pub const VALUE_BYTES: u32 = 8;
+
+/// Operations of a node's processes on the memory of one other node that are not answered, at most.
+///
+/// The target keeps the answers of so many: the low bits of an operation's number are its place there. Only the next operation with
+/// this place overwrites it, which is asked for when the answer is there.
+pub const UNANSWERED: u32 = 4;
+
+/// Answers: for each node [`UNANSWERED`] pairs of number and word.
+pub const ANSWERS: u32 = GOSSIP_END.next_multiple_of(64);
+/// Bytes of a node's answers.
+pub const ANSWER_BYTES: u32 = 8 * UNANSWERED;
+/// For each node a bit for each answer that is to be sent.
+pub const PENDING: u32 = ANSWERS + NODE_LIMIT * ANSWER_BYTES;
+/// For DMA: the word that is read; the word that is written.
+pub const WORDS: u32 = PENDING + 4 * NODE_LIMIT;
+/// End of the memory for atomic operations.
+pub const ATOMICS_END: u32 = WORDS + 8;
+
+const _: () = assert!(ATOMICS_END <= 0xE_0000 && UNANSWERED == 4 && ANSWER_BYTES == 1 << 5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_do_what_they_say() {
+        let check = |operation: Atomic, word, operand, compared, after| {
+            let found = Atomic::apply(operation as u32, word, operand, compared);
+            assert_eq!(found, after, "{operation:?}");
+        };
+        check(Atomic::FetchAdd, u32::MAX, 3, 9, 2);
+        check(Atomic::FetchWrite, 7, 3, 9, 3);
+        check(Atomic::CompareSwap, 7, 3, 7, 3);
+        check(Atomic::CompareSwap, 7, 3, 8, 7);
+        assert_eq!(Atomic::apply(3, 7, 1, 7), 7);
+    }
+}

@@ -1,0 +1,426 @@
+//! Atomic operations on words of other nodes' memory.
+//!
+//! An operation is asked for by a packet of the connection, sent again until it is acknowledged. The target reads the word, writes it
+//! and answers; the answer is an ack too. An answer that is lost is asked for again, with the operation's number: the target keeps the
+//! answers and never executes an operation twice.
+//!
+//! | record | is in |
+//! |--------|-------|
+//! | the packet is not acknowledged | its connection |
+//! | the answer is awaited | `ATOMICS`; from there it goes back into its connection after a time |
+//!
+//! SEND posts operations and takes answers. RECV executes: it has DMA in both directions.
+
+use defs::gm::atomic::{
+    ANSWERS, ASK, ASK_BYTES, ATOMIC_COUNT, ATOMIC_OPERATIONS, Atomic, PENDING, SEND_COMPARED,
+    SEND_OPERAND, UNANSWERED, VALUE, VALUE_BYTES, WORDS,
+};
+use defs::gm::event::Status;
+use defs::gm::map::{
+    BUFFER_HEADER, COLLECTIVE_TICKS, Counter, NODE, NODES, PEER_ATOMICS, PEER_ROUTE, RESEND_TICKS,
+    ROUTE_VALID, SESSION, peer,
+};
+use defs::gm::packet::{ACK, HEADER_BYTES, first_word};
+use defs::gm::port::{PORT_COUNT, SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW};
+
+use crate::collective::Value;
+use crate::nic::Event;
+use crate::receive::Packet;
+use crate::remote::Plan;
+use crate::state::{
+    ACK_BUFFER, ATOMIC_WRITTEN, ATOMICS, C_EXPECTED, FREE_RECORD, K_ATOMIC, NOW, P_ALLOW,
+    P_ATOMICS, P_OPEN, P_RECEIVE_KEY, P_RECEIVES, R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_KEY,
+    R_KIND, R_LENGTH, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN,
+    SENDING, SENDING_ACK, connection, connection_number, port_block, port_number,
+};
+use crate::{Gm, Nic, answer};
+
+/// Bits of the numbers in a peer's word, above the places.
+const COUNT_SHIFT: u32 = 8;
+const COUNT_MASK: u32 = 0x3FFF;
+
+/// The answer of a node's operation with a number.
+#[inline(always)]
+const fn answer_words(node: u32, number: u32) -> u32 {
+    ANSWERS + (node << 5) + ((number & (UNANSWERED - 1)) << 3)
+}
+
+/// An operation as RECV executes it.
+struct Work {
+    port: u32,
+    high: u32,
+    low: u32,
+    operation: u32,
+    operand: u32,
+    compared: u32,
+}
+
+/// What an ask carries behind its header.
+#[inline(always)]
+pub fn ask_packet<N: Nic>(nic: &mut N, extra: u32, record: u32) -> Plan {
+    let operation = nic.load(record + R_LENGTH) & 0xFF;
+    nic.store(extra + 8, operation);
+    for (at, word) in [
+        (0, R_REMOTE_HIGH),
+        (4, R_REMOTE_LOW),
+        (12, R_ASKED),
+        (16, R_FATAL),
+        (20, R_NUMBER),
+    ] {
+        let value = nic.load(record + word);
+        nic.store(extra + at, value);
+    }
+    Plan {
+        first: first_word(ASK),
+        extra: ASK_BYTES,
+        bytes: 0,
+    }
+}
+
+impl<N: Nic> Gm<N> {
+    /// Prepares the memory of answers.
+    pub(crate) fn prepare_atomics(&mut self) {
+        let nodes = self.nic.load(NODES);
+        self.clear(ANSWERS, ANSWERS + (nodes << 5));
+        self.clear(PENDING, PENDING + (nodes << 2));
+        self.nic.store(ATOMIC_WRITTEN, 0);
+    }
+
+    /// SEND: a process has posted an operation.
+    #[inline(never)]
+    pub(crate) fn post_atomic(&mut self, port: u32, slot: u32, word: u32) {
+        let what = self.nic.load(slot + SEND_LENGTH);
+        let number = what >> 8;
+        let under_way = self.nic.load(port + P_ATOMICS);
+        if number >= ATOMIC_COUNT
+            || under_way >> number & 1 != 0
+            || self.nic.load(COLLECTIVE_TICKS) == 0
+        {
+            // A mistake of the process.
+            return self.count(Counter::BadPosts);
+        }
+        self.nic.store(port + P_ATOMICS, under_way | 1 << number);
+        let (node, subport) = (word >> 16, word >> 8 & 0xFF);
+        if what & 0xFF > Atomic::CompareSwap as u32 || subport >= 2 * PORT_COUNT || subport & 1 != 0
+        {
+            return self.end_atomic(port, number, Status::InvalidParameter, 0);
+        }
+        let own = node == self.nic.load(NODE);
+        let known = node < self.nic.load(NODES)
+            && (own || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID != 0);
+        if !known {
+            return self.end_atomic(port, number, Status::NodeUnreachable, 0);
+        }
+        let record = self.nic.load(FREE_RECORD);
+        let asked = match record {
+            0 => 0,
+            _ => self.take_place(node),
+        };
+        if asked == 0 {
+            return self.end_atomic(port, number, Status::TryAgain, 0);
+        }
+        let free = self.nic.load(record + R_NEXT);
+        self.nic.store(FREE_RECORD, free);
+        for (to, from) in [
+            (R_REMOTE_HIGH, SEND_REMOTE_HIGH),
+            (R_REMOTE_LOW, SEND_REMOTE_LOW),
+            (R_ASKED, SEND_OPERAND),
+            (R_FATAL, SEND_COMPARED),
+        ] {
+            let value = self.nic.load(slot + from);
+            self.nic.store(record + to, value);
+        }
+        let to = connection(node << 1);
+        for (at, value) in [
+            (R_KIND, K_ATOMIC),
+            (R_LENGTH, what),
+            (R_SENT, 0),
+            (R_ACKED, 0),
+            (R_PORTS, subport << 8 | port_number(port) << 1),
+            (R_TOKEN, 0),
+            (R_KEY, port),
+            (R_CONNECTION, to),
+            (R_NUMBER, asked),
+        ] {
+            self.nic.store(record + at, value);
+        }
+        if own {
+            return self.hand_own_atomic(record);
+        }
+        self.add_record(to, record);
+    }
+
+    /// Takes a place among a node's unanswered operations; the operation's number, which is 0 if there is none.
+    fn take_place(&mut self, node: u32) -> u32 {
+        let word = self.nic.load(peer(node) + PEER_ATOMICS);
+        let free = !word & (word + 1) & ((1 << UNANSWERED) - 1);
+        if free == 0 {
+            return 0;
+        }
+        let place = (u32::from(free & 0xC != 0) << 1) | u32::from(free & 0xA != 0);
+        let mut count = ((word >> COUNT_SHIFT) + 1) & COUNT_MASK;
+        if count == 0 {
+            count = 1;
+        }
+        let taken = word & ((1 << UNANSWERED) - 1) | free;
+        self.nic
+            .store(peer(node) + PEER_ATOMICS, count << COUNT_SHIFT | taken);
+        // Another number than before a restart.
+        self.nic.load(SESSION) << 16 | count << 2 | place
+    }
+
+    /// SEND: the record of an operation is not needed any more; its process is told.
+    fn end_record(&mut self, record: u32, status: Status, value: u32) {
+        let node = connection_number(self.nic.load(record + R_CONNECTION)) >> 1;
+        let place = self.nic.load(record + R_NUMBER) & (UNANSWERED - 1);
+        let word = self.nic.load(peer(node) + PEER_ATOMICS) & !(1 << place);
+        self.nic.store(peer(node) + PEER_ATOMICS, word);
+        let port = self.nic.load(record + R_KEY);
+        if port != 0 {
+            let number = self.nic.load(record + R_LENGTH) >> 8;
+            self.end_atomic(port, number, status, value);
+        }
+    }
+
+    /// SEND: a process is told of the end of its operation.
+    fn end_atomic(&mut self, port: u32, number: u32, status: Status, value: u32) {
+        let under_way = self.nic.load(port + P_ATOMICS) & !(1 << number);
+        self.nic.store(port + P_ATOMICS, under_way);
+        self.count(Counter::Atomics);
+        let what = (ATOMIC_OPERATIONS + number) << 8 | status as u32;
+        let (tag, high, low) = (0, 0, value);
+        self.hand_result(port, what, Value { tag, high, low });
+        if N::ROLE.receives() {
+            self.report_machine();
+        }
+    }
+
+    /// SEND: an operation cannot be asked for. Its record is freed elsewhere. The word may have been changed.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn atomic_lost(&mut self, record: u32, status: Status) {
+        self.end_record(record, status, 0);
+    }
+
+    /// SEND: the packet of an operation is acknowledged: its answer is awaited.
+    pub(crate) fn await_value(&mut self, record: u32) {
+        let first = self.nic.load(ATOMICS);
+        let again = self.nic.load(NOW).wrapping_add(self.nic.load(RESEND_TICKS));
+        self.nic.store(record + R_SENT, again);
+        self.nic.store(record + R_NEXT, first);
+        self.nic.store(ATOMICS, record);
+        self.start_timer();
+    }
+
+    /// SEND: a tick: asks again for answers that have not come.
+    pub(crate) fn ask_again(&mut self, now: u32) {
+        let mut record = self.nic.load(ATOMICS);
+        while record != 0 {
+            let next = self.nic.load(record + R_NEXT);
+            let again = self.nic.load(record + R_SENT);
+            if now.wrapping_sub(again) < 1 << 31 {
+                self.unlink(ATOMICS, record);
+                self.nic.store(record + R_SENT, 0);
+                let to = self.nic.load(record + R_CONNECTION);
+                self.add_record(to, record);
+            }
+            record = next;
+        }
+    }
+
+    /// SEND: the operations of a port that is closed have no process any more.
+    pub(crate) fn forget_atomic(&mut self, port: u32, record: u32) {
+        if self.nic.load(record + R_KIND) == K_ATOMIC && self.nic.load(record + R_KEY) == port {
+            self.nic.store(record + R_KEY, 0);
+        }
+    }
+
+    /// The same for those that await their answers.
+    pub(crate) fn forget_atomics(&mut self, port: u32) {
+        let mut record = self.nic.load(ATOMICS);
+        while record != 0 {
+            self.forget_atomic(port, record);
+            record = self.nic.load(record + R_NEXT);
+        }
+        self.nic.store(port + P_ATOMICS, 0);
+    }
+
+    /// RECV: an answer.
+    pub(crate) fn value_packet(&mut self, packet: &Packet) {
+        if packet.length != HEADER_BYTES + VALUE_BYTES {
+            return self.count(Counter::BadLength);
+        }
+        self.nic
+            .mark(Event::AckReceived, packet.number, packet.sequence);
+        self.ack_came(packet.connection, ACK, packet.sequence, 0);
+        let number = self.nic.load(packet.at + HEADER_BYTES);
+        let value = self.nic.load(packet.at + HEADER_BYTES + 4);
+        self.hand_value(packet.connection, number, value);
+    }
+
+    /// SEND: an answer has come.
+    pub(crate) fn take_value(&mut self, from: u32, number: u32, value: u32) {
+        let mut record = self.nic.load(ATOMICS);
+        while record != 0 {
+            if self.nic.load(record + R_NUMBER) == number
+                && self.nic.load(record + R_CONNECTION) == from
+            {
+                self.unlink(ATOMICS, record);
+                self.end_record(record, Status::Success, value);
+                return self.free_record(record);
+            }
+            record = self.nic.load(record + R_NEXT);
+        }
+    }
+
+    /// RECV: another node asks for an operation.
+    pub(crate) fn atomic_ask(&mut self, packet: &Packet) {
+        if packet.length != HEADER_BYTES + ASK_BYTES || packet.lengths >> 16 != 0 {
+            return self.count(Counter::BadLength);
+        }
+        let extra = packet.at + HEADER_BYTES;
+        let number = self.nic.load(extra + 20);
+        let at = answer_words(packet.number >> 1, number);
+        let has_memory = self.nic.load(COLLECTIVE_TICKS) != 0;
+        let answered = has_memory && self.nic.load(at) == number;
+        if answered && packet.sequence != self.nic.load(packet.connection + C_EXPECTED) {
+            // The packet was sent again: its answer is lost, or on its way.
+            self.count(Counter::Duplicates);
+            return self.hand_answer(packet.connection, number);
+        }
+        if !self.is_expected(packet.connection, packet.sequence) {
+            return;
+        }
+        if !answered {
+            let Some(port) = self.target_port(packet) else {
+                return;
+            };
+            let [high, low, operation, operand, compared] =
+                [0, 4, 8, 12, 16].map(|at| self.nic.load(extra + at));
+            let done = match has_memory {
+                true => self.execute(&Work {
+                    port,
+                    high,
+                    low,
+                    operation,
+                    operand,
+                    compared,
+                }),
+                false => None,
+            };
+            let Some(value) = done else {
+                self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
+                return;
+            };
+            self.nic.store(at, number);
+            self.nic.store(at + 4, value);
+        }
+        self.nic
+            .mark(Event::PacketReceived, packet.number, packet.sequence);
+        self.accept(packet.connection, packet.sequence, false);
+        self.owes_nothing(packet.connection);
+        self.hand_answer(packet.connection, number);
+    }
+
+    /// RECV: executes an operation. Returns the word before it; `None` if others may not use the word.
+    ///
+    /// Nothing else happens on this CPU between the DMA of the word and that of its new value.
+    #[inline(never)]
+    fn execute(&mut self, work: &Work) -> Option<u32> {
+        let port = work.port;
+        if work.low & 3 != 0 || self.nic.load(port + P_ALLOW) == 0 {
+            return None;
+        }
+        let key = self.nic.load(port + P_RECEIVE_KEY);
+        let host = self.page(work.high, work.low, key)?;
+        if self.nic.load(ATOMIC_WRITTEN) != 0 {
+            // It may be the same word.
+            self.nic.await_writes();
+        }
+        self.nic.fetch(host, WORDS, 4);
+        let before = self.nic.load(WORDS);
+        let after = Atomic::apply(work.operation, before, work.operand, work.compared);
+        let written = u32::from(after != before);
+        self.nic.store(ATOMIC_WRITTEN, written);
+        if written != 0 {
+            self.nic.store(WORDS + 4, after);
+            self.nic.start_write(host, WORDS + 4, 4, 0);
+        }
+        Some(before)
+    }
+
+    /// RECV: an operation on the memory of an own process.
+    pub(crate) fn own_atomic(&mut self, record: u32) {
+        let subport = self.nic.load(record + R_PORTS) >> 8 & 0xFF;
+        let port = port_block(subport >> 1);
+        if self.nic.load(port + P_RECEIVES) == 0 {
+            return self.hand_own_value(record, Status::TargetPortClosed as u32, 0);
+        }
+        let [high, low, what, operand, compared] =
+            [R_REMOTE_HIGH, R_REMOTE_LOW, R_LENGTH, R_ASKED, R_FATAL]
+                .map(|word| self.nic.load(record + word));
+        let done = self.execute(&Work {
+            port,
+            high,
+            low,
+            operation: what & 0xFF,
+            operand,
+            compared,
+        });
+        let (status, value) = match done {
+            Some(value) => (Status::Success, value),
+            None => (Status::PermissionDenied, 0),
+        };
+        self.hand_own_value(record, status as u32, value);
+    }
+
+    /// SEND: the operation on an own process's memory is done.
+    pub(crate) fn take_own_value(&mut self, record: u32, status: u32, value: u32) {
+        let status = if status == Status::Success as u32 {
+            Status::Success
+        } else if status == Status::TargetPortClosed as u32 {
+            Status::TargetPortClosed
+        } else {
+            Status::PermissionDenied
+        };
+        self.end_record(record, status, value);
+        self.free_record(record);
+    }
+
+    /// SEND: an answer is to be sent.
+    pub(crate) fn queue_value(&mut self, connection: u32, number: u32) {
+        let at = PENDING + (connection_number(connection) >> 1 << 2);
+        let pending = self.nic.load(at) | 1 << (number & (UNANSWERED - 1));
+        self.nic.store(at, pending);
+        self.queue_answer(connection, answer::VALUE, 0);
+    }
+
+    /// SEND: sends one of the answers that wait at a connection.
+    #[inline(never)]
+    pub(crate) fn send_value(&mut self, connection: u32) {
+        let node = connection_number(connection) >> 1;
+        let at = PENDING + (node << 2);
+        let pending = self.nic.load(at);
+        let first = pending & pending.wrapping_neg();
+        let place = (u32::from(first & 0xC != 0) << 1) | u32::from(first & 0xA != 0);
+        self.nic.store(at, pending & !first);
+        if pending & !first != 0 {
+            self.queue_answer(connection, answer::VALUE, 0);
+        }
+        let header = ACK_BUFFER + BUFFER_HEADER;
+        let sequence = self.nic.load(connection + C_EXPECTED);
+        let start = self.packet_header(header, connection, first_word(VALUE), sequence, 0);
+        let words = answer_words(node, place);
+        for word in [0, 4] {
+            let value = self.nic.load(words + word);
+            self.nic.store(header + HEADER_BYTES + word, value);
+        }
+        let end = header + HEADER_BYTES + VALUE_BYTES;
+        self.nic.send(start, header, end);
+        self.nic.store(SENDING, SENDING_ACK);
+        let number = connection_number(connection);
+        self.nic.mark(Event::AckSent, number, sequence);
+    }
+}
+
+const _: () = assert!(COUNT_MASK << 2 <= 0xFFFF && P_OPEN != P_ATOMICS);

@@ -1,0 +1,343 @@
+//! Atomic operations.
+
+use defs::gm::atomic::{
+    ANSWER_BYTES, ANSWERS, ATOMIC, ATOMIC_COUNT, ATOMIC_OPERATIONS, Atomic, SEND_COMPARED,
+    SEND_OPERAND,
+};
+use defs::gm::event::Status;
+use defs::gm::map::Counter;
+use defs::gm::port::{SEND_REMOTE_HIGH, SEND_REMOTE_LOW, send_slot};
+
+use crate::board::Cpus;
+use crate::node::PROGRAM;
+use crate::world::{Faults, World};
+
+const SUCCESS: u32 = Status::Success as u32;
+/// A word of each node's registered memory.
+const WORD: u32 = 0x40_0100;
+const PORT: u32 = 2;
+
+/// An operation of a port.
+#[derive(Clone, Copy)]
+struct Post {
+    number: u32,
+    target: (u32, u32),
+    operation: u32,
+    address: u32,
+    operand: u32,
+    compared: u32,
+}
+
+impl Post {
+    const fn add(operand: u32) -> Self {
+        Self {
+            number: 0,
+            target: (0, PORT),
+            operation: Atomic::FetchAdd as u32,
+            address: WORD,
+            operand,
+            compared: 0,
+        }
+    }
+
+    fn write(self, world: &mut World, node: u32, port: u32) {
+        let node = &mut world.nodes[node as usize];
+        let slot = send_slot(port, node.ports[port as usize].next_slot);
+        for (word, value) in [
+            (SEND_REMOTE_HIGH, PROGRAM),
+            (SEND_REMOTE_LOW, self.address),
+            (SEND_OPERAND, self.operand),
+            (SEND_COMPARED, self.compared),
+        ] {
+            node.gm.set_word(slot + word, value);
+        }
+        let (target, its_port) = self.target;
+        let what = self.number << 8 | self.operation;
+        node.control(port, target << 16 | its_port << 9 | ATOMIC, what);
+    }
+}
+
+fn opened(cpus: Cpus, nodes: u32, seed: u64) -> World {
+    let mut world = World::of(cpus, nodes, seed);
+    for node in &mut world.nodes {
+        node.open(PORT);
+        node.open(PORT + 1);
+        node.allow(PORT, true);
+    }
+    world
+}
+
+fn word(world: &World, node: u32) -> u32 {
+    let bytes = world.nodes[node as usize].memory(WORD, 4);
+    u32::from_be_bytes(bytes.try_into().expect("four bytes"))
+}
+
+fn set_word(world: &mut World, node: u32, value: u32) {
+    world.nodes[node as usize].set_memory(WORD, &value.to_be_bytes());
+}
+
+/// The ends of a port's operations since the last call: number, status, word before the operation.
+fn ends(world: &mut World, node: u32, port: u32) -> Vec<(u32, u32, u32)> {
+    let node = &mut world.nodes[node as usize];
+    while node.receive(port) {}
+    let (mine, others): (Vec<_>, Vec<_>) = node.ended.drain(..).partition(|end| end.0 == port);
+    node.ended = others;
+    let end = |(_, number, status, value): (u32, u32, u32, u64)| {
+        (number - ATOMIC_OPERATIONS, status, value as u32)
+    };
+    mine.into_iter().map(end).collect()
+}
+
+fn both_cpus(mut check: impl FnMut(Cpus)) {
+    check(Cpus::One);
+    check(Cpus::Two);
+}
+
+/// Each operation, on another node's memory and on the own one.
+#[test]
+fn a_word_is_changed_and_its_value_before_comes_back() {
+    both_cpus(|cpus| {
+        for target in [0, 1] {
+            let mut world = opened(cpus, 2, 1);
+            set_word(&mut world, target, 40);
+            let cases = [
+                (Atomic::FetchAdd, 2, 0, 40, 42),
+                (Atomic::FetchAdd, u32::MAX, 0, 42, 41),
+                (Atomic::FetchWrite, 7, 0, 41, 7),
+                (Atomic::CompareSwap, 9, 8, 7, 7),
+                (Atomic::CompareSwap, 9, 7, 7, 9),
+                (Atomic::FetchAdd, 0, 0, 9, 9),
+            ];
+            for (operation, operand, compared, before, after) in cases {
+                let post = Post {
+                    target: (target, PORT),
+                    operation: operation as u32,
+                    operand,
+                    compared,
+                    ..Post::add(0)
+                };
+                post.write(&mut world, 1, PORT);
+                world.settle();
+                assert_eq!(ends(&mut world, 1, PORT), [(0, SUCCESS, before)]);
+                assert_eq!(word(&world, target), after, "{operation:?}");
+            }
+            assert_eq!(world.nodes[1].counter(Counter::Atomics), 6);
+            assert_eq!(world.packets > 0, target == 0);
+        }
+    });
+}
+
+/// What is not allowed ends with a status and changes nothing.
+#[test]
+fn refusals() {
+    let denied = Status::PermissionDenied as u32;
+    let closed = Status::TargetPortClosed as u32;
+    let invalid = Status::InvalidParameter as u32;
+    let unreachable = Status::NodeUnreachable as u32;
+    let add = Post::add(1);
+    both_cpus(|cpus| {
+        for own in [false, true] {
+            let mut world = opened(cpus, 2, 1);
+            set_word(&mut world, 0, 5);
+            let from = u32::from(!own);
+            let to = |port| (0, port);
+            let cases = [
+                (
+                    Post {
+                        address: WORD + 2,
+                        ..add
+                    },
+                    denied,
+                ),
+                (
+                    Post {
+                        address: 0x50_0000,
+                        ..add
+                    },
+                    denied,
+                ),
+                (
+                    Post {
+                        target: to(PORT + 1),
+                        ..add
+                    },
+                    denied,
+                ),
+                (
+                    Post {
+                        target: to(5),
+                        ..add
+                    },
+                    closed,
+                ),
+                (
+                    Post {
+                        target: to(8),
+                        ..add
+                    },
+                    invalid,
+                ),
+                (
+                    Post {
+                        target: (9, PORT),
+                        ..add
+                    },
+                    unreachable,
+                ),
+                (
+                    Post {
+                        operation: 3,
+                        ..add
+                    },
+                    invalid,
+                ),
+                (
+                    Post {
+                        number: ATOMIC_COUNT - 1,
+                        ..add
+                    },
+                    SUCCESS,
+                ),
+            ];
+            for (post, status) in cases {
+                post.write(&mut world, from, PORT);
+                world.run(40);
+                let ended = ends(&mut world, from, PORT);
+                assert_eq!(ended.len(), 1);
+                assert_eq!((ended[0].0, ended[0].1), (post.number, status));
+            }
+            assert_eq!(word(&world, 0), 6);
+            let bad = world.nodes[from as usize].counter(Counter::BadPosts);
+            Post {
+                number: ATOMIC_COUNT,
+                ..add
+            }
+            .write(&mut world, from, PORT);
+            world.settle();
+            let now = world.nodes[from as usize].counter(Counter::BadPosts);
+            assert_eq!(now, bad + 1);
+        }
+    });
+}
+
+/// More operations at once than places for answers: the board says so.
+#[test]
+fn operations_at_once_are_limited() {
+    both_cpus(|cpus| {
+        let mut world = opened(cpus, 2, 1);
+        set_word(&mut world, 0, 0);
+        for number in 0..ATOMIC_COUNT {
+            Post {
+                number,
+                ..Post::add(1)
+            }
+            .write(&mut world, 1, PORT);
+        }
+        // No packet comes before all are posted.
+        while world.nodes[1].gm.step() {}
+        world.settle();
+        let ended = ends(&mut world, 1, PORT);
+        let again = Status::TryAgain as u32;
+        let refused = ended.iter().filter(|end| end.1 == again).count() as u32;
+        assert_eq!(ended.len() as u32, ATOMIC_COUNT);
+        assert_eq!(word(&world, 0), ATOMIC_COUNT - refused);
+    });
+}
+
+/// All processes of all nodes count with the word of node 0, over bad cables. Returns the word and the values before, sorted.
+fn count(world: &mut World, each: u32, mut between: impl FnMut(&mut World)) -> (u32, Vec<u32>) {
+    set_word(world, 0, 0);
+    let nodes = world.nodes.len() as u32;
+    let mut values = Vec::new();
+    let members = (0..nodes).flat_map(|node| [(node, PORT), (node, PORT + 1)]);
+    let mut left: Vec<_> = members.map(|(node, port)| (node, port, each)).collect();
+    for &(node, port, _) in &left {
+        Post::add(1).write(world, node, port);
+    }
+    for _ in 0..100_000 {
+        world.stir(20);
+        between(world);
+        for (node, port, left) in &mut left {
+            for (_, status, value) in ends(world, *node, *port) {
+                let again = status == Status::TryAgain as u32;
+                assert!(again || status == SUCCESS, "status {status}");
+                if !again {
+                    values.push(value);
+                    *left -= 1;
+                }
+                if *left != 0 {
+                    Post::add(1).write(world, *node, *port);
+                }
+            }
+        }
+        if left.iter().all(|(_, _, left)| *left == 0) {
+            break;
+        }
+        if world.links.iter().all(|link| link.is_empty()) {
+            world.run(1);
+        }
+    }
+    values.sort_unstable();
+    (word(world, 0), values)
+}
+
+const BAD_CABLES: Faults = Faults {
+    lost: 25,
+    damaged: 10,
+    doubled: 15,
+};
+
+/// No operation is executed twice, none is lost, and each has a moment at which it happened.
+#[test]
+fn bad_cables_do_not_repeat_operations() {
+    both_cpus(|cpus| {
+        for seed in 1..6 {
+            let mut world = opened(cpus, 4, seed);
+            world.faults = BAD_CABLES;
+            let (word, values) = count(&mut world, 20, |_| ());
+            assert_eq!(word, 160);
+            assert_eq!(values, (0..160).collect::<Vec<_>>(), "seed {seed}");
+        }
+    });
+}
+
+/// The test before finds a board that forgets its answers.
+#[test]
+fn without_answers_operations_are_repeated() {
+    both_cpus(|cpus| {
+        let mut world = opened(cpus, 4, 1);
+        world.faults = BAD_CABLES;
+        let (word, values) = count(&mut world, 20, |world| {
+            for at in (0..4 * ANSWER_BYTES).step_by(8) {
+                world.nodes[0].gm.set_word(ANSWERS + at, 0);
+            }
+        });
+        assert!(word > 160, "{word}");
+        assert_ne!(values, (0..160).collect::<Vec<_>>());
+    });
+}
+
+/// A process that is closed hears nothing, and the next one of its port nothing of it.
+#[test]
+fn a_closed_port_has_no_operations() {
+    both_cpus(|cpus| {
+        for lost in [false, true] {
+            let mut world = opened(cpus, 2, 1);
+            set_word(&mut world, 0, 0);
+            if lost {
+                // The question, or its answer.
+                world.lose = vec![world.packets, world.packets + 1];
+            }
+            Post::add(1).write(&mut world, 1, PORT);
+            while world.nodes[1].gm.step() {}
+            world.nodes[1].close(PORT);
+            world.nodes[1].reopen(PORT);
+            world.run(60);
+            assert_eq!(ends(&mut world, 1, PORT), []);
+            Post::add(1).write(&mut world, 1, PORT);
+            world.run(60);
+            let ended = ends(&mut world, 1, PORT);
+            assert_eq!(ended, [(0, SUCCESS, word(&world, 0) - 1)]);
+        }
+    });
+}
