@@ -1,6 +1,6 @@
 //! The boards that run GM, as the library sees them: SRAM, start of the firmware, and what Ethernet needs.
 
-use defs::gm::collective::COLLECTIVES_END;
+use defs::gm::atomic::ATOMICS_END;
 use defs::gm::mac::{ETHERTYPE, POST_MAILBOX, SRAM_BYTES as MAC_SRAM_BYTES};
 use defs::gm::map::{COMMAND, GLOBALS, READ_BLOCKS, READY, RECORDS, SEND_QUEUES, WRITE_BLOCKS};
 use defs::gm::map::{NODE_LIMIT, PEER_BYTES, PEERS, ROUTE_LIMIT, SRAM_BYTES, sram_bytes};
@@ -131,7 +131,7 @@ impl<W: Window> Board<W> {
             // Of a board whose EEPROM was not read nothing is known.
             Self::Lanai(board) => {
                 let record = board.record();
-                record.is_some_and(|record| record.sram_bytes >= COLLECTIVES_END)
+                record.is_some_and(|record| record.sram_bytes >= ATOMICS_END)
             }
             Self::Tigon2(_) => true,
         }

@@ -30,6 +30,8 @@ pub enum Call {
     Reduction(u8),
     /// An all-to-all broadcast of a port is posted.
     AllToAll(u8),
+    /// An atomic operation of a port is posted.
+    Atomic(u8),
 }
 
 impl fmt::Display for Call {
@@ -56,6 +58,7 @@ impl fmt::Display for Call {
             Self::Barrier(port) => write!(f, "post a barrier of port {port}"),
             Self::Reduction(port) => write!(f, "post a reduction of port {port}"),
             Self::AllToAll(port) => write!(f, "post an all-to-all broadcast of port {port}"),
+            Self::Atomic(port) => write!(f, "post an atomic operation of port {port}"),
         }
     }
 }
@@ -76,6 +79,9 @@ impl Call {
         }
         if let Some((_, rest)) = text.rsplit_once("post an all-to-all broadcast of port ") {
             return Some(Self::AllToAll(number(rest)?));
+        }
+        if let Some((_, rest)) = text.rsplit_once("post an atomic operation of port ") {
+            return Some(Self::Atomic(number(rest)?));
         }
         if let Some((_, rest)) = text.rsplit_once("provide a buffer to port ") {
             return Some(Self::Provide(number(rest)?));
@@ -122,6 +128,7 @@ mod tests {
             Call::Barrier(1),
             Call::Reduction(6),
             Call::AllToAll(3),
+            Call::Atomic(5),
         ] {
             assert_eq!(Call::read(&call.to_string()), Some(call));
             assert_eq!(Call::read(&format!("stream: {call}")), Some(call));

@@ -81,6 +81,7 @@
 //! ```
 
 mod alarm;
+pub mod atomic;
 mod board;
 mod call;
 pub mod collective;

@@ -1,12 +1,12 @@
 //! Collective operations that boards execute: the host posts one and gets one event at its end.
 
+use defs::gm::atomic::{ATOMIC_COUNT, ATOMIC_OPERATIONS};
 use defs::gm::collective::{
     BARRIER, CHILD_LIMIT, DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, EXCHANGE, Operation, REDUCE,
     REDUCE_ALL, REDUCE_PARENT, SECOND_LIST, STEP_SEND, STEP_WAIT, TREE_PARENT, TREE_ROOT,
     descriptor, endpoint, peer_list,
 };
 use defs::gm::event::{Status, WORD_BUFFER};
-use defs::gm::gossip::GROUP_COUNT;
 use defs::gm::port::{SEND_LENGTH, SEND_SLOTS, SEND_TYPE, send_slot};
 use thiserror::Error;
 
@@ -15,7 +15,7 @@ use super::group::{Endpoint, Group};
 use super::schedule::{Exchange, Tree};
 use crate::gm::call::Call;
 use crate::gm::{Gm, MemoryError, PortError};
-use crate::window::{System, Window};
+use crate::window::{System, VirtualAddress, Window};
 
 /// An operation that a board executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,6 +26,8 @@ pub enum BoardOperation {
     Reduction(u8),
     /// The all-to-all broadcast of this group of the port.
     AllToAll(u8),
+    /// The atomic operation of the port with this number.
+    Atomic(u8),
 }
 
 /// The end of an operation.
@@ -71,8 +73,14 @@ pub enum PostError {
         /// The own node.
         node: u16,
     },
+    /// The word of an atomic operation is not aligned.
+    #[error("the word at {:#x} does not lie at a multiple of 4", address.0)]
+    Misaligned {
+        /// Its address.
+        address: VirtualAddress,
+    },
     /// The board has too little memory.
-    #[error("the board has no memory for collective operations")]
+    #[error("the board has no memory for collective and atomic operations")]
     Unsupported,
     /// The port has such an operation under way, or as many as it can have.
     #[error("port {port} has as many of these operations under way as it can have")]
@@ -124,8 +132,8 @@ pub(in crate::gm) struct Operations {
     list: usize,
     /// Groups of all-to-all broadcasts that were opened.
     pub(super) groups: u8,
-    /// The send tokens of the operations under way: the barrier's, those of reductions, those of groups.
-    tokens: [Option<u8>; 1 + DESCRIPTOR_COUNT as usize + GROUP_COUNT as usize],
+    /// The send tokens of the operations under way: the barrier's, those of reductions, of groups and of atomic operations.
+    tokens: [Option<u8>; (ATOMIC_OPERATIONS + ATOMIC_COUNT) as usize],
 }
 
 /// Words of a descriptor that are written.
@@ -253,7 +261,7 @@ impl<W: Window, S: System> Gm<W, S> {
     }
 
     /// Takes a send token for an operation.
-    pub(super) fn take_token(
+    pub(in crate::gm) fn take_token(
         &mut self,
         own: u8,
         operation: BoardOperation,
@@ -338,14 +346,17 @@ impl BoardOperation {
             Self::Barrier => 0,
             Self::Reduction(number) => 1 + number as usize,
             Self::AllToAll(number) => 1 + DESCRIPTOR_COUNT as usize + number as usize,
+            Self::Atomic(number) => ATOMIC_OPERATIONS as usize + number as usize,
         }
     }
 
     /// The operation with a number.
     const fn of(number: u8) -> Self {
         const GROUPS: u8 = 1 + DESCRIPTOR_COUNT as u8;
+        const ATOMICS: u8 = ATOMIC_OPERATIONS as u8;
         match number {
             0 => Self::Barrier,
+            ATOMICS.. => Self::Atomic(number - ATOMICS),
             GROUPS.. => Self::AllToAll(number - GROUPS),
             _ => Self::Reduction(number - 1),
         }
@@ -353,6 +364,11 @@ impl BoardOperation {
 }
 
 impl Operations {
+    /// Whether an operation is not under way.
+    pub(in crate::gm) fn is_free(&self, operation: BoardOperation) -> bool {
+        self.tokens[operation.number()].is_none()
+    }
+
     /// The end of an operation, as an event tells it, and the send token that is free again; `None` if no such operation is under way.
     pub(in crate::gm) fn completed(
         &mut self,

@@ -1,5 +1,6 @@
 //! The library against the protocol crate in one process: nodes whose windows show the SRAM that the firmware works on.
 
+mod atomic;
 mod calls;
 mod nic;
 mod remote;

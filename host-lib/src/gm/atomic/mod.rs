@@ -1,0 +1,235 @@
+//! Atomic operations on words of other processes' memory, executed by the target's board, and locks on them (docs/gm-atomics.md).
+//!
+//! ```no_run
+//! use lanigon_host::gm::atomic::{Atomics, Operation, Word};
+//! # use lanigon_host::gm::Gm;
+//! # use lanigon_host::window::{System, VirtualAddress, Window};
+//! # async fn example<W: Window, S: System>(mut gm: Gm<W, S>) -> Result<(), Box<dyn std::error::Error>> {
+//! let counter = Word { node: 0, port: 2, address: VirtualAddress(0x7000_0000) };
+//! let mut atomics = Atomics::new(2);
+//! let before = atomics.execute(&mut gm, counter, Operation::FetchAdd(1)).await?;
+//! # let _ = before; Ok(())
+//! # }
+//! ```
+
+mod lock;
+
+use std::collections::VecDeque;
+
+use defs::gm::atomic::{ATOMIC, ATOMIC_COUNT, Atomic};
+use defs::gm::port::{SEND_SLOTS, send_slot};
+use thiserror::Error;
+
+pub use lock::{Lock, LockError, Member};
+
+use super::call::Call;
+use super::collective::{BoardOperation, PostError};
+use super::{Event, Gm, ReceiveError, Status};
+use crate::window::{System, VirtualAddress, Window};
+
+/// A word of 32 bits of a process's memory, big-endian.
+///
+/// The process must have [registered](Gm::register) it and must [allow](Gm::allow_remote_memory_access) others to use its memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Word {
+    /// The node.
+    pub node: u16,
+    /// A port of the process.
+    pub port: u8,
+    /// Its address in the process's memory, a multiple of 4.
+    pub address: VirtualAddress,
+}
+
+impl Word {
+    /// The word so many words behind.
+    #[must_use]
+    pub const fn after(self, words: u64) -> Self {
+        Self {
+            address: VirtualAddress(self.address.0 + 4 * words),
+            ..self
+        }
+    }
+}
+
+/// What happens to a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// A number is added, modulo 2^32.
+    FetchAdd(u32),
+    /// A value takes its place.
+    FetchWrite(u32),
+    /// A value takes its place if the word has another one.
+    CompareSwap {
+        /// The value that it must have.
+        expected: u32,
+        /// The value that it gets.
+        new: u32,
+    },
+}
+
+impl Operation {
+    /// Its number, operand and compared value.
+    const fn words(self) -> (Atomic, u32, u32) {
+        match self {
+            Self::FetchAdd(operand) => (Atomic::FetchAdd, operand, 0),
+            Self::FetchWrite(operand) => (Atomic::FetchWrite, operand, 0),
+            Self::CompareSwap { expected, new } => (Atomic::CompareSwap, new, expected),
+        }
+    }
+
+    /// The word after the operation, from the one before.
+    #[must_use]
+    pub const fn apply(self, before: u32) -> u32 {
+        let (operation, operand, compared) = self.words();
+        Atomic::apply(operation as u32, before, operand, compared)
+    }
+}
+
+/// An operation failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum AtomicError {
+    /// It was not posted.
+    #[error(transparent)]
+    Post(#[from] PostError),
+    /// The events of the port.
+    #[error(transparent)]
+    Receive(#[from] ReceiveError),
+    /// The board ended it. After [`Status::TimedOut`] and [`Status::NodeUnreachable`] the word may have been changed.
+    #[error("an atomic operation on {:#x} of node {}, port {}: {}", word.address.0, word.node, word.port, status.name())]
+    Failed {
+        /// The word.
+        word: Word,
+        /// How it ended.
+        status: Status,
+    },
+}
+
+impl<W: Window, S: System> Gm<W, S> {
+    /// Begins an atomic operation. At its end there is an [`Event::Completed`] whose value is the word before it, or whose status is
+    /// [`Status::TryAgain`] if the board has too many operations at this node that are not answered: then nothing has happened.
+    ///
+    /// # Errors
+    /// [`PostError`]; then nothing is posted.
+    #[doc(alias = "gm_atomic_send_with_callback")]
+    pub async fn post_atomic(
+        &mut self,
+        port: u8,
+        word: Word,
+        operation: Operation,
+    ) -> Result<BoardOperation, PostError> {
+        let call = Call::Atomic(port);
+        self.system.call_begins(&call);
+        let posted = self.write_atomic(port, word, operation).await;
+        self.system.call_returns(&call);
+        posted
+    }
+
+    async fn write_atomic(
+        &mut self,
+        own: u8,
+        word: Word,
+        operation: Operation,
+    ) -> Result<BoardOperation, PostError> {
+        let Word {
+            node,
+            port: target,
+            address,
+        } = word;
+        if !address.0.is_multiple_of(4) {
+            return Err(PostError::Misaligned { address });
+        }
+        if !self.has_collectives {
+            return Err(PostError::Unsupported);
+        }
+        let mut free = (0..ATOMIC_COUNT as u8).map(BoardOperation::Atomic);
+        let port = self.port(own)?;
+        let posted = free.find(|operation| port.operations.is_free(*operation));
+        let posted = posted.ok_or(PostError::Busy { port: own })?;
+        self.take_token(own, posted)?;
+        let port = self.port(own)?;
+        let place = port.next_send_slot;
+        port.next_send_slot = (place + 1) % SEND_SLOTS;
+        let (kind, operand, compared) = operation.words();
+        let number = match posted {
+            BoardOperation::Atomic(number) => u32::from(number),
+            _ => 0,
+        };
+        let target = u32::from(target).min(0x7F);
+        let words = [
+            (address.0 >> 32) as u32,
+            address.0 as u32,
+            operand,
+            compared,
+            0,
+            0,
+            number << 8 | kind as u32,
+            u32::from(node) << 16 | target << 9 | ATOMIC,
+        ];
+        self.system.compute(self.overhead_ns).await;
+        let slot = send_slot(own.into(), place);
+        self.board.write_sram_burst(slot, &words).await;
+        Ok(posted)
+    }
+}
+
+/// Executes atomic operations of a port one after the other. Other events of the port are kept for the program.
+#[derive(Debug)]
+pub struct Atomics {
+    port: u8,
+    others: VecDeque<Event>,
+}
+
+/// Pause before an operation is posted again for which the board had no place, in ns.
+const AGAIN_NS: u64 = 2_000;
+
+impl Atomics {
+    /// For an open port.
+    #[must_use]
+    pub const fn new(port: u8) -> Self {
+        Self {
+            port,
+            others: VecDeque::new(),
+        }
+    }
+
+    /// Executes an operation; the word before it.
+    ///
+    /// # Errors
+    /// [`AtomicError`].
+    pub async fn execute<W: Window, S: System>(
+        &mut self,
+        gm: &mut Gm<W, S>,
+        word: Word,
+        operation: Operation,
+    ) -> Result<u32, AtomicError> {
+        loop {
+            let posted = gm.post_atomic(self.port, word, operation).await?;
+            let (status, before) = self.wait(gm, posted).await?;
+            match status {
+                Status::Success => return Ok(before),
+                Status::TryAgain => gm.system_mut().compute(AGAIN_NS).await,
+                _ => return Err(AtomicError::Failed { word, status }),
+            }
+        }
+    }
+
+    async fn wait<W: Window, S: System>(
+        &mut self,
+        gm: &mut Gm<W, S>,
+        posted: BoardOperation,
+    ) -> Result<(Status, u32), AtomicError> {
+        loop {
+            match gm.receive(self.port).await? {
+                Event::Completed(end) if end.operation == posted => {
+                    return Ok((end.status, end.value as u32));
+                }
+                other => self.others.push_back(other),
+            }
+        }
+    }
+
+    /// The oldest other event of the port that came meanwhile.
+    pub fn other(&mut self) -> Option<Event> {
+        self.others.pop_front()
+    }
+}
