@@ -48,7 +48,7 @@ enum Job {
     Result = 13,
     /// SEND: a packet of an all-to-all broadcast has come. What; its place; its operation and length.
     News = 14,
-    /// RECV: staged bytes go to host memory. Group; operation; bytes.
+    /// RECV: staged bytes go to host memory. Group; operation; length of a block.
     Staged = 15,
 }
 
@@ -177,11 +177,11 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: staged bytes go to host memory.
-    pub(crate) fn hand_staged(&mut self, group: u32, operation: u32, bytes: u32) {
+    pub(crate) fn hand_staged(&mut self, group: u32, operation: u32, block: u32) {
         if N::ROLE.receives() {
-            self.write_staged(group, operation, bytes);
+            self.write_staged(group, operation, block);
         } else {
-            self.put_job(Job::Staged, 0, [group, operation, bytes]);
+            self.put_job(Job::Staged, 0, [group, operation, block]);
         }
     }
 

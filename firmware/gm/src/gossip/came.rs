@@ -12,10 +12,10 @@ use defs::gm::port::PORT_COUNT;
 use super::group::staging;
 use super::pass::STEP_BITS;
 use super::state::{
-    ANSWERING, FREE_HELD, G_CHANNELS, G_KEY, G_NUMBER, G_PORT, G_POSTED, G_RANK, G_SIZE, KEPT,
-    group, received,
+    ANSWERING, FREE_HELD, G_CHANNELS, G_KEY, G_NUMBER, G_PORT, G_POSTED, G_RANK, G_SIZE, G_STEPS,
+    KEPT, group, received,
 };
-use super::steps::{is_staged, step_bytes, steps};
+use super::steps::step_bytes;
 use crate::receive::Packet;
 use crate::state::{LAST_WRITE, P_RECEIVES, port_block};
 use crate::transmit::padded;
@@ -250,60 +250,88 @@ impl<N: Nic> Gm<N> {
     /// Bytes of recursive doubling.
     fn step_came(&mut self, packet: &Packet, piece: &Piece) -> bool {
         let group = piece.group;
-        let size = self.nic.load(group + G_SIZE);
         let (before, step) = (
             piece.place >> STEP_BITS,
             piece.place & ((1 << STEP_BITS) - 1),
         );
-        if step >= steps(size) {
+        let steps = self.nic.load(group + G_STEPS);
+        if step >= steps {
             self.count(Counter::BadLength);
             return false;
         }
         let got = self.channel(piece) + (step << 2);
-        let all = step_bytes(size, step, piece.block);
+        let is_last = step + 1 == steps;
+        let all = if is_last {
+            step_bytes(self.nic.load(group + G_SIZE), step, piece.block)
+        } else {
+            piece.block << step
+        };
         if before != self.nic.load(got) || piece.bytes > all - before {
             self.count(Counter::Duplicates);
             return false;
         }
-        let port = self.nic.load(group + G_PORT);
-        let number = self.number_of(group);
-        let at = piece.block << step;
         let after = before + piece.bytes;
         let news = News {
             what: group | STEP_CAME,
             place: step,
             block: piece.operation << 16 | piece.block,
         };
-        let staged = staging(port, number, piece.operation);
-        if staged != 0 && is_staged(size, piece.block) {
-            self.copy(packet, staged + at + before, piece.bytes);
+        // What the last step brings is not sent on: it goes to host memory only, before the event of the operation.
+        if is_last {
+            let at = (piece.block << step) + before;
+            if !self.write_piece(packet, piece, at, packet.at) {
+                return false;
+            }
+            self.nic.store(got, after);
+            if after == all {
+                self.hand_news(news);
+            }
+            return true;
+        }
+        if self.is_staged(group, piece.block) {
+            let port = self.nic.load(group + G_PORT);
+            let staged = staging(port, self.number_of(group), piece.operation);
+            self.copy(packet, staged + (piece.block << step) + before, piece.bytes);
             self.nic.store(got, after);
             if after == all {
                 self.hand_news(news);
             }
             return false;
         }
-        let held = if after == all {
-            self.hold_until_written(packet.at)
-        } else {
-            0
+        self.written_step(packet, piece, &news, got, after == all)
+    }
+
+    /// Bytes of a step that go to host memory, from which the next step takes them. `got`: the word that counts them.
+    fn written_step(
+        &mut self,
+        packet: &Packet,
+        piece: &Piece,
+        news: &News,
+        got: u32,
+        ends: bool,
+    ) -> bool {
+        let held = match ends {
+            true => self.hold_until_written(packet.at),
+            false => 0,
         };
-        if after == all && held == 0 {
+        if ends && held == 0 {
             return false;
         }
         let cookie = match held {
             0 => packet.at,
             held => HELD_COOKIES + ((held - HELD) >> 3),
         };
-        if !self.write_piece(packet, piece, at + before, cookie) {
+        let before = piece.place >> STEP_BITS;
+        let at = (piece.block << news.place) + before;
+        if !self.write_piece(packet, piece, at, cookie) {
             self.drop_held(held);
             return false;
         }
-        self.nic.store(got, after);
+        self.nic.store(got, before + piece.bytes);
         if held != 0 {
             self.nic.store(held + HELD_STATE, WRITTEN | ENDS_STEP);
-            self.nic.store(held + HELD_GROUP, group);
-            self.nic.store(held + HELD_PLACE, step);
+            self.nic.store(held + HELD_GROUP, piece.group);
+            self.nic.store(held + HELD_PLACE, news.place);
             self.nic.store(held + HELD_BLOCK, news.block);
         }
         true
@@ -313,7 +341,17 @@ impl<N: Nic> Gm<N> {
     fn copy(&mut self, packet: &Packet, to: u32, bytes: u32) {
         let mut from = packet.at + HEADER_BYTES + GOSSIP_BYTES;
         let mut at = to;
-        while at < to + bytes {
+        let end = to + bytes;
+        // Four at a time: a load takes a cycle longer than the next instruction may wait for.
+        while at + 16 <= end {
+            let words = [0, 4, 8, 12].map(|place| self.nic.load(from + place));
+            for (place, word) in [0, 4, 8, 12].into_iter().zip(words) {
+                self.nic.store(at + place, word);
+            }
+            at += 16;
+            from += 16;
+        }
+        while at < end {
             let word = self.nic.load(from);
             self.nic.store(at, word);
             at += 4;
@@ -448,10 +486,15 @@ impl<N: Nic> Gm<N> {
         self.nic.store(ANSWERING, 0);
     }
 
-    /// RECV: all bytes of a staged operation go to host memory.
-    pub(crate) fn write_staged(&mut self, group: u32, operation: u32, bytes: u32) {
+    /// RECV: the staged bytes of an operation go to host memory. The own block is there, and the last step's bytes.
+    pub(crate) fn write_staged(&mut self, group: u32, operation: u32, block: u32) {
+        let steps = self.nic.load(group + G_STEPS);
+        if steps < 2 {
+            return;
+        }
         let port = self.nic.load(group + G_PORT);
-        let staged = staging(port, self.number_of(group), operation);
-        self.write_channel(group, operation, 0, staged, bytes, 0);
+        let staged = staging(port, self.number_of(group), operation) + block;
+        let bytes = (block << (steps - 1)) - block;
+        self.write_channel(group, operation, block, staged, bytes, 0);
     }
 }

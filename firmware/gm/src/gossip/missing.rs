@@ -4,13 +4,12 @@ use defs::gm::gossip::{DOUBLING, GROUP_COUNT, GROUPS, PASSES};
 use defs::gm::map::RESEND_TICKS;
 
 use super::came::{ASKED, ASKED_STEP, BLOCK_CAME, News, PASS_ON, STEP_CAME};
-use super::group::{OWN_STAGING, staging};
+use super::group::OWN_STAGING;
 use super::pass::{ASK, ONE_HOP, STAGE, STEP, STEP_BITS};
 use super::state::{
-    G_ACTIVE, G_BLOCK, G_DEADLINE, G_FATAL, G_NUMBER, G_PORT, G_POSTED, G_RANK, G_SIZE, G_STEP,
+    G_ACTIVE, G_BLOCK, G_DEADLINE, G_FATAL, G_NUMBER, G_POSTED, G_RANK, G_SIZE, G_STEP, G_STEPS,
     PASS_IN, PASS_OUT, PASS_STATE, counts, group, received,
 };
-use super::steps::{is_staged, steps};
 use crate::{Gm, Nic};
 
 /// Blocks that a member asks for at a time.
@@ -68,7 +67,7 @@ impl<N: Nic> Gm<N> {
     fn answer_step(&mut self, group: u32, operation: u32, place: u32, length: u32) {
         let step = place & ((1 << STEP_BITS) - 1);
         let at = counts(group, operation);
-        let known = self.nic.load(at) == operation && step < steps(self.nic.load(group + G_SIZE));
+        let known = self.nic.load(at) == operation && step < self.nic.load(group + G_STEPS);
         let before = (1 << step) - 1;
         let own = self.nic.load(group + G_STEP) & OWN_STAGING;
         if known && own == 0 && self.nic.load(at + 4) & before == before {
@@ -143,19 +142,16 @@ impl<N: Nic> Gm<N> {
 
     fn ask_for_step(&mut self, group: u32, operation: u32, length: u32) {
         let done = self.nic.load(counts(group, operation) + 4);
-        let size = self.nic.load(group + G_SIZE);
         let mut step = 0;
         while done >> step & 1 != 0 {
             step += 1;
         }
-        if step >= steps(size) {
+        let steps = self.nic.load(group + G_STEPS);
+        if step >= steps {
             return;
         }
-        let port = self.nic.load(group + G_PORT);
         let at = received(group, operation);
-        let staged =
-            staging(port, self.number_of(group), operation) != 0 && is_staged(size, length);
-        let got = match self.nic.load(at) == operation && !staged {
+        let got = match self.nic.load(at) == operation {
             true => self.nic.load(at + 4 + (step << 2)),
             false => 0,
         };

@@ -24,7 +24,6 @@ use super::state::{
     PASS_BLOCK, PASS_HEADER, PASS_HELD, PASS_IN, PASS_LENGTH, PASS_OUT, PASS_PLACE, PASS_STATE,
     PASS_WHAT, WAITING,
 };
-use super::steps::is_staged;
 use crate::state::{ACKS, C_ACK_NEXT, SENDING, SENDING_PASS, connection, port_number};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
@@ -64,6 +63,14 @@ impl<N: Nic> Gm<N> {
         held: u32,
     ) {
         let at = self.nic.load(PASS_IN);
+        if self.nic.load(PASS_STATE) == IDLE && self.nic.load(PASS_OUT) == at {
+            // Nothing waits before it.
+            self.nic.store(PASS_WHAT, group);
+            self.nic.store(PASS_PLACE, place);
+            self.nic.store(PASS_HELD, held);
+            self.nic.store(PASS_BLOCK, operation << 16 | length);
+            return self.begin_pass(group & !FLAGS);
+        }
         let next = next_entry(at);
         if next == self.nic.load(PASS_OUT) {
             // Its receiver asks for it.
@@ -98,9 +105,15 @@ impl<N: Nic> Gm<N> {
                 self.nic.store(word, value);
             }
             let group = self.nic.load(PASS_WHAT) & !FLAGS;
-            if self.nic.load(group + G_NUMBER) == 0 || !self.load_pass(group) {
-                self.end_pass();
-            }
+            self.begin_pass(group);
+        }
+    }
+
+    /// The packet is passed on, unless its group is closed or it has no hop.
+    #[inline(always)]
+    fn begin_pass(&mut self, group: u32) {
+        if self.nic.load(group + G_NUMBER) == 0 || !self.load_pass(group) {
+            self.end_pass();
         }
     }
 
@@ -125,15 +138,17 @@ impl<N: Nic> Gm<N> {
             let before = (place >> 16) << 12;
             return self.read_pass(group, operation, before, block, PAYLOAD);
         }
-        let port = self.nic.load(group + G_PORT);
-        let staged = staging(port, self.number_of(group), operation);
-        if what & STAGE != 0 {
-            return self.read_pass(group, operation, 0, block, staged);
-        }
-        let all = self.bytes_of_step(group, place & ((1 << STEP_BITS) - 1), block);
-        if staged != 0 && is_staged(self.nic.load(group + G_SIZE), block) {
+        let step = place & ((1 << STEP_BITS) - 1);
+        if self.is_staged(group, block) {
+            let port = self.nic.load(group + G_PORT);
+            let staged = staging(port, self.number_of(group), operation);
+            if what & STAGE != 0 {
+                return self.read_pass(group, operation, 0, block, staged);
+            }
+            let all = self.bytes_of_step(group, step, block);
             return self.wait_for_send(staged - GOSSIP_BYTES - HEADER_BYTES, all);
         }
+        let all = self.bytes_of_step(group, step, block);
         let before = place >> STEP_BITS;
         if before >= all {
             return false;

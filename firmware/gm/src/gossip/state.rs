@@ -78,7 +78,14 @@ pub const G_RECEIVED: u32 = G_SIZE + 56;
 /// Bytes of a channel's words there.
 pub const RECEIVED_BYTES: u32 = 4 + 4 * LEVELS;
 
-const _: () = assert!(G_RECEIVED + 2 * RECEIVED_BYTES <= GROUP_BYTES && GROUP_LIMIT == 32 * LEVELS);
+/// Word of a group: steps of recursive doubling.
+pub const G_STEPS: u32 = G_RECEIVED + 2 * RECEIVED_BYTES;
+/// Word of a group: the longest block that is combined in staging memory; 0 without that.
+pub const G_STAGED_MOST: u32 = G_STEPS + 4;
+/// Word of a group: the count of the posted operation when all has come.
+pub const G_ALL: u32 = G_STEPS + 8;
+
+const _: () = assert!(G_ALL + 4 <= GROUP_BYTES && GROUP_LIMIT == 32 * LEVELS);
 
 /// The block of a port's group.
 #[inline(always)]

@@ -23,14 +23,18 @@ pub const fn steps(size: u32) -> u32 {
     steps
 }
 
-/// Whether the blocks of all members fit into the staging memory.
-#[inline(always)]
-pub fn is_staged(size: u32, block: u32) -> bool {
-    product(size, block) <= STAGING_BYTES
+/// Longest block of which those of all members fit into the staging memory.
+pub fn longest_staged(size: u32) -> u32 {
+    let (mut most, mut left) = (0, STAGING_BYTES);
+    while left >= size << 2 {
+        left -= size << 2;
+        most += 4;
+    }
+    most
 }
 
 /// Product of a number of members and a length: the LANai has no multiplication.
-pub fn product(members: u32, length: u32) -> u32 {
+fn product(members: u32, length: u32) -> u32 {
     let (mut left, mut part, mut sum) = (members, length, 0_u32);
     while left != 0 {
         if left & 1 != 0 {
