@@ -50,6 +50,8 @@ enum Job {
     News = 14,
     /// RECV: staged bytes go to host memory. Group; operation; length of a block.
     Staged = 15,
+    /// RECV: a packet of an all-to-all broadcast for this node. Subtype; its header words with sequence and lengths.
+    Local = 16,
 }
 
 /// Bits of the first word that hold the job.
@@ -154,6 +156,8 @@ impl<N: Nic> Gm<N> {
             self.add_result(one, first, two, three);
         } else if job == Job::Staged as u32 {
             self.write_staged(one, two, three);
+        } else if job == Job::Local as u32 {
+            self.take_own_packet(one, two, three);
         }
     }
 
@@ -182,6 +186,15 @@ impl<N: Nic> Gm<N> {
             self.write_staged(group, operation, block);
         } else {
             self.put_job(Job::Staged, 0, [group, operation, block]);
+        }
+    }
+
+    /// SEND: a packet of an all-to-all broadcast is for this node.
+    pub(crate) fn hand_local(&mut self, subtype: u32, sequence: u32, lengths: u32) {
+        if N::ROLE.receives() {
+            self.take_own_packet(subtype, sequence, lengths);
+        } else {
+            self.put_job(Job::Local, 0, [subtype, sequence, lengths]);
         }
     }
 

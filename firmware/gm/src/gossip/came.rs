@@ -2,10 +2,10 @@
 
 use defs::gm::event::BAD_RECEIVE_MEMORY;
 use defs::gm::gossip::{
-    BLOCK_BYTES, DOUBLING, EXCHANGED, GOSSIP_BYTES, GROUP_COUNT, HELD, HELD_BYTES, HELD_COUNT,
-    LEVELS, MISSING, WORD_BLOCK, WORD_PLACE,
+    BLOCK_BYTES, DOUBLING, EXCHANGED, GOSSIP_BYTES, GOSSIP_LOCAL, GROUP_COUNT, HELD, HELD_BYTES,
+    HELD_COUNT, LEVELS, MISSING, WORD_BLOCK, WORD_PLACE,
 };
-use defs::gm::map::{COLLECTIVE_TICKS, Counter};
+use defs::gm::map::{BUFFER_HEADER, COLLECTIVE_TICKS, Counter};
 use defs::gm::packet::{HEADER_BYTES, MTU};
 use defs::gm::port::PORT_COUNT;
 
@@ -45,6 +45,8 @@ const PASSED: u32 = 2;
 const PASS_LATER: u32 = 4;
 /// State of an entry: it completes a step.
 const ENDS_STEP: u32 = 8;
+/// State of an entry: its packet is of this node; nothing follows its DMA.
+const OF_THIS_NODE: u32 = 128;
 /// Position of what a member asks for, in the state of an entry without a packet.
 const ASKED_SHIFT: u32 = 4;
 
@@ -74,6 +76,13 @@ pub const PASS_ON: u32 = 2;
 pub const ASKED: u32 = 3;
 /// News: a member asks for bytes of a step.
 pub const ASKED_STEP: u32 = 4;
+/// News: the buffer for members on this node is free.
+pub const LOCAL_FREE: u32 = 5;
+
+const _: () = assert!(ASKED_STEP << ASKED_SHIFT < OF_THIS_NODE);
+
+/// A packet for a member on this node, where a header is before its payload.
+pub const LOCAL_PACKET: u32 = GOSSIP_LOCAL + BUFFER_HEADER;
 
 /// A packet of a group that is open.
 struct Piece {
@@ -125,7 +134,10 @@ impl<N: Nic> Gm<N> {
             } else {
                 ASKED_STEP
             };
-            if ahead == 0 || ahead == 0xFFFF {
+            // A block that comes from now on may be read before its DMA is complete.
+            let origin = piece.place >> 16;
+            let has = what == ASKED_STEP || self.has_block(group, piece.operation, origin);
+            if has && (ahead == 0 || ahead == 0xFFFF) {
                 self.answer_later(&piece, what);
             }
             return false;
@@ -140,6 +152,34 @@ impl<N: Nic> Gm<N> {
         } else {
             self.block_came(packet, &piece)
         }
+    }
+
+    /// A packet of a member on this node is in [`LOCAL_PACKET`].
+    pub(crate) fn take_own_packet(&mut self, subtype: u32, sequence: u32, lengths: u32) {
+        let packet = Packet {
+            at: LOCAL_PACKET,
+            length: HEADER_BYTES + GOSSIP_BYTES + padded(lengths >> 16),
+            number: 0,
+            connection: 0,
+            sequence,
+            lengths,
+            subtype,
+        };
+        if !self.gossip_packet(&packet) {
+            self.free_memory(LOCAL_PACKET);
+        }
+    }
+
+    /// The memory of a packet is free.
+    fn free_memory(&mut self, packet: u32) {
+        if packet != LOCAL_PACKET {
+            return self.nic.release(packet);
+        }
+        self.hand_news(News {
+            what: LOCAL_FREE,
+            place: 0,
+            block: 0,
+        });
     }
 
     /// A member asks for a packet, which may be on its way to host memory: it is read from there behind all that is written now.
@@ -291,7 +331,8 @@ impl<N: Nic> Gm<N> {
         if self.is_staged(group, piece.block) {
             let port = self.nic.load(group + G_PORT);
             let staged = staging(port, self.number_of(group), piece.operation);
-            self.copy(packet, staged + (piece.block << step) + before, piece.bytes);
+            let from = packet.at + HEADER_BYTES + GOSSIP_BYTES;
+            self.copy_words(from, staged + (piece.block << step) + before, piece.bytes);
             self.nic.store(got, after);
             if after == all {
                 self.hand_news(news);
@@ -337,32 +378,24 @@ impl<N: Nic> Gm<N> {
         true
     }
 
-    /// Copies a payload to the staging memory.
-    fn copy(&mut self, packet: &Packet, to: u32, bytes: u32) {
-        let mut from = packet.at + HEADER_BYTES + GOSSIP_BYTES;
-        let mut at = to;
-        let end = to + bytes;
-        // Four at a time: a load takes a cycle longer than the next instruction may wait for.
-        while at + 16 <= end {
-            let words = [0, 4, 8, 12].map(|place| self.nic.load(from + place));
-            for (place, word) in [0, 4, 8, 12].into_iter().zip(words) {
-                self.nic.store(at + place, word);
-            }
-            at += 16;
-            from += 16;
-        }
-        while at < end {
-            let word = self.nic.load(from);
-            self.nic.store(at, word);
-            at += 4;
-            from += 4;
-        }
-    }
-
     /// Starts the DMA of a payload to its channel. Returns whether its memory is the process's.
     fn write_piece(&mut self, packet: &Packet, piece: &Piece, at: u32, cookie: u32) -> bool {
         let local = packet.at + HEADER_BYTES + GOSSIP_BYTES;
-        self.write_channel(piece.group, piece.operation, at, local, piece.bytes, cookie)
+        let (group, operation) = (piece.group, piece.operation);
+        if cookie != LOCAL_PACKET {
+            return self.write_channel(group, operation, at, local, piece.bytes, cookie);
+        }
+        let held = self.hold_until_written(packet.at);
+        if held == 0 {
+            return false;
+        }
+        self.nic.store(held + HELD_STATE, WRITTEN | OF_THIS_NODE);
+        let cookie = HELD_COOKIES + ((held - HELD) >> 3);
+        let written = self.write_channel(group, operation, at, local, piece.bytes, cookie);
+        if !written {
+            self.drop_held(held);
+        }
+        written
     }
 
     fn write_channel(
@@ -396,7 +429,7 @@ impl<N: Nic> Gm<N> {
             return (0, 0);
         }
         let kept = self.nic.load(KEPT);
-        if N::PASSES_RECEIVED && kept < KEEP_LIMIT {
+        if N::PASSES_RECEIVED && kept < KEEP_LIMIT && packet != LOCAL_PACKET {
             self.nic.store(KEPT, kept + 1);
             (WRITTEN | PASSED, held)
         } else {
@@ -442,9 +475,10 @@ impl<N: Nic> Gm<N> {
         if packet == 0 {
             self.nic.store(ANSWERING, 0);
         } else {
-            self.nic.release(packet);
+            self.free_memory(packet);
         }
         let news = match state {
+            OF_THIS_NODE => return,
             _ if packet == 0 => state >> ASKED_SHIFT,
             PASS_LATER => PASS_ON,
             ENDS_STEP => STEP_CAME,

@@ -1,6 +1,10 @@
-//! Sizes of recursive doubling.
+//! Sizes of recursive doubling, and copies in SRAM.
 
 use defs::gm::gossip::STAGING_BYTES;
+
+use crate::{Gm, Nic};
+
+const FOUR: [u32; 4] = [0, 4, 8, 12];
 
 /// Bytes of a step: those of `2^step` blocks, of the last step those that are left.
 #[inline(always)]
@@ -44,4 +48,28 @@ fn product(members: u32, length: u32) -> u32 {
         left >>= 1;
     }
     sum
+}
+
+impl<N: Nic> Gm<N> {
+    /// Copies whole words in SRAM; the last one as far as it is there.
+    #[inline(never)]
+    pub(super) fn copy_words(&mut self, from: u32, to: u32, bytes: u32) {
+        let (mut from, mut at) = (from, to);
+        let end = to + bytes;
+        // Four loads before their stores: none waits for the one before.
+        while at + 16 <= end {
+            let words = FOUR.map(|place| self.nic.load(from + place));
+            for (place, word) in FOUR.into_iter().zip(words) {
+                self.nic.store(at + place, word);
+            }
+            at += 16;
+            from += 16;
+        }
+        while at < end {
+            let word = self.nic.load(from);
+            self.nic.store(at, word);
+            at += 4;
+            from += 4;
+        }
+    }
 }
