@@ -235,7 +235,8 @@ impl<N: Nic> Gm<N> {
         let (node, port) = (to >> 16, to >> 8 & 0xFF);
         let known = node < self.nic.load(NODES) && port < PORT_COUNT;
         let is_local = node == self.nic.load(NODE);
-        if !known || !is_local && self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0 {
+        let has_way = is_local || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID != 0;
+        if !known || !has_way {
             return self.pass_left();
         }
         let bytes = self.nic.load(PASS_LENGTH);

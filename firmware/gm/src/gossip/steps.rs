@@ -52,7 +52,7 @@ fn product(members: u32, length: u32) -> u32 {
 
 impl<N: Nic> Gm<N> {
     /// Copies whole words in SRAM; the last one as far as it is there.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn copy_words(&mut self, from: u32, to: u32, bytes: u32) {
         let (mut from, mut at) = (from, to);
         let end = to + bytes;

@@ -211,7 +211,6 @@ fn members_on_one_node_need_no_route() {
                 for _ in 0..5 {
                     world.settle();
                 }
-
                 let mut ends = Vec::new();
                 for (node, port) in members {
                     let node = &mut world.nodes[*node as usize];
