@@ -51,12 +51,12 @@ fn product(members: u32, length: u32) -> u32 {
 }
 
 impl<N: Nic> Gm<N> {
-    /// Copies whole words in SRAM; the last one as far as it is there.
+    /// Copies bytes in SRAM, in whole words.
     #[inline(always)]
     pub(super) fn copy_words(&mut self, from: u32, to: u32, bytes: u32) {
         let (mut from, mut at) = (from, to);
         let end = to + bytes;
-        // Four loads before their stores: none waits for the one before.
+        // Four loads, then four stores: no store waits for the load before it.
         while at + 16 <= end {
             let words = FOUR.map(|place| self.nic.load(from + place));
             for (place, word) in FOUR.into_iter().zip(words) {
