@@ -47,6 +47,25 @@ pub struct HostCosts {
     pub memory_miss: SimTime,
     /// The host library's own instructions of one post.
     pub post: SimTime,
+    /// Copies from memory to memory.
+    pub copy: CopyCosts,
+}
+
+/// Costs of a copy from memory to memory that a library makes. Zero, both, if a profile does not state them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CopyCosts {
+    /// A copy of no bytes: the call, the first miss of the cache.
+    pub start: SimTime,
+    /// Each byte.
+    pub byte: SimTime,
+}
+
+impl CopyCosts {
+    /// Processor time of a copy.
+    pub(super) fn of(self, bytes: usize) -> SimTime {
+        let ps = self.byte.ps().saturating_mul(bytes as u64);
+        SimTime::from_ps(self.start.ps().saturating_add(ps))
+    }
 }
 
 impl HostCosts {

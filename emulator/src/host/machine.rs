@@ -11,6 +11,7 @@ use lanigon_window::window::{
     Window,
 };
 
+use super::costs::CopyCosts;
 use super::log::MemoryAct;
 use super::log::MemoryAnswer::{self, Allocated, Compared, Contiguous, Read, Written};
 use super::memory::HostMemory;
@@ -23,6 +24,7 @@ use crate::sim::time::SimTime;
 pub struct Machine {
     port: SharedPort,
     memory: SharedMemory,
+    copy: CopyCosts,
 }
 
 /// The answer to a request, once the program is resumed with it.
@@ -57,8 +59,8 @@ impl<T> Future for Answer<'_, T> {
 }
 
 impl Machine {
-    pub(super) const fn new(port: SharedPort, memory: SharedMemory) -> Self {
-        Self { port, memory }
+    pub(super) const fn new(port: SharedPort, memory: SharedMemory, copy: CopyCosts) -> Self {
+        Self { port, memory, copy }
     }
 
     const fn ask<T>(&self, request: Request, accept: fn(Response) -> Option<T>) -> Answer<'_, T> {
@@ -287,6 +289,13 @@ impl System for Machine {
     async fn compute(&mut self, nanoseconds: u64) {
         let span = SimTime::from_ns(nanoseconds);
         self.ask(Request::Compute(span), done).await;
+    }
+
+    async fn charge_copy(&mut self, bytes: usize) {
+        let span = self.copy.of(bytes);
+        if span > SimTime::ZERO {
+            self.ask(Request::Compute(span), done).await;
+        }
     }
 
     async fn sleep(&mut self, nanoseconds: u64) {

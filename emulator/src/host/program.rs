@@ -237,7 +237,8 @@ impl Programs {
     /// A machine for a program, and the port that it shares with its node.
     fn machine(&self) -> (SharedPort, Machine) {
         let port = SharedPort::default();
-        let machine = Machine::new(Arc::clone(&port), Arc::clone(&self.memory));
+        let memory = Arc::clone(&self.memory);
+        let machine = Machine::new(Arc::clone(&port), memory, self.costs.copy);
         (port, machine)
     }
 

@@ -33,6 +33,7 @@ pub static PROFILES_9: BoardProfiles = BoardProfiles {
         "lanai9.1-133",
         "lanai9.2-200",
         "gm-paper-lanai9.1-133",
+        "gm-paper-gossip-lanai9.1-133",
         "gm-paper-lanai9.2-200"
     ),
     check: |from| check(Generation::L9, from),
@@ -133,6 +134,7 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::costs::CopyCosts;
 
     #[test]
     fn built_in_profiles_load() {
@@ -147,5 +149,14 @@ mod tests {
         check("lanai9.1-133", Generation::L9, 133_000_000, 4000);
         check("lanai9.2-200", Generation::L9, 200_000_000, 4000);
         assert!(Timing::built_in("tigon2-88mhz").is_err());
+    }
+
+    #[test]
+    fn copies_cost_nothing_unless_a_profile_says_so() {
+        let copy = |name| Timing::built_in(name).unwrap().host.copy;
+        assert_eq!(copy("gm-paper-lanai9.1-133"), CopyCosts::default());
+        let testbed = copy("gm-paper-gossip-lanai9.1-133");
+        assert_eq!(testbed.start, SimTime::from_ns(150));
+        assert_eq!(testbed.byte, SimTime::from_ns(4));
     }
 }

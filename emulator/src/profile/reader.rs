@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Entry, ProfileError};
-use crate::host::costs::HostCosts;
+use crate::host::costs::{CopyCosts, HostCosts};
 use crate::sim::time::SimTime;
 
 /// Longest duration that an entry may have.
@@ -106,6 +106,17 @@ impl<'a> Reader<'a> {
         self.short_span(name, LONGEST_NS)
     }
 
+    /// A span that a profile need not state: then zero.
+    ///
+    /// # Errors
+    /// As [`number`](Self::number), but for a missing entry.
+    pub fn optional_span(&mut self, name: &'static str) -> Result<SimTime, ProfileError> {
+        match self.entries.contains_key(name) {
+            true => self.span(name),
+            false => Ok(SimTime::ZERO),
+        }
+    }
+
     /// A positive span: at least 1 ns.
     ///
     /// # Errors
@@ -155,6 +166,10 @@ impl<'a> Reader<'a> {
             memory_poll: self.positive_span("host.memory_poll")?,
             memory_miss: self.span("host.memory_miss")?,
             post: self.span("host.post")?,
+            copy: CopyCosts {
+                start: self.optional_span("host.copy")?,
+                byte: self.optional_span("host.copy_byte")?,
+            },
         })
     }
 }

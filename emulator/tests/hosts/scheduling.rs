@@ -1,5 +1,6 @@
 //! Programs that share CPUs, and what interrupts take from them.
 
+use emulator::host::costs::{CopyCosts, HostCosts};
 use emulator::sim::time::SimTime;
 use host_lib::window::{System, Window};
 
@@ -175,4 +176,20 @@ fn the_interrupt_is_acknowledged_once() {
     });
     assert_eq!(bench.run().len(), 1);
     assert_eq!(bench.cpu_time("driver").stolen, SimTime::ZERO);
+}
+
+#[test]
+fn a_copy_takes_the_time_that_the_costs_state() {
+    let end = |copy| {
+        let mut bench = Bench::new(&HostCosts { copy, ..costs() });
+        bench.spawn("copy", move |mut machine, notes| async move {
+            machine.charge_copy(1000).await;
+            machine.charge_copy(0).await;
+            notes.add(&machine, "copied");
+        });
+        bench.run()
+    };
+    let (start, byte) = (ns(150), SimTime::from_ps(2500));
+    assert_eq!(end(CopyCosts { start, byte }), notes(&[("copied", 2_800)]));
+    assert_eq!(end(CopyCosts::default()), notes(&[("copied", 0)]));
 }

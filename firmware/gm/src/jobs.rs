@@ -48,7 +48,7 @@ enum Job {
     Result = 13,
     /// SEND: a packet of an all-to-all broadcast has come. What; its place; its operation and length.
     News = 14,
-    /// RECV: staged bytes go to host memory. Group; operation; bytes.
+    /// RECV: staged bytes go to host memory. Group; operation; length of a block.
     Staged = 15,
     /// SEND: send the answer of an atomic operation. Connection; number.
     SendValue = 16,
@@ -58,6 +58,8 @@ enum Job {
     OwnAtomic = 18,
     /// SEND: it is done. Record; status; word.
     OwnValue = 19,
+    /// RECV: a packet of an all-to-all broadcast for this node. Subtype; its header words with sequence and lengths.
+    Local = 20,
 }
 
 /// Bits of the first word that hold the job.
@@ -170,6 +172,8 @@ impl<N: Nic> Gm<N> {
             self.write_staged(one, two, three);
         } else if job == Job::OwnAtomic as u32 {
             self.own_atomic(one);
+        } else if job == Job::Local as u32 {
+            self.take_own_packet(one, two, three);
         }
     }
 
@@ -229,11 +233,20 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: staged bytes go to host memory.
-    pub(crate) fn hand_staged(&mut self, group: u32, operation: u32, bytes: u32) {
+    pub(crate) fn hand_staged(&mut self, group: u32, operation: u32, block: u32) {
         if N::ROLE.receives() {
-            self.write_staged(group, operation, bytes);
+            self.write_staged(group, operation, block);
         } else {
-            self.put_job(Job::Staged, 0, [group, operation, bytes]);
+            self.put_job(Job::Staged, 0, [group, operation, block]);
+        }
+    }
+
+    /// SEND: a packet of an all-to-all broadcast is for this node.
+    pub(crate) fn hand_local(&mut self, subtype: u32, sequence: u32, lengths: u32) {
+        if N::ROLE.receives() {
+            self.take_own_packet(subtype, sequence, lengths);
+        } else {
+            self.put_job(Job::Local, 0, [subtype, sequence, lengths]);
         }
     }
 

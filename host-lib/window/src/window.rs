@@ -190,6 +190,12 @@ pub trait System: Send {
     /// Spends `nanoseconds` of processor time.
     fn compute(&mut self, nanoseconds: u64) -> impl Future<Output = ()> + Send;
 
+    /// Spends the processor time of a copy of `bytes` bytes from memory to memory, which
+    /// [`read_memory`](Self::read_memory) and [`write_memory`](Self::write_memory) do not charge. No time by default.
+    fn charge_copy(&mut self, _bytes: usize) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
     /// Sleeps for `nanoseconds`: other programs can have the processor.
     fn sleep(&mut self, nanoseconds: u64) -> impl Future<Output = ()> + Send;
 

@@ -86,6 +86,13 @@ impl GmWorld {
         })
     }
 
+    /// Collective operations are off: boards have neither their memory nor their timers. Before programs are spawned.
+    pub fn without_collectives(&mut self) {
+        for config in &mut self.configs {
+            config.collective_ticks = 0;
+        }
+    }
+
     /// Runs `program` on a node after its board has booted. The outcome is the program's result, or the
     /// message of an error at start-up.
     pub fn spawn<T, P, F>(

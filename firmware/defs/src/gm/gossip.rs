@@ -99,8 +99,10 @@ pub const STAGING: u32 = (GOSSIP_BUFFER + super::map::BUFFER_BYTES).next_multipl
 pub const STAGING_HEADER: u32 = 64;
 /// Bytes of a channel's staging memory with that room.
 pub const STAGING_ROOM: u32 = STAGING_BYTES + STAGING_HEADER;
+/// Buffer of a packet for a member on the same node.
+pub const GOSSIP_LOCAL: u32 = (STAGING + PORT_COUNT * 2 * STAGING_ROOM).next_multiple_of(64);
 /// End of the memory of all-to-all broadcasts, but for more receive buffers.
-pub const GOSSIP_END: u32 = STAGING + PORT_COUNT * 2 * STAGING_ROOM;
+pub const GOSSIP_END: u32 = GOSSIP_LOCAL + super::map::BUFFER_BYTES;
 
 const _: () = assert!(GOSSIP_END <= 0xE_0000 && GROUP_USED_BYTES <= GROUP_DESCRIPTOR_BYTES);
 

@@ -2,20 +2,20 @@
 
 use defs::gm::event::BAD_RECEIVE_MEMORY;
 use defs::gm::gossip::{
-    BLOCK_BYTES, DOUBLING, EXCHANGED, GOSSIP_BYTES, GROUP_COUNT, HELD, HELD_BYTES, HELD_COUNT,
-    LEVELS, MISSING, WORD_BLOCK, WORD_PLACE,
+    BLOCK_BYTES, DOUBLING, EXCHANGED, GOSSIP_BYTES, GOSSIP_LOCAL, GROUP_COUNT, HELD, HELD_BYTES,
+    HELD_COUNT, LEVELS, MISSING, WORD_BLOCK, WORD_PLACE,
 };
-use defs::gm::map::{COLLECTIVE_TICKS, Counter};
+use defs::gm::map::{BUFFER_HEADER, COLLECTIVE_TICKS, Counter};
 use defs::gm::packet::{HEADER_BYTES, MTU};
 use defs::gm::port::PORT_COUNT;
 
 use super::group::staging;
 use super::pass::STEP_BITS;
 use super::state::{
-    ANSWERING, FREE_HELD, G_CHANNELS, G_KEY, G_NUMBER, G_PORT, G_POSTED, G_RANK, G_SIZE, KEPT,
-    group, received,
+    ANSWERING, FREE_HELD, G_CHANNELS, G_KEY, G_NUMBER, G_PORT, G_POSTED, G_RANK, G_SIZE, G_STEPS,
+    KEPT, group, received,
 };
-use super::steps::{is_staged, step_bytes, steps};
+use super::steps::step_bytes;
 use crate::receive::Packet;
 use crate::state::{LAST_WRITE, P_RECEIVES, port_block};
 use crate::transmit::padded;
@@ -45,6 +45,8 @@ const PASSED: u32 = 2;
 const PASS_LATER: u32 = 4;
 /// State of an entry: it completes a step.
 const ENDS_STEP: u32 = 8;
+/// State of an entry: its packet is of this node; nothing follows its DMA.
+const OF_THIS_NODE: u32 = 128;
 /// Position of what a member asks for, in the state of an entry without a packet.
 const ASKED_SHIFT: u32 = 4;
 
@@ -74,6 +76,13 @@ pub const PASS_ON: u32 = 2;
 pub const ASKED: u32 = 3;
 /// News: a member asks for bytes of a step.
 pub const ASKED_STEP: u32 = 4;
+/// News: the buffer for members on this node is free.
+pub const LOCAL_FREE: u32 = 5;
+
+const _: () = assert!(ASKED_STEP << ASKED_SHIFT < OF_THIS_NODE);
+
+/// A packet for a member on this node, where a header is before its payload.
+pub const LOCAL_PACKET: u32 = GOSSIP_LOCAL + BUFFER_HEADER;
 
 /// A packet of a group that is open.
 struct Piece {
@@ -125,7 +134,10 @@ impl<N: Nic> Gm<N> {
             } else {
                 ASKED_STEP
             };
-            if ahead == 0 || ahead == 0xFFFF {
+            // A block that comes from now on may be read before its DMA is complete.
+            let origin = piece.place >> 16;
+            let has = what == ASKED_STEP || self.has_block(group, piece.operation, origin);
+            if has && (ahead == 0 || ahead == 0xFFFF) {
                 self.answer_later(&piece, what);
             }
             return false;
@@ -140,6 +152,34 @@ impl<N: Nic> Gm<N> {
         } else {
             self.block_came(packet, &piece)
         }
+    }
+
+    /// A packet of a member on this node is in [`LOCAL_PACKET`].
+    pub(crate) fn take_own_packet(&mut self, subtype: u32, sequence: u32, lengths: u32) {
+        let packet = Packet {
+            at: LOCAL_PACKET,
+            length: HEADER_BYTES + GOSSIP_BYTES + padded(lengths >> 16),
+            number: 0,
+            connection: 0,
+            sequence,
+            lengths,
+            subtype,
+        };
+        if !self.gossip_packet(&packet) {
+            self.free_memory(LOCAL_PACKET);
+        }
+    }
+
+    /// The memory of a packet is free.
+    fn free_memory(&mut self, packet: u32) {
+        if packet != LOCAL_PACKET {
+            return self.nic.release(packet);
+        }
+        self.hand_news(News {
+            what: LOCAL_FREE,
+            place: 0,
+            block: 0,
+        });
     }
 
     /// A member asks for a packet, which may be on its way to host memory: it is read from there behind all that is written now.
@@ -250,81 +290,112 @@ impl<N: Nic> Gm<N> {
     /// Bytes of recursive doubling.
     fn step_came(&mut self, packet: &Packet, piece: &Piece) -> bool {
         let group = piece.group;
-        let size = self.nic.load(group + G_SIZE);
         let (before, step) = (
             piece.place >> STEP_BITS,
             piece.place & ((1 << STEP_BITS) - 1),
         );
-        if step >= steps(size) {
+        let steps = self.nic.load(group + G_STEPS);
+        if step >= steps {
             self.count(Counter::BadLength);
             return false;
         }
         let got = self.channel(piece) + (step << 2);
-        let all = step_bytes(size, step, piece.block);
+        let is_last = step + 1 == steps;
+        let all = if is_last {
+            step_bytes(self.nic.load(group + G_SIZE), step, piece.block)
+        } else {
+            piece.block << step
+        };
         if before != self.nic.load(got) || piece.bytes > all - before {
             self.count(Counter::Duplicates);
             return false;
         }
-        let port = self.nic.load(group + G_PORT);
-        let number = self.number_of(group);
-        let at = piece.block << step;
         let after = before + piece.bytes;
         let news = News {
             what: group | STEP_CAME,
             place: step,
             block: piece.operation << 16 | piece.block,
         };
-        let staged = staging(port, number, piece.operation);
-        if staged != 0 && is_staged(size, piece.block) {
-            self.copy(packet, staged + at + before, piece.bytes);
+        // What the last step brings is not sent on: it goes to host memory only, before the event of the operation.
+        if is_last {
+            let at = (piece.block << step) + before;
+            if !self.write_piece(packet, piece, at, packet.at) {
+                return false;
+            }
+            self.nic.store(got, after);
+            if after == all {
+                self.hand_news(news);
+            }
+            return true;
+        }
+        if self.is_staged(group, piece.block) {
+            let port = self.nic.load(group + G_PORT);
+            let staged = staging(port, self.number_of(group), piece.operation);
+            let from = packet.at + HEADER_BYTES + GOSSIP_BYTES;
+            self.copy_words(from, staged + (piece.block << step) + before, piece.bytes);
             self.nic.store(got, after);
             if after == all {
                 self.hand_news(news);
             }
             return false;
         }
-        let held = if after == all {
-            self.hold_until_written(packet.at)
-        } else {
-            0
+        self.written_step(packet, piece, &news, got, after == all)
+    }
+
+    /// Bytes of a step that go to host memory, from which the next step takes them. `got`: the word that counts them.
+    fn written_step(
+        &mut self,
+        packet: &Packet,
+        piece: &Piece,
+        news: &News,
+        got: u32,
+        ends: bool,
+    ) -> bool {
+        let held = match ends {
+            true => self.hold_until_written(packet.at),
+            false => 0,
         };
-        if after == all && held == 0 {
+        if ends && held == 0 {
             return false;
         }
         let cookie = match held {
             0 => packet.at,
             held => HELD_COOKIES + ((held - HELD) >> 3),
         };
-        if !self.write_piece(packet, piece, at + before, cookie) {
+        let before = piece.place >> STEP_BITS;
+        let at = (piece.block << news.place) + before;
+        if !self.write_piece(packet, piece, at, cookie) {
             self.drop_held(held);
             return false;
         }
-        self.nic.store(got, after);
+        self.nic.store(got, before + piece.bytes);
         if held != 0 {
             self.nic.store(held + HELD_STATE, WRITTEN | ENDS_STEP);
-            self.nic.store(held + HELD_GROUP, group);
-            self.nic.store(held + HELD_PLACE, step);
+            self.nic.store(held + HELD_GROUP, piece.group);
+            self.nic.store(held + HELD_PLACE, news.place);
             self.nic.store(held + HELD_BLOCK, news.block);
         }
         true
     }
 
-    /// Copies a payload to the staging memory.
-    fn copy(&mut self, packet: &Packet, to: u32, bytes: u32) {
-        let mut from = packet.at + HEADER_BYTES + GOSSIP_BYTES;
-        let mut at = to;
-        while at < to + bytes {
-            let word = self.nic.load(from);
-            self.nic.store(at, word);
-            at += 4;
-            from += 4;
-        }
-    }
-
     /// Starts the DMA of a payload to its channel. Returns whether its memory is the process's.
     fn write_piece(&mut self, packet: &Packet, piece: &Piece, at: u32, cookie: u32) -> bool {
         let local = packet.at + HEADER_BYTES + GOSSIP_BYTES;
-        self.write_channel(piece.group, piece.operation, at, local, piece.bytes, cookie)
+        let (group, operation) = (piece.group, piece.operation);
+        if cookie != LOCAL_PACKET {
+            return self.write_channel(group, operation, at, local, piece.bytes, cookie);
+        }
+        let held = self.hold_until_written(packet.at);
+        if held == 0 {
+            return false;
+        }
+        self.nic.store(held + HELD_STATE, WRITTEN | OF_THIS_NODE);
+        let cookie = HELD_COOKIES + ((held - HELD) >> 3);
+        let written = self.write_channel(group, operation, at, local, piece.bytes, cookie);
+        if !written {
+            self.drop_held(held);
+        }
+        written
     }
 
     fn write_channel(
@@ -358,7 +429,7 @@ impl<N: Nic> Gm<N> {
             return (0, 0);
         }
         let kept = self.nic.load(KEPT);
-        if N::PASSES_RECEIVED && kept < KEEP_LIMIT {
+        if N::PASSES_RECEIVED && kept < KEEP_LIMIT && packet != LOCAL_PACKET {
             self.nic.store(KEPT, kept + 1);
             (WRITTEN | PASSED, held)
         } else {
@@ -404,9 +475,10 @@ impl<N: Nic> Gm<N> {
         if packet == 0 {
             self.nic.store(ANSWERING, 0);
         } else {
-            self.nic.release(packet);
+            self.free_memory(packet);
         }
         let news = match state {
+            OF_THIS_NODE => return,
             _ if packet == 0 => state >> ASKED_SHIFT,
             PASS_LATER => PASS_ON,
             ENDS_STEP => STEP_CAME,
@@ -448,10 +520,15 @@ impl<N: Nic> Gm<N> {
         self.nic.store(ANSWERING, 0);
     }
 
-    /// RECV: all bytes of a staged operation go to host memory.
-    pub(crate) fn write_staged(&mut self, group: u32, operation: u32, bytes: u32) {
+    /// RECV: the staged bytes of an operation go to host memory. The own block is there, and the last step's bytes.
+    pub(crate) fn write_staged(&mut self, group: u32, operation: u32, block: u32) {
+        let steps = self.nic.load(group + G_STEPS);
+        if steps < 2 {
+            return;
+        }
         let port = self.nic.load(group + G_PORT);
-        let staged = staging(port, self.number_of(group), operation);
-        self.write_channel(group, operation, 0, staged, bytes, 0);
+        let staged = staging(port, self.number_of(group), operation) + block;
+        let bytes = (block << (steps - 1)) - block;
+        self.write_channel(group, operation, block, staged, bytes, 0);
     }
 }

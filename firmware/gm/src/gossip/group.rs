@@ -9,10 +9,10 @@ use defs::gm::gossip::{
 use defs::gm::map::{COLLECTIVE_TICKS, Counter, RESEND_TICKS};
 
 use super::state::{
-    G_ACTIVE, G_BLOCK, G_COUNTS, G_DEADLINE, G_FATAL, G_KEY, G_NUMBER, G_PORT, G_POSTED, G_RANK,
-    G_RECEIVED, G_SIZE, G_STEP, RECEIVED_BYTES, counts, group,
+    G_ACTIVE, G_ALL, G_BLOCK, G_COUNTS, G_DEADLINE, G_FATAL, G_KEY, G_NUMBER, G_PORT, G_POSTED,
+    G_RANK, G_RECEIVED, G_SIZE, G_STAGED_MOST, G_STEP, G_STEPS, RECEIVED_BYTES, counts, group,
 };
-use super::steps::{is_staged, product, step_bytes, steps};
+use super::steps::{longest_staged, step_bytes, steps};
 use crate::collective::{NO_VALUE, X_BROKEN, block};
 use crate::state::{NOW, P_KEY, port_number};
 use crate::{Gm, Nic};
@@ -51,7 +51,13 @@ impl<N: Nic> Gm<N> {
         let word = self.nic.load(from + GROUP_NUMBER);
         let (size, rank) = ((word & 0xFF) + 1, word >> 8 & 0xFF);
         let key = self.nic.load(port + P_KEY);
+        let staged = match number {
+            0 => longest_staged(size),
+            _ => 0,
+        };
         for (place, value) in [
+            (G_STEPS, steps(size)),
+            (G_STAGED_MOST, staged),
             (G_SIZE, size),
             (G_RANK, rank),
             (G_POSTED, 0),
@@ -92,12 +98,18 @@ impl<N: Nic> Gm<N> {
             return self.finish(port, operation, Status::InvalidParameter as u32, NO_VALUE);
         }
         let posted = self.nic.load(group + G_POSTED).wrapping_add(1) & 0xFFFF;
+        let all = if word & DOUBLING == 0 {
+            self.nic.load(group + G_SIZE) - 1
+        } else {
+            (1 << self.nic.load(group + G_STEPS)) - 1
+        };
         let now = self.nic.load(NOW);
         let ask = now.wrapping_add(self.nic.load(RESEND_TICKS));
         let fatal = now.wrapping_add(self.nic.load(COLLECTIVE_TICKS));
         for (place, value) in [
             (G_POSTED, posted),
             (G_ACTIVE, 1),
+            (G_ALL, all),
             (G_BLOCK, length | word & DOUBLING),
             (G_DEADLINE, ask),
             (G_FATAL, fatal),
@@ -125,6 +137,12 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// Whether blocks of this length are combined in staging memory.
+    #[inline(always)]
+    pub(super) fn is_staged(&self, group: u32, length: u32) -> bool {
+        length <= self.nic.load(group + G_STAGED_MOST)
+    }
+
     /// The number of a group among those of its port.
     #[inline(always)]
     pub(super) fn number_of(&self, group: u32) -> u32 {
@@ -133,10 +151,7 @@ impl<N: Nic> Gm<N> {
 
     /// The first bytes of recursive doubling: the own block is staged, or sent from host memory.
     fn begin_doubling(&mut self, group: u32, operation: u32, length: u32) {
-        let port = self.nic.load(group + G_PORT);
-        let size = self.nic.load(group + G_SIZE);
-        let staged = staging(port, self.number_of(group), operation);
-        if staged != 0 && is_staged(size, length) {
+        if self.is_staged(group, length) {
             self.stage_own(group, operation, length);
         } else {
             self.next_step(group);
@@ -171,12 +186,12 @@ impl<N: Nic> Gm<N> {
 
     /// Sends the steps of recursive doubling whose bytes are there.
     pub(super) fn next_step(&mut self, group: u32) {
-        let size = self.nic.load(group + G_SIZE);
+        let steps = self.nic.load(group + G_STEPS);
         let operation = self.nic.load(group + G_POSTED);
         let length = self.nic.load(group + G_BLOCK) & !DOUBLING;
         let done = self.nic.load(counts(group, operation) + 4);
         let mut step = self.nic.load(group + G_STEP) & !OWN_STAGING;
-        while step < steps(size) && done & ((1 << step) - 1) == (1 << step) - 1 {
+        while step < steps && done & ((1 << step) - 1) == (1 << step) - 1 {
             self.add_pass(group, operation | DOUBLING, step, length, 0);
             step += 1;
         }
@@ -186,24 +201,18 @@ impl<N: Nic> Gm<N> {
     /// The operation is complete if all blocks are there.
     pub(super) fn look_at_group(&mut self, group: u32) {
         let operation = self.nic.load(group + G_POSTED);
-        let size = self.nic.load(group + G_SIZE);
         let count = self.nic.load(counts(group, operation) + 4);
-        let word = self.nic.load(group + G_BLOCK);
-        let all = if word & DOUBLING == 0 {
-            size - 1
-        } else {
-            (1 << steps(size)) - 1
-        };
-        if count != all || self.nic.load(group + G_STEP) & OWN_STAGING != 0 {
+        if count != self.nic.load(group + G_ALL) || self.nic.load(group + G_STEP) & OWN_STAGING != 0
+        {
             return;
         }
         self.nic.store(group + G_ACTIVE, 0);
         let port = self.nic.load(group + G_PORT);
         let number = self.number_of(group);
+        let word = self.nic.load(group + G_BLOCK);
         let length = word & !DOUBLING;
-        if word & DOUBLING != 0 && staging(port, number, operation) != 0 && is_staged(size, length)
-        {
-            self.hand_staged(group, operation, product(size, length));
+        if word & DOUBLING != 0 && self.is_staged(group, length) {
+            self.hand_staged(group, operation, length);
         }
         self.finish(
             port,
@@ -225,6 +234,9 @@ impl<N: Nic> Gm<N> {
 
     /// Bytes of a step of the group's operation.
     pub(super) fn bytes_of_step(&self, group: u32, step: u32, length: u32) -> u32 {
+        if step + 1 < self.nic.load(group + G_STEPS) {
+            return length << step;
+        }
         step_bytes(self.nic.load(group + G_SIZE), step, length)
     }
 

@@ -3,20 +3,19 @@
 use defs::gm::gossip::{DOUBLING, GROUP_COUNT, GROUPS, PASSES};
 use defs::gm::map::RESEND_TICKS;
 
-use super::came::{ASKED, ASKED_STEP, BLOCK_CAME, News, PASS_ON, STEP_CAME};
-use super::group::{OWN_STAGING, staging};
+use super::came::{ASKED, ASKED_STEP, BLOCK_CAME, LOCAL_FREE, News, PASS_ON, STEP_CAME};
+use super::group::OWN_STAGING;
 use super::pass::{ASK, ONE_HOP, STAGE, STEP, STEP_BITS};
 use super::state::{
-    G_ACTIVE, G_BLOCK, G_DEADLINE, G_FATAL, G_NUMBER, G_PORT, G_POSTED, G_RANK, G_SIZE, G_STEP,
-    PASS_IN, PASS_OUT, PASS_STATE, counts, group, received,
+    G_ACTIVE, G_BLOCK, G_DEADLINE, G_FATAL, G_NUMBER, G_POSTED, G_RANK, G_SIZE, G_STEP, G_STEPS,
+    LOCAL_BUSY, PASS_IN, PASS_OUT, PASS_STATE, counts, group, received,
 };
-use super::steps::{is_staged, steps};
 use crate::{Gm, Nic};
 
 /// Blocks that a member asks for at a time.
 const ASK_LIMIT: u32 = 4;
 
-const _: () = assert!(ASKED_STEP < 8);
+const _: () = assert!(LOCAL_FREE < 8);
 
 impl<N: Nic> Gm<N> {
     /// Prepares the words of all-to-all broadcasts.
@@ -24,6 +23,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(PASS_IN, PASSES);
         self.nic.store(PASS_OUT, PASSES);
         self.nic.store(PASS_STATE, 0);
+        self.nic.store(LOCAL_BUSY, 0);
         let mut group = GROUPS;
         while group < PASSES {
             self.nic.store(group + G_NUMBER, 0);
@@ -44,12 +44,16 @@ impl<N: Nic> Gm<N> {
             PASS_ON => self.add_pass(group, operation, news.place, length, 0),
             ASKED => self.answer_block(group, operation, news.place, length),
             ASKED_STEP => self.answer_step(group, operation, news.place, length),
+            LOCAL_FREE => self.local_is_free(),
             _ => {}
         }
     }
 
     /// Whether the block of a rank is here.
-    fn has_block(&self, group: u32, operation: u32, rank: u32) -> bool {
+    pub(super) fn has_block(&self, group: u32, operation: u32, rank: u32) -> bool {
+        if rank >= self.nic.load(group + G_SIZE) {
+            return false;
+        }
         let at = received(group, operation);
         let bits = self.nic.load(at + 4 + ((rank >> 5) << 2));
         let came = self.nic.load(at) == operation && bits >> (rank & 31) & 1 != 0;
@@ -59,7 +63,7 @@ impl<N: Nic> Gm<N> {
     /// Sends a block again to a member that asks for it.
     fn answer_block(&mut self, group: u32, operation: u32, place: u32, length: u32) {
         let origin = place >> 16;
-        if origin < self.nic.load(group + G_SIZE) && self.has_block(group, operation, origin) {
+        if self.has_block(group, operation, origin) {
             self.add_flagged(group | ONE_HOP, operation, place, length, 0);
         }
     }
@@ -68,7 +72,7 @@ impl<N: Nic> Gm<N> {
     fn answer_step(&mut self, group: u32, operation: u32, place: u32, length: u32) {
         let step = place & ((1 << STEP_BITS) - 1);
         let at = counts(group, operation);
-        let known = self.nic.load(at) == operation && step < steps(self.nic.load(group + G_SIZE));
+        let known = self.nic.load(at) == operation && step < self.nic.load(group + G_STEPS);
         let before = (1 << step) - 1;
         let own = self.nic.load(group + G_STEP) & OWN_STAGING;
         if known && own == 0 && self.nic.load(at + 4) & before == before {
@@ -143,19 +147,16 @@ impl<N: Nic> Gm<N> {
 
     fn ask_for_step(&mut self, group: u32, operation: u32, length: u32) {
         let done = self.nic.load(counts(group, operation) + 4);
-        let size = self.nic.load(group + G_SIZE);
         let mut step = 0;
         while done >> step & 1 != 0 {
             step += 1;
         }
-        if step >= steps(size) {
+        let steps = self.nic.load(group + G_STEPS);
+        if step >= steps {
             return;
         }
-        let port = self.nic.load(group + G_PORT);
         let at = received(group, operation);
-        let staged =
-            staging(port, self.number_of(group), operation) != 0 && is_staged(size, length);
-        let got = match self.nic.load(at) == operation && !staged {
+        let got = match self.nic.load(at) == operation {
             true => self.nic.load(at + 4 + (step << 2)),
             false => 0,
         };

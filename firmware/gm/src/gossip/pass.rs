@@ -5,6 +5,7 @@
 //! | `IDLE` | the ring is empty | the next entry: `LOADING`, or `WAITING` if the packet is in SRAM |
 //! | `LOADING` | DMA from host memory | `WAITING` |
 //! | `WAITING` | the packet is in the list of acks | `LEAVING` |
+//! | `WAITING_LOCAL` | the packet waits for the buffer of members on this node | `WAITING` |
 //! | `LEAVING` | SEND sends it | the next hop of the same packet, more bytes of the same step, or `IDLE` |
 
 use defs::gm::event::{BAD_SEND_MEMORY, Status};
@@ -12,19 +13,18 @@ use defs::gm::gossip::{
     DOUBLING, EXCHANGED, GOSSIP_BUFFER, GOSSIP_BYTES, LEVELS, MISSING, PASS_BYTES, PASS_COUNT,
     PASSES, SPREAD, WORD_BLOCK, WORD_PLACE,
 };
-use defs::gm::map::{BUFFER_HEADER, NODES, PEER_ROUTE, ROUTE_VALID, peer};
+use defs::gm::map::{BUFFER_HEADER, NODE, NODES, PEER_ROUTE, ROUTE_VALID, peer};
 use defs::gm::mapping::PROBE;
 use defs::gm::packet::{HEADER_BYTES, MTU, first_word};
 use defs::gm::port::PORT_COUNT;
 
-use super::came::HELD_PACKET;
+use super::came::{HELD_PACKET, LOCAL_PACKET};
 use super::group::staging;
 use super::state::{
     G_CHANNELS, G_KEY, G_MEMBERS, G_NUMBER, G_PORT, G_RANK, G_SIZE, IDLE, LEAVING, LOADING,
-    PASS_BLOCK, PASS_HEADER, PASS_HELD, PASS_IN, PASS_LENGTH, PASS_OUT, PASS_PLACE, PASS_STATE,
-    PASS_WHAT, WAITING,
+    LOCAL_BUSY, PASS_BLOCK, PASS_HEADER, PASS_HELD, PASS_IN, PASS_LENGTH, PASS_OUT, PASS_PLACE,
+    PASS_STATE, PASS_WHAT, WAITING, WAITING_LOCAL,
 };
-use super::steps::is_staged;
 use crate::state::{ACKS, C_ACK_NEXT, SENDING, SENDING_PASS, connection, port_number};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
@@ -64,6 +64,14 @@ impl<N: Nic> Gm<N> {
         held: u32,
     ) {
         let at = self.nic.load(PASS_IN);
+        if self.nic.load(PASS_STATE) == IDLE && self.nic.load(PASS_OUT) == at {
+            // Nothing waits before it.
+            self.nic.store(PASS_WHAT, group);
+            self.nic.store(PASS_PLACE, place);
+            self.nic.store(PASS_HELD, held);
+            self.nic.store(PASS_BLOCK, operation << 16 | length);
+            return self.begin_pass(group & !FLAGS);
+        }
         let next = next_entry(at);
         if next == self.nic.load(PASS_OUT) {
             // Its receiver asks for it.
@@ -98,9 +106,15 @@ impl<N: Nic> Gm<N> {
                 self.nic.store(word, value);
             }
             let group = self.nic.load(PASS_WHAT) & !FLAGS;
-            if self.nic.load(group + G_NUMBER) == 0 || !self.load_pass(group) {
-                self.end_pass();
-            }
+            self.begin_pass(group);
+        }
+    }
+
+    /// The packet is passed on, unless its group is closed or it has no hop.
+    #[inline(always)]
+    fn begin_pass(&mut self, group: u32) {
+        if self.nic.load(group + G_NUMBER) == 0 || !self.load_pass(group) {
+            self.end_pass();
         }
     }
 
@@ -125,15 +139,17 @@ impl<N: Nic> Gm<N> {
             let before = (place >> 16) << 12;
             return self.read_pass(group, operation, before, block, PAYLOAD);
         }
-        let port = self.nic.load(group + G_PORT);
-        let staged = staging(port, self.number_of(group), operation);
-        if what & STAGE != 0 {
-            return self.read_pass(group, operation, 0, block, staged);
-        }
-        let all = self.bytes_of_step(group, place & ((1 << STEP_BITS) - 1), block);
-        if staged != 0 && is_staged(self.nic.load(group + G_SIZE), block) {
+        let step = place & ((1 << STEP_BITS) - 1);
+        if self.is_staged(group, block) {
+            let port = self.nic.load(group + G_PORT);
+            let staged = staging(port, self.number_of(group), operation);
+            if what & STAGE != 0 {
+                return self.read_pass(group, operation, 0, block, staged);
+            }
+            let all = self.bytes_of_step(group, step, block);
             return self.wait_for_send(staged - GOSSIP_BYTES - HEADER_BYTES, all);
         }
+        let all = self.bytes_of_step(group, step, block);
         let before = place >> STEP_BITS;
         if before >= all {
             return false;
@@ -218,10 +234,11 @@ impl<N: Nic> Gm<N> {
         let to = self.nic.load(members + ((level & (LEVELS - 1)) << 2));
         let (node, port) = (to >> 16, to >> 8 & 0xFF);
         let known = node < self.nic.load(NODES) && port < PORT_COUNT;
-        if !known || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0 {
+        let is_local = node == self.nic.load(NODE);
+        let has_way = is_local || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID != 0;
+        if !known || !has_way {
             return self.pass_left();
         }
-        let header = self.nic.load(PASS_HEADER);
         let bytes = self.nic.load(PASS_LENGTH);
         let own = port_number(self.nic.load(group + G_PORT)) << 1;
         let number = self.nic.load(group + G_NUMBER) & 0xFFFF;
@@ -232,20 +249,49 @@ impl<N: Nic> Gm<N> {
         } else {
             SPREAD
         };
-        let start = self.packet_header(
-            header,
-            connection(node << 1),
-            first_word(subtype),
-            number << 16 | word >> 16,
-            bytes << 16 | port << 9 | own,
-        );
+        let sequence = number << 16 | word >> 16;
+        let lengths = bytes << 16 | port << 9 | own;
         let block = word & 0xFFFF | if what & STEP == 0 { 0 } else { DOUBLING };
+        if is_local {
+            return self.pass_local(subtype, sequence, lengths, block);
+        }
+        let header = self.nic.load(PASS_HEADER);
+        let to = connection(node << 1);
+        let start = self.packet_header(header, to, first_word(subtype), sequence, lengths);
         self.nic.store(header + WORD_PLACE, place);
         self.nic.store(header + WORD_BLOCK, block);
         self.nic.store(PASS_STATE, LEAVING);
         let end = header + HEADER_BYTES + GOSSIP_BYTES + padded(bytes);
         self.nic.send(start, header, end);
         self.nic.store(SENDING, SENDING_PASS);
+    }
+
+    /// Gives a packet to a member on this node: RECV gets a copy, since the memory of the packet may be needed for its next hop.
+    #[cold]
+    #[inline(never)]
+    fn pass_local(&mut self, subtype: u32, sequence: u32, lengths: u32, block: u32) {
+        if self.nic.load(LOCAL_BUSY) != 0 {
+            return self.nic.store(PASS_STATE, WAITING_LOCAL);
+        }
+        self.nic.store(LOCAL_BUSY, 1);
+        let place = self.nic.load(PASS_PLACE);
+        self.nic.store(LOCAL_PACKET + WORD_PLACE, place);
+        self.nic.store(LOCAL_PACKET + WORD_BLOCK, block);
+        let header = self.nic.load(PASS_HEADER);
+        let payload = HEADER_BYTES + GOSSIP_BYTES;
+        self.copy_words(header + payload, LOCAL_PACKET + payload, lengths >> 16);
+        self.nic.store(PASS_STATE, LEAVING);
+        self.hand_local(subtype, sequence, lengths);
+        self.pass_left();
+    }
+
+    /// The buffer for members on this node is free: a packet that waits for it can leave.
+    pub(super) fn local_is_free(&mut self) {
+        self.nic.store(LOCAL_BUSY, 0);
+        if self.nic.load(PASS_STATE) == WAITING_LOCAL {
+            self.nic.store(PASS_STATE, WAITING);
+            self.append(ACKS, PASSER, C_ACK_NEXT);
+        }
     }
 
     /// A hop is done: the next one, more bytes of the step, or the next packet.

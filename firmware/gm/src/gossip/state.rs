@@ -30,8 +30,10 @@ pub const FREE_HELD: u32 = PASS_OUT + 36;
 pub const KEPT: u32 = PASS_OUT + 40;
 /// RECV: a member's question waits for DMA to the host.
 pub const ANSWERING: u32 = PASS_OUT + 44;
+/// Whether [`GOSSIP_LOCAL`](defs::gm::gossip::GOSSIP_LOCAL) is in use.
+pub const LOCAL_BUSY: u32 = PASS_OUT + 48;
 /// End of these words.
-pub const GOSSIP_STATE_END: u32 = PASS_OUT + 48;
+pub const GOSSIP_STATE_END: u32 = PASS_OUT + 52;
 
 const _: () = assert!(GOSSIP_STATE_END <= MAPPING);
 
@@ -43,6 +45,8 @@ pub const LOADING: u32 = 1;
 pub const WAITING: u32 = 2;
 /// The packet leaves.
 pub const LEAVING: u32 = 3;
+/// The packet waits until the buffer of this node's members is free.
+pub const WAITING_LOCAL: u32 = 4;
 
 /// Word of a group: number, rank, size as in its descriptor; 0 if the group is not open.
 pub const G_NUMBER: u32 = 0;
@@ -78,7 +82,14 @@ pub const G_RECEIVED: u32 = G_SIZE + 56;
 /// Bytes of a channel's words there.
 pub const RECEIVED_BYTES: u32 = 4 + 4 * LEVELS;
 
-const _: () = assert!(G_RECEIVED + 2 * RECEIVED_BYTES <= GROUP_BYTES && GROUP_LIMIT == 32 * LEVELS);
+/// Word of a group: steps of recursive doubling.
+pub const G_STEPS: u32 = G_RECEIVED + 2 * RECEIVED_BYTES;
+/// Word of a group: the longest block that is combined in staging memory; 0 without that.
+pub const G_STAGED_MOST: u32 = G_STEPS + 4;
+/// Word of a group: the count of the posted operation when all has come.
+pub const G_ALL: u32 = G_STEPS + 8;
+
+const _: () = assert!(G_ALL + 4 <= GROUP_BYTES && GROUP_LIMIT == 32 * LEVELS);
 
 /// The block of a port's group.
 #[inline(always)]

@@ -158,6 +158,7 @@ impl Messages {
         gm.system_mut()
             .write_memory(space.address, &bytes)
             .map_err(MemoryError::NotMapped)?;
+        gm.system_mut().charge_copy(length).await;
         let target = self.group.members()[to];
         let request = Request {
             buffer: Buffer {
@@ -237,7 +238,12 @@ impl Messages {
             return Ok(false);
         };
         match event {
-            Event::Received(message) => self.message(gm, &message)?,
+            Event::Received(message) => {
+                self.message(gm, &message)?;
+                // Out of the receive buffer, which the board gets again.
+                let length = message.length as usize;
+                gm.system_mut().charge_copy(length).await;
+            }
             Event::Sent(all) => {
                 for (id, status) in all {
                     self.sent(id, status)?;

@@ -4,7 +4,9 @@ use lanigon_worlds::programs::collective::{Broadcast, Type};
 use serde::Serialize;
 
 use super::On;
-use super::key::{FINE_NS, Form, L4, L7, L9, NODES, SKEWS_US, VARIED_US, What};
+use super::key::{
+    FINE_NS, Form, HOST_BLOCKS, L4, L7, L9, L9_GOSSIP, NODES, PLACES, SKEWS_US, VARIED_US, What,
+};
 use super::plan::Results;
 use super::published::Table;
 use super::rows::{flat_us, nic_minus_host};
@@ -82,30 +84,6 @@ const NOT_MEASURED: &[(Table, &str, &str, &str)] = &[
         "dissertation-084",
         "MPI's overhead on the NIC's barrier grows with log2 of the nodes",
         NO_MPI,
-    ),
-    (
-        Table::Gossip,
-        "gossip-013",
-        "operations on the NIC hardly affect other messages",
-        "not measured",
-    ),
-    (
-        Table::Gossip,
-        "gossip-014",
-        "random places of the nodes change little",
-        "not measured: around one crossbar all places are alike",
-    ),
-    (
-        Table::Gossip,
-        "gossip-027",
-        "on the NIC the host's part is constant: one post and one event",
-        "not measured: hosts poll for the event, and the poll is not told apart",
-    ),
-    (
-        Table::Gossip,
-        "gossip-028",
-        "the host's part is longer for short blocks, which need one more copy",
-        "not measured: the host's copies take no simulated time",
     ),
 ];
 
@@ -418,6 +396,46 @@ fn by_nodes(times: &[[f64; 3]]) -> String {
     texts.join("; ")
 }
 
+/// The algorithms on both places.
+const PLACED: [(On, Broadcast); 3] = [
+    (On::Host, Broadcast::RecursiveDoubling),
+    (On::Nic, Broadcast::RecursiveDoubling),
+    (On::Nic, Broadcast::ConcurrentBroadcasting),
+];
+
+/// How far the times with other places of the nodes are from the usual one at most, as a share of it.
+fn displacement(results: &Results, bytes: usize) -> Option<Vec<f64>> {
+    all(PLACED, |(on, algorithm)| {
+        let usual = results.all_to_all(on, 16, algorithm, bytes)?;
+        let shares = all(PLACES, |places| {
+            let what = What::Placed {
+                algorithm,
+                bytes,
+                places,
+            };
+            Some((results.at(L9_GOSSIP, on, 16, what)? / usual - 1.0).abs())
+        });
+        shares?.into_iter().reduce(f64::max)
+    })
+}
+
+/// The host's times for an algorithm: by length of a block, with 4 and with 16 nodes.
+fn host_times(results: &Results, on: On, algorithm: Broadcast) -> Option<Vec<f64>> {
+    let cases = HOST_BLOCKS
+        .into_iter()
+        .flat_map(|bytes| [(bytes, 4), (bytes, 16)]);
+    all(cases, |(bytes, nodes)| {
+        results.at(L9_GOSSIP, on, nodes, What::HostTime { algorithm, bytes })
+    })
+}
+
+/// The host's times for both algorithms on boards.
+fn nic_host_times(results: &Results) -> Option<[Vec<f64>; 2]> {
+    let [_, (_, doubling), (_, concurrent)] = PLACED;
+    let of = |algorithm| host_times(results, On::Nic, algorithm);
+    Some([of(doubling)?, of(concurrent)?])
+}
+
 const GOSSIP: &[Claim] = &[
     Claim {
         id: "gossip-012",
@@ -426,6 +444,28 @@ const GOSSIP: &[Claim] = &[
             let at = |algorithm| results.all_to_all(On::Host, 16, algorithm, 4_096);
             let (doubling, ring) = (at(Broadcast::RecursiveDoubling)?, at(Broadcast::Ring)?);
             Some((ring < doubling, list(&[doubling, ring])))
+        },
+    },
+    Claim {
+        id: "gossip-013",
+        text: "collective operations in the firmware do not affect other messages noticeably [latency of a short message; off, on, us; within 2 %]",
+        judge: |results| {
+            let at = |collectives| results.at(L9_GOSSIP, On::Nic, 2, What::Message { collectives });
+            let (off, on) = (at(false)?, at(true)?);
+            Some(((on / off - 1.0).abs() < 0.02, list(&[off, on])))
+        },
+    },
+    Claim {
+        id: "gossip-014",
+        text: "random places of the nodes change little [16 nodes around one crossbar, three orders; 4, then 4096 bytes: largest change of host, doubling, concurrent in %; at most 5 %]",
+        judge: |results| {
+            let (short, long) = (displacement(results, 4)?, displacement(results, 4_096)?);
+            let percents: Vec<_> = short
+                .iter()
+                .chain(&long)
+                .map(|share| 100.0 * share)
+                .collect();
+            Some((percents.iter().all(|most| *most <= 5.0), list(&percents)))
         },
     },
     Claim {
@@ -476,6 +516,47 @@ const GOSSIP: &[Claim] = &[
             let ordered =
                 |[host, doubling, concurrent]: &[f64; 3]| concurrent < doubling && doubling < host;
             Some((times.iter().all(ordered), by_nodes(&times)))
+        },
+    },
+    Claim {
+        id: "gossip-026",
+        text: "on hosts the operation takes most of the host's time, for polls [16 nodes; 4, 1024, 4096 bytes: share of a processor]",
+        judge: |results| {
+            let algorithm = Broadcast::RecursiveDoubling;
+            let share = |bytes| {
+                let what = What::HostTime { algorithm, bytes };
+                let time = results.all_to_all(On::Host, 16, algorithm, bytes);
+                Some(results.at(L9_GOSSIP, On::Host, 16, what)? / time?)
+            };
+            let shares = all(HOST_BLOCKS, share)?;
+            Some((shares.iter().all(|share| *share > 0.5), list(&shares)))
+        },
+    },
+    Claim {
+        id: "gossip-027",
+        text: "on the NIC the host's part hardly changes with nodes and length: one post and one event [4, 1024, 4096 bytes, each with 4 and 16 nodes; doubling; concurrent; us without polls; the longest within 2 us of the shortest]",
+        judge: |results| {
+            let times = nic_host_times(results)?;
+            let constant = |times: &Vec<f64>| {
+                let most = times.iter().copied().fold(0.0, f64::max);
+                times.iter().all(|time| most - time < 2.0)
+            };
+            let text = format!("{}; {}", list(&times[0]), list(&times[1]));
+            Some((times.iter().all(constant), text))
+        },
+    },
+    Claim {
+        id: "gossip-028",
+        text: "the host's part is longer for short blocks, which need one more copy [16 nodes; 4, 1024, 4096 bytes; doubling; us]",
+        judge: |results| {
+            let [doubling, _] = nic_host_times(results)?;
+            let many: Vec<_> = doubling
+                .chunks(2)
+                .filter_map(|pair| pair.get(1).copied())
+                .collect();
+            let short = many.first()?;
+            let holds = many[1..].iter().all(|time| short > time);
+            Some((holds, list(&many)))
         },
     },
 ];

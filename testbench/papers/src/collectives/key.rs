@@ -13,8 +13,10 @@ use super::{CollectiveError, On, Setup};
 pub const L4: &str = "lanai4.3-33";
 /// The boards with a LANai 7.2.
 pub const L7: &str = "lanai7.2-66";
-/// The boards with a LANai 9.1 (dissertation, section 4.3; gossip, section 6).
+/// The boards with a LANai 9.1 (dissertation, section 4.3).
 pub const L9: &str = "lanai9.1-133";
+/// The same boards in other hosts (gossip, section 6).
+pub const L9_GOSSIP: &str = "gossip-lanai9.1-133";
 
 /// Computations of figure 3.10, in ns (dissertation-094, 095).
 pub const FINE_NS: [u64; 6] = [1_500, 8_000, 17_000, 32_000, 64_000, 129_750];
@@ -36,6 +38,10 @@ pub const SKEWS_US: [u64; 4] = [0, 200, 500, 1_000];
 pub const BLOCKS: [usize; 7] = [4, 64, 256, 1_024, 2_048, 4_096, 16_384];
 /// Blocks from here on are long.
 pub const LONG_BLOCK: usize = 1_024;
+/// Lengths of blocks of which the host's time is measured.
+pub const HOST_BLOCKS: [usize; 3] = [4, 1_024, 4_096];
+/// Orders of the nodes that are measured.
+pub const PLACES: [u64; 3] = [1, 2, 3];
 /// Types of reductions.
 pub const TYPES: [(Type, &str); 2] = [(Type::Integer, "integer"), (Type::Float, "float")];
 
@@ -98,6 +104,27 @@ pub enum What {
         /// Length of a block.
         bytes: usize,
     },
+    /// An all-to-all broadcast with the ranks at other nodes, in us.
+    Placed {
+        /// The algorithm.
+        algorithm: Broadcast,
+        /// Length of a block.
+        bytes: usize,
+        /// Number of the order.
+        places: u64,
+    },
+    /// Processor time of a host for an all-to-all broadcast, in us.
+    HostTime {
+        /// The algorithm.
+        algorithm: Broadcast,
+        /// Length of a block.
+        bytes: usize,
+    },
+    /// Latency of a short message, in us.
+    Message {
+        /// Whether collective operations are switched on.
+        collectives: bool,
+    },
 }
 
 /// A measured point.
@@ -158,6 +185,15 @@ impl Key {
             What::AllToAll { algorithm, bytes } => {
                 setup.all_to_all(nodes, algorithm, bytes, rounds.div_ceil(4))
             }
+            What::Placed {
+                algorithm,
+                bytes,
+                places,
+            } => setup.placed_all_to_all(nodes, algorithm, bytes, places, rounds.div_ceil(4)),
+            What::HostTime { algorithm, bytes } => {
+                setup.host_time(nodes, algorithm, bytes, rounds.div_ceil(4))
+            }
+            What::Message { collectives } => setup.message(collectives, rounds),
         }
     }
 }
@@ -267,13 +303,34 @@ fn gossip(on: On, quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
     for algorithm in algorithms.into_iter().filter(|one| one.is_on(on)) {
         for bytes in BLOCKS {
             if !quick || [4, 1_024, 4_096, 16_384].contains(&bytes) {
-                add(L9, 16, What::AllToAll { algorithm, bytes });
+                add(L9_GOSSIP, 16, What::AllToAll { algorithm, bytes });
             }
         }
         for nodes in NODES {
             for bytes in [4, 4_096] {
-                add(L9, nodes, What::AllToAll { algorithm, bytes });
+                add(L9_GOSSIP, nodes, What::AllToAll { algorithm, bytes });
             }
         }
+    }
+    let algorithms = algorithms.into_iter().filter(|one| one.is_on(on));
+    for algorithm in algorithms.filter(|one| *one != Broadcast::Ring) {
+        for bytes in [4, 4_096] {
+            for places in PLACES {
+                let what = What::Placed {
+                    algorithm,
+                    bytes,
+                    places,
+                };
+                add(L9_GOSSIP, 16, what);
+            }
+        }
+        for bytes in HOST_BLOCKS {
+            for nodes in [4, 16] {
+                add(L9_GOSSIP, nodes, What::HostTime { algorithm, bytes });
+            }
+        }
+    }
+    for collectives in [false, true].into_iter().filter(|_| on == On::Nic) {
+        add(L9_GOSSIP, 2, What::Message { collectives });
     }
 }

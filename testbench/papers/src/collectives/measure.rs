@@ -10,7 +10,11 @@ use lanigon_worlds::outcome::{RunError, completed};
 use lanigon_worlds::programs::collective::{self, Broadcast, CollectivePlan, Settings, Type, Work};
 use lanigon_worlds::programs::deliveries::{Deliveries, Round};
 
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
 use super::{CollectiveError, On, Setup};
+use crate::gm::{SHORT, bench};
 
 /// Limit of simulated time.
 const LIMIT: SimTime = SimTime::from_us(600_000_000);
@@ -20,6 +24,17 @@ const WARM_UP: usize = 20;
 const SYNTHETIC_PERCENT: u32 = 10;
 /// Seed of the programs' random numbers.
 const SEED: u64 = 1;
+
+/// Name of the programs.
+const PROGRAM: &str = "collective";
+
+/// A run.
+struct Measured {
+    /// The rounds of all members, without those of the warm-up.
+    rounds: Rounds,
+    /// Mean time of the programs on a processor since power-on, in us: without and with polls.
+    processor_us: [f64; 2],
+}
 
 /// The rounds of all members, without those of the warm-up.
 struct Rounds(Vec<Vec<Round>>);
@@ -76,16 +91,26 @@ const fn rounds_of(work: Work, rounds: u64) -> Settings {
 
 impl Setup<'_> {
     /// Runs a program on all nodes; its rounds.
-    fn run(&self, nodes: u16, mut settings: Settings) -> Result<Rounds, CollectiveError> {
+    fn run(&self, nodes: u16, settings: Settings) -> Result<Rounds, CollectiveError> {
+        let members: Vec<_> = (0..usize::from(nodes)).collect();
+        Ok(self.run_on(&members, settings)?.rounds)
+    }
+
+    /// Runs a program on the nodes with these numbers, in the order of the ranks: all from 0 on.
+    fn run_on(
+        &self,
+        members: &[usize],
+        mut settings: Settings,
+    ) -> Result<Measured, CollectiveError> {
         settings.on = self.on;
         settings.rounds += WARM_UP as u64;
-        let mut world = GmWorld::new(nodes, self.image, self.profile)?;
-        let members: Vec<_> = (0..usize::from(nodes)).collect();
-        let plans = CollectivePlan::all(&settings, &members, 0, SEED);
+        let nodes = members.len();
+        let mut world = GmWorld::new(nodes as u16, self.image, self.profile)?;
+        let plans = CollectivePlan::all(&settings, members, 0, SEED);
         let spawn = |(node, plan): (usize, CollectivePlan)| {
             let deliveries = Deliveries::default();
             let records = deliveries.clone();
-            let end = world.spawn(node, "collective", move |gm| {
+            let end = world.spawn(node, PROGRAM, move |gm| {
                 collective::run(gm, plan, deliveries)
             });
             (end, records)
@@ -107,7 +132,18 @@ impl Setup<'_> {
             rounds.push(records.rounds.iter().skip(WARM_UP).copied().collect());
         }
         completed(run)?;
-        Ok(Rounds(rounds))
+        let mut processor_us = [0.0; 2];
+        for node in &world.world.nodes {
+            let mut programs = node.programs.cpu_times(node.now());
+            if let Some((_, time)) = programs.find(|(name, _)| *name == PROGRAM) {
+                processor_us[0] += time.computing.us() / nodes as f64;
+                processor_us[1] += time.on_cpu().us() / nodes as f64;
+            }
+        }
+        Ok(Measured {
+            rounds: Rounds(rounds),
+            processor_us,
+        })
     }
 
     /// Mean latency of consecutive barriers, in us (section 3.5.1).
@@ -240,8 +276,7 @@ impl Setup<'_> {
         self.run(nodes, settings)?.inside_us()
     }
 
-    /// Mean time of an all-to-all broadcast at a node, in us, which is also the time that the host spends on it (gossip,
-    /// section 6).
+    /// Mean time of an all-to-all broadcast at a node, in us (gossip, section 6).
     ///
     /// # Errors
     /// [`CollectiveError`].
@@ -255,6 +290,75 @@ impl Setup<'_> {
         let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
         self.run(nodes, settings)?.inside_us()
     }
+
+    /// [`all_to_all`](Self::all_to_all) with the ranks at other nodes: `places` numbers the orders, which are random.
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn placed_all_to_all(
+        &self,
+        nodes: u16,
+        algorithm: Broadcast,
+        bytes: usize,
+        places: u64,
+        rounds: u64,
+    ) -> Result<f64, CollectiveError> {
+        let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
+        let members = shuffled(usize::from(nodes), places);
+        self.run_on(&members, settings)?.rounds.inside_us()
+    }
+
+    /// Mean processor time of a host for an all-to-all broadcast, in us (gossip, section 6.3): for the operation on hosts with its polls, on
+    /// which each step depends; for that on boards without polls, since the program may do something else meanwhile. It is the difference of a
+    /// long run and a short one.
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn host_time(
+        &self,
+        nodes: u16,
+        algorithm: Broadcast,
+        bytes: usize,
+        rounds: u64,
+    ) -> Result<f64, CollectiveError> {
+        let members: Vec<_> = (0..usize::from(nodes)).collect();
+        let time = |rounds| {
+            let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
+            let [computing, all] = self.run_on(&members, settings)?.processor_us;
+            Ok::<_, CollectiveError>(match self.on {
+                On::Host => all,
+                On::Nic => computing,
+            })
+        };
+        Ok((time(2 * rounds)? - time(rounds)?) / rounds as f64)
+    }
+
+    /// Latency of a short message between two nodes, in us; with collective operations switched on or off.
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn message(&self, collectives: bool, rounds: u64) -> Result<f64, CollectiveError> {
+        let pair = bench::Setup {
+            image: self.image,
+            profile: self.profile,
+            interrupt: self.interrupt,
+        };
+        let rounds = rounds as u32;
+        Ok(match collectives {
+            true => pair.latency(SHORT, rounds)?.value,
+            false => pair.latency_without_collectives(SHORT, rounds)?,
+        })
+    }
+}
+
+/// The numbers below `count` in a random order, another one for each `order`.
+fn shuffled(count: usize, order: u64) -> Vec<usize> {
+    let mut random = ChaCha8Rng::seed_from_u64(order);
+    let mut all: Vec<_> = (0..count).collect();
+    for last in (1..count).rev() {
+        all.swap(last, random.next_u64() as usize % (last + 1));
+    }
+    all
 }
 
 fn reductions(shape: Shape, of: Type, skew_ns: u64, rounds: u64) -> Settings {

@@ -22,6 +22,8 @@ use lanigon_worlds::gm::GmWorldError;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::RunError;
 
+use crate::gm::GmError;
+
 pub use lanigon_worlds::programs::collective::On;
 
 /// A measurement failed.
@@ -39,6 +41,9 @@ pub enum CollectiveError {
     /// The profile.
     #[error("{0}")]
     Profile(String),
+    /// A measurement of messages.
+    #[error(transparent)]
+    Messages(#[from] GmError),
     /// There is no result to compute with.
     #[error("no round was complete")]
     NoRound,

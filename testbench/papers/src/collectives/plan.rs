@@ -172,7 +172,7 @@ impl Results {
         bytes: usize,
     ) -> Option<f64> {
         self.at(
-            super::key::L9,
+            super::key::L9_GOSSIP,
             on,
             nodes,
             What::AllToAll { algorithm, bytes },

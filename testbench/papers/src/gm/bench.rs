@@ -107,6 +107,17 @@ impl Setup<'_> {
         Ok(Value { value, interval })
     }
 
+    /// [`latency`](Self::latency) with boards whose collective operations are off, in microseconds.
+    ///
+    /// # Errors
+    /// If a program fails.
+    pub fn latency_without_collectives(&self, bytes: u32, rounds: u32) -> Result<f64, GmError> {
+        let mut gm = self.world()?;
+        gm.without_collectives();
+        let stamps = self.ping_pong(&mut gm, bytes, rounds)?;
+        Ok(span(&stamps) as f64 / f64::from(rounds) / 2e6)
+    }
+
     /// Runs a ping-pong. The end of each round, in picoseconds: the first round is not measured.
     ///
     /// # Errors
