@@ -86,6 +86,11 @@ impl GmWorld {
         })
     }
 
+    /// Changes the settings with which the boards will be booted.
+    pub fn configure(&mut self, change: impl FnMut(&mut Config)) {
+        self.configs.iter_mut().for_each(change);
+    }
+
     /// Runs `program` on a node after its board has booted. The outcome is the program's result, or the
     /// message of an error at start-up.
     pub fn spawn<T, P, F>(

@@ -1,6 +1,6 @@
 //! The programs of a scenario's nodes: their firmware, their settings, and their tasks in the world.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use emulator::host::machine::Machine;
 use emulator::profile::Profile;
@@ -8,7 +8,6 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::myrinet::routes::RouteError;
 use host_lib::firmware::Firmware;
-use host_lib::window::System;
 use host_lib::{acenic, emp, gm};
 
 use super::Lives;
@@ -18,8 +17,9 @@ use super::ways;
 use crate::boards::{BoardType, Medium, Protocol};
 use crate::gm::{self as gm_nodes, GmNode};
 use crate::images::firmware;
-use crate::nodes::{START, ethernet_route, mac_address};
+use crate::nodes::{ethernet_route, mac_address};
 use crate::pairs;
+use crate::processes::Processes;
 use crate::programs::check::Identity;
 use crate::programs::collective::{self, CollectivePlan};
 use crate::programs::deliveries::Deliveries;
@@ -32,8 +32,8 @@ use crate::scenario::programs::Program;
 /// Sessions of GM that a node may begin between two resets.
 const SESSIONS_OF_A_LIFE: u16 = 0x100;
 
-/// Pause of a process that waits until another one has booted the firmware, in ns.
-const PAUSE_NS: u64 = 1_000;
+/// Number of the process that exchanges messages on a host with several.
+const MESSAGES: usize = 0;
 
 /// Program of a node's host.
 #[derive(Clone)]
@@ -178,7 +178,7 @@ pub(super) fn spawn(
             board: node.board,
             firmware: Arc::clone(&firmware[images.index_of(index)]),
             seed: scenario.seed,
-            beside: Beside::default(),
+            processes: Processes::default(),
         });
         let programs = &mut world.nodes[index].programs;
         if let Job::Collective(_, Some(_)) = task.job {
@@ -204,18 +204,7 @@ struct Task {
     board: &'static BoardType,
     firmware: Arc<Firmware>,
     seed: u64,
-    beside: Beside,
-}
-
-/// What the first process of a host gives to the second one: its machine becomes a library.
-#[derive(Default)]
-struct Beside {
-    machine: Mutex<Option<Machine>>,
-    process: Mutex<Option<(GmNode, Deliveries)>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    processes: Processes,
 }
 
 impl Task {
@@ -240,24 +229,14 @@ impl Task {
     }
 
     /// Exchanges messages beside a collective operation, in a process of its own, once the other one has booted the firmware.
-    async fn run_beside(&self, mut machine: Machine) {
+    async fn run_beside(&self, machine: Machine) {
         let Job::Collective(_, Some(plan)) = &self.job else {
             return;
         };
-        *lock(&self.beside.machine) = Some(machine.clone());
-        let start = START.saturating_sub(machine.now());
-        machine.sleep(start.ps() / 1000).await;
-        let (gm, deliveries) = loop {
-            // The machine is taken before the library is given, both between two actions of the other process.
-            let failed = lock(&self.beside.machine).is_none();
-            let process = lock(&self.beside.process).take();
-            match process {
-                Some(process) => break process,
-                None if failed => return,
-                None => {}
-            }
-            machine.sleep(PAUSE_NS).await;
+        let Some(gm) = self.processes.join(MESSAGES, machine).await else {
+            return;
         };
+        let deliveries = self.lives.last();
         let who = Identity {
             node: self.node,
             life: 0,
@@ -327,13 +306,8 @@ impl Task {
         };
         deliveries.records().operations_left = true;
         let gm = self.boot_gm(machine, life, config).await;
-        let other = lock(&self.beside.machine).take();
+        self.processes.share(gm.as_ref().ok())?;
         let gm = gm?;
-        if let Some(machine) = other {
-            let process = gm.process(machine.clone(), machine);
-            let process = process.map_err(|error| error.to_string())?;
-            *lock(&self.beside.process) = Some((process, deliveries.clone()));
-        }
         collective::run(gm, plan.clone(), deliveries.clone()).await
     }
 
