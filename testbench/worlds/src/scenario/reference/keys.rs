@@ -181,7 +181,7 @@ const NODE: TableDoc = TableDoc {
         ),
         key(
             "count",
-            Integer(1, 256),
+            Integer(1, 1024),
             "one node",
             "nodes of the group: name0, name1, ...",
         ),
