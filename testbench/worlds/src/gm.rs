@@ -121,8 +121,8 @@ impl GmWorld {
     }
 }
 
-/// Route byte back to the sender's own port.
-const OWN_PORT: u8 = 0x80;
+/// Route byte back to the sender's own port of a crossbar.
+pub(crate) const OWN_PORT: u8 = 0x80;
 
 /// The routes from a node to all.
 type Routes = Vec<Option<Vec<u8>>>;

@@ -63,6 +63,7 @@ const fn rounds_of(work: Work, rounds: u64) -> Settings {
     Settings {
         work,
         on: On::Host,
+        per_node: 1,
         rounds,
         compute_ns: Vec::new(),
         variation_percent: 0,
@@ -77,7 +78,7 @@ impl Setup<'_> {
         settings.rounds += WARM_UP as u64;
         let mut world = GmWorld::new(nodes, self.image, self.profile)?;
         let members: Vec<_> = (0..usize::from(nodes)).collect();
-        let plans = CollectivePlan::all(&settings, &members, 0, SEED);
+        let plans = CollectivePlan::all(&settings, &members, 0, SEED, false);
         let spawn = |(node, plan): (usize, CollectivePlan)| {
             let deliveries = Deliveries::default();
             let records = deliveries.clone();

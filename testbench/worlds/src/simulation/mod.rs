@@ -88,6 +88,7 @@ impl Lives {
 struct Collective {
     name: &'static str,
     nodes: Vec<usize>,
+    per_node: usize,
     work: Work,
     on: On,
     seed: u64,

@@ -32,7 +32,7 @@ use crate::scenario::programs::Program;
 /// Sessions of GM that a node may begin between two resets.
 const SESSIONS_OF_A_LIFE: u16 = 0x100;
 
-/// Number of the process that exchanges messages on a host with several.
+/// Number of the process that exchanges messages on a host with several; others have those of their members.
 const MESSAGES: usize = 0;
 
 /// Program of a node's host.
@@ -40,8 +40,9 @@ const MESSAGES: usize = 0;
 enum Job {
     /// Boots the firmware of the board's protocol, and runs a plan of messages.
     Messages(Plan),
-    /// Boots GM's firmware, and takes part in a collective operation. Another process of the host may run a plan of messages.
-    Collective(CollectivePlan, Option<Plan>),
+    /// Boots GM's firmware, and takes part in a collective operation: a process for each member of the node. Another process of the host
+    /// may run a plan of messages.
+    Collective(Vec<CollectivePlan>, Option<Plan>),
     /// Boots the firmware of the board, and runs plans of frames: one for each program.
     Frames(Vec<FramePlan>),
     /// Starts any firmware at this time after the start of the programs, without further accesses.
@@ -65,19 +66,20 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
             }
         }
         if let Program::Collective { nodes, settings } = &spec.program {
-            let plans = CollectivePlan::all(settings, nodes, spec.start_ns, scenario.seed);
             let beside = scenario.has_messages_on(nodes);
-            for (node, mut plan) in plans {
-                if beside {
-                    plan.port = collective::PORT_BESIDE;
-                }
-                let messages = match jobs[node].take() {
+            let (start_ns, seed) = (spec.start_ns, scenario.seed);
+            for (node, plan) in CollectivePlan::all(settings, nodes, start_ns, seed, beside) {
+                let messages = match &mut jobs[node] {
+                    Some((_, Job::Collective(plans, _))) => {
+                        plans.push(plan);
+                        continue;
+                    }
                     Some((_, Job::Messages(messages))) if scenario.has_messages_on(&[node]) => {
-                        Some(messages)
+                        Some(std::mem::take(messages))
                     }
                     _ => None,
                 };
-                jobs[node] = Some((spec.name, Job::Collective(plan, messages)));
+                jobs[node] = Some((spec.name, Job::Collective(vec![plan], messages)));
             }
         }
         for (node, plan) in frames::plans(spec, tag) {
@@ -116,6 +118,7 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
         }
         if let (Some(Protocol::Gm), Some(firmware)) = (node.protocol, node.board.gm) {
             let routes = (0..count).map(|to| match node.board.medium {
+                Medium::Myrinet if to == index => own_route(scenario, index),
                 Medium::Myrinet => ways.get(&(index, to)).cloned(),
                 Medium::Ethernet => ethernet_route(index, to),
             });
@@ -134,6 +137,15 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
         Settings::Emp(config)
     });
     Ok(settings.collect())
+}
+
+/// Route from a node to itself, by its crossbar, if it has processes that send messages to each other.
+fn own_route(scenario: &Scenario, node: usize) -> Option<Vec<u8>> {
+    let talks = scenario.programs.iter().any(|spec| match &spec.program {
+        Program::Collective { nodes, settings } => settings.per_node > 1 && nodes.contains(&node),
+        _ => false,
+    });
+    talks.then(|| vec![crate::gm::OWN_PORT])
 }
 
 /// The configuration of a node's driver, for what its program sends.
@@ -187,6 +199,14 @@ pub(super) fn spawn(
                 task.run_beside(machine).await;
             });
         }
+        if let Job::Collective(plans, _) = &task.job {
+            for process in 1..plans.len() {
+                let task = Arc::clone(&task);
+                programs.spawn(name, move |machine| async move {
+                    task.run_member(machine, process).await;
+                });
+            }
+        }
         programs.spawn_restartable(name, move |machine, life| {
             let task = Arc::clone(&task);
             async move { task.run(machine, life).await }
@@ -212,7 +232,7 @@ impl Task {
         let deliveries = self.lives.begin(machine.now().ps());
         let done = match &self.job {
             Job::Messages(plan) => self.exchange(machine, life, plan, &deliveries).await,
-            Job::Collective(plan, _) => self.collective(machine, life, plan, &deliveries).await,
+            Job::Collective(plans, _) => self.collective(machine, life, plans, &deliveries).await,
             Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
             Job::Start(after) => {
                 // The program has no messages to wait for.
@@ -224,7 +244,23 @@ impl Task {
         let mut records = deliveries.records();
         // Another process says itself when its messages have been sent.
         records.sending_over |= !matches!(self.job, Job::Collective(_, Some(_)));
-        records.operations_left = false;
+        records.operations_left = records.operations_left.saturating_sub(1);
+        records.problem = records.problem.take().or(done.err());
+    }
+
+    /// Takes part in a collective operation as a further member of the node, once the first one has booted the firmware.
+    async fn run_member(&self, machine: Machine, process: usize) {
+        let Job::Collective(plans, _) = &self.job else {
+            return;
+        };
+        let library = self.processes.join(process, machine).await;
+        let (Some(plan), Some(gm)) = (plans.get(process), library) else {
+            return;
+        };
+        let deliveries = self.lives.last();
+        let done = collective::run(gm, plan.clone(), deliveries.clone()).await;
+        let mut records = deliveries.records();
+        records.operations_left = records.operations_left.saturating_sub(1);
         records.problem = records.problem.take().or(done.err());
     }
 
@@ -298,16 +334,17 @@ impl Task {
         &self,
         machine: Machine,
         life: u32,
-        plan: &CollectivePlan,
+        plans: &[CollectivePlan],
         deliveries: &Deliveries,
     ) -> Result<(), String> {
         let Settings::Gm(config) = &self.settings else {
             return Err("the board does not run GM".into());
         };
-        deliveries.records().operations_left = true;
+        deliveries.records().operations_left = plans.len();
         let gm = self.boot_gm(machine, life, config).await;
         self.processes.share(gm.as_ref().ok())?;
         let gm = gm?;
+        let plan = plans.first().ok_or("a program without a member")?;
         collective::run(gm, plan.clone(), deliveries.clone()).await
     }
 

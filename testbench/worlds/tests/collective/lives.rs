@@ -508,11 +508,12 @@ fn check(case: Case) -> Counts {
     let end = world.world.run(&limits);
     let results = ends.into_iter().map(|end| end.take());
     let results: Vec<_> = results.enumerate().collect();
-    for (node, result) in &results {
-        if let Some(Err(error)) = result {
-            panic!("{case:?}, node {node}: {error}");
-        }
-    }
+    let errors = results.iter().filter_map(|(node, result)| match result {
+        Some(Err(error)) => Some(format!("node {node}: {error}")),
+        _ => None,
+    });
+    let errors: Vec<_> = errors.collect();
+    assert!(errors.is_empty(), "{case:?}:\n{}", errors.join("\n"));
     assert_eq!(end, RunEnd::Completed, "{case:?}");
     let records: Vec<Records> = results
         .into_iter()

@@ -388,6 +388,12 @@ const PROGRAM: TableDoc = TableDoc {
             "collective operations: where they are executed",
         ),
         key(
+            "per_node",
+            Integer(1, 4),
+            "1",
+            "collective operations: members of each node, processes with ports of their own, whose ranks follow each other; the root is the first one of its node",
+        ),
+        key(
             "rounds",
             Integer(1, 1_000_000),
             "100",
