@@ -186,14 +186,16 @@ impl Member {
             let own = members(case.nodes, PORT, gm.node())?;
             let number = group as u16;
             let mut board = gm.open_group(&own, number).await.map_err(text)?;
-            for end in [false, true] {
+            for step in 0..3 {
                 let agreed = others.barrier(&mut member.gm, Barrier::PairwiseExchange);
                 agreed.await.map_err(text)?;
-                if !end {
-                    let lived = member.live(group, &mut board).await;
-                    lived.map_err(|error| format!("group {group}: {error}"))?;
-                    member.gm.close(PORT).await.map_err(text)?;
-                }
+                let done = match step {
+                    0 => member.live(group, &mut board).await,
+                    // Until now members that have all blocks could be asked for them.
+                    1 => member.gm.close(PORT).await.map_err(text),
+                    _ => Ok(()),
+                };
+                done.map_err(|error| format!("group {group}: {error}"))?;
             }
         }
         others.flush(&mut member.gm).await.map_err(text)?;
@@ -211,7 +213,7 @@ impl Member {
         for at in 0..self.case.operations {
             let mine = ending.filter(|ending| ending.at == at);
             if mine.is_some_and(|ending| ending.after_ns.is_none()) {
-                return Ok(());
+                return self.end().await;
             }
             if random.next_u64().is_multiple_of(4) {
                 let pause = random.next_u64() % 50_000;
@@ -227,7 +229,7 @@ impl Member {
             self.post(group, at, work, board).await?;
             if let Some(after_ns) = mine.and_then(|ending| ending.after_ns) {
                 self.gm.system_mut().compute(after_ns).await;
-                return Ok(());
+                return self.end().await;
             }
         }
         while !self.under_way.is_empty() {
@@ -242,6 +244,12 @@ impl Member {
             None => Ok(()),
             Some(event) => Err(format!("after the last operation: {event:?}")),
         }
+    }
+
+    /// Ends in the middle of a group: the port is closed. It is opened again, and is that of a process that knows nothing of the group.
+    async fn end(&mut self) -> Result<(), String> {
+        self.gm.close(PORT).await.map_err(text)?;
+        self.gm.open(PORT).await.map_err(text)
     }
 
     /// Whether an operation of the same kind must end first.
