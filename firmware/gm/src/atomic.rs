@@ -45,6 +45,12 @@ const fn answer_words(node: u32, number: u32) -> u32 {
     ANSWERS + (node << 5) + ((number & (UNANSWERED - 1)) << 3)
 }
 
+/// The word with a node's byte of answers to send, and its shift.
+#[inline(always)]
+const fn pending_byte(node: u32) -> (u32, u32) {
+    (PENDING + (node & !3), (node & 3) << 3)
+}
+
 /// An operation as RECV executes it.
 struct Work {
     port: u32,
@@ -82,7 +88,7 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn prepare_atomics(&mut self) {
         let nodes = self.nic.load(NODES);
         self.clear(ANSWERS, ANSWERS + (nodes << 5));
-        self.clear(PENDING, PENDING + (nodes << 2));
+        self.clear(PENDING, PENDING + ((nodes + 3) & !3));
         self.nic.store(ATOMIC_WRITTEN, 0);
     }
 
@@ -389,8 +395,8 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: an answer is to be sent.
     pub(crate) fn queue_value(&mut self, connection: u32, number: u32) {
-        let at = PENDING + (connection_number(connection) >> 1 << 2);
-        let pending = self.nic.load(at) | 1 << (number & (UNANSWERED - 1));
+        let (at, shift) = pending_byte(connection_number(connection) >> 1);
+        let pending = self.nic.load(at) | 1 << (shift + (number & (UNANSWERED - 1)));
         self.nic.store(at, pending);
         self.queue_answer(connection, answer::VALUE, 0);
     }
@@ -399,11 +405,12 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn send_value(&mut self, connection: u32) {
         let node = connection_number(connection) >> 1;
-        let at = PENDING + (node << 2);
-        let pending = self.nic.load(at);
+        let (at, shift) = pending_byte(node);
+        let word = self.nic.load(at);
+        let pending = word >> shift & 0xFF;
         let first = pending & pending.wrapping_neg();
         let place = (u32::from(first & 0xC != 0) << 1) | u32::from(first & 0xA != 0);
-        self.nic.store(at, pending & !first);
+        self.nic.store(at, word & !(first << shift));
         if pending & !first != 0 {
             self.queue_answer(connection, answer::VALUE, 0);
         }

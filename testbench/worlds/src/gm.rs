@@ -86,11 +86,9 @@ impl GmWorld {
         })
     }
 
-    /// Collective operations are off: boards have neither their memory nor their timers. Before programs are spawned.
-    pub fn without_collectives(&mut self) {
-        for config in &mut self.configs {
-            config.collective_ticks = 0;
-        }
+    /// Changes the settings with which the boards will be booted.
+    pub fn configure(&mut self, change: impl FnMut(&mut Config)) {
+        self.configs.iter_mut().for_each(change);
     }
 
     /// Runs `program` on a node after its board has booted. The outcome is the program's result, or the
@@ -123,8 +121,8 @@ impl GmWorld {
     }
 }
 
-/// Route byte back to the sender's own port.
-const OWN_PORT: u8 = 0x80;
+/// Route byte back to the sender's own port of a crossbar.
+pub(crate) const OWN_PORT: u8 = 0x80;
 
 /// The routes from a node to all.
 type Routes = Vec<Option<Vec<u8>>>;

@@ -14,6 +14,7 @@ pub mod myrinet;
 pub mod nodes;
 pub mod outcome;
 pub mod pairs;
+pub mod processes;
 pub mod profile;
 pub mod programs;
 pub mod replay;

@@ -83,10 +83,10 @@ pub const UNANSWERED: u32 = 4;
 pub const ANSWERS: u32 = GOSSIP_END.next_multiple_of(64);
 /// Bytes of a node's answers.
 pub const ANSWER_BYTES: u32 = 8 * UNANSWERED;
-/// For each node a bit for each answer that is to be sent.
+/// For each node a byte with a bit for each answer that is to be sent.
 pub const PENDING: u32 = ANSWERS + NODE_LIMIT * ANSWER_BYTES;
 /// For DMA: the word that is read; the word that is written.
-pub const WORDS: u32 = PENDING + 4 * NODE_LIMIT;
+pub const WORDS: u32 = PENDING + NODE_LIMIT;
 /// End of the memory for atomic operations.
 pub const ATOMICS_END: u32 = WORDS + 8;
 

@@ -1,5 +1,6 @@
 //! The fields of GM packets as a table: the description of the header that tools use.
 
+use super::atomic::{ASK, VALUE};
 use super::collective::{AGAIN, GATHER, PARTIAL, PARTIAL_AGAIN, RELEASE, RESULT, STEP};
 use super::gossip::{EXCHANGED, MISSING, SPREAD};
 use super::packet::{
@@ -131,7 +132,7 @@ pub const FIELDS: [Field; 13] = [
 ];
 
 /// Names of the subtypes without a size.
-pub const SUBTYPES: [(u32, &str); 22] = [
+pub const SUBTYPES: [(u32, &str); 24] = [
     (NULL, "NULL"),
     (GET, "GET"),
     (GOT, "GOT"),
@@ -148,6 +149,8 @@ pub const SUBTYPES: [(u32, &str); 22] = [
     (PARTIAL_AGAIN, "reduction: AGAIN"),
     (SPREAD, "all-to-all: SPREAD"),
     (EXCHANGED, "all-to-all: EXCHANGED"),
+    (ASK, "atomic: ASK"),
+    (VALUE, "atomic: VALUE"),
     (MISSING, "all-to-all: MISSING"),
     (ACK, "ACK"),
     (NACK, "NACK"),

@@ -81,6 +81,16 @@ impl AllToAll {
     }
 }
 
+/// Most children of a member in a tree of a shape: those of its root.
+#[must_use]
+pub const fn most_children(shape: Shape, members: usize) -> usize {
+    match shape {
+        Shape::Binomial => members.next_power_of_two().ilog2() as usize,
+        Shape::Fixed { degree } if degree < members => degree,
+        Shape::Fixed { .. } => members.saturating_sub(1),
+    }
+}
+
 /// Settings of a [`Host`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {

@@ -26,7 +26,7 @@ pub use board::{BoardOperation, Completed, PostError, Reduction};
 pub use error::CollectiveError;
 pub use gossip::{BoardGroup, Gossip, LONGEST_BLOCK_BYTES, MOST_GOSSIP_MEMBERS, channel_bytes};
 pub use group::{Endpoint, Group, GroupError, MOST_MEMBERS};
-pub use host::{AllToAll, Barrier, Host, Settings, Shape};
+pub use host::{AllToAll, Barrier, Host, Settings, Shape, most_children};
 pub use messages::buffer_bytes;
 pub use nic::Nic;
 pub use schedule::ScheduleError;

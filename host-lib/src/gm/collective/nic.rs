@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use defs::gm::collective::{DESCRIPTOR_COUNT, Operation as Code};
+use defs::gm::collective::{CHILD_LIMIT, DESCRIPTOR_COUNT, Operation as Code};
 
-use super::board::{BoardOperation, Completed, Reduction};
+use super::board::{BoardOperation, Completed, PostError, Reduction};
 use super::error::CollectiveError;
 use super::gossip::{BoardGroup, Gossip};
 use super::group::Group;
-use super::host::{Barrier, Settings, Shape};
+use super::host::{Barrier, Settings, Shape, most_children};
 use super::schedule;
 use super::value::{Operation, Value};
 use crate::gm::{Event, Gm, Status};
@@ -166,6 +166,10 @@ impl Nic {
         }?;
         // Refused by all members alike, before the first packet.
         operation.apply(value, value)?;
+        let children = most_children(shape, self.group.size());
+        if children > CHILD_LIMIT as usize {
+            return Err(PostError::Children { children }.into());
+        }
         self.take_events(gm).await?;
         while self.under_way == DESCRIPTOR_COUNT {
             if let Some(completed) = self.event(gm).await? {

@@ -81,6 +81,7 @@ const fn rounds_of(work: Work, rounds: u64) -> Settings {
     Settings {
         work,
         on: On::Host,
+        per_node: 1,
         rounds,
         compute_ns: Vec::new(),
         variation_percent: 0,
@@ -106,7 +107,7 @@ impl Setup<'_> {
         settings.rounds += WARM_UP as u64;
         let nodes = members.len();
         let mut world = GmWorld::new(nodes as u16, self.image, self.profile)?;
-        let plans = CollectivePlan::all(&settings, members, 0, SEED);
+        let plans = CollectivePlan::all(&settings, members, 0, SEED, false);
         let spawn = |(node, plan): (usize, CollectivePlan)| {
             let deliveries = Deliveries::default();
             let records = deliveries.clone();

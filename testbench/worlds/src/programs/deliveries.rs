@@ -45,6 +45,8 @@ pub struct Got {
 /// A round of a collective operation at a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Round {
+    /// Which of the members of its node this is.
+    pub process: usize,
     /// The call.
     pub began_ps: u64,
     /// Its return.
@@ -58,7 +60,7 @@ pub struct Records {
     pub sent: BTreeMap<Flow, Vec<Sent>>,
     /// Received messages, by flow, in the order of the receives.
     pub got: BTreeMap<Flow, Vec<Got>>,
-    /// Rounds of a collective operation.
+    /// Rounds of a collective operation, of all members of the node.
     pub rounds: Vec<Round>,
     /// Number of received messages.
     pub received: u64,
@@ -68,8 +70,8 @@ pub struct Records {
     pub failures: Vec<String>,
     /// All posts have ended, and only answers to messages that have not arrived may be left to send.
     pub sending_over: bool,
-    /// Operations of a collective program are left.
-    pub operations_left: bool,
+    /// Members of a collective program that have operations left.
+    pub operations_left: usize,
     /// Nothing is received any more: messages that are not here are lost.
     pub receiving_over: bool,
     /// Error of the program.

@@ -251,7 +251,7 @@ fn is_cut_off(lives: &[Life], flow: Flow, sent: &Sent) -> bool {
 #[must_use]
 pub fn is_settled(lives: &[Life]) -> bool {
     let over = |records: &Records| {
-        records.sending_over && !records.operations_left || records.problem.is_some()
+        records.sending_over && records.operations_left == 0 || records.problem.is_some()
     };
     lives
         .iter()

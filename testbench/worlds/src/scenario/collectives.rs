@@ -1,13 +1,15 @@
 //! Collective operations of a scenario: programs that execute one many times.
 
 use defs::gm::collective::CHILD_LIMIT;
-use host_lib::gm::collective::{Barrier, Operation, Shape};
+use host_lib::gm::collective::{
+    Barrier, MOST_GOSSIP_MEMBERS, MOST_MEMBERS, Operation, Shape, most_children,
+};
 
 use super::error::ScenarioError;
 use super::nodes::Nodes;
 use super::programs::nanoseconds;
 use super::table::{Item, Table};
-use crate::programs::collective::{Broadcast, On, Settings, Type, Work};
+use crate::programs::collective::{Broadcast, MOST_PER_NODE, On, Settings, Type, Work};
 
 /// Most rounds of a program.
 const MOST_ROUNDS: u64 = 1_000_000;
@@ -72,22 +74,32 @@ pub(super) fn read(
         Some(item) => item.choice("place", &PLACES)?,
         None => On::Host,
     };
+    let per_node = table.integer("per_node", 1..=MOST_PER_NODE as u64, 1)?;
+    let count = members.len() * per_node;
+    if count > MOST_MEMBERS {
+        let reason = format!("{count} members are more than {MOST_MEMBERS}");
+        return Err(table.place.refuse(reason));
+    }
     let algorithm = match name {
         Name::Random => None,
         _ => table.get("algorithm"),
     };
     let work = match name {
-        Name::Barrier => Work::Barrier(barrier(algorithm, table, nodes, &members)?),
-        Name::Reduction => reduction(algorithm, table, nodes, &members, on)?,
-        Name::AllToAllBroadcast => all_to_all(algorithm, table, on)?,
-        Name::Random => Work::Random {
-            bytes: table.need("bytes")?.integer(1..=MOST_BLOCK_BYTES)?,
-        },
+        Name::Barrier => Work::Barrier(barrier(algorithm, table, nodes, (&members, per_node))?),
+        Name::Reduction => reduction(algorithm, table, nodes, &members, (on, per_node))?,
+        Name::AllToAllBroadcast => all_to_all(algorithm, table, (on, count))?,
+        Name::Random => {
+            check_gossip(table, (on, count))?;
+            Work::Random {
+                bytes: table.need("bytes")?.integer(1..=MOST_BLOCK_BYTES)?,
+            }
+        }
     };
     let compute_ns = time(table, "compute_us")?.into_iter().collect();
     let settings = Settings {
         work,
         on,
+        per_node,
         rounds: table.integer("rounds", 1..=MOST_ROUNDS, DEFAULT_ROUNDS)?,
         compute_ns,
         variation_percent: table.integer("variation", 0..=100, 0)?,
@@ -115,12 +127,12 @@ fn barrier(
     item: Option<Item<'_>>,
     table: &mut Table<'_>,
     nodes: &Nodes,
-    members: &[usize],
+    (members, per_node): (&[usize], usize),
 ) -> Result<Barrier, ScenarioError> {
     match chosen(item.as_ref(), Algorithm::PairwiseExchange)? {
         Algorithm::PairwiseExchange => Ok(Barrier::PairwiseExchange),
         Algorithm::GatherBroadcast => Ok(Barrier::GatherBroadcast {
-            root: root(table, nodes, members)?,
+            root: per_node * root(table, nodes, members)?,
             degree: degree(table)?,
         }),
         _ => refuse(item, table, "pairwise-exchange and gather-broadcast"),
@@ -132,10 +144,13 @@ fn reduction(
     table: &mut Table<'_>,
     nodes: &Nodes,
     members: &[usize],
-    on: On,
+    (on, per_node): (On, usize),
 ) -> Result<Work, ScenarioError> {
     let shape = match chosen(item.as_ref(), Algorithm::Binomial)? {
-        Algorithm::Binomial => Shape::Binomial,
+        Algorithm::Binomial => {
+            check_binomial(table, on, members.len() * per_node)?;
+            Shape::Binomial
+        }
         Algorithm::Tree => Shape::Fixed {
             degree: reduction_degree(table, on)?,
         },
@@ -165,9 +180,36 @@ fn reduction(
         of,
         shape,
         // A result for all has no root of the user's choice: a key "root" is refused as unknown.
-        root: if all { 0 } else { root(table, nodes, members)? },
+        root: if all {
+            0
+        } else {
+            per_node * root(table, nodes, members)?
+        },
         all,
     })
+}
+
+/// Refuses a binomial tree whose root has more children than a board knows.
+fn check_binomial(table: &Table<'_>, on: On, members: usize) -> Result<(), ScenarioError> {
+    let children = most_children(Shape::Binomial, members);
+    if on == On::Host || children <= CHILD_LIMIT as usize {
+        return Ok(());
+    }
+    let reason = format!(
+        "the root of a binomial tree of {members} members has {children} children, boards know at most {CHILD_LIMIT}: algorithm = \"tree\""
+    );
+    Err(table.place.refuse(reason))
+}
+
+/// Refuses a group that is too large for all-to-all broadcasts of boards.
+fn check_gossip(table: &Table<'_>, (on, members): (On, usize)) -> Result<(), ScenarioError> {
+    if on == On::Host || members <= MOST_GOSSIP_MEMBERS {
+        return Ok(());
+    }
+    let reason = format!(
+        "{members} members are more than {MOST_GOSSIP_MEMBERS}, among which boards broadcast from all to all"
+    );
+    Err(table.place.refuse(reason))
 }
 
 /// Children of a node in the tree of a reduction.
@@ -181,8 +223,9 @@ fn reduction_degree(table: &mut Table<'_>, on: On) -> Result<usize, ScenarioErro
 fn all_to_all(
     item: Option<Item<'_>>,
     table: &mut Table<'_>,
-    on: On,
+    (on, members): (On, usize),
 ) -> Result<Work, ScenarioError> {
+    check_gossip(table, (on, members))?;
     let algorithm = match chosen(item.as_ref(), Algorithm::RecursiveDoubling)? {
         Algorithm::RecursiveDoubling => Some(Broadcast::RecursiveDoubling),
         Algorithm::Ring => Some(Broadcast::Ring),

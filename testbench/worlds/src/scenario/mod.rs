@@ -33,7 +33,8 @@ pub use gm::GmSettings;
 pub use network::{CrossbarSpec, End, Forwarding, LinkSpec, Network, SwitchSpec};
 pub use nodes::{EmpSettings, ImageName, MOST_NODES, Node, ProfileName};
 
-use crate::boards::Protocol;
+use crate::boards::{Medium, Protocol};
+use crate::programs::collective::On;
 use crate::programs::content::LABEL_BYTES;
 use crate::programs::plan::memory_bytes;
 use acenic::TAG_BYTES;
@@ -261,8 +262,33 @@ impl Scenario {
                 return Err(place.refuse(reason));
             }
             self.check_memory(spec)?;
+            self.check_members(spec)?;
         }
         Ok(())
+    }
+
+    /// Checks that the members of one node have a way to each other: boards know it, messages need a crossbar that sends them back.
+    fn check_members(&self, spec: &ProgramSpec) -> Result<(), ScenarioError> {
+        let Program::Collective { nodes, settings } = &spec.program else {
+            return Ok(());
+        };
+        if settings.per_node == 1 || settings.on == On::Nic {
+            return Ok(());
+        }
+        let network = &self.network;
+        let has_way = |node: &usize| {
+            let link = network.link_of(*node).map(|link| network.links[link].ends);
+            let switched = |end: &End| matches!(end, End::Port { .. });
+            let switched = link.is_some_and(|ends| ends.iter().any(switched));
+            switched && network.medium == Medium::Myrinet && !self.nodes[*node].gm.mapped
+        };
+        match nodes.iter().find(|node| !has_way(node)) {
+            None => Ok(()),
+            Some(&node) => Err(spec.place.refuse(format!(
+                "messages between members of node {} need a crossbar and computed routes: on = \"nic\"",
+                self.nodes[node].name
+            ))),
+        }
     }
 
     /// Checks that the board of a node runs the protocol of its program, and that its packets are those of the first node.

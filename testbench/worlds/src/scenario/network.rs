@@ -1,5 +1,6 @@
 //! The network of a scenario: switches, links and routes.
 
+use defs::emp::control::ROUTE_TABLE_ENTRIES;
 use emulator::sim::time::SimTime;
 
 use super::cables::Cables;
@@ -12,6 +13,8 @@ use crate::boards::Medium;
 
 /// Crossbars of Myrinet have one of these numbers of ports.
 pub(super) const CROSSBAR_PORTS: [usize; 3] = [8, 16, 32];
+/// Most nodes on Ethernet: size of EMP's route table.
+const MOST_ADDRESSES: usize = ROUTE_TABLE_ENTRIES as usize;
 /// Largest number of switches.
 const MOST_SWITCHES: usize = 256;
 /// Default number of ports of a switch.
@@ -127,6 +130,12 @@ pub(super) fn read(
         return Err(extra.place.refuse(reason));
     }
     let nodes_count = nodes.all.len();
+    if medium == Medium::Ethernet && nodes_count > MOST_ADDRESSES {
+        let reason = format!(
+            "{nodes_count} nodes are more than the {MOST_ADDRESSES} addresses of a route table"
+        );
+        return Err(at.refuse(reason));
+    }
     let mut given = GivenRoutes::new();
     let mut network = match shape {
         Shape::Pair if nodes_count % 2 == 1 => {
@@ -242,12 +251,7 @@ fn read_nodes(
             let reason = "the nodes are given by [[node]] already";
             return Err(count.place.refuse(reason));
         }
-        let wanted = count
-            .integer(least..=MOST_NODES as u64)
-            .map_err(|mut error| {
-                error.reason += " (the addresses of a route table)";
-                error
-            })?;
+        let wanted = count.integer(least..=MOST_NODES as u64)?;
         return Ok(Nodes::numbered(wanted, defaults));
     }
     if groups.is_empty() {

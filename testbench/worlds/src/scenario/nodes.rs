@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use defs::emp::control::{self, ROUTE_TABLE_ENTRIES};
+use defs::emp::control;
 use defs::emp::frame::GROUP_LIMIT;
+use defs::gm::map::NODE_LIMIT;
 use host_lib::emp::{
     Config, MAXIMUM_FRAME_PAYLOAD_BYTES, MAXIMUM_RECEIVE_TIMEOUT_US, MAXIMUM_RETRY_LIMIT,
     MINIMUM_FRAME_PAYLOAD_BYTES, ReceiveTimeout, TIMEOUT_US_RANGE,
@@ -22,8 +23,8 @@ use crate::files::own::{self, Found};
 /// A type of board, and the timing profile that its name in the scenario means.
 type NamedBoard = (&'static BoardType, &'static str);
 
-/// Largest number of nodes: size of EMP's route table.
-pub const MOST_NODES: usize = ROUTE_TABLE_ENTRIES as usize;
+/// Largest number of nodes: those that GM has routes to.
+pub const MOST_NODES: usize = NODE_LIMIT as usize;
 /// Names of protocols.
 const PROTOCOLS: [(&str, Protocol); 3] = [
     ("emp", Protocol::Emp),
@@ -431,10 +432,7 @@ impl Nodes {
         };
         let first = self.all.len();
         if first + number > MOST_NODES {
-            let reason = format!(
-                "{} nodes are more than the {MOST_NODES} addresses of a route table",
-                first + number
-            );
+            let reason = format!("{} nodes are more than {MOST_NODES}", first + number);
             return Err(count.map_or(name.place, |item| item.place).refuse(reason));
         }
         let own = defaults.changed_by(&mut table)?;

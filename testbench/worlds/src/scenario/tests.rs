@@ -162,13 +162,13 @@ fn impossible_values_are_refused() {
         "count = 2",
         "count = 0",
         "node.count",
-        "0 is not between 1 and 256",
+        "0 is not between 1 and 1024",
     );
     let many = GOOD.replacen("count = 2", "count = 255", 1);
     check(
         &many,
-        "count = 2\nemp",
-        "node.count",
+        "topology",
+        "network.topology",
         "more than the 256 addresses",
     );
     check_changed(
@@ -230,7 +230,13 @@ fn impossible_programs_and_networks_are_refused() {
         "[network]\ntopology = \"star\"\nnodes = 300\n",
         "nodes",
         "network.nodes",
-        "256 (the addresses of a route table)",
+        "300 nodes are more than the 256 addresses of a route table",
+    );
+    check(
+        "board = \"lanai9\"\n[network]\ntopology = \"clos\"\nports = 16\nnodes = 1025\n",
+        "nodes",
+        "network.nodes",
+        "1025 is not between 1 and 1024",
     );
     check(
         "[network]\ntopology = \"pair\"\nnodes = 3\n",

@@ -166,6 +166,7 @@ fn collectives(scenario: &Scenario) -> Vec<Collective> {
         Program::Collective { nodes, settings } => Some(Collective {
             name: spec.name,
             nodes: nodes.clone(),
+            per_node: settings.per_node,
             work: settings.work,
             on: settings.on,
             seed: scenario.seed,

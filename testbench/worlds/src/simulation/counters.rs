@@ -14,9 +14,13 @@ use crate::nodes;
 use crate::scenario::Node;
 
 /// Counters of a NIC's firmware.
-pub type NicCounters = [u64; COUNTER_COUNT as usize];
+pub type NicCounters = [u64; MOST_COUNTERS];
 
-const _: () = assert!(gm::COUNTER_COUNT <= COUNTER_COUNT);
+/// Those of the firmware that has most.
+const MOST_COUNTERS: usize = {
+    let (emp, gm) = (COUNTER_COUNT as usize, gm::COUNTER_COUNT as usize);
+    if emp > gm { emp } else { gm }
+};
 
 /// GM's counters with their names in reports.
 const GM_COUNTERS: [(&str, gm::Counter); gm::COUNTER_COUNT as usize] = [
@@ -38,6 +42,7 @@ const GM_COUNTERS: [(&str, gm::Counter); gm::COUNTER_COUNT as usize] = [
     ("bad_address", gm::Counter::BadAddress),
     ("collectives", gm::Counter::Collectives),
     ("unexpected", gm::Counter::Unexpected),
+    ("atomics", gm::Counter::Atomics),
 ];
 
 /// Counters that must be sampled during a run.
@@ -71,7 +76,7 @@ impl Counters {
         Self {
             protocols,
             dropped: words.map(|acenic| Some(acenic?.dropped)).collect(),
-            ended: vec![[0; COUNTER_COUNT as usize]; nodes],
+            ended: vec![[0; MOST_COUNTERS]; nodes],
             busy: vec![Busy::new(); nodes],
         }
     }
@@ -115,7 +120,7 @@ impl Counters {
         world: &World,
         started: &Started,
     ) -> (Vec<NicCounters>, Option<BTreeMap<&'static str, u64>>) {
-        let mut emp = vec![[0; COUNTER_COUNT as usize]; world.nodes.len()];
+        let mut emp = vec![[0; MOST_COUNTERS]; world.nodes.len()];
         let mut gm = None;
         for (index, (node, ended)) in world.nodes.iter().zip(&self.ended).enumerate() {
             // Firmware that is only started uses these words differently.

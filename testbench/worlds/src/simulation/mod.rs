@@ -69,6 +69,14 @@ impl Lives {
         deliveries
     }
 
+    /// The records of the incarnation that has begun last.
+    fn last(&self) -> Deliveries {
+        let lives = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = lives.last();
+        last.map(|(_, deliveries)| deliveries.clone())
+            .unwrap_or_default()
+    }
+
     fn all(&self) -> Vec<(u64, Deliveries)> {
         let lives = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lives.clone()
@@ -80,6 +88,7 @@ impl Lives {
 struct Collective {
     name: &'static str,
     nodes: Vec<usize>,
+    per_node: usize,
     work: Work,
     on: On,
     seed: u64,

@@ -284,7 +284,8 @@ impl Collective {
     /// The only member that learns the result of a round.
     fn root(&self, round: u64) -> Option<usize> {
         let work = self.work;
-        let work = work.in_round(self.on, self.seed, self.nodes.len(), round);
+        let members = self.nodes.len() * self.per_node;
+        let work = work.in_round(self.on, self.seed, members, round);
         work.root()
     }
 }
@@ -297,12 +298,22 @@ fn collectives(
 ) -> Vec<CollectiveUse> {
     let mut results = Vec::new();
     for collective in &simulation.collectives {
-        let Collective { name, nodes, .. } = collective;
-        let rounds = |node: &usize| {
-            let life = lives.iter().find(|life| life.node == *node);
-            life.map_or_else(Vec::new, |life| life.deliveries.records().rounds.clone())
+        let Collective {
+            name,
+            nodes,
+            per_node,
+            ..
+        } = collective;
+        let rounds = |member: usize| {
+            let (node, process) = (nodes[member / per_node], member % per_node);
+            let mut rounds = match lives.iter().find(|life| life.node == node) {
+                Some(life) => life.deliveries.records().rounds.clone(),
+                None => Vec::new(),
+            };
+            rounds.retain(|round| round.process == process);
+            rounds
         };
-        let members: Vec<_> = nodes.iter().map(rounds).collect();
+        let members: Vec<_> = (0..nodes.len() * per_node).map(rounds).collect();
         let Some((result, early)) = CollectiveUse::of(
             name,
             collective.on,

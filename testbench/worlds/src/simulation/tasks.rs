@@ -1,6 +1,6 @@
 //! The programs of a scenario's nodes: their firmware, their settings, and their tasks in the world.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use emulator::host::machine::Machine;
 use emulator::profile::Profile;
@@ -8,7 +8,6 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::myrinet::routes::RouteError;
 use host_lib::firmware::Firmware;
-use host_lib::window::System;
 use host_lib::{acenic, emp, gm};
 
 use super::Lives;
@@ -18,8 +17,9 @@ use super::ways;
 use crate::boards::{BoardType, Medium, Protocol};
 use crate::gm::{self as gm_nodes, GmNode};
 use crate::images::firmware;
-use crate::nodes::{START, ethernet_route, mac_address};
+use crate::nodes::{ethernet_route, mac_address};
 use crate::pairs;
+use crate::processes::Processes;
 use crate::programs::check::Identity;
 use crate::programs::collective::{self, CollectivePlan};
 use crate::programs::deliveries::Deliveries;
@@ -32,16 +32,17 @@ use crate::scenario::programs::Program;
 /// Sessions of GM that a node may begin between two resets.
 const SESSIONS_OF_A_LIFE: u16 = 0x100;
 
-/// Pause of a process that waits until another one has booted the firmware, in ns.
-const PAUSE_NS: u64 = 1_000;
+/// Number of the process that exchanges messages on a host with several; others have those of their members.
+const MESSAGES: usize = 0;
 
 /// Program of a node's host.
 #[derive(Clone)]
 enum Job {
     /// Boots the firmware of the board's protocol, and runs a plan of messages.
     Messages(Plan),
-    /// Boots GM's firmware, and takes part in a collective operation. Another process of the host may run a plan of messages.
-    Collective(CollectivePlan, Option<Plan>),
+    /// Boots GM's firmware, and takes part in a collective operation: a process for each member of the node. Another process of the host
+    /// may run a plan of messages.
+    Collective(Vec<CollectivePlan>, Option<Plan>),
     /// Boots the firmware of the board, and runs plans of frames: one for each program.
     Frames(Vec<FramePlan>),
     /// Starts any firmware at this time after the start of the programs, without further accesses.
@@ -65,19 +66,20 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
             }
         }
         if let Program::Collective { nodes, settings } = &spec.program {
-            let plans = CollectivePlan::all(settings, nodes, spec.start_ns, scenario.seed);
             let beside = scenario.has_messages_on(nodes);
-            for (node, mut plan) in plans {
-                if beside {
-                    plan.port = collective::PORT_BESIDE;
-                }
-                let messages = match jobs[node].take() {
+            let (start_ns, seed) = (spec.start_ns, scenario.seed);
+            for (node, plan) in CollectivePlan::all(settings, nodes, start_ns, seed, beside) {
+                let messages = match &mut jobs[node] {
+                    Some((_, Job::Collective(plans, _))) => {
+                        plans.push(plan);
+                        continue;
+                    }
                     Some((_, Job::Messages(messages))) if scenario.has_messages_on(&[node]) => {
-                        Some(messages)
+                        Some(std::mem::take(messages))
                     }
                     _ => None,
                 };
-                jobs[node] = Some((spec.name, Job::Collective(plan, messages)));
+                jobs[node] = Some((spec.name, Job::Collective(vec![plan], messages)));
             }
         }
         for (node, plan) in frames::plans(spec, tag) {
@@ -116,6 +118,7 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
         }
         if let (Some(Protocol::Gm), Some(firmware)) = (node.protocol, node.board.gm) {
             let routes = (0..count).map(|to| match node.board.medium {
+                Medium::Myrinet if to == index => own_route(scenario, index),
                 Medium::Myrinet => ways.get(&(index, to)).cloned(),
                 Medium::Ethernet => ethernet_route(index, to),
             });
@@ -134,6 +137,15 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
         Settings::Emp(config)
     });
     Ok(settings.collect())
+}
+
+/// Route from a node to itself, by its crossbar, if it has processes that send messages to each other.
+fn own_route(scenario: &Scenario, node: usize) -> Option<Vec<u8>> {
+    let talks = scenario.programs.iter().any(|spec| match &spec.program {
+        Program::Collective { nodes, settings } => settings.per_node > 1 && nodes.contains(&node),
+        _ => false,
+    });
+    talks.then(|| vec![crate::gm::OWN_PORT])
 }
 
 /// The configuration of a node's driver, for what its program sends.
@@ -178,7 +190,7 @@ pub(super) fn spawn(
             board: node.board,
             firmware: Arc::clone(&firmware[images.index_of(index)]),
             seed: scenario.seed,
-            beside: Beside::default(),
+            processes: Processes::default(),
         });
         let programs = &mut world.nodes[index].programs;
         if let Job::Collective(_, Some(_)) = task.job {
@@ -186,6 +198,14 @@ pub(super) fn spawn(
             programs.spawn("messages", move |machine| async move {
                 task.run_beside(machine).await;
             });
+        }
+        if let Job::Collective(plans, _) = &task.job {
+            for process in 1..plans.len() {
+                let task = Arc::clone(&task);
+                programs.spawn(name, move |machine| async move {
+                    task.run_member(machine, process).await;
+                });
+            }
         }
         programs.spawn_restartable(name, move |machine, life| {
             let task = Arc::clone(&task);
@@ -204,18 +224,7 @@ struct Task {
     board: &'static BoardType,
     firmware: Arc<Firmware>,
     seed: u64,
-    beside: Beside,
-}
-
-/// What the first process of a host gives to the second one: its machine becomes a library.
-#[derive(Default)]
-struct Beside {
-    machine: Mutex<Option<Machine>>,
-    process: Mutex<Option<(GmNode, Deliveries)>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    processes: Processes,
 }
 
 impl Task {
@@ -223,7 +232,7 @@ impl Task {
         let deliveries = self.lives.begin(machine.now().ps());
         let done = match &self.job {
             Job::Messages(plan) => self.exchange(machine, life, plan, &deliveries).await,
-            Job::Collective(plan, _) => self.collective(machine, life, plan, &deliveries).await,
+            Job::Collective(plans, _) => self.collective(machine, life, plans, &deliveries).await,
             Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
             Job::Start(after) => {
                 // The program has no messages to wait for.
@@ -235,29 +244,35 @@ impl Task {
         let mut records = deliveries.records();
         // Another process says itself when its messages have been sent.
         records.sending_over |= !matches!(self.job, Job::Collective(_, Some(_)));
-        records.operations_left = false;
+        records.operations_left = records.operations_left.saturating_sub(1);
+        records.problem = records.problem.take().or(done.err());
+    }
+
+    /// Takes part in a collective operation as a further member of the node, once the first one has booted the firmware.
+    async fn run_member(&self, machine: Machine, process: usize) {
+        let Job::Collective(plans, _) = &self.job else {
+            return;
+        };
+        let library = self.processes.join(process, machine).await;
+        let (Some(plan), Some(gm)) = (plans.get(process), library) else {
+            return;
+        };
+        let deliveries = self.lives.last();
+        let done = collective::run(gm, plan.clone(), deliveries.clone()).await;
+        let mut records = deliveries.records();
+        records.operations_left = records.operations_left.saturating_sub(1);
         records.problem = records.problem.take().or(done.err());
     }
 
     /// Exchanges messages beside a collective operation, in a process of its own, once the other one has booted the firmware.
-    async fn run_beside(&self, mut machine: Machine) {
+    async fn run_beside(&self, machine: Machine) {
         let Job::Collective(_, Some(plan)) = &self.job else {
             return;
         };
-        *lock(&self.beside.machine) = Some(machine.clone());
-        let start = START.saturating_sub(machine.now());
-        machine.sleep(start.ps() / 1000).await;
-        let (gm, deliveries) = loop {
-            // The machine is taken before the library is given, both between two actions of the other process.
-            let failed = lock(&self.beside.machine).is_none();
-            let process = lock(&self.beside.process).take();
-            match process {
-                Some(process) => break process,
-                None if failed => return,
-                None => {}
-            }
-            machine.sleep(PAUSE_NS).await;
+        let Some(gm) = self.processes.join(MESSAGES, machine).await else {
+            return;
         };
+        let deliveries = self.lives.last();
         let who = Identity {
             node: self.node,
             life: 0,
@@ -319,21 +334,17 @@ impl Task {
         &self,
         machine: Machine,
         life: u32,
-        plan: &CollectivePlan,
+        plans: &[CollectivePlan],
         deliveries: &Deliveries,
     ) -> Result<(), String> {
         let Settings::Gm(config) = &self.settings else {
             return Err("the board does not run GM".into());
         };
-        deliveries.records().operations_left = true;
+        deliveries.records().operations_left = plans.len();
         let gm = self.boot_gm(machine, life, config).await;
-        let other = lock(&self.beside.machine).take();
+        self.processes.share(gm.as_ref().ok())?;
         let gm = gm?;
-        if let Some(machine) = other {
-            let process = gm.process(machine.clone(), machine);
-            let process = process.map_err(|error| error.to_string())?;
-            *lock(&self.beside.process) = Some((process, deliveries.clone()));
-        }
+        let plan = plans.first().ok_or("a program without a member")?;
         collective::run(gm, plan.clone(), deliveries.clone()).await
     }
 

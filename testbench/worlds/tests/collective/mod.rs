@@ -1,5 +1,7 @@
 //! Collective operations over GM that hosts execute, on boards with a LANai around one crossbar.
 
+mod lives;
+
 use std::future::Future;
 
 use emulator::sim::time::SimTime;

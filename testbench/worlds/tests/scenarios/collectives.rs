@@ -1,5 +1,6 @@
 //! Scenarios with collective operations.
 
+use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::RunOptions;
@@ -35,7 +36,7 @@ fn every_algorithm_runs_and_is_checked() {
         "run = \"reduction\"\non = \"nic\"\nall = true\noperation = \"or\"\nskew_us = 100",
         "run = \"all-to-all-broadcast\"\nbytes = 3\non = \"nic\"",
         "run = \"all-to-all-broadcast\"\nbytes = 9000\non = \"nic\"\nalgorithm = \"concurrent-broadcasting\"",
-        "run = \"random-collectives\"\nbytes = 300\non = \"nic\"\ncompute_us = 60",
+        "run = \"random-collectives\"\nbytes = 300\non = \"nic\"",
     ];
     for program in programs {
         let text = text(5, &format!("{program}\nrounds = 20\n"));
@@ -51,6 +52,45 @@ fn every_algorithm_runs_and_is_checked() {
             "{result:?}"
         );
         assert!(result.cpu_us > 0.1, "{result:?}");
+    }
+}
+
+/// Two or four processes of each node are members of one group, beside a process with messages.
+#[test]
+fn a_node_has_several_members() {
+    if !built() {
+        return;
+    }
+    let programs = [
+        "run = \"barrier\"\nper_node = 2",
+        "run = \"barrier\"\non = \"nic\"\nper_node = 4",
+        "run = \"barrier\"\non = \"nic\"\nper_node = 3\nalgorithm = \"gather-broadcast\"\nroot = 1",
+        "run = \"reduction\"\nper_node = 3\nroot = 2\nskew_us = 20",
+        "run = \"reduction\"\non = \"nic\"\nper_node = 2\nroot = 1",
+        "run = \"reduction\"\non = \"nic\"\nper_node = 3\nall = true\ntype = \"float\"",
+        "run = \"all-to-all-broadcast\"\nper_node = 2\nbytes = 50",
+        "run = \"all-to-all-broadcast\"\non = \"nic\"\nper_node = 2\nbytes = 50",
+        "run = \"random-collectives\"\non = \"nic\"\nper_node = 2\nbytes = 200",
+    ];
+    for program in programs {
+        let text = text(3, &format!("{program}\nrounds = 20\n"));
+        let text = format!(
+            "{text}[[program]]\nrun = \"random\"\nnodes = \"all\"\nmessages = 20\nmax_bytes = 3000\n"
+        );
+        let outcome = super::run(&text, &RunOptions::default());
+        assert_eq!(outcome.end, RunEnd::Completed, "{program}: {outcome:?}");
+        assert!(outcome.is_good(), "{program}: {:?}", outcome.problems);
+        assert_eq!(outcome.verdict.messages.delivered, 60, "{program}");
+        let [result] = &outcome.collectives[..] else {
+            panic!("{program}: {:?}", outcome.collectives);
+        };
+        let per_node = program.split("per_node = ").nth(1).unwrap();
+        let per_node: usize = per_node[..1].parse().unwrap();
+        assert_eq!(
+            (result.members, result.rounds),
+            (3 * per_node, 20),
+            "{program}"
+        );
     }
 }
 
@@ -119,6 +159,48 @@ fn mistakes_are_explained() {
         &text(3, "run = \"reduction\"\nroot = 2\n").replace("\"all\"", "[0, 1]"),
         "is none of the program's nodes",
     );
+    check(
+        &program("run = \"barrier\"\n").replace("\"all\"", "[0, 1, 0]"),
+        "program.nodes: names node 0 twice",
+    );
+    let none = "run = \"barrier\"\nalgorithm = \"gather-broadcast\"\ndegree = 0\n";
+    check(&program(none), "0 is not between 1 and 255");
+    let none = "run = \"reduction\"\non = \"nic\"\nalgorithm = \"tree\"\ndegree = 0\n";
+    check(&program(none), "0 is not between 1 and 9");
+    check(
+        &program("run = \"barrier\"\nper_node = 5\n"),
+        "5 is not between 1 and 4",
+    );
+    let large = |count: u32, more: &str| {
+        let one = "topology = \"clos\"\nports = 16";
+        text(count, more).replace("topology = \"star\"", one)
+    };
+    check(
+        &large(600, "run = \"reduction\"\non = \"nic\"\n"),
+        "the root of a binomial tree of 600 members has 10 children, boards know at most 9",
+    );
+    check(
+        &large(
+            200,
+            "run = \"all-to-all-broadcast\"\non = \"nic\"\nbytes = 4\nper_node = 2\n",
+        ),
+        "400 members are more than 256",
+    );
+    check(
+        &large(
+            300,
+            "run = \"random-collectives\"\non = \"nic\"\nbytes = 4\n",
+        ),
+        "300 members are more than 256",
+    );
+    check(
+        &large(300, "run = \"barrier\"\nper_node = 4\n"),
+        "1200 members are more than 1024",
+    );
+    check(
+        &text(2, "run = \"barrier\"\nper_node = 2\n").replace("star", "pair"),
+        "messages between members of node 0 need a crossbar",
+    );
     let emp = "[network]\ntopology = \"pair\"\n[[program]]\nrun = \"barrier\"\nnodes = \"all\"\n";
     check(emp, "barrier needs GM, and node 0 runs EMP");
     check(
@@ -130,11 +212,11 @@ fn mistakes_are_explained() {
 }
 
 /// Collective operations on boards while the same nodes exchange messages and packets get lost.
-fn busy(rounds: u32, messages: u32, compute_us: u32, on: &str) -> String {
+fn busy(rounds: u32, messages: u32, on: &str) -> String {
     format!(
         "board = \"lanai9.1-133\"\nmax_time_us = 10_000_000\n[network]\ntopology = \"star\"\nnodes = 8\n\
          [gm]\nresend_us = 500\n[faults]\nloss = 0.02\n\
-         [[program]]\nrun = \"random-collectives\"\nnodes = \"all\"\non = \"{on}\"\nbytes = 600\nrounds = {rounds}\ncompute_us = {compute_us}\n\
+         [[program]]\nrun = \"random-collectives\"\nnodes = \"all\"\non = \"{on}\"\nbytes = 600\nrounds = {rounds}\n\
          [[program]]\nrun = \"random\"\nnodes = \"all\"\nmessages = {messages}\nmax_bytes = 5000\n"
     )
 }
@@ -145,7 +227,7 @@ fn collectives_and_messages_share_boards_that_lose_packets() {
         return;
     }
     for on in ["nic", "host"] {
-        let outcome = super::run(&busy(150, 60, 60, on), &RunOptions::default());
+        let outcome = super::run(&busy(150, 60, on), &RunOptions::default());
         assert_eq!(outcome.end, RunEnd::Completed, "{on}: {outcome:?}");
         assert!(outcome.is_good(), "{on}: {:?}", outcome.problems);
         assert_eq!(outcome.verdict.messages.delivered, 8 * 60, "{on}");
@@ -156,13 +238,28 @@ fn collectives_and_messages_share_boards_that_lose_packets() {
     }
 }
 
+/// Leaves are told of the end of a reduction when their value has left, so they are ahead of their parents: the library waits for a free
+/// descriptor of the board, however many reductions follow each other.
 #[test]
-fn operations_along_other_trees_follow_at_once() {
+fn members_go_ahead_of_the_root_of_reductions() {
     if !built() {
         return;
     }
-    let outcome = super::run(&busy(150, 60, 0, "nic"), &RunOptions::default());
-    assert!(outcome.is_good(), "{:?}", outcome.problems);
+    // A star's root keeps the early values of 24 rounds.
+    let shapes = [
+        ("degree = 7\nalgorithm = \"tree\"\nrounds = 24", 24),
+        (
+            "degree = 1\nalgorithm = \"tree\"\nroot = 7\nrounds = 200",
+            200,
+        ),
+    ];
+    for (shape, rounds) in shapes {
+        let program = format!("run = \"reduction\"\non = \"nic\"\n{shape}\n");
+        let outcome = super::run(&text(8, &program), &RunOptions::default());
+        assert_eq!(outcome.end, RunEnd::Completed, "{shape}: {outcome:?}");
+        assert!(outcome.is_good(), "{shape}: {:?}", outcome.problems);
+        assert_eq!(outcome.collectives[0].rounds, rounds, "{shape}");
+    }
 }
 
 #[test]
@@ -179,8 +276,12 @@ fn an_operation_that_cannot_end_fails_after_its_time() {
     let outcome = super::run(&text, &RunOptions::default());
     assert!(!outcome.is_good(), "{outcome:?}");
     let problem = outcome.problems.first().map(String::as_str);
+    let expected = "the board has ended an operation: ";
     assert!(
-        problem.is_some_and(|text| text.contains("barrier") || text.contains("Barrier")),
+        problem.is_some_and(|text| text.contains(expected)),
         "{problem:?}"
     );
+    // A round of 20 ms at most, and the limit of 1 ms.
+    let used = outcome.simulated;
+    assert!(used < SimTime::from_us(50_000), "{used:?}");
 }

@@ -237,7 +237,11 @@ impl Tracker {
                     delivery.returned = Some(now);
                 }
             }
-            Call::Provide(_) | Call::Barrier(_) | Call::Reduction(_) | Call::AllToAll(_) => {}
+            Call::Provide(_)
+            | Call::Barrier(_)
+            | Call::Reduction(_)
+            | Call::AllToAll(_)
+            | Call::Atomic(_) => {}
         }
     }
 

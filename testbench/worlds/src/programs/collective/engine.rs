@@ -1,6 +1,5 @@
 //! One engine over the operations that hosts execute and those that boards execute.
 
-use defs::gm::collective::DESCRIPTOR_COUNT;
 use host_lib::gm::collective::{
     AllToAll, Barrier, Gossip, Group, Host, LONGEST_BLOCK_BYTES, Nic, Settings, Value,
     buffer_bytes, channel_bytes,
@@ -72,11 +71,7 @@ pub(super) enum Outcome {
 /// Executes the operations of a member.
 pub(super) enum Engine {
     Host(Box<Host>),
-    Nic {
-        nic: Nic,
-        /// Reductions for others since the last one whose end was awaited.
-        under_way: u32,
-    },
+    Nic(Box<Nic>),
 }
 
 /// Bytes of host memory that an engine's buffers take.
@@ -110,10 +105,10 @@ impl Engine {
                 let host = Host::new(gm, group, settings).await.map_err(text)?;
                 Ok(Self::Host(Box::new(host)))
             }
-            On::Nic => Ok(Self::Nic {
-                nic: Nic::new(gm, group, settings).await.map_err(text)?,
-                under_way: 0,
-            }),
+            On::Nic => {
+                let nic = Nic::new(gm, group, settings).await.map_err(text)?;
+                Ok(Self::Nic(Box::new(nic)))
+            }
         }
     }
 
@@ -124,7 +119,7 @@ impl Engine {
     ) -> Result<(), String> {
         match self {
             Self::Host(host) => host.barrier(gm, algorithm).await,
-            Self::Nic { nic, .. } => nic.barrier(gm, algorithm).await,
+            Self::Nic(nic) => nic.barrier(gm, algorithm).await,
         }
         .map_err(text)
     }
@@ -149,20 +144,16 @@ impl Engine {
                 all,
                 ..
             } => {
-                self.make_room(gm).await?;
                 let result = match self {
                     Self::Host(_) if all => {
                         return Err("only boards give the result of a reduction to all".into());
                     }
                     Self::Host(host) => host.reduce(gm, operation, shape, root, value).await,
-                    Self::Nic { nic, .. } if all => {
+                    Self::Nic(nic) if all => {
                         let result = nic.all_reduce(gm, operation, shape, value).await;
                         result.map(Some)
                     }
-                    Self::Nic { nic, under_way } => {
-                        *under_way += 1;
-                        nic.reduce(gm, operation, shape, root, value).await
-                    }
+                    Self::Nic(nic) => nic.reduce(gm, operation, shape, root, value).await,
                 };
                 result.map(Outcome::Value).map_err(text)
             }
@@ -172,17 +163,6 @@ impl Engine {
             }
             Work::Random { .. } => Err("the operation of the round is not chosen".into()),
         }
-    }
-
-    /// Waits until the board has a descriptor for a further reduction.
-    async fn make_room(&mut self, gm: &mut GmNode) -> Result<(), String> {
-        if let Self::Nic { nic, under_way } = self
-            && *under_way == DESCRIPTOR_COUNT
-        {
-            nic.flush(gm).await.map_err(text)?;
-            *under_way = 0;
-        }
-        Ok(())
     }
 
     async fn all_to_all(
@@ -197,7 +177,7 @@ impl Engine {
                 let found = found.ok_or_else(|| algorithm.not_on("hosts"))?;
                 host.all_to_all(gm, found, block).await.map_err(text)
             }
-            Self::Nic { nic, .. } => {
+            Self::Nic(nic) => {
                 let found = algorithm.on_nic();
                 let found = found.ok_or_else(|| algorithm.not_on("boards"))?;
                 pieces(nic, gm, found, block).await
@@ -209,7 +189,7 @@ impl Engine {
     pub(super) async fn flush(&mut self, gm: &mut GmNode) -> Result<(), String> {
         match self {
             Self::Host(host) => host.flush(gm).await,
-            Self::Nic { nic, .. } => nic.flush(gm).await,
+            Self::Nic(nic) => nic.flush(gm).await,
         }
         .map_err(text)
     }

@@ -21,6 +21,10 @@ use crate::pairs::text;
 pub const PORT: u8 = 2;
 /// The port of members of a program that has a node in common with a program of messages, which uses the other one.
 pub const PORT_BESIDE: u8 = 4;
+/// Ports of the further members of a node.
+const MORE_PORTS: [u8; 3] = [5, 6, 7];
+/// Most members of a node.
+pub const MOST_PER_NODE: usize = 1 + MORE_PORTS.len();
 /// The first round begins so long after the ports have been opened, so that all of them are.
 const LEAD_NS: u64 = 500_000;
 /// A wait without an event for so long fails, beyond the time that others may compute.
@@ -142,6 +146,8 @@ pub struct Settings {
     pub work: Work,
     /// Where it is executed.
     pub on: On,
+    /// Members of each node: processes with ports of their own, whose ranks follow each other.
+    pub per_node: usize,
     /// How often.
     pub rounds: u64,
     /// Computations before the operations, in turn, in ns; none: the members do not compute.
@@ -169,10 +175,11 @@ impl Settings {
         PATIENCE_NS + 3 * longest + self.skew_ns.unwrap_or_default() + self.last_late_ns
     }
 
-    /// Bytes of host memory that the buffers of a member take.
+    /// Bytes of host memory that the buffers of a node's members take, with the members of this many nodes.
     #[must_use]
-    pub fn memory_bytes(&self, members: usize) -> u64 {
-        engine::memory_bytes(self.on, self.work, members)
+    pub fn memory_bytes(&self, nodes: usize) -> u64 {
+        let members = nodes * self.per_node;
+        engine::memory_bytes(self.on, self.work, members) * self.per_node as u64
     }
 }
 
@@ -181,56 +188,68 @@ impl Settings {
 pub struct CollectivePlan {
     /// The settings, the same for all members.
     pub settings: Settings,
-    /// Nodes of the members, by rank.
-    pub nodes: Vec<u16>,
+    /// The members, by rank.
+    pub members: Vec<Endpoint>,
     /// The own rank.
     pub rank: usize,
     /// Start delay, in ns.
     pub start_ns: u64,
     /// The scenario's seed.
     pub seed: u64,
-    /// The port of all members.
-    pub port: u8,
+    /// Which of the members of its node this is.
+    pub process: usize,
+}
+
+/// The port of a member, by its number among those of its node. `beside`: the first one leaves [`PORT`] to another program.
+fn port(process: usize, beside: bool) -> u8 {
+    let first = if beside { PORT_BESIDE } else { PORT };
+    let more = process
+        .checked_sub(1)
+        .and_then(|index| MORE_PORTS.get(index));
+    more.copied().unwrap_or(first)
 }
 
 impl CollectivePlan {
-    /// The plans of all members, with their nodes.
+    /// The plans of all members, with their nodes. `beside`: another program of the nodes has [`PORT`].
     #[must_use]
     pub fn all(
         settings: &Settings,
         nodes: &[usize],
         start_ns: u64,
         seed: u64,
+        beside: bool,
     ) -> Vec<(usize, Self)> {
-        let numbers: Vec<u16> = nodes.iter().map(|&node| node as u16).collect();
-        let plan = |(rank, &node): (usize, &usize)| {
+        let per_node = settings.per_node.clamp(1, MOST_PER_NODE);
+        let member = |rank: usize| Endpoint {
+            node: nodes[rank / per_node] as u16,
+            port: port(rank % per_node, beside),
+        };
+        let members: Vec<_> = (0..nodes.len() * per_node).map(member).collect();
+        let plan = |rank: usize| {
             let plan = Self {
                 settings: settings.clone(),
-                nodes: numbers.clone(),
+                members: members.clone(),
                 rank,
                 start_ns,
                 seed,
-                port: PORT,
+                process: rank % per_node,
             };
-            (node, plan)
+            (nodes[rank / per_node], plan)
         };
-        nodes.iter().enumerate().map(plan).collect()
+        (0..members.len()).map(plan).collect()
     }
 
     /// The group, as the own member sees it.
     fn group(&self) -> Result<Group, String> {
-        let port = self.port;
-        let member = |&node: &u16| Endpoint { node, port };
-        let members: Vec<_> = self.nodes.iter().map(member).collect();
-        let own = members.get(self.rank).copied();
+        let own = self.members.get(self.rank).copied();
         let own = own.ok_or("the own rank is outside of the group")?;
-        Group::new(&members, own).map_err(text)
+        Group::new(&self.members, own).map_err(text)
     }
 
     /// The operation of a round.
     fn work_in(&self, round: u64) -> Work {
         let Settings { work, on, .. } = self.settings;
-        work.in_round(on, self.seed, self.nodes.len(), round)
+        work.in_round(on, self.seed, self.members.len(), round)
     }
 
     /// The value and the block that a rank gives in a round; those that the operation does not take are zero and empty.
@@ -285,13 +304,18 @@ pub async fn run(
 ) -> Result<(), String> {
     let group = plan.group()?;
     let settings = &plan.settings;
-    gm.open(plan.port).await.map_err(text)?;
+    gm.open(group.own().port).await.map_err(text)?;
     let limit_ns = settings.patience_ns();
     let mut engine = Engine::new(&mut gm, settings.on, group, settings.work, limit_ns).await?;
     if gm.nodes() == 0 {
         gm.await_map(LONGEST_MAPPING_NS).await.map_err(text)?;
     }
-    gm.system_mut().compute(LEAD_NS + plan.start_ns).await;
+    let lead_ns = LEAD_NS + plan.start_ns;
+    match settings.per_node {
+        1 => gm.system_mut().compute(lead_ns).await,
+        // Another process of the host may need the processor to open its port.
+        _ => gm.system_mut().sleep(lead_ns).await,
+    }
     let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
     random.set_stream(plan.rank as u64 + 1);
     for round in 0..settings.rounds {
@@ -305,7 +329,7 @@ pub async fn run(
             let delay = random.next_u64() % (skew_ns + 1);
             gm.system_mut().compute(delay).await;
         }
-        if settings.last_late_ns > 0 && plan.rank + 1 == plan.nodes.len() {
+        if settings.last_late_ns > 0 && plan.rank + 1 == plan.members.len() {
             gm.system_mut().compute(settings.last_late_ns).await;
         }
         let work = plan.work_in(round);
@@ -315,10 +339,11 @@ pub async fn run(
         let result = result.map_err(|error| format!("round {round} ({work:?}): {error}"))?;
         let ended_ps = gm.system().now_ps();
         check(&plan, work, round, &result)?;
-        deliveries
-            .records()
-            .rounds
-            .push(Round { began_ps, ended_ps });
+        deliveries.records().rounds.push(Round {
+            process: plan.process,
+            began_ps,
+            ended_ps,
+        });
     }
     engine.flush(&mut gm).await
 }
@@ -334,7 +359,7 @@ fn varied(random: &mut ChaCha8Rng, mean_ns: u64, percent: u32) -> u64 {
 
 /// Compares a result with what the program computes itself.
 fn check(plan: &CollectivePlan, work: Work, round: u64, result: &Outcome) -> Result<(), String> {
-    let ranks = 0..plan.nodes.len();
+    let ranks = 0..plan.members.len();
     match (work, result) {
         (
             Work::Reduction {

@@ -181,7 +181,7 @@ const NODE: TableDoc = TableDoc {
         ),
         key(
             "count",
-            Integer(1, 256),
+            Integer(1, 1024),
             "one node",
             "nodes of the group: name0, name1, ...",
         ),
@@ -386,6 +386,12 @@ const PROGRAM: TableDoc = TableDoc {
             Choice(&["host", "nic"]),
             "host",
             "collective operations: where they are executed",
+        ),
+        key(
+            "per_node",
+            Integer(1, 4),
+            "1",
+            "collective operations: members of each node, processes with ports of their own, whose ranks follow each other; the root is the first one of its node",
         ),
         key(
             "rounds",

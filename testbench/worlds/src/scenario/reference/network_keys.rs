@@ -16,9 +16,9 @@ pub(super) const NETWORK: TableDoc = TableDoc {
         ),
         key(
             "nodes",
-            Integer(1, 256),
+            Integer(1, 1024),
             "2 for pair; else needed without [[node]]",
-            "number of nodes, named by their numbers from 0",
+            "number of nodes, named by their numbers from 0; at most 256 on Ethernet",
         ),
         key("link", Table("link"), "none", "properties of cables"),
         key(

@@ -1,0 +1,60 @@
+//! Processes of one host that use one board over GM: the first one boots it, the others get a library of their own.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use emulator::host::machine::Machine;
+use host_lib::window::System;
+
+use crate::gm::GmNode;
+use crate::nodes::START;
+
+/// Pause of a process that waits until another one has booted the firmware, in ns.
+const PAUSE_NS: u64 = 1_000;
+
+/// What the first process of a host gives to the others: their machines become libraries.
+#[derive(Debug, Default)]
+pub struct Processes {
+    waiting: Mutex<BTreeMap<usize, Machine>>,
+    libraries: Mutex<BTreeMap<usize, GmNode>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Processes {
+    /// Waits until the first process has booted the board; the library of this one, which has the number `process` on its host. `None` if
+    /// the board does not start.
+    pub async fn join(&self, process: usize, mut machine: Machine) -> Option<GmNode> {
+        lock(&self.waiting).insert(process, machine.clone());
+        let start = START.saturating_sub(machine.now());
+        machine.sleep(start.ps() / 1000).await;
+        loop {
+            // The machine is taken before the library is given, both between two actions of the first process.
+            let is_taken = !lock(&self.waiting).contains_key(&process);
+            let library = lock(&self.libraries).remove(&process);
+            match library {
+                Some(library) => return Some(library),
+                None if is_taken => return None,
+                None => {}
+            }
+            machine.sleep(PAUSE_NS).await;
+        }
+    }
+
+    /// Gives the processes that wait libraries of a board; none if it has not started.
+    ///
+    /// # Errors
+    /// There are more processes than ports.
+    pub fn share(&self, board: Option<&GmNode>) -> Result<(), String> {
+        let waiting = std::mem::take(&mut *lock(&self.waiting));
+        for (process, machine) in waiting {
+            let Some(board) = board else { continue };
+            let library = board.process(machine.clone(), machine);
+            let library = library.map_err(|error| error.to_string())?;
+            lock(&self.libraries).insert(process, library);
+        }
+        Ok(())
+    }
+}
