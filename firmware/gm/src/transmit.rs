@@ -278,19 +278,15 @@ impl<N: Nic> Gm<N> {
     /// SEND: gives the sender an ack, else the next buffer that is ready.
     #[inline(always)]
     pub(crate) fn send_machine(&mut self) {
-        loop {
-            if self.nic.load(SENDING) != 0 {
-                return;
+        if self.nic.load(SENDING) != 0 {
+            return;
+        }
+        let connection = self.nic.load(ACKS);
+        if connection != 0 {
+            if connection < PEERS {
+                return self.send_other(connection);
             }
-            let connection = self.nic.load(ACKS);
-            if connection == 0 {
-                break;
-            }
-            if connection >= PEERS {
-                return self.send_ack(connection);
-            }
-            // Some of these need no sender.
-            self.send_other(connection);
+            return self.send_ack(connection);
         }
         let buffer = self.nic.load(LEAVE);
         if self.nic.load(buffer + BUFFER_STATE) == READY {

@@ -165,9 +165,16 @@ impl<N: Nic> Gm<N> {
             lengths,
             subtype,
         };
-        if !self.gossip_packet(&packet) {
-            self.free_memory(LOCAL_PACKET);
+        if self.gossip_packet(&packet) {
+            return;
         }
+        // The buffer is free at an event, after which SEND looks for what waits.
+        let held = self.hold_until_written(LOCAL_PACKET);
+        if held == 0 {
+            return self.free_memory(LOCAL_PACKET);
+        }
+        self.nic.store(held + HELD_STATE, WRITTEN | OF_THIS_NODE);
+        self.scratch_write(HELD_COOKIES + ((held - HELD) >> 3));
     }
 
     /// The memory of a packet is free.
