@@ -1,9 +1,9 @@
 //! Atomic operations on words of other processes' memory, executed by the target's board, and locks on them (docs/gm-atomics.md).
 //!
 //! ```no_run
-//! use lanigon_host::gm::atomic::{Atomics, Operation, Word};
-//! # use lanigon_host::gm::Gm;
-//! # use lanigon_host::window::{System, VirtualAddress, Window};
+//! use host_lib::gm::atomic::{Atomics, Operation, Word};
+//! # use host_lib::gm::Gm;
+//! # use host_lib::window::{System, VirtualAddress, Window};
 //! # async fn example<W: Window, S: System>(mut gm: Gm<W, S>) -> Result<(), Box<dyn std::error::Error>> {
 //! let counter = Word { node: 0, port: 2, address: VirtualAddress(0x7000_0000) };
 //! let mut atomics = Atomics::new(2);
