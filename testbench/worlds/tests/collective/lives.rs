@@ -106,7 +106,7 @@ impl Case {
             let node = (random.next_u64() % u64::from(self.nodes)) as u16;
             let at = random.next_u64() % self.operations;
             let after = random.next_u64() % 80_000;
-            let after_ns = (random.next_u64() % 4 > 0).then_some(after);
+            let after_ns = (!random.next_u64().is_multiple_of(4)).then_some(after);
             (node, Ending { at, after_ns })
         };
         (0..count).map(&mut ending).collect()
