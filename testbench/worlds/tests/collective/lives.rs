@@ -523,7 +523,7 @@ fn many_lives_of_groups_of_32() {
                 nodes: 32,
                 groups: 20,
                 operations: 40,
-                messages: 2000,
+                messages: 300,
             });
             println!("seed {seed}: {counts:?}");
         }
