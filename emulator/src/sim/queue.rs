@@ -1,5 +1,7 @@
 //! The event queue of a node: one total order of all events.
 
+use std::collections::VecDeque;
+
 use super::initiator::Initiator;
 use super::time::SimTime;
 use crate::state::{Reader, State, StateError, Value, Writer};
@@ -26,11 +28,12 @@ value_struct!(EventKey {
 /// Pending events in their total order.
 ///
 /// A node has few pending events, and most new ones are due soon: in a sorted list their position is found
-/// in a few steps from the end.
+/// in a few steps from the end. A host that writes much to its board is ahead of its bus: then thousands are pending, and each new one
+/// is the last.
 #[derive(Debug)]
 pub struct EventQueue<E> {
     /// Sorted, with the next event at the end.
-    pending: Vec<(EventKey, E)>,
+    pending: VecDeque<(EventKey, E)>,
     /// Number of events so far, by [number](Initiator::number) of the initiator.
     sequences: Vec<u64>,
 }
@@ -38,7 +41,7 @@ pub struct EventQueue<E> {
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         Self {
-            pending: Vec::new(),
+            pending: VecDeque::new(),
             sequences: Vec::new(),
         }
     }
@@ -72,9 +75,14 @@ impl<E> EventQueue<E> {
             sequence: *sequence,
         };
         let is_later = |other: &EventKey| other.time > time || (other.time == time && *other > key);
-        let later = self.pending.iter().rposition(|(other, _)| is_later(other));
-        self.pending
-            .insert(later.map_or(0, |at| at + 1), (key, event));
+        match self.pending.front() {
+            Some((latest, _)) if is_later(latest) => {
+                let later = self.pending.iter().rposition(|(other, _)| is_later(other));
+                let place = later.map_or(0, |at| at + 1);
+                self.pending.insert(place, (key, event));
+            }
+            _ => self.pending.push_front((key, event)),
+        }
     }
 
     #[inline]
@@ -90,7 +98,7 @@ impl<E> EventQueue<E> {
     #[must_use]
     pub fn next_time(&self) -> SimTime {
         self.pending
-            .last()
+            .back()
             .map_or(SimTime::MAX, |(key, _)| key.time)
     }
 
@@ -105,12 +113,12 @@ impl<E> EventQueue<E> {
     /// The next event.
     #[must_use]
     pub fn next(&self) -> Option<(EventKey, &E)> {
-        self.pending.last().map(|(key, event)| (*key, event))
+        self.pending.back().map(|(key, event)| (*key, event))
     }
 
     /// Takes the next event if it is due before `horizon`.
     pub fn pop_before(&mut self, horizon: SimTime) -> Option<(EventKey, E)> {
-        self.pending.pop_if(|(key, _)| key.time < horizon)
+        self.pending.pop_back_if(|(key, _)| key.time < horizon)
     }
 
     /// All pending events.
@@ -125,13 +133,13 @@ impl<E> EventQueue<E> {
 
     /// The number of pending events.
     #[must_use]
-    pub const fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.pending.len()
     }
 
     /// Whether nothing is pending.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 }
@@ -155,5 +163,24 @@ mod tests {
         }
         assert_eq!(order, ["early", "read", "host, first", "host, second"]);
         assert_eq!(queue.next_time(), t(9));
+    }
+
+    /// Events of equal times keep their order wherever they are put, also before and behind all others.
+    #[test]
+    fn many_events_keep_their_order() {
+        let mut queue = EventQueue::default();
+        let times = (0..4000_u64).map(|index| index * 7919 % 1000);
+        for (index, time) in times.clone().enumerate() {
+            queue.schedule(SimTime::from_ns(time), Initiator::Host, index);
+        }
+        let mut expected: Vec<_> = times.zip(0..).collect();
+        expected.sort_unstable();
+        let taken = std::iter::from_fn(|| queue.pop_before(SimTime::MAX));
+        let taken: Vec<_> = taken.map(|(key, index)| (key.time, index)).collect();
+        let expected = expected.into_iter();
+        let expected: Vec<_> = expected
+            .map(|(time, index)| (SimTime::from_ns(time), index))
+            .collect();
+        assert_eq!(taken, expected);
     }
 }

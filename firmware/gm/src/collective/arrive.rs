@@ -182,7 +182,8 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// Whether there is a place for what a packet brings until it is used. If not, its sender is told.
+    /// Whether there is a place for what a packet brings until it is used. If not, its sender is told. A value that a reduction waits for
+    /// needs no place: refused, it would hold up those whose values have all places.
     fn may_take(&mut self, packet: &Packet, has_value: bool) -> bool {
         let taken = self.nic.load(TAKEN);
         let limit = if has_value {
@@ -190,12 +191,25 @@ impl<N: Nic> Gm<N> {
         } else {
             UNEXPECTED
         };
-        if taken.wrapping_sub(self.nic.load(USED)) >= limit {
+        if taken.wrapping_sub(self.nic.load(USED)) >= limit && !self.is_awaited_value(packet) {
             self.refuse_packet(packet, answer::DOWN, Counter::NoToken);
             return false;
         }
         self.nic.store(TAKEN, taken.wrapping_add(1));
         true
+    }
+
+    /// Whether a reduction waits for the value in a packet. SEND on the other CPU may change this meanwhile: then it finds no free
+    /// buffer, and the operation has failed.
+    #[cold]
+    #[inline(never)]
+    fn is_awaited_value(&self, packet: &Packet) -> bool {
+        if packet.subtype != PARTIAL {
+            return false;
+        }
+        let sender = packet.number >> 1 << 16 | (packet.lengths >> 1 & 7) << 8;
+        let port = port_block(packet.lengths >> 9 & 7);
+        self.awaiting(port, sender, self.packet_value(packet).tag)
     }
 
     /// SEND: a packet of a barrier of another node.

@@ -164,6 +164,40 @@ impl<N: Nic> Gm<N> {
         None
     }
 
+    /// Whether a reduction waits for the value of a sender.
+    pub(super) fn awaiting(&self, port: u32, sender: u32, tag: u32) -> bool {
+        let mut left = self.nic.load(block(port) + X_INSTANCES);
+        let mut number = 0;
+        let mut found = false;
+        while left != 0 {
+            let instance = Instance { port, number };
+            let at = instance.at();
+            found |= left & 1 != 0
+                && self.nic.load(at + I_TAG) == tag
+                && self.nic.load(at + I_STATE) == COLLECTING
+                && self.child_of(instance, sender) < CHILD_LIMIT;
+            left >>= 1;
+            number += 1;
+        }
+        found
+    }
+
+    /// The place of a sender among the children whose values have not come; [`CHILD_LIMIT`] if it has none.
+    fn child_of(&self, instance: Instance, sender: u32) -> u32 {
+        let at = instance.at();
+        let count = self.nic.load(at + I_KIND) >> 16;
+        let come = self.nic.load(at + I_CHILDREN);
+        let mut index = 0;
+        while index < count {
+            let child = self.nic.load(instance.child(index));
+            if child & !0xFF == sender && come >> index & 1 == 0 {
+                return index;
+            }
+            index += 1;
+        }
+        CHILD_LIMIT
+    }
+
     /// A value of another process: it is combined, or kept.
     #[inline(never)]
     pub(super) fn partial_came(&mut self, port: u32, from: u32, value: Value) {
@@ -212,22 +246,18 @@ impl<N: Nic> Gm<N> {
     /// Combines the value of a child, if the reduction waits for it.
     fn take_child(&mut self, instance: Instance, sender: u32, value: Value) -> bool {
         let at = instance.at();
+        let index = self.child_of(instance, sender);
+        if index == CHILD_LIMIT {
+            return false;
+        }
         let kind = self.nic.load(at + I_KIND);
         let come = self.nic.load(at + I_CHILDREN);
-        let mut index = 0;
-        while index < kind >> 16 {
-            let child = self.nic.load(instance.child(index));
-            if child & !0xFF == sender && come >> index & 1 == 0 {
-                self.nic.store(at + I_CHILDREN, come | 1 << index);
-                let own = join(self.nic.load(at + I_HIGH), self.nic.load(at + I_LOW));
-                let result = combine(kind & 0xFF, own, join(value.high, value.low));
-                self.nic.store(at + I_HIGH, (result >> 32) as u32);
-                self.nic.store(at + I_LOW, result as u32);
-                return true;
-            }
-            index += 1;
-        }
-        false
+        self.nic.store(at + I_CHILDREN, come | 1 << index);
+        let own = join(self.nic.load(at + I_HIGH), self.nic.load(at + I_LOW));
+        let result = combine(kind & 0xFF, own, join(value.high, value.low));
+        self.nic.store(at + I_HIGH, (result >> 32) as u32);
+        self.nic.store(at + I_LOW, result as u32);
+        true
     }
 
     /// Goes on if the values of all children are there.

@@ -134,89 +134,57 @@ fn refusals() {
     let closed = Status::TargetPortClosed as u32;
     let invalid = Status::InvalidParameter as u32;
     let unreachable = Status::NodeUnreachable as u32;
-    let add = Post::add(1);
+    let add = Atomic::FetchAdd as u32;
+    // Target, operation, address.
+    let cases = [
+        ((0, PORT), add, WORD + 2, denied),
+        ((0, PORT), add, 0x50_0000, denied),
+        ((0, PORT + 1), add, WORD, denied),
+        ((0, 5), add, WORD, closed),
+        ((0, 8), add, WORD, invalid),
+        ((9, PORT), add, WORD, unreachable),
+        ((0, PORT), 3, WORD, invalid),
+        ((0, PORT), add, WORD, SUCCESS),
+    ];
     both_cpus(|cpus| {
-        for own in [false, true] {
+        for from in [0, 1] {
             let mut world = opened(cpus, 2, 1);
             set_word(&mut world, 0, 5);
-            let from = u32::from(!own);
-            let to = |port| (0, port);
-            let cases = [
-                (
-                    Post {
-                        address: WORD + 2,
-                        ..add
-                    },
-                    denied,
-                ),
-                (
-                    Post {
-                        address: 0x50_0000,
-                        ..add
-                    },
-                    denied,
-                ),
-                (
-                    Post {
-                        target: to(PORT + 1),
-                        ..add
-                    },
-                    denied,
-                ),
-                (
-                    Post {
-                        target: to(5),
-                        ..add
-                    },
-                    closed,
-                ),
-                (
-                    Post {
-                        target: to(8),
-                        ..add
-                    },
-                    invalid,
-                ),
-                (
-                    Post {
-                        target: (9, PORT),
-                        ..add
-                    },
-                    unreachable,
-                ),
-                (
-                    Post {
-                        operation: 3,
-                        ..add
-                    },
-                    invalid,
-                ),
-                (
-                    Post {
-                        number: ATOMIC_COUNT - 1,
-                        ..add
-                    },
-                    SUCCESS,
-                ),
-            ];
-            for (post, status) in cases {
+            for (number, (target, operation, address, status)) in (0..).zip(cases) {
+                let post = Post {
+                    number,
+                    target,
+                    operation,
+                    address,
+                    ..Post::add(1)
+                };
                 post.write(&mut world, from, PORT);
                 world.run(40);
                 let ended = ends(&mut world, from, PORT);
-                assert_eq!(ended.len(), 1);
-                assert_eq!((ended[0].0, ended[0].1), (post.number, status));
+                let ended: Vec<_> = ended.iter().map(|end| (end.0, end.1)).collect();
+                assert_eq!(ended, [(number, status)]);
             }
             assert_eq!(word(&world, 0), 6);
-            let bad = world.nodes[from as usize].counter(Counter::BadPosts);
-            Post {
-                number: ATOMIC_COUNT,
-                ..add
-            }
-            .write(&mut world, from, PORT);
-            world.settle();
-            let now = world.nodes[from as usize].counter(Counter::BadPosts);
-            assert_eq!(now, bad + 1);
         }
+    });
+}
+
+/// A number that a port has not, or that is under way, is a mistake of the process.
+#[test]
+fn numbers_of_operations_are_checked() {
+    both_cpus(|cpus| {
+        let mut world = opened(cpus, 2, 1);
+        set_word(&mut world, 0, 0);
+        for number in [ATOMIC_COUNT, 3, 3] {
+            let post = Post {
+                number,
+                ..Post::add(1)
+            };
+            post.write(&mut world, 1, PORT);
+        }
+        world.settle();
+        assert_eq!(world.nodes[1].counter(Counter::BadPosts), 2);
+        assert_eq!(ends(&mut world, 1, PORT), [(3, SUCCESS, 0)]);
     });
 }
 

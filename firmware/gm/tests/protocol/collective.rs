@@ -294,6 +294,36 @@ fn early_values_wait() {
     });
 }
 
+/// All places are taken by values of members that are ahead: the value of the last one is used all the same.
+#[test]
+fn a_value_that_is_awaited_needs_no_place() {
+    both_cpus(|cpus| {
+        let nodes = 10;
+        let members: Vec<Member> = (0..nodes).map(|node| (node, 2)).collect();
+        let mut world = opened(cpus, nodes, 1, &[2]);
+        let rounds = UNEXPECTED_VALUES / (nodes - 2) + 8;
+        let reduction = |round: u32| Reduction {
+            degree: 9,
+            ..Reduction::sum(round, round % 8)
+        };
+        for (round, rank) in (0..rounds).flat_map(|round| (1..9).map(move |rank| (round, rank))) {
+            reduction(round).post(&mut world, &members, rank, 1);
+            world.settle();
+            let _ = ends(&mut world, members[rank]);
+        }
+        for round in 0..rounds {
+            reduction(round).post(&mut world, &members, 0, 1);
+            world.run(20);
+            assert_eq!(ends(&mut world, members[0]), []);
+            reduction(round).post(&mut world, &members, 9, 1);
+            world.run(20);
+            let end = (round % 8 + 1, SUCCESS, 10);
+            assert_eq!(ends(&mut world, members[0]), [end], "{round}");
+            let _ = ends(&mut world, members[9]);
+        }
+    });
+}
+
 /// What a process was sent does not count for the next one on its port. What came before a port was opened does.
 #[test]
 fn packets_for_closed_ports_are_sent_again() {

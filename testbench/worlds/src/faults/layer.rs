@@ -22,7 +22,7 @@ impl Exact {
     fn strikes(&self, departure: &Departure<Frame>) -> bool {
         EmpFrame::parse(departure.unit.bytes())
             .is_some_and(|frame| self.fault.fits(&frame, departure.head))
-            && self.strikes.take(self.fault.times)
+            && self.strikes.take(self.fault.pattern.times)
     }
 }
 

@@ -19,6 +19,7 @@
 mod frame;
 mod layer;
 mod packet;
+mod pattern;
 mod program;
 
 use std::sync::Arc;
@@ -34,6 +35,7 @@ pub use frame::EmpFrame;
 use layer::Exact;
 pub use layer::Forge;
 pub use packet::{GmPacket, PacketFault, PacketKind, install_packet};
+use pattern::{Pattern, pattern_methods};
 pub use program::{ProgramFault, install_program};
 
 /// Action on a frame.
@@ -91,11 +93,7 @@ pub struct Fault {
     kind: FrameKind,
     fragment: Option<u16>,
     message: Option<u16>,
-    from: Option<u16>,
-    to: Option<u16>,
-    after: SimTime,
-    /// Number of hits; `None`: unlimited.
-    times: Option<u32>,
+    pattern: Pattern,
 }
 
 impl Fault {
@@ -107,10 +105,7 @@ impl Fault {
             kind: FrameKind::Any,
             fragment: None,
             message: None,
-            from: None,
-            to: None,
-            after: SimTime::ZERO,
-            times: Some(1),
+            pattern: Pattern::new(),
         }
     }
 
@@ -189,57 +184,15 @@ impl Fault {
         self
     }
 
-    /// Matches frames from this node only.
-    #[must_use]
-    pub const fn from(mut self, node: u16) -> Self {
-        self.from = Some(node);
-        self
-    }
-
-    /// Matches frames to this node only.
-    #[must_use]
-    pub const fn to(mut self, node: u16) -> Self {
-        self.to = Some(node);
-        self
-    }
-
-    /// Matches frames that leave at `time` or later only.
-    #[must_use]
-    pub const fn after(mut self, time: SimTime) -> Self {
-        self.after = time;
-        self
-    }
-
-    /// Sets the number of hits.
-    #[must_use]
-    pub const fn times(mut self, times: u32) -> Self {
-        self.times = Some(times);
-        self
-    }
-
-    /// Removes the limit of hits.
-    #[must_use]
-    pub const fn always(mut self) -> Self {
-        self.times = None;
-        self
-    }
-
-    /// The fault with times later by `span`.
-    #[must_use]
-    pub const fn later_by(mut self, span: SimTime) -> Self {
-        self.after = self.after.saturating_add(span);
-        self
-    }
+    pattern_methods!();
 
     /// Whether a frame that leaves at `time` matches the pattern.
     #[must_use]
     pub fn fits(&self, frame: &EmpFrame, time: SimTime) -> bool {
-        time >= self.after
+        self.pattern.fits(frame.from, frame.to, time)
             && self.kind.holds(frame.kind)
             && self.fragment.is_none_or(|wanted| wanted == frame.frame)
             && self.message.is_none_or(|wanted| wanted == frame.message)
-            && self.from.is_none_or(|wanted| wanted == frame.from)
-            && self.to.is_none_or(|wanted| Some(wanted) == frame.to)
     }
 }
 
@@ -283,7 +236,7 @@ impl State for Strikes {
 /// If the sender does not exist or has no cable.
 pub fn install(world: &mut World, fault: &Fault) -> Result<Strikes, EthernetError> {
     let strikes = Strikes::default();
-    let senders = match fault.from {
+    let senders = match fault.pattern.from {
         Some(node) => vec![usize::from(node)],
         None => (0..world.nodes.len())
             .filter(|&node| world.line_counts(node).is_ok())

@@ -14,7 +14,7 @@ use emulator::wire::fault::{FaultLayer, Passage};
 use emulator::wire::myrinet::{Packet, RouteByte};
 use emulator::wire::unit::{Departure, Unit};
 
-use super::{Action, Strikes};
+use super::{Action, Pattern, Strikes, pattern_methods};
 use crate::boards::Medium;
 use crate::builder::{WorldError, add_layer};
 
@@ -160,11 +160,8 @@ pub struct PacketFault {
     kind: PacketKind,
     sequence: Option<u16>,
     priority: Option<u8>,
-    from: Option<u16>,
-    to: Option<u16>,
+    pattern: Pattern,
     nth: u32,
-    after: SimTime,
-    times: Option<u32>,
 }
 
 impl PacketFault {
@@ -176,11 +173,8 @@ impl PacketFault {
             kind: PacketKind::Any,
             sequence: None,
             priority: None,
-            from: None,
-            to: None,
+            pattern: Pattern::new(),
             nth: 1,
-            after: SimTime::ZERO,
-            times: Some(1),
         }
     }
 
@@ -206,20 +200,6 @@ impl PacketFault {
         self
     }
 
-    /// Matches packets from this node only.
-    #[must_use]
-    pub const fn from(mut self, node: u16) -> Self {
-        self.from = Some(node);
-        self
-    }
-
-    /// Matches packets to this node only.
-    #[must_use]
-    pub const fn to(mut self, node: u16) -> Self {
-        self.to = Some(node);
-        self
-    }
-
     /// Skips matching packets before this one, counted from 1 for each sender.
     #[must_use]
     pub const fn nth(mut self, number: u32) -> Self {
@@ -227,45 +207,17 @@ impl PacketFault {
         self
     }
 
-    /// Matches packets that leave at `time` or later only.
-    #[must_use]
-    pub const fn after(mut self, time: SimTime) -> Self {
-        self.after = time;
-        self
-    }
-
-    /// Sets the number of hits.
-    #[must_use]
-    pub const fn times(mut self, times: u32) -> Self {
-        self.times = Some(times);
-        self
-    }
-
-    /// Removes the limit of hits.
-    #[must_use]
-    pub const fn always(mut self) -> Self {
-        self.times = None;
-        self
-    }
-
-    /// The fault with times later by `span`.
-    #[must_use]
-    pub const fn later_by(mut self, span: SimTime) -> Self {
-        self.after = self.after.saturating_add(span);
-        self
-    }
+    pattern_methods!();
 
     /// Whether a packet that leaves at `time` matches the pattern.
     #[must_use]
     pub fn fits(&self, packet: &GmPacket, time: SimTime) -> bool {
-        time >= self.after
+        self.pattern.fits(packet.sender, Some(packet.target), time)
             && self.kind.holds(packet)
             && self
                 .sequence
                 .is_none_or(|wanted| wanted == packet.sequence as u16)
             && self.priority.is_none_or(|wanted| wanted == packet.priority)
-            && self.from.is_none_or(|wanted| wanted == packet.sender)
-            && self.to.is_none_or(|wanted| wanted == packet.target)
     }
 }
 
@@ -286,7 +238,7 @@ impl Layer {
             return false;
         }
         self.seen = self.seen.saturating_add(1);
-        self.seen >= self.fault.nth && self.strikes.take(self.fault.times)
+        self.seen >= self.fault.nth && self.strikes.take(self.fault.pattern.times)
     }
 }
 
@@ -316,7 +268,7 @@ impl FaultLayer<Frame> for Layer {
 /// If the sender does not exist or has no cable.
 pub fn install_packet(world: &mut World, fault: &PacketFault) -> Result<Strikes, WorldError> {
     let strikes = Strikes::default();
-    let senders = match fault.from {
+    let senders = match fault.pattern.from {
         Some(node) => vec![usize::from(node)],
         None => (0..world.nodes.len())
             .filter(|&node| world.myrinet_counts(node).is_ok() || world.line_counts(node).is_ok())

@@ -8,7 +8,7 @@ use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::fault::{FaultLayer, Passage};
 use emulator::wire::unit::Departure;
 
-use super::{Action, Strikes};
+use super::{Action, Pattern, Strikes, pattern_methods};
 use crate::programs::frame::{Kind, OnWire, on_wire};
 
 /// A fault of data frames of programs that match its pattern, where they leave their sender; by default of the first one only. Greetings and their
@@ -27,11 +27,8 @@ use crate::programs::frame::{Kind, OnWire, on_wire};
 pub struct ProgramFault {
     action: Action,
     number: Option<u32>,
-    from: Option<u16>,
-    to: Option<u16>,
+    pattern: Pattern,
     nth: u32,
-    after: SimTime,
-    times: Option<u32>,
 }
 
 impl ProgramFault {
@@ -41,11 +38,8 @@ impl ProgramFault {
         Self {
             action,
             number: None,
-            from: None,
-            to: None,
+            pattern: Pattern::new(),
             nth: 1,
-            after: SimTime::ZERO,
-            times: Some(1),
         }
     }
 
@@ -56,20 +50,6 @@ impl ProgramFault {
         self
     }
 
-    /// Matches frames from this node only.
-    #[must_use]
-    pub const fn from(mut self, node: u16) -> Self {
-        self.from = Some(node);
-        self
-    }
-
-    /// Matches frames to this node only.
-    #[must_use]
-    pub const fn to(mut self, node: u16) -> Self {
-        self.to = Some(node);
-        self
-    }
-
     /// Skips matching frames before this one, counted from 1 for each sender.
     #[must_use]
     pub const fn nth(mut self, number: u32) -> Self {
@@ -77,40 +57,12 @@ impl ProgramFault {
         self
     }
 
-    /// Matches frames that leave at `time` or later only.
-    #[must_use]
-    pub const fn after(mut self, time: SimTime) -> Self {
-        self.after = time;
-        self
-    }
-
-    /// Sets the number of hits.
-    #[must_use]
-    pub const fn times(mut self, times: u32) -> Self {
-        self.times = Some(times);
-        self
-    }
-
-    /// Removes the limit of hits.
-    #[must_use]
-    pub const fn always(mut self) -> Self {
-        self.times = None;
-        self
-    }
-
-    /// The fault with times later by `span`.
-    #[must_use]
-    pub const fn later_by(mut self, span: SimTime) -> Self {
-        self.after = self.after.saturating_add(span);
-        self
-    }
+    pattern_methods!();
 
     fn fits(&self, frame: &OnWire, time: SimTime) -> bool {
-        time >= self.after
+        self.pattern.fits(frame.from, Some(frame.to), time)
             && frame.kind == Kind::Data
             && self.number.is_none_or(|wanted| wanted == frame.number)
-            && self.from.is_none_or(|wanted| wanted == frame.from)
-            && self.to.is_none_or(|wanted| wanted == frame.to)
     }
 }
 
@@ -132,7 +84,7 @@ impl Layer {
             return false;
         }
         self.seen = self.seen.saturating_add(1);
-        self.seen >= self.fault.nth && self.strikes.take(self.fault.times)
+        self.seen >= self.fault.nth && self.strikes.take(self.fault.pattern.times)
     }
 }
 
@@ -151,7 +103,7 @@ impl FaultLayer<Frame> for Layer {
 /// If the sender does not exist or has no cable.
 pub fn install_program(world: &mut World, fault: &ProgramFault) -> Result<Strikes, EthernetError> {
     let strikes = Strikes::default();
-    let senders = match fault.from {
+    let senders = match fault.pattern.from {
         Some(node) => vec![usize::from(node)],
         None => (0..world.nodes.len())
             .filter(|&node| world.line_counts(node).is_ok())

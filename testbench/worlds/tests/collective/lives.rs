@@ -5,33 +5,22 @@
 //! close their ports on the way: before an operation, or at some time after they have posted one, without waiting for its end. The others get
 //! either the right result or a status within the boards' limit. Then all members close their ports, open them, and the next group begins.
 
+mod world;
+
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
-use emulator::wire::fault::{FaultRates, RandomFaults};
-use emulator::wire::port::Port;
 use host_lib::gm::collective::{
     Barrier, BoardGroup, BoardOperation, Completed, Endpoint, Gossip, Group, Host, Reduction,
     Settings, Shape, Value, schedule,
 };
 use host_lib::gm::{Event, Status};
 use host_lib::window::System;
-use lanigon_worlds::boards::{self, Medium};
-use lanigon_worlds::builder::add_layer;
-use lanigon_worlds::gm::{GmNode, GmWorld};
-use lanigon_worlds::outcome::ResultSlot;
+use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::pairs::text;
-use lanigon_worlds::processes::Processes;
-use lanigon_worlds::profile::built_in;
-use lanigon_worlds::programs::check::Identity;
 use lanigon_worlds::programs::collective::{Broadcast, On, Type, Work};
-use lanigon_worlds::programs::deliveries::Deliveries;
-use lanigon_worlds::programs::gm_traffic;
-use lanigon_worlds::programs::plan::{Plan, Sends, plans};
 use lanigon_worlds::programs::verdict::{Life, judge};
-use lanigon_worlds::scenario::Scenario;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -52,12 +41,8 @@ const LIMIT_NS: u64 = LIMIT_TICKS as u64 * 100_000;
 /// The end of an operation may be so much later: the board's timer is set again when a tick has been handled, so ticks of a busy board are
 /// longer than 100 us.
 const LATE_NS: u64 = LIMIT_NS / 10;
-/// Packets that are not acknowledged are sent again after so many ticks.
-const RESEND_TICKS: u32 = 10;
 /// A host waits for the others for so long.
 const OTHERS_NS: u64 = 2_000_000_000;
-/// Pause between two messages of a host.
-const PAUSE_NS: u64 = 500_000;
 
 /// What is done.
 #[derive(Debug, Clone, Copy)]
@@ -106,7 +91,7 @@ impl Case {
             let node = (random.next_u64() % u64::from(self.nodes)) as u16;
             let at = random.next_u64() % self.operations;
             let after = random.next_u64() % 80_000;
-            let after_ns = (random.next_u64() % 4 > 0).then_some(after);
+            let after_ns = (!random.next_u64().is_multiple_of(4)).then_some(after);
             (node, Ending { at, after_ns })
         };
         (0..count).map(&mut ending).collect()
@@ -413,82 +398,6 @@ fn members(nodes: u16, port: u8, own: u16) -> Result<Group, String> {
     Group::new(&all, Endpoint { node: own, port }).map_err(text)
 }
 
-/// The messages of each host: random ones, with pauses.
-fn traffic(case: &Case) -> Vec<Plan> {
-    let scenario = format!(
-        "board = \"lanai9.1-133\"\nseed = {}\n[network]\ntopology = \"star\"\nnodes = {}\n\
-         [[program]]\nrun = \"random\"\nnodes = \"all\"\nmessages = {}\nmax_bytes = 3000\n",
-        case.seed, case.nodes, case.messages
-    );
-    let scenario = Scenario::parse("traffic.toml", &scenario).unwrap();
-    let plans = plans(&scenario.programs[0], case.seed, false);
-    let slow = |(_, mut plan): (usize, Plan)| {
-        if let Sends::Drawn(steps) = &mut plan.sends {
-            steps.iter_mut().for_each(|step| step.pause_ns = PAUSE_NS);
-        }
-        plan
-    };
-    plans.into_iter().map(slow).collect()
-}
-
-/// The world of a case, the ends of its members, and the records of its messages.
-type World = (
-    GmWorld,
-    Vec<ResultSlot<Result<Records, String>>>,
-    Vec<Deliveries>,
-);
-
-fn world(case: Case) -> World {
-    let board = boards::board_type("lanai9").unwrap();
-    let gm = board.gm.unwrap();
-    let image = board.own_image(gm.image, gm.sram_bytes).unwrap();
-    let profile = built_in("lanai9.1-133").unwrap();
-    let mut world = GmWorld::new(case.nodes, &image, &profile).unwrap();
-    world.configure(|config| {
-        config.resend_ticks = RESEND_TICKS;
-        config.collective_ticks = LIMIT_TICKS;
-    });
-    let rates = FaultRates {
-        loss: 0.02,
-        ..FaultRates::default()
-    };
-    for node in 0..usize::from(case.nodes) {
-        let switch = Port::Switch {
-            switch: 0,
-            port: node,
-        };
-        for (end, port) in (0..).zip([Port::Node(node), switch]) {
-            let stream = 2 * node as u64 + end;
-            let layer = RandomFaults::new(rates, case.seed, stream).unwrap();
-            add_layer(&mut world.world, Medium::Myrinet, port, layer).unwrap();
-        }
-    }
-    let (mut ends, mut all) = (Vec::new(), Vec::new());
-    for (node, plan) in traffic(&case).into_iter().enumerate() {
-        let processes = Arc::new(Processes::default());
-        let deliveries = Deliveries::default();
-        all.push(deliveries.clone());
-        let who = Identity {
-            node: node as u16,
-            life: 0,
-            seed: case.seed,
-        };
-        let other = Arc::clone(&processes);
-        let programs = &mut world.world.nodes[node].programs;
-        programs.spawn("messages", move |machine| async move {
-            if let Some(gm) = other.join(0, machine).await {
-                let done = gm_traffic::run(gm, who, plan, deliveries.clone()).await;
-                deliveries.records().problem = done.err();
-            }
-        });
-        ends.push(world.spawn(node, "member", move |gm| async move {
-            processes.share(Some(&gm))?;
-            Member::run(gm, case).await
-        }));
-    }
-    (world, ends, all)
-}
-
 /// What has happened in a case.
 #[derive(Debug, Default, Clone, Copy)]
 #[expect(dead_code, reason = "printed")]
@@ -507,7 +416,7 @@ struct Counts {
 /// Runs a case.
 #[track_caller]
 fn check(case: Case) -> Counts {
-    let (mut world, ends, all) = world(case);
+    let (mut world, ends, all) = world::world(case);
     let limits = RunLimits {
         max_time: Some(SimTime::from_us(1_000_000_000)),
         threads: std::num::NonZeroUsize::MIN,
@@ -614,7 +523,7 @@ fn many_lives_of_groups_of_32() {
                 nodes: 32,
                 groups: 20,
                 operations: 40,
-                messages: 2000,
+                messages: 300,
             });
             println!("seed {seed}: {counts:?}");
         }

@@ -1,6 +1,7 @@
 //! Collective operations over GM that hosts execute, on boards with a LANai around one crossbar.
 
 mod lives;
+mod refused;
 
 use std::future::Future;
 

@@ -109,12 +109,61 @@ fn a_run_repeats_bit_by_bit() {
     assert_ne!(run(1), run(2));
 }
 
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    let error = Scenario::parse("test.toml", text).unwrap_err().to_string();
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn impossible_groups_are_explained() {
+    let program = |more: &str| text(3, more);
+    check(
+        &program("run = \"barrier\"\n").replace("\"all\"", "[0, 1, 0]"),
+        "program.nodes: names node 0 twice",
+    );
+    let none = "run = \"barrier\"\nalgorithm = \"gather-broadcast\"\ndegree = 0\n";
+    check(&program(none), "0 is not between 1 and 255");
+    let none = "run = \"reduction\"\non = \"nic\"\nalgorithm = \"tree\"\ndegree = 0\n";
+    check(&program(none), "0 is not between 1 and 9");
+    check(
+        &program("run = \"barrier\"\nper_node = 5\n"),
+        "5 is not between 1 and 4",
+    );
+    let large = |count: u32, more: &str| {
+        let one = "topology = \"clos\"\nports = 16";
+        text(count, more).replace("topology = \"star\"", one)
+    };
+    check(
+        &large(600, "run = \"reduction\"\non = \"nic\"\n"),
+        "the root of a binomial tree of 600 members has 10 children, boards know at most 9",
+    );
+    check(
+        &large(
+            200,
+            "run = \"all-to-all-broadcast\"\non = \"nic\"\nbytes = 4\nper_node = 2\n",
+        ),
+        "400 members are more than 256",
+    );
+    check(
+        &large(
+            300,
+            "run = \"random-collectives\"\non = \"nic\"\nbytes = 4\n",
+        ),
+        "300 members are more than 256",
+    );
+    check(
+        &large(300, "run = \"barrier\"\nper_node = 4\n"),
+        "1200 members are more than 1024",
+    );
+    check(
+        &text(2, "run = \"barrier\"\nper_node = 2\n").replace("star", "pair"),
+        "messages between members of node 0 need a crossbar",
+    );
+}
+
 #[test]
 fn mistakes_are_explained() {
-    let check = |text: &str, expected: &str| {
-        let error = Scenario::parse("test.toml", text).unwrap_err().to_string();
-        assert!(error.contains(expected), "{error}");
-    };
     let program = |more: &str| text(3, more);
     check(
         &program("run = \"reduction\"\nall = true\n"),
@@ -158,48 +207,6 @@ fn mistakes_are_explained() {
     check(
         &text(3, "run = \"reduction\"\nroot = 2\n").replace("\"all\"", "[0, 1]"),
         "is none of the program's nodes",
-    );
-    check(
-        &program("run = \"barrier\"\n").replace("\"all\"", "[0, 1, 0]"),
-        "program.nodes: names node 0 twice",
-    );
-    let none = "run = \"barrier\"\nalgorithm = \"gather-broadcast\"\ndegree = 0\n";
-    check(&program(none), "0 is not between 1 and 255");
-    let none = "run = \"reduction\"\non = \"nic\"\nalgorithm = \"tree\"\ndegree = 0\n";
-    check(&program(none), "0 is not between 1 and 9");
-    check(
-        &program("run = \"barrier\"\nper_node = 5\n"),
-        "5 is not between 1 and 4",
-    );
-    let large = |count: u32, more: &str| {
-        let one = "topology = \"clos\"\nports = 16";
-        text(count, more).replace("topology = \"star\"", one)
-    };
-    check(
-        &large(600, "run = \"reduction\"\non = \"nic\"\n"),
-        "the root of a binomial tree of 600 members has 10 children, boards know at most 9",
-    );
-    check(
-        &large(
-            200,
-            "run = \"all-to-all-broadcast\"\non = \"nic\"\nbytes = 4\nper_node = 2\n",
-        ),
-        "400 members are more than 256",
-    );
-    check(
-        &large(
-            300,
-            "run = \"random-collectives\"\non = \"nic\"\nbytes = 4\n",
-        ),
-        "300 members are more than 256",
-    );
-    check(
-        &large(300, "run = \"barrier\"\nper_node = 4\n"),
-        "1200 members are more than 1024",
-    );
-    check(
-        &text(2, "run = \"barrier\"\nper_node = 2\n").replace("star", "pair"),
-        "messages between members of node 0 need a crossbar",
     );
     let emp = "[network]\ntopology = \"pair\"\n[[program]]\nrun = \"barrier\"\nnodes = \"all\"\n";
     check(emp, "barrier needs GM, and node 0 runs EMP");

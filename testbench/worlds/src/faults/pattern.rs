@@ -1,0 +1,84 @@
+//! What the patterns of all faults have in common: between which nodes, when, and how often.
+
+use emulator::sim::time::SimTime;
+
+/// Nodes, times and number of hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pattern {
+    /// The sender; `None`: any.
+    pub(super) from: Option<u16>,
+    /// The receiver; `None`: any.
+    pub(super) to: Option<u16>,
+    /// The first time.
+    pub(super) after: SimTime,
+    /// Number of hits; `None`: unlimited.
+    pub(super) times: Option<u32>,
+}
+
+impl Pattern {
+    /// Anything, once.
+    pub(super) const fn new() -> Self {
+        Self {
+            from: None,
+            to: None,
+            after: SimTime::ZERO,
+            times: Some(1),
+        }
+    }
+
+    /// Whether something that leaves at `time` matches; `to` is `None` if its receiver is no node.
+    pub(super) fn fits(&self, from: u16, to: Option<u16>, time: SimTime) -> bool {
+        time >= self.after
+            && self.from.is_none_or(|wanted| wanted == from)
+            && self.to.is_none_or(|wanted| Some(wanted) == to)
+    }
+}
+
+/// The methods that set a fault's field `pattern`.
+macro_rules! pattern_methods {
+    () => {
+        /// Matches what comes from this node only.
+        #[must_use]
+        pub const fn from(mut self, node: u16) -> Self {
+            self.pattern.from = Some(node);
+            self
+        }
+
+        /// Matches what is for this node only.
+        #[must_use]
+        pub const fn to(mut self, node: u16) -> Self {
+            self.pattern.to = Some(node);
+            self
+        }
+
+        /// Matches what leaves at `time` or later only.
+        #[must_use]
+        pub const fn after(mut self, time: SimTime) -> Self {
+            self.pattern.after = time;
+            self
+        }
+
+        /// Sets the number of hits.
+        #[must_use]
+        pub const fn times(mut self, times: u32) -> Self {
+            self.pattern.times = Some(times);
+            self
+        }
+
+        /// Removes the limit of hits.
+        #[must_use]
+        pub const fn always(mut self) -> Self {
+            self.pattern.times = None;
+            self
+        }
+
+        /// The fault with times later by `span`.
+        #[must_use]
+        pub const fn later_by(mut self, span: SimTime) -> Self {
+            self.pattern.after = self.pattern.after.saturating_add(span);
+            self
+        }
+    };
+}
+
+pub(super) use pattern_methods;
