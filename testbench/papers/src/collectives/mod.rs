@@ -5,6 +5,7 @@
 //! A measurement is a function of a [`Setup`]: profile, image, and the place where the operation is executed.
 
 pub mod claims;
+pub mod explain;
 pub mod key;
 pub mod measure;
 pub mod plan;

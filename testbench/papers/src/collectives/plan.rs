@@ -13,6 +13,7 @@ use lanigon_worlds::profile;
 use lanigon_worlds::programs::collective::Broadcast;
 use rayon::prelude::*;
 
+use super::explain::{self, Explanation};
 use super::key::{Key, What, keys};
 use super::published::Table;
 use super::{CollectiveError, On, Setup};
@@ -100,6 +101,28 @@ impl Plan {
             .map(|(name, image)| ((*name).to_owned(), image.identity()));
         let named: BTreeMap<_, _> = named.collect();
         Ok(named.into_iter().collect())
+    }
+
+    /// Explains operations: the critical path of each, on hosts and on boards.
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn explain(&self) -> Result<Vec<Explanation>, CollectiveError> {
+        let images = self.images()?;
+        let mut all = Vec::new();
+        for (board, nodes, settings) in explain::subjects(self.table) {
+            let places = [On::Host, On::Nic].into_iter();
+            for on in places.filter(|on| explain::is_on(settings.work, *on)) {
+                let setup = Setup {
+                    image: &images[board].1,
+                    profile: &self.profiles[board],
+                    on,
+                    interrupt: &self.interrupt,
+                };
+                all.push(setup.explain(nodes, &settings)?);
+            }
+        }
+        Ok(all)
     }
 
     /// Carries out all measurements; `done` is called after each.
