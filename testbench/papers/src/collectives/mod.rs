@@ -4,6 +4,7 @@
 //!
 //! A measurement is a function of a [`Setup`]: profile, image, and the place where the operation is executed.
 
+pub mod beyond;
 pub mod claims;
 pub mod explain;
 pub mod key;

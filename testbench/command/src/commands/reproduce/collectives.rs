@@ -36,12 +36,12 @@ pub(super) fn run(
             bail!("{option} is for `reproduce emp`, and some options for `reproduce gm`");
         }
     }
-    let rounds = match (args.quick, args.full) {
-        (true, _) => 40,
-        (_, true) => 10_000,
-        _ => 200,
+    let (rounds, most_nodes) = match (args.quick, args.full) {
+        (true, _) => (40, 64),
+        (_, true) => (10_000, 1_024),
+        _ => (200, 256),
     };
-    let plan = Plan::new(table, args.quick, rounds, interrupt.flag())?;
+    let plan = Plan::new(table, args.quick, rounds, most_nodes, interrupt.flag())?;
     if args.explain.is_some() {
         return explained(args, &plan);
     }
