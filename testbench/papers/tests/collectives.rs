@@ -1,12 +1,13 @@
 //! Measurements of collective operations: what they must show on any board.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use host_lib::gm::collective::{Barrier, Shape};
-use lanigon_papers::collectives::{On, Setup};
+use host_lib::gm::collective::{Barrier, Operation, Shape};
+use lanigon_papers::collectives::{self, On, Setup};
 use lanigon_worlds::boards;
 use lanigon_worlds::profile::built_in;
-use lanigon_worlds::programs::collective::{Broadcast, Type};
+use lanigon_worlds::programs::collective::{Broadcast, Settings, Type, Work};
 
 /// Executes a check on a profile's boards, if GM's image is built.
 fn with(on: On, check: impl FnOnce(&Setup<'_>)) {
@@ -103,4 +104,61 @@ fn boards_execute_every_operation_too() {
         let error = ring.unwrap_err().to_string();
         assert!(error.contains("Ring is no algorithm of boards"), "{error}");
     });
+}
+
+/// The legs of a path follow each other and add up, and the path takes this many hops.
+#[track_caller]
+fn check_path(setup: &Setup<'_>, work: Work, hops: RangeInclusive<usize>) {
+    let settings = Settings {
+        last_late_ns: match work {
+            Work::Reduction { .. } => 100_000,
+            _ => 0,
+        },
+        ..collectives::measure::rounds_of(work, 3)
+    };
+    let found = setup.explain(8, &settings).unwrap();
+    assert!(hops.contains(&found.hops), "{found:?}");
+    let mut at = 0;
+    for leg in &found.legs {
+        assert_eq!(leg.from_ps, at, "{found:?}");
+        assert!(leg.to_ps > at && leg.rank < 8, "{found:?}");
+        at = leg.to_ps;
+    }
+    assert_eq!(at, found.whole_ps);
+    let [first, last] = [found.legs.first(), found.legs.last()].map(Option::unwrap);
+    assert_eq!((first.place, last.place), ("host", "host"), "{found:?}");
+    assert_eq!(last.rank, found.last_rank);
+    // No packet takes as long as the last leaf is late.
+    let late = settings.last_late_ns;
+    assert!(late == 0 || found.whole_ps < late * 1_000, "{found:?}");
+    assert!(late == 0 || (first.rank, found.last_call_ps) == (7, 0));
+}
+
+#[test]
+fn paths_lead_from_the_call_on_which_an_operation_depends_to_its_end() {
+    for on in [On::Host, On::Nic] {
+        with(on, |setup| {
+            check_path(setup, Work::Barrier(Barrier::PairwiseExchange), 3..=3);
+            // Ranks 3 to 6 are in the second level of the tree below the root, rank 7 in the third: up and down again.
+            let tree = Barrier::GatherBroadcast { root: 0, degree: 2 };
+            check_path(setup, Work::Barrier(tree), 4..=6);
+            let reduction = Work::Reduction {
+                operation: Operation::Sum,
+                of: Type::Integer,
+                shape: Shape::Binomial,
+                root: 0,
+                all: false,
+            };
+            check_path(setup, reduction, 3..=3);
+            let algorithm = Broadcast::RecursiveDoubling;
+            check_path(
+                setup,
+                Work::AllToAll {
+                    algorithm,
+                    bytes: 64,
+                },
+                3,
+            );
+        });
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
 use host_lib::gm::collective::{Barrier, Operation, Shape};
@@ -29,11 +30,19 @@ const SEED: u64 = 1;
 const PROGRAM: &str = "collective";
 
 /// A run.
-struct Measured {
+pub(super) struct Measured {
     /// The rounds of all members, without those of the warm-up.
     rounds: Rounds,
     /// Mean time of the programs on a processor since power-on, in us: without and with polls.
     processor_us: [f64; 2],
+}
+
+impl Measured {
+    /// The last round of each member.
+    pub(super) fn last_rounds(&self) -> Result<Vec<Round>, CollectiveError> {
+        let last = self.rounds.0.iter().map(|all| all.last().copied());
+        last.collect::<Option<_>>().ok_or(CollectiveError::NoRound)
+    }
 }
 
 /// The rounds of all members, without those of the warm-up.
@@ -74,10 +83,11 @@ impl Rounds {
 }
 
 /// The leaf whose reduction is measured comes so much later than the others: longer than the slowest tree takes without it.
-const LEAF_LATE_NS: u64 = 500_000;
+pub(super) const LEAF_LATE_NS: u64 = 500_000;
 
 /// Rounds of an operation without computation.
-const fn rounds_of(work: Work, rounds: u64) -> Settings {
+#[must_use]
+pub const fn rounds_of(work: Work, rounds: u64) -> Settings {
     Settings {
         work,
         on: On::Host,
@@ -98,15 +108,24 @@ impl Setup<'_> {
     }
 
     /// Runs a program on the nodes with these numbers, in the order of the ranks: all from 0 on.
-    fn run_on(
+    fn run_on(&self, members: &[usize], settings: Settings) -> Result<Measured, CollectiveError> {
+        self.run_observed(members, settings, None)
+    }
+
+    /// The same, with an observer.
+    pub(super) fn run_observed(
         &self,
         members: &[usize],
         mut settings: Settings,
+        observer: Option<Box<dyn Observer>>,
     ) -> Result<Measured, CollectiveError> {
         settings.on = self.on;
         settings.rounds += WARM_UP as u64;
         let nodes = members.len();
         let mut world = GmWorld::new(nodes as u16, self.image, self.profile)?;
+        if let Some(observer) = observer {
+            world.world.observe(observer);
+        }
         let plans = CollectivePlan::all(&settings, members, 0, SEED, false);
         let spawn = |(node, plan): (usize, CollectivePlan)| {
             let deliveries = Deliveries::default();
@@ -123,6 +142,7 @@ impl Setup<'_> {
             ..RunLimits::default()
         };
         let run = world.world.run(&limits);
+        world.world.finish_observing();
         let mut rounds = Vec::with_capacity(ends.len());
         for (end, records) in ends {
             if let Some(Err(message)) = end.take() {

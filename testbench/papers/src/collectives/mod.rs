@@ -4,7 +4,9 @@
 //!
 //! A measurement is a function of a [`Setup`]: profile, image, and the place where the operation is executed.
 
+pub mod beyond;
 pub mod claims;
+pub mod explain;
 pub mod key;
 pub mod measure;
 pub mod plan;

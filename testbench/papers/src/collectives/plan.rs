@@ -13,6 +13,8 @@ use lanigon_worlds::profile;
 use lanigon_worlds::programs::collective::Broadcast;
 use rayon::prelude::*;
 
+use super::beyond::{self, Value};
+use super::explain::{self, Explanation};
 use super::key::{Key, What, keys};
 use super::published::Table;
 use super::{CollectiveError, On, Setup};
@@ -31,6 +33,8 @@ pub struct Plan {
     pub quick: bool,
     /// Operations of a measurement.
     pub rounds: u64,
+    /// Most nodes of the measurements of scaling.
+    pub most_nodes: u16,
     /// Set when the user interrupts.
     pub interrupt: Arc<AtomicBool>,
 }
@@ -40,6 +44,8 @@ pub struct Plan {
 pub struct Results {
     /// The measured points.
     pub points: BTreeMap<Key, f64>,
+    /// What no publication has.
+    pub beyond: Vec<Value>,
     /// Whether the user interrupted: points are missing.
     pub partial: bool,
 }
@@ -53,6 +59,7 @@ impl Plan {
         table: Table,
         quick: bool,
         rounds: u64,
+        most_nodes: u16,
         interrupt: Arc<AtomicBool>,
     ) -> Result<Self, CollectiveError> {
         let mut profiles = BTreeMap::new();
@@ -68,6 +75,7 @@ impl Plan {
             profiles,
             quick,
             rounds,
+            most_nodes,
             interrupt,
         })
     }
@@ -75,7 +83,7 @@ impl Plan {
     /// Number of measurements.
     #[must_use]
     pub fn steps(&self) -> usize {
-        keys(self.table, self.quick).len()
+        keys(self.table, self.quick).len() + beyond::cases(self.table, self.most_nodes).len()
     }
 
     /// The images of the profiles' boards.
@@ -100,6 +108,28 @@ impl Plan {
             .map(|(name, image)| ((*name).to_owned(), image.identity()));
         let named: BTreeMap<_, _> = named.collect();
         Ok(named.into_iter().collect())
+    }
+
+    /// Explains operations: the critical path of each, on hosts and on boards.
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn explain(&self) -> Result<Vec<Explanation>, CollectiveError> {
+        let images = self.images()?;
+        let mut all = Vec::new();
+        for (board, nodes, settings) in explain::subjects(self.table) {
+            let places = [On::Host, On::Nic].into_iter();
+            for on in places.filter(|on| explain::is_on(settings.work, *on)) {
+                let setup = Setup {
+                    image: &images[board].1,
+                    profile: &self.profiles[board],
+                    on,
+                    interrupt: &self.interrupt,
+                };
+                all.push(setup.explain(nodes, &settings)?);
+            }
+        }
+        Ok(all)
     }
 
     /// Carries out all measurements; `done` is called after each.
@@ -129,9 +159,27 @@ impl Plan {
         let found = all.into_par_iter().map(measure);
         let found: Vec<_> = found.collect::<Result<_, CollectiveError>>()?;
         let points: BTreeMap<_, _> = found.into_iter().flatten().collect();
+        // The longest first.
+        let mut cases = beyond::cases(self.table, self.most_nodes);
+        cases.sort_by_key(|case| std::cmp::Reverse(case.nodes));
+        let more = cases.len();
+        let measure = |case: beyond::Case| {
+            let value = match case.measure(&self.interrupt) {
+                Ok(value) => Some(value),
+                Err(CollectiveError::Run(RunError::Interrupted)) => None,
+                Err(error) => return Err(error),
+            };
+            done();
+            Ok(value)
+        };
+        let found = cases.into_par_iter().map(measure);
+        let found: Vec<_> = found.collect::<Result<_, CollectiveError>>()?;
+        let mut beyond: Vec<_> = found.into_iter().flatten().collect();
+        beyond.sort_by(|a, b| a.case.cmp(&b.case));
         Ok(Results {
-            partial: points.len() < count,
+            partial: points.len() < count || beyond.len() < more,
             points,
+            beyond,
         })
     }
 }

@@ -20,11 +20,13 @@ pub fn figures(table: Table, results: &Results) -> Vec<Named> {
     if results.points.is_empty() {
         return Vec::new();
     }
-    match table {
+    let mut all = match table {
         Table::Barrier => barrier(results),
         Table::Reduction => reduction(results),
         Table::Gossip => gossip(results),
-    }
+    };
+    all.extend(super::beyond::figures(&results.beyond));
+    all
 }
 
 const PLACES: [(On, &str); 2] = [(On::Host, "host"), (On::Nic, "NIC")];

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use lanigon_report::{Block, Cell, Claim, Picture, Report, Section};
 use serde::Serialize;
 
+use super::beyond::{self, Value};
 use super::claims::{Judged, judge};
 use super::key::Key;
 use super::plan::{Plan, Results};
@@ -21,6 +22,8 @@ pub struct Document {
     pub claims: Vec<Judged>,
     /// All measured points.
     pub points: Vec<(Key, f64)>,
+    /// What no publication has.
+    pub beyond: Vec<Value>,
 }
 
 impl Document {
@@ -35,6 +38,7 @@ impl Document {
                 .iter()
                 .map(|(key, value)| (*key, *value))
                 .collect(),
+            beyond: results.beyond.clone(),
         }
     }
 }
@@ -83,6 +87,7 @@ pub fn render(plan: &Plan, results: &Results) -> String {
             claim.id, claim.claim, "", claim.evidence
         );
     }
+    text += &beyond::render(&results.beyond);
     if results.partial {
         text.push_str("\nInterrupted: points are missing.\n");
     }
@@ -124,6 +129,7 @@ pub fn report(name: &str, plan: &Plan, results: &Results, conditions: &Condition
             section("Published values", vec![published(&document.rows)]),
             section("Claims", vec![claims(document.claims)]),
             section("Figures", pictures.collect()),
+            section("Without published values", beyond::blocks(&document.beyond)),
             section("Points", vec![points(&document.points)]),
         ],
     }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::bail;
+use lanigon_papers::collectives::explain;
 use lanigon_papers::collectives::plan::Plan;
 use lanigon_papers::collectives::plots;
 use lanigon_papers::collectives::published::Table;
@@ -11,7 +12,7 @@ use lanigon_papers::conditions::Conditions;
 use lanigon_worlds::interrupt::Interrupt;
 
 use super::{Status, prepare, write_figure, write_file, write_report};
-use crate::cli::ReproduceArgs;
+use crate::cli::{Explain, ReproduceArgs};
 use crate::output;
 use crate::progress::Progress;
 
@@ -28,7 +29,6 @@ pub(super) fn run(
     for (given, option) in [
         (args.figure.is_some(), "--figure"),
         (args.max_time.is_some(), "--max-time"),
-        (args.explain.is_some(), "--explain"),
         (args.profile.is_some(), "--profile"),
         (!args.sizes.is_empty(), "--size"),
     ] {
@@ -36,12 +36,15 @@ pub(super) fn run(
             bail!("{option} is for `reproduce emp`, and some options for `reproduce gm`");
         }
     }
-    let rounds = match (args.quick, args.full) {
-        (true, _) => 40,
-        (_, true) => 10_000,
-        _ => 200,
+    let (rounds, most_nodes) = match (args.quick, args.full) {
+        (true, _) => (40, 64),
+        (_, true) => (10_000, 1_024),
+        _ => (200, 256),
     };
-    let plan = Plan::new(table, args.quick, rounds, interrupt.flag())?;
+    let plan = Plan::new(table, args.quick, rounds, most_nodes, interrupt.flag())?;
+    if args.explain.is_some() {
+        return explained(args, &plan);
+    }
     let (text_file, json_file) = (format!("{name}.txt"), format!("{name}.json"));
     if let Some(folder) = &args.out {
         prepare(folder, &text_file)?;
@@ -77,4 +80,23 @@ pub(super) fn run(
         true => Status::Interrupted,
         false => Status::Done,
     })
+}
+
+/// Explains operations: who waited for whom.
+fn explained(args: &ReproduceArgs, plan: &Plan) -> anyhow::Result<Status> {
+    if let Some(Explain(Some(scheme))) = args.explain {
+        bail!(
+            "--explain {}: a scheme is for `reproduce emp`",
+            scheme.name()
+        );
+    }
+    if args.out.is_some() {
+        bail!("--out and --explain: the explanation is printed only");
+    }
+    let all = plan.explain()?;
+    match args.json {
+        true => output::print_json(&all)?,
+        false => output::print(&explain::render(&all))?,
+    }
+    Ok(Status::Done)
 }

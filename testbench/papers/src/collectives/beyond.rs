@@ -1,0 +1,301 @@
+//! What no publication has measured: the same operations on boards of Ethernet, with each image, and among up to 1,024 nodes.
+//!
+//! Each measurement is a scenario of its own: nodes on one switch of Ethernet, or on a Clos network of Myrinet.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
+use lanigon_report::{Block, Cell};
+use lanigon_worlds::boards::{BOARDS, Medium};
+use lanigon_worlds::outcome::{RunError, completed};
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
+use serde::Serialize;
+
+use super::plots::Named;
+use super::published::Table;
+use super::{CollectiveError, On};
+
+/// Rounds: the first one is a warm-up.
+const ROUNDS: u32 = 11;
+/// Profile of the boards whose operations are scaled.
+const SCALED: &str = "gm-paper-lanai9.1-133";
+/// Nodes on a switch of Ethernet.
+const SWITCHED: [u16; 4] = [2, 4, 8, 16];
+/// Largest factor between the times for each step at most and least nodes with which time still grows with the steps.
+const SAME_SLOPE: f64 = 2.0;
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// Boards of Ethernet with their images.
+    Ethernet,
+    /// More and more nodes.
+    Scaling,
+}
+
+/// A measurement.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Case {
+    /// What it is for.
+    pub part: Part,
+    /// Profile of the boards.
+    pub profile: &'static str,
+    /// Their image.
+    pub image: &'static str,
+    /// Number of nodes.
+    pub nodes: u16,
+    /// Where the operation is executed.
+    pub on: &'static str,
+    /// Whether it is a reduction; otherwise a barrier.
+    pub reduction: bool,
+}
+
+/// A measured value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Value {
+    /// The measurement.
+    #[serde(flatten)]
+    pub case: Case,
+    /// Of a barrier the mean time from the end of one to that of the next, of a reduction the median from the last call to the
+    /// result at the root; in us.
+    pub us: f64,
+}
+
+/// The measurements beside a table; scaling up to `most` nodes. All-to-all broadcasts have none.
+#[must_use]
+pub fn cases(table: Table, most: u16) -> Vec<Case> {
+    let reduction = match table {
+        Table::Barrier => false,
+        Table::Reduction => true,
+        Table::Gossip => return Vec::new(),
+    };
+    let mut all = Vec::new();
+    for on in [On::Host.name(), On::Nic.name()] {
+        let case = |part, profile, image, nodes| Case {
+            part,
+            profile,
+            image,
+            nodes,
+            on,
+            reduction,
+        };
+        for board in BOARDS
+            .iter()
+            .filter(|board| board.medium == Medium::Ethernet)
+        {
+            let Some(gm) = &board.gm else {
+                continue;
+            };
+            for &image in [gm.image].iter().chain(gm.variants) {
+                let of = |nodes| case(Part::Ethernet, board.profile, image, nodes);
+                all.extend(SWITCHED.map(of));
+            }
+        }
+        let nodes = (1..=10).map(|steps| 1 << steps);
+        let nodes = nodes.take_while(|nodes| *nodes <= most);
+        all.extend(nodes.map(|nodes| case(Part::Scaling, SCALED, "gm", nodes)));
+    }
+    all
+}
+
+impl Case {
+    /// Its scenario.
+    fn scenario(&self) -> String {
+        let (profile, image, nodes, on) = (self.profile, self.image, self.nodes, self.on);
+        // One crossbar has 32 ports at most.
+        let shape = match self.part {
+            Part::Scaling if nodes > 32 => "topology = \"clos\", ports = 32",
+            Part::Ethernet | Part::Scaling => "topology = \"star\"",
+        };
+        let work = match self.reduction {
+            true => "run = \"reduction\", skew_us = 0",
+            false => "run = \"barrier\"",
+        };
+        format!(
+            "description = \"collective operations\"\nboard = \"{profile}\"\nprotocol = \"gm\"\nimage = \"{image}\"\nseed = 1\n\
+             network = {{ {shape}, nodes = {nodes} }}\nprogram = [{{ {work}, nodes = \"all\", rounds = {ROUNDS}, on = \"{on}\" }}]\n"
+        )
+    }
+
+    /// Measures it.
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn measure(&self, interrupt: &Arc<AtomicBool>) -> Result<Value, CollectiveError> {
+        let invalid = |error: &dyn std::fmt::Display| CollectiveError::Profile(error.to_string());
+        let scenario = Scenario::parse("collective operations", &self.scenario());
+        let scenario = scenario.map_err(|error| invalid(&error))?;
+        let mut simulation = Simulation::new(&scenario).map_err(|error| invalid(&error))?;
+        let options = RunOptions {
+            interrupt: Some(Arc::clone(interrupt)),
+            ..RunOptions::default()
+        };
+        let outcome = simulation.run(&options, |_| ());
+        if let Some(message) = outcome.problems.first() {
+            let (program, message) = ("a member", message.clone());
+            return Err(RunError::Program { program, message }.into());
+        }
+        completed(outcome.end)?;
+        let used = outcome.collectives.first();
+        let used = used.ok_or(CollectiveError::NoRound)?;
+        let us = match self.reduction {
+            true => used.p50_us,
+            false => used.period_us,
+        };
+        let case = self.clone();
+        Ok(Value { case, us })
+    }
+}
+
+/// A row: what is the same on both places, and the times of hosts and of boards.
+type Row = (&'static str, u16, [Option<f64>; 2]);
+
+fn rows(values: &[Value], part: Part) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for value in values.iter().filter(|value| value.case.part == part) {
+        let Case {
+            image, nodes, on, ..
+        } = value.case;
+        let place = usize::from(on == On::Nic.name());
+        match rows.iter_mut().find(|row| (row.0, row.1) == (image, nodes)) {
+            Some(row) => row.2[place] = Some(value.us),
+            None => {
+                let mut times = [None; 2];
+                times[place] = Some(value.us);
+                rows.push((image, nodes, times));
+            }
+        }
+    }
+    rows
+}
+
+const PARTS: [(Part, &str); 2] = [
+    (
+        Part::Ethernet,
+        "Boards of Ethernet, around one switch (no published values)",
+    ),
+    (
+        Part::Scaling,
+        "Scaling, on gm-paper-lanai9.1-133 (no published values)",
+    ),
+];
+
+/// The values as text; empty without any.
+#[must_use]
+pub fn render(values: &[Value]) -> String {
+    let mut text = String::new();
+    for (part, title) in PARTS {
+        let rows = rows(values, part);
+        if rows.is_empty() {
+            continue;
+        }
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "\n{title}:\n\n{:<16} {:>6} {:>10} {:>10} {:>11}",
+            "image", "nodes", "host, us", "NIC, us", "host / NIC"
+        );
+        for (image, nodes, [host, nic]) in rows {
+            let time = |us: Option<f64>| us.map_or_else(|| "-".into(), |us| format!("{us:.2}"));
+            let gain = host.zip(nic).map(|(host, nic)| host / nic);
+            let (host, nic, gain) = (time(host), time(nic), time(gain));
+            let _ = writeln!(
+                text,
+                "{image:<16} {nodes:>6} {host:>10} {nic:>10} {gain:>11}"
+            );
+        }
+    }
+    if let Some((holds, evidence)) = judge(values) {
+        let verdict = if holds { "holds" } else { "fails" };
+        let _ = writeln!(
+            text,
+            "\n{verdict}: time grows with the number of steps [time / log2 nodes, of the most nodes against 4, at most {SAME_SLOPE} times]\n       {evidence}"
+        );
+    }
+    text
+}
+
+/// Whether time grows with the logarithm of the nodes; `None`: there are too few.
+fn judge(values: &[Value]) -> Option<(bool, String)> {
+    let rows = rows(values, Part::Scaling);
+    let step = |row: &Row, place: usize| Some(row.2[place]? / f64::from(row.1.ilog2()));
+    let few = rows.iter().find(|row| row.1 == 4)?;
+    let many = rows.last().filter(|row| row.1 > 4)?;
+    let mut holds = true;
+    let mut text = Vec::new();
+    for (place, name) in ["host", "NIC"].into_iter().enumerate() {
+        let (few_us, many_us) = (step(few, place)?, step(many, place)?);
+        holds &= many_us < SAME_SLOPE * few_us && few_us < SAME_SLOPE * many_us;
+        text.push(format!(
+            "{name}: {few_us:.2} us for each step with 4 nodes, {many_us:.2} us with {}",
+            many.1
+        ));
+    }
+    Some((holds, text.join("; ")))
+}
+
+/// The values as tables of a report.
+#[must_use]
+pub fn blocks(values: &[Value]) -> Vec<Block> {
+    let table = |(part, title): (Part, &str)| {
+        let row = |(image, nodes, times): Row| {
+            let times = times.map(Cell::of);
+            let mut cells = vec![Cell::text(image), Cell::of(Some(nodes.into()))];
+            cells.extend(times);
+            cells
+        };
+        Block::Table(lanigon_report::Table {
+            title: title.into(),
+            columns: ["image", "nodes", "host, us", "NIC, us"]
+                .map(String::from)
+                .into(),
+            rows: rows(values, part).into_iter().map(row).collect(),
+        })
+    };
+    match values.is_empty() {
+        true => Vec::new(),
+        false => PARTS.into_iter().map(table).collect(),
+    }
+}
+
+/// The figure of scaling; none without values.
+#[must_use]
+pub fn figures(values: &[Value]) -> Vec<Named> {
+    let rows = rows(values, Part::Scaling);
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let curve = |(place, name): (usize, &str)| {
+        let point = |row: &Row| {
+            Some(Point {
+                x: row.1.into(),
+                y: row.2[place]?,
+                error: None,
+            })
+        };
+        Curve {
+            name: name.into(),
+            points: rows.iter().filter_map(point).collect(),
+        }
+    };
+    let axis = |label: &str, scale| Axis {
+        label: label.into(),
+        scale,
+    };
+    let panel = Panel {
+        title: SCALED.into(),
+        x: axis("nodes", Scale::Log2),
+        y: axis("time, us", Scale::Linear),
+        curves: [(0, "host"), (1, "NIC")].map(curve).into(),
+        marks: Vec::new(),
+    };
+    let figure = Figure {
+        title: "Scaling".into(),
+        panels: vec![panel],
+    };
+    vec![("scaling".into(), figure)]
+}
