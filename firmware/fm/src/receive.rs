@@ -20,7 +20,7 @@ impl<N: Nic> Fm<N> {
         let Some((packet, length)) = self.nic.receive() else {
             return;
         };
-        if length < HEADER_BYTES || length > SLOT_BYTES - WORD_BYTES {
+        if !(HEADER_BYTES..=SLOT_BYTES - WORD_BYTES).contains(&length) {
             return self.drop_packet(packet, length, Counter::BadPackets);
         }
         let target = self.nic.load(packet + WORD_TARGET);
