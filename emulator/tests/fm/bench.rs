@@ -60,6 +60,8 @@ pub struct Bench {
     pub world: World,
     firmware: Firmware,
     nodes: u16,
+    /// Whether hosts combine writes to the window.
+    pub combines_writes: bool,
 }
 
 impl Bench {
@@ -88,6 +90,7 @@ impl Bench {
             world,
             firmware,
             nodes,
+            combines_writes: true,
         })
     }
 
@@ -100,7 +103,8 @@ impl Bench {
             let delta = other.wrapping_sub(node) as u8;
             Some(vec![0x80 | delta & 0x3F])
         };
-        let config = Config::new(node, (0..self.nodes).map(route).collect());
+        let mut config = Config::new(node, (0..self.nodes).map(route).collect());
+        config.combines_writes = self.combines_writes;
         let firmware = self.firmware.clone();
         let programs = &mut self.world.nodes[usize::from(node)].programs;
         programs.spawn("fm", |machine| async move {

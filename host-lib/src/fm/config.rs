@@ -15,6 +15,8 @@ pub struct Config {
     pub credits: u16,
     /// Processor time of the library's own instructions for each stream, packet sent and packet received, in nanoseconds.
     pub overhead_ns: u64,
+    /// Whether the processor combines writes to the window into bursts. In the dissertation's hosts it did not.
+    pub combines_writes: bool,
     /// How long a call waits for credits or for a send slot, in nanoseconds; `None`: for ever.
     pub timeout_ns: Option<u64>,
 }
@@ -28,6 +30,7 @@ impl Config {
             routes,
             credits: USUAL_CREDITS,
             overhead_ns: 0,
+            combines_writes: true,
             timeout_ns: None,
         }
     }

@@ -83,6 +83,7 @@ impl<W: Window, S: System> Fm<W, S> {
             if self.poor(destinations).len() < poor.len() {
                 continue;
             }
+            self.return_all_credits().await?;
             let mut words: Vec<_> = poor.iter().map(|&node| self.credit_watch(node)).collect();
             words.extend(self.ring.peek_watch());
             let timeout_ns = self.config.timeout_ns;
@@ -96,6 +97,16 @@ impl<W: Window, S: System> Fm<W, S> {
                 Err(error) => return Err(SendError::NotMapped(address(error))),
             }
         }
+    }
+
+    /// Returns what is owed, however little: nodes that wait for each other's credits would wait for ever.
+    async fn return_all_credits(&mut self) -> Result<(), SendError> {
+        for node in 0..self.nodes() {
+            if self.peers[usize::from(node)].owed() > 0 {
+                self.send_credits(node).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes the credits that nodes have returned: in words of their own, and in packets of the receive queue, which stay there.

@@ -254,20 +254,30 @@ impl<W: Window, S: System> Fm<W, S> {
     ) {
         let route = self.config.routes[usize::from(first)].as_deref();
         let route = route.unwrap_or(&[]);
+        let route_bytes = route.len() as u32;
         let mut packet = route_words(route);
         let header_at = slot + SLOT_HEADER;
         let start = header_at - 4 * packet.len() as u32;
         packet.extend(header);
         packet.extend(words(payload));
-        self.board.write_sram_burst(start, &packet).await;
+        self.write_words(start, &packet).await;
         if !more.is_empty() {
             let mut list = vec![more.len() as u32];
             list.extend(more);
-            self.board.write_sram_burst(slot + SLOT_MORE, &list).await;
+            self.write_words(slot + SLOT_MORE, &list).await;
         }
         let end = header_at + HEADER_BYTES + padded(payload.len() as u32);
-        let control = (route.len() as u32) << CONTROL_ROUTE_SHIFT | end;
+        let control = route_bytes << CONTROL_ROUTE_SHIFT | end;
         self.board.write_sram(slot + SLOT_CONTROL, control).await;
+    }
+
+    async fn write_words(&mut self, address: u32, words: &[u32]) {
+        if self.config.combines_writes {
+            return self.board.write_sram_burst(address, words).await;
+        }
+        for (at, word) in (address..).step_by(4).zip(words) {
+            self.board.write_sram(at, *word).await;
+        }
     }
 
     /// Takes the next send slot when it is free.

@@ -83,9 +83,8 @@ fn credits_last_for_ever_and_no_ring_overflows() {
     let inbox = collect(&mut nodes[2]);
     // More than 2^16 packets from two senders: sums, numbers of messages and rings wrap.
     for round in 0..0x1_0100_u32 {
-        for sender in 0..2 {
+        for library in &mut nodes[..2] {
             let bytes = round.to_be_bytes();
-            let library = &mut nodes[sender];
             let mut stream = run(library.begin_message(2, 4, 1)).unwrap();
             run(library.send_piece(&mut stream, &bytes)).unwrap();
             run(library.end_message(stream)).unwrap();
@@ -132,4 +131,27 @@ fn a_board_that_sends_nothing_fills_its_slots() {
     for _ in 0..50 {
         packet(&mut nodes[0], &mut stream).unwrap();
     }
+}
+
+#[test]
+fn a_node_that_waits_returns_what_it_owes() {
+    let mut nodes = nodes(2);
+    collect(&mut nodes[0]);
+    collect(&mut nodes[1]);
+    let mut to_1 = begin(&mut nodes[0], &[1], 40);
+    let mut to_0 = begin(&mut nodes[1], &[0], 40);
+    for _ in 0..16 {
+        packet(&mut nodes[0], &mut to_1).unwrap();
+    }
+    assert_eq!(run(nodes[1].extract(3 * MTU)), Ok(3));
+    for _ in 0..16 {
+        packet(&mut nodes[1], &mut to_0).unwrap();
+    }
+    assert_eq!(run(nodes[1].extract(3 * MTU)), Ok(3));
+    assert!(packet(&mut nodes[1], &mut to_0).is_err());
+    for left in (0..6).rev() {
+        packet(&mut nodes[0], &mut to_1).unwrap();
+        assert_eq!(nodes[0].credits(1), left);
+    }
+    assert!(packet(&mut nodes[0], &mut to_1).is_err());
 }
