@@ -11,6 +11,7 @@
 //! * [`emp`]: EMP's posts and completions;
 //! * [`acenic`]: a driver for the firmware of an Ethernet adapter;
 //! * [`gm`]: GM on boards with a LANai: start-up, ports, messages;
+//! * [`fm`]: FM with multi-send on boards with a LANai 4;
 //! * [`myrinet`]: hosts of control programs of Myrinet adapters, which have a window of their own.
 //!
 //! A node that sends a received message back:
@@ -48,6 +49,7 @@ pub mod acenic;
 pub mod board;
 pub mod emp;
 pub mod firmware;
+pub mod fm;
 pub mod gm;
 pub mod lanai;
 pub mod myrinet;

@@ -164,6 +164,7 @@ impl Transmitter {
     /// That many bytes have left. Returns whether the segment is complete.
     pub const fn left(&mut self, bytes: u32) -> bool {
         self.left = self.left.saturating_sub(bytes);
+        self.pointer = self.end().saturating_sub(self.left) & !(self.generation.unit_bytes() - 1);
         if self.left == 0 && self.packet.is_none() {
             self.complete();
         }
@@ -174,12 +175,17 @@ impl Transmitter {
     pub const fn complete(&mut self) -> u32 {
         let rest = self.left;
         (self.left, self.busy, self.paused, self.packet) = (0, false, false, None);
+        self.pointer = self.end();
+        rest
+    }
+
+    /// The address behind the segment.
+    const fn end(&self) -> u32 {
         let unit = self.generation.unit_bytes();
-        self.pointer = match self.generation {
+        match self.generation {
             Generation::L4 => (self.limit & !(unit - 1)).wrapping_add(unit),
             Generation::L7 | Generation::L9 => self.limit,
-        };
-        rest
+        }
     }
 }
 
@@ -201,6 +207,20 @@ mod tests {
         check(Generation::L9, 0x104, 8, 0x106, (0x100, 6));
         check(Generation::L9, 0x100, 0, 0x80, (0x100, 0));
         check(Generation::L4, 0, 0, !0, (0, 0));
+    }
+
+    #[test]
+    fn the_pointer_follows_the_bytes() {
+        let mut sender = Transmitter::new(Generation::L4);
+        (sender.pointer, sender.skip) = (0x100, 3);
+        sender.begin(0x1FC, 0x103, &[0; 0xFD]);
+        sender.left(64);
+        assert_eq!(sender.pointer, 0x140);
+        sender.left(64);
+        assert_eq!(sender.pointer, 0x180);
+        sender.left(0x7D);
+        assert_eq!(sender.pointer, 0x200);
+        assert!(!sender.is_busy());
     }
 
     #[test]

@@ -8,11 +8,13 @@
 //! * [`acenic`]: the Ethernet driver protocol of the AceNIC.
 //! * [`emp`]: the EMP protocol: descriptors, control block, frame headers.
 //! * [`gm`]: the GM protocol: map of SRAM, send slots, receive tokens, events, packets.
+//! * [`fm`]: FM with multi-send: map of SRAM, packets, the ring in host memory.
 //! * [`probe`]: the unloaded ELF section that marks protocol stages and log lines.
 #![no_std]
 
 pub mod acenic;
 pub mod emp;
+pub mod fm;
 pub mod gm;
 pub mod lanai;
 pub mod probe;

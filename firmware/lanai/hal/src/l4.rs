@@ -86,6 +86,13 @@ pub fn send(start: u32, end: u32) {
     register(SMLT).write(end - UNIT);
 }
 
+/// Whether the sender has read all bytes of its packet before `address`, a multiple of 4.
+#[inline(always)]
+#[must_use]
+pub fn has_read(address: u32) -> bool {
+    register(SMP).read() >= address
+}
+
 /// Asks for [`TICK`] after a time in half microseconds.
 #[inline(always)]
 pub fn set_timer(half_us: u32) {

@@ -12,6 +12,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-rings", &[]),
     ("lanigon-emp", &["defs"]),
     ("lanigon-acenic", &["defs"]),
+    ("lanigon-fm", &["defs"]),
     ("lanigon-gm", &["defs"]),
     ("lanigon-tigon2-hal", &["defs", "rings"]),
     ("lanigon-lanai-hal", &["defs", "lanai-rt"]),
