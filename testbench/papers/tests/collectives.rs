@@ -157,7 +157,7 @@ fn paths_lead_from_the_call_on_which_an_operation_depends_to_its_end() {
                     algorithm,
                     bytes: 64,
                 },
-                3,
+                3..=3,
             );
         });
     }
