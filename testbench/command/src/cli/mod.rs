@@ -157,7 +157,8 @@ Examples:
   lanigon reproduce emp --explain base
   lanigon reproduce emp --size 4 --size 1500 --profile my-nic.toml
   lanigon reproduce gm --profile lanai9.1-133 --out results
-  lanigon reproduce gm --profile lanai9.1-133 --explain")]
+  lanigon reproduce gm --profile lanai9.1-133 --explain
+  lanigon reproduce barrier --explain")]
 pub struct ReproduceArgs {
     /// Which results: emp, gm, barrier, reduction, gossip
     #[arg(hide_possible_values = true)]
@@ -165,7 +166,7 @@ pub struct ReproduceArgs {
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)
     #[arg(long, value_name = "ID", conflicts_with = "explain")]
     pub figure: Option<String>,
-    /// Show the ledger of a message; for emp of a scheme (base, so, ro, dsr, sr), with the limit of bandwidth
+    /// Show the ledger of a message or of a collective operation; for emp of a scheme (base, so, ro, dsr, sr), with the limit of bandwidth
     #[arg(long, value_name = "SCHEME", value_parser = explain, conflicts_with = "sizes",
         num_args = 0..=1, default_missing_value = "")]
     pub explain: Option<Explain>,

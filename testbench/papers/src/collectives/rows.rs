@@ -218,6 +218,7 @@ mod tests {
         let points = keys(table, false).into_iter();
         Results {
             points: points.map(|key| (key, value(key))).collect(),
+            beyond: Vec::new(),
             partial: false,
         }
     }
@@ -234,6 +235,7 @@ mod tests {
                     .into_iter()
                     .filter(|(key, _)| quick.contains(key))
                     .collect(),
+                beyond: Vec::new(),
                 partial: false,
             };
             for results in [&whole, &quick] {
