@@ -218,7 +218,7 @@ mod tests {
         let points = keys(table, false).into_iter();
         Results {
             points: points.map(|key| (key, value(key))).collect(),
-            partial: false,
+            ..Results::default()
         }
     }
 
@@ -234,7 +234,7 @@ mod tests {
                     .into_iter()
                     .filter(|(key, _)| quick.contains(key))
                     .collect(),
-                partial: false,
+                ..Results::default()
             };
             for results in [&whole, &quick] {
                 for row in rows(table, results) {
