@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use defs::gm::collective::CHILD_LIMIT;
 use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
 use lanigon_report::{Block, Cell};
 use lanigon_worlds::boards::{BOARDS, Medium};
@@ -72,6 +73,11 @@ pub fn cases(table: Table, most: u16) -> Vec<Case> {
         Table::Barrier => false,
         Table::Reduction => true,
         Table::Gossip => return Vec::new(),
+    };
+    // A root of a binomial tree has as many children as there are steps.
+    let most = match reduction {
+        true => most.min(1 << CHILD_LIMIT),
+        false => most,
     };
     let mut all = Vec::new();
     for on in [On::Host.name(), On::Nic.name()] {
