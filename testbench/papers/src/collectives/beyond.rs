@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use defs::gm::collective::CHILD_LIMIT;
 use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
 use lanigon_report::{Block, Cell};
 use lanigon_worlds::boards::{BOARDS, Medium};
@@ -72,6 +73,11 @@ pub fn cases(table: Table, most: u16) -> Vec<Case> {
         Table::Barrier => false,
         Table::Reduction => true,
         Table::Gossip => return Vec::new(),
+    };
+    // A root of a binomial tree has as many children as there are steps.
+    let most = match reduction {
+        true => most.min(1 << CHILD_LIMIT),
+        false => most,
     };
     let mut all = Vec::new();
     for on in [On::Host.name(), On::Nic.name()] {
@@ -298,4 +304,38 @@ pub fn figures(values: &[Value]) -> Vec<Named> {
         panels: vec![panel],
     };
     vec![("scaling".into(), figure)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_is_a_scenario() {
+        for table in Table::ALL {
+            for case in cases(table, 1_024) {
+                let text = case.scenario();
+                let scenario = Scenario::parse("case", &text);
+                assert!(scenario.is_ok(), "{text}: {:?}", scenario.err());
+            }
+        }
+        let most = cases(Table::Barrier, 1_024).into_iter();
+        assert_eq!(most.map(|case| case.nodes).max(), Some(1_024));
+    }
+
+    #[test]
+    fn only_growth_with_the_steps_holds() {
+        let judged = |us: fn(f64) -> f64| {
+            let all = cases(Table::Barrier, 256).into_iter();
+            let value = |case: Case| Value {
+                us: us(f64::from(case.nodes)),
+                case,
+            };
+            judge(&all.map(value).collect::<Vec<_>>()).map(|verdict| verdict.0)
+        };
+        assert_eq!(judged(|nodes| 3.0 + 7.0 * nodes.log2()), Some(true));
+        assert_eq!(judged(|nodes| 7.0 * nodes), Some(false));
+        assert_eq!(judged(|_| 7.0), Some(false));
+        assert_eq!(judge(&[]), None);
+    }
 }

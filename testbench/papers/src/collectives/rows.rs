@@ -218,8 +218,7 @@ mod tests {
         let points = keys(table, false).into_iter();
         Results {
             points: points.map(|key| (key, value(key))).collect(),
-            beyond: Vec::new(),
-            partial: false,
+            ..Results::default()
         }
     }
 
@@ -235,8 +234,7 @@ mod tests {
                     .into_iter()
                     .filter(|(key, _)| quick.contains(key))
                     .collect(),
-                beyond: Vec::new(),
-                partial: false,
+                ..Results::default()
             };
             for results in [&whole, &quick] {
                 for row in rows(table, results) {

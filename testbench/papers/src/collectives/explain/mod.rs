@@ -221,7 +221,7 @@ impl Setup<'_> {
             }
             On::Nic => recorder.path(&calls, last_rank),
         };
-        let began = path.at.ps() as i64;
+        let began = path.at.ps().cast_signed();
         let hops = path.hops;
         Ok(Explanation {
             profile: self.profile.name.clone(),
@@ -230,7 +230,7 @@ impl Setup<'_> {
             members: nodes,
             last_rank,
             last_caller,
-            last_call_ps: calls.began(last_caller).ps() as i64 - began,
+            last_call_ps: calls.began(last_caller).ps().cast_signed() - began,
             whole_ps: path.end.saturating_sub(path.at).ps(),
             hops,
             legs: path.legs(),
