@@ -2,7 +2,7 @@
 //! on which it depended last.
 //!
 //! On hosts a member's call ends, or its next message begins, after the last receive that has returned before: the path is made of
-//! the ledgers of messages. On boards the packets and their heads tell the same ([`boards`]).
+//! the ledgers of messages. On boards the packets and their heads tell the same (`boards`).
 
 mod boards;
 mod text;
