@@ -1,7 +1,7 @@
 //! `lanigon reproduce gm`: GM on all boards that run it, beside the published figures (docs/gm.md).
 //!
-//! Each measurement is a world of its own: two nodes and one crossbar or, on Ethernet, one cable, with the built firmware. Nothing is calibrated: the costs are
-//! those of the profiles, so every figure is a prediction.
+//! Each measurement is a world of its own: two nodes and one crossbar or, on Ethernet, one cable, with the built firmware. The costs are
+//! those of the profiles: a figure on which its profile is calibrated is labelled so, the others are predictions.
 
 pub mod bench;
 pub mod explain;
