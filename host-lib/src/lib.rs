@@ -12,6 +12,7 @@
 //! * [`acenic`]: a driver for the firmware of an Ethernet adapter;
 //! * [`gm`]: GM on boards with a LANai: start-up, ports, messages;
 //! * [`fm`]: FM with multi-send on boards with a LANai 4;
+//! * [`mpi`]: message passing in the terms of the MPI standard, over GM or EMP;
 //! * [`myrinet`]: hosts of control programs of Myrinet adapters, which have a window of their own.
 //!
 //! A node that sends a received message back:
@@ -52,6 +53,7 @@ pub mod firmware;
 pub mod fm;
 pub mod gm;
 pub mod lanai;
+pub mod mpi;
 pub mod myrinet;
 
 pub use lanigon_window::{address, window};

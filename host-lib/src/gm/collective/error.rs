@@ -6,6 +6,7 @@ use super::board::PostError;
 use super::group::Endpoint;
 use super::schedule::ScheduleError;
 use super::value::ValueError;
+use crate::gm::channel::ChannelError;
 use crate::gm::{MemoryError, PortError, ReceiveError, SendError, Status};
 
 /// A collective operation failed. The members do not agree any more on what comes next: none of them should go on.
@@ -102,4 +103,16 @@ pub enum CollectiveError {
         /// Bytes of a buffer.
         room: u32,
     },
+}
+
+impl From<ChannelError> for CollectiveError {
+    fn from(error: ChannelError) -> Self {
+        match error {
+            ChannelError::Port(error) => Self::Port(error),
+            ChannelError::Memory(error) => Self::Memory(error),
+            ChannelError::Send(error) => Self::Send(error),
+            ChannelError::Receive(error) => Self::Receive(error),
+            ChannelError::TooLong { bytes, room } => Self::TooLong { bytes, room },
+        }
+    }
 }

@@ -127,9 +127,4 @@ impl Group {
     pub fn rank_of(&self, endpoint: Endpoint) -> Option<usize> {
         self.members.iter().position(|member| *member == endpoint)
     }
-
-    /// How far the own rank is behind `rank`, counted upwards and around.
-    pub(super) fn behind(&self, rank: usize) -> usize {
-        (self.rank + self.size() - rank) % self.size()
-    }
 }

@@ -1,20 +1,15 @@
-//! Messages of collective operations that hosts execute: buffers, tags, messages that come early.
+//! Messages of collective operations that hosts execute: tags, messages that come early.
 
 use std::collections::BTreeMap;
 
-use defs::gm::packet::SIZES;
-
 use super::error::CollectiveError;
 use super::group::{Endpoint, Group};
-use crate::gm::{
-    Buffer, Event, Gm, MemoryError, Priority, Received, Request, SendId, Status, capacity, size_for,
-};
-use crate::window::{System, VirtualAddress, Window};
+use crate::gm::channel::{ALIGNMENT, Arrival, Channel, Class};
+use crate::gm::{Gm, SendId, Status, capacity, size_for};
+use crate::window::{System, Window};
 
 /// Bytes before the content of a message: number of the operation, its kind, a zero, number of the step.
 pub(super) const HEADER: usize = 8;
-/// Bytes to which the places of buffers are aligned.
-const ALIGNMENT: u32 = 64;
 /// Most bytes of all buffers of one direction.
 const MOST_BUFFER_BYTES: u32 = 8 << 20;
 /// Fewest buffers and most buffers for messages under way.
@@ -60,19 +55,13 @@ struct Early {
 pub(super) struct Messages {
     pub(super) group: Group,
     ranks: BTreeMap<Endpoint, usize>,
-    /// Size of all messages for GM.
-    size: u8,
-    room: u32,
     limit_ns: u64,
     /// The operation under way, and its number.
     kind: Kind,
     number: u32,
-    /// Buffers for further sends.
-    free: Vec<Buffer>,
-    /// Buffers of sends under way, and their ranks.
-    under_way: BTreeMap<SendId, (usize, Buffer)>,
-    /// Receive buffers that the board does not have.
-    idle: Vec<Buffer>,
+    channel: Channel,
+    /// Ranks of sends under way.
+    under_way: BTreeMap<SendId, usize>,
     /// Messages that no step has waited for yet.
     early: BTreeMap<Tag, Early>,
 }
@@ -86,46 +75,30 @@ impl Messages {
         limit_ns: u64,
     ) -> Result<Self, CollectiveError> {
         let whole = u32::try_from(longest_bytes.saturating_add(HEADER)).unwrap_or(u32::MAX);
-        let size = size_for(whole);
-        let room = capacity(size);
-        if u32::from(size) >= SIZES || room < whole {
-            let bytes = longest_bytes;
-            return Err(CollectiveError::TooLong { bytes, room });
-        }
+        let room = capacity(size_for(whole)).max(1);
+        let class = Class {
+            longest_bytes: longest_bytes.saturating_add(HEADER),
+            sends: count(SEND_BUFFERS, room),
+            receives: count(RECEIVE_BUFFERS, room),
+        };
+        let channel = Channel::new(gm, group.own().port, &[class]).await?;
         let members = group.members().iter().copied();
-        let mut all = Self {
+        Ok(Self {
             ranks: members.enumerate().map(|(rank, at)| (at, rank)).collect(),
             group,
-            size,
-            room,
             limit_ns,
             kind: Kind::PairwiseExchange,
             number: 0,
-            free: buffers(gm, count(SEND_BUFFERS, room), room)?,
+            channel,
             under_way: BTreeMap::new(),
-            idle: buffers(gm, count(RECEIVE_BUFFERS, room), room)?,
             early: BTreeMap::new(),
-        };
-        all.provide(gm).await?;
-        Ok(all)
+        })
     }
 
     /// A new operation begins. All members begin the same ones in the same order.
     pub(super) fn begin(&mut self, kind: Kind) {
         self.number = self.number.wrapping_add(1);
         self.kind = kind;
-    }
-
-    async fn provide<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-    ) -> Result<(), CollectiveError> {
-        let port = self.group.own().port;
-        while let Some(buffer) = self.idle.pop() {
-            gm.provide_receive_buffer(port, buffer, self.size, Priority::Low, 0)
-                .await?;
-        }
-        Ok(())
     }
 
     /// Sends a message of a step to a rank.
@@ -136,49 +109,18 @@ impl Messages {
         step: u16,
         content: &[u8],
     ) -> Result<(), CollectiveError> {
-        let mut bytes = Vec::with_capacity(HEADER + content.len());
-        bytes.extend(self.number.to_be_bytes());
-        bytes.extend([self.kind as u8, 0]);
-        bytes.extend(step.to_be_bytes());
-        bytes.extend(content);
-        let (room, length) = (self.room, bytes.len());
-        if length > room as usize {
-            return Err(CollectiveError::TooLong {
-                bytes: length - HEADER,
-                room,
-            });
-        }
-        let space = loop {
-            match self.free.pop() {
-                Some(space) => break space,
-                None if self.event(gm).await? => {}
-                None => return Err(self.unsent()),
-            }
-        };
-        gm.system_mut()
-            .write_memory(space.address, &bytes)
-            .map_err(MemoryError::NotMapped)?;
-        gm.system_mut().charge_copy(length).await;
+        let mut header = [0; HEADER];
+        header[..4].copy_from_slice(&self.number.to_be_bytes());
+        header[4] = self.kind as u8;
+        header[6..].copy_from_slice(&step.to_be_bytes());
         let target = self.group.members()[to];
-        let request = Request {
-            buffer: Buffer {
-                address: space.address,
-                length: length as u32,
-            },
-            size: self.size,
-            priority: Priority::Low,
-            node: target.node,
-            port: target.port,
-        };
-        let sent = gm.send(self.group.own().port, request).await;
-        match sent {
-            Ok(id) => {
-                self.under_way.insert(id, (to, space));
-                Ok(())
+        loop {
+            if let Some(id) = self.channel.send(gm, target, &[&header, content]).await? {
+                self.under_way.insert(id, to);
+                return Ok(());
             }
-            Err(error) => {
-                self.free.push(space);
-                Err(error.into())
+            if !self.event(gm).await? {
+                return Err(self.unsent());
             }
         }
     }
@@ -224,69 +166,37 @@ impl Messages {
         }
     }
 
-    /// Takes the next event; `false` if there is none in time. Receive buffers are provided again while nothing else is to
-    /// do, so that they delay no message.
+    /// Takes the next event; `false` if there is none in time.
     async fn event<W: Window, S: System>(
         &mut self,
         gm: &mut Gm<W, S>,
     ) -> Result<bool, CollectiveError> {
-        let port = self.group.own().port;
-        if !gm.receive_pending(port)? || self.idle.len() as u32 > RECEIVE_BUFFERS.0 {
-            self.provide(gm).await?;
-        }
-        let Some(event) = gm.receive_within(port, self.limit_ns).await? else {
+        let Some(arrival) = self.channel.next(gm, self.limit_ns).await? else {
             return Ok(false);
         };
-        match event {
-            Event::Received(message) => {
-                self.message(gm, &message)?;
-                // Out of the receive buffer, which the board gets again.
-                let length = message.length as usize;
-                gm.system_mut().charge_copy(length).await;
-            }
-            Event::Sent(all) => {
+        match arrival {
+            Arrival::Message { from, bytes } => self.message(from, &bytes)?,
+            Arrival::Sent(all) => {
                 for (id, status) in all {
                     self.sent(id, status)?;
                 }
             }
-            Event::Alarm(_) | Event::Completed(_) | Event::Violation(_) => {
-                return Err(CollectiveError::Unexpected);
-            }
+            Arrival::Other(_) => return Err(CollectiveError::Unexpected),
         }
         Ok(true)
     }
 
     fn sent(&mut self, id: SendId, status: Status) -> Result<(), CollectiveError> {
-        let Some((to, space)) = self.under_way.remove(&id) else {
-            return Ok(());
-        };
-        self.free.push(space);
-        match status {
-            Status::Success => Ok(()),
-            status => Err(CollectiveError::Failed { to, status }),
+        match (self.under_way.remove(&id), status) {
+            (None, _) | (_, Status::Success) => Ok(()),
+            (Some(to), status) => Err(CollectiveError::Failed { to, status }),
         }
     }
 
     /// Keeps a message until its step.
-    fn message<W: Window, S: System>(
-        &mut self,
-        gm: &Gm<W, S>,
-        message: &Received,
-    ) -> Result<(), CollectiveError> {
-        self.idle.push(Buffer {
-            address: message.buffer,
-            length: message.room,
-        });
-        let sender = Endpoint {
-            node: message.node,
-            port: message.port,
-        };
+    fn message(&mut self, sender: Endpoint, bytes: &[u8]) -> Result<(), CollectiveError> {
         let from = self.ranks.get(&sender).copied();
         let from = from.ok_or(CollectiveError::Stranger(sender))?;
-        let mut bytes = vec![0; message.length as usize];
-        gm.system()
-            .read_memory(message.message, &mut bytes)
-            .map_err(MemoryError::NotMapped)?;
         let damaged = CollectiveError::Damaged { from };
         let (header, content) = bytes.split_first_chunk::<HEADER>().ok_or(damaged)?;
         let &[a, b, c, d, kind, _, e, f] = header;
@@ -304,20 +214,4 @@ impl Messages {
             Some(_) => Err(damaged),
         }
     }
-}
-
-/// Allocates `count` buffers of `length` bytes.
-fn buffers<W: Window, S: System>(
-    gm: &mut Gm<W, S>,
-    count: u32,
-    length: u32,
-) -> Result<Vec<Buffer>, CollectiveError> {
-    let step = length.next_multiple_of(ALIGNMENT);
-    let all = gm.allocate_dma(step.checked_mul(count).ok_or(MemoryError::NoMemory)?)?;
-    let places = (0..u64::from(count)).rev();
-    let buffer = |place| Buffer {
-        address: VirtualAddress(all.address.0 + place * u64::from(step)),
-        length,
-    };
-    Ok(places.map(buffer).collect())
 }

@@ -9,6 +9,31 @@ use thiserror::Error;
 
 use super::Group;
 
+/// A rank among others: what a schedule is computed for. A [`Group`] has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// The rank.
+    pub rank: usize,
+    /// Number of ranks, more than the rank.
+    pub size: usize,
+}
+
+impl Position {
+    /// How far the rank is behind `other`, counted upwards and around.
+    const fn behind(self, other: usize) -> usize {
+        (self.rank + self.size - other) % self.size
+    }
+}
+
+impl From<&Group> for Position {
+    fn from(group: &Group) -> Self {
+        Self {
+            rank: group.rank(),
+            size: group.size(),
+        }
+    }
+}
+
 /// A schedule cannot be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ScheduleError {
@@ -40,9 +65,9 @@ pub struct Exchange {
 
 /// The pairwise exchange of the own rank.
 #[must_use]
-pub fn exchange(group: &Group) -> Exchange {
-    let inside = inside(group.size());
-    let own = group.rank();
+pub fn exchange(at: impl Into<Position>) -> Exchange {
+    let Position { rank: own, size } = at.into();
+    let inside = inside(size);
     if own >= inside {
         return Exchange {
             guest: None,
@@ -50,7 +75,7 @@ pub fn exchange(group: &Group) -> Exchange {
         };
     }
     Exchange {
-        guest: guest(own, inside, group.size()),
+        guest: guest(own, inside, size),
         peers: distances(inside).map(|distance| own ^ distance).collect(),
     }
 }
@@ -80,8 +105,8 @@ pub struct Tree {
     pub children: Vec<usize>,
 }
 
-fn check(group: &Group, rank: usize) -> Result<(), ScheduleError> {
-    let members = group.size();
+fn check(at: Position, rank: usize) -> Result<(), ScheduleError> {
+    let members = at.size;
     match rank < members {
         true => Ok(()),
         false => Err(ScheduleError::Rank { rank, members }),
@@ -93,13 +118,14 @@ fn check(group: &Group, rank: usize) -> Result<(), ScheduleError> {
 ///
 /// # Errors
 /// [`ScheduleError`].
-pub fn tree(group: &Group, root: usize, degree: usize) -> Result<Tree, ScheduleError> {
-    check(group, root)?;
+pub fn tree(at: impl Into<Position>, root: usize, degree: usize) -> Result<Tree, ScheduleError> {
+    let at = at.into();
+    check(at, root)?;
     if degree == 0 {
         return Err(ScheduleError::Degree);
     }
-    let size = group.size();
-    let place = group.behind(root);
+    let size = at.size;
+    let place = at.behind(root);
     let rank = |place: usize| (root + place) % size;
     let first = place.saturating_mul(degree).saturating_add(1).min(size);
     let last = first.saturating_add(degree).min(size);
@@ -113,10 +139,11 @@ pub fn tree(group: &Group, root: usize, degree: usize) -> Result<Tree, ScheduleE
 ///
 /// # Errors
 /// [`ScheduleError::Rank`].
-pub fn binomial(group: &Group, root: usize) -> Result<Tree, ScheduleError> {
-    check(group, root)?;
-    let size = group.size();
-    let place = group.behind(root);
+pub fn binomial(at: impl Into<Position>, root: usize) -> Result<Tree, ScheduleError> {
+    let at = at.into();
+    check(at, root)?;
+    let size = at.size;
+    let place = at.behind(root);
     let rank = |place: usize| (root + place) % size;
     // A place's parent is the place without the lowest bit; its children add one of the bits below that one.
     let lowest = match place {
@@ -170,8 +197,8 @@ pub struct Step {
 /// All-to-all broadcast by recursive doubling: in each step of a pairwise exchange ([`exchange`]) a rank sends all blocks
 /// that it has. A guest gives its block before and gets the others afterwards.
 #[must_use]
-pub fn recursive_doubling(group: &Group) -> Vec<Step> {
-    let (size, own) = (group.size(), group.rank());
+pub fn recursive_doubling(at: impl Into<Position>) -> Vec<Step> {
+    let Position { rank: own, size } = at.into();
     let all_but = |peer, left_out: usize| Part::new(peer, [0..left_out, left_out + 1..size]);
     let one = |peer, rank: usize| Part::new(peer, std::iter::once(rank..rank + 1));
     let inside = inside(size);
@@ -209,8 +236,8 @@ pub fn recursive_doubling(group: &Group) -> Vec<Step> {
 
 /// All-to-all broadcast around a ring: in each step a rank passes on the block that it got in the step before.
 #[must_use]
-pub fn ring(group: &Group) -> Vec<Step> {
-    let (size, own) = (group.size(), group.rank());
+pub fn ring(at: impl Into<Position>) -> Vec<Step> {
+    let Position { rank: own, size } = at.into();
     let behind = |count: usize| (own + size - count) % size;
     let part = |peer: usize, block: usize| Some(Part::new(peer, std::iter::once(block..block + 1)));
     let step = |step: usize| Step {
@@ -238,12 +265,13 @@ pub struct Hop {
 /// # Errors
 /// [`ScheduleError::Rank`].
 pub fn concurrent_broadcast(
-    group: &Group,
+    at: impl Into<Position>,
     origin: usize,
     arrived: Option<u32>,
 ) -> Result<Vec<Hop>, ScheduleError> {
-    check(group, origin)?;
-    Ok(hops(group, origin, arrived, group.behind(origin)))
+    let at = at.into();
+    check(at, origin)?;
+    Ok(hops(at, origin, arrived, at.behind(origin)))
 }
 
 /// The hops of [`concurrent_broadcast`] by the rule that the paper prints (section 4.3.3): the place of a rank in the tree
@@ -253,16 +281,17 @@ pub fn concurrent_broadcast(
 /// # Errors
 /// [`ScheduleError::Rank`].
 pub fn concurrent_broadcast_as_printed(
-    group: &Group,
+    at: impl Into<Position>,
     origin: usize,
     arrived: Option<u32>,
 ) -> Result<Vec<Hop>, ScheduleError> {
-    check(group, origin)?;
-    Ok(hops(group, origin, arrived, group.rank().abs_diff(origin)))
+    let at = at.into();
+    check(at, origin)?;
+    Ok(hops(at, origin, arrived, at.rank.abs_diff(origin)))
 }
 
-fn hops(group: &Group, origin: usize, arrived: Option<u32>, place: usize) -> Vec<Hop> {
-    let size = group.size();
+fn hops(at: Position, origin: usize, arrived: Option<u32>, place: usize) -> Vec<Hop> {
+    let size = at.size;
     let first = arrived.map_or(0, |exponent| exponent.saturating_add(1));
     let distance = |exponent: u32| 1usize.checked_shl(exponent).filter(|some| *some < size);
     let places = (first..)

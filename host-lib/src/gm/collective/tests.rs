@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use proptest::prelude::*;
 
 use super::schedule::{
-    Exchange, Hop, Part, ScheduleError, Step, Tree, binomial, concurrent_broadcast,
+    Exchange, Hop, Part, Position, ScheduleError, Step, Tree, binomial, concurrent_broadcast,
     concurrent_broadcast_as_printed, exchange, recursive_doubling, ring, tree,
 };
 use super::{Endpoint, Group, GroupError, MOST_MEMBERS};
@@ -360,16 +360,15 @@ fn the_simulation_finds_mistakes() {
     assert!(all_to_all(&steps, picks(1)).is_err());
 }
 
-type Rule = fn(&Group, usize, Option<u32>) -> Result<Vec<Hop>, ScheduleError>;
+type Rule = fn(Position, usize, Option<u32>) -> Result<Vec<Hop>, ScheduleError>;
 
 /// Deliveries of a concurrent broadcast of all ranks: those that are missing, and those that come twice.
 fn missing_and_double(size: usize, rule: Rule) -> (usize, usize) {
-    let groups = groups(size);
     let mut count = vec![vec![0; size]; size];
     for (origin, count) in count.iter_mut().enumerate() {
         let mut open = vec![(origin, None)];
         while let Some((rank, arrived)) = open.pop() {
-            for hop in rule(&groups[rank], origin, arrived).expect("a rank") {
+            for hop in rule(Position { rank, size }, origin, arrived).expect("a rank") {
                 count[hop.to] += 1;
                 // A packet that came before is not passed on again.
                 if count[hop.to] == 1 && hop.to != origin {

@@ -1,0 +1,431 @@
+//! Collective operations, with messages along trees and around rings.
+//!
+//! All members of a communicator call the same operations in the same order. A message carries the operation's kind and number, so
+//! that a program in which they differ fails instead of computing something else.
+
+use super::communicator::Communicator;
+use super::datatype::{Datatype, Operation, combine_all, from_bytes, to_bytes};
+use super::engine::Outgoing;
+use super::envelope::Label;
+use super::error::MpiError;
+use super::matching::Pattern;
+use super::transport::Transport;
+use super::{BarrierOn, Mpi};
+use crate::gm::collective::schedule::{self, Position, Step, Tree};
+
+/// Longest message that a member of a collective operation takes.
+const ANY_LENGTH: usize = i32::MAX as usize;
+
+/// A collective operation, as its messages name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Barrier = 1,
+    Broadcast,
+    Reduce,
+    Gather,
+    Scatter,
+    AllGather,
+    AllToAll,
+}
+
+/// A collective call.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    kind: Kind,
+    name: &'static str,
+}
+
+const fn call(kind: Kind, name: &'static str) -> Call {
+    Call { kind, name }
+}
+
+impl Communicator {
+    const fn position(&self) -> Position {
+        Position {
+            rank: self.rank,
+            size: self.members.len(),
+        }
+    }
+
+    /// The binomial tree.
+    fn binomial(&self, root: usize) -> Result<Tree, MpiError> {
+        let size = self.size();
+        schedule::binomial(self.position(), root).map_err(|_| MpiError::Rank { rank: root, size })
+    }
+}
+
+impl<T: Transport> Mpi<T> {
+    /// Waits until all members have called it.
+    ///
+    /// # Errors
+    /// [`MpiError`].
+    #[doc(alias = "MPI_Barrier")]
+    pub async fn barrier(&mut self, world: &Communicator) -> Result<(), MpiError> {
+        if self.engine.config.barrier == BarrierOn::Nic {
+            let library_ns = self.engine.config.library_ns;
+            self.engine.transport.compute(library_ns).await;
+            let limit_ns = self.engine.config.limit_ns;
+            let members = &world.members;
+            let ended = self.engine.transport.barrier(members, limit_ns).await?;
+            return match ended {
+                true => Ok(()),
+                false => Err(self.engine.timed_out("barrier", None, None)),
+            };
+        }
+        self.host_barrier(world, "barrier").await
+    }
+
+    /// Pairwise exchange.
+    pub(super) async fn host_barrier(
+        &mut self,
+        world: &Communicator,
+        name: &'static str,
+    ) -> Result<(), MpiError> {
+        let call = call(Kind::Barrier, name);
+        let schedule::Exchange { guest, peers } = schedule::exchange(world.position());
+        if let Some(guest) = guest {
+            self.from_member(world, call, guest).await?;
+        }
+        for peer in peers {
+            self.to_member(world, call, peer, &[]).await?;
+            self.from_member(world, call, peer).await?;
+        }
+        if let Some(guest) = guest {
+            self.to_member(world, call, guest, &[]).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives all members the root's `data`, along a binomial tree.
+    ///
+    /// # Errors
+    /// [`MpiError`]; [`MpiError::Count`] if lengths differ.
+    #[doc(alias = "MPI_Bcast")]
+    #[doc(alias = "broadcast_into")]
+    pub async fn broadcast<D: Datatype>(
+        &mut self,
+        world: &Communicator,
+        root: usize,
+        data: &mut [D],
+    ) -> Result<(), MpiError> {
+        let call = call(Kind::Broadcast, "broadcast");
+        let tree = world.binomial(root)?;
+        if let Some(parent) = tree.parent {
+            let values = self.elements(world, call, parent, data.len()).await?;
+            data.copy_from_slice(&values);
+        }
+        let bytes = to_bytes(data);
+        // The largest subtree first.
+        for child in tree.children.iter().rev() {
+            self.to_member(world, call, *child, &bytes).await?;
+        }
+        Ok(())
+    }
+
+    /// Combines the `data` of all members, element by element, along a binomial tree. The root gets the result.
+    ///
+    /// # Errors
+    /// [`MpiError`]; [`MpiError::Count`] if lengths differ.
+    #[doc(alias = "MPI_Reduce")]
+    #[doc(alias = "reduce_into_root")]
+    pub async fn reduce<D: Datatype>(
+        &mut self,
+        world: &Communicator,
+        root: usize,
+        operation: Operation,
+        data: &[D],
+    ) -> Result<Option<Vec<D>>, MpiError> {
+        let call = call(Kind::Reduce, "reduce");
+        let tree = world.binomial(root)?;
+        let mut values = data.to_vec();
+        // Refused here, before anything is sent.
+        combine_all(&mut values.clone(), data, operation)?;
+        for child in &tree.children {
+            let others = self.elements(world, call, *child, data.len()).await?;
+            combine_all(&mut values, &others, operation)?;
+        }
+        match tree.parent {
+            None => Ok(Some(values)),
+            Some(parent) => {
+                let bytes = to_bytes(&values);
+                self.to_member(world, call, parent, &bytes).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Combines the `data` of all members, element by element; all get the result.
+    ///
+    /// # Errors
+    /// [`MpiError`]; [`MpiError::Count`] if lengths differ.
+    #[doc(alias = "MPI_Allreduce")]
+    #[doc(alias = "all_reduce_into")]
+    pub async fn all_reduce<D: Datatype>(
+        &mut self,
+        world: &Communicator,
+        operation: Operation,
+        data: &[D],
+    ) -> Result<Vec<D>, MpiError> {
+        let reduced = self.reduce(world, 0, operation, data).await?;
+        let mut values = reduced.unwrap_or_else(|| data.to_vec());
+        self.broadcast(world, 0, &mut values).await?;
+        Ok(values)
+    }
+
+    /// Gives the root the `data` of all members, in the order of ranks, along a binomial tree.
+    ///
+    /// # Errors
+    /// [`MpiError`]; [`MpiError::Count`] if lengths differ.
+    #[doc(alias = "MPI_Gather")]
+    #[doc(alias = "gather_into_root")]
+    pub async fn gather<D: Datatype>(
+        &mut self,
+        world: &Communicator,
+        root: usize,
+        data: &[D],
+    ) -> Result<Option<Vec<D>>, MpiError> {
+        let call = call(Kind::Gather, "gather");
+        let tree = world.binomial(root)?;
+        // The blocks of the own subtree, in the order of the distances from the root.
+        let mut blocks = data.to_vec();
+        for child in &tree.children {
+            let count = subtree(world, root, *child) * data.len();
+            blocks.extend(self.elements::<D>(world, call, *child, count).await?);
+        }
+        if let Some(parent) = tree.parent {
+            let bytes = to_bytes(&blocks);
+            self.to_member(world, call, parent, &bytes).await?;
+            return Ok(None);
+        }
+        // The root's own block comes first.
+        let behind = (world.size() - root) % world.size();
+        blocks.rotate_left(behind * data.len());
+        Ok(Some(blocks))
+    }
+
+    /// Gives each member its block of the root's `data`, in the order of ranks, along a binomial tree. `count` is the number of elements of a
+    /// block.
+    ///
+    /// # Errors
+    /// [`MpiError`]; [`MpiError::Blocks`] if the root has not as many elements.
+    #[doc(alias = "MPI_Scatter")]
+    #[doc(alias = "scatter_into_root")]
+    pub async fn scatter<D: Datatype>(
+        &mut self,
+        world: &Communicator,
+        root: usize,
+        data: Option<&[D]>,
+        count: usize,
+    ) -> Result<Vec<D>, MpiError> {
+        let call = call(Kind::Scatter, "scatter");
+        let tree = world.binomial(root)?;
+        let mut blocks = match tree.parent {
+            None => {
+                let data = data.unwrap_or_default();
+                let (elements, ranks) = (data.len(), world.size());
+                if elements != count * ranks {
+                    return Err(MpiError::Blocks {
+                        call: call.name,
+                        elements,
+                        ranks,
+                    });
+                }
+                let mut blocks = data.to_vec();
+                blocks.rotate_left(root * count);
+                blocks
+            }
+            Some(parent) => {
+                let count = subtree(world, root, world.rank) * count;
+                self.elements(world, call, parent, count).await?
+            }
+        };
+        for child in tree.children.iter().rev() {
+            let own = subtree(world, root, *child) * count;
+            let rest = blocks.split_off(blocks.len() - own);
+            self.to_member(world, call, *child, &to_bytes(&rest))
+                .await?;
+        }
+        Ok(blocks)
+    }
+
+    /// Gives all members the `data` of all, in the order of ranks, around a ring.
+    ///
+    /// # Errors
+    /// [`MpiError`]; [`MpiError::Count`] if lengths differ.
+    #[doc(alias = "MPI_Allgather")]
+    #[doc(alias = "all_gather_into")]
+    pub async fn all_gather<D: Datatype>(
+        &mut self,
+        world: &Communicator,
+        data: &[D],
+    ) -> Result<Vec<D>, MpiError> {
+        let call = call(Kind::AllGather, "all_gather");
+        let mut blocks = vec![data.to_vec(); world.size()];
+        for Step { send, receive } in schedule::ring(world.position()) {
+            // A long block is taken only when its receive has begun, so no rank waits for its send before that.
+            let mut sends = Vec::new();
+            if let Some(part) = send {
+                for rank in part.blocks.into_iter().flatten() {
+                    let bytes = to_bytes(&blocks[rank]);
+                    sends.push(self.member_send(world, call, part.peer, &bytes).await?);
+                }
+            }
+            if let Some(part) = receive {
+                for rank in part.blocks.into_iter().flatten() {
+                    blocks[rank] = self.elements(world, call, part.peer, data.len()).await?;
+                }
+            }
+            for sent in sends {
+                self.engine.wait(sent, call.name).await?;
+            }
+        }
+        Ok(blocks.concat())
+    }
+
+    /// Gives each member its block of the `data` of each, in the order of ranks.
+    ///
+    /// # Errors
+    /// [`MpiError`]; [`MpiError::Blocks`] if the elements are no whole number for each rank, [`MpiError::Count`] if lengths differ.
+    #[doc(alias = "MPI_Alltoall")]
+    #[doc(alias = "all_to_all_into")]
+    pub async fn all_to_all<D: Datatype>(
+        &mut self,
+        world: &Communicator,
+        data: &[D],
+    ) -> Result<Vec<D>, MpiError> {
+        let call = call(Kind::AllToAll, "all_to_all");
+        let (elements, ranks) = (data.len(), world.size());
+        if !elements.is_multiple_of(ranks) {
+            return Err(MpiError::Blocks {
+                call: call.name,
+                elements,
+                ranks,
+            });
+        }
+        let count = elements / ranks;
+        let mut all = data.to_vec();
+        for distance in 1..ranks {
+            let to = (world.rank + distance) % ranks;
+            let from = (world.rank + ranks - distance) % ranks;
+            let receive = self.await_member(world, from).await?;
+            let block = to_bytes(&data[to * count..(to + 1) * count]);
+            let send = self.member_send(world, call, to, &block).await?;
+            let values = self.member_elements(call, from, count, receive).await?;
+            all[from * count..(from + 1) * count].copy_from_slice(&values);
+            self.engine.wait(send, call.name).await?;
+        }
+        Ok(all)
+    }
+
+    /// Sends a message of an operation.
+    async fn to_member(
+        &mut self,
+        world: &Communicator,
+        call: Call,
+        to: usize,
+        bytes: &[u8],
+    ) -> Result<(), MpiError> {
+        let sent = self.member_send(world, call, to, bytes).await?;
+        self.engine.wait(sent, call.name).await.map(|_| ())
+    }
+
+    async fn member_send(
+        &mut self,
+        world: &Communicator,
+        call: Call,
+        to: usize,
+        bytes: &[u8],
+    ) -> Result<u32, MpiError> {
+        let out = Outgoing {
+            to: world.members[to],
+            label: Label {
+                context: world.collective(),
+                source: world.rank as u32,
+                tag: 0,
+            },
+            mark: call.kind as u16,
+            bytes,
+            synchronous: false,
+        };
+        self.engine.send(out, call.name).await
+    }
+
+    /// Begins to receive a message of an operation.
+    async fn await_member(&mut self, world: &Communicator, from: usize) -> Result<u32, MpiError> {
+        let pattern = Pattern {
+            context: world.collective(),
+            source: Some(from as u32),
+            tag: Some(0),
+        };
+        self.engine.receive(pattern, ANY_LENGTH).await
+    }
+
+    async fn member_bytes(
+        &mut self,
+        call: Call,
+        from: usize,
+        request: u32,
+    ) -> Result<Vec<u8>, MpiError> {
+        let ended = self.engine.wait(request, call.name).await?;
+        match ended.mark == call.kind as u16 {
+            true => Ok(ended.bytes),
+            false => Err(MpiError::Different {
+                call: call.name,
+                from,
+            }),
+        }
+    }
+
+    async fn member_elements<D: Datatype>(
+        &mut self,
+        call: Call,
+        from: usize,
+        count: usize,
+        request: u32,
+    ) -> Result<Vec<D>, MpiError> {
+        let bytes = self.member_bytes(call, from, request).await?;
+        let expected = count * D::BYTES;
+        if bytes.len() != expected {
+            return Err(MpiError::Count {
+                call: call.name,
+                from,
+                bytes: bytes.len(),
+                expected,
+            });
+        }
+        from_bytes(&bytes)
+    }
+
+    /// Receives an empty message of an operation.
+    async fn from_member(
+        &mut self,
+        world: &Communicator,
+        call: Call,
+        from: usize,
+    ) -> Result<(), MpiError> {
+        let request = self.await_member(world, from).await?;
+        self.member_bytes(call, from, request).await.map(|_| ())
+    }
+
+    /// Receives so many elements in an operation.
+    async fn elements<D: Datatype>(
+        &mut self,
+        world: &Communicator,
+        call: Call,
+        from: usize,
+        count: usize,
+    ) -> Result<Vec<D>, MpiError> {
+        let request = self.await_member(world, from).await?;
+        self.member_elements(call, from, count, request).await
+    }
+}
+
+/// Number of ranks of a member's subtree in the binomial tree.
+fn subtree(world: &Communicator, root: usize, rank: usize) -> usize {
+    let size = world.size();
+    let place = (rank + size - root) % size;
+    match place {
+        0 => size,
+        _ => (1 << place.trailing_zeros()).min(size - place),
+    }
+}

@@ -1,0 +1,140 @@
+//! Types of elements, and what reductions compute of them.
+
+use super::MpiError;
+
+/// A type whose values can be sent. Messages have them in little-endian order.
+#[doc(alias = "Equivalence")]
+#[doc(alias = "MPI_Datatype")]
+pub trait Datatype: Copy + Send + Sync + 'static {
+    /// Bytes of a value.
+    const BYTES: usize;
+
+    /// Appends a value to a message.
+    fn append_to(self, bytes: &mut Vec<u8>);
+
+    /// The value of [`BYTES`](Self::BYTES) bytes; `None` for another number of bytes.
+    fn from_bytes(bytes: &[u8]) -> Option<Self>;
+
+    /// What an operation computes of two values; `None` if the type does not have it.
+    fn combine(self, other: Self, operation: Operation) -> Option<Self>;
+}
+
+/// What a reduction computes.
+#[doc(alias = "SystemOperation")]
+#[doc(alias = "MPI_Op")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// The sum; of integers modulo 2^bits.
+    #[doc(alias = "MPI_SUM")]
+    Sum,
+    /// The product; of integers modulo 2^bits.
+    #[doc(alias = "MPI_PROD")]
+    Product,
+    /// The smallest value.
+    #[doc(alias = "MPI_MIN")]
+    Min,
+    /// The largest value.
+    #[doc(alias = "MPI_MAX")]
+    Max,
+    /// Bits that all values have; of integers only.
+    #[doc(alias = "MPI_BAND")]
+    And,
+    /// Bits that any value has; of integers only.
+    #[doc(alias = "MPI_BOR")]
+    Or,
+    /// Bits that an odd number of values have; of integers only.
+    #[doc(alias = "MPI_BXOR")]
+    Xor,
+}
+
+macro_rules! integers {
+    ($($type:ty),*) => {$(
+        impl Datatype for $type {
+            const BYTES: usize = size_of::<$type>();
+
+            fn append_to(self, bytes: &mut Vec<u8>) {
+                bytes.extend(self.to_le_bytes());
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Option<Self> {
+                bytes.try_into().ok().map(Self::from_le_bytes)
+            }
+
+            fn combine(self, other: Self, operation: Operation) -> Option<Self> {
+                Some(match operation {
+                    Operation::Sum => self.wrapping_add(other),
+                    Operation::Product => self.wrapping_mul(other),
+                    Operation::Min => self.min(other),
+                    Operation::Max => self.max(other),
+                    Operation::And => self & other,
+                    Operation::Or => self | other,
+                    Operation::Xor => self ^ other,
+                })
+            }
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($type:ty),*) => {$(
+        impl Datatype for $type {
+            const BYTES: usize = size_of::<$type>();
+
+            fn append_to(self, bytes: &mut Vec<u8>) {
+                bytes.extend(self.to_le_bytes());
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Option<Self> {
+                bytes.try_into().ok().map(Self::from_le_bytes)
+            }
+
+            fn combine(self, other: Self, operation: Operation) -> Option<Self> {
+                match operation {
+                    Operation::Sum => Some(self + other),
+                    Operation::Product => Some(self * other),
+                    Operation::Min => Some(self.min(other)),
+                    Operation::Max => Some(self.max(other)),
+                    Operation::And | Operation::Or | Operation::Xor => None,
+                }
+            }
+        }
+    )*};
+}
+
+integers!(u8, i8, u16, i16, u32, i32, u64, i64);
+floats!(f32, f64);
+
+/// The bytes of values.
+pub(super) fn to_bytes<T: Datatype>(values: &[T]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
+    for value in values {
+        value.append_to(&mut bytes);
+    }
+    bytes
+}
+
+/// The values of a message.
+pub(super) fn from_bytes<T: Datatype>(bytes: &[u8]) -> Result<Vec<T>, MpiError> {
+    let partial = MpiError::Partial {
+        bytes: bytes.len(),
+        element: T::BYTES,
+    };
+    if !bytes.len().is_multiple_of(T::BYTES) {
+        return Err(partial);
+    }
+    let values = bytes.chunks_exact(T::BYTES).map(T::from_bytes);
+    values.collect::<Option<_>>().ok_or(partial)
+}
+
+/// Combines `values` with `others`, element by element.
+pub(super) fn combine_all<T: Datatype>(
+    values: &mut [T],
+    others: &[T],
+    operation: Operation,
+) -> Result<(), MpiError> {
+    for (value, other) in values.iter_mut().zip(others) {
+        let combined = value.combine(*other, operation);
+        *value = combined.ok_or(MpiError::Operation(operation))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,493 @@
+//! The progress engine: requests, and what arrivals do to them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::Config;
+use super::datatype::Datatype;
+use super::envelope::{Envelope, Kind, Label};
+use super::error::{MpiError, Wait};
+use super::matching::{Matching, Pattern};
+use super::request::Status;
+use super::transport::{Arrival, Transport};
+
+/// A message without a receive.
+#[derive(Debug)]
+enum Message {
+    /// Its bytes, copied out of the network's buffer.
+    Eager { mark: u16, bytes: Vec<u8> },
+    /// It waits at its sender.
+    Waiting {
+        from: usize,
+        mark: u16,
+        send: u32,
+        length: usize,
+    },
+}
+
+/// What a request has ended with.
+#[derive(Debug, Clone)]
+pub(super) struct Ended {
+    pub(super) status: Status,
+    /// Which collective operation the message belongs to.
+    pub(super) mark: u16,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A request.
+#[derive(Debug)]
+enum State {
+    /// A long message, until its receiver has memory for it.
+    Asking {
+        bytes: Vec<u8>,
+    },
+    /// A long message on its way.
+    Transferring,
+    /// A receive of so many bytes at most.
+    Receiving {
+        room: usize,
+    },
+    Done(Result<Ended, MpiError>),
+}
+
+/// A long message that comes in.
+#[derive(Debug)]
+struct Landing {
+    request: u32,
+    label: Label,
+    mark: u16,
+}
+
+/// Something that found no room in the network.
+#[derive(Debug)]
+enum Waiting {
+    Packet { to: usize, envelope: Envelope },
+    Transfer { to: usize, send: u32, landing: u64 },
+}
+
+/// All requests of a process.
+#[derive(Debug)]
+pub(super) struct Engine<T> {
+    pub(super) transport: T,
+    pub(super) config: Config,
+    matching: Matching<u32, Message>,
+    requests: BTreeMap<u32, State>,
+    next_request: u32,
+    /// The requests of transfers under way.
+    transfers: BTreeMap<u64, u32>,
+    landings: BTreeMap<u64, Landing>,
+    waiting: VecDeque<Waiting>,
+    /// A process that cannot be reached.
+    lost: Option<MpiError>,
+}
+
+/// A message to post.
+pub(super) struct Outgoing<'a> {
+    /// The target's rank among all processes.
+    pub(super) to: usize,
+    pub(super) label: Label,
+    pub(super) mark: u16,
+    pub(super) bytes: &'a [u8],
+    /// Whether the send ends only when its receive has begun.
+    pub(super) synchronous: bool,
+}
+
+const fn sent(label: &Label, bytes: usize) -> Ended {
+    Ended {
+        status: Status {
+            source: label.source as usize,
+            tag: label.tag,
+            bytes,
+        },
+        mark: 0,
+        bytes: Vec::new(),
+    }
+}
+
+impl<T: Transport> Engine<T> {
+    pub(super) const fn new(transport: T, config: Config) -> Self {
+        Self {
+            transport,
+            config,
+            matching: Matching::new(),
+            requests: BTreeMap::new(),
+            next_request: 0,
+            transfers: BTreeMap::new(),
+            landings: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            lost: None,
+        }
+    }
+
+    fn request(&mut self, state: State) -> u32 {
+        let id = self.next_request;
+        self.next_request = id.wrapping_add(1);
+        self.requests.insert(id, state);
+        id
+    }
+
+    /// Begins a send.
+    pub(super) async fn send(
+        &mut self,
+        out: Outgoing<'_>,
+        call: &'static str,
+    ) -> Result<u32, MpiError> {
+        let Outgoing {
+            to,
+            label,
+            mark,
+            bytes,
+            synchronous,
+        } = out;
+        let length = u32::try_from(bytes.len()).ok();
+        let length = length.filter(|length| *length <= i32::MAX as u32);
+        let length = length.ok_or(MpiError::TooLong(bytes.len()))?;
+        self.transport.compute(self.config.library_ns).await;
+        let envelope = |kind, send| Envelope {
+            kind,
+            mark,
+            label,
+            length,
+            send,
+            landing: 0,
+        };
+        if to == self.transport.rank() {
+            return self.send_to_itself(&envelope(Kind::Eager, 0), bytes).await;
+        }
+        if synchronous || bytes.len() > self.config.eager_bytes {
+            let bytes = bytes.to_vec();
+            let id = self.request(State::Asking { bytes });
+            let asked = self
+                .post(to, &envelope(Kind::RequestToSend, id), &[], call)
+                .await;
+            asked.map(|()| id)
+        } else {
+            self.post(to, &envelope(Kind::Eager, 0), bytes, call)
+                .await?;
+            Ok(self.request(State::Done(Ok(sent(&label, bytes.len())))))
+        }
+    }
+
+    async fn send_to_itself(&mut self, envelope: &Envelope, bytes: &[u8]) -> Result<u32, MpiError> {
+        self.transport.charge_copy(bytes.len()).await;
+        self.eager(envelope, bytes.to_vec());
+        let ended = sent(&envelope.label, bytes.len());
+        Ok(self.request(State::Done(Ok(ended))))
+    }
+
+    /// Posts a packet, when there is room for it.
+    async fn post(
+        &mut self,
+        to: usize,
+        envelope: &Envelope,
+        content: &[u8],
+        call: &'static str,
+    ) -> Result<(), MpiError> {
+        let header = envelope.bytes();
+        while !self.transport.post(to, &header, content).await? {
+            self.alive()?;
+            if !self.advance().await? {
+                let rank = Some(to);
+                return Err(self.timed_out(call, rank, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a receive.
+    pub(super) async fn receive(&mut self, pattern: Pattern, room: usize) -> Result<u32, MpiError> {
+        self.transport.compute(self.config.library_ns).await;
+        let id = self.request(State::Receiving { room });
+        match self.matching.take(&pattern) {
+            None => self.matching.post(pattern, id),
+            Some((label, Message::Eager { mark, bytes })) => {
+                self.transport.charge_copy(bytes.len()).await;
+                self.received(id, &label, mark, bytes);
+            }
+            Some((label, message)) => self.accept(id, label, message).await?,
+        }
+        Ok(id)
+    }
+
+    /// Prepares memory for a long message, and tells its sender.
+    async fn accept(
+        &mut self,
+        request: u32,
+        label: Label,
+        message: Message,
+    ) -> Result<(), MpiError> {
+        let Message::Waiting {
+            from,
+            mark,
+            send,
+            length,
+        } = message
+        else {
+            return Ok(());
+        };
+        let landing = self.transport.land(from, length).await?;
+        let place = Landing {
+            request,
+            label,
+            mark,
+        };
+        self.landings.insert(landing, place);
+        let envelope = Envelope {
+            kind: Kind::ClearToSend,
+            mark,
+            label,
+            length: 0,
+            send,
+            landing,
+        };
+        self.try_later(Waiting::Packet { to: from, envelope }).await
+    }
+
+    /// A receive has its message.
+    fn received(&mut self, request: u32, label: &Label, mark: u16, bytes: Vec<u8>) {
+        let Some(state) = self.requests.get_mut(&request) else {
+            return;
+        };
+        let State::Receiving { room } = *state else {
+            return;
+        };
+        let status = Status {
+            source: label.source as usize,
+            tag: label.tag,
+            bytes: bytes.len(),
+        };
+        *state = State::Done(match bytes.len() > room {
+            true => Err(MpiError::Truncated {
+                bytes: bytes.len(),
+                room,
+            }),
+            false => Ok(Ended {
+                status,
+                mark,
+                bytes,
+            }),
+        });
+    }
+
+    /// Does something now, or when there is room.
+    async fn try_later(&mut self, what: Waiting) -> Result<(), MpiError> {
+        self.waiting.push_back(what);
+        self.retry().await
+    }
+
+    async fn retry(&mut self) -> Result<(), MpiError> {
+        while let Some(first) = self.waiting.front() {
+            let done = match first {
+                Waiting::Packet { to, envelope } => {
+                    self.transport.post(*to, &envelope.bytes(), &[]).await?
+                }
+                &Waiting::Transfer { to, send, landing } => {
+                    let Some(State::Asking { bytes }) = self.requests.get(&send) else {
+                        self.waiting.pop_front();
+                        continue;
+                    };
+                    let begun = self.transport.transfer(to, landing, bytes).await?;
+                    if let Some(transfer) = begun {
+                        self.transfers.insert(transfer, send);
+                        self.requests.insert(send, State::Transferring);
+                    }
+                    begun.is_some()
+                }
+            };
+            if !done {
+                return Ok(());
+            }
+            self.waiting.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Waits for the next arrival and handles it; `false` if there is none in time.
+    pub(super) async fn advance(&mut self) -> Result<bool, MpiError> {
+        self.retry().await?;
+        let Some(arrival) = self.transport.next(self.config.limit_ns).await? else {
+            return Ok(false);
+        };
+        self.handle(arrival).await?;
+        Ok(true)
+    }
+
+    /// Handles what has arrived.
+    pub(super) async fn poll(&mut self) -> Result<(), MpiError> {
+        self.retry().await?;
+        while let Some(arrival) = self.transport.poll().await? {
+            self.handle(arrival).await?;
+        }
+        Ok(())
+    }
+
+    async fn handle(&mut self, arrival: Arrival) -> Result<(), MpiError> {
+        match arrival {
+            Arrival::Packet { from, bytes } => self.packet(from, &bytes).await,
+            Arrival::Landed { landing, bytes } => {
+                if let Some(place) = self.landings.remove(&landing) {
+                    self.received(place.request, &place.label, place.mark, bytes);
+                }
+                Ok(())
+            }
+            Arrival::Transferred { transfer } => {
+                if let Some(send) = self.transfers.remove(&transfer) {
+                    let label = Label {
+                        context: 0,
+                        source: 0,
+                        tag: 0,
+                    };
+                    self.requests.insert(send, State::Done(Ok(sent(&label, 0))));
+                }
+                Ok(())
+            }
+            Arrival::Failed { to, why } => {
+                self.lost = Some(MpiError::Lost { rank: to, why });
+                Ok(())
+            }
+            Arrival::Progress => Ok(()),
+        }
+    }
+
+    async fn packet(&mut self, from: usize, packet: &[u8]) -> Result<(), MpiError> {
+        let read = Envelope::read(packet);
+        let (envelope, content) = read.ok_or(MpiError::Damaged { from })?;
+        match envelope.kind {
+            Kind::Eager => {
+                self.eager(&envelope, content.to_vec());
+                Ok(())
+            }
+            Kind::RequestToSend => {
+                let message = Message::Waiting {
+                    from,
+                    mark: envelope.mark,
+                    send: envelope.send,
+                    length: envelope.length as usize,
+                };
+                match self.matching.arrive(&envelope.label) {
+                    Some(request) => self.accept(request, envelope.label, message).await,
+                    None => {
+                        self.matching.keep(envelope.label, message);
+                        Ok(())
+                    }
+                }
+            }
+            Kind::ClearToSend => {
+                let (send, landing) = (envelope.send, envelope.landing);
+                self.try_later(Waiting::Transfer {
+                    to: from,
+                    send,
+                    landing,
+                })
+                .await
+            }
+        }
+    }
+
+    fn eager(&mut self, envelope: &Envelope, bytes: Vec<u8>) {
+        let (label, mark) = (envelope.label, envelope.mark);
+        match self.matching.arrive(&label) {
+            Some(request) => self.received(request, &label, mark, bytes),
+            None => self.matching.keep(label, Message::Eager { mark, bytes }),
+        }
+    }
+
+    /// What a request has ended with, if it has; it is forgotten then.
+    pub(super) fn ended(&mut self, request: u32) -> Result<Option<Ended>, MpiError> {
+        match self.requests.get(&request) {
+            None => Err(MpiError::Request),
+            Some(State::Done(_)) => match self.requests.remove(&request) {
+                Some(State::Done(result)) => result.map(Some),
+                _ => Err(MpiError::Request),
+            },
+            Some(_) => Ok(None),
+        }
+    }
+
+    /// Waits for the end of a request.
+    pub(super) async fn wait(
+        &mut self,
+        request: u32,
+        call: &'static str,
+    ) -> Result<Ended, MpiError> {
+        loop {
+            if let Some(ended) = self.ended(request)? {
+                return Ok(ended);
+            }
+            self.alive()?;
+            if !self.advance().await? {
+                let (rank, tag) = self.awaited(request);
+                return Err(self.timed_out(call, rank, tag));
+            }
+        }
+    }
+
+    /// The message that a receive would take now.
+    pub(super) fn peek(&self, pattern: &Pattern) -> Option<Status> {
+        let (label, message) = self.matching.peek(pattern)?;
+        let bytes = match message {
+            Message::Eager { bytes, .. } => bytes.len(),
+            Message::Waiting { length, .. } => *length,
+        };
+        Some(Status {
+            source: label.source as usize,
+            tag: label.tag,
+            bytes,
+        })
+    }
+
+    /// Gives a receive up that has no message yet.
+    pub(super) fn cancel(&mut self, request: u32) -> bool {
+        let gone = self.matching.withdraw(&request);
+        if gone {
+            self.requests.remove(&request);
+        }
+        gone
+    }
+
+    /// Fails if a process cannot be reached.
+    pub(super) fn alive(&self) -> Result<(), MpiError> {
+        self.lost.clone().map_or(Ok(()), Err)
+    }
+
+    /// Rank and tag of the message that a receive waits for.
+    fn awaited(&self, request: u32) -> (Option<usize>, Option<i32>) {
+        let found = self.matching.posted().find(|(_, id)| *id == request);
+        found.map_or((None, None), |(pattern, _)| {
+            (pattern.source.map(|source| source as usize), pattern.tag)
+        })
+    }
+
+    pub(super) fn timed_out(
+        &self,
+        call: &'static str,
+        rank: Option<usize>,
+        tag: Option<i32>,
+    ) -> MpiError {
+        MpiError::TimedOut {
+            rank: self.transport.rank(),
+            wait: Wait { call, rank, tag },
+            waited_us: self.config.limit_ns / 1000,
+        }
+    }
+
+    /// Waits until everything has left.
+    pub(super) async fn flush(&mut self) -> Result<(), MpiError> {
+        while !self.waiting.is_empty() || !self.transport.is_flushed() {
+            self.alive()?;
+            if !self.advance().await? {
+                return Err(self.timed_out("finalize", None, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// Messages that no receive has taken.
+    pub(super) fn unexpected(&self) -> usize {
+        self.matching.unexpected()
+    }
+}
+
+/// Bytes of `count` elements, as the room of a receive.
+pub(super) const fn room<T: Datatype>(count: usize) -> usize {
+    count.saturating_mul(T::BYTES)
+}

@@ -1,0 +1,421 @@
+//! Processes over GM: packets through a channel, long messages by puts into registered memory.
+//!
+//! The receiver registers memory for a long message. The sender puts the bytes there and sends a packet behind them: GM keeps the order of
+//! both. Data of a program stand for pages of its memory, so bytes of a long message are not charged as copies; that its pages are
+//! pinned is charged on both sides.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+use defs::gm::event::Status;
+
+use super::HEADER_BYTES;
+use super::transport::{Arrival, Transport, TransportError};
+use crate::gm::channel::{self, Channel, ChannelError, Class};
+use crate::gm::collective::{Endpoint, Group, schedule};
+use crate::gm::{Buffer, Event, Gm, MemoryError, Priority, Remote, SendId};
+use crate::window::{System, Window};
+
+/// Bytes before a packet: what it is.
+const PREFIX_BYTES: usize = 16;
+/// A packet of the library.
+const PACKET: u64 = 1;
+/// Follows the bytes of a long message.
+const LANDED: u64 = 2;
+/// Bytes of a short packet, with its headers.
+const SHORT_BYTES: usize = 1024;
+/// Buffers for short packets.
+const SHORT: (u32, u32) = (24, 96);
+/// Buffers for longer packets.
+const LONG: (u32, u32) = (8, 24);
+/// Smallest piece of memory for long messages.
+const SMALLEST_LANDING: u32 = 32 << 10;
+
+/// Memory that is prepared for a long message.
+#[derive(Debug)]
+struct Landing {
+    from: usize,
+    length: usize,
+    memory: Buffer,
+}
+
+/// What a send of GM is for.
+#[derive(Debug, Clone, Copy)]
+enum Purpose {
+    Packet,
+    /// Bytes of a long message, from this memory.
+    Transfer(Buffer),
+}
+
+/// Settings of a [`GmTransport`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GmSettings {
+    /// Longest packet in bytes: [`Config::eager_bytes`](super::Config::eager_bytes).
+    pub eager_bytes: usize,
+    /// Processor time that pins a page for a long message, in ns.
+    pub pin_page_ns: u64,
+}
+
+impl Default for GmSettings {
+    fn default() -> Self {
+        Self {
+            eager_bytes: 16 << 10,
+            pin_page_ns: 1000,
+        }
+    }
+}
+
+/// A process over GM, on a port of its own.
+pub struct GmTransport<W, S> {
+    gm: Gm<W, S>,
+    channel: Channel,
+    members: Vec<Endpoint>,
+    ranks: BTreeMap<Endpoint, usize>,
+    rank: usize,
+    settings: GmSettings,
+    under_way: BTreeMap<SendId, (usize, Purpose)>,
+    /// Memory that is in use for messages that come in, by its name.
+    landings: BTreeMap<u64, Landing>,
+    /// Registered memory that is not in use, by its length.
+    free: BTreeMap<u32, Vec<Buffer>>,
+    /// Packets that follow bytes and found no buffer yet.
+    owed: VecDeque<(usize, u64)>,
+    /// What came while a call waited for something else.
+    early: VecDeque<Arrival>,
+}
+
+impl<W, S> fmt::Debug for GmTransport<W, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GmTransport")
+            .field("rank", &self.rank)
+            .field("size", &self.members.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<W: Window, S: System> GmTransport<W, S> {
+    /// The process at `own` of `members`, which all processes name in the same order. Its port is open, and those of the others are before any of
+    /// them sends.
+    ///
+    /// # Errors
+    /// [`TransportError`].
+    pub async fn new(
+        mut gm: Gm<W, S>,
+        members: &[Endpoint],
+        own: Endpoint,
+        settings: GmSettings,
+    ) -> Result<Self, TransportError> {
+        let group = Group::new(members, own);
+        let group = group.map_err(|error| TransportError::Ranks(error.to_string()))?;
+        let short = Class {
+            longest_bytes: SHORT_BYTES,
+            sends: SHORT.0,
+            receives: SHORT.1,
+        };
+        let long = Class {
+            longest_bytes: PREFIX_BYTES + HEADER_BYTES + settings.eager_bytes,
+            sends: LONG.0,
+            receives: LONG.1,
+        };
+        let classes = [short, long];
+        let count = match long.longest_bytes <= SHORT_BYTES {
+            true => 1,
+            false => 2,
+        };
+        gm.allow_remote_memory_access(own.port, true)
+            .await
+            .map_err(ChannelError::Port)?;
+        let channel = Channel::new(&mut gm, own.port, &classes[..count]).await?;
+        let ranks = members.iter().copied().enumerate();
+        Ok(Self {
+            gm,
+            channel,
+            ranks: ranks.map(|(rank, at)| (at, rank)).collect(),
+            members: members.to_vec(),
+            rank: group.rank(),
+            settings,
+            under_way: BTreeMap::new(),
+            landings: BTreeMap::new(),
+            free: BTreeMap::new(),
+            owed: VecDeque::new(),
+            early: VecDeque::new(),
+        })
+    }
+
+    /// Bytes of host memory that the buffers for packets take.
+    #[must_use]
+    pub fn buffer_bytes(settings: GmSettings) -> u64 {
+        let longest = PREFIX_BYTES + HEADER_BYTES + settings.eager_bytes;
+        channel::buffer_bytes(SHORT_BYTES, SHORT.0 + SHORT.1)
+            + channel::buffer_bytes(longest, LONG.0 + LONG.1)
+    }
+
+    /// GM's library.
+    pub const fn gm(&self) -> &Gm<W, S> {
+        &self.gm
+    }
+
+    /// Registered memory for a message.
+    fn memory(&mut self, length: usize) -> Result<Buffer, TransportError> {
+        let no_memory = TransportError::NoMemory { bytes: length };
+        let rounded = u32::try_from(length.next_power_of_two()).map_err(|_| no_memory.clone())?;
+        let rounded = rounded.max(SMALLEST_LANDING);
+        if let Some(buffer) = self.free.get_mut(&rounded).and_then(Vec::pop) {
+            return Ok(buffer);
+        }
+        match self.gm.allocate_dma(rounded) {
+            Ok(buffer) => Ok(buffer),
+            Err(MemoryError::NoMemory) => Err(no_memory),
+            Err(error) => Err(ChannelError::Memory(error).into()),
+        }
+    }
+
+    fn give_back(&mut self, memory: Buffer) {
+        self.free.entry(memory.length).or_default().push(memory);
+    }
+
+    /// Charges the processor time that pins the pages of a message.
+    async fn pin(&mut self, length: usize) {
+        let pages = (length as u64).div_ceil(S::PAGE_BYTES);
+        let time_ns = pages * self.settings.pin_page_ns;
+        self.gm.system_mut().compute(time_ns).await;
+    }
+
+    /// Sends the packets that follow bytes of long messages.
+    async fn pay(&mut self) -> Result<(), TransportError> {
+        while let Some((to, landing)) = self.owed.front().copied() {
+            if !self.packet(to, LANDED, landing, &[], &[]).await? {
+                return Ok(());
+            }
+            self.owed.pop_front();
+        }
+        Ok(())
+    }
+
+    async fn packet(
+        &mut self,
+        to: usize,
+        kind: u64,
+        name: u64,
+        header: &[u8],
+        content: &[u8],
+    ) -> Result<bool, TransportError> {
+        let mut prefix = [0; PREFIX_BYTES];
+        prefix[..8].copy_from_slice(&kind.to_be_bytes());
+        prefix[8..].copy_from_slice(&name.to_be_bytes());
+        let parts = [&prefix[..], header, content];
+        let target = self.members[to];
+        let sent = self.channel.send(&mut self.gm, target, &parts).await?;
+        if let Some(id) = sent {
+            self.under_way.insert(id, (to, Purpose::Packet));
+        }
+        Ok(sent.is_some())
+    }
+
+    /// What an event of the channel means.
+    async fn arrival(&mut self, arrival: channel::Arrival) -> Result<Arrival, TransportError> {
+        match arrival {
+            channel::Arrival::Message { from, bytes } => self.message(from, bytes),
+            channel::Arrival::Sent(all) => {
+                for (id, status) in all {
+                    let arrival = self.sent(id, status).await?;
+                    self.early.extend(arrival);
+                }
+                Ok(self.early.pop_front().unwrap_or(Arrival::Progress))
+            }
+            channel::Arrival::Other(_) => Err(TransportError::Unexpected),
+        }
+    }
+
+    fn message(&mut self, sender: Endpoint, mut bytes: Vec<u8>) -> Result<Arrival, TransportError> {
+        let stranger = || TransportError::Stranger(sender.to_string());
+        let from = self.ranks.get(&sender).copied().ok_or_else(stranger)?;
+        let word = |at: usize| {
+            let word = bytes.get(at..at + 8)?.try_into().ok()?;
+            Some(u64::from_be_bytes(word))
+        };
+        let (kind, name) = (word(0), word(8));
+        match (kind, name) {
+            (Some(PACKET), Some(_)) => Ok(Arrival::Packet {
+                from,
+                bytes: bytes.split_off(PREFIX_BYTES),
+            }),
+            (Some(LANDED), Some(landing)) => {
+                let place = self.landings.remove(&landing);
+                let place = place.filter(|place| place.from == from);
+                let place = place.ok_or_else(stranger)?;
+                let mut bytes = vec![0; place.length];
+                let read = self
+                    .gm
+                    .system()
+                    .read_memory(place.memory.address, &mut bytes);
+                read.map_err(|at| ChannelError::Memory(MemoryError::NotMapped(at)))?;
+                self.give_back(place.memory);
+                Ok(Arrival::Landed { landing, bytes })
+            }
+            _ => Err(stranger()),
+        }
+    }
+
+    /// A send or put is complete.
+    async fn sent(
+        &mut self,
+        id: SendId,
+        status: Status,
+    ) -> Result<Option<Arrival>, TransportError> {
+        let Some((to, purpose)) = self.under_way.remove(&id) else {
+            return Ok(None);
+        };
+        if let Purpose::Transfer(memory) = purpose {
+            self.give_back(memory);
+        }
+        if status != Status::Success {
+            let Endpoint { node, port } = self.members[to];
+            if status != Status::Dropped {
+                self.gm
+                    .drop_sends(self.channel.port(), node, port, Priority::Low)
+                    .await
+                    .map_err(ChannelError::Port)?;
+            }
+            let why = status.name().to_owned();
+            return Ok(Some(Arrival::Failed { to, why }));
+        }
+        Ok(match purpose {
+            Purpose::Packet => None,
+            Purpose::Transfer(_) => Some(Arrival::Transferred { transfer: id.0 }),
+        })
+    }
+}
+
+impl<W: Window, S: System> Transport for GmTransport<W, S> {
+    fn size(&self) -> usize {
+        self.members.len()
+    }
+
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    async fn post(
+        &mut self,
+        to: usize,
+        header: &[u8],
+        content: &[u8],
+    ) -> Result<bool, TransportError> {
+        self.packet(to, PACKET, 0, header, content).await
+    }
+
+    async fn next(&mut self, limit_ns: u64) -> Result<Option<Arrival>, TransportError> {
+        self.pay().await?;
+        if let Some(arrival) = self.early.pop_front() {
+            return Ok(Some(arrival));
+        }
+        match self.channel.next(&mut self.gm, limit_ns).await? {
+            Some(arrival) => self.arrival(arrival).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn poll(&mut self) -> Result<Option<Arrival>, TransportError> {
+        self.pay().await?;
+        if let Some(arrival) = self.early.pop_front() {
+            return Ok(Some(arrival));
+        }
+        match self.channel.poll(&mut self.gm).await? {
+            Some(arrival) => self.arrival(arrival).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    async fn land(&mut self, from: usize, length: usize) -> Result<u64, TransportError> {
+        let memory = self.memory(length)?;
+        self.pin(length).await;
+        let name = memory.address.0;
+        let landing = Landing {
+            from,
+            length,
+            memory,
+        };
+        self.landings.insert(name, landing);
+        Ok(name)
+    }
+
+    async fn transfer(
+        &mut self,
+        to: usize,
+        landing: u64,
+        bytes: &[u8],
+    ) -> Result<Option<u64>, TransportError> {
+        let port = self.channel.port();
+        let tokens = self.gm.send_tokens(port).map_err(ChannelError::Port)?;
+        if tokens == 0 || !self.owed.is_empty() {
+            return Ok(None);
+        }
+        let memory = self.memory(bytes.len())?;
+        self.pin(bytes.len()).await;
+        let written = self.gm.system_mut().write_memory(memory.address, bytes);
+        written.map_err(|at| ChannelError::Memory(MemoryError::NotMapped(at)))?;
+        let Endpoint { node, port: target } = self.members[to];
+        let there = Remote {
+            node,
+            port: target,
+            priority: Priority::Low,
+            address: crate::window::VirtualAddress(landing),
+        };
+        let buffer = Buffer {
+            length: bytes.len() as u32,
+            ..memory
+        };
+        let put = self.gm.put(port, buffer, there).await;
+        let id = put.map_err(ChannelError::Send)?;
+        self.under_way.insert(id, (to, Purpose::Transfer(memory)));
+        self.owed.push_back((to, landing));
+        self.pay().await?;
+        Ok(Some(id.0))
+    }
+
+    async fn barrier(&mut self, members: &[usize], limit_ns: u64) -> Result<bool, TransportError> {
+        let endpoints: Vec<Endpoint> = members.iter().map(|rank| self.members[*rank]).collect();
+        let group = Group::new(&endpoints, self.members[self.rank]);
+        let group = group.map_err(|error| TransportError::Ranks(error.to_string()))?;
+        let posted = self
+            .gm
+            .post_exchange(&group, &schedule::exchange(&group))
+            .await;
+        let posted = posted.map_err(crate::gm::collective::CollectiveError::from)?;
+        loop {
+            let Some(arrival) = self.channel.next(&mut self.gm, limit_ns).await? else {
+                return Ok(false);
+            };
+            if let channel::Arrival::Other(Event::Completed(ended)) = &arrival
+                && ended.operation == posted
+            {
+                let status = ended.status;
+                return match status {
+                    Status::Success => Ok(true),
+                    status => Err(crate::gm::collective::CollectiveError::Board { status }.into()),
+                };
+            }
+            let arrival = self.arrival(arrival).await?;
+            self.early.push_back(arrival);
+        }
+    }
+
+    fn is_flushed(&mut self) -> bool {
+        self.under_way.is_empty() && self.owed.is_empty() && self.channel.is_flushed()
+    }
+
+    async fn compute(&mut self, nanoseconds: u64) {
+        if nanoseconds > 0 {
+            self.gm.system_mut().compute(nanoseconds).await;
+        }
+    }
+
+    async fn charge_copy(&mut self, bytes: usize) {
+        self.gm.system_mut().charge_copy(bytes).await;
+    }
+
+    fn now_ps(&self) -> u64 {
+        self.gm.system().now_ps()
+    }
+}

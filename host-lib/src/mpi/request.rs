@@ -1,0 +1,130 @@
+//! Requests, and what they end with.
+
+use std::marker::PhantomData;
+
+use super::MpiError;
+use super::datatype::{Datatype, from_bytes};
+
+/// Of which ranks a receive takes messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Of all.
+    #[doc(alias = "MPI_ANY_SOURCE")]
+    Any,
+    /// Of this one.
+    Rank(usize),
+}
+
+impl From<usize> for Source {
+    fn from(rank: usize) -> Self {
+        Self::Rank(rank)
+    }
+}
+
+/// Messages of which tags a receive takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tag {
+    /// Of all.
+    #[doc(alias = "MPI_ANY_TAG")]
+    Any,
+    /// Of this one; it is not negative.
+    Value(i32),
+}
+
+impl From<i32> for Tag {
+    fn from(tag: i32) -> Self {
+        Self::Value(tag)
+    }
+}
+
+/// What is known of a message.
+#[doc(alias = "MPI_Status")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// Rank of its sender.
+    pub source: usize,
+    /// Its tag.
+    pub tag: i32,
+    /// Its length in bytes.
+    pub bytes: usize,
+}
+
+impl Status {
+    /// Number of its elements; `None` if it is no whole number of them.
+    #[doc(alias = "MPI_Get_count")]
+    #[must_use]
+    pub const fn count<T: Datatype>(&self) -> Option<usize> {
+        match self.bytes.is_multiple_of(T::BYTES) {
+            true => Some(self.bytes / T::BYTES),
+            false => None,
+        }
+    }
+}
+
+/// What a request ends with.
+pub trait Outcome: Sized {
+    /// The result.
+    type Output;
+
+    /// The result, from the message's bytes.
+    ///
+    /// # Errors
+    /// [`MpiError::Partial`].
+    fn outcome(status: Status, bytes: Vec<u8>) -> Result<Self::Output, MpiError>;
+}
+
+/// Marks requests of sends.
+#[derive(Debug)]
+pub enum Sent {}
+
+impl Outcome for Sent {
+    type Output = ();
+
+    fn outcome(_: Status, _: Vec<u8>) -> Result<(), MpiError> {
+        Ok(())
+    }
+}
+
+/// Marks requests of receives.
+#[derive(Debug)]
+pub struct Received<T>(PhantomData<T>);
+
+impl<T: Datatype> Outcome for Received<T> {
+    type Output = (Vec<T>, Status);
+
+    fn outcome(status: Status, bytes: Vec<u8>) -> Result<(Vec<T>, Status), MpiError> {
+        Ok((from_bytes(&bytes)?, status))
+    }
+}
+
+/// A send or receive under way. It has to be waited for.
+#[doc(alias = "MPI_Request")]
+#[derive(Debug)]
+#[must_use = "a dropped request is never complete"]
+pub struct Request<R> {
+    pub(super) id: u32,
+    outcome: PhantomData<R>,
+}
+
+impl<R> Request<R> {
+    pub(super) const fn new(id: u32) -> Self {
+        Self {
+            id,
+            outcome: PhantomData,
+        }
+    }
+}
+
+/// A send under way.
+pub type SendRequest = Request<Sent>;
+/// A receive under way.
+pub type ReceiveRequest<T> = Request<Received<T>>;
+
+/// What a test of a request has found.
+#[derive(Debug)]
+pub enum Progress<R: Outcome> {
+    /// It is under way.
+    Pending(Request<R>),
+    /// It has ended.
+    Complete(R::Output),
+}

@@ -1,0 +1,40 @@
+//! The library over a network in one program: random speeds, messages in order between two ranks.
+
+mod collectives;
+mod messages;
+mod net;
+
+use std::future::Future;
+
+use super::{Config, Mpi, MpiError};
+use net::Process;
+
+type Node = Mpi<Process>;
+
+/// Longest message that is sent at once here.
+const EAGER_BYTES: usize = 256;
+
+fn mpi(process: Process) -> Node {
+    let config = Config {
+        eager_bytes: EAGER_BYTES,
+        ..Config::default()
+    };
+    Mpi::with(process, config).expect("a rank")
+}
+
+/// Runs a program on all ranks, which has to succeed everywhere and leave no message.
+fn check<R, F: Future<Output = Result<(Node, R), MpiError>>>(
+    size: usize,
+    seed: u64,
+    program: impl Fn(Node) -> F,
+) -> Vec<R> {
+    let results = net::run(size, seed, |process| async {
+        let (mut mpi, result) = program(mpi(process)).await?;
+        assert_eq!(mpi.finalize().await?, 0, "messages without a receive");
+        Ok::<R, MpiError>(result)
+    });
+    let results = results.into_iter().enumerate();
+    results
+        .map(|(rank, result)| result.unwrap_or_else(|error| panic!("rank {rank}: {error}")))
+        .collect()
+}

@@ -1,0 +1,246 @@
+//! A network of processes in one program: packets between two ranks stay in order, everything else is random.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
+
+use super::super::transport::{Arrival, Transport, TransportError};
+
+/// Packets between two ranks that are under way at most.
+const MOST_UNDER_WAY: usize = 3;
+
+/// What all processes share.
+#[derive(Debug)]
+pub struct Net {
+    size: usize,
+    /// What is under way, by sender and target.
+    under_way: BTreeMap<(usize, usize), VecDeque<Arrival>>,
+    /// What the own actions of a rank cause.
+    own: BTreeMap<usize, VecDeque<Arrival>>,
+    /// Pairs whose packets found no room.
+    refused: BTreeSet<(usize, usize)>,
+    landings: BTreeMap<u64, (usize, usize)>,
+    next_landing: u64,
+    /// State of the random numbers.
+    random: u64,
+    /// Whether something has happened in this round.
+    moved: bool,
+    /// Nothing can happen any more: waits end.
+    stuck: bool,
+    /// Copied bytes.
+    pub copied: usize,
+    /// Ranks that cannot be reached.
+    pub dead: Vec<usize>,
+}
+
+impl Net {
+    /// A network.
+    pub fn new(size: usize, seed: u64) -> Arc<Mutex<Self>> {
+        Arc::new(Mutex::new(Self {
+            size,
+            under_way: BTreeMap::new(),
+            own: BTreeMap::new(),
+            refused: BTreeSet::new(),
+            landings: BTreeMap::new(),
+            next_landing: 1,
+            random: seed | 1,
+            moved: false,
+            stuck: false,
+            copied: 0,
+            dead: Vec::new(),
+        }))
+    }
+
+    fn random(&mut self, below: usize) -> usize {
+        // xorshift64
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 11) as usize % below.max(1)
+    }
+
+    fn take(&mut self, rank: usize) -> Option<Arrival> {
+        if let Some(own) = self.own.get_mut(&rank).and_then(VecDeque::pop_front) {
+            return Some(own);
+        }
+        let from: Vec<(usize, usize)> = self
+            .under_way
+            .iter()
+            .filter(|((_, to), queue)| *to == rank && !queue.is_empty())
+            .map(|(pair, _)| *pair)
+            .collect();
+        if from.is_empty() {
+            return None;
+        }
+        let chosen = from[self.random(from.len())];
+        if self.refused.remove(&chosen) {
+            let own = self.own.entry(chosen.0).or_default();
+            own.push_back(Arrival::Progress);
+        }
+        self.under_way.get_mut(&chosen)?.pop_front()
+    }
+}
+
+/// A process.
+#[derive(Debug, Clone)]
+pub struct Process {
+    pub net: Arc<Mutex<Net>>,
+    pub rank: usize,
+}
+
+impl Process {
+    fn lock(&self) -> MutexGuard<'_, Net> {
+        self.net.lock().expect("no panic")
+    }
+}
+
+impl Transport for Process {
+    fn size(&self) -> usize {
+        self.lock().size
+    }
+
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    async fn post(
+        &mut self,
+        to: usize,
+        header: &[u8],
+        content: &[u8],
+    ) -> Result<bool, TransportError> {
+        let from = self.rank;
+        assert!(to != from, "own messages do not leave");
+        let mut net = self.lock();
+        if net.dead.contains(&to) {
+            let why = "closed".to_owned();
+            let failed = Arrival::Failed { to, why };
+            net.own.entry(from).or_default().push_back(failed);
+            return Ok(true);
+        }
+        let queue = net.under_way.entry((from, to)).or_default();
+        if queue.len() >= MOST_UNDER_WAY {
+            net.refused.insert((from, to));
+            return Ok(false);
+        }
+        let bytes = [header, content].concat();
+        queue.push_back(Arrival::Packet { from, bytes });
+        net.moved = true;
+        Ok(true)
+    }
+
+    async fn next(&mut self, _: u64) -> Result<Option<Arrival>, TransportError> {
+        std::future::poll_fn(|_| {
+            let rank = self.rank;
+            let mut net = self.lock();
+            // Processes run at different speeds.
+            if net.random(3) > 0
+                && let Some(arrival) = net.take(rank)
+            {
+                net.moved = true;
+                return Poll::Ready(Ok(Some(arrival)));
+            }
+            match net.stuck {
+                true => Poll::Ready(Ok(net.take(rank))),
+                false => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    async fn poll(&mut self) -> Result<Option<Arrival>, TransportError> {
+        let rank = self.rank;
+        Ok(self.lock().take(rank))
+    }
+
+    async fn land(&mut self, from: usize, length: usize) -> Result<u64, TransportError> {
+        let mut net = self.lock();
+        let landing = net.next_landing;
+        net.next_landing += 1;
+        net.landings.insert(landing, (from, length));
+        Ok(landing)
+    }
+
+    async fn transfer(
+        &mut self,
+        to: usize,
+        landing: u64,
+        bytes: &[u8],
+    ) -> Result<Option<u64>, TransportError> {
+        let from = self.rank;
+        let mut net = self.lock();
+        let place = net.landings.remove(&landing);
+        assert_eq!(place, Some((from, bytes.len())), "memory for these bytes");
+        let bytes = bytes.to_vec();
+        let queue = net.under_way.entry((from, to)).or_default();
+        queue.push_back(Arrival::Landed { landing, bytes });
+        let transfer = 1 << 40 | landing;
+        let own = net.own.entry(from).or_default();
+        own.push_back(Arrival::Transferred { transfer });
+        net.moved = true;
+        Ok(Some(transfer))
+    }
+
+    fn is_flushed(&mut self) -> bool {
+        true
+    }
+
+    async fn compute(&mut self, _: u64) {}
+
+    async fn charge_copy(&mut self, bytes: usize) {
+        self.lock().copied += bytes;
+    }
+
+    fn now_ps(&self) -> u64 {
+        0
+    }
+}
+
+/// Runs a program on each rank until all have ended; returns what they return. When nothing moves any more, waits end.
+pub fn run<R, F: Future<Output = R>>(
+    size: usize,
+    seed: u64,
+    program: impl Fn(Process) -> F,
+) -> Vec<R> {
+    let net = Net::new(size, seed);
+    run_on(&net, program)
+}
+
+/// [`run`] on a network.
+pub fn run_on<R, F: Future<Output = R>>(
+    net: &Arc<Mutex<Net>>,
+    program: impl Fn(Process) -> F,
+) -> Vec<R> {
+    let size = net.lock().expect("no panic").size;
+    let process = |rank| Process {
+        net: Arc::clone(net),
+        rank,
+    };
+    let mut programs: Vec<Pin<Box<F>>> = (0..size)
+        .map(|rank| Box::pin(program(process(rank))))
+        .collect();
+    let mut results: Vec<Option<R>> = (0..size).map(|_| None).collect();
+    let mut context = Context::from_waker(Waker::noop());
+    let mut idle = 0;
+    while results.iter().any(Option::is_none) {
+        net.lock().expect("no panic").moved = false;
+        for (program, result) in programs.iter_mut().zip(&mut results) {
+            if result.is_none()
+                && let Poll::Ready(ended) = pin!(program).poll(&mut context)
+            {
+                *result = Some(ended);
+                net.lock().expect("no panic").moved = true;
+            }
+        }
+        let mut net = net.lock().expect("no panic");
+        idle = match net.moved {
+            true => 0,
+            false => idle + 1,
+        };
+        // Random numbers let a process wait some rounds for what is there.
+        net.stuck = idle > 200;
+    }
+    results.into_iter().flatten().collect()
+}

@@ -1,0 +1,141 @@
+//! What carries packets between processes.
+
+use std::future::Future;
+
+use thiserror::Error;
+
+use crate::gm::ChannelError;
+
+/// The network below failed. No process should go on with the library after that.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TransportError {
+    /// GM refused something.
+    #[error(transparent)]
+    Gm(#[from] ChannelError),
+    /// EMP refused a transfer.
+    #[error(transparent)]
+    Emp(#[from] crate::emp::PostError),
+    /// The list of processes.
+    #[error("{0}")]
+    Ranks(String),
+    /// A packet that the library has not sent.
+    #[error("a packet from {0}, which the library has not sent")]
+    Stranger(String),
+    /// An event that the library has not asked for.
+    #[error("the port has an event that the library has not asked for")]
+    Unexpected,
+    /// Boards of this network execute no barriers.
+    #[error("the boards of this network execute no barriers")]
+    NoBarrier,
+    /// A collective operation of the boards.
+    #[error(transparent)]
+    Collective(#[from] crate::gm::collective::CollectiveError),
+    /// No more memory for buffers.
+    #[error("there is no contiguous memory of {bytes} bytes for a message")]
+    NoMemory {
+        /// How many.
+        bytes: usize,
+    },
+}
+
+/// What has happened on the network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Arrival {
+    /// A packet has come in. Packets of one sender come in the order in which they were posted.
+    Packet {
+        /// Rank of its sender.
+        from: usize,
+        /// Header and content.
+        bytes: Vec<u8>,
+    },
+    /// A transfer into memory that was prepared for it is complete.
+    Landed {
+        /// Name of the memory.
+        landing: u64,
+        /// What has come.
+        bytes: Vec<u8>,
+    },
+    /// An own transfer is complete.
+    Transferred {
+        /// Its name.
+        transfer: u64,
+    },
+    /// Something sent to a rank did not arrive, and nothing sent to it will.
+    Failed {
+        /// The rank.
+        to: usize,
+        /// Why.
+        why: String,
+    },
+    /// Something else, for instance a buffer that can be used again.
+    Progress,
+}
+
+/// A network between processes, which are named by their ranks.
+///
+/// Short messages are packets, which are copied on both sides. A long message goes from memory to memory: the receiver prepares memory for it
+/// ([`land`](Self::land)) and tells its name to the sender, which then [transfers](Self::transfer) the bytes.
+pub trait Transport: Send {
+    /// Number of processes.
+    fn size(&self) -> usize;
+
+    /// The own rank.
+    fn rank(&self) -> usize;
+
+    /// Posts a packet of up to [`Config::eager_bytes`](super::Config::eager_bytes) bytes behind the header, to another rank. `false` if there is no room for it
+    /// now: then arrivals have to be taken.
+    fn post(
+        &mut self,
+        to: usize,
+        header: &[u8],
+        content: &[u8],
+    ) -> impl Future<Output = Result<bool, TransportError>> + Send;
+
+    /// Waits for the next arrival for `limit_ns` at most; `None` if there is none in time.
+    fn next(
+        &mut self,
+        limit_ns: u64,
+    ) -> impl Future<Output = Result<Option<Arrival>, TransportError>> + Send;
+
+    /// Takes the next arrival if there is one now.
+    fn poll(&mut self) -> impl Future<Output = Result<Option<Arrival>, TransportError>> + Send;
+
+    /// Prepares memory for a transfer of `length` bytes from a rank; gives its name.
+    fn land(
+        &mut self,
+        from: usize,
+        length: usize,
+    ) -> impl Future<Output = Result<u64, TransportError>> + Send;
+
+    /// Begins a transfer into memory of another rank; gives its own name. `None` if there is no room for it now.
+    fn transfer(
+        &mut self,
+        to: usize,
+        landing: u64,
+        bytes: &[u8],
+    ) -> impl Future<Output = Result<Option<u64>, TransportError>> + Send;
+
+    /// Waits in a barrier of these ranks that the boards execute, for `limit_ns` at most; `false` if it has not ended. All members call it.
+    ///
+    /// # Errors
+    /// [`TransportError::NoBarrier`] where boards do not execute barriers.
+    fn barrier(
+        &mut self,
+        _members: &[usize],
+        _limit_ns: u64,
+    ) -> impl Future<Output = Result<bool, TransportError>> + Send {
+        std::future::ready(Err(TransportError::NoBarrier))
+    }
+
+    /// Whether everything that was posted has left.
+    fn is_flushed(&mut self) -> bool;
+
+    /// Spends processor time.
+    fn compute(&mut self, nanoseconds: u64) -> impl Future<Output = ()> + Send;
+
+    /// Spends the processor time of a copy.
+    fn charge_copy(&mut self, bytes: usize) -> impl Future<Output = ()> + Send;
+
+    /// The time in picoseconds.
+    fn now_ps(&self) -> u64;
+}
