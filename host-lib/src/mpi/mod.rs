@@ -52,7 +52,7 @@ pub use communicator::Communicator;
 pub use datatype::{Datatype, Operation};
 pub use emp::EmpTransport;
 pub use error::{MpiError, Wait};
-pub use gm::GmTransport;
+pub use gm::{GmSettings, GmTransport};
 pub use request::{
     Outcome, Progress, ReceiveRequest, Received, Request, SendRequest, Sent, Source, Status, Tag,
 };

@@ -10,6 +10,7 @@ mod collective;
 mod emp;
 mod images;
 mod lanai;
+mod mpi;
 mod myrinet;
 mod replays;
 mod saved;

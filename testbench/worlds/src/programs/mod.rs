@@ -1,5 +1,5 @@
 //! Host programs of scenarios. A program is a [`plan`]; an engine for each protocol ([`traffic`] over EMP,
-//! [`gm_traffic`] over GM) executes all plans and checks every message. Programs that send [`frames`] of Ethernet, and those that execute a [`collective`] operation, have plans of their own. One program needs no protocol: [`BoardType::start`](crate::boards::BoardType::start).
+//! [`gm_traffic`] over GM) executes all plans and checks every message. Programs that send [`frames`] of Ethernet, and those that execute a [`collective`] operation, have plans of their own, as have those of message passing ([`mpi`]). One program needs no protocol: [`BoardType::start`](crate::boards::BoardType::start).
 
 pub mod check;
 pub mod collective;
@@ -8,6 +8,7 @@ pub mod deliveries;
 pub mod frame;
 pub mod frames;
 pub mod gm_traffic;
+pub mod mpi;
 pub mod plan;
 pub mod traffic;
 pub mod verdict;
