@@ -165,6 +165,11 @@ impl<T: Transport> Mpi<T> {
         &self.engine.transport
     }
 
+    /// The transport, for what does not concern messages: processor time, memory.
+    pub const fn transport_mut(&mut self) -> &mut T {
+        &mut self.engine.transport
+    }
+
     /// Waits for all processes, and until everything has left. Messages that no receive has taken are lost; returns their number, 0 in a
     /// correct program.
     ///

@@ -144,6 +144,8 @@ pub enum Paper {
     Reduction,
     /// All-to-all broadcasts over GM, on hosts and on boards
     Gossip,
+    /// Barriers of message passing over GM, on hosts and on boards
+    MpiBarrier,
 }
 
 /// Options of `reproduce`.

@@ -43,6 +43,7 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
         Paper::Barrier => collectives::run(args, "barrier", Table::Barrier, interrupt),
         Paper::Reduction => collectives::run(args, "reduction", Table::Reduction, interrupt),
         Paper::Gossip => collectives::run(args, "gossip", Table::Gossip, interrupt),
+        Paper::MpiBarrier => collectives::run(args, "mpi-barrier", Table::MpiBarrier, interrupt),
     }
 }
 
