@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::atomic::AtomicRecords;
 use super::content::Flow;
 
 /// Result of sending a message.
@@ -62,6 +63,8 @@ pub struct Records {
     pub got: BTreeMap<Flow, Vec<Got>>,
     /// Rounds of a collective operation, of all members of the node.
     pub rounds: Vec<Round>,
+    /// Atomic operations and uses of a lock.
+    pub atomic: AtomicRecords,
     /// Number of received messages.
     pub received: u64,
     /// Error statuses of failed receives.

@@ -202,6 +202,10 @@ pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
     if let Program::Collective { nodes, settings } = &spec.program {
         return settings.memory_bytes(nodes.len());
     }
+    if let Program::Atomic { .. } = spec.program {
+        // A few pages of words and messages.
+        return 1 << 20;
+    }
     // Each class has at least one receive.
     let classes = match spec.program {
         Program::Random { .. } => MOST_CLASSES,
@@ -230,6 +234,7 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
         Program::Idle { nodes } => nodes.iter().map(|&node| (node, Plan::new(spec))).collect(),
         Program::Frames { .. }
         | Program::Collective { .. }
+        | Program::Atomic { .. }
         | Program::Start { .. }
         | Program::Replay { .. } => Vec::new(),
     };

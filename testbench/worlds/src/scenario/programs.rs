@@ -9,14 +9,14 @@ use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
 use host_lib::acenic::JUMBO_MTU;
 
 use super::acenic::TAG_BYTES;
-use super::collectives;
 use super::error::{Position, ScenarioError};
 use super::nodes::Nodes;
 use super::table::{Item, Table};
+use super::{atomics, collectives};
 use crate::boards::Protocol;
-use crate::programs::collective;
 use crate::programs::frame::SHORTEST_BYTES;
 use crate::programs::plan::{most_receives, most_transmits};
+use crate::programs::{atomic, collective};
 
 /// Largest number of messages of a program's node.
 const MOST_MESSAGES: u64 = 10_000_000;
@@ -96,6 +96,15 @@ pub enum Program {
         nodes: Vec<usize>,
         /// The operation and its repeats.
         settings: collective::Settings,
+    },
+    /// Atomic operations over GM.
+    Atomic {
+        /// The members.
+        nodes: Vec<usize>,
+        /// The nodes whose words are used.
+        homes: Vec<usize>,
+        /// The operations and their repeats.
+        settings: atomic::Settings,
     },
     /// Boots the firmware of the board's protocol and does nothing.
     Idle {
@@ -179,7 +188,12 @@ impl ProgramSpec {
             | Program::Collective { nodes, .. }
             | Program::Idle { nodes }
             | Program::Start { nodes } => nodes.clone(),
-            Program::Frames { from, to } => {
+            Program::Frames { from, to }
+            | Program::Atomic {
+                nodes: from,
+                homes: to,
+                ..
+            } => {
                 let others = to.iter().filter(|node| !from.contains(node));
                 from.iter().chain(others).copied().collect()
             }
@@ -201,10 +215,16 @@ impl ProgramSpec {
         matches!(self.program, Program::Collective { .. })
     }
 
+    /// Whether its nodes execute operations over GM, collective or atomic ones.
+    #[must_use]
+    pub const fn executes(&self) -> bool {
+        self.is_collective() || matches!(self.program, Program::Atomic { .. })
+    }
+
     /// Whether its nodes exchange messages of their own, which are checked one by one.
     #[must_use]
     pub const fn sends_messages(&self) -> bool {
-        self.talks() && !self.is_collective() && !self.sends_frames()
+        self.talks() && !self.executes() && !self.sends_frames()
     }
 
     /// Whether its nodes exchange frames of Ethernet.
@@ -248,12 +268,13 @@ enum Name {
     Incast,
     Frames,
     Collective(collectives::Name),
+    Atomic(atomics::Name),
     Idle,
     Start,
     Replay,
 }
 
-const NAMES: [(&str, Name); 13] = [
+const NAMES: [(&str, Name); 15] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
@@ -270,6 +291,8 @@ const NAMES: [(&str, Name); 13] = [
         "random-collectives",
         Name::Collective(collectives::Name::Random),
     ),
+    ("atomics", Name::Atomic(atomics::Name::Atomics)),
+    ("lock", Name::Atomic(atomics::Name::Lock)),
     ("idle", Name::Idle),
     ("start", Name::Start),
     ("replay", Name::Replay),
@@ -301,7 +324,7 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
     };
     if spec.sends_frames() {
         read_frames(&mut spec, &mut table)?;
-    } else if spec.talks() && !spec.is_collective() {
+    } else if spec.talks() && !spec.executes() {
         let limits = Limits::of(&spec, nodes);
         read_traffic(&mut spec, &mut table, name == Name::Random, limits)?;
     }
@@ -368,6 +391,7 @@ fn read_program(
             let (nodes, settings) = collectives::read(name, table, nodes)?;
             Program::Collective { nodes, settings }
         }
+        Name::Atomic(name) => atomics::read(name, table, nodes)?,
         Name::Idle => Program::Idle {
             nodes: nodes.resolve(&table.need("nodes")?)?,
         },

@@ -15,7 +15,7 @@ use super::inputs;
 use super::mapping;
 use super::media;
 use super::started::Started;
-use super::{Collective, Simulation, tasks};
+use super::{Atomics, Collective, Simulation, tasks};
 use crate::boards::Parts;
 use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
@@ -110,6 +110,7 @@ impl Blueprint {
             exact_faults,
             cuts: cuts(scenario),
             collectives: collectives(scenario),
+            atomics: atomics(scenario),
             max_time: scenario.max_time,
             names: names.collect(),
         })
@@ -170,6 +171,22 @@ fn collectives(scenario: &Scenario) -> Vec<Collective> {
             work: settings.work,
             on: settings.on,
             seed: scenario.seed,
+        }),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// The programs with atomic operations.
+fn atomics(scenario: &Scenario) -> Vec<Atomics> {
+    let programs = scenario.programs.iter();
+    let found = programs.filter_map(|spec| match &spec.program {
+        Program::Atomic {
+            nodes, settings, ..
+        } => Some(Atomics {
+            name: spec.name,
+            nodes: nodes.clone(),
+            settings: *settings,
         }),
         _ => None,
     });

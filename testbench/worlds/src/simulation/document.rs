@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::mapping::Mapping;
 use super::result::{BoardUse, ProgramUse, RunSummary};
+use crate::programs::atomic::AtomicUse;
 use crate::programs::collective::CollectiveUse;
 use crate::programs::verdict::Messages;
 use crate::scenario::Scenario;
@@ -35,6 +36,8 @@ pub struct Document<'a> {
     maps: &'a [Mapping],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     collectives: &'a [CollectiveUse],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    atomics: &'a [AtomicUse],
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
     /// Positions of exact faults without a hit.
@@ -122,6 +125,7 @@ impl<'a> Document<'a> {
             gm: gm(scenario, outcome),
             maps: &outcome.maps,
             collectives: &outcome.collectives,
+            atomics: &outcome.atomics,
             drops: &outcome.drops,
             faults: &outcome.faults,
             idle_faults: &outcome.idle_faults,

@@ -26,6 +26,7 @@ pub use images::Images;
 
 use crate::faults::Strikes;
 use crate::nodes::START;
+use crate::programs::atomic;
 use crate::programs::collective::{On, Work};
 use crate::programs::deliveries::Deliveries;
 use crate::programs::verdict::{self, Life};
@@ -94,6 +95,15 @@ struct Collective {
     seed: u64,
 }
 
+/// A program with atomic operations.
+#[derive(Debug)]
+struct Atomics {
+    name: &'static str,
+    /// Its members.
+    nodes: Vec<usize>,
+    settings: atomic::Settings,
+}
+
 /// A running scenario.
 #[derive(Debug)]
 pub struct Simulation {
@@ -121,6 +131,7 @@ pub struct Simulation {
     /// Number of faults that cut a link.
     cuts: u64,
     collectives: Vec<Collective>,
+    atomics: Vec<Atomics>,
     max_time: Option<SimTime>,
     names: Vec<String>,
 }
