@@ -202,6 +202,9 @@ pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
     if let Program::Collective { nodes, settings } = &spec.program {
         return settings.memory_bytes(nodes.len());
     }
+    if let Program::Mpi { settings, .. } = &spec.program {
+        return settings.memory_bytes();
+    }
     if let Program::Atomic { .. } = spec.program {
         // A few pages of words and messages.
         return 1 << 20;
@@ -235,6 +238,7 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
         Program::Frames { .. }
         | Program::Collective { .. }
         | Program::Atomic { .. }
+        | Program::Mpi { .. }
         | Program::Start { .. }
         | Program::Replay { .. } => Vec::new(),
     };

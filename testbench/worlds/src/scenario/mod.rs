@@ -11,6 +11,7 @@ mod costs;
 mod error;
 pub mod faults;
 mod gm;
+mod mpi;
 mod network;
 mod nodes;
 pub mod programs;
@@ -402,7 +403,7 @@ impl Scenario {
 /// Checks that messages are long enough for a label, which identifies the incarnation of a restarted
 /// sender.
 fn check_labels(programs: &[ProgramSpec], reset: &Position) -> Result<(), ScenarioError> {
-    let executes = |spec: &&ProgramSpec| spec.executes();
+    let executes = |spec: &&ProgramSpec| spec.executes() || spec.passes_messages();
     if let Some(spec) = programs.iter().find(executes) {
         let reason = format!("{} does not go on without one of its nodes", spec.name);
         return Err(reset.refuse(reason));
@@ -432,6 +433,7 @@ fn total(spec: &ProgramSpec) -> u64 {
         }
         Program::Collective { .. }
         | Program::Atomic { .. }
+        | Program::Mpi { .. }
         | Program::Idle { .. }
         | Program::Start { .. }
         | Program::Replay { .. } => 0,

@@ -16,7 +16,7 @@ use super::{atomics, collectives};
 use crate::boards::Protocol;
 use crate::programs::frame::SHORTEST_BYTES;
 use crate::programs::plan::{most_receives, most_transmits};
-use crate::programs::{atomic, collective};
+use crate::programs::{atomic, collective, mpi};
 
 /// Largest number of messages of a program's node.
 const MOST_MESSAGES: u64 = 10_000_000;
@@ -106,6 +106,13 @@ pub enum Program {
         /// The operations and their repeats.
         settings: atomic::Settings,
     },
+    /// Message passing.
+    Mpi {
+        /// The nodes, by rank.
+        nodes: Vec<usize>,
+        /// The program.
+        settings: mpi::MpiSettings,
+    },
     /// Boots the firmware of the board's protocol and does nothing.
     Idle {
         /// The nodes.
@@ -186,6 +193,7 @@ impl ProgramSpec {
             Program::AllToAll { nodes }
             | Program::Random { nodes, .. }
             | Program::Collective { nodes, .. }
+            | Program::Mpi { nodes, .. }
             | Program::Idle { nodes }
             | Program::Start { nodes } => nodes.clone(),
             Program::Frames { from, to }
@@ -221,10 +229,16 @@ impl ProgramSpec {
         self.is_collective() || matches!(self.program, Program::Atomic { .. })
     }
 
+    /// Whether its nodes pass messages as MPI does, over EMP or GM.
+    #[must_use]
+    pub const fn passes_messages(&self) -> bool {
+        matches!(self.program, Program::Mpi { .. })
+    }
+
     /// Whether its nodes exchange messages of their own, which are checked one by one.
     #[must_use]
     pub const fn sends_messages(&self) -> bool {
-        self.talks() && !self.executes() && !self.sends_frames()
+        self.talks() && !self.executes() && !self.passes_messages() && !self.sends_frames()
     }
 
     /// Whether its nodes exchange frames of Ethernet.
@@ -269,12 +283,13 @@ enum Name {
     Frames,
     Collective(collectives::Name),
     Atomic(atomics::Name),
+    Mpi,
     Idle,
     Start,
     Replay,
 }
 
-const NAMES: [(&str, Name); 15] = [
+const NAMES: [(&str, Name); 16] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
@@ -293,6 +308,7 @@ const NAMES: [(&str, Name); 15] = [
     ),
     ("atomics", Name::Atomic(atomics::Name::Atomics)),
     ("lock", Name::Atomic(atomics::Name::Lock)),
+    ("mpi", Name::Mpi),
     ("idle", Name::Idle),
     ("start", Name::Start),
     ("replay", Name::Replay),
@@ -324,7 +340,7 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
     };
     if spec.sends_frames() {
         read_frames(&mut spec, &mut table)?;
-    } else if spec.talks() && !spec.executes() {
+    } else if spec.sends_messages() {
         let limits = Limits::of(&spec, nodes);
         read_traffic(&mut spec, &mut table, name == Name::Random, limits)?;
     }
@@ -392,6 +408,7 @@ fn read_program(
             Program::Collective { nodes, settings }
         }
         Name::Atomic(name) => atomics::read(name, table, nodes)?,
+        Name::Mpi => super::mpi::read(table, nodes)?,
         Name::Idle => Program::Idle {
             nodes: nodes.resolve(&table.need("nodes")?)?,
         },

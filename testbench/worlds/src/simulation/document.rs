@@ -10,6 +10,7 @@ use super::mapping::Mapping;
 use super::result::{BoardUse, ProgramUse, RunSummary};
 use crate::programs::atomic::AtomicUse;
 use crate::programs::collective::CollectiveUse;
+use crate::programs::mpi::MpiUse;
 use crate::programs::verdict::Messages;
 use crate::scenario::Scenario;
 
@@ -38,6 +39,8 @@ pub struct Document<'a> {
     collectives: &'a [CollectiveUse],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     atomics: &'a [AtomicUse],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    mpi: &'a [MpiUse],
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
     /// Positions of exact faults without a hit.
@@ -126,6 +129,7 @@ impl<'a> Document<'a> {
             maps: &outcome.maps,
             collectives: &outcome.collectives,
             atomics: &outcome.atomics,
+            mpi: &outcome.mpi,
             drops: &outcome.drops,
             faults: &outcome.faults,
             idle_faults: &outcome.idle_faults,

@@ -29,6 +29,7 @@ use crate::nodes::START;
 use crate::programs::atomic;
 use crate::programs::collective::{On, Work};
 use crate::programs::deliveries::Deliveries;
+use crate::programs::mpi::MpiSettings;
 use crate::programs::verdict::{self, Life};
 use crate::replay::Replays;
 use crate::scenario::Position;
@@ -132,6 +133,8 @@ pub struct Simulation {
     cuts: u64,
     collectives: Vec<Collective>,
     atomics: Vec<Atomics>,
+    /// Programs of message passing: the node with rank 0, settings, number of ranks.
+    mpi: Vec<(usize, MpiSettings, usize)>,
     max_time: Option<SimTime>,
     names: Vec<String>,
 }

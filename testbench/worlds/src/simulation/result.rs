@@ -18,6 +18,7 @@ use crate::boards::Protocol;
 use crate::nodes::START;
 use crate::programs::atomic::{AtomicRecords, AtomicUse};
 use crate::programs::collective::CollectiveUse;
+use crate::programs::mpi::MpiUse;
 use crate::programs::verdict::{Life, Verdict, judge};
 
 /// Drop counters of a NIC, with their names in reports.
@@ -114,6 +115,8 @@ pub struct RunSummary {
     pub collectives: Vec<CollectiveUse>,
     /// Results of atomic operations and locks, by program.
     pub atomics: Vec<AtomicUse>,
+    /// Results of message passing, by program.
+    pub mpi: Vec<MpiUse>,
     /// Lost frames, by reason.
     pub drops: BTreeMap<String, u64>,
     /// Other faults of frames.
@@ -153,6 +156,7 @@ impl RunSummary {
         problems.extend(simulation.mappings.problem());
         let collectives = collectives(simulation, lives, &mut problems);
         let atomics = atomics(simulation, lives, &mut problems);
+        let mpi = mpi(simulation, lives);
         problems.extend(started.problems(world, &simulation.images, names));
         Self {
             verdict: verdict(simulation, lives, over),
@@ -175,6 +179,7 @@ impl RunSummary {
             maps: simulation.mappings.done(),
             collectives,
             atomics,
+            mpi,
             simulated,
             trace_hash: world.trace_hash(),
             end,
@@ -336,6 +341,17 @@ fn collectives(
         results.push(result);
     }
     results
+}
+
+/// What the ranks 0 of message passing have measured.
+fn mpi(simulation: &Simulation, lives: &[Life]) -> Vec<MpiUse> {
+    let programs = simulation.mpi.iter();
+    let results = programs.map(|(first, settings, ranks)| {
+        let life = lives.iter().find(|life| life.node == *first);
+        let measured = life.map(|life| life.deliveries.records().measured.clone());
+        MpiUse::new(settings, *ranks, measured.unwrap_or_default())
+    });
+    results.collect()
 }
 
 /// The results of atomic operations and locks; problems of what has no explanation.
