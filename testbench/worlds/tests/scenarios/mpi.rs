@@ -107,17 +107,15 @@ fn wrong_programs_are_refused() {
 }
 
 #[test]
-fn a_rank_that_is_never_reached_ends_the_run_with_who_waits() {
+fn a_rank_behind_a_cut_cable_ends_the_run_with_who_waits() {
     if !built() {
         return;
     }
-    // Nothing of node 1 arrives.
-    let fault = "[[fault]]\nkind = \"cable\"\nnode = 1\nat_us = 3000\n";
-    let scenario = text(GM, 2, "benchmark = \"barrier\"\nrounds = 1000", fault);
-    let Ok(scenario) = Scenario::parse("test.toml", &scenario) else {
-        return;
-    };
-    let mut simulation = lanigon_worlds::simulation::Simulation::new(&scenario).unwrap();
-    let outcome = simulation.run(&RunOptions::default(), |_| {});
+    // Node 1 is cut off for good: GM gives up, and the barrier of the other one ends.
+    let cut = "[[fault]]\ndo = \"cut\"\nnodes = 1\nat_us = 3000\n";
+    let program = "benchmark = \"barrier\"\nrounds = 1000";
+    let outcome = super::run(&text(GM, 2, program, cut), &RunOptions::default());
     assert!(!outcome.is_good());
+    let waits = |problem: &String| problem.contains("rank 1 waits") || problem.contains("rank 0");
+    assert!(outcome.problems.iter().any(waits), "{:?}", outcome.problems);
 }
