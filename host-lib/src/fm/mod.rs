@@ -38,10 +38,12 @@ mod config;
 mod credit;
 mod error;
 mod extract;
+pub mod predict;
 mod start;
 mod stream;
 #[cfg(test)]
 mod tests;
+pub mod tree;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

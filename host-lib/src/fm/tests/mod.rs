@@ -4,6 +4,7 @@ mod credits;
 mod messages;
 mod nic;
 mod start;
+mod tree;
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
