@@ -38,6 +38,7 @@ mod config;
 mod credit;
 mod error;
 mod extract;
+pub mod multicast;
 pub mod predict;
 mod start;
 mod stream;
@@ -53,7 +54,7 @@ use defs::fm::map::{COUNTERS, Counter};
 use crate::lanai::LanaiBoard;
 use crate::window::{System, Window};
 
-pub use config::Config;
+pub use config::{Config, MOST_CREDITS, USUAL_CREDITS};
 pub use error::{ReceiveError, SendError, StartError};
 pub use extract::Piece;
 pub use stream::SendStream;

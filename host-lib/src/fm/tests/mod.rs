@@ -2,6 +2,7 @@
 
 mod credits;
 mod messages;
+mod multicast;
 mod nic;
 mod start;
 mod tree;

@@ -1,13 +1,15 @@
 //! Host programs of scenarios. A program is a [`plan`]; an engine for each protocol ([`traffic`] over EMP,
-//! [`gm_traffic`] over GM) executes all plans and checks every message. Programs that send [`frames`] of Ethernet, and those that execute a [`collective`] operation, have plans of their own. One program needs no protocol: [`BoardType::start`](crate::boards::BoardType::start).
+//! [`gm_traffic`] over GM, [`fm_traffic`] over FM) executes all plans and checks every message. Programs that send [`frames`] of Ethernet, those that execute a [`collective`] operation, and [`multicast`]s have plans of their own. One program needs no protocol: [`BoardType::start`](crate::boards::BoardType::start).
 
 pub mod check;
 pub mod collective;
 pub mod content;
 pub mod deliveries;
+pub mod fm_traffic;
 pub mod frame;
 pub mod frames;
 pub mod gm_traffic;
+pub mod multicast;
 pub mod plan;
 pub mod traffic;
 pub mod verdict;

@@ -7,6 +7,7 @@ use host_lib::emp::{Source, Tag};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use super::multicast;
 use crate::scenario::programs::{Program, ProgramSpec, Sizes};
 
 /// The tag of programs with a single tag.
@@ -202,6 +203,9 @@ pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
     if let Program::Collective { nodes, settings } = &spec.program {
         return settings.memory_bytes(nodes.len());
     }
+    if let Program::Multicast { settings, .. } = &spec.program {
+        return multicast::memory_bytes(settings);
+    }
     // Each class has at least one receive.
     let classes = match spec.program {
         Program::Random { .. } => MOST_CLASSES,
@@ -230,6 +234,7 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
         Program::Idle { nodes } => nodes.iter().map(|&node| (node, Plan::new(spec))).collect(),
         Program::Frames { .. }
         | Program::Collective { .. }
+        | Program::Multicast { .. }
         | Program::Start { .. }
         | Program::Replay { .. } => Vec::new(),
     };

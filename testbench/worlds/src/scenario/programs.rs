@@ -11,11 +11,14 @@ use host_lib::acenic::JUMBO_MTU;
 use super::acenic::TAG_BYTES;
 use super::collectives;
 use super::error::{Position, ScenarioError};
+use super::multicasts;
 use super::nodes::Nodes;
 use super::table::{Item, Table};
 use crate::boards::Protocol;
 use crate::programs::collective;
+use crate::programs::fm_traffic;
 use crate::programs::frame::SHORTEST_BYTES;
+use crate::programs::multicast;
 use crate::programs::plan::{most_receives, most_transmits};
 
 /// Largest number of messages of a program's node.
@@ -97,6 +100,13 @@ pub enum Program {
         /// The operation and its repeats.
         settings: collective::Settings,
     },
+    /// Multicasts along a tree.
+    Multicast {
+        /// The nodes, the root first.
+        nodes: Vec<usize>,
+        /// The tree, the messages and their repeats.
+        settings: multicast::Settings,
+    },
     /// Boots the firmware of the board's protocol and does nothing.
     Idle {
         /// The nodes.
@@ -177,6 +187,7 @@ impl ProgramSpec {
             Program::AllToAll { nodes }
             | Program::Random { nodes, .. }
             | Program::Collective { nodes, .. }
+            | Program::Multicast { nodes, .. }
             | Program::Idle { nodes }
             | Program::Start { nodes } => nodes.clone(),
             Program::Frames { from, to } => {
@@ -201,10 +212,16 @@ impl ProgramSpec {
         matches!(self.program, Program::Collective { .. })
     }
 
-    /// Whether its nodes exchange messages of their own, which are checked one by one.
+    /// Whether its nodes pass messages on along a tree.
+    #[must_use]
+    pub const fn is_multicast(&self) -> bool {
+        matches!(self.program, Program::Multicast { .. })
+    }
+
+    /// Whether its nodes exchange messages as planned, which are checked one by one.
     #[must_use]
     pub const fn sends_messages(&self) -> bool {
-        self.talks() && !self.is_collective() && !self.sends_frames()
+        self.talks() && !self.is_collective() && !self.is_multicast() && !self.sends_frames()
     }
 
     /// Whether its nodes exchange frames of Ethernet.
@@ -213,7 +230,7 @@ impl ProgramSpec {
         matches!(self.program, Program::Frames { .. })
     }
 
-    /// Whether it uses a message protocol, EMP or GM, whose firmware reports to the host when it is ready.
+    /// Whether it uses a message protocol, EMP, GM or FM, whose firmware reports to the host when it is ready.
     #[must_use]
     pub const fn uses_protocol(&self) -> bool {
         !matches!(self.program, Program::Start { .. } | Program::Replay { .. })
@@ -248,12 +265,13 @@ enum Name {
     Incast,
     Frames,
     Collective(collectives::Name),
+    Multicast,
     Idle,
     Start,
     Replay,
 }
 
-const NAMES: [(&str, Name); 13] = [
+const NAMES: [(&str, Name); 14] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
@@ -270,6 +288,7 @@ const NAMES: [(&str, Name); 13] = [
         "random-collectives",
         Name::Collective(collectives::Name::Random),
     ),
+    ("multicast", Name::Multicast),
     ("idle", Name::Idle),
     ("start", Name::Start),
     ("replay", Name::Replay),
@@ -301,7 +320,7 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
     };
     if spec.sends_frames() {
         read_frames(&mut spec, &mut table)?;
-    } else if spec.talks() && !spec.is_collective() {
+    } else if spec.sends_messages() {
         let limits = Limits::of(&spec, nodes);
         read_traffic(&mut spec, &mut table, name == Name::Random, limits)?;
     }
@@ -368,6 +387,10 @@ fn read_program(
             let (nodes, settings) = collectives::read(name, table, nodes)?;
             Program::Collective { nodes, settings }
         }
+        Name::Multicast => {
+            let (nodes, settings) = multicasts::read(table, nodes)?;
+            Program::Multicast { nodes, settings }
+        }
         Name::Idle => Program::Idle {
             nodes: nodes.resolve(&table.need("nodes")?)?,
         },
@@ -417,11 +440,14 @@ struct Limits(Protocol);
 
 impl Limits {
     fn of(spec: &ProgramSpec, nodes: &Nodes) -> Self {
-        let of_gm = |&node: &usize| nodes.all[node].protocol == Some(Protocol::Gm);
-        match spec.nodes().iter().any(of_gm) {
-            true => Self(Protocol::Gm),
-            false => Self(Protocol::Emp),
-        }
+        let of = |protocol| {
+            let mut all = spec.nodes().into_iter();
+            all.any(|node| nodes.all[node].protocol == Some(protocol))
+        };
+        let found = [Protocol::Gm, Protocol::Fm]
+            .into_iter()
+            .find(|&protocol| of(protocol));
+        Self(found.unwrap_or(Protocol::Emp))
     }
 
     /// The length of a message.
@@ -429,6 +455,7 @@ impl Limits {
         let most = match self.0 {
             Protocol::Emp | Protocol::Acenic => MESSAGE_LIMIT_BYTES,
             Protocol::Gm => GM_LIMIT_BYTES,
+            Protocol::Fm => fm_traffic::LONGEST_BYTES,
         };
         item.integer(0..=u64::from(most))
     }
@@ -438,6 +465,8 @@ impl Limits {
         match self.0 {
             Protocol::Emp | Protocol::Acenic => most_transmits(length),
             Protocol::Gm => SEND_TOKENS as usize,
+            // FM returns from a send when the board has it: one message at a time.
+            Protocol::Fm => DEFAULT_WINDOW,
         }
     }
 
@@ -446,6 +475,8 @@ impl Limits {
         match self.0 {
             Protocol::Emp | Protocol::Acenic => most_receives(length),
             Protocol::Gm => RECEIVE_TOKENS as usize,
+            // FM has no posted receives.
+            Protocol::Fm => 1,
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::nodes::{self, START};
+use crate::programs::multicast;
 use crate::replay::Replays;
 use crate::scenario::faults::{ExactFault, FaultSpec};
 use crate::scenario::programs::Program;
@@ -110,6 +111,7 @@ impl Blueprint {
             exact_faults,
             cuts: cuts(scenario),
             collectives: collectives(scenario),
+            multicasts: multicasts(scenario),
             max_time: scenario.max_time,
             names: names.collect(),
         })
@@ -171,6 +173,16 @@ fn collectives(scenario: &Scenario) -> Vec<Collective> {
             on: settings.on,
             seed: scenario.seed,
         }),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// The programs with multicasts.
+fn multicasts(scenario: &Scenario) -> Vec<(Vec<usize>, multicast::Settings)> {
+    let programs = scenario.programs.iter();
+    let found = programs.filter_map(|spec| match &spec.program {
+        Program::Multicast { nodes, settings } => Some((nodes.clone(), *settings)),
         _ => None,
     });
     found.collect()

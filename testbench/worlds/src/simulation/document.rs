@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::mapping::Mapping;
 use super::result::{BoardUse, ProgramUse, RunSummary};
 use crate::programs::collective::CollectiveUse;
+use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::Messages;
 use crate::scenario::Scenario;
 
@@ -31,10 +32,15 @@ pub struct Document<'a> {
     /// Counters of GM's firmware, if a board runs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     gm: Option<&'a BTreeMap<&'static str, u64>>,
+    /// Counters of FM's firmware, if a board runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fm: Option<&'a BTreeMap<&'static str, u64>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     maps: &'a [Mapping],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     collectives: &'a [CollectiveUse],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    multicasts: &'a [MulticastUse],
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
     /// Positions of exact faults without a hit.
@@ -120,8 +126,10 @@ impl<'a> Document<'a> {
             frames_sent: outcome.counted(Counter::FramesSent),
             acks_sent: outcome.counted(Counter::AcksSent),
             gm: gm(scenario, outcome),
+            fm: outcome.fm.as_ref(),
             maps: &outcome.maps,
             collectives: &outcome.collectives,
+            multicasts: &outcome.multicasts,
             drops: &outcome.drops,
             faults: &outcome.faults,
             idle_faults: &outcome.idle_faults,

@@ -28,6 +28,7 @@ use crate::faults::Strikes;
 use crate::nodes::START;
 use crate::programs::collective::{On, Work};
 use crate::programs::deliveries::Deliveries;
+use crate::programs::multicast;
 use crate::programs::verdict::{self, Life};
 use crate::replay::Replays;
 use crate::scenario::Position;
@@ -121,6 +122,8 @@ pub struct Simulation {
     /// Number of faults that cut a link.
     cuts: u64,
     collectives: Vec<Collective>,
+    /// Programs with multicasts: their nodes and settings.
+    multicasts: Vec<(Vec<usize>, multicast::Settings)>,
     max_time: Option<SimTime>,
     names: Vec<String>,
 }

@@ -17,6 +17,7 @@ use super::{Collective, Simulation, media};
 use crate::boards::Protocol;
 use crate::nodes::START;
 use crate::programs::collective::CollectiveUse;
+use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::{Life, Verdict, judge};
 
 /// Drop counters of a NIC, with their names in reports.
@@ -107,10 +108,14 @@ pub struct RunSummary {
     pub nics: Vec<NicCounters>,
     /// Counters of GM's firmware, of all boards together and with their names; none if no board runs it.
     pub gm: Option<BTreeMap<&'static str, u64>>,
+    /// Counters of FM's firmware, likewise.
+    pub fm: Option<BTreeMap<&'static str, u64>>,
     /// Times at which a mapper gave routes.
     pub maps: Vec<Mapping>,
     /// Results of collective operations, by program.
     pub collectives: Vec<CollectiveUse>,
+    /// Results of multicasts, by program.
+    pub multicasts: Vec<MulticastUse>,
     /// Lost frames, by reason.
     pub drops: BTreeMap<String, u64>,
     /// Other faults of frames.
@@ -168,8 +173,10 @@ impl RunSummary {
             failures: failures(lives, names),
             nics,
             gm,
+            fm: counters.fm(world),
             maps: simulation.mappings.done(),
             collectives,
+            multicasts: multicasts(simulation, lives),
             simulated,
             trace_hash: world.trace_hash(),
             end,
@@ -331,6 +338,19 @@ fn collectives(
         results.push(result);
     }
     results
+}
+
+/// The results of multicasts.
+fn multicasts(simulation: &Simulation, lives: &[Life]) -> Vec<MulticastUse> {
+    let records = |&node: &usize| {
+        let life = lives.iter().find(|life| life.node == node);
+        life.map(|life| life.deliveries.clone()).unwrap_or_default()
+    };
+    let of = |(nodes, settings): &(Vec<usize>, _)| {
+        let records: Vec<_> = nodes.iter().map(records).collect();
+        MulticastUse::of(settings, nodes, &records)
+    };
+    simulation.multicasts.iter().filter_map(of).collect()
 }
 
 fn failures(lives: &[Life], names: &[String]) -> Vec<String> {

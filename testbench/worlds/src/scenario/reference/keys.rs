@@ -3,6 +3,7 @@
 use super::Values::{Choice, Flag, Integer, Lengths, Node, Nodes, Number, Table, Tables, Text};
 use super::fault_keys::{FAULT, FAULTS};
 use super::network_keys::{CABLE, LINK, NETWORK, SWITCH, SWITCH_KEYS};
+use super::protocol_keys::{ACENIC, EMP, FM, GM};
 use super::{Key, TableDoc, Values};
 
 pub(super) const fn need(name: &'static str, values: Values, what: &'static str) -> Key {
@@ -45,6 +46,7 @@ pub const TABLES: &[TableDoc] = &[
     FAULT,
     EMP,
     GM,
+    FM,
     ACENIC,
     COSTS,
 ];
@@ -85,7 +87,7 @@ const ROOT: TableDoc = TableDoc {
         ),
         key(
             "protocol",
-            Choice(&["emp", "gm", "acenic"]),
+            Choice(&["emp", "gm", "fm", "acenic"]),
             "that of the board",
             "whose firmware and library the programs use; `[emp]` or `[gm]` alone say it too",
         ),
@@ -121,6 +123,7 @@ const ROOT: TableDoc = TableDoc {
         ),
         key("emp", Table("emp"), "none", "settings of EMP"),
         key("gm", Table("gm"), "none", "settings of GM"),
+        key("fm", Table("fm"), "none", "settings of FM"),
         key(
             "acenic",
             Table("acenic"),
@@ -193,7 +196,7 @@ const NODE: TableDoc = TableDoc {
         ),
         key(
             "protocol",
-            Choice(&["emp", "gm", "acenic"]),
+            Choice(&["emp", "gm", "fm", "acenic"]),
             "that of the file",
             "whose firmware and library the programs use",
         ),
@@ -229,6 +232,7 @@ const NODE: TableDoc = TableDoc {
         ),
         key("emp", Table("emp"), "that of the file", "settings of EMP"),
         key("gm", Table("gm"), "that of the file", "settings of GM"),
+        key("fm", Table("fm"), "that of the file", "settings of FM"),
         key(
             "acenic",
             Table("acenic"),
@@ -263,11 +267,12 @@ const PROGRAM: TableDoc = TableDoc {
                 "reduction",
                 "all-to-all-broadcast",
                 "random-collectives",
+                "multicast",
                 "idle",
                 "start",
                 "replay",
             ]),
-            "the program; random-collectives: in each round a barrier, a reduction or an all-to-all broadcast at random; frames: frames of Ethernet by the AceNIC driver; replay: what a failed test recorded; idle: nodes that only load their firmware; start: nodes that start firmware of any kind and do nothing more",
+            "the program; random-collectives: in each round a barrier, a reduction or an all-to-all broadcast at random; multicast: messages along a tree; frames: frames of Ethernet by the AceNIC driver; replay: what a failed test recorded; idle: nodes that only load their firmware; start: nodes that start firmware of any kind and do nothing more",
         ),
         key(
             "start_us",
@@ -279,7 +284,7 @@ const PROGRAM: TableDoc = TableDoc {
             "nodes",
             Nodes,
             "needed",
-            "ping-pong: two nodes; all-to-all, random: several; barrier, reduction, all-to-all-broadcast, random-collectives: the members, by rank; idle, start: any",
+            "ping-pong: two nodes; all-to-all, random: several; barrier, reduction, all-to-all-broadcast, random-collectives: the members, by rank; multicast: the members; idle, start: any",
         ),
         key(
             "from",
@@ -299,7 +304,7 @@ const PROGRAM: TableDoc = TableDoc {
             "pause_us",
             Number(0.0, 1e9),
             "0",
-            "incast: pause between bursts",
+            "incast: pause between bursts; multicast: before each message",
         ),
         key(
             "messages",
@@ -311,7 +316,7 @@ const PROGRAM: TableDoc = TableDoc {
             "bytes",
             Lengths(16_777_208),
             "needed, or max_bytes",
-            "lengths, in turn; all-to-all-broadcast: the length of a block, up to 1,048,576; random-collectives: the longest one",
+            "lengths, in turn; all-to-all-broadcast: the length of a block, up to 1,048,576; random-collectives: the longest one; multicast: one length",
         ),
         key(
             "max_bytes",
@@ -397,7 +402,7 @@ const PROGRAM: TableDoc = TableDoc {
             "rounds",
             Integer(1, 1_000_000),
             "100",
-            "collective operations: how often",
+            "collective operations: how often; multicast: for each leaf that answers",
         ),
         key(
             "degree",
@@ -409,7 +414,7 @@ const PROGRAM: TableDoc = TableDoc {
             "root",
             Node,
             "the first one",
-            "gather-broadcast, reduction: the root of the tree",
+            "gather-broadcast, reduction, multicast: the root of the tree",
         ),
         key(
             "operation",
@@ -453,138 +458,32 @@ const PROGRAM: TableDoc = TableDoc {
             "0",
             "collective operations: the last of `nodes` comes so much later to each round than the others",
         ),
+        key(
+            "tree",
+            Choice(&["optimal", "binomial", "star"]),
+            "optimal",
+            "multicast: the best tree of the postal model for `lambda`, a binomial tree, or the root sends to all",
+        ),
+        key(
+            "lambda",
+            Integer(1, 256),
+            "2",
+            "multicast: time until a receiver can send on, in times between two sends",
+        ),
+        key(
+            "send",
+            Choice(&["multi-send", "unicast"]),
+            "multi-send with FM, else unicast",
+            "multicast: who copies a message for several nodes, the board or the host",
+        ),
+        key(
+            "pipelined",
+            Flag,
+            "false",
+            "multicast over FM: nodes send on each packet when it comes, not the whole message",
+        ),
         key("file", Text, "needed", "replay: the recording"),
         key("node", Node, "needed", "replay: the node"),
-    ],
-    includes: &[],
-};
-
-const EMP: TableDoc = TableDoc {
-    name: "emp",
-    written: "[emp], emp = { ... }",
-    what: "Settings of EMP (docs/emp.md), of all nodes or of a `[[node]]`.",
-    keys: &[
-        key("ack_group", Integer(1, 16), "3", "frames for each ack"),
-        key(
-            "frame_bytes",
-            Integer(46, 9000),
-            "1500",
-            "payload of an Ethernet frame",
-        ),
-        key(
-            "timeout_us",
-            Integer(1, 1 << 26),
-            "2000",
-            "frames without an ack are sent again after it",
-        ),
-        key(
-            "retry_limit",
-            Integer(0, 254),
-            "10",
-            "a message fails after so many times",
-        ),
-        key(
-            "flow_control",
-            Flag,
-            "false",
-            "senders slow down for receivers that are short of buffer space",
-        ),
-        key(
-            "receive_timeout_us",
-            Integer(0, 1 << 30),
-            "when the sender is gone",
-            "a partly filled receive fails after it; 0: never",
-        ),
-    ],
-    includes: &[],
-};
-
-const GM: TableDoc = TableDoc {
-    name: "gm",
-    written: "[gm], gm = { ... }",
-    what: "Settings of GM (docs/gm.md), of all nodes or of a `[[node]]`.",
-    keys: &[
-        key(
-            "routes",
-            Choice(&["computed", "mapper"]),
-            "computed",
-            "who gives the routes: the hosts compute them, or a mapper explores the network",
-        ),
-        key(
-            "mapper",
-            Flag,
-            "false",
-            "this node's host is the mapper (default: the first one)",
-        ),
-        key(
-            "verify_us",
-            Integer(0, 600_000_000),
-            "10000",
-            "pause after which the mapper looks for changes; 0: it does not",
-        ),
-        key(
-            "resend_us",
-            Integer(100, 10_000_000),
-            "10000",
-            "packets without an ack are sent again after it",
-        ),
-        key(
-            "fatal_us",
-            Integer(100, 600_000_000),
-            "60000000",
-            "a send fails after so long without progress",
-        ),
-        key(
-            "collective_us",
-            Integer(100, 600_000_000),
-            "60000000",
-            "a collective operation of the board fails that is not complete after so long",
-        ),
-    ],
-    includes: &[],
-};
-
-const ACENIC: TableDoc = TableDoc {
-    name: "acenic",
-    written: "[acenic], acenic = { ... }",
-    what: "Settings of the AceNIC driver (docs/acenic.md), of all nodes or of a `[[node]]`.",
-    keys: &[
-        key(
-            "mtu",
-            Integer(1518, 9018),
-            "1518",
-            "longest frame without FCS, with a tag, in bytes",
-        ),
-        key(
-            "rx_ticks_us",
-            Integer(0, 1_000_000),
-            "120",
-            "a received frame is reported after it, at the latest",
-        ),
-        key(
-            "tx_ticks_us",
-            Integer(0, 1_000_000),
-            "400",
-            "a sent frame is reported after it, at the latest",
-        ),
-        key(
-            "rx_frames",
-            Integer(1, 511),
-            "25",
-            "so many received frames are reported at once",
-        ),
-        key(
-            "tx_descriptors",
-            Integer(1, 511),
-            "60",
-            "so many sent descriptors are reported at once",
-        ),
-        key(
-            "assist",
-            Choice(&["software", "hardware"]),
-            "software",
-            "who runs the DMA rings: the second CPU, or the chip",
-        ),
     ],
     includes: &[],
 };
