@@ -100,26 +100,19 @@ fn way(table: &mut Table<'_>, over_fm: bool) -> Result<Way, ScenarioError> {
         Some(item) => item.choice("send", &SENDS)?,
         None => over_fm,
     };
-    let pipelined = table.get("pipelined");
     let way = Way {
         multi_send,
-        pipelined: match &pipelined {
-            Some(item) => item.flag()?,
-            None => false,
-        },
+        pipelined: table.flag("pipelined", false)?,
     };
-    let refused = match way {
-        _ if over_fm => None,
+    let place = || send.map_or_else(|| table.place.clone(), |item| item.place);
+    match way {
+        _ if over_fm => Ok(way),
         Way {
             multi_send: true, ..
-        } => send.map(|item| (item, "multi-send needs protocol = \"fm\"")),
+        } => Err(place().refuse("multi-send needs protocol = \"fm\"")),
         Way {
             pipelined: true, ..
-        } => pipelined.map(|item| (item, "pipelined needs protocol = \"fm\"")),
-        _ => None,
-    };
-    match refused {
-        None => Ok(way),
-        Some((item, reason)) => Err(item.place.refuse(reason)),
+        } => Err(table.place.refuse("pipelined needs protocol = \"fm\"")),
+        _ => Ok(way),
     }
 }

@@ -280,6 +280,8 @@ async fn lead(
         records.sent(flow, sequence, Ok(()));
     }
     engine.send(&bytes).await?;
+    let called_ps = engine.system().now_ps() - began_ps;
+    deliveries.records().calls_ps.push(called_ps);
     engine.await_answer().await?;
     let ended_ps = engine.system().now_ps();
     deliveries.records().rounds.push(Round {

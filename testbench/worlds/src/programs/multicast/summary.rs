@@ -31,6 +31,8 @@ pub struct MulticastUse {
     pub nodes: usize,
     /// Rounds in which the root got the answer.
     pub rounds: usize,
+    /// Mean time that the root's call takes: the host's part of all its sends, in us.
+    pub call_us: f64,
     /// Mean time from the root's call to the answer of a leaf, in us; the longest one over the leaves that are last children
     /// (dissertation, 2.5).
     pub answered_us: f64,
@@ -79,6 +81,9 @@ impl MulticastUse {
             bytes: settings.bytes,
             nodes: nodes.len(),
             rounds: root.rounds.len(),
+            call_us: root.calls_ps.iter().sum::<u64>() as f64
+                / 1e6
+                / root.calls_ps.len().max(1) as f64,
             answered_us: means.fold(0.0, f64::max),
             deliveries: plans
                 .iter()
