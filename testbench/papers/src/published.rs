@@ -42,12 +42,13 @@ pub enum Origin {
 }
 
 /// Names and texts of all tables in the program.
-pub const TABLES: [(&str, &str); 5] = [
+pub const TABLES: [(&str, &str); 6] = [
     ("published-emp", include_str!("../data/published-emp.csv")),
     ("published-gm", include_str!("../data/published-gm.csv")),
     COLLECTIVES[0],
     COLLECTIVES[1],
     COLLECTIVES[2],
+    MULTICAST,
 ];
 
 /// Those of collective operations.
@@ -66,6 +67,12 @@ pub(crate) const COLLECTIVES: [(&str, &str); 3] = [
     ),
 ];
 
+/// That of multicasts.
+pub(crate) const MULTICAST: (&str, &str) = (
+    "published-multicast",
+    include_str!("../data/published-multicast.csv"),
+);
+
 static EMP: LazyLock<Result<Vec<Published>, TableError>> = LazyLock::new(|| {
     let (name, text) = TABLES[0];
     load(name, text, parse)
@@ -78,6 +85,7 @@ static EMP: LazyLock<Result<Vec<Published>, TableError>> = LazyLock::new(|| {
 pub fn check() -> Result<(), TableError> {
     EMP.as_ref().map_err(Clone::clone)?;
     crate::collectives::published::check()?;
+    crate::multicast::published::check()?;
     crate::gm::published::check()
 }
 

@@ -144,6 +144,8 @@ pub enum Paper {
     Reduction,
     /// All-to-all broadcasts over GM, on hosts and on boards
     Gossip,
+    /// Multicasts over FM's multi-send
+    Multicast,
 }
 
 /// Options of `reproduce`.
