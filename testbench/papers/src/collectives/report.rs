@@ -72,7 +72,10 @@ pub(crate) fn write_rows(text: &mut String, rows: &[Row]) {
     );
     for row in rows {
         let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".into());
-        let here = or_none(row.measured.map(|value| format!("{value:.2}")));
+        let here = or_none(row.measured.map(|value| match value.abs() < 0.1 {
+            true => format!("{value:.4}"),
+            false => format!("{value:.2}"),
+        }));
         let error = or_none(row.error.map(|error| format!("{:+.0} %", 100.0 * error)));
         let _ = writeln!(
             text,

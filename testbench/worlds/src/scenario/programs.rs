@@ -362,26 +362,7 @@ fn read_program(
             nodes: several(table, nodes)?,
             tags: table.integer("tags", 1..=16, 4)?,
         },
-        Name::Incast => {
-            let to_item = table.need("to")?;
-            let to = nodes.resolve_one(&to_item)?;
-            let item = table.need("from")?;
-            let from = nodes.resolve(&item)?;
-            if from.contains(&to) {
-                let name = &nodes.all[to].name;
-                let reason = format!("node {name} is the one that the others send to");
-                return Err(item.place.refuse(reason));
-            }
-            Program::Incast {
-                from,
-                to,
-                bursts: table.integer("bursts", 1..=1_000_000, 1)?,
-                pause_ns: match table.get("pause_us") {
-                    Some(item) => nanoseconds(&item)?,
-                    None => 0,
-                },
-            }
-        }
+        Name::Incast => incast(table, nodes)?,
         Name::Frames => frames(table, nodes)?,
         Name::Collective(name) => {
             let (nodes, settings) = collectives::read(name, table, nodes)?;
@@ -400,6 +381,28 @@ fn read_program(
         Name::Replay => Program::Replay {
             node: nodes.resolve_one(&table.need("node")?)?,
             file: table.need("file")?.text()?.into(),
+        },
+    })
+}
+
+/// Reads the nodes and bursts of an incast.
+fn incast(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, ScenarioError> {
+    let to_item = table.need("to")?;
+    let to = nodes.resolve_one(&to_item)?;
+    let item = table.need("from")?;
+    let from = nodes.resolve(&item)?;
+    if from.contains(&to) {
+        let name = &nodes.all[to].name;
+        let reason = format!("node {name} is the one that the others send to");
+        return Err(item.place.refuse(reason));
+    }
+    Ok(Program::Incast {
+        from,
+        to,
+        bursts: table.integer("bursts", 1..=1_000_000, 1)?,
+        pause_ns: match table.get("pause_us") {
+            Some(item) => nanoseconds(&item)?,
+            None => 0,
         },
     })
 }

@@ -12,6 +12,7 @@ mod faults;
 mod forms;
 pub(super) mod gm;
 mod gm_mapper;
+mod multicasts;
 mod race;
 mod runs;
 mod started;
