@@ -3,7 +3,7 @@
 //! The window shows all registers, the lowest 1 KB of SRAM, and a movable 2 KB view of the rest
 //! (docs/tigon2.md, section 2). This module keeps the view's base: it writes `WINDOW_BASE` only when an
 //! access needs a different base. That is sound because a [`BoardWindow`] is the only user of its window
-//! and its methods take `&mut self`.
+//! and its methods take `&mut self`. Users who share a window take turns, and forget the base after another one's turn.
 
 use defs::tigon2::map::{
     WINDOW_LOW_SRAM, WINDOW_REGISTERS, WINDOW_VIEW, WINDOW_VIEW_BYTES, mailbox_low,
@@ -73,6 +73,11 @@ impl<W: Window> BoardWindow<W> {
     /// Takes over a window, which must have no other user from now on.
     pub const fn new(window: W) -> Self {
         Self { window, view: None }
+    }
+
+    /// Another user of the window may have moved the view.
+    pub const fn forget_view(&mut self) {
+        self.view = None;
     }
 
     /// Returns the window.

@@ -10,6 +10,7 @@ use defs::tigon2::regs::{MAC_ADDRESS_HIGH, MAC_ADDRESS_LOW};
 
 use super::error::StartError;
 use super::mapper::UniqueId;
+use super::view::{Taken, View};
 use crate::address::MacAddress;
 use crate::board::BoardWindow;
 use crate::firmware::Firmware;
@@ -55,7 +56,7 @@ pub(super) enum Board<W> {
     /// With a LANai.
     Lanai(LanaiBoard<W>),
     /// A Tigon2. Its firmware looks at the host's words when a mailbox rings.
-    Tigon2(BoardWindow<W>),
+    Tigon2(BoardWindow<W>, View),
 }
 
 /// The registers of interrupts: status and mask.
@@ -73,10 +74,18 @@ const fn is_post(address: u32) -> bool {
 
 impl<W: Window> Board<W> {
     /// The board of a family behind a window.
-    pub(super) const fn new(window: W, family: Family) -> Self {
+    pub(super) fn new(window: W, family: Family) -> Self {
         match family {
             Family::Lanai(family) => Self::Lanai(LanaiBoard::new(window, family)),
-            Family::Tigon2 => Self::Tigon2(BoardWindow::new(window)),
+            Family::Tigon2 => Self::Tigon2(BoardWindow::new(window), View::default()),
+        }
+    }
+
+    /// The same board, for another process of the host.
+    pub(super) fn process<V: Window>(&self, window: V, process: u8) -> Board<V> {
+        match self {
+            Self::Lanai(board) => Board::Lanai(LanaiBoard::new(window, board.family())),
+            Self::Tigon2(_, view) => Board::Tigon2(BoardWindow::new(window), view.of(process)),
         }
     }
 
@@ -84,7 +93,10 @@ impl<W: Window> Board<W> {
     pub(super) async fn read_sram(&mut self, address: u32) -> u32 {
         match self {
             Self::Lanai(board) => board.read_sram(address).await,
-            Self::Tigon2(board) => board.read_sram(address).await,
+            Self::Tigon2(board, view) => {
+                let _taken = taken(board, view).await;
+                board.read_sram(address).await
+            }
         }
     }
 
@@ -92,7 +104,8 @@ impl<W: Window> Board<W> {
     pub(super) async fn write_sram(&mut self, address: u32, value: u32) {
         match self {
             Self::Lanai(board) => board.write_sram(address, value).await,
-            Self::Tigon2(board) => {
+            Self::Tigon2(board, view) => {
+                let _taken = taken(board, view).await;
                 board.write_sram(address, value).await;
                 if is_post(address) {
                     board.write_mailbox(POST_MAILBOX, address).await;
@@ -105,7 +118,8 @@ impl<W: Window> Board<W> {
     pub(super) async fn write_sram_burst(&mut self, address: u32, values: &[u32]) {
         match self {
             Self::Lanai(board) => board.write_sram_burst(address, values).await,
-            Self::Tigon2(board) => {
+            Self::Tigon2(board, view) => {
+                let _taken = taken(board, view).await;
                 board.write_sram_burst(address, values).await;
                 if is_post(address) {
                     board.write_mailbox(POST_MAILBOX, address).await;
@@ -118,7 +132,7 @@ impl<W: Window> Board<W> {
     pub(super) fn identity(&self) -> (Option<UniqueId>, u32) {
         let record = match self {
             Self::Lanai(board) => board.record(),
-            Self::Tigon2(_) => None,
+            Self::Tigon2(..) => None,
         };
         let bytes = record.map_or(SRAM_BYTES, |record| record.sram_bytes);
         let nodes = (bytes.saturating_sub(PEERS) / PEER_BYTES).min(NODE_LIMIT);
@@ -133,7 +147,7 @@ impl<W: Window> Board<W> {
                 let record = board.record();
                 record.is_some_and(|record| record.sram_bytes >= ATOMICS_END)
             }
-            Self::Tigon2(_) => true,
+            Self::Tigon2(..) => true,
         }
     }
 
@@ -184,7 +198,7 @@ impl<W: Window> Board<W> {
                 board.set_chain(2, READ_BLOCKS).await;
                 board.release().await;
             }
-            Self::Tigon2(board) => {
+            Self::Tigon2(board, _) => {
                 board.reset().await?;
                 check_sram(board).await?;
                 firmware.load(board).await?;
@@ -198,7 +212,7 @@ impl<W: Window> Board<W> {
 
     /// Sets what the network needs besides routes: on Ethernet the own address, which every route names.
     pub(super) async fn configure(&mut self, routes: &[Option<Vec<u8>>]) {
-        let Self::Tigon2(board) = self else {
+        let Self::Tigon2(board, _) = self else {
             return;
         };
         let mut known = routes.iter().flatten();
@@ -206,6 +220,19 @@ impl<W: Window> Board<W> {
         let address = address.unwrap_or(MacAddress([0; 6]));
         board.write_register(MAC_ADDRESS_HIGH, address.high()).await;
         board.write_register(MAC_ADDRESS_LOW, address.low()).await;
+    }
+}
+
+/// Takes the view of a Tigon2. While another process has it, this one reads a register that changes nothing, again and again.
+async fn taken<W: Window>(board: &mut BoardWindow<W>, view: &View) -> Taken {
+    loop {
+        if let Some((taken, moved)) = view.take() {
+            if moved {
+                board.forget_view();
+            }
+            return taken;
+        }
+        board.read_register(MAC_ADDRESS_LOW).await;
     }
 }
 

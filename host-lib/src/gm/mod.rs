@@ -99,6 +99,7 @@ mod start;
 mod table;
 #[cfg(test)]
 mod tests;
+mod view;
 
 use defs::gm::map::{COUNTERS, Counter};
 

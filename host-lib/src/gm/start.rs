@@ -84,7 +84,7 @@ impl<W: Window, S: System> Gm<W, S> {
         state.processes += 1;
         drop(state);
         Ok(Gm {
-            board: Board::new(window, self.family),
+            board: self.board.process(window, process),
             system,
             driver: self.driver.clone(),
             process,

@@ -9,8 +9,11 @@ use host_lib::window::System;
 use crate::gm::GmNode;
 use crate::nodes::START;
 
-/// Pause of a process that waits until another one has booted the firmware, in ns.
+/// First pause of a process that waits until another one has booted the firmware, in ns. Each is twice as long as the one before: where the
+/// two share a CPU, the other one gets on.
 const PAUSE_NS: u64 = 1_000;
+/// Longest of these pauses, in ns.
+const LONGEST_PAUSE_NS: u64 = 64_000;
 
 /// What the first process of a host gives to the others: their machines become libraries.
 #[derive(Debug, Default)]
@@ -30,6 +33,7 @@ impl Processes {
         lock(&self.waiting).insert(process, machine.clone());
         let start = START.saturating_sub(machine.now());
         machine.sleep(start.ps() / 1000).await;
+        let mut pause_ns = PAUSE_NS;
         loop {
             // The machine is taken before the library is given, both between two actions of the first process.
             let is_taken = !lock(&self.waiting).contains_key(&process);
@@ -39,7 +43,8 @@ impl Processes {
                 None if is_taken => return None,
                 None => {}
             }
-            machine.sleep(PAUSE_NS).await;
+            machine.sleep(pause_ns).await;
+            pause_ns = (2 * pause_ns).min(LONGEST_PAUSE_NS);
         }
     }
 

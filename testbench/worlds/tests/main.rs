@@ -6,6 +6,7 @@
 
 mod acenic;
 mod acenic_firmware;
+mod atomics;
 mod collective;
 mod emp;
 mod images;

@@ -8,7 +8,7 @@
 
 use thiserror::Error;
 
-use super::{AtomicError, Atomics, Operation, Word};
+use super::{AtomicError, Executor, Operation, Word, memory};
 use crate::gm::Gm;
 use crate::window::{MemoryWatch, PollError, System, VirtualAddress, Window};
 
@@ -108,7 +108,7 @@ impl Lock {
     pub async fn acquire<W: Window, S: System>(
         &mut self,
         gm: &mut Gm<W, S>,
-        atomics: &mut Atomics,
+        atomics: &mut impl Executor<W, S>,
     ) -> Result<(), LockError> {
         if self.held {
             return Err(LockError::Held);
@@ -138,13 +138,13 @@ impl Lock {
     pub async fn release<W: Window, S: System>(
         &mut self,
         gm: &mut Gm<W, S>,
-        atomics: &mut Atomics,
+        atomics: &mut impl Executor<W, S>,
     ) -> Result<(), LockError> {
         if !self.held {
             return Err(LockError::NotHeld);
         }
         let own = self.member(self.own())?;
-        if read(gm, own.next())? == 0 {
+        if next_of(gm, own)? == 0 {
             let leave = Operation::CompareSwap {
                 expected: self.own(),
                 new: 0,
@@ -156,7 +156,7 @@ impl Lock {
             // Another member has asked and will write its rank here.
             poll(gm, own.next(), PRESENT, "the next holder of the lock").await?;
         }
-        let next = self.member(read(gm, own.next())?)?;
+        let next = self.member(next_of(gm, own)?)?;
         let go = Operation::FetchWrite(0);
         atomics.execute(gm, next.waits(), go).await?;
         self.held = false;
@@ -164,13 +164,9 @@ impl Lock {
     }
 }
 
-/// Reads a word of the own memory.
-fn read<W: Window, S: System>(gm: &Gm<W, S>, word: Word) -> Result<u32, LockError> {
-    let mut bytes = [0; 4];
-    gm.system()
-        .read_memory(word.address, &mut bytes)
-        .map_err(LockError::Memory)?;
-    Ok(u32::from_be_bytes(bytes))
+/// Who comes after the own process.
+fn next_of<W: Window, S: System>(gm: &Gm<W, S>, own: Member) -> Result<u32, LockError> {
+    memory::read(gm, own.next().address).map_err(LockError::Memory)
 }
 
 /// Polls a word of the own memory until it names a rank (`PRESENT`) or is 0.

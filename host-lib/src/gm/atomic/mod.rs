@@ -1,7 +1,8 @@
-//! Atomic operations on words of other processes' memory, executed by the target's board, and locks on them (docs/gm-atomics.md).
+//! Atomic operations on words of other processes' memory, and locks on them (docs/gm-atomics.md): executed by the target's board
+//! ([`Atomics`]), or by a process there ([`Requests`] to a [`Server`]).
 //!
 //! ```no_run
-//! use host_lib::gm::atomic::{Atomics, Operation, Word};
+//! use host_lib::gm::atomic::{Atomics, Executor, Operation, Word};
 //! # use host_lib::gm::Gm;
 //! # use host_lib::window::{System, VirtualAddress, Window};
 //! # async fn example<W: Window, S: System>(mut gm: Gm<W, S>) -> Result<(), Box<dyn std::error::Error>> {
@@ -13,18 +14,25 @@
 //! ```
 
 mod lock;
+mod memory;
+mod message;
+mod requests;
+mod server;
 
 use std::collections::VecDeque;
+use std::future::Future;
 
 use defs::gm::atomic::{ATOMIC, ATOMIC_COUNT, Atomic};
 use defs::gm::port::{SEND_SLOTS, send_slot};
 use thiserror::Error;
 
 pub use lock::{Lock, LockError, Member};
+pub use requests::{RequestError, Requests};
+pub use server::{Server, Wait};
 
 use super::call::Call;
 use super::collective::{BoardOperation, PostError};
-use super::{Event, Gm, ReceiveError, Status};
+use super::{Event, Gm, MemoryError, ReceiveError, SendError, Status};
 use crate::window::{System, VirtualAddress, Window};
 
 /// A word of 32 bits of a process's memory, big-endian.
@@ -94,7 +102,16 @@ pub enum AtomicError {
     /// The events of the port.
     #[error(transparent)]
     Receive(#[from] ReceiveError),
-    /// The board ended it. After [`Status::TimedOut`] and [`Status::NodeUnreachable`] the word may have been changed.
+    /// A request was not sent.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// Memory for messages, or a word of the own node.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A request or an answer is not as it should be.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The board, or the server, ended it. After [`Status::TimedOut`] and [`Status::NodeUnreachable`] the word may have been changed.
     #[error("an atomic operation on {:#x} of node {}, port {}: {}", word.address.0, word.node, word.port, status.name())]
     Failed {
         /// The word.
@@ -172,7 +189,21 @@ impl<W: Window, S: System> Gm<W, S> {
     }
 }
 
-/// Executes atomic operations of a port one after the other. Other events of the port are kept for the program.
+/// Executes atomic operations, one after the other.
+pub trait Executor<W: Window, S: System>: Send {
+    /// Executes an operation; the word before it.
+    ///
+    /// # Errors
+    /// [`AtomicError`].
+    fn execute(
+        &mut self,
+        gm: &mut Gm<W, S>,
+        word: Word,
+        operation: Operation,
+    ) -> impl Future<Output = Result<u32, AtomicError>> + Send;
+}
+
+/// Executes atomic operations of a port on the targets' boards. Other events of the port are kept for the program.
 #[derive(Debug)]
 pub struct Atomics {
     port: u8,
@@ -189,27 +220,6 @@ impl Atomics {
         Self {
             port,
             others: VecDeque::new(),
-        }
-    }
-
-    /// Executes an operation; the word before it.
-    ///
-    /// # Errors
-    /// [`AtomicError`].
-    pub async fn execute<W: Window, S: System>(
-        &mut self,
-        gm: &mut Gm<W, S>,
-        word: Word,
-        operation: Operation,
-    ) -> Result<u32, AtomicError> {
-        loop {
-            let posted = gm.post_atomic(self.port, word, operation).await?;
-            let (status, before) = self.wait(gm, posted).await?;
-            match status {
-                Status::Success => return Ok(before),
-                Status::TryAgain => gm.system_mut().compute(AGAIN_NS).await,
-                _ => return Err(AtomicError::Failed { word, status }),
-            }
         }
     }
 
@@ -231,5 +241,24 @@ impl Atomics {
     /// The oldest other event of the port that came meanwhile.
     pub fn other(&mut self) -> Option<Event> {
         self.others.pop_front()
+    }
+}
+
+impl<W: Window, S: System> Executor<W, S> for Atomics {
+    async fn execute(
+        &mut self,
+        gm: &mut Gm<W, S>,
+        word: Word,
+        operation: Operation,
+    ) -> Result<u32, AtomicError> {
+        loop {
+            let posted = gm.post_atomic(self.port, word, operation).await?;
+            let (status, before) = self.wait(gm, posted).await?;
+            match status {
+                Status::Success => return Ok(before),
+                Status::TryAgain => gm.system_mut().compute(AGAIN_NS).await,
+                _ => return Err(AtomicError::Failed { word, status }),
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Atomic operations and locks.
 
 use super::{Library, PAGE, VIRTUAL, pair, run};
-use crate::gm::atomic::{AtomicError, Atomics, Lock, LockError, Member, Operation, Word};
+use crate::gm::atomic::{AtomicError, Atomics, Executor, Lock, LockError, Member, Operation, Word};
 use crate::gm::collective::{BoardOperation, PostError};
 use crate::gm::{Buffer, Event, Status};
 use crate::window::{System, VirtualAddress};

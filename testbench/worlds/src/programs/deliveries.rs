@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::atomic::AtomicRecords;
 use super::content::Flow;
 
 /// Result of sending a message.
@@ -64,6 +65,8 @@ pub struct Records {
     pub rounds: Vec<Round>,
     /// Times that the calls took in which the root of multicasts sent its messages, in ps.
     pub calls_ps: Vec<u64>,
+    /// Atomic operations and uses of a lock.
+    pub atomic: AtomicRecords,
     /// Number of received messages.
     pub received: u64,
     /// Error statuses of failed receives.

@@ -206,6 +206,10 @@ pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
     if let Program::Multicast { settings, .. } = &spec.program {
         return multicast::memory_bytes(settings);
     }
+    if let Program::Atomic { .. } = spec.program {
+        // A few pages of words and messages.
+        return 1 << 20;
+    }
     // Each class has at least one receive.
     let classes = match spec.program {
         Program::Random { .. } => MOST_CLASSES,
@@ -235,6 +239,7 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
         Program::Frames { .. }
         | Program::Collective { .. }
         | Program::Multicast { .. }
+        | Program::Atomic { .. }
         | Program::Start { .. }
         | Program::Replay { .. } => Vec::new(),
     };

@@ -4,6 +4,7 @@
 //! a reason. [`crate::simulation`] builds the world from the scenario.
 
 mod acenic;
+mod atomics;
 mod cables;
 mod collectives;
 mod costs;
@@ -314,7 +315,7 @@ impl Scenario {
                 spec.name,
                 protocol.map_or("none", Protocol::name)
             )
-        } else if spec.is_collective() && protocol != Some(Protocol::Gm) {
+        } else if spec.executes() && protocol != Some(Protocol::Gm) {
             format!(
                 "{} needs GM, and node {name} runs {}",
                 spec.name,
@@ -412,8 +413,8 @@ impl Scenario {
 /// Checks that messages are long enough for a label, which identifies the incarnation of a restarted
 /// sender.
 fn check_labels(programs: &[ProgramSpec], reset: &Position) -> Result<(), ScenarioError> {
-    let collective = |spec: &&ProgramSpec| spec.is_collective();
-    if let Some(spec) = programs.iter().find(collective) {
+    let executes = |spec: &&ProgramSpec| spec.executes();
+    if let Some(spec) = programs.iter().find(executes) {
         let reason = format!("{} does not go on without one of its nodes", spec.name);
         return Err(reset.refuse(reason));
     }
@@ -447,6 +448,7 @@ fn total(spec: &ProgramSpec) -> u64 {
                 .saturating_mul(members as u64 - 1);
         }
         Program::Collective { .. }
+        | Program::Atomic { .. }
         | Program::Idle { .. }
         | Program::Start { .. }
         | Program::Replay { .. } => 0,

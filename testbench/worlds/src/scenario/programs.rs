@@ -9,17 +9,16 @@ use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
 use host_lib::acenic::JUMBO_MTU;
 
 use super::acenic::TAG_BYTES;
-use super::collectives;
 use super::error::{Position, ScenarioError};
-use super::multicasts;
 use super::nodes::Nodes;
 use super::table::{Item, Table};
+use super::{atomics, collectives, multicasts};
 use crate::boards::Protocol;
-use crate::programs::collective;
 use crate::programs::fm_traffic;
 use crate::programs::frame::SHORTEST_BYTES;
 use crate::programs::multicast;
 use crate::programs::plan::{most_receives, most_transmits};
+use crate::programs::{atomic, collective};
 
 /// Largest number of messages of a program's node.
 const MOST_MESSAGES: u64 = 10_000_000;
@@ -107,6 +106,15 @@ pub enum Program {
         /// The tree, the messages and their repeats.
         settings: multicast::Settings,
     },
+    /// Atomic operations over GM.
+    Atomic {
+        /// The members.
+        nodes: Vec<usize>,
+        /// The nodes whose words are used.
+        homes: Vec<usize>,
+        /// The operations and their repeats.
+        settings: atomic::Settings,
+    },
     /// Boots the firmware of the board's protocol and does nothing.
     Idle {
         /// The nodes.
@@ -190,7 +198,12 @@ impl ProgramSpec {
             | Program::Multicast { nodes, .. }
             | Program::Idle { nodes }
             | Program::Start { nodes } => nodes.clone(),
-            Program::Frames { from, to } => {
+            Program::Frames { from, to }
+            | Program::Atomic {
+                nodes: from,
+                homes: to,
+                ..
+            } => {
                 let others = to.iter().filter(|node| !from.contains(node));
                 from.iter().chain(others).copied().collect()
             }
@@ -218,10 +231,16 @@ impl ProgramSpec {
         matches!(self.program, Program::Multicast { .. })
     }
 
+    /// Whether its nodes execute operations over GM, collective or atomic ones.
+    #[must_use]
+    pub const fn executes(&self) -> bool {
+        self.is_collective() || matches!(self.program, Program::Atomic { .. })
+    }
+
     /// Whether its nodes exchange messages as planned, which are checked one by one.
     #[must_use]
     pub const fn sends_messages(&self) -> bool {
-        self.talks() && !self.is_collective() && !self.is_multicast() && !self.sends_frames()
+        self.talks() && !self.executes() && !self.is_multicast() && !self.sends_frames()
     }
 
     /// Whether its nodes exchange frames of Ethernet.
@@ -266,12 +285,13 @@ enum Name {
     Frames,
     Collective(collectives::Name),
     Multicast,
+    Atomic(atomics::Name),
     Idle,
     Start,
     Replay,
 }
 
-const NAMES: [(&str, Name); 14] = [
+const NAMES: [(&str, Name); 16] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
@@ -289,6 +309,8 @@ const NAMES: [(&str, Name); 14] = [
         Name::Collective(collectives::Name::Random),
     ),
     ("multicast", Name::Multicast),
+    ("atomics", Name::Atomic(atomics::Name::Atomics)),
+    ("lock", Name::Atomic(atomics::Name::Lock)),
     ("idle", Name::Idle),
     ("start", Name::Start),
     ("replay", Name::Replay),
@@ -372,6 +394,7 @@ fn read_program(
             let (nodes, settings) = multicasts::read(table, nodes)?;
             Program::Multicast { nodes, settings }
         }
+        Name::Atomic(name) => atomics::read(name, table, nodes)?,
         Name::Idle => Program::Idle {
             nodes: nodes.resolve(&table.need("nodes")?)?,
         },

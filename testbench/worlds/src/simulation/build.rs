@@ -15,7 +15,7 @@ use super::inputs;
 use super::mapping;
 use super::media;
 use super::started::Started;
-use super::{Collective, Simulation, tasks};
+use super::{Atomics, Collective, Simulation, tasks};
 use crate::boards::Parts;
 use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
@@ -112,6 +112,7 @@ impl Blueprint {
             cuts: cuts(scenario),
             collectives: collectives(scenario),
             multicasts: multicasts(scenario),
+            atomics: atomics(scenario),
             max_time: scenario.max_time,
             names: names.collect(),
         })
@@ -183,6 +184,22 @@ fn multicasts(scenario: &Scenario) -> Vec<(Vec<usize>, multicast::Settings)> {
     let programs = scenario.programs.iter();
     let found = programs.filter_map(|spec| match &spec.program {
         Program::Multicast { nodes, settings } => Some((nodes.clone(), *settings)),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// The programs with atomic operations.
+fn atomics(scenario: &Scenario) -> Vec<Atomics> {
+    let programs = scenario.programs.iter();
+    let found = programs.filter_map(|spec| match &spec.program {
+        Program::Atomic {
+            nodes, settings, ..
+        } => Some(Atomics {
+            name: spec.name,
+            nodes: nodes.clone(),
+            settings: *settings,
+        }),
         _ => None,
     });
     found.collect()

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::mapping::Mapping;
 use super::result::{BoardUse, ProgramUse, RunSummary};
+use crate::programs::atomic::AtomicUse;
 use crate::programs::collective::CollectiveUse;
 use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::Messages;
@@ -41,6 +42,7 @@ pub struct Document<'a> {
     collectives: &'a [CollectiveUse],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     multicasts: &'a [MulticastUse],
+    atomics: &'a [AtomicUse],
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
     /// Positions of exact faults without a hit.
@@ -130,6 +132,7 @@ impl<'a> Document<'a> {
             maps: &outcome.maps,
             collectives: &outcome.collectives,
             multicasts: &outcome.multicasts,
+            atomics: &outcome.atomics,
             drops: &outcome.drops,
             faults: &outcome.faults,
             idle_faults: &outcome.idle_faults,

@@ -26,6 +26,7 @@ pub use images::Images;
 
 use crate::faults::Strikes;
 use crate::nodes::START;
+use crate::programs::atomic;
 use crate::programs::collective::{On, Work};
 use crate::programs::deliveries::Deliveries;
 use crate::programs::multicast;
@@ -95,6 +96,15 @@ struct Collective {
     seed: u64,
 }
 
+/// A program with atomic operations.
+#[derive(Debug)]
+struct Atomics {
+    name: &'static str,
+    /// Its members.
+    nodes: Vec<usize>,
+    settings: atomic::Settings,
+}
+
 /// A running scenario.
 #[derive(Debug)]
 pub struct Simulation {
@@ -124,6 +134,7 @@ pub struct Simulation {
     collectives: Vec<Collective>,
     /// Programs with multicasts: their nodes and settings.
     multicasts: Vec<(Vec<usize>, multicast::Settings)>,
+    atomics: Vec<Atomics>,
     max_time: Option<SimTime>,
     names: Vec<String>,
 }

@@ -16,6 +16,7 @@ use super::mapping::Mapping;
 use super::{Collective, Simulation, media};
 use crate::boards::Protocol;
 use crate::nodes::START;
+use crate::programs::atomic::{AtomicRecords, AtomicUse};
 use crate::programs::collective::CollectiveUse;
 use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::{Life, Verdict, judge};
@@ -116,6 +117,8 @@ pub struct RunSummary {
     pub collectives: Vec<CollectiveUse>,
     /// Results of multicasts, by program.
     pub multicasts: Vec<MulticastUse>,
+    /// Results of atomic operations and locks, by program.
+    pub atomics: Vec<AtomicUse>,
     /// Lost frames, by reason.
     pub drops: BTreeMap<String, u64>,
     /// Other faults of frames.
@@ -154,6 +157,7 @@ impl RunSummary {
         let mut problems = host_problems(lives, names);
         problems.extend(simulation.mappings.problem());
         let collectives = collectives(simulation, lives, &mut problems);
+        let atomics = atomics(simulation, lives, &mut problems);
         problems.extend(started.problems(world, &simulation.images, names));
         Self {
             verdict: verdict(simulation, lives, over),
@@ -177,6 +181,7 @@ impl RunSummary {
             maps: simulation.mappings.done(),
             collectives,
             multicasts: multicasts(simulation, lives),
+            atomics,
             simulated,
             trace_hash: world.trace_hash(),
             end,
@@ -351,6 +356,22 @@ fn multicasts(simulation: &Simulation, lives: &[Life]) -> Vec<MulticastUse> {
         MulticastUse::of(settings, nodes, &records)
     };
     simulation.multicasts.iter().filter_map(of).collect()
+}
+
+/// The results of atomic operations and locks; problems of what has no explanation.
+fn atomics(simulation: &Simulation, lives: &[Life], problems: &mut Vec<String>) -> Vec<AtomicUse> {
+    let mut results = Vec::new();
+    for program in &simulation.atomics {
+        let records = |node: &usize| match lives.iter().find(|life| life.node == *node) {
+            Some(life) => life.deliveries.records().atomic.clone(),
+            None => AtomicRecords::default(),
+        };
+        let nodes: Vec<_> = program.nodes.iter().map(records).collect();
+        let (result, found) = AtomicUse::of(program.name, &program.settings, &nodes);
+        problems.extend(found);
+        results.push(result);
+    }
+    results
 }
 
 fn failures(lives: &[Life], names: &[String]) -> Vec<String> {

@@ -21,8 +21,9 @@ use crate::images::firmware;
 use crate::nodes::{ethernet_route, mac_address};
 use crate::pairs;
 use crate::processes::Processes;
+use crate::programs::atomic::{self, AtomicPlan, Region};
 use crate::programs::check::Identity;
-use crate::programs::collective::{self, CollectivePlan};
+use crate::programs::collective::{self, CollectivePlan, On};
 use crate::programs::deliveries::Deliveries;
 use crate::programs::frames::{self, FramePlan};
 use crate::programs::multicast::{self, Library, MulticastPlan};
@@ -36,6 +37,8 @@ const SESSIONS_OF_A_LIFE: u16 = 0x100;
 
 /// Number of the process that exchanges messages on a host with several; others have those of their members.
 const MESSAGES: usize = 0;
+/// Number of the process that executes atomic operations for others, on a host with a member.
+const SERVER: usize = 1;
 
 /// Program of a node's host.
 #[derive(Clone)]
@@ -47,6 +50,8 @@ enum Job {
     Collective(Vec<CollectivePlan>, Option<Plan>),
     /// Boots the firmware of the board's protocol, and takes part in multicasts.
     Multicast(MulticastPlan),
+    /// Boots GM's firmware, and executes atomic operations. A second process of the host may be a server.
+    Atomic(AtomicPlan),
     /// Boots the firmware of the board, and runs plans of frames: one for each program.
     Frames(Vec<FramePlan>),
     /// Starts any firmware at this time after the start of the programs, without further accesses.
@@ -87,6 +92,17 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
                     _ => None,
                 };
                 jobs[node] = Some((spec.name, Job::Collective(vec![plan], messages)));
+            }
+        }
+        if let Program::Atomic {
+            nodes,
+            homes,
+            settings,
+        } = &spec.program
+        {
+            let (start_ns, seed) = (spec.start_ns, scenario.seed);
+            for (node, plan) in AtomicPlan::all(settings, nodes, homes, start_ns, seed) {
+                jobs[node] = Some((spec.name, Job::Atomic(plan)));
             }
         }
         for (node, plan) in frames::plans(spec, tag) {
@@ -217,12 +233,21 @@ pub(super) fn spawn(
             firmware: Arc::clone(&firmware[images.index_of(index)]),
             seed: scenario.seed,
             processes: Processes::default(),
+            region: Region::default(),
         });
         let programs = &mut world.nodes[index].programs;
         if let Job::Collective(_, Some(_)) = task.job {
             let task = Arc::clone(&task);
             programs.spawn("messages", move |machine| async move {
                 task.run_beside(machine).await;
+            });
+        }
+        if let Job::Atomic(plan) = &task.job
+            && plan.settings.on == On::Host
+        {
+            let task = Arc::clone(&task);
+            programs.spawn("server", move |machine| async move {
+                task.run_server(machine).await;
             });
         }
         if let Job::Collective(plans, _) = &task.job {
@@ -251,6 +276,8 @@ struct Task {
     firmware: Arc<Firmware>,
     seed: u64,
     processes: Processes,
+    /// The words of atomic operations that a server serves.
+    region: Region,
 }
 
 impl Task {
@@ -260,6 +287,7 @@ impl Task {
             Job::Messages(plan) => self.exchange(machine, life, plan, &deliveries).await,
             Job::Collective(plans, _) => self.collective(machine, life, plans, &deliveries).await,
             Job::Multicast(plan) => self.multicast(machine, life, plan, &deliveries).await,
+            Job::Atomic(plan) => self.atomic(machine, life, plan, &deliveries).await,
             Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
             Job::Start(after) => {
                 // The program has no messages to wait for.
@@ -289,6 +317,42 @@ impl Task {
         let mut records = deliveries.records();
         records.operations_left = records.operations_left.saturating_sub(1);
         records.problem = records.problem.take().or(done.err());
+    }
+
+    /// Executes atomic operations for others, once the member of the node has booted the firmware.
+    async fn run_server(&self, machine: Machine) {
+        let Job::Atomic(plan) = &self.job else {
+            return;
+        };
+        let Some(gm) = self.processes.join(SERVER, machine).await else {
+            return;
+        };
+        let deliveries = self.lives.last();
+        let done = atomic::serve(gm, plan.settings.wait, &self.region).await;
+        let mut records = deliveries.records();
+        records.problem = records.problem.take().or(done.err());
+    }
+
+    async fn atomic(
+        &self,
+        machine: Machine,
+        life: u32,
+        plan: &AtomicPlan,
+        deliveries: &Deliveries,
+    ) -> Result<(), String> {
+        let Settings::Gm(config) = &self.settings else {
+            return Err("the board does not run GM".into());
+        };
+        deliveries.records().operations_left = 1;
+        let gm = self.boot_gm(machine, life, config).await;
+        if gm.is_err() {
+            self.processes.share(None)?;
+        }
+        let share = |gm: &GmNode, words| {
+            self.region.set(words);
+            self.processes.share(Some(gm))
+        };
+        atomic::run(gm?, plan.clone(), share, deliveries.clone()).await
     }
 
     /// Exchanges messages beside a collective operation, in a process of its own, once the other one has booted the firmware.

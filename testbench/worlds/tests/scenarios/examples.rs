@@ -44,6 +44,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "exact-fault",
         "flow-control",
         "fm-multicast",
+        "gm-atomics",
         "gm-clos-256",
         "gm-collectives",
         "gm-collectives-random",
@@ -134,6 +135,21 @@ fn a_short_gm_eight() {
     assert!(outcome.drops["fault_lost"] > 0 && outcome.faults["corrupted"] > 0);
     let gm = outcome.gm.unwrap();
     assert!(gm["bad_packets"] > 0 && gm["resends"] > 0, "{gm:?}");
+}
+
+#[test]
+fn gm_atomics() {
+    if !super::gm::built() {
+        return;
+    }
+    let outcome = run("gm-atomics", &[]);
+    assert!(outcome.faults["lost"] > 0 && outcome.faults["duplicated"] > 0);
+    let done: Vec<_> = outcome.atomics.iter().map(|one| one.uses).collect();
+    assert_eq!(done, [0, 0, 200, 200]);
+    let [nic, host, ..] = &outcome.atomics[..] else {
+        panic!("{:?}", outcome.atomics);
+    };
+    assert_eq!((nic.operations, host.operations), (800, 800));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 )]
 
 mod acenic;
+mod atomics;
 mod collectives;
 mod costs;
 mod examples;

@@ -9,6 +9,7 @@ use emulator::sim::world::RunEnd;
 
 use crate::output::grouped;
 use lanigon_worlds::boards::Protocol;
+use lanigon_worlds::programs::atomic::AtomicUse;
 use lanigon_worlds::programs::collective::CollectiveUse;
 use lanigon_worlds::programs::multicast::MulticastUse;
 use lanigon_worlds::scenario::{Node, Scenario};
@@ -82,8 +83,8 @@ impl Report<'_> {
         let mut lines = Vec::new();
         if self.scenario.uses_protocol() {
             let mut programs = self.scenario.programs.iter();
-            // Messages of collective operations are not checked one by one.
-            if programs.any(|spec| spec.uses_protocol() && !spec.is_collective()) {
+            // Messages of collective and atomic operations are not checked one by one.
+            if programs.any(|spec| spec.uses_protocol() && !spec.executes()) {
                 lines.extend([
                     ("messages", self.messages()),
                     ("payload", self.payload()),
@@ -94,6 +95,8 @@ impl Report<'_> {
             lines.extend(results.map(|result| ("operation", collective(result))));
             let results = self.outcome.multicasts.iter();
             lines.extend(results.map(|result| ("multicast", multicast(result))));
+            let results = self.outcome.atomics.iter();
+            lines.extend(results.map(|result| ("operation", atomic(result))));
             let emp = |node: &Node| node.protocol == Some(Protocol::Emp);
             let all_gm = !self.scenario.nodes.iter().any(emp);
             if !all_gm {
@@ -315,6 +318,38 @@ fn multicast(result: &MulticastUse) -> String {
         result.last_us(),
         result.answered_us,
     )
+}
+
+/// Results of atomic operations or of a lock, in one line.
+fn atomic(result: &AtomicUse) -> String {
+    let AtomicUse {
+        program,
+        on,
+        members,
+        operations,
+        pending,
+        words,
+        uses,
+        ..
+    } = result;
+    let count = |count: usize| grouped(count as u64);
+    let mut text = format!(
+        "{program} on {on} of {members}, {} operations on {}",
+        count(*operations),
+        match words {
+            1 => "1 word".to_owned(),
+            words => format!("{} words", count(*words)),
+        }
+    );
+    if *pending > 0 {
+        text += &format!(", {} of unknown outcome", count(*pending));
+    }
+    if *uses > 0 {
+        text += &format!(", {} uses", count(*uses));
+    }
+    let (mean, p50, p99) = (result.mean_us, result.p50_us, result.p99_us);
+    text += &format!(": mean {mean:.2} us, p50 {p50:.2} us, p99 {p99:.2} us");
+    text
 }
 
 /// What a mapper did, in one line.

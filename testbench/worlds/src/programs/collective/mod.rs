@@ -349,7 +349,7 @@ pub async fn run(
 }
 
 /// A computation of about this length.
-fn varied(random: &mut ChaCha8Rng, mean_ns: u64, percent: u32) -> u64 {
+pub(super) fn varied(random: &mut ChaCha8Rng, mean_ns: u64, percent: u32) -> u64 {
     let most = mean_ns * u64::from(percent) / 100;
     match most {
         0 => mean_ns,

@@ -61,6 +61,8 @@ const COLLECTIVES: &[&str] = &[
     "run = \"all-to-all-broadcast\"\nnodes = \"all\"\nbytes = 8\nskew_us = 1\nlast_late_us = 1\n",
     "run = \"reduction\"\nnodes = \"all\"\non = \"nic\"\nall = true\n",
     "run = \"random-collectives\"\nnodes = \"all\"\nbytes = 8\n",
+    "run = \"atomics\"\nnodes = \"all\"\nhomes = 0\nwords = 2\noperations = \"random\"\ncount = 5\nthink_us = 1\non = \"host\"\nwait = \"block\"\n",
+    "run = \"lock\"\nnodes = 1\nhome = 0\nhold_us = 1\n",
 ];
 
 /// Scenarios in which every key can occur.

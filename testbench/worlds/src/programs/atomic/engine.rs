@@ -1,0 +1,82 @@
+//! One executor over operations of boards and those of servers on hosts.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use emulator::host::machine::Machine;
+use host_lib::gm::Buffer;
+use host_lib::gm::atomic::{
+    AtomicError, Atomics, Executor, Operation, Requests, Server, Wait, Word,
+};
+
+use super::SERVER_PORT;
+use crate::gm::GmNode;
+use crate::pairs::text;
+use crate::programs::collective::On;
+
+/// The executor of a member.
+pub(super) enum Engine {
+    Nic(Atomics),
+    Host(Requests),
+}
+
+impl Engine {
+    /// The executor of a member whose port is open.
+    pub(super) async fn new(gm: &mut GmNode, on: On, port: u8) -> Result<Self, String> {
+        match on {
+            On::Nic => Ok(Self::Nic(Atomics::new(port))),
+            On::Host => {
+                let requests = Requests::new(gm, port).await;
+                requests.map(Self::Host).map_err(text)
+            }
+        }
+    }
+
+    /// Waits until everything has left.
+    pub(super) async fn flush(&mut self, gm: &mut GmNode) -> Result<(), String> {
+        match self {
+            // An operation has ended when it has been answered.
+            Self::Nic(_) => Ok(()),
+            Self::Host(requests) => requests.flush(gm).await.map_err(text),
+        }
+    }
+}
+
+impl Executor<Machine, Machine> for Engine {
+    async fn execute(
+        &mut self,
+        gm: &mut GmNode,
+        word: Word,
+        operation: Operation,
+    ) -> Result<u32, AtomicError> {
+        match self {
+            Self::Nic(atomics) => atomics.execute(gm, word, operation).await,
+            Self::Host(requests) => requests.execute(gm, word, operation).await,
+        }
+    }
+}
+
+/// The words that a node's member gives to its server.
+#[derive(Debug, Clone, Default)]
+pub struct Region(Arc<Mutex<Option<Buffer>>>);
+
+impl Region {
+    /// Gives the words.
+    pub fn set(&self, words: Buffer) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+    }
+
+    fn get(&self) -> Option<Buffer> {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Serves the words of a node for ever.
+///
+/// # Errors
+/// The port cannot be used, or a message is no request.
+pub async fn serve(mut gm: GmNode, wait: Wait, region: &Region) -> Result<(), String> {
+    let words = region.get().ok_or("a server without words")?;
+    gm.open(SERVER_PORT).await.map_err(text)?;
+    let server = Server::new(&mut gm, SERVER_PORT, wait, words).await;
+    server.map_err(text)?.serve(&mut gm).await.map_err(text)
+}

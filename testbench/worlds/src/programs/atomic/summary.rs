@@ -1,0 +1,215 @@
+//! Results of a program with atomic operations: the verdict, and times.
+
+use std::collections::BTreeMap;
+
+use super::linear::{Linearity, check};
+use super::{AtomicRecords, Operated, Settings, Work};
+
+/// Results of a program, over all its members.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct AtomicUse {
+    /// Name of the program.
+    pub program: String,
+    /// Who executes the operations: `host` or `nic`.
+    pub on: &'static str,
+    /// Number of members.
+    pub members: usize,
+    /// Operations that have ended; of a lock those on its word.
+    pub operations: usize,
+    /// Operations of unknown outcome.
+    pub pending: usize,
+    /// Words that were used.
+    pub words: usize,
+    /// Uses of the lock that have ended.
+    pub uses: usize,
+    /// Mean time of an operation, or of acquiring and releasing the lock, in us.
+    pub mean_us: f64,
+    /// Median.
+    pub p50_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
+    /// The same mean of the first member alone, in us.
+    pub first_mean_us: f64,
+}
+
+impl AtomicUse {
+    /// The results of all members, by rank, and problems: words whose history is not linearizable, two members that held the lock at once.
+    #[must_use]
+    pub fn of(program: &str, settings: &Settings, nodes: &[AtomicRecords]) -> (Self, Vec<String>) {
+        let mut histories: BTreeMap<(usize, u32), Vec<Operated>> = BTreeMap::new();
+        for one in nodes.iter().flat_map(|node| &node.executed) {
+            let history = histories.entry((one.home, one.word)).or_default();
+            history.push(one.operated);
+        }
+        let mut problems: Vec<_> = histories
+            .iter()
+            .filter_map(|(place, history)| problem(*place, history))
+            .map(|text| format!("{program}: {text}"))
+            .collect();
+        if let Some((at, count)) = overlaps(nodes) {
+            let us = at as f64 / 1e6;
+            problems.push(format!(
+                "{program}: two members held the lock at once, {count} times, first at {us:.3} us"
+            ));
+        }
+        let times: Vec<Vec<u64>> = nodes.iter().map(|node| times(settings, node)).collect();
+        let mut all: Vec<u64> = times.iter().flatten().copied().collect();
+        all.sort_unstable();
+        let place = |percent: usize| {
+            let at = (all.len() * percent).div_ceil(100).max(1) - 1;
+            all.get(at).map_or(0.0, |ps| *ps as f64 / 1e6)
+        };
+        let executed = || histories.values().flatten();
+        let ended = executed().filter(|one| one.end.is_some()).count();
+        let used = nodes.iter().flat_map(|node| &node.uses);
+        let result = Self {
+            program: program.to_owned(),
+            on: settings.on.name(),
+            members: nodes.len(),
+            operations: ended,
+            pending: executed().count() - ended,
+            words: histories.len(),
+            uses: used.filter(|one| one.released_ps.1.is_some()).count(),
+            mean_us: mean_us(&all),
+            p50_us: place(50),
+            p99_us: place(99),
+            first_mean_us: times.first().map_or(0.0, |times| mean_us(times)),
+        };
+        (result, problems)
+    }
+}
+
+fn mean_us(times: &[u64]) -> f64 {
+    times.iter().sum::<u64>() as f64 / 1e6 / times.len().max(1) as f64
+}
+
+/// The times of a node's operations, or of acquiring and releasing the lock, in ps.
+fn times(settings: &Settings, node: &AtomicRecords) -> Vec<u64> {
+    match settings.work {
+        Work::Operations { .. } => {
+            let executed = node.executed.iter().map(|one| one.operated);
+            let times = executed.filter_map(|one| Some(one.end?.0 - one.began_ps));
+            times.collect()
+        }
+        Work::Lock { .. } => {
+            let uses = node.uses.iter();
+            let time = uses.filter_map(|one| {
+                let (called, acquired) = one.acquired_ps;
+                let (release, ended) = one.released_ps;
+                Some(acquired - called + ended? - release)
+            });
+            time.collect()
+        }
+    }
+}
+
+/// What is wrong with the history of a word.
+fn problem((home, word): (usize, u32), history: &[Operated]) -> Option<String> {
+    match check(0, history) {
+        Linearity::Linearizable => None,
+        Linearity::Not { explained } => Some(format!(
+            "the {} operations on word {word} of home {home} are in no order that explains their results: {explained} are explained at most",
+            history.len()
+        )),
+        Linearity::Undecided => Some(format!(
+            "the search for an order of the {} operations on word {word} of home {home} was given up",
+            history.len()
+        )),
+    }
+}
+
+/// How often a member acquired the lock before the last holder began to release it, and when first.
+fn overlaps(nodes: &[AtomicRecords]) -> Option<(u64, usize)> {
+    let uses = nodes.iter().flat_map(|node| &node.uses);
+    let mut spans: Vec<_> = uses
+        .map(|one| (one.acquired_ps.1, one.released_ps.0))
+        .collect();
+    spans.sort_unstable();
+    let early = spans.windows(2).filter(|pair| pair[1].0 < pair[0].1);
+    let times: Vec<u64> = early.map(|pair| pair[1].0).collect();
+    Some((*times.first()?, times.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use host_lib::gm::atomic::{Operation, Wait};
+
+    use super::super::{Executed, Use, Which};
+    use super::*;
+    use crate::programs::collective::On;
+
+    const SETTINGS: Settings = Settings {
+        work: Work::Lock { hold_ns: 0 },
+        on: On::Nic,
+        wait: Wait::Poll,
+        count: 1,
+        think_ns: 0,
+        variation_percent: 0,
+    };
+
+    fn node(uses: &[(u64, u64)]) -> AtomicRecords {
+        let of = |&(acquired, release): &(u64, u64)| Use {
+            acquired_ps: (acquired - 1_000_000, acquired),
+            released_ps: (release, Some(release + 3_000_000)),
+        };
+        AtomicRecords {
+            uses: uses.iter().map(of).collect(),
+            executed: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn holders_at_once_are_found() {
+        let good = [
+            node(&[(10_000_000, 20_000_000), (40_000_000, 50_000_000)]),
+            node(&[(20_000_000, 30_000_000)]),
+        ];
+        let (result, problems) = AtomicUse::of("lock", &SETTINGS, &good);
+        assert_eq!(problems, [""; 0]);
+        assert_eq!((result.uses, result.mean_us, result.p99_us), (3, 4.0, 4.0));
+        let bad = [good[0].clone(), node(&[(49_000_000, 60_000_000)])];
+        let (_, problems) = AtomicUse::of("lock", &SETTINGS, &bad);
+        assert_eq!(
+            problems,
+            ["lock: two members held the lock at once, 1 times, first at 49.000 us"]
+        );
+    }
+
+    #[test]
+    fn a_history_without_an_order_is_a_problem() {
+        let add = |began_ps, before| Executed {
+            home: 1,
+            word: 3,
+            operated: Operated {
+                operation: Operation::FetchAdd(1),
+                began_ps,
+                end: Some((began_ps + 2_000_000, before)),
+            },
+        };
+        let settings = Settings {
+            work: Work::Operations {
+                which: Which::FetchAdd,
+                words: 8,
+            },
+            ..SETTINGS
+        };
+        let node = |executed| AtomicRecords {
+            executed,
+            uses: Vec::new(),
+        };
+        let twice = [node(vec![add(0, 0)]), node(vec![add(1, 0)])];
+        let (result, problems) = AtomicUse::of("atomics", &settings, &twice);
+        assert_eq!(
+            (result.operations, result.words, result.mean_us),
+            (2, 1, 2.0)
+        );
+        assert_eq!(
+            problems,
+            [
+                "atomics: the 2 operations on word 3 of home 1 are in no order that explains their results: 1 are explained at most"
+            ]
+        );
+        let once = [node(vec![add(0, 0)]), node(vec![add(1, 1)])];
+        assert!(AtomicUse::of("atomics", &settings, &once).1.is_empty());
+    }
+}

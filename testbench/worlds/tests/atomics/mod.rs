@@ -1,0 +1,143 @@
+//! Atomic operations over GM, by boards and by servers on hosts: what is refused.
+
+use emulator::host::machine::Machine;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{RunEnd, RunLimits};
+use host_lib::gm::atomic::{Atomics, Executor, LockError, Operation, Requests, Server, Wait, Word};
+use host_lib::gm::{Buffer, Gm};
+use host_lib::window::{System, VirtualAddress};
+use lanigon_worlds::boards;
+use lanigon_worlds::gm::{GmNode, GmWorld};
+use lanigon_worlds::outcome::ResultSlot;
+use lanigon_worlds::pairs::text;
+use lanigon_worlds::profile::built_in;
+
+use super::scenarios::gm::built;
+
+const PORT: u8 = 2;
+/// The words that node 0 gives to others.
+const BYTES: u32 = 16;
+/// Node 1 begins so long after the start.
+const LEAD_NS: u64 = 500_000;
+
+/// Where the words of node 0 are, and a word that node 1 asks for.
+fn words(first: Buffer) -> [Word; 4] {
+    let word = |port: u8, address: u64| Word {
+        node: 0,
+        port,
+        address: VirtualAddress(address),
+    };
+    let at = first.address.0;
+    let outside = at + 8 * 4096;
+    [
+        word(PORT, at + 4),
+        word(PORT, at + 2),
+        word(PORT, outside),
+        word(PORT + 3, at),
+    ]
+}
+
+/// What node 1 gets for a fetch and add on each of the words: the word before it, or the error.
+async fn ask(
+    gm: &mut GmNode,
+    executor: &mut impl Executor<Machine, Machine>,
+    place: &ResultSlot<Buffer>,
+) -> Result<Vec<String>, String> {
+    gm.system_mut().compute(LEAD_NS).await;
+    let first = place.with(|first| *first).ok_or("no words")?;
+    let mut found = Vec::new();
+    for word in words(first) {
+        let done = executor.execute(gm, word, Operation::FetchAdd(3)).await;
+        found.push(match done {
+            Ok(before) => format!("was {before}"),
+            Err(error) => error.to_string(),
+        });
+    }
+    Ok(found)
+}
+
+/// What node 1 gets from boards, or from a server at node 0 that executes two requests.
+fn asked(of_host: bool) -> Vec<String> {
+    let board = boards::board_type("lanai9").unwrap();
+    let gm = board.gm.unwrap();
+    let image = board.own_image(gm.image, gm.sram_bytes).unwrap();
+    let profile = built_in("lanai9.1-133").unwrap();
+    let mut world = GmWorld::new(2, &image, &profile).unwrap();
+    let place = ResultSlot::default();
+    let given = place.clone();
+    let home = world.spawn(0, "home", move |mut gm: Gm<Machine, Machine>| async move {
+        gm.open(PORT).await.map_err(text)?;
+        let words = gm.allocate_dma(BYTES).map_err(text)?;
+        given.set(words);
+        if !of_host {
+            let allowed = gm.allow_remote_memory_access(PORT, true).await;
+            return allowed.map_err(text);
+        }
+        let server = Server::new(&mut gm, PORT, Wait::Poll, words).await;
+        let mut server = server.map_err(text)?;
+        // Two requests, and the ends of their answers.
+        for _ in 0..4 {
+            server.step(&mut gm).await.map_err(text)?;
+        }
+        Ok(())
+    });
+    let asker = world.spawn(1, "asker", move |mut gm| async move {
+        gm.open(PORT).await.map_err(text)?;
+        if of_host {
+            let mut requests = Requests::new(&mut gm, PORT).await.map_err(text)?;
+            ask(&mut gm, &mut requests, &place).await
+        } else {
+            ask(&mut gm, &mut Atomics::new(PORT), &place).await
+        }
+    });
+    let limits = RunLimits {
+        max_time: Some(SimTime::from_us(1_000_000)),
+        ..RunLimits::default()
+    };
+    let end = world.world.run(&limits);
+    let found = asker.take().unwrap().unwrap();
+    // The ends of answers may come together: then the server waits for more.
+    assert!(home.take().is_none_or(|end| end == Ok(())), "{end:?}");
+    assert!(
+        matches!(end, RunEnd::Completed | RunEnd::Deadlock(_)),
+        "{end:?}"
+    );
+    found
+}
+
+#[test]
+fn words_that_cannot_be_used_are_refused_alike() {
+    if !built() {
+        return;
+    }
+    for of_host in [false, true] {
+        let found = asked(of_host);
+        let expected = [
+            "was 0",
+            "does not lie at a multiple of 4",
+            "no permission for the memory",
+            "the target port is closed",
+        ];
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.contains(expected), "{found}");
+        }
+        assert_eq!(found.len(), expected.len());
+    }
+}
+
+/// The text of a lock's error names the word and the reason.
+#[test]
+fn a_lock_says_which_word_it_could_not_use() {
+    let word = words(Buffer {
+        address: VirtualAddress(0x7000_0000),
+        length: BYTES,
+    })[0];
+    let error = host_lib::gm::atomic::AtomicError::Failed {
+        word,
+        status: host_lib::gm::Status::PermissionDenied,
+    };
+    assert_eq!(
+        LockError::from(error).to_string(),
+        "an atomic operation on 0x70000004 of node 0, port 2: no permission for the memory"
+    );
+}
