@@ -5,14 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emulator::image::Identity;
+use host_lib::fm::predict::{Costs, Line};
 use lanigon_worlds::boards;
 use lanigon_worlds::outcome::RunError;
+use lanigon_worlds::profile;
 use lanigon_worlds::programs::multicast::Way;
 use rayon::prelude::*;
 
 use super::MulticastError;
-use super::key::{Key, Point, Variant, keys, lambdas};
+use super::key::{Key, PACKETS, Point, Variant, keys, lambdas};
+use super::model::Model;
 
+/// Rounds of the runs for the cost model.
+const MODEL_ROUNDS: u64 = 3;
 /// The images that are measured.
 const IMAGES: [&str; 2] = ["fm", "fm-plain"];
 
@@ -89,6 +94,35 @@ impl Plan {
             points,
         })
     }
+}
+
+/// The cost model of the publication's nodes, measured by short runs.
+///
+/// # Errors
+/// [`MulticastError`].
+pub fn measured_costs(interrupt: &Arc<AtomicBool>) -> Result<Costs, MulticastError> {
+    let keys = PACKETS.into_iter().flat_map(|bytes| {
+        [
+            Key::star(Variant::Usual, 2, false, bytes),
+            Key::star(Variant::Usual, 16, true, bytes),
+        ]
+    });
+    let keys: Vec<_> = keys.collect();
+    let measure = |key: Key| Ok((key, key.measure(MODEL_ROUNDS, interrupt)?));
+    let points = keys.into_par_iter().map(measure);
+    let results = Results {
+        points: points.collect::<Result<_, MulticastError>>()?,
+        ..Results::default()
+    };
+    let profile = profile::load(super::PROFILE);
+    let profile = profile.map_err(|error| MulticastError::Scenario(format!("{error:#}")))?;
+    // What the receiving library does for a packet is a call and a copy.
+    let handle = Line {
+        fixed_ps: profile.host.post.ps(),
+        per_byte_ps: profile.host.copy.byte.ps(),
+    };
+    let model = Model::of(&results, Variant::Usual).ok_or(MulticastError::NoRound)?;
+    Ok(model.costs(handle))
 }
 
 impl Results {
