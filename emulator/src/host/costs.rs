@@ -49,6 +49,8 @@ pub struct HostCosts {
     pub post: SimTime,
     /// Copies from memory to memory.
     pub copy: CopyCosts,
+    /// Processor time of a message-passing library for each send and each receive, beside copies. Zero if a profile does not state it.
+    pub mpi_call: SimTime,
 }
 
 /// Costs of a copy from memory to memory that a library makes. Zero, both, if a profile does not state them.

@@ -170,6 +170,7 @@ impl<'a> Reader<'a> {
                 start: self.optional_span("host.copy")?,
                 byte: self.optional_span("host.copy_byte")?,
             },
+            mpi_call: self.optional_span("host.mpi_call")?,
         })
     }
 }

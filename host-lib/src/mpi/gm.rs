@@ -155,6 +155,11 @@ impl<W: Window, S: System> GmTransport<W, S> {
         &self.gm
     }
 
+    /// GM's library, for processor time and memory. The port belongs to the transport.
+    pub const fn gm_mut(&mut self) -> &mut Gm<W, S> {
+        &mut self.gm
+    }
+
     /// Registered memory for a message.
     fn memory(&mut self, length: usize) -> Result<Buffer, TransportError> {
         let no_memory = TransportError::NoMemory { bytes: length };

@@ -52,7 +52,7 @@ pub use communicator::Communicator;
 pub use datatype::{Datatype, Operation};
 pub use emp::EmpTransport;
 pub use error::{MpiError, Wait};
-pub use gm::GmTransport;
+pub use gm::{GmSettings, GmTransport};
 pub use request::{
     Outcome, Progress, ReceiveRequest, Received, Request, SendRequest, Sent, Source, Status, Tag,
 };
@@ -163,6 +163,11 @@ impl<T: Transport> Mpi<T> {
     /// The transport.
     pub const fn transport(&self) -> &T {
         &self.engine.transport
+    }
+
+    /// The transport, for what does not concern messages: processor time, memory.
+    pub const fn transport_mut(&mut self) -> &mut T {
+        &mut self.engine.transport
     }
 
     /// Waits for all processes, and until everything has left. Messages that no receive has taken are lost; returns their number, 0 in a

@@ -42,17 +42,18 @@ pub enum Origin {
 }
 
 /// Names and texts of all tables in the program.
-pub const TABLES: [(&str, &str); 6] = [
+pub const TABLES: [(&str, &str); 7] = [
     ("published-emp", include_str!("../data/published-emp.csv")),
     ("published-gm", include_str!("../data/published-gm.csv")),
     COLLECTIVES[0],
     COLLECTIVES[1],
     COLLECTIVES[2],
     MULTICAST,
+    COLLECTIVES[3],
 ];
 
 /// Those of collective operations.
-pub(crate) const COLLECTIVES: [(&str, &str); 3] = [
+pub(crate) const COLLECTIVES: [(&str, &str); 4] = [
     (
         "published-barrier",
         include_str!("../data/published-barrier.csv"),
@@ -64,6 +65,10 @@ pub(crate) const COLLECTIVES: [(&str, &str); 3] = [
     (
         "published-gossip",
         include_str!("../data/published-gossip.csv"),
+    ),
+    (
+        "published-mpi-barrier",
+        include_str!("../data/published-mpi-barrier.csv"),
     ),
 ];
 

@@ -11,6 +11,7 @@ mod collective;
 mod emp;
 mod images;
 mod lanai;
+mod mpi;
 mod myrinet;
 mod replays;
 mod saved;

@@ -150,6 +150,8 @@ pub enum Paper {
     Gossip,
     /// Multicasts over FM's multi-send
     Multicast,
+    /// Barriers of message passing over GM, on hosts and on boards
+    MpiBarrier,
 }
 
 /// Options of `reproduce`.

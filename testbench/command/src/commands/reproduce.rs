@@ -45,6 +45,7 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
         Paper::Reduction => collectives::run(args, "reduction", Table::Reduction, interrupt),
         Paper::Multicast => multicast::run(args, interrupt),
         Paper::Gossip => collectives::run(args, "gossip", Table::Gossip, interrupt),
+        Paper::MpiBarrier => collectives::run(args, "mpi-barrier", Table::MpiBarrier, interrupt),
     }
 }
 

@@ -1,15 +1,15 @@
 //! What the publications say without a number, judged by measurements.
 
+mod mpi;
+
 use lanigon_worlds::programs::collective::{Broadcast, Type};
 use serde::Serialize;
 
 use super::On;
-use super::key::{
-    FINE_NS, Form, HOST_BLOCKS, L4, L7, L9, L9_GOSSIP, NODES, PLACES, SKEWS_US, VARIED_US, What,
-};
+use super::key::{Form, HOST_BLOCKS, L4, L7, L9, L9_GOSSIP, NODES, PLACES, SKEWS_US, What};
 use super::plan::Results;
 use super::published::Table;
-use super::rows::{flat_us, nic_minus_host};
+use super::rows::nic_minus_host;
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
 type Verdict = Option<(bool, String)>;
@@ -42,6 +42,7 @@ pub fn judge(table: Table, results: &Results) -> Vec<Judged> {
         Table::Barrier => BARRIER,
         Table::Reduction => REDUCTION,
         Table::Gossip => GOSSIP,
+        Table::MpiBarrier => mpi::CLAIMS,
     };
     let judge = |claim: &Claim| {
         let verdict = (claim.judge)(results);
@@ -56,36 +57,10 @@ pub fn judge(table: Table, results: &Results) -> Vec<Judged> {
             evidence,
         }
     };
-    let judged = claims.iter().map(judge);
-    let open = NOT_MEASURED.iter().filter(|(of, ..)| *of == table);
-    let open = open.map(|&(_, id, claim, why)| Judged {
-        id,
-        claim,
-        holds: None,
-        evidence: why.into(),
-    });
-    let mut all: Vec<_> = judged.chain(open).collect();
+    let mut all: Vec<_> = claims.iter().map(judge).collect();
     all.sort_by_key(|judged| judged.id);
     all
 }
-
-const NO_MPI: &str = "not measured: there is no MPI";
-
-/// Claims that this program does not measure, with the reason.
-const NOT_MEASURED: &[(Table, &str, &str, &str)] = &[
-    (
-        Table::Barrier,
-        "dissertation-082",
-        "MPI adds 3.22 us to the NIC's barrier of 16 nodes",
-        NO_MPI,
-    ),
-    (
-        Table::Barrier,
-        "dissertation-084",
-        "MPI's overhead on the NIC's barrier grows with log2 of the nodes",
-        NO_MPI,
-    ),
-];
 
 /// Whether a value of each pair of neighbours is smaller than the next one.
 fn rises(values: &[f64]) -> bool {
@@ -174,83 +149,6 @@ const BARRIER: &[Claim] = &[
                 }
             }
             Some((holds, text.join(", ")))
-        },
-    },
-    Claim {
-        id: "dissertation-091",
-        text: "the gain rises with the number of nodes on both boards [GM level]",
-        judge: |results| {
-            let old = all(NODES, |nodes| results.gain(L4, nodes, What::Exchange))?;
-            let new = all([2, 4, 8], |nodes| results.gain(L7, nodes, What::Exchange))?;
-            let text = format!("LANai 4: {}; LANai 7: {}", list(&old), list(&new));
-            Some((rises(&old) && rises(&new), text))
-        },
-    },
-    Claim {
-        id: "dissertation-092",
-        text: "on the NIC seven nodes take longer than eight [GM level, LANai 4]",
-        judge: |results| {
-            let times = all([8, 7], |nodes| {
-                results.at(L4, On::Nic, nodes, What::Exchange)
-            })?;
-            Some((rises(&times), list(&times)))
-        },
-    },
-    Claim {
-        id: "dissertation-096",
-        text: "with host barriers the loop hardly gets longer at first; longer so on the LANai 4 than on the LANai 7 [GM level; by 5 %]",
-        judge: |results| {
-            let flat = [
-                flat_us(results, L7, On::Host)?,
-                flat_us(results, L4, On::Host)?,
-            ];
-            Some((rises(&flat), format!("up to {} us", list(&flat))))
-        },
-    },
-    Claim {
-        id: "dissertation-098",
-        text: "with NIC barriers there is no such computation [GM level; LANai 4: the loop grows by half of the first 15.5 us at least]",
-        judge: |results| {
-            let time = |compute_ns| {
-                let percent = 0;
-                results.at(
-                    L4,
-                    On::Nic,
-                    8,
-                    What::Loop {
-                        compute_ns,
-                        percent,
-                    },
-                )
-            };
-            let grown = time(FINE_NS[2])? - time(FINE_NS[0])?;
-            let added = (FINE_NS[2] - FINE_NS[0]) as f64 / 1e3;
-            Some((
-                grown > added / 2.0,
-                format!("{grown:.2} us of {added:.2} us"),
-            ))
-        },
-    },
-    Claim {
-        id: "dissertation-116",
-        text: "the gap between host and NIC barriers shrinks with variation, not with computation alone; the NIC is always faster [GM level; 16 nodes; 0 %: within 10 %]",
-        judge: |results| {
-            let gap = |us: u64, percent| {
-                let what = What::Loop {
-                    compute_ns: us * 1_000,
-                    percent,
-                };
-                let on = |on| results.at(L4, on, 16, what);
-                Some(on(On::Host)? - on(On::Nic)?)
-            };
-            let even = all(VARIED_US, |us| gap(us, 0))?;
-            let varied = all(VARIED_US, |us| gap(us, 20))?;
-            let most = even.iter().copied().fold(0.0, f64::max);
-            let flat = even.iter().all(|gap| *gap > 0.9 * most);
-            let falls = rises(&varied.iter().rev().copied().collect::<Vec<_>>());
-            let faster = varied.iter().all(|gap| *gap > 0.0);
-            let text = format!("gap at 0 %: {}; at 20 %: {} us", list(&even), list(&varied));
-            Some((flat && falls && faster, text))
         },
     },
 ];

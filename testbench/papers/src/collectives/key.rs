@@ -66,19 +66,21 @@ pub enum What {
         /// Children of a node.
         degree: usize,
     },
-    /// A loop of computation and barrier, in us.
+    /// A barrier of message passing by pairwise exchange, in us.
+    Mpi,
+    /// A loop of computation and barrier of message passing, in us.
     Loop {
         /// Mean computation, in ns.
         compute_ns: u64,
         /// Its variation each way.
         percent: u32,
     },
-    /// The least computation for an efficiency, in us.
+    /// The least computation for an efficiency, between barriers of message passing, in us.
     Least {
         /// The efficiency.
         percent: u32,
     },
-    /// A run of a synthetic application, in us.
+    /// A run of a synthetic application with barriers of message passing, in us.
     Synthetic {
         /// Its steps.
         steps: u64,
@@ -161,6 +163,7 @@ impl Key {
                 let barrier = Barrier::GatherBroadcast { root: 0, degree };
                 setup.barrier(nodes, barrier, rounds)
             }
+            What::Mpi => setup.mpi_barrier(nodes, rounds),
             What::Loop {
                 compute_ns,
                 percent,
@@ -221,6 +224,7 @@ pub fn keys(table: Table, quick: bool) -> Vec<Key> {
             Table::Barrier => barriers(quick, &mut add),
             Table::Reduction => reductions(&mut add),
             Table::Gossip => gossip(on, quick, &mut add),
+            Table::MpiBarrier => mpi_barriers(quick, &mut add),
         }
     }
     all.sort();
@@ -236,6 +240,15 @@ fn barriers(quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
             for degree in 1..=degrees.min(usize::from(nodes) - 1) {
                 add(board, nodes, What::Tree { degree });
             }
+        }
+    }
+}
+
+fn mpi_barriers(quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
+    for (board, most) in [(L4, 16), (L7, 8)] {
+        for nodes in [2, 4, 7, 8, 16].into_iter().filter(|nodes| *nodes <= most) {
+            add(board, nodes, What::Exchange);
+            add(board, nodes, What::Mpi);
         }
         for compute_ns in FINE_NS {
             let percent = 0;

@@ -8,7 +8,9 @@ use emulator::sim::world::RunLimits;
 use host_lib::gm::collective::{Barrier, Operation, Shape};
 use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::outcome::{RunError, completed};
-use lanigon_worlds::programs::collective::{self, Broadcast, CollectivePlan, Settings, Type, Work};
+use lanigon_worlds::programs::collective::{
+    self, Broadcast, CollectivePlan, Layer, Settings, Type, Work,
+};
 use lanigon_worlds::programs::deliveries::{Deliveries, Round};
 
 use rand_chacha::ChaCha8Rng;
@@ -91,12 +93,23 @@ pub const fn rounds_of(work: Work, rounds: u64) -> Settings {
     Settings {
         work,
         on: On::Host,
+        layer: Layer::Gm,
         per_node: 1,
         rounds,
         compute_ns: Vec::new(),
         variation_percent: 0,
         skew_ns: None,
         last_late_ns: 0,
+    }
+}
+
+/// Rounds of a barrier of message passing.
+#[must_use]
+pub fn mpi_rounds(rounds: u64) -> Settings {
+    Settings {
+        // The profile has the time of a call.
+        layer: Layer::Mpi { call_ns: 0 },
+        ..rounds_of(Work::Barrier(Barrier::PairwiseExchange), rounds)
     }
 }
 
@@ -120,6 +133,9 @@ impl Setup<'_> {
         observer: Option<Box<dyn Observer>>,
     ) -> Result<Measured, CollectiveError> {
         settings.on = self.on;
+        if let Layer::Mpi { call_ns } = &mut settings.layer {
+            *call_ns = self.profile.host.mpi_call.ps() / 1000;
+        }
         settings.rounds += WARM_UP as u64;
         let nodes = members.len();
         let mut world = GmWorld::new(nodes as u16, self.image, self.profile)?;
@@ -181,6 +197,14 @@ impl Setup<'_> {
         self.run(nodes, settings)?.period_us()
     }
 
+    /// Mean latency of consecutive pairwise-exchange barriers of message passing, in us (section 3.5.3).
+    ///
+    /// # Errors
+    /// [`CollectiveError`].
+    pub fn mpi_barrier(&self, nodes: u16, rounds: u64) -> Result<f64, CollectiveError> {
+        self.run(nodes, mpi_rounds(rounds))?.period_us()
+    }
+
     /// The gather-broadcast barrier with the best degree of 1 to `nodes - 1`: latency in us, and the degree (section 3.5.1).
     ///
     /// # Errors
@@ -201,7 +225,7 @@ impl Setup<'_> {
         Ok(best)
     }
 
-    /// Mean time of a loop of a computation and a pairwise-exchange barrier, in us: every node computes for this time, plus
+    /// Mean time of a loop of a computation and a pairwise-exchange barrier of message passing, in us: every node computes for this time, plus
     /// or minus `percent` at random (sections 3.5.4 and 3.5.5).
     ///
     /// # Errors
@@ -216,12 +240,12 @@ impl Setup<'_> {
         let settings = Settings {
             compute_ns: vec![compute_ns],
             variation_percent: percent,
-            ..rounds_of(Work::Barrier(Barrier::PairwiseExchange), rounds)
+            ..mpi_rounds(rounds)
         };
         self.run(nodes, settings)?.period_us()
     }
 
-    /// The least computation between two pairwise-exchange barriers that takes this share of the time, in us, to 1 %
+    /// The least computation between two pairwise-exchange barriers of message passing that takes this share of the time, in us, to 1 %
     /// (section 3.5.4).
     ///
     /// # Errors
@@ -232,7 +256,7 @@ impl Setup<'_> {
         efficiency: f64,
         rounds: u64,
     ) -> Result<f64, CollectiveError> {
-        let barrier = self.barrier(nodes, Barrier::PairwiseExchange, rounds)?;
+        let barrier = self.mpi_barrier(nodes, rounds)?;
         let (mut least, mut most) = (0.0, 2.0 * barrier * efficiency / (1.0 - efficiency));
         while most - least > 0.01 * most {
             let middle: f64 = (least + most) / 2.0;
@@ -246,7 +270,8 @@ impl Setup<'_> {
         Ok(most)
     }
 
-    /// Mean time of a run of the synthetic application with `steps` steps of 10, 20, 30, ... us, each followed by a barrier,
+    /// Mean time of a run of the synthetic application with `steps` steps of 10, 20, 30, ... us, each followed by a barrier
+    /// of message passing,
     /// in us (section 3.5.6).
     ///
     /// # Errors
@@ -255,7 +280,7 @@ impl Setup<'_> {
         let settings = Settings {
             compute_ns: (1..=steps).map(|step| step * 10_000).collect(),
             variation_percent: SYNTHETIC_PERCENT,
-            ..rounds_of(Work::Barrier(Barrier::PairwiseExchange), steps * runs)
+            ..mpi_rounds(steps * runs)
         };
         // The measured periods are whole runs but for one step of the first.
         Ok(self.run(nodes, settings)?.period_us()? * steps as f64)

@@ -1,13 +1,12 @@
 //! The publications' figures, with the published points.
 
+mod mpi;
+
 use lanigon_figures::{Axis, Curve, Figure, Mark, Panel, Point, Scale};
 use lanigon_worlds::programs::collective::Broadcast;
 
 use super::On;
-use super::key::{
-    BLOCKS, EFFICIENCIES, FINE_NS, Form, L4, L7, L9, NODES, SKEWS_US, STEPS, TREES, TYPES,
-    VARIED_PERCENT, VARIED_US, What,
-};
+use super::key::{BLOCKS, Form, L4, L7, L9, NODES, SKEWS_US, TREES, TYPES, What};
 use super::plan::Results;
 use super::published::Table;
 
@@ -24,6 +23,7 @@ pub fn figures(table: Table, results: &Results) -> Vec<Named> {
         Table::Barrier => barrier(results),
         Table::Reduction => reduction(results),
         Table::Gossip => gossip(results),
+        Table::MpiBarrier => mpi::figures(results),
     };
     all.extend(super::beyond::figures(&results.beyond));
     all
@@ -139,155 +139,7 @@ fn barrier(results: &Results) -> Vec<Named> {
         latency(L7, &new, "LANai 7"),
         gains,
     ];
-    vec![
-        named("barrier-3.6", "Barriers (figure 3.6)", panels),
-        fine(results),
-        efficiency(results),
-        varied(results),
-        synthetic(results),
-    ]
-}
-
-fn fine(results: &Results) -> Named {
-    let curves = BOARDS.into_iter().flat_map(|(board, name, _)| {
-        PLACES.map(|(on, place)| {
-            let points = FINE_NS.into_iter().map(|compute_ns| {
-                let what = What::Loop {
-                    compute_ns,
-                    percent: 0,
-                };
-                (compute_ns as f64 / 1e3, results.at(board, on, 8, what))
-            });
-            curve(format!("{name}, {place}"), points)
-        })
-    });
-    let x = ("computation, us", Scale::Linear);
-    let panel = panel("8 nodes", x, TIME, curves.collect());
-    named(
-        "barrier-3.10",
-        "A loop of computation and barrier (figure 3.10)",
-        vec![panel],
-    )
-}
-
-fn efficiency(results: &Results) -> Named {
-    let panels = EFFICIENCIES.map(|percent| {
-        let curves = BOARDS.into_iter().flat_map(|(board, name, _)| {
-            PLACES.map(|(on, place)| {
-                let points = NODES.into_iter().map(|nodes| {
-                    (
-                        f64::from(nodes),
-                        results.at(board, on, nodes, What::Least { percent }),
-                    )
-                });
-                curve(format!("{name}, {place}"), points)
-            })
-        });
-        let title = format!("efficiency 0.{percent}");
-        let mut panel = panel(
-            &title,
-            BY_NODES,
-            ("computation, us", Scale::Linear),
-            curves.collect(),
-        );
-        let ids: &[(&str, f64)] = match percent {
-            50 => &[
-                ("dissertation-103", 16.0),
-                ("dissertation-104", 16.0),
-                ("dissertation-105", 8.0),
-                ("dissertation-106", 8.0),
-            ],
-            90 => &[
-                ("dissertation-107", 16.0),
-                ("dissertation-108", 16.0),
-                ("dissertation-109", 8.0),
-                ("dissertation-110", 8.0),
-            ],
-            _ => &[],
-        };
-        panel.marks = marks(BARRIER, ids);
-        panel
-    });
-    named(
-        "barrier-3.11",
-        "Least computation for an efficiency (figure 3.11)",
-        panels.into(),
-    )
-}
-
-fn varied(results: &Results) -> Named {
-    let at = |on, us: u64, percent| {
-        let what = What::Loop {
-            compute_ns: us * 1_000,
-            percent,
-        };
-        results.at(L4, on, 16, what)
-    };
-    let points = |value: &dyn Fn(u64) -> Option<f64>| {
-        let points = VARIED_US.map(|us| (us as f64, value(us)));
-        points.into_iter()
-    };
-    let loops = PLACES.map(|(on, place)| curve(place.into(), points(&|us| at(on, us, 20))));
-    let gaps = VARIED_PERCENT.map(|percent| {
-        let gap = |us| Some(at(On::Host, us, percent)? - at(On::Nic, us, percent)?);
-        curve(format!("{percent} %"), points(&gap))
-    });
-    let x = ("mean computation, us", Scale::Log2);
-    let panels = vec![
-        panel("20 % (figure 3.12)", x, LONG_TIME, loops.into()),
-        panel(
-            "difference (figure 3.13)",
-            x,
-            ("host - NIC, us", Scale::Linear),
-            gaps.into(),
-        ),
-    ];
-    named(
-        "barrier-3.12",
-        "Computation that varies, LANai 4, 16 nodes",
-        panels,
-    )
-}
-
-fn synthetic(results: &Results) -> Named {
-    let total = |steps: u64| (5 * steps * (steps + 1)) as f64;
-    let x = ("computation, us", Scale::Linear);
-    let mut times = Vec::new();
-    let mut gains = Vec::new();
-    for (board, name, most) in BOARDS {
-        for (on, place) in PLACES {
-            let points = STEPS.map(|steps| {
-                (
-                    total(steps),
-                    results.at(board, on, most, What::Synthetic { steps }),
-                )
-            });
-            times.push(curve(format!("{name}, {place}"), points.into_iter()));
-        }
-        let points = STEPS.map(|steps| {
-            (
-                total(steps),
-                results.gain(board, most, What::Synthetic { steps }),
-            )
-        });
-        gains.push(curve(name.into(), points.into_iter()));
-    }
-    let mut gains = panel("gain", x, GAIN, gains);
-    gains.marks = marks(
-        BARRIER,
-        &[
-            ("dissertation-123", 360.0),
-            ("dissertation-124", 2_100.0),
-            ("dissertation-125", 360.0),
-            ("dissertation-126", 2_100.0),
-        ],
-    );
-    let panels = vec![panel("time", x, TIME, times), gains];
-    named(
-        "barrier-3.14",
-        "Synthetic applications (figure 3.14)",
-        panels,
-    )
+    vec![named("barrier-3.6", "Barriers (figure 3.6)", panels)]
 }
 
 /// Curves on both places for both types.

@@ -1,4 +1,5 @@
-//! The published figures about collective operations, from `data/published-barrier.csv`, `-reduction.csv` and `-gossip.csv`
+//! The published figures about collective operations, from `data/published-barrier.csv`, `-reduction.csv`, `-gossip.csv` and
+//! `-mpi-barrier.csv`
 //! (`data/README.md`).
 
 use std::sync::LazyLock;
@@ -40,11 +41,18 @@ pub enum Table {
     Reduction = 1,
     /// All-to-all broadcasts.
     Gossip = 2,
+    /// Barriers of message passing.
+    MpiBarrier = 3,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Barrier, Self::Reduction, Self::Gossip];
+    pub const ALL: [Self; 4] = [
+        Self::Barrier,
+        Self::Reduction,
+        Self::Gossip,
+        Self::MpiBarrier,
+    ];
 
     /// Its figures.
     #[must_use]
@@ -55,10 +63,11 @@ impl Table {
 
 type Figures = LazyLock<Result<Vec<Published>, TableError>>;
 
-static ALL: [Figures; 3] = [
+static ALL: [Figures; 4] = [
     LazyLock::new(|| read(Table::Barrier)),
     LazyLock::new(|| read(Table::Reduction)),
     LazyLock::new(|| read(Table::Gossip)),
+    LazyLock::new(|| read(Table::MpiBarrier)),
 ];
 
 fn read(table: Table) -> Result<Vec<Published>, TableError> {

@@ -8,9 +8,10 @@ use super::key::{BLOCKS, FINE_NS, Form, L9, LONG_BLOCK, NODES, SKEWS_US, TREES, 
 use super::plan::Results;
 use super::published::{Published, Table};
 
-/// The only figure on which a profile for these chapters is calibrated and which is a row itself. The other testbed's host barrier is
+/// The figures on which a profile for these chapters is calibrated and which are rows themselves: a board's clock, and the time
+/// of a call of message passing. The other testbed's host barrier is
 /// the product of dissertation-069 and 071.
-const CALIBRATED_ON: &str = "dissertation-075";
+const CALIBRATED_ON: [&str; 2] = ["dissertation-075", "dissertation-086"];
 
 /// A published figure beside the measured value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,12 +46,12 @@ pub fn rows(table: Table, results: &Results) -> Vec<Row> {
             Table::Barrier => barrier(figure, results),
             Table::Reduction => reduction(figure, results),
             Table::Gossip => gossip(figure, results),
+            Table::MpiBarrier => mpi_barrier(figure, results),
         };
         let (role, note) = match measured {
             None => ("not measured", "points are missing in this run"),
-            Some(_) if figure.id == CALIBRATED_ON => ("calibrated", ""),
-            Some(_) if figure.quantity.contains("MPI") => ("predicted", "GM level: no MPI here"),
-            Some(_) if figure.id == "dissertation-071" => {
+            Some(_) if CALIBRATED_ON.contains(&figure.id) => ("calibrated", ""),
+            Some(_) if ["dissertation-071", "dissertation-089"].contains(&figure.id) => {
                 ("predicted", "the host's part is calibrated")
             }
             Some(_) => ("predicted", ""),
@@ -94,16 +95,39 @@ fn barrier(figure: &Published, results: &Results) -> Option<f64> {
         Some(on) => value(on),
         None => Some(value(On::Host)? / value(On::Nic)?),
     };
-    let at = |what| move |on| results.at(board, on, nodes, what);
     match figure.experiment {
         "latency" => both(&|on| results.barrier(board, on, nodes, tree)),
-        "granularity" => flat_us(results, board, On::Host),
-        "efficiency 0.50" => both(&at(What::Least { percent: 50 })),
-        "efficiency 0.90" => both(&at(What::Least { percent: 90 })),
-        "synthetic 360" => both(&at(What::Synthetic { steps: 8 })),
-        "synthetic 2100" => both(&at(What::Synthetic { steps: 20 })),
         _ => None,
     }
+}
+
+fn mpi_barrier(figure: &Published, results: &Results) -> Option<f64> {
+    let (board, nodes) = (figure.profile, figure.nodes);
+    let at = |what| move |on| results.at(board, on, nodes, what);
+    let both = |what| match place(figure.scheme) {
+        Some(on) => at(what)(on),
+        None => Some(at(what)(On::Host)? / at(what)(On::Nic)?),
+    };
+    match figure.experiment {
+        "latency" => both(What::Mpi),
+        "overhead" => mpi_adds(results, board, nodes),
+        "granularity" => flat_us(results, board, On::Host),
+        "efficiency 0.50" => both(What::Least { percent: 50 }),
+        "efficiency 0.90" => both(What::Least { percent: 90 }),
+        "saved 0.90" => {
+            let least = at(What::Least { percent: 90 });
+            Some(100.0 * (1.0 - least(On::Nic)? / least(On::Host)?))
+        }
+        "synthetic 360" => both(What::Synthetic { steps: 8 }),
+        "synthetic 2100" => both(What::Synthetic { steps: 20 }),
+        _ => None,
+    }
+}
+
+/// What message passing adds to a barrier on boards, in us.
+pub(super) fn mpi_adds(results: &Results, board: &'static str, nodes: u16) -> Option<f64> {
+    let at = |what| results.at(board, On::Nic, nodes, what);
+    Some(at(What::Mpi)? - at(What::Exchange)?)
 }
 
 /// A loop is flat as long as it takes at most 5 % longer than with the shortest computation.

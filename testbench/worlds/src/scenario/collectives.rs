@@ -9,7 +9,7 @@ use super::error::ScenarioError;
 use super::nodes::Nodes;
 use super::programs::nanoseconds;
 use super::table::{Item, Table};
-use crate::programs::collective::{Broadcast, MOST_PER_NODE, On, Settings, Type, Work};
+use crate::programs::collective::{Broadcast, Layer, MOST_PER_NODE, On, Settings, Type, Work};
 
 /// Most rounds of a program.
 const MOST_ROUNDS: u64 = 1_000_000;
@@ -99,6 +99,7 @@ pub(super) fn read(
     let settings = Settings {
         work,
         on,
+        layer: Layer::Gm,
         per_node,
         rounds: table.integer("rounds", 1..=MOST_ROUNDS, DEFAULT_ROUNDS)?,
         compute_ns,

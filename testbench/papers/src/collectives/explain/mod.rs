@@ -18,7 +18,7 @@ use lanigon_worlds::programs::deliveries::Round;
 use serde::Serialize;
 
 use super::key::{L4, L7, L9, L9_GOSSIP};
-use super::measure::rounds_of;
+use super::measure::{mpi_rounds, rounds_of};
 use super::published::Table;
 use super::{CollectiveError, On, Setup};
 use boards::Recorder;
@@ -82,6 +82,7 @@ pub fn subjects(table: Table) -> Vec<(&'static str, u16, Settings)> {
             (L4, 16, barrier(tree)),
             (L7, 8, barrier(Barrier::PairwiseExchange)),
         ],
+        Table::MpiBarrier => vec![(L4, 16, mpi_rounds(ROUNDS)), (L7, 8, mpi_rounds(ROUNDS))],
         Table::Reduction => {
             let work = Work::Reduction {
                 operation: Operation::Sum,

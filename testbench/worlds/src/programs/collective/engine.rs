@@ -1,11 +1,13 @@
 //! One engine over the operations that hosts execute and those that boards execute.
 
+use emulator::host::machine::Machine;
 use host_lib::gm::collective::{
     AllToAll, Barrier, Gossip, Group, Host, LONGEST_BLOCK_BYTES, Nic, Settings, Value,
     buffer_bytes, channel_bytes,
 };
+use host_lib::mpi::{BarrierOn, Config, GmSettings, GmTransport, Mpi};
 
-use super::{On, Work};
+use super::{Layer, On, Work};
 use crate::gm::GmNode;
 use crate::pairs::text;
 
@@ -68,14 +70,25 @@ pub(super) enum Outcome {
     Blocks(Vec<u8>),
 }
 
-/// Executes the operations of a member.
-pub(super) enum Engine {
-    Host(Box<Host>),
-    Nic(Box<Nic>),
+/// A process of message passing.
+type Process = Mpi<GmTransport<Machine, Machine>>;
+
+/// What executes the operations.
+enum Library {
+    Host(GmNode, Box<Host>),
+    Nic(GmNode, Box<Nic>),
+    /// Barriers of message passing.
+    Mpi(Box<Process>),
 }
 
+/// Executes the operations of a member.
+pub(super) struct Engine(Library);
+
 /// Bytes of host memory that an engine's buffers take.
-pub(super) fn memory_bytes(on: On, work: Work, members: usize) -> u64 {
+pub(super) fn memory_bytes(layer: Layer, on: On, work: Work, members: usize) -> u64 {
+    if layer != Layer::Gm {
+        return GmTransport::<Machine, Machine>::buffer_bytes(GmSettings::default());
+    }
     match (on, work.block_bytes()) {
         (On::Host, _) => buffer_bytes(work.longest_bytes(members)),
         (On::Nic, None) => 0,
@@ -86,12 +99,15 @@ pub(super) fn memory_bytes(on: On, work: Work, members: usize) -> u64 {
 impl Engine {
     /// The engine of a member whose port is open.
     pub(super) async fn new(
-        gm: &mut GmNode,
-        on: On,
+        mut gm: GmNode,
+        (layer, on): (Layer, On),
         group: Group,
         work: Work,
         limit_ns: u64,
     ) -> Result<Self, String> {
+        if let Layer::Mpi { call_ns } = layer {
+            return Self::mpi(gm, on, &group, call_ns, limit_ns).await;
+        }
         let longest_bytes = match on {
             On::Host => work.longest_bytes(group.size()),
             On::Nic => work.block_bytes().unwrap_or_default(),
@@ -100,100 +116,139 @@ impl Engine {
             longest_bytes,
             limit_ns,
         };
-        match on {
+        Ok(Self(match on {
             On::Host => {
-                let host = Host::new(gm, group, settings).await.map_err(text)?;
-                Ok(Self::Host(Box::new(host)))
+                let host = Host::new(&mut gm, group, settings).await.map_err(text)?;
+                Library::Host(gm, Box::new(host))
             }
             On::Nic => {
-                let nic = Nic::new(gm, group, settings).await.map_err(text)?;
-                Ok(Self::Nic(Box::new(nic)))
+                let nic = Nic::new(&mut gm, group, settings).await.map_err(text)?;
+                Library::Nic(gm, Box::new(nic))
             }
+        }))
+    }
+
+    async fn mpi(
+        gm: GmNode,
+        on: On,
+        group: &Group,
+        call_ns: u64,
+        limit_ns: u64,
+    ) -> Result<Self, String> {
+        let settings = GmSettings::default();
+        let transport = GmTransport::new(gm, group.members(), group.own(), settings).await;
+        let config = Config {
+            library_ns: call_ns,
+            limit_ns,
+            barrier: match on {
+                On::Host => BarrierOn::Host,
+                On::Nic => BarrierOn::Nic,
+            },
+            ..Config::default()
+        };
+        let mpi = Mpi::with(transport.map_err(text)?, config).map_err(text)?;
+        Ok(Self(Library::Mpi(Box::new(mpi))))
+    }
+
+    /// GM's library, for processor time and the mapper's routes.
+    pub(super) fn gm(&mut self) -> &mut GmNode {
+        match &mut self.0 {
+            Library::Host(gm, _) | Library::Nic(gm, _) => gm,
+            Library::Mpi(mpi) => mpi.transport_mut().gm_mut(),
         }
     }
 
-    pub(super) async fn barrier(
-        &mut self,
-        gm: &mut GmNode,
-        algorithm: Barrier,
-    ) -> Result<(), String> {
-        match self {
-            Self::Host(host) => host.barrier(gm, algorithm).await,
-            Self::Nic(nic) => nic.barrier(gm, algorithm).await,
+    pub(super) async fn barrier(&mut self, algorithm: Barrier) -> Result<(), String> {
+        match &mut self.0 {
+            Library::Host(gm, host) => host.barrier(gm, algorithm).await.map_err(text),
+            Library::Nic(gm, nic) => nic.barrier(gm, algorithm).await.map_err(text),
+            Library::Mpi(mpi) => {
+                let world = mpi.world();
+                mpi.barrier(&world).await.map_err(text)
+            }
         }
-        .map_err(text)
     }
 
     /// Executes an operation to which the member gives `value` or `block`.
     pub(super) async fn execute(
         &mut self,
-        gm: &mut GmNode,
         work: Work,
         value: Value,
         block: &[u8],
     ) -> Result<Outcome, String> {
         match work {
             Work::Barrier(algorithm) => {
-                let barrier = self.barrier(gm, algorithm).await;
+                let barrier = self.barrier(algorithm).await;
                 barrier.map(|()| Outcome::None)
             }
-            Work::Reduction {
-                operation,
-                shape,
-                root,
-                all,
-                ..
-            } => {
-                let result = match self {
-                    Self::Host(_) if all => {
-                        return Err("only boards give the result of a reduction to all".into());
-                    }
-                    Self::Host(host) => host.reduce(gm, operation, shape, root, value).await,
-                    Self::Nic(nic) if all => {
-                        let result = nic.all_reduce(gm, operation, shape, value).await;
-                        result.map(Some)
-                    }
-                    Self::Nic(nic) => nic.reduce(gm, operation, shape, root, value).await,
-                };
-                result.map(Outcome::Value).map_err(text)
-            }
+            Work::Reduction { .. } => self.reduce(work, value).await.map(Outcome::Value),
             Work::AllToAll { algorithm, .. } => {
-                let all = self.all_to_all(gm, algorithm, block).await;
+                let all = self.all_to_all(algorithm, block).await;
                 all.map(Outcome::Blocks)
             }
             Work::Random { .. } => Err("the operation of the round is not chosen".into()),
         }
     }
 
-    async fn all_to_all(
-        &mut self,
-        gm: &mut GmNode,
-        algorithm: Broadcast,
-        block: &[u8],
-    ) -> Result<Vec<u8>, String> {
-        match self {
-            Self::Host(host) => {
+    async fn reduce(&mut self, work: Work, value: Value) -> Result<Option<Value>, String> {
+        let Work::Reduction {
+            operation,
+            shape,
+            root,
+            all,
+            ..
+        } = work
+        else {
+            return Err(format!("{work:?} is no reduction"));
+        };
+        match &mut self.0 {
+            Library::Host(..) if all => {
+                Err("only boards give the result of a reduction to all".into())
+            }
+            Library::Host(gm, host) => {
+                let result = host.reduce(gm, operation, shape, root, value).await;
+                result.map_err(text)
+            }
+            Library::Nic(gm, nic) if all => {
+                let result = nic.all_reduce(gm, operation, shape, value).await;
+                result.map(Some).map_err(text)
+            }
+            Library::Nic(gm, nic) => {
+                let result = nic.reduce(gm, operation, shape, root, value).await;
+                result.map_err(text)
+            }
+            Library::Mpi(_) => Err(BARRIERS_ONLY.into()),
+        }
+    }
+
+    async fn all_to_all(&mut self, algorithm: Broadcast, block: &[u8]) -> Result<Vec<u8>, String> {
+        match &mut self.0 {
+            Library::Host(gm, host) => {
                 let found = algorithm.on_host();
                 let found = found.ok_or_else(|| algorithm.not_on("hosts"))?;
                 host.all_to_all(gm, found, block).await.map_err(text)
             }
-            Self::Nic(nic) => {
+            Library::Nic(gm, nic) => {
                 let found = algorithm.on_nic();
                 let found = found.ok_or_else(|| algorithm.not_on("boards"))?;
                 pieces(nic, gm, found, block).await
             }
+            Library::Mpi(_) => Err(BARRIERS_ONLY.into()),
         }
     }
 
     /// Waits until everything has left.
-    pub(super) async fn flush(&mut self, gm: &mut GmNode) -> Result<(), String> {
-        match self {
-            Self::Host(host) => host.flush(gm).await,
-            Self::Nic(nic) => nic.flush(gm).await,
+    pub(super) async fn flush(&mut self) -> Result<(), String> {
+        match &mut self.0 {
+            Library::Host(gm, host) => host.flush(gm).await.map_err(text),
+            Library::Nic(gm, nic) => nic.flush(gm).await.map_err(text),
+            Library::Mpi(mpi) => mpi.finalize().await.map(drop).map_err(text),
         }
-        .map_err(text)
     }
 }
+
+/// Operations of message passing have a program of their own.
+const BARRIERS_ONLY: &str = "this program executes barriers of message passing only";
 
 /// Broadcasts a block of any length: one that is too long for a board in several operations.
 async fn pieces(

@@ -52,6 +52,18 @@ impl On {
     }
 }
 
+/// The library that executes operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// GM's.
+    Gm,
+    /// Message passing over GM; barriers only.
+    Mpi {
+        /// Processor time of the library for each send and receive, in ns.
+        call_ns: u64,
+    },
+}
+
 /// Type of a reduction's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Type {
@@ -146,6 +158,8 @@ pub struct Settings {
     pub work: Work,
     /// Where it is executed.
     pub on: On,
+    /// Through which library.
+    pub layer: Layer,
     /// Members of each node: processes with ports of their own, whose ranks follow each other.
     pub per_node: usize,
     /// How often.
@@ -179,7 +193,7 @@ impl Settings {
     #[must_use]
     pub fn memory_bytes(&self, nodes: usize) -> u64 {
         let members = nodes * self.per_node;
-        engine::memory_bytes(self.on, self.work, members) * self.per_node as u64
+        engine::memory_bytes(self.layer, self.on, self.work, members) * self.per_node as u64
     }
 }
 
@@ -306,7 +320,9 @@ pub async fn run(
     let settings = &plan.settings;
     gm.open(group.own().port).await.map_err(text)?;
     let limit_ns = settings.patience_ns();
-    let mut engine = Engine::new(&mut gm, settings.on, group, settings.work, limit_ns).await?;
+    let place = (settings.layer, settings.on);
+    let mut engine = Engine::new(gm, place, group, settings.work, limit_ns).await?;
+    let gm = engine.gm();
     if gm.nodes() == 0 {
         gm.await_map(LONGEST_MAPPING_NS).await.map_err(text)?;
     }
@@ -322,22 +338,23 @@ pub async fn run(
         let compute = settings.compute_in(round);
         if compute > 0 {
             let compute = varied(&mut random, compute, settings.variation_percent);
-            gm.system_mut().compute(compute).await;
+            engine.gm().system_mut().compute(compute).await;
         }
         if let Some(skew_ns) = settings.skew_ns {
-            engine.barrier(&mut gm, Barrier::PairwiseExchange).await?;
+            engine.barrier(Barrier::PairwiseExchange).await?;
             let delay = random.next_u64() % (skew_ns + 1);
-            gm.system_mut().compute(delay).await;
+            engine.gm().system_mut().compute(delay).await;
         }
         if settings.last_late_ns > 0 && plan.rank + 1 == plan.members.len() {
-            gm.system_mut().compute(settings.last_late_ns).await;
+            let late_ns = settings.last_late_ns;
+            engine.gm().system_mut().compute(late_ns).await;
         }
         let work = plan.work_in(round);
         let (value, block) = plan.given(work, plan.rank, round);
-        let began_ps = gm.system().now_ps();
-        let result = engine.execute(&mut gm, work, value, &block).await;
+        let began_ps = engine.gm().system().now_ps();
+        let result = engine.execute(work, value, &block).await;
         let result = result.map_err(|error| format!("round {round} ({work:?}): {error}"))?;
-        let ended_ps = gm.system().now_ps();
+        let ended_ps = engine.gm().system().now_ps();
         check(&plan, work, round, &result)?;
         deliveries.records().rounds.push(Round {
             process: plan.process,
@@ -345,7 +362,7 @@ pub async fn run(
             ended_ps,
         });
     }
-    engine.flush(&mut gm).await
+    engine.flush().await
 }
 
 /// A computation of about this length.
