@@ -13,6 +13,7 @@ mod error;
 pub mod faults;
 mod fm;
 mod gm;
+mod limits;
 mod multicasts;
 mod network;
 mod nodes;

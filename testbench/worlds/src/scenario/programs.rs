@@ -3,21 +3,17 @@
 use std::path::PathBuf;
 
 use defs::acenic::SEND_ENTRIES;
-use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
-use defs::gm::packet::capacity;
-use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
 use host_lib::acenic::JUMBO_MTU;
 
 use super::acenic::TAG_BYTES;
 use super::error::{Position, ScenarioError};
+use super::limits::Limits;
 use super::nodes::Nodes;
 use super::table::{Item, Table};
 use super::{atomics, collectives, multicasts};
 use crate::boards::Protocol;
-use crate::programs::fm_traffic;
 use crate::programs::frame::SHORTEST_BYTES;
 use crate::programs::multicast;
-use crate::programs::plan::{most_receives, most_transmits};
 use crate::programs::{atomic, collective};
 
 /// Largest number of messages of a program's node.
@@ -25,7 +21,7 @@ const MOST_MESSAGES: u64 = 10_000_000;
 /// Longest pause and latest start, in us.
 const LONGEST_PAUSE_US: f64 = 1e9;
 /// Default number of transmits posted at a time (emp-149).
-const DEFAULT_WINDOW: usize = 2;
+pub(super) const DEFAULT_WINDOW: usize = 2;
 
 /// Lengths of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -455,56 +451,6 @@ fn several(table: &mut Table<'_>, nodes: &Nodes) -> Result<Vec<usize>, ScenarioE
         return Err(item.place.refuse("it takes two nodes at least"));
     }
     Ok(found)
-}
-
-/// Longest message of a program over GM: buffers of 16 MB.
-const GM_LIMIT_BYTES: u32 = capacity(24);
-
-/// Limits of a program's messages: those of its nodes' protocol.
-#[derive(Debug, Clone, Copy)]
-struct Limits(Protocol);
-
-impl Limits {
-    fn of(spec: &ProgramSpec, nodes: &Nodes) -> Self {
-        let of = |protocol| {
-            let mut all = spec.nodes().into_iter();
-            all.any(|node| nodes.all[node].protocol == Some(protocol))
-        };
-        let found = [Protocol::Gm, Protocol::Fm]
-            .into_iter()
-            .find(|&protocol| of(protocol));
-        Self(found.unwrap_or(Protocol::Emp))
-    }
-
-    /// The length of a message.
-    fn length(self, item: &Item<'_>) -> Result<u32, ScenarioError> {
-        let most = match self.0 {
-            Protocol::Emp | Protocol::Acenic => MESSAGE_LIMIT_BYTES,
-            Protocol::Gm => GM_LIMIT_BYTES,
-            Protocol::Fm => fm_traffic::LONGEST_BYTES,
-        };
-        item.integer(0..=u64::from(most))
-    }
-
-    /// Largest number of posted transmits of this length.
-    const fn transmits(self, length: u32) -> usize {
-        match self.0 {
-            Protocol::Emp | Protocol::Acenic => most_transmits(length),
-            Protocol::Gm => SEND_TOKENS as usize,
-            // FM returns from a send when the board has it: one message at a time.
-            Protocol::Fm => DEFAULT_WINDOW,
-        }
-    }
-
-    /// Largest number of posted receives of this length.
-    const fn receives(self, length: u32) -> usize {
-        match self.0 {
-            Protocol::Emp | Protocol::Acenic => most_receives(length),
-            Protocol::Gm => RECEIVE_TOKENS as usize,
-            // FM has no posted receives.
-            Protocol::Fm => 1,
-        }
-    }
 }
 
 /// Largest number of frames of a sender in the send ring, whose last entry stays free.
