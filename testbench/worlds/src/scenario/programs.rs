@@ -11,7 +11,6 @@ use super::limits::Limits;
 use super::nodes::Nodes;
 use super::table::{Item, Table};
 use super::{atomics, collectives, multicasts};
-use crate::boards::Protocol;
 use crate::programs::frame::SHORTEST_BYTES;
 use crate::programs::multicast;
 use crate::programs::{atomic, collective};
