@@ -15,7 +15,11 @@ macro_rules! built_in {
 /// The profiles of boards with a LANai 4.
 pub static PROFILES_4: BoardProfiles = BoardProfiles {
     board: Generation::L4.board(),
-    built_in: built_in!("lanai4.3-33", "gm-paper-lanai4.3-33"),
+    built_in: built_in!(
+        "lanai4.3-33",
+        "gm-paper-lanai4.3-33",
+        "fm-paper-lanai4.3-33"
+    ),
     check: |from| check(Generation::L4, from),
 };
 

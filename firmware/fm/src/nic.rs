@@ -7,6 +7,8 @@ pub use defs::fm::probe::Event;
 
 /// The hardware that FM runs on.
 pub trait Nic {
+    /// Whether packets can have further destinations. Without, the firmware never looks for them: for measurements of what that costs.
+    const MULTI_SEND: bool = true;
     /// Bit of an event: there is a received packet. It stays until [`receive`](Self::receive) has taken the packet.
     const RECEIVED: u32;
     /// Bit of an event: the packet that was given to the sender has left.

@@ -30,7 +30,7 @@ impl<N: Nic> Fm<N> {
             self.start(slot, control);
             return true;
         }
-        if self.nic.load(LEFT) == 0 || self.nic.load(COPY) != 0 {
+        if !N::MULTI_SEND || self.nic.load(LEFT) == 0 || self.nic.load(COPY) != 0 {
             return false;
         }
         let passed = self.nic.has_read(slot + SLOT_HEADER + HEADER_BYTES);
@@ -48,6 +48,9 @@ impl<N: Nic> Fm<N> {
             .send(header - (control >> CONTROL_ROUTE_SHIFT), end);
         self.mark_packet(Event::PacketSent, header);
         self.nic.store(SENDING, 1);
+        if !N::MULTI_SEND {
+            return;
+        }
         let more = self.nic.load(slot + SLOT_MORE);
         if more != 0 {
             self.nic.store(slot + SLOT_MORE, 0);
@@ -92,9 +95,11 @@ impl<N: Nic> Fm<N> {
     #[inline(always)]
     pub(crate) fn on_sent(&mut self) {
         let slot = self.nic.load(SLOT);
-        let left = self.nic.load(LEFT);
-        if left != 0 {
-            return self.send_copy(slot, left);
+        if N::MULTI_SEND {
+            let left = self.nic.load(LEFT);
+            if left != 0 {
+                return self.send_copy(slot, left);
+            }
         }
         self.nic.store(SENDING, 0);
         self.nic.store(slot + SLOT_CONTROL, 0);

@@ -3,6 +3,9 @@
 /// Credits of each sender at each receiver, unless stated.
 pub const USUAL_CREDITS: u16 = 16;
 
+/// Most credits of a sender: sums of 16 bits stay clear.
+pub const MOST_CREDITS: u16 = 1024;
+
 /// Settings of one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {

@@ -86,16 +86,45 @@ impl<W: Window, S: System> Fm<W, S> {
             self.return_all_credits().await?;
             let mut words: Vec<_> = poor.iter().map(|&node| self.credit_watch(node)).collect();
             words.extend(self.ring.peek_watch());
-            let timeout_ns = self.config.timeout_ns;
-            let polled = self.system.poll_words(&words, timeout_ns, "credits").await;
-            match polled {
-                Ok(_) => {}
-                Err(PollError::TimedOut(_)) => {
-                    let timeout_ns = timeout_ns.unwrap_or(0);
-                    return Err(SendError::NoCredit { node, timeout_ns });
-                }
-                Err(error) => return Err(SendError::NotMapped(address(error))),
+            self.poll_credits(node, &words).await?;
+        }
+    }
+
+    /// Waits until all `destinations` have a credit or there is a packet to extract. A sender that extracts meanwhile lets two nodes go
+    /// on that have used up their credits for each other; this is for streams without the lock.
+    ///
+    /// # Errors
+    /// [`SendError`]: neither came in time.
+    pub async fn await_credits_or_packet(&mut self, destinations: &[u16]) -> Result<(), SendError> {
+        loop {
+            let poor = self.poor(destinations);
+            let Some(&node) = poor.first() else {
+                return Ok(());
+            };
+            self.find_credits(&poor).map_err(SendError::NotMapped)?;
+            if self.poor(destinations).len() < poor.len() {
+                continue;
             }
+            self.return_all_credits().await?;
+            let mut words: Vec<_> = poor.iter().map(|&node| self.credit_watch(node)).collect();
+            let packet = words.len();
+            words.push(self.ring.watch());
+            if self.poll_credits(node, &words).await? == packet {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Polls for words that come with credits; the index of the one that has come. `node`: one of those without credits.
+    async fn poll_credits(&mut self, node: u16, words: &[PolledWord]) -> Result<usize, SendError> {
+        let timeout_ns = self.config.timeout_ns;
+        match self.system.poll_words(words, timeout_ns, "credits").await {
+            Ok(found) => Ok(found.index),
+            Err(PollError::TimedOut(_)) => {
+                let timeout_ns = timeout_ns.unwrap_or(0);
+                Err(SendError::NoCredit { node, timeout_ns })
+            }
+            Err(error) => Err(SendError::NotMapped(address(error))),
         }
     }
 

@@ -113,6 +113,11 @@ impl Ring {
         (self.peeked < self.slots).then(|| watch(self.flag(self.peeked), ARRIVED))
     }
 
+    /// What is polled for the next packet.
+    pub(super) fn watch(&self) -> PolledWord {
+        watch(self.flag(0), ARRIVED)
+    }
+
     /// The next packet was handled.
     fn free<S: System>(&mut self, system: &mut S) -> Result<(), VirtualAddress> {
         system.write_memory(self.flag(0), &[0; 4])?;
@@ -167,7 +172,7 @@ impl<W: Window, S: System> Fm<W, S> {
         if self.is_locked() {
             return Err(ReceiveError::StreamOpen);
         }
-        let words = [watch(self.ring.flag(0), ARRIVED)];
+        let words = [self.ring.watch()];
         let polled = self.system.poll_words(&words, timeout_ns, "a packet").await;
         match polled {
             Ok(_) => Ok(()),

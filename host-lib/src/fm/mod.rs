@@ -38,10 +38,13 @@ mod config;
 mod credit;
 mod error;
 mod extract;
+pub mod multicast;
+pub mod predict;
 mod start;
 mod stream;
 #[cfg(test)]
 mod tests;
+pub mod tree;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,7 +54,7 @@ use defs::fm::map::{COUNTERS, Counter};
 use crate::lanai::LanaiBoard;
 use crate::window::{System, Window};
 
-pub use config::Config;
+pub use config::{Config, MOST_CREDITS, USUAL_CREDITS};
 pub use error::{ReceiveError, SendError, StartError};
 pub use extract::Piece;
 pub use stream::SendStream;

@@ -8,7 +8,7 @@ use defs::fm::map::{
 };
 use defs::fm::ring::SLOT_BYTES;
 
-use super::config::Config;
+use super::config::{Config, MOST_CREDITS};
 use super::credit::Peer;
 use super::error::StartError;
 use super::extract::Ring;
@@ -22,8 +22,6 @@ use crate::window::{PhysicalAddress, System, Window};
 const POLL_NS: u64 = 20_000;
 /// Largest number of polls: 200 ms in all.
 const POLLS: u32 = 10_000;
-/// Most credits of a sender: sums of 16 bits stay clear.
-const CREDIT_LIMIT: u16 = 1024;
 
 impl<W: Window, S: System> Fm<W, S> {
     /// Starts FM on the board behind `window`, which must have no other user from now on: resets the board, loads the image, lets it
@@ -88,7 +86,7 @@ fn check(config: &Config) -> Result<(), StartError> {
         return Err(StartError::Node { node, nodes });
     }
     let credits = config.credits;
-    if !(1..=CREDIT_LIMIT).contains(&credits) {
+    if !(1..=MOST_CREDITS).contains(&credits) {
         return Err(StartError::Credits { credits });
     }
     for (node, route) in config.routes.iter().enumerate() {

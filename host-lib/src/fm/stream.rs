@@ -56,7 +56,7 @@ impl SendStream {
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     next: u32,
-    used: u32,
+    pub(super) used: u32,
     done: u32,
 }
 

@@ -5,6 +5,7 @@ pub mod conditions;
 pub mod experiments;
 pub mod gm;
 mod interval;
+pub mod multicast;
 pub mod published;
 pub mod reproduce;
 pub mod table_file;

@@ -42,12 +42,13 @@ pub enum Origin {
 }
 
 /// Names and texts of all tables in the program.
-pub const TABLES: [(&str, &str); 6] = [
+pub const TABLES: [(&str, &str); 7] = [
     ("published-emp", include_str!("../data/published-emp.csv")),
     ("published-gm", include_str!("../data/published-gm.csv")),
     COLLECTIVES[0],
     COLLECTIVES[1],
     COLLECTIVES[2],
+    MULTICAST,
     COLLECTIVES[3],
 ];
 
@@ -71,6 +72,12 @@ pub(crate) const COLLECTIVES: [(&str, &str); 4] = [
     ),
 ];
 
+/// That of multicasts.
+pub(crate) const MULTICAST: (&str, &str) = (
+    "published-multicast",
+    include_str!("../data/published-multicast.csv"),
+);
+
 static EMP: LazyLock<Result<Vec<Published>, TableError>> = LazyLock::new(|| {
     let (name, text) = TABLES[0];
     load(name, text, parse)
@@ -83,6 +90,7 @@ static EMP: LazyLock<Result<Vec<Published>, TableError>> = LazyLock::new(|| {
 pub fn check() -> Result<(), TableError> {
     EMP.as_ref().map_err(Clone::clone)?;
     crate::collectives::published::check()?;
+    crate::multicast::published::check()?;
     crate::gm::published::check()
 }
 

@@ -7,3 +7,4 @@
 mod collectives;
 mod determinism;
 mod goodput;
+mod multicast;

@@ -6,6 +6,7 @@ pub mod builder;
 pub mod calibrate;
 pub mod faults;
 pub mod files;
+pub mod fm;
 pub mod gm;
 pub mod images;
 pub mod interrupt;

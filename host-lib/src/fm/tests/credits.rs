@@ -155,3 +155,35 @@ fn a_node_that_waits_returns_what_it_owes() {
     }
     assert!(packet(&mut nodes[0], &mut to_1).is_err());
 }
+
+#[test]
+fn two_nodes_that_only_send_to_each_other_stand_still_and_one_that_extracts_does_not() {
+    let mut nodes = nodes(2);
+    let mut streams: Vec<_> = (0..2)
+        .map(|node| begin(&mut nodes[node], &[1 - node as u16], 20))
+        .collect();
+    for (node, stream) in streams.iter_mut().enumerate() {
+        collect(&mut nodes[node]);
+        for _ in 0..16 {
+            packet(&mut nodes[node], stream).unwrap();
+        }
+    }
+    // Both wait for credits: what they could receive is not looked at but for the credits in it.
+    for node in 0..2 {
+        let other = 1 - node as u16;
+        let timeout_ns = 1000;
+        let none = SendError::NoCredit {
+            node: other,
+            timeout_ns,
+        };
+        assert_eq!(packet(&mut nodes[node], &mut streams[node]), Err(none));
+    }
+    // One that extracts meanwhile lets the other one go on.
+    assert_eq!(run(nodes[0].await_credits_or_packet(&[1])), Ok(()));
+    assert_eq!(run(nodes[0].extract(u32::MAX)), Ok(16));
+    assert_eq!(run(nodes[1].send_piece(&mut streams[1], &[])), Ok(()));
+    assert_eq!(run(nodes[1].await_credits_or_packet(&[0])), Ok(()));
+    assert_eq!(run(nodes[1].extract(u32::MAX)), Ok(16));
+    assert_eq!(run(nodes[0].await_credits_or_packet(&[1])), Ok(()));
+    assert_eq!(run(nodes[0].send_piece(&mut streams[0], &[])), Ok(()));
+}

@@ -2,8 +2,10 @@
 
 mod credits;
 mod messages;
+mod multicast;
 mod nic;
 mod start;
+mod tree;
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -67,8 +67,10 @@ impl Follower {
     #[must_use]
     pub fn new(protocol: Protocol, profile: &Profile) -> Self {
         let follow: Box<dyn Follow> = match protocol {
-            // No message is in plain frames of Ethernet: none is found.
-            Protocol::Emp | Protocol::Acenic => Box::new(Messages::new(&profile.host)),
+            // No message is in plain frames of Ethernet, and those of FM are not followed: none is found.
+            Protocol::Emp | Protocol::Fm | Protocol::Acenic => {
+                Box::new(Messages::new(&profile.host))
+            }
             Protocol::Gm => Box::new(Tracker::default()),
         };
         Self(Arc::new(Mutex::new(follow)))

@@ -3,6 +3,7 @@
 pub mod exec;
 pub mod ledger;
 pub mod myrinet;
+pub mod plan;
 pub mod profile;
 pub mod sweep;
 pub mod timeline;
@@ -55,6 +56,9 @@ pub enum Command {
     Run(RunArgs),
     /// Run a scenario with many values: on all cores, resumable, with tables and plots
     Sweep(SweepArgs),
+    /// Plan an operation and predict its times
+    #[command(subcommand)]
+    Plan(plan::Plan),
     /// Debug a scenario: stop at any time, look, step, and go back
     Debug(DebugArgs),
     /// Debug a node of a scenario with gdb
@@ -144,6 +148,8 @@ pub enum Paper {
     Reduction,
     /// All-to-all broadcasts over GM, on hosts and on boards
     Gossip,
+    /// Multicasts over FM's multi-send
+    Multicast,
     /// Barriers of message passing over GM, on hosts and on boards
     MpiBarrier,
 }

@@ -38,6 +38,7 @@ fn experiments() -> Vec<Named> {
             "gossip",
             "all-to-all broadcasts over GM, executed by hosts and by boards".into(),
         ),
+        ("multicast", "multicasts over FM's multi-send".into()),
     ];
     let row = |(name, what): (&str, String)| Named {
         description: format!("{what} (lanigon reproduce {name})"),

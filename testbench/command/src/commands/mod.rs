@@ -13,6 +13,7 @@ pub mod ledger;
 pub mod list;
 pub mod myrinet;
 mod new;
+mod plan;
 pub mod profile;
 mod reproduce;
 pub mod run;
@@ -98,6 +99,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
     match command {
         Command::Reproduce(args) => reproduce::run(args, interrupt),
         Command::Run(args) => run::run(args, interrupt),
+        Command::Plan(plan) => plan::run(plan, interrupt),
         Command::Sweep(args) => sweep::run(args, interrupt),
         Command::Gdb(args) => gdb::run(args, interrupt),
         Command::Trace(args) => trace::run(args),

@@ -2,6 +2,7 @@
 
 mod collectives;
 mod gm;
+mod multicast;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -42,6 +43,7 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
         Paper::Gm => gm::run(args, interrupt),
         Paper::Barrier => collectives::run(args, "barrier", Table::Barrier, interrupt),
         Paper::Reduction => collectives::run(args, "reduction", Table::Reduction, interrupt),
+        Paper::Multicast => multicast::run(args, interrupt),
         Paper::Gossip => collectives::run(args, "gossip", Table::Gossip, interrupt),
         Paper::MpiBarrier => collectives::run(args, "mpi-barrier", Table::MpiBarrier, interrupt),
     }

@@ -202,7 +202,7 @@ fn wrong_requests_are_refused() {
         &image,
         "lanai5",
         &[],
-        "there are: lanai4.3-33, gm-paper-lanai4.3-33, lanai7.2-66",
+        "there are: lanai4.3-33, gm-paper-lanai4.3-33, fm-paper-lanai4.3-33, lanai7.2-66",
     );
     check(&image, board, &["--time", "0"], "it must lie between");
     let (code, _, errors) = myrinet(Path::new("/nowhere/mcp"), board, &[]);

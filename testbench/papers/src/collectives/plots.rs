@@ -33,7 +33,7 @@ const PLACES: [(On, &str); 2] = [(On::Host, "host"), (On::Nic, "NIC")];
 const BOARDS: [(&str, &str, u16); 2] = [(L4, "LANai 4", 16), (L7, "LANai 7", 8)];
 
 /// A curve through the points that were measured.
-fn curve(name: String, points: impl Iterator<Item = (f64, Option<f64>)>) -> Curve {
+pub(crate) fn curve(name: String, points: impl Iterator<Item = (f64, Option<f64>)>) -> Curve {
     let points = points.filter_map(|(x, y)| {
         Some(Point {
             x,
@@ -47,7 +47,8 @@ fn curve(name: String, points: impl Iterator<Item = (f64, Option<f64>)>) -> Curv
     }
 }
 
-fn panel(title: &str, x: (&str, Scale), y: (&str, Scale), curves: Vec<Curve>) -> Panel {
+/// A panel without marks, of the curves that have points.
+pub(crate) fn panel(title: &str, x: (&str, Scale), y: (&str, Scale), curves: Vec<Curve>) -> Panel {
     let axis = |(label, scale): (&str, Scale)| Axis {
         label: label.into(),
         scale,
@@ -78,7 +79,8 @@ fn marks(table: Table, places: &[(&str, f64)]) -> Vec<Mark> {
     found.collect()
 }
 
-fn named(file: &str, title: &str, panels: Vec<Panel>) -> Named {
+/// A figure with the name of its files.
+pub(crate) fn named(file: &str, title: &str, panels: Vec<Panel>) -> Named {
     let figure = Figure {
         title: title.into(),
         panels,

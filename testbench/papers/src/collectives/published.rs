@@ -80,7 +80,7 @@ pub(crate) fn check() -> Result<(), TableError> {
     tables.try_for_each(|table| table.as_ref().map(drop).map_err(Clone::clone))
 }
 
-fn parse(line: &'static str) -> Option<Published> {
+pub(crate) fn parse(line: &'static str) -> Option<Published> {
     let columns: Vec<_> = line.split(',').collect();
     let [
         id,

@@ -52,14 +52,30 @@ pub fn render(plan: &Plan, results: &Results) -> String {
     for profile in plan.profiles.values() {
         let _ = writeln!(text, "profile {}: {}", profile.name, profile.description);
     }
+    write_rows(&mut text, &document.rows);
+    text.push('\n');
+    write_claims(&mut text, &document.claims);
+    text += &beyond::render(&results.beyond);
+    if results.partial {
+        text.push_str("\nInterrupted: points are missing.\n");
+    }
+    text
+}
+
+/// Writes the published figures as a table.
+pub(crate) fn write_rows(text: &mut String, rows: &[Row]) {
+    // Writing to a string cannot fail.
     let _ = writeln!(
         text,
         "\n{:<17} {:>9} {:>9} {:>7}  what",
         "id", "here", "published", "error"
     );
-    for row in &document.rows {
+    for row in rows {
         let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".into());
-        let here = or_none(row.measured.map(|value| format!("{value:.2}")));
+        let here = or_none(row.measured.map(|value| match value.abs() < 0.1 {
+            true => format!("{value:.4}"),
+            false => format!("{value:.2}"),
+        }));
         let error = or_none(row.error.map(|error| format!("{:+.0} %", 100.0 * error)));
         let _ = writeln!(
             text,
@@ -74,8 +90,11 @@ pub fn render(plan: &Plan, results: &Results) -> String {
             row.note,
         );
     }
-    text.push('\n');
-    for claim in &document.claims {
+}
+
+/// Writes the claims.
+pub(crate) fn write_claims(text: &mut String, claims: &[Judged]) {
+    for claim in claims {
         let verdict = match claim.holds {
             Some(true) => "holds",
             Some(false) => "fails",
@@ -87,11 +106,6 @@ pub fn render(plan: &Plan, results: &Results) -> String {
             claim.id, claim.claim, "", claim.evidence
         );
     }
-    text += &beyond::render(&results.beyond);
-    if results.partial {
-        text.push_str("\nInterrupted: points are missing.\n");
-    }
-    text
 }
 
 /// The report of a run.
@@ -135,7 +149,8 @@ pub fn report(name: &str, plan: &Plan, results: &Results, conditions: &Condition
     }
 }
 
-fn published(rows: &[Row]) -> Block {
+/// The published figures as a block.
+pub(crate) fn published(rows: &[Row]) -> Block {
     let row = |row: &Row| {
         let error = row.error.map(|error| 100.0 * error);
         vec![
@@ -170,7 +185,8 @@ fn published(rows: &[Row]) -> Block {
     })
 }
 
-fn claims(judged: Vec<Judged>) -> Block {
+/// The claims as a block.
+pub(crate) fn claims(judged: Vec<Judged>) -> Block {
     let claim = |judged: Judged| Claim {
         id: judged.id.into(),
         text: judged.claim.into(),

@@ -84,6 +84,8 @@ pub enum Protocol {
     Emp,
     /// GM, on Myrinet or Ethernet.
     Gm,
+    /// FM, on Myrinet.
+    Fm,
     /// Frames of Ethernet, by the host protocol of AceNIC firmware.
     Acenic,
 }
@@ -95,6 +97,7 @@ impl Protocol {
         match self {
             Self::Emp => "EMP",
             Self::Gm => "GM",
+            Self::Fm => "FM",
             Self::Acenic => "AceNIC firmware",
         }
     }
@@ -156,6 +159,15 @@ pub struct GmFirmware {
     pub sram_bytes: u32,
 }
 
+/// FM's firmware for a type of board.
+#[derive(Debug, Clone, Copy)]
+pub struct FmFirmware {
+    /// Name of the image.
+    pub image: &'static str,
+    /// Local memory of boards in scenarios.
+    pub sram_bytes: u32,
+}
+
 /// A type of board.
 #[derive(Debug, Clone, Copy)]
 pub struct BoardType {
@@ -173,6 +185,8 @@ pub struct BoardType {
     pub host_view: HostView,
     /// Its firmware for GM, if there is one.
     pub gm: Option<GmFirmware>,
+    /// Its firmware for FM, if there is one.
+    pub fm: Option<FmFirmware>,
     /// Its firmware for Ethernet, if there is one.
     pub acenic: Option<AcenicFirmware>,
     /// Name in texts: `Alteon Tigon2`.
@@ -332,6 +346,7 @@ impl BoardType {
         match protocol {
             Protocol::Emp => self.runs_emp,
             Protocol::Gm => self.gm.is_some(),
+            Protocol::Fm => self.fm.is_some(),
             Protocol::Acenic => self.acenic.is_some(),
         }
     }
@@ -340,17 +355,22 @@ impl BoardType {
     /// another way than that for later chips.
     #[must_use]
     pub fn understands(&self, other: &Self) -> bool {
-        let image = |board: &Self| board.gm.map(|gm| gm.image);
-        image(self) == image(other)
+        let images = |board: &Self| (board.gm.map(|gm| gm.image), board.fm.map(|fm| fm.image));
+        images(self) == images(other)
     }
 
     /// The size of local memory in scenarios and tests of nodes with this protocol.
     #[must_use]
     pub const fn sram_bytes_for(&self, protocol: Option<Protocol>) -> u32 {
-        match (protocol, self.gm, self.acenic) {
-            (Some(Protocol::Gm), Some(gm), _) => gm.sram_bytes,
-            (Some(Protocol::Acenic), _, Some(acenic)) => acenic.sram_bytes,
-            _ => self.scenario_sram_bytes,
+        let bytes = match (protocol, self.gm, self.fm, self.acenic) {
+            (Some(Protocol::Gm), Some(gm), _, _) => Some(gm.sram_bytes),
+            (Some(Protocol::Fm), _, Some(fm), _) => Some(fm.sram_bytes),
+            (Some(Protocol::Acenic), _, _, Some(acenic)) => Some(acenic.sram_bytes),
+            _ => None,
+        };
+        match bytes {
+            Some(bytes) => bytes,
+            None => self.scenario_sram_bytes,
         }
     }
 

@@ -32,6 +32,36 @@ pub struct Arrival {
 }
 
 impl Identity {
+    /// Checks a message that this program has as bytes and records it.
+    pub fn record_bytes(
+        &self,
+        now_ps: u64,
+        from: u16,
+        tag: u16,
+        bytes: &[u8],
+        records: &mut Records,
+    ) {
+        let label = &bytes[..bytes.len().min(LABEL_BYTES as usize)];
+        let flow = Flow {
+            from,
+            to: self.node,
+            tag,
+            life: content::life(label),
+        };
+        let expected = records.expected(flow);
+        let sequence = content::sequence(label, expected);
+        let length = bytes.len() as u32;
+        let intact = content::bytes(self.seed, flow, sequence, length) == bytes;
+        let got = Got {
+            sequence: if intact { sequence } else { expected },
+            number: content::number(label),
+            time_ps: now_ps,
+            length,
+            intact,
+        };
+        records.receive(flow, got);
+    }
+
     /// Checks a message that this program received and records it.
     ///
     /// # Errors

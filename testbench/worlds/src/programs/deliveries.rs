@@ -64,6 +64,8 @@ pub struct Records {
     pub got: BTreeMap<Flow, Vec<Got>>,
     /// Rounds of a collective operation, of all members of the node.
     pub rounds: Vec<Round>,
+    /// Times that the calls took in which the root of multicasts sent its messages, in ps.
+    pub calls_ps: Vec<u64>,
     /// Atomic operations and uses of a lock.
     pub atomic: AtomicRecords,
     /// What rank 0 of message passing has measured.

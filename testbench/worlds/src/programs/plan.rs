@@ -7,6 +7,7 @@ use host_lib::emp::{Source, Tag};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use super::multicast;
 use crate::scenario::programs::{Program, ProgramSpec, Sizes};
 
 /// The tag of programs with a single tag.
@@ -205,6 +206,9 @@ pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
     if let Program::Mpi { settings, .. } = &spec.program {
         return settings.memory_bytes();
     }
+    if let Program::Multicast { settings, .. } = &spec.program {
+        return multicast::memory_bytes(settings);
+    }
     if let Program::Atomic { .. } = spec.program {
         // A few pages of words and messages.
         return 1 << 20;
@@ -237,6 +241,7 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
         Program::Idle { nodes } => nodes.iter().map(|&node| (node, Plan::new(spec))).collect(),
         Program::Frames { .. }
         | Program::Collective { .. }
+        | Program::Multicast { .. }
         | Program::Atomic { .. }
         | Program::Mpi { .. }
         | Program::Start { .. }

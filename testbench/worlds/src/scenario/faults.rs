@@ -198,6 +198,10 @@ fn exact(
     let fault = match protocol {
         Protocol::Emp => ExactFault::Emp(frames(table, action)?),
         Protocol::Gm => ExactFault::Gm(packets(table, action)?),
+        Protocol::Fm => {
+            let reason = "exact faults know no packets of FM: use do = \"random\"";
+            return Err(table.place.refuse(reason));
+        }
         Protocol::Acenic => ExactFault::Program(program_frames(table, action)?),
     };
     let from = match table.get("from") {

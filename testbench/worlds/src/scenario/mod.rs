@@ -8,10 +8,14 @@ mod atomics;
 mod cables;
 mod collectives;
 mod costs;
+mod emp;
 mod error;
 pub mod faults;
+mod fm;
 mod gm;
+mod limits;
 mod mpi;
+mod multicasts;
 mod network;
 mod nodes;
 pub mod programs;
@@ -30,10 +34,12 @@ use emulator::sim::time::SimTime;
 
 pub use acenic::AcenicSettings;
 pub use costs::Cost;
+pub use emp::EmpSettings;
 pub use error::{Position, ScenarioError, is_near, unknown};
+pub use fm::FmSettings;
 pub use gm::GmSettings;
 pub use network::{CrossbarSpec, End, Forwarding, LinkSpec, Network, SwitchSpec};
-pub use nodes::{EmpSettings, ImageName, MOST_NODES, Node, ProfileName};
+pub use nodes::{ImageName, MOST_NODES, Node, ProfileName};
 
 use crate::boards::{Medium, Protocol};
 use crate::programs::collective::On;
@@ -317,6 +323,14 @@ impl Scenario {
                 spec.name,
                 protocol.map_or("none", Protocol::name)
             )
+        } else if spec.is_multicast() && !matches!(protocol, Some(Protocol::Gm | Protocol::Fm)) {
+            format!(
+                "{} needs FM or GM, and node {name} runs {}",
+                spec.name,
+                protocol.map_or("none", Protocol::name)
+            )
+        } else if spec.passes_messages() && protocol == Some(Protocol::Fm) {
+            format!("{} needs EMP or GM, and node {name} runs FM", spec.name)
         } else if !frames && spec.talks() && protocol == Some(Protocol::Acenic) {
             format!(
                 "{} needs EMP or GM, and node {name} runs {}: use run = \"frames\"",
@@ -430,6 +444,12 @@ fn total(spec: &ProgramSpec) -> u64 {
         Program::Frames { from, to } => {
             let both = from.iter().filter(|node| to.contains(node)).count();
             (from.len() * to.len() - both) as u64
+        }
+        Program::Multicast { nodes, settings } => {
+            let members = nodes.len();
+            return settings
+                .all_rounds(members)
+                .saturating_mul(members as u64 - 1);
         }
         Program::Collective { .. }
         | Program::Atomic { .. }

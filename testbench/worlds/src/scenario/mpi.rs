@@ -11,8 +11,10 @@ use crate::programs::mpi::{Class, MpiSettings, Work};
 
 /// Most ranks of a program.
 const MOST_RANKS: usize = 1024;
+/// Measured rounds, unless the scenario says otherwise.
+const DEFAULT_ROUNDS: u32 = 100;
 /// Longest message in bytes.
-const MOST_BYTES: u64 = 16 << 20;
+const MOST_BYTES: u64 = (1 << 24) - 8;
 /// Longest message that can be sent at once.
 const MOST_EAGER_BYTES: u64 = 64 << 10;
 
@@ -77,7 +79,7 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, Scen
         let sizes = sizes.map(|item| item.integer(least as u64..=MOST_BYTES));
         settings.sizes = sizes.collect::<Result<_, _>>()?;
     }
-    settings.rounds = table.integer("rounds", 1..=1_000_000, settings.rounds)?;
+    settings.rounds = table.integer("rounds", 1..=1_000_000, DEFAULT_ROUNDS)?;
     let eager = settings.eager_bytes;
     settings.eager_bytes = table.integer("eager_bytes", 0..=MOST_EAGER_BYTES, eager)?;
     if let Some(item) = table.get("barrier") {

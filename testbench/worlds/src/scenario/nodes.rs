@@ -3,17 +3,13 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use defs::emp::control;
-use defs::emp::frame::GROUP_LIMIT;
 use defs::gm::map::NODE_LIMIT;
-use host_lib::emp::{
-    Config, MAXIMUM_FRAME_PAYLOAD_BYTES, MAXIMUM_RECEIVE_TIMEOUT_US, MAXIMUM_RETRY_LIMIT,
-    MINIMUM_FRAME_PAYLOAD_BYTES, ReceiveTimeout, TIMEOUT_US_RANGE,
-};
 
 use super::acenic::AcenicSettings;
 use super::costs::{self, Cost};
+use super::emp::EmpSettings;
 use super::error::{Position, ScenarioError, unknown};
+use super::fm::FmSettings;
 use super::gm::GmSettings;
 use super::programs::ProgramSpec;
 use super::table::{Item, Table};
@@ -26,82 +22,14 @@ type NamedBoard = (&'static BoardType, &'static str);
 /// Largest number of nodes: those that GM has routes to.
 pub const MOST_NODES: usize = NODE_LIMIT as usize;
 /// Names of protocols.
-const PROTOCOLS: [(&str, Protocol); 3] = [
+const PROTOCOLS: [(&str, Protocol); 4] = [
     ("emp", Protocol::Emp),
     ("gm", Protocol::Gm),
+    ("fm", Protocol::Fm),
     ("acenic", Protocol::Acenic),
 ];
 /// Host memory of a node, in megabytes. Only pages in use need memory of the real machine.
 const DEFAULT_MEMORY_MB: u32 = 128;
-/// EMP settings of a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EmpSettings {
-    /// Frames that one acknowledgment covers.
-    pub ack_group: u32,
-    /// Ethernet payload of a frame, in bytes.
-    pub frame_bytes: u32,
-    /// First retransmission timeout, in us.
-    pub timeout_us: u32,
-    /// Retransmissions before a message fails.
-    pub retry_limit: u32,
-    /// Whether senders slow down for receivers that are short of buffer space.
-    pub flow_control: bool,
-    /// Timeout of a partly filled receive.
-    pub receive_timeout: ReceiveTimeout,
-}
-
-impl Default for EmpSettings {
-    fn default() -> Self {
-        Self {
-            ack_group: control::DEFAULT_ACK_GROUP,
-            frame_bytes: control::DEFAULT_FRAME_BYTES,
-            timeout_us: control::DEFAULT_TIMEOUT_US,
-            retry_limit: control::DEFAULT_RETRY_LIMIT,
-            flow_control: false,
-            receive_timeout: ReceiveTimeout::SenderGone,
-        }
-    }
-}
-
-impl EmpSettings {
-    /// Copies the settings into a node's configuration.
-    pub const fn apply(&self, config: &mut Config) {
-        config.ack_group = self.ack_group;
-        config.frame_bytes = self.frame_bytes;
-        config.timeout_us = self.timeout_us;
-        config.retry_limit = self.retry_limit;
-        config.flow_control = self.flow_control;
-        config.receive_timeout = self.receive_timeout;
-    }
-
-    /// These settings with the changes of a table.
-    pub(super) fn read(self, table: Option<Table<'_>>) -> Result<Self, ScenarioError> {
-        let Some(mut table) = table else {
-            return Ok(self);
-        };
-        let payload =
-            u64::from(MINIMUM_FRAME_PAYLOAD_BYTES)..=u64::from(MAXIMUM_FRAME_PAYLOAD_BYTES);
-        let timeouts = u64::from(*TIMEOUT_US_RANGE.start())..=u64::from(*TIMEOUT_US_RANGE.end());
-        let retries = 0..=u64::from(MAXIMUM_RETRY_LIMIT);
-        let settings = Self {
-            ack_group: table.integer("ack_group", 1..=u64::from(GROUP_LIMIT), self.ack_group)?,
-            frame_bytes: table.integer("frame_bytes", payload, self.frame_bytes)?,
-            timeout_us: table.integer("timeout_us", timeouts, self.timeout_us)?,
-            retry_limit: table.integer("retry_limit", retries, self.retry_limit)?,
-            flow_control: table.flag("flow_control", self.flow_control)?,
-            receive_timeout: match table.get("receive_timeout_us") {
-                Some(item) => match item.integer(0..=u64::from(MAXIMUM_RECEIVE_TIMEOUT_US))? {
-                    0 => ReceiveTimeout::Never,
-                    us => ReceiveTimeout::AfterUs(us),
-                },
-                None => self.receive_timeout,
-            },
-        };
-        table.finish()?;
-        Ok(settings)
-    }
-}
-
 /// A firmware image, by name or file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageName {
@@ -210,6 +138,8 @@ pub struct Node {
     pub emp: EmpSettings,
     /// GM settings.
     pub gm: GmSettings,
+    /// FM settings.
+    pub fm: FmSettings,
     /// Settings of the driver for AceNIC firmware.
     pub acenic: AcenicSettings,
     /// Timing profile of board and host.
@@ -243,6 +173,7 @@ pub(super) struct Defaults {
     symbols: Option<ImageName>,
     pub(super) emp: EmpSettings,
     pub(super) gm: GmSettings,
+    fm: FmSettings,
     acenic: AcenicSettings,
     pub(super) profile: ProfileName,
     pub(super) costs: Vec<Cost>,
@@ -255,8 +186,9 @@ impl Defaults {
     fn changed_by(&self, table: &mut Table<'_>) -> Result<Self, ScenarioError> {
         let emp = table.table("emp")?;
         let gm = table.table("gm")?;
+        let fm = table.table("fm")?;
         let acenic = table.table("acenic")?;
-        let settings = [emp.is_some(), gm.is_some(), acenic.is_some()];
+        let settings = [emp.is_some(), gm.is_some(), fm.is_some(), acenic.is_some()];
         let asked = asked(table, settings)?;
         let own_board = board(table)?;
         let other_board = own_board.filter(|board| board.0.name != self.board.name);
@@ -280,6 +212,7 @@ impl Defaults {
             },
             emp: self.emp.read(emp)?,
             gm: self.gm.read(gm)?,
+            fm: self.fm.read(fm)?,
             acenic: self.acenic.read(acenic)?,
             profile: match (table.get("profile"), own_board) {
                 (Some(item), _) => ProfileName::read(item)?,
@@ -296,8 +229,9 @@ impl Defaults {
     pub(super) fn read(root: &mut Table<'_>) -> Result<Self, ScenarioError> {
         let emp = root.table("emp")?;
         let gm = root.table("gm")?;
+        let fm = root.table("fm")?;
         let acenic = root.table("acenic")?;
-        let settings = [emp.is_some(), gm.is_some(), acenic.is_some()];
+        let settings = [emp.is_some(), gm.is_some(), fm.is_some(), acenic.is_some()];
         let asked = asked(root, settings)?;
         let named = board(root)?.unwrap_or((boards::DEFAULT, boards::DEFAULT.profile));
         let board = named.0;
@@ -312,6 +246,7 @@ impl Defaults {
             symbols: root.get("symbols").map(ImageName::read).transpose()?,
             emp: EmpSettings::default().read(emp)?,
             gm: GmSettings::default().read(gm)?,
+            fm: FmSettings::default().read(fm)?,
             acenic: AcenicSettings::default().read(acenic)?,
             profile: match root.get("profile") {
                 Some(item) => ProfileName::read(item)?,
@@ -337,16 +272,17 @@ fn board(table: &mut Table<'_>) -> Result<Option<NamedBoard>, ScenarioError> {
 /// The protocol that a table asks for, by its name or by its settings alone; the place of the name.
 fn asked(
     table: &mut Table<'_>,
-    [emp, gm, acenic]: [bool; 3],
+    given: [bool; 4],
 ) -> Result<Option<(Protocol, Option<Position>)>, ScenarioError> {
     if let Some(item) = table.get("protocol") {
         let protocol = item.choice("protocol", &PROTOCOLS)?;
         return Ok(Some((protocol, Some(item.place))));
     }
-    Ok(match (emp, gm, acenic) {
-        (true, false, false) => Some((Protocol::Emp, None)),
-        (false, true, false) => Some((Protocol::Gm, None)),
-        (false, false, true) => Some((Protocol::Acenic, None)),
+    Ok(match given {
+        [true, false, false, false] => Some((Protocol::Emp, None)),
+        [false, true, false, false] => Some((Protocol::Gm, None)),
+        [false, false, true, false] => Some((Protocol::Fm, None)),
+        [false, false, false, true] => Some((Protocol::Acenic, None)),
         _ => None,
     })
 }
@@ -483,6 +419,7 @@ impl Nodes {
         for (index, node) in self.all.iter_mut().enumerate() {
             let image = match node.protocol {
                 Some(Protocol::Gm) => node.board.gm.map(|gm| gm.image),
+                Some(Protocol::Fm) => node.board.fm.map(|fm| fm.image),
                 Some(Protocol::Acenic) => node.board.acenic.map(|acenic| acenic.image),
                 Some(Protocol::Emp) | None => None,
             };
@@ -574,6 +511,7 @@ impl Defaults {
             symbols: self.symbols.clone(),
             emp: self.emp,
             gm: self.gm,
+            fm: self.fm,
             acenic: self.acenic,
             profile: self.profile.clone(),
             costs: self.costs.clone(),

@@ -3,27 +3,23 @@
 use std::path::PathBuf;
 
 use defs::acenic::SEND_ENTRIES;
-use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
-use defs::gm::packet::capacity;
-use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
 use host_lib::acenic::JUMBO_MTU;
 
 use super::acenic::TAG_BYTES;
 use super::error::{Position, ScenarioError};
+use super::limits::Limits;
 use super::nodes::Nodes;
 use super::table::{Item, Table};
-use super::{atomics, collectives};
-use crate::boards::Protocol;
+use super::{atomics, collectives, multicasts};
 use crate::programs::frame::SHORTEST_BYTES;
-use crate::programs::plan::{most_receives, most_transmits};
-use crate::programs::{atomic, collective, mpi};
+use crate::programs::{atomic, collective, mpi, multicast};
 
 /// Largest number of messages of a program's node.
 const MOST_MESSAGES: u64 = 10_000_000;
 /// Longest pause and latest start, in us.
 const LONGEST_PAUSE_US: f64 = 1e9;
 /// Default number of transmits posted at a time (emp-149).
-const DEFAULT_WINDOW: usize = 2;
+pub(super) const DEFAULT_WINDOW: usize = 2;
 
 /// Lengths of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +92,13 @@ pub enum Program {
         nodes: Vec<usize>,
         /// The operation and its repeats.
         settings: collective::Settings,
+    },
+    /// Multicasts along a tree.
+    Multicast {
+        /// The nodes, the root first.
+        nodes: Vec<usize>,
+        /// The tree, the messages and their repeats.
+        settings: multicast::Settings,
     },
     /// Atomic operations over GM.
     Atomic {
@@ -194,6 +197,7 @@ impl ProgramSpec {
             | Program::Random { nodes, .. }
             | Program::Collective { nodes, .. }
             | Program::Mpi { nodes, .. }
+            | Program::Multicast { nodes, .. }
             | Program::Idle { nodes }
             | Program::Start { nodes } => nodes.clone(),
             Program::Frames { from, to }
@@ -223,6 +227,12 @@ impl ProgramSpec {
         matches!(self.program, Program::Collective { .. })
     }
 
+    /// Whether its nodes pass messages on along a tree.
+    #[must_use]
+    pub const fn is_multicast(&self) -> bool {
+        matches!(self.program, Program::Multicast { .. })
+    }
+
     /// Whether its nodes execute operations over GM, collective or atomic ones.
     #[must_use]
     pub const fn executes(&self) -> bool {
@@ -235,10 +245,14 @@ impl ProgramSpec {
         matches!(self.program, Program::Mpi { .. })
     }
 
-    /// Whether its nodes exchange messages of their own, which are checked one by one.
+    /// Whether its nodes exchange messages as planned, which are checked one by one.
     #[must_use]
     pub const fn sends_messages(&self) -> bool {
-        self.talks() && !self.executes() && !self.passes_messages() && !self.sends_frames()
+        self.talks()
+            && !self.executes()
+            && !self.is_multicast()
+            && !self.passes_messages()
+            && !self.sends_frames()
     }
 
     /// Whether its nodes exchange frames of Ethernet.
@@ -247,7 +261,7 @@ impl ProgramSpec {
         matches!(self.program, Program::Frames { .. })
     }
 
-    /// Whether it uses a message protocol, EMP or GM, whose firmware reports to the host when it is ready.
+    /// Whether it uses a message protocol, EMP, GM or FM, whose firmware reports to the host when it is ready.
     #[must_use]
     pub const fn uses_protocol(&self) -> bool {
         !matches!(self.program, Program::Start { .. } | Program::Replay { .. })
@@ -282,6 +296,7 @@ enum Name {
     Incast,
     Frames,
     Collective(collectives::Name),
+    Multicast,
     Atomic(atomics::Name),
     Mpi,
     Idle,
@@ -289,7 +304,7 @@ enum Name {
     Replay,
 }
 
-const NAMES: [(&str, Name); 16] = [
+const NAMES: [(&str, Name); 17] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
@@ -306,6 +321,7 @@ const NAMES: [(&str, Name); 16] = [
         "random-collectives",
         Name::Collective(collectives::Name::Random),
     ),
+    ("multicast", Name::Multicast),
     ("atomics", Name::Atomic(atomics::Name::Atomics)),
     ("lock", Name::Atomic(atomics::Name::Lock)),
     ("mpi", Name::Mpi),
@@ -382,30 +398,15 @@ fn read_program(
             nodes: several(table, nodes)?,
             tags: table.integer("tags", 1..=16, 4)?,
         },
-        Name::Incast => {
-            let to_item = table.need("to")?;
-            let to = nodes.resolve_one(&to_item)?;
-            let item = table.need("from")?;
-            let from = nodes.resolve(&item)?;
-            if from.contains(&to) {
-                let name = &nodes.all[to].name;
-                let reason = format!("node {name} is the one that the others send to");
-                return Err(item.place.refuse(reason));
-            }
-            Program::Incast {
-                from,
-                to,
-                bursts: table.integer("bursts", 1..=1_000_000, 1)?,
-                pause_ns: match table.get("pause_us") {
-                    Some(item) => nanoseconds(&item)?,
-                    None => 0,
-                },
-            }
-        }
+        Name::Incast => incast(table, nodes)?,
         Name::Frames => frames(table, nodes)?,
         Name::Collective(name) => {
             let (nodes, settings) = collectives::read(name, table, nodes)?;
             Program::Collective { nodes, settings }
+        }
+        Name::Multicast => {
+            let (nodes, settings) = multicasts::read(table, nodes)?;
+            Program::Multicast { nodes, settings }
         }
         Name::Atomic(name) => atomics::read(name, table, nodes)?,
         Name::Mpi => super::mpi::read(table, nodes)?,
@@ -418,6 +419,28 @@ fn read_program(
         Name::Replay => Program::Replay {
             node: nodes.resolve_one(&table.need("node")?)?,
             file: table.need("file")?.text()?.into(),
+        },
+    })
+}
+
+/// Reads the nodes and bursts of an incast.
+fn incast(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, ScenarioError> {
+    let to_item = table.need("to")?;
+    let to = nodes.resolve_one(&to_item)?;
+    let item = table.need("from")?;
+    let from = nodes.resolve(&item)?;
+    if from.contains(&to) {
+        let name = &nodes.all[to].name;
+        let reason = format!("node {name} is the one that the others send to");
+        return Err(item.place.refuse(reason));
+    }
+    Ok(Program::Incast {
+        from,
+        to,
+        bursts: table.integer("bursts", 1..=1_000_000, 1)?,
+        pause_ns: match table.get("pause_us") {
+            Some(item) => nanoseconds(&item)?,
+            None => 0,
         },
     })
 }
@@ -447,48 +470,6 @@ fn several(table: &mut Table<'_>, nodes: &Nodes) -> Result<Vec<usize>, ScenarioE
         return Err(item.place.refuse("it takes two nodes at least"));
     }
     Ok(found)
-}
-
-/// Longest message of a program over GM: buffers of 16 MB.
-const GM_LIMIT_BYTES: u32 = capacity(24);
-
-/// Limits of a program's messages: those of its nodes' protocol.
-#[derive(Debug, Clone, Copy)]
-struct Limits(Protocol);
-
-impl Limits {
-    fn of(spec: &ProgramSpec, nodes: &Nodes) -> Self {
-        let of_gm = |&node: &usize| nodes.all[node].protocol == Some(Protocol::Gm);
-        match spec.nodes().iter().any(of_gm) {
-            true => Self(Protocol::Gm),
-            false => Self(Protocol::Emp),
-        }
-    }
-
-    /// The length of a message.
-    fn length(self, item: &Item<'_>) -> Result<u32, ScenarioError> {
-        let most = match self.0 {
-            Protocol::Emp | Protocol::Acenic => MESSAGE_LIMIT_BYTES,
-            Protocol::Gm => GM_LIMIT_BYTES,
-        };
-        item.integer(0..=u64::from(most))
-    }
-
-    /// Largest number of posted transmits of this length.
-    const fn transmits(self, length: u32) -> usize {
-        match self.0 {
-            Protocol::Emp | Protocol::Acenic => most_transmits(length),
-            Protocol::Gm => SEND_TOKENS as usize,
-        }
-    }
-
-    /// Largest number of posted receives of this length.
-    const fn receives(self, length: u32) -> usize {
-        match self.0 {
-            Protocol::Emp | Protocol::Acenic => most_receives(length),
-            Protocol::Gm => RECEIVE_TOKENS as usize,
-        }
-    }
 }
 
 /// Largest number of frames of a sender in the send ring, whose last entry stays free.

@@ -22,6 +22,7 @@ use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::nodes::{self, START};
 use crate::programs::mpi::MpiSettings;
+use crate::programs::multicast;
 use crate::replay::Replays;
 use crate::scenario::faults::{ExactFault, FaultSpec};
 use crate::scenario::programs::Program;
@@ -111,6 +112,7 @@ impl Blueprint {
             exact_faults,
             cuts: cuts(scenario),
             collectives: collectives(scenario),
+            multicasts: multicasts(scenario),
             atomics: atomics(scenario),
             mpi: mpi(scenario),
             max_time: scenario.max_time,
@@ -184,6 +186,16 @@ fn mpi(scenario: &Scenario) -> Vec<(usize, MpiSettings, usize)> {
     let programs = scenario.programs.iter();
     let found = programs.filter_map(|spec| match &spec.program {
         Program::Mpi { nodes, settings } => Some((*nodes.first()?, settings.clone(), nodes.len())),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// The programs with multicasts.
+fn multicasts(scenario: &Scenario) -> Vec<(Vec<usize>, multicast::Settings)> {
+    let programs = scenario.programs.iter();
+    let found = programs.filter_map(|spec| match &spec.program {
+        Program::Multicast { nodes, settings } => Some((nodes.clone(), *settings)),
         _ => None,
     });
     found.collect()

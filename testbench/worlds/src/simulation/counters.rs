@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use defs::emp::control::{COUNTER_COUNT, COUNTERS};
+use defs::fm::map as fm;
 use defs::gm::map as gm;
 use emulator::sim::node::Node as BoardNode;
 use emulator::sim::world::World;
@@ -43,6 +44,14 @@ const GM_COUNTERS: [(&str, gm::Counter); gm::COUNTER_COUNT as usize] = [
     ("collectives", gm::Counter::Collectives),
     ("unexpected", gm::Counter::Unexpected),
     ("atomics", gm::Counter::Atomics),
+];
+
+/// FM's counters with their names in reports.
+const FM_COUNTERS: [(&str, fm::Counter); fm::COUNTER_COUNT as usize] = [
+    ("bad_packets", fm::Counter::BadPackets),
+    ("bad_type", fm::Counter::BadType),
+    ("bad_address", fm::Counter::BadAddress),
+    ("bad_lists", fm::Counter::BadLists),
 ];
 
 /// Counters that must be sampled during a run.
@@ -109,6 +118,21 @@ impl Counters {
         counts.reduce(|sum, count| sum + count)
     }
 
+    /// The counters of FM's firmware on all boards together, if any board runs it.
+    pub(super) fn fm(&self, world: &World) -> Option<BTreeMap<&'static str, u64>> {
+        let boards = world.nodes.iter().zip(&self.protocols);
+        let boards = boards.filter(|(_, protocol)| **protocol == Some(Protocol::Fm));
+        let mut sums = None;
+        for (node, protocol) in boards {
+            let counts = nic_counters(node, *protocol);
+            let sums = sums.get_or_insert_with(BTreeMap::new);
+            for (name, counter) in FM_COUNTERS {
+                *sums.entry(name).or_default() += counts[counter as usize];
+            }
+        }
+        sums
+    }
+
     /// Busy times of each board at the start of the programs.
     pub(super) fn busy(&self) -> &[Busy] {
         &self.busy
@@ -138,7 +162,7 @@ impl Counters {
                         *sums.entry(name).or_default() += all[counter as usize];
                     }
                 }
-                Some(Protocol::Acenic) | None => {}
+                Some(Protocol::Fm | Protocol::Acenic) | None => {}
             }
         }
         (emp, gm)
@@ -150,6 +174,7 @@ fn nic_counters(node: &BoardNode, protocol: Option<Protocol>) -> NicCounters {
     let (first, count) = match protocol {
         Some(Protocol::Emp) => (COUNTERS, COUNTER_COUNT),
         Some(Protocol::Gm) => (gm::COUNTERS, gm::COUNTER_COUNT),
+        Some(Protocol::Fm) => (fm::COUNTERS, fm::COUNTER_COUNT),
         Some(Protocol::Acenic) | None => (0, 0),
     };
     let word = |index: usize| nodes::firmware_word(node, first + 4 * index as u32);

@@ -11,6 +11,7 @@ use super::result::{BoardUse, ProgramUse, RunSummary};
 use crate::programs::atomic::AtomicUse;
 use crate::programs::collective::CollectiveUse;
 use crate::programs::mpi::MpiUse;
+use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::Messages;
 use crate::scenario::Scenario;
 
@@ -33,11 +34,15 @@ pub struct Document<'a> {
     /// Counters of GM's firmware, if a board runs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     gm: Option<&'a BTreeMap<&'static str, u64>>,
+    /// Counters of FM's firmware, if a board runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fm: Option<&'a BTreeMap<&'static str, u64>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     maps: &'a [Mapping],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     collectives: &'a [CollectiveUse],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    multicasts: &'a [MulticastUse],
     atomics: &'a [AtomicUse],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     mpi: &'a [MpiUse],
@@ -126,8 +131,10 @@ impl<'a> Document<'a> {
             frames_sent: outcome.counted(Counter::FramesSent),
             acks_sent: outcome.counted(Counter::AcksSent),
             gm: gm(scenario, outcome),
+            fm: outcome.fm.as_ref(),
             maps: &outcome.maps,
             collectives: &outcome.collectives,
+            multicasts: &outcome.multicasts,
             atomics: &outcome.atomics,
             mpi: &outcome.mpi,
             drops: &outcome.drops,

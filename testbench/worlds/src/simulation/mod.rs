@@ -30,6 +30,7 @@ use crate::programs::atomic;
 use crate::programs::collective::{On, Work};
 use crate::programs::deliveries::Deliveries;
 use crate::programs::mpi::MpiSettings;
+use crate::programs::multicast;
 use crate::programs::verdict::{self, Life};
 use crate::replay::Replays;
 use crate::scenario::Position;
@@ -132,6 +133,8 @@ pub struct Simulation {
     /// Number of faults that cut a link.
     cuts: u64,
     collectives: Vec<Collective>,
+    /// Programs with multicasts: their nodes and settings.
+    multicasts: Vec<(Vec<usize>, multicast::Settings)>,
     atomics: Vec<Atomics>,
     /// Programs of message passing: the node with rank 0, settings, number of ranks.
     mpi: Vec<(usize, MpiSettings, usize)>,

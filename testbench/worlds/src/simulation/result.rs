@@ -19,6 +19,7 @@ use crate::nodes::START;
 use crate::programs::atomic::{AtomicRecords, AtomicUse};
 use crate::programs::collective::CollectiveUse;
 use crate::programs::mpi::MpiUse;
+use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::{Life, Verdict, judge};
 
 /// Drop counters of a NIC, with their names in reports.
@@ -109,10 +110,14 @@ pub struct RunSummary {
     pub nics: Vec<NicCounters>,
     /// Counters of GM's firmware, of all boards together and with their names; none if no board runs it.
     pub gm: Option<BTreeMap<&'static str, u64>>,
+    /// Counters of FM's firmware, likewise.
+    pub fm: Option<BTreeMap<&'static str, u64>>,
     /// Times at which a mapper gave routes.
     pub maps: Vec<Mapping>,
     /// Results of collective operations, by program.
     pub collectives: Vec<CollectiveUse>,
+    /// Results of multicasts, by program.
+    pub multicasts: Vec<MulticastUse>,
     /// Results of atomic operations and locks, by program.
     pub atomics: Vec<AtomicUse>,
     /// Results of message passing, by program.
@@ -176,8 +181,10 @@ impl RunSummary {
             failures: failures(lives, names),
             nics,
             gm,
+            fm: counters.fm(world),
             maps: simulation.mappings.done(),
             collectives,
+            multicasts: multicasts(simulation, lives),
             atomics,
             mpi,
             simulated,
@@ -352,6 +359,19 @@ fn mpi(simulation: &Simulation, lives: &[Life]) -> Vec<MpiUse> {
         MpiUse::new(settings, *ranks, measured.unwrap_or_default())
     });
     results.collect()
+}
+
+/// The results of multicasts.
+fn multicasts(simulation: &Simulation, lives: &[Life]) -> Vec<MulticastUse> {
+    let records = |&node: &usize| {
+        let life = lives.iter().find(|life| life.node == node);
+        life.map(|life| life.deliveries.clone()).unwrap_or_default()
+    };
+    let of = |(nodes, settings): &(Vec<usize>, _)| {
+        let records: Vec<_> = nodes.iter().map(records).collect();
+        MulticastUse::of(settings, nodes, &records)
+    };
+    simulation.multicasts.iter().filter_map(of).collect()
 }
 
 /// The results of atomic operations and locks; problems of what has no explanation.

@@ -8,13 +8,14 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::myrinet::routes::RouteError;
 use host_lib::firmware::Firmware;
-use host_lib::{acenic, emp, gm};
+use host_lib::{acenic, emp, fm, gm};
 
 use super::Lives;
 use super::build::absolute;
 use super::images::Images;
 use super::ways;
 use crate::boards::{BoardType, Medium, Protocol};
+use crate::fm as fm_nodes;
 use crate::gm::{self as gm_nodes, GmNode};
 use crate::images::firmware;
 use crate::nodes::{ethernet_route, mac_address};
@@ -26,10 +27,11 @@ use crate::programs::collective::{self, CollectivePlan, On};
 use crate::programs::deliveries::Deliveries;
 use crate::programs::frames::{self, FramePlan};
 use crate::programs::mpi::MpiPlan;
+use crate::programs::multicast::{self, Library, MulticastPlan};
 use crate::programs::plan::{Plan, plans};
-use crate::programs::{gm_traffic, traffic};
+use crate::programs::{fm_traffic, gm_traffic, traffic};
 use crate::scenario::Scenario;
-use crate::scenario::programs::Program;
+use crate::scenario::programs::{Program, ProgramSpec};
 
 /// Sessions of GM that a node may begin between two resets.
 const SESSIONS_OF_A_LIFE: u16 = 0x100;
@@ -47,6 +49,8 @@ enum Job {
     /// Boots GM's firmware, and takes part in a collective operation: a process for each member of the node. Another process of the host
     /// may run a plan of messages.
     Collective(Vec<CollectivePlan>, Option<Plan>),
+    /// Boots the firmware of the board's protocol, and takes part in multicasts.
+    Multicast(MulticastPlan),
     /// Boots GM's firmware, and executes atomic operations. A second process of the host may be a server.
     Atomic(AtomicPlan),
     /// Boots the firmware of EMP or GM, and passes messages.
@@ -72,6 +76,9 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
                 let after = SimTime::from_ns(spec.start_ns);
                 jobs[node] = Some((spec.name, Job::Start(after)));
             }
+        }
+        for (node, plan) in multicast_plans(scenario, spec) {
+            jobs[node] = Some((spec.name, Job::Multicast(plan)));
         }
         if let Program::Collective { nodes, settings } = &spec.program {
             let beside = scenario.has_messages_on(nodes);
@@ -122,10 +129,22 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
     jobs
 }
 
+/// The plans of a program with multicasts; none of another one.
+fn multicast_plans(scenario: &Scenario, spec: &ProgramSpec) -> Vec<(usize, MulticastPlan)> {
+    let Program::Multicast { nodes, settings } = &spec.program else {
+        return Vec::new();
+    };
+    let timeout_ns = scenario.nodes[nodes[0]].fm.timeout_ns();
+    let (start_ns, seed) = (spec.start_ns, scenario.seed);
+    // The scenario's reader has built the tree before.
+    MulticastPlan::all(settings, nodes, start_ns, seed, timeout_ns).unwrap_or_default()
+}
+
 /// Settings of a node's protocol.
 enum Settings {
     Emp(emp::Config),
     Gm(gm::Config),
+    Fm(fm::Config),
     Acenic(acenic::Config),
 }
 
@@ -154,6 +173,13 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
             node.gm.apply(&mut config);
             config.overhead_ns = overhead_ns;
             return Settings::Gm(config);
+        }
+        if node.protocol == Some(Protocol::Fm) {
+            let routes = (0..count).map(|to| ways.get(&(index, to)).cloned());
+            let mut config = fm::Config::new(index as u16, routes.collect());
+            node.fm.apply(&mut config);
+            config.overhead_ns = overhead_ns;
+            return Settings::Fm(config);
         }
         let mut config = emp::Config::new(index as u16, addresses.clone());
         node.emp.apply(&mut config);
@@ -271,6 +297,7 @@ impl Task {
         let done = match &self.job {
             Job::Messages(plan) => self.exchange(machine, life, plan, &deliveries).await,
             Job::Collective(plans, _) => self.collective(machine, life, plans, &deliveries).await,
+            Job::Multicast(plan) => self.multicast(machine, life, plan, &deliveries).await,
             Job::Atomic(plan) => self.atomic(machine, life, plan, &deliveries).await,
             Job::Mpi(plan) => self.pass_messages(machine, life, plan, &deliveries).await,
             Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
@@ -327,7 +354,9 @@ impl Task {
                 plan.over_gm(self.boot_gm(machine, life, config).await?)
                     .await?
             }
-            Settings::Acenic(_) => return Err("the board runs neither EMP nor GM".into()),
+            Settings::Fm(_) | Settings::Acenic(_) => {
+                return Err("the board runs neither EMP nor GM".into());
+            }
         };
         deliveries.records().measured = measured;
         Ok(())
@@ -414,6 +443,10 @@ impl Task {
                 let gm = self.boot_gm(machine, life, config).await?;
                 gm_traffic::run(gm, who, plan, deliveries).await
             }
+            Settings::Fm(config) => {
+                let fm = fm_nodes::boot(machine, &self.firmware, config.clone()).await?;
+                fm_traffic::run(fm, who, plan, deliveries).await
+            }
             Settings::Acenic(config) => {
                 // Programs with messages use other protocols: this one is idle.
                 deliveries.records().receiving_over = true;
@@ -451,6 +484,26 @@ impl Task {
         let gm = gm?;
         let plan = plans.first().ok_or("a program without a member")?;
         collective::run(gm, plan.clone(), deliveries.clone()).await
+    }
+
+    async fn multicast(
+        &self,
+        machine: Machine,
+        life: u32,
+        plan: &MulticastPlan,
+        deliveries: &Deliveries,
+    ) -> Result<(), String> {
+        deliveries.records().operations_left = 1;
+        let library = match &self.settings {
+            Settings::Fm(config) => {
+                Library::Fm(fm_nodes::boot(machine, &self.firmware, config.clone()).await?)
+            }
+            Settings::Gm(config) => Library::Gm(self.boot_gm(machine, life, config).await?),
+            Settings::Emp(_) | Settings::Acenic(_) => {
+                return Err("the board runs neither FM nor GM".into());
+            }
+        };
+        multicast::run(library, plan.clone(), deliveries.clone()).await
     }
 
     async fn frames(

@@ -43,6 +43,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "all-to-all-256",
         "exact-fault",
         "flow-control",
+        "fm-multicast",
         "gm-atomics",
         "gm-clos-256",
         "gm-collectives",
@@ -50,6 +51,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "gm-eight",
         "gm-ethernet",
         "gm-mapper",
+        "gm-multicast-256",
         "gm-pair",
         "gm-soak",
         "lanai-hello",
@@ -202,6 +204,40 @@ fn fewer_random_collectives() {
     };
     assert_eq!((result.on, result.members, result.rounds), ("nic", 12, 60));
     assert!(outcome.drops["fault_lost"] > 0, "{:?}", outcome.drops);
+}
+
+#[test]
+fn fm_multicast() {
+    if !super::gm::built() {
+        return;
+    }
+    let outcome = run("fm-multicast", &[]);
+    let [result] = &outcome.multicasts[..] else {
+        panic!("{:?}", outcome.multicasts);
+    };
+    assert_eq!(
+        (result.nodes, result.bytes, result.rounds),
+        (16, 16_384, 40)
+    );
+    assert_eq!(outcome.verdict.messages.delivered, 15 * 40);
+}
+
+#[test]
+fn a_multicast_over_bad_links() {
+    if !super::gm::built() {
+        return;
+    }
+    let changes = [
+        ("nodes = 256", "nodes = 36"),
+        ("ports = 16", "ports = 8"),
+        ("loss = 0.0001", "loss = 0.002"),
+    ];
+    let outcome = run("gm-multicast-256", &changes);
+    let result = &outcome.multicasts[0];
+    let messages = outcome.verdict.messages;
+    assert_eq!(messages.delivered, 35 * result.rounds as u64);
+    assert!(outcome.drops["fault_lost"] > 0, "{:?}", outcome.drops);
+    assert!(outcome.gm.as_ref().unwrap()["resends"] > 0);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod forms;
 pub(super) mod gm;
 mod gm_mapper;
 mod mpi;
+mod multicasts;
 mod race;
 mod runs;
 mod started;

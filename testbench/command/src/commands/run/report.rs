@@ -11,6 +11,7 @@ use crate::output::grouped;
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::programs::atomic::AtomicUse;
 use lanigon_worlds::programs::collective::CollectiveUse;
+use lanigon_worlds::programs::multicast::MulticastUse;
 use lanigon_worlds::scenario::{Node, Scenario};
 use lanigon_worlds::simulation::document::{self, Document, Latency};
 use lanigon_worlds::simulation::mapping::Mapping;
@@ -94,6 +95,8 @@ impl Report<'_> {
             }
             let results = self.outcome.collectives.iter();
             lines.extend(results.map(|result| ("operation", collective(result))));
+            let results = self.outcome.multicasts.iter();
+            lines.extend(results.map(|result| ("multicast", multicast(result))));
             let results = self.outcome.atomics.iter();
             lines.extend(results.map(|result| ("operation", atomic(result))));
             for result in &self.outcome.mpi {
@@ -107,6 +110,7 @@ impl Report<'_> {
                 lines.push(("frames", self.frames()));
             }
             lines.extend(self.gm().map(|counts| ("gm", listed(counts))));
+            lines.extend(self.outcome.fm.iter().map(|counts| ("fm", listed(counts))));
             lines.extend(self.outcome.maps.iter().map(|map| ("map", mapping(map))));
         }
         if !self.scenario.network.links.is_empty() {
@@ -299,6 +303,27 @@ fn collective(result: &CollectiveUse) -> String {
         result.p99_us,
         result.period_us,
         result.cpu_us,
+    )
+}
+
+/// The results of a program with multicasts, in one line.
+fn multicast(result: &MulticastUse) -> String {
+    let send = match result.multi_send {
+        true => "multi-sends",
+        false => "unicast sends",
+    };
+    let pipelined = match result.pipelined {
+        true => ", pipelined",
+        false => "",
+    };
+    format!(
+        "{} bytes to {} nodes, {}, {send}{pipelined}, {} rounds: last delivery after {:.2} us, slowest answer after {:.2} us",
+        grouped(result.bytes.into()),
+        result.nodes - 1,
+        result.tree,
+        grouped(result.rounds as u64),
+        result.last_us(),
+        result.answered_us,
     )
 }
 

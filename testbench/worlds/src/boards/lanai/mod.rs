@@ -13,7 +13,7 @@ use emulator::sim::node::Node;
 use host_lib::gm;
 use host_lib::lanai::Family;
 
-use super::{BoardError, BoardType, Busy, GmFirmware, HostView, KB, Medium, Parts};
+use super::{BoardError, BoardType, Busy, FmFirmware, GmFirmware, HostView, KB, Medium, Parts};
 use crate::kernel::Code;
 use crate::nodes::mac_address;
 
@@ -31,6 +31,7 @@ pub(super) const LANAI_9: BoardType = BoardType {
         family: gm::Family::Lanai(Family::Later),
         sram_bytes: 2048 * KB,
     }),
+    fm: None,
     title: "Myricom LANai 9",
     description: "one CPU, Myrinet of 2 Gb/s (PCI64B, PCI64C)",
     architecture: &LANAI,
@@ -80,6 +81,10 @@ pub(super) const LANAI_4: BoardType = BoardType {
         image: "gm-l4",
         variants: &[],
         family: gm::Family::Lanai(Family::Four),
+        sram_bytes: 1024 * KB,
+    }),
+    fm: Some(FmFirmware {
+        image: "fm",
         sram_bytes: 1024 * KB,
     }),
     profile: "lanai4.3-33",

@@ -30,6 +30,7 @@ pub(super) const TIGON2: BoardType = BoardType {
         family: gm::Family::Tigon2,
         sram_bytes: 1024 * KB,
     }),
+    fm: None,
     acenic: Some(AcenicFirmware {
         image: "acenic",
         sram_bytes: 1024 * KB,

@@ -1,8 +1,10 @@
 //! The keys.
 
-use super::Values::{Choice, Flag, Integer, Lengths, Node, Nodes, Number, Table, Tables, Text};
+use super::Values::{Choice, Integer, Number, Table, Tables, Text};
 use super::fault_keys::{FAULT, FAULTS};
 use super::network_keys::{CABLE, LINK, NETWORK, SWITCH, SWITCH_KEYS};
+use super::program_keys::PROGRAM;
+use super::protocol_keys::{ACENIC, EMP, FM, GM};
 use super::{Key, TableDoc, Values};
 
 pub(super) const fn need(name: &'static str, values: Values, what: &'static str) -> Key {
@@ -45,6 +47,7 @@ pub const TABLES: &[TableDoc] = &[
     FAULT,
     EMP,
     GM,
+    FM,
     ACENIC,
     COSTS,
 ];
@@ -85,7 +88,7 @@ const ROOT: TableDoc = TableDoc {
         ),
         key(
             "protocol",
-            Choice(&["emp", "gm", "acenic"]),
+            Choice(&["emp", "gm", "fm", "acenic"]),
             "that of the board",
             "whose firmware and library the programs use; `[emp]` or `[gm]` alone say it too",
         ),
@@ -121,6 +124,7 @@ const ROOT: TableDoc = TableDoc {
         ),
         key("emp", Table("emp"), "none", "settings of EMP"),
         key("gm", Table("gm"), "none", "settings of GM"),
+        key("fm", Table("fm"), "none", "settings of FM"),
         key(
             "acenic",
             Table("acenic"),
@@ -193,7 +197,7 @@ const NODE: TableDoc = TableDoc {
         ),
         key(
             "protocol",
-            Choice(&["emp", "gm", "acenic"]),
+            Choice(&["emp", "gm", "fm", "acenic"]),
             "that of the file",
             "whose firmware and library the programs use",
         ),
@@ -229,6 +233,7 @@ const NODE: TableDoc = TableDoc {
         ),
         key("emp", Table("emp"), "that of the file", "settings of EMP"),
         key("gm", Table("gm"), "that of the file", "settings of GM"),
+        key("fm", Table("fm"), "that of the file", "settings of FM"),
         key(
             "acenic",
             Table("acenic"),
@@ -240,460 +245,6 @@ const NODE: TableDoc = TableDoc {
             Table("costs"),
             "that of the file",
             "values in place of entries of the timing profile",
-        ),
-    ],
-    includes: &[],
-};
-
-const PROGRAM: TableDoc = TableDoc {
-    name: "program",
-    written: "[[program]]",
-    what: "Host programs. Those that exchange messages check each one: once, in order, every byte.",
-    keys: &[
-        need(
-            "run",
-            Choice(&[
-                "ping-pong",
-                "stream",
-                "all-to-all",
-                "random",
-                "incast",
-                "frames",
-                "barrier",
-                "reduction",
-                "all-to-all-broadcast",
-                "random-collectives",
-                "atomics",
-                "lock",
-                "mpi",
-                "idle",
-                "start",
-                "replay",
-            ]),
-            "the program; random-collectives: in each round a barrier, a reduction or an all-to-all broadcast at random; atomics: atomic operations on words of nodes; lock: a lock over these, acquired and released; mpi: message passing over EMP or GM; frames: frames of Ethernet by the AceNIC driver; replay: what a failed test recorded; idle: nodes that only load their firmware; start: nodes that start firmware of any kind and do nothing more",
-        ),
-        key(
-            "start_us",
-            Number(0.0, 1e9),
-            "0",
-            "its start, counted from the start of all programs",
-        ),
-        key(
-            "nodes",
-            Nodes,
-            "needed",
-            "ping-pong: two nodes; all-to-all, random: several; barrier, reduction, all-to-all-broadcast, random-collectives, atomics, lock, mpi: the members, by rank; idle, start: any",
-        ),
-        key(
-            "from",
-            Nodes,
-            "needed",
-            "stream: the sender; incast: the senders",
-        ),
-        key("to", Node, "needed", "stream, incast: the receiver"),
-        key("tags", Integer(1, 16), "4", "random: number of tags"),
-        key(
-            "bursts",
-            Integer(1, 1_000_000),
-            "1",
-            "incast: number of bursts",
-        ),
-        key(
-            "pause_us",
-            Number(0.0, 1e9),
-            "0",
-            "incast: pause between bursts",
-        ),
-        key(
-            "messages",
-            Integer(1, 10_000_000),
-            "1",
-            "messages: of each sender to each receiver; random: of each node; ping-pong: there and back each",
-        ),
-        key(
-            "bytes",
-            Lengths(16_777_208),
-            "needed, or max_bytes",
-            "lengths, in turn; all-to-all-broadcast: the length of a block, up to 1,048,576; random-collectives: the longest one",
-        ),
-        key(
-            "max_bytes",
-            Integer(0, 16_777_208),
-            "none",
-            "random: lengths up to this one, instead of `bytes`",
-        ),
-        key(
-            "window",
-            Integer(1, 255),
-            "2; of frames up to 128",
-            "transmits that are posted at once; the most depends on protocol and length",
-        ),
-        key(
-            "receives",
-            Integer(1, 440),
-            "as many as messages need",
-            "receives that are posted at once; the most depends on protocol and length",
-        ),
-        key(
-            "frames",
-            Integer(1, 10_000_000),
-            "1",
-            "frames: of each sender to each receiver",
-        ),
-        key(
-            "fragments",
-            Integer(1, 16),
-            "1",
-            "frames: descriptors of a frame",
-        ),
-        key(
-            "vlan",
-            Integer(0, 0xFFFF),
-            "none",
-            "frames: VLAN tag that the boards insert and take out",
-        ),
-        key(
-            "checksum",
-            Flag,
-            "false",
-            "frames: UDP checksums that the boards compute and check",
-        ),
-        key(
-            "gap_us",
-            Number(0.0, 1e9),
-            "0",
-            "frames: pause of a sender after each frame",
-        ),
-        key(
-            "patience_us",
-            Number(1.0, 1e6),
-            "20000",
-            "frames: a receiver ends after so long without a frame",
-        ),
-        key(
-            "algorithm",
-            Choice(&[
-                "pairwise-exchange",
-                "gather-broadcast",
-                "binomial",
-                "tree",
-                "recursive-doubling",
-                "ring",
-                "concurrent-broadcasting",
-            ]),
-            "the first one of the program",
-            "barrier: pairwise-exchange, gather-broadcast; reduction: binomial, tree; all-to-all-broadcast: recursive-doubling, on hosts ring, on NICs concurrent-broadcasting",
-        ),
-        key(
-            "on",
-            Choice(&["host", "nic"]),
-            "host; atomics, lock: nic",
-            "collective and atomic operations: where they are executed",
-        ),
-        key(
-            "per_node",
-            Integer(1, 4),
-            "1",
-            "collective operations: members of each node, processes with ports of their own, whose ranks follow each other; the root is the first one of its node",
-        ),
-        key(
-            "rounds",
-            Integer(1, 1_000_000),
-            "100",
-            "collective operations: how often",
-        ),
-        key(
-            "degree",
-            Integer(1, 255),
-            "2",
-            "gather-broadcast, tree: children of a node; reduction on the NIC: up to 9",
-        ),
-        key(
-            "root",
-            Node,
-            "the first one",
-            "gather-broadcast, reduction: the root of the tree",
-        ),
-        key(
-            "operation",
-            Choice(&["and", "or", "sum", "min", "max"]),
-            "sum",
-            "reduction: what is computed",
-        ),
-        key(
-            "type",
-            Choice(&["integer", "float"]),
-            "integer",
-            "reduction: values of 64 bits; and, or are for integers",
-        ),
-        key(
-            "all",
-            Flag,
-            "false",
-            "reduction on the NIC: all nodes get the result, not only the root",
-        ),
-        key(
-            "compute_us",
-            Number(0.0, 1e9),
-            "0",
-            "collective operations: computation before each round",
-        ),
-        key(
-            "variation",
-            Integer(0, 100),
-            "0",
-            "percentage by which each node computes longer or shorter at random, or pauses",
-        ),
-        key(
-            "skew_us",
-            Number(0.0, 1e9),
-            "none",
-            "collective operations: before each round a barrier, then a random delay up to this one",
-        ),
-        key(
-            "last_late_us",
-            Number(0.0, 1e9),
-            "0",
-            "collective operations: the last of `nodes` comes so much later to each round than the others",
-        ),
-        key(
-            "benchmark",
-            Choice(&[
-                "latency",
-                "bandwidth",
-                "both-ways",
-                "broadcast",
-                "reduce",
-                "all-reduce",
-                "barrier",
-                "integer-sort",
-                "stencil",
-            ]),
-            "needed",
-            "mpi: the program; latency, bandwidth and both-ways have two ranks",
-        ),
-        key(
-            "eager_bytes",
-            Integer(0, 65_536),
-            "16384",
-            "mpi: messages up to this length are sent at once, longer ones when their receive has begun",
-        ),
-        key(
-            "barrier",
-            Choice(&["host", "nic"]),
-            "host",
-            "mpi: where barriers are executed",
-        ),
-        key(
-            "class",
-            Choice(&["S", "W"]),
-            "S",
-            "mpi integer-sort: 2^16 or 2^20 keys",
-        ),
-        key(
-            "points",
-            Integer(3, 4096),
-            "64",
-            "mpi stencil: points of the plate in each direction",
-        ),
-        key(
-            "steps",
-            Integer(1, 100_000),
-            "20",
-            "mpi stencil: steps in time",
-        ),
-        key(
-            "operation_ns",
-            Integer(0, 1_000_000),
-            "10",
-            "mpi integer-sort, stencil: processor time for each key or point",
-        ),
-        key(
-            "pin_us",
-            Number(0.0, 1e9),
-            "1",
-            "mpi over GM: processor time that pins a page of a long message",
-        ),
-        key(
-            "homes",
-            Nodes,
-            "the members",
-            "atomics: the nodes whose words are changed",
-        ),
-        key(
-            "home",
-            Node,
-            "the first member",
-            "lock: the node with the word of the lock",
-        ),
-        key("words", Integer(1, 512), "4", "atomics: words of each home"),
-        key(
-            "operations",
-            Choice(&[
-                "random",
-                "fetch-add",
-                "fetch-write",
-                "compare-swap",
-                "compare-swap-miss",
-            ]),
-            "random",
-            "atomics: which ones; compare-swap compares with the value that the member has seen last, compare-swap-miss with one that never stands there",
-        ),
-        key(
-            "wait",
-            Choice(&["poll", "spin-block", "block"]),
-            "poll",
-            "atomics, lock on hosts: how a server waits for requests",
-        ),
-        key(
-            "count",
-            Integer(1, 1_000_000),
-            "100",
-            "atomics: operations of each member; lock: how often each acquires it",
-        ),
-        key(
-            "hold_us",
-            Number(0.0, 1e9),
-            "0",
-            "lock: for so long a member holds it",
-        ),
-        key(
-            "think_us",
-            Number(0.0, 1e9),
-            "0",
-            "atomics, lock: pause after each operation or release",
-        ),
-        key("file", Text, "needed", "replay: the recording"),
-        key("node", Node, "needed", "replay: the node"),
-    ],
-    includes: &[],
-};
-
-const EMP: TableDoc = TableDoc {
-    name: "emp",
-    written: "[emp], emp = { ... }",
-    what: "Settings of EMP (docs/emp.md), of all nodes or of a `[[node]]`.",
-    keys: &[
-        key("ack_group", Integer(1, 16), "3", "frames for each ack"),
-        key(
-            "frame_bytes",
-            Integer(46, 9000),
-            "1500",
-            "payload of an Ethernet frame",
-        ),
-        key(
-            "timeout_us",
-            Integer(1, 1 << 26),
-            "2000",
-            "frames without an ack are sent again after it",
-        ),
-        key(
-            "retry_limit",
-            Integer(0, 254),
-            "10",
-            "a message fails after so many times",
-        ),
-        key(
-            "flow_control",
-            Flag,
-            "false",
-            "senders slow down for receivers that are short of buffer space",
-        ),
-        key(
-            "receive_timeout_us",
-            Integer(0, 1 << 30),
-            "when the sender is gone",
-            "a partly filled receive fails after it; 0: never",
-        ),
-    ],
-    includes: &[],
-};
-
-const GM: TableDoc = TableDoc {
-    name: "gm",
-    written: "[gm], gm = { ... }",
-    what: "Settings of GM (docs/gm.md), of all nodes or of a `[[node]]`.",
-    keys: &[
-        key(
-            "routes",
-            Choice(&["computed", "mapper"]),
-            "computed",
-            "who gives the routes: the hosts compute them, or a mapper explores the network",
-        ),
-        key(
-            "mapper",
-            Flag,
-            "false",
-            "this node's host is the mapper (default: the first one)",
-        ),
-        key(
-            "verify_us",
-            Integer(0, 600_000_000),
-            "10000",
-            "pause after which the mapper looks for changes; 0: it does not",
-        ),
-        key(
-            "resend_us",
-            Integer(100, 10_000_000),
-            "10000",
-            "packets without an ack are sent again after it",
-        ),
-        key(
-            "fatal_us",
-            Integer(100, 600_000_000),
-            "60000000",
-            "a send fails after so long without progress",
-        ),
-        key(
-            "collective_us",
-            Integer(100, 600_000_000),
-            "60000000",
-            "a collective operation of the board fails that is not complete after so long",
-        ),
-    ],
-    includes: &[],
-};
-
-const ACENIC: TableDoc = TableDoc {
-    name: "acenic",
-    written: "[acenic], acenic = { ... }",
-    what: "Settings of the AceNIC driver (docs/acenic.md), of all nodes or of a `[[node]]`.",
-    keys: &[
-        key(
-            "mtu",
-            Integer(1518, 9018),
-            "1518",
-            "longest frame without FCS, with a tag, in bytes",
-        ),
-        key(
-            "rx_ticks_us",
-            Integer(0, 1_000_000),
-            "120",
-            "a received frame is reported after it, at the latest",
-        ),
-        key(
-            "tx_ticks_us",
-            Integer(0, 1_000_000),
-            "400",
-            "a sent frame is reported after it, at the latest",
-        ),
-        key(
-            "rx_frames",
-            Integer(1, 511),
-            "25",
-            "so many received frames are reported at once",
-        ),
-        key(
-            "tx_descriptors",
-            Integer(1, 511),
-            "60",
-            "so many sent descriptors are reported at once",
-        ),
-        key(
-            "assist",
-            Choice(&["software", "hardware"]),
-            "software",
-            "who runs the DMA rings: the second CPU, or the chip",
         ),
     ],
     includes: &[],

@@ -19,6 +19,7 @@ const CROSSBAR: &str = "latency_ns = 1\nstop_bytes = 1048576\ngo_bytes = 10\nwat
 const RATES: &str =
     "loss = 0.1\nduplication = 0.1\ndelay = 0.1\ncorruption = 0.1\nlongest_delay_us = 1\n";
 const MYRINET: &str = "board = \"lanai9\"\n";
+const FM: &str = "board = \"lanai4\"\nprotocol = \"fm\"\nfm = { credits = 8, combine_writes = true, timeout_us = 5 }\n";
 
 const SETTINGS: &str =
     "host_memory_mb = 64\nboard = \"tigon2\"\nprotocol = \"emp\"\nmax_time_us = 1e6
@@ -36,6 +37,12 @@ const PROGRAMS: &[&str] = &[
     "run = \"incast\"\nfrom = 1\nto = 0\nbytes = 8\npause_us = 1\n",
     "run = \"idle\"\nnodes = 0\n",
     "run = \"replay\"\nnode = 0\nfile = \"x\"\n",
+];
+
+const MULTICASTS: &[&str] = &[
+    "run = \"multicast\"\nnodes = \"all\"\nbytes = 8\nlambda = 1\nroot = 1\nrounds = 2\npause_us = 1\n",
+    "run = \"multicast\"\nnodes = \"all\"\nbytes = 8\ntree = \"binomial\"\nsend = \"unicast\"\npipelined = true\n",
+    "run = \"stream\"\nfrom = 0\nto = 1\nbytes = 64\n",
 ];
 
 const FAULTS: &[&str] = &[
@@ -76,6 +83,8 @@ fn texts() -> Vec<String> {
     );
     let collectives = COLLECTIVES.iter();
     texts.extend(collectives.map(|text| format!("{MYRINET}{PAIR}[[program]]\n{text}")));
+    let multicasts = MULTICASTS.iter();
+    texts.extend(multicasts.map(|text| format!("{FM}{PAIR}[[program]]\n{text}")));
     let faults = FAULTS.iter();
     texts.extend(faults.map(|text| format!("{PAIR}{STREAM}[[fault]]\n{text}")));
     let packets = "do = \"drop\"\npacket = \"data\"\nsequence = 1\npriority = \"low\"\nnth = 1\n";

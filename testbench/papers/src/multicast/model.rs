@@ -1,0 +1,122 @@
+//! The cost model of section 2.1, fitted to measured packets: times of send, transmission and receive that are linear in the bytes.
+
+use host_lib::fm::predict::{Costs, Line as CostLine};
+use serde::Serialize;
+
+use super::key::{Key, PACKETS, Variant};
+use super::plan::Results;
+
+/// A line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Line {
+    /// Without bytes, in us.
+    pub fixed_us: f64,
+    /// For each byte, in us.
+    pub byte_us: f64,
+}
+
+impl Line {
+    /// The line with the least squares.
+    fn fitted(points: &[(f64, f64)]) -> Option<Self> {
+        let count = points.len() as f64;
+        let sum = |value: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>();
+        let (x, y) = (sum(&|point| point.0), sum(&|point| point.1));
+        let (xx, xy) = (
+            sum(&|point| point.0 * point.0),
+            sum(&|point| point.0 * point.1),
+        );
+        let below = count * xx - x * x;
+        if below == 0.0 {
+            return None;
+        }
+        let byte_us = (count * xy - x * y) / below;
+        Some(Self {
+            fixed_us: (y - byte_us * x) / count,
+            byte_us,
+        })
+    }
+
+    /// The time of a packet, in us.
+    #[must_use]
+    pub fn of(&self, bytes: u32) -> f64 {
+        self.fixed_us + self.byte_us * f64::from(bytes)
+    }
+
+    /// In the terms of a prediction.
+    fn cost(&self) -> CostLine {
+        let ps = |us: f64| (us * 1e6).round().max(0.0) as u64;
+        CostLine {
+            fixed_ps: ps(self.fixed_us),
+            per_byte_ps: ps(self.byte_us),
+        }
+    }
+}
+
+/// The model of some nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Model {
+    /// The root's call for one destination.
+    pub send: Line,
+    /// From one destination's delivery to the next one's, of a multi-send to 15.
+    pub transmit: Line,
+    /// From the end of the call to the delivery at the only destination.
+    pub receive: Line,
+}
+
+impl Model {
+    /// Fits it; `None`: points are missing.
+    #[must_use]
+    pub fn of(results: &Results, variant: Variant) -> Option<Self> {
+        let one = |bytes| results.point(Key::star(variant, 2, false, bytes));
+        let fifteen = |bytes| results.point(Key::star(variant, 16, true, bytes));
+        let (mut send, mut transmit, mut receive) = (Vec::new(), Vec::new(), Vec::new());
+        for bytes in PACKETS {
+            let x = f64::from(bytes);
+            let point = one(bytes)?;
+            let delivered_us = *point.delivered_us.first()?;
+            send.push((x, point.call_us));
+            receive.push((x, delivered_us - point.call_us));
+            let times = &fifteen(bytes)?.delivered_us;
+            let (first, last) = times.first().zip(times.last())?;
+            transmit.push((x, (last - first) / (times.len() - 1).max(1) as f64));
+        }
+        Some(Self {
+            send: Line::fitted(&send)?,
+            transmit: Line::fitted(&transmit)?,
+            receive: Line::fitted(&receive)?,
+        })
+    }
+
+    /// Time until the last of `count` destinations has a packet, in us (section 2.1).
+    #[must_use]
+    pub fn last_us(&self, multi_send: bool, count: u32, bytes: u32) -> f64 {
+        let (send, receive) = (self.send.of(bytes), self.receive.of(bytes));
+        match multi_send {
+            true => send + f64::from(count - 1) * self.transmit.of(bytes) + receive,
+            false => f64::from(count) * send + receive,
+        }
+    }
+
+    /// The costs for a prediction. `handle`: the receiving host's part of a receive.
+    #[must_use]
+    pub fn costs(&self, handle: CostLine) -> Costs {
+        Costs {
+            send: self.send.cost(),
+            transmit: self.transmit.cost(),
+            receive: self.receive.cost(),
+            handle,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_goes_through_its_points() {
+        let line = Line::fitted(&[(0.0, 2.0), (10.0, 7.0), (100.0, 52.0)]).unwrap();
+        assert!((line.fixed_us - 2.0).abs() < 1e-9 && (line.byte_us - 0.5).abs() < 1e-9);
+        assert_eq!(Line::fitted(&[(1.0, 2.0)]), None);
+    }
+}

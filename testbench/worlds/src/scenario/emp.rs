@@ -1,0 +1,80 @@
+//! Settings of EMP.
+
+use defs::emp::control;
+use defs::emp::frame::GROUP_LIMIT;
+use host_lib::emp::{
+    Config, MAXIMUM_FRAME_PAYLOAD_BYTES, MAXIMUM_RECEIVE_TIMEOUT_US, MAXIMUM_RETRY_LIMIT,
+    MINIMUM_FRAME_PAYLOAD_BYTES, ReceiveTimeout, TIMEOUT_US_RANGE,
+};
+
+use super::error::ScenarioError;
+use super::table::Table;
+
+/// EMP settings of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EmpSettings {
+    /// Frames that one acknowledgment covers.
+    pub ack_group: u32,
+    /// Ethernet payload of a frame, in bytes.
+    pub frame_bytes: u32,
+    /// First retransmission timeout, in us.
+    pub timeout_us: u32,
+    /// Retransmissions before a message fails.
+    pub retry_limit: u32,
+    /// Whether senders slow down for receivers that are short of buffer space.
+    pub flow_control: bool,
+    /// Timeout of a partly filled receive.
+    pub receive_timeout: ReceiveTimeout,
+}
+
+impl Default for EmpSettings {
+    fn default() -> Self {
+        Self {
+            ack_group: control::DEFAULT_ACK_GROUP,
+            frame_bytes: control::DEFAULT_FRAME_BYTES,
+            timeout_us: control::DEFAULT_TIMEOUT_US,
+            retry_limit: control::DEFAULT_RETRY_LIMIT,
+            flow_control: false,
+            receive_timeout: ReceiveTimeout::SenderGone,
+        }
+    }
+}
+
+impl EmpSettings {
+    /// Copies the settings into a node's configuration.
+    pub const fn apply(&self, config: &mut Config) {
+        config.ack_group = self.ack_group;
+        config.frame_bytes = self.frame_bytes;
+        config.timeout_us = self.timeout_us;
+        config.retry_limit = self.retry_limit;
+        config.flow_control = self.flow_control;
+        config.receive_timeout = self.receive_timeout;
+    }
+
+    /// These settings with the changes of a table.
+    pub(super) fn read(self, table: Option<Table<'_>>) -> Result<Self, ScenarioError> {
+        let Some(mut table) = table else {
+            return Ok(self);
+        };
+        let payload =
+            u64::from(MINIMUM_FRAME_PAYLOAD_BYTES)..=u64::from(MAXIMUM_FRAME_PAYLOAD_BYTES);
+        let timeouts = u64::from(*TIMEOUT_US_RANGE.start())..=u64::from(*TIMEOUT_US_RANGE.end());
+        let retries = 0..=u64::from(MAXIMUM_RETRY_LIMIT);
+        let settings = Self {
+            ack_group: table.integer("ack_group", 1..=u64::from(GROUP_LIMIT), self.ack_group)?,
+            frame_bytes: table.integer("frame_bytes", payload, self.frame_bytes)?,
+            timeout_us: table.integer("timeout_us", timeouts, self.timeout_us)?,
+            retry_limit: table.integer("retry_limit", retries, self.retry_limit)?,
+            flow_control: table.flag("flow_control", self.flow_control)?,
+            receive_timeout: match table.get("receive_timeout_us") {
+                Some(item) => match item.integer(0..=u64::from(MAXIMUM_RECEIVE_TIMEOUT_US))? {
+                    0 => ReceiveTimeout::Never,
+                    us => ReceiveTimeout::AfterUs(us),
+                },
+                None => self.receive_timeout,
+            },
+        };
+        table.finish()?;
+        Ok(settings)
+    }
+}

@@ -1,0 +1,162 @@
+//! Keys of the settings of protocols.
+
+use super::TableDoc;
+use super::Values::{Choice, Flag, Integer};
+use super::keys::key;
+
+pub(super) const EMP: TableDoc = TableDoc {
+    name: "emp",
+    written: "[emp], emp = { ... }",
+    what: "Settings of EMP (docs/emp.md), of all nodes or of a `[[node]]`.",
+    keys: &[
+        key("ack_group", Integer(1, 16), "3", "frames for each ack"),
+        key(
+            "frame_bytes",
+            Integer(46, 9000),
+            "1500",
+            "payload of an Ethernet frame",
+        ),
+        key(
+            "timeout_us",
+            Integer(1, 1 << 26),
+            "2000",
+            "frames without an ack are sent again after it",
+        ),
+        key(
+            "retry_limit",
+            Integer(0, 254),
+            "10",
+            "a message fails after so many times",
+        ),
+        key(
+            "flow_control",
+            Flag,
+            "false",
+            "senders slow down for receivers that are short of buffer space",
+        ),
+        key(
+            "receive_timeout_us",
+            Integer(0, 1 << 30),
+            "when the sender is gone",
+            "a partly filled receive fails after it; 0: never",
+        ),
+    ],
+    includes: &[],
+};
+
+pub(super) const GM: TableDoc = TableDoc {
+    name: "gm",
+    written: "[gm], gm = { ... }",
+    what: "Settings of GM (docs/gm.md), of all nodes or of a `[[node]]`.",
+    keys: &[
+        key(
+            "routes",
+            Choice(&["computed", "mapper"]),
+            "computed",
+            "who gives the routes: the hosts compute them, or a mapper explores the network",
+        ),
+        key(
+            "mapper",
+            Flag,
+            "false",
+            "this node's host is the mapper (default: the first one)",
+        ),
+        key(
+            "verify_us",
+            Integer(0, 600_000_000),
+            "10000",
+            "pause after which the mapper looks for changes; 0: it does not",
+        ),
+        key(
+            "resend_us",
+            Integer(100, 10_000_000),
+            "10000",
+            "packets without an ack are sent again after it",
+        ),
+        key(
+            "fatal_us",
+            Integer(100, 600_000_000),
+            "60000000",
+            "a send fails after so long without progress",
+        ),
+        key(
+            "collective_us",
+            Integer(100, 600_000_000),
+            "60000000",
+            "a collective operation of the board fails that is not complete after so long",
+        ),
+    ],
+    includes: &[],
+};
+
+pub(super) const FM: TableDoc = TableDoc {
+    name: "fm",
+    written: "[fm], fm = { ... }",
+    what: "Settings of FM (docs/fm.md), of all nodes or of a `[[node]]`.",
+    keys: &[
+        key(
+            "credits",
+            Integer(1, 1024),
+            "16",
+            "packet buffers for each other node, and so its credits; the same on all nodes",
+        ),
+        key(
+            "combine_writes",
+            Flag,
+            "false",
+            "the processor combines writes to the board",
+        ),
+        key(
+            "timeout_us",
+            Integer(1, 600_000_000),
+            "1000000",
+            "a call that waits for credits, a send slot or a packet fails after it",
+        ),
+    ],
+    includes: &[],
+};
+
+pub(super) const ACENIC: TableDoc = TableDoc {
+    name: "acenic",
+    written: "[acenic], acenic = { ... }",
+    what: "Settings of the AceNIC driver (docs/acenic.md), of all nodes or of a `[[node]]`.",
+    keys: &[
+        key(
+            "mtu",
+            Integer(1518, 9018),
+            "1518",
+            "longest frame without FCS, with a tag, in bytes",
+        ),
+        key(
+            "rx_ticks_us",
+            Integer(0, 1_000_000),
+            "120",
+            "a received frame is reported after it, at the latest",
+        ),
+        key(
+            "tx_ticks_us",
+            Integer(0, 1_000_000),
+            "400",
+            "a sent frame is reported after it, at the latest",
+        ),
+        key(
+            "rx_frames",
+            Integer(1, 511),
+            "25",
+            "so many received frames are reported at once",
+        ),
+        key(
+            "tx_descriptors",
+            Integer(1, 511),
+            "60",
+            "so many sent descriptors are reported at once",
+        ),
+        key(
+            "assist",
+            Choice(&["software", "hardware"]),
+            "software",
+            "who runs the DMA rings: the second CPU, or the chip",
+        ),
+    ],
+    includes: &[],
+};
