@@ -84,14 +84,14 @@ impl<T: Transport> Mpi<T> {
         let call = call(Kind::Barrier, name);
         let schedule::Exchange { guest, peers } = schedule::exchange(world.position());
         if let Some(guest) = guest {
-            self.from_member(world, call, guest).await?;
+            self.receive_empty(world, call, guest).await?;
         }
         for peer in peers {
-            self.to_member(world, call, peer, &[]).await?;
-            self.from_member(world, call, peer).await?;
+            self.send_to(world, call, peer, &[]).await?;
+            self.receive_empty(world, call, peer).await?;
         }
         if let Some(guest) = guest {
-            self.to_member(world, call, guest, &[]).await?;
+            self.send_to(world, call, guest, &[]).await?;
         }
         Ok(())
     }
@@ -117,7 +117,7 @@ impl<T: Transport> Mpi<T> {
         let bytes = to_bytes(data);
         // The largest subtree first.
         for child in tree.children.iter().rev() {
-            self.to_member(world, call, *child, &bytes).await?;
+            self.send_to(world, call, *child, &bytes).await?;
         }
         Ok(())
     }
@@ -148,7 +148,7 @@ impl<T: Transport> Mpi<T> {
             None => Ok(Some(values)),
             Some(parent) => {
                 let bytes = to_bytes(&values);
-                self.to_member(world, call, parent, &bytes).await?;
+                self.send_to(world, call, parent, &bytes).await?;
                 Ok(None)
             }
         }
@@ -194,7 +194,7 @@ impl<T: Transport> Mpi<T> {
         }
         if let Some(parent) = tree.parent {
             let bytes = to_bytes(&blocks);
-            self.to_member(world, call, parent, &bytes).await?;
+            self.send_to(world, call, parent, &bytes).await?;
             return Ok(None);
         }
         // The root's own block comes first.
@@ -242,8 +242,7 @@ impl<T: Transport> Mpi<T> {
         for child in tree.children.iter().rev() {
             let own = subtree(world, root, *child) * count;
             let rest = blocks.split_off(blocks.len() - own);
-            self.to_member(world, call, *child, &to_bytes(&rest))
-                .await?;
+            self.send_to(world, call, *child, &to_bytes(&rest)).await?;
         }
         Ok(blocks)
     }
@@ -318,7 +317,7 @@ impl<T: Transport> Mpi<T> {
     }
 
     /// Sends a message of an operation.
-    async fn to_member(
+    async fn send_to(
         &mut self,
         world: &Communicator,
         call: Call,
@@ -397,7 +396,7 @@ impl<T: Transport> Mpi<T> {
     }
 
     /// Receives an empty message of an operation.
-    async fn from_member(
+    async fn receive_empty(
         &mut self,
         world: &Communicator,
         call: Call,
