@@ -7,6 +7,7 @@ mod fault_keys;
 mod keys;
 mod markdown;
 mod network_keys;
+mod program_keys;
 mod protocol_keys;
 mod schema;
 #[cfg(test)]
