@@ -62,7 +62,7 @@ proptest! {
             let color = rank as u32 % colors;
             // The last rank takes no part; keys turn the order around.
             let color = (rank + 1 < size).then_some(color);
-            let part = mpi.split(&twin, color, -(rank as i32)).await?;
+            let part = mpi.split(&twin, color, -i32::try_from(rank).expect("few ranks")).await?;
             let next = (rank + 1) % size;
             let before = (rank + size - 1) % size;
             mpi.send(&twin, next, 1, &[2u8]).await?;

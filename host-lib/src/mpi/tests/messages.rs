@@ -305,8 +305,7 @@ fn copies_are_charged_as_the_protocols_make_them() {
             mpi.wait(request).await.map(|_| ())
         });
         assert_eq!(results, [Ok::<(), MpiError>(()), Ok(())]);
-        let copied = net.lock().expect("no panic").copied;
-        copied
+        net.lock().expect("no panic").copied
     };
     // This network copies nothing itself: what is left is the copy out of the list of unexpected messages.
     assert_eq!(copies(100, true), 100);

@@ -57,7 +57,7 @@ impl Class {
     /// The rank of a verified key in a round (from 1 on): low ones move up, high ones down.
     const fn rank(self, which: usize, round: usize) -> i64 {
         let base = self.problem().ranks[which];
-        let round = round as i64;
+        let round = (round as u64).cast_signed();
         match self {
             Self::S if which <= 2 => base + round,
             Self::S => base - round,
@@ -166,7 +166,7 @@ async fn verify<T: Transport>(
     let all = mpi.all_reduce(world, Operation::Sum, &below).await;
     for (which, found) in all.map_err(text)?.into_iter().enumerate() {
         let expected = class.rank(which, round);
-        if found as i64 != expected {
+        if found.cast_signed() != expected {
             return Err(format!(
                 "round {round}: verified key {which} has rank {found}, not {expected}"
             ));
