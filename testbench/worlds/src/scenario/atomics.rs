@@ -40,6 +40,8 @@ const WAITS: [(&str, Wait); 3] = [
     ("block", Wait::Block),
 ];
 
+const REPLIES: [(&str, bool); 2] = [("event", false), ("memory", true)];
+
 /// Reads the nodes and settings of a program.
 pub(super) fn read(
     name: Name,
@@ -59,6 +61,15 @@ pub(super) fn read(
         }
         (_, None) => Wait::Poll,
     };
+    let direct = match table.get("reply") {
+        Some(item) => item.choice("place of results", &REPLIES)?,
+        None => false,
+    };
+    let mutex = table.flag("mutex", false)?;
+    if on == On::Host && (direct || mutex) {
+        let reason = "reply and mutex are settings of boards: on = \"nic\"";
+        return Err(table.place.refuse(reason));
+    }
     let mut homes = vec![members[0]];
     let time = |table: &mut Table<'_>, key| match table.get(key) {
         Some(item) => nanoseconds(&item),
@@ -92,6 +103,8 @@ pub(super) fn read(
         work,
         on,
         wait,
+        direct,
+        mutex,
         count,
         think_ns: time(table, "think_us")?,
         variation_percent: table.integer("variation", 0..=100, 0)?,

@@ -38,6 +38,9 @@ fn every_program_runs_and_is_checked() {
     }
     let waits = [
         "on = \"nic\"",
+        "reply = \"memory\"",
+        "mutex = true",
+        "reply = \"memory\"\nmutex = true",
         "on = \"host\"\nwait = \"poll\"",
         "on = \"host\"\nwait = \"spin-block\"",
         "on = \"host\"\nwait = \"block\"",
@@ -119,6 +122,10 @@ fn wrong_keys_are_explained() {
     refused(
         &program("run = \"atomics\"\nwait = \"block\"\n"),
         "it is servers on hosts that wait for requests: on = \"host\"",
+    );
+    refused(
+        &program("run = \"lock\"\non = \"host\"\nmutex = true\n"),
+        "reply and mutex are settings of boards: on = \"nic\"",
     );
     refused(&program("run = \"atomics\"\nhomes = 3\n"), "program.homes");
     refused(&program("run = \"lock\"\nhomes = 1\n"), "no key \"homes\"");

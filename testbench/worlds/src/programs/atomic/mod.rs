@@ -6,7 +6,7 @@ mod summary;
 
 use emulator::host::machine::Machine;
 use host_lib::gm::Buffer;
-use host_lib::gm::atomic::{AtomicError, Executor, Lock, Member, Operation, Wait, Word};
+use host_lib::gm::atomic::{AtomicError, Executor, Guard, Lock, Member, Operation, Wait, Word};
 use host_lib::gm::collective::{AllToAll, Endpoint, Group, Host, Settings as Exchange};
 use host_lib::window::{System, VirtualAddress};
 use rand_chacha::ChaCha8Rng;
@@ -82,6 +82,10 @@ pub struct Settings {
     pub on: On,
     /// How servers wait.
     pub wait: Wait,
+    /// Results of boards go into memory, without events.
+    pub direct: bool,
+    /// Boards keep their operations apart from what their hosts do with the words.
+    pub mutex: bool,
     /// Operations of each member, or how often it acquires the lock.
     pub count: u64,
     /// Pause after each of them, in ns.
@@ -204,6 +208,9 @@ pub async fn run(
         On::Nic => {
             let allowed = gm.allow_remote_memory_access(PORT, true).await;
             allowed.map_err(text)?;
+            if plan.settings.mutex {
+                Guard::new(&mut gm, PORT).await.map_err(text)?;
+            }
         }
         On::Host => share(&gm, words)?,
     }
@@ -216,7 +223,7 @@ pub async fn run(
     if !plan.is_member() {
         return Ok(());
     }
-    let mut engine = Engine::new(&mut gm, plan.settings.on, PORT).await?;
+    let mut engine = Engine::new(&mut gm, &plan.settings, PORT).await?;
     let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
     random.set_stream(plan.place as u64 + 1);
     let mut part = Part {

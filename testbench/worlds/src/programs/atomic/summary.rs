@@ -142,6 +142,8 @@ mod tests {
         work: Work::Lock { hold_ns: 0 },
         on: On::Nic,
         wait: Wait::Poll,
+        direct: false,
+        mutex: false,
         count: 1,
         think_ns: 0,
         variation_percent: 0,

@@ -516,6 +516,18 @@ const PROGRAM: TableDoc = TableDoc {
             "atomics, lock on hosts: how a server waits for requests",
         ),
         key(
+            "reply",
+            Choice(&["event", "memory"]),
+            "event",
+            "atomics, lock on boards: how a member gets a result, by an event or by a word in its memory",
+        ),
+        key(
+            "mutex",
+            Flag,
+            "false",
+            "atomics, lock on boards: boards keep operations apart from what their hosts do with the words",
+        ),
+        key(
             "count",
             Integer(1, 1_000_000),
             "100",

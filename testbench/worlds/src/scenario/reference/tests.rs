@@ -62,7 +62,7 @@ const COLLECTIVES: &[&str] = &[
     "run = \"reduction\"\nnodes = \"all\"\non = \"nic\"\nall = true\n",
     "run = \"random-collectives\"\nnodes = \"all\"\nbytes = 8\n",
     "run = \"atomics\"\nnodes = \"all\"\nhomes = 0\nwords = 2\noperations = \"random\"\ncount = 5\nthink_us = 1\non = \"host\"\nwait = \"block\"\n",
-    "run = \"lock\"\nnodes = 1\nhome = 0\nhold_us = 1\n",
+    "run = \"lock\"\nnodes = 1\nhome = 0\nhold_us = 1\nreply = \"memory\"\nmutex = true\n",
 ];
 
 /// Scenarios in which every key can occur.
