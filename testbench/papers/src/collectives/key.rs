@@ -6,6 +6,7 @@ use host_lib::gm::collective::{Barrier, Shape};
 use lanigon_worlds::programs::collective::{Broadcast, Type};
 use serde::{Serialize, Serializer};
 
+use super::atomics::{self, Point};
 use super::published::Table;
 use super::{CollectiveError, On, Setup};
 
@@ -122,6 +123,8 @@ pub enum What {
         /// Length of a block.
         bytes: usize,
     },
+    /// Atomic operations and locks; the nodes of a lock are those that use it.
+    Atomic(Point),
     /// Latency of a short message, in us.
     Message {
         /// Whether collective operations are switched on.
@@ -196,6 +199,7 @@ impl Key {
             What::HostTime { algorithm, bytes } => {
                 setup.host_time(nodes, algorithm, bytes, rounds.div_ceil(4))
             }
+            What::Atomic(point) => point.measure(setup, nodes, rounds),
             What::Message { collectives } => setup.message(collectives, rounds),
         }
     }
@@ -225,6 +229,10 @@ pub fn keys(table: Table, quick: bool) -> Vec<Key> {
             Table::Reduction => reductions(&mut add),
             Table::Gossip => gossip(on, quick, &mut add),
             Table::MpiBarrier => mpi_barriers(quick, &mut add),
+            Table::Atomics => {
+                let mut add = |board, nodes, point| add(board, nodes, What::Atomic(point));
+                atomics::points(on, quick, &mut add);
+            }
         }
     }
     all.sort();

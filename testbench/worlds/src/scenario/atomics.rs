@@ -99,6 +99,12 @@ pub(super) fn read(
         }
     };
     let count = table.integer("count", 1..=1_000_000, DEFAULT_COUNT)?;
+    let warm_up = table.integer("warm_up", 0..=999_999, 0)?;
+    if warm_up >= count {
+        let reason =
+            format!("{count} (count) times in all, of which {warm_up} (warm_up) do not count");
+        return Err(table.place.refuse(reason));
+    }
     let settings = Settings {
         work,
         on,
@@ -106,6 +112,8 @@ pub(super) fn read(
         direct,
         mutex,
         count,
+        warm_up,
+        counter: table.flag("counter", false)?,
         think_ns: time(table, "think_us")?,
         variation_percent: table.integer("variation", 0..=100, 0)?,
     };

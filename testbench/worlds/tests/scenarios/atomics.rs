@@ -131,6 +131,10 @@ fn wrong_keys_are_explained() {
     refused(&program("run = \"lock\"\nhomes = 1\n"), "no key \"homes\"");
     refused(&program("run = \"lock\"\nwords = 1\n"), "no key \"words\"");
     refused(
+        &program("run = \"lock\"\ncount = 5\nwarm_up = 5\n"),
+        "5 (count) times in all, of which 5 (warm_up) do not count",
+    );
+    refused(
         &program("run = \"lock\"\ncount = 0\n"),
         "0 is not between 1 and 1000000",
     );

@@ -34,6 +34,12 @@ const LEAD_NS: u64 = 500_000;
 const PATIENCE_NS: u64 = 10_000_000_000;
 /// Longest wait for the routes of a mapper.
 const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
+/// For so long a home counts iterations at a time, in ns (dissertation-200).
+pub const WINDOW_NS: u64 = 1_000_000;
+/// An iteration, in ns.
+const ITERATION_NS: u64 = 100;
+/// A home counts after so much computation, in ns: more than a usual time slice.
+const SETTLED_NS: u64 = 100_000_000;
 /// Most words of a home.
 pub const MOST_WORDS: u32 = 512;
 /// Where the two words of a lock's member lie behind the lock's word, in bytes: in another line of the cache.
@@ -88,6 +94,10 @@ pub struct Settings {
     pub mutex: bool,
     /// Operations of each member, or how often it acquires the lock.
     pub count: u64,
+    /// Operations of each member, or uses of the lock, before those whose times count.
+    pub warm_up: u64,
+    /// Homes that are no members count how far they come, in a loop.
+    pub counter: bool,
     /// Pause after each of them, in ns.
     pub think_ns: u64,
     /// Each pause is up to this share longer or shorter.
@@ -190,6 +200,8 @@ pub struct AtomicRecords {
     pub executed: Vec<Executed>,
     /// Uses of a lock.
     pub uses: Vec<Use>,
+    /// Iterations that a home has counted, for each [`WINDOW_NS`].
+    pub iterations: Vec<u64>,
 }
 
 /// Executes the part of a node, whose library is `gm`. `share` is called once with the words of the node, which its server is to serve.
@@ -221,6 +233,9 @@ pub async fn run(
     gm.system_mut().sleep(LEAD_NS + plan.start_ns).await;
     let addresses = exchange(&mut gm, &plan, words.address).await?;
     if !plan.is_member() {
+        if plan.settings.counter {
+            count(&mut gm, &deliveries).await;
+        }
         return Ok(());
     }
     let mut engine = Engine::new(&mut gm, &plan.settings, PORT).await?;
@@ -239,6 +254,26 @@ pub async fn run(
         Work::Lock { hold_ns } => part.lock(&mut gm, &mut engine, hold_ns).await?,
     }
     engine.flush(&mut gm).await
+}
+
+/// Counts iterations of a loop for ever.
+async fn count(gm: &mut GmNode, deliveries: &Deliveries) {
+    {
+        let mut records = deliveries.records();
+        records.operations_left = 0;
+        records.sending_over = true;
+    }
+    // Until the program has computed for a whole time slice, others do not go before it.
+    gm.system_mut().compute(SETTLED_NS).await;
+    loop {
+        let end_ps = gm.system().now_ps() + 1000 * WINDOW_NS;
+        let mut iterations = 0;
+        while gm.system().now_ps() < end_ps {
+            gm.system_mut().compute(ITERATION_NS).await;
+            iterations += 1;
+        }
+        deliveries.records().atomic.iterations.push(iterations);
+    }
 }
 
 /// Tells the other nodes where the own words lie; where those of all nodes do.

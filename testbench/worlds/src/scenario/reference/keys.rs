@@ -534,6 +534,18 @@ const PROGRAM: TableDoc = TableDoc {
             "atomics: operations of each member; lock: how often each acquires it",
         ),
         key(
+            "warm_up",
+            Integer(0, 999_999),
+            "0",
+            "atomics, lock: how many of these do not count for the times; fewer than `count`",
+        ),
+        key(
+            "counter",
+            Flag,
+            "false",
+            "atomics, lock: homes that are no members count the iterations of a loop, once they have computed for 100 ms",
+        ),
+        key(
             "hold_us",
             Number(0.0, 1e9),
             "0",
