@@ -170,7 +170,7 @@ Examples:
   lanigon reproduce gm --profile lanai9.1-133 --explain
   lanigon reproduce barrier --explain")]
 pub struct ReproduceArgs {
-    /// Which results: emp, gm, barrier, reduction, gossip, atomics
+    /// Which results: emp, gm, barrier, reduction, gossip, mpi-barrier, atomics
     #[arg(hide_possible_values = true)]
     pub paper: Paper,
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)

@@ -18,6 +18,8 @@ pub const L7: &str = "lanai7.2-66";
 pub const L9: &str = "lanai9.1-133";
 /// The same boards in other hosts (gossip, section 6).
 pub const L9_GOSSIP: &str = "gossip-lanai9.1-133";
+/// The same boards in the hosts of chapter 5 (dissertation, section 5.4).
+pub const L9_ATOMICS: &str = "atomics-lanai9.1-133";
 
 /// Computations of figure 3.10, in ns (dissertation-094, 095).
 pub const FINE_NS: [u64; 6] = [1_500, 8_000, 17_000, 32_000, 64_000, 129_750];

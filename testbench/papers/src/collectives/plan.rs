@@ -22,11 +22,6 @@ use super::{CollectiveError, On, Setup};
 /// What profiles of boards that are as fast as published begin with, before the name of the hardware's.
 const CALIBRATED: &str = "gm-paper-";
 
-/// The hardware's profile of a calibrated one.
-pub(super) fn hardware(profile: &str) -> &str {
-    profile.strip_prefix(CALIBRATED).unwrap_or(profile)
-}
-
 /// What is measured.
 #[derive(Debug, Clone)]
 pub struct Plan {

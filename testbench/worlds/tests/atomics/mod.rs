@@ -147,6 +147,32 @@ fn a_lock_says_which_word_it_could_not_use() {
 /// Operations of each of the other nodes, and changes of the home's own processor.
 const CHANGES: u32 = 200;
 
+/// Changes a word by loads and stores, apart from the board if there is a guard.
+async fn change(
+    gm: &mut GmNode,
+    address: VirtualAddress,
+    guard: &mut Option<Guard>,
+) -> Result<(), String> {
+    for change in 0..CHANGES {
+        gm.system_mut().compute(u64::from(change % 7) * 900).await;
+        let inside_ns = u64::from(change % 5) * 400;
+        if let Some(guard) = guard {
+            let add = Operation::FetchAdd(1);
+            let changed = guard.change(gm, address, add, inside_ns).await;
+            changed.map_err(text)?;
+            continue;
+        }
+        let mut bytes = [0; 4];
+        let read = gm.system().read_memory(address, &mut bytes);
+        read.map_err(|_| "not mapped")?;
+        gm.system_mut().compute(inside_ns).await;
+        let after = (u32::from_be_bytes(bytes) + 1).to_be_bytes();
+        let written = gm.system_mut().write_memory(address, &after);
+        written.map_err(|_| "not mapped")?;
+    }
+    Ok(())
+}
+
 /// Node 0 changes a word by loads and stores, two other nodes by operations of its board; what the word is at the end.
 fn counted(guarded: bool) -> u32 {
     let board = boards::board_type("lanai9").unwrap();
@@ -167,23 +193,7 @@ fn counted(guarded: bool) -> u32 {
         };
         given.set(words);
         gm.system_mut().compute(LEAD_NS).await;
-        for change in 0..CHANGES {
-            gm.system_mut().compute(u64::from(change % 7) * 900).await;
-            let inside_ns = u64::from(change % 5) * 400;
-            if let Some(guard) = &mut guard {
-                let add = Operation::FetchAdd(1);
-                let changed = guard.change(&mut gm, words.address, add, inside_ns).await;
-                changed.map_err(text)?;
-                continue;
-            }
-            let mut bytes = [0; 4];
-            let read = gm.system().read_memory(words.address, &mut bytes);
-            read.map_err(|_| "not mapped")?;
-            gm.system_mut().compute(inside_ns).await;
-            let after = (u32::from_be_bytes(bytes) + 1).to_be_bytes();
-            let written = gm.system_mut().write_memory(words.address, &after);
-            written.map_err(|_| "not mapped")?;
-        }
+        change(&mut gm, words.address, &mut guard).await?;
         // The others are done then.
         gm.system_mut().compute(50_000_000).await;
         let mut bytes = [0; 4];

@@ -13,7 +13,7 @@ use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
-use super::key::{Key, L9};
+use super::key::{Key, L9, L9_ATOMICS};
 use super::{CollectiveError, On, Setup};
 
 /// The operations of figure 5.6, with their names in scenarios.
@@ -149,21 +149,21 @@ pub(super) fn points(on: On, quick: bool, add: &mut impl FnMut(&'static str, u16
     for (how, _) in How::ALL.into_iter().filter(|(how, _)| how.on() == on) {
         for operation in 0..OPERATIONS.len() {
             if !quick || operation == HIT {
-                add(L9, 2, Point::Latency { operation, how });
+                add(L9_ATOMICS, 2, Point::Latency { operation, how });
             }
         }
     }
     for lockers in LOCKERS {
         if !quick || [1, 2, 4, 7, 15].contains(&lockers) {
             for kernel in [Kernel::Smp, Kernel::Up] {
-                add(L9, lockers, Point::Lock { kernel });
+                add(L9_ATOMICS, lockers, Point::Lock { kernel });
             }
         }
     }
     for pause_us in PAUSES_US.into_iter().chain([0]) {
         if !quick || [0, 400, 50].contains(&pause_us) {
             for what in [Load::Iterations, Load::Uses, Load::Busy] {
-                add(L9, 2, Point::Load { what, pause_us });
+                add(L9_ATOMICS, 2, Point::Load { what, pause_us });
             }
         }
     }
@@ -186,12 +186,11 @@ impl Text<'_> {
             program,
         } = self;
         let profile = &setup.profile.name;
-        let board = super::plan::hardware(profile);
         let cpus = cpus.map_or_else(String::new, |cpus| {
             format!("[costs]\n\"host.cpus\" = {cpus}\n")
         });
         let text = format!(
-            "board = \"{board}\"\nprofile = \"{profile}\"\n[network]\ntopology = \"star\"\nnodes = {nodes}\n[[program]]\n{program}{cpus}"
+            "board = \"{L9}\"\nprofile = \"{profile}\"\n[network]\ntopology = \"star\"\nnodes = {nodes}\n[[program]]\n{program}{cpus}"
         );
         let scenario = Scenario::parse("a measurement", &text)?;
         let options = RunOptions {
@@ -291,5 +290,5 @@ fn load(setup: &Setup<'_>, what: Load, pause_us: u32) -> Result<f64, CollectiveE
 /// The key of a point.
 #[must_use]
 pub const fn key(on: On, nodes: u16, point: Point) -> Key {
-    Key::new(L9, on, nodes, super::key::What::Atomic(point))
+    Key::new(L9_ATOMICS, on, nodes, super::key::What::Atomic(point))
 }
