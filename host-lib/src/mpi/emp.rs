@@ -1,7 +1,7 @@
 //! Processes over EMP, one on each node.
 //!
 //! Packets go into receives that are posted for any node. EMP matches the messages of a sender in the order in which it sent them, so the
-//! receives are looked at in the order in which they were posted. For a long message the receiver posts a receive with a
+//! receives are looked at in the order in which they were posted. Few packets to a node are under way at a time. For a long message the receiver posts a receive with a
 //! tag of its own, which it tells to the sender: the bytes go from memory to memory. EMP's waits have no time limit.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -20,6 +20,9 @@ const PACKET_TAG: u16 = 0;
 const RECEIVES: u32 = 64;
 /// Buffers for packets under way.
 const SENDS: u32 = 32;
+/// Packets under way to one node. EMP takes a node's messages in their order only and drops later ones: after a loss most of many would be
+/// sent again in vain.
+const UNDER_WAY: u32 = 4;
 /// Smallest piece of memory for long messages.
 const SMALLEST_LANDING: u64 = 32 << 10;
 
@@ -39,6 +42,8 @@ enum Purpose {
 /// A process over EMP.
 pub struct EmpTransport<W, S> {
     emp: Emp<W, S>,
+    /// The nodes, by rank.
+    members: Vec<u16>,
     rank: usize,
     /// Transfers that are polled, and what they are for.
     handles: Vec<AnyHandle>,
@@ -49,6 +54,8 @@ pub struct EmpTransport<W, S> {
     sends: VecDeque<(AnyHandle, Purpose)>,
     /// Buffers for further packets.
     free: Vec<Buffer>,
+    /// Packets under way, by rank.
+    under_way: Vec<u32>,
     /// Memory that is not in use, by its length.
     memory: BTreeMap<u64, Vec<VirtualAddress>>,
     next_tag: u16,
@@ -65,25 +72,32 @@ impl<W, S> fmt::Debug for EmpTransport<W, S> {
 }
 
 impl<W: Window, S: System> EmpTransport<W, S> {
-    /// The process on node `rank`; packets hold up to `eager_bytes` behind their headers.
+    /// The process of a rank of `members`, the nodes by rank, which all processes name in the same order; packets hold up to
+    /// `eager_bytes` behind their headers.
     ///
     /// # Errors
     /// [`TransportError`].
     pub async fn new(
         emp: Emp<W, S>,
+        members: &[u16],
         rank: usize,
         eager_bytes: usize,
     ) -> Result<Self, TransportError> {
+        if let Some(node) = members.iter().find(|node| **node >= emp.nodes()) {
+            return Err(TransportError::Ranks(format!("there is no node {node}")));
+        }
         let whole = HEADER_BYTES.saturating_add(eager_bytes);
         let room = u32::try_from(whole).map_err(|_| TransportError::NoMemory { bytes: whole })?;
         let mut transport = Self {
             emp,
+            members: members.to_vec(),
             rank,
             handles: Vec::new(),
             purposes: Vec::new(),
             receives: VecDeque::new(),
             sends: VecDeque::new(),
             free: Vec::new(),
+            under_way: vec![0; members.len()],
             memory: BTreeMap::new(),
             next_tag: PACKET_TAG,
             next_transfer: 0,
@@ -187,7 +201,9 @@ impl<W: Window, S: System> EmpTransport<W, S> {
                 let bytes = self.read(buffer, message.length)?;
                 self.emp.system_mut().charge_copy(bytes.len()).await;
                 self.provide(buffer).await?;
-                let from = message.node.into();
+                let from = self.rank_of(message.node);
+                let stranger = || TransportError::Stranger(format!("node {}", message.node));
+                let from = from.ok_or_else(stranger)?;
                 Arrival::Packet { from, bytes }
             }
             (Purpose::Packet(buffer), Err(_)) => {
@@ -200,7 +216,8 @@ impl<W: Window, S: System> EmpTransport<W, S> {
                 self.give_back(buffer);
                 Arrival::Landed { landing, bytes }
             }
-            (Purpose::Sent(_, buffer), Ok(_)) => {
+            (Purpose::Sent(to, buffer), Ok(_)) => {
+                self.under_way[to] -= 1;
                 let length = self.room;
                 self.free.push(Buffer { length, ..buffer });
                 Arrival::Progress
@@ -211,9 +228,10 @@ impl<W: Window, S: System> EmpTransport<W, S> {
             }
             (Purpose::Landing(..), Err(error)) => {
                 let to = match error.peer {
-                    Source::Node(node) => node.into(),
-                    Source::Any => self.rank,
+                    Source::Node(node) => self.rank_of(node),
+                    Source::Any => None,
                 };
+                let to = to.unwrap_or(self.rank);
                 let why = error.failure.to_string();
                 Arrival::Failed { to, why }
             }
@@ -225,8 +243,12 @@ impl<W: Window, S: System> EmpTransport<W, S> {
     }
 
     fn node(&self, rank: usize) -> Result<u16, TransportError> {
-        let node = u16::try_from(rank).ok().filter(|to| *to < self.emp.nodes());
-        node.ok_or_else(|| TransportError::Ranks(format!("there is no node {rank}")))
+        let node = self.members.get(rank).copied();
+        node.ok_or_else(|| TransportError::Ranks(format!("there is no rank {rank}")))
+    }
+
+    fn rank_of(&self, node: u16) -> Option<usize> {
+        self.members.iter().position(|member| *member == node)
     }
 
     /// The next tag of a long message.
@@ -245,7 +267,7 @@ impl<W: Window, S: System> EmpTransport<W, S> {
 
 impl<W: Window, S: System> Transport for EmpTransport<W, S> {
     fn size(&self) -> usize {
-        self.emp.nodes().into()
+        self.members.len()
     }
 
     fn rank(&self) -> usize {
@@ -259,7 +281,11 @@ impl<W: Window, S: System> Transport for EmpTransport<W, S> {
         content: &[u8],
     ) -> Result<bool, TransportError> {
         let node = self.node(to)?;
-        let Some(buffer) = self.free.pop() else {
+        let free = match self.under_way[to] < UNDER_WAY {
+            true => self.free.pop(),
+            false => None,
+        };
+        let Some(buffer) = free else {
             self.poll_sends();
             return Ok(false);
         };
@@ -275,6 +301,7 @@ impl<W: Window, S: System> Transport for EmpTransport<W, S> {
             Ok(sent) => {
                 let purpose = Purpose::Sent(to, buffer);
                 self.sends.push_back((sent.into(), purpose));
+                self.under_way[to] += 1;
                 Ok(true)
             }
             Err(error) => {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Config;
+use super::communicator::COLLECTIVE;
 use super::datatype::Datatype;
 use super::envelope::{Envelope, Kind, Label};
 use super::error::{MpiError, Wait};
@@ -453,7 +454,10 @@ impl<T: Transport> Engine<T> {
     fn awaited(&self, request: u32) -> (Option<usize>, Option<i32>) {
         let found = self.matching.posted().find(|(_, id)| *id == request);
         found.map_or((None, None), |(pattern, _)| {
-            (pattern.source.map(|source| source as usize), pattern.tag)
+            let source = pattern.source.map(|source| source as usize);
+            // Collective operations have no tags.
+            let tag = pattern.tag.filter(|_| pattern.context & COLLECTIVE == 0);
+            (source, tag)
         })
     }
 

@@ -203,6 +203,9 @@ pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
     if let Program::Collective { nodes, settings } = &spec.program {
         return settings.memory_bytes(nodes.len());
     }
+    if let Program::Mpi { settings, .. } = &spec.program {
+        return settings.memory_bytes();
+    }
     if let Program::Multicast { settings, .. } = &spec.program {
         return multicast::memory_bytes(settings);
     }
@@ -240,6 +243,7 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
         | Program::Collective { .. }
         | Program::Multicast { .. }
         | Program::Atomic { .. }
+        | Program::Mpi { .. }
         | Program::Start { .. }
         | Program::Replay { .. } => Vec::new(),
     };

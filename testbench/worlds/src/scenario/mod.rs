@@ -14,6 +14,7 @@ pub mod faults;
 mod fm;
 mod gm;
 mod limits;
+mod mpi;
 mod multicasts;
 mod network;
 mod nodes;
@@ -328,6 +329,8 @@ impl Scenario {
                 spec.name,
                 protocol.map_or("none", Protocol::name)
             )
+        } else if spec.passes_messages() && protocol == Some(Protocol::Fm) {
+            format!("{} needs EMP or GM, and node {name} runs FM", spec.name)
         } else if !frames && spec.talks() && protocol == Some(Protocol::Acenic) {
             format!(
                 "{} needs EMP or GM, and node {name} runs {}: use run = \"frames\"",
@@ -414,7 +417,7 @@ impl Scenario {
 /// Checks that messages are long enough for a label, which identifies the incarnation of a restarted
 /// sender.
 fn check_labels(programs: &[ProgramSpec], reset: &Position) -> Result<(), ScenarioError> {
-    let executes = |spec: &&ProgramSpec| spec.executes();
+    let executes = |spec: &&ProgramSpec| spec.executes() || spec.passes_messages();
     if let Some(spec) = programs.iter().find(executes) {
         let reason = format!("{} does not go on without one of its nodes", spec.name);
         return Err(reset.refuse(reason));
@@ -450,6 +453,7 @@ fn total(spec: &ProgramSpec) -> u64 {
         }
         Program::Collective { .. }
         | Program::Atomic { .. }
+        | Program::Mpi { .. }
         | Program::Idle { .. }
         | Program::Start { .. }
         | Program::Replay { .. } => 0,

@@ -12,8 +12,7 @@ use super::nodes::Nodes;
 use super::table::{Item, Table};
 use super::{atomics, collectives, multicasts};
 use crate::programs::frame::SHORTEST_BYTES;
-use crate::programs::multicast;
-use crate::programs::{atomic, collective};
+use crate::programs::{atomic, collective, mpi, multicast};
 
 /// Largest number of messages of a program's node.
 const MOST_MESSAGES: u64 = 10_000_000;
@@ -110,6 +109,13 @@ pub enum Program {
         /// The operations and their repeats.
         settings: atomic::Settings,
     },
+    /// Message passing.
+    Mpi {
+        /// The nodes, by rank.
+        nodes: Vec<usize>,
+        /// The program.
+        settings: mpi::MpiSettings,
+    },
     /// Boots the firmware of the board's protocol and does nothing.
     Idle {
         /// The nodes.
@@ -190,6 +196,7 @@ impl ProgramSpec {
             Program::AllToAll { nodes }
             | Program::Random { nodes, .. }
             | Program::Collective { nodes, .. }
+            | Program::Mpi { nodes, .. }
             | Program::Multicast { nodes, .. }
             | Program::Idle { nodes }
             | Program::Start { nodes } => nodes.clone(),
@@ -232,10 +239,20 @@ impl ProgramSpec {
         self.is_collective() || matches!(self.program, Program::Atomic { .. })
     }
 
+    /// Whether its nodes pass messages as MPI does, over EMP or GM.
+    #[must_use]
+    pub const fn passes_messages(&self) -> bool {
+        matches!(self.program, Program::Mpi { .. })
+    }
+
     /// Whether its nodes exchange messages as planned, which are checked one by one.
     #[must_use]
     pub const fn sends_messages(&self) -> bool {
-        self.talks() && !self.executes() && !self.is_multicast() && !self.sends_frames()
+        self.talks()
+            && !self.executes()
+            && !self.is_multicast()
+            && !self.passes_messages()
+            && !self.sends_frames()
     }
 
     /// Whether its nodes exchange frames of Ethernet.
@@ -281,12 +298,13 @@ enum Name {
     Collective(collectives::Name),
     Multicast,
     Atomic(atomics::Name),
+    Mpi,
     Idle,
     Start,
     Replay,
 }
 
-const NAMES: [(&str, Name); 16] = [
+const NAMES: [(&str, Name); 17] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
@@ -306,6 +324,7 @@ const NAMES: [(&str, Name); 16] = [
     ("multicast", Name::Multicast),
     ("atomics", Name::Atomic(atomics::Name::Atomics)),
     ("lock", Name::Atomic(atomics::Name::Lock)),
+    ("mpi", Name::Mpi),
     ("idle", Name::Idle),
     ("start", Name::Start),
     ("replay", Name::Replay),
@@ -390,6 +409,7 @@ fn read_program(
             Program::Multicast { nodes, settings }
         }
         Name::Atomic(name) => atomics::read(name, table, nodes)?,
+        Name::Mpi => super::mpi::read(table, nodes)?,
         Name::Idle => Program::Idle {
             nodes: nodes.resolve(&table.need("nodes")?)?,
         },

@@ -21,6 +21,7 @@ use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::nodes::{self, START};
+use crate::programs::mpi::MpiSettings;
 use crate::programs::multicast;
 use crate::replay::Replays;
 use crate::scenario::faults::{ExactFault, FaultSpec};
@@ -113,6 +114,7 @@ impl Blueprint {
             collectives: collectives(scenario),
             multicasts: multicasts(scenario),
             atomics: atomics(scenario),
+            mpi: mpi(scenario),
             max_time: scenario.max_time,
             names: names.collect(),
         })
@@ -174,6 +176,16 @@ fn collectives(scenario: &Scenario) -> Vec<Collective> {
             on: settings.on,
             seed: scenario.seed,
         }),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// The programs of message passing: settings, and the node with rank 0.
+fn mpi(scenario: &Scenario) -> Vec<(usize, MpiSettings, usize)> {
+    let programs = scenario.programs.iter();
+    let found = programs.filter_map(|spec| match &spec.program {
+        Program::Mpi { nodes, settings } => Some((*nodes.first()?, settings.clone(), nodes.len())),
         _ => None,
     });
     found.collect()

@@ -10,6 +10,7 @@ use super::mapping::Mapping;
 use super::result::{BoardUse, ProgramUse, RunSummary};
 use crate::programs::atomic::AtomicUse;
 use crate::programs::collective::CollectiveUse;
+use crate::programs::mpi::MpiUse;
 use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::Messages;
 use crate::scenario::Scenario;
@@ -43,6 +44,8 @@ pub struct Document<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     multicasts: &'a [MulticastUse],
     atomics: &'a [AtomicUse],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    mpi: &'a [MpiUse],
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
     /// Positions of exact faults without a hit.
@@ -133,6 +136,7 @@ impl<'a> Document<'a> {
             collectives: &outcome.collectives,
             multicasts: &outcome.multicasts,
             atomics: &outcome.atomics,
+            mpi: &outcome.mpi,
             drops: &outcome.drops,
             faults: &outcome.faults,
             idle_faults: &outcome.idle_faults,

@@ -29,6 +29,7 @@ use crate::nodes::START;
 use crate::programs::atomic;
 use crate::programs::collective::{On, Work};
 use crate::programs::deliveries::Deliveries;
+use crate::programs::mpi::MpiSettings;
 use crate::programs::multicast;
 use crate::programs::verdict::{self, Life};
 use crate::replay::Replays;
@@ -137,6 +138,8 @@ pub struct Simulation {
     /// Programs with multicasts: their nodes and settings.
     multicasts: Vec<(Vec<usize>, multicast::Settings)>,
     atomics: Vec<Atomics>,
+    /// Programs of message passing: the node with rank 0, settings, number of ranks.
+    mpi: Vec<(usize, MpiSettings, usize)>,
     max_time: Option<SimTime>,
     names: Vec<String>,
 }

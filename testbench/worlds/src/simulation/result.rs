@@ -18,6 +18,7 @@ use crate::boards::Protocol;
 use crate::nodes::START;
 use crate::programs::atomic::{AtomicRecords, AtomicUse};
 use crate::programs::collective::CollectiveUse;
+use crate::programs::mpi::MpiUse;
 use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::{Life, Verdict, judge};
 
@@ -119,6 +120,8 @@ pub struct RunSummary {
     pub multicasts: Vec<MulticastUse>,
     /// Results of atomic operations and locks, by program.
     pub atomics: Vec<AtomicUse>,
+    /// Results of message passing, by program.
+    pub mpi: Vec<MpiUse>,
     /// Lost frames, by reason.
     pub drops: BTreeMap<String, u64>,
     /// Other faults of frames.
@@ -158,6 +161,7 @@ impl RunSummary {
         problems.extend(simulation.mappings.problem());
         let collectives = collectives(simulation, lives, &mut problems);
         let atomics = atomics(simulation, lives, &mut problems);
+        let mpi = mpi(simulation, lives);
         problems.extend(started.problems(world, &simulation.images, names));
         Self {
             verdict: verdict(simulation, lives, over),
@@ -182,6 +186,7 @@ impl RunSummary {
             collectives,
             multicasts: multicasts(simulation, lives),
             atomics,
+            mpi,
             simulated,
             trace_hash: world.trace_hash(),
             end,
@@ -343,6 +348,17 @@ fn collectives(
         results.push(result);
     }
     results
+}
+
+/// What the ranks 0 of message passing have measured.
+fn mpi(simulation: &Simulation, lives: &[Life]) -> Vec<MpiUse> {
+    let programs = simulation.mpi.iter();
+    let results = programs.map(|(first, settings, ranks)| {
+        let life = lives.iter().find(|life| life.node == *first);
+        let measured = life.map(|life| life.deliveries.records().measured.clone());
+        MpiUse::new(settings, *ranks, measured.unwrap_or_default())
+    });
+    results.collect()
 }
 
 /// The results of multicasts.

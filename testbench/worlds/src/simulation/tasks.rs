@@ -26,6 +26,7 @@ use crate::programs::check::Identity;
 use crate::programs::collective::{self, CollectivePlan, On};
 use crate::programs::deliveries::Deliveries;
 use crate::programs::frames::{self, FramePlan};
+use crate::programs::mpi::MpiPlan;
 use crate::programs::multicast::{self, Library, MulticastPlan};
 use crate::programs::plan::{Plan, plans};
 use crate::programs::{fm_traffic, gm_traffic, traffic};
@@ -52,6 +53,8 @@ enum Job {
     Multicast(MulticastPlan),
     /// Boots GM's firmware, and executes atomic operations. A second process of the host may be a server.
     Atomic(AtomicPlan),
+    /// Boots the firmware of EMP or GM, and passes messages.
+    Mpi(MpiPlan),
     /// Boots the firmware of the board, and runs plans of frames: one for each program.
     Frames(Vec<FramePlan>),
     /// Starts any firmware at this time after the start of the programs, without further accesses.
@@ -92,6 +95,11 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
                     _ => None,
                 };
                 jobs[node] = Some((spec.name, Job::Collective(vec![plan], messages)));
+            }
+        }
+        if let Program::Mpi { nodes, settings } = &spec.program {
+            for (node, plan) in MpiPlan::all(settings, nodes, spec.start_ns) {
+                jobs[node] = Some((spec.name, Job::Mpi(plan)));
             }
         }
         if let Program::Atomic {
@@ -234,6 +242,7 @@ pub(super) fn spawn(
             seed: scenario.seed,
             processes: Processes::default(),
             region: Region::default(),
+            mpi_call_ns: profiles[index].host.mpi_call.ps() / 1000,
         });
         let programs = &mut world.nodes[index].programs;
         if let Job::Collective(_, Some(_)) = task.job {
@@ -278,6 +287,8 @@ struct Task {
     processes: Processes,
     /// The words of atomic operations that a server serves.
     region: Region,
+    /// Processor time of a call of message passing, in ns.
+    mpi_call_ns: u64,
 }
 
 impl Task {
@@ -288,6 +299,7 @@ impl Task {
             Job::Collective(plans, _) => self.collective(machine, life, plans, &deliveries).await,
             Job::Multicast(plan) => self.multicast(machine, life, plan, &deliveries).await,
             Job::Atomic(plan) => self.atomic(machine, life, plan, &deliveries).await,
+            Job::Mpi(plan) => self.pass_messages(machine, life, plan, &deliveries).await,
             Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
             Job::Start(after) => {
                 // The program has no messages to wait for.
@@ -317,6 +329,37 @@ impl Task {
         let mut records = deliveries.records();
         records.operations_left = records.operations_left.saturating_sub(1);
         records.problem = records.problem.take().or(done.err());
+    }
+
+    /// Runs a program of message passing.
+    async fn pass_messages(
+        &self,
+        machine: Machine,
+        life: u32,
+        plan: &MpiPlan,
+        deliveries: &Deliveries,
+    ) -> Result<(), String> {
+        deliveries.records().operations_left = 1;
+        let mut plan = plan.clone();
+        plan.settings.library_ns = self.mpi_call_ns;
+        let measured = match &self.settings {
+            Settings::Emp(config) => {
+                let mut config = config.clone();
+                // EMP requires a later epoch at each start.
+                config.epoch = life as u16;
+                let emp = pairs::boot(machine, &self.firmware, config).await?;
+                plan.over_emp(emp).await?
+            }
+            Settings::Gm(config) => {
+                plan.over_gm(self.boot_gm(machine, life, config).await?)
+                    .await?
+            }
+            Settings::Fm(_) | Settings::Acenic(_) => {
+                return Err("the board runs neither EMP nor GM".into());
+            }
+        };
+        deliveries.records().measured = measured;
+        Ok(())
     }
 
     /// Executes atomic operations for others, once the member of the node has booted the firmware.

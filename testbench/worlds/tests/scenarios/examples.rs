@@ -55,6 +55,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "gm-pair",
         "gm-soak",
         "lanai-hello",
+        "mpi",
         "pair",
         "race",
         "restart",
@@ -135,6 +136,20 @@ fn a_short_gm_eight() {
     assert!(outcome.drops["fault_lost"] > 0 && outcome.faults["corrupted"] > 0);
     let gm = outcome.gm.unwrap();
     assert!(gm["bad_packets"] > 0 && gm["resends"] > 0, "{gm:?}");
+}
+
+#[test]
+fn mpi() {
+    if !super::gm::built() {
+        return;
+    }
+    let outcome = run("mpi", &[]);
+    let counts: Vec<_> = outcome.mpi.iter().map(|one| one.measured.len()).collect();
+    assert_eq!(counts, [5, 2, 1]);
+    let times = &outcome.mpi[0].measured;
+    assert!(times.is_sorted_by(|a, b| a.size < b.size), "{times:?}");
+    // Longer messages take longer, a long one several times as long as a short one.
+    assert!(times[4].value > 10.0 * times[1].value, "{times:?}");
 }
 
 #[test]

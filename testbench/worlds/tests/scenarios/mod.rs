@@ -13,6 +13,7 @@ mod faults;
 mod forms;
 pub(super) mod gm;
 mod gm_mapper;
+mod mpi;
 mod multicasts;
 mod race;
 mod runs;

@@ -84,7 +84,9 @@ impl Report<'_> {
         if self.scenario.uses_protocol() {
             let mut programs = self.scenario.programs.iter();
             // Messages of collective and atomic operations are not checked one by one.
-            if programs.any(|spec| spec.uses_protocol() && !spec.executes()) {
+            if programs
+                .any(|spec| spec.uses_protocol() && !spec.executes() && !spec.passes_messages())
+            {
                 lines.extend([
                     ("messages", self.messages()),
                     ("payload", self.payload()),
@@ -97,6 +99,11 @@ impl Report<'_> {
             lines.extend(results.map(|result| ("multicast", multicast(result))));
             let results = self.outcome.atomics.iter();
             lines.extend(results.map(|result| ("operation", atomic(result))));
+            for result in &self.outcome.mpi {
+                let (name, ranks) = (result.benchmark, result.ranks);
+                lines.push(("mpi", format!("{name} of {ranks}")));
+                lines.extend(result.lines().into_iter().map(|line| ("", line)));
+            }
             let emp = |node: &Node| node.protocol == Some(Protocol::Emp);
             let all_gm = !self.scenario.nodes.iter().any(emp);
             if !all_gm {

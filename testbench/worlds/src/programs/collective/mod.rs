@@ -26,11 +26,11 @@ const MORE_PORTS: [u8; 3] = [5, 6, 7];
 /// Most members of a node.
 pub const MOST_PER_NODE: usize = 1 + MORE_PORTS.len();
 /// The first round begins so long after the ports have been opened, so that all of them are.
-const LEAD_NS: u64 = 500_000;
+pub(super) const LEAD_NS: u64 = 500_000;
 /// A wait without an event for so long fails, beyond the time that others may compute.
 const PATIENCE_NS: u64 = 1_000_000_000;
 /// Longest wait for the routes of a mapper.
-const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
+pub(super) const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
 
 /// Where an operation is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,7 +5,7 @@ use host_lib::mpi::{Communicator, Mpi, MpiError, Operation, Tag, Transport};
 use super::{Measured, MpiSettings, Work};
 
 /// Messages of a window.
-const WINDOW: usize = 64;
+pub(super) const WINDOW: usize = 64;
 const TAG: i32 = 1;
 /// Tag of the answer to a window.
 const DONE: i32 = 2;

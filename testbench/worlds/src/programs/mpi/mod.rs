@@ -6,9 +6,20 @@ mod benchmark;
 mod sort;
 mod stencil;
 
-use host_lib::mpi::{BarrierOn, Config, Mpi, MpiError, Transport};
+use emulator::host::machine::Machine;
+use host_lib::gm::collective::Endpoint;
+use host_lib::mpi::{
+    BarrierOn, Config, EmpTransport, GmSettings, GmTransport, Mpi, MpiError, Transport,
+};
 
 pub use sort::Class;
+
+use super::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT};
+use crate::gm::GmNode;
+use crate::pairs::{EmpNode, text};
+
+/// Memory of long messages at least, in bytes.
+const LEAST_LONG_BYTES: u64 = 8 << 20;
 
 /// What a program does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,6 +153,26 @@ impl MpiSettings {
         }
     }
 
+    /// Settings of the transport over GM.
+    #[must_use]
+    pub const fn gm(&self) -> GmSettings {
+        GmSettings {
+            eager_bytes: self.eager_bytes,
+            pin_page_ns: self.pin_page_ns,
+        }
+    }
+
+    /// Bytes of host memory that a rank needs: buffers, and memory of long messages.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        let packets = GmTransport::<Machine, Machine>::buffer_bytes(self.gm());
+        let others = EmpTransport::<Machine, Machine>::buffer_bytes(self.eager_bytes);
+        let longest = self.sizes.iter().max().copied().unwrap_or_default();
+        // As many as a window has in both directions.
+        let long = 2 * benchmark::WINDOW as u64 * (longest as u64).next_power_of_two();
+        packets.max(others) + long.max(LEAST_LONG_BYTES)
+    }
+
     /// The settings of the library.
     #[must_use]
     pub fn config(&self) -> Config {
@@ -161,6 +192,105 @@ pub struct Measured {
     pub size: usize,
     /// In the unit of the program's [`header`](Work::header).
     pub value: f64,
+}
+
+/// Results of a program.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct MpiUse {
+    /// Name of the program.
+    pub benchmark: &'static str,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// What the values are.
+    pub header: &'static str,
+    /// The values; none if the program has not ended.
+    pub measured: Vec<Measured>,
+}
+
+impl MpiUse {
+    /// The results of a program whose rank 0 has measured this.
+    #[must_use]
+    pub const fn new(settings: &MpiSettings, ranks: usize, measured: Vec<Measured>) -> Self {
+        Self {
+            benchmark: settings.work.name(),
+            ranks,
+            header: settings.work.header(),
+            measured,
+        }
+    }
+
+    /// The values as the OSU set prints them.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let line = |one: &Measured| match self.header.starts_with("# Avg") {
+            true => format!("{:>17.2}", one.value),
+            false => format!("{:<10}{:>20.2}", one.size, one.value),
+        };
+        let lines = self.measured.iter().map(line);
+        std::iter::once(self.header.to_owned())
+            .chain(lines)
+            .collect()
+    }
+}
+
+/// The part of one rank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MpiPlan {
+    /// The settings, the same for all ranks.
+    pub settings: MpiSettings,
+    /// The nodes, by rank.
+    pub nodes: Vec<u16>,
+    /// The own rank.
+    pub rank: usize,
+    /// Start delay, in ns.
+    pub start_ns: u64,
+}
+
+impl MpiPlan {
+    /// The plans of all ranks, with their nodes.
+    #[must_use]
+    pub fn all(settings: &MpiSettings, nodes: &[usize], start_ns: u64) -> Vec<(usize, Self)> {
+        let plan = |(rank, node): (usize, &usize)| {
+            let plan = Self {
+                settings: settings.clone(),
+                nodes: nodes.iter().map(|node| *node as u16).collect(),
+                rank,
+                start_ns,
+            };
+            (*node, plan)
+        };
+        nodes.iter().enumerate().map(plan).collect()
+    }
+
+    /// Runs the program over GM.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub async fn over_gm(&self, mut gm: GmNode) -> Result<Vec<Measured>, String> {
+        let at = |node| Endpoint { node, port: PORT };
+        let members: Vec<_> = self.nodes.iter().copied().map(at).collect();
+        let own = members.get(self.rank).copied().ok_or("no such rank")?;
+        gm.open(PORT).await.map_err(text)?;
+        if gm.nodes() == 0 {
+            gm.await_map(LONGEST_MAPPING_NS).await.map_err(text)?;
+        }
+        let transport = GmTransport::new(gm, &members, own, self.settings.gm()).await;
+        let mut transport = transport.map_err(text)?;
+        transport.compute(LEAD_NS + self.start_ns).await;
+        run(transport, &self.settings).await
+    }
+
+    /// Runs the program over EMP.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub async fn over_emp(&self, emp: EmpNode) -> Result<Vec<Measured>, String> {
+        let eager_bytes = self.settings.eager_bytes;
+        let transport = EmpTransport::new(emp, &self.nodes, self.rank, eager_bytes).await;
+        let mut transport = transport.map_err(text)?;
+        transport.compute(LEAD_NS + self.start_ns).await;
+        run(transport, &self.settings).await
+    }
 }
 
 /// Runs a program; the values that its rank 0 reports.

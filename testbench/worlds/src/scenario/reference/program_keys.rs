@@ -1,4 +1,4 @@
-//! The keys of programs.
+//! Keys of programs.
 
 use super::TableDoc;
 use super::Values::{Choice, Flag, Integer, Lengths, Node, Nodes, Number, Text};
@@ -25,11 +25,12 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
                 "multicast",
                 "atomics",
                 "lock",
+                "mpi",
                 "idle",
                 "start",
                 "replay",
             ]),
-            "the program; random-collectives: in each round a barrier, a reduction or an all-to-all broadcast at random; atomics: atomic operations on words of nodes; lock: a lock over these, acquired and released; multicast: messages along a tree; frames: frames of Ethernet by the AceNIC driver; replay: what a failed test recorded; idle: nodes that only load their firmware; start: nodes that start firmware of any kind and do nothing more",
+            "the program; random-collectives: in each round a barrier, a reduction or an all-to-all broadcast at random; atomics: atomic operations on words of nodes; lock: a lock over these, acquired and released; multicast: messages along a tree; mpi: message passing over EMP or GM; frames: frames of Ethernet by the AceNIC driver; replay: what a failed test recorded; idle: nodes that only load their firmware; start: nodes that start firmware of any kind and do nothing more",
         ),
         key(
             "start_us",
@@ -41,7 +42,7 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
             "nodes",
             Nodes,
             "needed",
-            "ping-pong: two nodes; all-to-all, random: several; barrier, reduction, all-to-all-broadcast, random-collectives, atomics, lock: the members, by rank; multicast: the members; idle, start: any",
+            "ping-pong: two nodes; all-to-all, random: several; barrier, reduction, all-to-all-broadcast, random-collectives, atomics, lock, mpi: the members, by rank; multicast: the members; idle, start: any",
         ),
         key(
             "from",
@@ -159,7 +160,7 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
             "rounds",
             Integer(1, 1_000_000),
             "100",
-            "collective operations: how often; multicast: for each leaf that answers",
+            "collective operations: how often; multicast: for each leaf that answers; mpi: measured rounds of each length",
         ),
         key(
             "degree",
@@ -214,6 +215,64 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
             Number(0.0, 1e9),
             "0",
             "collective operations: the last of `nodes` comes so much later to each round than the others",
+        ),
+        key(
+            "benchmark",
+            Choice(&[
+                "latency",
+                "bandwidth",
+                "both-ways",
+                "broadcast",
+                "reduce",
+                "all-reduce",
+                "barrier",
+                "integer-sort",
+                "stencil",
+            ]),
+            "needed",
+            "mpi: the program; latency, bandwidth and both-ways have two ranks",
+        ),
+        key(
+            "eager_bytes",
+            Integer(0, 65_536),
+            "16384",
+            "mpi: messages up to this length are sent at once, longer ones when their receive has begun",
+        ),
+        key(
+            "barrier",
+            Choice(&["host", "nic"]),
+            "host",
+            "mpi: where barriers are executed",
+        ),
+        key(
+            "class",
+            Choice(&["S", "W"]),
+            "S",
+            "mpi integer-sort: 2^16 or 2^20 keys",
+        ),
+        key(
+            "points",
+            Integer(3, 4096),
+            "64",
+            "mpi stencil: points of the plate in each direction",
+        ),
+        key(
+            "steps",
+            Integer(1, 100_000),
+            "20",
+            "mpi stencil: steps in time",
+        ),
+        key(
+            "operation_ns",
+            Integer(0, 1_000_000),
+            "10",
+            "mpi integer-sort, stencil: processor time for each key or point",
+        ),
+        key(
+            "pin_us",
+            Number(0.0, 1e9),
+            "1",
+            "mpi over GM: processor time that pins a page of a long message",
         ),
         key(
             "tree",

@@ -1,0 +1,121 @@
+//! Message passing in scenarios: the same programs over GM and EMP, with losses; wrong settings; processes that end.
+
+use emulator::sim::world::RunEnd;
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::RunOptions;
+use lanigon_worlds::simulation::result::RunSummary;
+
+use super::gm::built;
+
+/// Boards of the protocols.
+const GM: &str = "board = \"lanai9.1-133\"";
+const EMP: &str = "board = \"tigon2\"";
+
+fn text(board: &str, nodes: u32, program: &str, more: &str) -> String {
+    format!(
+        "{board}\n[network]\ntopology = \"star\"\nnodes = {nodes}\n[[program]]\nrun = \"mpi\"\nnodes = \"all\"\n{program}\n{more}"
+    )
+}
+
+#[track_caller]
+fn good(text: &str) -> RunSummary {
+    let outcome = super::run(text, &RunOptions::default());
+    assert_eq!(outcome.end, RunEnd::Completed, "{text}: {outcome:?}");
+    assert!(outcome.is_good(), "{text}: {:?}", outcome.problems);
+    outcome
+}
+
+#[test]
+fn every_program_runs_over_both_protocols_with_losses() {
+    if !built() {
+        return;
+    }
+    let programs = [
+        (2, "benchmark = \"latency\"\nbytes = [0, 100, 20000]"),
+        (
+            2,
+            "benchmark = \"bandwidth\"\nbytes = [4, 20000]\nrounds = 2",
+        ),
+        (2, "benchmark = \"both-ways\"\nbytes = 4096\nrounds = 2"),
+        (
+            5,
+            "benchmark = \"broadcast\"\nbytes = [1, 40000]\nrounds = 3",
+        ),
+        (5, "benchmark = \"reduce\"\nbytes = 64\neager_bytes = 0"),
+        (5, "benchmark = \"all-reduce\"\nbytes = 8"),
+        (7, "benchmark = \"barrier\""),
+        (3, "benchmark = \"stencil\"\npoints = 20\nsteps = 5"),
+        (3, "benchmark = \"integer-sort\""),
+    ];
+    for board in [GM, EMP] {
+        for (nodes, program) in programs {
+            let loss = "[faults]\nloss = 0.002\n";
+            let outcome = good(&text(board, nodes, program, loss));
+            let [result] = &outcome.mpi[..] else {
+                panic!("{program}: {:?}", outcome.mpi);
+            };
+            assert_eq!(result.ranks, nodes as usize);
+            assert!(!result.measured.is_empty());
+            assert!(result.measured.iter().all(|one| one.value > 0.0));
+        }
+    }
+}
+
+#[test]
+fn barriers_of_boards_are_faster() {
+    if !built() {
+        return;
+    }
+    let time = |barrier| {
+        let program = format!("benchmark = \"barrier\"\nbarrier = \"{barrier}\"");
+        good(&text(GM, 8, &program, "")).mpi[0].measured[0].value
+    };
+    assert!(time("nic") < 0.8 * time("host"));
+}
+
+#[test]
+fn wrong_programs_are_refused() {
+    let check = |board, nodes, program, expected: &str| {
+        let error = Scenario::parse("test.toml", &text(board, nodes, program, ""));
+        let error = error.expect_err(program).to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check(
+        GM,
+        3,
+        "benchmark = \"latency\"",
+        "latency has 2 ranks, not 3",
+    );
+    check(GM, 2, "", "\"benchmark\" is missing");
+    check(GM, 2, "benchmark = \"scan\"", "no benchmark \"scan\"");
+    check(
+        EMP,
+        2,
+        "benchmark = \"barrier\"\nbarrier = \"nic\"",
+        "boards with EMP execute no barriers",
+    );
+    check(
+        GM,
+        4,
+        "benchmark = \"stencil\"\npoints = 3",
+        "3 rows for 4 ranks",
+    );
+    check(GM, 2, "benchmark = \"barrier\"\nbytes = 8", "bytes");
+    check(GM, 2, "benchmark = \"reduce\"\nbytes = 4", "8");
+    let acenic = "board = \"tigon2\"\nprotocol = \"acenic\"";
+    check(acenic, 2, "benchmark = \"barrier\"", "mpi needs EMP or GM");
+}
+
+#[test]
+fn a_rank_behind_a_cut_cable_ends_the_run_with_who_waits() {
+    if !built() {
+        return;
+    }
+    // Node 1 is cut off for good: GM gives up, and the barrier of the other one ends.
+    let cut = "[[fault]]\ndo = \"cut\"\nnodes = 1\nat_us = 3000\n";
+    let program = "benchmark = \"barrier\"\nrounds = 1000";
+    let outcome = super::run(&text(GM, 2, program, cut), &RunOptions::default());
+    assert!(!outcome.is_good());
+    let waits = |problem: &String| problem.contains("rank 1 waits") || problem.contains("rank 0");
+    assert!(outcome.problems.iter().any(waits), "{:?}", outcome.problems);
+}
