@@ -1,12 +1,13 @@
-//! `lanigon dissector`: the Wireshark dissector for EMP frames, and for Myrinet packets with GM.
+//! `lanigon dissector`: the Wireshark dissector for EMP frames, and for Myrinet packets with GM or FM.
 //!
 //! The layouts in it are Lua tables generated from the field tables beside the firmware's definitions
-//! (`defs::emp::fields`, `defs::gm::fields`); the rest of the script only reads those tables.
+//! (`defs::emp::fields`, `defs::gm::fields`, `defs::fm::fields`); the rest of the script only reads those tables.
 
 use std::fmt::Write;
 
 use defs::emp::fields::{FIELDS, Field};
 use defs::emp::frame::{DATA_PAYLOAD, ETHERNET_BYTES, ETHERTYPE, HEADER_PAYLOAD, Kind};
+use defs::fm;
 use defs::gm;
 use defs::gm::fields::{DATA_SUBTYPES, HEAD_SUBTYPES, Packets, SUBTYPES};
 use defs::gm::packet;
@@ -20,11 +21,14 @@ const BEHAVIOUR: &str = include_str!("dissector.lua");
 /// The script's code for Myrinet and GM.
 const GM_BEHAVIOUR: &str = include_str!("gm.lua");
 
+/// The script's code for FM.
+const FM_BEHAVIOUR: &str = include_str!("fm.lua");
+
 /// The first link type for private use; captures of Myrinet have one of 16.
 const FIRST_USER_LINK_TYPE: u16 = 147;
 
 const HEAD: &str = "\
--- EMP frames, and GM on Myrinet and Ethernet, for Wireshark and tshark. Written by `lanigon dissector` from the layouts that the firmware uses:
+-- EMP frames, GM on Myrinet and Ethernet, and FM on Myrinet, for Wireshark and tshark. Written by `lanigon dissector` from the layouts that the firmware uses:
 -- write it anew when they change.
 --   tshark -X lua_script:emp.lua -r FILE
 ";
@@ -42,7 +46,28 @@ end
 /// The complete script.
 #[must_use]
 pub fn script() -> String {
-    format!("{HEAD}{}\ndo\n{}end\n", emp_part(), gm_part())
+    format!("{HEAD}{}\ndo\n{}{}end\n", emp_part(), fm_part(), gm_part())
+}
+
+fn fm_part() -> String {
+    let kinds = fm::fields::KINDS.map(|(word, name)| format!("[{}] = {name:?}", word & 0xFFFF));
+    let mut text = format!(
+        "local fm_type = {}\nlocal fm_header_bytes = {}\nlocal fm_kinds = {{ {} }}\n\n\
+         -- Bytes count from the end of the route, bits from the highest one.\nlocal fm_fields = {{\n",
+        fm::packet::DATA >> 16,
+        fm::packet::HEADER_BYTES,
+        kinds.join(", ")
+    );
+    for field in &fm::fields::FIELDS {
+        let place = place(field.word, 0, field.mask << field.shift);
+        let (name, title) = (field.name, field.title);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "    {{ name = {name:?}, title = {title:?}, {place} }},"
+        );
+    }
+    text + "}\n" + FM_BEHAVIOUR
 }
 
 fn emp_part() -> String {

@@ -196,6 +196,10 @@ function myrinet.dissector(buffer, pinfo, tree)
     part:add(packet_type, buffer(start, 2))
     check(part, crc8, crc8_good, buffer(length - 1, 1), is_whole(buffer:raw(0, length), remainders_8, 8))
     local rest = buffer(start, length - start - 1):tvb()
+    if buffer(start, 2):uint() == fm_type then
+        fm.dissector(rest, pinfo, tree)
+        return
+    end
     if buffer(start, 2):uint() ~= gm_type then
         part:add(body, rest(2))
         return

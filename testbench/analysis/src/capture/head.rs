@@ -2,6 +2,7 @@
 
 use defs::emp::fields::{FIELDS, FRAME, Field, MESSAGE, SOURCE};
 use defs::emp::frame::{ETHERTYPE, Kind, WORD_TYPE_KIND};
+use defs::fm;
 use defs::gm;
 use defs::gm::fields::Packets;
 use lanigon_worlds::faults::GmPacket;
@@ -10,14 +11,14 @@ use lanigon_worlds::faults::GmPacket;
 type Words<'a> = &'a dyn Fn(usize) -> u32;
 
 /// Decoders of all protocols.
-const DECODERS: [fn(Words<'_>) -> Option<String>; 2] = [emp, packet];
+const DECODERS: [fn(Words<'_>) -> Option<String>; 3] = [emp, packet, fm_packet];
 
 /// Description of a frame or packet from its first words: its fields by name, or a frame's type.
 pub fn describe(word: impl Fn(usize) -> u32) -> String {
     let known = DECODERS.iter().find_map(|decode| decode(&word));
     known.unwrap_or_else(|| {
         let (first, fourth) = (word(0) >> 16, word(WORD_TYPE_KIND) >> 16);
-        format!("neither EMP nor GM: type {fourth:04x} of a frame, {first:04x} of a packet")
+        format!("neither EMP nor GM nor FM: type {fourth:04x} of a frame, {first:04x} of a packet")
     })
 }
 
@@ -55,6 +56,18 @@ fn packet(word: Words<'_>) -> Option<String> {
     Some(format!("GM {} {}", packet.name(), fields.join(" ")))
 }
 
+fn fm_packet(word: Words<'_>) -> Option<String> {
+    let at = |offset: u32| word(offset as usize / 4);
+    let first = at(fm::packet::WORD_TYPE);
+    let mut kinds = fm::fields::KINDS.iter();
+    let (_, kind) = kinds.find(|(known, _)| *known == first)?;
+    let fields = fm::fields::FIELDS.iter().skip(2);
+    let fields: Vec<_> = fields
+        .map(|field| format!("{}={}", field.name, field.of(at)))
+        .collect();
+    Some(format!("FM {kind} {}", fields.join(" ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +75,19 @@ mod tests {
 
     fn shown(words: &[u32]) -> String {
         describe(|index| words.get(index).copied().unwrap_or_default())
+    }
+
+    #[test]
+    fn packets_of_fm_show_their_fields() {
+        let target = defs::fm::packet::target_word(3, 1, 18);
+        assert_eq!(
+            shown(&[defs::fm::packet::DATA, target, 2 << 16 | 7, 16_384]),
+            "FM data target=3 sender=1 credits=18 handler=2 message=7 length=16384"
+        );
+        assert_eq!(
+            shown(&[defs::fm::packet::CREDIT, target, 0, 0]),
+            "FM credits target=3 sender=1 credits=18 handler=0 message=0 length=0"
+        );
     }
 
     #[test]
@@ -79,7 +105,7 @@ mod tests {
         );
         assert_eq!(
             shown(&[0x0004_0001, 0, 0, 0x0800_0000]),
-            "neither EMP nor GM: type 0800 of a frame, 0004 of a packet"
+            "neither EMP nor GM nor FM: type 0800 of a frame, 0004 of a packet"
         );
     }
 }

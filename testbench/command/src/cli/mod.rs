@@ -77,7 +77,7 @@ pub enum Command {
     Myrinet(MyrinetArgs),
     /// Show the contents of a firmware image, and check it
     Image(ImageArgs),
-    /// Print the Wireshark dissector for EMP frames, and for Myrinet packets with GM
+    /// Print the Wireshark dissector for EMP frames, and for Myrinet packets with GM or FM
     #[command(after_help = "\
 Examples:
   lanigon dissector > emp.lua

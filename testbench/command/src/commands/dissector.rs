@@ -1,4 +1,4 @@
-//! `lanigon dissector`: the Wireshark dissector for EMP frames, and for Myrinet packets with GM.
+//! `lanigon dissector`: the Wireshark dissector for EMP frames, and for Myrinet packets with GM or FM.
 
 use super::Status;
 use crate::output;
