@@ -38,6 +38,7 @@ pub static PROFILES_9: BoardProfiles = BoardProfiles {
         "lanai9.2-200",
         "gm-paper-lanai9.1-133",
         "gm-paper-gossip-lanai9.1-133",
+        "gm-paper-atomics-lanai9.1-133",
         "gm-paper-lanai9.2-200"
     ),
     check: |from| check(Generation::L9, from),

@@ -13,7 +13,7 @@
 
 use defs::gm::atomic::{
     ANSWERS, ASK, ASK_BYTES, ATOMIC_COUNT, ATOMIC_OPERATIONS, Atomic, PENDING, SEND_COMPARED,
-    SEND_OPERAND, UNANSWERED, VALUE, VALUE_BYTES, WORDS,
+    SEND_DIRECT_HIGH, SEND_DIRECT_LOW, SEND_OPERAND, UNANSWERED, VALUE, VALUE_BYTES, WORDS, direct,
 };
 use defs::gm::event::Status;
 use defs::gm::map::{
@@ -27,11 +27,12 @@ use crate::collective::Value;
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::remote::Plan;
+use crate::report::lowest;
 use crate::state::{
     ACK_BUFFER, ATOMIC_WRITTEN, ATOMICS, C_EXPECTED, FREE_RECORD, K_ATOMIC, NOW, P_ALLOW,
-    P_ATOMICS, P_OPEN, P_RECEIVE_KEY, P_RECEIVES, R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_KEY,
-    R_KIND, R_LENGTH, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN,
-    SENDING, SENDING_ACK, connection, connection_number, port_block, port_number,
+    P_ATOMICS, P_RECEIVE_KEY, P_RECEIVES, R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_KEY, R_KIND,
+    R_LENGTH, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN, SENDING,
+    SENDING_ACK, connection, connection_number, port_block, port_number,
 };
 use crate::{Gm, Nic, answer};
 
@@ -52,13 +53,23 @@ const fn pending_byte(node: u32) -> (u32, u32) {
 }
 
 /// An operation as RECV executes it.
-struct Work {
-    port: u32,
+pub(crate) struct Work {
+    pub(crate) port: u32,
     high: u32,
     low: u32,
     operation: u32,
     operand: u32,
     compared: u32,
+}
+
+/// How an operation ended at the target.
+pub(crate) enum Done {
+    /// It was executed; the word before it.
+    Word(u32),
+    /// Others may not use the word.
+    Denied,
+    /// The host uses its words.
+    Busy,
 }
 
 /// What an ask carries behind its header.
@@ -106,6 +117,11 @@ impl<N: Nic> Gm<N> {
             return self.count(Counter::BadPosts);
         }
         self.nic.store(port + P_ATOMICS, under_way | 1 << number);
+        let place = direct(port, number);
+        for (to, from) in [(0, SEND_DIRECT_HIGH), (4, SEND_DIRECT_LOW)] {
+            let value = self.nic.load(slot + from);
+            self.nic.store(place + to, value);
+        }
         let (node, subport) = (word >> 16, word >> 8 & 0xFF);
         if what & 0xFF > Atomic::CompareSwap as u32 || subport >= 2 * PORT_COUNT || subport & 1 != 0
         {
@@ -163,7 +179,7 @@ impl<N: Nic> Gm<N> {
         if free == 0 {
             return 0;
         }
-        let place = (u32::from(free & 0xC != 0) << 1) | u32::from(free & 0xA != 0);
+        let place = lowest(free);
         let mut count = ((word >> COUNT_SHIFT) + 1) & COUNT_MASK;
         if count == 0 {
             count = 1;
@@ -193,6 +209,9 @@ impl<N: Nic> Gm<N> {
         let under_way = self.nic.load(port + P_ATOMICS) & !(1 << number);
         self.nic.store(port + P_ATOMICS, under_way);
         self.count(Counter::Atomics);
+        if self.nic.load(direct(port, number) + 4) != 0 {
+            return self.hand_direct(port, number << 8 | status as u32, value);
+        }
         let what = (ATOMIC_OPERATIONS + number) << 8 | status as u32;
         let (tag, high, low) = (0, 0, value);
         self.hand_result(port, what, Value { tag, high, low });
@@ -304,7 +323,7 @@ impl<N: Nic> Gm<N> {
             let [high, low, operation, operand, compared] =
                 [0, 4, 8, 12, 16].map(|at| self.nic.load(extra + at));
             let done = match has_memory {
-                true => self.execute(&Work {
+                true => self.execute_guarded(&Work {
                     port,
                     high,
                     low,
@@ -312,11 +331,16 @@ impl<N: Nic> Gm<N> {
                     operand,
                     compared,
                 }),
-                false => None,
+                false => Done::Denied,
             };
-            let Some(value) = done else {
-                self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
-                return;
+            let value = match done {
+                Done::Word(value) => value,
+                Done::Denied => {
+                    self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
+                    return;
+                }
+                // As if the packet were lost: it comes again.
+                Done::Busy => return,
             };
             self.nic.store(at, number);
             self.nic.store(at + 4, value);
@@ -332,7 +356,7 @@ impl<N: Nic> Gm<N> {
     ///
     /// Nothing else happens on this CPU between the DMA of the word and that of its new value.
     #[inline(never)]
-    fn execute(&mut self, work: &Work) -> Option<u32> {
+    pub(crate) fn execute(&mut self, work: &Work) -> Option<u32> {
         let port = work.port;
         if work.low & 3 != 0 || self.nic.load(port + P_ALLOW) == 0 {
             return None;
@@ -365,7 +389,7 @@ impl<N: Nic> Gm<N> {
         let [high, low, what, operand, compared] =
             [R_REMOTE_HIGH, R_REMOTE_LOW, R_LENGTH, R_ASKED, R_FATAL]
                 .map(|word| self.nic.load(record + word));
-        let done = self.execute(&Work {
+        let done = self.execute_guarded(&Work {
             port,
             high,
             low,
@@ -374,8 +398,9 @@ impl<N: Nic> Gm<N> {
             compared,
         });
         let (status, value) = match done {
-            Some(value) => (Status::Success, value),
-            None => (Status::PermissionDenied, 0),
+            Done::Word(value) => (Status::Success, value),
+            Done::Denied => (Status::PermissionDenied, 0),
+            Done::Busy => (Status::TryAgain, 0),
         };
         self.hand_own_value(record, status as u32, value);
     }
@@ -386,6 +411,8 @@ impl<N: Nic> Gm<N> {
             Status::Success
         } else if status == Status::TargetPortClosed as u32 {
             Status::TargetPortClosed
+        } else if status == Status::TryAgain as u32 {
+            Status::TryAgain
         } else {
             Status::PermissionDenied
         };
@@ -409,7 +436,7 @@ impl<N: Nic> Gm<N> {
         let word = self.nic.load(at);
         let pending = word >> shift & 0xFF;
         let first = pending & pending.wrapping_neg();
-        let place = (u32::from(first & 0xC != 0) << 1) | u32::from(first & 0xA != 0);
+        let place = lowest(pending);
         self.nic.store(at, word & !(first << shift));
         if pending & !first != 0 {
             self.queue_answer(connection, answer::VALUE, 0);
@@ -430,4 +457,4 @@ impl<N: Nic> Gm<N> {
     }
 }
 
-const _: () = assert!(COUNT_MASK << 2 <= 0xFFFF && P_OPEN != P_ATOMICS);
+const _: () = assert!(COUNT_MASK << 2 <= 0xFFFF);

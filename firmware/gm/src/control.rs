@@ -4,6 +4,7 @@
 //! forgetting a page) ends when all DMA that began before it is complete: DMA in each direction is complete in order, so
 //! SEND reads a word, and RECV writes one.
 
+use defs::gm::atomic::GUARD_LOW;
 use defs::gm::map::{
     ARGUMENT_HIGH, ARGUMENT_LOW, COMMAND, COMMAND_ACCEPT, COMMAND_ALLOW, COMMAND_BUSY,
     COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, CONNECTION_BYTES, COUNTER_COUNT,
@@ -252,6 +253,7 @@ impl<N: Nic> Gm<N> {
             (P_ACCEPT, u32::MAX),
             (P_ACCEPT + 4, u32::MAX),
             (P_ALLOW, 0),
+            (GUARD_LOW, 0),
             (P_NOTICES, 0),
             (P_RECEIVE_KEY, page_key(process)),
             (P_RECEIVES, 1),

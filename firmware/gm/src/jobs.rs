@@ -60,6 +60,8 @@ enum Job {
     OwnValue = 19,
     /// RECV: a packet of an all-to-all broadcast for this node. Subtype; its header words with sequence and lengths.
     Local = 20,
+    /// RECV: the result of an atomic operation goes where its process wants it. Number and status; port; word.
+    Direct = 21,
 }
 
 /// Bits of the first word that hold the job.
@@ -168,6 +170,8 @@ impl<N: Nic> Gm<N> {
             self.receiver_command(one, two, three);
         } else if job == Job::Result as u32 {
             self.add_result(one, first, two, three);
+        } else if job == Job::Direct as u32 {
+            self.write_direct(one, first, two);
         } else if job == Job::Staged as u32 {
             self.write_staged(one, two, three);
         } else if job == Job::OwnAtomic as u32 {
@@ -257,6 +261,15 @@ impl<N: Nic> Gm<N> {
             self.add_result(port, what, value.high, value.low);
         } else {
             self.put_job(Job::Result, what, [port, value.high, value.low]);
+        }
+    }
+
+    /// SEND: the result of an atomic operation goes where its process wants it.
+    pub(crate) fn hand_direct(&mut self, port: u32, what: u32, value: u32) {
+        if N::ROLE.receives() {
+            self.write_direct(port, what, value);
+        } else {
+            self.put_job(Job::Direct, what, [port, value, 0]);
         }
     }
 

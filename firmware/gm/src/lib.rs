@@ -39,6 +39,7 @@ mod collective;
 mod control;
 mod deliver;
 mod gossip;
+mod guard;
 mod jobs;
 pub mod nic;
 mod page;

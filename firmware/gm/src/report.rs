@@ -15,7 +15,7 @@ use crate::{Gm, Nic};
 
 /// The number of the lowest bit that is set, below 8. The usual ways to count zeros multiply.
 #[inline(always)]
-const fn lowest(bits: u32) -> u32 {
+pub(crate) const fn lowest(bits: u32) -> u32 {
     const { assert!(PORT_COUNT == 8 && NOTICES.len() <= 8) }
     let bit = bits & bits.wrapping_neg();
     (((bit & 0xF0 != 0) as u32) << 2) | (((bit & 0xCC != 0) as u32) << 1) | (bit & 0xAA != 0) as u32

@@ -42,7 +42,7 @@ pub enum Origin {
 }
 
 /// Names and texts of all tables in the program.
-pub const TABLES: [(&str, &str); 7] = [
+pub const TABLES: [(&str, &str); 8] = [
     ("published-emp", include_str!("../data/published-emp.csv")),
     ("published-gm", include_str!("../data/published-gm.csv")),
     COLLECTIVES[0],
@@ -50,10 +50,11 @@ pub const TABLES: [(&str, &str); 7] = [
     COLLECTIVES[2],
     MULTICAST,
     COLLECTIVES[3],
+    COLLECTIVES[4],
 ];
 
-/// Those of collective operations.
-pub(crate) const COLLECTIVES: [(&str, &str); 4] = [
+/// Those of collective and atomic operations.
+pub(crate) const COLLECTIVES: [(&str, &str); 5] = [
     (
         "published-barrier",
         include_str!("../data/published-barrier.csv"),
@@ -69,6 +70,10 @@ pub(crate) const COLLECTIVES: [(&str, &str); 4] = [
     (
         "published-mpi-barrier",
         include_str!("../data/published-mpi-barrier.csv"),
+    ),
+    (
+        "published-atomics",
+        include_str!("../data/published-atomics.csv"),
     ),
 ];
 

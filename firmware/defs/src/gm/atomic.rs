@@ -8,15 +8,17 @@
 //! | 0, 1 | address of the word at the target |
 //! | 2 | operand |
 //! | 3 | of a compare and swap the value that is compared |
+//! | 4, 5 | 0; or the address, a multiple of 8 of the own process, to which the result goes in place of an event |
 //! | 6 | number of the operation among those of the port, above its [`Atomic`] in the low byte |
 //! | 7 | node, subport at the target, type |
 //!
 //! It ends with an event of type [`COMPLETED`](super::event::COMPLETED), whose number is [`ATOMIC_OPERATIONS`] more and whose result is
-//! the word before the operation.
+//! the word before the operation. With an address in words 4 and 5 there is no event: the board writes the result there and behind it
+//! [`DIRECT_DONE`] with the status, in one DMA.
 
 use super::collective::DESCRIPTOR_COUNT;
 use super::gossip::{GOSSIP_END, GROUP_COUNT};
-use super::map::NODE_LIMIT;
+use super::map::{NODE_LIMIT, PORT_BYTES};
 use super::packet::SUBTYPE_BASE;
 
 /// Type of a send slot: an atomic operation.
@@ -26,6 +28,31 @@ pub const ATOMIC: u32 = 114;
 pub const SEND_OPERAND: u32 = 8;
 /// Word of a send slot: the value that is compared.
 pub const SEND_COMPARED: u32 = 12;
+
+/// Word of a send slot: where the result goes, upper half.
+pub const SEND_DIRECT_HIGH: u32 = 16;
+/// Word of a send slot: where the result goes, lower half.
+pub const SEND_DIRECT_LOW: u32 = 20;
+/// Bit of the word behind a result that was written directly: it is there. The status is in the low byte.
+pub const DIRECT_DONE: u32 = 1 << 31;
+
+/// Word of a port's control block, written by the host: it wants to use words that others change by operations.
+pub const GUARD_INTERESTED: u32 = 0x164;
+/// Word of a port's control block: who came last, [`GUARD_HOST`] or [`GUARD_NIC`].
+pub const GUARD_TURN: u32 = 0x168;
+/// Word of a port's control block, written by the host: address in its process's memory, a multiple of 4, of the word that says that the board
+/// wants to use such words; upper half.
+pub const GUARD_HIGH: u32 = 0x16C;
+/// The same, lower half; 0: operations are not kept apart from what the host does.
+pub const GUARD_LOW: u32 = 0x170;
+/// Words of a port's control block, for DMA: 1 and 0, what the board writes into the word in host memory.
+pub const GUARD_VALUES: u32 = 0x174;
+/// Value of [`GUARD_TURN`]: the host came last.
+pub const GUARD_HOST: u32 = 1;
+/// Value of [`GUARD_TURN`]: the board came last.
+pub const GUARD_NIC: u32 = 2;
+/// How often the board looks whether the host has left before it drops the question, which is asked again later.
+pub const GUARD_POLLS: u32 = 256;
 
 /// Operations that a port has under way at most.
 pub const ATOMIC_COUNT: u32 = 8;
@@ -90,7 +117,19 @@ pub const WORDS: u32 = PENDING + NODE_LIMIT;
 /// End of the memory for atomic operations.
 pub const ATOMICS_END: u32 = WORDS + 8;
 
+/// Words of a port's control block, for each operation: where its result goes (0: into an event), the result, [`DIRECT_DONE`] with the
+/// status.
+pub const DIRECTS: u32 = 0x600;
+
+/// These words of an operation of the port with a control block.
+#[inline(always)]
+#[must_use]
+pub const fn direct(block: u32, number: u32) -> u32 {
+    block + DIRECTS + (number << 4)
+}
+
 const _: () = assert!(ATOMICS_END <= 0xE_0000 && UNANSWERED == 4 && ANSWER_BYTES == 1 << 5);
+const _: () = assert!(DIRECTS + (ATOMIC_COUNT << 4) <= PORT_BYTES);
 
 #[cfg(test)]
 mod tests {

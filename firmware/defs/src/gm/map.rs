@@ -250,7 +250,9 @@ pub enum Counter {
     Unexpected = 17,
     /// Atomic operations of own processes that are complete.
     Atomics = 18,
+    /// Atomic operations that were not executed at once, since the host did not leave the words.
+    GuardBusy = 19,
 }
 
 /// Number of counters.
-pub const COUNTER_COUNT: u32 = 19;
+pub const COUNTER_COUNT: u32 = 20;

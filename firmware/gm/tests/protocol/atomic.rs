@@ -1,12 +1,13 @@
 //! Atomic operations.
 
 use defs::gm::atomic::{
-    ANSWER_BYTES, ANSWERS, ATOMIC, ATOMIC_COUNT, ATOMIC_OPERATIONS, Atomic, SEND_COMPARED,
-    SEND_OPERAND,
+    ANSWER_BYTES, ANSWERS, ATOMIC, ATOMIC_COUNT, ATOMIC_OPERATIONS, Atomic, DIRECT_DONE,
+    GUARD_HIGH, GUARD_INTERESTED, GUARD_LOW, GUARD_NIC, GUARD_TURN, SEND_COMPARED,
+    SEND_DIRECT_HIGH, SEND_DIRECT_LOW, SEND_OPERAND,
 };
 use defs::gm::event::Status;
 use defs::gm::map::Counter;
-use defs::gm::port::{SEND_REMOTE_HIGH, SEND_REMOTE_LOW, send_slot};
+use defs::gm::port::{SEND_REMOTE_HIGH, SEND_REMOTE_LOW, control_block, send_slot};
 
 use crate::board::Cpus;
 use crate::node::PROGRAM;
@@ -26,6 +27,8 @@ struct Post {
     address: u32,
     operand: u32,
     compared: u32,
+    /// Where the result goes; 0: into an event.
+    direct: u32,
 }
 
 impl Post {
@@ -37,6 +40,7 @@ impl Post {
             address: WORD,
             operand,
             compared: 0,
+            direct: 0,
         }
     }
 
@@ -48,6 +52,8 @@ impl Post {
             (SEND_REMOTE_LOW, self.address),
             (SEND_OPERAND, self.operand),
             (SEND_COMPARED, self.compared),
+            (SEND_DIRECT_HIGH, if self.direct == 0 { 0 } else { PROGRAM }),
+            (SEND_DIRECT_LOW, self.direct),
         ] {
             node.gm.set_word(slot + word, value);
         }
@@ -306,6 +312,86 @@ fn a_closed_port_has_no_operations() {
             world.run(60);
             let ended = ends(&mut world, 1, PORT);
             assert_eq!(ended, [(0, SUCCESS, word(&world, 0) - 1)]);
+        }
+    });
+}
+
+/// Where results go.
+const REPLY: u32 = 0x40_0200;
+
+#[test]
+fn a_result_goes_straight_into_memory() {
+    both_cpus(|cpus| {
+        for target in [0, 1] {
+            let mut world = opened(cpus, 2, 1);
+            set_word(&mut world, target, 40);
+            let reply = |world: &World| world.nodes[1].memory(REPLY, 8);
+            world.nodes[1].set_memory(REPLY, &[0; 8]);
+            let post = Post {
+                target: (target, PORT),
+                direct: REPLY,
+                ..Post::add(2)
+            };
+            post.write(&mut world, 1, PORT);
+            world.settle();
+            let expected = [40_u32.to_be_bytes(), DIRECT_DONE.to_be_bytes()].concat();
+            assert_eq!((reply(&world), word(&world, target)), (expected, 42));
+            // A status too.
+            let denied = Post {
+                address: WORD + 2,
+                ..post
+            };
+            denied.write(&mut world, 1, PORT);
+            world.run(40);
+            let status = (DIRECT_DONE | Status::PermissionDenied as u32).to_be_bytes();
+            assert_eq!(reply(&world)[4..], status);
+            assert_eq!(ends(&mut world, 1, PORT), []);
+            // Memory that is not the process's, or not aligned: an event.
+            for direct in [0x50_0000, REPLY + 4] {
+                Post { direct, ..post }.write(&mut world, 1, PORT);
+                world.run(40);
+                let before = word(&world, target) - 2;
+                assert_eq!(ends(&mut world, 1, PORT), [(0, SUCCESS, before)]);
+            }
+        }
+    });
+}
+
+/// The word that says whether the board is interested.
+const INTERESTED: u32 = 0x40_0300;
+
+#[test]
+fn a_board_waits_while_its_host_uses_the_words() {
+    both_cpus(|cpus| {
+        for from in [0, 1] {
+            let mut world = opened(cpus, 2, 1);
+            set_word(&mut world, 0, 5);
+            let block = control_block(PORT);
+            for (word, value) in [
+                (GUARD_INTERESTED, 1),
+                (GUARD_TURN, 0),
+                (GUARD_HIGH, PROGRAM),
+                (GUARD_LOW, INTERESTED),
+            ] {
+                world.nodes[0].gm.set_word(block + word, value);
+            }
+            Post::add(1).write(&mut world, from, PORT);
+            world.run(10);
+            assert_eq!(word(&world, 0), 5);
+            assert!(world.nodes[0].counter(Counter::GuardBusy) > 0);
+            assert_eq!(world.nodes[0].memory(INTERESTED, 4), [0; 4]);
+            if from == 0 {
+                // The own process tries again.
+                let again = Status::TryAgain as u32;
+                assert_eq!(ends(&mut world, from, PORT), [(0, again, 0)]);
+                Post::add(1).write(&mut world, from, PORT);
+            }
+            world.nodes[0].gm.set_word(block + GUARD_INTERESTED, 0);
+            world.run(60);
+            let ended = ends(&mut world, from, PORT);
+            assert_eq!((ended, word(&world, 0)), (vec![(0, SUCCESS, 5)], 6));
+            assert_eq!(world.nodes[0].gm.word(block + GUARD_TURN), GUARD_NIC);
+            assert_eq!(world.nodes[0].memory(INTERESTED, 4), [0; 4]);
         }
     });
 }

@@ -13,6 +13,7 @@
 //! # }
 //! ```
 
+mod guard;
 mod lock;
 mod memory;
 mod message;
@@ -22,18 +23,19 @@ mod server;
 use std::collections::VecDeque;
 use std::future::Future;
 
-use defs::gm::atomic::{ATOMIC, ATOMIC_COUNT, Atomic};
+use defs::gm::atomic::{ATOMIC, ATOMIC_COUNT, Atomic, DIRECT_DONE};
 use defs::gm::port::{SEND_SLOTS, send_slot};
 use thiserror::Error;
 
+pub use guard::Guard;
 pub use lock::{Lock, LockError, Member};
 pub use requests::{RequestError, Requests};
 pub use server::{Server, Wait};
 
 use super::call::Call;
 use super::collective::{BoardOperation, PostError};
-use super::{Event, Gm, MemoryError, ReceiveError, SendError, Status};
-use crate::window::{System, VirtualAddress, Window};
+use super::{Buffer, Event, Gm, MemoryError, ReceiveError, SendError, Status};
+use crate::window::{MemoryWatch, System, VirtualAddress, Window};
 
 /// A word of 32 bits of a process's memory, big-endian.
 ///
@@ -136,9 +138,61 @@ impl<W: Window, S: System> Gm<W, S> {
     ) -> Result<BoardOperation, PostError> {
         let call = Call::Atomic(port);
         self.system.call_begins(&call);
-        let posted = self.write_atomic(port, word, operation).await;
+        let posted = self.write_atomic(port, word, operation, None).await;
         self.system.call_returns(&call);
         posted
+    }
+
+    /// Begins an atomic operation whose result goes to `reply`, 8 bytes of registered memory at a multiple of 8: the word before it and,
+    /// behind it, a word that is not 0 then. There is no event. [`end_direct`](Self::end_direct) tells how it ended.
+    ///
+    /// # Errors
+    /// [`PostError`]; then nothing is posted.
+    #[doc(alias = "gm_atomic_send_with_callback_direct")]
+    pub async fn post_atomic_direct(
+        &mut self,
+        port: u8,
+        word: Word,
+        operation: Operation,
+        reply: VirtualAddress,
+    ) -> Result<BoardOperation, PostError> {
+        if !reply.0.is_multiple_of(8) {
+            return Err(PostError::Misaligned { address: reply });
+        }
+        self.regions.check(Buffer {
+            address: reply,
+            length: REPLY_BYTES,
+        })?;
+        let cleared = self.system.write_memory(reply, &[0; REPLY_BYTES as usize]);
+        cleared.map_err(MemoryError::NotMapped)?;
+        let call = Call::Atomic(port);
+        self.system.call_begins(&call);
+        let posted = self.write_atomic(port, word, operation, Some(reply)).await;
+        self.system.call_returns(&call);
+        posted
+    }
+
+    /// Status and word of an operation whose result went to `reply`, once it is there; its place is free then.
+    ///
+    /// # Errors
+    /// [`AtomicError`].
+    pub fn end_direct(
+        &mut self,
+        port: u8,
+        posted: BoardOperation,
+        reply: VirtualAddress,
+    ) -> Result<Option<(Status, u32)>, AtomicError> {
+        let flag = VirtualAddress(reply.0 + 4);
+        let done = memory::read(self, flag).map_err(MemoryError::NotMapped)?;
+        if done & DIRECT_DONE == 0 {
+            return Ok(None);
+        }
+        let before = memory::read(self, reply).map_err(MemoryError::NotMapped)?;
+        let port = self.port(port).map_err(PostError::Port)?;
+        let token = port.operations.end(posted);
+        port.free_sends.extend(token);
+        let status = Status::from_code(done & 0xFF).unwrap_or(Status::InvalidParameter);
+        Ok(Some((status, before)))
     }
 
     async fn write_atomic(
@@ -146,6 +200,7 @@ impl<W: Window, S: System> Gm<W, S> {
         own: u8,
         word: Word,
         operation: Operation,
+        reply: Option<VirtualAddress>,
     ) -> Result<BoardOperation, PostError> {
         let Word {
             node,
@@ -172,13 +227,14 @@ impl<W: Window, S: System> Gm<W, S> {
             _ => 0,
         };
         let target = u32::from(target).min(0x7F);
+        let reply = reply.map_or(0, |reply| reply.0);
         let words = [
             (address.0 >> 32) as u32,
             address.0 as u32,
             operand,
             compared,
-            0,
-            0,
+            (reply >> 32) as u32,
+            reply as u32,
             number << 8 | kind as u32,
             u32::from(node) << 16 | target << 9 | ATOMIC,
         ];
@@ -208,7 +264,14 @@ pub trait Executor<W: Window, S: System>: Send {
 pub struct Atomics {
     port: u8,
     others: VecDeque<Event>,
+    /// Where results go that bring no event.
+    reply: Option<VirtualAddress>,
 }
+
+/// Bytes of a result that goes into memory: the word before the operation, and whether it is there.
+pub const REPLY_BYTES: u32 = 8;
+/// Description of the polls for such a result.
+const NO_RESULT: &str = "the result of an atomic operation";
 
 /// Pause before an operation is posted again for which the board had no place, in ns.
 const AGAIN_NS: u64 = 2_000;
@@ -220,6 +283,48 @@ impl Atomics {
         Self {
             port,
             others: VecDeque::new(),
+            reply: None,
+        }
+    }
+
+    /// For an open port; results go into memory, without events.
+    ///
+    /// # Errors
+    /// [`MemoryError`].
+    pub fn direct<W: Window, S: System>(gm: &mut Gm<W, S>, port: u8) -> Result<Self, MemoryError> {
+        let reply = gm.allocate_dma(REPLY_BYTES)?;
+        Ok(Self {
+            reply: Some(reply.address),
+            ..Self::new(port)
+        })
+    }
+
+    /// Executes an operation; its status and the word before it.
+    async fn once<W: Window, S: System>(
+        &mut self,
+        gm: &mut Gm<W, S>,
+        word: Word,
+        operation: Operation,
+    ) -> Result<(Status, u32), AtomicError> {
+        let Some(reply) = self.reply else {
+            let posted = gm.post_atomic(self.port, word, operation).await?;
+            return self.wait(gm, posted).await;
+        };
+        let posted = gm
+            .post_atomic_direct(self.port, word, operation, reply)
+            .await?;
+        let done = MemoryWatch {
+            address: VirtualAddress(reply.0 + 4),
+            // In the host's order.
+            mask: DIRECT_DONE.swap_bytes(),
+            expected: DIRECT_DONE.swap_bytes(),
+        };
+        loop {
+            if let Some(end) = gm.end_direct(self.port, posted, reply)? {
+                return Ok(end);
+            }
+            let polled = gm.system_mut().poll_memory(done, None, NO_RESULT).await;
+            polled.map_err(|_| MemoryError::NotMapped(reply))?;
         }
     }
 
@@ -252,8 +357,7 @@ impl<W: Window, S: System> Executor<W, S> for Atomics {
         operation: Operation,
     ) -> Result<u32, AtomicError> {
         loop {
-            let posted = gm.post_atomic(self.port, word, operation).await?;
-            let (status, before) = self.wait(gm, posted).await?;
+            let (status, before) = self.once(gm, word, operation).await?;
             match status {
                 Status::Success => return Ok(before),
                 Status::TryAgain => gm.system_mut().compute(AGAIN_NS).await,

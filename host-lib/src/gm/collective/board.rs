@@ -369,6 +369,11 @@ impl Operations {
         self.tokens[operation.number()].is_none()
     }
 
+    /// The send token of an operation that has ended without an event.
+    pub(in crate::gm) fn end(&mut self, operation: BoardOperation) -> Option<u8> {
+        self.tokens[operation.number()].take()
+    }
+
     /// The end of an operation, as an event tells it, and the send token that is free again; `None` if no such operation is under way.
     pub(in crate::gm) fn completed(
         &mut self,

@@ -152,6 +152,8 @@ pub enum Paper {
     Multicast,
     /// Barriers of message passing over GM, on hosts and on boards
     MpiBarrier,
+    /// Atomic operations and locks over GM, on hosts and on boards
+    Atomics,
 }
 
 /// Options of `reproduce`.
@@ -168,7 +170,7 @@ Examples:
   lanigon reproduce gm --profile lanai9.1-133 --explain
   lanigon reproduce barrier --explain")]
 pub struct ReproduceArgs {
-    /// Which results: emp, gm, barrier, reduction, gossip
+    /// Which results: emp, gm, barrier, reduction, gossip, mpi-barrier, atomics
     #[arg(hide_possible_values = true)]
     pub paper: Paper,
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)

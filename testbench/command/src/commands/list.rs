@@ -39,6 +39,10 @@ fn experiments() -> Vec<Named> {
             "all-to-all broadcasts over GM, executed by hosts and by boards".into(),
         ),
         ("multicast", "multicasts over FM's multi-send".into()),
+        (
+            "atomics",
+            "atomic operations and locks over GM, executed by hosts and by boards".into(),
+        ),
     ];
     let row = |(name, what): (&str, String)| Named {
         description: format!("{what} (lanigon reproduce {name})"),

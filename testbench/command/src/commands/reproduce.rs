@@ -46,6 +46,7 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
         Paper::Multicast => multicast::run(args, interrupt),
         Paper::Gossip => collectives::run(args, "gossip", Table::Gossip, interrupt),
         Paper::MpiBarrier => collectives::run(args, "mpi-barrier", Table::MpiBarrier, interrupt),
+        Paper::Atomics => collectives::run(args, "atomics", Table::Atomics, interrupt),
     }
 }
 

@@ -12,14 +12,14 @@ use super::published::Table;
 use super::rows::nic_minus_host;
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
-type Verdict = Option<(bool, String)>;
+pub(super) type Verdict = Option<(bool, String)>;
 
 /// A claim.
 #[derive(Debug, Clone, Copy)]
-struct Claim {
-    id: &'static str,
-    text: &'static str,
-    judge: fn(&Results) -> Verdict,
+pub(super) struct Claim {
+    pub(super) id: &'static str,
+    pub(super) text: &'static str,
+    pub(super) judge: fn(&Results) -> Verdict,
 }
 
 /// A judged claim.
@@ -43,6 +43,7 @@ pub fn judge(table: Table, results: &Results) -> Vec<Judged> {
         Table::Reduction => REDUCTION,
         Table::Gossip => GOSSIP,
         Table::MpiBarrier => mpi::CLAIMS,
+        Table::Atomics => super::atomics::judge::CLAIMS,
     };
     let judge = |claim: &Claim| {
         let verdict = (claim.judge)(results);
@@ -67,13 +68,16 @@ fn rises(values: &[f64]) -> bool {
     values.windows(2).all(|pair| pair[0] < pair[1])
 }
 
-fn list(values: &[f64]) -> String {
+pub(super) fn list(values: &[f64]) -> String {
     let texts: Vec<_> = values.iter().map(|value| format!("{value:.2}")).collect();
     texts.join(", ")
 }
 
 /// All values, or `None` if one is missing.
-fn all<T>(of: impl IntoIterator<Item = T>, value: impl Fn(T) -> Option<f64>) -> Option<Vec<f64>> {
+pub(super) fn all<T>(
+    of: impl IntoIterator<Item = T>,
+    value: impl Fn(T) -> Option<f64>,
+) -> Option<Vec<f64>> {
     of.into_iter().map(value).collect()
 }
 

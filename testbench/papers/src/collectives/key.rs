@@ -6,6 +6,7 @@ use host_lib::gm::collective::{Barrier, Shape};
 use lanigon_worlds::programs::collective::{Broadcast, Type};
 use serde::{Serialize, Serializer};
 
+use super::atomics::{self, Point};
 use super::published::Table;
 use super::{CollectiveError, On, Setup};
 
@@ -17,6 +18,8 @@ pub const L7: &str = "lanai7.2-66";
 pub const L9: &str = "lanai9.1-133";
 /// The same boards in other hosts (gossip, section 6).
 pub const L9_GOSSIP: &str = "gossip-lanai9.1-133";
+/// The same boards in the hosts of chapter 5 (dissertation, section 5.4).
+pub const L9_ATOMICS: &str = "atomics-lanai9.1-133";
 
 /// Computations of figure 3.10, in ns (dissertation-094, 095).
 pub const FINE_NS: [u64; 6] = [1_500, 8_000, 17_000, 32_000, 64_000, 129_750];
@@ -122,6 +125,8 @@ pub enum What {
         /// Length of a block.
         bytes: usize,
     },
+    /// Atomic operations and locks; the nodes of a lock are those that use it.
+    Atomic(Point),
     /// Latency of a short message, in us.
     Message {
         /// Whether collective operations are switched on.
@@ -196,6 +201,7 @@ impl Key {
             What::HostTime { algorithm, bytes } => {
                 setup.host_time(nodes, algorithm, bytes, rounds.div_ceil(4))
             }
+            What::Atomic(point) => point.measure(setup, nodes, rounds),
             What::Message { collectives } => setup.message(collectives, rounds),
         }
     }
@@ -225,6 +231,10 @@ pub fn keys(table: Table, quick: bool) -> Vec<Key> {
             Table::Reduction => reductions(&mut add),
             Table::Gossip => gossip(on, quick, &mut add),
             Table::MpiBarrier => mpi_barriers(quick, &mut add),
+            Table::Atomics => {
+                let mut add = |board, nodes, point| add(board, nodes, What::Atomic(point));
+                atomics::points(on, quick, &mut add);
+            }
         }
     }
     all.sort();

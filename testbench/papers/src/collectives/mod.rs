@@ -1,9 +1,10 @@
 //! Collective operations over GM, on hosts and on NICs: the measurements of Buntinas 2003 (sections 3.5.1, 3.5.4 to 3.5.6,
 //! and 4.3) and of the paper on NIC-based all-to-all broadcast (section 6), beside the published figures
-//! (docs/collectives.md).
+//! (docs/collectives.md); and of atomic operations and locks (chapter 5; docs/gm-atomics.md).
 //!
 //! A measurement is a function of a [`Setup`]: profile, image, and the place where the operation is executed.
 
+pub mod atomics;
 pub mod beyond;
 pub mod claims;
 pub mod explain;
@@ -46,6 +47,9 @@ pub enum CollectiveError {
     /// A measurement of messages.
     #[error(transparent)]
     Messages(#[from] GmError),
+    /// A measurement that is a scenario.
+    #[error(transparent)]
+    Scenario(#[from] lanigon_worlds::scenario::ScenarioError),
     /// There is no result to compute with.
     #[error("no round was complete")]
     NoRound,

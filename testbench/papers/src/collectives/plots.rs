@@ -24,6 +24,7 @@ pub fn figures(table: Table, results: &Results) -> Vec<Named> {
         Table::Reduction => reduction(results),
         Table::Gossip => gossip(results),
         Table::MpiBarrier => mpi::figures(results),
+        Table::Atomics => super::atomics::plots::figures(results),
     };
     all.extend(super::beyond::figures(&results.beyond));
     all
@@ -66,7 +67,7 @@ pub(crate) fn panel(title: &str, x: (&str, Scale), y: (&str, Scale), curves: Vec
 }
 
 /// Published points of a table, at a horizontal position each.
-fn marks(table: Table, places: &[(&str, f64)]) -> Vec<Mark> {
+pub(super) fn marks(table: Table, places: &[(&str, f64)]) -> Vec<Mark> {
     let found = places.iter().filter_map(|&(id, x)| {
         let figure = table.figures().iter().find(|figure| figure.id == id)?;
         Some(Mark {

@@ -1,5 +1,5 @@
-//! The published figures about collective operations, from `data/published-barrier.csv`, `-reduction.csv`, `-gossip.csv` and
-//! `-mpi-barrier.csv`
+//! The published figures about collective and atomic operations, from `data/published-barrier.csv`, `-reduction.csv`, `-gossip.csv`,
+//! `-mpi-barrier.csv` and `-atomics.csv`
 //! (`data/README.md`).
 
 use std::sync::LazyLock;
@@ -43,15 +43,18 @@ pub enum Table {
     Gossip = 2,
     /// Barriers of message passing.
     MpiBarrier = 3,
+    /// Atomic operations and locks.
+    Atomics = 4,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Barrier,
         Self::Reduction,
         Self::Gossip,
         Self::MpiBarrier,
+        Self::Atomics,
     ];
 
     /// Its figures.
@@ -63,11 +66,12 @@ impl Table {
 
 type Figures = LazyLock<Result<Vec<Published>, TableError>>;
 
-static ALL: [Figures; 4] = [
+static ALL: [Figures; 5] = [
     LazyLock::new(|| read(Table::Barrier)),
     LazyLock::new(|| read(Table::Reduction)),
     LazyLock::new(|| read(Table::Gossip)),
     LazyLock::new(|| read(Table::MpiBarrier)),
+    LazyLock::new(|| read(Table::Atomics)),
 ];
 
 fn read(table: Table) -> Result<Vec<Published>, TableError> {

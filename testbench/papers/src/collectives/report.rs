@@ -10,6 +10,7 @@ use super::claims::{Judged, judge};
 use super::key::Key;
 use super::plan::{Plan, Results};
 use super::plots;
+use super::published::Table;
 use super::rows::{Row, rows};
 use crate::conditions::Conditions;
 
@@ -117,7 +118,11 @@ pub fn report(name: &str, plan: &Plan, results: &Results, conditions: &Condition
     let mut run = vec![
         Block::Text(format!(
             "Written by lanigon reproduce {name}. The same numbers for programs: {name}.json; as the terminal shows them: {name}.txt. \
-             What is measured and how: docs/collectives.md."
+             What is measured and how: docs/{}.md.",
+            match plan.table {
+                Table::Atomics => "gm-atomics",
+                _ => "collectives",
+            }
         )),
         Block::Facts(conditions.facts(profiles)),
     ];
@@ -136,8 +141,12 @@ pub fn report(name: &str, plan: &Plan, results: &Results, conditions: &Condition
         title: title.into(),
         blocks,
     };
+    let subject = match plan.table {
+        Table::Atomics => "Operations on words",
+        _ => "Collective operations",
+    };
     Report {
-        title: format!("Collective operations, {name}: published and reproduced"),
+        title: format!("{subject}, {name}: published and reproduced"),
         sections: vec![
             section("Run", run),
             section("Published values", vec![published(&document.rows)]),

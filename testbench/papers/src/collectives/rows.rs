@@ -47,6 +47,7 @@ pub fn rows(table: Table, results: &Results) -> Vec<Row> {
             Table::Reduction => reduction(figure, results),
             Table::Gossip => gossip(figure, results),
             Table::MpiBarrier => mpi_barrier(figure, results),
+            Table::Atomics => super::atomics::judge::measured(figure, results),
         };
         let (role, note) = match measured {
             None => ("not measured", "points are missing in this run"),

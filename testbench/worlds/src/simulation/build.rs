@@ -206,8 +206,11 @@ fn atomics(scenario: &Scenario) -> Vec<Atomics> {
     let programs = scenario.programs.iter();
     let found = programs.filter_map(|spec| match &spec.program {
         Program::Atomic {
-            nodes, settings, ..
+            nodes,
+            homes,
+            settings,
         } => Some(Atomics {
+            homes: homes.clone(),
             name: spec.name,
             nodes: nodes.clone(),
             settings: *settings,

@@ -44,6 +44,7 @@ const GM_COUNTERS: [(&str, gm::Counter); gm::COUNTER_COUNT as usize] = [
     ("collectives", gm::Counter::Collectives),
     ("unexpected", gm::Counter::Unexpected),
     ("atomics", gm::Counter::Atomics),
+    ("guard_busy", gm::Counter::GuardBusy),
 ];
 
 /// FM's counters with their names in reports.

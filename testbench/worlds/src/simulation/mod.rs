@@ -103,6 +103,8 @@ struct Atomics {
     name: &'static str,
     /// Its members.
     nodes: Vec<usize>,
+    /// Its homes.
+    homes: Vec<usize>,
     settings: atomic::Settings,
 }
 

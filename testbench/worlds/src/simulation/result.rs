@@ -383,7 +383,10 @@ fn atomics(simulation: &Simulation, lives: &[Life], problems: &mut Vec<String>) 
             None => AtomicRecords::default(),
         };
         let nodes: Vec<_> = program.nodes.iter().map(records).collect();
-        let (result, found) = AtomicUse::of(program.name, &program.settings, &nodes);
+        let others = program.homes.iter();
+        let others = others.filter(|home| !program.nodes.contains(home));
+        let homes: Vec<_> = others.map(records).collect();
+        let (result, found) = AtomicUse::of(program.name, &program.settings, &nodes, &homes);
         problems.extend(found);
         results.push(result);
     }

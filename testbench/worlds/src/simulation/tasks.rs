@@ -498,7 +498,9 @@ impl Task {
             Settings::Fm(config) => {
                 Library::Fm(fm_nodes::boot(machine, &self.firmware, config.clone()).await?)
             }
-            Settings::Gm(config) => Library::Gm(self.boot_gm(machine, life, config).await?),
+            Settings::Gm(config) => {
+                Library::Gm(Box::new(self.boot_gm(machine, life, config).await?))
+            }
             Settings::Emp(_) | Settings::Acenic(_) => {
                 return Err("the board runs neither FM nor GM".into());
             }

@@ -3,7 +3,9 @@
 use emulator::host::machine::Machine;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
-use host_lib::gm::atomic::{Atomics, Executor, LockError, Operation, Requests, Server, Wait, Word};
+use host_lib::gm::atomic::{
+    Atomics, Executor, Guard, LockError, Operation, Requests, Server, Wait, Word,
+};
 use host_lib::gm::{Buffer, Gm};
 use host_lib::window::{System, VirtualAddress};
 use lanigon_worlds::boards;
@@ -140,4 +142,102 @@ fn a_lock_says_which_word_it_could_not_use() {
         LockError::from(error).to_string(),
         "an atomic operation on 0x70000004 of node 0, port 2: no permission for the memory"
     );
+}
+
+/// Operations of each of the other nodes, and changes of the home's own processor.
+const CHANGES: u32 = 200;
+
+/// Changes a word by loads and stores, apart from the board if there is a guard.
+async fn change(
+    gm: &mut GmNode,
+    address: VirtualAddress,
+    guard: &mut Option<Guard>,
+) -> Result<(), String> {
+    for change in 0..CHANGES {
+        gm.system_mut().compute(u64::from(change % 7) * 900).await;
+        let inside_ns = u64::from(change % 5) * 400;
+        if let Some(guard) = guard {
+            let add = Operation::FetchAdd(1);
+            let changed = guard.change(gm, address, add, inside_ns).await;
+            changed.map_err(text)?;
+            continue;
+        }
+        let mut bytes = [0; 4];
+        let read = gm.system().read_memory(address, &mut bytes);
+        read.map_err(|_| "not mapped")?;
+        gm.system_mut().compute(inside_ns).await;
+        let after = (u32::from_be_bytes(bytes) + 1).to_be_bytes();
+        let written = gm.system_mut().write_memory(address, &after);
+        written.map_err(|_| "not mapped")?;
+    }
+    Ok(())
+}
+
+/// Node 0 changes a word by loads and stores, two other nodes by operations of its board; what the word is at the end.
+fn counted(guarded: bool) -> u32 {
+    let board = boards::board_type("lanai9").unwrap();
+    let gm = board.gm.unwrap();
+    let image = board.own_image(gm.image, gm.sram_bytes).unwrap();
+    let profile = built_in("lanai9.1-133").unwrap();
+    let mut world = GmWorld::new(3, &image, &profile).unwrap();
+    let place: ResultSlot<Buffer> = ResultSlot::default();
+    let given = place.clone();
+    let home = world.spawn(0, "home", move |mut gm: Gm<Machine, Machine>| async move {
+        gm.open(PORT).await.map_err(text)?;
+        let words = gm.allocate_dma(BYTES).map_err(text)?;
+        let allowed = gm.allow_remote_memory_access(PORT, true).await;
+        allowed.map_err(text)?;
+        let mut guard = match guarded {
+            true => Some(Guard::new(&mut gm, PORT).await.map_err(text)?),
+            false => None,
+        };
+        given.set(words);
+        gm.system_mut().compute(LEAD_NS).await;
+        change(&mut gm, words.address, &mut guard).await?;
+        // The others are done then.
+        gm.system_mut().compute(50_000_000).await;
+        let mut bytes = [0; 4];
+        let read = gm.system().read_memory(words.address, &mut bytes);
+        read.map_err(|_| "not mapped")?;
+        Ok(u32::from_be_bytes(bytes))
+    });
+    let others = [1, 2].map(|node| {
+        let place = place.clone();
+        world.spawn(node, "other", move |mut gm| async move {
+            gm.open(PORT).await.map_err(text)?;
+            gm.system_mut().compute(LEAD_NS).await;
+            let first = place.with(|first| *first).ok_or("no words")?;
+            let word = Word {
+                node: 0,
+                port: PORT,
+                address: first.address,
+            };
+            let mut atomics = Atomics::new(PORT);
+            for _ in 0..CHANGES {
+                let add = Operation::FetchAdd(1);
+                atomics.execute(&mut gm, word, add).await.map_err(text)?;
+            }
+            Ok(())
+        })
+    });
+    let limits = RunLimits {
+        max_time: Some(SimTime::from_us(1_000_000)),
+        ..RunLimits::default()
+    };
+    assert_eq!(world.world.run(&limits), RunEnd::Completed);
+    for other in others {
+        assert_eq!(other.take(), Some(Ok(())));
+    }
+    home.take().unwrap().unwrap()
+}
+
+#[test]
+fn a_guard_keeps_a_processor_and_its_board_apart() {
+    if !built() {
+        return;
+    }
+    assert_eq!(counted(true), 3 * CHANGES);
+    // Without it changes are lost.
+    let lost = counted(false);
+    assert!(lost < 3 * CHANGES, "{lost}");
 }

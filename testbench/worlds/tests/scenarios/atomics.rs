@@ -38,6 +38,9 @@ fn every_program_runs_and_is_checked() {
     }
     let waits = [
         "on = \"nic\"",
+        "reply = \"memory\"",
+        "mutex = true",
+        "reply = \"memory\"\nmutex = true",
         "on = \"host\"\nwait = \"poll\"",
         "on = \"host\"\nwait = \"spin-block\"",
         "on = \"host\"\nwait = \"block\"",
@@ -120,9 +123,17 @@ fn wrong_keys_are_explained() {
         &program("run = \"atomics\"\nwait = \"block\"\n"),
         "it is servers on hosts that wait for requests: on = \"host\"",
     );
+    refused(
+        &program("run = \"lock\"\non = \"host\"\nmutex = true\n"),
+        "reply and mutex are settings of boards: on = \"nic\"",
+    );
     refused(&program("run = \"atomics\"\nhomes = 3\n"), "program.homes");
     refused(&program("run = \"lock\"\nhomes = 1\n"), "no key \"homes\"");
     refused(&program("run = \"lock\"\nwords = 1\n"), "no key \"words\"");
+    refused(
+        &program("run = \"lock\"\ncount = 5\nwarm_up = 5\n"),
+        "5 (count) times in all, of which 5 (warm_up) do not count",
+    );
     refused(
         &program("run = \"lock\"\ncount = 0\n"),
         "0 is not between 1 and 1000000",

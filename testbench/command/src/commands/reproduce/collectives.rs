@@ -1,4 +1,4 @@
-//! `lanigon reproduce barrier`, `reduction`, `gossip`: collective operations on hosts and on boards.
+//! `lanigon reproduce barrier`, `reduction`, `gossip`, `atomics`: collective and atomic operations on hosts and on boards.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -92,6 +92,11 @@ fn explained(args: &ReproduceArgs, plan: &Plan) -> anyhow::Result<Status> {
     }
     if args.out.is_some() {
         bail!("--out and --explain: the explanation is printed only");
+    }
+    if plan.table == Table::Atomics {
+        bail!(
+            "--explain: there is no critical path of atomic operations; `lanigon ledger` splits the messages to servers"
+        );
     }
     let all = plan.explain()?;
     match args.json {

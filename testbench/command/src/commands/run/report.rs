@@ -356,6 +356,12 @@ fn atomic(result: &AtomicUse) -> String {
     }
     let (mean, p50, p99) = (result.mean_us, result.p50_us, result.p99_us);
     text += &format!(": mean {mean:.2} us, p50 {p50:.2} us, p99 {p99:.2} us");
+    if result.iterations > 0.0 {
+        text += &format!(
+            "; homes count {:.0} iterations in 1,000 us",
+            result.iterations
+        );
+    }
     text
 }
 

@@ -8,7 +8,7 @@ use host_lib::gm::atomic::{
     AtomicError, Atomics, Executor, Operation, Requests, Server, Wait, Word,
 };
 
-use super::SERVER_PORT;
+use super::{SERVER_PORT, Settings};
 use crate::gm::GmNode;
 use crate::pairs::text;
 use crate::programs::collective::On;
@@ -21,8 +21,16 @@ pub(super) enum Engine {
 
 impl Engine {
     /// The executor of a member whose port is open.
-    pub(super) async fn new(gm: &mut GmNode, on: On, port: u8) -> Result<Self, String> {
-        match on {
+    pub(super) async fn new(
+        gm: &mut GmNode,
+        settings: &Settings,
+        port: u8,
+    ) -> Result<Self, String> {
+        match settings.on {
+            On::Nic if settings.direct => {
+                let direct = Atomics::direct(gm, port);
+                direct.map(Self::Nic).map_err(text)
+            }
             On::Nic => Ok(Self::Nic(Atomics::new(port))),
             On::Host => {
                 let requests = Requests::new(gm, port).await;

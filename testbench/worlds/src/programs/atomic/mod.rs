@@ -6,7 +6,7 @@ mod summary;
 
 use emulator::host::machine::Machine;
 use host_lib::gm::Buffer;
-use host_lib::gm::atomic::{AtomicError, Executor, Lock, Member, Operation, Wait, Word};
+use host_lib::gm::atomic::{AtomicError, Executor, Guard, Lock, Member, Operation, Wait, Word};
 use host_lib::gm::collective::{AllToAll, Endpoint, Group, Host, Settings as Exchange};
 use host_lib::window::{System, VirtualAddress};
 use rand_chacha::ChaCha8Rng;
@@ -34,6 +34,12 @@ const LEAD_NS: u64 = 500_000;
 const PATIENCE_NS: u64 = 10_000_000_000;
 /// Longest wait for the routes of a mapper.
 const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
+/// For so long a home counts iterations at a time, in ns (dissertation-200).
+pub const WINDOW_NS: u64 = 1_000_000;
+/// An iteration, in ns.
+const ITERATION_NS: u64 = 100;
+/// A home counts after so much computation, in ns: more than a usual time slice.
+const SETTLED_NS: u64 = 100_000_000;
 /// Most words of a home.
 pub const MOST_WORDS: u32 = 512;
 /// Where the two words of a lock's member lie behind the lock's word, in bytes: in another line of the cache.
@@ -82,8 +88,16 @@ pub struct Settings {
     pub on: On,
     /// How servers wait.
     pub wait: Wait,
+    /// Results of boards go into memory, without events.
+    pub direct: bool,
+    /// Boards keep their operations apart from what their hosts do with the words.
+    pub mutex: bool,
     /// Operations of each member, or how often it acquires the lock.
     pub count: u64,
+    /// Operations of each member, or uses of the lock, before those whose times count.
+    pub warm_up: u64,
+    /// Homes that are no members count how far they come, in a loop.
+    pub counter: bool,
     /// Pause after each of them, in ns.
     pub think_ns: u64,
     /// Each pause is up to this share longer or shorter.
@@ -186,6 +200,8 @@ pub struct AtomicRecords {
     pub executed: Vec<Executed>,
     /// Uses of a lock.
     pub uses: Vec<Use>,
+    /// Iterations that a home has counted, for each [`WINDOW_NS`].
+    pub iterations: Vec<u64>,
 }
 
 /// Executes the part of a node, whose library is `gm`. `share` is called once with the words of the node, which its server is to serve.
@@ -204,6 +220,9 @@ pub async fn run(
         On::Nic => {
             let allowed = gm.allow_remote_memory_access(PORT, true).await;
             allowed.map_err(text)?;
+            if plan.settings.mutex {
+                Guard::new(&mut gm, PORT).await.map_err(text)?;
+            }
         }
         On::Host => share(&gm, words)?,
     }
@@ -214,9 +233,12 @@ pub async fn run(
     gm.system_mut().sleep(LEAD_NS + plan.start_ns).await;
     let addresses = exchange(&mut gm, &plan, words.address).await?;
     if !plan.is_member() {
+        if plan.settings.counter {
+            count(&mut gm, &deliveries).await;
+        }
         return Ok(());
     }
-    let mut engine = Engine::new(&mut gm, plan.settings.on, PORT).await?;
+    let mut engine = Engine::new(&mut gm, &plan.settings, PORT).await?;
     let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
     random.set_stream(plan.place as u64 + 1);
     let mut part = Part {
@@ -232,6 +254,26 @@ pub async fn run(
         Work::Lock { hold_ns } => part.lock(&mut gm, &mut engine, hold_ns).await?,
     }
     engine.flush(&mut gm).await
+}
+
+/// Counts iterations of a loop for ever.
+async fn count(gm: &mut GmNode, deliveries: &Deliveries) {
+    {
+        let mut records = deliveries.records();
+        records.operations_left = 0;
+        records.sending_over = true;
+    }
+    // Until the program has computed for a whole time slice, others do not go before it.
+    gm.system_mut().compute(SETTLED_NS).await;
+    loop {
+        let end_ps = gm.system().now_ps() + 1000 * WINDOW_NS;
+        let mut iterations = 0;
+        while gm.system().now_ps() < end_ps {
+            gm.system_mut().compute(ITERATION_NS).await;
+            iterations += 1;
+        }
+        deliveries.records().atomic.iterations.push(iterations);
+    }
 }
 
 /// Tells the other nodes where the own words lie; where those of all nodes do.

@@ -30,12 +30,19 @@ pub struct AtomicUse {
     pub p99_us: f64,
     /// The same mean of the first member alone, in us.
     pub first_mean_us: f64,
+    /// Mean number of iterations that homes have counted in 1,000 us; 0: they do not count.
+    pub iterations: f64,
 }
 
 impl AtomicUse {
-    /// The results of all members, by rank, and problems: words whose history is not linearizable, two members that held the lock at once.
+    /// The results of all members, by rank, and of homes that are no members; and problems: words whose history is not linearizable, two members that held the lock at once.
     #[must_use]
-    pub fn of(program: &str, settings: &Settings, nodes: &[AtomicRecords]) -> (Self, Vec<String>) {
+    pub fn of(
+        program: &str,
+        settings: &Settings,
+        nodes: &[AtomicRecords],
+        homes: &[AtomicRecords],
+    ) -> (Self, Vec<String>) {
         let mut histories: BTreeMap<(usize, u32), Vec<Operated>> = BTreeMap::new();
         for one in nodes.iter().flat_map(|node| &node.executed) {
             let history = histories.entry((one.home, one.word)).or_default();
@@ -52,7 +59,14 @@ impl AtomicUse {
                 "{program}: two members held the lock at once, {count} times, first at {us:.3} us"
             ));
         }
-        let times: Vec<Vec<u64>> = nodes.iter().map(|node| times(settings, node)).collect();
+        let times: Vec<Vec<u64>> = nodes
+            .iter()
+            .map(|node| {
+                times(settings, node)
+                    .skip(settings.warm_up as usize)
+                    .collect()
+            })
+            .collect();
         let mut all: Vec<u64> = times.iter().flatten().copied().collect();
         all.sort_unstable();
         let place = |percent: usize| {
@@ -74,9 +88,15 @@ impl AtomicUse {
             p50_us: place(50),
             p99_us: place(99),
             first_mean_us: times.first().map_or(0.0, |times| mean_us(times)),
+            iterations: mean(homes.iter().flat_map(|home| &home.iterations)),
         };
         (result, problems)
     }
+}
+
+fn mean<'a>(counts: impl Iterator<Item = &'a u64>) -> f64 {
+    let (sum, count) = counts.fold((0, 0_u64), |(sum, count), one| (sum + one, count + 1));
+    sum as f64 / count.max(1) as f64
 }
 
 fn mean_us(times: &[u64]) -> f64 {
@@ -84,23 +104,19 @@ fn mean_us(times: &[u64]) -> f64 {
 }
 
 /// The times of a node's operations, or of acquiring and releasing the lock, in ps.
-fn times(settings: &Settings, node: &AtomicRecords) -> Vec<u64> {
-    match settings.work {
-        Work::Operations { .. } => {
-            let executed = node.executed.iter().map(|one| one.operated);
-            let times = executed.filter_map(|one| Some(one.end?.0 - one.began_ps));
-            times.collect()
-        }
-        Work::Lock { .. } => {
-            let uses = node.uses.iter();
-            let time = uses.filter_map(|one| {
-                let (called, acquired) = one.acquired_ps;
-                let (release, ended) = one.released_ps;
-                Some(acquired - called + ended? - release)
-            });
-            time.collect()
-        }
-    }
+fn times<'a>(settings: &Settings, node: &'a AtomicRecords) -> impl Iterator<Item = u64> + 'a {
+    let of_lock = matches!(settings.work, Work::Lock { .. });
+    let executed = node.executed.iter().filter(move |_| !of_lock);
+    let executed = executed.filter_map(|one| {
+        let Operated { began_ps, end, .. } = one.operated;
+        Some(end?.0 - began_ps)
+    });
+    let uses = node.uses.iter().filter_map(|one| {
+        let (called, acquired) = one.acquired_ps;
+        let (release, ended) = one.released_ps;
+        Some(acquired - called + ended? - release)
+    });
+    executed.chain(uses)
 }
 
 /// What is wrong with the history of a word.
@@ -142,7 +158,11 @@ mod tests {
         work: Work::Lock { hold_ns: 0 },
         on: On::Nic,
         wait: Wait::Poll,
+        direct: false,
+        mutex: false,
         count: 1,
+        warm_up: 0,
+        counter: false,
         think_ns: 0,
         variation_percent: 0,
     };
@@ -154,7 +174,7 @@ mod tests {
         };
         AtomicRecords {
             uses: uses.iter().map(of).collect(),
-            executed: Vec::new(),
+            ..AtomicRecords::default()
         }
     }
 
@@ -164,11 +184,11 @@ mod tests {
             node(&[(10_000_000, 20_000_000), (40_000_000, 50_000_000)]),
             node(&[(20_000_000, 30_000_000)]),
         ];
-        let (result, problems) = AtomicUse::of("lock", &SETTINGS, &good);
+        let (result, problems) = AtomicUse::of("lock", &SETTINGS, &good, &[]);
         assert_eq!(problems, [""; 0]);
         assert_eq!((result.uses, result.mean_us, result.p99_us), (3, 4.0, 4.0));
         let bad = [good[0].clone(), node(&[(49_000_000, 60_000_000)])];
-        let (_, problems) = AtomicUse::of("lock", &SETTINGS, &bad);
+        let (_, problems) = AtomicUse::of("lock", &SETTINGS, &bad, &[]);
         assert_eq!(
             problems,
             ["lock: two members held the lock at once, 1 times, first at 49.000 us"]
@@ -195,10 +215,10 @@ mod tests {
         };
         let node = |executed| AtomicRecords {
             executed,
-            uses: Vec::new(),
+            ..AtomicRecords::default()
         };
         let twice = [node(vec![add(0, 0)]), node(vec![add(1, 0)])];
-        let (result, problems) = AtomicUse::of("atomics", &settings, &twice);
+        let (result, problems) = AtomicUse::of("atomics", &settings, &twice, &[]);
         assert_eq!(
             (result.operations, result.words, result.mean_us),
             (2, 1, 2.0)
@@ -210,6 +230,6 @@ mod tests {
             ]
         );
         let once = [node(vec![add(0, 0)]), node(vec![add(1, 1)])];
-        assert!(AtomicUse::of("atomics", &settings, &once).1.is_empty());
+        assert!(AtomicUse::of("atomics", &settings, &once, &[]).1.is_empty());
     }
 }

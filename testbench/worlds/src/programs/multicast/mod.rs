@@ -172,20 +172,20 @@ pub enum Library {
     /// Over FM.
     Fm(FmNode),
     /// Over GM.
-    Gm(GmNode),
+    Gm(Box<GmNode>),
 }
 
 /// The two engines.
 enum Engine {
     Fm(fm::Engine),
-    Gm(gm::Engine),
+    Gm(Box<gm::Engine>),
 }
 
 impl Engine {
     async fn new(library: Library, plan: &MulticastPlan) -> Result<Self, String> {
         Ok(match library {
             Library::Fm(fm) => Self::Fm(fm::Engine::new(fm, plan)?),
-            Library::Gm(gm) => Self::Gm(gm::Engine::new(gm, plan).await?),
+            Library::Gm(gm) => Self::Gm(Box::new(gm::Engine::new(*gm, plan).await?)),
         })
     }
 

@@ -1,6 +1,6 @@
 //! Reference of the scenario format: every key, its values, unit, default and meaning, as Markdown and as a JSON schema.
 //!
-//! `keys.rs` is data. A test holds it against the parser: keys, ranges, choices and defaults that the parser asks for, over scenarios of every
+//! `keys.rs` and the files of keys beside it are data. A test holds it against the parser: keys, ranges, choices and defaults that the parser asks for, over scenarios of every
 //! kind, are those of the reference.
 
 mod fault_keys;

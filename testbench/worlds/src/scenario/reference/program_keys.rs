@@ -330,10 +330,34 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
             "atomics, lock on hosts: how a server waits for requests",
         ),
         key(
+            "reply",
+            Choice(&["event", "memory"]),
+            "event",
+            "atomics, lock on boards: how a member gets a result, by an event or by a word in its memory",
+        ),
+        key(
+            "mutex",
+            Flag,
+            "false",
+            "atomics, lock on boards: boards keep operations apart from what their hosts do with the words",
+        ),
+        key(
             "count",
             Integer(1, 1_000_000),
             "100",
             "atomics: operations of each member; lock: how often each acquires it",
+        ),
+        key(
+            "warm_up",
+            Integer(0, 999_999),
+            "0",
+            "atomics, lock: how many of these do not count for the times; fewer than `count`",
+        ),
+        key(
+            "counter",
+            Flag,
+            "false",
+            "atomics, lock: homes that are no members count the iterations of a loop, once they have computed for 100 ms",
         ),
         key(
             "hold_us",

@@ -1,0 +1,108 @@
+//! Results of atomic operations that go straight into memory, and operations that are kept apart from what the target's host does.
+//!
+//! A process that changes words itself which others change by operations asks for mutual exclusion between its processor and its board:
+//! Peterson's algorithm for two. Each says that it is interested, then that it came last, and waits while the other one is interested
+//! and has not come later. The board's word for this is in host memory, where the host polls it; the host's word and the turn are in SRAM, where
+//! the board polls them. The board waits for a limited time: a host that does not leave must not stop it.
+
+use defs::gm::atomic::{
+    ATOMIC_OPERATIONS, DIRECT_DONE, GUARD_HIGH, GUARD_INTERESTED, GUARD_LOW, GUARD_NIC,
+    GUARD_POLLS, GUARD_TURN, GUARD_VALUES, direct,
+};
+use defs::gm::map::Counter;
+
+use crate::atomic::{Done, Work};
+use crate::nic::HostAddress;
+use crate::state::{ATOMIC_WRITTEN, P_RECEIVE_KEY, P_RECEIVES};
+use crate::{Gm, Nic};
+
+impl<N: Nic> Gm<N> {
+    /// RECV: executes an operation, apart from what the target's host does if it wants that.
+    #[inline(always)]
+    pub(crate) fn execute_guarded(&mut self, work: &Work) -> Done {
+        let low = self.nic.load(work.port + GUARD_LOW);
+        if low != 0 {
+            return self.execute_apart(work, low);
+        }
+        match self.execute(work) {
+            Some(word) => Done::Word(word),
+            None => Done::Denied,
+        }
+    }
+
+    #[inline(never)]
+    fn execute_apart(&mut self, work: &Work, low: u32) -> Done {
+        let port = work.port;
+        let high = self.nic.load(port + GUARD_HIGH);
+        let key = self.nic.load(port + P_RECEIVE_KEY);
+        let Some(interested) = self.page(high, low & !3, key) else {
+            return Done::Denied;
+        };
+        let done = match self.enter(port, interested) {
+            true => match self.execute(work) {
+                Some(word) => Done::Word(word),
+                None => Done::Denied,
+            },
+            false => {
+                self.count(Counter::GuardBusy);
+                Done::Busy
+            }
+        };
+        if self.nic.load(ATOMIC_WRITTEN) != 0 {
+            // One DMA of an atomic operation is under way at most.
+            self.nic.await_writes();
+        }
+        self.nic.store(port + GUARD_VALUES + 4, 0);
+        self.nic
+            .start_write(interested, port + GUARD_VALUES + 4, 4, 0);
+        self.nic.store(ATOMIC_WRITTEN, 1);
+        done
+    }
+
+    /// Waits until the host does not use its words; `false`: it does so for too long.
+    fn enter(&mut self, port: u32, interested: HostAddress) -> bool {
+        self.nic.store(port + GUARD_VALUES, 1);
+        self.nic.start_write(interested, port + GUARD_VALUES, 4, 0);
+        // The host sees it before the board looks whether the host is interested.
+        self.nic.await_writes();
+        self.nic.store(port + GUARD_TURN, GUARD_NIC);
+        let mut polls = 0;
+        while polls < GUARD_POLLS {
+            if self.nic.load(port + GUARD_INTERESTED) == 0
+                || self.nic.load(port + GUARD_TURN) != GUARD_NIC
+            {
+                return true;
+            }
+            polls += 1;
+        }
+        false
+    }
+
+    /// RECV: writes the result of an operation and its status where the process wants them. If that is not its memory any more, there is an
+    /// event.
+    #[inline(never)]
+    pub(crate) fn write_direct(&mut self, port: u32, what: u32, value: u32) {
+        if self.nic.load(port + P_RECEIVES) == 0 {
+            return;
+        }
+        let at = direct(port, what >> 8);
+        let (high, low) = (self.nic.load(at), self.nic.load(at + 4));
+        let key = self.nic.load(port + P_RECEIVE_KEY);
+        let host = match low & 7 {
+            0 => self.page(high, low, key),
+            _ => None,
+        };
+        let Some(host) = host else {
+            self.add_result(port, what + (ATOMIC_OPERATIONS << 8), 0, value);
+            return self.report_machine();
+        };
+        if self.nic.load(ATOMIC_WRITTEN) != 0 {
+            // One DMA of an atomic operation is under way at most.
+            self.nic.await_writes();
+        }
+        self.nic.store(ATOMIC_WRITTEN, 1);
+        self.nic.store(at + 8, value);
+        self.nic.store(at + 12, DIRECT_DONE | what & 0xFF);
+        self.nic.start_write(host, at + 8, 8, 0);
+    }
+}
