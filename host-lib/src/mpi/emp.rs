@@ -21,7 +21,7 @@ const RECEIVES: u32 = 64;
 /// Buffers for packets under way.
 const SENDS: u32 = 32;
 /// Packets under way to one node. EMP takes a node's messages in their order only and drops later ones: after a loss most of many would be
-/// sent again in vain.
+/// sent again without use.
 const UNDER_WAY: u32 = 4;
 /// Smallest piece of memory for long messages.
 const SMALLEST_LANDING: u64 = 32 << 10;
