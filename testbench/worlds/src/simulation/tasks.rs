@@ -495,9 +495,9 @@ impl Task {
     ) -> Result<(), String> {
         deliveries.records().operations_left = 1;
         let library = match &self.settings {
-            Settings::Fm(config) => {
-                Library::Fm(fm_nodes::boot(machine, &self.firmware, config.clone()).await?)
-            }
+            Settings::Fm(config) => Library::Fm(Box::new(
+                fm_nodes::boot(machine, &self.firmware, config.clone()).await?,
+            )),
             Settings::Gm(config) => {
                 Library::Gm(Box::new(self.boot_gm(machine, life, config).await?))
             }

@@ -41,7 +41,7 @@ fn slope(results: &Results, on: On) -> Option<f64> {
     };
     let mut measured = PAUSES_US.into_iter().filter_map(at);
     let first = measured.next()?;
-    let last = measured.last()?;
+    let last = measured.next_back()?;
     Some(1e6 * (last.1 - first.1) / (last.0 - first.0))
 }
 

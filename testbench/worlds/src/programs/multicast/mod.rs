@@ -170,21 +170,21 @@ impl MulticastPlan {
 /// A node's library, ready for the program.
 pub enum Library {
     /// Over FM.
-    Fm(FmNode),
+    Fm(Box<FmNode>),
     /// Over GM.
     Gm(Box<GmNode>),
 }
 
 /// The two engines.
 enum Engine {
-    Fm(fm::Engine),
+    Fm(Box<fm::Engine>),
     Gm(Box<gm::Engine>),
 }
 
 impl Engine {
     async fn new(library: Library, plan: &MulticastPlan) -> Result<Self, String> {
         Ok(match library {
-            Library::Fm(fm) => Self::Fm(fm::Engine::new(fm, plan)?),
+            Library::Fm(fm) => Self::Fm(Box::new(fm::Engine::new(*fm, plan)?)),
             Library::Gm(gm) => Self::Gm(Box::new(gm::Engine::new(*gm, plan).await?)),
         })
     }
