@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::CollectiveError;
 use super::group::{Endpoint, Group};
-use crate::gm::channel::{ALIGNMENT, Arrival, Channel, Class};
+use crate::gm::channel::{ALIGNMENT, Arrival, Channel, ChannelError, Class};
 use crate::gm::{Gm, SendId, Status, capacity, size_for};
 use crate::window::{System, Window};
 
@@ -115,7 +115,15 @@ impl Messages {
         header[6..].copy_from_slice(&step.to_be_bytes());
         let target = self.group.members()[to];
         loop {
-            if let Some(id) = self.channel.send(gm, target, &[&header, content]).await? {
+            let sent = self.channel.send(gm, target, &[&header, content]).await;
+            let sent = sent.map_err(|error| match error {
+                ChannelError::TooLong { room, .. } => CollectiveError::TooLong {
+                    bytes: content.len(),
+                    room,
+                },
+                error => error.into(),
+            })?;
+            if let Some(id) = sent {
                 self.under_way.insert(id, to);
                 return Ok(());
             }
