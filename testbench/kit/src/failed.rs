@@ -358,8 +358,11 @@ fn folder() -> PathBuf {
 /// Cargo's target folder of the test program; else `target` in the present folder.
 fn target_folder() -> PathBuf {
     let program = env::current_exe().unwrap_or_default();
-    let tagged = |folder: &&Path| folder.join(TARGET_TAG).is_file();
-    let found = program.ancestors().skip(1).find(tagged);
+    let folders = || program.ancestors().skip(1);
+    let tagged = folders().find(|folder| folder.join(TARGET_TAG).is_file());
+    // Cargo leaves no tag in a folder that was there before. Test programs lie in `deps` of a profile's folder.
+    let profile = || folders().find(|folder| folder.ends_with("deps"))?.parent();
+    let found = tagged.or_else(|| profile()?.parent());
     found.unwrap_or(Path::new("target")).to_owned()
 }
 
