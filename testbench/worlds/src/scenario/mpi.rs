@@ -78,6 +78,11 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, Scen
         let sizes = item.list().into_iter();
         let sizes = sizes.map(|item| item.integer(least as u64..=MOST_BYTES));
         settings.sizes = sizes.collect::<Result<_, _>>()?;
+        let whole = |size: &&usize| size.is_multiple_of(work.element_bytes());
+        if let Some(size) = settings.sizes.iter().find(|size| !whole(size)) {
+            let reason = format!("{size} bytes are no whole number of doubles");
+            return Err(item.place.refuse(reason));
+        }
     }
     settings.rounds = table.integer("rounds", 1..=1_000_000, DEFAULT_ROUNDS)?;
     let eager = settings.eager_bytes;

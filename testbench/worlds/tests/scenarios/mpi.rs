@@ -102,6 +102,12 @@ fn wrong_programs_are_refused() {
     );
     check(GM, 2, "benchmark = \"barrier\"\nbytes = 8", "bytes");
     check(GM, 2, "benchmark = \"reduce\"\nbytes = 4", "8");
+    check(
+        GM,
+        2,
+        "benchmark = \"all-reduce\"\nbytes = 12",
+        "12 bytes are no whole number of doubles",
+    );
     let acenic = "board = \"tigon2\"\nprotocol = \"acenic\"";
     check(acenic, 2, "benchmark = \"barrier\"", "mpi needs EMP or GM");
 }

@@ -86,6 +86,23 @@ impl Work {
         }
     }
 
+    /// Bytes of an element of its messages.
+    #[must_use]
+    pub const fn element_bytes(self) -> usize {
+        match self {
+            Self::Reduce | Self::AllReduce => 8,
+            _ => 1,
+        }
+    }
+
+    /// Messages that a rank has under way at most, in both directions.
+    const fn under_way(self) -> u64 {
+        match self {
+            Self::Bandwidth | Self::BothWays => 2 * benchmark::WINDOW as u64,
+            _ => 4,
+        }
+    }
+
     /// Header of its results, as the OSU set prints it.
     #[must_use]
     pub const fn header(self) -> &'static str {
@@ -168,8 +185,7 @@ impl MpiSettings {
         let packets = GmTransport::<Machine, Machine>::buffer_bytes(self.gm());
         let others = EmpTransport::<Machine, Machine>::buffer_bytes(self.eager_bytes);
         let longest = self.sizes.iter().max().copied().unwrap_or_default();
-        // As many as a window has in both directions.
-        let long = 2 * benchmark::WINDOW as u64 * (longest as u64).next_power_of_two();
+        let long = self.work.under_way() * (longest as u64).next_power_of_two();
         packets.max(others) + long.max(LEAST_LONG_BYTES)
     }
 
