@@ -127,11 +127,6 @@ impl Channel {
         self.port
     }
 
-    /// Whether all sends are complete.
-    pub(crate) fn is_flushed(&self) -> bool {
-        self.under_way.is_empty()
-    }
-
     async fn provide<W: Window, S: System>(
         &mut self,
         gm: &mut Gm<W, S>,

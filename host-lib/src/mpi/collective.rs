@@ -1,7 +1,7 @@
 //! Collective operations, with messages along trees and around rings.
 //!
-//! All members of a communicator call the same operations in the same order. A message carries the operation's kind and number, so
-//! that a program in which they differ fails instead of computing something else.
+//! All members of a communicator call the same operations in the same order. A message carries the operation's kind, so that a
+//! program in which the kinds differ fails instead of computing something else.
 
 use super::communicator::Communicator;
 use super::datatype::{Datatype, Operation, combine_all, from_bytes, to_bytes};

@@ -274,6 +274,10 @@ impl<W: Window, S: System> Transport for EmpTransport<W, S> {
         self.rank
     }
 
+    fn eager_bytes(&self) -> usize {
+        self.room as usize - HEADER_BYTES
+    }
+
     async fn post(
         &mut self,
         to: usize,

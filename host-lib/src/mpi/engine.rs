@@ -17,12 +17,17 @@ enum Message {
     /// Its bytes, copied out of the network's buffer.
     Eager { mark: u16, bytes: Vec<u8> },
     /// It waits at its sender.
-    Waiting {
-        from: usize,
-        mark: u16,
-        send: u32,
-        length: usize,
-    },
+    Waiting(Offer),
+}
+
+/// A long message that its sender has announced.
+#[derive(Debug)]
+struct Offer {
+    /// The sender's rank among all processes.
+    from: usize,
+    mark: u16,
+    send: u32,
+    length: usize,
 }
 
 /// What a request has ended with.
@@ -92,17 +97,16 @@ pub(super) struct Outgoing<'a> {
     pub(super) synchronous: bool,
 }
 
-const fn sent(label: &Label, bytes: usize) -> Ended {
-    Ended {
-        status: Status {
-            source: label.source as usize,
-            tag: label.tag,
-            bytes,
-        },
-        mark: 0,
-        bytes: Vec::new(),
-    }
-}
+/// What a send has ended with.
+const SENT: Ended = Ended {
+    status: Status {
+        source: 0,
+        tag: 0,
+        bytes: 0,
+    },
+    mark: 0,
+    bytes: Vec::new(),
+};
 
 impl<T: Transport> Engine<T> {
     pub(super) const fn new(transport: T, config: Config) -> Self {
@@ -154,7 +158,7 @@ impl<T: Transport> Engine<T> {
         if to == self.transport.rank() {
             return self.send_to_itself(&envelope(Kind::Eager, 0), bytes).await;
         }
-        if synchronous || bytes.len() > self.config.eager_bytes {
+        if synchronous || bytes.len() > self.transport.eager_bytes() {
             let bytes = bytes.to_vec();
             let id = self.request(State::Asking { bytes });
             let asked = self
@@ -164,15 +168,14 @@ impl<T: Transport> Engine<T> {
         } else {
             self.post(to, &envelope(Kind::Eager, 0), bytes, call)
                 .await?;
-            Ok(self.request(State::Done(Ok(sent(&label, bytes.len())))))
+            Ok(self.request(State::Done(Ok(SENT))))
         }
     }
 
     async fn send_to_itself(&mut self, envelope: &Envelope, bytes: &[u8]) -> Result<u32, MpiError> {
         self.transport.charge_copy(bytes.len()).await;
         self.eager(envelope, bytes.to_vec());
-        let ended = sent(&envelope.label, bytes.len());
-        Ok(self.request(State::Done(Ok(ended))))
+        Ok(self.request(State::Done(Ok(SENT))))
     }
 
     /// Posts a packet, when there is room for it.
@@ -204,27 +207,19 @@ impl<T: Transport> Engine<T> {
                 self.transport.charge_copy(bytes.len()).await;
                 self.received(id, &label, mark, bytes);
             }
-            Some((label, message)) => self.accept(id, label, message).await?,
+            Some((label, Message::Waiting(offer))) => self.accept(id, label, offer).await?,
         }
         Ok(id)
     }
 
     /// Prepares memory for a long message, and tells its sender.
-    async fn accept(
-        &mut self,
-        request: u32,
-        label: Label,
-        message: Message,
-    ) -> Result<(), MpiError> {
-        let Message::Waiting {
+    async fn accept(&mut self, request: u32, label: Label, offer: Offer) -> Result<(), MpiError> {
+        let Offer {
             from,
             mark,
             send,
             length,
-        } = message
-        else {
-            return Ok(());
-        };
+        } = offer;
         let landing = self.transport.land(from, length).await?;
         let place = Landing {
             request,
@@ -332,12 +327,7 @@ impl<T: Transport> Engine<T> {
             }
             Arrival::Transferred { transfer } => {
                 if let Some(send) = self.transfers.remove(&transfer) {
-                    let label = Label {
-                        context: 0,
-                        source: 0,
-                        tag: 0,
-                    };
-                    self.requests.insert(send, State::Done(Ok(sent(&label, 0))));
+                    self.requests.insert(send, State::Done(Ok(SENT)));
                 }
                 Ok(())
             }
@@ -358,15 +348,16 @@ impl<T: Transport> Engine<T> {
                 Ok(())
             }
             Kind::RequestToSend => {
-                let message = Message::Waiting {
+                let offer = Offer {
                     from,
                     mark: envelope.mark,
                     send: envelope.send,
                     length: envelope.length as usize,
                 };
                 match self.matching.arrive(&envelope.label) {
-                    Some(request) => self.accept(request, envelope.label, message).await,
+                    Some(request) => self.accept(request, envelope.label, offer).await,
                     None => {
+                        let message = Message::Waiting(offer);
                         self.matching.keep(envelope.label, message);
                         Ok(())
                     }
@@ -427,7 +418,7 @@ impl<T: Transport> Engine<T> {
         let (label, message) = self.matching.peek(pattern)?;
         let bytes = match message {
             Message::Eager { bytes, .. } => bytes.len(),
-            Message::Waiting { length, .. } => *length,
+            Message::Waiting(offer) => offer.length,
         };
         Some(Status {
             source: label.source as usize,

@@ -9,8 +9,8 @@ use std::fmt;
 
 use defs::gm::event::Status;
 
-use super::HEADER_BYTES;
 use super::transport::{Arrival, Transport, TransportError};
+use super::{EAGER_BYTES, HEADER_BYTES};
 use crate::gm::channel::{self, Channel, ChannelError, Class};
 use crate::gm::collective::{Endpoint, Group, schedule};
 use crate::gm::{Buffer, Event, Gm, MemoryError, Priority, Remote, SendId};
@@ -50,7 +50,7 @@ enum Purpose {
 /// Settings of a [`GmTransport`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GmSettings {
-    /// Longest packet in bytes: [`Config::eager_bytes`](super::Config::eager_bytes).
+    /// Longest message that is sent at once, in bytes.
     pub eager_bytes: usize,
     /// Processor time that pins a page for a long message, in ns.
     pub pin_page_ns: u64,
@@ -59,7 +59,7 @@ pub struct GmSettings {
 impl Default for GmSettings {
     fn default() -> Self {
         Self {
-            eager_bytes: 16 << 10,
+            eager_bytes: EAGER_BYTES,
             pin_page_ns: 1000,
         }
     }
@@ -301,6 +301,10 @@ impl<W: Window, S: System> Transport for GmTransport<W, S> {
         self.rank
     }
 
+    fn eager_bytes(&self) -> usize {
+        self.settings.eager_bytes
+    }
+
     async fn post(
         &mut self,
         to: usize,
@@ -407,7 +411,7 @@ impl<W: Window, S: System> Transport for GmTransport<W, S> {
     }
 
     fn is_flushed(&mut self) -> bool {
-        self.under_way.is_empty() && self.owed.is_empty() && self.channel.is_flushed()
+        self.under_way.is_empty() && self.owed.is_empty()
     }
 
     async fn compute(&mut self, nanoseconds: u64) {

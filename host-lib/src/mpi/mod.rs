@@ -60,6 +60,8 @@ pub use transport::{Arrival, Transport, TransportError};
 
 use engine::Engine;
 
+/// Longest message that is sent at once, unless a transport is made for another length, in bytes.
+pub const EAGER_BYTES: usize = 16 << 10;
 /// Bytes of the header of a packet.
 pub const HEADER_BYTES: usize = envelope::ENVELOPE_BYTES;
 
@@ -75,8 +77,6 @@ pub enum BarrierOn {
 /// Settings, equal for all processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Messages up to so many bytes are sent at once, through buffers; longer ones when their receive has begun, from memory to memory.
-    pub eager_bytes: usize,
     /// Processor time of the library itself for each send and each receive, in ns.
     pub library_ns: u64,
     /// A wait fails after so long without any arrival, in ns.
@@ -88,7 +88,6 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            eager_bytes: 16 << 10,
             library_ns: 0,
             limit_ns: 1_000_000_000,
             barrier: BarrierOn::Host,

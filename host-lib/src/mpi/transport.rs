@@ -82,7 +82,10 @@ pub trait Transport: Send {
     /// The own rank.
     fn rank(&self) -> usize;
 
-    /// Posts a packet of up to [`Config::eager_bytes`](super::Config::eager_bytes) bytes behind the header, to another rank. `false` if there is no room for it
+    /// Messages up to so many bytes are packets; longer ones are transferred when their receive has begun.
+    fn eager_bytes(&self) -> usize;
+
+    /// Posts a packet of up to [`eager_bytes`](Self::eager_bytes) behind the header, to another rank. `false` if there is no room for it
     /// now: then arrivals have to be taken.
     fn post(
         &mut self,

@@ -6,20 +6,13 @@ mod net;
 
 use std::future::Future;
 
-use super::{Config, Mpi, MpiError};
-use net::Process;
+use super::{Mpi, MpiError};
+use net::{EAGER_BYTES, Process};
 
 type Node = Mpi<Process>;
 
-/// Longest message that is sent at once here.
-const EAGER_BYTES: usize = 256;
-
 fn mpi(process: Process) -> Node {
-    let config = Config {
-        eager_bytes: EAGER_BYTES,
-        ..Config::default()
-    };
-    Mpi::with(process, config).expect("a rank")
+    Mpi::new(process).expect("a rank")
 }
 
 /// Runs a program on all ranks, which has to succeed everywhere and leave no message.

@@ -8,6 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 use super::super::transport::{Arrival, Transport, TransportError};
 
+/// Longest message that is sent at once here.
+pub const EAGER_BYTES: usize = 256;
 /// Packets between two ranks that are under way at most.
 const MOST_UNDER_WAY: usize = 3;
 
@@ -103,6 +105,10 @@ impl Transport for Process {
 
     fn rank(&self) -> usize {
         self.rank
+    }
+
+    fn eager_bytes(&self) -> usize {
+        EAGER_BYTES
     }
 
     async fn post(

@@ -3,7 +3,7 @@
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::gm::collective::Endpoint;
-use host_lib::mpi::{BarrierOn, GmSettings, GmTransport};
+use host_lib::mpi::{BarrierOn, GmTransport};
 use host_lib::window::System;
 use lanigon_worlds::boards;
 use lanigon_worlds::gm::GmWorld;
@@ -32,12 +32,8 @@ fn run(count: u16, settings: &MpiSettings) -> Vec<Measured> {
             let (members, settings) = (members.clone(), settings.clone());
             world.spawn(node.into(), "mpi", move |mut gm| async move {
                 gm.open(PORT).await.map_err(text)?;
-                let pool = GmSettings {
-                    eager_bytes: settings.eager_bytes,
-                    pin_page_ns: settings.pin_page_ns,
-                };
                 gm.system_mut().compute(LEAD_NS).await;
-                let transport = GmTransport::new(gm, &members, at(node), pool).await;
+                let transport = GmTransport::new(gm, &members, at(node), settings.gm()).await;
                 mpi::run(transport.map_err(text)?, &settings).await
             })
         })

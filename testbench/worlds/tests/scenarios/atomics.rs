@@ -7,10 +7,10 @@ use emulator::board::CpuId;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::gm::built;
+use super::good;
 
 /// Nodes with a LANai around a crossbar, and a program of theirs.
 fn text(nodes: u32, program: &str) -> String {
@@ -21,14 +21,6 @@ fn on_board(board: &str, nodes: u32, program: &str) -> String {
     format!(
         "{board}\n[network]\ntopology = \"star\"\nnodes = {nodes}\n[[program]]\nnodes = \"all\"\n{program}"
     )
-}
-
-#[track_caller]
-fn good(text: &str) -> RunSummary {
-    let outcome = super::run(text, &RunOptions::default());
-    assert_eq!(outcome.end, RunEnd::Completed, "{text}: {outcome:?}");
-    assert!(outcome.is_good(), "{text}: {:?}", outcome.problems);
-    outcome
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod race;
 mod runs;
 mod started;
 
+use emulator::sim::world::RunEnd;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
@@ -29,6 +30,15 @@ fn run(text: &str, options: &RunOptions) -> RunSummary {
     let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
     simulation.run(options, |_| {})
+}
+
+/// Runs the text of a scenario, which has to end well.
+#[track_caller]
+fn good(text: &str) -> RunSummary {
+    let outcome = run(text, &RunOptions::default());
+    assert_eq!(outcome.end, RunEnd::Completed, "{text}: {outcome:?}");
+    assert!(outcome.is_good(), "{text}: {:?}", outcome.problems);
+    outcome
 }
 
 /// Two nodes on a cable, followed by more text.

@@ -1,11 +1,10 @@
 //! Message passing in scenarios: the same programs over GM and EMP, with losses; wrong settings; processes that end.
 
-use emulator::sim::world::RunEnd;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::RunOptions;
-use lanigon_worlds::simulation::result::RunSummary;
 
 use super::gm::built;
+use super::good;
 
 /// Boards of the protocols.
 const GM: &str = "board = \"lanai9.1-133\"";
@@ -15,14 +14,6 @@ fn text(board: &str, nodes: u32, program: &str, more: &str) -> String {
     format!(
         "{board}\n[network]\ntopology = \"star\"\nnodes = {nodes}\n[[program]]\nrun = \"mpi\"\nnodes = \"all\"\n{program}\n{more}"
     )
-}
-
-#[track_caller]
-fn good(text: &str) -> RunSummary {
-    let outcome = super::run(text, &RunOptions::default());
-    assert_eq!(outcome.end, RunEnd::Completed, "{text}: {outcome:?}");
-    assert!(outcome.is_good(), "{text}: {:?}", outcome.problems);
-    outcome
 }
 
 #[test]

@@ -144,7 +144,6 @@ impl Engine {
                 On::Host => BarrierOn::Host,
                 On::Nic => BarrierOn::Nic,
             },
-            ..Config::default()
         };
         let mpi = Mpi::with(transport.map_err(text)?, config).map_err(text)?;
         Ok(Self(Library::Mpi(Box::new(mpi))))

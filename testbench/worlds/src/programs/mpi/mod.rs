@@ -145,11 +145,14 @@ impl MpiSettings {
     #[must_use]
     pub fn new(work: Work) -> Self {
         let Config {
-            eager_bytes,
             barrier,
             library_ns,
             ..
         } = Config::default();
+        let GmSettings {
+            eager_bytes,
+            pin_page_ns,
+        } = GmSettings::default();
         let sizes = |least| {
             (0..=16)
                 .map(|power| 1 << power)
@@ -165,7 +168,7 @@ impl MpiSettings {
             eager_bytes,
             barrier,
             library_ns,
-            pin_page_ns: 1000,
+            pin_page_ns,
             operation_ns: 10,
         }
     }
@@ -193,7 +196,6 @@ impl MpiSettings {
     #[must_use]
     pub fn config(&self) -> Config {
         Config {
-            eager_bytes: self.eager_bytes,
             barrier: self.barrier,
             library_ns: self.library_ns,
             ..Config::default()
