@@ -7,8 +7,8 @@ use std::sync::{MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use lanigon_window::window::{
-    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Watch,
-    Window,
+    Computation, FoundWord, PhysicalAddress, PollError, PolledWord, SignalHandler, System,
+    TimedOut, VirtualAddress, Watch, Window,
 };
 
 use super::costs::CopyCosts;
@@ -310,6 +310,15 @@ impl System for Machine {
             _ => None,
         });
         came.await.then_some(()).ok_or(TimedOut)
+    }
+
+    async fn on_signal(&mut self, mut handler: SignalHandler) -> Option<Computation> {
+        self.handle_interrupts(move |_| handler()).await;
+        let machine = self.clone();
+        Some(Box::new(move |nanoseconds| {
+            let mut machine = machine.clone();
+            Box::pin(async move { machine.compute(nanoseconds).await })
+        }))
     }
 
     fn call_begins(&mut self, what: &(dyn fmt::Display + Sync)) {

@@ -39,6 +39,9 @@ pub static PROFILES_9: BoardProfiles = BoardProfiles {
         "gm-paper-lanai9.1-133",
         "gm-paper-gossip-lanai9.1-133",
         "gm-paper-atomics-lanai9.1-133",
+        "gm-paper-bypass-lanai9.1-133",
+        "gm-paper-bypass-1ghz-lanai9.1-133",
+        "gm-paper-bypass-1ghz-lanai9.2-200",
         "gm-paper-lanai9.2-200"
     ),
     check: |from| check(Generation::L9, from),

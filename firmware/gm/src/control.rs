@@ -14,8 +14,8 @@ use defs::gm::map::{
 };
 use defs::gm::mapping::{PROBES_TAKEN, PROBES_TAKEN_MAGIC};
 use defs::gm::port::{
-    PORT_COUNT, PORT_PROCESS, PORT_QUEUE_LOW, RECEIVE_READY_WORD, RECEIVE_SLOTS, SEND_SLOTS,
-    SEND_TYPE, control_block, receive_slot, send_slot,
+    PORT_COUNT, PORT_PROCESS, PORT_QUEUE_LOW, PORT_SIGNALS, RECEIVE_READY_WORD, RECEIVE_SLOTS,
+    SEND_SLOTS, SEND_TYPE, control_block, receive_slot, send_slot,
 };
 
 use crate::collective::COLLECTIVE_STATE_END;
@@ -223,6 +223,7 @@ impl<N: Nic> Gm<N> {
             (P_WAITING, 0),
             (P_KEY, page_key(process)),
             (P_ATOMICS, 0),
+            (PORT_SIGNALS, 0),
             (P_OPEN, 1),
         ] {
             self.nic.store(port + word, value);

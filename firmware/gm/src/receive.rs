@@ -6,16 +6,17 @@ use defs::gm::gossip::{EXCHANGED, MISSING, SPREAD};
 use defs::gm::map::{ACK_PACKETS, Counter, NODE, NODES};
 use defs::gm::mapping;
 use defs::gm::packet::{
-    ACK, DATA, GET, GOT, HEADER_BYTES, NACK_OPEN, NULL, PUT, PUT_BODY, SIZES, TYPE,
+    ACK, DATA, GET, GOT, HEADER_BYTES, NACK_OPEN, NULL, PUT, PUT_BODY, SIZES, TAIL, TYPE,
     WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
 };
+use defs::gm::port::{PORT_COUNT, PORT_SIGNALS};
 
 use crate::gossip::{HELD_COOKIES, HELD_COOKIES_END};
 use crate::nic::Event;
 use crate::state::{
     C_EXPECTED, C_PARTIAL, C_RECEIVE, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_FRESH,
     F_NACKED, F_NEW, F_OPEN, F_REFUSED, FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK,
-    REFUSAL_SHIFT, REPORT_BUFFERS, SLEEPING, connection, next_sequence,
+    REFUSAL_SHIFT, REPORT_BUFFERS, WAKE_SLEEPERS, WAKES, connection, next_sequence, port_block,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -41,6 +42,11 @@ pub struct Packet {
 /// Packets of messages: subtypes from [`DATA`] on.
 const MESSAGES: u32 = 2 * SIZES + 2;
 
+/// Whether the cookie of a DMA to the host is the memory of a packet.
+const fn is_packet(cookie: u32) -> bool {
+    cookie.wrapping_sub(REPORT_BUFFERS) > HELD_COOKIES_END - REPORT_BUFFERS
+}
+
 impl<N: Nic> Gm<N> {
     /// RECV: a packet has come.
     #[inline(always)]
@@ -55,7 +61,11 @@ impl<N: Nic> Gm<N> {
     /// A DMA to the host is complete: of a packet, or of an event's buffer.
     #[inline(always)]
     pub(crate) fn on_written(&mut self, cookie: u32) {
-        if cookie.wrapping_sub(REPORT_BUFFERS) > HELD_COOKIES_END - REPORT_BUFFERS {
+        // Before the packet's memory is released: its header tells what it was.
+        if self.nic.load(WAKES) != 0 {
+            self.wake(cookie);
+        }
+        if is_packet(cookie) {
             self.nic.release(cookie);
         } else if cookie == LAST_WRITE {
             self.command_done();
@@ -64,17 +74,29 @@ impl<N: Nic> Gm<N> {
         } else {
             self.nic.store(cookie, FREE);
         }
-        if self.nic.load(SLEEPING) != 0 {
-            self.wake_sleepers();
+    }
+
+    /// A DMA to the host is complete. Programs that sleep look whether it was their event; a message of high priority is a signal
+    /// for a process that has signals now.
+    #[cold]
+    #[inline(never)]
+    fn wake(&mut self, cookie: u32) {
+        let wakes = self.nic.load(WAKES);
+        self.nic.store(WAKES, wakes & !WAKE_SLEEPERS);
+        if wakes & WAKE_SLEEPERS != 0 || is_packet(cookie) && self.is_signal(cookie) {
+            self.nic.interrupt();
         }
     }
 
-    /// Programs sleep until there is an event: they look.
-    #[cold]
-    #[inline(never)]
-    fn wake_sleepers(&mut self) {
-        self.nic.store(SLEEPING, 0);
-        self.nic.interrupt();
+    /// Whether a packet whose last byte is in host memory ends a message of high priority for a port that has signals.
+    fn is_signal(&mut self, packet: u32) -> bool {
+        let subtype = self.nic.load(packet + WORD_TYPE) & 0xFFFF;
+        let subport = self.nic.load(packet + WORD_LENGTH) >> 8 & 0xFF;
+        let ends = subtype.wrapping_sub(DATA) < SIZES || subtype == TAIL;
+        if !ends || subport & 1 == 0 || subport >= 2 * PORT_COUNT {
+            return false;
+        }
+        self.nic.load(port_block(subport >> 1) + PORT_SIGNALS) != 0
     }
 
     /// Handles a packet. Returns whether RDMA uses its memory.

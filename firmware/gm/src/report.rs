@@ -8,8 +8,8 @@ use crate::collective::{RESULT_NOTICES, result_words};
 use crate::nic::HostAddress;
 use crate::state::{
     FREE, P_NOTICE, P_NOTICES, P_OPEN, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_RING, P_SENDS,
-    REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, SLEEPING, WRITING,
-    port_block, port_number,
+    REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, WAKE_SLEEPERS, WAKES,
+    WRITING, port_block, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -133,7 +133,7 @@ impl<N: Nic> Gm<N> {
         };
         // The DMA of a group's last buffer tells of all. A program that sleeps is told of each.
         let next = buffer + REPORT_BYTES;
-        if next & (REPORT_GROUP_BYTES - 1) == 0 || self.nic.load(SLEEPING) != 0 {
+        if next & (REPORT_GROUP_BYTES - 1) == 0 || self.nic.load(WAKES) & WAKE_SLEEPERS != 0 {
             self.nic.start_write(host, at, last + 4 - at, group);
             self.end_group(group);
         } else {
@@ -150,12 +150,16 @@ impl<N: Nic> Gm<N> {
         self.nic.store(REPORT_FILL, group ^ REPORT_GROUP_BYTES);
     }
 
-    /// RECV: a program sleeps until the next event. Reports may be on their way whose DMA ends without an event: a word
-    /// behind them wakes the program, which looks and may sleep again.
+    /// RECV: events interrupt the host for this from now on. Reports may be on their way whose DMA ends without an event: a
+    /// word behind them wakes a program that sleeps, which looks and may sleep again.
     #[cold]
     #[inline(never)]
-    pub(crate) fn sleep(&mut self) {
-        self.nic.store(SLEEPING, 1);
+    pub(crate) fn add_wake(&mut self, wake: u32) {
+        let wakes = self.nic.load(WAKES) | wake;
+        self.nic.store(WAKES, wakes);
+        if wake != WAKE_SLEEPERS {
+            return;
+        }
         let buffer = self.nic.load(REPORT_FILL);
         let group = buffer & !(REPORT_GROUP_BYTES - 1);
         if buffer != group {

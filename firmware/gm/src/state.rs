@@ -114,8 +114,12 @@ pub const REPORTS: u32 = STATE + 96;
 pub const REPORT_FILL: u32 = STATE + 100;
 /// RECV: first free record of an answer to a get.
 pub const FREE_REPLY: u32 = STATE + 104;
-/// RECV: a program sleeps until the next event.
-pub const SLEEPING: u32 = STATE + 108;
+/// RECV: for what events interrupt the host: [`WAKE_SLEEPERS`], [`WAKE_SIGNALS`].
+pub const WAKES: u32 = STATE + 108;
+/// A program sleeps until the next event. The sign bit, so that one comparison finds it.
+pub const WAKE_SLEEPERS: u32 = 1 << 31;
+/// A port has had signals since the start.
+pub const WAKE_SIGNALS: u32 = 1;
 /// RECV: the event buffer that is used next.
 pub const EVENT_NEXT: u32 = STATE + 112;
 /// RECV: the open port whose receive tokens are looked at first, on a CPU of its own.

@@ -1,8 +1,8 @@
 //! A channel: messages between endpoints as bytes, through buffers of the library's own.
 //!
-//! It owns send buffers and receive buffers of a few sizes on one port. A message to send is copied into a send buffer, a message that
-//! has come in is copied out of its receive buffer, which the board gets again. Copies cost time
-//! ([`System::charge_copy`]). The channel has the port to itself.
+//! It owns send buffers and receive buffers of a few sizes on one port. A message to send is copied into a send buffer, which costs time
+//! ([`System::charge_copy`]). A message that has come in stays in its receive buffer until the next call; its owner charges what it
+//! copies out of it. Messages of high priority have receive buffers of their own. The channel has the port to itself.
 
 use std::collections::BTreeMap;
 
@@ -55,6 +55,8 @@ pub(crate) struct Class {
     pub(crate) sends: u32,
     /// Buffers that the board has for messages to come.
     pub(crate) receives: u32,
+    /// The same for messages of high priority.
+    pub(crate) urgent: u32,
 }
 
 /// The buffers of a class.
@@ -63,8 +65,8 @@ struct Buffers {
     room: u32,
     /// For further sends.
     free: Vec<Buffer>,
-    /// For receives; the board does not have them.
-    idle: Vec<Buffer>,
+    /// For receives of a priority; the board does not have them.
+    idle: Vec<(Buffer, Priority)>,
 }
 
 /// What has happened.
@@ -73,7 +75,7 @@ pub(crate) enum Arrival {
     Message {
         /// Its sender.
         from: Endpoint,
-        /// Its bytes.
+        /// Its bytes, in the receive buffer.
         bytes: Vec<u8>,
     },
     /// Sends, puts and gets are complete.
@@ -89,6 +91,8 @@ pub(crate) struct Channel {
     classes: Vec<Buffers>,
     /// Buffers of sends under way, with their classes.
     under_way: BTreeMap<SendId, (usize, Buffer)>,
+    /// Time of the copies into send buffers so far.
+    copied_ps: u64,
 }
 
 impl Channel {
@@ -102,6 +106,7 @@ impl Channel {
             port,
             classes: Vec::new(),
             under_way: BTreeMap::new(),
+            copied_ps: 0,
         };
         for class in classes {
             let bytes = class.longest_bytes;
@@ -111,11 +116,16 @@ impl Channel {
             if u32::from(size) >= SIZES || room < whole {
                 return Err(ChannelError::TooLong { bytes, room });
             }
+            let free = buffers(gm, class.sends, room)?;
+            let mut idle = receives(gm, class.receives, room, Priority::Low)?;
+            if class.urgent > 0 {
+                idle.extend(receives(gm, class.urgent, room, Priority::High)?);
+            }
             all.classes.push(Buffers {
                 size,
                 room,
-                free: buffers(gm, class.sends, room)?,
-                idle: buffers(gm, class.receives, room)?,
+                free,
+                idle,
             });
         }
         all.provide(gm).await?;
@@ -127,13 +137,18 @@ impl Channel {
         self.port
     }
 
+    /// Time of the copies into send buffers so far, in picoseconds.
+    pub(crate) const fn copied_ps(&self) -> u64 {
+        self.copied_ps
+    }
+
     async fn provide<W: Window, S: System>(
         &mut self,
         gm: &mut Gm<W, S>,
     ) -> Result<(), ChannelError> {
         for class in &mut self.classes {
-            while let Some(buffer) = class.idle.pop() {
-                gm.provide_receive_buffer(self.port, buffer, class.size, Priority::Low, 0)
+            while let Some((buffer, priority)) = class.idle.pop() {
+                gm.provide_receive_buffer(self.port, buffer, class.size, priority, 0)
                     .await?;
             }
         }
@@ -145,6 +160,7 @@ impl Channel {
         &mut self,
         gm: &mut Gm<W, S>,
         to: Endpoint,
+        priority: Priority,
         parts: &[&[u8]],
     ) -> Result<Option<SendId>, ChannelError> {
         let bytes = parts.concat();
@@ -158,7 +174,27 @@ impl Channel {
         let Some(space) = self.classes[at].free.pop() else {
             return Ok(None);
         };
-        let sent = self.send_from(gm, to, at, space, &bytes).await;
+        let begin_ps = gm.system().now_ps();
+        let written = gm.system_mut().write_memory(space.address, &bytes);
+        gm.system_mut().charge_copy(length).await;
+        self.copied_ps += gm.system().now_ps() - begin_ps;
+        let request = Request {
+            buffer: Buffer {
+                address: space.address,
+                length: length as u32,
+            },
+            size: self.classes[at].size,
+            priority,
+            node: to.node,
+            port: to.port,
+        };
+        let sent = match written {
+            Ok(()) => gm
+                .send(self.port, request)
+                .await
+                .map_err(ChannelError::Send),
+            Err(address) => Err(MemoryError::NotMapped(address).into()),
+        };
         match sent {
             Ok(id) => {
                 self.under_way.insert(id, (at, space));
@@ -169,31 +205,6 @@ impl Channel {
                 Err(error)
             }
         }
-    }
-
-    async fn send_from<W: Window, S: System>(
-        &self,
-        gm: &mut Gm<W, S>,
-        to: Endpoint,
-        class: usize,
-        space: Buffer,
-        bytes: &[u8],
-    ) -> Result<SendId, ChannelError> {
-        gm.system_mut()
-            .write_memory(space.address, bytes)
-            .map_err(MemoryError::NotMapped)?;
-        gm.system_mut().charge_copy(bytes.len()).await;
-        let request = Request {
-            buffer: Buffer {
-                address: space.address,
-                length: bytes.len() as u32,
-            },
-            size: self.classes[class].size,
-            priority: Priority::Low,
-            node: to.node,
-            port: to.port,
-        };
-        Ok(gm.send(self.port, request).await?)
     }
 
     /// Takes the next event, of `limit_ns` at most; `None` if there is none in time. Receive buffers are provided again while
@@ -209,7 +220,7 @@ impl Channel {
         let Some(event) = gm.receive_within(self.port, limit_ns).await? else {
             return Ok(None);
         };
-        self.handle(gm, event).await.map(Some)
+        self.handle(gm, event).map(Some)
     }
 
     /// Takes the next event, if there is one now.
@@ -220,7 +231,7 @@ impl Channel {
         let Some(event) = gm.try_receive(self.port).await? else {
             return Ok(None);
         };
-        let arrival = self.handle(gm, event).await?;
+        let arrival = self.handle(gm, event)?;
         self.provide(gm).await?;
         Ok(Some(arrival))
     }
@@ -231,17 +242,14 @@ impl Channel {
             .any(|class| class.idle.len() > MOST_IDLE)
     }
 
-    async fn handle<W: Window, S: System>(
+    fn handle<W: Window, S: System>(
         &mut self,
-        gm: &mut Gm<W, S>,
+        gm: &Gm<W, S>,
         event: Event,
     ) -> Result<Arrival, ChannelError> {
         match event {
             Event::Received(message) => {
                 let bytes = self.take(gm, &message)?;
-                let length = bytes.len();
-                // Out of the receive buffer, which the board gets again.
-                gm.system_mut().charge_copy(length).await;
                 let from = Endpoint {
                     node: message.node,
                     port: message.port,
@@ -275,7 +283,7 @@ impl Channel {
             .iter_mut()
             .find(|class| class.size == message.size);
         if let Some(class) = class {
-            class.idle.push(buffer);
+            class.idle.push((buffer, message.priority));
         }
         let mut bytes = vec![0; message.length as usize];
         gm.system()
@@ -299,6 +307,17 @@ fn buffers<W: Window, S: System>(
         length,
     };
     Ok(places.map(buffer).collect())
+}
+
+/// The same for messages of a priority to come.
+fn receives<W: Window, S: System>(
+    gm: &mut Gm<W, S>,
+    count: u32,
+    length: u32,
+    priority: Priority,
+) -> Result<Vec<(Buffer, Priority)>, ChannelError> {
+    let all = buffers(gm, count, length)?;
+    Ok(all.into_iter().map(|buffer| (buffer, priority)).collect())
 }
 
 /// Bytes of host memory that `count` buffers for messages of this length take.

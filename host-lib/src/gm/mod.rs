@@ -95,6 +95,7 @@ mod memory;
 mod port;
 mod receive;
 mod send;
+mod signals;
 mod start;
 mod table;
 #[cfg(test)]

@@ -3,10 +3,11 @@
 //! All members of a communicator call the same operations in the same order. A message carries the operation's kind, so that a
 //! program in which the kinds differ fails instead of computing something else.
 
+use super::bypass::Starting;
 use super::communicator::Communicator;
 use super::datatype::{Datatype, Operation, combine_all, from_bytes, to_bytes};
-use super::engine::Outgoing;
-use super::envelope::Label;
+use super::engine::{Ended, Outgoing, PASSED_ON};
+use super::envelope::{self, Envelope, Label};
 use super::error::MpiError;
 use super::matching::Pattern;
 use super::transport::Transport;
@@ -33,10 +34,8 @@ enum Kind {
 struct Call {
     kind: Kind,
     name: &'static str,
-}
-
-const fn call(kind: Kind, name: &'static str) -> Call {
-    Call { kind, name }
+    /// Its number in the communicator, which is the tag of its messages.
+    number: i32,
 }
 
 impl Communicator {
@@ -48,13 +47,19 @@ impl Communicator {
     }
 
     /// The binomial tree.
-    fn binomial(&self, root: usize) -> Result<Tree, MpiError> {
+    pub(super) fn binomial(&self, root: usize) -> Result<Tree, MpiError> {
         let size = self.size();
         schedule::binomial(self.position(), root).map_err(|_| MpiError::Rank { rank: root, size })
     }
 }
 
 impl<T: Transport> Mpi<T> {
+    /// Begins a collective call.
+    fn operation(&mut self, world: &Communicator, kind: Kind, name: &'static str) -> Call {
+        let number = self.engine.next_operation(world.collective());
+        Call { kind, name, number }
+    }
+
     /// Waits until all members have called it.
     ///
     /// # Errors
@@ -81,7 +86,7 @@ impl<T: Transport> Mpi<T> {
         world: &Communicator,
         name: &'static str,
     ) -> Result<(), MpiError> {
-        let call = call(Kind::Barrier, name);
+        let call = self.operation(world, Kind::Barrier, name);
         let schedule::Exchange { guest, peers } = schedule::exchange(world.position());
         if let Some(guest) = guest {
             self.receive_empty(world, call, guest).await?;
@@ -108,13 +113,23 @@ impl<T: Transport> Mpi<T> {
         root: usize,
         data: &mut [D],
     ) -> Result<(), MpiError> {
-        let call = call(Kind::Broadcast, "broadcast");
+        let call = self.operation(world, Kind::Broadcast, "broadcast");
         let tree = world.binomial(root)?;
+        let mut passed_on = false;
         if let Some(parent) = tree.parent {
-            let values = self.elements(world, call, parent, data.len()).await?;
+            let request = self.await_member(world, call, parent).await?;
+            let ended = self.member_message(call, parent, request).await?;
+            let values = elements_of(call, parent, data.len(), &ended.bytes)?;
+            passed_on = ended.mark & PASSED_ON != 0;
             data.copy_from_slice(&values);
         }
+        if passed_on {
+            return Ok(());
+        }
         let bytes = to_bytes(data);
+        if self.engine.bypassing.settings.broadcast && self.is_eager(&bytes) {
+            return self.begin_broadcast(world, call, root, &bytes).await;
+        }
         // The largest subtree first.
         for child in tree.children.iter().rev() {
             self.send_to(world, call, *child, &bytes).await?;
@@ -135,11 +150,27 @@ impl<T: Transport> Mpi<T> {
         operation: Operation,
         data: &[D],
     ) -> Result<Option<Vec<D>>, MpiError> {
-        let call = call(Kind::Reduce, "reduce");
+        let call = self.operation(world, Kind::Reduce, "reduce");
         let tree = world.binomial(root)?;
         let mut values = data.to_vec();
         // Refused here, before anything is sent.
         combine_all(&mut values.clone(), data, operation)?;
+        let bypasses = self.engine.bypassing.settings.reduce && self.is_eager(&to_bytes(data));
+        if let Some(parent) = tree.parent.filter(|_| bypasses) {
+            let children = &tree.children;
+            let start = Starting {
+                world,
+                root,
+                parent,
+                children,
+                tag: call.number,
+                mark: call.kind as u16,
+                operation,
+                data,
+            };
+            self.engine.begin_reduction(start).await?;
+            return Ok(None);
+        }
         for child in &tree.children {
             let others = self.elements(world, call, *child, data.len()).await?;
             combine_all(&mut values, &others, operation)?;
@@ -184,7 +215,7 @@ impl<T: Transport> Mpi<T> {
         root: usize,
         data: &[D],
     ) -> Result<Option<Vec<D>>, MpiError> {
-        let call = call(Kind::Gather, "gather");
+        let call = self.operation(world, Kind::Gather, "gather");
         let tree = world.binomial(root)?;
         // The blocks of the own subtree, in the order of the distances from the root.
         let mut blocks = data.to_vec();
@@ -217,7 +248,7 @@ impl<T: Transport> Mpi<T> {
         data: Option<&[D]>,
         count: usize,
     ) -> Result<Vec<D>, MpiError> {
-        let call = call(Kind::Scatter, "scatter");
+        let call = self.operation(world, Kind::Scatter, "scatter");
         let tree = world.binomial(root)?;
         let mut blocks = match tree.parent {
             None => {
@@ -258,7 +289,7 @@ impl<T: Transport> Mpi<T> {
         world: &Communicator,
         data: &[D],
     ) -> Result<Vec<D>, MpiError> {
-        let call = call(Kind::AllGather, "all_gather");
+        let call = self.operation(world, Kind::AllGather, "all_gather");
         let mut blocks = vec![data.to_vec(); world.size()];
         for Step { send, receive } in schedule::ring(world.position()) {
             // A long block is taken only when its receive has begun, so no rank waits for its send before that.
@@ -292,7 +323,7 @@ impl<T: Transport> Mpi<T> {
         world: &Communicator,
         data: &[D],
     ) -> Result<Vec<D>, MpiError> {
-        let call = call(Kind::AllToAll, "all_to_all");
+        let call = self.operation(world, Kind::AllToAll, "all_to_all");
         let (elements, ranks) = (data.len(), world.size());
         if !elements.is_multiple_of(ranks) {
             return Err(MpiError::Blocks {
@@ -306,7 +337,7 @@ impl<T: Transport> Mpi<T> {
         for distance in 1..ranks {
             let to = (world.rank + distance) % ranks;
             let from = (world.rank + ranks - distance) % ranks;
-            let receive = self.await_member(world, from).await?;
+            let receive = self.await_member(world, call, from).await?;
             let block = to_bytes(&data[to * count..(to + 1) * count]);
             let send = self.member_send(world, call, to, &block).await?;
             let values = self.member_elements(call, from, count, receive).await?;
@@ -314,6 +345,34 @@ impl<T: Transport> Mpi<T> {
             self.engine.wait(send, call.name).await?;
         }
         Ok(all)
+    }
+
+    fn is_eager(&self, bytes: &[u8]) -> bool {
+        bytes.len() <= self.engine.transport.eager_bytes()
+    }
+
+    /// Sends a message that its receivers pass on at once.
+    async fn begin_broadcast(
+        &mut self,
+        world: &Communicator,
+        call: Call,
+        root: usize,
+        bytes: &[u8],
+    ) -> Result<(), MpiError> {
+        let label = Label {
+            context: world.collective(),
+            source: world.rank as u32,
+            tag: call.number,
+        };
+        let envelope = Envelope {
+            kind: envelope::Kind::Broadcast,
+            mark: call.kind as u16,
+            label,
+            length: bytes.len() as u32,
+            send: root as u32,
+            landing: 0,
+        };
+        self.engine.pass_on(&envelope, bytes).await.map(|_| ())
     }
 
     /// Sends a message of an operation.
@@ -340,7 +399,7 @@ impl<T: Transport> Mpi<T> {
             label: Label {
                 context: world.collective(),
                 source: world.rank as u32,
-                tag: 0,
+                tag: call.number,
             },
             mark: call.kind as u16,
             bytes,
@@ -350,24 +409,29 @@ impl<T: Transport> Mpi<T> {
     }
 
     /// Begins to receive a message of an operation.
-    async fn await_member(&mut self, world: &Communicator, from: usize) -> Result<u32, MpiError> {
+    async fn await_member(
+        &mut self,
+        world: &Communicator,
+        call: Call,
+        from: usize,
+    ) -> Result<u32, MpiError> {
         let pattern = Pattern {
             context: world.collective(),
             source: Some(from as u32),
-            tag: Some(0),
+            tag: Some(call.number),
         };
         self.engine.receive(pattern, ANY_LENGTH).await
     }
 
-    async fn member_bytes(
+    async fn member_message(
         &mut self,
         call: Call,
         from: usize,
         request: u32,
-    ) -> Result<Vec<u8>, MpiError> {
+    ) -> Result<Ended, MpiError> {
         let ended = self.engine.wait(request, call.name).await?;
-        match ended.mark == call.kind as u16 {
-            true => Ok(ended.bytes),
+        match ended.mark & !PASSED_ON == call.kind as u16 {
+            true => Ok(ended),
             false => Err(MpiError::Different {
                 call: call.name,
                 from,
@@ -382,17 +446,8 @@ impl<T: Transport> Mpi<T> {
         count: usize,
         request: u32,
     ) -> Result<Vec<D>, MpiError> {
-        let bytes = self.member_bytes(call, from, request).await?;
-        let expected = count * D::BYTES;
-        if bytes.len() != expected {
-            return Err(MpiError::Count {
-                call: call.name,
-                from,
-                bytes: bytes.len(),
-                expected,
-            });
-        }
-        from_bytes(&bytes)
+        let ended = self.member_message(call, from, request).await?;
+        elements_of(call, from, count, &ended.bytes)
     }
 
     /// Receives an empty message of an operation.
@@ -402,8 +457,8 @@ impl<T: Transport> Mpi<T> {
         call: Call,
         from: usize,
     ) -> Result<(), MpiError> {
-        let request = self.await_member(world, from).await?;
-        self.member_bytes(call, from, request).await.map(|_| ())
+        let request = self.await_member(world, call, from).await?;
+        self.member_message(call, from, request).await.map(|_| ())
     }
 
     /// Receives so many elements in an operation.
@@ -414,9 +469,28 @@ impl<T: Transport> Mpi<T> {
         from: usize,
         count: usize,
     ) -> Result<Vec<D>, MpiError> {
-        let request = self.await_member(world, from).await?;
+        let request = self.await_member(world, call, from).await?;
         self.member_elements(call, from, count, request).await
     }
+}
+
+/// The elements of a message.
+fn elements_of<D: Datatype>(
+    call: Call,
+    from: usize,
+    count: usize,
+    bytes: &[u8],
+) -> Result<Vec<D>, MpiError> {
+    let expected = count * D::BYTES;
+    if bytes.len() != expected {
+        return Err(MpiError::Count {
+            call: call.name,
+            from,
+            bytes: bytes.len(),
+            expected,
+        });
+    }
+    from_bytes(bytes)
 }
 
 /// Number of ranks of a member's subtree in the binomial tree.

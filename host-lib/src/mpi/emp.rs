@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use super::HEADER_BYTES;
-use super::transport::{Arrival, Transport, TransportError};
+use super::transport::{Arrival, Delivery, Transport, TransportError};
 use crate::emp::{
     AnyHandle, Buffer, Completion, Direction, Emp, PostError, Source, Tag, TransferError,
 };
@@ -56,6 +56,8 @@ pub struct EmpTransport<W, S> {
     free: Vec<Buffer>,
     /// Packets under way, by rank.
     under_way: Vec<u32>,
+    /// Time of the copies into send buffers so far.
+    copied_ps: u64,
     /// Memory that is not in use, by its length.
     memory: BTreeMap<u64, Vec<VirtualAddress>>,
     next_tag: u16,
@@ -98,6 +100,7 @@ impl<W: Window, S: System> EmpTransport<W, S> {
             sends: VecDeque::new(),
             free: Vec::new(),
             under_way: vec![0; members.len()],
+            copied_ps: 0,
             memory: BTreeMap::new(),
             next_tag: PACKET_TAG,
             next_transfer: 0,
@@ -199,7 +202,6 @@ impl<W: Window, S: System> EmpTransport<W, S> {
         Ok(match (purpose, result) {
             (Purpose::Packet(buffer), Ok(message)) => {
                 let bytes = self.read(buffer, message.length)?;
-                self.emp.system_mut().charge_copy(bytes.len()).await;
                 self.provide(buffer).await?;
                 let from = self.rank_of(message.node);
                 let stranger = || TransportError::Stranger(format!("node {}", message.node));
@@ -281,6 +283,7 @@ impl<W: Window, S: System> Transport for EmpTransport<W, S> {
     async fn post(
         &mut self,
         to: usize,
+        _: Delivery,
         header: &[u8],
         content: &[u8],
     ) -> Result<bool, TransportError> {
@@ -296,7 +299,9 @@ impl<W: Window, S: System> Transport for EmpTransport<W, S> {
         let bytes = [header, content].concat();
         let written = self.emp.system_mut().write_memory(buffer.address, &bytes);
         written.map_err(|_| TransportError::Unexpected)?;
+        let begin_ps = self.now_ps();
         self.emp.system_mut().charge_copy(bytes.len()).await;
+        self.copied_ps += self.now_ps() - begin_ps;
         let packet = Buffer {
             length: bytes.len() as u32,
             ..buffer
@@ -398,6 +403,14 @@ impl<W: Window, S: System> Transport for EmpTransport<W, S> {
 
     async fn charge_copy(&mut self, bytes: usize) {
         self.emp.system_mut().charge_copy(bytes).await;
+    }
+
+    async fn charge_arrival(&mut self, bytes: usize) {
+        self.charge_copy(bytes).await;
+    }
+
+    fn copied_ps(&self) -> u64 {
+        self.copied_ps
     }
 
     fn now_ps(&self) -> u64 {

@@ -3,13 +3,18 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Config;
+use super::bypass::Bypassing;
 use super::communicator::COLLECTIVE;
 use super::datatype::Datatype;
 use super::envelope::{Envelope, Kind, Label};
 use super::error::{MpiError, Wait};
 use super::matching::{Matching, Pattern};
 use super::request::Status;
-use super::transport::{Arrival, Transport};
+use super::times::Clocks;
+use super::transport::{Arrival, Delivery, Transport};
+
+/// Set in the mark of a message of a broadcast that has been passed on.
+pub(super) const PASSED_ON: u16 = 1 << 15;
 
 /// A message without a receive.
 #[derive(Debug)]
@@ -66,8 +71,18 @@ struct Landing {
 /// Something that found no room in the network.
 #[derive(Debug)]
 enum Waiting {
-    Packet { to: usize, envelope: Envelope },
+    Packet(Packet),
     Transfer { to: usize, send: u32, landing: u64 },
+}
+
+/// A packet to post.
+#[derive(Debug)]
+pub(super) struct Packet {
+    /// The target's rank among all processes.
+    pub(super) to: usize,
+    pub(super) delivery: Delivery,
+    pub(super) envelope: Envelope,
+    pub(super) content: Vec<u8>,
 }
 
 /// All requests of a process.
@@ -82,8 +97,12 @@ pub(super) struct Engine<T> {
     transfers: BTreeMap<u64, u32>,
     landings: BTreeMap<u64, Landing>,
     waiting: VecDeque<Waiting>,
-    /// A process that cannot be reached.
-    lost: Option<MpiError>,
+    /// Collective operations so far, by context.
+    operations: BTreeMap<u32, u32>,
+    pub(super) bypassing: Bypassing,
+    pub(super) clocks: Clocks,
+    /// What has gone wrong beside the calls of the program: for instance a process cannot be reached.
+    pub(super) failed: Option<MpiError>,
 }
 
 /// A message to post.
@@ -119,8 +138,19 @@ impl<T: Transport> Engine<T> {
             transfers: BTreeMap::new(),
             landings: BTreeMap::new(),
             waiting: VecDeque::new(),
-            lost: None,
+            operations: BTreeMap::new(),
+            bypassing: Bypassing::new(),
+            clocks: Clocks::new(),
+            failed: None,
         }
+    }
+
+    /// The number of the next collective operation of a context. All members count the same ones.
+    pub(super) fn next_operation(&mut self, context: u32) -> i32 {
+        let next = self.operations.entry(context).or_default();
+        let number = *next;
+        *next = (number + 1) & i32::MAX as u32;
+        number.cast_signed()
     }
 
     fn request(&mut self, state: State) -> u32 {
@@ -173,7 +203,7 @@ impl<T: Transport> Engine<T> {
     }
 
     async fn send_to_itself(&mut self, envelope: &Envelope, bytes: &[u8]) -> Result<u32, MpiError> {
-        self.transport.charge_copy(bytes.len()).await;
+        self.charge_copy(bytes.len()).await;
         self.eager(envelope, bytes.to_vec());
         Ok(self.request(State::Done(Ok(SENT))))
     }
@@ -187,7 +217,11 @@ impl<T: Transport> Engine<T> {
         call: &'static str,
     ) -> Result<(), MpiError> {
         let header = envelope.bytes();
-        while !self.transport.post(to, &header, content).await? {
+        while !self
+            .transport
+            .post(to, Delivery::Quiet, &header, content)
+            .await?
+        {
             self.alive()?;
             if !self.advance().await? {
                 let rank = Some(to);
@@ -204,7 +238,7 @@ impl<T: Transport> Engine<T> {
         match self.matching.take(&pattern) {
             None => self.matching.post(pattern, id),
             Some((label, Message::Eager { mark, bytes })) => {
-                self.transport.charge_copy(bytes.len()).await;
+                self.charge_copy(bytes.len()).await;
                 self.received(id, &label, mark, bytes);
             }
             Some((label, Message::Waiting(offer))) => self.accept(id, label, offer).await?,
@@ -235,7 +269,18 @@ impl<T: Transport> Engine<T> {
             send,
             landing,
         };
-        self.try_later(Waiting::Packet { to: from, envelope }).await
+        self.post_later(Packet {
+            to: from,
+            delivery: Delivery::Quiet,
+            envelope,
+            content: Vec::new(),
+        })
+        .await
+    }
+
+    /// Posts a packet now, or when there is room.
+    pub(super) async fn post_later(&mut self, packet: Packet) -> Result<(), MpiError> {
+        self.try_later(Waiting::Packet(packet)).await
     }
 
     /// A receive has its message.
@@ -273,8 +318,11 @@ impl<T: Transport> Engine<T> {
     async fn retry(&mut self) -> Result<(), MpiError> {
         while let Some(first) = self.waiting.front() {
             let done = match first {
-                Waiting::Packet { to, envelope } => {
-                    self.transport.post(*to, &envelope.bytes(), &[]).await?
+                Waiting::Packet(packet) => {
+                    let header = packet.envelope.bytes();
+                    let (to, delivery) = (packet.to, packet.delivery);
+                    let content = &packet.content;
+                    self.transport.post(to, delivery, &header, content).await?
                 }
                 &Waiting::Transfer { to, send, landing } => {
                     let Some(State::Asking { bytes }) = self.requests.get(&send) else {
@@ -299,12 +347,34 @@ impl<T: Transport> Engine<T> {
 
     /// Waits for the next arrival and handles it; `false` if there is none in time.
     pub(super) async fn advance(&mut self) -> Result<bool, MpiError> {
+        self.advance_within(self.config.limit_ns).await
+    }
+
+    /// The same with another time limit, in ns.
+    pub(super) async fn advance_within(&mut self, limit_ns: u64) -> Result<bool, MpiError> {
         self.retry().await?;
-        let Some(arrival) = self.transport.next(self.config.limit_ns).await? else {
+        let begin = self.clocks.begin(&self.transport);
+        let next = self.transport.next(limit_ns).await;
+        self.clocks.waited(begin, &self.transport);
+        let Some(arrival) = next? else {
             return Ok(false);
         };
         self.handle(arrival).await?;
         Ok(true)
+    }
+
+    /// Spends the time of a copy.
+    pub(super) async fn charge_copy(&mut self, bytes: usize) {
+        let begin = self.clocks.begin(&self.transport);
+        self.transport.charge_copy(bytes).await;
+        self.clocks.copied(begin, &self.transport);
+    }
+
+    /// Spends the time of the copy of a packet out of the network's buffer.
+    pub(super) async fn charge_arrival(&mut self, bytes: usize) {
+        let begin = self.clocks.begin(&self.transport);
+        self.transport.charge_arrival(bytes).await;
+        self.clocks.copied(begin, &self.transport);
     }
 
     /// Handles what has arrived.
@@ -332,7 +402,7 @@ impl<T: Transport> Engine<T> {
                 Ok(())
             }
             Arrival::Failed { to, why } => {
-                self.lost = Some(MpiError::Lost { rank: to, why });
+                self.failed = Some(MpiError::Lost { rank: to, why });
                 Ok(())
             }
             Arrival::Progress => Ok(()),
@@ -341,9 +411,18 @@ impl<T: Transport> Engine<T> {
 
     async fn packet(&mut self, from: usize, packet: &[u8]) -> Result<(), MpiError> {
         let read = Envelope::read(packet);
-        let (envelope, content) = read.ok_or(MpiError::Damaged { from })?;
+        let (mut envelope, content) = read.ok_or(MpiError::Damaged { from })?;
         match envelope.kind {
-            Kind::Eager => {
+            Kind::Partial => return self.partial_came(&envelope, packet.len(), content).await,
+            // Before the own copy: others wait.
+            Kind::Broadcast if self.pass_on(&envelope, content).await? => {
+                envelope.mark |= PASSED_ON;
+            }
+            Kind::Broadcast | Kind::Eager | Kind::RequestToSend | Kind::ClearToSend => {}
+        }
+        self.charge_arrival(packet.len()).await;
+        match envelope.kind {
+            Kind::Eager | Kind::Broadcast | Kind::Partial => {
                 self.eager(&envelope, content.to_vec());
                 Ok(())
             }
@@ -436,9 +515,9 @@ impl<T: Transport> Engine<T> {
         gone
     }
 
-    /// Fails if a process cannot be reached.
+    /// Fails if something has gone wrong beside the calls of the program.
     pub(super) fn alive(&self) -> Result<(), MpiError> {
-        self.lost.clone().map_or(Ok(()), Err)
+        self.failed.clone().map_or(Ok(()), Err)
     }
 
     /// Rank and tag of the message that a receive waits for.
@@ -467,7 +546,10 @@ impl<T: Transport> Engine<T> {
 
     /// Waits until everything has left.
     pub(super) async fn flush(&mut self) -> Result<(), MpiError> {
-        while !self.waiting.is_empty() || !self.transport.is_flushed() {
+        while !self.waiting.is_empty()
+            || self.bypassing.has_reductions()
+            || !self.transport.is_flushed()
+        {
             self.alive()?;
             if !self.advance().await? {
                 return Err(self.timed_out("finalize", None, None));

@@ -12,6 +12,10 @@ pub(super) enum Kind {
     RequestToSend,
     /// The receiver has memory for it, and names both.
     ClearToSend,
+    /// A message of a broadcast, which its receiver passes on at once. The field of the send names the root.
+    Broadcast,
+    /// A partial result of a reduction, which its receiver takes into its own at once.
+    Partial,
 }
 
 /// What identifies a message to receives.
@@ -33,7 +37,7 @@ pub(super) struct Envelope {
     pub(super) label: Label,
     /// Bytes of the message.
     pub(super) length: u32,
-    /// The send that a packet is of.
+    /// The send that a packet is of, or the root of its broadcast.
     pub(super) send: u32,
     /// The memory of the receiver.
     pub(super) landing: u64,
@@ -46,6 +50,8 @@ impl Envelope {
             Kind::Eager => 1u32,
             Kind::RequestToSend => 2,
             Kind::ClearToSend => 3,
+            Kind::Broadcast => 4,
+            Kind::Partial => 5,
         };
         let words = [
             u32::from(self.mark) << 16 | kind,
@@ -73,6 +79,8 @@ impl Envelope {
             1 => Kind::Eager,
             2 => Kind::RequestToSend,
             3 => Kind::ClearToSend,
+            4 => Kind::Broadcast,
+            5 => Kind::Partial,
             _ => return None,
         };
         let label = Label {

@@ -9,12 +9,12 @@ use std::fmt;
 
 use defs::gm::event::Status;
 
-use super::transport::{Arrival, Transport, TransportError};
+use super::transport::{Arrival, Delivery, Transport, TransportError};
 use super::{EAGER_BYTES, HEADER_BYTES};
 use crate::gm::channel::{self, Channel, ChannelError, Class};
 use crate::gm::collective::{Endpoint, Group, schedule};
 use crate::gm::{Buffer, Event, Gm, MemoryError, Priority, Remote, SendId};
-use crate::window::{System, Window};
+use crate::window::{Computation, SignalHandler, System, Window};
 
 /// Bytes before a packet: what it is.
 const PREFIX_BYTES: usize = 16;
@@ -28,6 +28,8 @@ const SHORT_BYTES: usize = 1024;
 const SHORT: (u32, u32) = (24, 96);
 /// Buffers for longer packets.
 const LONG: (u32, u32) = (8, 24);
+/// Buffers for packets that raise signals, of both sizes.
+const URGENT: (u32, u32) = (32, 8);
 /// Smallest piece of memory for long messages.
 const SMALLEST_LANDING: u32 = 32 << 10;
 
@@ -54,6 +56,8 @@ pub struct GmSettings {
     pub eager_bytes: usize,
     /// Processor time that pins a page for a long message, in ns.
     pub pin_page_ns: u64,
+    /// Whether packets raise signals ([`Mpi::bypass`](super::Mpi::bypass)): they have buffers of their own.
+    pub signals: bool,
 }
 
 impl Default for GmSettings {
@@ -61,6 +65,7 @@ impl Default for GmSettings {
         Self {
             eager_bytes: EAGER_BYTES,
             pin_page_ns: 1000,
+            signals: false,
         }
     }
 }
@@ -107,15 +112,21 @@ impl<W: Window, S: System> GmTransport<W, S> {
     ) -> Result<Self, TransportError> {
         let group = Group::new(members, own);
         let group = group.map_err(|error| TransportError::Ranks(error.to_string()))?;
+        let urgent = match settings.signals {
+            true => URGENT,
+            false => (0, 0),
+        };
         let short = Class {
             longest_bytes: SHORT_BYTES,
             sends: SHORT.0,
             receives: SHORT.1,
+            urgent: urgent.0,
         };
         let long = Class {
             longest_bytes: PREFIX_BYTES + HEADER_BYTES + settings.eager_bytes,
             sends: LONG.0,
             receives: LONG.1,
+            urgent: urgent.1,
         };
         let classes = [short, long];
         let count = match long.longest_bytes <= SHORT_BYTES {
@@ -146,8 +157,12 @@ impl<W: Window, S: System> GmTransport<W, S> {
     #[must_use]
     pub fn buffer_bytes(settings: GmSettings) -> u64 {
         let longest = PREFIX_BYTES + HEADER_BYTES + settings.eager_bytes;
-        channel::buffer_bytes(SHORT_BYTES, SHORT.0 + SHORT.1)
-            + channel::buffer_bytes(longest, LONG.0 + LONG.1)
+        let urgent = match settings.signals {
+            true => URGENT,
+            false => (0, 0),
+        };
+        channel::buffer_bytes(SHORT_BYTES, SHORT.0 + SHORT.1 + urgent.0)
+            + channel::buffer_bytes(longest, LONG.0 + LONG.1 + urgent.1)
     }
 
     /// GM's library.
@@ -189,7 +204,8 @@ impl<W: Window, S: System> GmTransport<W, S> {
     /// Sends the packets that follow bytes of long messages.
     async fn pay(&mut self) -> Result<(), TransportError> {
         while let Some((to, landing)) = self.owed.front().copied() {
-            if !self.packet(to, LANDED, landing, &[], &[]).await? {
+            let sent = self.packet(to, (LANDED, landing), Delivery::Quiet, &[], &[]);
+            if !sent.await? {
                 return Ok(());
             }
             self.owed.pop_front();
@@ -200,8 +216,8 @@ impl<W: Window, S: System> GmTransport<W, S> {
     async fn packet(
         &mut self,
         to: usize,
-        kind: u64,
-        name: u64,
+        (kind, name): (u64, u64),
+        delivery: Delivery,
         header: &[u8],
         content: &[u8],
     ) -> Result<bool, TransportError> {
@@ -210,7 +226,12 @@ impl<W: Window, S: System> GmTransport<W, S> {
         prefix[8..].copy_from_slice(&name.to_be_bytes());
         let parts = [&prefix[..], header, content];
         let target = self.members[to];
-        let sent = self.channel.send(&mut self.gm, target, &parts).await?;
+        let priority = match delivery {
+            Delivery::Quiet => Priority::Low,
+            Delivery::Signal => Priority::High,
+        };
+        let sent = self.channel.send(&mut self.gm, target, priority, &parts);
+        let sent = sent.await?;
         if let Some(id) = sent {
             self.under_way.insert(id, (to, Purpose::Packet));
         }
@@ -220,7 +241,7 @@ impl<W: Window, S: System> GmTransport<W, S> {
     /// What an event of the channel means.
     async fn arrival(&mut self, arrival: channel::Arrival) -> Result<Arrival, TransportError> {
         match arrival {
-            channel::Arrival::Message { from, bytes } => self.message(from, bytes),
+            channel::Arrival::Message { from, bytes } => self.message(from, bytes).await,
             channel::Arrival::Sent(all) => {
                 for (id, status) in all {
                     let arrival = self.sent(id, status).await?;
@@ -232,7 +253,11 @@ impl<W: Window, S: System> GmTransport<W, S> {
         }
     }
 
-    fn message(&mut self, sender: Endpoint, mut bytes: Vec<u8>) -> Result<Arrival, TransportError> {
+    async fn message(
+        &mut self,
+        sender: Endpoint,
+        mut bytes: Vec<u8>,
+    ) -> Result<Arrival, TransportError> {
         let stranger = || TransportError::Stranger(sender.to_string());
         let from = self.ranks.get(&sender).copied().ok_or_else(stranger)?;
         let word = |at: usize| {
@@ -246,6 +271,7 @@ impl<W: Window, S: System> GmTransport<W, S> {
                 bytes: bytes.split_off(PREFIX_BYTES),
             }),
             (Some(LANDED), Some(landing)) => {
+                self.charge_copy(bytes.len()).await;
                 let place = self.landings.remove(&landing);
                 let place = place.filter(|place| place.from == from);
                 let place = place.ok_or_else(stranger)?;
@@ -277,10 +303,12 @@ impl<W: Window, S: System> GmTransport<W, S> {
         if status != Status::Success {
             let Endpoint { node, port } = self.members[to];
             if status != Status::Dropped {
-                self.gm
-                    .drop_sends(self.channel.port(), node, port, Priority::Low)
-                    .await
-                    .map_err(ChannelError::Port)?;
+                for priority in [Priority::Low, Priority::High] {
+                    self.gm
+                        .drop_sends(self.channel.port(), node, port, priority)
+                        .await
+                        .map_err(ChannelError::Port)?;
+                }
             }
             let why = status.name().to_owned();
             return Ok(Some(Arrival::Failed { to, why }));
@@ -308,10 +336,12 @@ impl<W: Window, S: System> Transport for GmTransport<W, S> {
     async fn post(
         &mut self,
         to: usize,
+        delivery: Delivery,
         header: &[u8],
         content: &[u8],
     ) -> Result<bool, TransportError> {
-        self.packet(to, PACKET, 0, header, content).await
+        self.packet(to, (PACKET, 0), delivery, header, content)
+            .await
     }
 
     async fn next(&mut self, limit_ns: u64) -> Result<Option<Arrival>, TransportError> {
@@ -410,6 +440,26 @@ impl<W: Window, S: System> Transport for GmTransport<W, S> {
         }
     }
 
+    async fn on_signal(&mut self, handler: SignalHandler) -> Result<Computation, TransportError> {
+        if !self.settings.signals {
+            return Err(TransportError::NoSignals);
+        }
+        let port = self.channel.port();
+        let computation = self.gm.on_signal(port, handler).await;
+        let computation = computation.map_err(ChannelError::Port)?;
+        computation.ok_or(TransportError::NoSignals)
+    }
+
+    async fn enable_signals(&mut self, enabled: bool) -> Result<(), TransportError> {
+        let port = self.channel.port();
+        let done = self.gm.enable_signals(port, enabled).await;
+        Ok(done.map_err(ChannelError::Port)?)
+    }
+
+    async fn end_signal(&mut self) {
+        self.gm.end_signal().await;
+    }
+
     fn is_flushed(&mut self) -> bool {
         self.under_way.is_empty() && self.owed.is_empty()
     }
@@ -422,6 +472,14 @@ impl<W: Window, S: System> Transport for GmTransport<W, S> {
 
     async fn charge_copy(&mut self, bytes: usize) {
         self.gm.system_mut().charge_copy(bytes).await;
+    }
+
+    async fn charge_arrival(&mut self, bytes: usize) {
+        self.charge_copy(PREFIX_BYTES + bytes).await;
+    }
+
+    fn copied_ps(&self) -> u64 {
+        self.channel.copied_ps()
     }
 
     fn now_ps(&self) -> u64 {

@@ -13,10 +13,12 @@ impl<T: Transport> Mpi<T> {
     #[doc(alias = "MPI_Comm_dup")]
     pub async fn duplicate(&mut self, world: &Communicator) -> Result<Communicator, MpiError> {
         let context = self.new_context(world).await?;
-        Ok(Communicator {
+        let twin = Communicator {
             context,
             ..world.clone()
-        })
+        };
+        self.engine.bypassing.add(&twin);
+        Ok(twin)
     }
 
     /// One communicator for all members with the same color, in the order of their keys, of equal ones in that of ranks; none for members
@@ -47,11 +49,15 @@ impl<T: Transport> Mpi<T> {
         chosen.sort_unstable();
         let place = chosen.iter().position(|(_, rank)| *rank == world.rank);
         let members = chosen.iter().map(|(_, rank)| world.members[*rank]);
-        Ok(place.map(|rank| Communicator {
+        let part = place.map(|rank| Communicator {
             context,
             members: members.collect(),
             rank,
-        }))
+        });
+        if let Some(part) = &part {
+            self.engine.bypassing.add(part);
+        }
+        Ok(part)
     }
 
     /// A context that no member has used.

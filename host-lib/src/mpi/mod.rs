@@ -32,6 +32,7 @@
 //! }
 //! ```
 
+mod bypass;
 mod collective;
 mod communicator;
 mod datatype;
@@ -41,13 +42,16 @@ mod envelope;
 mod error;
 mod gm;
 mod group;
+mod held;
 mod matching;
 mod point;
 mod request;
 #[cfg(test)]
 mod tests;
+mod times;
 mod transport;
 
+pub use bypass::Bypass;
 pub use communicator::Communicator;
 pub use datatype::{Datatype, Operation};
 pub use emp::EmpTransport;
@@ -56,9 +60,16 @@ pub use gm::{GmSettings, GmTransport};
 pub use request::{
     Outcome, Progress, ReceiveRequest, Received, Request, SendRequest, Sent, Source, Status, Tag,
 };
-pub use transport::{Arrival, Transport, TransportError};
+pub use times::Times;
+pub use transport::{Arrival, Delivery, Transport, TransportError};
 
+use std::fmt;
+use std::sync::Arc;
+
+use crate::window::{Activity, Computation};
 use engine::Engine;
+use held::Held;
+use times::Begin;
 
 /// Longest message that is sent at once, unless a transport is made for another length, in bytes.
 pub const EAGER_BYTES: usize = 16 << 10;
@@ -96,11 +107,20 @@ impl Default for Config {
 }
 
 /// The library's state in a process.
-#[derive(Debug)]
 pub struct Mpi<T> {
-    engine: Engine<T>,
+    engine: Held<Engine<T>>,
+    /// Computes while a handler of signals may have the engine.
+    computation: Option<Computation>,
     /// The context of the next communicator.
     next_context: u32,
+}
+
+impl<T: fmt::Debug> fmt::Debug for Mpi<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mpi")
+            .field("engine", &self.engine)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<T: Transport> Mpi<T> {
@@ -122,10 +142,42 @@ impl<T: Transport> Mpi<T> {
         if rank >= size {
             return Err(MpiError::Rank { rank, size });
         }
-        Ok(Self {
-            engine: Engine::new(transport, config),
+        let mut engine = Engine::new(transport, config);
+        engine.clocks.start(&engine.transport);
+        let mut mpi = Self {
+            engine: Held::new(engine),
+            computation: None,
             next_context: 1,
-        })
+        };
+        let world = mpi.world();
+        mpi.engine.bypassing.add(&world);
+        Ok(mpi)
+    }
+
+    /// From now on these collective operations go on while the program computes. All processes call it.
+    ///
+    /// # Errors
+    /// [`TransportError::NoSignals`] over a transport without signals.
+    pub async fn bypass(&mut self, settings: Bypass) -> Result<(), MpiError>
+    where
+        T: 'static,
+    {
+        if self.computation.is_none() {
+            let place = self.engine.place();
+            let handler = move || -> Activity {
+                let place = Arc::clone(&place);
+                Box::pin(async move {
+                    if let Some(mut engine) = place.take() {
+                        engine.on_signal().await;
+                        place.put(engine);
+                    }
+                })
+            };
+            let computation = self.engine.transport.on_signal(Box::new(handler)).await?;
+            self.computation = Some(computation);
+        }
+        self.engine.bypassing.settings = settings;
+        Ok(())
     }
 
     /// The communicator of all processes.
@@ -139,13 +191,50 @@ impl<T: Transport> Mpi<T> {
     }
 
     /// The settings.
-    pub const fn config(&self) -> &Config {
+    pub fn config(&self) -> &Config {
         &self.engine.config
     }
 
-    /// Computes for so long.
-    pub async fn compute(&mut self, nanoseconds: u64) {
-        self.engine.transport.compute(nanoseconds).await;
+    /// Computes for so long. Signals are enabled meanwhile, if an operation needs them ([`Mpi::bypass`]).
+    ///
+    /// # Errors
+    /// [`MpiError`]: of an operation that goes on meanwhile.
+    pub async fn compute(&mut self, nanoseconds: u64) -> Result<(), MpiError> {
+        let needed = self.engine.bypassing.needs_signals();
+        if self.computation.is_none() || !needed {
+            let begin = self.engine.clocks.begin(&self.engine.transport);
+            self.engine.transport.compute(nanoseconds).await;
+            self.computed(begin, nanoseconds);
+            return Ok(());
+        }
+        self.engine.signals(true).await?;
+        loop {
+            self.engine.poll().await?;
+            if !self.engine.place().has_missed() {
+                break;
+            }
+            self.engine.transport.end_signal().await;
+        }
+        let begin = self.engine.clocks.begin(&self.engine.transport);
+        // From the last look on no time has passed.
+        if let Some(computation) = &self.computation {
+            let loan = self.engine.lend();
+            computation(nanoseconds).await;
+            drop(loan);
+        }
+        self.computed(begin, nanoseconds);
+        self.engine.signals(false).await
+    }
+
+    fn computed(&mut self, begin: Begin, nanoseconds: u64) {
+        let engine = &mut *self.engine;
+        let own_ps = nanoseconds.saturating_mul(1000);
+        engine.clocks.computed(begin, &engine.transport, own_ps);
+    }
+
+    /// Where the time has gone since this process began.
+    pub fn times(&self) -> Times {
+        self.engine.clocks.times(&self.engine.transport)
     }
 
     /// The time in seconds, as the process's clock tells it.
@@ -160,12 +249,12 @@ impl<T: Transport> Mpi<T> {
     }
 
     /// The transport.
-    pub const fn transport(&self) -> &T {
+    pub fn transport(&self) -> &T {
         &self.engine.transport
     }
 
     /// The transport, for what does not concern messages: processor time, memory.
-    pub const fn transport_mut(&mut self) -> &mut T {
+    pub fn transport_mut(&mut self) -> &mut T {
         &mut self.engine.transport
     }
 

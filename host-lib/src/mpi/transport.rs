@@ -5,6 +5,7 @@ use std::future::Future;
 use thiserror::Error;
 
 use crate::gm::ChannelError;
+use crate::window::{Computation, SignalHandler};
 
 /// The network below failed. No process should go on with the library after that.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -27,6 +28,9 @@ pub enum TransportError {
     /// Boards of this network execute no barriers.
     #[error("the boards of this network execute no barriers")]
     NoBarrier,
+    /// Nothing raises signals here.
+    #[error("the boards or the hosts of this network have no signals")]
+    NoSignals,
     /// A collective operation of the boards.
     #[error(transparent)]
     Collective(#[from] crate::gm::collective::CollectiveError),
@@ -41,7 +45,8 @@ pub enum TransportError {
 /// What has happened on the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arrival {
-    /// A packet has come in. Packets of one sender come in the order in which they were posted.
+    /// A packet has come in. Packets of one sender and one delivery come in the order in which they were posted. It is in the network's
+    /// buffer: its copy is charged by the library ([`Transport::charge_arrival`]).
     Packet {
         /// Rank of its sender.
         from: usize,
@@ -71,6 +76,15 @@ pub enum Arrival {
     Progress,
 }
 
+/// How the target of a packet learns of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Delivery {
+    /// When it looks.
+    Quiet,
+    /// By a signal, if it has signals now.
+    Signal,
+}
+
 /// A network between processes, which are named by their ranks.
 ///
 /// Short messages are packets, which are copied on both sides. A long message goes from memory to memory: the receiver prepares memory for it
@@ -90,6 +104,7 @@ pub trait Transport: Send {
     fn post(
         &mut self,
         to: usize,
+        delivery: Delivery,
         header: &[u8],
         content: &[u8],
     ) -> impl Future<Output = Result<bool, TransportError>> + Send;
@@ -130,6 +145,35 @@ pub trait Transport: Send {
         std::future::ready(Err(TransportError::NoBarrier))
     }
 
+    /// Lets packets of [`Delivery::Signal`] call a handler while signals are enabled. Gives a way to compute that leaves the transport to
+    /// the handler.
+    ///
+    /// # Errors
+    /// [`TransportError::NoSignals`] where there are none.
+    fn on_signal(
+        &mut self,
+        _handler: SignalHandler,
+    ) -> impl Future<Output = Result<Computation, TransportError>> + Send {
+        std::future::ready(Err(TransportError::NoSignals))
+    }
+
+    /// Enables or disables signals. When they are enabled, a packet that comes after the return of this call is a signal; an earlier one
+    /// may be none.
+    ///
+    /// # Errors
+    /// [`TransportError::NoSignals`] where there are none.
+    fn enable_signals(
+        &mut self,
+        _enabled: bool,
+    ) -> impl Future<Output = Result<(), TransportError>> + Send {
+        std::future::ready(Err(TransportError::NoSignals))
+    }
+
+    /// Takes a signal back: packets that come after the return of this call raise a new one.
+    fn end_signal(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
     /// Whether everything that was posted has left.
     fn is_flushed(&mut self) -> bool;
 
@@ -138,6 +182,12 @@ pub trait Transport: Send {
 
     /// Spends the processor time of a copy.
     fn charge_copy(&mut self, bytes: usize) -> impl Future<Output = ()> + Send;
+
+    /// Spends the processor time that takes a packet with so many bytes out of the network's buffer.
+    fn charge_arrival(&mut self, bytes: usize) -> impl Future<Output = ()> + Send;
+
+    /// Time so far of the copies that the transport makes itself, in picoseconds.
+    fn copied_ps(&self) -> u64;
 
     /// The time in picoseconds.
     fn now_ps(&self) -> u64;

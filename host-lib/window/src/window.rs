@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 
 use thiserror::Error;
 
@@ -100,6 +101,13 @@ pub enum PollError {
     #[error("there are no words to poll")]
     NoWords,
 }
+
+/// What a handler of signals does for one signal, and a computation during which signals come.
+pub type Activity = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// A handler of signals: begins for each of them.
+pub type SignalHandler = Box<dyn FnMut() -> Activity + Send>;
+/// Begins a computation of so many nanoseconds, for a program whose other means its handler has meanwhile.
+pub type Computation = Box<dyn Fn(u64) -> Activity + Send>;
 
 /// A place in the program's virtual memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -208,6 +216,15 @@ pub trait System: Send {
         &mut self,
         timeout_ns: Option<u64>,
     ) -> impl Future<Output = Result<(), TimedOut>> + Send;
+
+    /// From now on each interrupt of the board is a signal to the program: its work stands still while the handler runs. Gives a way to
+    /// compute that leaves everything else of the program to the handler. `None`, by default: the machine has no signals.
+    fn on_signal(
+        &mut self,
+        _handler: SignalHandler,
+    ) -> impl Future<Output = Option<Computation>> + Send {
+        std::future::ready(None)
+    }
 
     /// Records the start of a library call, described by `what`, for observers. Takes no time.
     fn call_begins(&mut self, _what: &(dyn fmt::Display + Sync)) {}

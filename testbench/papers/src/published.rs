@@ -42,7 +42,7 @@ pub enum Origin {
 }
 
 /// Names and texts of all tables in the program.
-pub const TABLES: [(&str, &str); 8] = [
+pub const TABLES: [(&str, &str); 10] = [
     ("published-emp", include_str!("../data/published-emp.csv")),
     ("published-gm", include_str!("../data/published-gm.csv")),
     COLLECTIVES[0],
@@ -51,10 +51,12 @@ pub const TABLES: [(&str, &str); 8] = [
     MULTICAST,
     COLLECTIVES[3],
     COLLECTIVES[4],
+    COLLECTIVES[5],
+    COLLECTIVES[6],
 ];
 
 /// Those of collective and atomic operations.
-pub(crate) const COLLECTIVES: [(&str, &str); 5] = [
+pub(crate) const COLLECTIVES: [(&str, &str); 7] = [
     (
         "published-barrier",
         include_str!("../data/published-barrier.csv"),
@@ -74,6 +76,14 @@ pub(crate) const COLLECTIVES: [(&str, &str); 5] = [
     (
         "published-atomics",
         include_str!("../data/published-atomics.csv"),
+    ),
+    (
+        "published-ab-broadcast",
+        include_str!("../data/published-ab-broadcast.csv"),
+    ),
+    (
+        "published-ab-reduction",
+        include_str!("../data/published-ab-reduction.csv"),
     ),
 ];
 

@@ -37,6 +37,8 @@ pub const SEND: u32 = 70;
 pub const ALARM: u32 = 1;
 /// Type of a send slot: the host will sleep until the next event of the board, which interrupts it.
 pub const WAKE: u32 = 5;
+/// Type of a send slot: from now on the board looks at [`PORT_SIGNALS`] of all ports.
+pub const SIGNALS: u32 = 6;
 /// Type of a send slot: write bytes into the target's memory.
 #[doc(alias = "gm_put")]
 pub const PUT: u32 = 102;
@@ -76,6 +78,9 @@ pub const PORT_QUEUE_LOW: u32 = 4;
 /// Word of a port's control block: number of the process that the port belongs to. Written by the host before it opens
 /// the port.
 pub const PORT_PROCESS: u32 = 8;
+
+/// Word of a port's control block: not 0 while messages of high priority for the port interrupt the host. Written by the process.
+pub const PORT_SIGNALS: u32 = 12;
 
 /// SRAM address of a port's control block.
 #[must_use]

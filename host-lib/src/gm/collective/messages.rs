@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::error::CollectiveError;
 use super::group::{Endpoint, Group};
 use crate::gm::channel::{ALIGNMENT, Arrival, Channel, ChannelError, Class};
-use crate::gm::{Gm, SendId, Status, capacity, size_for};
+use crate::gm::{Gm, Priority, SendId, Status, capacity, size_for};
 use crate::window::{System, Window};
 
 /// Bytes before the content of a message: number of the operation, its kind, a zero, number of the step.
@@ -80,6 +80,7 @@ impl Messages {
             longest_bytes: longest_bytes.saturating_add(HEADER),
             sends: count(SEND_BUFFERS, room),
             receives: count(RECEIVE_BUFFERS, room),
+            urgent: 0,
         };
         let channel = Channel::new(gm, group.own().port, &[class]).await?;
         let members = group.members().iter().copied();
@@ -115,7 +116,8 @@ impl Messages {
         header[6..].copy_from_slice(&step.to_be_bytes());
         let target = self.group.members()[to];
         loop {
-            let sent = self.channel.send(gm, target, &[&header, content]).await;
+            let parts: [&[u8]; 2] = [&header, content];
+            let sent = self.channel.send(gm, target, Priority::Low, &parts).await;
             let sent = sent.map_err(|error| match error {
                 ChannelError::TooLong { room, .. } => CollectiveError::TooLong {
                     bytes: content.len(),
@@ -183,7 +185,10 @@ impl Messages {
             return Ok(false);
         };
         match arrival {
-            Arrival::Message { from, bytes } => self.message(from, &bytes)?,
+            Arrival::Message { from, bytes } => {
+                gm.system_mut().charge_copy(bytes.len()).await;
+                self.message(from, &bytes)?;
+            }
             Arrival::Sent(all) => {
                 for (id, status) in all {
                     self.sent(id, status)?;

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::net;
+use super::net::{self, Net, Process};
 use super::{EAGER_BYTES, check, mpi};
-use crate::mpi::{MpiError, Operation};
+use crate::mpi::{Bypass, MpiError, Operation};
 
 /// The elements of a rank.
 fn own(rank: usize, count: usize) -> Vec<u64> {
@@ -78,6 +78,112 @@ proptest! {
             assert_eq!(mpi.receive::<u8>(&twin, before, 1, 1).await?.0, [2]);
             Ok((mpi, ()))
         });
+    }
+}
+
+/// A collective operation of a random program.
+#[derive(Debug, Clone)]
+enum Step {
+    Broadcast { root: usize, count: usize },
+    Reduce { root: usize, count: usize },
+    Twin,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let count = || {
+        prop_oneof![
+            Just(1usize),
+            Just(4),
+            Just(EAGER_BYTES / 8),
+            Just(EAGER_BYTES)
+        ]
+    };
+    let step = prop_oneof![
+        4 => (0usize..12, count()).prop_map(|(root, count)| Step::Broadcast { root, count }),
+        4 => (0usize..12, count()).prop_map(|(root, count)| Step::Reduce { root, count }),
+        1 => Just(Step::Twin),
+    ];
+    prop::collection::vec(step, 1..24)
+}
+
+/// Runs the steps with computations of random lengths between them; returns how many handlers have run.
+fn check_bypass(size: usize, steps: &[Step], bypass: Bypass, seed: u64) -> usize {
+    let net = Net::new(size, seed);
+    let results = net::run_on(&net, async |process: Process| {
+        let rank = process.rank;
+        let mut mpi = mpi(process);
+        mpi.bypass(bypass).await?;
+        let mut world = mpi.world();
+        let mut speed = seed ^ rank as u64;
+        for (number, step) in steps.iter().enumerate() {
+            speed = speed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            mpi.compute((speed >> 40) % 12).await?;
+            match *step {
+                Step::Broadcast { root, count } => {
+                    let root = root % size;
+                    let wanted = own(root + number, count);
+                    let mut data = match rank == root {
+                        true => wanted.clone(),
+                        false => vec![0; count],
+                    };
+                    mpi.broadcast(&world, root, &mut data).await?;
+                    assert_eq!(data, wanted, "step {number}");
+                }
+                Step::Reduce { root, count } => {
+                    let root = root % size;
+                    let data = own(rank + number, count);
+                    let sum = |at: usize| (0..size).map(|rank| own(rank + number, count)[at]).sum();
+                    let wanted = (rank == root).then(|| (0..count).map(sum).collect());
+                    let reduced = mpi.reduce(&world, root, Operation::Sum, &data).await?;
+                    assert_eq!(reduced, wanted, "step {number}");
+                }
+                Step::Twin => world = mpi.duplicate(&world).await?,
+            }
+        }
+        assert_eq!(mpi.finalize().await?, 0, "messages without a receive");
+        Ok::<(), MpiError>(())
+    });
+    assert_eq!(results, vec![Ok(()); size]);
+    net.lock().expect("no panic").handled
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn operations_that_go_on_while_programs_compute_have_the_same_results(
+        size in 1usize..12,
+        steps in steps(),
+        broadcast in any::<bool>(),
+        reduce in any::<bool>(),
+        exit_delay_ns in prop_oneof![Just(0u64), Just(1_000)],
+        seed in any::<u64>(),
+    ) {
+        check_bypass(size, &steps, Bypass { broadcast, reduce, exit_delay_ns }, seed);
+    }
+}
+
+#[test]
+fn handlers_pass_on_what_comes_while_a_program_computes() {
+    let steps: Vec<Step> = (0..20)
+        .flat_map(|root| {
+            [
+                Step::Broadcast { root, count: 2 },
+                Step::Reduce { root, count: 2 },
+            ]
+        })
+        .collect();
+    let exit_delay_ns = 0;
+    for (broadcast, reduce) in [(false, false), (true, false), (false, true)] {
+        let bypass = Bypass {
+            broadcast,
+            reduce,
+            exit_delay_ns,
+        };
+        let handled = check_bypass(8, &steps, bypass, 77);
+        assert_eq!(handled > 5, broadcast || reduce, "{bypass:?}: {handled}");
     }
 }
 

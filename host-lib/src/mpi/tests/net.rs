@@ -1,4 +1,5 @@
-//! A network of processes in one program: packets between two ranks stay in order, everything else is random.
+//! A network of processes in one program: packets of a delivery between two ranks stay in order, everything else is random. A computation
+//! takes rounds; packets with signals call the handler in them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
@@ -6,23 +7,35 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
-use super::super::transport::{Arrival, Transport, TransportError};
+use super::super::transport::{Arrival, Delivery, Transport, TransportError};
+
+use crate::window::{Computation, SignalHandler};
 
 /// Longest message that is sent at once here.
 pub const EAGER_BYTES: usize = 256;
 /// Packets between two ranks that are under way at most.
 const MOST_UNDER_WAY: usize = 3;
 
+/// Sender, target and delivery.
+type Way = (usize, usize, Delivery);
+
 /// What all processes share.
-#[derive(Debug)]
 pub struct Net {
     size: usize,
-    /// What is under way, by sender and target.
-    under_way: BTreeMap<(usize, usize), VecDeque<Arrival>>,
+    /// What is under way, by sender, target and delivery.
+    under_way: BTreeMap<Way, VecDeque<Arrival>>,
+    /// Handlers of signals, by rank, but while they run.
+    handlers: BTreeMap<usize, SignalHandler>,
+    /// Ranks whose signals are enabled.
+    enabled: BTreeSet<usize>,
+    /// Signals that wait, by rank.
+    signals: BTreeSet<usize>,
+    /// Handlers that have run.
+    pub handled: usize,
     /// What the own actions of a rank cause.
     own: BTreeMap<usize, VecDeque<Arrival>>,
     /// Pairs whose packets found no room.
-    refused: BTreeSet<(usize, usize)>,
+    refused: BTreeSet<Way>,
     landings: BTreeMap<u64, (usize, usize)>,
     next_landing: u64,
     /// State of the random numbers.
@@ -43,6 +56,10 @@ impl Net {
         Arc::new(Mutex::new(Self {
             size,
             under_way: BTreeMap::new(),
+            handlers: BTreeMap::new(),
+            enabled: BTreeSet::new(),
+            signals: BTreeSet::new(),
+            handled: 0,
             own: BTreeMap::new(),
             refused: BTreeSet::new(),
             landings: BTreeMap::new(),
@@ -67,10 +84,10 @@ impl Net {
         if let Some(own) = self.own.get_mut(&rank).and_then(VecDeque::pop_front) {
             return Some(own);
         }
-        let from: Vec<(usize, usize)> = self
+        let from: Vec<Way> = self
             .under_way
             .iter()
-            .filter(|((_, to), queue)| *to == rank && !queue.is_empty())
+            .filter(|((_, to, _), queue)| *to == rank && !queue.is_empty())
             .map(|(pair, _)| *pair)
             .collect();
         if from.is_empty() {
@@ -86,7 +103,7 @@ impl Net {
 }
 
 /// A process.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Process {
     pub net: Arc<Mutex<Net>>,
     pub rank: usize,
@@ -95,6 +112,39 @@ pub struct Process {
 impl Process {
     fn lock(&self) -> MutexGuard<'_, Net> {
         self.net.lock().expect("no panic")
+    }
+}
+
+impl Process {
+    /// The handler, if a signal waits.
+    fn signalled(&self) -> Option<SignalHandler> {
+        let mut net = self.lock();
+        match net.signals.contains(&self.rank) {
+            true => net.handlers.remove(&self.rank),
+            false => None,
+        }
+    }
+
+    /// Computes for so many rounds. Signals interrupt that.
+    async fn rounds(&self, rounds: u64) {
+        let mut left = rounds;
+        while left > 0 {
+            let mut yielded = false;
+            std::future::poll_fn(|_| match std::mem::replace(&mut yielded, true) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            })
+            .await;
+            self.lock().moved = true;
+            left -= 1;
+            let handler = self.signalled();
+            if let Some(mut handler) = handler {
+                handler().await;
+                let mut net = self.lock();
+                net.handled += 1;
+                net.handlers.insert(self.rank, handler);
+            }
+        }
     }
 }
 
@@ -114,6 +164,7 @@ impl Transport for Process {
     async fn post(
         &mut self,
         to: usize,
+        delivery: Delivery,
         header: &[u8],
         content: &[u8],
     ) -> Result<bool, TransportError> {
@@ -126,13 +177,17 @@ impl Transport for Process {
             net.own.entry(from).or_default().push_back(failed);
             return Ok(true);
         }
-        let queue = net.under_way.entry((from, to)).or_default();
+        let way = (from, to, delivery);
+        let queue = net.under_way.entry(way).or_default();
         if queue.len() >= MOST_UNDER_WAY {
-            net.refused.insert((from, to));
+            net.refused.insert(way);
             return Ok(false);
         }
         let bytes = [header, content].concat();
         queue.push_back(Arrival::Packet { from, bytes });
+        if delivery == Delivery::Signal && net.enabled.contains(&to) {
+            net.signals.insert(to);
+        }
         net.moved = true;
         Ok(true)
     }
@@ -180,13 +235,37 @@ impl Transport for Process {
         let place = net.landings.remove(&landing);
         assert_eq!(place, Some((from, bytes.len())), "memory for these bytes");
         let bytes = bytes.to_vec();
-        let queue = net.under_way.entry((from, to)).or_default();
+        let way = (from, to, Delivery::Quiet);
+        let queue = net.under_way.entry(way).or_default();
         queue.push_back(Arrival::Landed { landing, bytes });
         let transfer = 1 << 40 | landing;
         let own = net.own.entry(from).or_default();
         own.push_back(Arrival::Transferred { transfer });
         net.moved = true;
         Ok(Some(transfer))
+    }
+
+    async fn on_signal(&mut self, handler: SignalHandler) -> Result<Computation, TransportError> {
+        self.lock().handlers.insert(self.rank, handler);
+        let process = self.clone();
+        Ok(Box::new(move |rounds| {
+            let process = process.clone();
+            Box::pin(async move { process.rounds(rounds).await })
+        }))
+    }
+
+    async fn enable_signals(&mut self, enabled: bool) -> Result<(), TransportError> {
+        let mut net = self.lock();
+        match enabled {
+            true => net.enabled.insert(self.rank),
+            false => net.enabled.remove(&self.rank),
+        };
+        Ok(())
+    }
+
+    async fn end_signal(&mut self) {
+        let rank = self.rank;
+        self.lock().signals.remove(&rank);
     }
 
     fn is_flushed(&mut self) -> bool {
@@ -197,6 +276,12 @@ impl Transport for Process {
 
     async fn charge_copy(&mut self, bytes: usize) {
         self.lock().copied += bytes;
+    }
+
+    async fn charge_arrival(&mut self, _: usize) {}
+
+    fn copied_ps(&self) -> u64 {
+        0
     }
 
     fn now_ps(&self) -> u64 {

@@ -154,6 +154,10 @@ pub enum Paper {
     MpiBarrier,
     /// Atomic operations and locks over GM, on hosts and on boards
     Atomics,
+    /// Broadcasts of message passing that go on while programs compute
+    AbBroadcast,
+    /// Reductions of message passing that go on while programs compute
+    AbReduction,
 }
 
 /// Options of `reproduce`.
@@ -170,7 +174,7 @@ Examples:
   lanigon reproduce gm --profile lanai9.1-133 --explain
   lanigon reproduce barrier --explain")]
 pub struct ReproduceArgs {
-    /// Which results: emp, gm, barrier, reduction, gossip, mpi-barrier, atomics
+    /// Which results: emp, gm, barrier, reduction, gossip, mpi-barrier, atomics, ab-broadcast, ab-reduction
     #[arg(hide_possible_values = true)]
     pub paper: Paper,
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)

@@ -46,6 +46,8 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
         Paper::Multicast => multicast::run(args, interrupt),
         Paper::Gossip => collectives::run(args, "gossip", Table::Gossip, interrupt),
         Paper::MpiBarrier => collectives::run(args, "mpi-barrier", Table::MpiBarrier, interrupt),
+        Paper::AbBroadcast => collectives::run(args, "ab-broadcast", Table::AbBroadcast, interrupt),
+        Paper::AbReduction => collectives::run(args, "ab-reduction", Table::AbReduction, interrupt),
         Paper::Atomics => collectives::run(args, "atomics", Table::Atomics, interrupt),
     }
 }

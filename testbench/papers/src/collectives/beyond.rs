@@ -72,7 +72,11 @@ pub fn cases(table: Table, most: u16) -> Vec<Case> {
     let reduction = match table {
         Table::Barrier => false,
         Table::Reduction => true,
-        Table::Gossip | Table::MpiBarrier | Table::Atomics => return Vec::new(),
+        Table::Gossip
+        | Table::MpiBarrier
+        | Table::Atomics
+        | Table::AbBroadcast
+        | Table::AbReduction => return Vec::new(),
     };
     // A root of a binomial tree has as many children as there are steps.
     let most = match reduction {

@@ -44,6 +44,8 @@ pub fn judge(table: Table, results: &Results) -> Vec<Judged> {
         Table::Gossip => GOSSIP,
         Table::MpiBarrier => mpi::CLAIMS,
         Table::Atomics => super::atomics::judge::CLAIMS,
+        Table::AbBroadcast => super::bypass::judge::BROADCAST,
+        Table::AbReduction => super::bypass::judge::REDUCTION,
     };
     let judge = |claim: &Claim| {
         let verdict = (claim.judge)(results);

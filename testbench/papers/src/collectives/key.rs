@@ -7,6 +7,7 @@ use lanigon_worlds::programs::collective::{Broadcast, Type};
 use serde::{Serialize, Serializer};
 
 use super::atomics::{self, Point};
+use super::bypass;
 use super::published::Table;
 use super::{CollectiveError, On, Setup};
 
@@ -127,6 +128,8 @@ pub enum What {
     },
     /// Atomic operations and locks; the nodes of a lock are those that use it.
     Atomic(Point),
+    /// Operations with application bypass, or without for comparison.
+    Bypass(bypass::Point),
     /// Latency of a short message, in us.
     Message {
         /// Whether collective operations are switched on.
@@ -159,8 +162,20 @@ impl Key {
         }
     }
 
-    /// Measures it.
-    pub(super) fn measure(self, setup: &Setup<'_>, rounds: u64) -> Result<f64, CollectiveError> {
+    /// Measures it, and what the same run gives besides.
+    pub(super) fn measure(
+        self,
+        setup: &Setup<'_>,
+        rounds: u64,
+    ) -> Result<Vec<(Self, f64)>, CollectiveError> {
+        match self.what {
+            What::Bypass(point) => point.measure(setup, self.nodes, rounds.div_ceil(2)),
+            _ => Ok(vec![(self, self.value(setup, rounds)?)]),
+        }
+    }
+
+    /// The value of a measurement that gives one.
+    fn value(self, setup: &Setup<'_>, rounds: u64) -> Result<f64, CollectiveError> {
         let nodes = self.nodes;
         match self.what {
             What::Exchange => setup.barrier(nodes, Barrier::PairwiseExchange, rounds),
@@ -202,6 +217,7 @@ impl Key {
                 setup.host_time(nodes, algorithm, bytes, rounds.div_ceil(4))
             }
             What::Atomic(point) => point.measure(setup, nodes, rounds),
+            What::Bypass(_) => Err(CollectiveError::NoRound),
             What::Message { collectives } => setup.message(collectives, rounds),
         }
     }
@@ -231,6 +247,16 @@ pub fn keys(table: Table, quick: bool) -> Vec<Key> {
             Table::Reduction => reductions(&mut add),
             Table::Gossip => gossip(on, quick, &mut add),
             Table::MpiBarrier => mpi_barriers(quick, &mut add),
+            // One run is both.
+            Table::AbBroadcast | Table::AbReduction if on == On::Nic => {}
+            Table::AbBroadcast => {
+                let mut add = |nodes, point| add(bypass::SLOW, nodes, What::Bypass(point));
+                bypass::broadcasts(quick, &mut add);
+            }
+            Table::AbReduction => {
+                let mut add = |nodes, point| add(bypass::SLOW, nodes, What::Bypass(point));
+                bypass::reductions(quick, &mut add);
+            }
             Table::Atomics => {
                 let mut add = |board, nodes, point| add(board, nodes, What::Atomic(point));
                 atomics::points(on, quick, &mut add);

@@ -1,11 +1,13 @@
 //! Collective operations over GM, on hosts and on NICs: the measurements of Buntinas 2003 (sections 3.5.1, 3.5.4 to 3.5.6,
 //! and 4.3) and of the paper on NIC-based all-to-all broadcast (section 6), beside the published figures
-//! (docs/collectives.md); and of atomic operations and locks (chapter 5; docs/gm-atomics.md).
+//! (docs/collectives.md); of atomic operations and locks (chapter 5; docs/gm-atomics.md); and of operations that bypass the application
+//! (chapter 6, and the paper on reductions; docs/mpi.md).
 //!
 //! A measurement is a function of a [`Setup`]: profile, image, and the place where the operation is executed.
 
 pub mod atomics;
 pub mod beyond;
+pub mod bypass;
 pub mod claims;
 pub mod explain;
 pub mod key;

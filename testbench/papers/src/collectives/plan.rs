@@ -146,16 +146,16 @@ impl Plan {
                 on: key.on,
                 interrupt: &self.interrupt,
             };
-            let value = match key.measure(&setup, self.rounds) {
-                Ok(value) => Some((key, value)),
-                Err(CollectiveError::Run(RunError::Interrupted)) => None,
+            let values = match key.measure(&setup, self.rounds) {
+                Ok(values) => values,
+                Err(CollectiveError::Run(RunError::Interrupted)) => Vec::new(),
                 Err(error) => return Err(error),
             };
             done();
-            Ok(value)
+            Ok(values)
         };
         let all = keys(self.table, self.quick);
-        let count = all.len();
+        let wanted = all.clone();
         let found = all.into_par_iter().map(measure);
         let found: Vec<_> = found.collect::<Result<_, CollectiveError>>()?;
         let points: BTreeMap<_, _> = found.into_iter().flatten().collect();
@@ -177,7 +177,7 @@ impl Plan {
         let mut beyond: Vec<_> = found.into_iter().flatten().collect();
         beyond.sort_by(|a, b| a.case.cmp(&b.case));
         Ok(Results {
-            partial: points.len() < count || beyond.len() < more,
+            partial: wanted.iter().any(|key| !points.contains_key(key)) || beyond.len() < more,
             points,
             beyond,
         })

@@ -25,6 +25,8 @@ pub fn figures(table: Table, results: &Results) -> Vec<Named> {
         Table::Gossip => gossip(results),
         Table::MpiBarrier => mpi::figures(results),
         Table::Atomics => super::atomics::plots::figures(results),
+        Table::AbBroadcast => super::bypass::plots::broadcasts(results),
+        Table::AbReduction => super::bypass::plots::reductions(results),
     };
     all.extend(super::beyond::figures(&results.beyond));
     all

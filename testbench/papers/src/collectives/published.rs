@@ -1,5 +1,5 @@
 //! The published figures about collective and atomic operations, from `data/published-barrier.csv`, `-reduction.csv`, `-gossip.csv`,
-//! `-mpi-barrier.csv` and `-atomics.csv`
+//! `-mpi-barrier.csv`, `-atomics.csv`, `-ab-broadcast.csv` and `-ab-reduction.csv`
 //! (`data/README.md`).
 
 use std::sync::LazyLock;
@@ -45,16 +45,22 @@ pub enum Table {
     MpiBarrier = 3,
     /// Atomic operations and locks.
     Atomics = 4,
+    /// Broadcasts with application bypass.
+    AbBroadcast = 5,
+    /// Reductions with application bypass.
+    AbReduction = 6,
 }
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Barrier,
         Self::Reduction,
         Self::Gossip,
         Self::MpiBarrier,
         Self::Atomics,
+        Self::AbBroadcast,
+        Self::AbReduction,
     ];
 
     /// Its figures.
@@ -66,12 +72,14 @@ impl Table {
 
 type Figures = LazyLock<Result<Vec<Published>, TableError>>;
 
-static ALL: [Figures; 5] = [
+static ALL: [Figures; 7] = [
     LazyLock::new(|| read(Table::Barrier)),
     LazyLock::new(|| read(Table::Reduction)),
     LazyLock::new(|| read(Table::Gossip)),
     LazyLock::new(|| read(Table::MpiBarrier)),
     LazyLock::new(|| read(Table::Atomics)),
+    LazyLock::new(|| read(Table::AbBroadcast)),
+    LazyLock::new(|| read(Table::AbReduction)),
 ];
 
 fn read(table: Table) -> Result<Vec<Published>, TableError> {
@@ -132,7 +140,7 @@ mod tests {
                 let profile = format!("gm-paper-{}", figure.profile);
                 let known = lanigon_worlds::profile::built_in(&profile);
                 assert!(known.is_ok(), "{}: {profile}", figure.id);
-                assert!((2..=16).contains(&figure.nodes), "{}", figure.id);
+                assert!((2..=32).contains(&figure.nodes), "{}", figure.id);
                 assert!(
                     figure.value.is_finite() && figure.value > 0.0,
                     "{}",

@@ -121,6 +121,7 @@ pub fn report(name: &str, plan: &Plan, results: &Results, conditions: &Condition
              What is measured and how: docs/{}.md.",
             match plan.table {
                 Table::Atomics => "gm-atomics",
+                Table::MpiBarrier | Table::AbBroadcast | Table::AbReduction => "mpi",
                 _ => "collectives",
             }
         )),

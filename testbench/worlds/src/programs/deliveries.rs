@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::atomic::AtomicRecords;
 use super::content::Flow;
-use super::mpi::Measured;
+use super::mpi::Report;
 
 /// Result of sending a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,8 +68,8 @@ pub struct Records {
     pub calls_ps: Vec<u64>,
     /// Atomic operations and uses of a lock.
     pub atomic: AtomicRecords,
-    /// What rank 0 of message passing has measured.
-    pub measured: Vec<Measured>,
+    /// What rank 0 of message passing reports.
+    pub report: Report,
     /// Number of received messages.
     pub received: u64,
     /// Error statuses of failed receives.

@@ -19,12 +19,13 @@ const MOST_BYTES: u64 = (1 << 24) - 8;
 const MOST_EAGER_BYTES: u64 = 64 << 10;
 
 /// The programs, with the key that chooses.
-const BENCHMARKS: [(&str, Work); 9] = [
+const BENCHMARKS: [(&str, Work); 10] = [
     ("latency", Work::Latency),
     ("bandwidth", Work::Bandwidth),
     ("both-ways", Work::BothWays),
     ("broadcast", Work::Broadcast),
     ("reduce", Work::Reduce),
+    ("reduce-latency", Work::ReduceLatency),
     ("all-reduce", Work::AllReduce),
     ("barrier", Work::Barrier),
     ("integer-sort", Work::IntegerSort(Class::S)),
@@ -40,6 +41,14 @@ const BENCHMARKS: [(&str, Work); 9] = [
 const CLASSES: [(&str, Class); 2] = [("S", Class::S), ("W", Class::W)];
 
 const PLACES: [(&str, BarrierOn); 2] = [("host", BarrierOn::Host), ("nic", BarrierOn::Nic)];
+
+/// What goes on while programs compute: broadcasts, reductions.
+const BYPASSES: [(&str, (bool, bool)); 4] = [
+    ("none", (false, false)),
+    ("broadcast", (true, false)),
+    ("reduce", (false, true)),
+    ("both", (true, true)),
+];
 
 /// Reads the nodes and settings of a program.
 pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, ScenarioError> {
@@ -101,8 +110,36 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, Scen
     if let Some(item) = table.get("pin_us") {
         settings.pin_page_ns = nanoseconds(&item)?;
     }
+    read_skew(table, &mut settings)?;
+    if let Some(item) = table.get("bypass") {
+        (settings.bypass.broadcast, settings.bypass.reduce) = item.choice("bypass", &BYPASSES)?;
+        let emp = |node: &&usize| nodes.all[**node].protocol == Some(Protocol::Emp);
+        if settings.bypasses() && members.iter().find(emp).is_some() {
+            let reason = "boards with EMP raise no signals: bypass = \"none\"";
+            return Err(item.place.refuse(reason));
+        }
+    }
+    if let Some(item) = table.get("exit_delay_us") {
+        settings.bypass.exit_delay_ns = nanoseconds(&item)?;
+    }
     Ok(Program::Mpi {
         nodes: members,
         settings,
     })
+}
+
+/// Reads the keys of random delays.
+fn read_skew(table: &mut Table<'_>, settings: &mut MpiSettings) -> Result<(), ScenarioError> {
+    if !matches!(settings.work, Work::Broadcast | Work::Reduce) {
+        return Ok(());
+    }
+    if let Some(item) = table.get("skew_us") {
+        settings.skew_ns = Some(nanoseconds(&item)?);
+    }
+    if settings.work == Work::Reduce
+        && let Some(item) = table.get("catch_up_us")
+    {
+        settings.catch_up_ns = nanoseconds(&item)?;
+    }
+    Ok(())
 }

@@ -355,8 +355,8 @@ fn mpi(simulation: &Simulation, lives: &[Life]) -> Vec<MpiUse> {
     let programs = simulation.mpi.iter();
     let results = programs.map(|(first, settings, ranks)| {
         let life = lives.iter().find(|life| life.node == *first);
-        let measured = life.map(|life| life.deliveries.records().measured.clone());
-        MpiUse::new(settings, *ranks, measured.unwrap_or_default())
+        let report = life.map(|life| life.deliveries.records().report.clone());
+        MpiUse::new(settings, *ranks, report.unwrap_or_default())
     });
     results.collect()
 }

@@ -342,7 +342,8 @@ impl Task {
         deliveries.records().operations_left = 1;
         let mut plan = plan.clone();
         plan.settings.library_ns = self.mpi_call_ns;
-        let measured = match &self.settings {
+        plan.settings.seed = self.seed;
+        let report = match &self.settings {
             Settings::Emp(config) => {
                 let mut config = config.clone();
                 // EMP requires a later epoch at each start.
@@ -358,7 +359,7 @@ impl Task {
                 return Err("the board runs neither EMP nor GM".into());
             }
         };
-        deliveries.records().measured = measured;
+        deliveries.records().report = report;
         Ok(())
     }
 

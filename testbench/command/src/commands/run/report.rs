@@ -103,6 +103,7 @@ impl Report<'_> {
                 let (name, ranks) = (result.benchmark, result.ranks);
                 lines.push(("mpi", format!("{name} of {ranks}")));
                 lines.extend(result.lines().into_iter().map(|line| ("", line)));
+                lines.extend(result.time_line().map(|line| ("mpi time", line)));
             }
             let emp = |node: &Node| node.protocol == Some(Protocol::Emp);
             let all_gm = !self.scenario.nodes.iter().any(emp);

@@ -103,7 +103,7 @@ pub fn subjects(table: Table) -> Vec<(&'static str, u16, Settings)> {
             vec![(L9, 16, late), (L9, 16, together)]
         }
         // Members do not wait for each other as in a collective operation.
-        Table::Atomics => Vec::new(),
+        Table::Atomics | Table::AbBroadcast | Table::AbReduction => Vec::new(),
         Table::Gossip => vec![
             (L9_GOSSIP, 16, broadcast(Broadcast::RecursiveDoubling, 4)),
             (

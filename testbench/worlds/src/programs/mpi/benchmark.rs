@@ -2,7 +2,7 @@
 
 use host_lib::mpi::{Communicator, Mpi, MpiError, Operation, Tag, Transport};
 
-use super::{Measured, MpiSettings, Work};
+use super::{Measured, MpiSettings, Work, skew};
 
 /// Messages of a window.
 pub(super) const WINDOW: usize = 64;
@@ -23,13 +23,22 @@ pub(super) async fn run<T: Transport>(
     let mut all = Vec::with_capacity(sizes.len());
     for &size in sizes {
         mpi.barrier(&world).await?;
+        if let Some(most_ns) = settings.skew_ns {
+            all.push(skew::run(mpi, &world, settings, size, most_ns).await?);
+            continue;
+        }
         let value = match settings.work {
             Work::Latency => latency(mpi, &world, settings, size).await?,
             Work::Bandwidth => bandwidth(mpi, &world, settings, size, false).await?,
+            Work::ReduceLatency => skew::latency(mpi, &world, settings, size).await?,
             Work::BothWays => bandwidth(mpi, &world, settings, size, true).await?,
             _ => collective(mpi, &world, settings, size).await?,
         };
-        all.push(Measured { size, value });
+        all.push(Measured {
+            size,
+            value,
+            skewed: None,
+        });
     }
     mpi.barrier(&world).await?;
     Ok(all)

@@ -3,13 +3,15 @@
 //! They are written against [`Mpi`] alone, so they run over GM and over EMP. Each checks what it computes.
 
 mod benchmark;
+mod skew;
 mod sort;
 mod stencil;
 
 use emulator::host::machine::Machine;
 use host_lib::gm::collective::Endpoint;
 use host_lib::mpi::{
-    BarrierOn, Config, EmpTransport, GmSettings, GmTransport, Mpi, MpiError, Transport,
+    BarrierOn, Bypass, Config, EmpTransport, GmSettings, GmTransport, Mpi, MpiError, Times,
+    Transport,
 };
 
 pub use sort::Class;
@@ -20,6 +22,9 @@ use crate::pairs::{EmpNode, text};
 
 /// Memory of long messages at least, in bytes.
 const LEAST_LONG_BYTES: u64 = 8 << 20;
+
+/// Computation after a reduction with delays, in ns: longer than the slowest reduction.
+const CATCH_UP_NS: u64 = 500_000;
 
 /// What a program does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +39,8 @@ pub enum Work {
     Broadcast,
     /// Mean time of a rank in a reduction of doubles.
     Reduce,
+    /// Time of a reduction of doubles from the farthest rank on.
+    ReduceLatency,
     /// Mean time of a rank in a reduction of doubles whose result all get.
     AllReduce,
     /// Mean time of a rank in a barrier.
@@ -59,6 +66,7 @@ impl Work {
             Self::BothWays => "both-ways",
             Self::Broadcast => "broadcast",
             Self::Reduce => "reduce",
+            Self::ReduceLatency => "reduce-latency",
             Self::AllReduce => "all-reduce",
             Self::Barrier => "barrier",
             Self::IntegerSort(_) => "integer-sort",
@@ -81,7 +89,7 @@ impl Work {
         match self {
             Self::Latency => Some(0),
             Self::Bandwidth | Self::BothWays | Self::Broadcast => Some(1),
-            Self::Reduce | Self::AllReduce => Some(8),
+            Self::Reduce | Self::ReduceLatency | Self::AllReduce => Some(8),
             Self::Barrier | Self::IntegerSort(_) | Self::Stencil { .. } => None,
         }
     }
@@ -90,7 +98,7 @@ impl Work {
     #[must_use]
     pub const fn element_bytes(self) -> usize {
         match self {
-            Self::Reduce | Self::AllReduce => 8,
+            Self::Reduce | Self::ReduceLatency | Self::AllReduce => 8,
             _ => 1,
         }
     }
@@ -107,7 +115,7 @@ impl Work {
     #[must_use]
     pub const fn header(self) -> &'static str {
         match self {
-            Self::Latency => "# Size          Latency (us)",
+            Self::Latency | Self::ReduceLatency => "# Size          Latency (us)",
             Self::Bandwidth | Self::BothWays => "# Size      Bandwidth (MB/s)",
             Self::Broadcast | Self::Reduce | Self::AllReduce => "# Size       Avg Latency(us)",
             Self::Barrier => "# Avg Latency(us)",
@@ -138,6 +146,14 @@ pub struct MpiSettings {
     pub pin_page_ns: u64,
     /// Processor time of an operation of a kernel (a point, a key), in ns.
     pub operation_ns: u64,
+    /// Longest random delay before a broadcast or reduction, in ns; `None`: no delay is measured.
+    pub skew_ns: Option<u64>,
+    /// Computation after a reduction with delays, in ns.
+    pub catch_up_ns: u64,
+    /// Collective operations that go on while programs compute; over GM.
+    pub bypass: Bypass,
+    /// Seed of the random delays.
+    pub seed: u64,
 }
 
 impl MpiSettings {
@@ -152,6 +168,7 @@ impl MpiSettings {
         let GmSettings {
             eager_bytes,
             pin_page_ns,
+            ..
         } = GmSettings::default();
         let sizes = |least| {
             (0..=16)
@@ -170,6 +187,10 @@ impl MpiSettings {
             library_ns,
             pin_page_ns,
             operation_ns: 10,
+            skew_ns: None,
+            catch_up_ns: CATCH_UP_NS,
+            bypass: Bypass::default(),
+            seed: 0,
         }
     }
 
@@ -179,7 +200,14 @@ impl MpiSettings {
         GmSettings {
             eager_bytes: self.eager_bytes,
             pin_page_ns: self.pin_page_ns,
+            signals: self.bypasses(),
         }
+    }
+
+    /// Whether collective operations go on while programs compute.
+    #[must_use]
+    pub const fn bypasses(&self) -> bool {
+        self.bypass.broadcast || self.bypass.reduce
     }
 
     /// Bytes of host memory that a rank needs: buffers, and memory of long messages.
@@ -203,6 +231,9 @@ impl MpiSettings {
     }
 }
 
+/// Header of results with random delays.
+const SKEWED_HEADER: &str = "# Size       In the call (us)  Total (us)  Handler (us)    Handlers";
+
 /// A measured value of a program.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Measured {
@@ -210,6 +241,80 @@ pub struct Measured {
     pub size: usize,
     /// In the unit of the program's [`header`](Work::header).
     pub value: f64,
+    /// What a run with random delays measures besides.
+    #[serde(flatten)]
+    pub skewed: Option<Skewed>,
+}
+
+/// Means over ranks and rounds of a collective operation after random delays.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Skewed {
+    /// Time besides the delays, in us: in the call and in handlers.
+    pub total_us: f64,
+    /// Time of a handler with the delivery of its signal, in us.
+    pub handler_us: f64,
+    /// Handlers of a rank and round.
+    pub handlers: f64,
+}
+
+/// Where the time of a rank has gone, in us.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct TimeUse {
+    /// The program's own computations.
+    pub compute_us: f64,
+    /// Handlers of signals.
+    pub handlers_us: f64,
+    /// Waits for messages.
+    pub waiting_us: f64,
+    /// Copies.
+    pub copies_us: f64,
+    /// The library's own work.
+    pub library_us: f64,
+    /// Number of handlers.
+    pub signals: u64,
+}
+
+impl TimeUse {
+    const VALUES: usize = 6;
+
+    fn values(times: &Times) -> [u64; Self::VALUES] {
+        [
+            times.compute_ps,
+            times.handlers_ps,
+            times.waiting_ps,
+            times.copies_ps,
+            times.library_ps,
+            times.signals,
+        ]
+    }
+
+    fn of(values: &[u64]) -> Option<Self> {
+        let values: [u64; Self::VALUES] = values.try_into().ok()?;
+        let us = |at: usize| values[at] as f64 / 1e6;
+        Some(Self {
+            compute_us: us(0),
+            handlers_us: us(1),
+            waiting_us: us(2),
+            copies_us: us(3),
+            library_us: us(4),
+            signals: values[5],
+        })
+    }
+
+    /// All of it, in us.
+    #[must_use]
+    pub fn total_us(&self) -> f64 {
+        self.compute_us + self.handlers_us + self.waiting_us + self.copies_us + self.library_us
+    }
+}
+
+/// What rank 0 reports of a program.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// The measured values.
+    pub measured: Vec<Measured>,
+    /// Where the time of each rank has gone.
+    pub times: Vec<TimeUse>,
 }
 
 /// Results of a program.
@@ -223,31 +328,61 @@ pub struct MpiUse {
     pub header: &'static str,
     /// The values; none if the program has not ended.
     pub measured: Vec<Measured>,
+    /// Where the time of each rank has gone.
+    pub times: Vec<TimeUse>,
 }
 
 impl MpiUse {
     /// The results of a program whose rank 0 has measured this.
     #[must_use]
-    pub const fn new(settings: &MpiSettings, ranks: usize, measured: Vec<Measured>) -> Self {
+    pub fn new(settings: &MpiSettings, ranks: usize, report: Report) -> Self {
+        let Report { measured, times } = report;
         Self {
             benchmark: settings.work.name(),
             ranks,
-            header: settings.work.header(),
+            header: match settings.skew_ns {
+                Some(_) => SKEWED_HEADER,
+                None => settings.work.header(),
+            },
             measured,
+            times,
         }
     }
 
     /// The values as the OSU set prints them.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        let line = |one: &Measured| match self.header.starts_with("# Avg") {
-            true => format!("{:>17.2}", one.value),
-            false => format!("{:<10}{:>20.2}", one.size, one.value),
+        let line = |one: &Measured| match (one.skewed, self.header.starts_with("# Avg")) {
+            (Some(skewed), _) => format!(
+                "{:<10}{:>20.2}{:>12.2}{:>14.2}{:>12.2}",
+                one.size, one.value, skewed.total_us, skewed.handler_us, skewed.handlers
+            ),
+            (None, true) => format!("{:>17.2}", one.value),
+            (None, false) => format!("{:<10}{:>20.2}", one.size, one.value),
         };
         let lines = self.measured.iter().map(line);
         std::iter::once(self.header.to_owned())
             .chain(lines)
             .collect()
+    }
+
+    /// Where the time has gone, as means over the ranks; `None` if the program has not ended.
+    #[must_use]
+    pub fn time_line(&self) -> Option<String> {
+        let all: f64 = self.times.iter().map(TimeUse::total_us).sum();
+        let part = |name: &str, of: fn(&TimeUse) -> f64| {
+            let part: f64 = self.times.iter().map(of).sum();
+            format!("{name} {:.1} %", 100.0 * part / all)
+        };
+        let parts = [
+            part("compute", |one| one.compute_us),
+            part("library", |one| one.library_us),
+            part("copies", |one| one.copies_us),
+            part("waiting", |one| one.waiting_us),
+            part("handlers", |one| one.handlers_us),
+        ];
+        let mean = all / self.times.len() as f64;
+        (all > 0.0).then(|| format!("{mean:.1} us: {}", parts.join(", ")))
     }
 }
 
@@ -284,7 +419,7 @@ impl MpiPlan {
     ///
     /// # Errors
     /// As [`run`].
-    pub async fn over_gm(&self, mut gm: GmNode) -> Result<Vec<Measured>, String> {
+    pub async fn over_gm(&self, mut gm: GmNode) -> Result<Report, String> {
         let at = |node| Endpoint { node, port: PORT };
         let members: Vec<_> = self.nodes.iter().copied().map(at).collect();
         let own = members.get(self.rank).copied().ok_or("no such rank")?;
@@ -302,7 +437,7 @@ impl MpiPlan {
     ///
     /// # Errors
     /// As [`run`].
-    pub async fn over_emp(&self, emp: EmpNode) -> Result<Vec<Measured>, String> {
+    pub async fn over_emp(&self, emp: EmpNode) -> Result<Report, String> {
         let eager_bytes = self.settings.eager_bytes;
         let transport = EmpTransport::new(emp, &self.nodes, self.rank, eager_bytes).await;
         let mut transport = transport.map_err(text)?;
@@ -311,19 +446,29 @@ impl MpiPlan {
     }
 }
 
-/// Runs a program; the values that its rank 0 reports.
+/// Runs a program; what its rank 0 reports.
 ///
 /// # Errors
 /// The library's, or a wrong result.
-pub async fn run<T: Transport>(
+pub async fn run<T: Transport + 'static>(
     transport: T,
     settings: &MpiSettings,
-) -> Result<Vec<Measured>, String> {
+) -> Result<Report, String> {
     let mut mpi = Mpi::with(transport, settings.config()).map_err(|error| error.to_string())?;
+    if settings.bypasses() {
+        let enabled = mpi.bypass(settings.bypass).await;
+        enabled.map_err(|error| error.to_string())?;
+    }
     let measured = execute(&mut mpi, settings).await?;
+    let world = mpi.world();
+    let own = TimeUse::values(&mpi.times());
+    let all = mpi.gather(&world, 0, &own).await;
+    let all = all.map_err(|error| error.to_string())?.unwrap_or_default();
+    let times = all.chunks(TimeUse::VALUES).filter_map(TimeUse::of);
+    let times = times.collect();
     let left = mpi.finalize().await.map_err(|error| error.to_string())?;
     match left {
-        0 => Ok(measured),
+        0 => Ok(Report { measured, times }),
         _ => Err(format!("{left} messages have no receive at the end")),
     }
 }

@@ -213,7 +213,9 @@ pub(super) async fn run<T: Transport>(
             .map_err(text)?;
         range.sort_unstable();
         let operations = (part.keys.len() + range.len()) as u64;
-        mpi.compute(operations * settings.operation_ns).await;
+        mpi.compute(operations * settings.operation_ns)
+            .await
+            .map_err(|error| error.to_string())?;
         verify(mpi, &world, class, round, &verified, &range).await?;
     }
     let took = [mpi.now_ps() - began];
@@ -223,5 +225,6 @@ pub(super) async fn run<T: Transport>(
     Ok(vec![Measured {
         size: problem.keys,
         value: ranked / (longest as f64 / 1e6),
+        skewed: None,
     }])
 }

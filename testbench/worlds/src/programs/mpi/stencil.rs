@@ -110,7 +110,8 @@ pub(super) async fn run<T: Transport>(
             .map_err(text)?;
         own = step(&own, first, points);
         mpi.compute(count as u64 * points as u64 * operation_ns)
-            .await;
+            .await
+            .map_err(text)?;
     }
     let took = [mpi.now_ps() - began];
     let longest = mpi.all_reduce(&world, Operation::Max, &took).await;
@@ -126,5 +127,6 @@ pub(super) async fn run<T: Transport>(
     Ok(vec![Measured {
         size: points * points,
         value: longest as f64 / 1e6 / steps.max(1) as f64,
+        skewed: None,
     }])
 }

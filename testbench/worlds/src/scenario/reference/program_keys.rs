@@ -208,7 +208,7 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
             "skew_us",
             Number(0.0, 1e9),
             "none",
-            "collective operations: before each round a barrier, then a random delay up to this one",
+            "collective operations, mpi broadcast and reduce: before each round a barrier, then a random delay up to this one",
         ),
         key(
             "last_late_us",
@@ -224,6 +224,7 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
                 "both-ways",
                 "broadcast",
                 "reduce",
+                "reduce-latency",
                 "all-reduce",
                 "barrier",
                 "integer-sort",
@@ -267,6 +268,24 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
             Integer(0, 1_000_000),
             "10",
             "mpi integer-sort, stencil: processor time for each key or point",
+        ),
+        key(
+            "bypass",
+            Choice(&["none", "broadcast", "reduce", "both"]),
+            "none",
+            "mpi over GM: which collective operations go on in handlers of signals while programs compute",
+        ),
+        key(
+            "exit_delay_us",
+            Number(0.0, 1e9),
+            "0",
+            "mpi with bypass of reductions: a rank waits so long for its children before it returns",
+        ),
+        key(
+            "catch_up_us",
+            Number(0.0, 1e9),
+            "500",
+            "mpi reduce with skew_us: how long all ranks compute after each reduction, besides the longest delay",
         ),
         key(
             "pin_us",

@@ -1,0 +1,288 @@
+//! Broadcasts and reductions that go on while programs compute, beside usual ones (dissertation, chapter 6; the paper on reductions with
+//! application bypass; docs/mpi.md, section 6).
+//!
+//! A measurement is a scenario with a program of message passing on the publications' cluster: ranks 0 to 15 on hosts of 700 MHz and
+//! the others on hosts of 1 GHz for broadcasts, both in turn for reductions; four of the faster hosts have faster boards.
+
+pub(super) mod judge;
+pub(super) mod plots;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use emulator::sim::time::SimTime;
+use lanigon_worlds::outcome::{RunError, completed};
+use lanigon_worlds::programs::mpi::{Measured, Skewed};
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
+
+use super::key::{Key, What};
+use super::{CollectiveError, On, Setup};
+
+/// The boards in hosts of 700 MHz.
+pub(super) const SLOW: &str = "bypass-lanai9.1-133";
+/// The boards in hosts of 1 GHz.
+const FAST: [(&str, &str); 2] = [
+    ("lanai9.1-133", "gm-paper-bypass-1ghz-lanai9.1-133"),
+    ("lanai9.2-200", "gm-paper-bypass-1ghz-lanai9.2-200"),
+];
+/// Of the faster hosts every fourth one has a faster board (dissertation-208).
+const FASTER_BOARDS: u16 = 4;
+/// Ranks on slower hosts, if they come first (dissertation-205).
+const SLOW_RANKS: u16 = 16;
+
+/// Nodes of the curves.
+pub(super) const NODES: [u16; 5] = [2, 4, 8, 16, 32];
+/// All of the cluster.
+pub(super) const ALL: u16 = 32;
+/// Lengths of broadcasts in bytes.
+pub(super) const LENGTHS: [usize; 7] = [1, 2, 4, 8, 2_048, 4_096, 8_192];
+/// Those with published values.
+pub(super) const PUBLISHED_LENGTHS: [usize; 4] = [1, 2_048, 4_096, 8_192];
+/// Doubles of a reduction.
+pub(super) const DOUBLES: [usize; 3] = [4, 32, 128];
+/// Doubles of the latency of a reduction.
+pub(super) const LATENCY_DOUBLES: [usize; 5] = [1, 4, 16, 64, 128];
+/// Longest delays in us.
+pub(super) const SKEWS_US: [u64; 8] = [0, 50, 100, 200, 400, 600, 800, 1_000];
+/// The longest of all: a mean difference of two delays of 333 us (dissertation-235).
+pub(super) const MOST_US: u64 = 1_000;
+/// Limit of simulated time.
+const LIMIT_US: u64 = 600_000_000;
+
+/// The operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    /// A broadcast of so many bytes.
+    Broadcast(usize),
+    /// A reduction of so many doubles.
+    Reduce(usize),
+}
+
+/// A mean over ranks and rounds, in us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mean {
+    /// Time in the call.
+    Inside,
+    /// All time but that of the delays.
+    Total,
+}
+
+/// A measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Point {
+    /// A mean time of an operation after random delays.
+    Time {
+        /// The operation.
+        operation: Operation,
+        /// Whether it goes on while programs compute.
+        bypass: bool,
+        /// The longest delay.
+        most_us: u64,
+        /// What is measured.
+        mean: Mean,
+    },
+    /// Latency of a reduction, in us.
+    Latency {
+        /// Elements.
+        doubles: usize,
+        /// Whether it goes on while programs compute.
+        bypass: bool,
+        /// Whether half of the hosts are faster.
+        mixed: bool,
+    },
+}
+
+/// The key of a point.
+#[must_use]
+pub const fn key(nodes: u16, point: Point) -> Key {
+    Key::new(SLOW, On::Host, nodes, What::Bypass(point))
+}
+
+/// Which ranks are on faster hosts.
+#[derive(Debug, Clone, Copy)]
+enum Hosts {
+    /// None.
+    Equal,
+    /// Those behind [`SLOW_RANKS`].
+    Behind,
+    /// Every second one.
+    InTurn,
+}
+
+impl Hosts {
+    /// How many faster hosts come before a rank on one; `None`: it is on a slower one.
+    fn fast(self, rank: u16) -> Option<u16> {
+        match self {
+            Self::Equal => None,
+            Self::Behind => rank.checked_sub(SLOW_RANKS),
+            Self::InTurn => (rank % 2 == 1).then_some(rank / 2),
+        }
+    }
+}
+
+/// The nodes of a scenario.
+fn nodes(hosts: Hosts, count: u16, slow: &str) -> String {
+    let node = |rank| {
+        let (board, profile) = match hosts.fast(rank) {
+            None => (FAST[0].0, slow),
+            Some(before) if before % FASTER_BOARDS == FASTER_BOARDS - 1 => FAST[1],
+            Some(_) => FAST[0],
+        };
+        format!("[[node]]\nname = \"n{rank}\"\nboard = \"{board}\"\nprofile = \"{profile}\"\n")
+    };
+    (0..count).map(node).collect()
+}
+
+/// Runs a program on the cluster; what its rank 0 has measured.
+fn run(
+    setup: &Setup<'_>,
+    hosts: Hosts,
+    count: u16,
+    program: &str,
+) -> Result<Measured, CollectiveError> {
+    let nodes = nodes(hosts, count, &setup.profile.name);
+    let text = format!(
+        "[network]\ntopology = \"star\"\n{nodes}[[program]]\nrun = \"mpi\"\nnodes = \"all\"\n{program}"
+    );
+    let scenario = Scenario::parse("a measurement", &text)?;
+    let options = RunOptions {
+        max_time: Some(SimTime::from_us(LIMIT_US)),
+        interrupt: Some(Arc::clone(setup.interrupt)),
+        threads: NonZeroUsize::MIN,
+    };
+    let outcome = Simulation::new(&scenario)?.run(&options, |_| {});
+    if let Some(message) = outcome.problems.first() {
+        let (program, message) = ("a rank", message.clone());
+        return Err(RunError::Program { program, message }.into());
+    }
+    completed(outcome.end.clone())?;
+    let measured = outcome.mpi.first().and_then(|one| one.measured.first());
+    measured.copied().ok_or(CollectiveError::NoRound)
+}
+
+impl Point {
+    /// Measures it, and what the same run gives besides.
+    pub(super) fn measure(
+        self,
+        setup: &Setup<'_>,
+        nodes: u16,
+        rounds: u64,
+    ) -> Result<Vec<(Key, f64)>, CollectiveError> {
+        match self {
+            Self::Time {
+                operation,
+                bypass,
+                most_us,
+                ..
+            } => {
+                let (name, bytes, hosts) = match operation {
+                    Operation::Broadcast(bytes) => ("broadcast", bytes, Hosts::Behind),
+                    Operation::Reduce(doubles) => ("reduce", 8 * doubles, Hosts::InTurn),
+                };
+                let bypass_name = if bypass { name } else { "none" };
+                let program = format!(
+                    "benchmark = \"{name}\"\nbytes = {bytes}\nskew_us = {most_us}\nrounds = {rounds}\nbypass = \"{bypass_name}\"\n"
+                );
+                let measured = run(setup, hosts, nodes, &program)?;
+                let Skewed { total_us, .. } = measured.skewed.ok_or(CollectiveError::NoRound)?;
+                let of = |mean, us| {
+                    let point = Self::Time {
+                        operation,
+                        bypass,
+                        most_us,
+                        mean,
+                    };
+                    (key(nodes, point), us)
+                };
+                Ok(vec![
+                    of(Mean::Inside, measured.value),
+                    of(Mean::Total, total_us),
+                ])
+            }
+            Self::Latency {
+                doubles,
+                bypass,
+                mixed,
+            } => {
+                let hosts = if mixed { Hosts::InTurn } else { Hosts::Equal };
+                let program = format!(
+                    "benchmark = \"reduce-latency\"\nbytes = {}\nrounds = {rounds}\nbypass = \"{}\"\n",
+                    8 * doubles,
+                    if bypass { "reduce" } else { "none" }
+                );
+                let measured = run(setup, hosts, nodes, &program)?;
+                Ok(vec![(key(nodes, self), measured.value)])
+            }
+        }
+    }
+}
+
+/// The measurements of broadcasts.
+pub(super) fn broadcasts(quick: bool, add: &mut impl FnMut(u16, Point)) {
+    for bytes in LENGTHS {
+        if quick && !PUBLISHED_LENGTHS.contains(&bytes) {
+            continue;
+        }
+        let operation = Operation::Broadcast(bytes);
+        for most_us in SKEWS_US {
+            if !quick || [0, 50, 400, MOST_US].contains(&most_us) {
+                add_both(ALL, operation, most_us, add);
+            }
+        }
+        for nodes in NODES {
+            if !quick || [1, 4_096].contains(&bytes) {
+                add_both(nodes, operation, MOST_US, add);
+            }
+        }
+    }
+}
+
+/// The measurements of reductions.
+pub(super) fn reductions(quick: bool, add: &mut impl FnMut(u16, Point)) {
+    for doubles in DOUBLES {
+        let operation = Operation::Reduce(doubles);
+        for most_us in SKEWS_US {
+            if !quick || [0, 400, MOST_US].contains(&most_us) {
+                add_both(ALL, operation, most_us, add);
+            }
+        }
+        for nodes in NODES {
+            for most_us in [0, MOST_US] {
+                add_both(nodes, operation, most_us, add);
+            }
+        }
+    }
+    for bypass in [false, true] {
+        let latency = |doubles, mixed| Point::Latency {
+            doubles,
+            bypass,
+            mixed,
+        };
+        for nodes in NODES {
+            add(nodes, latency(1, true));
+            if nodes <= SLOW_RANKS {
+                add(nodes, latency(1, false));
+            }
+        }
+        for doubles in LATENCY_DOUBLES {
+            add(ALL, latency(doubles, true));
+        }
+    }
+}
+
+/// A time with and without bypass. The run of one mean gives the other one too.
+fn add_both(nodes: u16, operation: Operation, most_us: u64, add: &mut impl FnMut(u16, Point)) {
+    for bypass in [false, true] {
+        let mean = Mean::Total;
+        add(
+            nodes,
+            Point::Time {
+                operation,
+                bypass,
+                most_us,
+                mean,
+            },
+        );
+    }
+}
