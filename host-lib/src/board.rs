@@ -14,7 +14,7 @@ use defs::tigon2::regs::{
 };
 use thiserror::Error;
 
-use crate::window::{Watch, Window};
+use crate::window::{FoundWord, PolledWord, System, Watch, Window};
 
 /// Bytes of SRAM that the window always shows.
 const LOW_SRAM_BYTES: u32 = WINDOW_VIEW - WINDOW_LOW_SRAM;
@@ -37,6 +37,27 @@ pub enum ChipError {
         /// Its state register.
         state: u32,
     },
+}
+
+/// Polls of several words.
+struct Polls {
+    watches: Vec<Watch>,
+    /// The view's base for each word; `None` for one that needs none.
+    bases: Vec<Option<u32>>,
+    /// All words that need a view have the same.
+    one_view: bool,
+    /// The view before.
+    before: Option<u32>,
+}
+
+impl Polls {
+    /// The view once this word is as expected.
+    fn view_after(&self, index: usize) -> Option<u32> {
+        match self.one_view {
+            true => self.before,
+            false => self.bases[..=index].iter().copied().flatten().next_back(),
+        }
+    }
 }
 
 /// One of the chip's CPUs.
@@ -156,6 +177,32 @@ impl<W: Window> BoardWindow<W> {
         expected: u32,
         why: &'static str,
     ) -> Option<(usize, u32)> {
+        let polls = self.begin_polls(addresses, mask, expected).await;
+        let (index, value) = self.window.poll_any(&polls.watches, why).await?;
+        self.view = polls.view_after(index);
+        Some((index, value))
+    }
+
+    /// [`poll_sram_any`](Self::poll_sram_any) for `timeout_ns` at most; `None` if no word is as expected in time.
+    pub async fn poll_sram_any_within<S: System>(
+        &mut self,
+        system: &mut S,
+        addresses: &[u32],
+        (mask, expected): (u32, u32),
+        timeout_ns: u64,
+        why: &'static str,
+    ) -> Option<(usize, u32)> {
+        let polls = self.begin_polls(addresses, mask, expected).await;
+        let words = polls.watches.iter().copied().map(PolledWord::Window);
+        let words: Vec<_> = words.collect();
+        let found = system.poll_words(&words, Some(timeout_ns), why).await;
+        let FoundWord { index, value } = found.ok()?;
+        self.view = polls.view_after(index);
+        Some((index, value))
+    }
+
+    /// Begins to poll words. Until the end the window's base is unknown, also if the wait is dropped.
+    async fn begin_polls(&mut self, addresses: &[u32], mask: u32, expected: u32) -> Polls {
         let bases: Vec<Option<u32>> = addresses.iter().map(|&address| base(address)).collect();
         let mut used: Vec<u32> = bases.iter().copied().flatten().collect();
         used.dedup();
@@ -179,15 +226,12 @@ impl<W: Window> BoardWindow<W> {
                 expected,
             });
         }
-        // If this future is dropped early, the base stays unknown.
-        let before = std::mem::take(&mut self.view);
-        let (index, value) = self.window.poll_any(&watches, why).await?;
-        self.view = if one_view {
-            before
-        } else {
-            bases[..=index].iter().copied().flatten().next_back()
-        };
-        Some((index, value))
+        Polls {
+            watches,
+            bases,
+            one_view,
+            before: std::mem::take(&mut self.view),
+        }
     }
 
     /// Resets the chip; both CPUs are halted then (docs/tigon2.md, section 8, steps 1 and 2). The window

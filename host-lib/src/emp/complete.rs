@@ -77,7 +77,20 @@ impl<W: Window, S: System> Emp<W, S> {
     ) -> Option<(usize, Result<Completion, TransferError>)> {
         let call = Call::WaitAny(handles.len());
         self.system.call_begins(&call);
-        let first = self.wait_first(handles).await;
+        let first = self.wait_first(handles, None).await;
+        self.system.call_returns(&call);
+        first
+    }
+
+    /// [`wait_any`](Self::wait_any) for `timeout_ns` at most; `None` as well if no transfer is over in time.
+    pub async fn wait_any_within(
+        &mut self,
+        handles: &mut Vec<AnyHandle>,
+        timeout_ns: u64,
+    ) -> Option<(usize, Result<Completion, TransferError>)> {
+        let call = Call::WaitAny(handles.len());
+        self.system.call_begins(&call);
+        let first = self.wait_first(handles, Some(timeout_ns)).await;
         self.system.call_returns(&call);
         first
     }
@@ -85,16 +98,27 @@ impl<W: Window, S: System> Emp<W, S> {
     async fn wait_first(
         &mut self,
         handles: &mut Vec<AnyHandle>,
+        timeout_ns: Option<u64>,
     ) -> Option<(usize, Result<Completion, TransferError>)> {
         let statuses: Vec<u32> = handles
             .iter()
             .map(|handle| self.status_address(&handle.transfer))
             .collect();
         let why = "any of several transfers to be over";
-        let (index, status) = self
-            .board
-            .poll_sram_any(&statuses, STATUS_NIC_OWNS, 0, why)
-            .await?;
+        let (board, system) = (&mut self.board, &mut self.system);
+        let (index, status) = match timeout_ns {
+            None => {
+                board
+                    .poll_sram_any(&statuses, STATUS_NIC_OWNS, 0, why)
+                    .await
+            }
+            Some(timeout_ns) => {
+                let over = (STATUS_NIC_OWNS, 0);
+                board
+                    .poll_sram_any_within(system, &statuses, over, timeout_ns, why)
+                    .await
+            }
+        }?;
         let transfer = handles.remove(index).transfer;
         let result = self.outcome(&transfer, status).await;
         self.put_back(transfer);

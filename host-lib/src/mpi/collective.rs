@@ -71,7 +71,10 @@ impl<T: Transport> Mpi<T> {
             self.engine.transport.compute(library_ns).await;
             let limit_ns = self.engine.config.limit_ns;
             let members = &world.members;
+            let begin = self.engine.clocks.begin(&self.engine.transport);
             let ended = self.engine.transport.barrier(members, limit_ns).await?;
+            let engine = &mut *self.engine;
+            engine.clocks.waited(begin, &engine.transport);
             return match ended {
                 true => Ok(()),
                 false => Err(self.engine.timed_out("barrier", None, None)),

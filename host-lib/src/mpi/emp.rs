@@ -2,7 +2,7 @@
 //!
 //! Packets go into receives that are posted for any node. EMP matches the messages of a sender in the order in which it sent them, so the
 //! receives are looked at in the order in which they were posted. Few packets to a node are under way at a time. For a long message the receiver posts a receive with a
-//! tag of its own, which it tells to the sender: the bytes go from memory to memory. EMP's waits have no time limit.
+//! tag of its own, which it tells to the sender: the bytes go from memory to memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -326,9 +326,12 @@ impl<W: Window, S: System> Transport for EmpTransport<W, S> {
         }
     }
 
-    async fn next(&mut self, _: u64) -> Result<Option<Arrival>, TransportError> {
-        let Some((index, result)) = self.emp.wait_any(&mut self.handles).await else {
-            return Ok(None);
+    async fn next(&mut self, limit_ns: u64) -> Result<Option<Arrival>, TransportError> {
+        let waited = self.emp.wait_any_within(&mut self.handles, limit_ns).await;
+        let Some((index, result)) = waited else {
+            // Nothing has come: a send may have failed.
+            self.poll_sends();
+            return self.poll().await;
         };
         let purpose = self.purposes.remove(index);
         if let Purpose::Packet(_) = purpose {

@@ -51,6 +51,11 @@ mod tests;
 mod times;
 mod transport;
 
+use std::fmt;
+use std::sync::Arc;
+
+use crate::window::{Activity, Computation};
+
 pub use bypass::Bypass;
 pub use communicator::Communicator;
 pub use datatype::{Datatype, Operation};
@@ -63,10 +68,6 @@ pub use request::{
 pub use times::Times;
 pub use transport::{Arrival, Delivery, Transport, TransportError};
 
-use std::fmt;
-use std::sync::Arc;
-
-use crate::window::{Activity, Computation};
 use engine::Engine;
 use held::Held;
 use times::Begin;

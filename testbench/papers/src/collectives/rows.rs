@@ -8,10 +8,15 @@ use super::key::{BLOCKS, FINE_NS, Form, L9, LONG_BLOCK, NODES, SKEWS_US, TREES, 
 use super::plan::Results;
 use super::published::{Published, Table};
 
-/// The figures on which a profile for these chapters is calibrated and which are rows themselves: a board's clock, and the time
-/// of a call of message passing. The other testbed's host barrier is
+/// The figures on which these chapters are calibrated and which are rows themselves: a board's clock, the time of a call of
+/// message passing, and the delay before a reduction with bypass returns. The other testbed's host barrier is
 /// the product of dissertation-069 and 071.
-const CALIBRATED_ON: [&str; 3] = ["dissertation-075", "dissertation-086", "dissertation-228"];
+const CALIBRATED_ON: [&str; 4] = [
+    "ab-reduction-023",
+    "dissertation-075",
+    "dissertation-086",
+    "dissertation-228",
+];
 
 /// A published figure beside the measured value.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -3,13 +3,15 @@
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::gm::collective::Endpoint;
-use host_lib::mpi::{BarrierOn, GmTransport};
+use host_lib::mpi::{BarrierOn, Bypass, GmTransport};
 use host_lib::window::System;
 use lanigon_worlds::boards;
 use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::pairs::text;
 use lanigon_worlds::profile::built_in;
-use lanigon_worlds::programs::mpi::{self, Class, Measured, MpiSettings, Work};
+use lanigon_worlds::programs::mpi::{
+    self, Class, Measured, MpiSettings, Report, Skewed, TimeUse, Work,
+};
 
 use super::scenarios::gm::built;
 
@@ -17,9 +19,9 @@ const PORT: u8 = 2;
 /// Programs begin so long after they have opened their ports.
 const LEAD_NS: u64 = 500_000;
 
-/// Runs a program on `count` nodes; what rank 0 has measured.
+/// Runs a program on `count` nodes; what rank 0 reports.
 #[track_caller]
-fn run(count: u16, settings: &MpiSettings) -> Vec<Measured> {
+fn run(count: u16, settings: &MpiSettings) -> Report {
     let board = boards::board_type("lanai9").unwrap();
     let gm = board.gm.unwrap();
     let image = board.own_image(gm.image, gm.sram_bytes).unwrap();
@@ -54,13 +56,30 @@ fn settings(work: Work) -> MpiSettings {
     }
 }
 
+/// Every length has a positive value, and the ranks' times are all of the time.
+#[track_caller]
+fn check(count: u16, settings: &MpiSettings) -> Report {
+    let report = run(count, settings);
+    let sizes = match settings.work.least_bytes() {
+        Some(_) => settings.sizes.len(),
+        None => 1,
+    };
+    assert_eq!(report.measured.len(), sizes);
+    let positive = |one: &Measured| one.value > 0.0;
+    assert!(report.measured.iter().all(positive), "{report:?}");
+    assert_eq!(report.times.len(), usize::from(count));
+    let some = |one: &TimeUse| one.waiting_us > 0.0 && one.total_us() > 0.0;
+    assert!(report.times.iter().all(some), "{report:?}");
+    report
+}
+
 #[test]
 fn point_to_point() {
     if !built() {
         return;
     }
     for work in [Work::Latency, Work::Bandwidth, Work::BothWays] {
-        println!("{work:?} {:?}", run(2, &settings(work)));
+        check(2, &settings(work));
     }
 }
 
@@ -73,15 +92,17 @@ fn collectives() {
         Work::Broadcast,
         Work::Reduce,
         Work::AllReduce,
+        Work::ReduceLatency,
         Work::Barrier,
     ] {
-        println!("{work:?} {:?}", run(6, &settings(work)));
+        check(6, &settings(work));
     }
-    let nic = MpiSettings {
-        barrier: BarrierOn::Nic,
+    let on = |barrier| MpiSettings {
+        barrier,
         ..settings(Work::Barrier)
     };
-    println!("nic {:?}", run(6, &nic));
+    let us = |barrier| check(6, &on(barrier)).measured[0].value;
+    assert!(us(BarrierOn::Nic) < us(BarrierOn::Host));
 }
 
 #[test]
@@ -93,6 +114,55 @@ fn kernels() {
         points: 64,
         steps: 20,
     };
-    println!("{:?}", run(5, &settings(plate)));
-    println!("{:?}", run(4, &settings(Work::IntegerSort(Class::S))));
+    let report = check(5, &settings(plate));
+    assert!(report.times.iter().all(|one| one.compute_us > 0.0));
+    check(4, &settings(Work::IntegerSort(Class::S)));
+}
+
+/// What rank 0 of late ranks measures, with bypass or without; long messages do not bypass.
+fn late(work: Work, bypass: Bypass) -> Vec<(f64, Skewed)> {
+    let settings = MpiSettings {
+        sizes: vec![8, 4096, 65536],
+        skew_ns: Some(500_000),
+        rounds: 6,
+        bypass,
+        ..MpiSettings::new(work)
+    };
+    let report = run(16, &settings);
+    let of = |one: &Measured| (one.value, one.skewed.unwrap());
+    report.measured.iter().map(of).collect()
+}
+
+#[test]
+fn operations_go_on_while_programs_compute() {
+    if !built() {
+        return;
+    }
+    let (usual, exit_delay_ns) = (Bypass::default(), 0);
+    for (work, bypass) in [
+        (
+            Work::Broadcast,
+            Bypass {
+                broadcast: true,
+                ..usual
+            },
+        ),
+        (
+            Work::Reduce,
+            Bypass {
+                reduce: true,
+                exit_delay_ns,
+                ..usual
+            },
+        ),
+    ] {
+        let (usual, bypass) = (late(work, usual), late(work, bypass));
+        for at in [0, 1] {
+            assert_eq!(usual[at].1.handlers, 0.0);
+            assert!(bypass[at].1.handlers > 0.1, "{work:?} {bypass:?}");
+            assert!(bypass[at].0 < 0.5 * usual[at].0, "{work:?} {bypass:?}");
+            assert!(bypass[at].1.total_us < 0.5 * usual[at].1.total_us);
+        }
+        assert_eq!(bypass[2].1.handlers, 0.0, "{work:?} {bypass:?}");
+    }
 }

@@ -1,5 +1,6 @@
 //! Message passing in scenarios: the same programs over GM and EMP, with losses; wrong settings; processes that end.
 
+use lanigon_worlds::programs::mpi::Measured;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::RunOptions;
 
@@ -53,6 +54,26 @@ fn every_program_runs_over_both_protocols_with_losses() {
 }
 
 #[test]
+fn operations_go_on_while_programs_compute_with_losses() {
+    if !built() {
+        return;
+    }
+    for name in ["broadcast", "reduce"] {
+        for bypass in ["none", name, "both"] {
+            let program = format!(
+                "benchmark = \"{name}\"\nbytes = [8, 6000]\nskew_us = 300\nrounds = 8\nbypass = \"{bypass}\"\nexit_delay_us = 5"
+            );
+            let outcome = good(&text(GM, 9, &program, "[faults]\nloss = 0.002\n"));
+            let [result] = &outcome.mpi[..] else {
+                panic!("{program}: {:?}", outcome.mpi);
+            };
+            let handlers = |one: &Measured| one.skewed.is_some_and(|skewed| skewed.handlers > 0.0);
+            assert_eq!(result.measured.iter().all(handlers), bypass != "none");
+        }
+    }
+}
+
+#[test]
 fn barriers_of_boards_are_faster() {
     if !built() {
         return;
@@ -86,6 +107,13 @@ fn wrong_programs_are_refused() {
         "boards with EMP execute no barriers",
     );
     check(
+        EMP,
+        2,
+        "benchmark = \"broadcast\"\nbypass = \"broadcast\"",
+        "boards with EMP raise no signals",
+    );
+    check(GM, 2, "benchmark = \"barrier\"\nskew_us = 4", "skew_us");
+    check(
         GM,
         4,
         "benchmark = \"stencil\"\npoints = 3",
@@ -108,11 +136,16 @@ fn a_rank_behind_a_cut_cable_ends_the_run_with_who_waits() {
     if !built() {
         return;
     }
-    // Node 1 is cut off for good: GM gives up, and the barrier of the other one ends.
+    // Node 1 is cut off for good: the protocol gives up, and the barrier of the other one ends.
     let cut = "[[fault]]\ndo = \"cut\"\nnodes = 1\nat_us = 3000\n";
     let program = "benchmark = \"barrier\"\nrounds = 1000";
-    let outcome = super::run(&text(GM, 2, program, cut), &RunOptions::default());
-    assert!(!outcome.is_good());
-    let waits = |problem: &String| problem.contains("rank 1 waits") || problem.contains("rank 0");
-    assert!(outcome.problems.iter().any(waits), "{:?}", outcome.problems);
+    for (board, expected) in [
+        (GM, "waits for 1000000 us in barrier for rank"),
+        (EMP, "rank 1 cannot be reached"),
+    ] {
+        let outcome = super::run(&text(board, 2, program, cut), &RunOptions::default());
+        assert!(!outcome.is_good());
+        let waits = |problem: &String| problem.contains(expected);
+        assert!(outcome.problems.iter().any(waits), "{:?}", outcome.problems);
+    }
 }

@@ -10,11 +10,31 @@ const TAG: i32 = 1;
 /// Tag of the answer to a window.
 const DONE: i32 = 2;
 
+/// A benchmark failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    /// The library.
+    #[error(transparent)]
+    Mpi(#[from] MpiError),
+    /// Other bytes than the root's.
+    #[error("round {round}: the broadcast gave other bytes than the root's")]
+    Broadcast {
+        /// Number of the round.
+        round: u32,
+    },
+    /// Another sum.
+    #[error("a reduction gave another sum than {right}")]
+    Reduction {
+        /// The right one.
+        right: f64,
+    },
+}
+
 /// Measures all lengths.
 pub(super) async fn run<T: Transport>(
     mpi: &mut Mpi<T>,
     settings: &MpiSettings,
-) -> Result<Vec<Measured>, MpiError> {
+) -> Result<Vec<Measured>, Failure> {
     let world = mpi.world();
     let sizes = match settings.work.least_bytes() {
         None => &[0][..],

@@ -10,8 +10,7 @@ mod stencil;
 use emulator::host::machine::Machine;
 use host_lib::gm::collective::Endpoint;
 use host_lib::mpi::{
-    BarrierOn, Bypass, Config, EmpTransport, GmSettings, GmTransport, Mpi, MpiError, Times,
-    Transport,
+    BarrierOn, Bypass, Config, EmpTransport, GmSettings, GmTransport, Mpi, Times, Transport,
 };
 
 pub use sort::Class;
@@ -485,6 +484,6 @@ async fn execute<T: Transport>(
         Work::IntegerSort(class) => sort::run(mpi, class, settings).await,
         _ => benchmark::run(mpi, settings)
             .await
-            .map_err(|error: MpiError| error.to_string()),
+            .map_err(|error| error.to_string()),
     }
 }

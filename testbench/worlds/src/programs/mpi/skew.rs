@@ -5,6 +5,7 @@ use host_lib::mpi::{Communicator, Mpi, MpiError, Operation, Source, Tag, Times, 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use super::benchmark::Failure;
 use super::{Measured, MpiSettings, Skewed, Work};
 
 /// Tag of the root's message to the farthest rank.
@@ -38,10 +39,9 @@ pub(super) async fn run<T: Transport>(
     settings: &MpiSettings,
     size: usize,
     most_ns: u64,
-) -> Result<Measured, MpiError> {
+) -> Result<Measured, Failure> {
     let seed = settings.seed ^ (world.rank() as u64 + 1) << 32 ^ size as u64;
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut bytes = vec![size as u8; size];
     let doubles = vec![world.rank() as f64; size / 8];
     let mut sums = Sums::default();
     for round in 0..settings.warmup + settings.rounds {
@@ -55,9 +55,9 @@ pub(super) async fn run<T: Transport>(
         }
         let called = mpi.now_ps();
         if settings.work == Work::Broadcast {
-            mpi.broadcast(world, 0, &mut bytes).await?;
+            broadcast(mpi, world, size, round).await?;
         } else {
-            mpi.reduce(world, 0, Operation::Sum, &doubles).await?;
+            reduce(mpi, world, &doubles).await?;
         }
         let returned = mpi.now_ps();
         if settings.work != Work::Broadcast {
@@ -74,6 +74,42 @@ pub(super) async fn run<T: Transport>(
     let all = mpi.reduce(world, 0, Operation::Sum, &own).await?;
     let rounds = f64::from(settings.rounds) * world.size() as f64;
     Ok(measured(size, &all.unwrap_or_default(), rounds))
+}
+
+/// A broadcast of bytes that differ from round to round.
+async fn broadcast<T: Transport>(
+    mpi: &mut Mpi<T>,
+    world: &Communicator,
+    size: usize,
+    round: u32,
+) -> Result<(), Failure> {
+    let right: Vec<u8> = (0..size)
+        .map(|at| (at as u32 * 7 + round + 1) as u8)
+        .collect();
+    let mut bytes = match world.rank() {
+        0 => right.clone(),
+        _ => vec![0; size],
+    };
+    mpi.broadcast(world, 0, &mut bytes).await?;
+    match bytes == right {
+        true => Ok(()),
+        false => Err(Failure::Broadcast { round }),
+    }
+}
+
+/// A reduction of the ranks' numbers, whose sum is exact.
+async fn reduce<T: Transport>(
+    mpi: &mut Mpi<T>,
+    world: &Communicator,
+    doubles: &[f64],
+) -> Result<(), Failure> {
+    let sum = mpi.reduce(world, 0, Operation::Sum, doubles).await?;
+    let size = world.size();
+    let right = (size * (size - 1) / 2) as f64;
+    match sum.is_none_or(|sum| sum.iter().all(|sum| *sum == right)) {
+        true => Ok(()),
+        false => Err(Failure::Reduction { right }),
+    }
 }
 
 /// The means of sums over all ranks and rounds.
@@ -103,7 +139,7 @@ pub(super) async fn latency<T: Transport>(
     world: &Communicator,
     settings: &MpiSettings,
     size: usize,
-) -> Result<f64, MpiError> {
+) -> Result<f64, Failure> {
     let last = farthest(world.size());
     let one_way_ps = one_way(mpi, world, last).await?;
     let doubles = vec![1.0; size / 8];
