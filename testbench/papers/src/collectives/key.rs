@@ -169,7 +169,7 @@ impl Key {
         rounds: u64,
     ) -> Result<Vec<(Self, f64)>, CollectiveError> {
         match self.what {
-            What::Bypass(point) => point.measure(setup, self.nodes, rounds.div_ceil(2)),
+            What::Bypass(point) => point.measure(setup, self.nodes, rounds),
             _ => Ok(vec![(self, self.value(setup, rounds)?)]),
         }
     }

@@ -56,6 +56,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "gm-soak",
         "lanai-hello",
         "mpi",
+        "mpi-bypass",
         "pair",
         "race",
         "restart",
@@ -150,6 +151,19 @@ fn mpi() {
     assert!(times.is_sorted_by(|a, b| a.size < b.size), "{times:?}");
     // Longer messages take longer, a long one several times as long as a short one.
     assert!(times[4].value > 10.0 * times[1].value, "{times:?}");
+}
+
+#[test]
+fn mpi_bypass() {
+    if !super::gm::built() {
+        return;
+    }
+    let inside = |bypass: &str| {
+        let changed = format!("bypass = \"{bypass}\"");
+        let outcome = run("mpi-bypass", &[("bypass = \"broadcast\"", &changed)]);
+        outcome.mpi[0].measured[0].value
+    };
+    assert!(inside("broadcast") < 0.2 * inside("none"));
 }
 
 #[test]
