@@ -2,11 +2,11 @@
 
 use defs::gm::event::ALARM as ALARM_EVENT;
 use defs::gm::map::{ACK_PACKETS, BACK_OFF_LIMIT, Counter, WINDOW};
-use defs::gm::port::{ALARM, SEND_TOKENS, WAKE};
+use defs::gm::port::{ALARM, PORT_SIGNALS, SEND_TOKENS, SIGNALS, WAKE, control_block};
 
 use crate::cases::{OK, exchange, pair};
 use crate::node::{Message, RESEND};
-use crate::world::message;
+use crate::world::{World, message};
 
 #[test]
 fn the_time_between_resends_doubles() {
@@ -169,6 +169,54 @@ fn a_program_that_sleeps_is_woken_by_the_next_event() {
         assert_eq!(world.nodes[1].gm.nic().interrupts, before + 1, "{round}");
         world.nodes[0].sent.truncate(round + 1);
     }
+}
+
+/// Only messages of high priority are signals, one each, and only while the process says so.
+#[test]
+fn a_message_of_high_priority_is_a_signal() {
+    let mut world = pair();
+    let enable = |world: &mut World, enabled| {
+        let word = control_block(2) + PORT_SIGNALS;
+        world.nodes[1].gm.nic_mut().set_word(word, enabled);
+    };
+    let signals = |world: &mut World, priority, bytes| {
+        let one = Message {
+            priority,
+            ..message(2, bytes)
+        };
+        let before = world.nodes[1].gm.nic().interrupts;
+        exchange(world, &[one]);
+        world.nodes[1].gm.nic().interrupts - before
+    };
+    enable(&mut world, 1);
+    assert_eq!(
+        signals(&mut world, 1, 20),
+        0,
+        "nothing has asked for signals"
+    );
+    world.nodes[1].control(2, SIGNALS, 0);
+    world.settle();
+    for (enabled, priority, bytes, expected) in [
+        (1, 1, 20, 1),
+        (1, 0, 20, 0),
+        (0, 1, 20, 0),
+        (1, 1, 3000, 1),
+        // Of several packets the last one is.
+        (1, 1, 12_000, 1),
+        (1, 0, 12_000, 0),
+        (0, 1, 12_000, 0),
+        (1, 1, 0, 1),
+    ] {
+        enable(&mut world, enabled);
+        let found = signals(&mut world, priority, bytes);
+        assert_eq!(found, expected, "{enabled} {priority} {bytes}");
+    }
+    // A program that sleeps is woken as before.
+    enable(&mut world, 1);
+    world.nodes[1].control(2, WAKE, 0);
+    world.settle();
+    assert_eq!(signals(&mut world, 0, 20), 1);
+    assert_eq!(signals(&mut world, 1, 20), 1);
 }
 
 /// Reports of several ports, and more than an event holds, are written without another event.
