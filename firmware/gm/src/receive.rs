@@ -61,10 +61,14 @@ impl<N: Nic> Gm<N> {
     /// A DMA to the host is complete: of a packet, or of an event's buffer.
     #[inline(always)]
     pub(crate) fn on_written(&mut self, cookie: u32) {
-        // Before the packet's memory is released: its header tells what it was.
-        if self.nic.load(WAKES) != 0 {
-            self.wake(cookie);
+        match self.nic.load(WAKES) {
+            0 => self.written(cookie),
+            wakes => self.written_with_wakes(cookie, wakes),
         }
+    }
+
+    #[inline(always)]
+    fn written(&mut self, cookie: u32) {
         if is_packet(cookie) {
             self.nic.release(cookie);
         } else if cookie == LAST_WRITE {
@@ -76,14 +80,15 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// A DMA to the host is complete. Programs that sleep look whether it was their event; a message of high priority is a signal
-    /// for a process that has signals now.
+    /// Programs that sleep look whether it was their event; a message of high priority is a signal for a process that has
+    /// signals now. The packet's header tells, before its memory is released.
     #[cold]
     #[inline(never)]
-    fn wake(&mut self, cookie: u32) {
-        let wakes = self.nic.load(WAKES);
+    fn written_with_wakes(&mut self, cookie: u32, wakes: u32) {
         self.nic.store(WAKES, wakes & !WAKE_SLEEPERS);
-        if wakes & WAKE_SLEEPERS != 0 || is_packet(cookie) && self.is_signal(cookie) {
+        let wakes = wakes & WAKE_SLEEPERS != 0 || is_packet(cookie) && self.is_signal(cookie);
+        self.written(cookie);
+        if wakes {
             self.nic.interrupt();
         }
     }
