@@ -30,6 +30,9 @@ pub struct Bypass {
     pub exit_delay_ns: u64,
 }
 
+/// Combines the bytes of elements of a type with others.
+type Combine = fn(&mut Vec<u8>, &[u8], Operation) -> Result<(), MpiError>;
+
 /// A reduction that waits for children.
 #[derive(Debug)]
 struct Reduction {
@@ -44,7 +47,7 @@ struct Reduction {
     operation: Operation,
     /// The result so far.
     bytes: Vec<u8>,
-    combine: fn(&mut Vec<u8>, &[u8], Operation) -> Result<(), MpiError>,
+    combine: Combine,
 }
 
 /// A reduction of a process with a parent.

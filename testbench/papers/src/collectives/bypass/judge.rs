@@ -250,7 +250,9 @@ pub(in super::super) const REDUCTION: &[Claim] = &[
         text: "without delays bypass loses with few nodes and wins with 32, with fewer for longer messages [gains at 4 to 32 nodes, with two no process has both a parent and children; 4, 32, 128 doubles]",
         judge: |results| {
             let mut found = gains(results, 0)?;
-            found.iter_mut().for_each(|gains| drop(gains.remove(0)));
+            for gains in &mut found {
+                gains.remove(0);
+            }
             let crossing = |gains: &Vec<f64>| gains.iter().position(|gain| *gain > 1.0);
             let crossings: Option<Vec<_>> = found.iter().map(crossing).collect();
             let holds = crossings
