@@ -22,8 +22,6 @@ pub(super) struct Member<'a> {
     pub(super) next_control: SimTime,
     /// From whatever makes the board send a unit, or a control, to that at the earliest.
     pub(super) leads: [SimTime; 2],
-    /// Something may have left it since its outbox was taken.
-    pub(super) ran: bool,
 }
 
 impl<'a> Member<'a> {
@@ -34,7 +32,6 @@ impl<'a> Member<'a> {
             effect: SimTime::ZERO,
             transmitter_free_at: SimTime::ZERO,
             next_control: SimTime::ZERO,
-            ran: true,
         }
     }
 }

@@ -3,9 +3,11 @@
 //! In a round all nodes run up to one horizon, on whatever threads there are; then the segment takes the
 //! units and controls that left, in an order of its own, and tells nodes of those that will reach them. The horizon is the
 //! first moment at which a unit that no node knows of yet can reach a node: it follows from the state at the
-//! round's begin alone. A node from which nothing can leave before the horizon stays where it is, and follows when something can.
+//! round's begin alone. A node from which nothing can leave before the horizon stays where it is, and follows when something can: a
+//! round costs as much as the nodes that run in it.
 
 use super::component::Member;
+use super::earliest::{Departures, Earliest};
 use super::threads::Crew;
 use super::time::SimTime;
 use crate::wire::network::Segment;
@@ -14,21 +16,13 @@ use crate::wire::network::Segment;
 const SHARED_FROM: usize = 8;
 
 impl Member<'_> {
-    /// The earliest time at which the head of another unit could leave.
-    fn next_unit(&self) -> SimTime {
-        let caused = self.effect.saturating_add(self.leads[0]);
-        caused.max(self.transmitter_free_at)
-    }
-
-    /// The earliest time at which a control could leave.
-    fn next_control(&self) -> SimTime {
-        let caused = self.effect.saturating_add(self.leads[1]);
-        caused.max(self.next_control)
-    }
-
-    /// The earliest time at which anything could leave.
-    fn next_departure(&self) -> SimTime {
-        self.next_unit().min(self.next_control())
+    /// The earliest times at which the head of another unit, and a control, could leave.
+    fn departures(&self) -> Departures {
+        let [unit, control] = self.leads.map(|lead| self.effect.saturating_add(lead));
+        [
+            unit.max(self.transmitter_free_at),
+            control.max(self.next_control),
+        ]
     }
 
     /// Asks the node how soon something may leave it.
@@ -42,7 +36,6 @@ impl Member<'_> {
     fn run(&mut self, horizon: SimTime) {
         self.node.run_until_reply(horizon, SimTime::MAX);
         self.look();
-        self.ran = true;
     }
 }
 
@@ -54,70 +47,66 @@ pub(super) fn run(
     crew: &Crew,
     interrupted: impl Fn() -> bool,
 ) {
-    for member in &mut *members {
+    let mut departures = Earliest::new(members.len());
+    for (index, member) in members.iter_mut().enumerate() {
         // Programs and events may have been added since the last run.
         member.node.start_programs();
         member.look();
-        member.ran = true;
+        departures.set(index, member.departures());
+        // What left a board that was written to between runs.
+        segment.take(index, member.node.outbox());
     }
-    // What left a board that was written to between runs.
-    take(segment, members);
+    let mut due = Vec::new();
     let mut now = SimTime::ZERO;
     while now < end && !interrupted() {
-        now = horizon(segment, members).min(end);
-        let mut due = members
-            .iter()
-            .filter(|member| member.next_departure() < now);
-        let shared = due.nth(SHARED_FROM - 1).is_some();
-        let run = |member: &mut Member<'_>| {
-            if member.next_departure() < now {
-                member.run(now);
-            }
-        };
-        if shared {
-            crew.share(members, run);
-        } else {
-            members.iter_mut().for_each(run);
+        // Before that time nothing from outside can matter to any node.
+        let [unit, control] = departures.first();
+        now = segment.horizon(unit, control).min(end);
+        departures.before(now, &mut due);
+        bring(members, &due, now, crew);
+        for &index in &due {
+            let member = &mut members[index];
+            departures.set(index, member.departures());
+            segment.take(index, member.node.outbox());
         }
-        take(segment, members);
         segment.run_until(now);
-        deliver(segment, members);
+        deliver(segment, members, &mut departures);
     }
     // Those that stayed behind, and their idle cores, come there too.
-    crew.share(members, |member| {
-        member.node.run_until(now);
-        member.ran = true;
-    });
-    take(segment, members);
-    deliver(segment, members);
+    crew.share(members, |member| member.node.run_until(now));
+    for (index, member) in members.iter_mut().enumerate() {
+        segment.take(index, member.node.outbox());
+    }
+    deliver(segment, members, &mut departures);
 }
 
-/// The time before which nothing from outside can matter to any node.
-fn horizon(segment: &dyn Segment, members: &[Member<'_>]) -> SimTime {
-    let first = (SimTime::MAX, SimTime::MAX);
-    let (unit, control) = members.iter().fold(first, |(unit, control), member| {
-        (
-            unit.min(member.next_unit()),
-            control.min(member.next_control()),
-        )
+/// Brings the nodes `due`, in ascending order, to `horizon`.
+fn bring(members: &mut [Member<'_>], due: &[usize], horizon: SimTime, crew: &Crew) {
+    if due.len() < SHARED_FROM || crew.is_alone() {
+        for &index in due {
+            members[index].run(horizon);
+        }
+        return;
+    }
+    let (mut rest, mut first) = (members.iter_mut(), 0);
+    let picked = due.iter().filter_map(|&index| {
+        let gap = index - std::mem::replace(&mut first, index + 1);
+        rest.nth(gap)
     });
-    segment.horizon(unit, control)
+    let mut picked: Vec<_> = picked.collect();
+    crew.share(&mut picked, |member| member.run(horizon));
 }
 
 /// Tells nodes of the units and controls that will reach them.
-fn deliver(segment: &mut dyn Segment, members: &mut [Member<'_>]) {
+fn deliver(
+    segment: &mut dyn Segment,
+    members: &mut [Member<'_>],
+    departures: &mut Earliest,
+) {
     segment.deliver(&mut |to, matters, delivery| {
         let member = &mut members[to];
         member.node.deliver(delivery);
         member.effect = member.effect.min(matters);
+        departures.set(to, member.departures());
     });
-}
-
-/// Takes the units and controls that left the nodes.
-fn take(segment: &mut dyn Segment, members: &mut [Member<'_>]) {
-    for (index, member) in members.iter_mut().enumerate() {
-        if std::mem::take(&mut member.ran) {
-            segment.take(index, member.node.outbox());
-        }
-    }
 }
