@@ -154,6 +154,9 @@ fn take_turns(
     end: SimTime,
     interrupted: impl Fn() -> bool,
 ) {
+    for member in &mut *members {
+        member.node.start_programs();
+    }
     let now = |members: &[Member<'_>]| members.iter().map(|member| member.node.now()).min();
     while now(members) < Some(end) && !interrupted() {
         for index in 0..members.len() {

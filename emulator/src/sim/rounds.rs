@@ -25,16 +25,25 @@ impl Member<'_> {
         ]
     }
 
+    /// The earliest time at which the answer to a reply could leave, for which the node stopped before `horizon`.
+    fn answers_from(&self, horizon: SimTime) -> SimTime {
+        let [unit, control] = self.leads;
+        match self.node.now() {
+            now if now < horizon => now.saturating_add(unit.min(control)),
+            _ => horizon,
+        }
+    }
+
     /// Asks the node how soon something may leave it.
     fn look(&mut self) {
         self.effect = self.node.next_effect();
         self.transmitter_free_at = self.node.transmitter_free_at();
-        self.next_control = self.node.next_control();
+        self.next_control = self.node.next_control(self.effect);
     }
 
-    /// Brings the node to `horizon`, with everything that could be noticed outside.
-    fn run(&mut self, horizon: SimTime) {
-        self.node.run_until_reply(horizon, SimTime::MAX);
+    /// Brings the node to `horizon`, with everything that could be noticed outside, or to `reply` after a unit begins to leave.
+    fn run(&mut self, horizon: SimTime, reply: SimTime) {
+        self.node.run_until_reply(horizon, reply);
         self.look();
     }
 }
@@ -56,19 +65,23 @@ pub(super) fn run(
         // What left a board that was written to between runs.
         segment.take(index, member.node.outbox());
     }
-    let mut due = Vec::new();
+    let (mut due, reply) = (Vec::new(), segment.reply());
     let mut now = SimTime::ZERO;
     while now < end && !interrupted() {
         // Before that time nothing from outside can matter to any node.
         let [unit, control] = departures.first();
-        now = segment.horizon(unit, control).min(end);
-        departures.before(now, &mut due);
-        bring(members, &due, now, crew);
+        let horizon = segment.horizon(unit, control).min(end);
+        departures.before(horizon, &mut due);
+        bring(members, &due, (horizon, reply), crew);
+        now = horizon;
         for &index in &due {
             let member = &mut members[index];
             departures.set(index, member.departures());
             segment.take(index, member.node.outbox());
+            now = now.min(member.answers_from(horizon));
         }
+        let [unit, control] = departures.first();
+        now = now.min(unit).min(control);
         segment.run_until(now);
         deliver(segment, members, &mut departures);
     }
@@ -80,11 +93,16 @@ pub(super) fn run(
     deliver(segment, members, &mut departures);
 }
 
-/// Brings the nodes `due`, in ascending order, to `horizon`.
-fn bring(members: &mut [Member<'_>], due: &[usize], horizon: SimTime, crew: &Crew) {
+/// Brings the nodes `due`, in ascending order, to a horizon, or to a reply.
+fn bring(
+    members: &mut [Member<'_>],
+    due: &[usize],
+    (horizon, reply): (SimTime, SimTime),
+    crew: &Crew,
+) {
     if due.len() < SHARED_FROM || crew.is_alone() {
         for &index in due {
-            members[index].run(horizon);
+            members[index].run(horizon, reply);
         }
         return;
     }
@@ -94,15 +112,11 @@ fn bring(members: &mut [Member<'_>], due: &[usize], horizon: SimTime, crew: &Cre
         rest.nth(gap)
     });
     let mut picked: Vec<_> = picked.collect();
-    crew.share(&mut picked, |member| member.run(horizon));
+    crew.share(&mut picked, |member| member.run(horizon, reply));
 }
 
 /// Tells nodes of the units and controls that will reach them.
-fn deliver(
-    segment: &mut dyn Segment,
-    members: &mut [Member<'_>],
-    departures: &mut Earliest,
-) {
+fn deliver(segment: &mut dyn Segment, members: &mut [Member<'_>], departures: &mut Earliest) {
     segment.deliver(&mut |to, matters, delivery| {
         let member = &mut members[to];
         member.node.deliver(delivery);

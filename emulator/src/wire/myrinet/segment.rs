@@ -27,6 +27,8 @@ pub(super) struct Joined<'a> {
     nodes: Vec<usize>,
     /// From a packet that begins to leave to the first moment at which its sender can hear of the tail.
     shortest: SimTime,
+    /// From a packet that begins to leave to the first moment at which another node can hear of it.
+    path: SimTime,
     /// From anything else to the first moment at which a node can hear of it: the shortest cable of a node.
     far: SimTime,
     /// The time of the event that is handled.
@@ -47,12 +49,24 @@ impl<'a> Joined<'a> {
         let far = links.clone().map(|link| link.propagation).min();
         let far = far.unwrap_or(SimTime::MAX);
         let shortest = links.map(|link| link.span(MINIMUM_BYTES)).min();
-        let of_nodes = network.channels.iter().filter(|c| c.sender().is_some());
+        let shortest = shortest.unwrap_or(SimTime::MAX).min(far);
+        let channels = 0..network.channels.len();
+        let of_nodes = channels.filter(|&channel| network.channels[channel].sender().is_some());
+        // A crossbar does nothing before the head is in its buffer.
+        let paths = of_nodes
+            .clone()
+            .map(|channel| match network.delay(channel) {
+                Some(delay) => delay.saturating_add(shortest),
+                None => far,
+            });
+        let path = paths.min().unwrap_or(SimTime::MAX);
+        let waiting = of_nodes.map(|channel| network.channels[channel].waiting.len());
         let mut joined = Self {
-            shortest: shortest.unwrap_or(SimTime::MAX).min(far),
+            shortest,
+            path,
             far,
             now: network.now,
-            waiting: of_nodes.map(|channel| channel.waiting.len()).sum(),
+            waiting: waiting.sum(),
             own_tails: BinaryHeap::new(),
             network,
             nodes,
@@ -73,6 +87,7 @@ impl<'a> Joined<'a> {
 
     /// Schedules an event; returns its number on the channel.
     fn schedule_numbered(&mut self, time: SimTime, channel: usize, step: Step) -> u64 {
+        debug_assert!(time >= self.now, "{step:?} too late");
         if let Some(tail) = self.own_tail(time, channel, &step) {
             self.own_tails.push(Reverse((tail, time)));
         }
@@ -465,12 +480,19 @@ impl Segment for Joined<'_> {
         let far = next.min(control.saturating_add(lead));
         let own = self.own_tails.peek();
         let own = own.map_or(SimTime::MAX, |Reverse((tail, _))| *tail);
-        let unit = unit.saturating_add(self.shortest);
+        let unit = unit.saturating_add(self.path);
         far.min(unit).min(own)
+    }
+
+    fn reply(&self) -> SimTime {
+        self.shortest
     }
 
     fn take(&mut self, from: usize, outbox: &mut dyn Any) {
         let outbox = outbox_of::<Myrinet>(outbox);
+        if outbox.is_empty() {
+            return;
+        }
         let Some(away) = self.network.node_channel(self.nodes[from]) else {
             return outbox.clear();
         };
