@@ -125,9 +125,15 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
         SimTime::ZERO
     }
 
-    /// No control leaves before this time, in any case. Allows the nodes that this one can reach to run ahead of it. By default
-    /// nothing is promised. Boards of a medium without controls are not asked.
-    fn next_control(&self) -> SimTime {
+    /// Whether an event may make the board send a control. By default each may. Boards of a medium without controls are not asked.
+    fn may_control(&self, _event: &Self::Event) -> bool {
+        true
+    }
+
+    /// For this span nothing makes the board send a control but an event that [may](Self::may_control) do so, a reset, or an access
+    /// of the host to anything but memory ([`writes_memory`](Self::writes_memory)). Allows the nodes that this one can reach to run
+    /// further. By default a core may make it send one at once.
+    fn control_pause(&self) -> SimTime {
         SimTime::ZERO
     }
 
@@ -147,6 +153,18 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     /// they execute, and does not read their state. Allows them to lag behind it, so that no part of a round of an idle
     /// loop need be executed. By default they depend on every event.
     fn idle_cores_ignore(&self, _event: &Self::Event) -> bool {
+        false
+    }
+
+    /// Whether a host's write of `words` words of the window from `offset` on only changes memory. By default no offset is known to be
+    /// memory.
+    fn writes_memory(&self, _offset: u32, _words: usize) -> bool {
+        false
+    }
+
+    /// Whether such a write only changes memory that no core reads or executes before another event. Allows the nodes that this one can
+    /// reach to run ahead of it. By default every write matters.
+    fn cores_ignore_write(&self, _offset: u32, _words: usize) -> bool {
         false
     }
 

@@ -15,7 +15,7 @@ use super::costs::CopyCosts;
 use super::log::MemoryAct;
 use super::log::MemoryAnswer::{self, Allocated, Compared, Contiguous, Read, Written};
 use super::memory::HostMemory;
-use super::request::{Call, Handler, PollRequest, Request, Response, SharedPort, lock};
+use super::request::{Call, Handler, PollRequest, Request, Response, SharedPort, Words, lock};
 use crate::board::SharedMemory;
 use crate::sim::time::SimTime;
 
@@ -144,7 +144,7 @@ impl Window for Machine {
     }
 
     async fn write_burst(&mut self, offset: u32, values: &[u32]) {
-        let values = values.to_vec();
+        let values = Words::new(values);
         self.ask(Request::Write { offset, values }, done).await;
     }
 

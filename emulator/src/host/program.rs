@@ -10,6 +10,7 @@ use super::execution::{Execution, Factory, ProgramFuture};
 use super::log::Life;
 use super::machine::Machine;
 use super::memory_poll::MemoryPoll;
+use super::pci::PciBus;
 use super::request::SharedPort;
 use super::scheduler::{Cpus, Scheduling};
 use super::signals::Signals;
@@ -137,6 +138,8 @@ pub struct Programs {
     keeps_tapes: bool,
     /// Whether programs replay their logs.
     pub(super) repeats: bool,
+    /// How long any access takes the PCI bus at least.
+    shortest_access: SimTime,
 }
 
 impl std::fmt::Debug for Programs {
@@ -151,6 +154,7 @@ impl Programs {
     /// No programs.
     #[must_use]
     pub fn new(memory: SharedMemory, costs: &HostCosts) -> Self {
+        let clocks = costs.pio_write_setup_clocks.min(costs.pio_read_bus_clocks);
         Self {
             memory,
             costs: *costs,
@@ -159,6 +163,7 @@ impl Programs {
             keeps_log: false,
             keeps_tapes: false,
             repeats: false,
+            shortest_access: PciBus::new(costs.pci_clock_hz).span_of(clocks.into()),
         }
     }
 
@@ -285,6 +290,13 @@ impl Programs {
         }
         let deadlines = self.polling().map(|work| work.deadline);
         deadlines.min().unwrap_or(SimTime::MAX).max(now)
+    }
+
+    /// When programs that go on at `time` can reach the board: with a write that passes the PCI bus behind all that it carries. A read
+    /// takes longer.
+    #[must_use]
+    pub(crate) fn reaches_board(&self, time: SimTime, pci: &PciBus) -> SimTime {
+        time.max(pci.free_at()).saturating_add(self.shortest_access)
     }
 
     /// Whether a program stops at the end of a poll: for another program, or for a signal.

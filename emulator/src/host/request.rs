@@ -26,7 +26,7 @@ pub enum Request {
         /// Window offset of the first.
         offset: u32,
         /// The words.
-        values: Vec<u32>,
+        values: Words,
     },
     /// Read a word of the window until it has the expected value.
     Poll {
@@ -88,6 +88,48 @@ impl Request {
             | Self::Signals { .. }
             | Self::Compute(_) => Phase::Computing,
         }
+    }
+}
+
+/// Words that a program writes. Most writes are of one word: thousands of them may be on their way to a board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Words {
+    /// One word.
+    One([u32; 1]),
+    /// Any number of words.
+    Many(Box<[u32]>),
+}
+
+impl Words {
+    /// These words.
+    #[must_use]
+    pub fn new(words: &[u32]) -> Self {
+        match words {
+            [word] => Self::One([*word]),
+            words => Self::Many(words.into()),
+        }
+    }
+}
+
+impl std::ops::Deref for Words {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        match self {
+            Self::One(word) => word,
+            Self::Many(words) => words,
+        }
+    }
+}
+
+impl Value for Words {
+    fn write(&self, out: &mut Writer) {
+        self.len().write(out);
+        self.iter().for_each(|word| word.write(out));
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        Ok(Self::new(&Vec::read(from)?))
     }
 }
 
@@ -251,7 +293,7 @@ pub enum HostEvent {
         /// Window offset of the first word.
         offset: u32,
         /// The words.
-        values: Vec<u32>,
+        values: Words,
     },
     /// A read reaches the bus.
     ReadStart {
@@ -331,6 +373,25 @@ impl HostEvent {
             | Self::MemoryWritten
             | Self::Timeout { .. }
             | Self::Store { .. } => false,
+        }
+    }
+
+    /// Whether programs go on with it, and nothing else happens: they reach the board over the PCI bus alone.
+    pub(crate) const fn is_of_programs(&self) -> bool {
+        match self {
+            Self::Resume { .. }
+            | Self::Wake { .. }
+            | Self::Slice { .. }
+            | Self::MemoryPoll { .. }
+            | Self::MemoryWritten
+            | Self::Timeout { .. } => true,
+            Self::Interrupt
+            | Self::InterruptHandled
+            | Self::Store { .. }
+            | Self::ReadStart { .. }
+            | Self::ReadSample { .. }
+            | Self::Watch { .. }
+            | Self::Prepare { .. } => false,
         }
     }
 

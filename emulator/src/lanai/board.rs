@@ -204,6 +204,31 @@ impl Board for Lanai {
         value
     }
 
+    fn cores_ignore_write(&self, offset: u32, words: usize) -> bool {
+        !self.running && self.writes_memory(offset, words)
+    }
+
+    fn writes_memory(&self, offset: u32, words: usize) -> bool {
+        let behind = u32::try_from(words.saturating_sub(1)).ok();
+        let behind = behind.and_then(|words| words.checked_mul(4));
+        let last = behind.and_then(|behind| offset.checked_add(behind));
+        let at = |offset| target(self.generation(), offset);
+        match (at(offset), last.map(at)) {
+            // Other targets lie between two ranges of memory.
+            (Target::Sram(first), Some(Target::Sram(last))) => last.checked_sub(first) == behind,
+            _ => false,
+        }
+    }
+
+    fn may_control(&self, event: &BoardEvent) -> bool {
+        matches!(event, BoardEvent::PortFills(_) | BoardEvent::Watchdog)
+    }
+
+    fn control_pause(&self) -> SimTime {
+        let port = self.fabric.port.control_pause();
+        port.min(self.fabric.watchdog_pause())
+    }
+
     fn window_write(&mut self, offset: u32, value: u32, ctx: &mut Context<'_, BoardEvent>) {
         self.idle.wake(&self.core);
         match target(self.generation(), offset) {

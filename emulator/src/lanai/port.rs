@@ -158,6 +158,21 @@ impl Port {
         self.hold
     }
 
+    /// The time for which bytes must wait in the port before it decides about STOP.
+    fn fill_span(&self) -> SimTime {
+        let mark = self.byte_time().ps().saturating_mul(self.mark_bytes.into());
+        SimTime::from_ps(mark).saturating_sub(self.delay)
+    }
+
+    /// For this span the CPU cannot make the port say STOP or GO: it has not said STOP, and would do so at the end of a span.
+    #[must_use]
+    pub fn control_pause(&self) -> SimTime {
+        match self.stopping {
+            true => SimTime::ZERO,
+            false => self.fill_span(),
+        }
+    }
+
     /// Bytes wait in the port from `now` on. Returns a span and its number, if STOP follows at the end of it.
     pub fn fill(&mut self) -> Option<(SimTime, u32)> {
         if self.stopping || self.filling.is_some() {
@@ -165,11 +180,7 @@ impl Port {
         }
         self.spans = self.spans.wrapping_add(1);
         self.filling = Some(self.spans);
-        let mark = self.byte_time().ps().saturating_mul(self.mark_bytes.into());
-        Some((
-            SimTime::from_ps(mark).saturating_sub(self.delay),
-            self.spans,
-        ))
+        Some((self.fill_span(), self.spans))
     }
 
     /// The span with this number is over: says STOP if bytes still wait. Returns when no more bytes come.

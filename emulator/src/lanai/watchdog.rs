@@ -66,6 +66,20 @@ impl Fabric {
         }
     }
 
+    /// For this span NRES comes with an event that is under way, if at all.
+    pub(super) fn watchdog_pause(&self) -> SimTime {
+        let Watchdog {
+            sending,
+            receiving,
+            pending,
+        } = self.watchdog;
+        match sending.is_none() && receiving.is_none() || pending {
+            true => self.timing.port_timeout,
+            // The CPU may enable it for a packet that is blocked already.
+            false => SimTime::ZERO,
+        }
+    }
+
     /// Packets that have been blocked for too long are taken out.
     pub(super) fn watchdog_looks(&mut self, ctx: &mut BoardContext) {
         self.watchdog.pending = false;

@@ -22,8 +22,6 @@ pub(super) struct Member<'a> {
     pub(super) next_control: SimTime,
     /// From whatever makes the board send a unit, or a control, to that at the earliest.
     pub(super) leads: [SimTime; 2],
-    /// Something may have left it since its outbox was taken.
-    pub(super) ran: bool,
 }
 
 impl<'a> Member<'a> {
@@ -34,7 +32,6 @@ impl<'a> Member<'a> {
             effect: SimTime::ZERO,
             transmitter_free_at: SimTime::ZERO,
             next_control: SimTime::ZERO,
-            ran: true,
         }
     }
 }
@@ -157,6 +154,9 @@ fn take_turns(
     end: SimTime,
     interrupted: impl Fn() -> bool,
 ) {
+    for member in &mut *members {
+        member.node.start_programs();
+    }
     let now = |members: &[Member<'_>]| members.iter().map(|member| member.node.now()).min();
     while now(members) < Some(end) && !interrupted() {
         for index in 0..members.len() {

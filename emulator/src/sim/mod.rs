@@ -1,6 +1,7 @@
 //! The simulation: time, order, nodes and worlds.
 
 mod component;
+mod earliest;
 pub mod initiator;
 pub mod node;
 pub mod queue;

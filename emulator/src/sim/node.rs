@@ -210,6 +210,7 @@ impl Node {
         Hosting {
             programs: &self.programs,
             poller: &self.poller,
+            pci: &self.pci,
             now: self.now,
         }
     }
@@ -245,9 +246,9 @@ impl Node {
         self.slot.transmitter_free_at()
     }
 
-    /// The earliest time at which a control could leave; [`SimTime::MAX`] if the medium has none.
-    pub(super) fn next_control(&self) -> SimTime {
-        self.slot.next_control()
+    /// The earliest time at which a control could leave; [`SimTime::MAX`] if the medium has none. `effect`: the next one.
+    pub(super) fn next_control(&self, effect: SimTime) -> SimTime {
+        self.slot.next_control(self.hosting(), effect)
     }
 
     /// From whatever makes the board send a unit, or a control, to that at the earliest.

@@ -102,12 +102,17 @@ impl<E> EventQueue<E> {
             .map_or(SimTime::MAX, |(key, _)| key.time)
     }
 
-    /// Time of the next event for which `counts` is true.
+    /// The earliest of `limit` and of the times that `time_of` gives to events, none of which is before the event itself.
     #[must_use]
-    pub fn next_time_of(&self, counts: impl Fn(&E) -> bool) -> SimTime {
-        let mut events = self.pending.iter().rev();
-        let next = events.find(|(_, event)| counts(event));
-        next.map_or(SimTime::MAX, |(key, _)| key.time)
+    pub fn earliest(&self, limit: SimTime, time_of: impl Fn(SimTime, &E) -> SimTime) -> SimTime {
+        let mut earliest = limit;
+        for (key, event) in self.pending.iter().rev() {
+            if key.time >= earliest {
+                break;
+            }
+            earliest = earliest.min(time_of(key.time, event));
+        }
+        earliest
     }
 
     /// The next event.

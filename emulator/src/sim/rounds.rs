@@ -3,9 +3,11 @@
 //! In a round all nodes run up to one horizon, on whatever threads there are; then the segment takes the
 //! units and controls that left, in an order of its own, and tells nodes of those that will reach them. The horizon is the
 //! first moment at which a unit that no node knows of yet can reach a node: it follows from the state at the
-//! round's begin alone. A node from which nothing can leave before the horizon stays where it is, and follows when something can.
+//! round's begin alone. A node from which nothing can leave before the horizon stays where it is, and follows when something can: a
+//! round costs as much as the nodes that run in it.
 
 use super::component::Member;
+use super::earliest::{Departures, Earliest};
 use super::threads::Crew;
 use super::time::SimTime;
 use crate::wire::network::Segment;
@@ -14,35 +16,35 @@ use crate::wire::network::Segment;
 const SHARED_FROM: usize = 8;
 
 impl Member<'_> {
-    /// The earliest time at which the head of another unit could leave.
-    fn next_unit(&self) -> SimTime {
-        let caused = self.effect.saturating_add(self.leads[0]);
-        caused.max(self.transmitter_free_at)
+    /// The earliest times at which the head of another unit, and a control, could leave.
+    fn departures(&self) -> Departures {
+        let [unit, control] = self.leads.map(|lead| self.effect.saturating_add(lead));
+        [
+            unit.max(self.transmitter_free_at),
+            control.max(self.next_control),
+        ]
     }
 
-    /// The earliest time at which a control could leave.
-    fn next_control(&self) -> SimTime {
-        let caused = self.effect.saturating_add(self.leads[1]);
-        caused.max(self.next_control)
-    }
-
-    /// The earliest time at which anything could leave.
-    fn next_departure(&self) -> SimTime {
-        self.next_unit().min(self.next_control())
+    /// The earliest time at which the answer to a reply could leave, for which the node stopped before `horizon`.
+    fn answers_from(&self, horizon: SimTime) -> SimTime {
+        let [unit, control] = self.leads;
+        match self.node.now() {
+            now if now < horizon => now.saturating_add(unit.min(control)),
+            _ => horizon,
+        }
     }
 
     /// Asks the node how soon something may leave it.
     fn look(&mut self) {
         self.effect = self.node.next_effect();
         self.transmitter_free_at = self.node.transmitter_free_at();
-        self.next_control = self.node.next_control();
+        self.next_control = self.node.next_control(self.effect);
     }
 
-    /// Brings the node to `horizon`, with everything that could be noticed outside.
-    fn run(&mut self, horizon: SimTime) {
-        self.node.run_until_reply(horizon, SimTime::MAX);
+    /// Brings the node to `horizon`, with everything that could be noticed outside, or to `reply` after a unit begins to leave.
+    fn run(&mut self, horizon: SimTime, reply: SimTime) {
+        self.node.run_until_reply(horizon, reply);
         self.look();
-        self.ran = true;
     }
 }
 
@@ -54,70 +56,71 @@ pub(super) fn run(
     crew: &Crew,
     interrupted: impl Fn() -> bool,
 ) {
-    for member in &mut *members {
+    let mut departures = Earliest::new(members.len());
+    for (index, member) in members.iter_mut().enumerate() {
         // Programs and events may have been added since the last run.
         member.node.start_programs();
         member.look();
-        member.ran = true;
+        departures.set(index, member.departures());
+        // What left a board that was written to between runs.
+        segment.take(index, member.node.outbox());
     }
-    // What left a board that was written to between runs.
-    take(segment, members);
+    let (mut due, reply) = (Vec::new(), segment.reply());
     let mut now = SimTime::ZERO;
     while now < end && !interrupted() {
-        now = horizon(segment, members).min(end);
-        let mut due = members
-            .iter()
-            .filter(|member| member.next_departure() < now);
-        let shared = due.nth(SHARED_FROM - 1).is_some();
-        let run = |member: &mut Member<'_>| {
-            if member.next_departure() < now {
-                member.run(now);
-            }
-        };
-        if shared {
-            crew.share(members, run);
-        } else {
-            members.iter_mut().for_each(run);
+        // Before that time nothing from outside can matter to any node.
+        let [unit, control] = departures.first();
+        let horizon = segment.horizon(unit, control).min(end);
+        departures.before(horizon, &mut due);
+        bring(members, &due, (horizon, reply), crew);
+        now = horizon;
+        for &index in &due {
+            let member = &mut members[index];
+            departures.set(index, member.departures());
+            segment.take(index, member.node.outbox());
+            now = now.min(member.answers_from(horizon));
         }
-        take(segment, members);
+        let [unit, control] = departures.first();
+        now = now.min(unit).min(control);
         segment.run_until(now);
-        deliver(segment, members);
+        deliver(segment, members, &mut departures);
     }
     // Those that stayed behind, and their idle cores, come there too.
-    crew.share(members, |member| {
-        member.node.run_until(now);
-        member.ran = true;
-    });
-    take(segment, members);
-    deliver(segment, members);
+    crew.share(members, |member| member.node.run_until(now));
+    for (index, member) in members.iter_mut().enumerate() {
+        segment.take(index, member.node.outbox());
+    }
+    deliver(segment, members, &mut departures);
 }
 
-/// The time before which nothing from outside can matter to any node.
-fn horizon(segment: &dyn Segment, members: &[Member<'_>]) -> SimTime {
-    let first = (SimTime::MAX, SimTime::MAX);
-    let (unit, control) = members.iter().fold(first, |(unit, control), member| {
-        (
-            unit.min(member.next_unit()),
-            control.min(member.next_control()),
-        )
+/// Brings the nodes `due`, in ascending order, to a horizon, or to a reply.
+fn bring(
+    members: &mut [Member<'_>],
+    due: &[usize],
+    (horizon, reply): (SimTime, SimTime),
+    crew: &Crew,
+) {
+    if due.len() < SHARED_FROM || crew.is_alone() {
+        for &index in due {
+            members[index].run(horizon, reply);
+        }
+        return;
+    }
+    let (mut rest, mut first) = (members.iter_mut(), 0);
+    let picked = due.iter().filter_map(|&index| {
+        let gap = index - std::mem::replace(&mut first, index + 1);
+        rest.nth(gap)
     });
-    segment.horizon(unit, control)
+    let mut picked: Vec<_> = picked.collect();
+    crew.share(&mut picked, |member| member.run(horizon, reply));
 }
 
 /// Tells nodes of the units and controls that will reach them.
-fn deliver(segment: &mut dyn Segment, members: &mut [Member<'_>]) {
+fn deliver(segment: &mut dyn Segment, members: &mut [Member<'_>], departures: &mut Earliest) {
     segment.deliver(&mut |to, matters, delivery| {
         let member = &mut members[to];
         member.node.deliver(delivery);
         member.effect = member.effect.min(matters);
+        departures.set(to, member.departures());
     });
-}
-
-/// Takes the units and controls that left the nodes.
-fn take(segment: &mut dyn Segment, members: &mut [Member<'_>]) {
-    for (index, member) in members.iter_mut().enumerate() {
-        if std::mem::take(&mut member.ran) {
-            segment.take(index, member.node.outbox());
-        }
-    }
 }

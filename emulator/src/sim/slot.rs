@@ -11,7 +11,7 @@ use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
 use crate::host::poller::{self, Poller};
 use crate::host::program::Programs;
-use crate::host::request::PollRequest;
+use crate::host::request::{HostEvent, PollRequest};
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::state::{Reader, State, StateError, Writer};
@@ -35,6 +35,7 @@ pub(super) struct Surroundings<'a> {
 pub(super) struct Hosting<'a> {
     pub(super) programs: &'a Programs,
     pub(super) poller: &'a Poller,
+    pub(super) pci: &'a PciBus,
     pub(super) now: SimTime,
 }
 
@@ -53,7 +54,7 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn is_live(&self, host: Hosting<'_>) -> bool;
     fn pending_events(&self) -> usize;
     fn transmitter_free_at(&self) -> SimTime;
-    fn next_control(&self) -> SimTime;
+    fn next_control(&self, host: Hosting<'_>, effect: SimTime) -> SimTime;
     /// The leads of units and controls.
     fn leads(&self) -> [SimTime; 2];
 
@@ -118,12 +119,23 @@ impl<B: Board> AnySlot for Slot<B> {
     }
 
     fn next_effect(&self, host: Hosting<'_>) -> SimTime {
+        if self.board.next_activity(host.now) <= host.now {
+            return host.now;
+        }
         let polls = host.programs.polls_fruitlessly(&self.board, host.now);
-        let counts = |event: &NodeEvent<B::Event>| match event {
-            NodeEvent::Host(event) => !(polls && event.is_poll()),
-            _ => true,
+        let effect = |time, event: &NodeEvent<B::Event>| match event {
+            NodeEvent::Host(event) if polls && event.is_poll() => SimTime::MAX,
+            NodeEvent::Host(HostEvent::Store { offset, values })
+                if self.board.cores_ignore_write(*offset, values.len()) =>
+            {
+                SimTime::MAX
+            }
+            NodeEvent::Host(event) if event.is_of_programs() => {
+                host.programs.reaches_board(time, host.pci)
+            }
+            _ => time,
         };
-        self.next(host, self.queue.next_time_of(counts))
+        self.next(host, self.queue.earliest(SimTime::MAX, effect))
     }
 
     fn is_live(&self, host: Hosting<'_>) -> bool {
@@ -158,11 +170,30 @@ impl<B: Board> AnySlot for Slot<B> {
         board.poke(cpu, address, bytes, &mut ctx)
     }
 
-    fn next_control(&self) -> SimTime {
-        match B::Medium::HAS_CONTROLS {
-            true => self.board.next_control(),
-            false => SimTime::MAX,
+    fn next_control(&self, host: Hosting<'_>, effect: SimTime) -> SimTime {
+        if !B::Medium::HAS_CONTROLS {
+            return SimTime::MAX;
         }
+        let pause = host.now.saturating_add(self.board.control_pause());
+        // Nothing sooner can be found, and what is delivered later may come before the effect.
+        if pause <= effect {
+            return pause.saturating_add(self.board.control_lead());
+        }
+        let reach = |time| host.programs.reaches_board(time, host.pci);
+        let cause = |time, event: &NodeEvent<B::Event>| match event {
+            NodeEvent::Board(event) if !self.board.may_control(event) => SimTime::MAX,
+            NodeEvent::Host(HostEvent::Store { offset, values })
+                if self.board.writes_memory(*offset, values.len()) =>
+            {
+                SimTime::MAX
+            }
+            NodeEvent::Host(event) if event.is_of_programs() => reach(time),
+            _ => time,
+        };
+        let programs = reach(host.programs.next_activity(host.now));
+        let limit = pause.min(programs).min(host.poller.next_time());
+        let cause = self.queue.earliest(limit, cause);
+        cause.saturating_add(self.board.control_lead())
     }
 
     fn leads(&self) -> [SimTime; 2] {
@@ -212,6 +243,8 @@ impl<B: Board> AnySlot for Slot<B> {
     }
 
     fn run_until(&mut self, horizon: SimTime, mut at: Surroundings<'_>) {
+        let (_, programs, mut ctx) = self.parts(&mut at);
+        programs.start_new(&mut ctx);
         self.run_to(horizon, SimTime::MAX, &mut at);
         // Idle cores that lag have no effects, but they must reach this time too.
         while !self.run_cores(horizon, &mut at) {
@@ -277,7 +310,6 @@ impl<B: Board> Slot<B> {
         *at.horizon = horizon;
         let mut now = *at.now;
         let (board, programs, mut ctx) = self.parts(at);
-        programs.start_new(&mut ctx);
         if ctx.trace.is_watched() {
             board.start_recording(now);
         }

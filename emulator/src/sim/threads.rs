@@ -22,6 +22,11 @@ impl Crew {
         Self(pool.ok())
     }
 
+    /// Whether the caller's thread is the only one.
+    pub(super) const fn is_alone(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Runs `act` on a pool thread: its tasks then start without a transfer to the pool.
     pub(super) fn lead<R: Send>(&self, act: impl FnOnce() -> R + Send) -> R {
         match &self.0 {

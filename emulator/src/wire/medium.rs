@@ -139,6 +139,12 @@ impl<M: Medium> Outbox<M> {
         self.units.len()
     }
 
+    /// Whether nothing waits to be taken.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.units.is_empty() && self.unheard.is_empty() && self.controls.is_empty()
+    }
+
     /// When the head of the first unit that waits to be taken leaves.
     #[must_use]
     pub fn first_head(&self) -> Option<SimTime> {

@@ -59,10 +59,16 @@ pub trait Segment: Debug + Send {
         SimTime::MAX
     }
 
-    /// The earliest time at which a unit that no node knows of yet can reach any node, if no further unit leaves a
+    /// The earliest time at which a unit or control that no node knows of yet can reach any node, if no further unit leaves a
     /// node before `unit`, and no control before `control`. It must be later than the earliest of these times and of
-    /// [`next_time`](Self::next_time).
+    /// [`next_time`](Self::next_time). What a node hears of its own unit within [`reply`](Self::reply) does not count.
     fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime;
+
+    /// From the head of a unit that leaves a node to the first moment at which that node can hear of it: it stops there, so that others
+    /// can run ahead. By default a node hears of its own unit no sooner than others.
+    fn reply(&self) -> SimTime {
+        SimTime::MAX
+    }
 
     /// Takes the units and controls that left node `from`: an [`Outbox`] of the medium.
     fn take(&mut self, from: usize, outbox: &mut dyn Any);

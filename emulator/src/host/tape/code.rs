@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lanigon_window::window::{MemoryWatch, PolledWord, VirtualAddress, Watch};
 
 use super::super::log::MemoryAct;
-use super::super::request::{PollRequest, Request};
+use super::super::request::{PollRequest, Request, Words};
 use crate::sim::time::SimTime;
 
 /// Most texts of a tape.
@@ -137,7 +137,7 @@ pub(super) fn put_request(request: &Request, texts: &mut Vec<Arc<str>>, out: &mu
         Request::Read { offset } => put_all(READ, [(*offset).into()], out),
         Request::Write { offset, values } => {
             put_all(WRITE, [(*offset).into(), values.len() as u64], out);
-            for value in values {
+            for value in values.iter() {
                 out.extend_from_slice(&value.to_le_bytes());
             }
         }
@@ -264,7 +264,7 @@ impl Deeds<'_> {
         let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_le_bytes);
         Ok(Request::Write {
             offset,
-            values: words.map(word).collect(),
+            values: Words::new(&words.map(word).collect::<Vec<_>>()),
         })
     }
 

@@ -24,9 +24,9 @@ impl Joined<'_> {
         };
         for (index, hop) in worm.hops.iter().enumerate() {
             let id = (number, index);
+            self.end_wait(hop.channel, id);
             let channel = &mut self.network.channels[hop.channel];
             channel.inside.retain(|&inside| inside != id);
-            channel.waiting.retain(|&waiting| waiting != id);
             if channel.holder == Some(id) {
                 channel.release(self.now);
             }

@@ -1,5 +1,7 @@
 //! The fabric of a world: channels, crossbars, and the packets under way.
 
+use std::collections::VecDeque;
+
 use super::channel::Channel;
 use super::crossbar::{Crossbar, CrossbarConfig};
 use super::error::MyrinetError;
@@ -56,7 +58,7 @@ pub struct MyrinetNetwork {
     /// Ends of cables that are plugged in later.
     planned: Vec<[Port; 2]>,
     /// Packets under way, in the order of their numbers.
-    pub(super) worms: Vec<Worm>,
+    pub(super) worms: VecDeque<Worm>,
     pub(super) next_number: u64,
     pub(super) pending: Pending,
     /// The time of the last event.
@@ -295,7 +297,7 @@ impl MyrinetNetwork {
 
     pub(super) fn remove_worm(&mut self, number: u64) -> Option<Worm> {
         let place = self.place(number)?;
-        Some(self.worms.remove(place))
+        self.worms.remove(place)
     }
 
     pub(super) fn hop(&self, (number, hop): HopId) -> Option<&Hop> {

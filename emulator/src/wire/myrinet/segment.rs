@@ -1,6 +1,8 @@
 //! The run of the fabric: heads that go on, packets that wait for channels, and what nodes send and hear.
 
 use std::any::Any;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use super::event::{Event, Step};
 use super::network::MyrinetNetwork;
@@ -25,10 +27,17 @@ pub(super) struct Joined<'a> {
     nodes: Vec<usize>,
     /// From a packet that begins to leave to the first moment at which its sender can hear of the tail.
     shortest: SimTime,
+    /// From a packet that begins to leave to the first moment at which another node can hear of it.
+    path: SimTime,
     /// From anything else to the first moment at which a node can hear of it: the shortest cable of a node.
     far: SimTime,
     /// The time of the event that is handled.
     pub now: SimTime,
+    /// Packets that wait in the ports of nodes.
+    waiting: usize,
+    /// For pending events after which a node can hear of its own tail sooner than of anything else: when it can, and the time of the
+    /// event. Those of events that are over may remain behind others.
+    own_tails: BinaryHeap<Reverse<(SimTime, SimTime)>>,
     told: Vec<(usize, SimTime, Delivery<Myrinet>)>,
 }
 
@@ -40,18 +49,49 @@ impl<'a> Joined<'a> {
         let far = links.clone().map(|link| link.propagation).min();
         let far = far.unwrap_or(SimTime::MAX);
         let shortest = links.map(|link| link.span(MINIMUM_BYTES)).min();
-        Self {
-            shortest: shortest.unwrap_or(SimTime::MAX).min(far),
+        let shortest = shortest.unwrap_or(SimTime::MAX).min(far);
+        let channels = 0..network.channels.len();
+        let of_nodes = channels.filter(|&channel| network.channels[channel].sender().is_some());
+        // A crossbar does nothing before the head is in its buffer.
+        let paths = of_nodes
+            .clone()
+            .map(|channel| match network.delay(channel) {
+                Some(delay) => delay.saturating_add(shortest),
+                None => far,
+            });
+        let path = paths.min().unwrap_or(SimTime::MAX);
+        let waiting = of_nodes.map(|channel| network.channels[channel].waiting.len());
+        let mut joined = Self {
+            shortest,
+            path,
             far,
             now: network.now,
+            waiting: waiting.sum(),
+            own_tails: BinaryHeap::new(),
             network,
             nodes,
             told: Vec::new(),
-        }
+        };
+        let pending = joined.network.pending.0.iter();
+        let tails = pending.filter_map(|event| {
+            let tail = joined.own_tail(event.time, event.channel, &event.step)?;
+            Some(Reverse((tail, event.time)))
+        });
+        joined.own_tails = tails.collect();
+        joined
     }
 
     pub fn schedule(&mut self, time: SimTime, channel: usize, step: Step) {
-        self.network.schedule(time, channel, step);
+        self.schedule_numbered(time, channel, step);
+    }
+
+    /// Schedules an event; returns its number on the channel.
+    fn schedule_numbered(&mut self, time: SimTime, channel: usize, step: Step) -> u64 {
+        debug_assert!(time >= self.now, "{step:?} too late");
+        if let Some(tail) = self.own_tail(time, channel, &step) {
+            self.own_tails.push(Reverse((tail, time)));
+        }
+        self.network.schedule(time, channel, step)
     }
 
     /// Passes something on to a node.
@@ -117,21 +157,12 @@ impl<'a> Joined<'a> {
             .is_some_and(|hop| hop.version == version)
     }
 
-    /// Whether a packet waits in a node's port for the one before it: anything may let it go, and its sender then hears of its tail.
-    fn node_waits(&self) -> bool {
-        let mut away = self
-            .nodes
-            .iter()
-            .filter_map(|&node| self.network.node_channel(node));
-        away.any(|channel| !self.network.channels[channel].waiting.is_empty())
-    }
-
-    /// The first moment at which a node can hear of the tail of its own packet because of a pending event. `None` if that is no sooner
-    /// than it can hear of anything else.
-    fn own_tail(&self, event: &Event) -> Option<SimTime> {
-        let channel = &self.network.channels[event.channel];
+    /// The first moment at which a node can hear of the tail of its own packet because of an event at `time`. `None` if that is no
+    /// sooner than it can hear of anything else.
+    fn own_tail(&self, time: SimTime, channel: usize, step: &Step) -> Option<SimTime> {
+        let channel = &self.network.channels[channel];
         channel.sender()?;
-        let bytes = match &event.step {
+        let bytes = match step {
             // Fault layers may make it shorter.
             Step::Leave(packet, layer, _) if *layer >= channel.lane.layers() => {
                 packet.length().max(MINIMUM_BYTES)
@@ -139,7 +170,24 @@ impl<'a> Joined<'a> {
             Step::Leave(..) | Step::Free | Step::Replan(..) => MINIMUM_BYTES,
             _ => return None,
         };
-        Some(event.time.saturating_add(channel.link.span(bytes)))
+        Some(time.saturating_add(channel.link.span(bytes)))
+    }
+
+    /// A packet waits for a channel.
+    fn wait_for(&mut self, channel: usize, id: HopId) {
+        let channel = &mut self.network.channels[channel];
+        channel.waiting.push_back(id);
+        self.waiting += usize::from(channel.sender().is_some());
+    }
+
+    /// A packet waits no longer for a channel.
+    pub fn end_wait(&mut self, channel: usize, id: HopId) {
+        let channel = &mut self.network.channels[channel];
+        let before = channel.waiting.len();
+        channel.waiting.retain(|&waiting| waiting != id);
+        if channel.sender().is_some() {
+            self.waiting -= before - channel.waiting.len();
+        }
     }
 
     /// A packet leaves a node: it passes the lane's fault layers, then it asks for the channel.
@@ -177,7 +225,7 @@ impl<'a> Joined<'a> {
                 notes.extend(Note::of_fault(before, &after, index + 1, copies));
             }
             let step = Step::Leave(after.unit, layer + 1, reports && index == 0);
-            let event = self.network.schedule(after.head, channel, step);
+            let event = self.schedule_numbered(after.head, channel, step);
             self.note(channel, Noted::Event(event), notes);
         }
         self.network.counts.doubled += (copies as u64).saturating_sub(1);
@@ -225,16 +273,14 @@ impl<'a> Joined<'a> {
             length,
             ..Hop::default()
         };
-        self.network.worms.push(Worm {
+        self.network.worms.push_back(Worm {
             number,
             packet,
             base: 0,
             hops: vec![hop],
             reports,
         });
-        self.network.channels[channel]
-            .waiting
-            .push_back((number, 0));
+        self.wait_for(channel, (number, 0));
         self.admit(channel);
     }
 
@@ -296,7 +342,7 @@ impl<'a> Joined<'a> {
             length,
             ..Hop::default()
         });
-        self.network.channels[out].waiting.push_back(next);
+        self.wait_for(out, next);
         self.admit(out);
         let out_channel = &self.network.channels[out];
         let Port::Switch { switch, .. } = out_channel.lane.from() else {
@@ -318,9 +364,11 @@ impl<'a> Joined<'a> {
             if free.holder.is_some() || self.now < free.free_at {
                 return;
             }
-            let Some(id) = self.network.channels[channel].waiting.pop_front() else {
+            let channel_here = &mut self.network.channels[channel];
+            let Some(id) = channel_here.waiting.pop_front() else {
                 return;
             };
+            self.waiting -= usize::from(channel_here.sender().is_some());
             self.grant(channel, id);
         }
     }
@@ -423,21 +471,28 @@ impl Segment for Joined<'_> {
     }
 
     fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime {
-        let lead = if self.node_waits() {
-            self.shortest
-        } else {
-            self.far
+        // What waits in a node's port may be let go by anything, and its sender then hears of its tail.
+        let lead = match self.waiting {
+            0 => self.far,
+            _ => self.shortest,
         };
         let next = self.next_time().saturating_add(lead);
         let far = next.min(control.saturating_add(lead));
-        let pending = self.network.pending.0.iter();
-        let own = pending.filter_map(|event| self.own_tail(event)).min();
-        let unit = unit.saturating_add(self.shortest);
-        far.min(unit).min(own.unwrap_or(SimTime::MAX))
+        let own = self.own_tails.peek();
+        let own = own.map_or(SimTime::MAX, |Reverse((tail, _))| *tail);
+        let unit = unit.saturating_add(self.path);
+        far.min(unit).min(own)
+    }
+
+    fn reply(&self) -> SimTime {
+        self.shortest
     }
 
     fn take(&mut self, from: usize, outbox: &mut dyn Any) {
         let outbox = outbox_of::<Myrinet>(outbox);
+        if outbox.is_empty() {
+            return;
+        }
         let Some(away) = self.network.node_channel(self.nodes[from]) else {
             return outbox.clear();
         };
@@ -461,6 +516,10 @@ impl Segment for Joined<'_> {
             }
         }
         self.network.now = self.network.now.max(self.now);
+        let over = |tail: &Reverse<(SimTime, SimTime)>| tail.0.1 < time;
+        while self.own_tails.peek().is_some_and(over) {
+            self.own_tails.pop();
+        }
     }
 
     fn deliver(&mut self, to: &mut dyn FnMut(usize, SimTime, &mut dyn Any)) {
