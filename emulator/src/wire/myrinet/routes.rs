@@ -259,12 +259,15 @@ fn all_ways(map: &Map, nodes: &[usize], levels: &[usize]) -> Result<Routes, Rout
     Ok(found)
 }
 
+/// Cables of a crossbar: the port of each, and where it leads.
+type Cables = Vec<(usize, Port)>;
+
 /// The cables on which the shortest ways to one crossbar go on.
 #[derive(Debug, Default)]
 struct Choices {
     distances: Distances,
     /// For each crossbar those on which a packet goes on that comes from below, and from above: many nodes have the same.
-    found: Vec<[Option<Vec<(usize, Port)>>; 2]>,
+    found: Vec<[Option<Cables>; 2]>,
 }
 
 impl Choices {

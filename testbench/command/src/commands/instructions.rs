@@ -11,8 +11,8 @@ use crate::bench::callgrind::{self, Count};
 use crate::cli::BenchArgs;
 use crate::output;
 
-/// Largest deviation from the baseline.
-const TOLERANCE: f64 = 0.03;
+/// Largest deviation from the baseline, in per cent of it.
+const TOLERANCE_PERCENT: u64 = 3;
 
 /// Causes in a line of the table; the others are summed up.
 const SHOWN: usize = 9;
@@ -67,14 +67,13 @@ fn changes(counts: &[Count], baseline: &Baseline) -> Vec<String> {
         let Some(&before) = baseline.get(count.name) else {
             return Some(format!("{}: not in the baseline", count.name));
         };
-        let ratio = count.instructions as f64 / before as f64 - 1.0;
-        (!(ratio.abs() <= TOLERANCE)).then(|| {
+        let far = 100 * count.instructions.abs_diff(before) > TOLERANCE_PERCENT * before;
+        far.then(|| {
             format!(
-                "{}: {} host instructions, {:+.1} % against the baseline's {before} (limit {} %)",
+                "{}: {} host instructions, {:+.1} % against the baseline's {before} (limit {TOLERANCE_PERCENT} %)",
                 count.name,
                 count.instructions,
-                100.0 * ratio,
-                100.0 * TOLERANCE,
+                100.0 * (count.instructions as f64 / before as f64 - 1.0),
             )
         })
     });
