@@ -14,12 +14,20 @@ use super::work::{self, Done, Work};
 /// Causes, and parts of the paths of the source files that belong to them. The first one that fits counts.
 const CAUSES: [(&str, &[&str]); 14] = [
     (
+        "programs",
+        &["emulator/src/host/", "host-lib/", "testbench/"],
+    ),
+    ("trace", &["emulator/src/observe/"]),
+    ("network", &["emulator/src/wire/"]),
+    ("events", &["sim/queue.rs"]),
+    ("returns", &["sim/slot.rs", "sim/node.rs"]),
+    ("rounds", &["emulator/src/sim/"]),
+    (
         "fetch",
         &[
-            "run/bus/fetch.rs",
-            "icache.rs",
-            "cpu/mips/op.rs",
-            "lanai/op.rs",
+            "/fetch.rs",
+            "/icache.rs",
+            "/op.rs",
             "/decode.rs",
             "/packed.rs",
         ],
@@ -38,37 +46,18 @@ const CAUSES: [(&str, &[&str]); 14] = [
         "registers",
         &[
             "/registers.rs",
-            "tigon2/access.rs",
-            "tigon2/event.rs",
+            "/access.rs",
+            "/event.rs",
             "/special.rs",
             "/isr.rs",
             "/timers.rs",
-            "tigon2/timer.rs",
+            "/timer.rs",
         ],
     ),
     ("idle loops", &["/idle.rs", "/period.rs"]),
     ("probes", &["/probes.rs"]),
-    (
-        "returns",
-        &[
-            "tigon2/run",
-            "lanai/run.rs",
-            "tigon2/board.rs",
-            "lanai/board.rs",
-            "sim/slot.rs",
-            "sim/node.rs",
-        ],
-    ),
-    ("events", &["sim/queue.rs"]),
-    ("rounds", &["emulator/src/sim/"]),
-    (
-        "programs",
-        &["emulator/src/host/", "host-lib/", "testbench/"],
-    ),
-    ("trace", &["emulator/src/observe/"]),
-    ("bursts", &["emulator/src/tigon2/", "emulator/src/lanai/"]),
-    ("network", &["emulator/src/wire/"]),
-    ("other", &["emulator/src/", "firmware/"]),
+    ("returns", &["/run/", "/run.rs", "/board.rs"]),
+    ("bursts", &["emulator/src/", "firmware/"]),
 ];
 
 /// What comes from no file of the project: allocation, copies of memory, other libraries.
@@ -249,14 +238,18 @@ fn=(3) malloc
     #[test]
     fn files_have_causes() {
         for (file, expected) in [
-            ("emulator/src/tigon2/run/bus/fetch.rs", "fetch"),
-            ("emulator/src/tigon2/run/bus/probes.rs", "probes"),
-            ("emulator/src/tigon2/dma/transfer.rs", "bursts"),
-            ("emulator/src/lanai/idle.rs", "idle loops"),
+            ("emulator/src/x/run/bus/fetch.rs", "fetch"),
+            ("emulator/src/x/run/bus/probes.rs", "probes"),
+            ("emulator/src/x/run/turns.rs", "returns"),
+            ("emulator/src/x/dma/transfer.rs", "bursts"),
+            ("emulator/src/x/idle.rs", "idle loops"),
+            ("emulator/src/x/event.rs", "registers"),
+            ("emulator/src/observe/event.rs", "trace"),
             ("emulator/src/sim/queue.rs", "events"),
+            ("emulator/src/sim/rounds.rs", "rounds"),
             ("host-lib/src/emp/mod.rs", "programs"),
             ("emulator/src/wire/lane.rs", "network"),
-            ("emulator/src/state/mod.rs", "other"),
+            ("/build/malloc.c", LIBRARIES),
         ] {
             assert_eq!(cause(file), expected, "{file}");
         }
