@@ -186,7 +186,7 @@ impl Map {
 }
 
 /// The shortest up*/down* way from each crossbar to one of them: when a packet may still go up, and when it goes down.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Distances {
     any: Vec<usize>,
     down: Vec<usize>,
@@ -241,26 +241,61 @@ pub fn routes(topology: &Topology) -> Result<Routes, RouteError> {
 
 /// The routes between nodes, with these levels.
 fn all_ways(map: &Map, nodes: &[usize], levels: &[usize]) -> Result<Routes, RouteError> {
-    let mut known: BTreeMap<usize, Distances> = BTreeMap::new();
+    let mut known: BTreeMap<usize, Choices> = BTreeMap::new();
     let mut found = Routes::new();
     for &to in nodes {
         let last = map.ends.get(&Port::Node(to)).copied();
-        if let Some(Port::Switch { switch, .. }) = last {
-            let distances = || Distances::to(map, levels, switch);
-            known.entry(switch).or_insert_with(distances);
-        }
+        let mut to_cable = Choices::default();
+        let choices = match last {
+            Some(Port::Switch { switch, .. }) => known
+                .entry(switch)
+                .or_insert_with(|| Choices::to(map, levels, switch)),
+            _ => &mut to_cable,
+        };
         for &from in nodes.iter().filter(|&&from| from != to) {
-            found.insert((from, to), way(map, levels, &known, from, to)?);
+            found.insert((from, to), way(map, levels, choices, from, to)?);
         }
     }
     Ok(found)
+}
+
+/// Cables of a crossbar: the port of each, and where it leads.
+type Cables = Vec<(usize, Port)>;
+
+/// The cables on which the shortest ways to one crossbar go on.
+#[derive(Debug, Default)]
+struct Choices {
+    distances: Distances,
+    /// For each crossbar those on which a packet goes on that comes from below, and from above: many nodes have the same.
+    found: Vec<[Option<Cables>; 2]>,
+}
+
+impl Choices {
+    fn to(map: &Map, levels: &[usize], to: usize) -> Self {
+        Self {
+            distances: Distances::to(map, levels, to),
+            found: vec![[None, None]; levels.len()],
+        }
+    }
+
+    /// The cables at a crossbar.
+    fn at(
+        &mut self,
+        map: &Map,
+        levels: &[usize],
+        crossbar: usize,
+        going_down: bool,
+    ) -> &[(usize, Port)] {
+        let place = &mut self.found[crossbar][usize::from(going_down)];
+        place.get_or_insert_with(|| choices(map, levels, &self.distances, crossbar, going_down))
+    }
 }
 
 /// The route between two nodes.
 fn way(
     map: &Map,
     levels: &[usize],
-    known: &BTreeMap<usize, Distances>,
+    choices: &mut Choices,
     from: usize,
     to: usize,
 ) -> Result<Route, RouteError> {
@@ -274,9 +309,8 @@ fn way(
     while let Port::Switch { switch, port } = here {
         let (egress, next) = match last {
             Port::Switch { switch: at, port } if at == switch => (port, Port::Node(to)),
-            Port::Switch { switch: at, .. } => {
-                let distances = known.get(&at).ok_or_else(|| unreachable.clone())?;
-                let choices = choices(map, levels, distances, switch, going_down);
+            Port::Switch { .. } => {
+                let choices = choices.at(map, levels, switch, going_down);
                 let chosen = choices.get((from + to) % choices.len().max(1));
                 *chosen.ok_or_else(|| unreachable.clone())?
             }

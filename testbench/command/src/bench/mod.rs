@@ -5,9 +5,11 @@
 
 pub mod boards;
 pub mod busy;
+pub mod callgrind;
 pub mod debug;
 pub mod emp;
 pub mod instructions;
+pub mod work;
 
 use std::time::{Duration, Instant};
 

@@ -464,12 +464,24 @@ pub struct ListArgs {
 /// Options of `bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Fewer and shorter rounds
+    /// Fewer and shorter rounds, and no host instructions
     #[arg(long)]
     pub quick: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+    /// Only count host instructions by cause, with valgrind, if that is installed
+    #[arg(long)]
+    pub instructions: bool,
+    /// Fail if host instructions deviate by more than 3 % from those in this file
+    #[arg(long, value_name = "FILE", requires = "instructions")]
+    pub baseline: Option<PathBuf>,
+    /// Write host instructions into this file
+    #[arg(long, value_name = "FILE", requires = "instructions")]
+    pub write_baseline: Option<PathBuf>,
+    /// Carry out one of the works whose host instructions are counted
+    #[arg(long, hide = true, value_name = "NAME")]
+    pub work: Option<String>,
 }
 
 /// Parses a number: hexadecimal with `0x`, else decimal.

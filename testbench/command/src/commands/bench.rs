@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Status;
+use super::{Status, instructions};
 use crate::bench::boards::Boards;
 use crate::bench::busy::Busy;
 use crate::bench::debug::{Armed, BusyStopping, ReverseSteps, Snapshots, Stopping};
@@ -29,6 +29,13 @@ const QUICK_ROUNDS: (u64, Duration) = (3, Duration::from_millis(150));
 /// # Errors
 /// If a measurement fails, or the result cannot be written.
 pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    if let Some(name) = &args.work {
+        output::print_json(&crate::bench::work::carry_out(name)?)?;
+        return Ok(Status::Done);
+    }
+    if args.instructions {
+        return instructions::run(args);
+    }
     let profile = profile::built_in(DEFAULT.profile)?;
     let image = images::own_image("emp-base", nodes::EMP_SRAM_BYTES)?;
     // Boards first: memory left by earlier worlds would be reused.
@@ -72,6 +79,10 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         output::print_json(&document(&quantities, &samples))?;
     } else {
         output::print(&table(&quantities, &samples))?;
+        if !args.quick && !interrupt.requested() {
+            output::print("\n")?;
+            instructions::run(args)?;
+        }
     }
     Ok(if interrupt.requested() {
         Status::Interrupted

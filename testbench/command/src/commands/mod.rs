@@ -9,6 +9,7 @@ mod documents;
 pub mod exec;
 mod gdb;
 pub mod image;
+mod instructions;
 pub mod ledger;
 pub mod list;
 pub mod myrinet;

@@ -1,0 +1,246 @@
+//! Fixed amounts of work, whose host instructions are counted.
+
+use anyhow::{Context, bail};
+use emulator::board::CpuId;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::{RunEnd, RunLimits, World};
+use lanigon_worlds::nodes::START;
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::{Blueprint, RunOptions, Simulation};
+
+/// A fixed amount of work.
+#[derive(Debug, Clone, Copy)]
+pub struct Work {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    scenario: &'static str,
+    part: Part,
+}
+
+/// The part of a scenario that is measured.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    /// This many microseconds, from a time after the start of the programs on.
+    Span(u64),
+    /// From the start of the programs to their end.
+    Programs,
+    /// From power-on to the start of the programs.
+    StartUp,
+}
+
+/// A time at which programs without an end are at work, after their start.
+const AT_WORK_US: u64 = 1_000;
+
+const PING_PONG: &str = r#"
+[network]
+topology = "pair"
+[[program]]
+run = "ping-pong"
+nodes = [0, 1]
+messages = 4000000
+bytes = 4
+"#;
+
+const STREAM: &str = r#"
+[network]
+topology = "pair"
+[[program]]
+run = "stream"
+from = 0
+to = 1
+messages = 100000
+bytes = 65536
+"#;
+
+const ALL_TO_ALL_16: &str = r#"
+[network]
+topology = "star"
+nodes = 16
+switch = { forwarding = "store-and-forward", latency_ns = 1000, buffer_bytes = 262144 }
+[[program]]
+run = "all-to-all"
+nodes = "all"
+messages = 1
+bytes = 64
+"#;
+
+const ALL_TO_ALL_64: &str = r#"
+[network]
+topology = "star"
+nodes = 64
+switch = { forwarding = "store-and-forward", latency_ns = 1000, buffer_bytes = 262144 }
+[[program]]
+run = "all-to-all"
+nodes = "all"
+messages = 1
+bytes = 64
+"#;
+
+const GM_PING_PONG: &str = r#"
+board = "lanai9.1-133"
+[network]
+topology = "pair"
+[[program]]
+run = "ping-pong"
+nodes = [0, 1]
+messages = 4000000
+bytes = 8
+"#;
+
+const BARRIER_16: &str = r#"
+board = "lanai9.1-133"
+[network]
+topology = "star"
+nodes = 16
+[[program]]
+run = "barrier"
+on = "nic"
+nodes = "all"
+algorithm = "pairwise-exchange"
+rounds = 20
+"#;
+
+const BOOT_64: &str = r#"
+board = "lanai9.1-133"
+[network]
+topology = "clos"
+nodes = 64
+ports = 16
+[[program]]
+run = "idle"
+nodes = "all"
+"#;
+
+/// All works.
+pub const ALL: [Work; 7] = [
+    Work {
+        name: "emp-ping-pong",
+        what: "EMP, two nodes, 10 ms of messages of 4 bytes there and back",
+        scenario: PING_PONG,
+        part: Part::Span(10_000),
+    },
+    Work {
+        name: "emp-stream",
+        what: "EMP, two nodes, 10 ms of messages of 64 KB one way",
+        scenario: STREAM,
+        part: Part::Span(10_000),
+    },
+    Work {
+        name: "emp-all-to-all-16",
+        what: "EMP, 16 nodes on a switch, a message of 64 bytes from each to each",
+        scenario: ALL_TO_ALL_16,
+        part: Part::Programs,
+    },
+    Work {
+        name: "emp-all-to-all-64",
+        what: "the same of 64 nodes",
+        scenario: ALL_TO_ALL_64,
+        part: Part::Programs,
+    },
+    Work {
+        name: "gm-ping-pong",
+        what: "GM on two boards with a LANai 9, 5 ms of messages of 8 bytes there and back",
+        scenario: GM_PING_PONG,
+        part: Part::Span(5_000),
+    },
+    Work {
+        name: "gm-barrier-16",
+        what: "20 barriers of 16 boards with a LANai 9",
+        scenario: BARRIER_16,
+        part: Part::Programs,
+    },
+    Work {
+        name: "gm-start-64",
+        what: "start-up of 64 boards with a LANai 9",
+        scenario: BOOT_64,
+        part: Part::StartUp,
+    },
+];
+
+/// The work of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Work> {
+    ALL.iter().find(|work| work.name == name)
+}
+
+/// What has been done.
+#[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
+pub struct Done {
+    /// Simulated time in us.
+    pub simulated_us: f64,
+    /// Clock cycles of CPUs in which they neither were halted nor repeated rounds of idle loops that were skipped.
+    pub busy_cycles: f64,
+    /// Hash of the trace.
+    pub trace: u64,
+}
+
+impl Work {
+    /// Carries it out. Everything that counts happens in [`measured`].
+    ///
+    /// # Errors
+    /// If the world cannot be built, or the work does not end.
+    pub fn carry_out(&self) -> anyhow::Result<Done> {
+        let scenario = Scenario::parse(self.name, self.scenario)?;
+        let mut simulation = Blueprint::new(&scenario)?.build()?;
+        let before = match self.part {
+            Part::Span(_) => START.saturating_add(SimTime::from_us(AT_WORK_US)),
+            Part::Programs => START,
+            Part::StartUp => SimTime::ZERO,
+        };
+        pass_time(&mut simulation.world, before);
+        let (start, busy) = (simulation.world.now(), busy_cycles(&simulation.world));
+        let end = measured(&mut simulation, self.part);
+        let world = &simulation.world;
+        if !matches!(end, RunEnd::Completed | RunEnd::TimeLimit(_)) {
+            bail!("{} ended with {end:?}", self.name);
+        }
+        Ok(Done {
+            simulated_us: (world.now() - start).us(),
+            busy_cycles: busy_cycles(world) - busy,
+            trace: world.trace_hash(),
+        })
+    }
+}
+
+/// The part of a work that is measured. Tools find it by its name.
+#[inline(never)]
+fn measured(simulation: &mut Simulation, part: Part) -> RunEnd {
+    match part {
+        Part::Span(us) => {
+            let end = simulation.world.now().saturating_add(SimTime::from_us(us));
+            pass_time(&mut simulation.world, end)
+        }
+        Part::Programs => simulation.run(&RunOptions::default(), |_| {}).end,
+        Part::StartUp => pass_time(&mut simulation.world, START),
+    }
+}
+
+fn pass_time(world: &mut World, end: SimTime) -> RunEnd {
+    world.pass_time(&RunLimits {
+        max_time: Some(end),
+        ..RunLimits::default()
+    });
+    RunEnd::TimeLimit(Vec::new())
+}
+
+/// Busy cycles of all CPUs so far.
+fn busy_cycles(world: &World) -> f64 {
+    let boards = world.nodes.iter().map(|node| node.inspect());
+    let cpus = boards.flat_map(|board| {
+        let views = (0..board.cpus().len()).filter_map(|cpu| board.cpu(CpuId::new(cpu)));
+        views.map(|cpu| cpu.busy_time.ps() as f64 / cpu.cycle_time.ps().max(1) as f64)
+    });
+    cpus.sum()
+}
+
+/// The work of this name.
+///
+/// # Errors
+/// If there is none, or it fails.
+pub fn carry_out(name: &str) -> anyhow::Result<Done> {
+    let names = || ALL.map(|work| work.name).join(", ");
+    let work = find(name).with_context(|| format!("no work \"{name}\"; there are: {}", names()))?;
+    work.carry_out()
+}
