@@ -237,6 +237,12 @@ impl<W: Window, S: System> Dsm<W, S> {
             return self.become_home(page);
         }
         self.page(page).home = Some(home);
+        if self.settings.diffs == Diffs::Put {
+            // The own copy is the source of puts, which may not have left yet.
+            while !self.network.is_quiet() {
+                self.step().await?;
+            }
+        }
         let layout = self.layout;
         let (base, began) = (self.bases[home], self.now_ps());
         let row = self.own_buffer(layout.landing, layout.row_bytes());
@@ -314,7 +320,11 @@ impl<W: Window, S: System> Dsm<W, S> {
                 }
             };
             match status {
-                Status::Success => return Ok(value as u32),
+                Status::Success => {
+                    let longer_ns = self.settings.costs.atomic_ns;
+                    self.network.gm.system_mut().sleep(longer_ns).await;
+                    return Ok(value as u32);
+                }
                 Status::TryAgain => self.network.pause().await,
                 _ => {
                     self.spread(rank, status).await;

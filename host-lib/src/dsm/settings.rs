@@ -57,6 +57,9 @@ pub struct Costs {
     /// From a message that needs the handler to the handler's first instruction: interrupt and dispatch. Messages that have come
     /// when a handler ends need no other one.
     pub dispatch_ns: u64,
+    /// What an atomic operation takes longer than the board's own time, in ns: for boards whose atomic operations are slower than those of
+    /// this firmware (ardmar-012).
+    pub atomic_ns: u64,
 }
 
 /// A mistake that is made on purpose, to test models of consistency.
@@ -115,6 +118,7 @@ impl Settings {
             costs: Costs {
                 fault_ns: 6_600,
                 dispatch_ns: 3_500,
+                atomic_ns: 0,
             },
             patience_ns: 200_000_000,
             find_races: false,

@@ -88,6 +88,9 @@ impl<W: Window, S: System> Dsm<W, S> {
                 && !diff.is_empty()
             {
                 self.send_changes(home, page, number, &time, diff).await?;
+                // A further copy must have the own changes too: they may reach the home later than a get.
+                let (own, nodes) = (self.own, self.nodes());
+                self.page(page).need(own, number, nodes);
                 written.push(page);
             }
         }

@@ -44,8 +44,10 @@ struct Model {
     words: Vec<Vec<Write>>,
     /// What the last holder of each lock knew, and who has it.
     locks: Vec<(Clock, Option<usize>)>,
-    /// What all nodes knew at a barrier, and how many have arrived and departed.
-    barrier: (Clock, usize, usize),
+    /// What the nodes knew that have arrived at each barrier, and how many these are.
+    barriers: Vec<(Clock, usize)>,
+    /// Barriers to which each node has come.
+    arrivals: Vec<usize>,
 }
 
 fn join(own: &mut Clock, other: &Clock) {
@@ -70,7 +72,8 @@ pub fn check(
         clocks: (0..nodes).map(start).collect(),
         words: vec![Vec::new(); words],
         locks: vec![(vec![0; nodes], None); locks],
-        barrier: (vec![0; nodes], 0, 0),
+        barriers: Vec::new(),
+        arrivals: vec![0; nodes],
     };
     for &(time, node, event) in events {
         let done = model.take(node, event);
@@ -105,18 +108,24 @@ impl Model {
                 self.clocks[node][node] += 1;
             }
             Event::Arrives => {
-                let (known, arrived, _) = &mut self.barrier;
+                let nodes = self.clocks.len();
+                let barrier = self.arrivals[node];
+                self.arrivals[node] += 1;
+                if barrier == self.barriers.len() {
+                    self.barriers.push((vec![0; nodes], 0));
+                }
+                let (known, arrived) = &mut self.barriers[barrier];
                 join(known, &self.clocks[node]);
                 *arrived += 1;
                 self.clocks[node][node] += 1;
             }
             Event::Departs => {
-                let nodes = self.clocks.len();
-                let (known, arrived, departed) = &mut self.barrier;
-                if *arrived < nodes * (*departed / nodes + 1) {
+                let barrier = self.arrivals[node].checked_sub(1);
+                let barrier = barrier.ok_or("it has not arrived")?;
+                let (known, arrived) = &self.barriers[barrier];
+                if *arrived < self.clocks.len() {
                     return Err("not all nodes have arrived".into());
                 }
-                *departed += 1;
                 join(&mut self.clocks[node], known);
             }
         }
@@ -168,7 +177,18 @@ mod tests {
     fn histories() {
         let write = |value| Write { word: 0, value };
         let read = |value| Read { word: 0, value };
-        let right: [&[(usize, Event)]; 5] = [
+        let right: [&[(usize, Event)]; 6] = [
+            // The second arrival of node 0 is not known behind the first barrier.
+            &[
+                (0, Arrives),
+                (1, write(1)),
+                (1, Arrives),
+                (0, Departs),
+                (0, write(2)),
+                (0, Arrives),
+                (1, Departs),
+                (1, read(1)),
+            ],
             &[(0, write(1)), (0, read(1)), (1, read(0)), (1, read(1))],
             &[
                 (0, Acquired(0)),

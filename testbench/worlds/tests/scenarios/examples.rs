@@ -41,6 +41,7 @@ fn every_example_is_right_and_says_what_it_shows() {
     let known = [
         "acenic-star",
         "all-to-all-256",
+        "dsm",
         "exact-fault",
         "flow-control",
         "fm-multicast",
@@ -150,6 +151,25 @@ fn mpi() {
     assert!(times.is_sorted_by(|a, b| a.size < b.size), "{times:?}");
     // Longer messages take longer, a long one several times as long as a short one.
     assert!(times[4].value > 10.0 * times[1].value, "{times:?}");
+}
+
+#[test]
+fn dsm() {
+    if !super::gm::built() {
+        return;
+    }
+    let outcome = run(
+        "dsm",
+        &[
+            ("size = 20000", "size = 2000"),
+            ("repeats = 2", "repeats = 1"),
+        ],
+    );
+    let [handlers, boards] = &outcome.dsm[..] else {
+        panic!("{:?}", outcome.dsm);
+    };
+    assert!(handlers.mean.handled > 100.0, "{:?}", handlers.mean);
+    assert_eq!(boards.mean.handled, 0.0);
 }
 
 #[test]
