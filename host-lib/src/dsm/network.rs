@@ -17,11 +17,13 @@ const CLASSES: [Class; 2] = [
         longest_bytes: 248,
         sends: 24,
         receives: 128,
+        urgent: 0,
     },
     Class {
         longest_bytes: 8184,
         sends: 12,
         receives: 64,
+        urgent: 0,
     },
 ];
 /// Most bytes of a fragment's content.
@@ -112,7 +114,10 @@ impl<W: Window, S: System> Network<W, S> {
             let (to, sent) = match &next {
                 Outgoing::Fragment { to, bytes } => {
                     let member = self.members[*to];
-                    let sent = self.channel.send(&mut self.gm, member, &[bytes]).await?;
+                    let sent = self
+                        .channel
+                        .send(&mut self.gm, member, Priority::Low, &[bytes])
+                        .await?;
                     (*to, sent)
                 }
                 Outgoing::Put { to, from, at } => {

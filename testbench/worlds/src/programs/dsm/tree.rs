@@ -23,7 +23,7 @@ pub(super) struct Mass {
 
 /// A child in a cell: a cell's index, or a body's.
 pub(super) const fn body(index: usize) -> i32 {
-    -2 - index as i32
+    -2 - (index as u32).cast_signed()
 }
 
 /// A cell: its mass, and its children.
@@ -104,7 +104,7 @@ fn node(
     };
     cells.push(cell.clone());
     let mut masses = [None; CHILDREN];
-    for octant in 0..CHILDREN {
+    for (octant, place_of_mass) in masses.iter_mut().enumerate() {
         // Bodies that are too near to each other are spread over the octants.
         let is_in = |(at, member): &(usize, &usize)| match depth < DEEPEST {
             true => cube.octant(bodies[**member].at) == octant,
@@ -114,12 +114,12 @@ fn node(
         let inner: Vec<usize> = inner.map(|(_, member)| *member).collect();
         let (child, mass) = node(bodies, &inner, cube.child(octant), depth + 1, first, cells);
         cell.children[octant] = child;
-        masses[octant] = mass;
+        *place_of_mass = mass;
     }
     cell.mass = sum(&masses, cube.centre);
     let mass = cell.mass;
     cells[place] = cell;
-    ((first + place) as i32, Some(mass))
+    (((first + place) as u32).cast_signed(), Some(mass))
 }
 
 /// The sum of masses, and their centre; `centre` if there are none.
