@@ -13,6 +13,7 @@
 //! * [`gm`]: GM on boards with a LANai: start-up, ports, messages;
 //! * [`fm`]: FM with multi-send on boards with a LANai 4;
 //! * [`mpi`]: message passing in the terms of the MPI standard, over GM or EMP;
+//! * [`dsm`]: memory that the nodes of a GM network share;
 //! * [`myrinet`]: hosts of control programs of Myrinet adapters, which have a window of their own.
 //!
 //! A node that sends a received message back:
@@ -48,6 +49,7 @@
 
 pub mod acenic;
 pub mod board;
+pub mod dsm;
 pub mod emp;
 pub mod firmware;
 pub mod fm;

@@ -42,7 +42,8 @@ pub static PROFILES_9: BoardProfiles = BoardProfiles {
         "gm-paper-bypass-lanai9.1-133",
         "gm-paper-bypass-1ghz-lanai9.1-133",
         "gm-paper-bypass-1ghz-lanai9.2-200",
-        "gm-paper-lanai9.2-200"
+        "gm-paper-lanai9.2-200",
+        "hca-4x"
     ),
     check: |from| check(Generation::L9, from),
 };

@@ -188,7 +188,7 @@ impl<W: Window, S: System> Gm<W, S> {
     ) -> Result<Option<Event>, ReceiveError> {
         let call = Call::Receive(port);
         self.system.call_begins(&call);
-        let event = match self.poll_event(port, Some(timeout_ns)).await {
+        let event = match self.event_within(port, Some(timeout_ns)).await {
             Ok(true) => self.take_next(port).await.map(Some),
             Ok(false) => Ok(None),
             Err(error) => Err(error),
@@ -237,12 +237,12 @@ impl<W: Window, S: System> Gm<W, S> {
     }
 
     async fn await_event(&mut self, port: u8) -> Result<Event, ReceiveError> {
-        while !self.poll_event(port, None).await? {}
+        while !self.event_within(port, None).await? {}
         self.take_next(port).await
     }
 
     /// Polls for an event. Returns whether there is one.
-    async fn poll_event(
+    pub(crate) async fn event_within(
         &mut self,
         port: u8,
         timeout_ns: Option<u64>,

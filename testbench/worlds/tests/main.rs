@@ -8,6 +8,7 @@ mod acenic;
 mod acenic_firmware;
 mod atomics;
 mod collective;
+mod dsm;
 mod emp;
 mod images;
 mod lanai;

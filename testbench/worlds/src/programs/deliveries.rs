@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::atomic::AtomicRecords;
 use super::content::Flow;
 use super::mpi::Report;
+use host_lib::dsm;
 
 /// Result of sending a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +71,8 @@ pub struct Records {
     pub atomic: AtomicRecords,
     /// What rank 0 of message passing reports.
     pub report: Report,
+    /// What a node has done in a shared memory.
+    pub shared: Option<dsm::Report>,
     /// Number of received messages.
     pub received: u64,
     /// Error statuses of failed receives.

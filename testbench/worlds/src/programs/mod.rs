@@ -6,6 +6,7 @@ pub mod check;
 pub mod collective;
 pub mod content;
 pub mod deliveries;
+pub mod dsm;
 pub mod fm_traffic;
 pub mod frame;
 pub mod frames;

@@ -203,6 +203,9 @@ pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
     if let Program::Collective { nodes, settings } = &spec.program {
         return settings.memory_bytes(nodes.len());
     }
+    if let Program::Dsm { nodes, settings } = &spec.program {
+        return settings.memory_bytes(nodes.len());
+    }
     if let Program::Mpi { settings, .. } = &spec.program {
         return settings.memory_bytes();
     }
@@ -244,6 +247,7 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
         | Program::Multicast { .. }
         | Program::Atomic { .. }
         | Program::Mpi { .. }
+        | Program::Dsm { .. }
         | Program::Start { .. }
         | Program::Replay { .. } => Vec::new(),
     };

@@ -8,6 +8,7 @@ mod atomics;
 mod cables;
 mod collectives;
 mod costs;
+mod dsm;
 mod emp;
 mod error;
 pub mod faults;
@@ -454,6 +455,7 @@ fn total(spec: &ProgramSpec) -> u64 {
         Program::Collective { .. }
         | Program::Atomic { .. }
         | Program::Mpi { .. }
+        | Program::Dsm { .. }
         | Program::Idle { .. }
         | Program::Start { .. }
         | Program::Replay { .. } => 0,

@@ -12,7 +12,7 @@ use super::nodes::Nodes;
 use super::table::{Item, Table};
 use super::{atomics, collectives, multicasts};
 use crate::programs::frame::SHORTEST_BYTES;
-use crate::programs::{atomic, collective, mpi, multicast};
+use crate::programs::{atomic, collective, dsm, mpi, multicast};
 
 /// Largest number of messages of a program's node.
 const MOST_MESSAGES: u64 = 10_000_000;
@@ -116,6 +116,13 @@ pub enum Program {
         /// The program.
         settings: mpi::MpiSettings,
     },
+    /// A program over shared memory.
+    Dsm {
+        /// The nodes, by rank.
+        nodes: Vec<usize>,
+        /// The program.
+        settings: dsm::DsmSettings,
+    },
     /// Boots the firmware of the board's protocol and does nothing.
     Idle {
         /// The nodes.
@@ -197,6 +204,7 @@ impl ProgramSpec {
             | Program::Random { nodes, .. }
             | Program::Collective { nodes, .. }
             | Program::Mpi { nodes, .. }
+            | Program::Dsm { nodes, .. }
             | Program::Multicast { nodes, .. }
             | Program::Idle { nodes }
             | Program::Start { nodes } => nodes.clone(),
@@ -233,10 +241,13 @@ impl ProgramSpec {
         matches!(self.program, Program::Multicast { .. })
     }
 
-    /// Whether its nodes execute operations over GM, collective or atomic ones.
+    /// Whether its nodes execute operations over GM, collective or atomic ones, or share memory over it.
     #[must_use]
     pub const fn executes(&self) -> bool {
-        self.is_collective() || matches!(self.program, Program::Atomic { .. })
+        matches!(
+            self.program,
+            Program::Collective { .. } | Program::Atomic { .. } | Program::Dsm { .. }
+        )
     }
 
     /// Whether its nodes pass messages as MPI does, over EMP or GM.
@@ -299,12 +310,13 @@ enum Name {
     Multicast,
     Atomic(atomics::Name),
     Mpi,
+    Dsm,
     Idle,
     Start,
     Replay,
 }
 
-const NAMES: [(&str, Name); 17] = [
+const NAMES: [(&str, Name); 18] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
@@ -325,6 +337,7 @@ const NAMES: [(&str, Name); 17] = [
     ("atomics", Name::Atomic(atomics::Name::Atomics)),
     ("lock", Name::Atomic(atomics::Name::Lock)),
     ("mpi", Name::Mpi),
+    ("dsm", Name::Dsm),
     ("idle", Name::Idle),
     ("start", Name::Start),
     ("replay", Name::Replay),
@@ -410,6 +423,7 @@ fn read_program(
         }
         Name::Atomic(name) => atomics::read(name, table, nodes)?,
         Name::Mpi => super::mpi::read(table, nodes)?,
+        Name::Dsm => super::dsm::read(table, nodes)?,
         Name::Idle => Program::Idle {
             nodes: nodes.resolve(&table.need("nodes")?)?,
         },

@@ -21,6 +21,7 @@ use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::nodes::{self, START};
+use crate::programs::dsm::DsmSettings;
 use crate::programs::mpi::MpiSettings;
 use crate::programs::multicast;
 use crate::replay::Replays;
@@ -115,6 +116,7 @@ impl Blueprint {
             multicasts: multicasts(scenario),
             atomics: atomics(scenario),
             mpi: mpi(scenario),
+            dsm: dsm(scenario),
             max_time: scenario.max_time,
             names: names.collect(),
         })
@@ -176,6 +178,16 @@ fn collectives(scenario: &Scenario) -> Vec<Collective> {
             on: settings.on,
             seed: scenario.seed,
         }),
+        _ => None,
+    });
+    found.collect()
+}
+
+/// The programs over shared memory: their nodes by rank, and settings.
+fn dsm(scenario: &Scenario) -> Vec<(Vec<usize>, DsmSettings)> {
+    let programs = scenario.programs.iter();
+    let found = programs.filter_map(|spec| match &spec.program {
+        Program::Dsm { nodes, settings } => Some((nodes.clone(), *settings)),
         _ => None,
     });
     found.collect()

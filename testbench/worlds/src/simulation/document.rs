@@ -10,6 +10,7 @@ use super::mapping::Mapping;
 use super::result::{BoardUse, ProgramUse, RunSummary};
 use crate::programs::atomic::AtomicUse;
 use crate::programs::collective::CollectiveUse;
+use crate::programs::dsm::DsmUse;
 use crate::programs::mpi::MpiUse;
 use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::Messages;
@@ -46,6 +47,8 @@ pub struct Document<'a> {
     atomics: &'a [AtomicUse],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     mpi: &'a [MpiUse],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    dsm: &'a [DsmUse],
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
     /// Positions of exact faults without a hit.
@@ -137,6 +140,7 @@ impl<'a> Document<'a> {
             multicasts: &outcome.multicasts,
             atomics: &outcome.atomics,
             mpi: &outcome.mpi,
+            dsm: &outcome.dsm,
             drops: &outcome.drops,
             faults: &outcome.faults,
             idle_faults: &outcome.idle_faults,

@@ -29,6 +29,7 @@ use crate::nodes::START;
 use crate::programs::atomic;
 use crate::programs::collective::{On, Work};
 use crate::programs::deliveries::Deliveries;
+use crate::programs::dsm::DsmSettings;
 use crate::programs::mpi::MpiSettings;
 use crate::programs::multicast;
 use crate::programs::verdict::{self, Life};
@@ -140,6 +141,8 @@ pub struct Simulation {
     atomics: Vec<Atomics>,
     /// Programs of message passing: the node with rank 0, settings, number of ranks.
     mpi: Vec<(usize, MpiSettings, usize)>,
+    /// Programs over shared memory: their nodes by rank, and settings.
+    dsm: Vec<(Vec<usize>, DsmSettings)>,
     max_time: Option<SimTime>,
     names: Vec<String>,
 }

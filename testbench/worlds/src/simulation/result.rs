@@ -18,6 +18,7 @@ use crate::boards::Protocol;
 use crate::nodes::START;
 use crate::programs::atomic::{AtomicRecords, AtomicUse};
 use crate::programs::collective::CollectiveUse;
+use crate::programs::dsm::DsmUse;
 use crate::programs::mpi::MpiUse;
 use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::{Life, Verdict, judge};
@@ -122,6 +123,8 @@ pub struct RunSummary {
     pub atomics: Vec<AtomicUse>,
     /// Results of message passing, by program.
     pub mpi: Vec<MpiUse>,
+    /// Results of programs over shared memory.
+    pub dsm: Vec<DsmUse>,
     /// Lost frames, by reason.
     pub drops: BTreeMap<String, u64>,
     /// Other faults of frames.
@@ -162,6 +165,7 @@ impl RunSummary {
         let collectives = collectives(simulation, lives, &mut problems);
         let atomics = atomics(simulation, lives, &mut problems);
         let mpi = mpi(simulation, lives);
+        let dsm = dsm(simulation, lives);
         problems.extend(started.problems(world, &simulation.images, names));
         Self {
             verdict: verdict(simulation, lives, over),
@@ -187,6 +191,7 @@ impl RunSummary {
             multicasts: multicasts(simulation, lives),
             atomics,
             mpi,
+            dsm,
             simulated,
             trace_hash: world.trace_hash(),
             end,
@@ -359,6 +364,19 @@ fn mpi(simulation: &Simulation, lives: &[Life]) -> Vec<MpiUse> {
         MpiUse::new(settings, *ranks, report.unwrap_or_default())
     });
     results.collect()
+}
+
+/// The results of programs over shared memory. A node that has not ended has none.
+fn dsm(simulation: &Simulation, lives: &[Life]) -> Vec<DsmUse> {
+    let report = |node: &usize| {
+        let life = lives.iter().find(|life| life.node == *node)?;
+        life.deliveries.records().shared.clone()
+    };
+    let of = |(nodes, settings): &(Vec<usize>, _)| {
+        let reports: Option<Vec<_>> = nodes.iter().map(report).collect();
+        DsmUse::new(settings, &reports.unwrap_or_default())
+    };
+    simulation.dsm.iter().map(of).collect()
 }
 
 /// The results of multicasts.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use emulator::host::costs::HostCosts;
 use emulator::host::machine::Machine;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
@@ -25,6 +26,7 @@ use crate::programs::atomic::{self, AtomicPlan, Region};
 use crate::programs::check::Identity;
 use crate::programs::collective::{self, CollectivePlan, On};
 use crate::programs::deliveries::Deliveries;
+use crate::programs::dsm::DsmPlan;
 use crate::programs::frames::{self, FramePlan};
 use crate::programs::mpi::MpiPlan;
 use crate::programs::multicast::{self, Library, MulticastPlan};
@@ -55,6 +57,8 @@ enum Job {
     Atomic(AtomicPlan),
     /// Boots the firmware of EMP or GM, and passes messages.
     Mpi(MpiPlan),
+    /// Boots GM's firmware, and runs a program over shared memory.
+    Dsm(DsmPlan),
     /// Boots the firmware of the board, and runs plans of frames: one for each program.
     Frames(Vec<FramePlan>),
     /// Starts any firmware at this time after the start of the programs, without further accesses.
@@ -100,6 +104,11 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
         if let Program::Mpi { nodes, settings } = &spec.program {
             for (node, plan) in MpiPlan::all(settings, nodes, spec.start_ns) {
                 jobs[node] = Some((spec.name, Job::Mpi(plan)));
+            }
+        }
+        if let Program::Dsm { nodes, settings } = &spec.program {
+            for (node, plan) in DsmPlan::all(settings, nodes, spec.start_ns) {
+                jobs[node] = Some((spec.name, Job::Dsm(plan)));
             }
         }
         if let Program::Atomic {
@@ -243,6 +252,7 @@ pub(super) fn spawn(
             processes: Processes::default(),
             region: Region::default(),
             mpi_call_ns: profiles[index].host.mpi_call.ps() / 1000,
+            dispatch_ns: dispatch_ns(&profiles[index].host),
         });
         let programs = &mut world.nodes[index].programs;
         if let Job::Collective(_, Some(_)) = task.job {
@@ -275,6 +285,17 @@ pub(super) fn spawn(
     Ok(all_lives)
 }
 
+/// From a message to the handler of a shared memory: an interrupt that wakes a thread.
+fn dispatch_ns(host: &HostCosts) -> u64 {
+    let parts = [
+        host.interrupt,
+        host.interrupt_work,
+        host.wake_up,
+        host.context_switch,
+    ];
+    parts.iter().map(|part| part.ps()).sum::<u64>() / 1000
+}
+
 /// Data that a node's program needs at each start.
 struct Task {
     job: Job,
@@ -289,6 +310,8 @@ struct Task {
     region: Region,
     /// Processor time of a call of message passing, in ns.
     mpi_call_ns: u64,
+    /// From a message to the handler of a shared memory, in ns.
+    dispatch_ns: u64,
 }
 
 impl Task {
@@ -300,6 +323,7 @@ impl Task {
             Job::Multicast(plan) => self.multicast(machine, life, plan, &deliveries).await,
             Job::Atomic(plan) => self.atomic(machine, life, plan, &deliveries).await,
             Job::Mpi(plan) => self.pass_messages(machine, life, plan, &deliveries).await,
+            Job::Dsm(plan) => self.share_memory(machine, life, plan, &deliveries).await,
             Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
             Job::Start(after) => {
                 // The program has no messages to wait for.
@@ -360,6 +384,24 @@ impl Task {
             }
         };
         deliveries.records().report = report;
+        Ok(())
+    }
+
+    /// Runs a program over shared memory.
+    async fn share_memory(
+        &self,
+        machine: Machine,
+        life: u32,
+        plan: &DsmPlan,
+        deliveries: &Deliveries,
+    ) -> Result<(), String> {
+        let Settings::Gm(config) = &self.settings else {
+            return Err("the board does not run GM".into());
+        };
+        deliveries.records().operations_left = 1;
+        let gm = self.boot_gm(machine, life, config).await?;
+        let report = plan.run(gm, self.dispatch_ns).await?;
+        deliveries.records().shared = Some(report);
         Ok(())
     }
 

@@ -41,6 +41,7 @@ fn every_example_is_right_and_says_what_it_shows() {
     let known = [
         "acenic-star",
         "all-to-all-256",
+        "dsm",
         "exact-fault",
         "flow-control",
         "fm-multicast",
@@ -164,6 +165,25 @@ fn mpi_bypass() {
         outcome.mpi[0].measured[0].value
     };
     assert!(inside("broadcast") < 0.2 * inside("none"));
+}
+
+#[test]
+fn dsm() {
+    if !super::gm::built() {
+        return;
+    }
+    let outcome = run(
+        "dsm",
+        &[
+            ("size = 20000", "size = 2000"),
+            ("repeats = 2", "repeats = 1"),
+        ],
+    );
+    let [handlers, boards] = &outcome.dsm[..] else {
+        panic!("{:?}", outcome.dsm);
+    };
+    assert!(handlers.mean.handled > 50.0, "{:?}", handlers.mean);
+    assert_eq!(boards.mean.handled, 0.0);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod acenic;
 mod atomics;
 mod collectives;
 mod costs;
+mod dsm;
 mod examples;
 mod faults;
 mod forms;

@@ -105,6 +105,11 @@ impl Report<'_> {
                 lines.extend(result.lines().into_iter().map(|line| ("", line)));
                 lines.extend(result.time_line().map(|line| ("mpi time", line)));
             }
+            for result in &self.outcome.dsm {
+                let (name, size, protocol) = (result.program, result.size, result.protocol);
+                lines.push(("dsm", format!("{name} of {size}, {protocol}")));
+                lines.extend(result.lines().into_iter().map(|line| ("", line)));
+            }
             let emp = |node: &Node| node.protocol == Some(Protocol::Emp);
             let all_gm = !self.scenario.nodes.iter().any(emp);
             if !all_gm {

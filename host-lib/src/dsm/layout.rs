@@ -1,0 +1,108 @@
+//! Where a node keeps what other nodes read and write: pages, versions, home table, locks, log.
+//!
+//! All nodes have the same layout, each at a base of its own.
+
+use super::Settings;
+
+/// Alignment of each part, in bytes.
+const ALIGNMENT: u64 = 64;
+/// Bytes of a node's log of own intervals, for locks by atomic operations.
+pub(super) const LOG_BYTES: u64 = 64 << 10;
+/// Bytes of a word.
+const WORD: u64 = 4;
+
+/// Offsets of the parts from the node's base.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    nodes: u64,
+    page_bytes: u64,
+    /// For each page the intervals of all nodes whose changes its home has.
+    versions: u64,
+    /// For each page its home, at the page's default home.
+    homes: u64,
+    /// For each lock who asked last, at the lock's home; 0: it is free.
+    tails: u64,
+    /// For each lock who gets it from this node; 0: no other node has asked.
+    members: u64,
+    /// For each lock the time of its last release, at the lock's home.
+    times: u64,
+    /// The own intervals since the last barrier.
+    pub(super) log: u64,
+    /// Where words that are read land.
+    pub(super) landing: u64,
+    /// Bytes of all.
+    pub(super) bytes: u64,
+}
+
+impl Layout {
+    pub(super) fn new(settings: &Settings, nodes: usize) -> Self {
+        let nodes = nodes as u64;
+        let (pages, locks) = (u64::from(settings.pages), u64::from(settings.locks));
+        let page_bytes = u64::from(settings.page_bytes);
+        let mut at = pages * page_bytes;
+        let mut part = |bytes: u64| {
+            let first = at.next_multiple_of(ALIGNMENT);
+            at = first + bytes;
+            first
+        };
+        let versions = part(pages * nodes * WORD);
+        let homes = part(pages * WORD);
+        let tails = part(locks * WORD);
+        let members = part(locks * WORD);
+        let times = part(locks * nodes * WORD);
+        let log = part(LOG_BYTES);
+        let landing = part(LOG_BYTES);
+        Self {
+            nodes,
+            page_bytes,
+            versions,
+            homes,
+            tails,
+            members,
+            times,
+            log,
+            landing,
+            bytes: at,
+        }
+    }
+
+    pub(super) const fn page(&self, page: u32) -> u64 {
+        page as u64 * self.page_bytes
+    }
+
+    /// The versions of a page, one word for each node.
+    pub(super) const fn versions(&self, page: u32) -> u64 {
+        self.versions + page as u64 * self.nodes * WORD
+    }
+
+    /// The version of a page for the changes of a node.
+    pub(super) const fn version(&self, page: u32, rank: usize) -> u64 {
+        self.versions(page) + rank as u64 * WORD
+    }
+
+    /// Bytes of a row with a word for each node.
+    pub(super) const fn row_bytes(&self) -> u32 {
+        (self.nodes * WORD) as u32
+    }
+
+    pub(super) const fn home(&self, page: u32) -> u64 {
+        self.homes + page as u64 * WORD
+    }
+
+    pub(super) const fn tail(&self, lock: u32) -> u64 {
+        self.tails + lock as u64 * WORD
+    }
+
+    pub(super) const fn member(&self, lock: u32) -> u64 {
+        self.members + lock as u64 * WORD
+    }
+
+    pub(super) const fn time(&self, lock: u32) -> u64 {
+        self.times + lock as u64 * self.nodes * WORD
+    }
+
+    /// First byte and length of the home table, which begins as "none".
+    pub(super) const fn homes(&self, pages: u32) -> (u64, u64) {
+        (self.homes, pages as u64 * WORD)
+    }
+}

@@ -1,0 +1,260 @@
+//! A node's port: messages in fragments, puts, gets and atomic operations, in the order in which they are asked for.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use defs::gm::event::Status;
+
+use super::{DsmError, Message};
+use crate::gm::atomic::{Operation, Word};
+use crate::gm::channel::{Arrival, Channel, Class, buffer_bytes};
+use crate::gm::collective::{BoardOperation, Completed, Endpoint};
+use crate::gm::{Buffer, Event, Gm, Priority, Remote, SendId};
+use crate::window::{System, VirtualAddress, Window};
+
+/// Buffers: for requests and replies, and for changes of pages.
+const CLASSES: [Class; 2] = [
+    Class {
+        longest_bytes: 248,
+        sends: 24,
+        receives: 128,
+        urgent: 0,
+    },
+    Class {
+        longest_bytes: 8184,
+        sends: 12,
+        receives: 64,
+        urgent: 0,
+    },
+];
+/// Most bytes of a fragment's content.
+const FRAGMENT_BYTES: usize = 8184 - FLAG_BYTES;
+/// Bytes in front of a fragment's content: whether another one follows.
+const FLAG_BYTES: usize = 4;
+/// Send tokens that stay free for gets and operations of the board, for which the program waits.
+const KEPT_TOKENS: usize = 8;
+/// Pause before an operation is posted again for which the board had no place, in ns.
+const AGAIN_NS: u64 = 2_000;
+
+/// Bytes of host memory of the buffers.
+pub(super) fn buffers_bytes() -> u64 {
+    let class = |class: &Class| buffer_bytes(class.longest_bytes, class.sends + class.receives);
+    CLASSES.iter().map(class).sum()
+}
+
+/// Something to be sent, in its turn.
+enum Outgoing {
+    Fragment { to: usize, bytes: Vec<u8> },
+    Put { to: usize, from: Buffer, at: u64 },
+}
+
+/// The port of a node and its traffic.
+pub(super) struct Network<W, S> {
+    pub(super) gm: Gm<W, S>,
+    channel: Channel,
+    pub(super) members: Vec<Endpoint>,
+    outgoing: VecDeque<Outgoing>,
+    /// Sends, puts and gets that have not ended, with the ranks of the other nodes.
+    under_way: BTreeMap<SendId, usize>,
+    gets: BTreeSet<SendId>,
+    completed: Option<Completed>,
+    /// The beginnings of messages of which fragments are missing, by sender.
+    parts: Vec<Vec<u8>>,
+}
+
+impl<W: Window, S: System> Network<W, S> {
+    pub(super) async fn new(
+        mut gm: Gm<W, S>,
+        members: &[Endpoint],
+        port: u8,
+    ) -> Result<Self, DsmError> {
+        let channel = Channel::new(&mut gm, port, &CLASSES).await?;
+        Ok(Self {
+            gm,
+            channel,
+            members: members.to_vec(),
+            outgoing: VecDeque::new(),
+            under_way: BTreeMap::new(),
+            gets: BTreeSet::new(),
+            completed: None,
+            parts: vec![Vec::new(); members.len()],
+        })
+    }
+
+    pub(super) const fn port(&self) -> u8 {
+        self.channel.port()
+    }
+
+    pub(super) fn now_ps(&self) -> u64 {
+        self.gm.system().now_ps()
+    }
+
+    /// Sends a message, now or when there is room for it.
+    pub(super) async fn send(&mut self, to: usize, message: &Message) -> Result<(), DsmError> {
+        let content = message.bytes();
+        let count = content.len().div_ceil(FRAGMENT_BYTES).max(1);
+        for (at, part) in content.chunks(FRAGMENT_BYTES).enumerate() {
+            let more = u32::from(at + 1 < count);
+            let bytes = [&more.to_be_bytes()[..], part].concat();
+            self.outgoing.push_back(Outgoing::Fragment { to, bytes });
+        }
+        self.pump().await
+    }
+
+    /// Writes own memory into that of another node, now or when there is room for it. Messages that are sent later arrive later.
+    pub(super) async fn put(&mut self, to: usize, from: Buffer, at: u64) -> Result<(), DsmError> {
+        self.outgoing.push_back(Outgoing::Put { to, from, at });
+        self.pump().await
+    }
+
+    /// Sends what has room, in order.
+    async fn pump(&mut self) -> Result<(), DsmError> {
+        while self.gm.send_tokens(self.port())? > KEPT_TOKENS
+            && let Some(next) = self.outgoing.pop_front()
+        {
+            let (to, sent) = match &next {
+                Outgoing::Fragment { to, bytes } => {
+                    let member = self.members[*to];
+                    let sent = self
+                        .channel
+                        .send(&mut self.gm, member, Priority::Low, &[bytes])
+                        .await?;
+                    (*to, sent)
+                }
+                Outgoing::Put { to, from, at } => {
+                    let remote = self.remote(*to, *at);
+                    (*to, Some(self.gm.put(self.port(), *from, remote).await?))
+                }
+            };
+            let Some(id) = sent else {
+                self.outgoing.push_front(next);
+                break;
+            };
+            self.under_way.insert(id, to);
+        }
+        Ok(())
+    }
+
+    fn remote(&self, rank: usize, address: u64) -> Remote {
+        let Endpoint { node, port } = self.members[rank];
+        Remote {
+            node,
+            port,
+            priority: Priority::Low,
+            address: VirtualAddress(address),
+        }
+    }
+
+    /// Begins to read memory of another node; [`is_got`](Self::is_got) tells when it is there.
+    pub(super) async fn get(
+        &mut self,
+        from: usize,
+        at: u64,
+        into: Buffer,
+    ) -> Result<SendId, DsmError> {
+        let remote = self.remote(from, at);
+        let id = self.gm.get(self.port(), into, remote).await?;
+        self.under_way.insert(id, from);
+        self.gets.insert(id);
+        Ok(id)
+    }
+
+    pub(super) fn is_got(&self, get: SendId) -> bool {
+        !self.gets.contains(&get)
+    }
+
+    /// Begins an atomic operation on a word of a node.
+    pub(super) async fn atomic(
+        &mut self,
+        rank: usize,
+        at: u64,
+        operation: Operation,
+    ) -> Result<BoardOperation, DsmError> {
+        let Endpoint { node, port } = self.members[rank];
+        let address = VirtualAddress(at);
+        let word = Word {
+            node,
+            port,
+            address,
+        };
+        let own = self.port();
+        Ok(self.gm.post_atomic(own, word, operation).await?)
+    }
+
+    /// The end of an operation of the board, once it is there.
+    pub(super) fn completed(&mut self, operation: BoardOperation) -> Option<Completed> {
+        self.completed.take_if(|end| end.operation == operation)
+    }
+
+    /// Waits before an operation is posted again.
+    pub(super) async fn pause(&mut self) {
+        self.gm.system_mut().compute(AGAIN_NS).await;
+    }
+
+    /// Whether all has been sent and has arrived.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.outgoing.is_empty() && self.under_way.is_empty()
+    }
+
+    /// Whether the board has all that was to be sent.
+    pub(super) fn is_posted(&self) -> bool {
+        self.outgoing.is_empty()
+    }
+
+    /// Waits for an event; `false` if there is none within `limit_ns`.
+    pub(super) async fn wait(&mut self, limit_ns: u64) -> Result<bool, DsmError> {
+        let port = self.port();
+        Ok(self.gm.event_within(port, Some(limit_ns)).await?)
+    }
+
+    pub(super) fn has_event(&mut self) -> Result<bool, DsmError> {
+        let port = self.port();
+        Ok(self.gm.receive_pending(port)?)
+    }
+
+    /// Takes an event, if there is one; the message that it completes, with its sender.
+    pub(super) async fn take(&mut self) -> Result<Option<(usize, Message)>, DsmError> {
+        match self.channel.poll(&mut self.gm).await? {
+            Some(Arrival::Message { from, bytes }) => self.message(from, &bytes),
+            Some(Arrival::Sent(all)) => {
+                let mut failed = Ok(());
+                for (id, status) in all {
+                    let rank = self.under_way.remove(&id);
+                    self.gets.remove(&id);
+                    if let Some(rank) = rank
+                        && status != Status::Success
+                    {
+                        failed = Err(DsmError::NodeGone { rank, status });
+                    }
+                }
+                failed?;
+                self.pump().await?;
+                Ok(None)
+            }
+            Some(Arrival::Other(Event::Completed(end))) => {
+                self.completed = Some(end);
+                Ok(None)
+            }
+            Some(Arrival::Other(_)) | None => Ok(None),
+        }
+    }
+
+    fn message(
+        &mut self,
+        from: Endpoint,
+        bytes: &[u8],
+    ) -> Result<Option<(usize, Message)>, DsmError> {
+        let rank = self.members.iter().position(|member| *member == from);
+        let rank = rank.ok_or(DsmError::Stranger)?;
+        let (flag, content) = bytes
+            .split_first_chunk::<FLAG_BYTES>()
+            .ok_or(DsmError::Damaged { rank })?;
+        let part = &mut self.parts[rank];
+        part.extend_from_slice(content);
+        if u32::from_be_bytes(*flag) != 0 {
+            return Ok(None);
+        }
+        let whole = std::mem::take(part);
+        let message = Message::of(&whole).ok_or(DsmError::Damaged { rank })?;
+        Ok(Some((rank, message)))
+    }
+}

@@ -1,0 +1,149 @@
+//! Settings of a shared memory, equal at all nodes.
+
+use super::DsmError;
+
+/// How a page is fetched whose copy is not valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// A handler at the page's home answers a request: `async`.
+    Async,
+    /// Compare and swap on the home table and a get at the same time, then version and page by two gets: `ardmar`.
+    Ardmar,
+}
+
+impl Protocol {
+    /// Its name in scenarios and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Async => "async",
+            Self::Ardmar => "ardmar",
+        }
+    }
+}
+
+/// How changes of a page reach its home.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Diffs {
+    /// As a message, which a handler at the home applies.
+    Handler,
+    /// By puts into the home's page, then into its version. Needs [`Protocol::Ardmar`].
+    Put,
+}
+
+/// How locks are passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Locks {
+    /// By handlers: of the lock's home, and of the node that had the lock last.
+    Handler,
+    /// By atomic operations on words of the lock's home. Write notices are read with gets.
+    Atomic,
+}
+
+/// How nodes meet in a barrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Barriers {
+    /// By messages to a handler of the first node, and back.
+    Handler,
+    /// By an all-to-all broadcast of write notices that the boards execute. Notices that do not fit in a block follow as messages.
+    Nic,
+}
+
+/// Processor time that the network does not spend by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Costs {
+    /// From an access to the page-fault handler, and back to the program after it, in ns (ardmar-057).
+    pub fault_ns: u64,
+    /// From a message that needs the handler to the handler's first instruction: interrupt and dispatch. Messages that have come
+    /// when a handler ends need no other one.
+    pub dispatch_ns: u64,
+    /// What an atomic operation takes longer than the board's own time, in ns: for boards whose atomic operations are slower than those of
+    /// this firmware (ardmar-012).
+    pub atomic_ns: u64,
+}
+
+/// A mistake that is made on purpose, to test models of consistency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mistake {
+    /// Each node does not obey one write notice: of those that invalidate a copy the one with this number, from 0 on.
+    ForgetNotice(u64),
+}
+
+/// Settings of a shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// How pages are fetched.
+    pub protocol: Protocol,
+    /// How changes reach homes.
+    pub diffs: Diffs,
+    /// How locks are passed on.
+    pub locks_by: Locks,
+    /// How nodes meet in barriers.
+    pub barriers_by: Barriers,
+    /// Bytes of a page, a power of two (ardmar-011).
+    pub page_bytes: u32,
+    /// Pages of the memory.
+    pub pages: u32,
+    /// Number of locks.
+    pub locks: u32,
+    /// Processor time.
+    pub costs: Costs,
+    /// A node that waits for so long asks whether the others still live, in ns.
+    pub patience_ns: u64,
+    /// Whether homes compare all changes, to report words that two nodes have written without an order between them.
+    pub find_races: bool,
+    /// A mistake, for tests.
+    pub mistake: Option<Mistake>,
+}
+
+/// Smallest page in bytes.
+const LEAST_PAGE_BYTES: u32 = 64;
+/// Largest page in bytes.
+const MOST_PAGE_BYTES: u32 = 1 << 16;
+/// Most nodes of a shared memory.
+pub const MOST_NODES: usize = 32;
+
+impl Settings {
+    /// The usual settings: 4 KB pages, handlers for all but what the protocol replaces.
+    #[must_use]
+    pub const fn new(protocol: Protocol, pages: u32) -> Self {
+        Self {
+            protocol,
+            diffs: Diffs::Handler,
+            locks_by: Locks::Handler,
+            barriers_by: Barriers::Handler,
+            page_bytes: 4096,
+            pages,
+            locks: 64,
+            costs: Costs {
+                fault_ns: 6_600,
+                dispatch_ns: 3_500,
+                atomic_ns: 0,
+            },
+            patience_ns: 200_000_000,
+            find_races: false,
+            mistake: None,
+        }
+    }
+
+    /// Bytes of host memory that a node of `nodes` needs for pages and tables, beside the buffers of messages.
+    #[must_use]
+    pub fn memory_bytes(&self, nodes: usize) -> u64 {
+        let layout = super::layout::Layout::new(self, nodes);
+        layout.bytes
+    }
+
+    pub(super) fn check(&self, nodes: usize) -> Result<(), DsmError> {
+        let bytes = self.page_bytes;
+        if !bytes.is_power_of_two() || !(LEAST_PAGE_BYTES..=MOST_PAGE_BYTES).contains(&bytes) {
+            return Err(DsmError::PageSize { bytes });
+        }
+        if nodes == 0 || nodes > MOST_NODES {
+            return Err(DsmError::Nodes { nodes });
+        }
+        if self.diffs == Diffs::Put && (self.protocol == Protocol::Async || self.find_races) {
+            return Err(DsmError::Combination);
+        }
+        Ok(())
+    }
+}

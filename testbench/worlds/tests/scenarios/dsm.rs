@@ -1,0 +1,140 @@
+//! Programs over shared memory in scenarios: each with both protocols and all options, on small sizes; wrong settings; nodes that are cut off.
+
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::RunOptions;
+
+use super::gm::built;
+use super::good;
+
+fn text(nodes: u32, program: &str, more: &str) -> String {
+    format!(
+        "board = \"lanai9.2-200\"\n[network]\ntopology = \"star\"\nnodes = {nodes}\n[[program]]\nrun = \"dsm\"\nnodes = \"all\"\n{program}\n{more}"
+    )
+}
+
+#[test]
+fn applications_compute_what_one_process_computes() {
+    if !built() {
+        return;
+    }
+    let applications = [
+        "application = \"pages\"\nsize = 4",
+        "application = \"radix-sort\"\nsize = 600",
+        "application = \"integer-sort\"\nsize = 500\nrepeats = 1",
+        "application = \"fft\"\nsize = 8\nrepeats = 1",
+        "application = \"barnes-hut\"\nsize = 60\nrepeats = 2",
+        "application = \"water\"\nsize = 60\nrepeats = 2",
+    ];
+    let ways = [
+        (3, "protocol = \"async\""),
+        (
+            3,
+            "protocol = \"ardmar\"\ndiffs = \"put\"\nlocks = \"atomic\"\nbarriers = \"nic\"",
+        ),
+    ];
+    for application in applications {
+        for (nodes, way) in ways {
+            let program = format!("{application}\n{way}");
+            let outcome = good(&text(nodes, &program, "[faults]\nloss = 0.001\n"));
+            let [result] = &outcome.dsm[..] else {
+                panic!("{program}: {:?}", outcome.dsm);
+            };
+            assert_eq!(result.nodes.len(), nodes as usize);
+            assert!(result.mean.fetches > 0.0 && result.mean.total_us > 0.0);
+            let parts = result.nodes.iter().map(|node| {
+                let waits = node.page_us + node.lock_us + node.barrier_us;
+                (
+                    node.total_us,
+                    waits + node.compute_us + node.handler_us + node.fault_us,
+                )
+            });
+            for (total, parts) in parts {
+                assert!(
+                    parts <= total * 1.02 + 20.0,
+                    "{program}: {parts} of {total}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn one_node_needs_no_network() {
+    if !built() {
+        return;
+    }
+    for protocol in ["async", "ardmar"] {
+        let program = format!("application = \"fft\"\nsize = 8\nprotocol = \"{protocol}\"");
+        let outcome = good(&text(2, &program, "").replace("\"all\"", "0"));
+        assert!(outcome.dsm[0].mean.fetches == 0.0);
+    }
+}
+
+#[test]
+fn ardmar_needs_no_handler_for_pages() {
+    if !built() {
+        return;
+    }
+    let handled = |protocol: &str| {
+        let program = format!("application = \"pages\"\nsize = 16\nprotocol = \"{protocol}\"");
+        let outcome = good(&text(4, &program, ""));
+        // The first node waits in the barrier, where three others come to.
+        outcome.dsm[0].nodes[0].handled
+    };
+    assert_eq!(
+        (handled("async"), handled("ardmar")),
+        (3.0 * 16.0 + 3.0, 3.0)
+    );
+}
+
+#[test]
+fn wrong_programs_are_refused() {
+    let check = |program: &str, expected: &str| {
+        let error = Scenario::parse("test.toml", &text(3, program, ""));
+        let error = error.expect_err(program).to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    let fft = "application = \"fft\"\n";
+    check("protocol = \"async\"", "\"application\" is missing");
+    check(fft, "\"protocol\" is missing");
+    check("application = \"sor\"", "no application \"sor\"");
+    check(
+        &format!("{fft}size = 10\nprotocol = \"async\""),
+        "a grid of 10: it has to be a power of two",
+    );
+    check(&format!("{fft}size = 2\nprotocol = \"async\""), "3");
+    check(
+        &format!("{fft}protocol = \"async\"\ndiffs = \"put\""),
+        "diffs by put need protocol = \"ardmar\"",
+    );
+    check(
+        &format!("{fft}protocol = \"ardmar\"\ndiffs = \"put\"\nraces = true"),
+        "races are found in diffs that a handler applies",
+    );
+    check(
+        "application = \"pages\"\nsize = 1000000\nprotocol = \"async\"",
+        "MB",
+    );
+    let emp = text(3, &format!("{fft}protocol = \"async\""), "").replace("lanai9.2-200", "tigon2");
+    let emp = emp.replace("[network]", "protocol = \"emp\"\n[network]");
+    let error = Scenario::parse("test.toml", &emp).unwrap_err().to_string();
+    assert!(error.contains("dsm needs GM"), "{error}");
+}
+
+#[test]
+fn a_node_that_is_cut_off_ends_the_others() {
+    if !built() {
+        return;
+    }
+    // Boards give up after 20 ms.
+    let cut = "[gm]\nfatal_us = 20000\n[[fault]]\ndo = \"cut\"\nnodes = 1\nat_us = 3000\n";
+    let program = "application = \"water\"\nsize = 60\nrepeats = 64\nprotocol = \"ardmar\"";
+    let outcome = super::run(&text(3, program, cut), &RunOptions::default());
+    assert!(!outcome.is_good());
+    for node in ["node 0: ", "node 2: "] {
+        let ended = |problem: &String| {
+            problem.contains(node) && problem.contains("of the shared memory is gone")
+        };
+        assert!(outcome.problems.iter().any(ended), "{:?}", outcome.problems);
+    }
+}
