@@ -35,7 +35,14 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, Scen
         return Err(table.place.refuse(reason));
     }
     if let Some(item) = table.get("size") {
-        let size: usize = item.integer(members.len() as u64..=MOST)?;
+        let size: usize = item.integer(1..=MOST)?;
+        if size < members.len() {
+            let reason = format!(
+                "a size of {size} for {} nodes: each needs a part",
+                members.len()
+            );
+            return Err(item.place.refuse(reason));
+        }
         if matches!(work, Work::Fft(_)) && !size.is_power_of_two() {
             let reason = format!("a grid of {size}: it has to be a power of two");
             return Err(item.place.refuse(reason));

@@ -102,7 +102,10 @@ fn wrong_programs_are_refused() {
         &format!("{fft}size = 10\nprotocol = \"async\""),
         "a grid of 10: it has to be a power of two",
     );
-    check(&format!("{fft}size = 2\nprotocol = \"async\""), "3");
+    check(
+        &format!("{fft}size = 2\nprotocol = \"async\""),
+        "a size of 2 for 3 nodes: each needs a part",
+    );
     check(
         &format!("{fft}protocol = \"async\"\ndiffs = \"put\""),
         "diffs by put need protocol = \"ardmar\"",
