@@ -111,17 +111,7 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, Scen
         settings.pin_page_ns = nanoseconds(&item)?;
     }
     read_skew(table, &mut settings)?;
-    if let Some(item) = table.get("bypass") {
-        (settings.bypass.broadcast, settings.bypass.reduce) = item.choice("bypass", &BYPASSES)?;
-        let emp = |node: &&usize| nodes.all[**node].protocol == Some(Protocol::Emp);
-        if settings.bypasses() && members.iter().find(emp).is_some() {
-            let reason = "boards with EMP raise no signals: bypass = \"none\"";
-            return Err(item.place.refuse(reason));
-        }
-    }
-    if let Some(item) = table.get("exit_delay_us") {
-        settings.bypass.exit_delay_ns = nanoseconds(&item)?;
-    }
+    read_bypass(table, &members, nodes, &mut settings)?;
     Ok(Program::Mpi {
         nodes: members,
         settings,
@@ -140,6 +130,27 @@ fn read_skew(table: &mut Table<'_>, settings: &mut MpiSettings) -> Result<(), Sc
         && let Some(item) = table.get("catch_up_us")
     {
         settings.catch_up_ns = nanoseconds(&item)?;
+    }
+    Ok(())
+}
+
+/// Reads which operations go on while programs compute.
+fn read_bypass(
+    table: &mut Table<'_>,
+    members: &[usize],
+    nodes: &Nodes,
+    settings: &mut MpiSettings,
+) -> Result<(), ScenarioError> {
+    if let Some(item) = table.get("bypass") {
+        (settings.bypass.broadcast, settings.bypass.reduce) = item.choice("bypass", &BYPASSES)?;
+        let emp = |node: &&usize| nodes.all[**node].protocol == Some(Protocol::Emp);
+        if settings.bypasses() && members.iter().find(emp).is_some() {
+            let reason = "boards with EMP raise no signals: bypass = \"none\"";
+            return Err(item.place.refuse(reason));
+        }
+    }
+    if let Some(item) = table.get("exit_delay_us") {
+        settings.bypass.exit_delay_ns = nanoseconds(&item)?;
     }
     Ok(())
 }
