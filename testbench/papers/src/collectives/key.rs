@@ -162,6 +162,15 @@ impl Key {
         }
     }
 
+    /// What its run gives: itself and others.
+    #[must_use]
+    pub fn gives(self) -> Vec<Self> {
+        match self.what {
+            What::Bypass(point) => point.gives(self.nodes).into(),
+            _ => vec![self],
+        }
+    }
+
     /// Measures it, and what the same run gives besides.
     pub(super) fn measure(
         self,

@@ -175,6 +175,33 @@ fn run(
 }
 
 impl Point {
+    /// The time in the call, and the whole one; a latency twice.
+    pub(super) const fn gives(self, nodes: u16) -> [Key; 2] {
+        match self {
+            Self::Time {
+                operation,
+                bypass,
+                most_us,
+                ..
+            } => {
+                let inside = Self::Time {
+                    operation,
+                    bypass,
+                    most_us,
+                    mean: Mean::Inside,
+                };
+                let total = Self::Time {
+                    operation,
+                    bypass,
+                    most_us,
+                    mean: Mean::Total,
+                };
+                [key(nodes, inside), key(nodes, total)]
+            }
+            Self::Latency { .. } => [key(nodes, self), key(nodes, self)],
+        }
+    }
+
     /// Measures it, and what the same run gives besides.
     pub(super) fn measure(
         self,
@@ -199,19 +226,8 @@ impl Point {
                 );
                 let measured = run(setup, hosts, nodes, &program)?;
                 let Skewed { total_us, .. } = measured.skewed.ok_or(CollectiveError::NoRound)?;
-                let of = |mean, us| {
-                    let point = Self::Time {
-                        operation,
-                        bypass,
-                        most_us,
-                        mean,
-                    };
-                    (key(nodes, point), us)
-                };
-                Ok(vec![
-                    of(Mean::Inside, measured.value),
-                    of(Mean::Total, total_us),
-                ])
+                let [inside, total] = self.gives(nodes);
+                Ok(vec![(inside, measured.value), (total, total_us)])
             }
             Self::Latency {
                 doubles,
