@@ -177,7 +177,7 @@ pub struct Done {
 }
 
 impl Work {
-    /// Carries it out. Everything that counts happens in [`measured`].
+    /// Carries it out. Everything that counts happens in `measured`.
     ///
     /// # Errors
     /// If the world cannot be built, or the work does not end.
