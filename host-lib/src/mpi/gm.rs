@@ -70,6 +70,16 @@ impl Default for GmSettings {
     }
 }
 
+impl GmSettings {
+    /// Buffers for packets that raise signals, of both sizes.
+    const fn urgent(self) -> (u32, u32) {
+        match self.signals {
+            true => URGENT,
+            false => (0, 0),
+        }
+    }
+}
+
 /// A process over GM, on a port of its own.
 pub struct GmTransport<W, S> {
     gm: Gm<W, S>,
@@ -112,10 +122,7 @@ impl<W: Window, S: System> GmTransport<W, S> {
     ) -> Result<Self, TransportError> {
         let group = Group::new(members, own);
         let group = group.map_err(|error| TransportError::Ranks(error.to_string()))?;
-        let urgent = match settings.signals {
-            true => URGENT,
-            false => (0, 0),
-        };
+        let urgent = settings.urgent();
         let short = Class {
             longest_bytes: SHORT_BYTES,
             sends: SHORT.0,
@@ -157,10 +164,7 @@ impl<W: Window, S: System> GmTransport<W, S> {
     #[must_use]
     pub fn buffer_bytes(settings: GmSettings) -> u64 {
         let longest = PREFIX_BYTES + HEADER_BYTES + settings.eager_bytes;
-        let urgent = match settings.signals {
-            true => URGENT,
-            false => (0, 0),
-        };
+        let urgent = settings.urgent();
         channel::buffer_bytes(SHORT_BYTES, SHORT.0 + SHORT.1 + urgent.0)
             + channel::buffer_bytes(longest, LONG.0 + LONG.1 + urgent.1)
     }

@@ -54,29 +54,16 @@ messages = 100000
 bytes = 65536
 "#;
 
-const ALL_TO_ALL_16: &str = r#"
-[network]
-topology = "star"
-nodes = 16
-switch = { forwarding = "store-and-forward", latency_ns = 1000, buffer_bytes = 262144 }
-[[program]]
-run = "all-to-all"
-nodes = "all"
-messages = 1
-bytes = 64
-"#;
-
-const ALL_TO_ALL_64: &str = r#"
-[network]
-topology = "star"
-nodes = 64
-switch = { forwarding = "store-and-forward", latency_ns = 1000, buffer_bytes = 262144 }
-[[program]]
-run = "all-to-all"
-nodes = "all"
-messages = 1
-bytes = 64
-"#;
+macro_rules! all_to_all {
+    ($nodes:literal) => {
+        concat!(
+            "[network]\ntopology = \"star\"\nnodes = ",
+            $nodes,
+            "\nswitch = { forwarding = \"store-and-forward\", latency_ns = 1000, buffer_bytes = 262144 }\n",
+            "[[program]]\nrun = \"all-to-all\"\nnodes = \"all\"\nmessages = 1\nbytes = 64\n"
+        )
+    };
+}
 
 const GM_PING_PONG: &str = r#"
 board = "lanai9.1-133"
@@ -130,13 +117,13 @@ pub const ALL: [Work; 7] = [
     Work {
         name: "emp-all-to-all-16",
         what: "EMP, 16 nodes on a switch, a message of 64 bytes from each to each",
-        scenario: ALL_TO_ALL_16,
+        scenario: all_to_all!(16),
         part: Part::Programs,
     },
     Work {
         name: "emp-all-to-all-64",
         what: "the same of 64 nodes",
-        scenario: ALL_TO_ALL_64,
+        scenario: all_to_all!(64),
         part: Part::Programs,
     },
     Work {

@@ -1,5 +1,6 @@
 //! The measurements, each a world of its own: nodes around one crossbar.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use emulator::observe::stream::Observer;
@@ -12,6 +13,9 @@ use lanigon_worlds::programs::collective::{
     self, Broadcast, CollectivePlan, Layer, Settings, Type, Work,
 };
 use lanigon_worlds::programs::deliveries::{Deliveries, Round};
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::result::RunSummary;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -114,6 +118,23 @@ pub fn mpi_rounds(rounds: u64) -> Settings {
 }
 
 impl Setup<'_> {
+    /// Runs a scenario; fails if one of its programs does.
+    pub(super) fn run_scenario(&self, text: &str) -> Result<RunSummary, CollectiveError> {
+        let scenario = Scenario::parse("a measurement", text)?;
+        let options = RunOptions {
+            max_time: Some(LIMIT),
+            interrupt: Some(Arc::clone(self.interrupt)),
+            threads: NonZeroUsize::MIN,
+        };
+        let outcome = Simulation::new(&scenario)?.run(&options, |_| {});
+        if let Some(message) = outcome.problems.first() {
+            let (program, message) = ("a member", message.clone());
+            return Err(RunError::Program { program, message }.into());
+        }
+        completed(outcome.end.clone())?;
+        Ok(outcome)
+    }
+
     /// Runs a program on all nodes; its rounds.
     fn run(&self, nodes: u16, settings: Settings) -> Result<Rounds, CollectiveError> {
         let members: Vec<_> = (0..usize::from(nodes)).collect();

@@ -3,15 +3,9 @@
 pub mod judge;
 pub mod plots;
 
-use std::num::NonZeroUsize;
-use std::sync::Arc;
-
 use host_lib::gm::atomic::Wait;
-use lanigon_worlds::outcome::{RunError, completed};
 use lanigon_worlds::programs::atomic::{AtomicUse, Which};
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
-use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::key::{Key, L9, L9_ATOMICS};
 use super::{CollectiveError, On, Setup};
@@ -29,8 +23,6 @@ pub const LOCKERS: [u16; 10] = [1, 2, 3, 4, 5, 6, 7, 9, 12, 15];
 pub const PAUSES_US: [u32; 6] = [1_000, 400, 200, 100, 50, 20];
 /// Uses of the lock by each member before those that count.
 const WARM_UP: u64 = 20;
-/// Longest run, in us.
-const LIMIT_US: u64 = 60_000_000;
 /// A run in which a home counts lasts so long at least, in us: it counts after a time slice.
 const COUNTING_US: u64 = 400_000;
 
@@ -192,19 +184,7 @@ impl Text<'_> {
         let text = format!(
             "board = \"{L9}\"\nprofile = \"{profile}\"\n[network]\ntopology = \"star\"\nnodes = {nodes}\n[[program]]\n{program}{cpus}"
         );
-        let scenario = Scenario::parse("a measurement", &text)?;
-        let options = RunOptions {
-            max_time: Some(emulator::sim::time::SimTime::from_us(LIMIT_US)),
-            interrupt: Some(Arc::clone(setup.interrupt)),
-            threads: NonZeroUsize::MIN,
-        };
-        let outcome = Simulation::new(&scenario)?.run(&options, |_| {});
-        if let Some(message) = outcome.problems.first() {
-            let (program, message) = ("a member", message.clone());
-            return Err(RunError::Program { program, message }.into());
-        }
-        completed(outcome.end.clone())?;
-        Ok(outcome)
+        setup.run_scenario(&text)
     }
 }
 

@@ -7,14 +7,7 @@
 pub(super) mod judge;
 pub(super) mod plots;
 
-use std::num::NonZeroUsize;
-use std::sync::Arc;
-
-use emulator::sim::time::SimTime;
-use lanigon_worlds::outcome::{RunError, completed};
 use lanigon_worlds::programs::mpi::{Measured, Skewed};
-use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::key::{Key, What};
 use super::{CollectiveError, On, Setup};
@@ -50,8 +43,6 @@ pub(super) const MOST_US: u64 = 1_000;
 /// Time for each level of the tree that a process waits for late children before it returns from a reduction with bypass, in us. The paper
 /// names such a delay and not its length: this one is calibrated on ab-reduction-023.
 const EXIT_DELAY_US: u32 = 4;
-/// Limit of simulated time.
-const LIMIT_US: u64 = 600_000_000;
 
 /// The operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,18 +149,7 @@ fn run(
     let text = format!(
         "[network]\ntopology = \"star\"\n{nodes}[[program]]\nrun = \"mpi\"\nnodes = \"all\"\n{program}"
     );
-    let scenario = Scenario::parse("a measurement", &text)?;
-    let options = RunOptions {
-        max_time: Some(SimTime::from_us(LIMIT_US)),
-        interrupt: Some(Arc::clone(setup.interrupt)),
-        threads: NonZeroUsize::MIN,
-    };
-    let outcome = Simulation::new(&scenario)?.run(&options, |_| {});
-    if let Some(message) = outcome.problems.first() {
-        let (program, message) = ("a rank", message.clone());
-        return Err(RunError::Program { program, message }.into());
-    }
-    completed(outcome.end.clone())?;
+    let outcome = setup.run_scenario(&text)?;
     let measured = outcome.mpi.first().and_then(|one| one.measured.first());
     measured.copied().ok_or(CollectiveError::NoRound)
 }
