@@ -98,6 +98,11 @@ fn explained(args: &ReproduceArgs, plan: &Plan) -> anyhow::Result<Status> {
             "--explain: there is no critical path of atomic operations; `lanigon ledger` splits the messages to servers"
         );
     }
+    if matches!(plan.table, Table::AbBroadcast | Table::AbReduction) {
+        bail!(
+            "--explain: late processes have no critical path; `mpi time` of `lanigon run scenarios/mpi-bypass.toml` tells where their time goes"
+        );
+    }
     let all = plan.explain()?;
     match args.json {
         true => output::print_json(&all)?,
