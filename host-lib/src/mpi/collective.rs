@@ -19,7 +19,7 @@ const ANY_LENGTH: usize = i32::MAX as usize;
 
 /// A collective operation, as its messages name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Barrier = 1,
     Broadcast,
     Reduce,
@@ -27,22 +27,72 @@ enum Kind {
     Scatter,
     AllGather,
     AllToAll,
+    Scan,
+    ExclusiveScan,
+    ReduceScatter,
+    GatherVarying,
+    ScatterVarying,
+    AllGatherVarying,
+    AllToAllVarying,
 }
 
 /// A collective call.
 #[derive(Debug, Clone, Copy)]
-struct Call {
+pub(super) struct Call {
     kind: Kind,
-    name: &'static str,
+    pub(super) name: &'static str,
     /// Its number in the communicator, which is the tag of its messages.
     number: i32,
 }
 
 impl Communicator {
-    const fn position(&self) -> Position {
+    pub(super) const fn position(&self) -> Position {
         Position {
             rank: self.rank,
             size: self.members.len(),
+        }
+    }
+
+    /// Elements of each rank's block.
+    pub(super) const fn block(
+        &self,
+        call: &'static str,
+        elements: usize,
+    ) -> Result<usize, MpiError> {
+        let ranks = self.members.len();
+        match elements.is_multiple_of(ranks) {
+            true => Ok(elements / ranks),
+            false => Err(MpiError::Blocks {
+                call,
+                elements,
+                ranks,
+            }),
+        }
+    }
+
+    /// Whether there is a block for each rank.
+    pub(super) const fn check_blocks(
+        &self,
+        call: &'static str,
+        blocks: usize,
+    ) -> Result<(), MpiError> {
+        let ranks = self.members.len();
+        match blocks == ranks {
+            true => Ok(()),
+            false => Err(MpiError::Blocks {
+                call,
+                elements: blocks,
+                ranks,
+            }),
+        }
+    }
+
+    /// Whether a root is a member.
+    pub(super) const fn check_root(&self, root: usize) -> Result<(), MpiError> {
+        let size = self.members.len();
+        match root < size {
+            true => Ok(()),
+            false => Err(MpiError::Rank { rank: root, size }),
         }
     }
 
@@ -54,8 +104,13 @@ impl Communicator {
 }
 
 impl<T: Transport> Mpi<T> {
-    /// Begins a collective call.
-    fn operation(&mut self, world: &Communicator, kind: Kind, name: &'static str) -> Call {
+    /// Begins a collective call, which is not refused any more: members count the same calls.
+    pub(super) fn operation(
+        &mut self,
+        world: &Communicator,
+        kind: Kind,
+        name: &'static str,
+    ) -> Call {
         let number = self.engine.next_operation(world.collective());
         Call { kind, name, number }
     }
@@ -116,8 +171,8 @@ impl<T: Transport> Mpi<T> {
         root: usize,
         data: &mut [D],
     ) -> Result<(), MpiError> {
-        let call = self.operation(world, Kind::Broadcast, "broadcast");
         let tree = world.binomial(root)?;
+        let call = self.operation(world, Kind::Broadcast, "broadcast");
         let mut passed_on = false;
         if let Some(parent) = tree.parent {
             let request = self.await_member(world, call, parent).await?;
@@ -153,11 +208,11 @@ impl<T: Transport> Mpi<T> {
         operation: Operation,
         data: &[D],
     ) -> Result<Option<Vec<D>>, MpiError> {
-        let call = self.operation(world, Kind::Reduce, "reduce");
         let tree = world.binomial(root)?;
         let mut values = data.to_vec();
         // Refused here, before anything is sent.
         combine_all(&mut values.clone(), data, operation)?;
+        let call = self.operation(world, Kind::Reduce, "reduce");
         let bypasses = self.engine.bypassing.settings.reduce && self.is_eager(&to_bytes(data));
         if let Some(parent) = tree.parent.filter(|_| bypasses) {
             let children = &tree.children;
@@ -218,12 +273,12 @@ impl<T: Transport> Mpi<T> {
         root: usize,
         data: &[D],
     ) -> Result<Option<Vec<D>>, MpiError> {
-        let call = self.operation(world, Kind::Gather, "gather");
         let tree = world.binomial(root)?;
+        let call = self.operation(world, Kind::Gather, "gather");
         // The blocks of the own subtree, in the order of the distances from the root.
         let mut blocks = data.to_vec();
         for child in &tree.children {
-            let count = subtree(world, root, *child) * data.len();
+            let count = subtree(world, root, *child).saturating_mul(data.len());
             blocks.extend(self.elements::<D>(world, call, *child, count).await?);
         }
         if let Some(parent) = tree.parent {
@@ -251,25 +306,28 @@ impl<T: Transport> Mpi<T> {
         data: Option<&[D]>,
         count: usize,
     ) -> Result<Vec<D>, MpiError> {
-        let call = self.operation(world, Kind::Scatter, "scatter");
         let tree = world.binomial(root)?;
+        let name = "scatter";
+        if tree.parent.is_none() {
+            let (elements, ranks) = (data.map_or(0, <[D]>::len), world.size());
+            if Some(elements) != count.checked_mul(ranks) {
+                return Err(MpiError::Blocks {
+                    call: name,
+                    elements,
+                    ranks,
+                });
+            }
+        }
+        let call = self.operation(world, Kind::Scatter, name);
         let mut blocks = match tree.parent {
             None => {
                 let data = data.unwrap_or_default();
-                let (elements, ranks) = (data.len(), world.size());
-                if elements != count * ranks {
-                    return Err(MpiError::Blocks {
-                        call: call.name,
-                        elements,
-                        ranks,
-                    });
-                }
                 let mut blocks = data.to_vec();
                 blocks.rotate_left(root * count);
                 blocks
             }
             Some(parent) => {
-                let count = subtree(world, root, world.rank) * count;
+                let count = subtree(world, root, world.rank).saturating_mul(count);
                 self.elements(world, call, parent, count).await?
             }
         };
@@ -326,16 +384,9 @@ impl<T: Transport> Mpi<T> {
         world: &Communicator,
         data: &[D],
     ) -> Result<Vec<D>, MpiError> {
+        let ranks = world.size();
+        let count = world.block("all_to_all", data.len())?;
         let call = self.operation(world, Kind::AllToAll, "all_to_all");
-        let (elements, ranks) = (data.len(), world.size());
-        if !elements.is_multiple_of(ranks) {
-            return Err(MpiError::Blocks {
-                call: call.name,
-                elements,
-                ranks,
-            });
-        }
-        let count = elements / ranks;
         let mut all = data.to_vec();
         for distance in 1..ranks {
             let to = (world.rank + distance) % ranks;
@@ -379,7 +430,7 @@ impl<T: Transport> Mpi<T> {
     }
 
     /// Sends a message of an operation.
-    async fn send_to(
+    pub(super) async fn send_to(
         &mut self,
         world: &Communicator,
         call: Call,
@@ -390,7 +441,7 @@ impl<T: Transport> Mpi<T> {
         self.engine.wait(sent, call.name).await.map(|_| ())
     }
 
-    async fn member_send(
+    pub(super) async fn member_send(
         &mut self,
         world: &Communicator,
         call: Call,
@@ -412,7 +463,7 @@ impl<T: Transport> Mpi<T> {
     }
 
     /// Begins to receive a message of an operation.
-    async fn await_member(
+    pub(super) async fn await_member(
         &mut self,
         world: &Communicator,
         call: Call,
@@ -426,7 +477,7 @@ impl<T: Transport> Mpi<T> {
         self.engine.receive(pattern, ANY_LENGTH).await
     }
 
-    async fn member_message(
+    pub(super) async fn member_message(
         &mut self,
         call: Call,
         from: usize,
@@ -442,7 +493,7 @@ impl<T: Transport> Mpi<T> {
         }
     }
 
-    async fn member_elements<D: Datatype>(
+    pub(super) async fn member_elements<D: Datatype>(
         &mut self,
         call: Call,
         from: usize,
@@ -454,7 +505,7 @@ impl<T: Transport> Mpi<T> {
     }
 
     /// Receives an empty message of an operation.
-    async fn receive_empty(
+    pub(super) async fn receive_empty(
         &mut self,
         world: &Communicator,
         call: Call,
@@ -465,7 +516,7 @@ impl<T: Transport> Mpi<T> {
     }
 
     /// Receives so many elements in an operation.
-    async fn elements<D: Datatype>(
+    pub(super) async fn elements<D: Datatype>(
         &mut self,
         world: &Communicator,
         call: Call,
@@ -484,7 +535,7 @@ fn elements_of<D: Datatype>(
     count: usize,
     bytes: &[u8],
 ) -> Result<Vec<D>, MpiError> {
-    let expected = count * D::BYTES;
+    let expected = count.saturating_mul(D::BYTES);
     if bytes.len() != expected {
         return Err(MpiError::Count {
             call: call.name,

@@ -101,6 +101,73 @@ macro_rules! floats {
     )*};
 }
 
+/// A value, and where it was found. [`Operation::Min`] and [`Operation::Max`] keep the smallest or largest value, of equal ones that with the
+/// smallest place.
+#[doc(alias = "MPI_MINLOC")]
+#[doc(alias = "MPI_MAXLOC")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Located<D> {
+    /// The value.
+    pub value: D,
+    /// Where it was found: a rank, an index.
+    pub place: u64,
+}
+
+impl<D: Datatype + PartialOrd> Datatype for Located<D> {
+    const BYTES: usize = D::BYTES + u64::BYTES;
+
+    fn append_to(self, bytes: &mut Vec<u8>) {
+        self.value.append_to(bytes);
+        self.place.append_to(bytes);
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (value, place) = bytes.split_at_checked(D::BYTES)?;
+        Some(Self {
+            value: D::from_bytes(value)?,
+            place: u64::from_bytes(place)?,
+        })
+    }
+
+    fn combine(self, other: Self, operation: Operation) -> Option<Self> {
+        let first = match operation {
+            Operation::Min => self.value < other.value,
+            Operation::Max => self.value > other.value,
+            _ => return None,
+        };
+        let earlier = self.value == other.value && self.place <= other.place;
+        Some(if first || earlier { self } else { other })
+    }
+}
+
+/// Several values of a type, as one element: reductions combine them one by one.
+impl<D: Datatype, const N: usize> Datatype for [D; N] {
+    const BYTES: usize = {
+        assert!(N > 0, "an element has bytes");
+        D::BYTES * N
+    };
+
+    fn append_to(self, bytes: &mut Vec<u8>) {
+        for value in self {
+            value.append_to(bytes);
+        }
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() != Self::BYTES {
+            return None;
+        }
+        let values = from_bytes::<D>(bytes).ok()?;
+        values.try_into().ok()
+    }
+
+    fn combine(self, other: Self, operation: Operation) -> Option<Self> {
+        let mut values = self;
+        combine_all(&mut values, &other, operation).ok()?;
+        Some(values)
+    }
+}
+
 integers!(u8, i8, u16, i16, u32, i32, u64, i64);
 floats!(f32, f64);
 

@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::datatype::Operation;
+use super::layout::LayoutError;
 use super::transport::TransportError;
 
 /// A call failed. Unless it was refused before anything was sent ([`MpiError::is_refusal`]), the processes do not agree any more on
@@ -77,9 +78,12 @@ pub enum MpiError {
         from: usize,
     },
     /// The element type does not have the operation.
-    #[error("{0:?} is no operation of floating-point numbers")]
+    #[error("the type of the elements has no operation {0:?}")]
     #[doc(alias = "MPI_ERR_OP")]
     Operation(Operation),
+    /// A layout does not fit its array.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
     /// A message is longer than the library can send.
     #[error("a message of {0} bytes is longer than 2^31 - 1")]
     TooLong(usize),
@@ -126,6 +130,7 @@ impl MpiError {
                 | Self::Tag(_)
                 | Self::Blocks { .. }
                 | Self::Operation(_)
+                | Self::Layout(_)
                 | Self::TooLong(_)
                 | Self::Request
                 | Self::Busy

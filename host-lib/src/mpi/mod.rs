@@ -6,8 +6,11 @@
 //! * [`Mpi::world`], [`Mpi::duplicate`], [`Mpi::split`]: communicators;
 //! * [`Mpi::send`], [`Mpi::synchronous_send`], [`Mpi::receive`], [`Mpi::send_receive`], [`Mpi::probe`]: blocking calls;
 //! * [`Mpi::immediate_send`], [`Mpi::immediate_receive`], [`Mpi::wait`], [`Mpi::test`]: requests;
+//! * [`Mpi::send_init`], [`Mpi::receive_init`], [`Mpi::start_send`], [`Mpi::start_receive`]: persistent ones;
+//! * [`Layout`], [`Mpi::pack`], [`Mpi::unpack`], [`Mpi::send_layout`], [`Mpi::receive_layout`]: messages out of parts of an array;
 //! * [`Mpi::barrier`], [`Mpi::broadcast`], [`Mpi::reduce`], [`Mpi::all_reduce`], [`Mpi::gather`], [`Mpi::scatter`], [`Mpi::all_gather`],
-//!   [`Mpi::all_to_all`]: collective operations;
+//!   [`Mpi::all_to_all`], [`Mpi::scan`], [`Mpi::exclusive_scan`], [`Mpi::reduce_scatter`]: collective operations, and with blocks of
+//!   different lengths [`Mpi::gather_varying`], [`Mpi::scatter_varying`], [`Mpi::all_gather_varying`], [`Mpi::all_to_all_varying`];
 //! * [`Mpi::finalize`] ends.
 //!
 //! The program is the same over any [`Transport`]: [`GmTransport`], [`EmpTransport`].
@@ -43,13 +46,17 @@ mod error;
 mod gm;
 mod group;
 mod held;
+mod layout;
 mod matching;
+mod persistent;
 mod point;
+mod prefix;
 mod request;
 #[cfg(test)]
 mod tests;
 mod times;
 mod transport;
+mod varying;
 
 use std::fmt;
 use std::sync::Arc;
@@ -58,10 +65,12 @@ use crate::window::{Activity, Computation};
 
 pub use bypass::Bypass;
 pub use communicator::Communicator;
-pub use datatype::{Datatype, Operation};
+pub use datatype::{Datatype, Located, Operation};
 pub use emp::EmpTransport;
 pub use error::{MpiError, Wait};
 pub use gm::{GmSettings, GmTransport};
+pub use layout::{Layout, LayoutError};
+pub use persistent::{PersistentReceive, PersistentSend};
 pub use request::{
     Outcome, Progress, ReceiveRequest, Received, Request, SendRequest, Sent, Source, Status, Tag,
 };

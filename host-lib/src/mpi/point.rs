@@ -12,8 +12,26 @@ use super::request::{
 };
 use super::transport::Transport;
 
+impl Communicator {
+    /// Where a message goes: the target's rank among all processes, and what receives match.
+    pub(super) fn address(&self, to: usize, tag: i32) -> Result<(usize, Label), MpiError> {
+        if tag < 0 {
+            return Err(MpiError::Tag(tag));
+        }
+        let size = self.size();
+        let target = self.world_rank(to);
+        let target = target.ok_or(MpiError::Rank { rank: to, size })?;
+        let label = Label {
+            context: self.context,
+            source: self.rank as u32,
+            tag,
+        };
+        Ok((target, label))
+    }
+}
+
 /// The pattern of a receive.
-fn pattern(world: &Communicator, source: Source, tag: Tag) -> Result<Pattern, MpiError> {
+pub(super) fn pattern(world: &Communicator, source: Source, tag: Tag) -> Result<Pattern, MpiError> {
     let size = world.size();
     let source = match source {
         Source::Any => None,
@@ -93,20 +111,11 @@ impl<T: Transport> Mpi<T> {
         synchronous: bool,
         call: &'static str,
     ) -> Result<u32, MpiError> {
-        if tag < 0 {
-            return Err(MpiError::Tag(tag));
-        }
-        let size = world.size();
-        let target = world.world_rank(to);
-        let target = target.ok_or(MpiError::Rank { rank: to, size })?;
+        let (to, label) = world.address(to, tag)?;
         let bytes = to_bytes(data);
         let out = Outgoing {
-            to: target,
-            label: Label {
-                context: world.context,
-                source: world.rank as u32,
-                tag,
-            },
+            to,
+            label,
             mark: 0,
             bytes: &bytes,
             synchronous,
