@@ -17,6 +17,15 @@ pub enum Engine {
     Send = 2,
 }
 
+/// A time in which the CPU gets the same number of cycles in each clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase {
+    /// That number.
+    pub left: u32,
+    /// The tick at which it ends; [`u64::MAX`] if no engine uses the bus.
+    pub until: u64,
+}
+
 /// The bus.
 #[derive(Debug)]
 pub struct Arbitration {
@@ -82,16 +91,25 @@ impl Arbitration {
         accesses + (self.width_bytes < 8 || pc & 4 == 0) as u32
     }
 
-    /// For instructions at even and at odd words (bits 0 and 1): whether an access of theirs waits a clock from `tick` on. `None`
-    /// if engines take cycles.
+    /// The time from `tick` on in which the CPU gets the same number of cycles in each clock, as far as is known.
     #[must_use]
-    pub const fn access_waits(&self, tick: u64) -> Option<u8> {
-        if !self.is_quiet(tick) {
-            return None;
+    pub fn phase(&self, tick: u64) -> Phase {
+        Phase {
+            left: self.left(tick),
+            until: match self.is_quiet(tick) {
+                true => u64::MAX,
+                false => self.next_end(tick, None),
+            },
         }
-        let even = (self.demand(0, 1) > self.cycles_per_clock) as u8;
-        let odd = (self.demand(4, 1) > self.cycles_per_clock) as u8;
-        Some(even | odd << 1)
+    }
+
+    /// For instructions at even and at odd words (bits 0 and 1): whether an access of theirs waits a clock, where so many cycles of each clock
+    /// are left to the CPU: one at least.
+    #[must_use]
+    pub const fn access_waits(&self, left: u32) -> u8 {
+        let even = (self.demand(0, 1) > left) as u8;
+        let odd = (self.demand(4, 1) > left) as u8;
+        even | odd << 1
     }
 
     /// The tick at which the CPU may go on that wants `demand` cycles in the clock at `tick`.
@@ -109,15 +127,8 @@ impl Arbitration {
     }
 
     /// Whether no engine takes a cycle at `tick` or later, as far as is known.
-    #[must_use]
-    pub const fn is_quiet(&self, tick: u64) -> bool {
+    const fn is_quiet(&self, tick: u64) -> bool {
         self.taken(tick) == 0
-    }
-
-    /// The tick from which on no engine takes a cycle, as far as is known.
-    #[must_use]
-    pub fn quiet_from(&self) -> u64 {
-        self.busy_until.iter().copied().max().unwrap_or(0)
     }
 
     /// All engines are stopped.
@@ -141,16 +152,25 @@ mod tests {
             }
             let demand = bus.demand(pc, accesses);
             assert_eq!(bus.wait(0, demand), clocks * CLOCK, "{engines:?}");
-            let waits = engines.is_empty() && accesses == 1;
-            if let Some(waits) = bus.access_waits(0).filter(|_| waits) {
+            let phase = bus.phase(0);
+            let end = if engines.is_empty() {
+                u64::MAX
+            } else {
+                4 * CLOCK
+            };
+            assert_eq!(phase.until, end);
+            if phase.left > 0 && accesses == 1 {
+                let waits = bus.access_waits(phase.left);
                 assert_eq!(waits >> (pc / 4) & 1, clocks as u8);
             }
-            assert_eq!(bus.access_waits(0).is_some(), engines.is_empty());
         };
         use Engine::{Host, Receive, Send};
         check(4, 2, &[], 0, 1, 0);
         check(4, 2, &[Host], 0, 0, 0);
         check(4, 2, &[Host], 0, 1, 1);
+        check(4, 2, &[Host], 4, 1, 1);
+        check(8, 2, &[Send], 0, 1, 1);
+        check(8, 2, &[Send], 4, 1, 0);
         check(4, 2, &[Host, Send], 0, 0, 4);
         check(8, 1, &[], 0, 0, 0);
         check(8, 1, &[], 0, 1, 1);

@@ -172,8 +172,13 @@ impl Board for Lanai {
     type Medium = Myrinet;
 
     fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
+        let before = self.fabric.status(ctx.now);
+        self.fabric.sram.forget_written();
         self.fabric.handle(event, ctx);
-        self.idle.wake(&self.core);
+        let changed = before != self.fabric.status(ctx.now);
+        if changed || self.idle.ends_at(ctx.now) || self.idle.may_see(&self.fabric.sram) {
+            self.idle.wake(&self.core);
+        }
     }
 
     fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, BoardEvent>) -> bool {
@@ -230,11 +235,18 @@ impl Board for Lanai {
     }
 
     fn window_write(&mut self, offset: u32, value: u32, ctx: &mut Context<'_, BoardEvent>) {
-        self.idle.wake(&self.core);
-        match target(self.generation(), offset) {
+        let target = target(self.generation(), offset);
+        if !matches!(target, Target::Sram(_)) {
+            self.idle.wake(&self.core);
+        }
+        match target {
             Target::Sram(address) => {
                 self.take_bus(ctx.now);
+                self.fabric.sram.forget_written();
                 self.fabric.sram.set_word(address, value);
+                if self.idle.may_see(&self.fabric.sram) {
+                    self.idle.wake(&self.core);
+                }
             }
             Target::Special(offset) => {
                 let kind = |address| TraceKind::RegisterWrite { address, value };

@@ -1,13 +1,18 @@
 //! Idle loops: a CPU that comes back to the same state without a store, and without a value that follows the time, repeats that
 //! round until an event comes. Whole rounds are skipped, with the same results.
+//!
+//! Two kinds of search find such a round. The first one begins anywhere, after a number of instructions that grows with each search
+//! without a result. It remembers the instruction of the round that polls a register; from then on a search also begins each time that the
+//! CPU is about to execute that instruction. So an idle loop is found within a round or two behind an event.
 
+use super::arbitration::Phase;
 use super::fabric::Fabric;
 use super::isr::HOST_SIG;
 use super::run::{part, row_at, status_row};
 use super::special::{Row, Special};
-use super::sram::SPACE;
+use super::sram::{BLOCK_BYTES, OwnSram, SPACE, Sram};
 use crate::board::CpuId;
-use crate::cpu::bus::{BusStop, Fault, Width};
+use crate::cpu::bus::{Access, BusStop, Fault, OwnMemory, Width};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::Op;
 use crate::cpu::lanai::bus::{Bus, Passed, Private};
@@ -17,8 +22,10 @@ use crate::{state, value_struct};
 
 /// Instructions of the longest round.
 const LONGEST: u64 = 512;
-/// Instructions from an event to the first search.
+/// Instructions from an event to the first search, as long as no polling instruction is known.
 const FIRST_GAP: u64 = 64;
+/// The same once one is known.
+const LATER_GAP: u64 = 1024;
 /// Instructions between searches at most.
 const LARGEST_GAP: u64 = 1 << 16;
 
@@ -30,40 +37,75 @@ struct Round {
     ticks: u64,
 }
 
+impl Round {
+    const fn between(first: &Core, last: &Core) -> Self {
+        Self {
+            instructions: last.instructions() - first.instructions(),
+            cycles: last.clock.cycles - first.clock.cycles,
+            ticks: last.clock.now - first.clock.now,
+        }
+    }
+}
+
 value_struct!(Round {
     instructions: instructions,
     cycles: cycles,
     ticks: ticks
 });
 
+/// Most cycles of the bus that are left to the CPU in a clock.
+const MOST_LEFT: usize = 2;
+
 /// Recognises idle loops.
 #[derive(Debug)]
 pub struct Idle {
-    round: Option<Round>,
+    /// The round of the idle loop, by the cycles of the bus that are left to the CPU in each clock: its instructions are the same, its
+    /// time is not.
+    rounds: [Option<Round>; MOST_LEFT + 1],
+    /// The blocks of memory that the loop reads ([`BLOCK_BYTES`]); none if those are too many, or if it reads other registers than the
+    /// interrupt status.
+    reads: Option<Vec<u32>>,
     /// A timer passes 0 then, which ends the idle loop even without an event.
     until: SimTime,
-    /// Number of instructions before the next search.
+    /// Number of instructions before the next search anywhere.
     next_search: u64,
     gap: u64,
+    /// Address of the instruction that polls a register in the last round that was found.
+    poll: Option<u32>,
+    /// Number of instructions before the next search at that instruction.
+    next_poll: u64,
+    /// Searches there without a result since the last event.
+    failures: u32,
+    /// The CPU stands before that instruction, and a search is due.
+    at_poll: bool,
     /// Ticks skipped so far.
     skipped: u64,
 }
 
 state!(Idle {
-    round,
+    reads,
     until,
     next_search,
     gap,
+    poll,
+    next_poll,
+    failures,
+    at_poll,
     skipped
-});
+} lists { rounds });
 
 impl Default for Idle {
     fn default() -> Self {
         Self {
-            round: None,
+            rounds: [None; MOST_LEFT + 1],
+            reads: None,
             until: SimTime::ZERO,
             next_search: FIRST_GAP,
             gap: FIRST_GAP,
+            poll: None,
+            next_poll: 0,
+            failures: 0,
+            at_poll: false,
             skipped: 0,
         }
     }
@@ -72,15 +114,32 @@ impl Default for Idle {
 impl Idle {
     /// Something has changed that the loop may see.
     pub fn wake(&mut self, core: &Core) {
-        self.round = None;
-        self.gap = FIRST_GAP;
-        self.next_search = core.instructions() + FIRST_GAP;
+        self.rounds = [None; MOST_LEFT + 1];
+        self.gap = match self.poll {
+            Some(_) => LATER_GAP,
+            None => FIRST_GAP,
+        };
+        self.next_search = core.instructions() + self.gap;
+        self.next_poll = 0;
+        self.failures = 0;
+        self.at_poll = false;
+    }
+
+    /// Whether a timer ends the loop at `now`.
+    pub(super) fn ends_at(&self, now: SimTime) -> bool {
+        now >= self.until
+    }
+
+    /// Whether the loop may see what was written into memory.
+    pub(super) fn may_see(&self, sram: &Sram) -> bool {
+        let reads = self.reads.as_ref().filter(|_| self.is_idle());
+        reads.is_none_or(|blocks| sram.has_written(blocks))
     }
 
     /// Whether the CPU repeats a round.
     #[must_use]
-    pub const fn is_idle(&self) -> bool {
-        self.round.is_some()
+    pub fn is_idle(&self) -> bool {
+        self.rounds.iter().any(Option::is_some)
     }
 
     /// Ticks that were skipped.
@@ -89,20 +148,65 @@ impl Idle {
         self.skipped
     }
 
-    /// A tick up to which the CPU runs before it is time for a search.
-    pub(super) fn bound(&self, core: &Core, fabric: &Fabric) -> u64 {
-        let left = self.next_search.saturating_sub(core.instructions()).max(1);
-        match self.round {
-            // It repeats the round, but waits for the bus now and then: the round as such is skipped behind that.
-            Some(_) if !fabric.bus.is_quiet(core.clock.now) => fabric.bus.quiet_from(),
-            Some(_) => u64::MAX,
-            None => core.clock.now.saturating_add(left * TICKS_PER_CYCLE),
-        }
+    /// The round while so many cycles are left to the CPU.
+    fn round(&self, left: u32) -> Option<Round> {
+        self.rounds.get(left as usize).copied().flatten()
     }
 
-    /// Whether it is time for a search.
-    pub(super) const fn wants_search(&self, core: &Core) -> bool {
-        self.round.is_none() && core.instructions() >= self.next_search
+    /// The CPU is about to execute an instruction that accesses a register: whether a search is due before it. Asked again for the same
+    /// execution, it says no.
+    #[inline]
+    pub(super) fn is_due(&mut self, core: &Core, fabric: &Fabric) -> bool {
+        if self.poll != Some(core.pc()) || core.instructions() < self.next_poll {
+            return false;
+        }
+        self.next_poll = core.instructions() + 1;
+        self.at_poll = self.round(fabric.bus.left(core.clock.now)).is_none();
+        self.at_poll
+    }
+
+    /// A tick up to which the CPU runs before it is time for a search, or before the round takes another time.
+    pub(super) fn bound(&self, core: &Core, fabric: &Fabric) -> u64 {
+        if self.is_idle() {
+            return fabric.bus.phase(core.clock.now).until;
+        }
+        let left = self.next_search.saturating_sub(core.instructions()).max(1);
+        core.clock.now.saturating_add(left * TICKS_PER_CYCLE)
+    }
+
+    /// Whether [`skip`](Self::skip) may have something to do.
+    pub(super) fn is_concerned(&self, core: &Core) -> bool {
+        self.at_poll || core.instructions() >= self.next_search || self.is_idle()
+    }
+
+    /// Searches a round, if it is time for that.
+    fn search(&mut self, core: &Core, fabric: &mut Fabric, phase: Phase) {
+        let at_poll = std::mem::take(&mut self.at_poll);
+        if !at_poll && (self.is_idle() || core.instructions() < self.next_search) {
+            return;
+        }
+        match find(core, fabric, at_poll, phase) {
+            Search::Found(round, seen) => {
+                if !self.is_idle() {
+                    self.until = fabric.timers.next_pass();
+                    // In another phase of the bus it reads the same.
+                    self.reads = seen.blocks;
+                }
+                self.rounds[phase.left as usize] = Some(round);
+                self.poll = seen.poll.or(self.poll);
+            }
+            // The next time that the CPU comes there.
+            Search::Unknown if at_poll => {}
+            Search::None if at_poll => {
+                self.failures += 1;
+                let pause = 1_u64.checked_shl(self.failures).unwrap_or(u64::MAX);
+                self.next_poll = core.instructions() + pause.min(LARGEST_GAP);
+            }
+            Search::Unknown | Search::None => {
+                self.gap = (self.gap * 2).min(LARGEST_GAP);
+                self.next_search = core.instructions() + self.gap;
+            }
+        }
     }
 
     /// Skips as many rounds as fit before `end`, with at most `room` instructions, if the CPU repeats one. Returns instructions and ticks of a round, and the number of rounds, if it skipped any.
@@ -114,24 +218,16 @@ impl Idle {
         room: u64,
     ) -> Option<(u64, u64, u64)> {
         let now = fabric.ticks.time_of(core.clock.now);
-        if self.round.is_some() && now >= self.until {
+        if self.is_idle() && self.ends_at(now) {
             self.wake(core);
             return None;
         }
-        if self.round.is_some() && !fabric.bus.is_quiet(core.clock.now) {
-            return None;
+        let phase = fabric.bus.phase(core.clock.now);
+        if self.round(phase.left).is_none() {
+            self.search(core, fabric, phase);
         }
-        if self.round.is_none() {
-            self.round = find(core, fabric);
-            self.until = fabric.timers.next_pass();
-            if self.round.is_none() {
-                self.gap = (self.gap * 2).min(LARGEST_GAP);
-                self.next_search = core.instructions() + self.gap;
-                return None;
-            }
-        }
-        let round = self.round?;
-        let end = end.min(fabric.ticks.first_at(self.until));
+        let round = self.round(phase.left)?;
+        let end = end.min(phase.until).min(fabric.ticks.first_at(self.until));
         let times = end.saturating_sub(core.clock.now) / round.ticks.max(1);
         let times = times.min(room / round.instructions.max(1));
         core.skip(
@@ -144,39 +240,135 @@ impl Idle {
     }
 }
 
-/// The round that begins where the CPU stands, if it comes back there.
-fn find(core: &Core, fabric: &mut Fabric) -> Option<Round> {
-    if !fabric.bus.is_quiet(core.clock.now) {
-        return None;
+/// What a search has found.
+enum Search {
+    /// A round, and what it reads.
+    Found(Round, Seen),
+    /// The CPU does not repeat a round.
+    None,
+    /// The bus changes too early for an answer.
+    Unknown,
+}
+
+/// The round that begins where the CPU stands, if it comes back there within a phase of the bus. `at_poll`: it stands before an instruction that
+/// polls a register, and the search ends when it comes to it again.
+fn find(core: &Core, fabric: &mut Fabric, at_poll: bool, phase: Phase) -> Search {
+    if phase.left == 0 || phase.left as usize > MOST_LEFT {
+        return Search::Unknown;
     }
     let now = fabric.ticks.time_of(core.clock.now);
     let mut copy = core.clone();
-    let mut bus = Trial { fabric, now };
-    for _ in 0..LONGEST {
-        if run(&mut copy, &mut bus, u64::MAX, 1) != Exit::Limit {
-            return None;
+    let mut bus = Trial {
+        fabric,
+        now,
+        begin: at_poll.then(|| (core.pc(), core.instructions())),
+        seen: Seen::default(),
+    };
+    let limit = core.instructions() + LONGEST;
+    while copy.instructions() < limit {
+        let most = if at_poll { LONGEST } else { 1 };
+        match run(&mut copy, &mut bus, phase.until, most) {
+            Exit::Until => return Search::Unknown,
+            Exit::Limit => {}
+            Exit::Wait if copy.same_position(core) => {}
+            _ => return Search::None,
         }
         if copy.pc() == core.pc() && copy.same_position(core) {
-            return Some(Round {
-                instructions: copy.instructions() - core.instructions(),
-                cycles: copy.clock.cycles - core.clock.cycles,
-                ticks: copy.clock.now - core.clock.now,
-            });
+            return match copy.clock.now <= phase.until {
+                true => Search::Found(Round::between(core, &copy), bus.seen),
+                false => Search::Unknown,
+            };
         }
     }
-    None
+    Search::None
 }
 
 /// A bus on which nothing changes: whatever would change something, or follows the time, stops the trial.
 struct Trial<'a> {
     fabric: &'a mut Fabric,
     now: SimTime,
+    /// The trial ends before this instruction, once others were executed.
+    begin: Option<(u32, u64)>,
+    seen: Seen,
+}
+
+/// Most blocks of memory that a round's reads are noted of.
+const MOST_BLOCKS: usize = 32;
+
+/// What a round reads.
+#[derive(Debug)]
+struct Seen {
+    /// The first instruction that polls a register.
+    poll: Option<u32>,
+    /// Blocks of memory, as in [`Idle`].
+    blocks: Option<Vec<u32>>,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self {
+            poll: None,
+            blocks: Some(Vec::new()),
+        }
+    }
+}
+
+impl Seen {
+    /// An access to memory.
+    fn note(&mut self, address: u32) {
+        let block = address / BLOCK_BYTES;
+        let Some(blocks) = &mut self.blocks else {
+            return;
+        };
+        if blocks.contains(&block) {
+            return;
+        }
+        match blocks.len() < MOST_BLOCKS {
+            true => blocks.push(block),
+            false => self.blocks = None,
+        }
+    }
+}
+
+/// Memory that a trial only reads.
+struct Glance<'a> {
+    memory: Option<OwnSram<'a>>,
+    seen: &'a mut Seen,
+}
+
+impl OwnMemory for Glance<'_> {
+    fn begin(&mut self, _: u64) {}
+
+    fn stalled(&self) -> u64 {
+        self.memory.as_ref().map_or(0, OwnMemory::stalled)
+    }
+
+    #[inline(always)]
+    fn load(&mut self, address: u32, width: Width, access: Access) -> Option<(u32, u32)> {
+        let loaded = self.memory.as_mut()?.load(address, width, access)?;
+        self.seen.note(address);
+        Some(loaded)
+    }
+
+    fn store(&mut self, _: u32, _: Width, _: u32, _: Access) -> Option<u32> {
+        None
+    }
 }
 
 /// The end of a trial.
 const END: BusStop = BusStop::Fault(Fault::NoCode { address: 0 });
 
 impl Trial<'_> {
+    /// An instruction polls a register: the trial ends where it began.
+    fn pass(&mut self, core: &Core) -> Result<(), BusStop> {
+        let at = (core.pc(), core.instructions());
+        self.seen.poll.get_or_insert(at.0);
+        match self.begin {
+            Some(begin) if begin.0 == at.0 && begin.1 != at.1 => Err(BusStop::Wait),
+            _ => Ok(()),
+        }
+    }
+
     /// A register's value, if it does not follow the time.
     fn read(&self, row: &Row) -> Result<u32, BusStop> {
         match row.special {
@@ -197,7 +389,7 @@ impl Trial<'_> {
 
 impl Bus for Trial<'_> {
     type Own<'b>
-        = ()
+        = Glance<'b>
     where
         Self: 'b;
 
@@ -210,8 +402,27 @@ impl Bus for Trial<'_> {
 
     fn witness(&mut self) {}
 
-    fn private(&mut self, _: &Core) -> Private<'_, (), ()> {
-        Private::default()
+    fn private_until(&self, core: &Core) -> u64 {
+        self.fabric.bus.phase(core.clock.now).until
+    }
+
+    fn private(&mut self, core: &Core) -> Private<'_, Glance<'_>, ()> {
+        let plain = core.clock.ticks_per_cycle == TICKS_PER_CYCLE;
+        let waits = self
+            .fabric
+            .bus
+            .access_waits(self.fabric.bus.left(core.clock.now));
+        let waits = (plain || waits == 0).then_some(waits);
+        let (ops, base, memory) = self.fabric.sram.open(core.pc(), waits.unwrap_or(0));
+        Private {
+            ops,
+            base,
+            memory: Glance {
+                memory: waits.map(|_| memory),
+                seen: &mut self.seen,
+            },
+            witness: (),
+        }
     }
 
     fn fetch(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
@@ -227,9 +438,14 @@ impl Bus for Trial<'_> {
             let demand = self.fabric.bus.demand(core.pc(), 1);
             let tick = self.fabric.bus.wait(core.clock.now, demand);
             core.clock.stall_until(tick);
+            self.seen.note(address);
             return Ok(self.fabric.sram.read(address, width));
         }
         let row = row_at(self.fabric, address).ok_or(END)?;
+        self.pass(core)?;
+        if row.special != Special::Isr {
+            self.seen.blocks = None;
+        }
         core.clock
             .charge(self.fabric.timing.register_load_cycles.into());
         let (mask, shift) = part(address, width);
@@ -253,7 +469,8 @@ impl Bus for Trial<'_> {
         self.write_status((value & mask) << shift)
     }
 
-    fn interrupt_status(&mut self, _: &mut Core) -> Result<u32, BusStop> {
+    fn interrupt_status(&mut self, core: &mut Core) -> Result<u32, BusStop> {
+        self.pass(core)?;
         status_row(self.fabric).map_or(Ok(0), |row| self.read(row))
     }
 

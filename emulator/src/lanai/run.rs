@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::board::Lanai;
 use super::fabric::{BoardContext, Fabric};
+use super::idle::Idle;
 use super::inspect::instruction_log::{self, CpuWitness};
 use super::special::{Row, Special, find, offset_of, rows};
 use super::sram::{OwnSram, SPACE};
@@ -45,6 +46,7 @@ pub(super) struct CpuBus<'a, 'c, const LOGGED: bool> {
     pub(super) fabric: &'a mut Fabric,
     pub(super) ctx: &'a mut BoardContext<'c>,
     pub(super) stage: &'a mut StageState,
+    idle: &'a mut Idle,
     /// Accesses must wait from this tick on.
     limit: u64,
 }
@@ -80,13 +82,13 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
         Ok(())
     }
 
-    /// Which accesses to memory wait a clock; `None` if they must use this bus: engines use it too, a write may be watched, or
-    /// a wait has to be recorded or is not a whole cycle of a stretched stage.
-    fn memory_waits(&self, core: &Core) -> Option<u8> {
+    /// Which accesses to memory wait a clock; `None` if they must use this bus: a write may be watched, or a wait has to be recorded or
+    /// is not a whole cycle of a stretched stage.
+    fn memory_waits(&self, core: &Core, left: u32) -> Option<u8> {
         let watched = !self.fabric.stops.watches.is_empty();
         let stretched = core.clock.ticks_per_cycle != TICKS_PER_CYCLE;
-        let waits = self.fabric.bus.access_waits(core.clock.now);
-        waits.filter(|&waits| !watched && (waits == 0 || !(LOGGED || stretched)))
+        let waits = self.fabric.bus.access_waits(left);
+        (!watched && (waits == 0 || !(LOGGED || stretched))).then_some(waits)
     }
 
     /// Waits for the cycles of the memory bus that an access to memory takes.
@@ -172,9 +174,8 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
     }
 
     fn private(&mut self, core: &Core) -> Private<'_, Perhaps<'_>, CpuWitness<'_, LOGGED>> {
-        // Engines end their use of the bus with time alone, and begin it only at events.
         let left = self.fabric.bus.left(core.clock.now);
-        let waits = self.memory_waits(core);
+        let waits = self.memory_waits(core, left);
         let (ops, base, memory) = self.fabric.sram.open(core.pc(), waits.unwrap_or(0));
         Private {
             ops: if left > 0 { ops } else { &[] },
@@ -182,6 +183,11 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
             memory: Perhaps(waits.map(|_| memory)),
             witness: CpuWitness::of(self.ctx.trace),
         }
+    }
+
+    fn private_until(&self, core: &Core) -> u64 {
+        // Engines end their use of the bus with time alone, and begin it only at events.
+        self.fabric.bus.phase(core.clock.now).until
     }
 
     fn fetch(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
@@ -211,6 +217,9 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
             self.mistake(format!("load from {address:#x}: nothing answers"));
             return Ok(0);
         };
+        if self.idle.is_due(core, self.fabric) {
+            return Err(BusStop::Wait);
+        }
         core.clock
             .charge(self.fabric.timing.register_load_cycles.into());
         let (mask, shift) = part(address, width);
@@ -245,6 +254,9 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
 
     fn interrupt_status(&mut self, core: &mut Core) -> Result<u32, BusStop> {
         self.in_turn(core)?;
+        if self.idle.is_due(core, self.fabric) {
+            return Err(BusStop::Wait);
+        }
         Ok(self.fabric.status(self.ctx.now))
     }
 
@@ -303,6 +315,7 @@ impl Lanai {
             let mut bus = CpuBus::<LOGGED> {
                 fabric: &mut self.fabric,
                 stage: &mut self.stage,
+                idle: &mut self.idle,
                 ctx,
                 limit: end,
             };
@@ -337,7 +350,7 @@ impl Lanai {
 
     /// Skips whole rounds of an idle loop up to `end`.
     fn skip_rounds(&mut self, end: u64, ctx: &mut BoardContext) {
-        if !self.idle.wants_search(&self.core) && !self.idle.is_idle() {
+        if !self.idle.is_concerned(&self.core) {
             return;
         }
         let room = self.limit() - self.core.instructions();

@@ -1,6 +1,7 @@
 //! Local memory: bytes, and their decoded form as code (docs/lanai.md, section 3.1).
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use crate::cpu::bus::Access;
 use crate::cpu::lanai::Op;
@@ -14,6 +15,9 @@ pub const SPACE: u32 = 0x0100_0000;
 /// Bytes of a page of decoded code.
 const PAGE_BYTES: usize = 4096;
 const PAGE_OPS: usize = PAGE_BYTES / 4;
+
+/// Bytes of a block whose writes [`Sram::has_written`] looks for.
+pub(super) const BLOCK_BYTES: u32 = 64;
 
 type Page = Box<[Cell<Op>; PAGE_OPS]>;
 
@@ -38,6 +42,8 @@ impl Code {
 pub struct Sram {
     bytes: Vec<u8>,
     code: Code,
+    /// What engines have written since [`forget_written`](Self::forget_written): the first byte and the one behind the last.
+    written: Range<usize>,
 }
 
 impl State for Sram {
@@ -69,7 +75,36 @@ impl Sram {
         Self {
             bytes: vec![0; bytes],
             code: Code { pages },
+            written: 0..0,
         }
+    }
+
+    /// From now on [`has_written`](Self::has_written) tells of later writes.
+    pub(super) const fn forget_written(&mut self) {
+        self.written = 0..0;
+    }
+
+    fn note_written(&mut self, at: usize, length: usize) {
+        let end = at + length;
+        self.written = match self.written.is_empty() {
+            true => at..end,
+            false => self.written.start.min(at)..self.written.end.max(end),
+        };
+    }
+
+    /// Whether something may have been written into one of these blocks of [`BLOCK_BYTES`] or into a page with decoded code, but by the
+    /// CPU's own memory accesses.
+    pub(super) fn has_written(&self, blocks: &[u32]) -> bool {
+        if self.written.is_empty() {
+            return false;
+        }
+        let pages = self.written.start / PAGE_BYTES..self.written.end.div_ceil(PAGE_BYTES);
+        let code = self.code.pages.get(pages);
+        let in_block = |block: &u32| {
+            let start = self.at(block.wrapping_mul(BLOCK_BYTES));
+            start < self.written.end && self.written.start < start + BLOCK_BYTES as usize
+        };
+        code.is_none_or(|pages| pages.iter().any(Option::is_some)) || blocks.iter().any(in_block)
     }
 
     /// Installed bytes.
@@ -104,6 +139,7 @@ impl Sram {
         let at = self.at(address);
         self.code.forget(at);
         write(&mut self.bytes, at, width, value);
+        self.note_written(at, width as usize);
     }
 
     /// Writes the word that holds an address.
@@ -126,6 +162,11 @@ impl Sram {
                 self.code.forget(at);
             }
             self.bytes[at] = byte;
+        }
+        let (at, length) = (self.at(address), bytes.len());
+        match at + length <= self.bytes.len() {
+            true => self.note_written(at, length),
+            false => self.note_written(0, self.bytes.len()),
         }
     }
 

@@ -48,6 +48,11 @@ pub trait Bus {
     /// instructions on these alone without further calls.
     fn private(&mut self, core: &Core) -> Private<'_, Self::Own<'_>, Self::Witness<'_>>;
 
+    /// The tick up to which [`private`](Self::private) holds: later than the core's time.
+    fn private_until(&self, _core: &Core) -> u64 {
+        u64::MAX
+    }
+
     /// Prepares a stop of the core.
     ///
     /// # Errors

@@ -40,8 +40,8 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
     let Some(position) = core.position() else {
         return Stop::Unknown;
     };
+    let room = core.room(until.min(bus.private_until(core)));
     let mut private = bus.private(core);
-    let room = core.room(until);
     private.memory.begin(room.cast_unsigned());
     let mut progress = Progress {
         position,
