@@ -9,6 +9,7 @@ mod depended;
 mod engines;
 mod host;
 mod network;
+mod polls;
 mod registers;
 mod robust;
 mod tools;
