@@ -51,6 +51,25 @@ pub struct HostCosts {
     pub copy: CopyCosts,
     /// Processor time of a message-passing library for each send and each receive, beside copies. Zero if a profile does not state it.
     pub mpi_call: SimTime,
+    /// What shared memory costs the processor beside this.
+    pub dsm: DsmCosts,
+}
+
+/// Processor times of shared memory over the network. Zero, all, if a profile does not state them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DsmCosts {
+    /// A post of a write into another node's memory, or of a message, of no bytes, beside the library's own instructions.
+    pub post: SimTime,
+    /// Each byte of it.
+    pub post_byte: SimTime,
+    /// What a post takes longer that calls a handler.
+    pub immediate: SimTime,
+    /// A handler gives back the place of the request that it has received.
+    pub receive: SimTime,
+    /// What an atomic operation takes longer than the board's own time.
+    pub atomic: SimTime,
+    /// What each byte of a read of another node's memory takes longer than the board's own time.
+    pub get_byte: SimTime,
 }
 
 /// Costs of a copy from memory to memory that a library makes. Zero, both, if a profile does not state them.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Entry, ProfileError};
-use crate::host::costs::{CopyCosts, HostCosts};
+use crate::host::costs::{CopyCosts, DsmCosts, HostCosts};
 use crate::sim::time::SimTime;
 
 /// Longest duration that an entry may have.
@@ -171,6 +171,14 @@ impl<'a> Reader<'a> {
                 byte: self.optional_span("host.copy_byte")?,
             },
             mpi_call: self.optional_span("host.mpi_call")?,
+            dsm: DsmCosts {
+                post: self.optional_span("host.dsm_post")?,
+                post_byte: self.optional_span("host.dsm_post_byte")?,
+                immediate: self.optional_span("host.dsm_immediate")?,
+                receive: self.optional_span("host.dsm_receive")?,
+                atomic: self.optional_span("host.dsm_atomic")?,
+                get_byte: self.optional_span("host.dsm_get_byte")?,
+            },
         })
     }
 }

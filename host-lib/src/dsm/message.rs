@@ -68,6 +68,12 @@ impl Message {
         )
     }
 
+    /// Whether it calls the handler by itself: a write with immediate data. The arrival at a barrier is a plain write (section 3 of the
+    /// paper).
+    pub(super) const fn is_immediate(&self) -> bool {
+        self.needs_handler() && !matches!(self, Self::Arrive { .. })
+    }
+
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut to = Writer(Vec::new());
         match self {

@@ -68,7 +68,9 @@ use defs::gm::event::Status;
 pub use error::DsmError;
 pub use region::{Element, Shared};
 pub use report::{MOST_RACES, Race, Report};
-pub use settings::{Barriers, Costs, Diffs, Locks, MOST_NODES, Mistake, Protocol, Settings};
+pub use settings::{
+    Barriers, Costs, Diffs, Dispatch, Locks, MOST_NODES, Mistake, Posts, Protocol, Settings,
+};
 
 use crate::gm::collective::Endpoint;
 use crate::gm::{Buffer, Gm, MemoryError};
@@ -144,7 +146,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         let length = u32::try_from(layout.bytes).map_err(|_| MemoryError::NoMemory)?;
         let memory = gm.allocate_dma(length)?;
         gm.allow_remote_memory_access(own.port, true).await?;
-        let network = Network::new(gm, members, own.port).await?;
+        let network = Network::new(gm, members, own.port, settings.costs.posts).await?;
         let began_ps = network.now_ps();
         let mut dsm = Self {
             network,

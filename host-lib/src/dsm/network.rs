@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use defs::gm::event::Status;
 
-use super::{DsmError, Message};
+use super::{DsmError, Message, Posts};
 use crate::gm::atomic::{Operation, Word};
 use crate::gm::channel::{Arrival, Channel, Class, buffer_bytes};
 use crate::gm::collective::{BoardOperation, Completed, Endpoint};
@@ -42,15 +42,23 @@ pub(super) fn buffers_bytes() -> u64 {
 }
 
 /// Something to be sent, in its turn.
-enum Outgoing {
-    Fragment { to: usize, bytes: Vec<u8> },
-    Put { to: usize, from: Buffer, at: u64 },
+struct Outgoing {
+    to: usize,
+    what: Post,
+    /// Processor time that the post still costs, in ns.
+    left_ns: u64,
+}
+
+enum Post {
+    Fragment(Vec<u8>),
+    Put { from: Buffer, at: u64 },
 }
 
 /// The port of a node and its traffic.
 pub(super) struct Network<W, S> {
     pub(super) gm: Gm<W, S>,
     channel: Channel,
+    posts: Posts,
     pub(super) members: Vec<Endpoint>,
     outgoing: VecDeque<Outgoing>,
     /// Sends, puts and gets that have not ended, with the ranks of the other nodes.
@@ -66,11 +74,13 @@ impl<W: Window, S: System> Network<W, S> {
         mut gm: Gm<W, S>,
         members: &[Endpoint],
         port: u8,
+        posts: Posts,
     ) -> Result<Self, DsmError> {
         let channel = Channel::new(&mut gm, port, &CLASSES).await?;
         Ok(Self {
             gm,
             channel,
+            posts,
             members: members.to_vec(),
             outgoing: VecDeque::new(),
             under_way: BTreeMap::new(),
@@ -95,41 +105,51 @@ impl<W: Window, S: System> Network<W, S> {
         for (at, part) in content.chunks(FRAGMENT_BYTES).enumerate() {
             let more = u32::from(at + 1 < count);
             let bytes = [&more.to_be_bytes()[..], part].concat();
-            self.outgoing.push_back(Outgoing::Fragment { to, bytes });
+            self.outgoing.push_back(Outgoing {
+                to,
+                left_ns: self.posts.of(bytes.len(), message.is_immediate()),
+                what: Post::Fragment(bytes),
+            });
         }
         self.pump().await
     }
 
     /// Writes own memory into that of another node, now or when there is room for it. Messages that are sent later arrive later.
     pub(super) async fn put(&mut self, to: usize, from: Buffer, at: u64) -> Result<(), DsmError> {
-        self.outgoing.push_back(Outgoing::Put { to, from, at });
+        self.outgoing.push_back(Outgoing {
+            to,
+            left_ns: self.posts.of(from.length as usize, false),
+            what: Post::Put { from, at },
+        });
         self.pump().await
     }
 
     /// Sends what has room, in order.
     async fn pump(&mut self) -> Result<(), DsmError> {
         while self.gm.send_tokens(self.port())? > KEPT_TOKENS
-            && let Some(next) = self.outgoing.pop_front()
+            && let Some(mut next) = self.outgoing.pop_front()
         {
-            let (to, sent) = match &next {
-                Outgoing::Fragment { to, bytes } => {
-                    let member = self.members[*to];
-                    let sent = self
-                        .channel
+            let left_ns = std::mem::take(&mut next.left_ns);
+            if left_ns > 0 {
+                self.gm.system_mut().compute(left_ns).await;
+            }
+            let sent = match &next.what {
+                Post::Fragment(bytes) => {
+                    let member = self.members[next.to];
+                    self.channel
                         .send(&mut self.gm, member, Priority::Low, &[bytes])
-                        .await?;
-                    (*to, sent)
+                        .await?
                 }
-                Outgoing::Put { to, from, at } => {
-                    let remote = self.remote(*to, *at);
-                    (*to, Some(self.gm.put(self.port(), *from, remote).await?))
+                Post::Put { from, at } => {
+                    let remote = self.remote(next.to, *at);
+                    Some(self.gm.put(self.port(), *from, remote).await?)
                 }
             };
             let Some(id) = sent else {
                 self.outgoing.push_front(next);
                 break;
             };
-            self.under_way.insert(id, to);
+            self.under_way.insert(id, next.to);
         }
         Ok(())
     }

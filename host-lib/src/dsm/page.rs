@@ -194,6 +194,20 @@ impl<W: Window, S: System> Dsm<W, S> {
         }
     }
 
+    /// Waits for so long, and handles what comes meanwhile.
+    async fn pass(&mut self, nanoseconds: u64) -> Result<(), DsmError> {
+        let end_ps = self.now_ps() + nanoseconds * 1000;
+        loop {
+            let left_ns = end_ps.saturating_sub(self.now_ps()) / 1000;
+            if left_ns == 0 {
+                return Ok(());
+            }
+            if self.network.has_event()? || self.network.wait(left_ns).await? {
+                self.take().await?;
+            }
+        }
+    }
+
     /// `async`: asks the home, or the default home, and waits for the answer.
     async fn request(&mut self, page: u32) -> Result<(), DsmError> {
         let state = self.page(page);
@@ -256,6 +270,9 @@ impl<W: Window, S: System> Dsm<W, S> {
             while !self.network.is_got(version) || !self.network.is_got(content) {
                 self.step().await?;
             }
+            let page_bytes = u64::from(self.settings.page_bytes);
+            self.pass(page_bytes * self.settings.costs.get_byte_ps / 1000)
+                .await?;
             let version = self.read_row(layout.landing)?;
             let state = self.page(page);
             if state.is_satisfied(&version) {
@@ -321,8 +338,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             };
             match status {
                 Status::Success => {
-                    let longer_ns = self.settings.costs.atomic_ns;
-                    self.network.gm.system_mut().sleep(longer_ns).await;
+                    self.pass(self.settings.costs.atomic_ns).await?;
                     return Ok(value as u32);
                 }
                 Status::TryAgain => self.network.pause().await,

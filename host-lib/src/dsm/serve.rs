@@ -7,7 +7,7 @@ use crate::window::{System, Window};
 use super::diff::Diff;
 use super::interval::VectorTime;
 use super::page::Access;
-use super::{Dsm, DsmError, Message, NO_HOME, Race};
+use super::{Dispatch, Dsm, DsmError, Message, NO_HOME, Race};
 
 /// Changes of an own page since the last barrier, to find races.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Seen {
 }
 
 impl<W: Window, S: System> Dsm<W, S> {
-    /// Handles a message. One that needs the handler pays for the interrupt and the dispatch, unless the handler has just ended.
+    /// Handles a message. One that needs the handler pays for the interrupt and the dispatch.
     pub(super) async fn handle(
         &mut self,
         from: usize,
@@ -39,10 +39,16 @@ impl<W: Window, S: System> Dsm<W, S> {
         if !message.needs_handler() {
             return self.receive(from, message);
         }
-        if began_ps > self.handled_until_ps {
-            let dispatch_ns = self.settings.costs.dispatch_ns;
-            self.network.gm.system_mut().compute(dispatch_ns).await;
+        let costs = self.settings.costs;
+        let is_running = began_ps <= self.handled_until_ps;
+        let mut time_ns = match self.settings.dispatch {
+            Dispatch::Once if is_running => 0,
+            Dispatch::Each | Dispatch::Once => costs.dispatch_ns,
+        };
+        if message.is_immediate() {
+            time_ns += costs.receive_ns;
         }
+        self.network.gm.system_mut().compute(time_ns).await;
         let served = self.serve(from, message).await;
         let now = self.now_ps();
         self.handled_until_ps = now;

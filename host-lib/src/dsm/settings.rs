@@ -54,12 +54,48 @@ pub enum Barriers {
 pub struct Costs {
     /// From an access to the page-fault handler, and back to the program after it, in ns (ardmar-057).
     pub fault_ns: u64,
-    /// From a message that needs the handler to the handler's first instruction: interrupt and dispatch. Messages that have come
-    /// when a handler ends need no other one.
+    /// From a message that needs the handler to the handler's first instruction: interrupt and dispatch.
     pub dispatch_ns: u64,
+    /// Posts of messages and puts; gets and atomic operations contain theirs.
+    pub posts: Posts,
+    /// What a handler spends to give back the place of the request that it has received, in ns (ardmar-022).
+    pub receive_ns: u64,
     /// What an atomic operation takes longer than the board's own time, in ns: for boards whose atomic operations are slower than those of
     /// this firmware (ardmar-012).
     pub atomic_ns: u64,
+    /// What each byte of a get takes longer than the board's own time, in ps: a delay, not a load of the board (ardmar-014).
+    pub get_byte_ps: u64,
+}
+
+/// Processor time of posts, beside that of the library's own instructions (ardmar-015 to 017).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Posts {
+    /// A post of no bytes, in ns.
+    pub start_ns: u64,
+    /// Each byte, in ps.
+    pub byte_ps: u64,
+    /// What a post takes longer that calls a handler, in ns.
+    pub immediate_ns: u64,
+}
+
+impl Posts {
+    /// Processor time of a post, in ns.
+    pub(super) const fn of(self, bytes: usize, calls_handler: bool) -> u64 {
+        let time_ns = self.start_ns + bytes as u64 * self.byte_ps / 1000;
+        match calls_handler {
+            true => time_ns + self.immediate_ns,
+            false => time_ns,
+        }
+    }
+}
+
+/// Which requests pay for the dispatch of the handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dispatch {
+    /// Each one: requests are served one after the other, each by a call of the handler.
+    Each,
+    /// One that finds no handler running: a running handler takes the next request without another interrupt.
+    Once,
 }
 
 /// A mistake that is made on purpose, to test models of consistency.
@@ -86,6 +122,8 @@ pub struct Settings {
     pub pages: u32,
     /// Number of locks.
     pub locks: u32,
+    /// Which requests pay for the dispatch of the handler.
+    pub dispatch: Dispatch,
     /// Processor time.
     pub costs: Costs,
     /// A node that waits for so long asks whether the others still live, in ns.
@@ -115,10 +153,18 @@ impl Settings {
             page_bytes: 4096,
             pages,
             locks: 64,
+            dispatch: Dispatch::Each,
             costs: Costs {
                 fault_ns: 6_600,
                 dispatch_ns: 3_500,
+                posts: Posts {
+                    start_ns: 0,
+                    byte_ps: 0,
+                    immediate_ns: 0,
+                },
+                receive_ns: 0,
                 atomic_ns: 0,
+                get_byte_ps: 0,
             },
             patience_ns: 200_000_000,
             find_races: false,
@@ -145,5 +191,23 @@ impl Settings {
             return Err(DsmError::Combination);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn posts_cost_their_start_their_bytes_and_the_call_of_a_handler() {
+        let posts = Posts {
+            start_ns: 6_000,
+            byte_ps: 500,
+            immediate_ns: 2_000,
+        };
+        let found =
+            [(0, false), (4096, false), (100, true)].map(|(bytes, calls)| posts.of(bytes, calls));
+        assert_eq!(found, [6_000, 8_048, 8_050]);
+        assert_eq!(Posts::default().of(8_000, true), 0);
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod collectives;
 pub mod conditions;
+pub mod dsm;
 pub mod experiments;
 pub mod gm;
 mod interval;

@@ -42,7 +42,7 @@ pub enum Origin {
 }
 
 /// Names and texts of all tables in the program.
-pub const TABLES: [(&str, &str); 10] = [
+pub const TABLES: [(&str, &str); 11] = [
     ("published-emp", include_str!("../data/published-emp.csv")),
     ("published-gm", include_str!("../data/published-gm.csv")),
     COLLECTIVES[0],
@@ -53,6 +53,7 @@ pub const TABLES: [(&str, &str); 10] = [
     COLLECTIVES[4],
     COLLECTIVES[5],
     COLLECTIVES[6],
+    ARDMAR,
 ];
 
 /// Those of collective and atomic operations.
@@ -93,6 +94,12 @@ pub(crate) const MULTICAST: (&str, &str) = (
     include_str!("../data/published-multicast.csv"),
 );
 
+/// That of shared memory.
+pub(crate) const ARDMAR: (&str, &str) = (
+    "published-ardmar",
+    include_str!("../data/published-ardmar.csv"),
+);
+
 static EMP: LazyLock<Result<Vec<Published>, TableError>> = LazyLock::new(|| {
     let (name, text) = TABLES[0];
     load(name, text, parse)
@@ -106,6 +113,7 @@ pub fn check() -> Result<(), TableError> {
     EMP.as_ref().map_err(Clone::clone)?;
     crate::collectives::published::check()?;
     crate::multicast::published::check()?;
+    crate::dsm::published::check()?;
     crate::gm::published::check()
 }
 

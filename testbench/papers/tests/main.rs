@@ -6,5 +6,6 @@
 
 mod collectives;
 mod determinism;
+mod dsm;
 mod goodput;
 mod multicast;

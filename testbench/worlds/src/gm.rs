@@ -21,7 +21,7 @@ pub use host_lib::gm::{Call, NO_EVENT};
 use crate::boards::{self, BoardType, Medium, Protocol};
 use crate::builder::{WorldBuilder, WorldError, crossbar_ports};
 use crate::images::firmware;
-use crate::nodes::{START, cable, ethernet_route, myrinet_cable, parts, probes};
+use crate::nodes::{START, cable, ethernet_route, parts, probes, profile_cable};
 use crate::outcome::ResultSlot;
 
 /// GM's library on an emulated machine.
@@ -70,7 +70,7 @@ impl GmWorld {
         let nodes = usize::from(count);
         let mut world = boards_only(board, count, image, profile)?;
         let routes = match board.medium {
-            Medium::Myrinet => crossbar(&mut world, board, nodes, profile)?,
+            Medium::Myrinet => crossbar(&mut world, nodes, profile)?,
             Medium::Ethernet => cables(&mut world, nodes, profile)?,
         };
         let world = world.build()?;
@@ -130,14 +130,13 @@ type Routes = Vec<Option<Vec<u8>>>;
 /// Joins the nodes by one crossbar; returns the routes of each.
 fn crossbar(
     world: &mut WorldBuilder,
-    board: &BoardType,
     nodes: usize,
     profile: &Profile,
 ) -> Result<Vec<Routes>, GmWorldError> {
     let ports = crossbar_ports(nodes);
     let ports = ports.ok_or(GmWorldError::Nodes(nodes))?;
     let crossbar = CrossbarConfig::read(ports, &mut profile.reader())?;
-    world.myrinet_star(crossbar, myrinet_cable(board));
+    world.myrinet_star(crossbar, profile_cable(profile)?);
     let ways = routes::routes(&Topology::one_crossbar(ports, nodes))?;
     let route = |from, to| match to == from {
         // A crossbar returns a packet by a difference of 0.

@@ -101,6 +101,16 @@ pub fn cable(profile: &Profile) -> Result<Link, ProfileError> {
     Link::read(&mut profile.reader())
 }
 
+/// The cable of Myrinet of a profile.
+///
+/// # Errors
+/// If the profile has no speed of links.
+pub fn profile_cable(profile: &Profile) -> Result<myrinet::Link, ProfileError> {
+    let rate = profile.reader().rate("link.rate", "bit/s")?;
+    let byte_time = SimTime::from_ps(8_000_000_000_000 / rate.max(1));
+    Ok(myrinet::Link::new(byte_time, MYRINET_METRES))
+}
+
 /// The cable of Myrinet that boards of a type have.
 #[must_use]
 pub const fn myrinet_cable(board: &BoardType) -> myrinet::Link {

@@ -158,6 +158,8 @@ pub enum Paper {
     AbBroadcast,
     /// Reductions of message passing that go on while programs compute
     AbReduction,
+    /// Programs over shared memory, with and without handlers
+    Ardmar,
 }
 
 /// Options of `reproduce`.
@@ -174,7 +176,7 @@ Examples:
   lanigon reproduce gm --profile lanai9.1-133 --explain
   lanigon reproduce barrier --explain")]
 pub struct ReproduceArgs {
-    /// Which results: emp, gm, barrier, reduction, gossip, mpi-barrier, atomics, ab-broadcast, ab-reduction
+    /// Which results: emp, gm, barrier, reduction, gossip, mpi-barrier, atomics, ab-broadcast, ab-reduction, ardmar
     #[arg(hide_possible_values = true)]
     pub paper: Paper,
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)

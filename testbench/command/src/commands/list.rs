@@ -43,6 +43,10 @@ fn experiments() -> Vec<Named> {
             "atomics",
             "atomic operations and locks over GM, executed by hosts and by boards".into(),
         ),
+        (
+            "ardmar",
+            "programs over shared memory, with and without handlers".into(),
+        ),
     ];
     let row = |(name, what): (&str, String)| Named {
         description: format!("{what} (lanigon reproduce {name})"),

@@ -1,5 +1,6 @@
 //! `lanigon reproduce`: published results.
 
+mod ardmar;
 mod collectives;
 mod gm;
 mod multicast;
@@ -48,6 +49,7 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
         Paper::MpiBarrier => collectives::run(args, "mpi-barrier", Table::MpiBarrier, interrupt),
         Paper::AbBroadcast => collectives::run(args, "ab-broadcast", Table::AbBroadcast, interrupt),
         Paper::AbReduction => collectives::run(args, "ab-reduction", Table::AbReduction, interrupt),
+        Paper::Ardmar => ardmar::run(args, interrupt),
         Paper::Atomics => collectives::run(args, "atomics", Table::Atomics, interrupt),
     }
 }

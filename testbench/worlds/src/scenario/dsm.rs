@@ -1,10 +1,10 @@
 //! Programs over shared memory of a scenario.
 
-use host_lib::dsm::{Barriers, Diffs, Locks, MOST_NODES, Protocol};
+use host_lib::dsm::{Barriers, Diffs, Dispatch, Locks, MOST_NODES, Protocol};
 
 use super::error::ScenarioError;
 use super::nodes::Nodes;
-use super::programs::{Program, nanoseconds};
+use super::programs::Program;
 use super::table::Table;
 use crate::programs::dsm::{DsmSettings, MOST_ROUNDS, Work};
 
@@ -21,6 +21,7 @@ const APPLICATIONS: [(&str, Work); 6] = [
 const PROTOCOLS: [(&str, Protocol); 2] = [("async", Protocol::Async), ("ardmar", Protocol::Ardmar)];
 const DIFFS: [(&str, Diffs); 2] = [("handler", Diffs::Handler), ("put", Diffs::Put)];
 const LOCKS: [(&str, Locks); 2] = [("handler", Locks::Handler), ("atomic", Locks::Atomic)];
+const DISPATCHES: [(&str, Dispatch); 2] = [("each", Dispatch::Each), ("once", Dispatch::Once)];
 const BARRIERS: [(&str, Barriers); 2] = [("handler", Barriers::Handler), ("nic", Barriers::Nic)];
 
 /// Largest size of a program.
@@ -72,8 +73,8 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, Scen
         let reason = "races are found in diffs that a handler applies";
         return Err(table.place.refuse(reason));
     }
-    if let Some(item) = table.get("atomic_us") {
-        settings.memory.costs.atomic_ns = nanoseconds(&item)?;
+    if let Some(item) = table.get("dispatch") {
+        settings.memory.dispatch = item.choice("way", &DISPATCHES)?;
     }
     settings.clock_mhz = table.integer("clock_mhz", 1..=10_000, settings.clock_mhz)?;
     Ok(Program::Dsm {

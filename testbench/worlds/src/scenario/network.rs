@@ -1,5 +1,7 @@
 //! The network of a scenario: switches, links and routes.
 
+use std::collections::BTreeMap;
+
 use defs::emp::control::ROUTE_TABLE_ENTRIES;
 use emulator::sim::time::SimTime;
 
@@ -10,6 +12,8 @@ use super::routes::{self, GivenRoutes};
 use super::table::{Item, Table};
 use super::topology::{Parts, SHAPES, Shape, most_clos, tree_ports};
 use crate::boards::Medium;
+use crate::nodes::profile_cable;
+use crate::profile;
 
 /// Crossbars of Myrinet have one of these numbers of ports.
 pub(super) const CROSSBAR_PORTS: [usize; 3] = [8, 16, 32];
@@ -199,6 +203,23 @@ fn medium_of(nodes: &Nodes, shape: Shape, place: &Position) -> Result<Medium, Sc
     Ok(medium)
 }
 
+/// Speed of the slowest board's cables, in Mbit/s: that of a built-in profile for Myrinet, otherwise that of the type of board.
+fn slowest_mbit(nodes: &Nodes) -> u32 {
+    let mut known = BTreeMap::new();
+    let speeds = nodes.all.iter().map(|node| {
+        let name = &node.profile.name;
+        *known.entry((name, node.board.name)).or_insert_with(|| {
+            let profile = profile::built_in(name).ok();
+            let cable = profile.filter(|_| node.board.medium == Medium::Myrinet);
+            let cable = cable.and_then(|profile| profile_cable(&profile).ok());
+            cable.map_or(node.board.link_mbit, |cable| {
+                (cable.bits_per_s() / 1_000_000) as u32
+            })
+        })
+    });
+    speeds.min().unwrap_or(1000)
+}
+
 /// Reads the common properties of a shorthand's links and switches. Properties that the shape does not have
 /// are refused.
 fn read_parts(
@@ -219,8 +240,7 @@ fn read_parts(
         Shape::Clos,
         Shape::Custom,
     ];
-    let slowest = nodes.all.iter().map(|node| node.board.link_mbit).min();
-    let cables = Cables::new(slowest.unwrap_or(1000), medium);
+    let cables = Cables::new(slowest_mbit(nodes), medium);
     let (byte_time, propagation) = cables.links_of(part("link", &with_links)?, cables.usual())?;
     let inner = [Shape::Tree, Shape::Clos];
     let uplink = cables.links_of(part("uplink", &inner)?, (byte_time, propagation))?;

@@ -252,7 +252,7 @@ pub(super) fn spawn(
             processes: Processes::default(),
             region: Region::default(),
             mpi_call_ns: profiles[index].host.mpi_call.ps() / 1000,
-            dispatch_ns: dispatch_ns(&profiles[index].host),
+            host: profiles[index].host,
         });
         let programs = &mut world.nodes[index].programs;
         if let Job::Collective(_, Some(_)) = task.job {
@@ -285,17 +285,6 @@ pub(super) fn spawn(
     Ok(all_lives)
 }
 
-/// From a message to the handler of a shared memory: an interrupt that wakes a thread.
-fn dispatch_ns(host: &HostCosts) -> u64 {
-    let parts = [
-        host.interrupt,
-        host.interrupt_work,
-        host.wake_up,
-        host.context_switch,
-    ];
-    parts.iter().map(|part| part.ps()).sum::<u64>() / 1000
-}
-
 /// Data that a node's program needs at each start.
 struct Task {
     job: Job,
@@ -310,8 +299,8 @@ struct Task {
     region: Region,
     /// Processor time of a call of message passing, in ns.
     mpi_call_ns: u64,
-    /// From a message to the handler of a shared memory, in ns.
-    dispatch_ns: u64,
+    /// Costs of the host, for shared memory.
+    host: HostCosts,
 }
 
 impl Task {
@@ -400,7 +389,7 @@ impl Task {
         };
         deliveries.records().operations_left = 1;
         let gm = self.boot_gm(machine, life, config).await?;
-        let report = plan.run(gm, self.dispatch_ns).await?;
+        let report = plan.run(gm, &self.host).await?;
         deliveries.records().shared = Some(report);
         Ok(())
     }

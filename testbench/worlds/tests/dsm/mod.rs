@@ -11,7 +11,8 @@ use emulator::sim::world::{RunEnd, RunLimits};
 use emulator::wire::fault::{FaultRates, RandomFaults};
 use emulator::wire::port::Port;
 use host_lib::dsm::{
-    Barriers, Diffs, Dsm, DsmError, Locks, Mistake, Protocol, Report, Settings, Shared,
+    Barriers, Diffs, Dispatch, Dsm, DsmError, Locks, Mistake, Posts, Protocol, Report, Settings,
+    Shared,
 };
 use host_lib::gm::collective::Endpoint;
 use host_lib::window::System;
@@ -133,12 +134,26 @@ impl Case {
         if below(3) == 0 {
             settings.barriers_by = Barriers::Nic;
         }
+        let (nodes, phases, steps) = (below(7), below(4), below(10));
+        if below(2) == 0 {
+            // Slow posts and delays, at other moments than those of the library itself.
+            let costs = &mut settings.costs;
+            costs.posts = Posts {
+                start_ns: below(8_000),
+                byte_ps: below(2_000),
+                immediate_ns: below(3_000),
+            };
+            costs.receive_ns = below(10_000);
+            costs.atomic_ns = below(15_000);
+            costs.get_byte_ps = below(8_000);
+            settings.dispatch = [Dispatch::Each, Dispatch::Once][below(2) as usize];
+        }
         Self {
             seed,
-            nodes: 2 + below(7) as u16,
+            nodes: 2 + nodes as u16,
             settings,
-            phases: 1 + below(4) as u32,
-            steps: 1 + below(10) as u32,
+            phases: 1 + phases as u32,
+            steps: 1 + steps as u32,
         }
     }
 }

@@ -88,6 +88,46 @@ fn ardmar_needs_no_handler_for_pages() {
 }
 
 #[test]
+fn requests_pay_for_posts_and_dispatch() {
+    if !built() {
+        return;
+    }
+    // Three nodes fetch pages of the first one, whose handler never rests.
+    let handler_us = |dispatch: &str, costs: &str| {
+        let program = format!(
+            "application = \"pages\"\nsize = 16\nprotocol = \"async\"\ndispatch = \"{dispatch}\""
+        );
+        let text = text(4, &program, costs).replace("lanai9.2-200", "hca-4x");
+        let home = good(&text).dsm[0].nodes[0];
+        home.handler_us / home.handled
+    };
+    let each = handler_us("each", "");
+    // Posts and receive descriptor are 24.6 us, the dispatch is 3.5 us (ardmar-015, 016, 022). Arrivals at the barrier pay the dispatch only.
+    assert!((25.0..32.0).contains(&each), "{each}");
+    let once = handler_us("once", "");
+    assert!(once < each - 0.5, "{once} {each}");
+    let cheap =
+        "[costs]\n\"host.dsm_post\" = 0\n\"host.dsm_post_byte\" = 0\n\"host.dsm_receive\" = 0\n";
+    let cheap = handler_us("once", cheap);
+    assert!(cheap < 5.0, "{cheap}");
+}
+
+#[test]
+fn cables_are_as_fast_as_the_profile_says() {
+    let byte_ps = |board: &str, more: &str| {
+        let text = text(2, "application = \"pages\"\nprotocol = \"async\"", "");
+        let text = text.replace("lanai9.2-200", board);
+        let text = text.replace("[[program]]", &format!("{more}[[program]]"));
+        let scenario = Scenario::parse("test.toml", &text).unwrap();
+        scenario.network.links[0].byte_time.ps()
+    };
+    let slow = "link = { speed_mbit = 1000 }\n";
+    let found = [("lanai9.2-200", ""), ("hca-4x", ""), ("hca-4x", slow)]
+        .map(|(board, more)| byte_ps(board, more));
+    assert_eq!(found, [4_000, 1_000, 8_000]);
+}
+
+#[test]
 fn wrong_programs_are_refused() {
     let check = |program: &str, expected: &str| {
         let error = Scenario::parse("test.toml", &text(3, program, ""));
@@ -109,6 +149,10 @@ fn wrong_programs_are_refused() {
     check(
         &format!("{fft}protocol = \"async\"\ndiffs = \"put\""),
         "diffs by put need protocol = \"ardmar\"",
+    );
+    check(
+        &format!("{fft}protocol = \"async\"\ndispatch = \"never\""),
+        "no way \"never\"",
     );
     check(
         &format!("{fft}protocol = \"ardmar\"\ndiffs = \"put\"\nraces = true"),

@@ -14,7 +14,9 @@ mod water;
 use std::fmt::Display;
 use std::ops::Range;
 
+use emulator::host::costs::HostCosts;
 use emulator::host::machine::Machine;
+use emulator::sim::time::SimTime;
 use host_lib::dsm::{self, Dsm, Report, Shared};
 use host_lib::gm::collective::Endpoint;
 use host_lib::window::System;
@@ -180,11 +182,11 @@ impl DsmPlan {
         nodes.iter().enumerate().map(plan).collect()
     }
 
-    /// Runs the program on a node; `dispatch_ns` is the time from a message to its handler.
+    /// Runs the program on a node whose host has these costs.
     ///
     /// # Errors
     /// The library's, or a wrong result.
-    pub async fn run(&self, mut gm: GmNode, dispatch_ns: u64) -> Result<Report, String> {
+    pub async fn run(&self, mut gm: GmNode, host: &HostCosts) -> Result<Report, String> {
         let at = |node: &u16| Endpoint {
             node: *node,
             port: PORT,
@@ -197,7 +199,7 @@ impl DsmPlan {
         }
         gm.system_mut().compute(LEAD_NS + self.start_ns).await;
         let mut memory = self.settings.memory(members.len());
-        memory.costs.dispatch_ns = dispatch_ns;
+        memory.costs = costs(memory.costs, host);
         let dsm = Dsm::start(gm, &members, own, memory).await;
         let mut worker = Worker {
             dsm: dsm.map_err(text)?,
@@ -215,6 +217,30 @@ impl DsmPlan {
                 Err(error)
             }
         }
+    }
+}
+
+/// The costs of shared memory on a host.
+fn costs(usual: dsm::Costs, host: &HostCosts) -> dsm::Costs {
+    let nanoseconds = |time: SimTime| time.ps() / 1000;
+    // An interrupt wakes the handler's thread.
+    let dispatch = [
+        host.interrupt,
+        host.interrupt_work,
+        host.wake_up,
+        host.context_switch,
+    ];
+    dsm::Costs {
+        dispatch_ns: dispatch.into_iter().map(nanoseconds).sum(),
+        posts: dsm::Posts {
+            start_ns: nanoseconds(host.dsm.post),
+            byte_ps: host.dsm.post_byte.ps(),
+            immediate_ns: nanoseconds(host.dsm.immediate),
+        },
+        receive_ns: nanoseconds(host.dsm.receive),
+        atomic_ns: nanoseconds(host.dsm.atomic),
+        get_byte_ps: host.dsm.get_byte.ps(),
+        ..usual
     }
 }
 

@@ -350,10 +350,10 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
             "dsm: looks for words that two nodes write without an order between them",
         ),
         key(
-            "atomic_us",
-            Number(0.0, 1e9),
-            "0",
-            "dsm: what an atomic operation takes longer than on this board",
+            "dispatch",
+            Choice(&["each", "once"]),
+            "each",
+            "dsm: which requests pay for the handler's dispatch, each one or one that finds no handler running",
         ),
         key(
             "clock_mhz",

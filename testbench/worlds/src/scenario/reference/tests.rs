@@ -66,7 +66,7 @@ const COLLECTIVES: &[&str] = &[
     "run = \"mpi\"\nnodes = \"all\"\nbenchmark = \"integer-sort\"\nclass = \"S\"\n",
     "run = \"mpi\"\nnodes = \"all\"\nbenchmark = \"broadcast\"\nbytes = 8\n",
     "run = \"mpi\"\nnodes = \"all\"\nbenchmark = \"reduce\"\nbytes = 8\nskew_us = 1\ncatch_up_us = 1\nbypass = \"reduce\"\nexit_delay_us = 1\n",
-    "run = \"dsm\"\nnodes = \"all\"\napplication = \"fft\"\nprotocol = \"ardmar\"\nsize = 8\nrepeats = 1\ndiffs = \"put\"\nlocks = \"atomic\"\nbarriers = \"nic\"\nraces = false\nclock_mhz = 2000\natomic_us = 1\n",
+    "run = \"dsm\"\nnodes = \"all\"\napplication = \"fft\"\nprotocol = \"ardmar\"\nsize = 8\nrepeats = 1\ndiffs = \"put\"\nlocks = \"atomic\"\nbarriers = \"nic\"\nraces = false\nclock_mhz = 2000\ndispatch = \"once\"\n",
     "run = \"lock\"\nnodes = 1\nhome = 0\nhold_us = 1\nreply = \"memory\"\nmutex = true\n",
 ];
 

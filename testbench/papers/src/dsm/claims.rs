@@ -1,0 +1,305 @@
+//! What the paper says without a number, judged by measurements.
+
+use lanigon_worlds::programs::dsm::NodeTimes;
+
+use super::key::{NODES, Program, Size, Testbed};
+use super::plan::Results;
+use crate::collectives::claims::Judged;
+
+/// Whether a claim is true, with the numbers; `None`: points are missing.
+type Verdict = Option<(bool, String)>;
+
+/// A claim.
+struct Claim {
+    id: &'static str,
+    text: &'static str,
+    judge: fn(&Results) -> Verdict,
+}
+
+/// Below this share handler time is virtually none.
+const NONE: f64 = 0.05;
+/// Applications whose handlers remain for locks and changes.
+const LOCKING: [Program; 3] = [Program::Barnes, Program::Radix, Program::Integer];
+/// Those that have none.
+const OTHERS: [Program; 2] = [Program::Fft, Program::Water];
+
+const CLAIMS: [Claim; 19] = [
+    Claim {
+        id: "ardmar-027",
+        text: "async fetches pages slightly faster at 2 and 4 nodes [faster, by less than a third]",
+        judge: |results| {
+            let gains = fetch_gains(results, &[2, 4])?;
+            let holds = gains.iter().all(|gain| (0.667..1.0).contains(gain));
+            Some((holds, listed(&gains)))
+        },
+    },
+    Claim {
+        id: "ardmar-027b",
+        text: "ardmar fetches pages faster from 8 nodes on [async / ardmar at 8 and 16 nodes]",
+        judge: |results| {
+            let gains = fetch_gains(results, &[8, 16])?;
+            Some((gains.iter().all(|gain| *gain > 1.0), listed(&gains)))
+        },
+    },
+    Claim {
+        id: "ardmar-028",
+        text: "async: time of a fetch grows steeply with nodes [more than proportionally from 2 to 16; us]",
+        judge: |results| {
+            let times = fetches(results, false)?;
+            let steep = times.is_sorted() && times[3] > 8.0 * times[0];
+            Some((steep, listed(&times)))
+        },
+    },
+    Claim {
+        id: "ardmar-029",
+        text: "ardmar: time of a fetch levels off and falls slightly from 8 to 16 nodes [at most as long at 16; us]",
+        judge: |results| {
+            let times = fetches(results, true)?;
+            Some((times[3] <= times[2], listed(&times)))
+        },
+    },
+    Claim {
+        id: "ardmar-046",
+        text: "Water, small size: ardmar is slower than async [async / ardmar]",
+        judge: |results| {
+            let size = results.nearest(Size::Small);
+            let most = results.amount.most_nodes();
+            let gain = results.gain(Testbed::Paper, Program::Water, size, most)?;
+            Some((gain < 1.0, format!("{gain:.2}")))
+        },
+    },
+    Claim {
+        id: "ardmar-047",
+        text: "ardmar has the better speed-up in all cases, which contradicts ardmar-046 [Barnes, RS, IS, 3DFFT, Water, all sizes; async / ardmar]",
+        judge: |results| {
+            let mut gains = Vec::new();
+            for &size in results.amount.sizes() {
+                for program in Program::APPLICATIONS {
+                    let most = results.amount.most_nodes();
+                    gains.push(results.gain(Testbed::Paper, program, size, most)?);
+                }
+            }
+            Some((gains.iter().all(|gain| *gain > 1.0), listed(&gains)))
+        },
+    },
+    Claim {
+        id: "ardmar-047b",
+        text: "RS is faster than on one node under ardmar, slower under async [speed-ups async, ardmar]",
+        judge: |results| {
+            let [async_, ardmar] = both(|ardmar| {
+                let most = results.amount.most_nodes();
+                results.speed_up(Program::Radix, largest(results), most, ardmar)
+            })?;
+            let text = format!("{async_:.2}, {ardmar:.2}");
+            Some((async_ < 1.0 && ardmar > 1.0, text))
+        },
+    },
+    Claim {
+        id: "ardmar-048",
+        text: "Barnes: execution time rises with nodes under async [2 nodes against most]",
+        judge: |results| trend(results, &[Program::Barnes], false, |one| one.total_us, true),
+    },
+    Claim {
+        id: "ardmar-048b",
+        text: "Barnes: execution time falls with nodes under ardmar [2 nodes against most]",
+        judge: |results| trend(results, &[Program::Barnes], true, |one| one.total_us, false),
+    },
+    Claim {
+        id: "ardmar-049",
+        text: "page time of Barnes, RS, IS, 3DFFT is shorter under ardmar [most nodes; async / ardmar]",
+        judge: |results| {
+            let four = [
+                Program::Barnes,
+                Program::Radix,
+                Program::Integer,
+                Program::Fft,
+            ];
+            ratios(results, &four, |one| one.page_us, |ratio| ratio > 1.0)
+        },
+    },
+    Claim {
+        id: "ardmar-050",
+        text: "RS: page time falls with nodes under ardmar [2 nodes against most]",
+        judge: |results| trend(results, &[Program::Radix], true, |one| one.page_us, false),
+    },
+    Claim {
+        id: "ardmar-051",
+        text: "IS, 3DFFT, Water scale better under ardmar [gain at most nodes above that at 2; gains at 2 and at most]",
+        judge: |results| {
+            let three = [Program::Integer, Program::Fft, Program::Water];
+            let mut gains = Vec::new();
+            for program in three {
+                for nodes in [2, results.amount.most_nodes()] {
+                    gains.push(results.gain(Testbed::Paper, program, largest(results), nodes)?);
+                }
+            }
+            let better = gains.chunks(2).all(|pair| pair[1] > pair[0]);
+            Some((better, listed(&gains)))
+        },
+    },
+    Claim {
+        id: "ardmar-052",
+        text: "3DFFT, Water: virtually no handler time under ardmar [below 5 % of async's]",
+        judge: |results| {
+            ratios(
+                results,
+                &OTHERS,
+                |one| one.handler_us,
+                |ratio| ratio > 1.0 / NONE,
+            )
+        },
+    },
+    Claim {
+        id: "ardmar-053",
+        text: "Barnes, RS, IS: handler time remains under ardmar, for locks and changes [async / ardmar; above 5 % of async's]",
+        judge: |results| {
+            let remains = |ratio| (1.0..1.0 / NONE).contains(&ratio);
+            ratios(results, &LOCKING, |one| one.handler_us, remains)
+        },
+    },
+    Claim {
+        id: "ardmar-054",
+        text: "page time of nearly all applications ends below async's [at most nodes, 4 of 5 at least; async / ardmar]",
+        judge: |results| {
+            let all = &Program::APPLICATIONS;
+            let (_, text) = ratios(results, all, |one| one.page_us, |_| true)?;
+            let shorter = all.iter().filter(|program| {
+                let only = [**program];
+                let found = ratios(results, &only, |one| one.page_us, |ratio| ratio > 1.0);
+                found.is_some_and(|(shorter, _)| shorter)
+            });
+            Some((shorter.count() >= 4, text))
+        },
+    },
+    Claim {
+        id: "ardmar-054b",
+        text: "Water: page time rises under async and falls under ardmar [2 nodes against most]",
+        judge: |results| {
+            let water = [Program::Water];
+            let (rises, first) = trend(results, &water, false, |one| one.page_us, true)?;
+            let (falls, second) = trend(results, &water, true, |one| one.page_us, false)?;
+            Some((rises && falls, format!("{first}; {second}")))
+        },
+    },
+    Claim {
+        id: "ardmar-055",
+        text: "Barnes, RS, IS: page misses and page time rise with nodes in both protocols, which contradicts ardmar-050 [2 nodes against most]",
+        judge: |results| {
+            let mut all = Vec::new();
+            for ardmar in [false, true] {
+                all.push(trend(results, &LOCKING, ardmar, |one| one.fetches, true)?);
+                all.push(trend(results, &LOCKING, ardmar, |one| one.page_us, true)?);
+            }
+            let texts: Vec<_> = all.iter().map(|(_, text)| text.as_str()).collect();
+            Some((all.iter().all(|(rises, _)| *rises), texts.join("; ")))
+        },
+    },
+    Claim {
+        id: "ardmar-055b",
+        text: "3DFFT: page misses fall with nodes [ardmar, 2 nodes against most]",
+        judge: |results| trend(results, &[Program::Fft], true, |one| one.fetches, false),
+    },
+    Claim {
+        id: "ardmar-056",
+        text: "3DFFT, Water: more page faults under ardmar [async / ardmar]",
+        judge: |results| ratios(results, &OTHERS, |one| one.faults, |ratio| ratio < 1.0),
+    },
+];
+
+/// Judges all claims.
+#[must_use]
+pub fn judge(results: &Results) -> Vec<Judged> {
+    let judge = |claim: &Claim| {
+        let (holds, evidence) = match (claim.judge)(results) {
+            Some((holds, evidence)) => (Some(holds), evidence),
+            None => (None, "points are missing in this run".into()),
+        };
+        Judged {
+            id: claim.id,
+            claim: claim.text,
+            holds,
+            evidence,
+        }
+    };
+    CLAIMS.iter().map(judge).collect()
+}
+
+/// The largest size of the run.
+fn largest(results: &Results) -> Size {
+    results.nearest(Size::Large)
+}
+
+fn both(value: impl Fn(bool) -> Option<f64>) -> Option<[f64; 2]> {
+    Some([value(false)?, value(true)?])
+}
+
+fn listed(values: &[f64]) -> String {
+    let values: Vec<_> = values.iter().map(|value| format!("{value:.2}")).collect();
+    values.join(", ")
+}
+
+/// Times of a page fetch by number of nodes, in us.
+fn fetches(results: &Results, ardmar: bool) -> Option<[f64; 4]> {
+    let times = NODES.map(|nodes| results.fetch_us(Testbed::Paper, nodes, ardmar));
+    let [two, four, eight, sixteen] = times;
+    Some([two?, four?, eight?, sixteen?])
+}
+
+/// How many times faster ardmar fetches pages.
+fn fetch_gains(results: &Results, nodes: &[u16]) -> Option<Vec<f64>> {
+    let gain = |nodes: &u16| {
+        let [async_, ardmar] = both(|ardmar| results.fetch_us(Testbed::Paper, *nodes, ardmar))?;
+        Some(async_ / ardmar)
+    };
+    nodes.iter().map(gain).collect()
+}
+
+/// A value of a run of the largest size on the paper's testbed.
+fn value(
+    results: &Results,
+    program: Program,
+    nodes: u16,
+    ardmar: bool,
+    of: fn(&NodeTimes) -> f64,
+) -> Option<f64> {
+    let size = largest(results);
+    let times = results.times(Testbed::Paper, program, size, nodes, ardmar);
+    times.map(of)
+}
+
+/// Whether a value rises, or falls, from 2 nodes to most, for all of these applications.
+fn trend(
+    results: &Results,
+    programs: &[Program],
+    ardmar: bool,
+    of: fn(&NodeTimes) -> f64,
+    rises: bool,
+) -> Verdict {
+    let mut all = true;
+    let mut texts = Vec::new();
+    for &program in programs {
+        let first = value(results, program, 2, ardmar, of)?;
+        let last = value(results, program, results.amount.most_nodes(), ardmar, of)?;
+        all &= (last > first) == rises && last != first;
+        texts.push(format!("{} {first:.0} to {last:.0}", program.name()));
+    }
+    Some((all, texts.join(", ")))
+}
+
+/// A value under async by that under ardmar at most nodes, and whether all of these applications have a ratio as is said.
+fn ratios(
+    results: &Results,
+    programs: &[Program],
+    of: fn(&NodeTimes) -> f64,
+    is_so: fn(f64) -> bool,
+) -> Verdict {
+    let mut all = true;
+    let mut texts = Vec::new();
+    for &program in programs {
+        let nodes = results.amount.most_nodes();
+        let [async_, ardmar] = both(|ardmar| value(results, program, nodes, ardmar, of))?;
+        all &= is_so(async_ / ardmar);
+        texts.push(format!("{} {:.2}", program.name(), async_ / ardmar));
+    }
+    Some((all, texts.join(", ")))
+}

@@ -1,0 +1,286 @@
+//! What is measured: a program on boards, by protocol and number of nodes.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use emulator::sim::time::SimTime;
+use lanigon_worlds::outcome::{RunError, completed};
+use lanigon_worlds::programs::dsm::NodeTimes;
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
+use serde::Serialize;
+
+use super::{DsmError, OTHER, PROFILE};
+
+/// Numbers of nodes of the curves.
+pub const NODES: [u16; 4] = [2, 4, 8, 16];
+/// Limit of simulated time of a run.
+const LIMIT: SimTime = SimTime::from_us(600_000_000);
+
+/// A program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Program {
+    /// The benchmark of page fetches.
+    Pages,
+    /// Barnes-Hut.
+    Barnes,
+    /// Radix sort.
+    Radix,
+    /// Integer sort.
+    Integer,
+    /// Fourier transform in three dimensions.
+    Fft,
+    /// Water.
+    Water,
+}
+
+impl Program {
+    /// The applications.
+    pub const APPLICATIONS: [Self; 5] = [
+        Self::Barnes,
+        Self::Radix,
+        Self::Integer,
+        Self::Fft,
+        Self::Water,
+    ];
+
+    /// As the paper calls it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pages => "pages",
+            Self::Barnes => "Barnes",
+            Self::Radix => "RS",
+            Self::Integer => "IS",
+            Self::Fft => "3DFFT",
+            Self::Water => "Water",
+        }
+    }
+
+    /// As scenarios call it.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Pages => "pages",
+            Self::Barnes => "barnes-hut",
+            Self::Radix => "radix-sort",
+            Self::Integer => "integer-sort",
+            Self::Fft => "fft",
+            Self::Water => "water",
+        }
+    }
+}
+
+/// Size of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Size {
+    /// Smaller than published, for quick runs.
+    Reduced,
+    /// The small one of table 2.
+    Small,
+    /// The large one of table 2.
+    Large,
+}
+
+impl Size {
+    /// Pages, bodies, keys, points of a side, molecules.
+    #[must_use]
+    pub const fn of(self, program: Program) -> usize {
+        let [reduced, small, large] = match program {
+            Program::Pages => [128, 1_024, 1_024],
+            Program::Barnes => [1_024, 16_384, 32_678],
+            Program::Radix => [13_122, 52_488, 2_621_440],
+            Program::Integer => [1 << 17, 1 << 21, 1 << 23],
+            Program::Fft => [32, 64, 128],
+            Program::Water => [512, 4_096, 8_192],
+        };
+        match self {
+            Self::Reduced => reduced,
+            Self::Small => small,
+            Self::Large => large,
+        }
+    }
+
+    /// Its name in texts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reduced => "reduced",
+            Self::Small => "small",
+            Self::Large => "large",
+        }
+    }
+}
+
+/// The testbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Testbed {
+    /// The paper's.
+    Paper,
+    /// The same; posts cost the library's own time only, and a running handler takes the next request without a dispatch.
+    CheapHandler,
+    /// LANai 9.2 on Myrinet.
+    Lanai,
+}
+
+impl Testbed {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Paper, Self::CheapHandler, Self::Lanai];
+
+    /// Its name in texts.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => PROFILE,
+            Self::CheapHandler => "hca-4x, cheap handler",
+            Self::Lanai => OTHER,
+        }
+    }
+}
+
+/// A run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Key {
+    /// The testbed.
+    pub testbed: Testbed,
+    /// The program.
+    pub program: Program,
+    /// Its size.
+    pub size: Size,
+    /// Number of nodes.
+    pub nodes: u16,
+    /// Whether pages are fetched without handlers.
+    pub ardmar: bool,
+}
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Amount {
+    /// Reduced sizes on up to 8 nodes.
+    Quick,
+    /// The small sizes of table 2.
+    #[default]
+    Usual,
+    /// The large ones too.
+    Full,
+}
+
+impl Amount {
+    /// Sizes of the applications, the largest last.
+    #[must_use]
+    pub const fn sizes(self) -> &'static [Size] {
+        match self {
+            Self::Quick => &[Size::Reduced],
+            Self::Usual => &[Size::Small],
+            Self::Full => &[Size::Small, Size::Large],
+        }
+    }
+
+    /// Size of the benchmark of page fetches.
+    #[must_use]
+    pub const fn pages(self) -> Size {
+        match self {
+            Self::Quick => Size::Reduced,
+            Self::Usual | Self::Full => Size::Small,
+        }
+    }
+
+    /// Most nodes of the applications.
+    #[must_use]
+    pub const fn most_nodes(self) -> u16 {
+        match self {
+            Self::Quick => 8,
+            Self::Usual | Self::Full => 16,
+        }
+    }
+}
+
+/// All runs, those that take longest first.
+#[must_use]
+pub fn keys(amount: Amount) -> Vec<Key> {
+    let mut keys = Vec::new();
+    let mut add = |testbed, program, size, nodes| {
+        for ardmar in [false, true] {
+            keys.push(Key {
+                testbed,
+                program,
+                size,
+                nodes,
+                ardmar,
+            });
+        }
+    };
+    let most = amount.most_nodes();
+    for &size in amount.sizes().iter().rev() {
+        for program in Program::APPLICATIONS {
+            for testbed in Testbed::ALL {
+                add(testbed, program, size, most);
+            }
+            let fewer = NODES.into_iter().rev().filter(|nodes| *nodes < most);
+            for nodes in fewer.chain([1]) {
+                add(Testbed::Paper, program, size, nodes);
+            }
+        }
+    }
+    for testbed in Testbed::ALL {
+        for nodes in NODES.into_iter().rev() {
+            add(testbed, Program::Pages, amount.pages(), nodes);
+        }
+    }
+    keys
+}
+
+impl Key {
+    /// Its scenario.
+    fn scenario(&self) -> String {
+        let Self {
+            testbed,
+            program,
+            size,
+            nodes,
+            ardmar,
+        } = *self;
+        let board = match testbed {
+            Testbed::Paper | Testbed::CheapHandler => PROFILE,
+            Testbed::Lanai => OTHER,
+        };
+        let (costs, dispatch) = match testbed {
+            Testbed::CheapHandler => (
+                "[costs]\n\"host.dsm_post\" = 0\n\"host.dsm_post_byte\" = 0\n\"host.dsm_immediate\" = 0\n\"host.dsm_receive\" = 0\n",
+                "once",
+            ),
+            Testbed::Paper | Testbed::Lanai => ("", "each"),
+        };
+        let protocol = if ardmar { "ardmar" } else { "async" };
+        let (application, size) = (program.key(), size.of(program));
+        // A star has two nodes at least.
+        let all = nodes.max(2);
+        format!(
+            "board = \"{board}\"\nprotocol = \"gm\"\nhost_memory_mb = {MEMORY_MB}\n{costs}[network]\ntopology = \"star\"\nnodes = {all}\n[[program]]\nrun = \"dsm\"\nnodes = [\"0..{nodes}\"]\n\
+             application = \"{application}\"\nprotocol = \"{protocol}\"\nsize = {size}\ndispatch = \"{dispatch}\"\n"
+        )
+    }
+
+    /// Runs it: the means of its nodes. The program compares its result with that of one process.
+    ///
+    /// # Errors
+    /// [`DsmError`].
+    pub fn measure(&self, interrupt: &Arc<AtomicBool>) -> Result<NodeTimes, DsmError> {
+        let scenario = Scenario::parse("a measurement", &self.scenario())?;
+        let options = RunOptions {
+            max_time: Some(LIMIT),
+            interrupt: Some(Arc::clone(interrupt)),
+            ..RunOptions::default()
+        };
+        let outcome = Simulation::new(&scenario)?.run(&options, |_| {});
+        if let Some(message) = outcome.problems.first() {
+            let (program, message) = (self.program.key(), message.clone());
+            return Err(RunError::Program { program, message }.into());
+        }
+        completed(outcome.end.clone())?;
+        let used = outcome.dsm.first().filter(|used| !used.nodes.is_empty());
+        Ok(used.ok_or(DsmError::NoResult)?.mean)
+    }
+}
+
+/// Host memory of a node.
+const MEMORY_MB: u32 = 256;

@@ -1,0 +1,215 @@
+//! The primitives of table 1: a short message, a read of 4 KB, atomic operations, and posts.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use emulator::image::Image;
+use emulator::profile::Profile;
+use emulator::sim::time::SimTime;
+use emulator::sim::world::RunLimits;
+use host_lib::gm::atomic::{Operation, Word};
+use host_lib::gm::{Buffer, Event, Priority, Remote, Status};
+use host_lib::window::{System, VirtualAddress};
+use lanigon_worlds::boards;
+use lanigon_worlds::gm::{GmNode, GmWorld, GmWorldError};
+use lanigon_worlds::outcome::{RunError, completed};
+use lanigon_worlds::pairs::text;
+use serde::Serialize;
+
+use super::DsmError;
+use crate::gm::{Flow, LONG, SHORT, bench};
+
+/// The port of all programs.
+const PORT: u8 = 2;
+/// Bytes of a page (ardmar-011).
+const PAGE_BYTES: u32 = 4096;
+/// Bytes of the short write of table 1.
+const WRITE_BYTES: u32 = 140;
+/// The reader begins so long after the other node.
+const LEAD_NS: u64 = 500_000;
+/// Messages of the stream.
+const MESSAGES: u32 = 200;
+/// Limit of simulated time.
+const LIMIT: SimTime = SimTime::from_us(60_000_000);
+
+/// Times of the primitives on a board, in us.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Primitives {
+    /// Latency of a message of 8 bytes.
+    pub message_us: f64,
+    /// Bandwidth of messages of 64 KB one way, in Gb/s.
+    pub bandwidth_gbps: f64,
+    /// Read of 4 KB of another node.
+    pub read_us: f64,
+    /// Compare and swap on a word of another node.
+    pub remote_atomic_us: f64,
+    /// Compare and swap on a word of the own node, by the board.
+    pub local_atomic_us: f64,
+    /// Post of a write of 4 KB.
+    pub page_post_us: f64,
+    /// Post of a write of 140 bytes.
+    pub short_post_us: f64,
+    /// The same, if it calls a handler.
+    pub immediate_post_us: f64,
+    /// A handler posts a receive descriptor for the next request.
+    pub receive_us: f64,
+}
+
+/// What a program repeats.
+#[derive(Debug, Clone, Copy)]
+enum Repeat {
+    /// A read of a page of the other node.
+    Read,
+    /// Compare and swap on a word of a node.
+    Atomic { node: u16 },
+    /// A post of a write of so many bytes, without its completion.
+    Post { bytes: u32 },
+}
+
+impl Primitives {
+    /// Measures them on boards of a profile, with `rounds` repetitions each.
+    ///
+    /// # Errors
+    /// If a program fails.
+    pub fn measure(
+        profile: &Profile,
+        rounds: u32,
+        interrupt: &Arc<AtomicBool>,
+    ) -> Result<Self, DsmError> {
+        let board = boards::of(profile);
+        let gm = board.gm.ok_or(GmWorldError::Board(board.name))?;
+        let image = board.own_image(gm.image, gm.sram_bytes)?;
+        let pair = bench::Setup {
+            image: &image,
+            profile,
+            interrupt,
+        };
+        let of = |what| mean_us(&image, profile, interrupt, what, rounds);
+        let costs = profile.host.dsm;
+        let atomic_us = costs.atomic.us();
+        let write_us = |bytes: u32| -> Result<f64, DsmError> {
+            let bytes_us = costs.post_byte.us() * f64::from(bytes);
+            Ok(of(Repeat::Post { bytes })? + costs.post.us() + bytes_us)
+        };
+        let short_post_us = write_us(WRITE_BYTES)?;
+        Ok(Self {
+            message_us: pair.latency(SHORT, rounds)?.value,
+            bandwidth_gbps: pair.stream(LONG, MESSAGES, Flow::OneWay)?.value * 8.0 / 1e3,
+            read_us: of(Repeat::Read)? + costs.get_byte.us() * f64::from(PAGE_BYTES),
+            remote_atomic_us: of(Repeat::Atomic { node: 1 })? + atomic_us,
+            local_atomic_us: of(Repeat::Atomic { node: 0 })? + atomic_us,
+            page_post_us: write_us(PAGE_BYTES)?,
+            short_post_us,
+            immediate_post_us: short_post_us + costs.immediate.us(),
+            receive_us: costs.receive.us(),
+        })
+    }
+}
+
+/// Mean time of an operation of node 0 on a pair of nodes, in us.
+fn mean_us(
+    image: &Image,
+    profile: &Profile,
+    interrupt: &Arc<AtomicBool>,
+    what: Repeat,
+    rounds: u32,
+) -> Result<f64, DsmError> {
+    let mut gm = GmWorld::new(2, image, profile)?;
+    // Both nodes have their memory at the same address.
+    let end = gm.spawn(0, "reader", move |gm| repeat(gm, what, rounds));
+    let other = gm.spawn(1, "read", open_memory);
+    let limits = RunLimits {
+        max_time: Some(LIMIT),
+        interrupt: Some(Arc::clone(interrupt)),
+        ..RunLimits::default()
+    };
+    let run = gm.world.run(&limits);
+    let ended = end.take().into_iter().chain(other.take());
+    let means = ended.collect::<Result<Vec<f64>, String>>();
+    let program = "a primitive";
+    let means = means.map_err(|message| RunError::Program { program, message })?;
+    completed(run)?;
+    means.first().copied().ok_or(DsmError::NoResult)
+}
+
+/// Opens the port; memory that the other node may access.
+async fn memory(gm: &mut GmNode) -> Result<Buffer, String> {
+    gm.open(PORT).await.map_err(text)?;
+    let memory = gm.allocate_dma(2 * PAGE_BYTES).map_err(text)?;
+    let allowed = gm.allow_remote_memory_access(PORT, true).await;
+    allowed.map_err(text)?;
+    Ok(memory)
+}
+
+/// The other node: only its memory is needed.
+async fn open_memory(mut gm: GmNode) -> Result<f64, String> {
+    memory(&mut gm).await?;
+    Ok(0.0)
+}
+
+/// Repeats an operation; its mean time, in us.
+async fn repeat(mut gm: GmNode, what: Repeat, rounds: u32) -> Result<f64, String> {
+    let memory = memory(&mut gm).await?;
+    gm.system_mut().compute(LEAD_NS).await;
+    let address = memory.address;
+    let landing = VirtualAddress(address.0 + u64::from(PAGE_BYTES));
+    let remote = Remote {
+        node: 1,
+        port: PORT,
+        priority: Priority::Low,
+        address,
+    };
+    let buffer = |length| Buffer {
+        address: landing,
+        length,
+    };
+    let mut spent_ps = 0;
+    for round in 0..=rounds {
+        let began = gm.system().now_ps();
+        match what {
+            Repeat::Read => {
+                let got = gm.get(PORT, buffer(PAGE_BYTES), remote).await;
+                got.map_err(text)?;
+            }
+            Repeat::Atomic { node } => {
+                let word = Word {
+                    node,
+                    port: PORT,
+                    address,
+                };
+                let (expected, new) = (round, round + 1);
+                let swap = Operation::CompareSwap { expected, new };
+                gm.post_atomic(PORT, word, swap).await.map_err(text)?;
+            }
+            Repeat::Post { bytes } => {
+                let put = gm.put(PORT, buffer(bytes), remote).await;
+                put.map_err(text)?;
+            }
+        }
+        let posted = gm.system().now_ps();
+        end(&mut gm).await?;
+        let ended = match what {
+            Repeat::Post { .. } => posted,
+            _ => gm.system().now_ps(),
+        };
+        // The first one is not measured.
+        if round > 0 {
+            spent_ps += ended - began;
+        }
+    }
+    Ok(spent_ps as f64 / 1e6 / f64::from(rounds.max(1)))
+}
+
+/// Waits until an operation has ended.
+async fn end(gm: &mut GmNode) -> Result<(), String> {
+    let status = match gm.receive(PORT).await.map_err(text)? {
+        Event::Sent(sent) => sent.first().map(|(_, status)| *status),
+        Event::Completed(end) => Some(end.status),
+        _ => None,
+    };
+    match status {
+        Some(Status::Success) => Ok(()),
+        Some(status) => Err(format!("an operation ended with {status:?}")),
+        None => Err("an unexpected event".into()),
+    }
+}

@@ -1,0 +1,243 @@
+//! The results as text, as one document, and as a report.
+
+use std::fmt::Write;
+
+use lanigon_report::{Block, Cell, Picture, Report, Section};
+use lanigon_worlds::programs::dsm::NodeTimes;
+use serde::Serialize;
+
+use super::claims::judge;
+use super::key::{Key, NODES, Program, Testbed};
+use super::plan::{Plan, Results};
+use super::plots;
+use super::primitives::Primitives;
+use super::rows::rows;
+use crate::collectives::claims::Judged;
+use crate::collectives::report::{claims, published, write_claims, write_rows};
+use crate::collectives::rows::Row;
+use crate::conditions::Conditions;
+
+/// Everything, for `--json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Document {
+    /// The published figures.
+    pub rows: Vec<Row>,
+    /// The claims.
+    pub claims: Vec<Judged>,
+    /// The primitives of both profiles.
+    pub primitives: Vec<(&'static str, Primitives)>,
+    /// All measured points: means of the nodes.
+    pub points: Vec<(Key, NodeTimes)>,
+    /// Whether points are missing.
+    pub partial: bool,
+}
+
+impl Document {
+    /// The document of a run.
+    #[must_use]
+    pub fn new(results: &Results) -> Self {
+        let points = results.points.iter();
+        Self {
+            rows: rows(results),
+            claims: judge(results),
+            primitives: results.primitives.clone(),
+            points: points.map(|(key, times)| (*key, *times)).collect(),
+            partial: results.partial,
+        }
+    }
+}
+
+const fn protocol(ardmar: bool) -> &'static str {
+    if ardmar { "ardmar" } else { "async" }
+}
+
+/// The results as text.
+#[must_use]
+pub fn render(plan: &Plan, results: &Results) -> String {
+    let document = Document::new(results);
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    for profile in &plan.profiles {
+        let _ = writeln!(text, "profile {}: {}", profile.name, profile.description);
+    }
+    write_rows(&mut text, &document.rows);
+    text.push('\n');
+    write_claims(&mut text, &document.claims);
+    write_fetches(&mut text, results);
+    write_gains(&mut text, results);
+    write_parts(&mut text, results);
+    if results.partial {
+        text.push_str("\nInterrupted: points are missing.\n");
+    }
+    text
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".into(), |value| format!("{value:.2}"))
+}
+
+/// Figure 8.
+fn write_fetches(text: &mut String, results: &Results) {
+    let _ = writeln!(
+        text,
+        "\nTime of a page fetch, us (figure 8)\n{:<22} {:>8} {:>9} {:>9} {:>9} {:>9}",
+        "", "protocol", 2, 4, 8, 16
+    );
+    for testbed in Testbed::ALL {
+        for ardmar in [false, true] {
+            let _ = write!(text, "{:<22} {:>8}", testbed.name(), protocol(ardmar));
+            for nodes in NODES {
+                let fetch = number(results.fetch_us(testbed, nodes, ardmar));
+                let _ = write!(text, " {fetch:>9}");
+            }
+            text.push('\n');
+        }
+    }
+}
+
+/// How many times faster applications are without handlers, on all testbeds.
+fn write_gains(text: &mut String, results: &Results) {
+    let most = results.amount.most_nodes();
+    for &size in results.amount.sizes() {
+        let _ = write!(
+            text,
+            "\nTime with async / with ardmar, {} sizes, {most} nodes\n{:<22}",
+            size.name(),
+            ""
+        );
+        for program in Program::APPLICATIONS {
+            let _ = write!(text, " {:>8}", program.name());
+        }
+        text.push('\n');
+        for testbed in Testbed::ALL {
+            let _ = write!(text, "{:<22}", testbed.name());
+            for program in Program::APPLICATIONS {
+                let gain = number(results.gain(testbed, program, size, most));
+                let _ = write!(text, " {gain:>8}");
+            }
+            text.push('\n');
+        }
+    }
+}
+
+/// Figures 9 to 14: the parts of the time of the paper's testbed.
+fn write_parts(text: &mut String, results: &Results) {
+    for &size in results.amount.sizes() {
+        let _ = writeln!(
+            text,
+            "\nMeans of nodes, us, {} sizes (figures 9 to 14)\n{:<7} {:<7} {:>5} {:>10} {:>9} {:>10} {:>10} {:>9} {:>9} {:>9} {:>7} {:>7} {:>8}",
+            size.name(),
+            "",
+            "",
+            "nodes",
+            "total",
+            "compute",
+            "page",
+            "handler",
+            "lock",
+            "barrier",
+            "fault",
+            "faults",
+            "fetches",
+            "speed-up"
+        );
+        for program in Program::APPLICATIONS {
+            for ardmar in [false, true] {
+                for nodes in [1].into_iter().chain(NODES) {
+                    let found = results.times(Testbed::Paper, program, size, nodes, ardmar);
+                    let Some(one) = found else { continue };
+                    let up = number(results.speed_up(program, size, nodes, ardmar));
+                    let _ = writeln!(
+                        text,
+                        "{:<7} {:<7} {nodes:>5} {:>10.0} {:>9.0} {:>10.0} {:>10.0} {:>9.0} {:>9.0} {:>9.0} {:>7.0} {:>7.0} {up:>8}",
+                        program.name(),
+                        protocol(ardmar),
+                        one.total_us,
+                        one.compute_us,
+                        one.page_us,
+                        one.handler_us,
+                        one.lock_us,
+                        one.barrier_us,
+                        one.fault_us,
+                        one.faults,
+                        one.fetches,
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The report of a run.
+#[must_use]
+pub fn report(plan: &Plan, results: &Results, conditions: &Conditions) -> Report {
+    let document = Document::new(results);
+    let profiles = plan.profiles.iter();
+    let profiles = profiles.map(|profile| (profile.name.as_str(), profile.description.as_str()));
+    let mut run = vec![
+        Block::Text(
+            "Written by lanigon reproduce ardmar. The same numbers for programs: ardmar.json; as the terminal shows them: ardmar.txt. \
+             What is measured and how: docs/dsm.md."
+                .into(),
+        ),
+        Block::Facts(conditions.facts(profiles)),
+    ];
+    if results.partial {
+        run.push(Block::Text("Interrupted: points are missing.".into()));
+    }
+    let pictures = plots::figures(results).into_iter().map(|(file, figure)| {
+        Block::Figure(Picture {
+            caption: figure.title.clone(),
+            figure,
+            file,
+        })
+    });
+    let section = |title: &str, blocks| Section {
+        title: title.into(),
+        blocks,
+    };
+    Report {
+        title: "Shared memory without handlers: published and reproduced".into(),
+        sections: vec![
+            section("Run", run),
+            section("Published values", vec![published(&document.rows)]),
+            section("Claims", vec![claims(document.claims)]),
+            section("Figures", pictures.collect()),
+            section("Points", vec![points(&document.points)]),
+        ],
+    }
+}
+
+fn points(points: &[(Key, NodeTimes)]) -> Block {
+    let row = |(key, one): &(Key, NodeTimes)| {
+        let mut cells = vec![
+            Cell::text(key.testbed.name()),
+            Cell::text(key.program.name()),
+            Cell::of(Some(key.size.of(key.program) as f64)),
+            Cell::of(Some(key.nodes.into())),
+            Cell::text(protocol(key.ardmar)),
+        ];
+        let values = [
+            one.total_us,
+            one.compute_us,
+            one.page_us,
+            one.handler_us,
+            one.lock_us,
+            one.barrier_us,
+            one.fault_us,
+            one.faults,
+            one.fetches,
+        ];
+        cells.extend(values.map(|value| Cell::of(Some(value))));
+        cells
+    };
+    let columns = [
+        "testbed", "program", "size", "nodes", "protocol", "total", "compute", "page", "handler",
+        "lock", "barrier", "fault", "faults", "fetches",
+    ];
+    Block::Table(lanigon_report::Table {
+        title: "Measured points: means of the nodes, times in us".into(),
+        columns: columns.map(String::from).into(),
+        rows: points.iter().map(row).collect(),
+    })
+}
