@@ -1,4 +1,4 @@
-//! Idle polls: the reads with which the only program of a host polls a word of the board's memory without success.
+//! Idle polls: the reads with which the only program of a host polls words of the board's memory, in turn, without success.
 //!
 //! They are the most frequent actions of a host, and each does nothing but take the PCI bus and the SRAM bus for a moment. So
 //! they are no events. The poller states when the next one is due, and the node or the board carries it out when it
@@ -10,16 +10,36 @@ use super::pci::PciBus;
 use super::request::{HostEvent, PollRequest, Read, Response};
 use crate::board::Board;
 use crate::sim::time::SimTime;
-use crate::{state, value_enum, value_struct};
+use crate::state::{Reader, State, StateError, Writer};
+use crate::{value_enum, value_struct};
 
 /// The polls of the one program of a host.
 #[derive(Debug)]
 pub struct Poller {
     costs: HostCosts,
     polling: Option<Polling>,
+    /// The words that are polled in turn.
+    words: Vec<PollRequest>,
 }
 
-state!(Poller { polling } fixed { costs });
+impl State for Poller {
+    fn save(&self, out: &mut Writer) {
+        self.polling.save(out);
+        // The words of a poll that is over do not count.
+        self.conditions().to_vec().save(out);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.polling.load(from)?;
+        self.words.load(from)?;
+        match self.polling {
+            Some(polling) if polling.at >= self.words.len() => {
+                Err(StateError::Value("a poll of several words"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
 
 /// The poll that is under way.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +47,8 @@ struct Polling {
     program: usize,
     /// Whether its signal handler polls.
     in_handler: bool,
-    poll: PollRequest,
+    /// Index of the word whose turn it is.
+    at: usize,
     /// When the timeout is over; [`SimTime::MAX`] without one.
     deadline: SimTime,
     /// When the processor asked.
@@ -40,7 +61,7 @@ struct Polling {
 value_struct!(Polling {
     program: program,
     in_handler: in_handler,
-    poll: poll,
+    at: at,
     deadline: deadline,
     asked: asked,
     step: step,
@@ -74,6 +95,7 @@ impl Poller {
         Self {
             costs: *costs,
             polling: None,
+            words: Vec::new(),
         }
     }
 
@@ -92,23 +114,33 @@ impl Poller {
         self.polling = None;
     }
 
-    /// The condition that is polled for, and the program.
-    pub(super) fn poll_mut(&mut self) -> Option<(usize, &mut PollRequest)> {
-        let polling = self.polling.as_mut()?;
-        Some((polling.program, &mut polling.poll))
+    /// The conditions that are polled for, and the program.
+    pub(super) fn polls_mut(&mut self) -> impl Iterator<Item = (usize, &mut PollRequest)> {
+        let program = self.polling.map(|polling| polling.program);
+        let polls = program.map(|program| self.words.iter_mut().map(move |poll| (program, poll)));
+        polls.into_iter().flatten()
     }
 
-    /// The condition that is polled for.
+    /// Whether there is a poll.
     #[must_use]
-    pub fn condition(&self) -> Option<PollRequest> {
-        self.polling.map(|polling| polling.poll)
+    pub const fn is_polling(&self) -> bool {
+        self.polling.is_some()
+    }
+
+    /// The conditions that are polled for in turn; none without a poll.
+    #[must_use]
+    pub fn conditions(&self) -> &[PollRequest] {
+        match self.polling {
+            Some(_) => &self.words,
+            None => &[],
+        }
     }
 }
 
-/// From `asked` on `program` polls a word of SRAM.
+/// From `asked` on `program` polls words of SRAM in turn, from the one at the index `at` on.
 pub(super) fn begin<E>(
     (program, in_handler): (usize, bool),
-    poll: PollRequest,
+    (words, at): (impl Iterator<Item = PollRequest>, usize),
     asked: SimTime,
     deadline: SimTime,
     ctx: &mut HostContext<'_, E>,
@@ -116,12 +148,15 @@ pub(super) fn begin<E>(
     let polling = Polling {
         program,
         in_handler,
-        poll,
+        at,
         deadline,
         asked,
         step: PollStep::Start,
         due: ctx.now,
     };
+    ctx.poller.words.clear();
+    ctx.poller.words.extend(words);
+    debug_assert!(at < ctx.poller.words.len());
     ctx.poller.polling = Some(polling);
     ask(asked, ctx.now, ctx);
 }
@@ -130,7 +165,7 @@ pub(super) fn begin<E>(
 /// bus before it.
 #[inline]
 fn ask<E>(asked: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
-    let Poller { costs, polling } = &mut *ctx.poller;
+    let Poller { costs, polling, .. } = &mut *ctx.poller;
     let Some(polling) = polling else {
         return;
     };
@@ -150,18 +185,26 @@ pub fn step<E>(
     ctx: &mut HostContext<'_, E>,
     polled: impl FnOnce(&PollRequest, SimTime) -> bool,
 ) -> bool {
-    let Poller { costs, polling } = &mut *ctx.poller;
+    let Poller {
+        costs,
+        polling,
+        words,
+    } = &mut *ctx.poller;
     let Some(polling) = polling else {
         return true;
     };
     match polling.step {
         PollStep::Start => polling.start_read(costs, ctx.pci),
-        PollStep::Sample if polled(&polling.poll, polling.due) => {
+        PollStep::Sample if polled(&words[polling.at], polling.due) => {
             let sampled = polling.due;
             let back = costs.back_at(polling.asked, sampled);
             if back >= polling.deadline {
                 time_out(*polling, back, ctx);
                 return false;
+            }
+            polling.at += 1;
+            if polling.at == words.len() {
+                polling.at = 0;
             }
             ask(back, sampled, ctx);
         }
@@ -190,9 +233,10 @@ pub fn hand_over<E>(ctx: &mut HostContext<'_, E>) {
         return;
     };
     let (program, asked) = (polling.program, polling.asked);
+    let poll = ctx.poller.words[polling.at];
     let read = Read {
-        offset: polling.poll.offset,
-        until: Some(polling.poll),
+        offset: poll.offset,
+        until: Some(poll),
     };
     let event = match polling.step {
         PollStep::Start => HostEvent::ReadStart {
@@ -242,9 +286,16 @@ fn skip<B: Board>(board: &mut B, until: SimTime, ctx: &mut HostContext<'_, B::Ev
     let in_time = polling.deadline.saturating_sub(polling.asked).ps();
     let span_left = (until - start).ps().min(in_time);
     let times = span_left.saturating_sub(1) / period;
-    if times == 0 || !board.skip_polls(&polling.poll, polling.due, period, times) {
+    let words = &ctx.poller.words;
+    let fails = |poll: &PollRequest| {
+        board.is_memory(poll.offset) && !poll.holds(board.window_peek(poll.offset, until))
+    };
+    // A single word is looked at by the board.
+    let skips = times > 0 && (words.len() == 1 || words.iter().all(fails));
+    if !skips || !board.skip_polls(&words[polling.at], polling.due, period, times) {
         return;
     }
+    polling.at = ((polling.at as u64 + times) % words.len() as u64) as usize;
     let skipped = SimTime::from_ps(period * times);
     ctx.pci.repeat(start + skipped, times, span);
     polling.asked += skipped;

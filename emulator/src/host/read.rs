@@ -4,6 +4,8 @@
 //! value. The request's arrival is no event of its own when no other request can reach the bus before it. The idle
 //! polls of the only program of a host are carried out by the [`poller`].
 
+use std::iter::once;
+
 use super::dispatch::{HostContext, schedule};
 use super::poller;
 use super::program::Programs;
@@ -78,6 +80,11 @@ impl Programs {
     ) {
         let value = board.window_read(read.offset, ctx);
         let sampled = self.costs.back_at(asked, ctx.now);
+        if let (Some(rotation), Some(poll)) =
+            (&mut self.programs[program].work.rotation, read.until)
+        {
+            rotation.has_come_to(&poll);
+        }
         match read.until {
             Some(poll) if !poll.holds(value) => {
                 let work = &mut self.programs[program].work;
@@ -86,12 +93,14 @@ impl Programs {
                 if back >= deadline {
                     self.timed_out(program, back, ctx);
                 } else if work.rotation.is_some() {
-                    self.watch_next(program, back, ctx);
+                    if stolen > SimTime::ZERO || !self.watch_idly(program, back, board, ctx) {
+                        self.watch_next(program, back, ctx);
+                    }
                 } else if stolen > SimTime::ZERO || self.stops_soon(program) {
                     schedule(ctx, back, HostEvent::Watch { program });
                 } else if self.programs.len() == 1 && board.is_memory(read.offset) {
                     let who = (program, self.programs[program].signals.handling);
-                    poller::begin(who, poll, back, deadline, ctx);
+                    poller::begin(who, (once(poll), 0), back, deadline, ctx);
                 } else {
                     self.ask(program, read, back, ctx);
                 }

@@ -241,7 +241,7 @@ impl Programs {
     ) {
         let polls = events
             .filter_map(HostEvent::poll_mut)
-            .chain(poller.poll_mut());
+            .chain(poller.polls_mut());
         for (program, poll) in polls {
             let of_program = self
                 .programs

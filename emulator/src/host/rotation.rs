@@ -5,12 +5,16 @@ use lanigon_window::window::{PolledWord, Watch};
 use super::dispatch::{HostContext, schedule};
 use super::machine::Machine;
 use super::memory_poll::MemoryWord;
+use super::poller;
 use super::program::Programs;
 use super::request::{HostEvent, PollRequest, Read, Response};
 use crate::board::{Board, SharedMemory};
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_enum;
+
+/// More words are not polled without events: they would have to be compared with each other.
+const MOST_IDLE: usize = 32;
 
 /// A word that is polled.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +77,39 @@ impl Rotation {
         self.words[self.at]
     }
 
+    /// The word whose turn it is, after polls of the [`poller`]: it polls only words that differ.
+    pub(super) fn has_come_to(&mut self, poll: &PollRequest) {
+        let is = |word: &Word| matches!(word, Word::Window(watch) if is_of(watch, poll));
+        if !is(&self.words[self.at])
+            && let Some(at) = self.words.iter().position(is)
+        {
+            self.at = at;
+        }
+    }
+
+    /// Whether all words are in the board's memory and differ.
+    fn is_idle<B: Board>(&self, board: &B) -> bool {
+        let idle = |(at, word): (usize, &Word)| {
+            let Word::Window(watch) = word else {
+                return false;
+            };
+            let poll = poll(*watch, self.why);
+            let same = |other: &Word| matches!(other, Word::Window(other) if is_of(other, &poll));
+            watch.before.is_none()
+                && board.is_memory(watch.offset)
+                && !self.words[..at].iter().any(same)
+        };
+        self.words.len() <= MOST_IDLE && self.words.iter().enumerate().all(idle)
+    }
+
+    /// The polls of words in the window.
+    fn polls(&self) -> impl Iterator<Item = PollRequest> {
+        self.words.iter().filter_map(|word| match word {
+            Word::Window(watch) => Some(poll(*watch, self.why)),
+            Word::Memory(_) => None,
+        })
+    }
+
     /// Whether all words lie in memory: the board's or the host's.
     pub(super) fn is_of_memory<B: Board>(&self, board: &B) -> bool {
         self.words.iter().all(|word| match word {
@@ -101,6 +138,11 @@ impl Rotation {
             Word::Memory(word) => word.holds(word.value(&Machine::lock(memory))),
         })
     }
+}
+
+/// Whether a poll is that of a word.
+fn is_of(watch: &Watch, poll: &PollRequest) -> bool {
+    (watch.offset, watch.mask, watch.expected) == (poll.offset, poll.mask, poll.expected)
 }
 
 const fn poll(watch: Watch, why: &'static str) -> PollRequest {
@@ -222,6 +264,30 @@ impl Programs {
             let asked = ready.max(ctx.now.saturating_sub(self.costs.pio_read_request));
             self.ask(index, read(poll), asked, ctx);
         }
+    }
+
+    /// A poll was fruitless; at `back` the program has its value. If it is the only program and all words are in the board's memory,
+    /// the [`poller`] goes on; tells whether it does.
+    pub(super) fn watch_idly<B: Board>(
+        &mut self,
+        index: usize,
+        back: SimTime,
+        board: &B,
+        ctx: &mut HostContext<'_, B::Event>,
+    ) -> bool {
+        if self.programs.len() != 1 || self.stops_soon(index) {
+            return false;
+        }
+        let who = (index, self.programs[index].signals.handling);
+        let work = &mut self.programs[index].work;
+        let deadline = work.deadline;
+        let Some(rotation) = work.rotation.as_mut().filter(|it| it.is_idle(board)) else {
+            return false;
+        };
+        rotation.advance();
+        let (words, at) = (rotation.polls(), rotation.at);
+        poller::begin(who, (words, at), back, deadline, ctx);
+        true
     }
 
     /// A poll was fruitless; at `back` the program has its value.

@@ -237,7 +237,7 @@ impl Node {
     /// Number of pending events.
     #[must_use]
     pub fn pending_events(&self) -> usize {
-        self.slot.pending_events() + usize::from(self.poller.condition().is_some())
+        self.slot.pending_events() + usize::from(self.poller.is_polling())
     }
 
     /// The earliest time at which another unit could begin to leave.

@@ -139,7 +139,7 @@ impl<B: Board> AnySlot for Slot<B> {
     }
 
     fn is_live(&self, host: Hosting<'_>) -> bool {
-        let pending = self.queue.len() + usize::from(host.poller.condition().is_some());
+        let pending = self.queue.len() + usize::from(host.poller.is_polling());
         self.board.next_activity(host.now) != SimTime::MAX
             || pending > host.programs.pending_polls()
             || host.programs.next_activity(host.now) != SimTime::MAX
@@ -290,12 +290,12 @@ impl<B: Board> Slot<B> {
             .max(host.now)
     }
 
-    /// When the host's poll finds its condition true; [`SimTime::MAX`] if it is false now.
+    /// When one of the host's polls may find its condition true; [`SimTime::MAX`] if all are false now.
     fn next_poll_with_effect(&self, host: Hosting<'_>) -> SimTime {
-        let holds = |poll: PollRequest| poll.holds(self.board.window_peek(poll.offset, host.now));
-        match host.poller.condition() {
-            Some(poll) if holds(poll) => host.poller.next_time(),
-            _ => SimTime::MAX,
+        let holds = |poll: &PollRequest| poll.holds(self.board.window_peek(poll.offset, host.now));
+        match host.poller.conditions().iter().any(holds) {
+            true => host.poller.next_time(),
+            false => SimTime::MAX,
         }
     }
 

@@ -6,7 +6,7 @@ use emulator::sim::time::SimTime;
 use host_lib::window::{PolledWord, System, VirtualAddress};
 use proptest::prelude::*;
 
-use crate::bench::{Bench, costs, memory};
+use crate::bench::{Bench, costs, memory, window};
 use crate::script::Act;
 
 /// What happens while a program polls.
@@ -129,6 +129,37 @@ fn scene() -> impl Strategy<Value = Scene> {
         )
 }
 
+/// The notes of a program that polls words of the window in turn. With a `sleeper`, a program that sleeps on the other CPU, each poll
+/// is an event.
+fn poll_window(scene: &Scene, sleeper: bool) -> Vec<(String, u64)> {
+    let mut bench = Bench::new(&odd_costs(2));
+    for (ns, word, value) in &scene.writes {
+        let act = Act::Window(4 * (word % scene.words) as u32, *value);
+        bench.at(SimTime::from_ns(*ns), act);
+    }
+    bench.at(SimTime::from_us(200), Act::Window(0, 1));
+    for ns in &scene.interrupts {
+        bench.at(SimTime::from_ps(ns * 1000 + 503), Act::Pulse);
+    }
+    let (words, timeout) = (scene.words as u32, scene.timeout_ns);
+    bench.spawn("poller", move |mut machine, notes| async move {
+        let polled: Vec<PolledWord> = (0..words).map(|word| window(word, word + 1)).collect();
+        let text = match machine.poll_words(&polled, timeout, "a word").await {
+            Ok(found) => format!("{} = {}", found.index, found.value),
+            Err(_) => "late".into(),
+        };
+        notes.add(&machine, text);
+        machine.compute(1000).await;
+        notes.add(&machine, "end");
+    });
+    if sleeper {
+        bench.spawn("sleeper", |mut machine, _| async move {
+            machine.sleep(400_000).await;
+        });
+    }
+    bench.run()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
@@ -142,5 +173,10 @@ proptest! {
             prop_assert_eq!((skipped.ready, skipped.blocked), (stepped.ready, stepped.blocked));
             prop_assert_eq!(skipped.stolen, stepped.stolen);
         }
+    }
+
+    #[test]
+    fn idle_polls_in_turn_end_as_events(scene in scene()) {
+        prop_assert_eq!(poll_window(&scene, false), poll_window(&scene, true));
     }
 }
