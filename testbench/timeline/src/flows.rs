@@ -18,6 +18,18 @@ impl Flows {
         self.of.insert(message, self.last);
     }
 
+    /// Starts the flow of a message that begins with its packet, unless the packet is sent again.
+    pub fn begin_sent(&mut self, message: MessageName) {
+        // Identifiers come again after 65,536 messages.
+        const LATELY: u64 = 1 << 15;
+        if self
+            .of(message)
+            .is_none_or(|flow| self.last - flow > LATELY)
+        {
+            self.begin(message);
+        }
+    }
+
     /// The message's flow, if its post was seen.
     pub fn of(&self, message: MessageName) -> Option<u64> {
         self.of.get(&message).copied()

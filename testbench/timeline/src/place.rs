@@ -449,6 +449,11 @@ impl PlaceTracks {
     fn frame_sent(&mut self, address: u32, length: u32, canvas: &mut Canvas<'_>) {
         let head = self.heads[0].pop_front().map(|(_, head)| head);
         self.heads[0].clear();
+        if let Some(seen) = head.as_ref().and_then(messages::seen)
+            && !seen.posted
+        {
+            canvas.flows.begin_sent(seen.message);
+        }
         let (slice, _) = self.frame(head, canvas);
         let (which, flow) = (slice.which.clone(), slice.flow);
         let slice = slice

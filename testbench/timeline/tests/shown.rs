@@ -119,6 +119,46 @@ fn a_message_of_gm_can_be_followed() {
 }
 
 #[test]
+fn packets_of_a_barrier_can_be_followed() {
+    let board = boards::board_type("lanai9").unwrap();
+    let image = board.gm.unwrap().image;
+    if board.own_image(image, board.usual_sram_bytes).is_err() {
+        let _ = writeln!(io::stderr(), "SKIPPED for lack of GM's images");
+        return;
+    }
+    let program = "[[program]]\nrun = \"barrier\"\nnodes = \"all\"\non = \"nic\"\nrounds = 2\n";
+    let scenario = format!("board = \"lanai9\"\n{}", pair(program));
+    let (bytes, _) = run_on(board, &scenario, 1, Some(Options::default()));
+    let timeline = decoded::read(&bytes);
+    for (from, to) in [(0, 1), (1, 0)] {
+        let transmitter = format!("node {from} / transmitter");
+        let sent: Vec<_> = timeline.on(&transmitter).collect();
+        let step = |slice: &&&Slice| {
+            slice
+                .name
+                .starts_with(&format!("barrier: STEP msg {from}:{to}:"))
+        };
+        let sent: Vec<_> = sent.iter().filter(step).collect();
+        assert_eq!(
+            sent.len(),
+            2,
+            "{:?}",
+            timeline
+                .on(&transmitter)
+                .map(|slice| &slice.name)
+                .collect::<Vec<_>>()
+        );
+        let flows: std::collections::BTreeSet<_> = sent.iter().map(|slice| slice.flow).collect();
+        assert_eq!(flows.len(), 2, "a flow for each packet");
+        for packet in sent {
+            let way = timeline.way(packet.flow.expect("a flow"));
+            let receiver = format!("node {to} / receiver");
+            assert!(way.contains(&receiver.as_str()), "{way:?}");
+        }
+    }
+}
+
+#[test]
 fn a_message_can_be_followed() {
     let (bytes, _) = run(&pair(&stream(2, 3000)), 1, Some(Options::default()));
     let timeline = decoded::read(&bytes);

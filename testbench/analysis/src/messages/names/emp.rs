@@ -94,6 +94,7 @@ impl Seen {
             name: self.name(),
             message: self.message,
             frame: Some(self.frame),
+            posted: true,
         }
     }
 }

@@ -62,6 +62,7 @@ pub fn seen(head: &FrameHead) -> Option<Seen> {
             id,
         },
         frame: None,
+        posted: header.is_data() || header.is_answer(),
     })
 }
 

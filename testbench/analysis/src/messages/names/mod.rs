@@ -49,6 +49,8 @@ pub struct Seen {
     pub message: MessageName,
     /// The number of the frame, where a message has several.
     pub frame: Option<u16>,
+    /// Whether a host's post begins the message. Others begin with their packet: those of operations that boards execute.
+    pub posted: bool,
 }
 
 /// The decoders of a protocol.
