@@ -138,9 +138,9 @@ pub struct UnpackArgs {
 /// Published results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Paper {
-    /// EMP on the Tigon2
+    /// Latency and bandwidth of EMP on the Tigon2
     Emp,
-    /// GM on boards with a LANai
+    /// Latency and bandwidth of GM on boards of all types
     Gm,
     /// Barriers over GM, on hosts and on boards
     Barrier,
@@ -176,7 +176,7 @@ Examples:
   lanigon reproduce gm --profile lanai9.1-133 --explain
   lanigon reproduce barrier --explain")]
 pub struct ReproduceArgs {
-    /// Which results: emp, gm, barrier, reduction, gossip, mpi-barrier, atomics, ab-broadcast, ab-reduction, ardmar
+    /// Which results: emp, gm, barrier, reduction, gossip, multicast, mpi-barrier, atomics, ab-broadcast, ab-reduction, ardmar
     #[arg(hide_possible_values = true)]
     pub paper: Paper,
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)

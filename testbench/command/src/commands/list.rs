@@ -3,56 +3,35 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use emulator::image::Image;
 use serde::Serialize;
 
 use super::Status;
-use crate::cli::ListArgs;
+use crate::cli::{ListArgs, Paper};
 use crate::output;
 use lanigon_sweep::file::Sweep;
 use lanigon_worlds::boards::{self, BOARDS, BoardType};
 use lanigon_worlds::files::own::{self, Found};
 use lanigon_worlds::scenario::Scenario;
 
-/// Experiments with descriptions.
+/// Experiments with descriptions: what `lanigon reproduce` knows.
 fn experiments() -> Vec<Named> {
-    let board = boards::DEFAULT.title;
-    let known = [
-        (
-            "emp",
-            format!("latency and bandwidth of EMP on the {board}"),
-        ),
-        (
-            "gm",
-            "latency and bandwidth of GM on boards of all types".into(),
-        ),
-        (
-            "barrier",
-            "barriers over GM, executed by hosts and by boards".into(),
-        ),
-        (
-            "reduction",
-            "reductions over GM, executed by hosts and by boards".into(),
-        ),
-        (
-            "gossip",
-            "all-to-all broadcasts over GM, executed by hosts and by boards".into(),
-        ),
-        ("multicast", "multicasts over FM's multi-send".into()),
-        (
-            "atomics",
-            "atomic operations and locks over GM, executed by hosts and by boards".into(),
-        ),
-        (
-            "ardmar",
-            "programs over shared memory, with and without handlers".into(),
-        ),
-    ];
-    let row = |(name, what): (&str, String)| Named {
-        description: format!("{what} (lanigon reproduce {name})"),
-        name: name.into(),
+    let values = Paper::value_variants().iter();
+    let known = values.filter_map(ValueEnum::to_possible_value);
+    let row = |value: PossibleValue| {
+        let name = value.get_name();
+        let what = value
+            .get_help()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        Named {
+            description: format!("{what} (lanigon reproduce {name})"),
+            name: name.into(),
+        }
     };
-    known.into_iter().map(row).collect()
+    known.map(row).collect()
 }
 
 /// Command that builds the images.
