@@ -12,7 +12,7 @@ use super::error::MpiError;
 use super::matching::Pattern;
 use super::transport::Transport;
 use super::{BarrierOn, Mpi};
-use crate::gm::collective::schedule::{self, Position, Step, Tree};
+use crate::gm::collective::schedule::{self, Position, Tree};
 
 /// Longest message that a member of a collective operation takes.
 const ANY_LENGTH: usize = i32::MAX as usize;
@@ -351,25 +351,7 @@ impl<T: Transport> Mpi<T> {
         data: &[D],
     ) -> Result<Vec<D>, MpiError> {
         let call = self.operation(world, Kind::AllGather, "all_gather");
-        let mut blocks = vec![data.to_vec(); world.size()];
-        for Step { send, receive } in schedule::ring(world.position()) {
-            // A long block is taken only when its receive has begun, so no rank waits for its send before that.
-            let mut sends = Vec::new();
-            if let Some(part) = send {
-                for rank in part.blocks.into_iter().flatten() {
-                    let bytes = to_bytes(&blocks[rank]);
-                    sends.push(self.member_send(world, call, part.peer, &bytes).await?);
-                }
-            }
-            if let Some(part) = receive {
-                for rank in part.blocks.into_iter().flatten() {
-                    blocks[rank] = self.elements(world, call, part.peer, data.len()).await?;
-                }
-            }
-            for sent in sends {
-                self.engine.wait(sent, call.name).await?;
-            }
-        }
+        let blocks = self.ring(world, call, data, Some(data.len())).await?;
         Ok(blocks.concat())
     }
 

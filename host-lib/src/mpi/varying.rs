@@ -85,9 +85,21 @@ impl<T: Transport> Mpi<T> {
         data: &[D],
     ) -> Result<Vec<Vec<D>>, MpiError> {
         let call = self.operation(world, Kind::AllGatherVarying, "all_gather_varying");
+        self.ring(world, call, data, None).await
+    }
+
+    /// Passes the blocks of all members around a ring. `count`: the elements of each block, if that is known.
+    pub(super) async fn ring<D: Datatype>(
+        &mut self,
+        world: &Communicator,
+        call: Call,
+        data: &[D],
+        count: Option<usize>,
+    ) -> Result<Vec<Vec<D>>, MpiError> {
         let mut blocks = vec![Vec::new(); world.size()];
         blocks[world.rank()] = data.to_vec();
         for Step { send, receive } in schedule::ring(world.position()) {
+            // A long block is taken only when its receive has begun, so no rank waits for its send before that.
             let mut sends = Vec::new();
             if let Some(part) = send {
                 for rank in part.blocks.into_iter().flatten() {
@@ -98,7 +110,13 @@ impl<T: Transport> Mpi<T> {
             if let Some(part) = receive {
                 for rank in part.blocks.into_iter().flatten() {
                     let request = self.await_member(world, call, part.peer).await?;
-                    blocks[rank] = self.member_block(call, part.peer, request).await?;
+                    blocks[rank] = match count {
+                        Some(count) => {
+                            self.member_elements(call, part.peer, count, request)
+                                .await?
+                        }
+                        None => self.member_block(call, part.peer, request).await?,
+                    };
                 }
             }
             for sent in sends {

@@ -7,6 +7,7 @@ pub mod experiments;
 pub mod gm;
 mod interval;
 pub mod multicast;
+mod page;
 pub mod published;
 pub mod reproduce;
 pub mod table_file;

@@ -2,7 +2,7 @@
 //! `-mpi-barrier.csv`, `-atomics.csv`, `-ab-broadcast.csv` and `-ab-reduction.csv`
 //! (`data/README.md`).
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use crate::published::COLLECTIVES;
 use crate::table_file::{TableError, load};
@@ -66,33 +66,61 @@ impl Table {
     /// Its figures.
     #[must_use]
     pub fn figures(self) -> &'static [Published] {
-        ALL[self as usize].as_deref().unwrap_or_default()
+        ALL[self as usize].figures()
     }
 }
 
-type Figures = LazyLock<Result<Vec<Published>, TableError>>;
-
-static ALL: [Figures; 7] = [
-    LazyLock::new(|| read(Table::Barrier)),
-    LazyLock::new(|| read(Table::Reduction)),
-    LazyLock::new(|| read(Table::Gossip)),
-    LazyLock::new(|| read(Table::MpiBarrier)),
-    LazyLock::new(|| read(Table::Atomics)),
-    LazyLock::new(|| read(Table::AbBroadcast)),
-    LazyLock::new(|| read(Table::AbReduction)),
+static ALL: [Source; 7] = [
+    Source::new(COLLECTIVES[0]),
+    Source::new(COLLECTIVES[1]),
+    Source::new(COLLECTIVES[2]),
+    Source::new(COLLECTIVES[3]),
+    Source::new(COLLECTIVES[4]),
+    Source::new(COLLECTIVES[5]),
+    Source::new(COLLECTIVES[6]),
 ];
 
-fn read(table: Table) -> Result<Vec<Published>, TableError> {
-    let (name, text) = COLLECTIVES[table as usize];
-    load(name, text, parse)
+/// A table's file, which is read once.
+pub(crate) struct Source {
+    file: (&'static str, &'static str),
+    figures: OnceLock<Result<Vec<Published>, TableError>>,
+}
+
+impl Source {
+    /// The table with this name and text.
+    pub(crate) const fn new(file: (&'static str, &'static str)) -> Self {
+        Self {
+            file,
+            figures: OnceLock::new(),
+        }
+    }
+
+    fn read(&self) -> &Result<Vec<Published>, TableError> {
+        let (name, text) = self.file;
+        self.figures.get_or_init(|| load(name, text, parse))
+    }
+
+    /// Its figures.
+    pub(crate) fn figures(&self) -> &[Published] {
+        self.read().as_deref().unwrap_or_default()
+    }
+
+    /// A figure.
+    pub(crate) fn figure(&self, id: &str) -> Option<&Published> {
+        self.figures().iter().find(|figure| figure.id == id)
+    }
+
+    /// Whether the file can be read.
+    pub(crate) fn check(&self) -> Result<(), TableError> {
+        self.read().as_ref().map(drop).map_err(Clone::clone)
+    }
 }
 
 pub(crate) fn check() -> Result<(), TableError> {
-    let mut tables = ALL.iter();
-    tables.try_for_each(|table| table.as_ref().map(drop).map_err(Clone::clone))
+    ALL.iter().try_for_each(Source::check)
 }
 
-pub(crate) fn parse(line: &'static str) -> Option<Published> {
+fn parse(line: &'static str) -> Option<Published> {
     let columns: Vec<_> = line.split(',').collect();
     let [
         id,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lanigon_report::{Block, Cell, Claim, Picture, Report, Section};
+use lanigon_report::{Block, Cell, Claim, Report};
 use serde::Serialize;
 
 use super::beyond::{self, Value};
@@ -13,6 +13,7 @@ use super::plots;
 use super::published::Table;
 use super::rows::{Row, rows};
 use crate::conditions::Conditions;
+use crate::page::Page;
 
 /// Everything, for `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -115,48 +116,29 @@ pub fn report(name: &str, plan: &Plan, results: &Results, conditions: &Condition
     let document = Document::new(plan, results);
     let profiles = plan.profiles.values();
     let profiles = profiles.map(|profile| (profile.name.as_str(), profile.description.as_str()));
-    let mut run = vec![
-        Block::Text(format!(
-            "Written by lanigon reproduce {name}. The same numbers for programs: {name}.json; as the terminal shows them: {name}.txt. \
-             What is measured and how: docs/{}.md.",
-            match plan.table {
-                Table::Atomics => "gm-atomics",
-                Table::MpiBarrier | Table::AbBroadcast | Table::AbReduction => "mpi",
-                _ => "collectives",
-            }
-        )),
-        Block::Facts(conditions.facts(profiles)),
-    ];
-    if results.partial {
-        run.push(Block::Text("Interrupted: points are missing.".into()));
-    }
-    let pictures = plots::figures(plan.table, results).into_iter();
-    let pictures = pictures.map(|(file, figure)| {
-        Block::Figure(Picture {
-            caption: figure.title.clone(),
-            figure,
-            file,
-        })
-    });
-    let section = |title: &str, blocks| Section {
-        title: title.into(),
-        blocks,
-    };
     let subject = match plan.table {
         Table::Atomics => "Operations on words",
         _ => "Collective operations",
     };
-    Report {
-        title: format!("{subject}, {name}: published and reproduced"),
-        sections: vec![
-            section("Run", run),
-            section("Published values", vec![published(&document.rows)]),
-            section("Claims", vec![claims(document.claims)]),
-            section("Figures", pictures.collect()),
-            section("Without published values", beyond::blocks(&document.beyond)),
-            section("Points", vec![points(&document.points)]),
+    Page {
+        name,
+        subject: format!("{subject}, {name}"),
+        manual: match plan.table {
+            Table::Atomics => "gm-atomics",
+            Table::MpiBarrier | Table::AbBroadcast | Table::AbReduction => "mpi",
+            _ => "collectives",
+        },
+        facts: conditions.facts(profiles),
+        partial: results.partial,
+        rows: &document.rows,
+        claims: document.claims,
+        figures: plots::figures(plan.table, results),
+        rest: vec![
+            ("Without published values", beyond::blocks(&document.beyond)),
+            ("Points", vec![points(&document.points)]),
         ],
     }
+    .report()
 }
 
 /// The published figures as a block.

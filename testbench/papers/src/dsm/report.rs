@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lanigon_report::{Block, Cell, Picture, Report, Section};
+use lanigon_report::{Block, Cell, Report};
 use lanigon_worlds::programs::dsm::NodeTimes;
 use serde::Serialize;
 
@@ -13,9 +13,10 @@ use super::plots;
 use super::primitives::Primitives;
 use super::rows::rows;
 use crate::collectives::claims::Judged;
-use crate::collectives::report::{claims, published, write_claims, write_rows};
+use crate::collectives::report::{write_claims, write_rows};
 use crate::collectives::rows::Row;
 use crate::conditions::Conditions;
+use crate::page::Page;
 
 /// Everything, for `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -174,38 +175,18 @@ pub fn report(plan: &Plan, results: &Results, conditions: &Conditions) -> Report
     let document = Document::new(results);
     let profiles = plan.profiles.iter();
     let profiles = profiles.map(|profile| (profile.name.as_str(), profile.description.as_str()));
-    let mut run = vec![
-        Block::Text(
-            "Written by lanigon reproduce ardmar. The same numbers for programs: ardmar.json; as the terminal shows them: ardmar.txt. \
-             What is measured and how: docs/dsm.md."
-                .into(),
-        ),
-        Block::Facts(conditions.facts(profiles)),
-    ];
-    if results.partial {
-        run.push(Block::Text("Interrupted: points are missing.".into()));
+    Page {
+        name: "ardmar",
+        subject: "Shared memory without handlers".into(),
+        manual: "dsm",
+        facts: conditions.facts(profiles),
+        partial: results.partial,
+        rows: &document.rows,
+        claims: document.claims,
+        figures: plots::figures(results),
+        rest: vec![("Points", vec![points(&document.points)])],
     }
-    let pictures = plots::figures(results).into_iter().map(|(file, figure)| {
-        Block::Figure(Picture {
-            caption: figure.title.clone(),
-            figure,
-            file,
-        })
-    });
-    let section = |title: &str, blocks| Section {
-        title: title.into(),
-        blocks,
-    };
-    Report {
-        title: "Shared memory without handlers: published and reproduced".into(),
-        sections: vec![
-            section("Run", run),
-            section("Published values", vec![published(&document.rows)]),
-            section("Claims", vec![claims(document.claims)]),
-            section("Figures", pictures.collect()),
-            section("Points", vec![points(&document.points)]),
-        ],
-    }
+    .report()
 }
 
 fn points(points: &[(Key, NodeTimes)]) -> Block {

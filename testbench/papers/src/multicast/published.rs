@@ -1,30 +1,25 @@
 //! The published figures, from `data/published-multicast.csv` (`data/README.md`).
 
-use std::sync::LazyLock;
-
-use crate::collectives::published::{Published, parse};
+use crate::collectives::published::{Published, Source};
 use crate::published::MULTICAST;
-use crate::table_file::{TableError, load};
+use crate::table_file::TableError;
 
-static ALL: LazyLock<Result<Vec<Published>, TableError>> = LazyLock::new(|| {
-    let (name, text) = MULTICAST;
-    load(name, text, parse)
-});
+static TABLE: Source = Source::new(MULTICAST);
 
 /// The figures.
 #[must_use]
 pub fn figures() -> &'static [Published] {
-    ALL.as_deref().unwrap_or_default()
+    TABLE.figures()
 }
 
 /// A figure.
 #[must_use]
 pub fn figure(id: &str) -> Option<&'static Published> {
-    figures().iter().find(|figure| figure.id == id)
+    TABLE.figure(id)
 }
 
 pub(crate) fn check() -> Result<(), TableError> {
-    ALL.as_ref().map(drop).map_err(Clone::clone)
+    TABLE.check()
 }
 
 #[cfg(test)]

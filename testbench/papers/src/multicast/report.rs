@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use lanigon_report::{Block, Cell, Picture, Report, Section};
+use lanigon_report::{Block, Cell, Report};
 use serde::Serialize;
 
 use super::claims::judge;
@@ -12,9 +12,10 @@ use super::plan::Results;
 use super::plots;
 use super::rows::rows;
 use crate::collectives::claims::Judged;
-use crate::collectives::report::{claims, published, write_claims, write_rows};
+use crate::collectives::report::{write_claims, write_rows};
 use crate::collectives::rows::Row;
 use crate::conditions::Conditions;
+use crate::page::Page;
 
 /// The best tree for a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -125,39 +126,21 @@ pub fn render(results: &Results) -> String {
 #[must_use]
 pub fn report(results: &Results, conditions: &Conditions, profile: (&str, &str)) -> Report {
     let document = Document::new(results);
-    let mut run = vec![
-        Block::Text(
-            "Written by lanigon reproduce multicast. The same numbers for programs: multicast.json; as the terminal shows them: multicast.txt. \
-             What is measured and how: docs/fm.md."
-                .into(),
-        ),
-        Block::Facts(conditions.facts(std::iter::once(profile))),
-    ];
-    if results.partial {
-        run.push(Block::Text("Interrupted: points are missing.".into()));
-    }
-    let pictures = plots::figures(results).into_iter().map(|(file, figure)| {
-        Block::Figure(Picture {
-            caption: figure.title.clone(),
-            figure,
-            file,
-        })
-    });
-    let section = |title: &str, blocks| Section {
-        title: title.into(),
-        blocks,
-    };
-    Report {
-        title: "Multicasts over FM: published and reproduced".into(),
-        sections: vec![
-            section("Run", run),
-            section("Published values", vec![published(&document.rows)]),
-            section("Claims", vec![claims(document.claims)]),
-            section("Figures", pictures.collect()),
-            section("Best trees", vec![trees(&document.best)]),
-            section("Points", vec![points(&document.points)]),
+    Page {
+        name: "multicast",
+        subject: "Multicasts over FM".into(),
+        manual: "fm",
+        facts: conditions.facts(std::iter::once(profile)),
+        partial: results.partial,
+        rows: &document.rows,
+        claims: document.claims,
+        figures: plots::figures(results),
+        rest: vec![
+            ("Best trees", vec![trees(&document.best)]),
+            ("Points", vec![points(&document.points)]),
         ],
     }
+    .report()
 }
 
 fn trees(all: &[Best]) -> Block {
