@@ -43,6 +43,32 @@ pub struct Row {
     pub note: &'static str,
 }
 
+impl Row {
+    /// A published figure, what was measured for it, what that is, and what to say of it.
+    pub(crate) fn new(
+        figure: &Published,
+        measured: Option<f64>,
+        role: &'static str,
+        note: &'static str,
+    ) -> Self {
+        Self {
+            id: figure.id,
+            section: figure.section,
+            profile: figure.profile,
+            what: format!(
+                "{} {}, {} nodes: {}",
+                figure.experiment, figure.scheme, figure.nodes, figure.quantity
+            ),
+            published: figure.value,
+            unit: figure.unit,
+            measured,
+            error: measured.map(|value| value / figure.value - 1.0),
+            role,
+            note,
+        }
+    }
+}
+
 /// The rows of a table.
 #[must_use]
 pub fn rows(table: Table, results: &Results) -> Vec<Row> {
@@ -65,21 +91,7 @@ pub fn rows(table: Table, results: &Results) -> Vec<Row> {
             }
             Some(_) => ("predicted", ""),
         };
-        Row {
-            id: figure.id,
-            section: figure.section,
-            profile: figure.profile,
-            what: format!(
-                "{} {}, {} nodes: {}",
-                figure.experiment, figure.scheme, figure.nodes, figure.quantity
-            ),
-            published: figure.value,
-            unit: figure.unit,
-            measured,
-            error: measured.map(|value| value / figure.value - 1.0),
-            role,
-            note,
-        }
+        Row::new(figure, measured, role, note)
     };
     table.figures().iter().map(row).collect()
 }

@@ -24,21 +24,7 @@ pub fn rows(results: &Results) -> Vec<Row> {
             Some(_) if CALIBRATED_ON.contains(&figure.id) => ("calibrated", ""),
             Some(_) => ("predicted", note(figure)),
         };
-        Row {
-            id: figure.id,
-            section: figure.section,
-            profile: figure.profile,
-            what: format!(
-                "{} {}, {} nodes: {}",
-                figure.experiment, figure.scheme, figure.nodes, figure.quantity
-            ),
-            published: figure.value,
-            unit: figure.unit,
-            measured,
-            error: measured.map(|value| value / figure.value - 1.0),
-            role,
-            note,
-        }
+        Row::new(figure, measured, role, note)
     };
     figures().iter().map(row).collect()
 }
