@@ -13,7 +13,7 @@ mod stops;
 
 use std::fmt::Debug;
 
-use crate::host::request::PollRequest;
+use crate::host::request::{PollAccess, PollRequest};
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
 use crate::state::{State, Value};
@@ -176,9 +176,16 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
         false
     }
 
-    /// Executes a host's poll of memory at `now` if its condition is false, and returns whether it did. Allows
-    /// fruitless polls without events. By default every poll is an event.
-    fn fruitless_poll(&mut self, _poll: &PollRequest, _now: SimTime) -> bool {
+    /// Whether a host's write, as offset and value, only [moves the window's view](Self::window_peek_after). Allows polls of words in
+    /// several views without events. By default no write is known to do so.
+    fn moves_view(&self, _write: (u32, u32)) -> bool {
+        false
+    }
+
+    /// Executes an access of a host's poll at `now`, and returns whether it did: a read of memory whose condition is false, or a write
+    /// that [moves the view](Self::moves_view) while no core can see that. Allows fruitless polls without events. By default
+    /// every poll is an event.
+    fn fruitless_poll(&mut self, _access: PollAccess<'_>, _now: SimTime) -> bool {
         false
     }
 

@@ -65,14 +65,15 @@ impl Programs {
                 read,
                 asked,
             } => self.sampled(program, read, asked, board, ctx),
-            HostEvent::Watch { program } => self.poll_again(program, ctx),
+            HostEvent::Watch { program, at } => self.poll_again(program, at, ctx),
             HostEvent::Prepare {
                 program,
                 write,
+                poll,
                 ready,
             } => {
                 board.window_write(write.0, write.1, ctx);
-                self.watch_prepared(program, ready, ctx);
+                self.watch_prepared(program, poll, ready, ctx);
             }
         }
     }

@@ -159,6 +159,7 @@ impl Window for Machine {
             offset,
             mask,
             expected,
+            at: 0,
             why,
         };
         let timeout = None;
@@ -357,6 +358,7 @@ fn poll_request(words: &[PolledWord], timeout: Option<SimTime>, why: &'static st
             offset: watch.offset,
             mask: watch.mask,
             expected: watch.expected,
+            at: 0,
             why,
         };
         return Request::Poll { poll, timeout };

@@ -1,14 +1,15 @@
 //! Idle polls: the reads with which the only program of a host polls words of the board's memory, in turn, without success.
 //!
-//! They are the most frequent actions of a host, and each does nothing but take the PCI bus and the SRAM bus for a moment. So
-//! they are no events. The poller states when the next one is due, and the node or the board carries it out when it
-//! comes to that time. A poll that succeeds becomes an event, like any other read; so does the end of the timeout.
+//! They are the most frequent actions of a host, and each does nothing but take the PCI bus and the SRAM bus for a moment, perhaps
+//! after a write that moves the window's view to the word. So they are no events. The poller states when the next one is due, and
+//! the node or the board carries it out when it comes to that time. A poll that succeeds becomes an event, like any other read; so does the end of the timeout.
 
 use super::costs::HostCosts;
 use super::dispatch::{HostContext, schedule};
 use super::pci::PciBus;
-use super::request::{HostEvent, PollRequest, Read, Response};
+use super::request::{HostEvent, PollAccess, PollRequest, Read, Response};
 use crate::board::Board;
+use crate::observe::event::Details;
 use crate::sim::time::SimTime;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::{value_enum, value_struct};
@@ -19,19 +20,36 @@ pub struct Poller {
     costs: HostCosts,
     polling: Option<Polling>,
     /// The words that are polled in turn.
-    words: Vec<PollRequest>,
+    words: Vec<Polled>,
+    /// Some of them need a write before them.
+    moves: bool,
 }
+
+/// A word that is polled.
+#[derive(Debug, Clone, Copy)]
+pub struct Polled {
+    /// A write, as offset and value, that must come before the read: it moves the window's view.
+    pub(super) before: Option<(u32, u32)>,
+    /// The condition.
+    pub(super) poll: PollRequest,
+}
+
+value_struct!(Polled {
+    before: before,
+    poll: poll
+});
 
 impl State for Poller {
     fn save(&self, out: &mut Writer) {
         self.polling.save(out);
         // The words of a poll that is over do not count.
-        self.conditions().to_vec().save(out);
+        self.words().to_vec().save(out);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         self.polling.load(from)?;
         self.words.load(from)?;
+        self.moves = moves(&self.words);
         match self.polling {
             Some(polling) if polling.at >= self.words.len() => {
                 Err(StateError::Value("a poll of several words"))
@@ -51,7 +69,7 @@ struct Polling {
     at: usize,
     /// When the timeout is over; [`SimTime::MAX`] without one.
     deadline: SimTime,
-    /// When the processor asked.
+    /// When the processor asked; before that, when it is ready to ask.
     asked: SimTime,
     step: PollStep,
     /// When that step is due.
@@ -71,15 +89,31 @@ value_struct!(Polling {
 /// The next step of a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PollStep {
+    /// The write before it reaches the PCI bus.
+    Write,
+    /// That write reaches the board.
+    Move,
     /// Its request reaches the PCI bus.
     Start,
     /// The board returns the value.
     Sample,
 }
 
-value_enum!(PollStep { Start {}, Sample {} });
+value_enum!(PollStep {
+    Start {},
+    Sample {},
+    Write {},
+    Move {}
+});
 
 impl Polling {
+    /// The write before a read is at the bus.
+    fn start_write(&mut self, costs: &HostCosts, pci: &mut PciBus) {
+        self.step = PollStep::Move;
+        self.asked = self.due + costs.pio_write;
+        self.due = pci.acquire(self.due, u64::from(costs.pio_write_setup_clocks) + 1);
+    }
+
     /// The request is at the bus.
     #[inline]
     fn start_read(&mut self, costs: &HostCosts, pci: &mut PciBus) {
@@ -96,6 +130,7 @@ impl Poller {
             costs: *costs,
             polling: None,
             words: Vec::new(),
+            moves: false,
         }
     }
 
@@ -117,7 +152,10 @@ impl Poller {
     /// The conditions that are polled for, and the program.
     pub(super) fn polls_mut(&mut self) -> impl Iterator<Item = (usize, &mut PollRequest)> {
         let program = self.polling.map(|polling| polling.program);
-        let polls = program.map(|program| self.words.iter_mut().map(move |poll| (program, poll)));
+        let polls = program.map(|program| {
+            let words = self.words.iter_mut();
+            words.map(move |word| (program, &mut word.poll))
+        });
         polls.into_iter().flatten()
     }
 
@@ -127,20 +165,38 @@ impl Poller {
         self.polling.is_some()
     }
 
-    /// The conditions that are polled for in turn; none without a poll.
-    #[must_use]
-    pub fn conditions(&self) -> &[PollRequest] {
+    /// The words that are polled in turn; none without a poll.
+    fn words(&self) -> &[Polled] {
         match self.polling {
             Some(_) => &self.words,
             None => &[],
         }
     }
+
+    /// Whether one of the words is as expected, or may be.
+    #[must_use]
+    pub fn may_end<B: Board>(&self, board: &B, now: SimTime) -> bool {
+        let mut write = None;
+        self.words().iter().any(|word| {
+            let offset = word.poll.offset;
+            write = word.before.or(write);
+            let value = match write {
+                Some(write) => board.window_peek_after(write, offset, now),
+                None => Some(board.window_peek(offset, now)),
+            };
+            value.is_none_or(|value| word.poll.holds(value))
+        })
+    }
+}
+
+fn moves(words: &[Polled]) -> bool {
+    words.iter().any(|word| word.before.is_some())
 }
 
 /// From `asked` on `program` polls words of SRAM in turn, from the one at the index `at` on.
 pub(super) fn begin<E>(
     (program, in_handler): (usize, bool),
-    (words, at): (impl Iterator<Item = PollRequest>, usize),
+    (words, at): (impl Iterator<Item = Polled>, usize),
     asked: SimTime,
     deadline: SimTime,
     ctx: &mut HostContext<'_, E>,
@@ -157,13 +213,47 @@ pub(super) fn begin<E>(
     ctx.poller.words.clear();
     ctx.poller.words.extend(words);
     debug_assert!(at < ctx.poller.words.len());
+    ctx.poller.moves = moves(&ctx.poller.words);
     ctx.poller.polling = Some(polling);
-    ask(asked, ctx.now, ctx);
+    go_on(asked, ctx.now, ctx);
+}
+
+/// At `back` the processor is ready for the next poll.
+#[inline(always)]
+fn go_on<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
+    match ctx.poller.moves {
+        true => go_on_in_views(back, now, ctx),
+        false => ask(back, now, ctx),
+    }
+}
+
+/// [`go_on`], if some words need a write before them. That has an own step at its time, unless nothing can happen before:
+/// no request that reaches the bus, and no interrupt that holds up the processor.
+#[inline(never)]
+fn go_on_in_views<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
+    let Poller {
+        costs,
+        polling,
+        words,
+        ..
+    } = &mut *ctx.poller;
+    let Some(polling) = polling else {
+        return;
+    };
+    if words[polling.at].before.is_none() {
+        return ask(back, now, ctx);
+    }
+    polling.step = PollStep::Write;
+    polling.due = back;
+    let alone = ctx.queue.next_time() > back && now + ctx.bus_lead > back;
+    if alone && now + costs.interrupt > back {
+        polling.start_write(costs, ctx.pci);
+    }
 }
 
 /// The processor asks once more. The request's way to the bus is no step of its own if no other request can reach the
 /// bus before it.
-#[inline]
+#[inline(always)]
 fn ask<E>(asked: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
     let Poller { costs, polling, .. } = &mut *ctx.poller;
     let Some(polling) = polling else {
@@ -183,19 +273,34 @@ fn ask<E>(asked: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
 #[inline]
 pub fn step<E>(
     ctx: &mut HostContext<'_, E>,
-    polled: impl FnOnce(&PollRequest, SimTime) -> bool,
+    polled: impl FnOnce(PollAccess<'_>, SimTime) -> bool,
 ) -> bool {
     let Poller {
         costs,
         polling,
         words,
+        ..
     } = &mut *ctx.poller;
     let Some(polling) = polling else {
         return true;
     };
     match polling.step {
         PollStep::Start => polling.start_read(costs, ctx.pci),
-        PollStep::Sample if polled(&words[polling.at], polling.due) => {
+        PollStep::Write => polling.start_write(costs, ctx.pci),
+        PollStep::Move => {
+            let moved = words[polling.at].before.is_some_and(|write| {
+                !ctx.trace.wants(Details::REGISTERS) && polled(PollAccess::Move(write), polling.due)
+            });
+            if !moved {
+                hand_over(ctx);
+                return false;
+            }
+            // The read does not overtake the write.
+            let now = polling.due;
+            let asked = now.saturating_sub(costs.pio_read_request);
+            ask(polling.asked.max(asked), now, ctx);
+        }
+        PollStep::Sample if polled(PollAccess::Read(&words[polling.at].poll), polling.due) => {
             let sampled = polling.due;
             let back = costs.back_at(polling.asked, sampled);
             if back >= polling.deadline {
@@ -206,7 +311,7 @@ pub fn step<E>(
             if polling.at == words.len() {
                 polling.at = 0;
             }
-            ask(back, sampled, ctx);
+            go_on(back, sampled, ctx);
         }
         PollStep::Sample => {
             hand_over(ctx);
@@ -233,18 +338,28 @@ pub fn hand_over<E>(ctx: &mut HostContext<'_, E>) {
         return;
     };
     let (program, asked) = (polling.program, polling.asked);
-    let poll = ctx.poller.words[polling.at];
+    let Polled { before, poll } = ctx.poller.words[polling.at];
     let read = Read {
         offset: poll.offset,
         until: Some(poll),
     };
-    let event = match polling.step {
-        PollStep::Start => HostEvent::ReadStart {
+    let event = match (polling.step, before) {
+        (PollStep::Move, Some(write)) => HostEvent::Prepare {
+            program,
+            write,
+            poll,
+            ready: asked,
+        },
+        (PollStep::Write | PollStep::Move, _) => HostEvent::Watch {
+            program,
+            at: Some(polling.at),
+        },
+        (PollStep::Start, _) => HostEvent::ReadStart {
             program,
             read,
             asked,
         },
-        PollStep::Sample => HostEvent::ReadSample {
+        (PollStep::Sample, _) => HostEvent::ReadSample {
             program,
             read,
             asked,
@@ -260,7 +375,7 @@ pub fn carry_on<B: Board>(
     ctx: &mut HostContext<'_, B::Event>,
 ) -> bool {
     while ctx.poller.next_time() < until {
-        if !step(ctx, |poll, now| board.fruitless_poll(poll, now)) {
+        if !step(ctx, |access, now| board.fruitless_poll(access, now)) {
             return false;
         }
         skip(board, until, ctx);
@@ -287,12 +402,12 @@ fn skip<B: Board>(board: &mut B, until: SimTime, ctx: &mut HostContext<'_, B::Ev
     let span_left = (until - start).ps().min(in_time);
     let times = span_left.saturating_sub(1) / period;
     let words = &ctx.poller.words;
-    let fails = |poll: &PollRequest| {
+    let fails = |Polled { poll, .. }: &Polled| {
         board.is_memory(poll.offset) && !poll.holds(board.window_peek(poll.offset, until))
     };
     // A single word is looked at by the board.
-    let skips = times > 0 && (words.len() == 1 || words.iter().all(fails));
-    if !skips || !board.skip_polls(&words[polling.at], polling.due, period, times) {
+    let skips = times > 0 && !ctx.poller.moves && (words.len() == 1 || words.iter().all(fails));
+    if !skips || !board.skip_polls(&words[polling.at].poll, polling.due, period, times) {
         return;
     }
     polling.at = ((polling.at as u64 + times) % words.len() as u64) as usize;

@@ -7,7 +7,7 @@
 use std::iter::once;
 
 use super::dispatch::{HostContext, schedule};
-use super::poller;
+use super::poller::{self, Polled};
 use super::program::Programs;
 use super::request::{HostEvent, Read, Response};
 use crate::board::Board;
@@ -83,7 +83,7 @@ impl Programs {
         if let (Some(rotation), Some(poll)) =
             (&mut self.programs[program].work.rotation, read.until)
         {
-            rotation.has_come_to(&poll);
+            rotation.come_to(poll.at as usize);
         }
         match read.until {
             Some(poll) if !poll.holds(value) => {
@@ -97,10 +97,12 @@ impl Programs {
                         self.watch_next(program, back, ctx);
                     }
                 } else if stolen > SimTime::ZERO || self.stops_soon(program) {
-                    schedule(ctx, back, HostEvent::Watch { program });
+                    let at = None;
+                    schedule(ctx, back, HostEvent::Watch { program, at });
                 } else if self.programs.len() == 1 && board.is_memory(read.offset) {
                     let who = (program, self.programs[program].signals.handling);
-                    poller::begin(who, (once(poll), 0), back, deadline, ctx);
+                    let word = Polled { before: None, poll };
+                    poller::begin(who, (once(word), 0), back, deadline, ctx);
                 } else {
                     self.ask(program, read, back, ctx);
                 }

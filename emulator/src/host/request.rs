@@ -142,6 +142,8 @@ pub struct PollRequest {
     pub mask: u32,
     /// Their value when the condition holds.
     pub expected: u32,
+    /// Its index among the words that are polled in turn.
+    pub at: u32,
     /// What is waited for.
     pub why: &'static str,
 }
@@ -149,17 +151,18 @@ pub struct PollRequest {
 impl Value for PollRequest {
     fn write(&self, out: &mut Writer) {
         (self.offset, self.mask).write(out);
-        self.expected.write(out);
+        (self.expected, self.at).write(out);
     }
 
     /// Without its reason, which the program that polls knows.
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let ((offset, mask), expected) = Value::read(from)?;
+        let ((offset, mask), (expected, at)) = Value::read(from)?;
         let why = "";
         Ok(Self {
             offset,
             mask,
             expected,
+            at,
             why,
         })
     }
@@ -169,6 +172,15 @@ impl PollRequest {
     pub(crate) const fn holds(&self, value: u32) -> bool {
         value & self.mask == self.expected
     }
+}
+
+/// An access of a poll that the board may carry out without an event.
+#[derive(Debug, Clone, Copy)]
+pub enum PollAccess<'a> {
+    /// The read of a word.
+    Read(&'a PollRequest),
+    /// The write before it, as offset and value, which moves the window's view.
+    Move((u32, u32)),
 }
 
 /// The answer to a request.
@@ -317,6 +329,8 @@ pub enum HostEvent {
     Watch {
         /// The program.
         program: usize,
+        /// The index of the word whose turn it is, if the [`poller`](super::poller) has come to it.
+        at: Option<usize>,
     },
     /// The write before a program's next poll reaches the board.
     Prepare {
@@ -324,6 +338,8 @@ pub enum HostEvent {
         program: usize,
         /// Window offset and value.
         write: (u32, u32),
+        /// The poll.
+        poll: PollRequest,
         /// When the program is ready to poll.
         ready: SimTime,
     },
@@ -336,8 +352,8 @@ value_enum!(HostEvent {
     Store { offset: offset, values: values },
     ReadStart { program: program, read: read, asked: asked },
     ReadSample { program: program, read: read, asked: asked },
-    Watch { program: program },
-    Prepare { program: program, write: write, ready: ready },
+    Watch { program: program, at: at },
+    Prepare { program: program, write: write, poll: poll, ready: ready },
     InterruptHandled {},
     Wake { program: program, response: response },
     Slice { cpu: cpu },
@@ -355,6 +371,7 @@ impl HostEvent {
                     None => None,
                 }
             }
+            Self::Prepare { program, poll, .. } => Some((*program, poll)),
             _ => None,
         }
     }

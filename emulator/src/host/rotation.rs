@@ -5,16 +5,13 @@ use lanigon_window::window::{PolledWord, Watch};
 use super::dispatch::{HostContext, schedule};
 use super::machine::Machine;
 use super::memory_poll::MemoryWord;
-use super::poller;
+use super::poller::{self, Polled};
 use super::program::Programs;
 use super::request::{HostEvent, PollRequest, Read, Response};
 use crate::board::{Board, SharedMemory};
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_enum;
-
-/// More words are not polled without events: they would have to be compared with each other.
-const MOST_IDLE: usize = 32;
 
 /// A word that is polled.
 #[derive(Debug, Clone, Copy)]
@@ -77,37 +74,36 @@ impl Rotation {
         self.words[self.at]
     }
 
-    /// The word whose turn it is, after polls of the [`poller`]: it polls only words that differ.
-    pub(super) fn has_come_to(&mut self, poll: &PollRequest) {
-        let is = |word: &Word| matches!(word, Word::Window(watch) if is_of(watch, poll));
-        if !is(&self.words[self.at])
-            && let Some(at) = self.words.iter().position(is)
-        {
+    /// The turn of the word at this index has come, by polls of the [`poller`].
+    pub(super) fn come_to(&mut self, at: usize) {
+        if at < self.words.len() {
             self.at = at;
         }
     }
 
-    /// Whether all words are in the board's memory and differ.
+    /// Whether all words are in the board's memory, and writes before them only move the window's view.
     fn is_idle<B: Board>(&self, board: &B) -> bool {
-        let idle = |(at, word): (usize, &Word)| {
-            let Word::Window(watch) = word else {
-                return false;
-            };
-            let poll = poll(*watch, self.why);
-            let same = |other: &Word| matches!(other, Word::Window(other) if is_of(other, &poll));
-            watch.before.is_none()
-                && board.is_memory(watch.offset)
-                && !self.words[..at].iter().any(same)
-        };
-        self.words.len() <= MOST_IDLE && self.words.iter().enumerate().all(idle)
+        self.words.iter().all(|word| match word {
+            Word::Window(watch) => {
+                board.is_memory(watch.offset)
+                    && watch.before.is_none_or(|write| board.moves_view(write))
+            }
+            Word::Memory(_) => false,
+        })
     }
 
-    /// The polls of words in the window.
-    fn polls(&self) -> impl Iterator<Item = PollRequest> {
-        self.words.iter().filter_map(|word| match word {
-            Word::Window(watch) => Some(poll(*watch, self.why)),
-            Word::Memory(_) => None,
-        })
+    /// The words of the window.
+    fn polls(&self) -> impl Iterator<Item = Polled> {
+        self.words
+            .iter()
+            .enumerate()
+            .filter_map(|(at, word)| match word {
+                Word::Window(watch) => Some(Polled {
+                    before: watch.before,
+                    poll: poll(*watch, at, self.why),
+                }),
+                Word::Memory(_) => None,
+            })
     }
 
     /// Whether all words lie in memory: the board's or the host's.
@@ -133,23 +129,20 @@ impl Rotation {
                     Some(write) => board.window_peek_after(write, watch.offset, now),
                     None => Some(board.window_peek(watch.offset, now)),
                 };
-                value.is_none_or(|value| poll(*watch, self.why).holds(value))
+                value.is_none_or(|value| poll(*watch, 0, self.why).holds(value))
             }
             Word::Memory(word) => word.holds(word.value(&Machine::lock(memory))),
         })
     }
 }
 
-/// Whether a poll is that of a word.
-fn is_of(watch: &Watch, poll: &PollRequest) -> bool {
-    (watch.offset, watch.mask, watch.expected) == (poll.offset, poll.mask, poll.expected)
-}
-
-const fn poll(watch: Watch, why: &'static str) -> PollRequest {
+/// The poll of the word at the index `at`.
+const fn poll(watch: Watch, at: usize, why: &'static str) -> PollRequest {
     PollRequest {
         offset: watch.offset,
         mask: watch.mask,
         expected: watch.expected,
+        at: at as u32,
         why,
     }
 }
@@ -182,12 +175,21 @@ impl Programs {
         }
     }
 
-    /// A program that polls the window goes on to its next poll, unless it gives its CPU up.
-    pub(super) fn poll_again<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
+    /// A program that polls the window goes on to its next poll, unless it gives its CPU up. `at`: the index of the word, if
+    /// the [`poller`] has come to it.
+    pub(super) fn poll_again<E>(
+        &mut self,
+        index: usize,
+        at: Option<usize>,
+        ctx: &mut HostContext<'_, E>,
+    ) {
+        if let (Some(rotation), Some(at)) = (&mut self.programs[index].work.rotation, at) {
+            rotation.come_to(at);
+        }
         let stolen = std::mem::take(&mut self.programs[index].work.stolen);
         if stolen > SimTime::ZERO {
             let back = ctx.now + stolen;
-            return schedule(ctx, back, HostEvent::Watch { program: index });
+            return schedule_watch(back, index, ctx);
         }
         if self.deliver(index, None, ctx) || self.give_way(index, None, ctx) {
             return;
@@ -213,7 +215,7 @@ impl Programs {
             Word::Window(watch) => watch,
             Word::Memory(word) => return self.watch_memory_word(index, word, ctx),
         };
-        let poll = poll(watch, rotation.why);
+        let poll = poll(watch, rotation.at, rotation.why);
         work.polling = Some(poll);
         let Some(write) = watch.before else {
             return self.ask(index, read(poll), ctx.now, ctx);
@@ -223,6 +225,7 @@ impl Programs {
         let event = HostEvent::Prepare {
             program: index,
             write,
+            poll,
             ready: ctx.now + self.costs.pio_write,
         };
         schedule(ctx, arrives, event);
@@ -249,7 +252,7 @@ impl Programs {
             if let Some(rotation) = &mut work.rotation {
                 rotation.advance();
             }
-            schedule(ctx, end, HostEvent::Watch { program: index });
+            schedule_watch(end, index, ctx);
         }
     }
 
@@ -257,10 +260,14 @@ impl Programs {
     pub(super) fn watch_prepared<E>(
         &mut self,
         index: usize,
+        poll: PollRequest,
         ready: SimTime,
         ctx: &mut HostContext<'_, E>,
     ) {
-        if let Some(poll) = self.programs[index].work.polling {
+        let work = &mut self.programs[index].work;
+        if let Some(rotation) = &mut work.rotation {
+            rotation.come_to(poll.at as usize);
+            work.polling = Some(poll);
             let asked = ready.max(ctx.now.saturating_sub(self.costs.pio_read_request));
             self.ask(index, read(poll), asked, ctx);
         }
@@ -306,13 +313,17 @@ impl Programs {
         match rotation.word() {
             // Nothing but the read itself: it needs no event to begin.
             Word::Window(watch) if watch.before.is_none() && !will_stop => {
-                let poll = poll(watch, rotation.why);
+                let poll = poll(watch, rotation.at, rotation.why);
                 work.polling = Some(poll);
                 self.ask(index, read(poll), back, ctx);
             }
-            _ => schedule(ctx, back, HostEvent::Watch { program: index }),
+            _ => schedule_watch(back, index, ctx),
         }
     }
+}
+
+fn schedule_watch<E>(time: SimTime, program: usize, ctx: &mut HostContext<'_, E>) {
+    schedule(ctx, time, HostEvent::Watch { program, at: None });
 }
 
 const fn read(poll: PollRequest) -> Read {

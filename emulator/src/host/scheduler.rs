@@ -302,7 +302,11 @@ impl Programs {
             poll.resume(start);
             self.arm_memory_poll(index, ctx);
         } else if work.polls_window() {
-            schedule(ctx, start, HostEvent::Watch { program: index });
+            let event = HostEvent::Watch {
+                program: index,
+                at: None,
+            };
+            schedule(ctx, start, event);
         } else {
             // The event that ends its work is pending, and finds this later end.
             work.ends = ends;

@@ -11,7 +11,7 @@ use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
 use crate::host::poller::{self, Poller};
 use crate::host::program::Programs;
-use crate::host::request::{HostEvent, PollRequest};
+use crate::host::request::HostEvent;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::state::{Reader, State, StateError, Writer};
@@ -292,8 +292,7 @@ impl<B: Board> Slot<B> {
 
     /// When one of the host's polls may find its condition true; [`SimTime::MAX`] if all are false now.
     fn next_poll_with_effect(&self, host: Hosting<'_>) -> SimTime {
-        let holds = |poll: &PollRequest| poll.holds(self.board.window_peek(poll.offset, host.now));
-        match host.poller.conditions().iter().any(holds) {
+        match host.poller.may_end(&self.board, host.now) {
             true => host.poller.next_time(),
             false => SimTime::MAX,
         }

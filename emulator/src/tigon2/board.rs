@@ -23,7 +23,7 @@ use crate::board::{Board, Context, CpuId, NothingThere, StopReason};
 use crate::board::{ProbeTable, StageState};
 use crate::cpu::mips::exec::{Core, CoreTiming};
 use crate::host::costs::HostCosts;
-use crate::host::request::PollRequest;
+use crate::host::request::{PollAccess, PollRequest};
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
@@ -419,8 +419,14 @@ impl Board for Tigon2 {
         matches!(self.fabric.window.target(offset), Target::Sram(_))
     }
 
-    fn fruitless_poll(&mut self, poll: &PollRequest, now: SimTime) -> bool {
-        self.fabric.fruitless_poll(poll, now)
+    fn moves_view(&self, (offset, _): (u32, u32)) -> bool {
+        self.fabric.window.target(offset) == Target::Register(regs::WINDOW_BASE)
+    }
+
+    fn fruitless_poll(&mut self, access: PollAccess<'_>, now: SimTime) -> bool {
+        let [a, b] = &self.cores;
+        self.fabric
+            .fruitless_poll(access, [&a.private, &b.private], now)
     }
 
     fn skip_polls(

@@ -9,10 +9,11 @@
 
 use defs::tigon2::event as bit;
 use defs::tigon2::map::STATISTICS_BASE;
-use defs::tigon2::regs::{MacRxState, MacTxState};
+use defs::tigon2::regs::{MacRxState, MacTxState, WINDOW_BASE};
 use defs::tigon2::rings::MacRxDescriptor;
 
 use super::assist::Assist;
+use super::cores::CorePrivate;
 use super::dma::Channel;
 use super::dma::stall::Rests;
 use super::dma::transfer::DmaStep;
@@ -31,7 +32,7 @@ use super::window::{Target, Window};
 use crate::board::Stops;
 use crate::board::{Context, NodeEvent};
 use crate::cpu::clock::TICKS_PER_CYCLE;
-use crate::host::request::{HostEvent, PollRequest};
+use crate::host::request::{HostEvent, PollAccess, PollRequest};
 use crate::observe::event::{Details, TraceKind};
 use crate::sim::initiator::{Actor, Initiator};
 use crate::sim::time::{ClockDomain, SimTime};
@@ -357,8 +358,29 @@ impl Fabric {
             .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);
     }
 
-    /// [`Board::fruitless_poll`](crate::board::Board::fruitless_poll).
-    pub(super) fn fruitless_poll(&mut self, poll: &PollRequest, now: SimTime) -> bool {
+    /// [`Board::fruitless_poll`](crate::board::Board::fruitless_poll). A loop of a core that reads the window's base sees that the
+    /// view moves.
+    #[inline]
+    pub(super) fn fruitless_poll(
+        &mut self,
+        access: PollAccess<'_>,
+        cores: [&CorePrivate; 2],
+        now: SimTime,
+    ) -> bool {
+        match access {
+            PollAccess::Read(poll) => self.fruitless_read(poll, now),
+            PollAccess::Move((_, base)) => {
+                let unseen = !cores.iter().any(|core| core.idle.has_read(WINDOW_BASE));
+                if unseen {
+                    self.window.set_base(base);
+                }
+                unseen
+            }
+        }
+    }
+
+    #[inline]
+    fn fruitless_read(&mut self, poll: &PollRequest, now: SimTime) -> bool {
         let Target::Sram(address) = self.window.target(poll.offset) else {
             return false;
         };
@@ -381,7 +403,7 @@ impl Fabric {
         // Each must find the bus free: then the last one represents all.
         let last = first + SimTime::from_ps(period_ps * (times - 1));
         let (from, until) = (self.ticks.first_at(first), self.ticks.first_at(last));
-        self.sram.bus_stays_free(from, until) && self.fruitless_poll(poll, last)
+        self.sram.bus_stays_free(from, until) && self.fruitless_read(poll, last)
     }
 
     /// Handles a host write in the fixed part of its window: a mailbox's low word sets its

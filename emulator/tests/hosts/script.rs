@@ -2,7 +2,7 @@
 
 use emulator::board::{Board, Context, Inspect, NodeEvent};
 use emulator::host::poller;
-use emulator::host::request::{HostEvent, PollRequest};
+use emulator::host::request::{HostEvent, PollAccess, PollRequest};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::wire::ethernet::Ethernet;
@@ -16,6 +16,10 @@ use emulator::{state, value_enum};
 pub const WORDS: usize = 8;
 /// A write to this offset of the window takes the interrupt back.
 pub const ACKNOWLEDGE: u32 = 0x100;
+/// A write to this offset of the window moves its view to the word with this offset.
+pub const MOVE: u32 = 0x104;
+/// Offset of the view, in which one word is seen.
+pub const VIEW: u32 = 0x200;
 /// From the rise of the interrupt line to the kernel.
 pub const INTERRUPT: SimTime = SimTime::from_us(2);
 
@@ -45,14 +49,17 @@ value_enum!(Act {
 #[derive(Debug, Default)]
 pub struct Script {
     words: [u32; WORDS],
+    /// Offset of the word in the view.
+    seen: u32,
     line: bool,
     outbox: Outbox<Ethernet>,
 }
 
-state!(Script { words, line } fixed { outbox });
+state!(Script { words, seen, line } fixed { outbox });
 
 impl Script {
     fn word(&self, offset: u32) -> u32 {
+        let offset = if offset == VIEW { self.seen } else { offset };
         let word = self.words.get(offset as usize / 4);
         word.copied().unwrap_or_default()
     }
@@ -97,14 +104,20 @@ impl Board for Script {
         self.word(offset)
     }
 
-    fn window_write(&mut self, offset: u32, _: u32, _: &mut Context<'_, Act>) {
-        if offset == ACKNOWLEDGE {
-            self.line = false;
+    fn window_write(&mut self, offset: u32, value: u32, _: &mut Context<'_, Act>) {
+        match offset {
+            ACKNOWLEDGE => self.line = false,
+            MOVE => self.seen = value,
+            _ => {}
         }
     }
 
     fn window_peek(&self, offset: u32, _: SimTime) -> u32 {
         self.word(offset)
+    }
+
+    fn window_peek_after(&self, (_, seen): (u32, u32), offset: u32, _: SimTime) -> Option<u32> {
+        Some(self.word(if offset == VIEW { seen } else { offset }))
     }
 
     fn interrupt_line(&self) -> bool {
@@ -131,12 +144,22 @@ impl Board for Script {
         true
     }
 
-    fn fruitless_poll(&mut self, poll: &PollRequest, _: SimTime) -> bool {
-        self.word(poll.offset) & poll.mask != poll.expected
+    fn moves_view(&self, (offset, _): (u32, u32)) -> bool {
+        offset == MOVE
+    }
+
+    fn fruitless_poll(&mut self, access: PollAccess<'_>, _: SimTime) -> bool {
+        match access {
+            PollAccess::Read(poll) => self.word(poll.offset) & poll.mask != poll.expected,
+            PollAccess::Move((_, seen)) => {
+                self.seen = seen;
+                true
+            }
+        }
     }
 
     fn skip_polls(&mut self, poll: &PollRequest, first: SimTime, _: u64, _: u64) -> bool {
-        self.fruitless_poll(poll, first)
+        self.fruitless_poll(PollAccess::Read(poll), first)
     }
 
     fn bus_lead(&self) -> SimTime {

@@ -1,16 +1,25 @@
 //! Waits on words of memory and window, and their timeouts.
 
+use emulator::host::costs::HostCosts;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
-use host_lib::window::{PollError, PolledWord, System, TimedOut, VirtualAddress, Window};
+use host_lib::window::{PollError, PolledWord, System, TimedOut, VirtualAddress, Watch, Window};
 
 use crate::bench::{Bench, costs, memory, notes, ns, us, window};
-use crate::script::Act;
+use crate::script::{Act, MOVE, VIEW};
 
 /// Polls `words` with a timeout while the board writes 1 to word 0 of memory and window at `write`; gives the time of the end
 /// in nanoseconds, and what came.
 fn poll(words: &[PolledWord], timeout_ns: Option<u64>, write: Option<SimTime>) -> (u64, String) {
-    let mut bench = Bench::new(&costs());
+    poll_on(Bench::new(&costs()), words, timeout_ns, write)
+}
+
+fn poll_on(
+    mut bench: Bench,
+    words: &[PolledWord],
+    timeout_ns: Option<u64>,
+    write: Option<SimTime>,
+) -> (u64, String) {
     if let Some(time) = write {
         bench.write_at(time, 0, 1);
         bench.at(time, Act::Window(0, 1));
@@ -94,6 +103,34 @@ fn a_timeout_of_polls_of_the_window() {
         (11 * one, "0 = 1".into())
     );
     assert_eq!(poll(&words, None, write), (11 * one, "0 = 1".into()));
+}
+
+/// Beside another program, all polls are events.
+#[test]
+fn polls_in_several_views_are_as_with_events() {
+    let seen = |word: u32, expected| {
+        PolledWord::Window(Watch {
+            before: Some((MOVE, 4 * word)),
+            offset: VIEW,
+            mask: u32::MAX,
+            expected,
+        })
+    };
+    let several = [seen(1, 1), seen(0, 1), window(2, 1)];
+    let last = [window(3, 1), seen(2, 1), seen(0, 1)];
+    for words in [&several[..], &last[..], &several[1..2]] {
+        for step in 0..120 {
+            let write = (step % 8 != 7).then(|| ns(23 * step));
+            let timeout = (step % 4 == 3).then_some(41 * step);
+            let write = write.or(timeout.is_none().then_some(SimTime::ZERO));
+            let two = HostCosts { cpus: 2, ..costs() };
+            let alone = poll_on(Bench::new(&two), words, timeout, write);
+            let mut bench = Bench::new(&two);
+            bench.spawn("other", |_, _| async {});
+            let with_events = poll_on(bench, words, timeout, write);
+            assert_eq!(alone, with_events, "{write:?}, {timeout:?}");
+        }
+    }
 }
 
 #[test]

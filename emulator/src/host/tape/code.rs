@@ -213,6 +213,7 @@ impl Deeds<'_> {
                     offset,
                     mask,
                     expected,
+                    at: 0,
                     why,
                 };
                 Request::Poll { poll, timeout }

@@ -80,7 +80,10 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         let went_on = match poll.cmp(&event) {
             Ordering::Less => {
                 let fabric = &mut *self.fabric;
-                poller::step(self.ctx, |poll, now| fabric.fruitless_poll(poll, now))
+                let cores = [&*self.private, &*self.other_private];
+                poller::step(self.ctx, |access, now| {
+                    fabric.fruitless_poll(access, cores, now)
+                })
             }
             Ordering::Equal => false,
             Ordering::Greater => self.handle_event(),

@@ -362,7 +362,7 @@ impl Tigon2 {
                 return true;
             }
             let due = ctx.poller.next_time() == poll;
-            if due && !poller::step(ctx, |poll, now| self.fabric.fruitless_poll(poll, now)) {
+            if due && !poller::step(ctx, |access, now| self.fruitless_poll(access, now)) {
                 return false;
             }
         }
