@@ -89,11 +89,16 @@ impl Programs {
         if !program.is_at_work() {
             return;
         }
-        program.signals.begun |= response == Some(Response::Signal);
-        lock(&program.port).calls = ctx.trace.wants(Details::HOST).then(Vec::new);
+        program.signals.begun |= matches!(response, Some(Response::Signal));
+        let tells_calls = ctx.trace.wants(Details::HOST);
+        if tells_calls {
+            lock(&program.port).calls = Some(Vec::new());
+        }
         let ended = program.advance(ctx.now, response, &self.memory);
-        let calls = lock(&program.port).calls.take().unwrap_or_default();
-        record_calls(&program.name, calls, ctx);
+        if tells_calls {
+            let calls = lock(&program.port).calls.take().unwrap_or_default();
+            record_calls(&program.name, calls, ctx);
+        }
         if ended && program.signals.handling {
             self.notice_writes(ctx);
             return self.end_handler(index, ctx);

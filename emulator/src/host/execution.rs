@@ -49,15 +49,13 @@ impl Program {
         ended
     }
 
-    /// Makes the future of the signal handler, if the response is a signal.
-    pub(super) fn take_signal(&mut self, response: Option<&Response>) {
-        if response == Some(&Response::Signal) {
-            // Out of the port: the handler may use that.
-            let handler = lock(&self.port).handler.take();
-            if let Some(mut handler) = handler {
-                self.handler = Some(handler.0(self.machine.clone()));
-                lock(&self.port).handler.get_or_insert(handler);
-            }
+    /// Makes the future of the signal handler, after a response that is a signal.
+    pub(super) fn take_signal(&mut self) {
+        // Out of the port: the handler may use that.
+        let handler = lock(&self.port).handler.take();
+        if let Some(mut handler) = handler {
+            self.handler = Some(handler.0(self.machine.clone()));
+            lock(&self.port).handler.get_or_insert(handler);
         }
     }
 
@@ -65,24 +63,29 @@ impl Program {
     pub(super) fn advance(
         &mut self,
         now: SimTime,
-        response: Option<Response>,
+        mut response: Option<Response>,
         memory: &SharedMemory,
     ) -> bool {
         if matches!(self.execution, Execution::Repeating) {
             return self.repeat_next(now, response.as_ref(), memory);
         }
-        let keeps = self.lives.is_some();
+        let signal = matches!(response, Some(Response::Signal));
         {
             let mut port = lock(&self.port);
             port.now = now;
-            port.response.clone_from(&response);
-            if keeps {
+            if self.lives.is_some() {
+                port.response.clone_from(&response);
                 port.answers = Answers::Kept(Vec::new(), Vec::new());
-            } else if self.tape.is_some() {
-                port.answers = Answers::Noted(Vec::new());
+            } else {
+                port.response = response.take();
+                if self.tape.is_some() {
+                    port.answers = Answers::Noted(Vec::new());
+                }
             }
         }
-        self.take_signal(response.as_ref());
+        if signal {
+            self.take_signal();
+        }
         let in_handler = self.handler.is_some();
         let ended = self.go_on();
         if let Some(tape) = &self.tape {

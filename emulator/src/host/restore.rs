@@ -4,7 +4,7 @@ use super::execution::Execution;
 use super::log::{Answers, Deeds, HostLog, Life};
 use super::poller::Poller;
 use super::program::{Program, Programs};
-use super::request::{HostEvent, Request, lock};
+use super::request::{HostEvent, Request, Response, lock};
 use super::scheduler::Scheduling;
 use crate::state::{Reader, StateError, Value, Writer};
 
@@ -45,7 +45,9 @@ impl Program {
                 let answers = told.memory.iter().cloned().collect();
                 port.answers = Answers::Repeated(answers, Vec::new());
             }
-            self.take_signal(told.response.as_ref());
+            if matches!(told.response, Some(Response::Signal)) {
+                self.take_signal();
+            }
             let ended = self.go_on();
             let mut port = lock(&self.port);
             let request = port.request.take();

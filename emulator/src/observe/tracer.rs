@@ -1,8 +1,11 @@
 //! Collection of trace events: always into a hash, and into sinks on request.
 
+use std::sync::Arc;
+
 use super::digest::Digest;
 use super::event::{Details, Place, TraceEvent, TraceKind};
-use super::file::kinds::digest_event;
+use super::file::ProbeKind;
+use super::file::kinds::{digest_event, digest_probe};
 use super::instructions::InstructionLog;
 use super::names::BoardNames;
 use crate::sim::initiator::Initiator;
@@ -238,6 +241,22 @@ impl Tracer {
         if let TraceKind::Log { text } = kind {
             log::info!(target: "firmware", "{} {} at {time}: {text}", self.place, names.initiator(initiator));
         }
+    }
+
+    /// Records that a CPU passed a probe of the firmware at `pc`, with these arguments. The event is only made if it is kept.
+    #[inline]
+    pub fn record_probe(
+        &mut self,
+        (time, initiator, pc): (SimTime, Initiator, Option<u32>),
+        kind: ProbeKind,
+        (text, arguments): (&Arc<str>, impl ExactSizeIterator<Item = u32>),
+    ) {
+        if self.kept.is_some() || self.streamed.is_some() || !self.sinks.is_empty() {
+            return self.record_at(time, initiator, pc, kind.of(text, arguments));
+        }
+        let origin = (time, self.place, initiator);
+        digest_probe(origin, kind, (text, arguments), &mut self.hash);
+        self.count += 1;
     }
 
     /// Records an event that the instruction at `pc` caused.

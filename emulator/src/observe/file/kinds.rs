@@ -2,11 +2,15 @@
 //! tests. This table is the file format: numbers are never reused, and a change of fields needs a new
 //! version of the format.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::codec::{Fields, Sink, Source, place_number};
 use crate::observe::digest::Digest;
-use crate::observe::event::{TraceEvent, TraceKind};
+use crate::observe::event::{Place, TraceEvent, TraceKind};
+use crate::sim::initiator::Initiator;
+use crate::sim::time::SimTime;
 
 /// Defines encoder and decoder from one table.
 macro_rules! kinds {
@@ -65,10 +69,66 @@ macro_rules! kinds {
 
 /// Adds an event to a trace's hash: time, place, initiator, kind and fields by the numbers that a file has for them.
 pub(in crate::observe) fn digest_event(event: &TraceEvent, digest: &mut Digest) {
-    digest.number(event.time.ps());
-    digest.number(place_number(event.place));
-    digest.number(event.initiator.number().into());
+    digest_origin(event.time, event.place, event.initiator, digest);
     digest_kind(&event.kind, digest);
+}
+
+fn digest_origin(time: SimTime, place: Place, initiator: Initiator, digest: &mut Digest) {
+    digest.number(time.ps());
+    digest.number(place_number(place));
+    digest.number(initiator.number().into());
+}
+
+/// As [`digest_event`] of an event that is not made: the firmware's probe of this kind with this text and these arguments.
+pub(in crate::observe) fn digest_probe(
+    (time, place, initiator): (SimTime, Place, Initiator),
+    kind: ProbeKind,
+    (text, arguments): (&str, impl ExactSizeIterator<Item = u32>),
+    digest: &mut Digest,
+) {
+    digest_origin(time, place, initiator, digest);
+    digest.number(kind as u64);
+    digest.bytes(text.as_bytes());
+    if kind == ProbeKind::Event {
+        digest.number(arguments.len() as u64);
+        arguments.for_each(|argument| digest.number(argument.into()));
+    }
+}
+
+/// The kinds of events that probes make without a text of their own, with their numbers in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// [`TraceKind::Probe`].
+    Event = 5,
+    /// [`TraceKind::StageEnter`].
+    StageEnter = 6,
+    /// [`TraceKind::StageExit`].
+    StageExit = 7,
+    /// [`TraceKind::WaitEnter`].
+    WaitEnter = 8,
+    /// [`TraceKind::WaitExit`].
+    WaitExit = 9,
+}
+
+impl ProbeKind {
+    /// The kind of event of a probe with this text and these arguments.
+    pub(in crate::observe) fn of(
+        self,
+        text: &Arc<str>,
+        arguments: impl Iterator<Item = u32>,
+    ) -> TraceKind {
+        let text = Arc::clone(text);
+        match self {
+            Self::Event => TraceKind::Probe {
+                name: text,
+                arguments: arguments.collect(),
+            },
+            Self::StageEnter => TraceKind::StageEnter { stage: text },
+            Self::StageExit => TraceKind::StageExit { stage: text },
+            Self::WaitEnter => TraceKind::WaitEnter { what: text },
+            Self::WaitExit => TraceKind::WaitExit { what: text },
+        }
+    }
 }
 
 kinds! {

@@ -19,6 +19,6 @@ mod tests;
 pub use chunk::{Chunk, ChunkKind, ChunkReader, ChunkWriter};
 pub use error::TraceFileError;
 pub use header::{End, Header, ImageInfo, NodeInfo};
-pub use kinds::{KIND_NAMES, fields_by_name, kind_code};
+pub use kinds::{KIND_NAMES, ProbeKind, fields_by_name, kind_code};
 pub use reader::{Events, TraceReader};
 pub use writer::{BinaryTrace, Results};

@@ -27,7 +27,7 @@ use crate::scenario::{Scenario, ScenarioError};
 /// Magic bytes of a snapshot.
 pub const MAGIC: &[u8; 8] = b"LANIGON\x01";
 /// Version of the file format. Marks within the state detect versions of its parts.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// Largest size of a state.
 const MOST_BYTES: usize = 1 << 32;
 

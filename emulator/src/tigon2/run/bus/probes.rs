@@ -1,7 +1,5 @@
 //! Marked instructions: the firmware's probes, and dispatches.
 
-use std::sync::Arc;
-
 use defs::probe::Kind;
 
 use super::CpuBus;
@@ -10,6 +8,7 @@ use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
 use crate::image::Probe;
 use crate::observe::event::TraceKind;
+use crate::observe::file::ProbeKind;
 use crate::sim::initiator::Actor;
 use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::{CorePrivate, CoreUnit};
@@ -20,32 +19,30 @@ use crate::tigon2::sram::Sram;
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     pub(super) fn pass_probe(&mut self, core: &mut Core, place: &BoardProbe) {
         let probe = &place.probe;
-        let arguments = || {
-            probe
-                .registers
-                .iter()
-                .map(|&r| core.register(usize::from(r)))
-        };
-        let text = || Arc::clone(&probe.text);
-        let kind = match probe.kind {
-            Kind::Event => TraceKind::Probe {
-                name: text(),
-                arguments: arguments().collect(),
-            },
-            Kind::StageEnter => TraceKind::StageEnter { stage: text() },
-            Kind::StageExit => TraceKind::StageExit { stage: text() },
-            Kind::WaitEnter => TraceKind::WaitEnter { what: text() },
-            Kind::WaitExit => TraceKind::WaitExit { what: text() },
-            // An image keeps these notes apart.
-            Kind::Boards => return,
-            Kind::Log | Kind::Panic => {
-                let text = probe.fill_in(core, self.private, &self.fabric.sram);
-                TraceKind::Log { text: text.into() }
-            }
-        };
         let now = self.fabric.ticks.time_of(core.clock.now);
         let Actor { initiator, pc } = self.who(core);
-        self.ctx.trace.record_at(now, initiator, pc, kind);
+        let kind = match probe.kind {
+            Kind::Event => Some(ProbeKind::Event),
+            Kind::StageEnter => Some(ProbeKind::StageEnter),
+            Kind::StageExit => Some(ProbeKind::StageExit),
+            Kind::WaitEnter => Some(ProbeKind::WaitEnter),
+            Kind::WaitExit => Some(ProbeKind::WaitExit),
+            // An image keeps these notes apart.
+            Kind::Boards => return,
+            Kind::Log | Kind::Panic => None,
+        };
+        if let Some(kind) = kind {
+            let registers = probe.registers.iter();
+            let arguments = registers.map(|&r| core.register(usize::from(r)));
+            let probed = (&probe.text, arguments);
+            self.ctx
+                .trace
+                .record_probe((now, initiator, pc), kind, probed);
+        } else {
+            let text = probe.fill_in(core, self.private, &self.fabric.sram);
+            let kind = TraceKind::Log { text: text.into() };
+            self.ctx.trace.record_at(now, initiator, pc, kind);
+        }
         let stage = self.stages[self.private.index()].pass(place, core.clock.cycles);
         core.clock.ticks_per_cycle = self.probes.ticks_per_cycle(stage);
     }
