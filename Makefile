@@ -12,7 +12,7 @@ FIRMWARE = $(MAKE) --no-print-directory -C firmware
 ARGS =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup firmware install run test test-independent bench instructions soak check clean
+.PHONY: help setup firmware install run test test-independent bench instructions profiled soak check clean
 
 help:
 	@echo 'make run       build everything and reproduce results of EMP and GM (ARGS=--quick: a shorter run)'
@@ -22,6 +22,7 @@ help:
 	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release, firmware/target/lanai/release)'
 	@echo 'make bench     measure how fast the emulator is'
 	@echo 'make instructions  compare host instructions of fixed work with a baseline (needs valgrind; says so if it is missing)'
+	@echo 'make profiled  build a faster `lanigon` with profile-guided optimisation (two builds of everything; needs llvm-profdata)'
 	@echo 'make soak      send a million messages over bad links; fails if EMP breaks a promise (minutes)'
 	@echo 'make check     formatting, lints, documentation and project rules'
 	@echo 'make setup     install the pinned Rust toolchain and LLVM for the LANai, if they are not there'
@@ -49,6 +50,9 @@ BASELINE = testbench/command/host-instructions.json
 
 instructions: firmware
 	@$(LANIGON) bench --instructions $(or $(ARGS),--baseline=$(BASELINE))
+
+profiled: firmware
+	@scripts/profiled
 
 soak: firmware
 	@$(LANIGON) run scenarios/soak.toml --threads 2 $(ARGS)
