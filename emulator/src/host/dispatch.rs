@@ -43,6 +43,7 @@ impl Programs {
                 in_handler,
                 response,
             } => self.work_over(program, in_handler, response, ctx),
+            HostEvent::InterruptAwaited => self.interrupt_awaited(board, ctx),
             HostEvent::Interrupt => self.interrupted(board, ctx),
             HostEvent::InterruptHandled => self.wake_for_interrupt(ctx),
             HostEvent::Wake { program, response } => self.woken(program, response, ctx),

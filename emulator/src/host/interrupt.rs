@@ -11,6 +11,18 @@ use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 
 impl Programs {
+    /// A program has begun to wait for the interrupt. If the line is asserted already, no other event would wake it.
+    pub(super) fn interrupt_awaited<B: Board>(
+        &self,
+        board: &B,
+        ctx: &mut HostContext<'_, B::Event>,
+    ) {
+        if board.interrupt_line() {
+            let taken = ctx.now.saturating_add(self.costs.interrupt);
+            schedule(ctx, taken, HostEvent::Interrupt);
+        }
+    }
+
     /// The interrupt has reached CPU 0. If the line is still asserted, the kernel's handler takes its time there and then wakes
     /// the programs that wait for the interrupt.
     pub(super) fn interrupted<B: Board>(&mut self, board: &B, ctx: &mut HostContext<'_, B::Event>) {
@@ -45,12 +57,7 @@ impl Programs {
         timeout: Option<SimTime>,
         ctx: &mut HostContext<'_, E>,
     ) {
-        // If the line is asserted already, no other event would wake the program.
-        schedule(
-            ctx,
-            ctx.now.saturating_add(self.costs.interrupt),
-            HostEvent::Interrupt,
-        );
+        schedule(ctx, ctx.now, HostEvent::InterruptAwaited);
         self.sleep(index, Event::Interrupt, timeout, ctx);
     }
 

@@ -11,7 +11,7 @@ use lanigon_window::window::{
     TimedOut, VirtualAddress, Watch, Window,
 };
 
-use super::costs::CopyCosts;
+use super::costs::{CopyCosts, HostCosts};
 use super::log::MemoryAct;
 use super::log::MemoryAnswer::{self, Allocated, Compared, Contiguous, Read, Written};
 use super::memory::HostMemory;
@@ -25,6 +25,7 @@ pub struct Machine {
     port: SharedPort,
     memory: SharedMemory,
     copy: CopyCosts,
+    system_call: SimTime,
 }
 
 /// The answer to a request, once the program is resumed with it.
@@ -59,8 +60,13 @@ impl<T> Future for Answer<'_, T> {
 }
 
 impl Machine {
-    pub(super) const fn new(port: SharedPort, memory: SharedMemory, copy: CopyCosts) -> Self {
-        Self { port, memory, copy }
+    pub(super) const fn new(port: SharedPort, memory: SharedMemory, costs: &HostCosts) -> Self {
+        Self {
+            port,
+            memory,
+            copy: costs.copy,
+            system_call: costs.system_call,
+        }
     }
 
     const fn ask<T>(&self, request: Request, accept: fn(Response) -> Option<T>) -> Answer<'_, T> {
@@ -294,6 +300,13 @@ impl System for Machine {
 
     async fn charge_copy(&mut self, bytes: usize) {
         let span = self.copy.of(bytes);
+        if span > SimTime::ZERO {
+            self.ask(Request::Compute(span), done).await;
+        }
+    }
+
+    async fn system_call(&mut self) {
+        let span = self.system_call;
         if span > SimTime::ZERO {
             self.ask(Request::Compute(span), done).await;
         }

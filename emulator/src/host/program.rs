@@ -243,7 +243,7 @@ impl Programs {
     fn machine(&self) -> (SharedPort, Machine) {
         let port = SharedPort::default();
         let memory = Arc::clone(&self.memory);
-        let machine = Machine::new(Arc::clone(&port), memory, self.costs.copy);
+        let machine = Machine::new(Arc::clone(&port), memory, &self.costs);
         (port, machine)
     }
 

@@ -272,6 +272,8 @@ pub enum HostEvent {
         /// The answer.
         response: Response,
     },
+    /// A program waits for the board's interrupt: one that is asserted already goes to CPU 0.
+    InterruptAwaited,
     /// The board's interrupt reaches CPU 0, if it is still asserted.
     Interrupt,
     /// The kernel's handler of the interrupt wakes the programs that wait for it.
@@ -358,7 +360,8 @@ value_enum!(HostEvent {
     Wake { program: program, response: response },
     Slice { cpu: cpu },
     MemoryPoll { program: program },
-    MemoryWritten {}
+    MemoryWritten {},
+    InterruptAwaited {}
 });
 
 impl HostEvent {
@@ -382,6 +385,7 @@ impl HostEvent {
             Self::ReadStart { read, .. } | Self::ReadSample { read, .. } => read.until.is_some(),
             Self::Watch { .. } | Self::Prepare { .. } => true,
             Self::Resume { .. }
+            | Self::InterruptAwaited
             | Self::Interrupt
             | Self::InterruptHandled
             | Self::Wake { .. }
@@ -402,7 +406,8 @@ impl HostEvent {
             | Self::MemoryPoll { .. }
             | Self::MemoryWritten
             | Self::Timeout { .. } => true,
-            Self::Interrupt
+            Self::InterruptAwaited
+            | Self::Interrupt
             | Self::InterruptHandled
             | Self::Store { .. }
             | Self::ReadStart { .. }
@@ -416,6 +421,7 @@ impl HostEvent {
     pub(crate) fn ignores_board(&self, ignored: impl Fn(u32) -> bool) -> bool {
         match self {
             Self::Resume { .. }
+            | Self::InterruptAwaited
             | Self::Interrupt
             | Self::InterruptHandled
             | Self::Wake { .. }

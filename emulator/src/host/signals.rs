@@ -130,8 +130,7 @@ impl Programs {
             return self.continue_work(index, time, ctx);
         };
         if sleep.event == Event::Interrupt {
-            let again = ctx.now.saturating_add(self.costs.interrupt);
-            schedule(ctx, again, HostEvent::Interrupt);
+            schedule(ctx, ctx.now, HostEvent::InterruptAwaited);
         }
         self.arm_timeout(index, sleep.deadline.max(ctx.now), ctx);
         self.release(index, Phase::Blocked, ctx);

@@ -293,8 +293,9 @@ impl Fabric {
         let kind = TraceKind::Interrupt { asserted: line };
         ctx.trace.record(ctx.now, Initiator::Block(0), kind);
         if line {
+            let taken = ctx.now.saturating_add(self.timing.host.interrupt);
             let event = NodeEvent::Host(HostEvent::Interrupt);
-            ctx.queue.schedule(ctx.now, Initiator::Host, event);
+            ctx.queue.schedule(taken, Initiator::Host, event);
         }
     }
 

@@ -39,7 +39,7 @@ enum Job {
     /// RECV: end a get that has taken too long. Record; its number.
     CancelGet = 9,
     /// RECV: events interrupt the host.
-    Wake = 10,
+    Signals = 10,
     /// RECV: its half of a command. Command; arguments.
     Command = 11,
     /// SEND: a packet of a collective operation has come. Where it comes from; value.
@@ -164,8 +164,8 @@ impl<N: Nic> Gm<N> {
             self.add_free_reply(one);
         } else if job == Job::CancelGet as u32 {
             self.end_cancelled(one, two);
-        } else if job == Job::Wake as u32 {
-            self.add_wake(one);
+        } else if job == Job::Signals as u32 {
+            self.add_signals();
         } else if job == Job::Command as u32 {
             self.receiver_command(one, two, three);
         } else if job == Job::Result as u32 {
@@ -371,12 +371,12 @@ impl<N: Nic> Gm<N> {
         self.nic.store(FREE_REPLY, record);
     }
 
-    /// SEND: events interrupt the host for this from now on.
-    pub(crate) fn wake_for(&mut self, wake: u32) {
+    /// SEND: messages of high priority are signals from now on, for ports that want them.
+    pub(crate) fn wake_for_signals(&mut self) {
         if N::ROLE.receives() {
-            self.add_wake(wake);
+            self.add_signals();
         } else {
-            self.put_job(Job::Wake, 0, [wake, 0, 0]);
+            self.put_job(Job::Signals, 0, [0; 3]);
         }
     }
 

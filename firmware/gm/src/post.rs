@@ -5,6 +5,7 @@
 
 use defs::gm::atomic::ATOMIC;
 use defs::gm::collective::{BARRIER, REDUCE};
+use defs::gm::event::SLEEP;
 use defs::gm::event::{SEND_TOKEN_VIOLATION, Status};
 use defs::gm::gossip::{GOSSIP, GROUP};
 use defs::gm::map::{
@@ -25,8 +26,7 @@ use crate::state::{
     C_READY_NEXT, C_SEND, C_WINDOW, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT, NOW,
     OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, R_ACKED, R_ASKED,
     R_CONNECTION, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_REMOTE_HIGH,
-    R_REMOTE_LOW, R_SENT, R_TOKEN, READY_LOW, TIMER, WAKE_SIGNALS, WAKE_SLEEPERS, connection,
-    connection_number, port_number,
+    R_REMOTE_LOW, R_SENT, R_TOKEN, READY_LOW, TIMER, connection, connection_number, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -121,8 +121,8 @@ impl<N: Nic> Gm<N> {
         let size = (word & 0xFF).wrapping_sub(SEND);
         let kind = match word & 0xFF {
             ALARM => return self.set_alarm(port, length),
-            WAKE => return self.wake_for(WAKE_SLEEPERS),
-            SIGNALS => return self.wake_for(WAKE_SIGNALS),
+            WAKE => return self.notice(port, SLEEP, 0, 0),
+            SIGNALS => return self.wake_for_signals(),
             RESUME => return self.resume(port, stream(word), false),
             DROP => return self.resume(port, stream(word), true),
             BARRIER => return self.post_barrier(port, word),

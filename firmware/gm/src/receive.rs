@@ -16,7 +16,8 @@ use crate::nic::Event;
 use crate::state::{
     C_EXPECTED, C_PARTIAL, C_RECEIVE, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_FRESH,
     F_NACKED, F_NEW, F_OPEN, F_REFUSED, FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK,
-    REFUSAL_SHIFT, REPORT_BUFFERS, WAKE_SLEEPERS, WAKES, connection, next_sequence, port_block,
+    REFUSAL_SHIFT, REPORT_BUFFERS, SLEEPERS, WAKE_SIGNALS, WAKES, connection, next_sequence,
+    port_block, sleeper,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -41,6 +42,9 @@ pub struct Packet {
 
 /// Packets of messages: subtypes from [`DATA`] on.
 const MESSAGES: u32 = 2 * SIZES + 2;
+
+/// Subports of a node, an even number.
+const SUBPORTS: u32 = 2 * PORT_COUNT;
 
 /// Whether the cookie of a DMA to the host is the memory of a packet.
 const fn is_packet(cookie: u32) -> bool {
@@ -80,28 +84,48 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// Programs that sleep look whether it was their event; a message of high priority is a signal for a process that has
-    /// signals now. The packet's header tells, before its memory is released.
+    /// A process that sleeps is woken by an event of its port; a message of high priority is a signal for a process that has signals
+    /// now. The packet's header and the buffer's word tell, before their memory is free again.
     #[cold]
     #[inline(never)]
     fn written_with_wakes(&mut self, cookie: u32, wakes: u32) {
-        self.nic.store(WAKES, wakes & !WAKE_SLEEPERS);
-        let wakes = wakes & WAKE_SLEEPERS != 0 || is_packet(cookie) && self.is_signal(cookie);
+        let mut signal = false;
+        let event = if is_packet(cookie) {
+            let subport = self.ended_message(cookie);
+            signal = wakes & WAKE_SIGNALS != 0 && self.is_signal(subport);
+            if subport < SUBPORTS {
+                sleeper(subport >> 1)
+            } else {
+                0
+            }
+        } else if cookie < LAST_WRITE {
+            self.nic.load(cookie)
+        } else {
+            0
+        };
+        let woken = wakes & event & SLEEPERS;
+        self.nic.store(WAKES, wakes & !woken);
         self.written(cookie);
-        if wakes {
+        if signal || woken != 0 {
             self.nic.interrupt();
         }
     }
 
-    /// Whether a packet whose last byte is in host memory ends a message of high priority for a port that has signals.
-    fn is_signal(&mut self, packet: u32) -> bool {
+    /// The target's subport of a packet whose last byte is in host memory, if it ends a message; [`SUBPORTS`] if not.
+    fn ended_message(&mut self, packet: u32) -> u32 {
         let subtype = self.nic.load(packet + WORD_TYPE) & 0xFFFF;
         let subport = self.nic.load(packet + WORD_LENGTH) >> 8 & 0xFF;
         let ends = subtype.wrapping_sub(DATA) < SIZES || subtype == TAIL;
-        if !ends || subport & 1 == 0 || subport >= 2 * PORT_COUNT {
-            return false;
+        if ends && subport < SUBPORTS {
+            subport
+        } else {
+            SUBPORTS
         }
-        self.nic.load(port_block(subport >> 1) + PORT_SIGNALS) != 0
+    }
+
+    /// Whether a complete message for a subport is of high priority and for a port that has signals now.
+    fn is_signal(&mut self, subport: u32) -> bool {
+        subport & 1 != 0 && self.nic.load(port_block(subport >> 1) + PORT_SIGNALS) != 0
     }
 
     /// Handles a packet. Returns whether RDMA uses its memory.

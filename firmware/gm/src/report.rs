@@ -1,6 +1,8 @@
 //! Events besides messages: completed sends, and notices.
 
-use defs::gm::event::{COMPLETED, EVENT_BYTES, LAST_WORD, NEW, NOTICES, REPORT_PAIRS, SENT_TOKENS};
+use defs::gm::event::{
+    COMPLETED, EVENT_BYTES, LAST_WORD, NEW, NOTICES, REPORT_PAIRS, SENT_TOKENS, SLEEP,
+};
 use defs::gm::map::Counter;
 use defs::gm::port::PORT_COUNT;
 
@@ -8,8 +10,8 @@ use crate::collective::{RESULT_NOTICES, result_words};
 use crate::nic::HostAddress;
 use crate::state::{
     FREE, P_NOTICE, P_NOTICES, P_OPEN, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_RING, P_SENDS,
-    REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, WAKE_SLEEPERS, WAKES,
-    WRITING, port_block, port_number,
+    REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, SLEEPERS, WAKE_SIGNALS,
+    WAKES, WRITING, port_block, port_number, sleeper,
 };
 use crate::{Gm, Nic};
 
@@ -112,6 +114,7 @@ impl<N: Nic> Gm<N> {
         let number = lowest(reports);
         let port = port_block(number);
         let last = buffer + REPORT_BYTES - 4;
+        let wakes = self.nic.load(WAKES);
         let at = match self.nic.load(port + P_NOTICES) {
             0 => self.fill_report(port, last),
             notices => self.fill_notice(port, last, notices),
@@ -131,11 +134,11 @@ impl<N: Nic> Gm<N> {
             low: slot.low + LAST_WORD - (last - at),
             ..slot
         };
-        // The DMA of a group's last buffer tells of all. A program that sleeps is told of each.
+        // The DMA of a group's last buffer tells of all. A process that sleeps is told of each.
         let next = buffer + REPORT_BYTES;
-        if next & (REPORT_GROUP_BYTES - 1) == 0 || self.nic.load(WAKES) & WAKE_SLEEPERS != 0 {
+        if next & (REPORT_GROUP_BYTES - 1) == 0 || wakes & SLEEPERS != 0 {
             self.nic.start_write(host, at, last + 4 - at, group);
-            self.end_group(group);
+            self.end_group(group, wakes & sleeper(number));
         } else {
             self.nic.start_write(host, at, last + 4 - at, 0);
             self.nic.store(REPORT_FILL, next);
@@ -143,29 +146,19 @@ impl<N: Nic> Gm<N> {
         left
     }
 
-    /// The DMA of a group's last buffer is under way: the other group is filled next.
+    /// The DMA of a group's last buffer is under way, which wakes the process of `sleeper`: the other group is filled next.
     #[inline(always)]
-    fn end_group(&mut self, group: u32) {
-        self.nic.store(group, WRITING);
+    fn end_group(&mut self, group: u32, sleeper: u32) {
+        self.nic.store(group, WRITING | sleeper);
         self.nic.store(REPORT_FILL, group ^ REPORT_GROUP_BYTES);
     }
 
-    /// RECV: events interrupt the host for this from now on. Reports may be on their way whose DMA ends without an event: a
-    /// word behind them wakes a program that sleeps, which looks and may sleep again.
+    /// RECV: messages of high priority are signals from now on, for ports that want them.
     #[cold]
     #[inline(never)]
-    pub(crate) fn add_wake(&mut self, wake: u32) {
-        let wakes = self.nic.load(WAKES) | wake;
+    pub(crate) fn add_signals(&mut self) {
+        let wakes = self.nic.load(WAKES) | WAKE_SIGNALS;
         self.nic.store(WAKES, wakes);
-        if wake != WAKE_SLEEPERS {
-            return;
-        }
-        let buffer = self.nic.load(REPORT_FILL);
-        let group = buffer & !(REPORT_GROUP_BYTES - 1);
-        if buffer != group {
-            self.scratch_write(group);
-            self.end_group(group);
-        }
     }
 
     /// Writes the reports of a port before `last`; returns where they begin.
@@ -215,6 +208,11 @@ impl<N: Nic> Gm<N> {
         }
         let high = self.nic.load(port + P_NOTICE + (index << 3));
         let low = self.nic.load(port + P_NOTICE + (index << 3) + 4);
+        if kind == SLEEP {
+            // Events after this one interrupt; it does not.
+            let wakes = self.nic.load(WAKES) | sleeper(port_number(port));
+            self.nic.store(WAKES, wakes);
+        }
         let begin = last + 4 - EVENT_BYTES;
         for (at, word) in [(0, 0), (4, 0), (8, high), (12, low), (16, kind | NEW)] {
             self.nic.store(begin + at, word);

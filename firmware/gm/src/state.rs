@@ -114,10 +114,12 @@ pub const REPORTS: u32 = STATE + 96;
 pub const REPORT_FILL: u32 = STATE + 100;
 /// RECV: first free record of an answer to a get.
 pub const FREE_REPLY: u32 = STATE + 104;
-/// RECV: for what events interrupt the host: [`WAKE_SLEEPERS`], [`WAKE_SIGNALS`].
+/// RECV: for what events interrupt the host: [`SLEEPERS`], [`WAKE_SIGNALS`].
 pub const WAKES: u32 = STATE + 108;
-/// A program sleeps until the next event. The sign bit, so that one comparison finds it.
-pub const WAKE_SLEEPERS: u32 = 1 << 31;
+/// Ports whose processes sleep until their next event, a bit for each.
+pub const SLEEPERS: u32 = 0xFF << SLEEPERS_SHIFT;
+/// The bit of port 0. The word of a report buffer has the same bits above its state.
+pub const SLEEPERS_SHIFT: u32 = 8;
 /// A port has had signals since the start.
 pub const WAKE_SIGNALS: u32 = 1;
 /// RECV: the event buffer that is used next.
@@ -332,6 +334,12 @@ pub const fn next_sequence(word: u32) -> u32 {
 #[inline(always)]
 pub const fn port_block(port: u32) -> u32 {
     PORTS + (port << 11)
+}
+
+/// The bit among [`SLEEPERS`] of the port with a number.
+#[inline(always)]
+pub const fn sleeper(port: u32) -> u32 {
+    1 << (SLEEPERS_SHIFT + port)
 }
 
 /// The number of the port with a control block.

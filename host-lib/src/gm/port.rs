@@ -42,6 +42,18 @@ pub(super) struct Port {
     pub(super) alarms: Alarms,
     /// Collective operations on the board.
     pub(super) operations: Operations,
+    pub(super) wake: Wake,
+}
+
+/// Whether the next event of a port interrupts the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wake {
+    /// It does not.
+    Off,
+    /// The process has asked for it; the board has not answered.
+    Asked,
+    /// It does.
+    Armed,
 }
 
 impl<W: Window, S: System> Gm<W, S> {
@@ -109,6 +121,7 @@ impl<W: Window, S: System> Gm<W, S> {
             accepted: [u32::MAX; 2],
             alarms: Alarms::default(),
             operations: Operations::default(),
+            wake: Wake::Off,
         });
         Ok(())
     }

@@ -3,7 +3,7 @@
 use defs::gm::event::{
     ALARM, BAD_RECEIVE_MEMORY, BAD_SEND_MEMORY, COMPLETED, EVENT, EVENT_BYTES, FAST, HIGH,
     LAST_WORD, NEW, PEER, RECEIVE, RECEIVE_TOKEN_VIOLATION, SEND_TOKEN_VIOLATION, SENT_TOKENS,
-    SLOT_BYTES, SLOTS, Status, WORD_BUFFER, WORD_LENGTH, WORD_NODE,
+    SLEEP, SLOT_BYTES, SLOTS, Status, WORD_BUFFER, WORD_LENGTH, WORD_NODE,
 };
 use defs::gm::packet::{SIZES, capacity};
 use defs::gm::port::{RECEIVE_READY, RECEIVE_SLOTS, RECEIVE_TOKENS, WAKE, receive_slot};
@@ -13,7 +13,7 @@ use super::call::Call;
 use super::collective::Completed;
 use super::error::ReceiveError;
 use super::memory::Buffer;
-use super::port::Port;
+use super::port::{POLL_NS, POLLS, Port, Wake};
 use super::send::{Priority, SendId};
 use super::{Gm, MemoryError, PortError};
 use crate::window::{MemoryWatch, PollError, System, VirtualAddress, Window};
@@ -24,6 +24,8 @@ const LAST_RECEIVE: u32 = RECEIVE + HIGH + PEER + FAST;
 pub const NO_EVENT: &str = "an event in the receive queue";
 /// Time for which [`Gm::blocking_receive`] polls before it sleeps, in nanoseconds.
 pub const SPIN_NS: u64 = 100_000;
+/// Time in which a board that works answers a request, in nanoseconds.
+const ANSWER_NS: u64 = POLLS as u64 * POLL_NS;
 
 /// A provided buffer.
 #[derive(Debug, Clone, Copy)]
@@ -222,18 +224,33 @@ impl<W: Window, S: System> Gm<W, S> {
         event
     }
 
-    async fn sleep_for_event(&mut self, port: u8) -> Result<Event, ReceiveError> {
-        while !self.receive_pending(port)? {
-            self.post_control(port, WAKE, 0, 0).await?;
-            // An event that came before the request does not interrupt.
-            if self.receive_pending(port)? {
-                break;
+    /// Without an event, asks the board for an interrupt and sleeps when it has answered. Events that come before the answer are
+    /// taken without sleep.
+    async fn sleep_for_event(&mut self, number: u8) -> Result<Event, ReceiveError> {
+        while !self.receive_pending(number)? {
+            match self.port(number)?.wake {
+                Wake::Off => {
+                    self.port(number)?.wake = Wake::Asked;
+                    self.write_control(number, WAKE, 0, 0).await?;
+                }
+                Wake::Asked => {
+                    if !self.slot_filled(number, Some(ANSWER_NS)).await? {
+                        return Err(PortError::Silent { port: number }.into());
+                    }
+                }
+                Wake::Armed => {
+                    self.system.system_call().await;
+                    // Without a time limit it is the interrupt that ends the wait.
+                    let _ = self.system.wait_interrupt(None).await;
+                    self.board.end_interrupt().await;
+                    // The interrupt may have been another port's, or of an event that was taken before.
+                    if !self.receive_pending(number)? {
+                        self.port(number)?.wake = Wake::Off;
+                    }
+                }
             }
-            // Without a time limit it is the interrupt that ends the wait.
-            let _ = self.system.wait_interrupt(None).await;
-            self.board.end_interrupt().await;
         }
-        self.take_next(port).await
+        self.take_next(number).await
     }
 
     async fn await_event(&mut self, port: u8) -> Result<Event, ReceiveError> {
@@ -243,6 +260,25 @@ impl<W: Window, S: System> Gm<W, S> {
 
     /// Polls for an event. Returns whether there is one.
     pub(crate) async fn event_within(
+        &mut self,
+        port: u8,
+        timeout_ns: Option<u64>,
+    ) -> Result<bool, ReceiveError> {
+        let begin = self.system.now_ps();
+        loop {
+            let passed_ns = (self.system.now_ps() - begin) / 1000;
+            let left_ns = timeout_ns.map(|timeout| timeout.saturating_sub(passed_ns));
+            if !self.slot_filled(port, left_ns).await? {
+                return Ok(false);
+            }
+            if self.receive_pending(port)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Polls until the board has written the slot of the next event. Returns whether it has.
+    async fn slot_filled(
         &mut self,
         port: u8,
         timeout_ns: Option<u64>,
@@ -293,6 +329,16 @@ impl<W: Window, S: System> Gm<W, S> {
     #[doc(alias = "gm_receive_pending")]
     pub fn receive_pending(&mut self, port: u8) -> Result<bool, ReceiveError> {
         let slot = self.port(port)?.slot();
+        let word = self.event_word(slot)?;
+        if word & 0xFF != NEW | SLEEP {
+            return Ok(word & NEW != 0);
+        }
+        // The board's answer to the library is no event of the program.
+        self.clear_event(slot)?;
+        let state = self.port(port)?;
+        state.next_event = (state.next_event + 1) % SLOTS;
+        state.wake = Wake::Armed;
+        let slot = state.slot();
         Ok(self.event_word(slot)? & NEW != 0)
     }
 
@@ -338,6 +384,13 @@ impl<W: Window, S: System> Gm<W, S> {
         Ok(u32::from_be_bytes(word))
     }
 
+    fn clear_event(&mut self, slot: VirtualAddress) -> Result<(), MemoryError> {
+        let at = VirtualAddress(slot.0 + u64::from(LAST_WORD));
+        self.system
+            .write_memory(at, &[0; 4])
+            .map_err(MemoryError::NotMapped)
+    }
+
     /// Takes the event in a slot.
     async fn take(&mut self, number: u8, slot: VirtualAddress) -> Result<Event, ReceiveError> {
         self.system.compute(self.overhead_ns).await;
@@ -345,12 +398,12 @@ impl<W: Window, S: System> Gm<W, S> {
         self.system
             .read_memory(slot, &mut bytes)
             .map_err(MemoryError::NotMapped)?;
-        let at = VirtualAddress(slot.0 + u64::from(LAST_WORD));
-        self.system
-            .write_memory(at, &[0; 4])
-            .map_err(MemoryError::NotMapped)?;
+        self.clear_event(slot)?;
         let port = self.port(number)?;
         port.next_event = (port.next_event + 1) % SLOTS;
+        if port.wake == Wake::Armed {
+            port.wake = Wake::Off;
+        }
         let event = word(&bytes, LAST_WORD);
         match event & 0x7F {
             SENT_TOKENS => Ok(Event::Sent(port.sent(&bytes, event))),

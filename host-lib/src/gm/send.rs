@@ -316,6 +316,24 @@ impl<W: Window, S: System> Gm<W, S> {
         stream: u32,
         length: u32,
     ) -> Result<(), PortError> {
+        let slot = self.write_control(number, kind, stream, length).await?;
+        for _ in 0..POLLS {
+            if self.board.read_sram(slot + SEND_TYPE).await == 0 {
+                return Ok(());
+            }
+            self.system.sleep(POLL_NS).await;
+        }
+        Err(PortError::Silent { port: number })
+    }
+
+    /// Writes a slot that needs no token. Returns it.
+    pub(super) async fn write_control(
+        &mut self,
+        number: u8,
+        kind: u32,
+        stream: u32,
+        length: u32,
+    ) -> Result<u32, PortError> {
         let port = self.port(number)?;
         let place = port.next_send_slot;
         port.next_send_slot = (place + 1) % SEND_SLOTS;
@@ -324,13 +342,7 @@ impl<W: Window, S: System> Gm<W, S> {
         self.board
             .write_sram_burst(slot + SEND_LENGTH, &[length, stream | kind])
             .await;
-        for _ in 0..POLLS {
-            if self.board.read_sram(slot + SEND_TYPE).await == 0 {
-                return Ok(());
-            }
-            self.system.sleep(POLL_NS).await;
-        }
-        Err(PortError::Silent { port: number })
+        Ok(slot)
     }
 }
 

@@ -204,6 +204,11 @@ pub trait System: Send {
         std::future::ready(())
     }
 
+    /// Charges the host's entry into the kernel and its exit: a call of the driver.
+    fn system_call(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
     /// Sleeps for `nanoseconds`: other programs can have the processor.
     fn sleep(&mut self, nanoseconds: u64) -> impl Future<Output = ()> + Send;
 

@@ -61,6 +61,10 @@ pub const SENT_TOKENS: u32 = 29;
 /// Type: the time of the port's alarm has come.
 #[doc(alias = "GM_ALARM_EVENT")]
 pub const ALARM: u32 = 2;
+/// Type: the board has taken the port's [`WAKE`](super::port::WAKE). All events before that stand before this one, and the next one
+/// interrupts the host.
+#[doc(alias = "_GM_SLEEP_EVENT")]
+pub const SLEEP: u32 = 4;
 /// Type: a send slot without a free send token.
 pub const SEND_TOKEN_VIOLATION: u32 = 7;
 /// Type: a receive token too many.
@@ -76,8 +80,9 @@ pub const BAD_RECEIVE_MEMORY: u32 = 27;
 #[doc(alias = "GM_BARRIER_COMPLETED_EVENT")]
 pub const COMPLETED: u32 = 31;
 /// The types of notices. A port has one of each type waiting at most.
-pub const NOTICES: [u32; 5] = [
+pub const NOTICES: [u32; 6] = [
     ALARM,
+    SLEEP,
     SEND_TOKEN_VIOLATION,
     RECEIVE_TOKEN_VIOLATION,
     BAD_SEND_MEMORY,

@@ -35,7 +35,8 @@ pub const SEND: u32 = 70;
 /// Type of a send slot: an event after a time. A port has one alarm.
 #[doc(alias = "gm_set_alarm")]
 pub const ALARM: u32 = 1;
-/// Type of a send slot: the host will sleep until the next event of the board, which interrupts it.
+/// Type of a send slot: the process will sleep. The board answers with the event [`SLEEP`](super::event::SLEEP); the port's next event
+/// interrupts the host.
 pub const WAKE: u32 = 5;
 /// Type of a send slot: from now on the board looks at [`PORT_SIGNALS`] of all ports.
 pub const SIGNALS: u32 = 6;

@@ -1,6 +1,6 @@
 //! Timers: packets that are sent again, delayed acks, alarms; and programs that sleep.
 
-use defs::gm::event::ALARM as ALARM_EVENT;
+use defs::gm::event::{ALARM as ALARM_EVENT, SLEEP};
 use defs::gm::map::{ACK_PACKETS, BACK_OFF_LIMIT, Counter, WINDOW};
 use defs::gm::port::{ALARM, PORT_SIGNALS, SEND_TOKENS, SIGNALS, WAKE, control_block};
 
@@ -142,18 +142,23 @@ fn alarms_come_at_their_time() {
     assert_eq!(world.nodes[0].notices.len(), 1);
 }
 
-/// A report of every place in the report buffers wakes a program that sleeps.
+/// The process of a port asks to be woken, and takes the board's answer.
+fn sleep(world: &mut World, node: usize) {
+    let before = world.nodes[node].gm.nic().interrupts;
+    world.nodes[node].control(2, WAKE, 0);
+    world.settle();
+    world.nodes[node].receive(2);
+    assert_eq!(world.nodes[node].notices.pop(), Some((2, SLEEP, 0)));
+    assert_eq!(world.nodes[node].gm.nic().interrupts, before);
+}
+
+/// A report of every place in the report buffers wakes a process that sleeps.
 #[test]
-fn a_program_that_sleeps_is_woken_by_the_next_event() {
+fn a_process_that_sleeps_is_woken_by_the_next_event() {
     let mut world = pair();
     for round in 0..12 {
-        // Reports that were on their way wake it at once, for nothing: it sleeps again.
-        let mut before = u32::MAX;
-        while before != world.nodes[0].gm.nic().interrupts {
-            before = world.nodes[0].gm.nic().interrupts;
-            world.nodes[0].control(2, WAKE, 0);
-            world.settle();
-        }
+        let before = world.nodes[0].gm.nic().interrupts;
+        sleep(&mut world, 0);
         let one = message(2, 20);
         world.nodes[1].provide(2, one.size, 0, 1);
         world.send(&one);
@@ -163,12 +168,29 @@ fn a_program_that_sleeps_is_woken_by_the_next_event() {
         assert_eq!(world.nodes[0].gm.nic().interrupts, before + 1, "{round}");
         // Messages too; and only once.
         let before = world.nodes[1].gm.nic().interrupts;
-        world.nodes[1].control(2, WAKE, 0);
-        world.settle();
+        world.receive();
+        sleep(&mut world, 1);
         exchange(&mut world, &[one.clone(), one]);
         assert_eq!(world.nodes[1].gm.nic().interrupts, before + 1, "{round}");
         world.nodes[0].sent.truncate(round + 1);
     }
+}
+
+/// Messages for another port of the node, and its reports, do not wake it.
+#[test]
+fn events_of_other_ports_do_not_wake_a_process() {
+    let mut world = pair();
+    for node in 0..2 {
+        world.nodes[node].open(4);
+        sleep(&mut world, node);
+    }
+    let before = [0, 1].map(|node| world.nodes[node].gm.nic().interrupts);
+    let one = message(4, 20);
+    for _ in 0..12 {
+        exchange(&mut world, &[one.clone()]);
+    }
+    let after = [0, 1].map(|node| world.nodes[node].gm.nic().interrupts);
+    assert_eq!(after, before);
 }
 
 /// Only messages of high priority are signals, one each, and only while the process says so.
@@ -213,8 +235,7 @@ fn a_message_of_high_priority_is_a_signal() {
     }
     // A program that sleeps is woken as before.
     enable(&mut world, 1);
-    world.nodes[1].control(2, WAKE, 0);
-    world.settle();
+    sleep(&mut world, 1);
     assert_eq!(signals(&mut world, 0, 20), 1);
     assert_eq!(signals(&mut world, 1, 20), 1);
 }

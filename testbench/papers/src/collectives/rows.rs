@@ -9,12 +9,13 @@ use super::plan::Results;
 use super::published::{Published, Table};
 
 /// The figures on which these chapters are calibrated and which are rows themselves: a board's clock, the time of a call of
-/// message passing, and the delay before a reduction with bypass returns. The other testbed's host barrier is
+/// message passing, the kernel's part of an interrupt for a process that sleeps, and the delay before a reduction with bypass returns. The other testbed's host barrier is
 /// the product of dissertation-069 and 071.
-const CALIBRATED_ON: [&str; 4] = [
+const CALIBRATED_ON: [&str; 5] = [
     "ab-reduction-023",
     "dissertation-075",
     "dissertation-086",
+    "dissertation-189",
     "dissertation-228",
 ];
 
@@ -86,7 +87,10 @@ pub fn rows(table: Table, results: &Results) -> Vec<Row> {
         let (role, note) = match measured {
             None => ("not measured", "points are missing in this run"),
             Some(_) if CALIBRATED_ON.contains(&figure.id) => ("calibrated", ""),
-            Some(_) if ["dissertation-071", "dissertation-089"].contains(&figure.id) => {
+            Some(_)
+                if ["dissertation-071", "dissertation-089", "dissertation-191"]
+                    .contains(&figure.id) =>
+            {
                 ("predicted", "the host's part is calibrated")
             }
             Some(_) => ("predicted", ""),
