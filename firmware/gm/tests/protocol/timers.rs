@@ -187,7 +187,7 @@ fn events_of_other_ports_do_not_wake_a_process() {
     let before = [0, 1].map(|node| world.nodes[node].gm.nic().interrupts);
     let one = message(4, 20);
     for _ in 0..12 {
-        exchange(&mut world, &[one.clone()]);
+        exchange(&mut world, std::slice::from_ref(&one));
     }
     let after = [0, 1].map(|node| world.nodes[node].gm.nic().interrupts);
     assert_eq!(after, before);
