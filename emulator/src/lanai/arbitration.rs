@@ -54,12 +54,13 @@ impl Arbitration {
         (host > tick) as u32 + (receive > tick) as u32 + (send > tick) as u32
     }
 
-    /// The first tick after `tick` at which an engine is done, but for `except`.
-    fn next_end(&self, tick: u64, except: Option<Engine>) -> u64 {
-        let own = except.map(|engine| engine as usize);
-        let ends = self.busy_until.iter().enumerate();
-        let ends = ends.filter(|&(index, &end)| Some(index) != own && end > tick);
-        ends.map(|(_, &end)| end).min().unwrap_or(tick)
+    /// The first tick after `tick` at which an engine is done; [`u64::MAX`] if none uses the bus.
+    fn next_end(&self, tick: u64) -> u64 {
+        let [host, receive, send] = self.busy_until.map(|end| match end > tick {
+            true => end,
+            false => u64::MAX,
+        });
+        host.min(receive).min(send)
     }
 
     /// An engine moves `bytes` from `tick` on, or from when it gets a cycle; returns the tick at which it is done.
@@ -68,7 +69,7 @@ impl Arbitration {
         let mut start = tick.max(*own);
         *own = 0;
         while self.taken(start) >= self.cycles_per_clock {
-            start = self.next_end(start, Some(engine));
+            start = self.next_end(start);
         }
         let clocks = u64::from(bytes.div_ceil(self.width_bytes));
         let end = start + clocks * TICKS_PER_CYCLE;
@@ -96,10 +97,7 @@ impl Arbitration {
     pub fn phase(&self, tick: u64) -> Phase {
         Phase {
             left: self.left(tick),
-            until: match self.is_quiet(tick) {
-                true => u64::MAX,
-                false => self.next_end(tick, None),
-            },
+            until: self.next_end(tick),
         }
     }
 
@@ -120,15 +118,10 @@ impl Arbitration {
         }
         let mut at = tick;
         while self.left(at) == 0 {
-            at = self.next_end(at, None);
+            at = self.next_end(at);
         }
         let late = demand.saturating_sub(self.left(at)).min(1);
         at + u64::from(late) * TICKS_PER_CYCLE
-    }
-
-    /// Whether no engine takes a cycle at `tick` or later, as far as is known.
-    const fn is_quiet(&self, tick: u64) -> bool {
-        self.taken(tick) == 0
     }
 
     /// All engines are stopped.
@@ -190,7 +183,7 @@ mod tests {
         assert_eq!(bus.take(Engine::Receive, 0, 64), 8 * CLOCK);
         assert_eq!(bus.take(Engine::Send, 0, 64), 8 * CLOCK);
         assert_eq!(bus.take(Engine::Host, 0, 1), 9 * CLOCK);
-        assert!(!bus.is_quiet(8 * CLOCK));
-        assert!(bus.is_quiet(9 * CLOCK));
+        assert_eq!(bus.phase(8 * CLOCK).until, 9 * CLOCK);
+        assert_eq!(bus.phase(9 * CLOCK).until, u64::MAX);
     }
 }

@@ -172,6 +172,11 @@ impl Board for Lanai {
     type Medium = Myrinet;
 
     fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
+        if !self.idle.is_idle() {
+            self.fabric.handle(event, ctx);
+            self.idle.wake(&self.core);
+            return;
+        }
         let before = self.fabric.status(ctx.now);
         self.fabric.sram.forget_written();
         self.fabric.handle(event, ctx);

@@ -56,6 +56,15 @@ pub struct Round {
     pub ended_ps: u64,
 }
 
+/// An incarnation of a program that exchanges frames.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FrameLife {
+    /// Time at which the interface was open.
+    pub opened_ps: Option<u64>,
+    /// A reset has ended the program.
+    pub is_cut: bool,
+}
+
 /// Records of one incarnation of a program.
 #[derive(Debug, Default)]
 pub struct Records {
@@ -85,6 +94,8 @@ pub struct Records {
     pub operations_left: usize,
     /// Nothing is received any more: messages that are not here are lost.
     pub receiving_over: bool,
+    /// For programs that exchange frames.
+    pub frames: Option<FrameLife>,
     /// Error of the program.
     pub problem: Option<String>,
 }

@@ -68,6 +68,8 @@ pub struct Parsed {
     pub tag: u16,
     /// Its kind.
     pub kind: Kind,
+    /// Life of its sender.
+    pub life: u16,
     /// Its number, as it says.
     pub sequence: u32,
     /// Whether all bytes are as sent.
@@ -163,6 +165,7 @@ pub fn check(frame: &[u8], who: Identity, udp: bool) -> Option<Parsed> {
         from,
         tag,
         kind,
+        life: flow.life,
         sequence,
         intact: alike && sent.len() == frame.len() && (!udp || sums_agree(frame, &sent)),
     })
@@ -238,6 +241,7 @@ mod tests {
                 from: 1,
                 tag: 3,
                 kind: Kind::Data,
+                life: 0,
                 sequence: 9,
                 intact: true,
             };

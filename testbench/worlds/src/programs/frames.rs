@@ -1,7 +1,7 @@
 //! The engine of host programs over the AceNIC driver: sends frames as planned, and checks each received frame.
 //!
 //! Ethernet promises nothing. A frame that was handed to the board and did not arrive is lost; the result of the run compares
-//! losses with what faults, switches and full boards dropped. A receiver ends when all frames are here, or
+//! losses with what faults, switches, full boards and resets dropped. A receiver ends when all frames of each sender's last life are here, or
 //! after a silence.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,6 +17,7 @@ use super::check::Identity;
 use super::content::Flow;
 use super::deliveries::{Deliveries, Got};
 use super::frame::{self, Kind, Parsed, SHORTEST_BYTES};
+use super::outages::Outages;
 use super::plan::{PlannedMessage, Sends};
 use crate::nodes::START;
 use crate::pairs::text;
@@ -31,6 +32,8 @@ const LINK_NS: u64 = 5_000_000_000;
 const GREETING_NS: u64 = 1_000_000;
 /// Longest wait for a node that was never heard.
 const STRANGER_NS: u64 = 1_000_000_000;
+/// Longest wait for an answer of a node that is reset during the run.
+const ABSENT_NS: u64 = 100_000_000;
 /// Longest wait between two looks at the CPU.
 const LOOK_NS: u64 = 1_000_000;
 
@@ -119,9 +122,13 @@ pub async fn run(
     nic: Nic,
     who: Identity,
     plans: Vec<FramePlan>,
+    outages: Outages,
     deliveries: Deliveries,
 ) -> Result<(), String> {
     let now_ps = nic.system().now_ps();
+    if let Some(life) = &mut deliveries.records().frames {
+        life.opened_ps = Some(now_ps);
+    }
     let streams = plans.into_iter().map(|plan| Stream {
         next: 0,
         ready_ps: now_ps + plan.start_ns * 1000,
@@ -138,9 +145,10 @@ pub async fn run(
         streams,
         greeting_ps: 0,
         answered: BTreeSet::new(),
-        known: BTreeSet::new(),
+        known: BTreeMap::new(),
+        outages,
         under_way: VecDeque::new(),
-        arrived: BTreeSet::new(),
+        arrived: BTreeMap::new(),
     };
     let end = traffic.run().await;
     deliveries.records().receiving_over = true;
@@ -182,12 +190,13 @@ struct Traffic {
     greeting_ps: u64,
     /// Receivers that have answered a greeting.
     answered: BTreeSet<u16>,
-    /// Nodes of which anything arrived.
-    known: BTreeSet<u16>,
+    /// Nodes of which anything arrived, and the last life of each.
+    known: BTreeMap<u16, u16>,
+    outages: Outages,
     /// What each posted descriptor ends, oldest first: number of the stream, flow, number of the frame.
     under_way: VecDeque<Option<(usize, Flow, u32)>>,
-    /// Tags, senders and numbers of the data frames that arrived.
-    arrived: BTreeSet<(u16, u16, u32)>,
+    /// Numbers of the data frames that arrived, by flow.
+    arrived: BTreeMap<Flow, BTreeSet<u32>>,
     /// Time at which the last frame arrived, or the last program began.
     heard_ps: u64,
 }
@@ -199,7 +208,8 @@ impl Traffic {
             while self.send_one_each().await? {}
             let planned = self.streams.iter().any(|stream| stream.step().is_some());
             let sent = !planned && self.under_way.is_empty();
-            self.deliveries.records().sending_over = sent;
+            // A node that is reset sends again, so then the run lasts until receivers wait for nothing.
+            self.deliveries.records().sending_over = sent && !self.outages.any();
             if sent && self.is_over()? {
                 break;
             }
@@ -234,22 +244,52 @@ impl Traffic {
     /// Whether no frame is expected any more: all are here, or nothing came for a long time.
     fn is_over(&self) -> Result<bool, String> {
         let plans = self.streams.iter().map(|stream| &stream.plan);
-        let expected: u64 = plans.clone().flat_map(|plan| plan.expected.values()).sum();
-        if self.arrived.len() as u64 >= expected {
+        if plans.clone().all(|plan| self.has_all(plan)) {
             return Ok(true);
         }
-        let silence_ns = self.now_ps().saturating_sub(self.heard_ps) / 1000;
+        // Other nodes may wait for one that is gone.
+        let least_ns = match self.outages.any() {
+            true => 2 * ABSENT_NS,
+            false => 0,
+        };
         let patience = plans
             .clone()
-            .map(|plan| plan.settings.patience_ns + plan.settings.gap_ns);
-        let mut senders = plans.flat_map(|plan| plan.expected.keys());
-        match senders.find(|node| !self.known.contains(node)) {
+            .map(|plan| plan.settings.patience_ns.max(least_ns) + plan.settings.gap_ns);
+        let mut senders = plans.clone().flat_map(|plan| plan.expected.keys());
+        let begins = senders.clone().map(|&node| self.outages.begins_ps(node));
+        let silence_ns = self.silence_ns(begins.max().unwrap_or_default());
+        let life = |node| self.known.get(node);
+        match senders.find(|node| life(*node) < Some(&self.outages.last_life(**node))) {
             None => Ok(silence_ns >= patience.max().unwrap_or_default()),
-            Some(node) if silence_ns >= STRANGER_NS => {
-                Err(format!("nothing came from node {node}"))
-            }
-            Some(_) => Ok(false),
+            Some(_) if silence_ns < STRANGER_NS => Ok(false),
+            Some(&node) if self.may_be_gone(node) => Ok(true),
+            Some(node) => Err(format!("nothing came from node {node}")),
         }
+    }
+
+    /// Whether all frames of the last life of each sender of a program are here.
+    fn has_all(&self, plan: &FramePlan) -> bool {
+        plan.expected.iter().all(|(&from, &count)| {
+            let flow = Flow {
+                from,
+                to: self.who.node,
+                tag: plan.tag,
+                life: self.outages.last_life(from),
+            };
+            let here = self.arrived.get(&flow).map_or(0, BTreeSet::len);
+            here as u64 >= count
+        })
+    }
+
+    /// Time since something arrived, or since `begins_ps` if that is later.
+    fn silence_ns(&self, begins_ps: u64) -> u64 {
+        let since_ps = self.heard_ps.max(begins_ps);
+        self.now_ps().saturating_sub(since_ps) / 1000
+    }
+
+    /// Whether this node may never answer: it is reset during the run, or had its say in an earlier life of this one.
+    fn may_be_gone(&self, node: u16) -> bool {
+        self.outages.of(node).is_some() || self.who.life > 0
     }
 
     fn longest_wait_ns(&self) -> u64 {
@@ -304,7 +344,13 @@ impl Traffic {
 
     async fn greet(&mut self, flow: Flow) -> Result<(), String> {
         let now_ps = self.now_ps();
-        if now_ps.saturating_sub(self.heard_ps) / 1000 >= STRANGER_NS {
+        let silence_ns = self.silence_ns(self.outages.begins_ps(flow.to));
+        if self.may_be_gone(flow.to) && silence_ns >= ABSENT_NS {
+            // What is sent to it from now on is lost.
+            self.answered.insert(flow.to);
+            return Ok(());
+        }
+        if silence_ns >= STRANGER_NS {
             return Err(format!("node {} does not answer", flow.to));
         }
         if now_ps < self.greeting_ps || self.nic.send_free() == 0 {
@@ -375,7 +421,8 @@ impl Traffic {
             let bytes = received.bytes.len();
             return Err(format!("a frame of {bytes} bytes that no program has sent"));
         };
-        self.known.insert(parsed.from);
+        let life = self.known.entry(parsed.from).or_default();
+        *life = parsed.life.max(*life);
         let right = parsed.intact && self.is_offloaded(received);
         match parsed.kind {
             Kind::Data => self.record(parsed, right, received.bytes.len() as u32),
@@ -409,13 +456,13 @@ impl Traffic {
             from: parsed.from,
             to: self.who.node,
             tag: parsed.tag,
-            life: 0,
+            life: parsed.life,
         };
         let time_ps = self.now_ps();
         let mut records = self.deliveries.records();
         let expected = records.expected(flow);
         let sequence = if intact { parsed.sequence } else { expected };
-        self.arrived.insert((parsed.tag, parsed.from, sequence));
+        self.arrived.entry(flow).or_default().insert(sequence);
         records.receive(
             flow,
             Got {

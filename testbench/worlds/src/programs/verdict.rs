@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::content::{Flow, NUMBER_BYTES, number_in};
+use super::cut_off::Resets;
 use super::deliveries::{Deliveries, Got, Records, Sending, Sent};
 
 /// One incarnation of a node's program, from a start to the next one.
@@ -94,12 +95,15 @@ pub fn judge(lives: &[Life], over: bool) -> Verdict {
     }
     let closed = |life: &&Life| life.deliveries.records().receiving_over;
     let closed: BTreeSet<usize> = lives.iter().filter(closed).map(|life| life.node).collect();
+    let resets = Resets::new(lives, &sent, &arrivals);
     for (flow, sent) in &sent {
         let over = over || closed.contains(&usize::from(flow.to));
         let arrivals = arrivals.get(flow).map_or(&[][..], Vec::as_slice);
+        let cuts = resets.of(*flow, arrivals);
         for (sequence, sent) in sent.iter().enumerate() {
             let arrival = arrivals.get(sequence).copied().flatten();
-            verdict.count_sent(sent, arrival, is_cut_off(lives, *flow, sent), over);
+            let cut_off = arrival.is_none() && cuts.ended(sequence, sent);
+            verdict.count_sent(sent, arrival, cut_off, over);
         }
     }
     verdict.latencies_ps.sort_unstable();
@@ -237,25 +241,19 @@ fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     [a, b].into_iter().flatten().min()
 }
 
-/// Whether a reset came between a message and the report of its end.
-fn is_cut_off(lives: &[Life], flow: Flow, sent: &Sent) -> bool {
-    lives.iter().any(|life| {
-        let receiver = life.node == usize::from(flow.to);
-        let sender = life.node == usize::from(flow.from) && sent.end == Sending::Pending;
-        let after = |ended| sent.posted_ps <= ended;
-        (receiver || sender) && life.ended_ps.is_some_and(after)
-    })
-}
-
 /// Whether all programs have finished sending and their operations, and each message has either arrived or failed.
 #[must_use]
 pub fn is_settled(lives: &[Life]) -> bool {
     let over = |records: &Records| {
         records.sending_over && records.operations_left == 0 || records.problem.is_some()
     };
+    let ended = |life: &Life| match life.deliveries.records().frames {
+        Some(frames) => frames.is_cut,
+        None => life.ended_ps.is_some(),
+    };
     lives
         .iter()
-        .all(|life| life.ended_ps.is_some() || over(&life.deliveries.records()))
+        .all(|life| ended(life) || over(&life.deliveries.records()))
         && judge(lives, false).messages.unfinished == 0
 }
 

@@ -183,14 +183,8 @@ impl Scenario {
         let count = islands.iter().flatten().collect::<BTreeSet<_>>().len();
         for table in tables {
             let (fault, place) = faults::read(table, &nodes, &network, count)?;
-            if let FaultSpec::Reset { node, .. } = fault {
+            if let FaultSpec::Reset { .. } = fault {
                 check_labels(&programs, &place)?;
-                let framed =
-                    |spec: &ProgramSpec| spec.sends_frames() && spec.nodes().contains(&node);
-                if programs.iter().any(framed) {
-                    let reason = "a node that exchanges frames cannot be reset: nobody would know which frames are lost";
-                    return Err(place.refuse(reason));
-                }
             }
             faults.push(fault);
         }

@@ -12,6 +12,7 @@ use emulator::state;
 use super::started::Started;
 use crate::boards::Protocol;
 use crate::nodes;
+use crate::programs::verdict::Life;
 use crate::scenario::Node;
 
 /// Counters of a NIC's firmware.
@@ -97,7 +98,7 @@ impl Counters {
             self.busy = world.nodes.iter().map(busy).collect();
             return;
         };
-        let life = nic_counters(&world.nodes[node], self.protocols[node]);
+        let life = self.of_life(&world.nodes[node], node);
         for (all, life) in self.ended[node].iter_mut().zip(life) {
             *all += life;
         }
@@ -108,27 +109,52 @@ impl Counters {
         self.protocols.get(node).copied().flatten()
     }
 
-    /// Frames that boards with AceNIC firmware dropped for want of space, if there are such boards.
-    pub(super) fn dropped(&self, world: &World) -> Option<u64> {
-        let boards = world.nodes.iter().zip(&self.protocols).zip(&self.dropped);
-        let boards = boards.filter(|((_, protocol), _)| **protocol == Some(Protocol::Acenic));
-        let counts = boards.filter_map(|((node, _), word)| {
-            let count = nodes::firmware_word(node, (*word)?);
-            Some(u64::from(count))
-        });
-        counts.reduce(|sum, count| sum + count)
+    /// The counters of a node's firmware since it was started. That of frames dropped for want of space is the only one of AceNIC firmware.
+    fn of_life(&self, board: &BoardNode, node: usize) -> NicCounters {
+        let mut counters = nic_counters(board, self.protocols[node]);
+        if let Some(word) =
+            self.dropped[node].filter(|_| self.protocol(node) == Some(Protocol::Acenic))
+        {
+            counters[0] = nodes::firmware_word(board, word).into();
+        }
+        counters
     }
 
-    /// The counters of FM's firmware on all boards together, if any board runs it.
-    pub(super) fn fm(&self, world: &World) -> Option<BTreeMap<&'static str, u64>> {
-        let boards = world.nodes.iter().zip(&self.protocols);
-        let boards = boards.filter(|(_, protocol)| **protocol == Some(Protocol::Fm));
-        let mut sums = None;
-        for (node, protocol) in boards {
-            let counts = nic_counters(node, *protocol);
-            let sums = sums.get_or_insert_with(BTreeMap::new);
-            for (name, counter) in FM_COUNTERS {
-                *sums.entry(name).or_default() += counts[counter as usize];
+    /// The counters at the end of a run. A board keeps its memory in a reset, so the words of a node that has not begun anew are those of the life before.
+    pub(super) fn sums(&self, world: &World, started: &Started, lives: &[Life]) -> Sums {
+        let mut sums = Sums {
+            emp: vec![[0; MOST_COUNTERS]; world.nodes.len()],
+            ..Sums::default()
+        };
+        for (index, (board, ended)) in world.nodes.iter().zip(&self.ended).enumerate() {
+            // Firmware that is only started uses these words differently.
+            if started.contains(index) {
+                continue;
+            }
+            let mut all = *ended;
+            let last = lives.iter().rfind(|life| life.node == index);
+            if last.is_none_or(|life| life.ended_ps.is_none()) {
+                let now = self.of_life(board, index);
+                all = std::array::from_fn(|counter| ended[counter] + now[counter]);
+            }
+            match self.protocol(index) {
+                Some(Protocol::Emp) => sums.emp[index] = all,
+                Some(Protocol::Gm) => {
+                    add(
+                        &mut sums.gm,
+                        GM_COUNTERS.map(|(name, counter)| (name, all[counter as usize])),
+                    );
+                }
+                Some(Protocol::Fm) => {
+                    add(
+                        &mut sums.fm,
+                        FM_COUNTERS.map(|(name, counter)| (name, all[counter as usize])),
+                    );
+                }
+                Some(Protocol::Acenic) if self.dropped[index].is_some() => {
+                    *sums.no_space.get_or_insert_default() += all[0];
+                }
+                Some(Protocol::Acenic) | None => {}
             }
         }
         sums
@@ -138,35 +164,28 @@ impl Counters {
     pub(super) fn busy(&self) -> &[Busy] {
         &self.busy
     }
+}
 
-    /// The counters of EMP's firmware on each board, and those of GM's firmware on all boards together, if any board runs it.
-    pub(super) fn of_boards(
-        &self,
-        world: &World,
-        started: &Started,
-    ) -> (Vec<NicCounters>, Option<BTreeMap<&'static str, u64>>) {
-        let mut emp = vec![[0; MOST_COUNTERS]; world.nodes.len()];
-        let mut gm = None;
-        for (index, (node, ended)) in world.nodes.iter().zip(&self.ended).enumerate() {
-            // Firmware that is only started uses these words differently.
-            if started.contains(index) {
-                continue;
-            }
-            let protocol = self.protocols[index];
-            let now = nic_counters(node, protocol);
-            let all: NicCounters = std::array::from_fn(|counter| ended[counter] + now[counter]);
-            match protocol {
-                Some(Protocol::Emp) => emp[index] = all,
-                Some(Protocol::Gm) => {
-                    let sums = gm.get_or_insert_with(BTreeMap::new);
-                    for (name, counter) in GM_COUNTERS {
-                        *sums.entry(name).or_default() += all[counter as usize];
-                    }
-                }
-                Some(Protocol::Fm | Protocol::Acenic) | None => {}
-            }
-        }
-        (emp, gm)
+/// Counters of all boards at the end of a run.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    /// Those of EMP's firmware on each board; 0 on others.
+    pub emp: Vec<NicCounters>,
+    /// Those of GM's firmware, of all boards together; none if no board runs it.
+    pub gm: Named,
+    /// Those of FM's firmware, likewise.
+    pub fm: Named,
+    /// Frames that boards with AceNIC firmware dropped for want of space, if they count them.
+    pub no_space: Option<u64>,
+}
+
+/// Counters by their names in reports.
+type Named = Option<BTreeMap<&'static str, u64>>;
+
+fn add(sums: &mut Named, counts: impl IntoIterator<Item = (&'static str, u64)>) {
+    let sums = sums.get_or_insert_default();
+    for (name, count) in counts {
+        *sums.entry(name).or_default() += count;
     }
 }
 

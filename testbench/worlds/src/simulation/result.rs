@@ -11,7 +11,7 @@ use emulator::wire::fault::FaultKind;
 use emulator::wire::loss::LossReason;
 use serde::Serializer;
 
-use super::counters::{Busy, NicCounters};
+use super::counters::{Busy, NicCounters, Sums};
 use super::mapping::Mapping;
 use super::{Collective, Simulation, media};
 use crate::boards::Protocol;
@@ -155,7 +155,8 @@ impl RunSummary {
             ..
         } = simulation;
         let over = matches!(end, RunEnd::Completed | RunEnd::Deadlock(_));
-        let (nics, gm) = counters.of_boards(world, started);
+        let sums = counters.sums(world, started, lives);
+        let drops = drops(simulation, &sums);
         let simulated = world.now().saturating_sub(START);
         let boards = world.nodes.iter().zip(counters.busy()).zip(names);
         let idle_faults = simulation.exact_faults.iter();
@@ -168,8 +169,8 @@ impl RunSummary {
         let dsm = dsm(simulation, lives);
         problems.extend(started.problems(world, &simulation.images, names));
         Self {
-            verdict: verdict(simulation, lives, over),
-            drops: drops(simulation, &nics),
+            verdict: verdict(simulation, lives, &drops, over),
+            drops,
             faults: faults(world),
             idle_faults: idle_faults.map(|(place, _)| place.to_string()).collect(),
             boards: boards
@@ -183,9 +184,9 @@ impl RunSummary {
                 .collect(),
             problems,
             failures: failures(lives, names),
-            nics,
-            gm,
-            fm: counters.fm(world),
+            nics: sums.emp,
+            gm: sums.gm,
+            fm: sums.fm,
             maps: simulation.mappings.done(),
             collectives,
             multicasts: multicasts(simulation, lives),
@@ -214,14 +215,22 @@ impl RunSummary {
 }
 
 /// The results of all messages. Those of frames are compared with what the network is known to have done.
-fn verdict(simulation: &Simulation, lives: &[Life], over: bool) -> Verdict {
+fn verdict(
+    simulation: &Simulation,
+    lives: &[Life],
+    drops: &BTreeMap<String, u64>,
+    over: bool,
+) -> Verdict {
     let framed = |node: usize| simulation.counters.protocol(node) == Some(Protocol::Acenic);
     let (frames, others): (Vec<_>, Vec<_>) =
         lives.iter().cloned().partition(|life| framed(life.node));
     let mut all = judge(&others, over);
     if !frames.is_empty() {
         let world = &simulation.world;
-        let dropped: u64 = drops(simulation, &[]).values().sum();
+        let of_frames = drops
+            .iter()
+            .filter(|(name, _)| !NIC_DROPS.iter().any(|(nic, _)| nic == name));
+        let dropped: u64 = of_frames.map(|(_, count)| count).sum();
         // A cut interrupts the frame under way in each direction, which its receiver drops.
         let interrupted = 2 * simulation.cuts;
         let lost = dropped + interrupted + injected(world, FaultKind::Corrupted);
@@ -237,14 +246,14 @@ fn verdict(simulation: &Simulation, lives: &[Life], over: bool) -> Verdict {
 /// Name of the frames that boards dropped for want of space.
 const NO_SPACE: &str = "nic_no_space";
 
-fn drops(simulation: &Simulation, nics: &[NicCounters]) -> BTreeMap<String, u64> {
+fn drops(simulation: &Simulation, sums: &Sums) -> BTreeMap<String, u64> {
     let world = &simulation.world;
     let mut drops = BTreeMap::new();
-    if let Some(sum) = simulation.counters.dropped(world) {
+    if let Some(sum) = sums.no_space {
         drops.insert(NO_SPACE.to_owned(), sum);
     }
     for (name, counter) in NIC_DROPS {
-        let sum = nics.iter().map(|nic| nic[counter as usize]).sum();
+        let sum = sums.emp.iter().map(|nic| nic[counter as usize]).sum();
         drops.insert(name.to_owned(), sum);
     }
     for reason in LossReason::ALL {

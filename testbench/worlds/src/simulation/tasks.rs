@@ -25,14 +25,16 @@ use crate::processes::Processes;
 use crate::programs::atomic::{self, AtomicPlan, Region};
 use crate::programs::check::Identity;
 use crate::programs::collective::{self, CollectivePlan, On};
-use crate::programs::deliveries::Deliveries;
+use crate::programs::deliveries::{Deliveries, FrameLife};
 use crate::programs::dsm::DsmPlan;
 use crate::programs::frames::{self, FramePlan};
 use crate::programs::mpi::MpiPlan;
 use crate::programs::multicast::{self, Library, MulticastPlan};
+use crate::programs::outages::Outages;
 use crate::programs::plan::{Plan, plans};
 use crate::programs::{fm_traffic, gm_traffic, traffic};
 use crate::scenario::Scenario;
+use crate::scenario::faults::FaultSpec;
 use crate::scenario::programs::{Program, ProgramSpec};
 
 /// Sessions of GM that a node may begin between two resets.
@@ -233,6 +235,7 @@ pub(super) fn spawn(
     let firmware = images.all().map(|(_, image)| Arc::new(firmware(image)));
     let firmware: Vec<_> = firmware.collect();
     let settings = settings(scenario, profiles)?;
+    let outages = outages(scenario);
     let mut all_lives = Vec::with_capacity(settings.len());
     for (index, (job, settings)) in jobs(scenario).into_iter().zip(settings).enumerate() {
         let node = &scenario.nodes[index];
@@ -251,6 +254,7 @@ pub(super) fn spawn(
             seed: scenario.seed,
             processes: Processes::default(),
             region: Region::default(),
+            outages: outages.clone(),
             mpi_call_ns: profiles[index].host.mpi_call.ps() / 1000,
             host: profiles[index].host,
         });
@@ -285,6 +289,35 @@ pub(super) fn spawn(
     Ok(all_lives)
 }
 
+/// The resets of the scenario's nodes.
+fn outages(scenario: &Scenario) -> Outages {
+    let resets = scenario.faults.iter().filter_map(|fault| match *fault {
+        FaultSpec::Reset { node, at, pause } => Some((node as u16, absolute(at), pause)),
+        _ => None,
+    });
+    Outages::new(resets)
+}
+
+/// Notes that a reset has ended a program of frames: then it is dropped before it has received all.
+struct FramesEnd(Deliveries);
+
+impl FramesEnd {
+    fn begin(deliveries: &Deliveries) -> Self {
+        deliveries.records().frames = Some(FrameLife::default());
+        Self(deliveries.clone())
+    }
+}
+
+impl Drop for FramesEnd {
+    fn drop(&mut self) {
+        let mut records = self.0.records();
+        let is_cut = !records.receiving_over;
+        if let Some(life) = &mut records.frames {
+            life.is_cut = is_cut;
+        }
+    }
+}
+
 /// Data that a node's program needs at each start.
 struct Task {
     job: Job,
@@ -297,6 +330,8 @@ struct Task {
     processes: Processes,
     /// The words of atomic operations that a server serves.
     region: Region,
+    /// The resets of all nodes.
+    outages: Outages,
     /// Processor time of a call of message passing, in ns.
     mpi_call_ns: u64,
     /// Costs of the host, for shared memory.
@@ -540,6 +575,7 @@ impl Task {
         multicast::run(library, plan.clone(), deliveries.clone()).await
     }
 
+    /// Exchanges frames.
     async fn frames(
         &self,
         machine: Machine,
@@ -550,6 +586,7 @@ impl Task {
         let Settings::Acenic(config) = &self.settings else {
             return Err("the board does not exchange frames".into());
         };
+        let _end = FramesEnd::begin(deliveries);
         let who = Identity {
             node: self.node,
             life: (life - 1) as u16,
@@ -558,6 +595,7 @@ impl Task {
         let nic = frames::boot(machine, &self.firmware, config.clone()).await;
         // Nothing arrives at a node that does not start.
         deliveries.records().receiving_over = nic.is_err();
-        frames::run(nic?, who, plans.to_vec(), deliveries.clone()).await
+        let outages = self.outages.clone();
+        frames::run(nic?, who, plans.to_vec(), outages, deliveries.clone()).await
     }
 }

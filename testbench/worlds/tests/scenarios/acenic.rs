@@ -317,10 +317,6 @@ fn mistakes_are_refused_where_they_are() {
         "a node sends nothing to itself",
     );
     refused(&fault("do = \"drop\"\nfragment = 1"), "fault.fragment");
-    refused(
-        &fault("do = \"reset\"\nnode = 1\nat_us = 9"),
-        "cannot be reset",
-    );
     let stream = "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nbytes = 60\n";
     refused(
         &format!("protocol = \"acenic\"\n{}", pair(stream)),

@@ -5,6 +5,7 @@
 )]
 
 mod acenic;
+mod acenic_resets;
 mod atomics;
 mod collectives;
 mod costs;
