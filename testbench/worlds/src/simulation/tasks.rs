@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use defs::gm::map::PAGE_BYTES;
 use emulator::host::costs::HostCosts;
 use emulator::host::machine::Machine;
 use emulator::profile::Profile;
@@ -183,6 +184,7 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
             };
             node.gm.apply(&mut config);
             config.overhead_ns = overhead_ns;
+            config.page_buckets = config.page_buckets.max(page_buckets(scenario, index));
             return Settings::Gm(config);
         }
         if node.protocol == Some(Protocol::Fm) {
@@ -198,6 +200,19 @@ fn settings(scenario: &Scenario, profiles: &[Arc<Profile>]) -> Result<Vec<Settin
         Settings::Emp(config)
     });
     Ok(settings.collect())
+}
+
+/// Buckets of the page table that a node's shared memory needs: one for each page, since some fill up before others.
+fn page_buckets(scenario: &Scenario, node: usize) -> u32 {
+    let mut programs = scenario.programs.iter();
+    let bytes = programs.find_map(|spec| match &spec.program {
+        Program::Dsm { nodes, settings } if nodes.contains(&node) => {
+            Some(settings.memory_bytes(nodes.len()))
+        }
+        _ => None,
+    });
+    let pages = bytes.map_or(0, |bytes: u64| bytes.div_ceil(PAGE_BYTES.into()));
+    u32::try_from(pages.next_power_of_two()).unwrap_or(u32::MAX)
 }
 
 /// Route from a node to itself, by its crossbar, if it has processes that send messages to each other.

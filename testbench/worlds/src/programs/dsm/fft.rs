@@ -103,7 +103,7 @@ fn alone(grid: usize, rounds: u32) -> Vec<Complex> {
         let mut to = vec![(0.0, 0.0); from.len()];
         for (at, number) in from.iter().enumerate() {
             let (z, y, x) = (at / (grid * grid), at / grid % grid, at % grid);
-            to[(x * grid + y) * grid + z] = *number;
+            to[(y * grid + x) * grid + z] = *number;
         }
         to.chunks_exact_mut(grid).for_each(transform);
         from = to;
@@ -160,7 +160,7 @@ pub(super) async fn run(worker: &mut Worker, grid: usize, rounds: u32) -> Result
         .await
 }
 
-/// The lines along the third dimension of the node's part of the first one.
+/// The lines along the third dimension of the node's part of the second one: some whole rows of each plane, in the order of the planes.
 async fn collect(
     worker: &mut Worker,
     from: Shared<f64>,
@@ -169,13 +169,11 @@ async fn collect(
 ) -> Result<Vec<Complex>, String> {
     let mut lines = vec![(0.0, 0.0); own.len() * grid * grid];
     for z in 0..grid {
-        for y in 0..grid {
-            let row = (z * grid + y) * grid;
-            let range = PARTS * (row + own.start)..PARTS * (row + own.end);
-            let numbers = worker.dsm.read(from, range).await.map_err(text)?;
-            for (x, number) in complex(&numbers).into_iter().enumerate() {
-                lines[(x * grid + y) * grid + z] = number;
-            }
+        let rows = own.start + z * grid..own.end + z * grid;
+        let range = PARTS * grid * rows.start..PARTS * grid * rows.end;
+        let numbers = worker.dsm.read(from, range).await.map_err(text)?;
+        for (at, number) in complex(&numbers).into_iter().enumerate() {
+            lines[at * grid + z] = number;
         }
         worker.work((own.len() * grid) as u64 * MOVE_CYCLES).await?;
     }

@@ -24,14 +24,15 @@ const REST: [(usize, usize, f64); 3] = [(0, 1, 0.1), (0, 2, 0.1), (1, 2, 0.16)];
 const SPRING: f64 = 50.0;
 /// Distance between molecules at the begin.
 const SPACING: f64 = 0.31;
-/// Molecules further apart have no forces, in spacings.
+/// Atoms further apart have no forces, in spacings; at most half the box.
 const CUTOFF: f64 = 3.0;
 /// Length of a step.
 const STEP: f64 = 1e-4;
-/// Cycles of the host: the distance of two molecules.
-const PAIR_CYCLES: u64 = 30;
-/// The forces between two molecules: nine pairs of atoms with a root and a division.
-const FORCE_CYCLES: u64 = 9 * 90;
+/// Cycles of the host: the squared distances of the atoms of two molecules, each of three differences to the nearest image (a subtraction, two comparisons,
+/// an addition), their squares, sum and comparison.
+const PAIR_CYCLES: u64 = (ATOMS * ATOMS) as u64 * (3 * 4 + 6);
+/// The force between two atoms, with a root and a division.
+const FORCE_CYCLES: u64 = 90;
 /// A coordinate is moved.
 const MOVE_CYCLES: u64 = 12;
 /// A force is added.
@@ -45,9 +46,7 @@ pub(super) const fn doubles(molecules: usize) -> usize {
 fn initial(molecules: usize) -> Vec<f64> {
     let mut keys = Keys::new(5);
     let mut jitter = || (f64::from(keys.below(1 << 16)) / 65536.0 - 0.5) * 0.02;
-    let side = (1..)
-        .find(|side| side * side * side >= molecules)
-        .unwrap_or(1);
+    let side = side(molecules);
     let mut all = Vec::with_capacity(doubles(molecules));
     for molecule in 0..molecules {
         let place = [
@@ -63,32 +62,75 @@ fn initial(molecules: usize) -> Vec<f64> {
     all
 }
 
-/// Adds the forces between two molecules; whether they are near enough.
-fn pair(positions: &[f64], forces: &mut [f64], a: usize, b: usize) -> bool {
-    let at = |molecule: usize, atom: usize, axis: usize| COORDINATES * molecule + 3 * atom + axis;
-    let apart = |first: usize, second: usize| -> [f64; 3] {
-        std::array::from_fn(|axis| positions[at(a, first, axis)] - positions[at(b, second, axis)])
-    };
-    let square = |way: [f64; 3]| way.iter().map(|part| part * part).sum::<f64>();
-    if square(apart(0, 0)) > (CUTOFF * SPACING).powi(2) {
-        return false;
-    }
-    for first in 0..ATOMS {
-        for second in 0..ATOMS {
-            let way = apart(first, second);
-            let square = square(way) + 1e-3;
-            let mut strength = CHARGES[first] * CHARGES[second] / (square * square.sqrt());
-            if first == 0 && second == 0 {
-                let sixth = (0.09 / square).powi(3);
-                strength += 24.0 * sixth * (2.0 * sixth - 1.0) / square;
-            }
-            for (axis, way) in way.iter().enumerate() {
-                forces[at(a, first, axis)] += strength * way;
-                forces[at(b, second, axis)] -= strength * way;
-            }
+/// Edge of the cube that molecules fill at the begin.
+fn side(molecules: usize) -> usize {
+    let fits = |side: &usize| side * side * side >= molecules;
+    (1..).find(fits).unwrap_or(1)
+}
+
+/// A periodic box.
+#[derive(Clone, Copy)]
+struct Space {
+    edge: f64,
+    /// Square of the distance from which on there are no forces.
+    cutoff: f64,
+}
+
+impl Space {
+    fn of(molecules: usize) -> Self {
+        let edge = side(molecules) as f64 * SPACING;
+        Self {
+            edge,
+            cutoff: (CUTOFF * SPACING).min(edge / 2.0).powi(2),
         }
     }
-    true
+
+    /// The difference of two coordinates, to the nearest image.
+    fn nearest(self, difference: f64) -> f64 {
+        match difference {
+            far if far > self.edge / 2.0 => far - self.edge,
+            far if far < -self.edge / 2.0 => far + self.edge,
+            near => near,
+        }
+    }
+
+    /// Adds the forces between two molecules. Number of pairs of atoms that are near enough.
+    fn pair(self, positions: &[f64], forces: &mut [f64], a: usize, b: usize) -> u64 {
+        let at = |molecule: usize, atom: usize| COORDINATES * molecule + 3 * atom;
+        let mut near = 0;
+        for first in 0..ATOMS {
+            for second in 0..ATOMS {
+                let (one, other) = (at(a, first), at(b, second));
+                let way: [f64; 3] = std::array::from_fn(|axis| {
+                    self.nearest(positions[one + axis] - positions[other + axis])
+                });
+                let square = way.iter().map(|part| part * part).sum::<f64>();
+                if square > self.cutoff {
+                    continue;
+                }
+                near += 1;
+                let strength = strength(first, second, square);
+                for (axis, way) in way.iter().enumerate() {
+                    forces[one + axis] += strength * way;
+                    forces[other + axis] -= strength * way;
+                }
+            }
+        }
+        near
+    }
+}
+
+/// Force between two atoms at this squared distance, divided by the distance.
+fn strength(first: usize, second: usize, square: f64) -> f64 {
+    let square = square + 1e-3;
+    let charges = CHARGES[first] * CHARGES[second] / (square * square.sqrt());
+    match (first, second) {
+        (0, 0) => {
+            let sixth = (0.09 / square).powi(3);
+            charges + 24.0 * sixth * (2.0 * sixth - 1.0) / square
+        }
+        _ => charges,
+    }
 }
 
 /// The molecules that follow one and are its partners: half of all others.
@@ -136,11 +178,12 @@ fn advance_all(positions: &mut [f64], velocities: &mut [f64], forces: &mut [f64]
 fn agrees(found: &[f64], molecules: usize, rounds: u32) -> bool {
     let mut positions = initial(molecules);
     let mut velocities = vec![0.0; positions.len()];
+    let space = Space::of(molecules);
     for _ in 0..rounds {
         let mut forces = vec![0.0; positions.len()];
         for molecule in 0..molecules {
             for partner in partners(molecule, molecules) {
-                pair(&positions, &mut forces, molecule, partner);
+                space.pair(&positions, &mut forces, molecule, partner);
             }
         }
         advance_all(&mut positions, &mut velocities, &mut forces);
@@ -214,11 +257,12 @@ impl Molecules {
             positions[span(&theirs)].copy_from_slice(&read.map_err(text)?);
         }
         let mut forces = vec![0.0; positions.len()];
+        let space = Space::of(self.count);
         for molecule in own {
             let (mut pairs, mut near) = (0, 0);
             for partner in partners(molecule, self.count) {
                 pairs += 1;
-                near += u64::from(pair(&positions, &mut forces, molecule, partner));
+                near += space.pair(&positions, &mut forces, molecule, partner);
             }
             worker
                 .work(pairs * PAIR_CYCLES + near * FORCE_CYCLES)
