@@ -8,6 +8,7 @@ pub mod inputs;
 pub mod mapping;
 mod media;
 pub mod result;
+mod settings;
 pub mod snapshot;
 mod started;
 mod tasks;

@@ -1,0 +1,102 @@
+//! The settings of each node's protocol, from the scenario, the network and the profile.
+
+use std::sync::Arc;
+
+use defs::gm::map::PAGE_BYTES;
+use emulator::profile::Profile;
+use emulator::wire::myrinet::routes::RouteError;
+use host_lib::{acenic, emp, fm, gm};
+
+use super::ways;
+use crate::boards::{Medium, Protocol};
+use crate::nodes::{ethernet_route, mac_address};
+use crate::scenario::Scenario;
+use crate::scenario::programs::Program;
+
+/// Settings of a node's protocol.
+pub(super) enum Settings {
+    Emp(emp::Config),
+    Gm(gm::Config),
+    Fm(fm::Config),
+    Acenic(acenic::Config),
+}
+
+/// The settings of each node.
+pub(super) fn of_nodes(
+    scenario: &Scenario,
+    profiles: &[Arc<Profile>],
+) -> Result<Vec<Settings>, RouteError> {
+    let count = scenario.nodes.len();
+    let addresses: Vec<_> = (0..count).map(|node| mac_address(node as u16)).collect();
+    let ways = ways::routes(&scenario.network, count)?;
+    let nodes = scenario.nodes.iter().zip(profiles).enumerate();
+    let settings = nodes.map(|(index, (node, profile))| {
+        let overhead_ns = profile.host.post.ps() / 1000;
+        if node.protocol == Some(Protocol::Acenic) {
+            return Settings::Acenic(acenic_config(scenario, index));
+        }
+        if let (Some(Protocol::Gm), Some(firmware)) = (node.protocol, node.board.gm) {
+            let routes = (0..count).map(|to| match node.board.medium {
+                Medium::Myrinet if to == index => own_route(scenario, index),
+                Medium::Myrinet => ways.get(&(index, to)).cloned(),
+                Medium::Ethernet => ethernet_route(index, to),
+            });
+            let mapped = node.gm.mapped && scenario.network.link_of(index).is_some();
+            let mut config = match mapped {
+                true => gm::Config::mapped(firmware.family, Some(index as u16)),
+                false => gm::Config::new(firmware.family, index as u16, routes.collect()),
+            };
+            node.gm.apply(&mut config);
+            config.overhead_ns = overhead_ns;
+            config.page_buckets = config.page_buckets.max(page_buckets(scenario, index));
+            return Settings::Gm(config);
+        }
+        if node.protocol == Some(Protocol::Fm) {
+            let routes = (0..count).map(|to| ways.get(&(index, to)).cloned());
+            let mut config = fm::Config::new(index as u16, routes.collect());
+            node.fm.apply(&mut config);
+            config.overhead_ns = overhead_ns;
+            return Settings::Fm(config);
+        }
+        let mut config = emp::Config::new(index as u16, addresses.clone());
+        node.emp.apply(&mut config);
+        config.post_overhead_ns = overhead_ns;
+        Settings::Emp(config)
+    });
+    Ok(settings.collect())
+}
+
+/// Buckets of the page table that a node's shared memory needs: one for each page, since some fill up before others.
+fn page_buckets(scenario: &Scenario, node: usize) -> u32 {
+    let mut programs = scenario.programs.iter();
+    let bytes = programs.find_map(|spec| match &spec.program {
+        Program::Dsm { nodes, settings } if nodes.contains(&node) => {
+            Some(settings.memory_bytes(nodes.len()))
+        }
+        _ => None,
+    });
+    let pages = bytes.map_or(0, |bytes: u64| bytes.div_ceil(PAGE_BYTES.into()));
+    u32::try_from(pages.next_power_of_two()).unwrap_or(u32::MAX)
+}
+
+/// Route from a node to itself, by its crossbar, if it has processes that send messages to each other.
+fn own_route(scenario: &Scenario, node: usize) -> Option<Vec<u8>> {
+    let talks = scenario.programs.iter().any(|spec| match &spec.program {
+        Program::Collective { nodes, settings } => settings.per_node > 1 && nodes.contains(&node),
+        _ => false,
+    });
+    talks.then(|| vec![crate::gm::OWN_PORT])
+}
+
+/// The configuration of a node's driver, for what its program sends.
+fn acenic_config(scenario: &Scenario, index: usize) -> acenic::Config {
+    let mut programs = scenario.programs.iter();
+    let own = programs.find(|spec| spec.nodes().contains(&index));
+    let frames = own.map(|spec| spec.frames).unwrap_or_default();
+    let mut config = acenic::Config {
+        address: Some(mac_address(index as u16)),
+        ..acenic::Config::default()
+    };
+    scenario.nodes[index].acenic.apply(&mut config, frames);
+    config
+}
