@@ -27,6 +27,18 @@ pub use inspect::{Area, BusyUnit, DescribeFrame, Inspect, NothingThere, Register
 pub use probes::{BoardProbe, ProbeTable, StageIndex, StageState, StageTotal};
 pub use stops::{Stops, Watch};
 
+/// How far the cores of a board have come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ran {
+    /// All have reached the time up to which they were to run, or are inactive.
+    There,
+    /// All have reached the next event of the node, which the board does not handle itself: perhaps not the one that was next when
+    /// they began to run.
+    Due,
+    /// An event was scheduled, or has happened: the node must look at its events again.
+    Changed,
+}
+
 /// A programmable NIC.
 pub trait Board: State + Inspect + Debug + Send + 'static {
     /// The board's own events.
@@ -39,9 +51,8 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     fn handle(&mut self, event: Self::Event, ctx: &mut Context<'_, Self::Event>);
 
     /// Runs the cores until `until`, when the next event is due or `ctx.horizon` is reached, or until one of
-    /// them causes an effect that the node must handle first. Returns whether all have reached `until` (or are
-    /// inactive). The board may handle its own events and continue; then the node must check its events again.
-    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Self::Event>) -> bool;
+    /// them causes an effect that the node must handle first. The board may handle its own events and continue.
+    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Self::Event>) -> Ran;
 
     /// The earliest time at which a core can act without an event: `now` while one is
     /// busy, [`SimTime::MAX`] when all are halted or idle for good. A run whose programs all wait ends once this is

@@ -9,7 +9,7 @@ use super::run::CPU;
 use super::special::find;
 use super::timing::Timing;
 use super::window::{Commands, Target, target};
-use crate::board::{Board, Context, CpuId, NothingThere, StageState, StopReason};
+use crate::board::{Board, Context, CpuId, NothingThere, Ran, StageState, StopReason};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::bus::Width;
 use crate::cpu::lanai::exec::{Core, CoreTiming};
@@ -186,8 +186,11 @@ impl Board for Lanai {
         }
     }
 
-    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, BoardEvent>) -> bool {
-        self.run_to(until, ctx)
+    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, BoardEvent>) -> Ran {
+        match self.run_to(until, ctx) {
+            true => Ran::There,
+            false => Ran::Changed,
+        }
     }
 
     fn next_activity(&self, now: SimTime) -> SimTime {

@@ -75,6 +75,11 @@ impl<E> EventQueue<E> {
             sequence: *sequence,
         };
         let is_later = |other: &EventKey| other.time > time || (other.time == time && *other > key);
+        match self.pending.back() {
+            // Mostly the new event is the next one.
+            Some((next, _)) if is_later(next) => return self.pending.push_back((key, event)),
+            _ => {}
+        }
         match self.pending.front() {
             Some((latest, _)) if is_later(latest) => {
                 let later = self.pending.iter().rposition(|(other, _)| is_later(other));

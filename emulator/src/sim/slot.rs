@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use super::initiator::Initiator;
 use super::queue::EventQueue;
 use super::time::SimTime;
-use crate::board::{Board, Context, CpuId, Inspect, NodeEvent, NothingThere, SharedMemory};
+use crate::board::{Board, Context, CpuId, Inspect, NodeEvent, NothingThere, Ran, SharedMemory};
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
 use crate::host::poller::{self, Poller};
@@ -247,7 +247,7 @@ impl<B: Board> AnySlot for Slot<B> {
         programs.start_new(&mut ctx);
         self.run_to(horizon, SimTime::MAX, &mut at);
         // Idle cores that lag have no effects, but they must reach this time too.
-        while !self.run_cores(horizon, &mut at) {
+        while self.run_cores(horizon, &mut at) != Ran::There {
             self.run_to(horizon, SimTime::MAX, &mut at);
         }
     }
@@ -298,7 +298,7 @@ impl<B: Board> Slot<B> {
         }
     }
 
-    fn run_cores(&mut self, until: SimTime, at: &mut Surroundings<'_>) -> bool {
+    fn run_cores(&mut self, until: SimTime, at: &mut Surroundings<'_>) -> Ran {
         let (board, _, mut ctx) = self.parts(at);
         board.run_cores(until, &mut ctx)
     }
@@ -319,14 +319,17 @@ impl<B: Board> Slot<B> {
             }
             ctx.now = now;
             let next = ctx.queue.next_time().min(ctx.horizon);
-            let there = match cores_may_lag(board, ctx.queue, next, now) {
-                true => poller::carry_on(board, next, &mut ctx),
+            let ran = match cores_may_lag(board, ctx.queue, next, now) {
+                true if poller::carry_on(board, next, &mut ctx) => Ran::There,
+                true => Ran::Changed,
                 false => board.run_cores(next, &mut ctx),
             };
-            if !there {
+            let next = match ran {
+                Ran::There => next,
+                Ran::Due => ctx.queue.next_time(),
                 // A core or a poll has scheduled an event, perhaps earlier than `next`.
-                continue;
-            }
+                Ran::Changed => continue,
+            };
             if next < ctx.horizon && ctx.poller.next_time() == next {
                 // The queue decides the order.
                 poller::hand_over(&mut ctx);

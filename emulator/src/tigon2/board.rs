@@ -19,7 +19,7 @@ use super::run::turns::Activity;
 use super::sram::SramSize;
 use super::timing::Timing;
 use super::window::Target;
-use crate::board::{Board, Context, CpuId, NothingThere, StopReason};
+use crate::board::{Board, Context, CpuId, NothingThere, Ran, StopReason};
 use crate::board::{ProbeTable, StageState};
 use crate::cpu::mips::exec::{Core, CoreTiming};
 use crate::host::costs::HostCosts;
@@ -171,8 +171,8 @@ impl Tigon2 {
         let events = std::mem::replace(&mut self.fabric.events, events);
         let mailbox = std::mem::replace(&mut self.fabric.mailbox, mailbox);
         let now = ctx.now;
-        let there = self.run_up_to(now, now, ctx);
-        debug_assert!(there, "an idle core started a device");
+        let ran = self.run_up_to(now, now, ctx);
+        debug_assert!(ran == Ran::There, "an idle core started a device");
         ctx.now = now;
         self.fabric.events = events;
         self.fabric.mailbox = mailbox;
@@ -259,7 +259,7 @@ impl Board for Tigon2 {
         }
     }
 
-    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, BoardEvent>) -> bool {
+    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, BoardEvent>) -> Ran {
         let beyond = ctx.horizon.max(until);
         self.run_up_to(until, beyond, ctx)
     }

@@ -9,8 +9,7 @@ use std::cmp::Ordering;
 
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
 
-use crate::board::NodeEvent;
-use crate::board::{ProbeTable, StageState};
+use crate::board::{NodeEvent, ProbeTable, Ran, StageState};
 use crate::cpu::mips::bus::{Bus, BusStop, Private, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
@@ -51,8 +50,8 @@ pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
     pub may_idle: bool,
     /// Whole periods of loops that follow the timer are skipped.
     pub skips_periods: bool,
-    /// Whether it went on past an event.
-    pub went_on: bool,
+    /// Something that the node must look at.
+    pub ran: Option<Ran>,
 }
 
 impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
@@ -73,36 +72,46 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     }
 
     /// Executes the poll of the host or event of the board that is due, and extends the limit to the next
-    /// one, at most to `far`; `false` if the node must handle it.
-    pub fn go_on(&mut self, far: u64) -> bool {
+    /// one, at most to `far`; [`Ran`] if the node must go on.
+    pub fn go_on(&mut self, far: u64) -> Option<Ran> {
         let (poll, event) = (self.ctx.poller.next_time(), self.ctx.queue.next_time());
         debug_assert!(self.fabric.ticks.first_at(poll.min(event)) <= self.limit);
-        let went_on = match poll.cmp(&event) {
-            Ordering::Less => {
-                let fabric = &mut *self.fabric;
-                let cores = [&*self.private, &*self.other_private];
-                poller::step(self.ctx, |access, now| {
-                    fabric.fruitless_poll(access, cores, now)
-                })
-            }
-            Ordering::Equal => false,
+        let stop = match poll.cmp(&event) {
+            Ordering::Less => self.carry_out_poll(),
+            Ordering::Equal => Some(Ran::Due),
             Ordering::Greater => self.handle_event(),
         };
         let next = self.ctx.poller.next_time().min(self.ctx.queue.next_time());
         self.limit = far.min(self.fabric.ticks.first_at(next));
-        went_on
+        stop
     }
 
-    /// Handles the event that is due, if it is the board's and does not start the transmission of a frame.
-    fn handle_event(&mut self) -> bool {
+    /// Carries out the poll that is due.
+    #[inline(always)]
+    fn carry_out_poll(&mut self) -> Option<Ran> {
+        let due = self.ctx.poller.next_time();
+        let fabric = &mut *self.fabric;
+        let cores = [&*self.private, &*self.other_private];
+        let idle = poller::step(self.ctx, |access, now| {
+            fabric.fruitless_poll(access, cores, now)
+        });
+        match idle {
+            true => None,
+            false if self.ctx.queue.next_time() == due => Some(Ran::Due),
+            false => Some(Ran::Changed),
+        }
+    }
+
+    /// Handles the event that is due, if it is the board's. The node must look if it starts the transmission of a frame.
+    fn handle_event(&mut self) -> Option<Ran> {
         if !matches!(self.ctx.queue.next(), Some((_, NodeEvent::Board(_)))) {
-            return false;
+            return Some(Ran::Due);
         }
         let Some((key, NodeEvent::Board(event))) = self.ctx.queue.pop_before(self.ctx.horizon)
         else {
-            return false;
+            return Some(Ran::Changed);
         };
-        self.went_on = true;
+        self.ran = Some(Ran::Changed);
         self.ctx.now = key.time;
         let inputs = self.fabric.event_inputs();
         let units = self.fabric.outbox.units();
@@ -114,7 +123,10 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
             }
             private.idle.end_period();
         }
-        self.fabric.outbox.units() == units
+        match self.fabric.outbox.units() == units {
+            true => None,
+            false => self.ran,
+        }
     }
 
     /// Checks that a shared access does not overtake another actor, which confirms all earlier execution of the

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use defs::tigon2::regs;
 
-use crate::board::Board;
-use crate::board::StopReason;
+use crate::board::{Board, Ran, StopReason};
 use crate::cpu::mips::exec::{self, Exit, Pause};
 use crate::host::poller;
 use crate::observe::event::Details;
@@ -182,7 +181,7 @@ impl Tigon2 {
     /// Runs the core `first` up to `end` or until it must yield; if both cores are busy, they
     /// take turns, each until it would overtake the other. A core that runs `ALONE` continues up to `far`,
     /// past fruitless polls and the board's events. Returns the core that returned last, the reason, and
-    /// whether events happened.
+    /// what the node must look at.
     #[inline(always)]
     fn run_from<const ALONE: bool, const LOGGED: bool>(
         &mut self,
@@ -190,7 +189,7 @@ impl Tigon2 {
         activities: [Activity; 2],
         (end, far): (u64, u64),
         ctx: &mut BoardContext,
-    ) -> (usize, Exit, bool) {
+    ) -> (usize, Exit, Option<Ran>) {
         // Up to this tick neither core exceeds its limit of instructions: the loop need not count.
         let safe = |cpu: usize| self.cores[cpu].core.safe_until(self.limit_of(cpu));
         let take_turns = activities == [Activity::Busy; 2];
@@ -218,7 +217,7 @@ impl Tigon2 {
             turns_until: if take_turns { until } else { 0 },
             may_idle,
             skips_periods,
-            went_on: false,
+            ran: None,
         };
         if ALONE {
             bus.private.ahead.settle();
@@ -234,14 +233,14 @@ impl Tigon2 {
                 Pause::Until | Pause::Wait
                     if ALONE && bus.limit < far && core.clock.now >= bus.limit =>
                 {
-                    if !bus.go_on(far) {
-                        return (first, Exit::Yield, true);
+                    if let Some(ran) = bus.go_on(far) {
+                        return (first, Exit::Yield, Some(ran));
                     }
                     until = bus.limit.min(safe_until);
                 }
                 pause => {
                     let exit = core.take_exit(pause);
-                    return (bus.private.index(), exit, bus.went_on);
+                    return (bus.private.index(), exit, bus.ran);
                 }
             }
         }
@@ -255,23 +254,22 @@ impl Tigon2 {
         activities: [Activity; 2],
         ends: (u64, u64),
         ctx: &mut BoardContext,
-    ) -> (usize, Exit, bool) {
+    ) -> (usize, Exit, Option<Ran>) {
         match activities[1 - first] {
             Activity::Stopped => self.run_from::<true, true>(first, activities, ends, ctx),
             _ => self.run_from::<false, true>(first, activities, ends, ctx),
         }
     }
 
-    /// Runs the cores up to `end`; a busy one that runs alone continues up to `far`. `false` if an event was
-    /// scheduled or has happened.
-    fn run_cores_to(&mut self, end: u64, far: u64, ctx: &mut BoardContext) -> bool {
+    /// Runs the cores up to `end`; a busy one that runs alone continues up to `far`.
+    fn run_cores_to(&mut self, end: u64, far: u64, ctx: &mut BoardContext) -> Ran {
         loop {
             let activities = self.activities();
             let Some(behind) = self.behind(activities) else {
-                return true;
+                return Ran::There;
             };
             if self.cores[behind].core.clock.now >= end {
-                return true;
+                return Ran::There;
             }
             if self.skip_idle && activities[1 - behind] != Activity::Busy {
                 self.skip_idle_loop(behind, end, ctx);
@@ -282,7 +280,7 @@ impl Tigon2 {
             };
             let alone = activities[1 - behind] == Activity::Stopped;
             let ends = (end, far);
-            let (index, exit, went_on) = match (alone, ctx.trace.keeps_instructions()) {
+            let (index, exit, ran) = match (alone, ctx.trace.keeps_instructions()) {
                 (true, false) => self.run_from::<true, false>(behind, activities, ends, ctx),
                 (false, false) => self.run_from::<false, false>(behind, activities, ends, ctx),
                 (_, true) => self.run_logged(behind, activities, ends, ctx),
@@ -290,27 +288,27 @@ impl Tigon2 {
             self.end_steps();
             match exit {
                 Exit::Until | Exit::Limit | Exit::Wait => {}
-                Exit::Yield => return false,
+                Exit::Yield => return ran.unwrap_or(Ran::Changed),
                 Exit::Break { code } => self.core_stopped(index, StopReason::Break { code }, ctx),
                 Exit::Fault(fault) => {
                     let text: Arc<str> = fault.to_string().into();
                     self.core_stopped(index, StopReason::Fault(text), ctx);
                 }
             }
-            if went_on {
-                return false;
+            if let Some(ran) = ran {
+                return ran;
             }
         }
     }
 
     /// Runs the cores up to `until`. A busy one that runs alone may continue up to `beyond`, and execute events
-    /// on the way. `false` if an event was scheduled or has happened.
+    /// on the way.
     pub(in crate::tigon2) fn run_up_to(
         &mut self,
         until: SimTime,
         beyond: SimTime,
         ctx: &mut BoardContext,
-    ) -> bool {
+    ) -> Ran {
         let marks = ctx.trace.wants(Details::HANDLERS);
         if self.marks_dispatch != marks {
             self.mark_dispatch(marks);
@@ -318,14 +316,14 @@ impl Tigon2 {
         if ctx.trace.begins_instructions() {
             instruction_log::begin(&self.cores, &self.fabric, ctx.trace);
         }
-        let done = self.run_and_poll(until, beyond, ctx);
+        let ran = self.run_and_poll(until, beyond, ctx);
         for unit in &mut self.cores {
             // Either both have reached `until`, which confirms their execution up to it; or one of them
             // has written to a register, and the other one was not ahead of that.
-            debug_assert!(done || !unit.private.ahead.is_active());
+            debug_assert!(ran == Ran::There || !unit.private.ahead.is_active());
             unit.private.ahead.settle();
         }
-        done
+        ran
     }
 
     /// Sets whether each `JOFF` carries a probe. No core may be ahead.
@@ -339,31 +337,35 @@ impl Tigon2 {
     }
 
     /// Like [`run_up_to`](Self::run_up_to), and executes the host's polls before `until`.
-    fn run_and_poll(&mut self, until: SimTime, beyond: SimTime, ctx: &mut BoardContext) -> bool {
+    fn run_and_poll(&mut self, until: SimTime, beyond: SimTime, ctx: &mut BoardContext) -> Ran {
         loop {
             // The polled word cannot change while the cores are inactive.
             if ctx.poller.next_time() < until
                 && self.next_activity(ctx.now) >= until
                 && !poller::carry_on(self, until, ctx)
             {
-                return false;
+                return Ran::Changed;
             }
             let poll = ctx.poller.next_time();
             let end = self.fabric.ticks.first_at(poll.min(until));
             let far = self.fabric.ticks.first_at(beyond);
-            if !self.run_cores_to(end, far, ctx) {
-                return false;
+            let ran = self.run_cores_to(end, far, ctx);
+            if ran != Ran::There {
+                return ran;
             }
             // Both have reached `end`, which confirms their execution up to it, before the host's poll.
             for unit in &mut self.cores {
                 unit.settle();
             }
             if poll >= until {
-                return true;
+                return Ran::There;
             }
             let due = ctx.poller.next_time() == poll;
             if due && !poller::step(ctx, |access, now| self.fruitless_poll(access, now)) {
-                return false;
+                return match ctx.queue.next_time() == poll {
+                    true => Ran::Due,
+                    false => Ran::Changed,
+                };
             }
         }
     }
