@@ -1,6 +1,7 @@
 //! Values of the standard library and of other crates.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -34,6 +35,17 @@ impl Value for usize {
 
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
         Self::try_from(u64::read(from)?).map_err(|_| StateError::Value("a count"))
+    }
+}
+
+/// There is no value, so there are no bytes of one.
+impl Value for Infallible {
+    fn write(&self, _: &mut Writer) {
+        match *self {}
+    }
+
+    fn read(_: &mut Reader<'_>) -> Result<Self, StateError> {
+        Err(StateError::Value("a control"))
     }
 }
 
