@@ -139,10 +139,8 @@ impl World {
     /// The lines of [`describe`](Self::describe), each by the rank that executes the node.
     fn describe_shared(&self, ranks: &mut Ranks) -> Result<Vec<String>, RankError> {
         let owned = (0..self.nodes.len()).filter(|&node| ranks.owns(node));
-        let mine: Vec<_> = owned
-            .map(|node| (node, texts(self.describe_node(node))))
-            .collect();
-        let waiting = texts(self.describe_waiting());
+        let mine: Vec<_> = owned.map(|node| (node, self.describe_node(node))).collect();
+        let waiting = self.describe_waiting();
         let mut nodes = Vec::new();
         let mut most = Vec::new();
         for (lines, waiting) in ranks.gather(&(mine, waiting))? {
@@ -154,7 +152,7 @@ impl World {
         }
         nodes.sort_by_key(|(node, _)| *node);
         let lines = nodes.into_iter().flat_map(|(_, lines)| lines).chain(most);
-        Ok(lines.map(|line| (*line).to_owned()).collect())
+        Ok(lines.collect())
     }
 
     /// After the last run: brings the traces of all places, and the links and switches that other ranks ran, to this rank, so that hash and
@@ -180,11 +178,6 @@ impl World {
         }
         Ok(())
     }
-}
-
-/// A list of lines as a value.
-fn texts(lines: Vec<String>) -> Vec<std::sync::Arc<str>> {
-    lines.into_iter().map(Into::into).collect()
 }
 
 /// Brings all nodes to `end`. Components that several ranks execute run one after the other, in the same order at all ranks.
