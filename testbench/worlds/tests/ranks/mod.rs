@@ -185,7 +185,7 @@ fn other_ends() {
         ..RunOptions::default()
     };
     compare(&format!("{star}{program}"), &[2], &early);
-    let cut = "[[fault]]\ndo = \"cut\"\nlink = [0, \"s0\"]\nat_us = 300\n";
+    let cut = "[[fault]]\ndo = \"cut\"\nnodes = 0\nat_us = 300\n";
     let outcome = compare(
         &format!("{star}{program}{cut}"),
         &[2],
@@ -209,7 +209,7 @@ fn what_needs_one_process_is_refused() {
     for (text, reason) in [
         (
             "[network]\ntopology = \"pair\"\n[[program]]\nrun = \"start\"\nnodes = \"all\"\n",
-            "test.toml:3: run = \"start\" needs one process",
+            "test.toml:4: program.run: \"start\" needs one process",
         ),
         (
             "board = \"lanai9.1-133\"\n[gm]\nmapped = true\n[network]\ntopology = \"star\"\nnodes = 3\n[[program]]\nrun = \"idle\"\nnodes = \"all\"\n",

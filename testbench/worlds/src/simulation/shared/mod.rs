@@ -20,7 +20,7 @@ use crate::scenario::{Scenario, ScenarioError};
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     for spec in &scenario.programs {
         if matches!(spec.program, Program::Start { .. } | Program::Replay { .. }) {
-            let reason = format!("run = \"{}\" needs one process", spec.name);
+            let reason = format!("\"{}\" needs one process", spec.name);
             return Err(spec.place.refuse(reason));
         }
     }
