@@ -1,14 +1,18 @@
 //! Connections between ranks: TCP, one connection for each two ranks.
 //!
-//! A message is its length in four bytes, least significant first, and its bytes.
+//! A message is its length in four bytes, least significant first, and its bytes. Rounds are short, so a rank that waits for another one looks
+//! for its message again and again for a while, and gives its processor to other processes in between. Only then it sleeps.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::thread;
 
 use emulator::sim::ranks::{MESSAGE_BYTES, RankError, Transport};
 
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 2 * MESSAGE_BYTES;
+/// So often a rank looks for a message before it sleeps until one comes.
+const LOOKS: u32 = 400;
 
 /// The connection to another rank.
 #[derive(Debug)]
@@ -39,8 +43,8 @@ impl Tcp {
             };
             // A small message must not wait for the answer to another one.
             stream.set_nodelay(true)?;
-            stream.set_nonblocking(false)?;
             stream.set_read_timeout(None)?;
+            stream.set_nonblocking(true)?;
             Ok(Some(Connection {
                 stream,
                 buffer: Vec::new(),
@@ -75,6 +79,52 @@ fn failed(rank: usize, error: &io::Error) -> RankError {
     }
 }
 
+/// Reads what has come, or waits for it.
+fn read(stream: &mut TcpStream, bytes: &mut [u8]) -> io::Result<usize> {
+    for _ in 0..LOOKS {
+        match stream.read(bytes) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::yield_now(),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+    asleep(stream, |stream| {
+        loop {
+            match stream.read(bytes) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                read => return read,
+            }
+        }
+    })
+}
+
+/// Writes all bytes, and waits if they do not fit into the buffers of the operating system.
+fn write(stream: &mut TcpStream, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match stream.write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                return asleep(stream, |stream| stream.write_all(bytes));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Lets the operating system wait for a connection.
+fn asleep<T>(
+    stream: &mut TcpStream,
+    act: impl FnOnce(&mut TcpStream) -> io::Result<T>,
+) -> io::Result<T> {
+    stream.set_nonblocking(false)?;
+    let done = act(stream);
+    stream.set_nonblocking(true)?;
+    done
+}
+
 impl Connection {
     /// Reads until this number of bytes is there.
     fn fill(&mut self, count: usize) -> io::Result<()> {
@@ -89,12 +139,11 @@ impl Connection {
             }
             let length = self.buffer.len();
             self.buffer.resize(length + READ_BYTES, 0);
-            let read = self.stream.read(&mut self.buffer[length..]);
+            let read = read(&mut self.stream, &mut self.buffer[length..]);
             self.buffer.truncate(length + *read.as_ref().unwrap_or(&0));
             match read {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
@@ -134,7 +183,7 @@ impl Transport for Tcp {
         out.clear();
         out.extend((message.len() as u32).to_le_bytes());
         out.extend_from_slice(message);
-        let sent = self.connection(to)?.stream.write_all(&out);
+        let sent = write(&mut self.connection(to)?.stream, &out);
         self.out = out;
         sent.map_err(|error| failed(to, &error))
     }
