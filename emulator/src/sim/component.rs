@@ -3,7 +3,8 @@
 //! Two nodes that can take turns do so. Nodes that are joined in any other way run in rounds (`rounds.rs`).
 
 use super::node::Node;
-use super::rounds;
+use super::ranks::{RankError, Ranks, Reach, Together};
+use super::rounds::{self, Alone};
 use super::threads::Crew;
 use super::time::SimTime;
 use crate::observe::capture::Tap;
@@ -14,6 +15,14 @@ use crate::wire::network::{Network, Segment, Turns};
 #[derive(Debug)]
 pub(super) struct Member<'a> {
     pub(super) node: &'a mut Node,
+    /// Its number in the world.
+    pub(super) index: usize,
+    /// The process that executes it.
+    pub(super) owner: usize,
+    /// Whether this process executes it.
+    pub(super) is_mine: bool,
+    /// The time that it has reached.
+    pub(super) now: SimTime,
     /// Before that time nothing happens in it that could be noticed outside.
     pub(super) effect: SimTime,
     /// Before that time no further unit leaves.
@@ -25,10 +34,14 @@ pub(super) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
-    fn new(node: &'a mut Node) -> Self {
+    fn new(index: usize, node: &'a mut Node, ranks: Option<&Ranks>) -> Self {
         Self {
             leads: node.leads(),
+            now: node.now(),
             node,
+            index,
+            owner: ranks.map_or(0, |ranks| ranks.owner(index)),
+            is_mine: ranks.is_none_or(|ranks| ranks.owns(index)),
             effect: SimTime::ZERO,
             transmitter_free_at: SimTime::ZERO,
             next_control: SimTime::ZERO,
@@ -39,14 +52,18 @@ impl<'a> Member<'a> {
 /// A set of nodes that no other node can reach, in the order of the nodes.
 #[derive(Debug)]
 pub(super) struct Component<'a> {
-    members: Vec<Member<'a>>,
+    pub(super) members: Vec<Member<'a>>,
     /// The segment that joins them; a node without a cable has none.
-    segment: Option<Box<dyn Segment + 'a>>,
+    pub(super) segment: Option<Box<dyn Segment + 'a>>,
 }
 
 impl<'a> Component<'a> {
-    /// Splits a world into its components, in the order of their first nodes.
-    pub(super) fn split(nodes: &'a mut [Node], networks: &'a mut [Box<dyn Network>]) -> Vec<Self> {
+    /// Splits a world into its components, in the order of their first nodes. Without `ranks` this process executes all nodes.
+    pub(super) fn split(
+        nodes: &'a mut [Node],
+        networks: &'a mut [Box<dyn Network>],
+        ranks: Option<&Ranks>,
+    ) -> Vec<Self> {
         let mut segment_of = vec![None; nodes.len()];
         let mut segments = Vec::new();
         for (nodes, segment) in networks.iter_mut().flat_map(|network| network.segments()) {
@@ -57,8 +74,8 @@ impl<'a> Component<'a> {
         }
         let mut components: Vec<Self> = Vec::new();
         let mut component_of = vec![0; segments.len()];
-        for (node, segment) in nodes.iter_mut().zip(segment_of) {
-            let member = Member::new(node);
+        for (number, (node, segment)) in nodes.iter_mut().zip(segment_of).enumerate() {
+            let member = Member::new(number, node, ranks);
             let first = segment.and_then(|index: usize| segments[index].take());
             match segment {
                 Some(index) if first.is_none() => {
@@ -76,8 +93,31 @@ impl<'a> Component<'a> {
         components
     }
 
+    /// The nodes that this process executes.
     fn nodes(&self) -> impl Iterator<Item = &Node> {
-        self.members.iter().map(|member| &*member.node)
+        let mine = self.members.iter().filter(|member| member.is_mine);
+        mine.map(|member| &*member.node)
+    }
+
+    /// Its nodes, and whether several processes can execute them.
+    pub(super) fn reach(&self) -> Reach {
+        let segment = self.segment.as_ref();
+        Reach {
+            nodes: self.members.iter().map(|member| member.index).collect(),
+            divisible: segment.is_some_and(|segment| segment.turns().is_none()),
+        }
+    }
+
+    /// Whether this process executes any of its nodes.
+    pub(super) fn is_mine(&self) -> bool {
+        self.members.iter().any(|member| member.is_mine)
+    }
+
+    /// Whether several processes execute its nodes.
+    pub(super) fn is_divided(&self) -> bool {
+        let mut owners = self.members.iter().map(|member| member.owner);
+        let first = owners.next();
+        owners.any(|owner| Some(owner) != first)
     }
 
     /// Number of threads that can work on it at a time.
@@ -107,9 +147,9 @@ impl<'a> Component<'a> {
         self.nodes().map(Node::now).min().unwrap_or(SimTime::MAX)
     }
 
-    /// When the next event between its nodes is due.
+    /// When the next event between its nodes is due, if this process runs the segment.
     fn next_of_segment(&self) -> SimTime {
-        let segment = self.segment.as_ref();
+        let segment = self.segment.as_ref().filter(|_| self.is_mine());
         segment.map_or(SimTime::MAX, |segment| segment.next_time())
     }
 
@@ -141,8 +181,25 @@ impl<'a> Component<'a> {
         };
         match segment.turns() {
             Some(turns) => take_turns(members, segment, turns, end, interrupted),
-            None => rounds::run(members, segment, end, crew, interrupted),
+            None => {
+                let Ok(()) = rounds::run(members, segment, end, crew, Alone(interrupted));
+            }
         }
+    }
+
+    /// As [`run_until`](Self::run_until), when several processes execute the nodes: all call it at the same point of the run.
+    pub(super) fn run_divided(
+        &mut self,
+        end: SimTime,
+        crew: &Crew,
+        interrupted: impl Fn() -> bool,
+        ranks: &mut Ranks,
+    ) -> Result<(), RankError> {
+        let Some(segment) = self.segment.as_deref_mut() else {
+            return Ok(());
+        };
+        let company = Together { ranks, interrupted };
+        rounds::run(&mut self.members, segment, end, crew, company)
     }
 }
 

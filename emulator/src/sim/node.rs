@@ -298,6 +298,21 @@ impl Node {
         self.slot.clear_outbox();
     }
 
+    /// The outbox of the board as bytes; nothing if it is empty.
+    pub(super) fn save_outbox(&mut self, out: &mut Writer) {
+        self.slot.save_outbox(out);
+    }
+
+    /// What left the board in the process that executes this node.
+    pub(super) fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.slot.load_outbox(from)
+    }
+
+    /// The process that executes this node has brought it to that time.
+    pub(super) const fn stands_at(&mut self, time: SimTime) {
+        self.now = time;
+    }
+
     /// Executes everything due before `horizon`.
     pub fn run_until(&mut self, horizon: SimTime) {
         let (slot, at) = self.split();

@@ -5,6 +5,11 @@
 //! first moment at which a unit that no node knows of yet can reach a node: it follows from the state at the
 //! round's begin alone. A node from which nothing can leave before the horizon stays where it is, and follows when something can: a
 //! round costs as much as the nodes that run in it.
+//!
+//! If other processes execute some of the nodes, each process learns after each round what left their nodes, and how soon more can
+//! ([`Company`]); everything else is the same.
+
+use std::convert::Infallible;
 
 use super::component::Member;
 use super::earliest::{Departures, Earliest};
@@ -14,6 +19,48 @@ use crate::wire::network::Segment;
 
 /// Fewer nodes are not worth sharing among threads.
 const SHARED_FROM: usize = 8;
+
+/// The processes that execute the nodes of a segment.
+pub(super) trait Company {
+    /// Why they cannot go on.
+    type Error;
+
+    /// Exchanges what left the nodes `which`, in ascending order, and how soon more can. `base`: a time near theirs. Returns whether the
+    /// run is to end: the same at all processes.
+    fn announce(
+        &mut self,
+        members: &mut [Member<'_>],
+        which: &[usize],
+        base: SimTime,
+    ) -> Result<bool, Self::Error>;
+
+    /// Exchanges what left the nodes at the end of a slice.
+    fn announce_outboxes(
+        &mut self,
+        members: &mut [Member<'_>],
+        which: &[usize],
+    ) -> Result<(), Self::Error>;
+}
+
+/// The process that executes all nodes, with the answer whether the run is to end.
+pub(super) struct Alone<F>(pub(super) F);
+
+impl<F: Fn() -> bool> Company for Alone<F> {
+    type Error = Infallible;
+
+    fn announce(
+        &mut self,
+        _: &mut [Member<'_>],
+        _: &[usize],
+        _: SimTime,
+    ) -> Result<bool, Infallible> {
+        Ok(self.0())
+    }
+
+    fn announce_outboxes(&mut self, _: &mut [Member<'_>], _: &[usize]) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
 
 impl Member<'_> {
     /// The earliest times at which the head of another unit, and a control, could leave.
@@ -28,7 +75,7 @@ impl Member<'_> {
     /// The earliest time at which the answer to a reply could leave, for which the node stopped before `horizon`.
     fn answers_from(&self, horizon: SimTime) -> SimTime {
         let [unit, control] = self.leads;
-        match self.node.now() {
+        match self.now {
             now if now < horizon => now.saturating_add(unit.min(control)),
             _ => horizon,
         }
@@ -39,6 +86,7 @@ impl Member<'_> {
         self.effect = self.node.next_effect();
         self.transmitter_free_at = self.node.transmitter_free_at();
         self.next_control = self.node.next_control(self.effect);
+        self.now = self.node.now();
     }
 
     /// Brings the node to `horizon`, with everything that could be noticed outside, or to `reply` after a unit begins to leave.
@@ -49,30 +97,35 @@ impl Member<'_> {
 }
 
 /// Brings every node to `end`, unless it is interrupted.
-pub(super) fn run(
+pub(super) fn run<C: Company>(
     members: &mut [Member<'_>],
     segment: &mut dyn Segment,
     end: SimTime,
     crew: &Crew,
-    interrupted: impl Fn() -> bool,
-) {
-    let mut departures = Earliest::new(members.len());
-    for (index, member) in members.iter_mut().enumerate() {
+    mut company: C,
+) -> Result<(), C::Error> {
+    let all: Vec<usize> = (0..members.len()).collect();
+    for member in members.iter_mut().filter(|member| member.is_mine) {
         // Programs and events may have been added since the last run.
         member.node.start_programs();
         member.look();
+    }
+    let mut is_over = company.announce(members, &all, end)?;
+    let mut departures = Earliest::new(members.len());
+    for (index, member) in members.iter_mut().enumerate() {
         departures.set(index, member.departures());
         // What left a board that was written to between runs.
         segment.take(index, member.node.outbox());
     }
     let (mut due, reply) = (Vec::new(), segment.reply());
     let mut now = SimTime::ZERO;
-    while now < end && !interrupted() {
+    while now < end && !is_over {
         // Before that time nothing from outside can matter to any node.
         let [unit, control] = departures.first();
         let horizon = segment.horizon(unit, control).min(end);
         departures.before(horizon, &mut due);
         bring(members, &due, (horizon, reply), crew);
+        is_over = company.announce(members, &due, horizon)?;
         now = horizon;
         for &index in &due {
             let member = &mut members[index];
@@ -86,14 +139,20 @@ pub(super) fn run(
         deliver(segment, members, &mut departures);
     }
     // Those that stayed behind, and their idle cores, come there too.
-    crew.share(members, |member| member.node.run_until(now));
+    crew.share(members, |member| {
+        if member.is_mine {
+            member.node.run_until(now);
+        }
+    });
+    company.announce_outboxes(members, &all)?;
     for (index, member) in members.iter_mut().enumerate() {
         segment.take(index, member.node.outbox());
     }
     deliver(segment, members, &mut departures);
+    Ok(())
 }
 
-/// Brings the nodes `due`, in ascending order, to a horizon, or to a reply.
+/// Brings the nodes `due`, in ascending order, to a horizon, or to a reply, as far as this process executes them.
 fn bring(
     members: &mut [Member<'_>],
     due: &[usize],
@@ -102,7 +161,10 @@ fn bring(
 ) {
     if due.len() < SHARED_FROM || crew.is_alone() {
         for &index in due {
-            members[index].run(horizon, reply);
+            let member = &mut members[index];
+            if member.is_mine {
+                member.run(horizon, reply);
+            }
         }
         return;
     }
@@ -111,7 +173,7 @@ fn bring(
         let gap = index - std::mem::replace(&mut first, index + 1);
         rest.nth(gap)
     });
-    let mut picked: Vec<_> = picked.collect();
+    let mut picked: Vec<_> = picked.filter(|member| member.is_mine).collect();
     crew.share(&mut picked, |member| member.run(horizon, reply));
 }
 
@@ -119,7 +181,9 @@ fn bring(
 fn deliver(segment: &mut dyn Segment, members: &mut [Member<'_>], departures: &mut Earliest) {
     segment.deliver(&mut |to, matters, delivery| {
         let member = &mut members[to];
-        member.node.deliver(delivery);
+        if member.is_mine {
+            member.node.deliver(delivery);
+        }
         member.effect = member.effect.min(matters);
         departures.set(to, member.departures());
     });

@@ -75,6 +75,9 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn deliver(&mut self, delivery: &mut dyn Any, at: Surroundings<'_>);
     fn outbox(&mut self) -> &mut dyn Any;
     fn clear_outbox(&mut self);
+    /// The outbox as bytes; nothing if it is empty.
+    fn save_outbox(&mut self, out: &mut Writer);
+    fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
     fn start_programs(&mut self, at: Surroundings<'_>);
     fn run_until(&mut self, horizon: SimTime, at: Surroundings<'_>);
     fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime, at: Surroundings<'_>);
@@ -235,6 +238,17 @@ impl<B: Board> AnySlot for Slot<B> {
 
     fn clear_outbox(&mut self) {
         self.board.outbox().clear();
+    }
+
+    fn save_outbox(&mut self, out: &mut Writer) {
+        let outbox = self.board.outbox();
+        if !outbox.is_empty() {
+            outbox.save(out);
+        }
+    }
+
+    fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.board.outbox().load(from)
     }
 
     fn start_programs(&mut self, mut at: Surroundings<'_>) {

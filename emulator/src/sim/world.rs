@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::component::Component;
 use super::node::Node;
+use super::ranks::{Ranks, Reach};
 use super::threads::Crew;
 use super::time::SimTime;
 use crate::observe::capture::{Captures, FrameObserver};
@@ -45,7 +46,7 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
-    fn interrupted(&self) -> bool {
+    pub(super) fn interrupted(&self) -> bool {
         let flag = self.interrupt.as_deref();
         flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
@@ -266,7 +267,7 @@ impl World {
         mut stop: impl FnMut(&[Component<'_>]) -> Option<Stop> + Send,
     ) -> Stop {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
-        let mut components = Component::split(&mut self.nodes, &mut self.networks);
+        let mut components = Component::split(&mut self.nodes, &mut self.networks, None);
         let (stream, captures) = (&mut self.stream, &mut self.captures);
         let most_threads = components.iter().map(Component::most_threads).sum();
         let crew = Crew::new(limits.threads.get().min(most_threads));
@@ -295,23 +296,38 @@ impl World {
         })
     }
 
+    /// The components of a run that ranks share, and the stream of the observers.
+    pub(super) fn divide(&mut self, ranks: Option<&Ranks>) -> (Vec<Component<'_>>, &mut Stream) {
+        let components = Component::split(&mut self.nodes, &mut self.networks, ranks);
+        (components, &mut self.stream)
+    }
+
+    /// The nodes of each component.
+    pub(super) fn reach(&mut self) -> Vec<Reach> {
+        let (components, _) = self.divide(None);
+        components.iter().map(Component::reach).collect()
+    }
+
     fn describe(&self) -> Vec<String> {
+        let nodes = (0..self.nodes.len()).flat_map(|node| self.describe_node(node));
+        nodes.chain(self.describe_waiting()).collect()
+    }
+
+    /// A line for each program and CPU of a node.
+    pub(super) fn describe_node(&self, index: usize) -> Vec<String> {
+        let node = &self.nodes[index];
+        let programs = node.programs.describe().into_iter();
+        let cores = node.inspect().describe_cpus().into_iter();
+        let times = node.programs.describe_cpu_times(node.now()).into_iter();
+        let lines = programs.chain(cores).chain(times);
+        lines.map(|line| format!("node {index}: {line}")).collect()
+    }
+
+    /// A line for each blocked unit.
+    pub(super) fn describe_waiting(&self) -> Vec<String> {
         let networks = self.networks.iter();
         let waiting = networks.flat_map(|network| network.describe_waiting());
-        self.nodes
-            .iter()
-            .enumerate()
-            .flat_map(|(index, node)| {
-                let programs = node.programs.describe().into_iter();
-                let cores = node.inspect().describe_cpus().into_iter();
-                let times = node.programs.describe_cpu_times(node.now()).into_iter();
-                programs
-                    .chain(cores)
-                    .chain(times)
-                    .map(move |line| format!("node {index}: {line}"))
-            })
-            .chain(waiting)
-            .collect()
+        waiting.collect()
     }
 }
 
@@ -322,19 +338,19 @@ fn traces_of(networks: &mut [Box<dyn Network>]) -> impl Iterator<Item = &mut Tra
 
 /// [`RunEnd`] without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
+pub(super) enum Stop {
     Completed,
     Deadlock,
     TimeLimit,
     Interrupted,
 }
 
-fn earliest(times: impl Iterator<Item = SimTime>) -> SimTime {
+pub(super) fn earliest(times: impl Iterator<Item = SimTime>) -> SimTime {
     times.min().unwrap_or(SimTime::MAX)
 }
 
 /// End of the slice that contains `time`.
-const fn end_of_slice(time: SimTime) -> SimTime {
+pub(super) const fn end_of_slice(time: SimTime) -> SimTime {
     let slices = time.ps() / SLICE.ps();
     SimTime::from_ps((slices.saturating_add(1)).saturating_mul(SLICE.ps()))
 }

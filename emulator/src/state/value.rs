@@ -1,6 +1,7 @@
 //! Values of the standard library and of other crates.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ macro_rules! numbers {
     )*};
 }
 
-numbers!(u8 u16 u32 u64 u128);
+numbers!(u8 u16 u32 u64 u128 f64);
 
 impl Value for usize {
     fn write(&self, out: &mut Writer) {
@@ -34,6 +35,17 @@ impl Value for usize {
 
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
         Self::try_from(u64::read(from)?).map_err(|_| StateError::Value("a count"))
+    }
+}
+
+/// There is no value, so there are no bytes of one.
+impl Value for Infallible {
+    fn write(&self, _: &mut Writer) {
+        match *self {}
+    }
+
+    fn read(_: &mut Reader<'_>) -> Result<Self, StateError> {
+        Err(StateError::Value("a control"))
     }
 }
 
@@ -123,6 +135,21 @@ impl<T: Value> Value for VecDeque<T> {
     }
 }
 
+impl<K: Value + Ord, T: Value> Value for BTreeMap<K, T> {
+    fn write(&self, out: &mut Writer) {
+        self.len().write(out);
+        for (key, value) in self {
+            key.write(out);
+            value.write(out);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        let items: Vec<(K, T)> = read_items(from)?;
+        Ok(items.into_iter().collect())
+    }
+}
+
 impl<T: Value> Value for Box<[T]> {
     fn write(&self, out: &mut Writer) {
         write_items(self.iter(), out);
@@ -173,6 +200,17 @@ impl Value for Arc<[u8]> {
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
         let length = usize::read(from)?;
         from.take(length, "bytes").map(Self::from)
+    }
+}
+
+impl Value for String {
+    fn write(&self, out: &mut Writer) {
+        self.len().write(out);
+        out.bytes(self.as_bytes());
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        Arc::<str>::read(from).map(|text| (*text).to_owned())
     }
 }
 

@@ -36,6 +36,7 @@ use std::fmt::Debug;
 use super::network::Network;
 use super::unit::{Arrival, Departure, Unit};
 use crate::sim::time::SimTime;
+use crate::state::{Reader, State, StateError, Value, Writer};
 
 /// A kind of medium, and the types that a board and the medium share.
 pub trait Medium: Debug + Sized + Send + 'static {
@@ -50,7 +51,7 @@ pub trait Medium: Debug + Sized + Send + 'static {
 
     /// The type of controls: STOP and GO, and other messages of the medium about a unit that has begun to
     /// travel. [`NoControl`] if there are none.
-    type Control: Debug + Send + 'static;
+    type Control: Value + Debug + Send + 'static;
 
     /// The properties of a cable that a board learns.
     type Cable: Debug + Send + 'static;
@@ -98,8 +99,23 @@ pub struct Sent<C> {
     pub control: C,
 }
 
+impl<C: Value> Value for Sent<C> {
+    fn write(&self, out: &mut Writer) {
+        let Self { time, control } = self;
+        time.write(out);
+        control.write(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        Ok(Self {
+            time: Value::read(from)?,
+            control: C::read(from)?,
+        })
+    }
+}
+
 /// Units and controls that left a board and that its medium has not taken yet. Empty while a world is at rest, so it is no part of
-/// the state.
+/// the world's state. As bytes it goes to the other processes of a run.
 #[derive(Debug)]
 pub struct Outbox<M: Medium> {
     units: Vec<Departure<M::Unit>>,
@@ -114,6 +130,25 @@ impl<M: Medium> Default for Outbox<M> {
             unheard: Vec::new(),
             controls: Vec::new(),
         }
+    }
+}
+
+impl<M: Medium> State for Outbox<M> {
+    fn save(&self, out: &mut Writer) {
+        let Self {
+            units,
+            unheard,
+            controls,
+        } = self;
+        units.save(out);
+        unheard.save(out);
+        controls.save(out);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.units.load(from)?;
+        self.unheard.load(from)?;
+        self.controls.load(from)
     }
 }
 

@@ -7,7 +7,7 @@ use super::medium::{Delivery, Medium, MediumId, Outbox};
 use crate::observe::capture::{Interface, Tap};
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
-use crate::state::State;
+use crate::state::{Reader, State, StateError, Writer};
 
 /// All links and switches of one medium in a world.
 pub trait Network: State + Any + Debug + Send {
@@ -83,6 +83,15 @@ pub trait Segment: Debug + Send {
 
     /// The traces of links and switches.
     fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_>;
+
+    /// The state of its links and switches, for a process that has not run the segment but reports it.
+    fn save(&self, out: &mut Writer);
+
+    /// Loads that state.
+    ///
+    /// # Errors
+    /// If it is not the state of such a segment.
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
 
     /// Where units are captured.
     fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_>;

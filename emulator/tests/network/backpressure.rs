@@ -43,7 +43,7 @@ fn two_switches() -> World {
 
 /// Nodes 0 and 1 send to node 3, which is not ready; node 2 sends to node 4 through the cable that the first packet holds; node 5
 /// sends to node 4 without that cable.
-fn blocked() -> World {
+pub fn blocked() -> World {
     let mut world = two_switches();
     at(&mut world, 4, 0, Event::Ready(true));
     send(&mut world, 0, 1_000, &[3, 0], 10);

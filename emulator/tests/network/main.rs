@@ -3,6 +3,7 @@
 mod backpressure;
 mod capture;
 mod faults;
+mod ranks;
 mod rounds;
 mod station;
 mod switches;

@@ -24,6 +24,7 @@ mod installed;
 mod lanai;
 mod myrinet;
 mod optional_tools;
+mod ranks;
 mod reproduce;
 mod rules;
 mod run;

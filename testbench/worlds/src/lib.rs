@@ -18,6 +18,7 @@ pub mod pairs;
 pub mod processes;
 pub mod profile;
 pub mod programs;
+pub mod ranks;
 pub mod replay;
 pub mod scenario;
 pub mod simulation;

@@ -14,6 +14,7 @@ mod images;
 mod lanai;
 mod mpi;
 mod myrinet;
+mod ranks;
 mod replays;
 mod saved;
 mod scenarios;

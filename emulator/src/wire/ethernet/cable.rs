@@ -9,6 +9,7 @@ use super::places::Places;
 use crate::observe::capture::Tap;
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
+use crate::state::{Reader, State, StateError, Writer};
 use crate::wire::medium::Delivery;
 use crate::wire::network::{Segment, Turns, outbox_of, pass_on};
 use crate::wire::port::Port;
@@ -85,6 +86,15 @@ impl Segment for Direct<'_> {
 
     fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_> {
         Box::new(std::iter::empty())
+    }
+
+    fn save(&self, out: &mut Writer) {
+        self.lines.iter().for_each(|line| line.save(out));
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        let mut lines = self.lines.iter_mut();
+        lines.try_for_each(|line| line.load(from))
     }
 
     fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_> {

@@ -17,7 +17,7 @@ use super::switch::{Destination, Forwarding, Switch};
 use crate::observe::capture::{Note, Tap};
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
-use crate::state::{Reader, StateError, Value, Writer};
+use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_enum;
 use crate::wire::fault::Passage;
 use crate::wire::loss::LossReason;
@@ -497,6 +497,18 @@ impl Segment for Switched<'_> {
         let lines = self.lines.iter_mut().map(|line| &mut line.lane.trace);
         let switches = self.switches.iter_mut().map(|switch| &mut switch.trace);
         Box::new(lines.chain(switches))
+    }
+
+    fn save(&self, out: &mut Writer) {
+        self.lines.iter().for_each(|line| line.save(out));
+        self.switches.iter().for_each(|switch| switch.save(out));
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        let mut lines = self.lines.iter_mut();
+        lines.try_for_each(|line| line.load(from))?;
+        let mut switches = self.switches.iter_mut();
+        switches.try_for_each(|switch| switch.load(from))
     }
 
     fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_> {

@@ -12,6 +12,7 @@ use super::{Control, Myrinet};
 use crate::observe::capture::{Note, Noted, Tap};
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
+use crate::state::{Reader, State, StateError, Writer};
 use crate::wire::fault::Passage;
 use crate::wire::loss::LossReason;
 use crate::wire::medium::{Delivery, Sent};
@@ -531,6 +532,14 @@ impl Segment for Joined<'_> {
     fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_> {
         let channels = self.network.channels.iter_mut();
         Box::new(channels.map(|channel| &mut channel.lane.trace))
+    }
+
+    fn save(&self, out: &mut Writer) {
+        self.network.save(out);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.network.load(from)
     }
 
     fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_> {

@@ -5,6 +5,7 @@ use std::any::Any;
 use emulator::observe::capture::Tap;
 use emulator::observe::tracer::Tracer;
 use emulator::sim::time::SimTime;
+use emulator::state::{Reader, State, StateError, Writer};
 use emulator::wire::fault::Passage;
 use emulator::wire::medium::{Delivery, Sent};
 use emulator::wire::network::{Segment, outbox_of, pass_on};
@@ -292,6 +293,14 @@ impl Segment for Joined<'_> {
     fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_> {
         let channels = self.network.channels.iter_mut();
         Box::new(channels.map(|channel| &mut channel.lane.trace))
+    }
+
+    fn save(&self, out: &mut Writer) {
+        self.network.save(out);
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        self.network.load(from)
     }
 
     fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_> {

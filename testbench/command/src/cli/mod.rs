@@ -5,6 +5,7 @@ pub mod ledger;
 pub mod myrinet;
 pub mod plan;
 pub mod profile;
+pub mod run;
 pub mod sweep;
 pub mod timeline;
 pub mod trace;
@@ -24,8 +25,9 @@ use exec::ExecArgs;
 use ledger::LedgerArgs;
 use myrinet::MyrinetArgs;
 use profile::ProfileArgs;
+use run::RunArgs;
 use sweep::SweepArgs;
-use timeline::{ConvertArgs, TimelineArgs};
+use timeline::ConvertArgs;
 use trace::{RecordArgs, TraceArgs};
 
 /// Run NIC firmware on emulated programmable NICs.
@@ -246,54 +248,6 @@ pub struct DebugWhat {
     /// Random seed, instead of the scenario's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub seed: Option<u64>,
-}
-
-/// Options of `run`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-A scenario names nodes, links, switches, host programs and faults; `lanigon list` shows examples. Every message is
-checked: it must arrive once, in order, with each byte as sent, or its sender must be told that it failed. Times
-count from the start of the host programs; in the trace they count from power-on, 20 000 us before.
-
-Examples:
-  lanigon run scenarios/pair.toml
-  lanigon run scenarios/star-with-loss.toml --seed 7 --json
-  lanigon run scenarios/exact-fault.toml --trace fault.trace
-  lanigon run scenarios/exact-fault.toml --pcap run.pcapng
-  lanigon run scenarios/exact-fault.toml --pcap - | tshark -r -
-  lanigon run scenarios/exact-fault.toml --snapshot-at 2500 fault.snap
-  lanigon run --from fault.snap --trace rest.trace")]
-pub struct RunArgs {
-    /// The scenario's file (TOML)
-    #[arg(value_name = "SCENARIO", required_unless_present = "from")]
-    pub scenario: Option<PathBuf>,
-    /// Continue from this snapshot, which contains its scenario
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenario", "seed"])]
-    pub from: Option<PathBuf>,
-    /// Save a snapshot at this time (in us from the start of the programs) into this file, and continue
-    #[arg(long, num_args = 2, value_names = ["US", "FILE"])]
-    pub snapshot_at: Option<Vec<String>>,
-    /// Random seed, instead of the scenario's
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
-    pub seed: Option<u64>,
-    /// Number of threads; results do not depend on it
-    #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
-    pub threads: NonZeroUsize,
-    /// Options of the trace.
-    #[command(flatten)]
-    pub record: RecordArgs,
-    /// Write the frames on all wires into this file (pcapng, for Wireshark; - is standard output)
-    #[arg(long, value_name = "FILE")]
-    pub pcap: Option<PathBuf>,
-    /// Options of the timeline.
-    #[command(flatten)]
-    pub timeline: TimelineArgs,
-    /// End the run after this many simulated microseconds
-    #[arg(long, value_name = "US", value_parser = microseconds)]
-    pub max_time: Option<SimTime>,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Options of `gdb`.

@@ -27,6 +27,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use emulator::sim::ranks::RankError;
 
 use crate::cli::Command;
 use crate::interrupt::EXIT_CODE;
@@ -49,12 +50,12 @@ pub enum Status {
 }
 
 impl Status {
-    /// Status of an error: an invalid request, unless the output failed.
+    /// Status of an error: an invalid request, unless the output failed or another process of a run is gone.
     #[must_use]
     pub fn of_error(error: &anyhow::Error) -> Self {
         let store = error.downcast_ref::<SweepError>();
         let written = store.is_some_and(|error| matches!(error, SweepError::Io { .. }));
-        if error.is::<WriteError>() || written {
+        if error.is::<WriteError>() || error.is::<RankError>() || written {
             Self::Failed
         } else {
             Self::Refused

@@ -60,6 +60,12 @@ pub fn set_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The data folder, if one is set.
+#[must_use]
+pub fn folder() -> Option<&'static Path> {
+    FOLDER.get().map(PathBuf::as_path)
+}
+
 /// The project's folder, in which this program was built.
 #[must_use]
 pub fn project() -> &'static Path {

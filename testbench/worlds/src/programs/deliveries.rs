@@ -107,6 +107,12 @@ const MOST_FAILURES: usize = 10;
 #[derive(Debug, Clone, Default)]
 pub struct Deliveries(Arc<Mutex<Records>>);
 
+impl From<Records> for Deliveries {
+    fn from(records: Records) -> Self {
+        Self(Arc::new(Mutex::new(records)))
+    }
+}
+
 impl Deliveries {
     /// Locks the records.
     pub fn records(&self) -> MutexGuard<'_, Records> {

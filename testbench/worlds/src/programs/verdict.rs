@@ -244,6 +244,12 @@ fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 /// Whether all programs have finished sending and their operations, and each message has either arrived or failed.
 #[must_use]
 pub fn is_settled(lives: &[Life]) -> bool {
+    are_over(lives) && judge(lives, false).messages.unfinished == 0
+}
+
+/// Whether these programs have finished sending and their operations.
+#[must_use]
+pub fn are_over(lives: &[Life]) -> bool {
     let over = |records: &Records| {
         records.sending_over && records.operations_left == 0 || records.problem.is_some()
     };
@@ -254,7 +260,6 @@ pub fn is_settled(lives: &[Life]) -> bool {
     lives
         .iter()
         .all(|life| ended(life) || over(&life.deliveries.records()))
-        && judge(lives, false).messages.unfinished == 0
 }
 
 #[cfg(test)]

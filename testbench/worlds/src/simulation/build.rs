@@ -1,5 +1,6 @@
 //! Builds the world of a scenario.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use emulator::board::{BoardFault, ProbeTable, StallFrom};
@@ -119,6 +120,7 @@ impl Blueprint {
             dsm: dsm(scenario),
             max_time: scenario.max_time,
             names: names.collect(),
+            elsewhere: BTreeMap::new(),
         })
     }
 }

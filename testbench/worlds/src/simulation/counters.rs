@@ -9,6 +9,7 @@ use emulator::sim::node::Node as BoardNode;
 use emulator::sim::world::World;
 use emulator::state;
 
+use super::shared::report::NodeReport;
 use super::started::Started;
 use crate::boards::Protocol;
 use crate::nodes;
@@ -121,12 +122,13 @@ impl Counters {
     }
 
     /// The counters at the end of a run. A board keeps its memory in a reset, so the words of a node that has not begun anew are those of the life before.
-    pub(super) fn sums(&self, world: &World, started: &Started, lives: &[Life]) -> Sums {
+    pub(super) fn sums(&self, nodes: &[NodeReport], started: &Started, lives: &[Life]) -> Sums {
         let mut sums = Sums {
-            emp: vec![[0; MOST_COUNTERS]; world.nodes.len()],
+            emp: vec![[0; MOST_COUNTERS]; nodes.len()],
             ..Sums::default()
         };
-        for (index, (board, ended)) in world.nodes.iter().zip(&self.ended).enumerate() {
+        for (index, node) in nodes.iter().enumerate() {
+            let (ended, now) = &node.counters;
             // Firmware that is only started uses these words differently.
             if started.contains(index) {
                 continue;
@@ -134,7 +136,6 @@ impl Counters {
             let mut all = *ended;
             let last = lives.iter().rfind(|life| life.node == index);
             if last.is_none_or(|life| life.ended_ps.is_none()) {
-                let now = self.of_life(board, index);
                 all = std::array::from_fn(|counter| ended[counter] + now[counter]);
             }
             match self.protocol(index) {
@@ -160,9 +161,14 @@ impl Counters {
         sums
     }
 
-    /// Busy times of each board at the start of the programs.
-    pub(super) fn busy(&self) -> &[Busy] {
-        &self.busy
+    /// Busy times of a board at the start of the programs, and now.
+    pub(super) fn busy(&self, board: &BoardNode, node: usize) -> (Busy, Busy) {
+        (self.busy[node].clone(), busy(board))
+    }
+
+    /// The counters of a node's firmware: of lives that a reset ended, and since it was started.
+    pub(super) fn of_node(&self, board: &BoardNode, node: usize) -> (NicCounters, NicCounters) {
+        (self.ended[node], self.of_life(board, node))
     }
 }
 

@@ -9,11 +9,13 @@ pub mod mapping;
 mod media;
 pub mod result;
 mod settings;
+pub mod shared;
 pub mod snapshot;
 mod started;
 mod tasks;
 mod ways;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,6 +41,7 @@ use crate::scenario::Position;
 use counters::Counters;
 use mapping::Mappings;
 use result::RunSummary;
+use shared::report::NodeReport;
 use started::Started;
 
 /// Options of a run.
@@ -80,6 +83,12 @@ impl Lives {
         let last = lives.last();
         last.map(|(_, deliveries)| deliveries.clone())
             .unwrap_or_default()
+    }
+
+    /// Replaces them by those of another rank.
+    fn set(&self, lives: impl Iterator<Item = (u64, Deliveries)>) {
+        let mut mine = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *mine = lives.collect();
     }
 
     fn all(&self) -> Vec<(u64, Deliveries)> {
@@ -146,6 +155,8 @@ pub struct Simulation {
     dsm: Vec<(Vec<usize>, DsmSettings)>,
     max_time: Option<SimTime>,
     names: Vec<String>,
+    /// Reports of nodes that other ranks executed.
+    elsewhere: BTreeMap<usize, NodeReport>,
 }
 
 impl Simulation {
@@ -158,11 +169,7 @@ impl Simulation {
     /// Runs until everything is done or a limit is reached. `watch` is called periodically with the number
     /// of received messages.
     pub fn run(&mut self, options: &RunOptions, watch: impl FnMut(u64) + Send) -> RunSummary {
-        let last = [self.max_time, options.max_time]
-            .into_iter()
-            .flatten()
-            .min();
-        let last = last.map(|time| START.saturating_add(time));
+        let last = self.last(options);
         let mut end = self.advance(options, last, watch);
         if self.replays.any() && matches!(end, RunEnd::TimeLimit(_)) {
             // Nothing runs any more: this tells who waits for what.
@@ -172,6 +179,12 @@ impl Simulation {
             });
         }
         self.outcome(end)
+    }
+
+    /// The time limit.
+    fn last(&self, options: &RunOptions) -> Option<SimTime> {
+        let limits = [self.max_time, options.max_time].into_iter().flatten();
+        limits.min().map(|time| START.saturating_add(time))
     }
 
     /// Runs up to `last` or until everything is done; returns the reason of the end.

@@ -13,6 +13,7 @@ use serde::Serializer;
 
 use super::counters::{Busy, NicCounters, Sums};
 use super::mapping::Mapping;
+use super::shared::report::NodeReport;
 use super::{Collective, Simulation, media};
 use crate::boards::Protocol;
 use crate::nodes::START;
@@ -72,16 +73,15 @@ pub struct ProgramUse {
     pub blocked_us: f64,
 }
 
-fn program_use<'a>(node: &'a Node, name: &'a str) -> impl Iterator<Item = ProgramUse> + 'a {
-    let times = node.programs.cpu_times(node.now());
-    times.map(|(program, time)| ProgramUse {
+fn program_use<'a>(report: &'a NodeReport, name: &'a str) -> impl Iterator<Item = ProgramUse> + 'a {
+    report.programs.iter().map(|program| ProgramUse {
         node: name.to_owned(),
-        program: program.to_owned(),
-        computing_us: time.computing.us(),
-        polling_us: time.polling.us(),
-        stolen_us: time.stolen.us(),
-        ready_us: time.ready.us(),
-        blocked_us: time.blocked.us(),
+        program: program.name.clone(),
+        computing_us: program.computing.us(),
+        polling_us: program.polling.us(),
+        stolen_us: program.stolen.us(),
+        ready_us: program.ready.us(),
+        blocked_us: program.blocked.us(),
     })
 }
 
@@ -155,10 +155,11 @@ impl RunSummary {
             ..
         } = simulation;
         let over = matches!(end, RunEnd::Completed | RunEnd::Deadlock(_));
-        let sums = counters.sums(world, started, lives);
+        let reports = simulation.reports();
+        let sums = counters.sums(&reports, started, lives);
         let drops = drops(simulation, &sums);
         let simulated = world.now().saturating_sub(START);
-        let boards = world.nodes.iter().zip(counters.busy()).zip(names);
+        let boards = world.nodes.iter().zip(&reports).zip(names);
         let idle_faults = simulation.exact_faults.iter();
         let idle_faults = idle_faults.filter(|(_, strikes)| strikes.count() == 0);
         let mut problems = host_problems(lives, names);
@@ -167,20 +168,19 @@ impl RunSummary {
         let atomics = atomics(simulation, lives, &mut problems);
         let mpi = mpi(simulation, lives);
         let dsm = dsm(simulation, lives);
-        problems.extend(started.problems(world, &simulation.images, names));
+        problems.extend(reports.iter().flat_map(|report| report.stopped.clone()));
         Self {
             verdict: verdict(simulation, lives, &drops, over),
             drops,
             faults: faults(world),
             idle_faults: idle_faults.map(|(place, _)| place.to_string()).collect(),
             boards: boards
-                .map(|((node, before), name)| board_use(node, before, name, simulated))
+                .map(|((node, report), name)| board_use(node, &report.busy, name, simulated))
                 .collect(),
-            programs: world
-                .nodes
+            programs: reports
                 .iter()
                 .zip(names)
-                .flat_map(|(node, name)| program_use(node, name))
+                .flat_map(|(report, name)| program_use(report, name))
                 .collect(),
             problems,
             failures: failures(lives, names),
@@ -279,18 +279,18 @@ fn faults(world: &World) -> BTreeMap<String, u64> {
         .collect()
 }
 
-fn board_use(node: &Node, before: &Busy, name: &str, span: SimTime) -> BoardUse {
+fn board_use(node: &Node, (before, now): &(Busy, Busy), name: &str, span: SimTime) -> BoardUse {
     let share = |ps: u64| match span.ps() {
         0 => 0.0,
         span => (ps as f64 / span as f64).min(1.0),
     };
     let units = node.inspect().busy_units().into_iter().enumerate();
     let units = units.map(|(index, unit)| {
-        let before = before.get(index).copied().unwrap_or_default();
+        let at = |times: &Busy| times.get(index).copied().unwrap_or_default();
         UnitUse {
             name: unit.name,
             title: unit.title,
-            share: share(unit.time.ps().saturating_sub(before)),
+            share: share(at(now).saturating_sub(at(before))),
         }
     });
     BoardUse {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::images::Images;
 use emulator::board::{CpuId, CpuState, Inspect, StopReason};
 use emulator::image::Image;
 use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
+use emulator::sim::node::Node;
 use emulator::sim::world::World;
 
 use crate::scenario::Scenario;
@@ -78,23 +78,25 @@ impl Started {
         })
     }
 
-    /// One line per CPU that stopped by mistake. EMP firmware never stops; other firmware may stop when it
+    /// One line per CPU of a node that stopped by mistake. EMP firmware never stops; other firmware may stop when it
     /// is done.
-    pub(super) fn problems(&self, world: &World, images: &Images, names: &[String]) -> Vec<String> {
+    pub(super) fn problems(
+        &self,
+        index: usize,
+        node: &Node,
+        image: &Image,
+        name: &str,
+    ) -> Vec<String> {
         let mut problems = Vec::new();
-        for (index, (node, name)) in world.nodes.iter().zip(names).enumerate() {
-            let board = node.inspect();
-            for (cpu, info) in board.cpus().iter().enumerate() {
-                let cpu = CpuId::new(cpu);
-                let wrong = !self.contains(index) || is_mistake(board, cpu);
-                problems.extend(
-                    halt_after_failure(board, cpu).map(|why| format!("node {name}: {why}")),
-                );
-                let reason = reason(board, cpu, images.of(index)).filter(|_| wrong);
-                let line =
-                    reason.map(|why| format!("node {name}: {} has stopped: {why}", info.name));
-                problems.extend(line);
-            }
+        let board = node.inspect();
+        for (cpu, info) in board.cpus().iter().enumerate() {
+            let cpu = CpuId::new(cpu);
+            let wrong = !self.contains(index) || is_mistake(board, cpu);
+            let halted = halt_after_failure(board, cpu);
+            problems.extend(halted.map(|why| format!("node {name}: {why}")));
+            let reason = reason(board, cpu, image).filter(|_| wrong);
+            let stopped = info.name;
+            problems.extend(reason.map(|why| format!("node {name}: {stopped} has stopped: {why}")));
         }
         problems
     }
@@ -141,7 +143,6 @@ fn reason(board: &dyn Inspect, cpu: CpuId, image: &Image) -> Option<String> {
 mod tests {
     use super::*;
     use emulator::cpu::mips::asm;
-    use emulator::sim::node::Node;
     use emulator::sim::time::SimTime;
     use emulator::tigon2::board::Tigon2;
 

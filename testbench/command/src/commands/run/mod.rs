@@ -1,6 +1,7 @@
 //! `lanigon run`: runs a scenario.
 
 mod report;
+mod shared;
 mod start;
 
 use std::path::Path;
@@ -10,7 +11,7 @@ use emulator::observe::file::Header;
 use emulator::sim::world::{RunEnd, World};
 
 use super::Status;
-use crate::cli::RunArgs;
+use crate::cli::run::RunArgs;
 use crate::logging;
 use crate::output::{self, NewFile, WriteError};
 use crate::progress::Progress;
@@ -20,6 +21,7 @@ use lanigon_timeline::drawing::Drawing;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::RunOptions;
+use lanigon_worlds::simulation::result::RunSummary;
 use report::Report;
 use start::{SaveAt, Start};
 
@@ -33,6 +35,9 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         !(piped && args.json),
         "standard output cannot take both the capture (--pcap -) and the document (--json)"
     );
+    if args.shared.processes.is_some() || args.shared.rank.is_some() {
+        return shared::run(args, interrupt);
+    }
     let snapshot = args.snapshot_at.as_deref().map(SaveAt::parse).transpose()?;
     one_file_each(args, snapshot.as_ref(), None)?;
     let Start {
@@ -89,11 +94,16 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Some(Ok(())) | None => {}
     }
     written?;
-    Ok(match outcome.end {
+    Ok(status(&outcome))
+}
+
+/// The exit code of a run with this result.
+fn status(outcome: &RunSummary) -> Status {
+    match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
         _ if outcome.is_good() => Status::Done,
         _ => Status::Failed,
-    })
+    }
 }
 
 /// Files that are written while the world runs.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use emulator::sim::time::SimTime;
 
-use crate::cli::RunArgs;
+use crate::cli::run::RunArgs;
 use crate::output::NewFile;
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::scenario::Scenario;

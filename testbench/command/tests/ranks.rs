@@ -1,0 +1,223 @@
+//! `lanigon run` as several processes.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use super::{pair, stream};
+
+const STAR: &str = "
+seed = 3
+[emp]
+timeout_us = 500
+[network]
+topology = \"star\"
+nodes = 6
+[[program]]
+run = \"all-to-all\"
+nodes = \"all\"
+messages = 5
+bytes = [64, 5000]
+[faults]
+loss = 0.01
+";
+
+/// A scenario that runs for minutes.
+fn long() -> String {
+    STAR.replace("messages = 5", "messages = 30000")
+}
+
+fn file(name: &str, text: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn lanigon(path: &Path, options: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+    command.arg("run").arg(path).args(options);
+    command.env_remove("RUST_LOG").env_remove("LANIGON_DATA");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// An address that nothing uses.
+fn address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+/// Starts rank 0 and rank 1 of a run, each with its own options.
+fn two_ranks(paths: [&Path; 2], options: [&[&str]; 2]) -> [Child; 2] {
+    let at = address();
+    [0, 1].map(|rank| {
+        let place = format!("{rank}/2");
+        let mut all = vec!["--rank", &place, "--at", &at];
+        all.extend(options[rank]);
+        lanigon(paths[rank], &all).spawn().unwrap()
+    })
+}
+
+fn error(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn processes_print_the_report_of_one_process() {
+    let star = file("ranks-star.toml", STAR);
+    let pairs = file("ranks-pair.toml", &pair(&stream(20, 3000)));
+    for (path, options) in [
+        (&star, &["--json"][..]),
+        (&star, &[]),
+        (&pairs, &["--json"]),
+    ] {
+        let expected = lanigon(path, options).output().unwrap();
+        assert_eq!(expected.status.code(), Some(0), "{}", error(&expected));
+        for number in ["1", "2", "3"] {
+            let mut all = vec!["--processes", number];
+            all.extend(options);
+            let shared = lanigon(path, &all).output().unwrap();
+            assert_eq!(shared.status.code(), Some(0), "{}", error(&shared));
+            assert_eq!(error(&shared), "");
+            assert!(shared.stdout == expected.stdout, "{number} processes");
+        }
+    }
+}
+
+#[test]
+fn ranks_of_another_run_are_refused() {
+    let star = file("ranks-refused.toml", STAR);
+    let other = file(
+        "ranks-refused-other.toml",
+        &format!("{STAR}duplication = 0.1\n"),
+    );
+    for (paths, options, reason) in [
+        (
+            [&*star, &*star],
+            [&["--seed", "4"][..], &[]],
+            "error: rank 1 has another seed than rank 0: 3, and rank 0 has 4\n",
+        ),
+        (
+            [&star, &star],
+            [&[], &["--max-time", "900"]],
+            "error: rank 1 has another time limit than rank 0: ",
+        ),
+        (
+            [&star, &other],
+            [&[], &[]],
+            "error: rank 1 has another scenario than rank 0: ",
+        ),
+    ] {
+        for child in two_ranks(paths, options) {
+            let output = child.wait_with_output().unwrap();
+            assert_eq!(output.status.code(), Some(2));
+            assert!(error(&output).starts_with(reason), "{}", error(&output));
+        }
+    }
+}
+
+#[test]
+fn wrong_requests_are_refused() {
+    let star = file("ranks-wrong.toml", STAR);
+    let at = address();
+    for (options, reason) in [
+        (&["--rank", "2/2", "--at", &*at][..], "a rank is I/N"),
+        (&["--rank", "1/2"], "--at"),
+        (&["--processes", "0"], "between 1 and 1024"),
+        (
+            &["--processes", "2", "--rank", "0/2", "--at", &at],
+            "cannot be used with",
+        ),
+        (
+            &["--processes", "2", "--pcap", "x"],
+            "error: --pcap needs one process",
+        ),
+        (
+            &["--processes", "2", "--trace", "x"],
+            "error: --trace needs one process",
+        ),
+        (
+            &["--processes", "2", "--timeline", "x"],
+            "error: --timeline needs one process",
+        ),
+        (
+            &["--processes", "2", "--snapshot-at", "9", "x"],
+            "error: --snapshot-at needs one process",
+        ),
+        (
+            &["--rank", "0/2", "--at", "nowhere"],
+            "error: nowhere is no address to meet at",
+        ),
+    ] {
+        let output = lanigon(&star, options).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        assert!(error(&output).contains(reason), "{}", error(&output));
+    }
+    let started = pair("[[program]]\nrun = \"start\"\nnodes = \"all\"\n");
+    let started = file("ranks-started.toml", &started);
+    let output = lanigon(&started, &["--processes", "2"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        error(&output).contains("\"start\" needs one process"),
+        "{}",
+        error(&output)
+    );
+}
+
+/// Something that is no rank comes to rank 0.
+#[test]
+fn a_foreign_process_is_no_rank() {
+    let star = file("ranks-foreign.toml", STAR);
+    let at = address();
+    let first = lanigon(&star, &["--rank", "0/2", "--at", &at])
+        .spawn()
+        .unwrap();
+    let request = |at: &str| {
+        let mut stream = std::net::TcpStream::connect(at)?;
+        std::io::Write::write_all(&mut stream, b"GET / HTTP/1.1\r\n\r\n")
+    };
+    while request(&at).is_err() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let output = first.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = error(&output);
+    assert!(
+        text.ends_with("is no rank of this version of lanigon\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_rank_that_dies_ends_the_others() {
+    let path = file("ranks-dies.toml", &long());
+    let [first, mut second] = two_ranks([&path, &path], [&[], &[]]);
+    thread::sleep(Duration::from_secs(1));
+    second.kill().unwrap();
+    second.wait().unwrap();
+    let output = first.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        error(&output),
+        "error: rank 0 cannot go on: rank 1 is gone\n"
+    );
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn an_interrupt_of_one_rank_ends_all() {
+    let path = file("ranks-interrupt.toml", &long());
+    let [first, second] = two_ranks([&path, &path], [&["--json"], &[]]);
+    thread::sleep(Duration::from_secs(1));
+    let kill = Command::new("kill")
+        .args(["-INT", &second.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let [first, second] = [first, second].map(|child| child.wait_with_output().unwrap());
+    assert_eq!(first.status.code(), Some(130), "{}", error(&first));
+    assert_eq!(second.status.code(), Some(130), "{}", error(&second));
+    let text = String::from_utf8(first.stdout).unwrap();
+    assert!(text.contains("\"end\": \"interrupted\""), "{text}");
+}

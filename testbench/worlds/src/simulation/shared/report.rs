@@ -1,0 +1,109 @@
+//! What the result of a run says about a node: measured on the rank that executes the node.
+
+use emulator::sim::ranks::{RankError, Ranks};
+use emulator::sim::time::SimTime;
+use emulator::state::{Reader, Value, Writer};
+use emulator::value_struct;
+
+use crate::simulation::Simulation;
+use crate::simulation::counters::{Busy, NicCounters};
+
+/// Times of a host program since power-on.
+#[derive(Debug, Clone)]
+pub(in crate::simulation) struct ProgramTimes {
+    pub(in crate::simulation) name: String,
+    pub(in crate::simulation) computing: SimTime,
+    pub(in crate::simulation) polling: SimTime,
+    pub(in crate::simulation) stolen: SimTime,
+    pub(in crate::simulation) ready: SimTime,
+    pub(in crate::simulation) blocked: SimTime,
+}
+
+value_struct!(ProgramTimes {
+    name: name,
+    computing: computing,
+    polling: polling,
+    stolen: stolen,
+    ready: ready,
+    blocked: blocked
+});
+
+/// A node at the end of a run.
+#[derive(Debug, Clone)]
+pub(in crate::simulation) struct NodeReport {
+    /// Busy times of the board's units at the start of the programs, and now, in ps.
+    pub(in crate::simulation) busy: (Busy, Busy),
+    /// Counters of the firmware: of the lives that a reset ended, and of the last one.
+    pub(in crate::simulation) counters: (NicCounters, NicCounters),
+    pub(in crate::simulation) programs: Vec<ProgramTimes>,
+    /// Why CPUs have stopped that should not.
+    pub(in crate::simulation) stopped: Vec<String>,
+}
+
+value_struct!(NodeReport {
+    busy: busy,
+    counters: counters,
+    programs: programs,
+    stopped: stopped
+});
+
+impl NodeReport {
+    /// Of a node that this process executes.
+    fn of(simulation: &Simulation, index: usize) -> Self {
+        let (world, counters) = (&simulation.world, &simulation.counters);
+        let node = &world.nodes[index];
+        let programs = node.programs.cpu_times(node.now());
+        let programs = programs.map(|(name, time)| ProgramTimes {
+            name: name.to_owned(),
+            computing: time.computing,
+            polling: time.polling,
+            stolen: time.stolen,
+            ready: time.ready,
+            blocked: time.blocked,
+        });
+        Self {
+            busy: counters.busy(node, index),
+            counters: counters.of_node(node, index),
+            programs: programs.collect(),
+            stopped: simulation.started.problems(
+                index,
+                node,
+                simulation.images.of(index),
+                &simulation.names[index],
+            ),
+        }
+    }
+}
+
+impl Simulation {
+    /// The reports of all nodes. Those of other ranks have been [collected](Self::collect).
+    pub(in crate::simulation) fn reports(&self) -> Vec<NodeReport> {
+        let nodes = 0..self.world.nodes.len();
+        let report = |node| match self.elsewhere.get(&node) {
+            Some(report) => report.clone(),
+            None => NodeReport::of(self, node),
+        };
+        nodes.map(report).collect()
+    }
+
+    /// Collects the reports of the nodes that other ranks execute.
+    pub(super) fn collect(&mut self, ranks: &mut Ranks) -> Result<(), RankError> {
+        let nodes = 0..self.world.nodes.len();
+        let mut out = Writer::default();
+        for node in nodes.clone().filter(|&node| ranks.owns(node)) {
+            NodeReport::of(self, node).write(&mut out);
+        }
+        let owners: Vec<usize> = nodes.map(|node| ranks.owner(node)).collect();
+        let me = ranks.rank();
+        let messages = ranks.exchange(&out.into_bytes())?;
+        let mut readers: Vec<_> = messages.iter().map(|bytes| Reader::new(bytes)).collect();
+        for (node, rank) in owners.into_iter().enumerate() {
+            if rank != me {
+                let read = NodeReport::read(&mut readers[rank]);
+                let report = read.map_err(|error| RankError::Unreadable { rank, error })?;
+                self.elsewhere.insert(node, report);
+            }
+        }
+        Ok(())
+    }
+}
