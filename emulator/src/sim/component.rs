@@ -5,6 +5,7 @@
 use super::node::Node;
 use super::ranks::{RankError, Ranks, Reach, Together};
 use super::rounds::{self, Alone};
+use super::slot::Replies;
 use super::threads::Crew;
 use super::time::SimTime;
 use crate::observe::capture::Tap;
@@ -242,7 +243,11 @@ fn run_member(
         return;
     }
     let round_trip = turns.look_ahead[0] + turns.look_ahead[1];
-    node.run_until_reply(horizon, round_trip);
+    let replies = Replies {
+        units: round_trip,
+        ..Replies::NONE
+    };
+    node.run_until_reply(horizon, replies);
     segment.take(index, node.outbox());
     segment.deliver(&mut |to, _, delivery| members[to].node.deliver(delivery));
 }

@@ -51,6 +51,31 @@ impl Earliest {
         self.places[1]
     }
 
+    /// A node that has the earliest time of all.
+    pub(super) fn leader(&self) -> usize {
+        let earliest = |place: usize| {
+            let [unit, control] = self.places[place];
+            unit.min(control)
+        };
+        let mut place = 1;
+        while place < self.leaves {
+            place *= 2;
+            place += usize::from(earliest(place + 1) < earliest(place));
+        }
+        place - self.leaves
+    }
+
+    /// The earliest times of all nodes but one.
+    pub(super) fn without(&self, node: usize) -> Departures {
+        let mut place = self.leaves + node;
+        let mut earliest = NEVER;
+        while place > 1 {
+            earliest = earlier(earliest, self.places[place ^ 1]);
+            place /= 2;
+        }
+        earliest
+    }
+
     /// The nodes that something may leave before `time`, in their order.
     pub(super) fn before(&self, time: SimTime, nodes: &mut Vec<usize>) {
         nodes.clear();
@@ -96,6 +121,12 @@ mod tests {
                 tree.set(node, list[node]);
                 let first = list.iter().copied().fold(NEVER, earlier);
                 prop_assert_eq!(tree.first(), first);
+                let leader = tree.leader();
+                let soonest = |[unit, control]: Departures| unit.min(control);
+                prop_assert_eq!(soonest(list[leader]), soonest(first));
+                let others = list.iter().enumerate().filter(|(node, _)| *node != leader);
+                let others = others.map(|(_, departures)| *departures).fold(NEVER, earlier);
+                prop_assert_eq!(tree.without(leader), others);
                 let time = ns(unit.midpoint(control));
                 tree.before(time, &mut found);
                 let due = list.iter().map(|[unit, control]| unit.min(control) < &time);

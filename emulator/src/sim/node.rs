@@ -3,7 +3,7 @@
 use std::any::{Any, type_name};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::slot::{AnySlot, Hosting, Slot, Surroundings};
+use super::slot::{AnySlot, Hosting, Replies, Slot, Surroundings};
 use super::time::SimTime;
 use crate::board::{Board, Context, CpuId, Inspect, NothingThere, SharedMemory};
 use crate::host::costs::HostCosts;
@@ -320,10 +320,10 @@ impl Node {
     }
 
     /// Lets everything happen that is due before `horizon`, or before the answer to a unit that
-    /// leaves can be there: `round_trip` after its head. Idle cores may fall behind.
-    pub(super) fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime) {
+    /// leaves can be there, as `replies` say. Idle cores may fall behind.
+    pub(super) fn run_until_reply(&mut self, horizon: SimTime, replies: Replies) {
         let (slot, at) = self.split();
-        slot.run_until_reply(horizon, round_trip, at);
+        slot.run_until_reply(horizon, replies, at);
     }
 
     /// Begins the programs that have not begun.

@@ -13,6 +13,7 @@ use std::convert::Infallible;
 
 use super::component::Member;
 use super::earliest::{Departures, Earliest};
+use super::slot::Replies;
 use super::threads::Crew;
 use super::time::SimTime;
 use crate::wire::network::Segment;
@@ -89,10 +90,59 @@ impl Member<'_> {
         self.now = self.node.now();
     }
 
-    /// Brings the node to `horizon`, with everything that could be noticed outside, or to `reply` after a unit begins to leave.
-    fn run(&mut self, horizon: SimTime, reply: SimTime) {
-        self.node.run_until_reply(horizon, reply);
+    /// Brings the node to the end of its run, with everything that could be noticed outside.
+    fn run(&mut self, Run { horizon, replies }: Run) {
+        self.node.run_until_reply(horizon, replies);
         self.look();
+    }
+}
+
+/// How far a node runs in a round.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    horizon: SimTime,
+    /// Where it stops earlier, when something has left it.
+    replies: Replies,
+}
+
+/// How far the nodes run in a round.
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    all: Run,
+    /// The node from which something can leave first goes on to where another one can reach it.
+    leader: Option<(usize, Run)>,
+}
+
+impl Round {
+    /// The next round, up to `end` at most.
+    fn next(departures: &Earliest, segment: &dyn Segment, end: SimTime) -> Self {
+        let [unit, control] = departures.first();
+        let horizon = segment.horizon(unit, control).min(end);
+        let replies = Replies {
+            units: segment.reply(),
+            ..Replies::NONE
+        };
+        let all = Run { horizon, replies };
+        let leader = departures.leader();
+        let [unit, control] = departures.without(leader);
+        let horizon = segment.horizon(unit, control).min(end);
+        // It hears of what it sends itself.
+        let answer = segment.answer();
+        let replies = Replies {
+            units: replies.units.min(answer),
+            controls: answer,
+        };
+        let goes_on = horizon > all.horizon && answer > SimTime::ZERO;
+        let leader = goes_on.then_some((leader, Run { horizon, replies }));
+        Self { all, leader }
+    }
+
+    /// How far a node runs.
+    fn of(&self, node: usize) -> Run {
+        match self.leader {
+            Some((leader, run)) if leader == node => run,
+            _ => self.all,
+        }
     }
 }
 
@@ -117,21 +167,21 @@ pub(super) fn run<C: Company>(
         // What left a board that was written to between runs.
         segment.take(index, member.node.outbox());
     }
-    let (mut due, reply) = (Vec::new(), segment.reply());
+    let mut due = Vec::new();
     let mut now = SimTime::ZERO;
     while now < end && !is_over {
         // Before that time nothing from outside can matter to any node.
-        let [unit, control] = departures.first();
-        let horizon = segment.horizon(unit, control).min(end);
+        let round = Round::next(&departures, segment, end);
+        let horizon = round.all.horizon;
         departures.before(horizon, &mut due);
-        bring(members, &due, (horizon, reply), crew);
+        bring(members, &due, &round, crew);
         is_over = company.announce(members, &due, horizon)?;
         now = horizon;
         for &index in &due {
             let member = &mut members[index];
             departures.set(index, member.departures());
             segment.take(index, member.node.outbox());
-            now = now.min(member.answers_from(horizon));
+            now = now.min(member.answers_from(round.of(index).horizon));
         }
         let [unit, control] = departures.first();
         now = now.min(unit).min(control);
@@ -152,18 +202,13 @@ pub(super) fn run<C: Company>(
     Ok(())
 }
 
-/// Brings the nodes `due`, in ascending order, to a horizon, or to a reply, as far as this process executes them.
-fn bring(
-    members: &mut [Member<'_>],
-    due: &[usize],
-    (horizon, reply): (SimTime, SimTime),
-    crew: &Crew,
-) {
+/// Lets the nodes `due`, in ascending order, take part in a round, as far as this process executes them.
+fn bring(members: &mut [Member<'_>], due: &[usize], round: &Round, crew: &Crew) {
     if due.len() < SHARED_FROM || crew.is_alone() {
         for &index in due {
             let member = &mut members[index];
             if member.is_mine {
-                member.run(horizon, reply);
+                member.run(round.of(index));
             }
         }
         return;
@@ -171,10 +216,10 @@ fn bring(
     let (mut rest, mut first) = (members.iter_mut(), 0);
     let picked = due.iter().filter_map(|&index| {
         let gap = index - std::mem::replace(&mut first, index + 1);
-        rest.nth(gap)
+        Some((index, rest.nth(gap)?))
     });
-    let mut picked: Vec<_> = picked.filter(|member| member.is_mine).collect();
-    crew.share(&mut picked, |member| member.run(horizon, reply));
+    let mut picked: Vec<_> = picked.filter(|(_, member)| member.is_mine).collect();
+    crew.share(&mut picked, |(index, member)| member.run(round.of(*index)));
 }
 
 /// Tells nodes of the units and controls that will reach them.

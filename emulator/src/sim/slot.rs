@@ -15,8 +15,36 @@ use crate::host::request::HostEvent;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::state::{Reader, State, StateError, Writer};
-use crate::wire::medium::{Delivery, Medium, MediumId};
+use crate::wire::medium::{Delivery, Medium, MediumId, Outbox};
 use crate::wire::network::delivery_of;
+
+/// How far a node goes on after something has left it: spans from a unit's head, and from a control.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Replies {
+    pub(super) units: SimTime,
+    pub(super) controls: SimTime,
+}
+
+impl Replies {
+    /// As far as to the horizon.
+    pub(super) const NONE: Self = Self {
+        units: SimTime::MAX,
+        controls: SimTime::MAX,
+    };
+
+    /// Where a node stops that something has left.
+    #[inline(always)]
+    fn after<M: Medium>(self, outbox: &Outbox<M>) -> SimTime {
+        let after = |first: Option<SimTime>, span| {
+            first.map_or(SimTime::MAX, |time| time.saturating_add(span))
+        };
+        let units = after(outbox.first_head(), self.units);
+        match M::HAS_CONTROLS {
+            true => units.min(after(outbox.first_control(), self.controls)),
+            false => units,
+        }
+    }
+}
 
 /// The node around a slot.
 #[derive(Debug)]
@@ -80,7 +108,7 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
     fn start_programs(&mut self, at: Surroundings<'_>);
     fn run_until(&mut self, horizon: SimTime, at: Surroundings<'_>);
-    fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime, at: Surroundings<'_>);
+    fn run_until_reply(&mut self, horizon: SimTime, replies: Replies, at: Surroundings<'_>);
 }
 
 /// A board and the pending events of its node.
@@ -259,15 +287,15 @@ impl<B: Board> AnySlot for Slot<B> {
     fn run_until(&mut self, horizon: SimTime, mut at: Surroundings<'_>) {
         let (_, programs, mut ctx) = self.parts(&mut at);
         programs.start_new(&mut ctx);
-        self.run_to(horizon, SimTime::MAX, &mut at);
+        self.run_to(horizon, Replies::NONE, &mut at);
         // Idle cores that lag have no effects, but they must reach this time too.
         while self.run_cores(horizon, &mut at) != Ran::There {
-            self.run_to(horizon, SimTime::MAX, &mut at);
+            self.run_to(horizon, Replies::NONE, &mut at);
         }
     }
 
-    fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime, mut at: Surroundings<'_>) {
-        self.run_to(horizon, round_trip, &mut at);
+    fn run_until_reply(&mut self, horizon: SimTime, replies: Replies, mut at: Surroundings<'_>) {
+        self.run_to(horizon, replies, &mut at);
     }
 }
 
@@ -318,8 +346,8 @@ impl<B: Board> Slot<B> {
     }
 
     /// Lets everything happen that is due before `horizon`, or before the answer to a unit that
-    /// leaves can be there: `round_trip` after its head. Idle cores may fall behind.
-    fn run_to(&mut self, horizon: SimTime, round_trip: SimTime, at: &mut Surroundings<'_>) {
+    /// leaves can be there, as `replies` say. Idle cores may fall behind.
+    fn run_to(&mut self, horizon: SimTime, replies: Replies, at: &mut Surroundings<'_>) {
         *at.horizon = horizon;
         let mut now = *at.now;
         let (board, programs, mut ctx) = self.parts(at);
@@ -327,10 +355,7 @@ impl<B: Board> Slot<B> {
             board.start_recording(now);
         }
         loop {
-            if let Some(head) = board.outbox().first_head() {
-                let reply = head.saturating_add(round_trip);
-                ctx.horizon = horizon.min(reply);
-            }
+            ctx.horizon = horizon.min(replies.after(board.outbox()));
             ctx.now = now;
             let next = ctx.queue.next_time().min(ctx.horizon);
             let ran = match cores_may_lag(board, ctx.queue, next, now) {

@@ -186,6 +186,12 @@ impl<M: Medium> Outbox<M> {
         self.units.first().map(|departure| departure.head)
     }
 
+    /// When the first control that waits to be taken leaves.
+    #[must_use]
+    pub fn first_control(&self) -> Option<SimTime> {
+        self.controls.first().map(|sent| sent.time)
+    }
+
     /// Takes the units that began to leave.
     pub fn take_units(&mut self) -> impl Iterator<Item = Departure<M::Unit>> {
         self.units.drain(..)

@@ -70,6 +70,12 @@ pub trait Segment: Debug + Send {
         SimTime::MAX
     }
 
+    /// From a unit's head or a control that leaves a node to the first moment at which that node can hear of what follows from it, but for
+    /// what it hears within [`reply`](Self::reply): before that time it depends on others alone. By default it may hear at once.
+    fn answer(&self) -> SimTime {
+        SimTime::ZERO
+    }
+
     /// Takes the units and controls that left node `from`: an [`Outbox`] of the medium.
     fn take(&mut self, from: usize, outbox: &mut dyn Any);
 

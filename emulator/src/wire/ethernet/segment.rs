@@ -463,6 +463,11 @@ impl Segment for Switched<'_> {
         sent.min(under_way)
     }
 
+    /// The shortest way of a frame, which may be one to its own sender.
+    fn answer(&self) -> SimTime {
+        self.look_ahead.path
+    }
+
     fn take(&mut self, from: usize, outbox: &mut dyn Any) {
         let outbox = outbox_of::<Ethernet>(outbox);
         let line = self.node_lines[from];

@@ -489,6 +489,10 @@ impl Segment for Joined<'_> {
         self.shortest
     }
 
+    fn answer(&self) -> SimTime {
+        self.shortest
+    }
+
     fn take(&mut self, from: usize, outbox: &mut dyn Any) {
         let outbox = outbox_of::<Myrinet>(outbox);
         if outbox.is_empty() {
