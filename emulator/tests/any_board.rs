@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use emulator::board::{Board, Context, Inspect, NodeEvent};
+use emulator::board::{Board, Context, Inspect, NodeEvent, Ran};
 use emulator::host::request::HostEvent;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
@@ -82,8 +82,8 @@ impl Board for Toy {
         }
     }
 
-    fn run_cores(&mut self, _: SimTime, _: &mut Context<'_, Event>) -> bool {
-        true
+    fn run_cores(&mut self, _: SimTime, _: &mut Context<'_, Event>) -> Ran {
+        Ran::There
     }
 
     fn next_activity(&self, _: SimTime) -> SimTime {

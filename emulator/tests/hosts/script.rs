@@ -1,6 +1,6 @@
 //! A board without cores that acts by a script.
 
-use emulator::board::{Board, Context, Inspect, NodeEvent};
+use emulator::board::{Board, Context, Inspect, NodeEvent, Ran};
 use emulator::host::poller;
 use emulator::host::request::{HostEvent, PollAccess, PollRequest};
 use emulator::sim::initiator::Initiator;
@@ -92,8 +92,11 @@ impl Board for Script {
         }
     }
 
-    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Act>) -> bool {
-        poller::carry_on(self, until, ctx)
+    fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Act>) -> Ran {
+        match poller::carry_on(self, until, ctx) {
+            true => Ran::There,
+            false => Ran::Changed,
+        }
     }
 
     fn next_activity(&self, _: SimTime) -> SimTime {

@@ -1,6 +1,6 @@
 //! A board with a Myrinet port: it sends packets one after the other, and says STOP and GO as it is told.
 
-use emulator::board::{Board, Context, Inspect};
+use emulator::board::{Board, Context, Inspect, Ran};
 use emulator::observe::event::TraceKind;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
@@ -159,8 +159,8 @@ impl Board for Nic {
         &mut self.outbox
     }
 
-    fn run_cores(&mut self, _: SimTime, _: &mut Context<'_, Event>) -> bool {
-        true
+    fn run_cores(&mut self, _: SimTime, _: &mut Context<'_, Event>) -> Ran {
+        Ran::There
     }
 
     fn next_activity(&self, _: SimTime) -> SimTime {

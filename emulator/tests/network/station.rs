@@ -1,6 +1,6 @@
 //! A minimal board: it sends frames on request, and records arrivals.
 
-use emulator::board::{Board, Context, Inspect};
+use emulator::board::{Board, Context, Inspect, Ran};
 use emulator::observe::event::TraceKind;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
@@ -184,8 +184,8 @@ impl Board for Station {
         self.free_at
     }
 
-    fn run_cores(&mut self, _: SimTime, _: &mut Context<'_, Event>) -> bool {
-        true
+    fn run_cores(&mut self, _: SimTime, _: &mut Context<'_, Event>) -> Ran {
+        Ran::There
     }
 
     fn window_read(&mut self, _: u32, _: &mut Context<'_, Event>) -> u32 {

@@ -1,6 +1,6 @@
 //! A board of the wormhole network: it sends packets one after the other, and receives while it is ready.
 
-use emulator::board::{Board, Context, Inspect};
+use emulator::board::{Board, Context, Inspect, Ran};
 use emulator::observe::event::TraceKind;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
@@ -137,8 +137,8 @@ impl Board for Nic {
         &mut self.outbox
     }
 
-    fn run_cores(&mut self, _: SimTime, _: &mut Context<'_, Event>) -> bool {
-        true
+    fn run_cores(&mut self, _: SimTime, _: &mut Context<'_, Event>) -> Ran {
+        Ran::There
     }
 
     fn next_activity(&self, _: SimTime) -> SimTime {
