@@ -3,7 +3,7 @@
 //!
 //! Two kinds of search find such a round. The first one begins anywhere, after a number of instructions that grows with each search
 //! without a result. It remembers the instruction of the round that polls a register; from then on a search also begins each time that the
-//! CPU is about to execute that instruction. So an idle loop is found within a round or two behind an event.
+//! CPU comes to that instruction with the same registers as the last time. So an idle loop is found within a round or two behind an event.
 
 use super::arbitration::Phase;
 use super::fabric::Fabric;
@@ -76,6 +76,8 @@ pub struct Idle {
     next_poll: u64,
     /// Searches there without a result since the last event.
     failures: u32,
+    /// A checksum of the CPU's registers when it last came to that instruction, since the last event.
+    last_poll: Option<u64>,
     /// The CPU stands before that instruction, and a search is due.
     at_poll: bool,
     /// Ticks skipped so far.
@@ -90,6 +92,7 @@ state!(Idle {
     poll,
     next_poll,
     failures,
+    last_poll,
     at_poll,
     skipped
 } lists { rounds });
@@ -105,6 +108,7 @@ impl Default for Idle {
             poll: None,
             next_poll: 0,
             failures: 0,
+            last_poll: None,
             at_poll: false,
             skipped: 0,
         }
@@ -122,6 +126,7 @@ impl Idle {
         self.next_search = core.instructions() + self.gap;
         self.next_poll = 0;
         self.failures = 0;
+        self.last_poll = None;
         self.at_poll = false;
     }
 
@@ -161,7 +166,10 @@ impl Idle {
             return false;
         }
         self.next_poll = core.instructions() + 1;
-        self.at_poll = self.round(fabric.bus.left(core.clock.now)).is_none();
+        // Behind an event the CPU mostly has work to do: a search would be for nothing.
+        let registers = core.checksum();
+        let comes_back = self.last_poll.replace(registers) == Some(registers);
+        self.at_poll = comes_back && self.round(fabric.bus.left(core.clock.now)).is_none();
         self.at_poll
     }
 

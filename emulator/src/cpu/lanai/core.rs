@@ -249,6 +249,15 @@ impl Core {
             && self.held == other.held
     }
 
+    /// A checksum of the registers: equal for equal registers.
+    #[must_use]
+    pub fn checksum(&self) -> u64 {
+        let mix = |sum: u64, &register: &u32| {
+            (sum.rotate_left(5) ^ u64::from(register)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        };
+        self.registers[..32].iter().fold(u64::from(self.flags), mix)
+    }
+
     /// Remembers why the core comes back. Rare, and so kept out of the loop.
     #[cold]
     #[inline(never)]
