@@ -117,7 +117,7 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
     /// Whether something is due before the CPU's limit, or has left the board.
     fn must_yield(&mut self) -> bool {
         let next = self.ctx.queue.next_time();
-        self.fabric.ticks.first_at(next) < self.limit || self.fabric.outbox.units() > 0
+        self.fabric.ticks.first_at(next) < self.limit || !self.fabric.outbox.is_empty()
     }
 
     fn write_register(&mut self, core: &Core, row: &Row, value: u32) -> Result<(), BusStop> {
