@@ -169,7 +169,7 @@ fn impossible_values_are_refused() {
         &many,
         "topology",
         "network.topology",
-        "more than the 256 addresses",
+        "more than the 256 of EMP's route table",
     );
     check_changed(
         "ack_group = 8",
@@ -227,10 +227,10 @@ fn impossible_programs_and_networks_are_refused() {
     );
     check("seed = ", "seed", "", "");
     check(
-        "[network]\ntopology = \"star\"\nnodes = 300\n",
+        "[network]\ntopology = \"star\"\nnodes = 300\n[[program]]\nrun = \"all-to-all\"\nnodes = \"all\"\nmessages = 1\nbytes = 4\n",
         "nodes",
         "network.nodes",
-        "300 nodes are more than the 256 addresses of a route table",
+        "300 nodes are more than the 256 of EMP's route table: with protocol = \"gm\" up to 1024",
     );
     check(
         "board = \"lanai9\"\n[network]\ntopology = \"clos\"\nports = 16\nnodes = 1025\n",
