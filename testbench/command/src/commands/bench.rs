@@ -107,7 +107,7 @@ fn document(quantities: &[Quantity], samples: &[Sample]) -> Map<String, Value> {
 }
 
 fn table(quantities: &[Quantity], samples: &[Sample]) -> String {
-    let mut text = format!("{:<28}{:>12}  {:<8}\n", "quantity", "median", "target");
+    let mut text = format!("{:<31}{:>12}  {:<8}\n", "quantity", "median", "target");
     for &quantity in quantities {
         let value = median(samples, quantity);
         let shown = value.map_or("-".into(), |value| match value {
@@ -119,7 +119,7 @@ fn table(quantities: &[Quantity], samples: &[Sample]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{:<28}{shown:>12}  {:<8} {:<7} {}",
+            "{:<31}{shown:>12}  {:<8} {:<7} {}",
             quantity.key,
             quantity.target.to_string(),
             if missed { "missed" } else { "" },

@@ -91,9 +91,12 @@ pub(super) fn check_nodes(
     programs: &[ProgramSpec],
     place: &Position,
 ) -> Result<(), ScenarioError> {
-    let runs_emp = |node: usize| nodes[node].protocol == Some(Protocol::Emp);
-    let mut users = programs.iter().filter(|spec| spec.uses_protocol());
-    if nodes.len() <= MOST_EMP_NODES || !users.any(|spec| spec.nodes().into_iter().any(runs_emp)) {
+    // A node without a program starts its firmware too.
+    let uses_emp = programs.iter().any(ProgramSpec::uses_protocol)
+        && nodes
+            .iter()
+            .any(|node| node.protocol == Some(Protocol::Emp));
+    if nodes.len() <= MOST_EMP_NODES || !uses_emp {
         return Ok(());
     }
     Err(place.refuse(format!(
