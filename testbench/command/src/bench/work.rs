@@ -150,17 +150,17 @@ pub const ALL: [Work; 10] = [
     },
     Work {
         name: "polling-firmware",
-        what: "a Tigon2 with firmware that is idle and polls once in 5 us, 100 ms",
+        what: "a board with firmware that is idle and polls once in 5 us, 100 ms",
         task: Task::Board(Load::Polling, 100_000),
     },
     Work {
         name: "busy-one-cpu",
-        what: "10 ms of one busy CPU of a Tigon2, the other halted",
+        what: "10 ms of one busy CPU of a board, the other halted",
         task: Task::Board(Load::OneBusy(Code::Private), 10_000),
     },
     Work {
         name: "busy-two-cpus",
-        what: "5 ms of two busy CPUs of a Tigon2",
+        what: "5 ms of two busy CPUs of a board",
         task: Task::Board(Load::Busy(Code::Private), 5_000),
     },
 ];

@@ -22,7 +22,7 @@ type Baseline = BTreeMap<String, u64>;
 
 /// Text without counts.
 const SKIPPED: &str = "SKIPPED: valgrind is not installed: host instructions are not counted\n";
-/// Text where nobody asked for counts.
+/// Text without a request for counts.
 const HINT: &str = "Host instructions by cause: lanigon bench --breakdown, with valgrind\n";
 
 /// Host instructions of all works; `None` without valgrind.
