@@ -106,7 +106,7 @@ impl Stream {
     fn pass_on_instructions(&mut self, trace: &mut Tracer) {
         let place = trace.place();
         for (cpu, log) in trace.instruction_logs().iter_mut().enumerate() {
-            if log.records().is_empty() {
+            if log.is_empty() {
                 continue;
             }
             for observer in &mut self.observers {

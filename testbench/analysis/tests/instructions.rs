@@ -66,7 +66,7 @@ impl Observer for Counter {
         let mut cores = self.0.lock().unwrap();
         cores.resize_with(4, Default::default);
         let (steps, count) = &mut cores[2 * usize::from(node) + cpu];
-        for &record in log.records() {
+        for record in log.records() {
             *count += match steps.follow(record) {
                 Some(Action::Executed(step)) => {
                     assert!(steps.word(step.pc).is_some(), "{:#x}", step.pc);

@@ -1,4 +1,4 @@
-//! Boards whose CPUs are all busy: each runs a kernel with typical work of NIC firmware, without end.
+//! Boards with small programs for measurements: kernels with typical work of NIC firmware, without end, or idle loops.
 
 use emulator::board::CpuId;
 use emulator::profile::Profile;
@@ -15,11 +15,30 @@ pub enum Code {
     Shared,
 }
 
+/// What the CPUs of a board do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Load {
+    /// All execute the kernel.
+    Busy(Code),
+    /// The first one executes the kernel, the others are halted.
+    OneBusy(Code),
+    /// They wait for events; the last one looks at its rings once in 5 us, as the vendor's firmware does.
+    Polling,
+}
+
 /// A node with the kernel on all CPUs, data in shared memory.
 ///
 /// # Errors
 /// If the profile is for another board, or the kernel does not assemble.
 pub fn busy_node(profile: &Profile, code: Code) -> Result<Node, BoardError> {
+    node(profile, Load::Busy(code))
+}
+
+/// A node with this load.
+///
+/// # Errors
+/// If the profile is for another board, the board has no such program, or it does not assemble.
+pub fn node(profile: &Profile, load: Load) -> Result<Node, BoardError> {
     let board = boards::of(profile);
     let parts = Parts {
         profile,
@@ -28,7 +47,7 @@ pub fn busy_node(profile: &Profile, code: Code) -> Result<Node, BoardError> {
         memory_megabytes: 1,
     };
     let mut node = board.node(0, &parts)?;
-    board.make_busy(&mut node, code)?;
+    board.load(&mut node, load)?;
     Ok(node)
 }
 

@@ -49,10 +49,7 @@ impl<const KEPT: bool> Witness for CpuWitness<'_, KEPT> {
             true => Cause::Sram,
             false => Cause::Register,
         };
-        self.tell(|log| {
-            log.spent(Cause::Contention, stalled);
-            log.spent(cause, spent);
-        });
+        self.tell(|log| log.accessed(stalled, cause, spent));
     }
 
     #[inline(always)]

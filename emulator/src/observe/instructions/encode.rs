@@ -4,7 +4,8 @@
 //! A time that was spent recently for an equal cause is one byte too. Anything else has a code and numbers,
 //! seven bits per byte.
 
-use super::{Cause, Record};
+use super::log::{Head, Stretch};
+use super::{Cause, InstructionLog, Record};
 
 /// A run of instructions; the lower bits are its length minus one.
 pub(super) const RUN: u8 = 0x80;
@@ -61,7 +62,7 @@ impl Memory {
     }
 
     /// Whether this time is in its slot, and the slot; if not, stores it there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn spent(&mut self, cause: Cause, ticks: u64) -> (bool, u8) {
         // Most times are whole cycles.
         let cycles = (ticks >> 10) ^ ticks;
@@ -82,13 +83,52 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Encodes records.
-    pub fn add(&mut self, records: &[Record]) {
-        for &record in records {
-            match record {
-                Record::Executed { pc, ticks } => self.executed(pc, ticks),
-                other => self.other(other),
+    /// Encodes the records of a log; returns the number of instructions.
+    pub fn add(&mut self, log: &InstructionLog) -> u64 {
+        let mut instructions = 0;
+        let (stretches, last) = log.stretches();
+        for stretch in stretches {
+            instructions += u64::from(stretch.length);
+            self.stretch(stretch, log);
+        }
+        instructions += u64::from(last.length);
+        self.stretch(&last, log);
+        instructions
+    }
+
+    #[inline(always)]
+    fn stretch(&mut self, stretch: &Stretch, log: &InstructionLog) {
+        if stretch.stalled > 0 {
+            self.end_run();
+            self.spent(Cause::Contention, stretch.stalled.into());
+        }
+        match stretch.head {
+            Head::Bare => {}
+            Head::Spent(cause) => {
+                self.end_run();
+                self.spent(cause, stretch.number.into());
             }
+            Head::Record => {
+                if let Some(record) = log.head(*stretch) {
+                    self.other(record);
+                }
+            }
+        }
+        let length = stretch.length;
+        match stretch.fitting() {
+            _ if length == 0 => {}
+            (ticks, 0) => self.executed(stretch.pc, length, ticks),
+            (ticks, more) => self.long(stretch.pc, length, ticks, more),
+        }
+    }
+
+    /// Adds instructions that are too long for their records.
+    #[cold]
+    fn long(&mut self, pc: u32, length: u32, ticks: u32, more: u64) {
+        for index in 0..length {
+            self.end_run();
+            self.spent(Cause::Branch, more);
+            self.executed(pc.wrapping_add(4 * index), 1, ticks);
         }
     }
 
@@ -104,19 +144,23 @@ impl Encoder {
         self.bytes.clear();
     }
 
-    #[inline]
-    fn executed(&mut self, pc: u32, ticks: u32) {
+    /// Adds instructions one after the other that take equally long.
+    #[inline(always)]
+    fn executed(&mut self, pc: u32, length: u32, ticks: u32) {
         if pc != self.memory.pc || ticks != self.memory.pace {
             self.turn(pc, ticks);
         }
-        self.memory.pc = pc.wrapping_add(4);
-        self.run += 1;
-        if self.run == LONGEST_RUN {
-            self.end_run();
+        self.memory.pc = pc.wrapping_add(length.wrapping_mul(4));
+        let mut run = u32::from(self.run) + length;
+        while run >= u32::from(LONGEST_RUN) {
+            self.bytes.push(RUN | (LONGEST_RUN - 1));
+            run -= u32::from(LONGEST_RUN);
         }
+        self.run = run as u8;
     }
 
     /// Ends the run: address or duration changes.
+    #[inline]
     fn turn(&mut self, pc: u32, ticks: u32) {
         self.end_run();
         if ticks != self.memory.pace {
@@ -130,6 +174,7 @@ impl Encoder {
         }
     }
 
+    #[inline(always)]
     fn end_run(&mut self) {
         if self.run > 0 {
             self.bytes.push(RUN | (self.run - 1));
@@ -150,7 +195,7 @@ impl Encoder {
                 self.coded(WORD, &[address.into()]);
                 self.bytes.extend(word.to_le_bytes());
             }
-            Record::Executed { pc, ticks } => self.executed(pc, ticks),
+            Record::Executed { pc, ticks } => self.executed(pc, 1, ticks),
             Record::Probe { pc } => {
                 self.bytes.push(PROBE);
                 self.distance(pc);
@@ -163,7 +208,7 @@ impl Encoder {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn spent(&mut self, cause: Cause, ticks: u64) {
         let (known, place) = self.memory.spent(cause, ticks);
         if known {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use super::InstructionLog;
 use super::encode::Encoder;
-use super::{InstructionLog, Record};
 use crate::observe::event::{Place, TraceEvent};
 use crate::observe::file::{Chunk, ChunkKind, ChunkWriter};
 use crate::observe::stream::Observer;
@@ -98,10 +98,8 @@ impl Observer for InstructionTrace {
         }
         let core = self.cores.entry((place, cpu)).or_default();
         let before = core.encoder.bytes().len();
-        core.encoder.add(log.records());
+        core.instructions += core.encoder.add(log);
         self.bytes += core.encoder.bytes().len() - before;
-        let executed = |record: &&Record| matches!(record, Record::Executed { .. });
-        core.instructions += log.records().iter().filter(executed).count() as u64;
         let clock = ClockDomain::new(log.ticks_per_second().max(1));
         core.last = clock.time_of(log.tick());
     }

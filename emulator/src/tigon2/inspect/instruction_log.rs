@@ -58,10 +58,7 @@ impl<const KEPT: bool> Witness for CoreWitness<'_, KEPT> {
     fn accessed(&mut self, address: u32, stalled: u64, spent: u64) {
         if KEPT {
             let cause = self.cause(address);
-            self.tell(|log| {
-                log.spent(Cause::Contention, stalled);
-                log.spent(cause, spent);
-            });
+            self.tell(|log| log.accessed(stalled, cause, spent));
         }
     }
 

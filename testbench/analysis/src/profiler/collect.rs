@@ -148,8 +148,8 @@ impl CoreProfile {
     }
 
     /// Processes records.
-    pub(super) fn add(&mut self, records: &[Record]) {
-        for &record in records {
+    pub(super) fn add(&mut self, records: impl Iterator<Item = Record>) {
+        for record in records {
             match record {
                 Record::Executed { pc, ticks } => self.executed(pc, ticks.into()),
                 Record::Spent { cause, ticks } => self.spend(cause.into(), ticks),

@@ -74,8 +74,7 @@ fn every_instruction_has_its_time() {
     let mut steps = Steps::default();
     let told: Vec<(u32, u64)> = log
         .records()
-        .iter()
-        .filter_map(|&record| match steps.follow(record) {
+        .filter_map(|record| match steps.follow(record) {
             Some(Action::Executed(step)) => Some((step.pc - MAIN, step.start / TICKS_PER_CYCLE)),
             _ => None,
         })

@@ -1,4 +1,4 @@
-//! Memory use of boards: many of them, booted and idle.
+//! Memory use of boards: many of them, booted, and after messages.
 
 use std::fs;
 use std::time::Instant;
@@ -10,13 +10,15 @@ use emulator::profile::Profile;
 use emulator::sim::world::{RunEnd, RunLimits};
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
+use lanigon_papers::experiments::latency;
 use lanigon_worlds::boards::KB;
-use lanigon_worlds::nodes;
+use lanigon_worlds::nodes::{self, START};
+use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::EmpPairs;
 
 const BOARD: Quantity = Quantity {
     key: "board_megabytes",
-    what: "resident host memory of a node with 1 MB of SRAM, booted, all of its SRAM in use",
+    what: "resident host memory of a node with 1 MB of SRAM after messages, all of its SRAM in use",
     target: Target::AtMost(4.0),
 };
 const MANY: Quantity = Quantity {
@@ -24,11 +26,19 @@ const MANY: Quantity = Quantity {
     what: "resident host memory while 1 024 boards have booted and are idle",
     target: Target::AtMost(4.0),
 };
+const EXCHANGED: Quantity = Quantity {
+    key: "boards_1024_messages_gigabytes",
+    what: "the same once each board has exchanged messages of 64 bytes with another one",
+    target: Target::AtMost(1.0),
+};
 const BOOT: Quantity = Quantity {
     key: "idle_boards_1024_boot_s",
     what: "wall time in seconds in which they boot, one thread",
     target: Target::None,
 };
+
+/// Messages there and back, and their length.
+const EXCHANGE: (usize, u32) = (10, 64);
 
 const BOARDS: u16 = 1024;
 const SRAM_BYTES: u32 = 1024 * KB;
@@ -55,7 +65,7 @@ impl<'a> Boards<'a> {
 
 impl Measurement for Boards<'_> {
     fn quantities(&self) -> Vec<Quantity> {
-        vec![BOARD, MANY, BOOT]
+        vec![BOARD, MANY, EXCHANGED, BOOT]
     }
 
     fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
@@ -66,21 +76,42 @@ impl Measurement for Boards<'_> {
         let before = resident_bytes();
         let clock = Instant::now();
         let mut cluster = EmpPairs::new(BOARDS / 2, SRAM_BYTES, self.image, self.profile, &[])?;
-        for node in 0..usize::from(BOARDS) {
-            cluster.spawn(node, "start", |_| async { Ok(()) });
+        let (rounds, bytes) = EXCHANGE;
+        let mut outcomes = Vec::new();
+        for first in (0..usize::from(BOARDS)).step_by(2) {
+            let stamps = ResultSlot::default();
+            let ping = move |emp| latency::ping(emp, bytes, rounds, stamps);
+            outcomes.push(cluster.spawn(first, "ping", ping));
+            let pong = move |emp| latency::pong(emp, bytes, rounds);
+            outcomes.push(cluster.spawn(first + 1, "pong", pong));
         }
-        let limits = RunLimits {
+        let mut limits = RunLimits {
             interrupt: Some(pace.interrupt.flag()),
+            max_time: Some(START),
             ..RunLimits::default()
         };
         match cluster.world.run(&limits) {
-            RunEnd::Completed => {}
+            RunEnd::TimeLimit(_) => {}
             RunEnd::Interrupted => return Ok(Vec::new()),
             end => bail!("the boards do not boot: {end:?}"),
         }
         let mut samples = vec![(BOOT, clock.elapsed().as_secs_f64())];
-        if let Some((before, after)) = before.zip(resident_bytes()) {
-            samples.push((MANY, after as f64 / 1e9));
+        let booted = resident_bytes();
+        limits.max_time = None;
+        match cluster.world.run(&limits) {
+            RunEnd::Completed => {}
+            RunEnd::Interrupted => return Ok(Vec::new()),
+            end => bail!("the boards do not exchange messages: {end:?}"),
+        }
+        if !outcomes
+            .iter()
+            .all(|end| matches!(end.take(), Some(Ok(()))))
+        {
+            bail!("the boards do not exchange messages");
+        }
+        if let Some(((before, booted), after)) = before.zip(booted).zip(resident_bytes()) {
+            samples.push((MANY, booted as f64 / 1e9));
+            samples.push((EXCHANGED, after as f64 / 1e9));
             samples.push((BOARD, self.board_megabytes(cluster, before)?));
         }
         Ok(samples)

@@ -1,11 +1,12 @@
-//! Speed with all CPUs of a board busy.
+//! Speed with all CPUs of a board busy, and with firmware that is idle but polls.
 
+use emulator::profile::Profile;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 
-use super::{Measurement, Pace, Quantity, Sample, Target};
+use super::{Measurement, Pace, Quantity, Sample, Target, World};
 use lanigon_worlds::boards::{self, BoardType};
-use lanigon_worlds::kernel::{self, Code};
+use lanigon_worlds::kernel::{self, Code, Load};
 use lanigon_worlds::profile::built_in;
 
 const SLOWDOWN: Quantity = Quantity {
@@ -14,8 +15,16 @@ const SLOWDOWN: Quantity = Quantity {
     target: Target::None,
 };
 
+const POLLING: Quantity = Quantity {
+    key: "polling_realtime",
+    what: "simulated time over wall time, a board with firmware that is idle and polls once in 5 us",
+    target: Target::AtLeast(100.0),
+};
+
 /// Simulated time between two reads of the wall clock.
 const SLICE: SimTime = SimTime::from_us(1_000);
+/// Simulated time between two reads of the wall clock while a board polls.
+const POLLING_SLICE: SimTime = SimTime::from_us(100_000);
 
 /// A board whose CPUs run the benchmark kernel.
 #[derive(Debug)]
@@ -75,5 +84,40 @@ impl Measurement for Busy {
         let slowdown = wall.as_secs_f64() * 1e6 / (node.now() - start).us();
         let slowdown = self.slowdown.map(|quantity| (quantity, slowdown));
         Ok([(self.mips, mips)].into_iter().chain(slowdown).collect())
+    }
+}
+
+/// A board with firmware that is idle, but polls by the timer.
+#[derive(Debug)]
+pub struct Polling(World);
+
+impl Polling {
+    /// A Tigon2, some time after its start.
+    ///
+    /// # Errors
+    /// If the firmware does not assemble.
+    pub fn new(profile: &Profile) -> anyhow::Result<Self> {
+        let mut node = kernel::node(profile, Load::Polling)?;
+        node.run_until(SLICE);
+        Ok(Self(World::new(vec![node])))
+    }
+}
+
+impl Measurement for Polling {
+    fn quantities(&self) -> Vec<Quantity> {
+        vec![POLLING]
+    }
+
+    fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
+        let world = &mut self.0;
+        let start = world.now();
+        let Some(wall) = pace.time(|| {
+            let end = world.now() + POLLING_SLICE;
+            world.pass_time(&pace.limits(std::num::NonZeroUsize::MIN, end));
+        }) else {
+            return Ok(Vec::new());
+        };
+        let simulated_s = (world.now() - start).us() / 1e6;
+        Ok(vec![(POLLING, simulated_s / wall.as_secs_f64())])
     }
 }

@@ -17,6 +17,8 @@ use lanigon_papers::experiments::{latency, one_way};
 use lanigon_worlds::nodes::{EMP_SRAM_BYTES, START};
 use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::EmpPairs;
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::Blueprint;
 
 const PING_PONG: Quantity = Quantity {
     key: "emp_pingpong_realtime",
@@ -42,6 +44,17 @@ const THREADS: Quantity = Quantity {
     key: "threads2_speedup",
     what: "64 nodes in 32 pairs streaming: two threads against one",
     target: Target::AtLeast(1.6),
+};
+
+const STAR_16: Quantity = Quantity {
+    key: "threads2_star16_speedup",
+    what: "the same of 16 nodes around one switch, 64 bytes from each to each",
+    target: Target::AtLeast(1.8),
+};
+const STAR_64: Quantity = Quantity {
+    key: "threads2_star64_speedup",
+    what: "the same of 64 nodes",
+    target: Target::AtLeast(1.9),
 };
 
 /// Message length of ping-pong.
@@ -210,28 +223,90 @@ impl Measurement for Traced {
     }
 }
 
+/// Nodes around one switch.
+#[derive(Debug, Clone, Copy)]
+pub enum Star {
+    /// 16 nodes.
+    Small,
+    /// 64 nodes.
+    Large,
+}
+
+impl Star {
+    const fn quantity(self) -> Quantity {
+        match self {
+            Self::Small => STAR_16,
+            Self::Large => STAR_64,
+        }
+    }
+
+    /// The nodes at work, for longer than any measurement.
+    fn world(self) -> anyhow::Result<World> {
+        let (nodes, messages) = match self {
+            Self::Small => (16, 20_000),
+            Self::Large => (64, 2_000),
+        };
+        let text = format!(
+            "[network]
+topology = \"star\"
+nodes = {nodes}
+switch = {{ buffer_bytes = 262144 }}
+[[program]]
+run = \"all-to-all\"
+nodes = \"all\"
+messages = {messages}
+bytes = 64
+"
+        );
+        let scenario = Scenario::parse(self.quantity().key, &text)?;
+        let mut world = Blueprint::new(&scenario)?.build()?.world;
+        world.pass_time(&emulator::sim::world::RunLimits {
+            max_time: Some(STREAM_FLOWS),
+            ..Default::default()
+        });
+        Ok(world)
+    }
+}
+
 /// Speed-up by a second thread.
 #[derive(Debug)]
-pub struct Threads(World);
+pub struct Threads {
+    world: World,
+    quantity: Quantity,
+}
 
 impl Threads {
     /// 64 nodes in 32 pairs with streams.
     ///
     /// # Errors
     /// If they cannot be built.
-    pub fn new(image: &Image, profile: &Profile) -> anyhow::Result<Self> {
-        Ok(Self(at_work(image, profile, Work::Stream, PAIRS)?))
+    pub fn pairs(image: &Image, profile: &Profile) -> anyhow::Result<Self> {
+        Ok(Self {
+            world: at_work(image, profile, Work::Stream, PAIRS)?,
+            quantity: THREADS,
+        })
+    }
+
+    /// Nodes around one switch with messages from each to each.
+    ///
+    /// # Errors
+    /// If they cannot be built.
+    pub fn star(star: Star) -> anyhow::Result<Self> {
+        Ok(Self {
+            world: star.world()?,
+            quantity: star.quantity(),
+        })
     }
 }
 
 impl Measurement for Threads {
     fn quantities(&self) -> Vec<Quantity> {
-        vec![THREADS]
+        vec![self.quantity]
     }
 
     fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
-        let [one, two] = [1, 2].map(|threads| realtime(&mut self.0, threads, SLICE, pace));
-        let ratio = one.zip(two).map(|(one, two)| two / one);
-        Ok(ratio.map(|ratio| (THREADS, ratio)).into_iter().collect())
+        let [one, two] = [1, 2].map(|threads| realtime(&mut self.world, threads, SLICE, pace));
+        let ratio = one.zip(two).map(|(one, two)| (self.quantity, two / one));
+        Ok(ratio.into_iter().collect())
     }
 }

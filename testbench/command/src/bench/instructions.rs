@@ -25,6 +25,12 @@ const BYTES: Quantity = Quantity {
     target: Target::AtMost(6.0),
 };
 
+const SLOWDOWN: Quantity = Quantity {
+    key: "instruction_trace_slowdown",
+    what: "two busy CPUs with every instruction written to a file, against none",
+    target: Target::AtMost(1.5),
+};
+
 /// Simulated time between two reads of the wall clock.
 const SLICE: SimTime = SimTime::from_us(1_000);
 
@@ -48,6 +54,18 @@ impl Instructions {
         })
     }
 
+    /// Million instructions a second without a log; `None` when interrupted.
+    fn plain(&mut self, pace: &Pace<'_>) -> Option<f64> {
+        let world = &mut self.world;
+        let before = kernel::instructions(&world.nodes[0]);
+        let wall = pace.time(|| {
+            let limits = pace.limits(std::num::NonZeroUsize::MIN, world.now() + SLICE);
+            world.pass_time(&limits);
+        })?;
+        let done = kernel::instructions(&world.nodes[0]) - before;
+        Some(done as f64 / wall.as_secs_f64() / 1e6)
+    }
+
     /// Duration in seconds; `None` when interrupted.
     fn run(&mut self, pace: &Pace<'_>) -> anyhow::Result<Option<f64>> {
         let shown = || self.path.display().to_string();
@@ -69,10 +87,13 @@ impl Instructions {
 
 impl Measurement for Instructions {
     fn quantities(&self) -> Vec<Quantity> {
-        vec![MIPS, BYTES]
+        vec![MIPS, SLOWDOWN, BYTES]
     }
 
     fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
+        let Some(plain) = self.plain(pace) else {
+            return Ok(Vec::new());
+        };
         let before = kernel::instructions(&self.world.nodes[0]);
         let seconds = self.run(pace);
         let shown = || self.path.display().to_string();
@@ -82,8 +103,10 @@ impl Measurement for Instructions {
             return Ok(Vec::new());
         };
         let done = (kernel::instructions(&self.world.nodes[0]) - before) as f64;
+        let mips = done / seconds / 1e6;
         Ok(vec![
-            (MIPS, done / seconds / 1e6),
+            (MIPS, mips),
+            (SLOWDOWN, plain / mips),
             (BYTES, bytes as f64 / done),
         ])
     }

@@ -4,7 +4,10 @@ use anyhow::{Context, bail};
 use emulator::board::CpuId;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
+use lanigon_worlds::boards;
+use lanigon_worlds::kernel::{self, Code, Load};
 use lanigon_worlds::nodes::START;
+use lanigon_worlds::profile::built_in;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{Blueprint, RunOptions, Simulation};
 
@@ -15,8 +18,16 @@ pub struct Work {
     pub name: &'static str,
     /// What it is.
     pub what: &'static str,
-    scenario: &'static str,
-    part: Part,
+    task: Task,
+}
+
+/// What is carried out.
+#[derive(Debug, Clone, Copy)]
+enum Task {
+    /// A part of a scenario.
+    Scenario(&'static str, Part),
+    /// This many microseconds of a Tigon2 with this load, after one millisecond.
+    Board(Load, u64),
 }
 
 /// The part of a scenario that is measured.
@@ -101,48 +112,56 @@ nodes = "all"
 "#;
 
 /// All works.
-pub const ALL: [Work; 7] = [
+pub const ALL: [Work; 10] = [
     Work {
         name: "emp-ping-pong",
         what: "EMP, two nodes, 10 ms of messages of 4 bytes there and back",
-        scenario: PING_PONG,
-        part: Part::Span(10_000),
+        task: Task::Scenario(PING_PONG, Part::Span(10_000)),
     },
     Work {
         name: "emp-stream",
         what: "EMP, two nodes, 10 ms of messages of 64 KB one way",
-        scenario: STREAM,
-        part: Part::Span(10_000),
+        task: Task::Scenario(STREAM, Part::Span(10_000)),
     },
     Work {
         name: "emp-all-to-all-16",
         what: "EMP, 16 nodes on a switch, a message of 64 bytes from each to each",
-        scenario: all_to_all!(16),
-        part: Part::Programs,
+        task: Task::Scenario(all_to_all!(16), Part::Programs),
     },
     Work {
         name: "emp-all-to-all-64",
         what: "the same of 64 nodes",
-        scenario: all_to_all!(64),
-        part: Part::Programs,
+        task: Task::Scenario(all_to_all!(64), Part::Programs),
     },
     Work {
         name: "gm-ping-pong",
         what: "GM on two boards with a LANai 9, 5 ms of messages of 8 bytes there and back",
-        scenario: GM_PING_PONG,
-        part: Part::Span(5_000),
+        task: Task::Scenario(GM_PING_PONG, Part::Span(5_000)),
     },
     Work {
         name: "gm-barrier-16",
         what: "20 barriers of 16 boards with a LANai 9",
-        scenario: BARRIER_16,
-        part: Part::Programs,
+        task: Task::Scenario(BARRIER_16, Part::Programs),
     },
     Work {
         name: "gm-start-64",
         what: "start-up of 64 boards with a LANai 9",
-        scenario: BOOT_64,
-        part: Part::StartUp,
+        task: Task::Scenario(BOOT_64, Part::StartUp),
+    },
+    Work {
+        name: "polling-firmware",
+        what: "a board with firmware that is idle and polls once in 5 us, 100 ms",
+        task: Task::Board(Load::Polling, 100_000),
+    },
+    Work {
+        name: "busy-one-cpu",
+        what: "10 ms of one busy CPU of a board, the other halted",
+        task: Task::Board(Load::OneBusy(Code::Private), 10_000),
+    },
+    Work {
+        name: "busy-two-cpus",
+        what: "5 ms of two busy CPUs of a board",
+        task: Task::Board(Load::Busy(Code::Private), 5_000),
     },
 ];
 
@@ -164,30 +183,62 @@ pub struct Done {
 }
 
 impl Work {
-    /// Carries it out. Everything that counts happens in `measured`.
+    /// Carries it out. Everything that counts happens in `measured` or `measured_board`.
     ///
     /// # Errors
     /// If the world cannot be built, or the work does not end.
     pub fn carry_out(&self) -> anyhow::Result<Done> {
-        let scenario = Scenario::parse(self.name, self.scenario)?;
+        match self.task {
+            Task::Scenario(text, part) => self.scenario(text, part),
+            Task::Board(load, us) => {
+                let node = kernel::node(&built_in(boards::DEFAULT.profile)?, load)?;
+                let mut world = World::new(vec![node]);
+                pass_time(&mut world, SimTime::from_us(AT_WORK_US));
+                let before = Before::of(&world);
+                measured_board(&mut world, SimTime::from_us(AT_WORK_US + us));
+                Ok(before.done(&world))
+            }
+        }
+    }
+
+    fn scenario(&self, text: &str, part: Part) -> anyhow::Result<Done> {
+        let scenario = Scenario::parse(self.name, text)?;
         let mut simulation = Blueprint::new(&scenario)?.build()?;
-        let before = match self.part {
+        let from = match part {
             Part::Span(_) => START.saturating_add(SimTime::from_us(AT_WORK_US)),
             Part::Programs => START,
             Part::StartUp => SimTime::ZERO,
         };
-        pass_time(&mut simulation.world, before);
-        let (start, busy) = (simulation.world.now(), busy_cycles(&simulation.world));
-        let end = measured(&mut simulation, self.part);
-        let world = &simulation.world;
+        pass_time(&mut simulation.world, from);
+        let before = Before::of(&simulation.world);
+        let end = measured(&mut simulation, part);
         if !matches!(end, RunEnd::Completed | RunEnd::TimeLimit(_)) {
             bail!("{} ended with {end:?}", self.name);
         }
-        Ok(Done {
-            simulated_us: (world.now() - start).us(),
-            busy_cycles: busy_cycles(world) - busy,
+        Ok(before.done(&simulation.world))
+    }
+}
+
+/// A world before the part that is measured.
+struct Before {
+    time: SimTime,
+    busy_cycles: f64,
+}
+
+impl Before {
+    fn of(world: &World) -> Self {
+        Self {
+            time: world.now(),
+            busy_cycles: busy_cycles(world),
+        }
+    }
+
+    fn done(&self, world: &World) -> Done {
+        Done {
+            simulated_us: (world.now() - self.time).us(),
+            busy_cycles: busy_cycles(world) - self.busy_cycles,
             trace: world.trace_hash(),
-        })
+        }
     }
 }
 
@@ -202,6 +253,12 @@ fn measured(simulation: &mut Simulation, part: Part) -> RunEnd {
         Part::Programs => simulation.run(&RunOptions::default(), |_| {}).end,
         Part::StartUp => pass_time(&mut simulation.world, START),
     }
+}
+
+/// As [`measured`], of a board without a scenario.
+#[inline(never)]
+fn measured_board(world: &mut World, end: SimTime) {
+    pass_time(world, end);
 }
 
 fn pass_time(world: &mut World, end: SimTime) -> RunEnd {

@@ -420,13 +420,16 @@ pub struct ListArgs {
 /// Options of `bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Fewer and shorter rounds, and no host instructions
+    /// Fewer and shorter rounds
     #[arg(long)]
     pub quick: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Only count host instructions by cause, with valgrind, if that is installed
+    /// Also count host instructions by cause, with valgrind, if that is installed
+    #[arg(long, conflicts_with = "instructions")]
+    pub breakdown: bool,
+    /// Only count host instructions by cause
     #[arg(long)]
     pub instructions: bool,
     /// Fail if host instructions deviate by more than 3 % from those in this file

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::{Status, instructions};
 use crate::bench::boards::Boards;
-use crate::bench::busy::Busy;
+use crate::bench::busy::{Busy, Polling};
 use crate::bench::debug::{Armed, BusyStopping, ReverseSteps, Snapshots, Stopping};
-use crate::bench::emp::{Realtime, Threads, Traced, Work};
+use crate::bench::emp::{Realtime, Star, Threads, Traced, Work};
 use crate::bench::instructions::Instructions;
 use crate::bench::{Measurement, Pace, Quantity, Sample, median};
 use crate::cli::BenchArgs;
@@ -48,13 +48,16 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     for busy in Busy::all()? {
         measurements.push(Box::new(busy));
     }
-    let others: [Box<dyn Measurement>; 12] = [
+    let others: [Box<dyn Measurement>; 15] = [
         Box::new(Realtime::new(&image, &profile, Work::PingPong)?),
         Box::new(Realtime::new(&image, &profile, Work::Stream)?),
         Box::new(Realtime::new(&image, &profile, Work::Idle)?),
+        Box::new(Polling::new(&profile)?),
         Box::new(Traced::new(&image, &profile)?),
         Box::new(Instructions::new(&profile)?),
-        Box::new(Threads::new(&image, &profile)?),
+        Box::new(Threads::pairs(&image, &profile)?),
+        Box::new(Threads::star(Star::Small)?),
+        Box::new(Threads::star(Star::Large)?),
         Box::new(Snapshots::new()?),
         Box::new(ReverseSteps::new()?),
         Box::new(Stopping::new(Armed::Breakpoint)?),
@@ -76,12 +79,16 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     quantities.extend(boards.quantities());
     if args.json {
-        output::print_json(&document(&quantities, &samples))?;
+        let mut document = document(&quantities, &samples);
+        if args.breakdown && !interrupt.requested() {
+            let counts = serde_json::to_value(instructions::counted()?)?;
+            document.insert("host_instructions".into(), counts);
+        }
+        output::print_json(&document)?;
     } else {
         output::print(&table(&quantities, &samples))?;
-        if !args.quick && !interrupt.requested() {
-            output::print("\n")?;
-            instructions::run(args)?;
+        if !interrupt.requested() {
+            output::print(&format!("\n{}", instructions::breakdown(args.breakdown)?))?;
         }
     }
     Ok(if interrupt.requested() {
@@ -100,7 +107,7 @@ fn document(quantities: &[Quantity], samples: &[Sample]) -> Map<String, Value> {
 }
 
 fn table(quantities: &[Quantity], samples: &[Sample]) -> String {
-    let mut text = format!("{:<28}{:>12}  {:<8}\n", "quantity", "median", "target");
+    let mut text = format!("{:<31}{:>12}  {:<8}\n", "quantity", "median", "target");
     for &quantity in quantities {
         let value = median(samples, quantity);
         let shown = value.map_or("-".into(), |value| match value {
@@ -112,7 +119,7 @@ fn table(quantities: &[Quantity], samples: &[Sample]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{:<28}{shown:>12}  {:<8} {:<7} {}",
+            "{:<31}{shown:>12}  {:<8} {:<7} {}",
             quantity.key,
             quantity.target.to_string(),
             if missed { "missed" } else { "" },

@@ -1,4 +1,4 @@
-//! `lanigon bench --instructions`: host instructions by cause, and their comparison with a baseline.
+//! `lanigon bench --instructions` and `--breakdown`: host instructions by cause, and their comparison with a baseline.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,16 +20,42 @@ const SHOWN: usize = 9;
 /// Instructions of works by name.
 type Baseline = BTreeMap<String, u64>;
 
+/// Text without counts.
+const SKIPPED: &str = "SKIPPED: valgrind is not installed: host instructions are not counted\n";
+/// Text without a request for counts.
+const HINT: &str = "Host instructions by cause: lanigon bench --breakdown, with valgrind\n";
+
+/// Host instructions of all works; `None` without valgrind.
+///
+/// # Errors
+/// If valgrind fails.
+pub fn counted() -> anyhow::Result<Option<Vec<Count>>> {
+    if !callgrind::is_installed() {
+        return Ok(None);
+    }
+    callgrind::count_all(&std::env::current_exe()?).map(Some)
+}
+
+/// The text below speeds: host instructions by cause if they are `wanted`, else how to get them.
+///
+/// # Errors
+/// If valgrind fails.
+pub fn breakdown(wanted: bool) -> anyhow::Result<String> {
+    if !wanted {
+        return Ok(HINT.into());
+    }
+    Ok(counted()?.map_or(SKIPPED.into(), |counts| table(&counts)))
+}
+
 /// Counts host instructions, prints them, and compares them with the baseline that the options name.
 ///
 /// # Errors
 /// If valgrind fails, or the baseline cannot be read or written.
 pub fn run(args: &BenchArgs) -> anyhow::Result<Status> {
-    if !callgrind::is_installed() {
-        output::print("SKIPPED: valgrind is not installed: host instructions are not counted\n")?;
+    let Some(counts) = counted()? else {
+        output::print(SKIPPED)?;
         return Ok(Status::Done);
-    }
-    let counts = callgrind::count_all(&std::env::current_exe()?)?;
+    };
     if args.json {
         output::print_json(&counts)?;
     } else {

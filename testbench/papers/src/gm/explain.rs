@@ -80,7 +80,7 @@ impl Observer for Instructions {
         };
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (steps, starts) = counts.cores.entry(node).or_default();
-        for &record in log.records() {
+        for record in log.records() {
             match steps.follow(record) {
                 Some(Action::Executed(executed)) => starts.push(executed.start),
                 // Programs begin later: only the last rounds before them could matter.

@@ -19,7 +19,7 @@ use host_lib::firmware::Firmware;
 use host_lib::gm;
 use host_lib::lanai::Family;
 
-use crate::kernel::Code;
+use crate::kernel::{Code, Load};
 
 pub use driver::{Driver, StartError};
 
@@ -51,6 +51,9 @@ pub enum BoardError {
     /// The kernel of busy boards is invalid.
     #[error("the benchmark kernel: {0}")]
     Kernel(String),
+    /// There is no such program for measurements of this type of board.
+    #[error("boards of this type have no firmware that polls once in 5 us")]
+    NoProgram,
 }
 
 /// A host program that ends with an error or never.
@@ -215,7 +218,7 @@ pub struct BoardType {
     limits: fn(u32) -> MemoryLimits,
     other_form: Option<ReadForm>,
     start: fn(Machine, Arc<Firmware>, SimTime) -> Program,
-    make_busy: fn(&mut Node, Code) -> Result<(), BoardError>,
+    load: fn(&mut Node, Load) -> Result<(), BoardError>,
     /// Measurements of its speed with busy CPUs.
     pub busy: &'static [Busy],
 }
@@ -381,12 +384,12 @@ impl BoardType {
         (self.start)(machine, firmware, time)
     }
 
-    /// Loads and starts the kernel of busy boards on all CPUs of a node.
+    /// Loads and starts a program for measurements on the CPUs of a node.
     ///
     /// # Errors
-    /// [`BoardError::Kernel`].
-    pub fn make_busy(&self, node: &mut Node, code: Code) -> Result<(), BoardError> {
-        (self.make_busy)(node, code)
+    /// [`BoardError::Kernel`], [`BoardError::NoProgram`].
+    pub fn load(&self, node: &mut Node, load: Load) -> Result<(), BoardError> {
+        (self.load)(node, load)
     }
 
     /// Reads a file of the form that firmware for the board has besides ELF; `None` if the file is not of this form.

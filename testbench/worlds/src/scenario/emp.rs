@@ -7,8 +7,11 @@ use host_lib::emp::{
     MINIMUM_FRAME_PAYLOAD_BYTES, ReceiveTimeout, TIMEOUT_US_RANGE,
 };
 
-use super::error::ScenarioError;
+use super::error::{Position, ScenarioError};
+use super::nodes::{MOST_NODES, Node};
+use super::programs::ProgramSpec;
 use super::table::Table;
+use crate::boards::Protocol;
 
 /// EMP settings of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,4 +80,27 @@ impl EmpSettings {
         table.finish()?;
         Ok(settings)
     }
+}
+
+/// Most nodes of a network with EMP: the entries of a board's route table.
+const MOST_EMP_NODES: usize = control::ROUTE_TABLE_ENTRIES as usize;
+
+/// Checks that a board with EMP has routes to all nodes; `place` is that of their number.
+pub(super) fn check_nodes(
+    nodes: &[Node],
+    programs: &[ProgramSpec],
+    place: &Position,
+) -> Result<(), ScenarioError> {
+    // A node without a program starts its firmware too.
+    let uses_emp = programs.iter().any(ProgramSpec::uses_protocol)
+        && nodes
+            .iter()
+            .any(|node| node.protocol == Some(Protocol::Emp));
+    if nodes.len() <= MOST_EMP_NODES || !uses_emp {
+        return Ok(());
+    }
+    Err(place.refuse(format!(
+        "{} nodes are more than the {MOST_EMP_NODES} of EMP's route table: with protocol = \"gm\" up to {MOST_NODES}",
+        nodes.len()
+    )))
 }

@@ -160,7 +160,7 @@ impl Scenario {
             None => None,
         };
         let defaults = Defaults::read(&mut root)?;
-        let (mut nodes, network) = network::read(&mut root, &defaults)?;
+        let (mut nodes, network, count) = network::read(&mut root, &defaults)?;
         let tables = root.tables("program")?;
         let programs = tables
             .into_iter()
@@ -170,6 +170,7 @@ impl Scenario {
             return Err(root.place.refuse("no [[program]]: nothing would happen"));
         }
         nodes.choose_protocols(&programs);
+        emp::check_nodes(&nodes.all, &programs, &count)?;
         nodes.choose_images(&programs);
         let place = root.place.clone();
         let rates = root.table("faults")?;

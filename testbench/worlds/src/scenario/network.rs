@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use defs::emp::control::ROUTE_TABLE_ENTRIES;
 use emulator::sim::time::SimTime;
 
 use super::cables::Cables;
@@ -17,8 +16,6 @@ use crate::profile;
 
 /// Crossbars of Myrinet have one of these numbers of ports.
 pub(super) const CROSSBAR_PORTS: [usize; 3] = [8, 16, 32];
-/// Most nodes on Ethernet: size of EMP's route table.
-const MOST_ADDRESSES: usize = ROUTE_TABLE_ENTRIES as usize;
 /// Largest number of switches.
 const MOST_SWITCHES: usize = 256;
 /// Default number of ports of a switch.
@@ -109,11 +106,11 @@ impl Network {
     }
 }
 
-/// Reads the nodes and their network.
+/// Reads the nodes and their network; returns the position of the number of nodes, too.
 pub(super) fn read(
     root: &mut Table<'_>,
     defaults: &Defaults,
-) -> Result<(Nodes, Network), ScenarioError> {
+) -> Result<(Nodes, Network, Position), ScenarioError> {
     let mut table = root
         .table("network")?
         .ok_or_else(|| root.place.refuse("the table [network] is missing"))?;
@@ -134,12 +131,6 @@ pub(super) fn read(
         return Err(extra.place.refuse(reason));
     }
     let nodes_count = nodes.all.len();
-    if medium == Medium::Ethernet && nodes_count > MOST_ADDRESSES {
-        let reason = format!(
-            "{nodes_count} nodes are more than the {MOST_ADDRESSES} addresses of a route table"
-        );
-        return Err(at.refuse(reason));
-    }
     let mut given = GivenRoutes::new();
     let mut network = match shape {
         Shape::Pair if nodes_count % 2 == 1 => {
@@ -172,7 +163,7 @@ pub(super) fn read(
     table.finish()?;
     network.medium = medium;
     routes::fill(&mut network, &nodes, &given)?;
-    Ok((nodes, network))
+    Ok((nodes, network, at))
 }
 
 /// The medium of all boards of a network.

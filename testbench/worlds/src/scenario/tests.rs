@@ -169,7 +169,7 @@ fn impossible_values_are_refused() {
         &many,
         "topology",
         "network.topology",
-        "more than the 256 addresses",
+        "more than the 256 of EMP's route table",
     );
     check_changed(
         "ack_group = 8",
@@ -227,11 +227,28 @@ fn impossible_programs_and_networks_are_refused() {
     );
     check("seed = ", "seed", "", "");
     check(
-        "[network]\ntopology = \"star\"\nnodes = 300\n",
+        "[network]\ntopology = \"star\"\nnodes = 300\n[[program]]\nrun = \"all-to-all\"\nnodes = \"all\"\nmessages = 1\nbytes = 4\n",
         "nodes",
         "network.nodes",
-        "300 nodes are more than the 256 addresses of a route table",
+        "300 nodes are more than the 256 of EMP's route table: with protocol = \"gm\" up to 1024",
     );
+    // Nodes without a program run EMP too.
+    check(
+        "[network]\ntopology = \"tree\"\nports = 16\nnodes = 257\n[[program]]\nrun = \"frames\"\nfrom = 0\nto = 1\nframes = 1\nbytes = 64\n",
+        "nodes",
+        "network.nodes",
+        "257 nodes are more than the 256 of EMP's route table",
+    );
+    for protocol in ["gm", "acenic"] {
+        let program = match protocol {
+            "gm" => "run = \"ping-pong\"\nnodes = [0, 299]\nmessages = 1\nbytes = 4\n",
+            _ => "run = \"frames\"\nfrom = 0\nto = 299\nframes = 1\nbytes = 64\n",
+        };
+        let text = format!(
+            "protocol = \"{protocol}\"\n[network]\ntopology = \"star\"\nnodes = 300\n[[program]]\n{program}"
+        );
+        assert!(Scenario::parse("file.toml", &text).is_ok(), "{text}");
+    }
     check(
         "board = \"lanai9\"\n[network]\ntopology = \"clos\"\nports = 16\nnodes = 1025\n",
         "nodes",

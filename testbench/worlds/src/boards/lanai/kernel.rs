@@ -6,7 +6,7 @@ use emulator::lanai::board::Lanai;
 use emulator::sim::node::Node;
 
 use crate::boards::BoardError;
-use crate::kernel::Code;
+use crate::kernel::Load;
 
 /// Scans 16 descriptors of 20 bytes for a tag, then copies 64 words and sums them with end-around carry; endlessly. For LLVM's pipeline.
 const KERNEL: &str = "
@@ -47,7 +47,10 @@ copy:
 ";
 
 /// Loads the kernel and starts the CPU. There is one memory, so the code is in it in either case.
-pub(super) fn load(node: &mut Node, _: Code) -> Result<(), BoardError> {
+pub(super) fn load(node: &mut Node, load: Load) -> Result<(), BoardError> {
+    if load == Load::Polling {
+        return Err(BoardError::NoProgram);
+    }
     let program = asm::assemble(KERNEL);
     let program = program.map_err(|error: AsmError| BoardError::Kernel(error.to_string()))?;
     let sram = &mut node.board_mut::<Lanai>().fabric.sram;

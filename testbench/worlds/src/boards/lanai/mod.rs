@@ -48,7 +48,7 @@ pub(super) const LANAI_9: BoardType = BoardType {
     other_form: None,
     acenic: None,
     start: |machine, firmware, time| Box::pin(start::run(machine, Family::Later, firmware, time)),
-    make_busy: kernel::load,
+    load: kernel::load,
     busy: &[Busy {
         key: "busy_lanai_mips",
         what: "a LANai 9 that searches, copies and checksums: million instructions a second",

@@ -1,13 +1,15 @@
-//! Benchmark kernel with typical work of NIC firmware: matches a tag in a list and sums a payload.
+//! Benchmark kernel with typical work of NIC firmware: matches a tag in a list and sums a payload. And idle loops.
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
+use defs::tigon2::regs;
+use emulator::board::Board;
 use emulator::cpu::mips::asm::{self, AsmError};
 use emulator::cpu::mips::bus::Width;
 use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
 
 use crate::boards::BoardError;
-use crate::kernel::Code;
+use crate::kernel::{Code, Load};
 
 /// Scans 16 descriptors of 20 bytes for a tag, then sums 64 words; endlessly.
 const KERNEL: &str = "
@@ -34,8 +36,75 @@ sum:    lw    $t6, 0($t4)
         addiu $s4, $s4, 1
 ";
 
-/// Loads the kernel for both CPUs and starts them.
-pub(super) fn load(node: &mut Node, code: Code) -> Result<(), BoardError> {
+/// Waits for events at CPU A.
+const WAITS: &str = "
+        lui   $gp, 0xC000
+again:  lw    $t0, 0x060($gp)
+        b     again
+        nop
+";
+
+/// Dispatches at CPU B; its alarm comes once in 5 us, and looks at two indices of a ring, which is empty.
+const POLLS: &str = "
+        lui   $gp, 0xC000
+        lui   $k0, 0x00C0
+        lui   $s4, 0x1000       # the timer's event
+again:  lw    $t0, 0x070($gp)
+        pri   $t1, $t0, $s4
+        beq   $t1, $zero, again
+        nop
+        jal   alarm
+        nop
+        b     again
+        nop
+alarm:  lw    $t2, 0x054($gp)   # the timer
+        addiu $t2, $t2, 5
+        sw    $t2, 0x078($gp)   # the alarm
+        lw    $t3, 0x100($gp)
+        lw    $t4, 0x104($gp)
+        bne   $t3, $t4, found
+        lw    $t5, 0x300($k0)
+        addiu $t5, $t5, 1
+        jr    $ra
+        sw    $t5, 0x300($k0)
+found:  sw    $t3, 0x104($gp)
+        jr    $ra
+        addiu $s0, $s0, 1
+";
+
+fn assemble(origin: u32, text: &str) -> Result<asm::Program, BoardError> {
+    let program = asm::assemble(&format!(".org {origin:#x}\n{text}"));
+    program.map_err(|error: AsmError| BoardError::Kernel(error.to_string()))
+}
+
+/// Loads a program and starts it.
+pub(super) fn load(node: &mut Node, load: Load) -> Result<(), BoardError> {
+    match load {
+        Load::Busy(code) => busy(node, code, 2),
+        Load::OneBusy(code) => busy(node, code, 1),
+        Load::Polling => polling(node),
+    }
+}
+
+/// Loads the idle loops for both CPUs into SRAM and starts them.
+fn polling(node: &mut Node) -> Result<(), BoardError> {
+    for (cpu, text) in [WAITS, POLLS].into_iter().enumerate() {
+        let origin = 0x4000 + 0x200 * cpu as u32;
+        for (address, word) in assemble(origin, text)?.words() {
+            let board = node.board_mut::<Tigon2>();
+            board.fabric.sram.set_word(address, word);
+        }
+        node.with_board::<Tigon2, _>(|board, ctx| board.start_core(cpu, origin, ctx));
+    }
+    // The alarm of CPU A comes late.
+    node.with_board::<Tigon2, _>(|board, ctx| {
+        board.window_write(regs::TIMER_REFERENCE_A, 1 << 30, ctx);
+    });
+    Ok(())
+}
+
+/// Loads the kernel for both CPUs and starts the first `cpus` of them.
+fn busy(node: &mut Node, code: Code, cpus: usize) -> Result<(), BoardError> {
     let code_in_sram = code == Code::Shared;
     let Tigon2 { cores, fabric, .. } = node.board_mut();
     for (index, unit) in cores.iter_mut().enumerate() {
@@ -45,9 +114,7 @@ pub(super) fn load(node: &mut Node, code: Code) -> Result<(), BoardError> {
         } else {
             SCRATCHPAD_BASE + 0x400
         };
-        let program = asm::assemble(&format!(".org {origin:#x}\n{KERNEL}"));
-        let program = program.map_err(|error: AsmError| BoardError::Kernel(error.to_string()))?;
-        for (address, word) in program.words() {
+        for (address, word) in assemble(origin, KERNEL)?.words() {
             if code_in_sram {
                 fabric.sram.set_word(address, word);
             } else {
@@ -68,7 +135,7 @@ pub(super) fn load(node: &mut Node, code: Code) -> Result<(), BoardError> {
         }
         unit.core.start_at(origin);
     }
-    for cpu in 0..2 {
+    for cpu in 0..cpus {
         let pc = node.board::<Tigon2>().cores[cpu].core.pc();
         node.with_board::<Tigon2, _>(|board, ctx| board.start_core(cpu, pc, ctx));
     }

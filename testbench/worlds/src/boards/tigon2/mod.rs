@@ -51,7 +51,7 @@ pub(super) const TIGON2: BoardType = BoardType {
     limits: Tigon2::image_limits,
     other_form: Some(form::read),
     start: |machine, firmware, time| Box::pin(start::run(machine, firmware, time)),
-    make_busy: kernel::load,
+    load: kernel::load,
     busy: &[
         Busy {
             key: "busy_mips",

@@ -18,7 +18,7 @@ pub(super) const NETWORK: TableDoc = TableDoc {
             "nodes",
             Integer(1, 1024),
             "2 for pair; else needed without [[node]]",
-            "number of nodes, named by their numbers from 0; at most 256 on Ethernet",
+            "number of nodes, named by their numbers from 0; at most 256 with EMP",
         ),
         key("link", Table("link"), "none", "properties of cables"),
         key(
