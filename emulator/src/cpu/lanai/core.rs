@@ -232,6 +232,10 @@ impl Core {
 
     /// Passes over `instructions` that the board knows to leave the core as it is: an idle loop.
     pub const fn skip(&mut self, instructions: u64, cycles: u64, ticks: u64) {
+        if instructions > 0 {
+            // It is fetched again, behind what has used the bus meanwhile.
+            self.held = None;
+        }
         self.instructions += instructions;
         self.clock.cycles += cycles;
         self.clock.now += ticks;
