@@ -1,8 +1,9 @@
 //! `lanigon run` as several processes.
 
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -49,15 +50,25 @@ fn address() -> String {
     listener.local_addr().unwrap().to_string()
 }
 
-/// Starts rank 0 and rank 1 of a run, each with its own options.
-fn two_ranks(paths: [&Path; 2], options: [&[&str]; 2]) -> [Child; 2] {
+/// Starts rank 0 and rank 1 of a run, each with its own options. `log`: what they say besides errors.
+fn two_ranks(paths: [&Path; 2], options: [&[&str]; 2], log: &str) -> [Child; 2] {
     let at = address();
     [0, 1].map(|rank| {
         let place = format!("{rank}/2");
         let mut all = vec!["--rank", &place, "--at", &at];
         all.extend(options[rank]);
-        lanigon(paths[rank], &all).spawn().unwrap()
+        let mut command = lanigon(paths[rank], &all);
+        command.env("RUST_LOG", log).spawn().unwrap()
     })
+}
+
+/// Waits until the run of a rank has begun; returns the rest of what it says.
+fn begun(rank: &mut Child) -> BufReader<ChildStderr> {
+    let mut said = BufReader::new(rank.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.ends_with("all ranks have come\n"), "{line}");
+    said
 }
 
 fn error(output: &Output) -> String {
@@ -110,7 +121,7 @@ fn ranks_of_another_run_are_refused() {
             "error: rank 1 has another scenario than rank 0: ",
         ),
     ] {
-        for child in two_ranks(paths, options) {
+        for child in two_ranks(paths, options, "error") {
             let output = child.wait_with_output().unwrap();
             assert_eq!(output.status.code(), Some(2));
             assert!(error(&output).starts_with(reason), "{}", error(&output));
@@ -193,31 +204,30 @@ fn a_foreign_process_is_no_rank() {
 #[test]
 fn a_rank_that_dies_ends_the_others() {
     let path = file("ranks-dies.toml", &long());
-    let [first, mut second] = two_ranks([&path, &path], [&[], &[]]);
-    thread::sleep(Duration::from_secs(1));
+    let [mut first, mut second] = two_ranks([&path, &path], [&[], &[]], "ranks=info");
+    let mut said = begun(&mut first);
     second.kill().unwrap();
     second.wait().unwrap();
+    let mut text = String::new();
+    said.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "error: rank 0 cannot go on: rank 1 is gone\n");
     let output = first.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(
-        error(&output),
-        "error: rank 0 cannot go on: rank 1 is gone\n"
-    );
     assert!(output.stdout.is_empty());
 }
 
 #[test]
 fn an_interrupt_of_one_rank_ends_all() {
     let path = file("ranks-interrupt.toml", &long());
-    let [first, second] = two_ranks([&path, &path], [&["--json"], &[]]);
-    thread::sleep(Duration::from_secs(1));
-    let kill = Command::new("kill")
-        .args(["-INT", &second.id().to_string()])
-        .status();
+    let [mut first, mut second] = two_ranks([&path, &path], [&["--json"], &[]], "ranks=info");
+    let said = [&mut first, &mut second].map(begun);
+    let mut kill = Command::new("kill");
+    let kill = kill.args(["-INT", &second.id().to_string()]).status();
     assert!(kill.unwrap().success());
     let [first, second] = [first, second].map(|child| child.wait_with_output().unwrap());
-    assert_eq!(first.status.code(), Some(130), "{}", error(&first));
-    assert_eq!(second.status.code(), Some(130), "{}", error(&second));
+    drop(said);
+    assert_eq!(first.status.code(), Some(130));
+    assert_eq!(second.status.code(), Some(130));
     let text = String::from_utf8(first.stdout).unwrap();
     assert!(text.contains("\"end\": \"interrupted\""), "{text}");
 }

@@ -53,6 +53,7 @@ pub(super) fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Statu
         Err(error) => return Err(error.into()),
     };
     let mut ranks = Ranks::new(Box::new(transport), &mut simulation.world);
+    log::info!(target: "ranks", "rank {}: all ranks have come", ranks.rank());
     for node in &mut simulation.world.nodes {
         logging::show_trace(&mut node.trace);
     }

@@ -26,7 +26,7 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
     if let Some(&node) = scenario.mappers.first() {
         let name = &scenario.nodes[node].name;
-        let reason = format!("the mapper of node {name} (gm.mapped) needs one process");
+        let reason = format!("gm.routes = \"mapper\" of node {name} needs one process");
         return Err(scenario.place.refuse(reason));
     }
     Ok(())
