@@ -13,6 +13,8 @@ mod stops;
 
 use std::fmt::Debug;
 
+#[cfg(feature = "translate")]
+pub use crate::cpu::translation::Translations;
 use crate::host::request::{PollAccess, PollRequest};
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
@@ -42,6 +44,10 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     /// them causes an effect that the node must handle first. Returns whether all have reached `until` (or are
     /// inactive). The board may handle its own events and continue; then the node must check its events again.
     fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Self::Event>) -> bool;
+
+    /// Uses translated code from now on, with the same results, or no more (`None`). By default there is none.
+    #[cfg(feature = "translate")]
+    fn translate(&mut self, _translations: Option<&Translations>) {}
 
     /// The earliest time at which a core can act without an event: `now` while one is
     /// busy, [`SimTime::MAX`] when all are halted or idle for good. A run whose programs all wait ends once this is

@@ -6,6 +6,8 @@ use std::fmt::Debug;
 use super::initiator::Initiator;
 use super::queue::EventQueue;
 use super::time::SimTime;
+#[cfg(feature = "translate")]
+use crate::board::Translations;
 use crate::board::{Board, Context, CpuId, Inspect, NodeEvent, NothingThere, SharedMemory};
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
@@ -75,6 +77,9 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn deliver(&mut self, delivery: &mut dyn Any, at: Surroundings<'_>);
     fn outbox(&mut self) -> &mut dyn Any;
     fn clear_outbox(&mut self);
+    /// Passes on how code is translated.
+    #[cfg(feature = "translate")]
+    fn translate(&mut self, translations: Option<&Translations>);
     fn start_programs(&mut self, at: Surroundings<'_>);
     fn run_until(&mut self, horizon: SimTime, at: Surroundings<'_>);
     fn run_until_reply(&mut self, horizon: SimTime, round_trip: SimTime, at: Surroundings<'_>);
@@ -235,6 +240,11 @@ impl<B: Board> AnySlot for Slot<B> {
 
     fn clear_outbox(&mut self) {
         self.board.outbox().clear();
+    }
+
+    #[cfg(feature = "translate")]
+    fn translate(&mut self, translations: Option<&Translations>) {
+        self.board.translate(translations);
     }
 
     fn start_programs(&mut self, mut at: Surroundings<'_>) {

@@ -29,6 +29,8 @@ pub fn busy_node(profile: &Profile, code: Code) -> Result<Node, BoardError> {
     };
     let mut node = board.node(0, &parts)?;
     board.make_busy(&mut node, code)?;
+    #[cfg(feature = "translate")]
+    node.translate(Some(&emulator::cpu::translation::Translations::default()));
     Ok(node)
 }
 
