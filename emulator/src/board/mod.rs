@@ -13,6 +13,8 @@ mod stops;
 
 use std::fmt::Debug;
 
+#[cfg(feature = "translate")]
+pub use crate::cpu::translation::Translations;
 use crate::host::request::{PollAccess, PollRequest};
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
@@ -53,6 +55,10 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     /// Runs the cores until `until`, when the next event is due or `ctx.horizon` is reached, or until one of
     /// them causes an effect that the node must handle first. The board may handle its own events and continue.
     fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Self::Event>) -> Ran;
+
+    /// Uses translated code from now on, with the same results, or no more (`None`). By default there is none.
+    #[cfg(feature = "translate")]
+    fn translate(&mut self, _translations: Option<&Translations>) {}
 
     /// The earliest time at which a core can act without an event: `now` while one is
     /// busy, [`SimTime::MAX`] when all are halted or idle for good. A run whose programs all wait ends once this is

@@ -7,4 +7,6 @@ pub mod clock;
 pub mod exit;
 pub mod lanai;
 pub mod mips;
+#[cfg(feature = "translate")]
+pub mod translation;
 pub mod witness;

@@ -313,6 +313,12 @@ impl Node {
         self.now = time;
     }
 
+    /// Uses translated code from now on, with the same results, or no more (`None`).
+    #[cfg(feature = "translate")]
+    pub fn translate(&mut self, translations: Option<&crate::board::Translations>) {
+        self.slot.translate(translations);
+    }
+
     /// Executes everything due before `horizon`.
     pub fn run_until(&mut self, horizon: SimTime) {
         let (slot, at) = self.split();

@@ -6,6 +6,8 @@ use std::fmt::Debug;
 use super::initiator::Initiator;
 use super::queue::EventQueue;
 use super::time::SimTime;
+#[cfg(feature = "translate")]
+use crate::board::Translations;
 use crate::board::{Board, Context, CpuId, Inspect, NodeEvent, NothingThere, Ran, SharedMemory};
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
@@ -106,6 +108,9 @@ pub(super) trait AnySlot: Any + Debug + Send {
     /// The outbox as bytes; nothing if it is empty.
     fn save_outbox(&mut self, out: &mut Writer);
     fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
+    /// Passes on how code is translated.
+    #[cfg(feature = "translate")]
+    fn translate(&mut self, translations: Option<&Translations>);
     fn start_programs(&mut self, at: Surroundings<'_>);
     fn run_until(&mut self, horizon: SimTime, at: Surroundings<'_>);
     fn run_until_reply(&mut self, horizon: SimTime, replies: Replies, at: Surroundings<'_>);
@@ -277,6 +282,11 @@ impl<B: Board> AnySlot for Slot<B> {
 
     fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         self.board.outbox().load(from)
+    }
+
+    #[cfg(feature = "translate")]
+    fn translate(&mut self, translations: Option<&Translations>) {
+        self.board.translate(translations);
     }
 
     fn start_programs(&mut self, mut at: Surroundings<'_>) {

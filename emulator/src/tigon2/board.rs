@@ -22,6 +22,8 @@ use super::window::Target;
 use crate::board::{Board, Context, CpuId, NothingThere, Ran, StopReason};
 use crate::board::{ProbeTable, StageState};
 use crate::cpu::mips::exec::{Core, CoreTiming};
+#[cfg(feature = "translate")]
+use crate::cpu::translation::Translations;
 use crate::host::costs::HostCosts;
 use crate::host::request::{PollAccess, PollRequest};
 use crate::observe::event::{Details, TraceKind};
@@ -257,6 +259,11 @@ impl Board for Tigon2 {
                 unit.private.idle.end_period();
             }
         }
+    }
+
+    #[cfg(feature = "translate")]
+    fn translate(&mut self, translations: Option<&Translations>) {
+        self.share_translations(translations);
     }
 
     fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, BoardEvent>) -> Ran {

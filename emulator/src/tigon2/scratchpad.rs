@@ -14,6 +14,8 @@ use crate::state::{Reader, State, StateError, Writer, load_memory, save_memory};
 pub struct Scratchpad {
     words: Box<[Cell<u32>]>,
     code: Box<[Cell<Op>]>,
+    /// Number of times at which decoded code was changed or forgotten: code translated before that does not hold any more.
+    changes: Cell<u64>,
 }
 
 impl State for Scratchpad {
@@ -30,7 +32,7 @@ impl State for Scratchpad {
         for (place, word) in self.words.iter().zip(words) {
             place.set(u32::from_be_bytes(*word));
         }
-        self.code.iter().for_each(|op| op.set(Op::UNDECODED));
+        self.forget_all_code();
         Ok(())
     }
 }
@@ -43,6 +45,7 @@ impl Scratchpad {
         Self {
             words: vec![Cell::new(0); words].into(),
             code: vec![Cell::new(Op::UNDECODED); words].into(),
+            changes: Cell::new(0),
         }
     }
 
@@ -70,8 +73,16 @@ impl Scratchpad {
         };
         let (shift, mask) = (width.shift(address), width.mask());
         word.set(word.get() & !(mask << shift) | (value & mask) << shift);
-        op.set(Op::UNDECODED);
+        if op.get() != Op::UNDECODED {
+            op.set(Op::UNDECODED);
+            self.code_changes();
+        }
         true
+    }
+
+    /// Notes a change of decoded code.
+    fn code_changes(&self) {
+        self.changes.set(self.changes.get().wrapping_add(1));
     }
 
     /// Reads a value; 0 outside. `address` is aligned to `width`.
@@ -85,6 +96,13 @@ impl Scratchpad {
     #[inline(always)]
     pub fn write(&mut self, address: u32, width: Width, value: u32) {
         self.set(address, width, value);
+    }
+
+    /// The words, and the number of changes of decoded code so far.
+    #[cfg(feature = "translate")]
+    #[inline(always)]
+    pub(super) fn words(&self) -> (&[Cell<u32>], u64) {
+        (&self.words, self.changes.get())
     }
 
     /// The instructions, as far as they are decoded.
@@ -113,6 +131,7 @@ impl Scratchpad {
         for op in &self.code {
             op.set(Op::UNDECODED);
         }
+        self.code_changes();
     }
 
     /// Addresses of all instructions that were executed since they were last written.
@@ -123,8 +142,11 @@ impl Scratchpad {
 
     /// Remembers the decoded instruction at `pc`.
     pub fn set_op(&mut self, pc: u32, op: Op) {
-        if let Some(place) = self.code.get_mut(Self::index(pc)) {
-            place.set(op);
+        if let Some(place) = self.code.get(Self::index(pc)) {
+            let before = place.replace(op);
+            if before != Op::UNDECODED && before != op {
+                self.code_changes();
+            }
         }
     }
 }

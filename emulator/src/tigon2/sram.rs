@@ -12,6 +12,8 @@ use crate::value_struct;
 
 /// Bytes of a page of decoded code.
 const CODE_PAGE_BYTES: usize = 4096;
+/// Bytes of SRAM for which one mark says that code was decoded there.
+pub(super) const LINE_BYTES: usize = 256;
 const CODE_PAGE_OPS: usize = CODE_PAGE_BYTES / 4;
 
 type CodePage = Box<[Cell<Op>; CODE_PAGE_OPS]>;
@@ -21,6 +23,8 @@ type CodePage = Box<[Cell<Op>; CODE_PAGE_OPS]>;
 pub(super) struct Code {
     pages: Vec<Option<CodePage>>,
     mask: usize,
+    /// For each line whether code was decoded in it. Marks stay when code is overwritten.
+    lines: Box<[Cell<u8>]>,
 }
 
 impl Code {
@@ -64,6 +68,19 @@ impl AloneSram<'_> {
             *self.bus_free_at = now + u64::from(cycles) * TICKS_PER_CYCLE;
         }
         free
+    }
+
+    /// Its bytes, for each line of them whether code was decoded there, until when its bus is taken, and when a burst takes it.
+    #[cfg(feature = "translate")]
+    #[inline(always)]
+    pub(super) fn parts(&mut self) -> (&mut [u8], &[Cell<u8>], &mut u64, u64) {
+        let Self {
+            bytes,
+            code,
+            bus_free_at,
+            ..
+        } = self;
+        (bytes, &code.lines, bus_free_at, self.next_burst)
     }
 
     /// [`Sram::read`].
@@ -229,6 +246,7 @@ impl Sram {
             code: Code {
                 pages: code,
                 mask: size.bytes() - 1,
+                lines: vec![Cell::new(0); size.bytes() / LINE_BYTES].into(),
             },
             bus_free_at: 0,
             bursts: None,
@@ -442,6 +460,9 @@ impl Sram {
                 Box::new([const { Cell::new(Op::UNDECODED) }; CODE_PAGE_OPS])
             });
             page[at % CODE_PAGE_BYTES / 4].set(op);
+        }
+        if let Some(line) = self.code.lines.get(at / LINE_BYTES) {
+            line.set(1);
         }
     }
 }

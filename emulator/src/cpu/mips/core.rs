@@ -33,7 +33,7 @@ impl Default for CoreTiming {
 pub(super) const PLACES: usize = 256;
 
 /// The registers with the places behind them.
-pub(super) type Registers = [u32; PLACES];
+pub type Registers = [u32; PLACES];
 
 /// A MIPS core.
 ///

@@ -13,5 +13,7 @@ pub mod isa;
 pub mod linear;
 mod op;
 mod private;
+#[cfg(feature = "translate")]
+pub(crate) mod translation;
 
 pub use super::witness;

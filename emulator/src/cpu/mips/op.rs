@@ -79,6 +79,12 @@ impl Op {
         self.0.get() & PROBE != 0
     }
 
+    /// All of it as a number.
+    #[cfg(feature = "translate")]
+    pub(crate) const fn bits(self) -> u64 {
+        self.0.get()
+    }
+
     /// Whether the instruction is `nop`: a shift of register 0 into register 0.
     #[must_use]
     pub const fn is_nop(self) -> bool {

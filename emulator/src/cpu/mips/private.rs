@@ -1,7 +1,7 @@
 //! The fast path: instructions on the core's registers and its private memory.
 
 use super::alu;
-use super::bus::{Bus, OwnMemory, Private, Width};
+use super::bus::{Bus, Left, OwnMemory, Private, Progress, Translated, Width};
 use super::core::{Core, CoreTiming, Registers};
 use super::exec::{extend_byte, extend_half};
 use super::flow::{self, Next};
@@ -20,17 +20,6 @@ pub(super) enum Stop {
     Unknown,
 }
 
-/// State of the loop besides registers and memory, in few numbers, so that they
-/// stay in registers of the host.
-struct Progress {
-    pc: u32,
-    next_pc: u32,
-    /// The cycles that are left: an instruction begins in time as long as there are any.
-    left: i64,
-    /// Cycles beyond the ones that each instruction takes.
-    extra_cycles: i64,
-}
-
 /// Executes instructions from the program counter on, as long as they are private and begin before
 /// `until`.
 #[inline(always)]
@@ -46,26 +35,77 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
     };
     let cycle = core.clock.ticks_per_cycle;
     let (registers, timing) = core.parts();
-    let stop = carry_out(registers, timing, cycle, &mut private, &mut progress);
+    let stop = if B::WITNESSED {
+        go_on(registers, timing, cycle, &mut private, &mut progress)
+    } else {
+        loop {
+            let left = private.memory.execute(registers, &mut progress);
+            match left {
+                Left::Absent => {
+                    break go_on(registers, timing, cycle, &mut private, &mut progress);
+                }
+                Left::Time => break Stop::Time,
+                Left::Access => break stop_at(&private, progress.pc),
+                Left::Unknown => break Stop::Unknown,
+                Left::Step => {}
+            }
+            if let Some(stop) = step(registers, timing, cycle, &mut private, &mut progress) {
+                break stop;
+            }
+        }
+    };
     let cycles = (room - progress.left).cast_unsigned();
     let extra = progress.extra_cycles.cast_unsigned();
     core.advance(progress.pc, progress.next_pc, cycles, extra);
     stop
 }
 
-/// The loop of [`run`], with the ticks per cycle.
+/// The stop before the instruction at `pc`, which is not private.
 #[inline(always)]
-fn carry_out<M: OwnMemory, W: Witness>(
+fn stop_at<M, W>(private: &Private<'_, M, W>, pc: u32) -> Stop {
+    match private.at(pc) {
+        Some(op) if !op.has_probe() => Stop::Op(op),
+        _ => Stop::Unknown,
+    }
+}
+
+/// Executes one instruction on which translated code left; gives the reason to stop, if there is one.
+#[inline(never)]
+fn step<M: OwnMemory, W: Witness>(
+    registers: &mut Registers,
+    timing: &CoreTiming,
+    cycle: u64,
+    private: &mut Private<'_, M, W>,
+    progress: &mut Progress,
+) -> Option<Stop> {
+    carry_out::<true, M, W>(registers, timing, cycle, private, progress)
+}
+
+/// Executes instructions until there is a reason to stop.
+#[inline(always)]
+fn go_on<M: OwnMemory, W: Witness>(
     registers: &mut Registers,
     timing: &CoreTiming,
     cycle: u64,
     private: &mut Private<'_, M, W>,
     progress: &mut Progress,
 ) -> Stop {
+    carry_out::<false, M, W>(registers, timing, cycle, private, progress).unwrap_or(Stop::Time)
+}
+
+/// The loop of [`run`], with the ticks per cycle. `None` if it was to execute one instruction only (`ONCE`), and did.
+#[inline(always)]
+fn carry_out<const ONCE: bool, M: OwnMemory, W: Witness>(
+    registers: &mut Registers,
+    timing: &CoreTiming,
+    cycle: u64,
+    private: &mut Private<'_, M, W>,
+    progress: &mut Progress,
+) -> Option<Stop> {
     while progress.left > 0 {
         let (pc, extra) = (progress.pc, progress.extra_cycles);
         let Some(op) = private.at(pc) else {
-            return Stop::Unknown;
+            return Some(Stop::Unknown);
         };
         if let Some(value) = alu::result(op.plain_kind(), op, registers) {
             registers[op.dst() as usize] = value;
@@ -89,14 +129,17 @@ fn carry_out<M: OwnMemory, W: Witness>(
             let bubble = (progress.extra_cycles - extra).cast_unsigned();
             private.witness.branched(bubble * cycle);
         } else if op.has_probe() {
-            return Stop::Unknown;
+            return Some(Stop::Unknown);
         } else {
-            return Stop::Op(op);
+            return Some(Stop::Op(op));
         }
         let own = u64::from(timing.instruction_cycles) * cycle;
         private.witness.executed(pc, own);
+        if ONCE {
+            return None;
+        }
     }
-    Stop::Time
+    Some(Stop::Time)
 }
 
 impl Progress {

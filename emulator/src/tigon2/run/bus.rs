@@ -324,8 +324,11 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
             idle: &mut self.private.idle,
             timing: &self.fabric.timing,
             writable: (ALONE || !self.private.ahead.is_active()) && !watches_own,
+            #[cfg(feature = "translate")]
+            translation: &mut self.private.translation,
         };
-        let memory = Memory::new(own, sram, !watches_sram, &core.clock);
+        let mut memory = Memory::new(own, sram, !watches_sram, &core.clock);
+        memory.translate_at(core.pc(), ops.is_empty());
         Private {
             ops,
             base,

@@ -5,6 +5,7 @@
 //! * `ahead`: execution of cached SRAM code ahead of the other core, with a checkpoint to go back to;
 //! * `private_memory`: memory accessed by a core's inner loop without the bus;
 //! * `idle`: detection of idle loops;
+//! * `translate`: translation of the code in the scratchpads, if the emulator is built with it;
 //! * `period`: idle loops that follow the timer and repeat periodically.
 
 pub(super) mod ahead;
@@ -12,4 +13,6 @@ pub(super) mod bus;
 pub(super) mod idle;
 pub(super) mod period;
 pub(super) mod private_memory;
+#[cfg(feature = "translate")]
+mod translate;
 pub(super) mod turns;

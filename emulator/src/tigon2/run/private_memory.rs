@@ -1,10 +1,16 @@
 //! Memory that a core accesses without its bus: its scratchpad, and all of SRAM while it runs alone.
 
 use defs::tigon2::map::SRAM_LIMIT;
+#[cfg(feature = "translate")]
+use translator::{Leave, Start};
 
 use crate::cpu::bus::Access;
 use crate::cpu::clock::CpuClock;
-use crate::cpu::mips::bus::{OwnMemory, Width};
+#[cfg(feature = "translate")]
+use crate::cpu::mips::bus::{Left, Progress, Registers};
+use crate::cpu::mips::bus::{OwnMemory, Translated, Width};
+#[cfg(feature = "translate")]
+use crate::cpu::translation::CoreTranslation;
 use crate::tigon2::run::idle::IdleDetector;
 use crate::tigon2::scratchpad::Scratchpad;
 use crate::tigon2::sram::AloneSram;
@@ -17,6 +23,9 @@ pub struct OwnScratchpad<'a> {
     pub(in crate::tigon2) timing: &'a Timing,
     /// Stores may bypass the bus: no rollback is pending and no watchpoint is set.
     pub(in crate::tigon2) writable: bool,
+    /// Translated code of the scratchpad.
+    #[cfg(feature = "translate")]
+    pub(in crate::tigon2) translation: &'a mut CoreTranslation,
 }
 
 impl OwnMemory for OwnScratchpad<'_> {
@@ -50,6 +59,8 @@ pub struct Memory<'a, const ALONE: bool> {
     /// End of all its cycles, in ticks, and the ticks per cycle.
     end: u64,
     ticks_per_cycle: u64,
+    /// Whether translated code may be used.
+    translates: bool,
 }
 
 impl<'a, const ALONE: bool> Memory<'a, ALONE> {
@@ -67,7 +78,16 @@ impl<'a, const ALONE: bool> Memory<'a, ALONE> {
             sram_writable,
             end: clock.now,
             ticks_per_cycle: clock.ticks_per_cycle,
+            translates: false,
         }
+    }
+
+    /// Allows translated code for a core at `pc` that runs alone, unless it must be interpreted (`withheld`): code in the
+    /// scratchpad, with nothing that watches memory. Beside another core each access to SRAM leaves the code, which then gains nothing.
+    #[inline(always)]
+    pub(in crate::tigon2) const fn translate_at(&mut self, pc: u32, withheld: bool) {
+        self.translates =
+            ALONE && pc >= SRAM_LIMIT && !withheld && self.own.writable && self.sram_writable;
     }
 
     #[inline(always)]
@@ -115,5 +135,70 @@ impl<const ALONE: bool> OwnMemory for Memory<'_, ALONE> {
             self.sram.write(address, width, value);
             cycles
         })
+    }
+}
+
+#[cfg(not(feature = "translate"))]
+impl<const ALONE: bool> Translated for Memory<'_, ALONE> {}
+
+#[cfg(feature = "translate")]
+impl<const ALONE: bool> Translated for Memory<'_, ALONE> {
+    #[inline(always)]
+    fn execute(&mut self, registers: &mut Registers, progress: &mut Progress) -> Left {
+        if !self.translates {
+            return Left::Absent;
+        }
+        let own = &mut self.own;
+        let (words, changes) = own.scratchpad.words();
+        let Some((code, usage, lacks)) = own.translation.code(changes) else {
+            return Left::Absent;
+        };
+        if progress.next_pc != progress.pc.wrapping_add(4) {
+            // A delay slot.
+            return Left::Step;
+        }
+        let (shared, lines, bus_free_at, next_burst) = self.sram.parts();
+        let start = Start {
+            pc: progress.pc,
+            left: progress.left,
+            extra: progress.extra_cycles,
+            end: self.end,
+            ticks_per_cycle: self.ticks_per_cycle,
+            bus_free_at: *bus_free_at,
+            next_burst,
+        };
+        let memory = translator::Memory {
+            own: words,
+            decoded: own.scratchpad.ops(),
+            shared,
+            lines,
+        };
+        let Some(end) = code.enter(registers, memory, start) else {
+            return Left::Absent;
+        };
+        *bus_free_at = end.bus_free_at;
+        if end.disturbed {
+            own.idle.disturb();
+        }
+        usage.entries += 1;
+        let cycles = start.left - end.left - (end.extra - start.extra);
+        usage.cycles += cycles.cast_unsigned();
+        *progress = Progress {
+            pc: end.pc,
+            next_pc: end.next_pc,
+            left: end.left,
+            extra_cycles: end.extra,
+        };
+        match end.leave {
+            Leave::Time => Left::Time,
+            Leave::Access => Left::Access,
+            Leave::Step => match own.scratchpad.find_op(end.pc) {
+                Some(op) if !op.has_probe() => {
+                    *lacks += 1;
+                    Left::Step
+                }
+                _ => Left::Unknown,
+            },
+        }
     }
 }

@@ -316,6 +316,8 @@ impl Tigon2 {
         if ctx.trace.begins_instructions() {
             instruction_log::begin(&self.cores, &self.fabric, ctx.trace);
         }
+        #[cfg(feature = "translate")]
+        self.translate_due(ctx);
         let ran = self.run_and_poll(until, beyond, ctx);
         for unit in &mut self.cores {
             // Either both have reached `until`, which confirms their execution up to it; or one of them

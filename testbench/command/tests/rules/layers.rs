@@ -22,7 +22,8 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-figures", &[]),
     ("lanigon-report", &["figures"]),
     ("lanigon-host", &["defs", "window"]),
-    ("lanigon-emulator", &["defs", "window"]),
+    ("lanigon-translator", &[]),
+    ("lanigon-emulator", &["defs", "translator", "window"]),
     ("lanigon-worlds", &["defs", "emulator", "host"]),
     ("lanigon-analysis", &["defs", "emulator", "worlds"]),
     (

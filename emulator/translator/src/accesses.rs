@@ -1,0 +1,200 @@
+//! Loads and stores: each compares its address with the sizes of the memories, and leaves if it is in none of them.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
+
+use crate::emit::Emitter;
+use crate::machine::{Leave, Moment};
+use crate::program::{Instruction, Operation};
+use crate::shared;
+
+/// An access at hand.
+#[derive(Clone, Copy)]
+struct Place {
+    bytes: u32,
+    /// The value to store; `None` for a load.
+    value: Option<Value>,
+    /// Where it ends. The block takes what was loaded.
+    end: Block,
+    /// Where it goes on if it is left to the bus.
+    leave: Block,
+}
+
+impl Emitter<'_, '_> {
+    /// A load or store.
+    pub(crate) fn access(&mut self, instruction: Instruction) {
+        let operation = instruction.operation;
+        let rs = self.register(instruction.rs);
+        let value = operation.stores().then(|| self.register(instruction.rt));
+        // Whatever leaves from here on finds the registers in memory.
+        self.flush();
+        let end = self.b.create_block();
+        let place = Place {
+            bytes: operation.access_bytes(),
+            value,
+            end,
+            leave: self.leaves(Leave::Access),
+        };
+        if value.is_none() {
+            self.b.append_block_param(end, types::I32);
+        }
+        let other = self.b.create_block();
+        let distance = instruction.imm.wrapping_sub(self.program.layout.own_base);
+        let offset = self.sum(rs, distance);
+        let index = self.units(offset, place.bytes);
+        let limit = 4 * self.program.layout.own_words / place.bytes;
+        let inside = self.below(index, limit);
+        self.only_if(inside, other);
+        self.own(index, place);
+        self.b.switch_to_block(other);
+        let address = self.sum(rs, instruction.imm);
+        self.shared(address, place);
+        self.b.switch_to_block(end);
+        if value.is_none() {
+            let loaded = self.b.block_params(end)[0];
+            let loaded = self.extended(operation, loaded);
+            self.registers.write(instruction.dst, loaded);
+        }
+        let costs = &self.program.costs;
+        let own = match operation.stores() {
+            true => costs.own_store,
+            false => costs.own_load,
+        };
+        self.charge(costs.instruction, own);
+    }
+
+    /// `value + distance`.
+    fn sum(&mut self, value: Value, distance: u32) -> Value {
+        let distance = i64::from(distance.cast_signed());
+        self.b.ins().iadd_imm_s(value, distance)
+    }
+
+    /// An offset in units of the access. One that is not aligned becomes a high number.
+    fn units(&mut self, offset: Value, bytes: u32) -> Value {
+        match bytes.trailing_zeros() {
+            0 => offset,
+            shift => self.b.ins().rotr_imm_u(offset, i64::from(shift)),
+        }
+    }
+
+    fn below(&mut self, value: Value, limit: u32) -> Value {
+        let limit = i64::from(limit.cast_signed());
+        self.b
+            .ins()
+            .icmp_imm_s(IntCC::UnsignedLessThan, value, limit)
+    }
+
+    /// `base + (index << shift)`.
+    fn element(&mut self, base: Value, index: Value, shift: u32) -> Value {
+        let index = self.b.ins().uextend(types::I64, index);
+        let distance = match shift {
+            0 => index,
+            shift => self.b.ins().ishl_imm_u(index, i64::from(shift)),
+        };
+        self.b.ins().iadd(base, distance)
+    }
+
+    /// Sign extension of what was loaded.
+    fn extended(&mut self, operation: Operation, value: Value) -> Value {
+        let narrow = match operation {
+            Operation::Lb => types::I8,
+            Operation::Lh => types::I16,
+            _ => return value,
+        };
+        let value = self.b.ins().ireduce(narrow, value);
+        self.b.ins().sextend(types::I32, value)
+    }
+
+    fn finish(&mut self, place: Place, loaded: Option<Value>) {
+        match loaded {
+            Some(value) => self.b.ins().jump(place.end, &[BlockArg::Value(value)]),
+            None => self.b.ins().jump(place.end, &[]),
+        };
+    }
+
+    fn read(&mut self, at: Value, bytes: u32) -> Value {
+        let flags = MemFlagsData::trusted();
+        match bytes {
+            1 => self.b.ins().uload8(types::I32, flags, at, 0),
+            2 => self.b.ins().uload16(types::I32, flags, at, 0),
+            _ => self.b.ins().load(types::I32, flags, at, 0),
+        }
+    }
+
+    fn write(&mut self, at: Value, value: Value, bytes: u32) {
+        let flags = MemFlagsData::trusted();
+        match bytes {
+            1 => self.b.ins().istore8(flags, value, at, 0),
+            2 => self.b.ins().istore16(flags, value, at, 0),
+            _ => self.b.ins().store(flags, value, at, 0),
+        };
+    }
+
+    /// The core did something that others can see.
+    fn disturb(&mut self) {
+        let one = self.b.ins().iconst(types::I32, 1);
+        self.set_field(offset_of!(Moment, disturbed), one);
+    }
+
+    /// An access to the core's own memory: words in the host's order of bytes, which is little-endian.
+    fn own(&mut self, index: Value, place: Place) {
+        let shift = place.bytes.trailing_zeros();
+        if place.value.is_some() {
+            let word = match 2 - shift {
+                0 => index,
+                distance => self.b.ins().ushr_imm_u(index, i64::from(distance)),
+            };
+            let decoded = self.field(types::I64, offset_of!(Moment, decoded));
+            let at = self.element(decoded, word, 3);
+            let flags = MemFlagsData::trusted();
+            let decoded = self.b.ins().load(types::I64, flags, at, 0);
+            let undecoded = self.program.layout.undecoded.cast_signed();
+            let data = self.b.ins().icmp_imm_s(IntCC::Equal, decoded, undecoded);
+            // A store into code is left to the bus.
+            self.only_if(data, place.leave);
+        }
+        let unit = match 4 / place.bytes - 1 {
+            0 => index,
+            last => self.b.ins().bxor_imm_u(index, i64::from(last)),
+        };
+        let words = self.field(types::I64, offset_of!(Moment, own));
+        let at = self.element(words, unit, shift);
+        match place.value {
+            Some(value) => {
+                self.write(at, value, place.bytes);
+                self.disturb();
+                self.finish(place, None);
+            }
+            None => {
+                let loaded = self.read(at, place.bytes);
+                self.finish(place, Some(loaded));
+            }
+        }
+    }
+
+    /// An access to shared memory, by the function for it.
+    fn shared(&mut self, address: Value, place: Place) {
+        let function = self.shared[shared::number(place.bytes, place.value.is_some())];
+        let cycles = self.b.ins().iconst(types::I64, i64::from(self.cycles));
+        let mut arguments = vec![address, cycles];
+        arguments.extend(place.value);
+        self.b.ins().call(function, &arguments);
+        let refused = self.field(types::I32, offset_of!(Moment, refused));
+        let done = self.b.ins().icmp_imm_s(IntCC::Equal, refused, 0);
+        self.only_if(done, place.leave);
+        let costs = self.program.costs;
+        let (own, shared) = match place.value {
+            Some(_) => (costs.own_store, costs.shared_store),
+            None => (costs.own_load, costs.shared_load),
+        };
+        // The function has added the extra cycles.
+        self.spend(i64::from(shared) - i64::from(own), 0);
+        let loaded = match place.value {
+            Some(_) => None,
+            None => Some(self.field(types::I32, offset_of!(Moment, loaded))),
+        };
+        self.finish(place, loaded);
+    }
+}

@@ -1,0 +1,518 @@
+//! The function: careful and fast code of all instructions, the way in, and the ways out.
+
+use std::mem::offset_of;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    Block, BlockArg, BlockCall, FuncRef, InstBuilder, JumpTableData, MemFlagsData, Value, types,
+};
+use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_frontend::FunctionBuilder;
+
+use crate::blocks::{self, Run};
+use crate::machine::{Leave, Moment};
+use crate::program::{Instruction, Operation, Program};
+use crate::values::{self, Registers};
+
+/// The instruction after the one at hand.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Next {
+    /// The one behind it.
+    Sequence,
+    /// The one at this address.
+    At(u32),
+    /// The one at the address that this value holds.
+    Held(Value),
+}
+
+/// A way out, and what is known there. The function gives its number. There are thousands, and so each is small.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site {
+    /// The program counter.
+    pub(crate) pc: u32,
+    /// The address behind it.
+    pub(crate) next_pc: u32,
+    /// Cycles that are not yet subtracted from those that are left.
+    pub(crate) cycles: u32,
+    /// Cycles among them beyond those that each instruction takes.
+    pub(crate) extra: u16,
+    /// Why.
+    pub(crate) leave: Leave,
+    /// Which addresses stand in the moment instead.
+    pub(crate) held: Held,
+}
+
+/// Addresses that stand in the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// None.
+    None,
+    /// The one behind the program counter.
+    Next,
+    /// Both.
+    Both,
+}
+
+/// A site whose code is still to be written.
+struct Stub {
+    block: Block,
+    site: usize,
+    next_pc: Option<Value>,
+}
+
+/// Number of the site at which the program counter stands in the context.
+const ELSEWHERE: usize = 0;
+
+/// Stubs that share an end. The time of translation grows with the square of this number.
+const STUBS_OF_EXIT: usize = 64;
+
+/// Writes the function.
+pub(crate) struct Emitter<'p, 'f> {
+    pub(crate) program: &'p Program,
+    pub(crate) b: FunctionBuilder<'f>,
+    /// Addresses of the [`Moment`] and of the registers, as far as the code at hand has them. The former stays in one register of
+    /// the host throughout.
+    context: Option<Value>,
+    base: Option<Value>,
+    /// The functions for accesses to shared memory.
+    pub(crate) shared: Vec<FuncRef>,
+    /// Code of each instruction by itself.
+    careful: Vec<Option<Block>>,
+    /// Code of the run that begins at each instruction.
+    fast: Vec<Option<Block>>,
+    /// Goes on at a program counter.
+    dispatch: Block,
+    sites: Vec<Site>,
+    stubs: Vec<Stub>,
+    /// Index of the instruction at hand, and the one after it.
+    index: usize,
+    next: Next,
+    /// Cycles that are not yet subtracted from those that are left, and those among them beyond what each instruction takes.
+    pub(crate) cycles: u32,
+    extra: u32,
+    pub(crate) registers: Registers,
+}
+
+/// Writes the function into `b`; gives its ways out.
+pub(crate) fn function(
+    program: &Program,
+    mut b: FunctionBuilder<'_>,
+    shared: Vec<FuncRef>,
+    target: TargetFrontendConfig,
+) -> Vec<Site> {
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    let dispatch = b.create_block();
+    let careful = (0..program.instructions.len())
+        .map(|index| program.at(index).map(|_| b.create_block()))
+        .collect();
+    let mut emitter = Emitter {
+        program,
+        b,
+        context: None,
+        base: None,
+        shared,
+        careful,
+        fast: vec![None; program.instructions.len()],
+        dispatch,
+        sites: vec![Site {
+            pc: 0,
+            next_pc: 0,
+            cycles: 0,
+            extra: 0,
+            leave: Leave::Step,
+            held: Held::Both,
+        }],
+        stubs: Vec::new(),
+        index: 0,
+        next: Next::Sequence,
+        cycles: 0,
+        extra: 0,
+        registers: Registers::default(),
+    };
+    let runs = blocks::runs(program);
+    for run in &runs {
+        emitter.fast[run.start] = Some(emitter.b.create_block());
+    }
+    emitter.way_in(entry);
+    for run in &runs {
+        emitter.fast_run(run);
+    }
+    for index in 0..program.instructions.len() {
+        emitter.careful_one(index);
+    }
+    emitter.ways_out();
+    let Emitter { mut b, sites, .. } = emitter;
+    b.seal_all_blocks();
+    b.finalize(target);
+    sites
+}
+
+impl Emitter<'_, '_> {
+    /// Address of the context.
+    fn context(&mut self) -> Value {
+        if let Some(context) = self.context {
+            return context;
+        }
+        let context = self.b.ins().get_pinned_reg(types::I64);
+        self.context = Some(context);
+        context
+    }
+
+    /// Reads a field of the context.
+    pub(crate) fn field(&mut self, kind: types::Type, offset: usize) -> Value {
+        let context = self.context();
+        let flags = MemFlagsData::trusted();
+        self.b
+            .ins()
+            .load(kind, flags, context, values::offset(offset))
+    }
+
+    /// Writes a field of the context.
+    pub(crate) fn set_field(&mut self, offset: usize, value: Value) {
+        let context = self.context();
+        let flags = MemFlagsData::trusted();
+        self.b
+            .ins()
+            .store(flags, value, context, values::offset(offset));
+    }
+
+    /// Address of the registers.
+    fn base(&mut self) -> Value {
+        if let Some(base) = self.base {
+            return base;
+        }
+        let base = self.field(types::I64, offset_of!(Moment, registers));
+        self.base = Some(base);
+        base
+    }
+
+    /// The value of a register.
+    pub(crate) fn register(&mut self, register: u8) -> Value {
+        let base = self.base();
+        self.registers.read(&mut self.b, base, register)
+    }
+
+    /// Writes changed registers to memory.
+    pub(crate) fn flush(&mut self) {
+        let base = self.base();
+        self.registers.flush(&mut self.b, base);
+    }
+
+    /// Subtracts cycles from those that are left, some of which are extra cycles.
+    pub(crate) fn spend(&mut self, cycles: i64, extra: i64) {
+        let fields = [
+            (offset_of!(Moment, left), -cycles),
+            (offset_of!(Moment, extra), extra),
+        ];
+        for (field, change) in fields {
+            if change != 0 {
+                let sum = self.field(types::I64, field);
+                let sum = self.b.ins().iadd_imm_s(sum, change);
+                self.set_field(field, sum);
+            }
+        }
+    }
+
+    /// Subtracts what has gathered.
+    fn settle(&mut self) {
+        let (cycles, extra) = (self.cycles, self.extra);
+        self.spend(i64::from(cycles), i64::from(extra));
+        (self.cycles, self.extra) = (0, 0);
+    }
+
+    /// Adds to what is to be subtracted.
+    pub(crate) const fn charge(&mut self, cycles: u32, extra: u32) {
+        self.cycles = self.cycles.saturating_add(cycles).saturating_add(extra);
+        self.extra = self.extra.saturating_add(extra);
+    }
+
+    /// The block that leaves before the instruction at hand.
+    pub(crate) fn leaves(&mut self, leave: Leave) -> Block {
+        let pc = self.program.address(self.index);
+        self.leaves_at(leave, pc)
+    }
+
+    fn leaves_at(&mut self, leave: Leave, pc: u32) -> Block {
+        let (next_pc, held) = match self.next {
+            Next::Sequence => (pc.wrapping_add(4), None),
+            Next::At(target) => (target, None),
+            Next::Held(value) => (0, Some(value)),
+        };
+        let block = self.b.create_block();
+        self.b.set_cold_block(block);
+        self.stubs.push(Stub {
+            block,
+            site: self.sites.len(),
+            next_pc: held,
+        });
+        self.sites.push(Site {
+            pc,
+            next_pc,
+            cycles: self.cycles,
+            extra: u16::try_from(self.extra).unwrap_or(u16::MAX),
+            leave,
+            held: match held {
+                Some(_) => Held::Next,
+                None => Held::None,
+            },
+        });
+        block
+    }
+
+    /// Goes on only if more cycles are left than `least`, and otherwise in `other`.
+    fn only_above(&mut self, least: u32, other: Block) {
+        let left = self.field(types::I64, offset_of!(Moment, left));
+        let enough = IntCC::SignedGreaterThan;
+        let go_on = self.b.ins().icmp_imm_s(enough, left, i64::from(least));
+        self.only_if(go_on, other);
+    }
+
+    /// Goes on in a new block if `condition` holds, and otherwise in `other`.
+    pub(crate) fn only_if(&mut self, condition: Value, other: Block) {
+        let here = self.b.create_block();
+        self.b.ins().brif(condition, here, &[], other, &[]);
+        self.b.switch_to_block(here);
+    }
+
+    /// The first block: keeps the host's value of the register that holds the cycles, and goes on at the program counter.
+    fn way_in(&mut self, entry: Block) {
+        self.b.switch_to_block(entry);
+        let context = self.b.block_params(entry)[0];
+        let kept = self.b.ins().get_pinned_reg(types::I64);
+        self.context = Some(context);
+        self.set_field(offset_of!(Moment, kept), kept);
+        self.b.ins().set_pinned_reg(context);
+        let pc = self.field(types::I32, offset_of!(Moment, pc));
+        self.b.ins().jump(self.dispatch, &[BlockArg::Value(pc)]);
+        self.dispatch_block();
+    }
+
+    /// The block that goes on at any program counter.
+    fn dispatch_block(&mut self) {
+        let pc = self.b.append_block_param(self.dispatch, types::I32);
+        let elsewhere = self.b.create_block();
+        self.b.set_cold_block(elsewhere);
+        let known = |&index: &usize| self.careful[index].is_some();
+        let first = (0..self.careful.len()).find(known).unwrap_or(0);
+        let end = (0..self.careful.len()).rfind(known).map_or(0, |at| at + 1);
+        self.b.switch_to_block(self.dispatch);
+        let from = i64::from(self.program.address(first).cast_signed());
+        let offset = self.b.ins().iadd_imm_s(pc, -from);
+        // An address that is not aligned becomes a high index.
+        let index = self.b.ins().rotr_imm_u(offset, 2);
+        let pool = &mut self.b.func.dfg.value_lists;
+        let none = BlockCall::new(elsewhere, [], pool);
+        let targets: Vec<_> = (first..end)
+            .map(|index| match self.fast[index].or(self.careful[index]) {
+                Some(block) => BlockCall::new(block, [], pool),
+                None => none,
+            })
+            .collect();
+        let table = self.b.create_jump_table(JumpTableData::new(none, &targets));
+        self.b.ins().br_table(index, table);
+        self.at_block(elsewhere);
+        self.set_field(offset_of!(Moment, pc), pc);
+        let next_pc = self.b.ins().iadd_imm_s(pc, 4);
+        self.set_field(offset_of!(Moment, next_pc), next_pc);
+        let site = values::constant(&mut self.b, ELSEWHERE as u32);
+        self.give_back(site);
+    }
+
+    /// The blocks that leave.
+    fn ways_out(&mut self) {
+        for stubs in std::mem::take(&mut self.stubs).chunks(STUBS_OF_EXIT) {
+            let exit = self.b.create_block();
+            self.b.set_cold_block(exit);
+            let site = self.b.append_block_param(exit, types::I32);
+            for stub in stubs {
+                self.at_block(stub.block);
+                if let Some(next_pc) = stub.next_pc {
+                    self.set_field(offset_of!(Moment, next_pc), next_pc);
+                }
+                let number = values::constant(&mut self.b, stub.site as u32);
+                self.b.ins().jump(exit, &[BlockArg::Value(number)]);
+            }
+            self.at_block(exit);
+            self.give_back(site);
+        }
+    }
+
+    /// Returns this number of a site.
+    fn give_back(&mut self, site: Value) {
+        let kept = self.field(types::I64, offset_of!(Moment, kept));
+        self.b.ins().set_pinned_reg(kept);
+        self.b.ins().return_(&[site]);
+    }
+
+    /// Goes on in a block with nothing known.
+    fn at_block(&mut self, block: Block) {
+        self.b.switch_to_block(block);
+        (self.context, self.base) = (None, None);
+    }
+
+    /// Begins code at an instruction.
+    fn begin(&mut self, block: Block, index: usize) {
+        self.at_block(block);
+        self.index = index;
+        self.next = Next::Sequence;
+        (self.cycles, self.extra) = (0, 0);
+        self.registers = Registers::default();
+    }
+
+    fn fast_run(&mut self, run: &Run) {
+        let (Some(block), Some(slow)) = (self.fast[run.start], self.careful[run.start]) else {
+            return;
+        };
+        self.begin(block, run.start);
+        self.only_above(run.cycles_before_last, slow);
+        for index in run.start..run.end {
+            self.index = index;
+            match self.program.at(index) {
+                Some(instruction) if instruction.operation.has_delay_slot() => {
+                    self.branch(instruction, false);
+                }
+                Some(instruction) => self.plain(instruction),
+                None => {}
+            }
+        }
+        if !run.branches {
+            self.go_to(self.program.address(run.end));
+        }
+    }
+
+    fn careful_one(&mut self, index: usize) {
+        let (Some(block), Some(instruction)) = (self.careful[index], self.program.at(index)) else {
+            return;
+        };
+        self.begin(block, index);
+        let time = self.leaves(Leave::Time);
+        self.only_above(0, time);
+        if instruction.operation.has_delay_slot() {
+            self.branch(instruction, true);
+        } else {
+            self.plain(instruction);
+            self.go_to(self.program.address(index + 1));
+        }
+    }
+
+    /// An instruction that control leaves to the next one.
+    fn plain(&mut self, instruction: Instruction) {
+        if instruction.operation.access_bytes() > 0 {
+            self.access(instruction);
+            return;
+        }
+        let Instruction { rs, rt, .. } = instruction;
+        let rs = self.register(rs);
+        let rt = self.register(rt);
+        if let Some(value) = values::result(&mut self.b, instruction, rs, rt) {
+            self.registers.write(instruction.dst, value);
+        }
+        self.charge(self.program.costs.instruction, 0);
+    }
+
+    /// Goes on at an address of code.
+    fn go_to(&mut self, address: u32) {
+        self.flush();
+        self.settle();
+        let index = self.program.index(address);
+        let known = index.and_then(|index| self.fast[index].or(self.careful[index]));
+        let block = match known {
+            Some(block) => block,
+            None => {
+                self.next = Next::Sequence;
+                self.leaves_at(Leave::Step, address)
+            }
+        };
+        self.b.ins().jump(block, &[]);
+    }
+
+    /// A branch or jump with its slot.
+    fn branch(&mut self, instruction: Instruction, careful: bool) {
+        let operation = instruction.operation;
+        let rs = self.register(instruction.rs);
+        let rt = self.register(instruction.rt);
+        let condition = match always(instruction) {
+            true => None,
+            false => values::condition(&mut self.b, operation, rs, rt),
+        };
+        let held = match operation {
+            Operation::Jr | Operation::Jalr => Some(rs),
+            Operation::Joff => {
+                let distance = self.b.ins().ishl_imm_u(rt, 3);
+                Some(self.b.ins().iadd(rs, distance))
+            }
+            _ => None,
+        };
+        let pc = self.program.address(self.index);
+        if operation.links() {
+            let link = values::constant(&mut self.b, pc.wrapping_add(8));
+            self.registers.write(instruction.dst, link);
+        }
+        self.flush();
+        self.charge(self.program.costs.instruction, 0);
+        let Some(condition) = condition else {
+            self.taken(held, careful);
+            return;
+        };
+        let (taken, other) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(condition, taken, &[], other, &[]);
+        let before = (self.index, self.cycles, self.extra, self.registers.clone());
+        self.b.switch_to_block(taken);
+        self.taken(held, careful);
+        (self.index, self.cycles, self.extra, self.registers) = before;
+        self.b.switch_to_block(other);
+        self.next = Next::Sequence;
+        if operation.is_likely() {
+            self.charge(0, self.program.costs.annulled_slot);
+        } else {
+            self.slot(careful);
+        }
+        self.go_to(pc.wrapping_add(8));
+    }
+
+    /// The slot of a taken branch, and its target: a held one or the one of its instruction.
+    fn taken(&mut self, held: Option<Value>, careful: bool) {
+        self.charge(0, self.program.costs.taken_branch);
+        let target = self.program.target(self.index);
+        self.next = match (held, target) {
+            (Some(value), _) => Next::Held(value),
+            (None, Some(address)) => Next::At(address),
+            (None, None) => Next::Sequence,
+        };
+        let next = self.next;
+        self.slot(careful);
+        match next {
+            Next::Held(value) => {
+                self.flush();
+                self.settle();
+                self.b.ins().jump(self.dispatch, &[BlockArg::Value(value)]);
+            }
+            Next::At(address) => self.go_to(address),
+            Next::Sequence => self.go_to(self.program.address(self.index + 1)),
+        }
+    }
+
+    /// The slot of the branch at hand.
+    fn slot(&mut self, careful: bool) {
+        let slot = self.program.slot(self.index);
+        self.index += 1;
+        if careful {
+            self.settle();
+            let time = self.leaves(Leave::Time);
+            self.only_above(0, time);
+        }
+        if let Some(slot) = slot {
+            self.plain(slot);
+        }
+    }
+}
+
+/// Whether a conditional branch is taken in any case.
+const fn always(instruction: Instruction) -> bool {
+    match instruction.operation {
+        Operation::Beq | Operation::Beql => instruction.rs == instruction.rt,
+        Operation::Blez | Operation::Bgez | Operation::Bgezal => instruction.rs == 0,
+        _ => false,
+    }
+}

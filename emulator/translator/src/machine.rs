@@ -1,0 +1,379 @@
+//! Machine code: made by cranelift, called, released.
+
+use std::cell::Cell;
+
+use cranelift_codegen::ir::{AbiParam, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
+
+use crate::emit::{self, Held, Site};
+use crate::program::{Layout, Program};
+use crate::shared;
+
+/// Cycles of an instruction at most, of each kind.
+const MOST_CYCLES: u32 = 255;
+
+/// Reason why there is no machine code.
+#[derive(Debug, thiserror::Error)]
+pub enum TranslationError {
+    /// No machine code is made for this host.
+    #[error("this host is not supported: {0}")]
+    Host(String),
+    /// The layout is none.
+    #[error("the sizes of the memories do not fit")]
+    Layout,
+    /// An instruction takes too many cycles.
+    #[error("an instruction takes more than {MOST_CYCLES} cycles")]
+    Costs,
+    /// Cranelift refused it.
+    #[error("the code could not be translated: {0}")]
+    Code(String),
+}
+
+/// Reason why translated code was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leave {
+    /// No cycles are left.
+    Time,
+    /// The next instruction accesses memory that the code does not have, or that is taken.
+    Access,
+    /// The next instruction is not translated, or writes to code.
+    Step,
+}
+
+/// A core before translated code is entered. The next instruction is no delay slot.
+#[derive(Debug, Clone, Copy)]
+pub struct Start {
+    /// Address of the next instruction.
+    pub pc: u32,
+    /// The cycles that are left: an instruction begins as long as there are any.
+    pub left: i64,
+    /// Cycles so far beyond those that each instruction takes.
+    pub extra: i64,
+    /// The tick at which no cycles are left.
+    pub end: u64,
+    /// Ticks of a cycle.
+    pub ticks_per_cycle: u64,
+    /// The bus of the shared memory is taken until this tick.
+    pub bus_free_at: u64,
+    /// Another one takes it at this tick. 0 leaves all accesses to shared memory to others.
+    pub next_burst: u64,
+}
+
+/// A core after translated code was left.
+#[derive(Debug, Clone, Copy)]
+pub struct End {
+    /// Why it was left.
+    pub leave: Leave,
+    /// Address of the next instruction.
+    pub pc: u32,
+    /// Address of the one after it.
+    pub next_pc: u32,
+    /// As in [`Start`].
+    pub left: i64,
+    /// As in [`Start`].
+    pub extra: i64,
+    /// As in [`Start`].
+    pub bus_free_at: u64,
+    /// Whether there was an access that others can see.
+    pub disturbed: bool,
+}
+
+/// What the function finds and leaves: its fields are read and written by machine code.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Moment {
+    // Fields that are written one by one and read together do not stand side by side: the host would wait
+    // for the writes.
+    /// The cycles that are left: an instruction begins as long as there are any.
+    pub(crate) left: i64,
+    /// The tick at which no cycles are left.
+    pub(crate) end: u64,
+    /// Cycles so far beyond those that each instruction takes.
+    pub(crate) extra: i64,
+    /// Address of the next instruction.
+    pub(crate) pc: u32,
+    /// Becomes 1 with an access that others can see.
+    pub(crate) disturbed: u32,
+    /// Ticks of a cycle.
+    pub(crate) ticks_per_cycle: u64,
+    /// Address of the instruction after the next one.
+    pub(crate) next_pc: u32,
+    /// What was loaded from shared memory.
+    pub(crate) loaded: u32,
+    /// The bus of the shared memory is taken until this tick.
+    pub(crate) bus_free_at: u64,
+    /// Another one takes it at this tick. 0 leaves all accesses to shared memory to others.
+    pub(crate) next_burst: u64,
+    /// The host's value of the register in which the function keeps the address of this.
+    pub(crate) kept: u64,
+    pub(crate) registers: *mut u32,
+    pub(crate) own: *const Cell<u32>,
+    pub(crate) decoded: *const (),
+    pub(crate) shared: *mut u8,
+    pub(crate) lines: *const Cell<u8>,
+    /// Becomes 1 with an access to shared memory that is left to others.
+    pub(crate) refused: u32,
+}
+
+/// The memories of a core. `D` is a decoded instruction of eight bytes.
+#[derive(Debug)]
+pub struct Memory<'a, D: Copy> {
+    /// The core's own memory, in words.
+    pub own: &'a [Cell<u32>],
+    /// For each word of it what was decoded. A store to a word that was decoded is left to the interpreter.
+    pub decoded: &'a [Cell<D>],
+    /// Shared memory.
+    pub shared: &'a mut [u8],
+    /// For each line of it whether it holds code: a store there is left to the interpreter.
+    pub lines: &'a [Cell<u8>],
+}
+
+type Function = unsafe extern "C" fn(*mut Moment) -> u32;
+
+/// Machine code of a program.
+pub struct Code {
+    function: Function,
+    /// Owns the memory of the function.
+    module: Option<JITModule>,
+    sites: Box<[Site]>,
+    layout: Layout,
+    /// Lines of the shared memory.
+    lines: usize,
+    bytes: usize,
+}
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Code").field("bytes", &self.bytes).finish()
+    }
+}
+
+// SAFETY: once the module is finished its memory is only executed, and the module itself is only used to release it.
+#[allow(unsafe_code, reason = "the module is not used any more")]
+unsafe impl Send for Code {}
+// SAFETY: as above: no method changes anything through a shared reference.
+#[allow(unsafe_code, reason = "the module is not used any more")]
+unsafe impl Sync for Code {}
+
+const FLAGS: [(&str, &str); 9] = [
+    ("opt_level", "none"),
+    ("is_pic", "false"),
+    ("use_colocated_libcalls", "false"),
+    ("enable_verifier", "false"),
+    ("enable_pinned_reg", "true"),
+    ("unwind_info", "false"),
+    ("enable_probestack", "false"),
+    ("enable_heap_access_spectre_mitigation", "false"),
+    ("enable_table_access_spectre_mitigation", "false"),
+];
+
+fn code_error(error: impl std::fmt::Display) -> TranslationError {
+    TranslationError::Code(error.to_string())
+}
+
+/// Checks that a program can be translated.
+fn check(program: &Program) -> Result<(), TranslationError> {
+    let layout = program.layout;
+    let powers = layout.shared_bytes.is_power_of_two() && layout.line_bytes.is_power_of_two();
+    let costs = program.costs;
+    let small = [
+        costs.instruction,
+        costs.taken_branch,
+        costs.annulled_slot,
+        costs.own_load,
+        costs.own_store,
+        costs.shared_load,
+        costs.shared_store,
+    ];
+    // The cycles of a run are added up in 16 bits.
+    if small.iter().any(|&cycles| cycles > MOST_CYCLES) {
+        return Err(TranslationError::Costs);
+    }
+    let fits = program.instructions.len() == layout.own_words as usize
+        && layout.own_words < 1 << 24
+        && layout.shared_bytes <= layout.shared_limit
+        && layout.line_bytes <= layout.shared_bytes;
+    if !powers || !fits {
+        return Err(TranslationError::Layout);
+    }
+    Ok(())
+}
+
+fn code_bytes(context: &cranelift_codegen::Context) -> usize {
+    let code = context.compiled_code();
+    code.map_or(0, |code| code.code_buffer().len())
+}
+
+/// The functions for accesses to shared memory, and their bytes.
+fn shared_functions(
+    program: &Program,
+    module: &mut JITModule,
+    scratch: &mut FunctionBuilderContext,
+) -> Result<(Vec<FuncId>, usize), TranslationError> {
+    let (mut functions, mut bytes) = (Vec::new(), 0);
+    for number in 0..shared::FUNCTIONS {
+        let mut context = module.make_context();
+        let signature = &mut context.func.signature;
+        signature.call_conv = CallConv::PreserveAll;
+        let parameters = [types::I32, types::I64, types::I32];
+        let stores = number % 2 == 1;
+        let parameters = parameters.into_iter().take(2 + usize::from(stores));
+        signature.params.extend(parameters.map(AbiParam::new));
+        let id = module
+            .declare_function(&format!("shared{number}"), Linkage::Local, signature)
+            .map_err(code_error)?;
+        let builder = FunctionBuilder::new(&mut context.func, scratch);
+        shared::function(program, number, builder, module.target_config());
+        module
+            .define_function(id, &mut context)
+            .map_err(code_error)?;
+        bytes += code_bytes(&context);
+        functions.push(id);
+    }
+    Ok((functions, bytes))
+}
+
+impl Code {
+    /// Translates a program.
+    ///
+    /// # Errors
+    /// If the host is not supported, or the layout is none.
+    pub fn translate(program: &Program) -> Result<Self, TranslationError> {
+        let layout = program.layout;
+        check(program)?;
+        if cfg!(target_endian = "big") || size_of::<usize>() != 8 {
+            return Err(TranslationError::Host("its order or size of words".into()));
+        }
+        let mut flags = settings::builder();
+        for (name, value) in FLAGS {
+            flags.set(name, value).map_err(code_error)?;
+        }
+        let isa = cranelift_native::builder()
+            .map_err(|reason| TranslationError::Host(reason.into()))?
+            .finish(settings::Flags::new(flags))
+            .map_err(code_error)?;
+        let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+        let mut context = module.make_context();
+        let pointer = AbiParam::new(types::I64);
+        context.func.signature.params.push(pointer);
+        let site = AbiParam::new(types::I32);
+        context.func.signature.returns.push(site);
+        let mut scratch = FunctionBuilderContext::new();
+        let (functions, mut bytes) = shared_functions(program, &mut module, &mut scratch)?;
+        let shared = functions
+            .iter()
+            .map(|&id| module.declare_func_in_func(id, &mut context.func))
+            .collect();
+        let target = module.target_config();
+        let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
+        let sites = emit::function(program, builder, shared, target);
+        let signature = &context.func.signature;
+        let id = module
+            .declare_function("enter", Linkage::Local, signature)
+            .map_err(code_error)?;
+        module
+            .define_function(id, &mut context)
+            .map_err(code_error)?;
+        bytes += code_bytes(&context);
+        module.finalize_definitions().map_err(code_error)?;
+        let address = module.get_finalized_function(id);
+        // SAFETY: the module has finished a function with this signature in the host's calling convention, and `Code` keeps
+        // the module as long as the function.
+        #[allow(unsafe_code, reason = "an address becomes a function")]
+        let function = unsafe { std::mem::transmute::<*const u8, Function>(address) };
+        Ok(Self {
+            function,
+            module: Some(module),
+            sites: sites.into(),
+            layout,
+            lines: (layout.shared_bytes / layout.line_bytes) as usize,
+            bytes,
+        })
+    }
+
+    /// Bytes of machine code.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether the code is for memories of these sizes.
+    #[inline(always)]
+    fn fits<D: Copy>(&self, memory: &Memory<'_, D>) -> bool {
+        memory.own.len() == self.layout.own_words as usize
+            && memory.decoded.len() == memory.own.len()
+            && memory.shared.len() == self.layout.shared_bytes as usize
+            && memory.lines.len() >= self.lines
+    }
+
+    /// Executes instructions. `None` if the memories have other sizes than those for which the code was translated.
+    #[inline(always)]
+    pub fn enter<D: Copy>(
+        &self,
+        registers: &mut [u32; 256],
+        memory: Memory<'_, D>,
+        start: Start,
+    ) -> Option<End> {
+        const { assert!(size_of::<D>() == 8) };
+        if !self.fits(&memory) {
+            return None;
+        }
+        let mut moment = Moment {
+            left: start.left,
+            end: start.end,
+            extra: start.extra,
+            pc: start.pc,
+            disturbed: 0,
+            ticks_per_cycle: start.ticks_per_cycle,
+            next_pc: 0,
+            loaded: 0,
+            bus_free_at: start.bus_free_at,
+            next_burst: start.next_burst,
+            kept: 0,
+            registers: registers.as_mut_ptr(),
+            own: memory.own.as_ptr(),
+            decoded: memory.decoded.as_ptr().cast(),
+            shared: memory.shared.as_mut_ptr(),
+            lines: memory.lines.as_ptr(),
+            refused: 0,
+        };
+        // SAFETY: the function accesses the moment, the first 32 registers, and the four memories at offsets that it has compared
+        // with the sizes of the layout, which are those of the slices here. It writes to cells and to what is borrowed mutably.
+        // It reads `decoded` as numbers, and only compares them.
+        #[allow(unsafe_code, reason = "machine code")]
+        let number = unsafe { (self.function)(&raw mut moment) };
+        // The function gives numbers of sites only.
+        let site = self.sites.get(number as usize)?;
+        Some(End {
+            leave: site.leave,
+            pc: match site.held {
+                Held::Both => moment.pc,
+                _ => site.pc,
+            },
+            next_pc: match site.held {
+                Held::None => site.next_pc,
+                _ => moment.next_pc,
+            },
+            left: moment.left - i64::from(site.cycles),
+            extra: moment.extra + i64::from(site.extra),
+            bus_free_at: moment.bus_free_at,
+            disturbed: moment.disturbed != 0,
+        })
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: the function is called only through this value, by borrowers of it, of whom there are none any more.
+            #[allow(unsafe_code, reason = "releases the function's memory")]
+            unsafe {
+                module.free_memory();
+            }
+        }
+    }
+}
