@@ -60,6 +60,7 @@ soak: firmware
 test: firmware
 	@scripts/optional-tools install
 	cargo test --workspace
+	cargo test -p lanigon-emulator --features translate --test robust translated
 	@scripts/optional-tools summary
 
 # Python packages that do the same as parts of the project, in a folder of their own.

@@ -150,8 +150,8 @@ pub const ALL: [Work; 10] = [
     },
     Work {
         name: "polling-firmware",
-        what: "a board with firmware that is idle and polls once in 5 us, 100 ms",
-        task: Task::Board(Load::Polling, 100_000),
+        what: "a board with firmware that is idle and polls once in 5 us, 10 s",
+        task: Task::Board(Load::Polling, 10_000_000),
     },
     Work {
         name: "busy-one-cpu",
