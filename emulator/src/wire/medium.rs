@@ -186,10 +186,10 @@ impl<M: Medium> Outbox<M> {
         self.units.first().map(|departure| departure.head)
     }
 
-    /// When the first control that waits to be taken leaves.
+    /// When the earliest control that waits to be taken leaves.
     #[must_use]
     pub fn first_control(&self) -> Option<SimTime> {
-        self.controls.first().map(|sent| sent.time)
+        self.controls.iter().map(|sent| sent.time).min()
     }
 
     /// Takes the units that began to leave.

@@ -253,7 +253,7 @@ impl Core {
             && self.held == other.held
     }
 
-    /// A checksum of the registers: equal for equal registers.
+    /// A checksum of registers and flags: equal for equal ones.
     #[must_use]
     pub fn checksum(&self) -> u64 {
         let mix = |sum: u64, &register: &u32| {
