@@ -2,7 +2,8 @@
 //! `target/release/examples/translated WORK [MICROSECONDS [TIMES [on|off]]]`
 //!
 //! `one` and `two` are one and two busy CPUs of a board with code in scratchpads; `ping-pong` and `stream` are EMP's, on two nodes. Prints
-//! the shortest time of each way, and what translated code did.
+//! the shortest time of each way, and what translated code did. The kernel counts processor time in steps of some milliseconds: spans
+//! that take less than a tenth of a second say nothing.
 
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ const STREAM: &str = "run = \"stream\"\nfrom = 0\nto = 1\nmessages = 100000\nbyt
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let work = arguments.next().unwrap_or_default();
-    let span = arguments.next().map_or(Ok(20_000), |text| text.parse())?;
+    let span = arguments.next().map_or(Ok(1_000_000), |text| text.parse())?;
     let times = arguments.next().map_or(Ok(7), |text| text.parse())?;
     let ways = match arguments.next().as_deref() {
         None => vec![false, true],
