@@ -28,7 +28,9 @@ const STREAM: &str = "run = \"stream\"\nfrom = 0\nto = 1\nmessages = 100000\nbyt
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let work = arguments.next().unwrap_or_default();
-    let span = arguments.next().map_or(Ok(1_000_000), |text| text.parse())?;
+    let span = arguments
+        .next()
+        .map_or(Ok(1_000_000), |text| text.parse())?;
     let times = arguments.next().map_or(Ok(7), |text| text.parse())?;
     let ways = match arguments.next().as_deref() {
         None => vec![false, true],
