@@ -317,7 +317,7 @@ impl Board for Tigon2 {
         self.chip().reset(now);
         // The frame is on the wire; its end is no longer relevant.
         self.fabric.mac.sending = None;
-        self.fabric.sram.stop_bursts();
+        self.fabric.sram.bus_mut().stop_bursts();
     }
 
     fn outlives_reset(event: &BoardEvent) -> bool {

@@ -23,6 +23,7 @@ pub mod scratchpad;
 pub mod semaphore;
 pub mod serdes;
 pub mod sram;
+mod sram_bus;
 pub mod timer;
 pub mod timing;
 pub mod window;

@@ -3,12 +3,11 @@
 
 use std::cell::Cell;
 
-use crate::cpu::clock::{CpuClock, TICKS_PER_CYCLE};
+use crate::cpu::clock::CpuClock;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::isa::Op;
-use crate::sim::time::{ClockDomain, SimTime};
 use crate::state::{Reader, State, StateError, Writer, load_memory, save_memory};
-use crate::value_struct;
+use crate::tigon2::sram_bus::SramBus;
 
 /// Bytes of a page of decoded code.
 const CODE_PAGE_BYTES: usize = 4096;
@@ -55,32 +54,26 @@ pub(super) struct AloneSram<'a> {
     bytes: &'a mut [u8],
     mask: usize,
     code: &'a Code,
-    bus_free_at: &'a mut u64,
-    next_burst: u64,
+    bus: &'a mut SramBus,
 }
 
 impl AloneSram<'_> {
     /// Takes the bus at `now` for `cycles`, if it is free; returns whether it is.
     #[inline(always)]
     pub(super) fn take_free_bus(&mut self, now: u64, cycles: u32) -> bool {
-        let free = *self.bus_free_at <= now && now < self.next_burst;
+        let free = self.bus.free_at <= now && now < self.bus.next_burst;
         if free {
-            *self.bus_free_at = now + u64::from(cycles) * TICKS_PER_CYCLE;
+            self.bus.take(now, cycles);
         }
         free
     }
 
-    /// Its bytes, for each line of them whether code was decoded there, until when its bus is taken, and when a burst takes it.
+    /// Its bytes, for each line of them whether code was decoded there, and its bus.
     #[cfg(feature = "translate")]
     #[inline(always)]
-    pub(super) fn parts(&mut self) -> (&mut [u8], &[Cell<u8>], &mut u64, u64) {
-        let Self {
-            bytes,
-            code,
-            bus_free_at,
-            ..
-        } = self;
-        (bytes, &code.lines, bus_free_at, self.next_burst)
+    pub(super) fn parts(&mut self) -> (&[Cell<u8>], &[Cell<u8>], &mut SramBus) {
+        let bytes = Cell::from_mut(&mut *self.bytes).as_slice_of_cells();
+        (bytes, &self.code.lines, self.bus)
     }
 
     /// [`Sram::read`].
@@ -96,6 +89,13 @@ impl AloneSram<'_> {
         self.code.forget(at);
         write(self.bytes, at, width, value);
     }
+}
+
+/// The mark of the line around `address`, which says whether code was decoded there.
+#[cfg(feature = "translate")]
+pub(super) fn line_of(lines: &[Cell<u8>], address: u32) -> Option<&Cell<u8>> {
+    let last = lines.len().checked_sub(1)?;
+    lines.get(address as usize / LINE_BYTES & last)
 }
 
 #[inline(always)]
@@ -160,52 +160,13 @@ impl SramSize {
     }
 }
 
-/// Bursts that take the bus at fixed times: they are accounted for when the
-/// bus is next used.
-#[derive(Debug)]
-pub(super) struct Bursts {
-    /// Time of the next one.
-    pub(super) next: SimTime,
-    /// Period.
-    pub(super) period: SimTime,
-    /// Number of bursts left.
-    pub(super) left: u32,
-    /// Bus cycles of each.
-    pub(super) cycles: u32,
-    /// The clock that counts the bus's ticks.
-    pub(super) ticks: ClockDomain,
-}
-
-value_struct!(Bursts {
-    next: next,
-    period: period,
-    left: left,
-    cycles: cycles,
-    ticks: ticks
-});
-
-impl Bursts {
-    /// The tick of the next one; the latest possible tick if none is left.
-    fn next_tick(&self) -> u64 {
-        match self.left {
-            0 => u64::MAX,
-            _ => self.ticks.first_at(self.next),
-        }
-    }
-}
-
 /// The memory and its bus.
 #[derive(Debug)]
 pub struct Sram {
     bytes: Vec<u8>,
     mask: usize,
     code: Code,
-    /// The bus is taken until this tick.
-    bus_free_at: u64,
-    /// Bursts that take it later on.
-    bursts: Option<Bursts>,
-    /// The tick of the next one.
-    next_burst: u64,
+    bus: SramBus,
 }
 
 impl State for Sram {
@@ -214,23 +175,17 @@ impl State for Sram {
             bytes,
             mask: _,
             code: _,
-            bus_free_at,
-            bursts,
-            next_burst,
+            bus,
         } = self;
         save_memory(bytes, out);
-        bus_free_at.save(out);
-        bursts.save(out);
-        next_burst.save(out);
+        bus.save(out);
     }
 
     /// Discards decoded code, which is decoded again at its next execution.
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         load_memory("bytes of SRAM", &mut self.bytes, from)?;
         self.code.pages.fill_with(|| None);
-        self.bus_free_at.load(from)?;
-        self.bursts.load(from)?;
-        self.next_burst.load(from)
+        self.bus.load(from)
     }
 }
 
@@ -248,9 +203,7 @@ impl Sram {
                 mask: size.bytes() - 1,
                 lines: vec![Cell::new(0); size.bytes() / LINE_BYTES].into(),
             },
-            bus_free_at: 0,
-            bursts: None,
-            next_burst: u64::MAX,
+            bus: SramBus::default(),
         }
     }
 
@@ -282,59 +235,26 @@ impl Sram {
     /// Waits for the bus on behalf of a core, and takes it for `cycles`.
     #[inline(always)]
     pub fn take_bus(&mut self, clock: &mut CpuClock, cycles: u32) {
-        self.pass_bursts(clock.now);
-        clock.stall_until(self.bus_free_at);
-        self.bus_free_at = clock.now + u64::from(cycles) * TICKS_PER_CYCLE;
+        clock.stall_until(self.bus.free_from(clock.now));
+        self.bus.take(clock.now, cycles);
     }
 
     /// Whether the bus is free from `from` to `until`, apart from accesses by cores and from later
     /// events.
     #[must_use]
     pub fn bus_stays_free(&mut self, from: u64, until: u64) -> bool {
-        self.pass_bursts(from);
-        self.bus_free_at <= from && until < self.next_burst
+        self.bus.free_from(from) <= from && until < self.bus.next_burst
     }
 
-    /// Sets the bursts that take the bus from now on. Earlier ones must be over.
-    pub(super) fn expect_bursts(&mut self, bursts: Bursts) {
-        let tick = bursts.next_tick();
-        self.pass_bursts(tick);
-        self.next_burst = tick;
-        self.bursts = Some(bursts);
-    }
-
-    /// Ends the bursts.
-    pub(super) fn stop_bursts(&mut self) {
-        self.next_burst = u64::MAX;
-        self.bursts = None;
-    }
-
-    /// Accounts for the bursts up to `tick`.
-    #[inline(always)]
-    fn pass_bursts(&mut self, tick: u64) {
-        if tick >= self.next_burst {
-            self.take_bursts(tick);
-        }
-    }
-
-    #[inline(never)]
-    fn take_bursts(&mut self, tick: u64) {
-        let Some(bursts) = &mut self.bursts else {
-            return;
-        };
-        while self.next_burst <= tick && bursts.left > 0 {
-            let span = u64::from(bursts.cycles) * TICKS_PER_CYCLE;
-            self.bus_free_at = self.bus_free_at.max(self.next_burst) + span;
-            bursts.left -= 1;
-            bursts.next += bursts.period;
-            self.next_burst = bursts.next_tick();
-        }
+    /// Its bus.
+    pub(super) const fn bus_mut(&mut self) -> &mut SramBus {
+        &mut self.bus
     }
 
     /// Takes the bus for `cycles` at `tick` for a device, with priority over cores.
     pub fn take_bus_at(&mut self, tick: u64, cycles: u32) {
-        self.pass_bursts(tick);
-        self.bus_free_at = self.bus_free_at.max(tick) + u64::from(cycles) * TICKS_PER_CYCLE;
+        let from = self.bus.free_from(tick);
+        self.bus.take(from.max(tick), cycles);
     }
 
     /// Reads a value; `address` is aligned to `width`.
@@ -446,8 +366,7 @@ impl Sram {
             bytes: &mut self.bytes,
             mask: self.mask,
             code: &self.code,
-            bus_free_at: &mut self.bus_free_at,
-            next_burst: self.next_burst,
+            bus: &mut self.bus,
         };
         (&self.code, memory)
     }

@@ -110,6 +110,57 @@ fn a_store_into_translated_code_is_seen_at_once() {
     }
 }
 
+/// Both cores count in SRAM, load bytes and halves in between and in delay slots, and wait for each other's values: each access is in
+/// the order that the clocks of both give.
+#[test]
+fn two_cores_take_turns_in_translated_code() {
+    let source = "
+        li $s1, 0x2000
+        again: lw $t0, 0($s1)
+        addiu $t0, $t0, 3
+        sw $t0, 0($s1)
+        lhu $t1, 2($s1)
+        xor $v0, $v0, $t1
+        andi $t2, $v0, 4
+        beqz $t2, skip
+        lbu $t3, 3($s1)
+        addu $v0, $v0, $t3
+        lw $t4, 4($s1)
+        sb $t3, 7($s1)
+        addu $v0, $v0, $t4
+        skip: addiu $a0, $a0, 1
+        b again
+        sw $a0, 8($s1)";
+    let run = |slice: SimTime, translations: Option<&Translations>| {
+        let mut bench = Bench::new(SramSize::K512);
+        bench.0.translate(translations);
+        for cpu in 0..2 {
+            bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &words(source));
+            bench.start(cpu, SCRATCHPAD_BASE);
+        }
+        let end = bench.0.now() + SimTime::from_us(80);
+        while bench.0.now() < end {
+            bench.run(slice);
+        }
+        let board = bench.0.board::<Tigon2>();
+        let cores = [0, 1].map(|cpu| {
+            let core = &board.cores[cpu].core;
+            (*core.registers(), core.pc(), core.clock.clone())
+        });
+        let entries = board.translated().map(|usage| usage.entries);
+        ((cores, board.fabric.sram.words::<3>(0x2000)), entries)
+    };
+    for slice_ns in [97, 333, 5_000, 40_000] {
+        let slice = SimTime::from_ns(slice_ns);
+        let (interpreted, none) = run(slice, None);
+        let (translated, entries) = run(slice, Some(&Translations::at_once()));
+        assert_eq!(interpreted, translated, "in slices of {slice:?}");
+        assert_eq!(none, [0; 2]);
+        let many = entries.iter().all(|&entries| entries > 100);
+        assert!(many, "in slices of {slice:?}: {entries:?}");
+    }
+}
+
 /// Boards with the same code share one translation.
 #[test]
 fn boards_with_the_same_code_share_a_translation() {

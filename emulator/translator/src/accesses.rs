@@ -5,10 +5,11 @@ use std::mem::offset_of;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
 
+use crate::budget;
 use crate::emit::Emitter;
 use crate::machine::{Leave, Moment};
 use crate::program::{Instruction, Operation};
-use crate::shared;
+use crate::shared::{self, Access};
 
 /// An access at hand.
 #[derive(Clone, Copy)]
@@ -174,23 +175,39 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// An access to shared memory, by the function for it.
+    /// An access to shared memory.
     fn shared(&mut self, address: Value, place: Place) {
+        let pending = budget::of(-i64::from(self.cycles), i64::from(self.extra));
+        match self.is_hot() {
+            true => self.shared_in_place(address, pending, place),
+            false => self.shared_by_call(address, pending, place),
+        }
+    }
+
+    fn shared_in_place(&mut self, address: Value, pending: i64, place: Place) {
+        let context = self.context();
+        let mut access = Access {
+            program: self.program,
+            context,
+            bytes: place.bytes,
+            refuse: place.leave,
+            b: &mut self.b,
+        };
+        let budget = access.budget();
+        let budget = access.b.ins().iadd_imm_s(budget, pending);
+        let loaded = access.carry_out(address, budget, place.value);
+        self.finish(place, loaded);
+    }
+
+    fn shared_by_call(&mut self, address: Value, pending: i64, place: Place) {
         let function = self.shared[shared::number(place.bytes, place.value.is_some())];
-        let cycles = self.b.ins().iconst(types::I64, i64::from(self.cycles));
-        let mut arguments = vec![address, cycles];
+        let pending = self.b.ins().iconst(types::I64, pending);
+        let mut arguments = vec![address, pending];
         arguments.extend(place.value);
         self.b.ins().call(function, &arguments);
         let refused = self.field(types::I32, offset_of!(Moment, refused));
         let done = self.b.ins().icmp_imm_s(IntCC::Equal, refused, 0);
         self.only_if(done, place.leave);
-        let costs = self.program.costs;
-        let (own, shared) = match place.value {
-            Some(_) => (costs.own_store, costs.shared_store),
-            None => (costs.own_load, costs.shared_load),
-        };
-        // The function has added the extra cycles.
-        self.spend(i64::from(shared) - i64::from(own), 0);
         let loaded = match place.value {
             Some(_) => None,
             None => Some(self.field(types::I32, offset_of!(Moment, loaded))),

@@ -1,9 +1,13 @@
-//! Runs of instructions that control enters at the first one only, as far as can be told from the code.
+//! Runs of instructions that control enters at the first one only, as far as can be told from the code: an access to memory begins a run,
+//! since control comes back there after it had to wait.
 
 use crate::program::Program;
 
 /// A longer run is divided: it would be left to careful code too often.
 const MOST_INSTRUCTIONS: usize = 32;
+
+/// Instructions of a short loop at most.
+const MOST_OF_LOOP: usize = 48;
 
 /// A run of instructions without a branch, or with one at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +29,23 @@ pub(crate) fn runs(program: &Program) -> Vec<Run> {
     starts.map(|start| run(program, &leads, start)).collect()
 }
 
+/// For each word whether it is in a short loop: a branch goes back over it.
+pub(crate) fn loops(program: &Program) -> Vec<bool> {
+    let mut loops = vec![false; program.instructions.len()];
+    for index in 0..loops.len() {
+        let target = program.target(index);
+        let target = target.and_then(|address| program.index(address));
+        if let Some(start) = target.filter(|&start| start <= index)
+            && index - start < MOST_OF_LOOP
+        {
+            // The slot belongs to it.
+            let end = loops.len().min(index + 2);
+            loops[start..end].fill(true);
+        }
+    }
+    loops
+}
+
 /// For each word whether a run begins there.
 fn leaders(program: &Program) -> Vec<bool> {
     let mut leads = vec![false; program.instructions.len()];
@@ -32,7 +53,8 @@ fn leaders(program: &Program) -> Vec<bool> {
         let Some(instruction) = program.at(index) else {
             continue;
         };
-        if index == 0 || program.at(index - 1).is_none() {
+        let accesses = instruction.operation.access_bytes() > 0;
+        if index == 0 || program.at(index - 1).is_none() || accesses {
             leads[index] = true;
         }
         if !instruction.operation.has_delay_slot() {

@@ -10,6 +10,7 @@ use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilder;
 
 use crate::blocks::{self, Run};
+use crate::budget;
 use crate::machine::{Leave, Moment};
 use crate::program::{Instruction, Operation, Program};
 use crate::values::{self, Registers};
@@ -63,6 +64,16 @@ struct Stub {
 /// Number of the site at which the program counter stands in the context.
 const ELSEWHERE: usize = 0;
 
+/// That site.
+pub(crate) const ELSEWHERE_SITE: Site = Site {
+    pc: 0,
+    next_pc: 0,
+    cycles: 0,
+    extra: 0,
+    leave: Leave::Step,
+    held: Held::Both,
+};
+
 /// Stubs that share an end. The time of translation grows with the square of this number.
 const STUBS_OF_EXIT: usize = 64;
 
@@ -80,6 +91,10 @@ pub(crate) struct Emitter<'p, 'f> {
     careful: Vec<Option<Block>>,
     /// Code of the run that begins at each instruction.
     fast: Vec<Option<Block>>,
+    /// For each instruction whether it is in a short loop.
+    loops: Vec<bool>,
+    /// The code at hand is that of a run.
+    is_fast: bool,
     /// Goes on at a program counter.
     dispatch: Block,
     sites: Vec<Site>,
@@ -89,7 +104,7 @@ pub(crate) struct Emitter<'p, 'f> {
     next: Next,
     /// Cycles that are not yet subtracted from those that are left, and those among them beyond what each instruction takes.
     pub(crate) cycles: u32,
-    extra: u32,
+    pub(crate) extra: u32,
     pub(crate) registers: Registers,
 }
 
@@ -114,15 +129,10 @@ pub(crate) fn function(
         shared,
         careful,
         fast: vec![None; program.instructions.len()],
+        loops: blocks::loops(program),
+        is_fast: false,
         dispatch,
-        sites: vec![Site {
-            pc: 0,
-            next_pc: 0,
-            cycles: 0,
-            extra: 0,
-            leave: Leave::Step,
-            held: Held::Both,
-        }],
+        sites: vec![ELSEWHERE_SITE],
         stubs: Vec::new(),
         index: 0,
         next: Next::Sequence,
@@ -150,7 +160,7 @@ pub(crate) fn function(
 
 impl Emitter<'_, '_> {
     /// Address of the context.
-    fn context(&mut self) -> Value {
+    pub(crate) fn context(&mut self) -> Value {
         if let Some(context) = self.context {
             return context;
         }
@@ -200,17 +210,13 @@ impl Emitter<'_, '_> {
     }
 
     /// Subtracts cycles from those that are left, some of which are extra cycles.
-    pub(crate) fn spend(&mut self, cycles: i64, extra: i64) {
-        let fields = [
-            (offset_of!(Moment, left), -cycles),
-            (offset_of!(Moment, extra), extra),
-        ];
-        for (field, change) in fields {
-            if change != 0 {
-                let sum = self.field(types::I64, field);
-                let sum = self.b.ins().iadd_imm_s(sum, change);
-                self.set_field(field, sum);
-            }
+    fn spend(&mut self, cycles: i64, extra: i64) {
+        let change = budget::of(-cycles, extra);
+        if change != 0 {
+            let field = offset_of!(Moment, budget);
+            let sum = self.field(types::I64, field);
+            let sum = self.b.ins().iadd_imm_s(sum, change);
+            self.set_field(field, sum);
         }
     }
 
@@ -260,11 +266,17 @@ impl Emitter<'_, '_> {
         block
     }
 
+    /// Whether the instruction at hand is executed often enough for larger code.
+    pub(crate) fn is_hot(&self) -> bool {
+        self.is_fast && self.loops.get(self.index).is_some_and(|&is| is)
+    }
+
     /// Goes on only if more cycles are left than `least`, and otherwise in `other`.
     fn only_above(&mut self, least: u32, other: Block) {
-        let left = self.field(types::I64, offset_of!(Moment, left));
+        let left = self.field(types::I64, offset_of!(Moment, budget));
         let enough = IntCC::SignedGreaterThan;
-        let go_on = self.b.ins().icmp_imm_s(enough, left, i64::from(least));
+        let least = budget::highest_of(i64::from(least));
+        let go_on = self.b.ins().icmp_imm_s(enough, left, least);
         self.only_if(go_on, other);
     }
 
@@ -365,6 +377,7 @@ impl Emitter<'_, '_> {
             return;
         };
         self.begin(block, run.start);
+        self.is_fast = true;
         self.only_above(run.cycles_before_last, slow);
         for index in run.start..run.end {
             self.index = index;
@@ -386,6 +399,7 @@ impl Emitter<'_, '_> {
             return;
         };
         self.begin(block, index);
+        self.is_fast = false;
         let time = self.leaves(Leave::Time);
         self.only_above(0, time);
         if instruction.operation.has_delay_slot() {

@@ -1,8 +1,8 @@
 //! Translated code: machine code of the host for pre-decoded instructions of the Tigon2's MIPS core.
 //!
 //! A [`Program`] is a memory of instructions, as far as they are known, with what each costs. [`Code::translate`] makes one
-//! function of it, with an entry at each instruction. [`Code::enter`] executes instructions from a program counter on,
-//! and leaves before the first one that needs more than registers and the memory that it was given. What it leaves behind
+//! function of it, with an entry at each instruction. A [`Guest`] is a core that it executes, from a program counter on;
+//! it leaves before the first one that needs more than registers and the memory that it was given. What it leaves behind
 //! (registers, program counter, cycles) is what an interpreter has there.
 //!
 //! Each instruction is translated twice. *Careful* code compares the cycles that are left before each instruction, and may be entered at
@@ -10,16 +10,19 @@
 //! suffice for all, and keeps registers in those of the host. Where they do not suffice, careful code goes on.
 //!
 //! This is the only crate on the host's side with unsafe code. Two things need it: to call the function, and to release it. All
-//! accesses of the function to memory are compared with the sizes for which it was translated, and `enter`
+//! accesses of the function to memory are compared with the sizes for which it was translated, and [`Code::guest`]
 //! compares these with the memory that it is given.
 
 mod accesses;
 mod blocks;
+mod budget;
 mod emit;
+mod guest;
 mod machine;
 mod program;
 mod shared;
 mod values;
 
-pub use machine::{Code, End, Leave, Memory, Start, TranslationError};
+pub use guest::{End, Guest, SharedBus, Spent, Start};
+pub use machine::{Code, Leave, Memory, TranslationError};
 pub use program::{Costs, Instruction, Layout, Operation, Program};

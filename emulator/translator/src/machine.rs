@@ -9,7 +9,8 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
-use crate::emit::{self, Held, Site};
+use crate::emit::{self, Site};
+use crate::guest::Guest;
 use crate::program::{Layout, Program};
 use crate::shared;
 
@@ -44,59 +45,21 @@ pub enum Leave {
     Step,
 }
 
-/// A core before translated code is entered. The next instruction is no delay slot.
-#[derive(Debug, Clone, Copy)]
-pub struct Start {
-    /// Address of the next instruction.
-    pub pc: u32,
-    /// The cycles that are left: an instruction begins as long as there are any.
-    pub left: i64,
-    /// Cycles so far beyond those that each instruction takes.
-    pub extra: i64,
-    /// The tick at which no cycles are left.
-    pub end: u64,
-    /// Ticks of a cycle.
-    pub ticks_per_cycle: u64,
-    /// The bus of the shared memory is taken until this tick.
-    pub bus_free_at: u64,
-    /// Another one takes it at this tick. 0 leaves all accesses to shared memory to others.
-    pub next_burst: u64,
-}
-
-/// A core after translated code was left.
-#[derive(Debug, Clone, Copy)]
-pub struct End {
-    /// Why it was left.
-    pub leave: Leave,
-    /// Address of the next instruction.
-    pub pc: u32,
-    /// Address of the one after it.
-    pub next_pc: u32,
-    /// As in [`Start`].
-    pub left: i64,
-    /// As in [`Start`].
-    pub extra: i64,
-    /// As in [`Start`].
-    pub bus_free_at: u64,
-    /// Whether there was an access that others can see.
-    pub disturbed: bool,
-}
-
 /// What the function finds and leaves: its fields are read and written by machine code.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Moment {
     // Fields that are written one by one and read together do not stand side by side: the host would wait
     // for the writes.
-    /// The cycles that are left: an instruction begins as long as there are any.
-    pub(crate) left: i64,
+    /// The cycles that are left, and the extra cycles ([`budget`]).
+    pub(crate) budget: i64,
     /// The tick at which no cycles are left.
     pub(crate) end: u64,
-    /// Cycles so far beyond those that each instruction takes.
-    pub(crate) extra: i64,
+    /// The budget at the last access to shared memory.
+    pub(crate) shared_at: i64,
     /// Address of the next instruction.
     pub(crate) pc: u32,
-    /// Becomes 1 with an access that others can see.
+    /// Becomes 1 with a store to the core's own memory.
     pub(crate) disturbed: u32,
     /// Ticks of a cycle.
     pub(crate) ticks_per_cycle: u64,
@@ -113,10 +76,35 @@ pub(crate) struct Moment {
     pub(crate) registers: *mut u32,
     pub(crate) own: *const Cell<u32>,
     pub(crate) decoded: *const (),
-    pub(crate) shared: *mut u8,
+    pub(crate) shared: *const Cell<u8>,
     pub(crate) lines: *const Cell<u8>,
     /// Becomes 1 with an access to shared memory that is left to others.
     pub(crate) refused: u32,
+}
+
+impl Moment {
+    #[inline(always)]
+    fn new<D: Copy>(memory: &Memory<'_, D>) -> Self {
+        Self {
+            budget: 0,
+            end: 0,
+            shared_at: NOT_ACCESSED,
+            pc: 0,
+            disturbed: 0,
+            ticks_per_cycle: 0,
+            next_pc: 0,
+            loaded: 0,
+            bus_free_at: 0,
+            next_burst: 0,
+            kept: 0,
+            registers: std::ptr::null_mut(),
+            own: memory.own.as_ptr(),
+            decoded: memory.decoded.as_ptr().cast(),
+            shared: memory.shared.as_ptr(),
+            lines: memory.lines.as_ptr(),
+            refused: 0,
+        }
+    }
 }
 
 /// The memories of a core. `D` is a decoded instruction of eight bytes.
@@ -127,10 +115,13 @@ pub struct Memory<'a, D: Copy> {
     /// For each word of it what was decoded. A store to a word that was decoded is left to the interpreter.
     pub decoded: &'a [Cell<D>],
     /// Shared memory.
-    pub shared: &'a mut [u8],
+    pub shared: &'a [Cell<u8>],
     /// For each line of it whether it holds code: a store there is left to the interpreter.
     pub lines: &'a [Cell<u8>],
 }
+
+/// No budget: what stands in the moment before the first access to shared memory.
+pub(crate) const NOT_ACCESSED: i64 = i64::MIN;
 
 type Function = unsafe extern "C" fn(*mut Moment) -> u32;
 
@@ -310,59 +301,27 @@ impl Code {
             && memory.lines.len() >= self.lines
     }
 
-    /// Executes instructions. `None` if the memories have other sizes than those for which the code was translated.
+    /// A core that this code is to execute. `None` if the memories have other sizes than those for which the code was translated.
     #[inline(always)]
-    pub fn enter<D: Copy>(
-        &self,
-        registers: &mut [u32; 256],
-        memory: Memory<'_, D>,
-        start: Start,
-    ) -> Option<End> {
+    pub fn guest<'a, D: Copy>(&'a self, memory: Memory<'a, D>) -> Option<Guest<'a>> {
         const { assert!(size_of::<D>() == 8) };
-        if !self.fits(&memory) {
-            return None;
-        }
-        let mut moment = Moment {
-            left: start.left,
-            end: start.end,
-            extra: start.extra,
-            pc: start.pc,
-            disturbed: 0,
-            ticks_per_cycle: start.ticks_per_cycle,
-            next_pc: 0,
-            loaded: 0,
-            bus_free_at: start.bus_free_at,
-            next_burst: start.next_burst,
-            kept: 0,
-            registers: registers.as_mut_ptr(),
-            own: memory.own.as_ptr(),
-            decoded: memory.decoded.as_ptr().cast(),
-            shared: memory.shared.as_mut_ptr(),
-            lines: memory.lines.as_ptr(),
-            refused: 0,
-        };
+        let moment = Moment::new(&memory);
+        self.fits(&memory).then(|| Guest::new(self, moment))
+    }
+
+    /// Calls the function on a moment that a guest of this code has made; gives the site at which it left.
+    #[inline(always)]
+    pub(crate) fn call(&self, moment: &mut Moment, registers: &mut [u32; 256]) -> &Site {
+        moment.registers = registers.as_mut_ptr();
         // SAFETY: the function accesses the moment, the first 32 registers, and the four memories at offsets that it has compared
-        // with the sizes of the layout, which are those of the slices here. It writes to cells and to what is borrowed mutably.
-        // It reads `decoded` as numbers, and only compares them.
+        // with the sizes of the layout, which are those of the slices from which the moment was made: the guest borrows all of them.
+        // It writes to cells and to the registers, which are borrowed mutably. It reads `decoded` as numbers, and only compares them.
         #[allow(unsafe_code, reason = "machine code")]
-        let number = unsafe { (self.function)(&raw mut moment) };
+        let number = unsafe { (self.function)(&raw mut *moment) };
         // The function gives numbers of sites only.
-        let site = self.sites.get(number as usize)?;
-        Some(End {
-            leave: site.leave,
-            pc: match site.held {
-                Held::Both => moment.pc,
-                _ => site.pc,
-            },
-            next_pc: match site.held {
-                Held::None => site.next_pc,
-                _ => moment.next_pc,
-            },
-            left: moment.left - i64::from(site.cycles),
-            extra: moment.extra + i64::from(site.extra),
-            bus_free_at: moment.bus_free_at,
-            disturbed: moment.disturbed != 0,
-        })
+        self.sites
+            .get(number as usize)
+            .unwrap_or(&emit::ELSEWHERE_SITE)
     }
 }
 

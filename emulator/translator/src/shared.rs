@@ -1,5 +1,5 @@
-//! Accesses to shared memory: a function for each width and direction. They change no register of the host, so that the code around a
-//! call keeps all of its own.
+//! Accesses to shared memory. Short loops have them in place. Other code, which should be small, calls a function for each width and
+//! direction: these change no register of the host, so that the code around a call keeps all of its own.
 
 use std::mem::offset_of;
 
@@ -8,6 +8,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilder;
 
+use crate::budget;
 use crate::machine::Moment;
 use crate::program::Program;
 use crate::values;
@@ -20,8 +21,8 @@ pub(crate) const fn number(bytes: u32, stores: bool) -> usize {
     bytes.trailing_zeros() as usize * 2 + stores as usize
 }
 
-/// Writes a function into `b`. It takes the address, the cycles that are still to be subtracted from those that are left,
-/// and the value to store. It refuses what it cannot do, and leaves what it has loaded in the context.
+/// Writes a function into `b`. It takes the address, the change of the budget that is still to be made, and the value to store. It
+/// refuses what it cannot do, and leaves what it has loaded in the context.
 pub(crate) fn function(
     program: &Program,
     number: usize,
@@ -39,10 +40,15 @@ pub(crate) fn function(
         context,
         bytes: 1 << (number / 2),
         refuse,
-        b,
+        b: &mut b,
     };
-    access.carry_out(parameters[0], parameters[1], parameters.get(2).copied());
-    let Access { mut b, context, .. } = access;
+    let budget = access.budget();
+    let budget = access.b.ins().iadd(budget, parameters[1]);
+    let loaded = access.carry_out(parameters[0], budget, parameters.get(2).copied());
+    if let Some(loaded) = loaded {
+        access.set_field(offset_of!(Moment, loaded), loaded);
+    }
+    b.ins().return_(&[]);
     b.switch_to_block(refuse);
     let one = b.ins().iconst(types::I32, 1);
     let refused = values::offset(offset_of!(Moment, refused));
@@ -53,15 +59,18 @@ pub(crate) fn function(
     b.finalize(target);
 }
 
-struct Access<'p, 'f> {
-    program: &'p Program,
-    context: Value,
-    bytes: u32,
-    refuse: Block,
-    b: FunctionBuilder<'f>,
+/// An access at hand.
+pub(crate) struct Access<'p, 'b, 'f> {
+    pub(crate) program: &'p Program,
+    /// Address of the [`Moment`].
+    pub(crate) context: Value,
+    pub(crate) bytes: u32,
+    /// Where it goes on if it cannot be done.
+    pub(crate) refuse: Block,
+    pub(crate) b: &'b mut FunctionBuilder<'f>,
 }
 
-impl Access<'_, '_> {
+impl Access<'_, '_, '_> {
     fn field(&mut self, kind: types::Type, offset: usize) -> Value {
         let flags = MemFlagsData::trusted();
         self.b
@@ -83,7 +92,18 @@ impl Access<'_, '_> {
         self.b.switch_to_block(here);
     }
 
-    fn carry_out(&mut self, address: Value, cycles: Value, value: Option<Value>) {
+    /// The budget before changes that are still to be made.
+    pub(crate) fn budget(&mut self) -> Value {
+        self.field(types::I64, offset_of!(Moment, budget))
+    }
+
+    /// Accesses the memory at `address` with this budget; gives what was loaded if there is no value to store.
+    pub(crate) fn carry_out(
+        &mut self,
+        address: Value,
+        budget: Value,
+        value: Option<Value>,
+    ) -> Option<Value> {
         let layout = self.program.layout;
         let shift = i64::from(self.bytes.trailing_zeros());
         // An address that is not aligned becomes a high number.
@@ -105,28 +125,27 @@ impl Access<'_, '_> {
             let data = self.b.ins().icmp_imm_s(IntCC::Equal, code, 0);
             self.only_if(data);
         }
-        self.take_bus(cycles);
+        self.take_bus(budget);
         let memory = self.field(types::I64, offset_of!(Moment, shared));
         let at = self.b.ins().iadd(memory, offset);
         let costs = self.program.costs;
         match value {
             Some(value) => {
                 self.store(at, value);
-                self.spend_extra(costs.own_store, costs.shared_store);
+                self.spend_more(costs.own_store, costs.shared_store);
+                None
             }
             None => {
                 let loaded = self.load(at);
-                self.set_field(offset_of!(Moment, loaded), loaded);
-                self.spend_extra(costs.own_load, costs.shared_load);
+                self.spend_more(costs.own_load, costs.shared_load);
+                Some(loaded)
             }
         }
-        self.b.ins().return_(&[]);
     }
 
     /// Takes the bus, if it is free.
-    fn take_bus(&mut self, cycles: Value) {
-        let left = self.field(types::I64, offset_of!(Moment, left));
-        let left = self.b.ins().isub(left, cycles);
+    fn take_bus(&mut self, budget: Value) {
+        let left = self.b.ins().sshr_imm_u(budget, budget::SHIFT);
         let each = self.field(types::I64, offset_of!(Moment, ticks_per_cycle));
         let rest = self.b.ins().imul(left, each);
         let end = self.field(types::I64, offset_of!(Moment, end));
@@ -141,18 +160,16 @@ impl Access<'_, '_> {
         let ticks = i64::from(self.program.costs.bus_ticks);
         let until = self.b.ins().iadd_imm_s(now, ticks);
         self.set_field(offset_of!(Moment, bus_free_at), until);
-        let one = self.b.ins().iconst(types::I32, 1);
-        self.set_field(offset_of!(Moment, disturbed), one);
+        self.set_field(offset_of!(Moment, shared_at), budget);
     }
 
-    /// Adds what the access takes beyond one to the core's own memory.
-    fn spend_extra(&mut self, own: u32, shared: u32) {
+    /// Takes the cycles of the access beyond one to the core's own memory.
+    fn spend_more(&mut self, own: u32, shared: u32) {
         let more = i64::from(shared) - i64::from(own);
         if more != 0 {
-            let field = offset_of!(Moment, extra);
-            let extra = self.field(types::I64, field);
-            let extra = self.b.ins().iadd_imm_s(extra, more);
-            self.set_field(field, extra);
+            let budget = self.budget();
+            let budget = self.b.ins().iadd_imm_s(budget, budget::of(-more, more));
+            self.set_field(offset_of!(Moment, budget), budget);
         }
     }
 

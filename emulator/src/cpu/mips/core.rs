@@ -271,11 +271,17 @@ impl Core {
     pub(super) fn advance(&mut self, pc: u32, next_pc: u32, cycles: u64, extra_cycles: u64) {
         self.pc = pc;
         self.next_pc = next_pc;
-        self.instructions += match self.timing.instruction_cycles {
+        self.instructions += self.instructions_in(cycles, extra_cycles);
+        self.clock.charge(cycles);
+    }
+
+    /// Number of instructions that take so many cycles, with the extra ones among them.
+    #[inline(always)]
+    pub(super) fn instructions_in(&self, cycles: u64, extra_cycles: u64) -> u64 {
+        match self.timing.instruction_cycles {
             0 | 1 => cycles - extra_cycles,
             each => (cycles - extra_cycles) / u64::from(each),
-        };
-        self.clock.charge(cycles);
+        }
     }
 
     /// Retires an instruction that control leaves by `next`.

@@ -1,7 +1,9 @@
 //! Instructions as the translator knows them.
 
-use translator::{Instruction, Operation};
+use translator::{Guest, Instruction, Leave, Operation, SharedBus, Spent, Start};
 
+use super::exec::Core;
+use super::isa::Kind::{Lb, Lbu, Lh, Lhu, Lw, Sb, Sh, Sw};
 use super::isa::{Kind, Op};
 
 /// The instruction as the translator knows it; `None` if it is not to be translated.
@@ -35,4 +37,87 @@ operations! {
     Lb Lbu Lh Lhu Lw Sb Sh Sw
     Beq Bne Blez Bgtz Bltz Bgez Bltzal Bgezal Beql Bnel Blezl Bgtzl Bltzl Bgezl Bltzall Bgezall
     J Jal Jr Jalr Joff
+}
+
+/// The instruction, the bytes that it accesses and whether it stores them, if it is a load or store.
+pub(crate) const fn access(op: Op) -> Option<(Op, u32, bool)> {
+    match op.plain_kind() {
+        Lb | Lbu => Some((op, 1, false)),
+        Lh | Lhu => Some((op, 2, false)),
+        Lw => Some((op, 4, false)),
+        Sb => Some((op, 1, true)),
+        Sh => Some((op, 2, true)),
+        Sw => Some((op, 4, true)),
+        _ => None,
+    }
+}
+
+/// What a guest has done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stretch {
+    /// Whether there was an access that others can see.
+    pub(crate) disturbed: bool,
+    /// Instructions that the core had executed before its last access to shared memory, if there was one.
+    pub(crate) accessed_after: Option<u64>,
+    /// Cycles of the instructions, without those of accesses and branches.
+    pub(crate) cycles: u64,
+}
+
+impl Core {
+    /// Sets the guest to where the core stands, which is not in a delay slot. Its instructions begin before `until`, a later time.
+    #[inline(always)]
+    pub(crate) fn start_guest(&self, guest: &mut Guest<'_>, until: u64) {
+        let (left, each) = (self.room(until), self.clock.ticks_per_cycle);
+        let span = left.cast_unsigned().wrapping_mul(each);
+        guest.start(Start {
+            pc: self.pc(),
+            left,
+            end: self.clock.now.wrapping_add(span),
+            ticks_per_cycle: each,
+        });
+    }
+
+    /// Executes instructions of a guest that has started, on the core's registers.
+    #[inline(always)]
+    pub(crate) fn run_guest(&mut self, guest: &mut Guest<'_>, bus: &mut SharedBus) -> Leave {
+        guest.run(self.registers_mut(), bus)
+    }
+
+    /// Follows a guest to where it stands.
+    #[inline(always)]
+    pub(crate) fn follow_guest(&mut self, guest: &Guest<'_>) -> Stretch {
+        let end = guest.end();
+        let before = end
+            .shared_at
+            .map(|spent| self.instructions_in(spent.cycles, spent.extra));
+        let accessed_after = before.map(|instructions| self.instructions() + instructions);
+        let Spent { cycles, extra } = end.spent;
+        self.advance(end.pc, end.next_pc, cycles, extra);
+        Stretch {
+            disturbed: end.disturbed,
+            accessed_after,
+            cycles: cycles - extra,
+        }
+    }
+
+    /// Whether translated code may execute the core from here on: no delay slot comes next, and what was fetched is `op`, which stands
+    /// in memory.
+    pub(crate) fn may_enter(&self, op: Option<Op>) -> bool {
+        !self.in_taken_slot() && self.held.is_none_or(|held| Some(held) == op)
+    }
+
+    /// Gives up the instruction that was fetched; whether there was one.
+    pub(crate) const fn let_go(&mut self) -> bool {
+        self.held.take().is_some()
+    }
+
+    /// The core has fetched `op`, whose access must wait.
+    pub(crate) const fn hold(&mut self, op: Op) {
+        self.held = Some(op);
+    }
+
+    /// The address that `op` accesses.
+    pub(crate) fn address_of(&self, op: Op) -> u32 {
+        self.place(op.rs()).wrapping_add(op.imm())
+    }
 }

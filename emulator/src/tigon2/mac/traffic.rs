@@ -13,7 +13,7 @@ use crate::sim::time::SimTime;
 use crate::state;
 use crate::tigon2::fabric::{BoardContext, BoardEvent, Fabric};
 use crate::tigon2::mac::Sending;
-use crate::tigon2::sram::Bursts;
+use crate::tigon2::sram_bus::Bursts;
 use crate::wire::ethernet::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES, PREAMBLE_BYTES};
 use crate::wire::ethernet::link::RECEIVE_HOLD_BYTES;
 
@@ -119,7 +119,7 @@ impl Fabric {
         self.wire_free_at = end + self.link.gap();
         self.mac.sending = Some(sending);
         // The transmitter fetches a burst, and the next one when that is on the wire.
-        self.sram.expect_bursts(Bursts {
+        self.sram.bus_mut().expect_bursts(Bursts {
             next: first_bit,
             period: self.link.span(u64::from(BURST_BYTES)),
             left: sending.length.div_ceil(BURST_BYTES),

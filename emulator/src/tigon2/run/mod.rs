@@ -6,6 +6,7 @@
 //! * `private_memory`: memory accessed by a core's inner loop without the bus;
 //! * `idle`: detection of idle loops;
 //! * `translate`: translation of the code in the scratchpads, if the emulator is built with it;
+//! * `translated`: translated code of both cores, which take turns;
 //! * `period`: idle loops that follow the timer and repeat periodically.
 
 pub(super) mod ahead;
@@ -15,4 +16,6 @@ pub(super) mod period;
 pub(super) mod private_memory;
 #[cfg(feature = "translate")]
 mod translate;
+#[cfg(feature = "translate")]
+mod translated;
 pub(super) mod turns;

@@ -2,7 +2,7 @@
 
 use defs::tigon2::map::SRAM_LIMIT;
 #[cfg(feature = "translate")]
-use translator::{Leave, Start};
+use translator::{Leave, SharedBus, Start};
 
 use crate::cpu::bus::Access;
 use crate::cpu::clock::CpuClock;
@@ -157,39 +157,43 @@ impl<const ALONE: bool> Translated for Memory<'_, ALONE> {
             // A delay slot.
             return Left::Step;
         }
-        let (shared, lines, bus_free_at, next_burst) = self.sram.parts();
-        let start = Start {
-            pc: progress.pc,
-            left: progress.left,
-            extra: progress.extra_cycles,
-            end: self.end,
-            ticks_per_cycle: self.ticks_per_cycle,
-            bus_free_at: *bus_free_at,
-            next_burst,
-        };
+        match own.scratchpad.find_op(progress.pc) {
+            Some(op) if !op.has_probe() => {}
+            _ => return Left::Unknown,
+        }
+        let (shared, lines, bus) = self.sram.parts();
         let memory = translator::Memory {
             own: words,
             decoded: own.scratchpad.ops(),
             shared,
             lines,
         };
-        let Some(end) = code.enter(registers, memory, start) else {
+        let Some(mut guest) = code.guest(memory) else {
             return Left::Absent;
         };
-        *bus_free_at = end.bus_free_at;
+        guest.start(Start {
+            pc: progress.pc,
+            left: progress.left,
+            end: self.end,
+            ticks_per_cycle: self.ticks_per_cycle,
+        });
+        let mut shared_bus = SharedBus {
+            free_at: bus.free_at,
+            next_burst: bus.next_burst,
+        };
+        let leave = guest.run(registers, &mut shared_bus);
+        bus.free_at = shared_bus.free_at;
+        let end = guest.end();
         if end.disturbed {
             own.idle.disturb();
         }
         usage.entries += 1;
-        let cycles = start.left - end.left - (end.extra - start.extra);
-        usage.cycles += cycles.cast_unsigned();
-        *progress = Progress {
-            pc: end.pc,
-            next_pc: end.next_pc,
-            left: end.left,
-            extra_cycles: end.extra,
-        };
-        match end.leave {
+        usage.cycles += end.spent.cycles - end.spent.extra;
+        progress.pc = end.pc;
+        progress.next_pc = end.next_pc;
+        progress.left -= end.spent.cycles.cast_signed();
+        progress.extra_cycles += end.spent.extra.cast_signed();
+        match leave {
             Leave::Time => Left::Time,
             Leave::Access => Left::Access,
             Leave::Step => match own.scratchpad.find_op(end.pc) {

@@ -225,6 +225,10 @@ impl Tigon2 {
             bus.set_limit(end);
         }
         loop {
+            #[cfg(feature = "translate")]
+            if !ALONE && !LOGGED {
+                bus.take_translated_turns(&mut core, until);
+            }
             match exec::run_until(core, &mut bus, until) {
                 // Only the other core's time can have stopped an access here: that core is behind.
                 Pause::Wait if !ALONE && core.clock.now < bus.turns_until => {
