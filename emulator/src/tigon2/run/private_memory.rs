@@ -83,7 +83,7 @@ impl<'a, const ALONE: bool> Memory<'a, ALONE> {
     }
 
     /// Allows translated code for a core at `pc` that runs alone, unless it must be interpreted (`withheld`): code in the
-    /// scratchpad, with nothing that watches memory. Beside another core each access to SRAM leaves the code, which then gains nothing.
+    /// scratchpad, with nothing that watches memory. Two busy cores execute theirs in `translated`.
     #[inline(always)]
     pub(in crate::tigon2) const fn translate_at(&mut self, pc: u32, withheld: bool) {
         self.translates =
