@@ -20,7 +20,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, Destination, Equivalence, Source};
 
 /// So often a rank asks before it sleeps.
-const LOOKS: u32 = 400;
+const LOOKS: u32 = 4000;
 /// How long it sleeps between two questions.
 const PAUSE: Duration = Duration::from_micros(50);
 /// For so long a rank waits for another one after the user has asked for the end. A launcher leaves its processes one second.
@@ -173,7 +173,7 @@ impl Transport for Messages {
                 return append(come, &status, from, message);
             }
             if waiting.is_over(&self.ends) {
-                let reason = "it has sent nothing since the signal to end".to_owned();
+                let reason = "no message since the signal to end".to_owned();
                 return Err(RankError::Failed { rank: from, reason });
             }
             waiting.pause();
