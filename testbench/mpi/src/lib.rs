@@ -1,6 +1,6 @@
 //! MPI between the processes of a run: `mpirun -n 2 lanigon run SCENARIO`.
 //!
-//! [`launch`] tells whether a launcher of MPI has started this process. A [`Session`] is the process's part in MPI, from its start to its end, and
+//! [`launch()`] tells whether a launcher of MPI has started this process. A [`Session`] is the process's part in MPI, from its start to its end, and
 //! gives a `Transport` for the run. Without the feature `mpi` a session cannot begin, and nothing of MPI is needed to build this.
 
 #[cfg(not(feature = "mpi"))]
