@@ -85,104 +85,84 @@ fn two_ranks_send_long_messages_to_each_other() {
     assert!(shared.stdout == expected.stdout, "{}", error(&shared));
 }
 
-/// One rank says it, all have the same exit code.
+/// Two ranks are refused: one of them says why in one line, both have the same exit code.
+#[track_caller]
+fn refused(ranks: [(&Path, &[&str]); 2], reason: &str) {
+    let output = mpirun(&ranks).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{reason}");
+    let text = error(&output);
+    assert!(text.starts_with(&format!("error: {reason}")), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(output.stdout.is_empty(), "{reason}");
+}
+
 #[test]
-fn what_does_not_fit_is_refused_in_one_line() {
+fn ranks_of_mpirun_with_different_runs_are_refused() {
     let star = file("mpi-refused.toml", STAR);
     let other = file(
         "mpi-refused-other.toml",
         &format!("{STAR}duplication = 0.1\n"),
     );
     let none = PathBuf::from("mpi-no-file.toml");
-    let started = pair("[[program]]\nrun = \"start\"\nnodes = \"all\"\n");
-    let started = file("mpi-started.toml", &started);
-    let both: [&[&str]; 9] = [
-        &["--seed", "4"],
-        &["--max-time", "900"],
-        &["--processes", "2"],
-        &["--rank", "0/2", "--at", "127.0.0.1:7000"],
-        &["--pcap", "x"],
-        &["--trace", "x"],
-        &["--timeline", "x"],
-        &["--snapshot-at", "9", "x"],
-        &[],
-    ];
-    let [
-        seed,
-        time,
-        processes,
-        rank,
-        pcap,
-        trace,
-        timeline,
-        snapshot,
-        plain,
-    ] = both;
     for (first, second, reason) in [
         (
-            (&*star, seed),
-            (&*star, plain),
-            "error: rank 1 has another seed than rank 0: 3, and rank 0 has 4\n",
+            (&*star, &["--seed", "4"][..]),
+            (&*star, &[][..]),
+            "rank 1 has another seed than rank 0: 3, and rank 0 has 4\n",
         ),
         (
-            (&star, plain),
-            (&star, time),
-            "error: rank 1 has another time limit than rank 0: ",
+            (&star, &[]),
+            (&star, &["--max-time", "900"]),
+            "rank 1 has another time limit than rank 0: ",
         ),
         (
-            (&star, plain),
-            (&other, plain),
-            "error: rank 1 has another scenario than rank 0: ",
+            (&star, &[]),
+            (&other, &[]),
+            "rank 1 has another scenario than rank 0: ",
         ),
         (
-            (&star, plain),
-            (&none, plain),
-            "error: rank 1: mpi-no-file.toml: No such file",
+            (&star, &[]),
+            (&none, &[]),
+            "rank 1: mpi-no-file.toml: No such file",
         ),
-        (
-            (&none, plain),
-            (&none, plain),
-            "error: mpi-no-file.toml: No such file",
-        ),
-        (
-            (&star, processes),
-            (&star, processes),
-            "error: --processes is for processes without MPI: mpirun has started 2 processes, which share the run\n",
-        ),
-        (
-            (&star, rank),
-            (&star, rank),
-            "error: --rank is for processes without MPI: ",
-        ),
-        (
-            (&star, pcap),
-            (&star, pcap),
-            "error: --pcap needs one process: ",
-        ),
-        (
-            (&star, trace),
-            (&star, trace),
-            "error: --trace needs one process: ",
-        ),
-        (
-            (&star, timeline),
-            (&star, timeline),
-            "error: --timeline needs one process: ",
-        ),
-        (
-            (&star, snapshot),
-            (&star, snapshot),
-            "error: --snapshot-at needs one process: ",
-        ),
-        ((&started, plain), (&started, plain), "\"start\" needs one"),
     ] {
-        let output = mpirun(&[first, second]).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{reason}");
-        let text = error(&output);
-        assert!(text.contains(reason), "{text}");
-        assert_eq!(text.lines().count(), 1, "{text}");
-        assert!(output.stdout.is_empty(), "{reason}");
+        refused([first, second], reason);
     }
+}
+
+#[test]
+fn requests_that_do_not_fit_mpirun_are_refused() {
+    let star = file("mpi-wrong.toml", STAR);
+    for (options, reason) in [
+        (
+            &["--processes", "2"][..],
+            "--processes is for processes without MPI: mpirun has started 2 processes, which share the run\n",
+        ),
+        (
+            &["--rank", "0/2", "--at", "127.0.0.1:7000"],
+            "--rank is for processes without MPI: ",
+        ),
+        (&["--pcap", "x"], "--pcap needs one process: "),
+        (&["--trace", "x"], "--trace needs one process: "),
+        (&["--timeline", "x"], "--timeline needs one process: "),
+        (
+            &["--snapshot-at", "9", "x"],
+            "--snapshot-at needs one process: ",
+        ),
+    ] {
+        refused([(&star, options); 2], reason);
+    }
+    let none = PathBuf::from("mpi-no-file.toml");
+    refused([(&none, &[]); 2], "mpi-no-file.toml: No such file");
+    let started = pair("[[program]]\nrun = \"start\"\nnodes = \"all\"\n");
+    let started = file("mpi-started.toml", &started);
+    let output = mpirun(&[(&started, &[]), (&started, &[])])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = error(&output);
+    assert!(text.contains("\"start\" needs one process"), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
 }
 
 #[test]
