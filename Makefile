@@ -12,12 +12,13 @@ FIRMWARE = $(MAKE) --no-print-directory -C firmware
 ARGS =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup firmware install run test test-independent bench instructions profiled soak check clean
+.PHONY: help setup firmware install run test test-independent test-mpi bench instructions profiled soak check clean
 
 help:
 	@echo 'make run       build everything and reproduce results of EMP and GM (ARGS=--quick: a shorter run)'
 	@echo 'make test      build everything and run all tests'
 	@echo 'make test-independent  compare the cores with Unicorn and llvm-mc, timelines with Perfetto (optional; needs Python packages)'
+	@echo 'make test-mpi  share runs among processes of mpirun (optional; needs Open MPI and libclang; says so if they are missing)'
 	@echo 'make install   build everything and install `lanigon` (cargo install), with all images and scenarios in it'
 	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release, firmware/target/lanai/release)'
 	@echo 'make bench     measure how fast the emulator is'
@@ -79,12 +80,25 @@ test-independent: setup firmware $(INDEPENDENT)/packages
 		cargo test -p lanigon-timeline --features perfetto official -- --nocapture
 	cargo test -p lanigon-emulator --test lanai llvm:: -- --nocapture
 
+# Open MPI is no part of what the project needs: only this, and `make check` where it is installed, build with it.
+MPI = --features lanigon-command/mpi
+
+test-mpi: setup firmware
+	@scripts/mpi
+	cargo test -p lanigon-command $(MPI) --test main mpi::
+
+# All features but `mpi`.
+FEATURES = lanigon-command/translate lanigon-emulator/unicorn lanigon-timeline/perfetto
+
 check: setup
 	cargo fetch --locked
 	cargo fmt --all --check
 	cargo fmt --manifest-path examples/echo/Cargo.toml --check
 	cargo fmt --manifest-path examples/echo/firmware/Cargo.toml --check
-	cargo clippy --workspace --all-targets --all-features -- -D warnings
+	cargo clippy --workspace --all-targets --features '$(FEATURES)' -- -D warnings
+	@if scripts/mpi; then echo "cargo clippy $(MPI)" && \
+		cargo clippy -p lanigon-mpi -p lanigon-command --all-targets $(MPI) -- -D warnings; \
+	else echo 'Not checked: the feature mpi' >&2; fi
 	@$(FIRMWARE) check
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --quiet
 	cargo test -p lanigon-command --test main rules::

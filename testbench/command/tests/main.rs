@@ -22,6 +22,8 @@ mod gm;
 mod hostile;
 mod installed;
 mod lanai;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod myrinet;
 mod optional_tools;
 mod ranks;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::{pair, stream};
 
-const STAR: &str = "
+pub(super) const STAR: &str = "
 seed = 3
 [emp]
 timeout_us = 500
@@ -26,17 +26,17 @@ loss = 0.01
 ";
 
 /// A scenario that runs for minutes.
-fn long() -> String {
+pub(super) fn long() -> String {
     STAR.replace("messages = 5", "messages = 30000")
 }
 
-fn file(name: &str, text: &str) -> PathBuf {
+pub(super) fn file(name: &str, text: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, text).unwrap();
     path
 }
 
-fn lanigon(path: &Path, options: &[&str]) -> Command {
+pub(super) fn lanigon(path: &Path, options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
     command.arg("run").arg(path).args(options);
     command.env_remove("RUST_LOG").env_remove("LANIGON_DATA");
@@ -71,7 +71,7 @@ fn begun(rank: &mut Child) -> BufReader<ChildStderr> {
     said
 }
 
-fn error(output: &Output) -> String {
+pub(super) fn error(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
@@ -175,6 +175,33 @@ fn wrong_requests_are_refused() {
         "{}",
         error(&output)
     );
+}
+
+/// A program without MPI does not run the same once for each process of `mpirun`.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn processes_of_mpirun_need_a_program_with_mpi() {
+    let star = file("ranks-no-mpi.toml", STAR);
+    let run = |rank: &str, ranks: &str, options: &[&str]| {
+        let mut command = lanigon(&star, options);
+        command.env("OMPI_COMM_WORLD_RANK", rank);
+        command.env("OMPI_COMM_WORLD_SIZE", ranks);
+        command.output().unwrap()
+    };
+    let refused = run("0", "2", &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    let expected = "error: mpirun has started 2 processes, and this lanigon is built without MPI (make install ARGS='--features mpi'); \
+        `lanigon run SCENARIO --processes 2` shares a run without it\n";
+    assert_eq!(error(&refused), expected);
+    // Rank 0 says it for all.
+    let silent = run("1", "2", &[]);
+    assert_eq!((silent.status.code(), &*error(&silent)), (Some(2), ""));
+    let wanted = run("0", "1", &["--mpi"]);
+    assert_eq!(wanted.status.code(), Some(2));
+    assert!(error(&wanted).starts_with("error: this lanigon is built without MPI"));
+    // A run of one process needs none.
+    let alone = run("0", "1", &["--json"]);
+    assert_eq!(alone.status.code(), Some(0), "{}", error(&alone));
 }
 
 /// Something that is no rank comes to rank 0.

@@ -23,6 +23,9 @@ pub struct SharedArgs {
     /// ... where rank 0 listens, and the others find it
     #[arg(long, value_name = "HOST:PORT", requires = "rank")]
     pub at: Option<String>,
+    /// Share the run among the processes that mpirun has started, over MPI; without this option too if they are several
+    #[arg(long)]
+    pub mpi: bool,
 }
 
 fn processes(text: &str) -> Result<NonZeroUsize, String> {
@@ -48,7 +51,8 @@ Examples:
   lanigon run --from fault.snap --trace rest.trace
   lanigon run scenarios/all-to-all-256.toml --processes 2
   lanigon run scenarios/all-to-all-256.toml --rank 0/2 --at 0.0.0.0:7000
-  lanigon run scenarios/all-to-all-256.toml --rank 1/2 --at first-machine:7000")]
+  lanigon run scenarios/all-to-all-256.toml --rank 1/2 --at first-machine:7000
+  mpirun -n 2 lanigon run scenarios/all-to-all-256.toml")]
 pub struct RunArgs {
     /// The scenario's file (TOML)
     #[arg(value_name = "SCENARIO", required_unless_present = "from")]

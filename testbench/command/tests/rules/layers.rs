@@ -34,6 +34,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
         "lanigon-debugger",
         &["analysis", "defs", "emulator", "worlds"],
     ),
+    ("lanigon-mpi", &["emulator"]),
     (
         "lanigon-kit",
         &["analysis", "defs", "emulator", "host", "worlds"],
@@ -48,8 +49,8 @@ const PACKAGES: &[(&str, &[&str])] = &[
     (
         "lanigon-command",
         &[
-            "analysis", "debugger", "defs", "emulator", "figures", "host", "papers", "report",
-            "sweep", "timeline", "worlds",
+            "analysis", "debugger", "defs", "emulator", "figures", "host", "mpi", "papers",
+            "report", "sweep", "timeline", "worlds",
         ],
     ),
 ];

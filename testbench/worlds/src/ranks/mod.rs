@@ -2,7 +2,10 @@
 //!
 //! Rank 0 listens. Every other rank tells it who it is and what it is to run; rank 0 compares that with its own, and tells all ranks
 //! where the others listen, or why the run cannot begin. Then each two ranks have a connection of their own.
+//!
+//! Ranks that are joined by something else, such as MPI, only compare what they are to run (`agreement.rs`).
 
+mod agreement;
 mod meeting;
 mod tcp;
 
@@ -10,9 +13,11 @@ use std::fmt;
 use std::io;
 use std::str::FromStr;
 
+use emulator::sim::ranks::RankError;
 use emulator::state::{Reader, StateError, Value, Writer};
 use emulator::value_struct;
 
+pub use agreement::agree;
 pub use meeting::{Meeting, join};
 pub use tcp::Tcp;
 
@@ -142,6 +147,9 @@ pub enum MeetingError {
     /// The ranks do not fit.
     #[error("{0}")]
     Refused(String),
+    /// A rank is gone.
+    #[error(transparent)]
+    Rank(#[from] RankError),
     /// The user has interrupted it.
     #[error("interrupted")]
     Interrupted,

@@ -35,7 +35,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         !(piped && args.json),
         "standard output cannot take both the capture (--pcap -) and the document (--json)"
     );
-    if args.shared.processes.is_some() || args.shared.rank.is_some() {
+    if shared::is_wanted(args) {
         return shared::run(args, interrupt);
     }
     let snapshot = args.snapshot_at.as_deref().map(SaveAt::parse).transpose()?;

@@ -1,4 +1,6 @@
-//! Runs that several processes share: `--processes`, and `--rank` with `--at`.
+//! Runs that several processes share: `--processes`, `--rank` with `--at`, and processes of `mpirun`.
+
+mod mpi;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use emulator::sim::ranks::Ranks;
+use emulator::sim::ranks::{Ranks, Transport};
 use log::LevelFilter;
 
 use super::report::Report;
@@ -20,6 +22,7 @@ use crate::progress::Progress;
 use lanigon_worlds::files::own;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::ranks::{Identity, Meeting, MeetingError, RankOf, Tcp, join};
+use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, inputs, shared};
 
 /// Where the ranks of one machine meet.
@@ -27,32 +30,60 @@ const LOOPBACK: &str = "127.0.0.1:0";
 /// For so long other processes may end by themselves after an error.
 const FAREWELL: Duration = Duration::from_secs(1);
 
+/// Whether several processes are to share the run.
+pub(super) fn is_wanted(args: &RunArgs) -> bool {
+    args.shared.processes.is_some() || args.shared.rank.is_some() || mpi::is_wanted(args)
+}
+
 /// Runs the command as one of several processes.
 ///
 /// # Errors
 /// If the request or the scenario is invalid, the processes do not fit, or one of them ends early.
 pub(super) fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
-    check(args)?;
-    let Start {
-        name,
-        text,
-        scenario,
-        mut simulation,
-    } = start::begin(args)?;
-    shared::check(&scenario)?;
-    let limit = args.max_time.map_or("none".into(), |time| time.to_string());
-    let identity = Identity::default()
-        .with("version", lanigon_sweep::VERSION)
-        .with_long("scenario", &text)
-        .with("seed", scenario.seed.to_string())
-        .with_long("set of images and costs", &inputs::describe(&scenario)?)
-        .with("time limit", limit);
+    if mpi::is_wanted(args) {
+        return mpi::run(args, interrupt);
+    }
+    let (mut start, identity) = prepare(args)?;
     let (mut children, transport) = match meet(args, &identity, interrupt) {
         Ok(met) => met,
         Err(MeetingError::Interrupted) => return Ok(Status::Interrupted),
         Err(error) => return Err(error.into()),
     };
-    let mut ranks = Ranks::new(Box::new(transport), &mut simulation.world);
+    let first = transport.rank() == 0;
+    let outcome = execute(args, interrupt, &mut start, Box::new(transport))?;
+    // The others end by themselves.
+    children.wait();
+    if first {
+        show(args, &start, &outcome)?;
+    }
+    Ok(status(&outcome))
+}
+
+/// Builds the world, and says what the run depends on.
+fn prepare(args: &RunArgs) -> anyhow::Result<(Start, Identity)> {
+    check(args)?;
+    let start = start::begin(args)?;
+    let scenario = &start.scenario;
+    shared::check(scenario)?;
+    let limit = args.max_time.map_or("none".into(), |time| time.to_string());
+    let identity = Identity::default()
+        .with("version", lanigon_sweep::VERSION)
+        .with_long("scenario", &start.text)
+        .with("seed", scenario.seed.to_string())
+        .with_long("set of images and costs", &inputs::describe(scenario)?)
+        .with("time limit", limit);
+    Ok((start, identity))
+}
+
+/// Carries out this rank's part of the run.
+fn execute(
+    args: &RunArgs,
+    interrupt: &Interrupt,
+    start: &mut Start,
+    transport: Box<dyn Transport>,
+) -> anyhow::Result<RunSummary> {
+    let simulation = &mut start.simulation;
+    let mut ranks = Ranks::new(transport, &mut simulation.world);
     log::info!(target: "ranks", "rank {}: all ranks have come", ranks.rank());
     for node in &mut simulation.world.nodes {
         logging::show_trace(&mut node.trace);
@@ -63,7 +94,7 @@ pub(super) fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Statu
         threads: args.threads,
     };
     let first = ranks.rank() == 0;
-    let progress = first.then(|| Progress::steps("messages", scenario.messages()));
+    let progress = first.then(|| Progress::steps("messages", start.scenario.messages()));
     let watch = |received| {
         if let Some(progress) = &progress {
             progress.set(received);
@@ -78,20 +109,21 @@ pub(super) fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Statu
         "rank {}: {} rounds, {} exchanges, {} bytes announced",
         ranks.rank(), exchanged.rounds, exchanged.exchanges, exchanged.bytes
     );
-    // The others end by themselves.
-    children.wait();
-    if first {
-        let report = Report {
-            file: Path::new(&name),
-            scenario: &scenario,
-            outcome: &outcome,
-        };
-        match args.json {
-            true => output::print_json(&report.json())?,
-            false => output::print(&report.text())?,
-        }
+    Ok(outcome)
+}
+
+/// Prints the report of the whole run.
+fn show(args: &RunArgs, start: &Start, outcome: &RunSummary) -> anyhow::Result<()> {
+    let report = Report {
+        file: Path::new(&start.name),
+        scenario: &start.scenario,
+        outcome,
+    };
+    match args.json {
+        true => output::print_json(&report.json())?,
+        false => output::print(&report.text())?,
     }
-    Ok(status(&outcome))
+    Ok(())
 }
 
 /// Refuses what needs all nodes in one process.
@@ -105,7 +137,7 @@ fn check(args: &RunArgs) -> anyhow::Result<()> {
     ] {
         ensure!(
             !is_given,
-            "{option} needs one process: it is not possible with --processes or --rank"
+            "{option} needs one process: it is not possible with --processes, --rank or mpirun"
         );
     }
     Ok(())

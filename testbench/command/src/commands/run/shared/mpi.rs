@@ -1,0 +1,97 @@
+//! Runs that the processes of `mpirun` share.
+
+use anyhow::{Context, bail, ensure};
+use lanigon_mpi::{Launch, MpiError, Session, launch};
+use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::ranks::{Identity, MOST_RANKS, MeetingError, agree};
+
+use super::super::start::Start;
+use super::super::{Status, status};
+use super::{execute, prepare, show};
+use crate::cli::run::RunArgs;
+
+/// Whether processes of `mpirun` are to share the run: always if they are several, since each would run it for itself else.
+pub(super) fn is_wanted(args: &RunArgs) -> bool {
+    args.shared.mpi || launch().is_some_and(|launch| launch.ranks > 1)
+}
+
+/// Runs the command as one of the processes of `mpirun`.
+///
+/// # Errors
+/// If the request or the scenario is invalid at one of them, they do not fit, or one of them ends early. What all processes know, rank 0 says.
+pub(super) fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
+    let place = launch().context(
+        "--mpi: no launcher of MPI has started this process: mpirun -n N lanigon run SCENARIO",
+    )?;
+    let session = match Session::begin() {
+        Ok(session) => session,
+        Err(_) if place.rank > 0 => return Ok(Status::Refused),
+        Err(MpiError::NotBuilt) if !args.shared.mpi => {
+            let ranks = place.ranks;
+            bail!(
+                "mpirun has started {ranks} processes, and {}; `lanigon run SCENARIO --processes {ranks}` shares a run without it",
+                MpiError::NotBuilt
+            );
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let prepared = check(args, place).and_then(|()| prepare(args));
+    let mut transport = session.transport(interrupt.flag());
+    let first = transport.rank() == 0;
+    let own = prepared.as_ref().map(|(_, identity)| identity);
+    let agreed = agree(&mut *transport, own.map_err(|error| format!("{error:#}")));
+    let (mut start, _) = match (agreed, prepared) {
+        (Ok(()), Ok(prepared)) => prepared,
+        (Err(MeetingError::Rank(_)), _) if interrupt.requested() => return Ok(Status::Interrupted),
+        (Err(MeetingError::Rank(error)), _) => return Err(error.into()),
+        (agreed, prepared) => {
+            drop(transport);
+            session.finish();
+            return refused(first, agreed, prepared);
+        }
+    };
+    let outcome = execute(args, interrupt, &mut start, transport)?;
+    // Before the others end: the launcher ends all processes when one has failed.
+    let shown = if first {
+        show(args, &start, &outcome)
+    } else {
+        Ok(())
+    };
+    session.finish();
+    shown?;
+    Ok(status(&outcome))
+}
+
+/// What this process says of a run that all ranks have refused: nothing, unless it is rank 0.
+fn refused(
+    first: bool,
+    agreed: Result<(), MeetingError>,
+    prepared: anyhow::Result<(Start, Identity)>,
+) -> anyhow::Result<Status> {
+    if !first {
+        return Ok(Status::Refused);
+    }
+    prepared?;
+    agreed?;
+    Ok(Status::Refused)
+}
+
+/// Refuses what does not fit `mpirun`.
+fn check(args: &RunArgs, place: Launch) -> anyhow::Result<()> {
+    for (option, is_given) in [
+        ("--processes", args.shared.processes.is_some()),
+        ("--rank", args.shared.rank.is_some()),
+    ] {
+        ensure!(
+            !is_given,
+            "{option} is for processes without MPI: mpirun has started {} processes, which share the run",
+            place.ranks
+        );
+    }
+    ensure!(
+        place.ranks <= MOST_RANKS,
+        "mpirun has started {} processes; at most {MOST_RANKS} can share a run",
+        place.ranks
+    );
+    Ok(())
+}
