@@ -95,7 +95,7 @@ impl AloneSram<'_> {
 #[cfg(feature = "translate")]
 pub(super) fn line_of(lines: &[Cell<u8>], address: u32) -> Option<&Cell<u8>> {
     let last = lines.len().checked_sub(1)?;
-    lines.get(address as usize / LINE_BYTES & last)
+    lines.get((address as usize / LINE_BYTES) & last)
 }
 
 #[inline(always)]
@@ -389,6 +389,7 @@ impl Sram {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::clock::TICKS_PER_CYCLE;
 
     #[test]
     fn addresses_repeat_modulo_the_size() {

@@ -51,7 +51,7 @@ pub enum Leave {
 pub(crate) struct Moment {
     // Fields that are written one by one and read together do not stand side by side: the host would wait
     // for the writes.
-    /// The cycles that are left, and the extra cycles ([`budget`]).
+    /// The cycles that are left, and the extra cycles ([`crate::budget`]).
     pub(crate) budget: i64,
     /// The tick at which no cycles are left.
     pub(crate) end: u64,

@@ -107,7 +107,7 @@ impl<'a> Walker<'a> {
     /// Executes up to an access that is not in turn, at `turn` or later, or out of translated code.
     #[inline(always)]
     fn go_up_to(&mut self, turn: u64, until: u64, bus: &mut SramBus, lines: &[Cell<u8>]) -> Stop {
-        // An access that has begun to wait for the bus is carried out once the bus is free, whoever else is due then.
+        // An access that has begun to wait for the bus is carried out once the bus is free, even if the other core or a burst is due then.
         let mut admitted_until = 0;
         loop {
             let mut own = SharedBus {
