@@ -23,7 +23,7 @@ fn wait_until(is_so: impl Fn() -> bool) {
     }
 }
 
-/// The orders of a thread: those from the first that nobody has taken to `end`.
+/// The orders of a thread: those from the first one that is not taken yet to `end`.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Share {
