@@ -9,6 +9,7 @@ pub mod ranks;
 mod rounds;
 pub mod saved;
 mod slot;
+mod team;
 mod threads;
 pub mod time;
 pub mod world;

@@ -14,12 +14,66 @@ use std::convert::Infallible;
 use super::component::Member;
 use super::earliest::{Departures, Earliest};
 use super::slot::Replies;
+use super::team::Team;
 use super::threads::Crew;
 use super::time::SimTime;
 use crate::wire::network::Segment;
 
-/// Fewer nodes are not worth sharing among threads.
-const SHARED_FROM: usize = 8;
+/// Fewer nodes in a round are not worth sharing among threads.
+const SHARED_FROM: usize = 4;
+
+/// The nodes of a segment, numbered from 0.
+pub(super) trait Crowd {
+    /// Number of nodes.
+    fn len(&self) -> usize;
+
+    /// Uses a node between rounds.
+    fn with<R>(&mut self, index: usize, act: impl FnOnce(&mut Member<'_>) -> R) -> R;
+
+    /// Lets the nodes `which`, in ascending order, run, as far as this process executes them.
+    fn run(&mut self, which: &[usize], goal: impl Fn(usize) -> Goal);
+}
+
+/// Nodes that run one after the other.
+struct OneByOne<'m, 'a>(&'m mut [Member<'a>]);
+
+impl Crowd for OneByOne<'_, '_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn with<R>(&mut self, index: usize, act: impl FnOnce(&mut Member<'_>) -> R) -> R {
+        act(&mut self.0[index])
+    }
+
+    fn run(&mut self, which: &[usize], goal: impl Fn(usize) -> Goal) {
+        for &index in which {
+            self.0[index].go(goal(index));
+        }
+    }
+}
+
+/// Nodes that run on several threads.
+struct Shared<'t, 'm, 'a, F>(&'t Team<&'m mut Member<'a>, Goal, F>);
+
+impl<'m, 'a, F: Fn(&mut &'m mut Member<'a>, Goal) + Sync> Crowd for Shared<'_, 'm, 'a, F> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn with<R>(&mut self, index: usize, act: impl FnOnce(&mut Member<'_>) -> R) -> R {
+        self.0.with(index, |member| act(member))
+    }
+
+    fn run(&mut self, which: &[usize], goal: impl Fn(usize) -> Goal) {
+        let orders = which.iter().map(|&index| (index, goal(index)));
+        match which.len() < SHARED_FROM {
+            true => self.0.carry_out(orders),
+            false => self.0.give_out(orders),
+        }
+    }
+}
 
 /// The processes that execute the nodes of a segment.
 pub(super) trait Company {
@@ -30,7 +84,7 @@ pub(super) trait Company {
     /// run is to end: the same at all processes.
     fn announce(
         &mut self,
-        members: &mut [Member<'_>],
+        members: &mut impl Crowd,
         which: &[usize],
         base: SimTime,
     ) -> Result<bool, Self::Error>;
@@ -38,7 +92,7 @@ pub(super) trait Company {
     /// Exchanges what left the nodes at the end of a slice.
     fn announce_outboxes(
         &mut self,
-        members: &mut [Member<'_>],
+        members: &mut impl Crowd,
         which: &[usize],
     ) -> Result<(), Self::Error>;
 }
@@ -51,14 +105,14 @@ impl<F: Fn() -> bool> Company for Alone<F> {
 
     fn announce(
         &mut self,
-        _: &mut [Member<'_>],
+        _: &mut impl Crowd,
         _: &[usize],
         _: SimTime,
     ) -> Result<bool, Infallible> {
         Ok(self.0())
     }
 
-    fn announce_outboxes(&mut self, _: &mut [Member<'_>], _: &[usize]) -> Result<(), Infallible> {
+    fn announce_outboxes(&mut self, _: &mut impl Crowd, _: &[usize]) -> Result<(), Infallible> {
         Ok(())
     }
 }
@@ -95,11 +149,29 @@ impl Member<'_> {
         self.node.run_until_reply(horizon, replies);
         self.look();
     }
+
+    /// Brings the node to a goal, if this process executes it.
+    fn go(&mut self, goal: Goal) {
+        match goal {
+            _ if !self.is_mine => {}
+            Goal::Round(run) => self.run(run),
+            Goal::Stand(time) => self.node.run_until(time),
+        }
+    }
+}
+
+/// How far a node runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Goal {
+    /// As far as in a round.
+    Round(Run),
+    /// To a time, with its idle cores.
+    Stand(SimTime),
 }
 
 /// How far a node runs in a round.
 #[derive(Debug, Clone, Copy)]
-struct Run {
+pub(super) struct Run {
     horizon: SimTime,
     /// Where it stops earlier, when something has left it.
     replies: Replies,
@@ -107,15 +179,22 @@ struct Run {
 
 /// How far the nodes run in a round.
 #[derive(Debug, Clone, Copy)]
-struct Round {
+struct Round<'n> {
     all: Run,
+    /// Nodes that are not `near` go on to where the first thing that happens now can reach them.
+    quiet: Option<(Run, &'n [bool])>,
     /// The node from which something can leave first goes on to where another one can reach it.
     leader: Option<(usize, Run)>,
 }
 
-impl Round {
-    /// The next round, up to `end` at most.
-    fn next(departures: &Earliest, segment: &dyn Segment, end: SimTime) -> Self {
+impl<'n> Round<'n> {
+    /// The next round, up to `end` at most. `near`: room for what the segment says of the nodes.
+    fn next(
+        departures: &Earliest,
+        segment: &dyn Segment,
+        end: SimTime,
+        near: &'n mut Vec<bool>,
+    ) -> Self {
         let [unit, control] = departures.first();
         let horizon = segment.horizon(unit, control).min(end);
         let replies = Replies {
@@ -123,6 +202,7 @@ impl Round {
             ..Replies::NONE
         };
         let all = Run { horizon, replies };
+        let quiet = segment.quiet_horizon(unit, control, near);
         let leader = departures.leader();
         let [unit, control] = departures.without(leader);
         let horizon = segment.horizon(unit, control).min(end);
@@ -133,15 +213,22 @@ impl Round {
             controls: answer,
         };
         let goes_on = horizon > all.horizon && answer > SimTime::ZERO;
+        let quiet = quiet.map(|until| until.min(end));
+        let quiet = quiet.filter(|&until| until > all.horizon && answer > SimTime::ZERO);
+        let quiet = quiet.map(|horizon| (Run { horizon, replies }, near.as_slice()));
         let leader = goes_on.then_some((leader, Run { horizon, replies }));
-        Self { all, leader }
+        Self { all, quiet, leader }
     }
 
     /// How far a node runs.
     fn of(&self, node: usize) -> Run {
-        match self.leader {
-            Some((leader, run)) if leader == node => run,
+        let run = match self.quiet {
+            Some((run, near)) if near.get(node) == Some(&false) => run,
             _ => self.all,
+        };
+        match self.leader {
+            Some((leader, leads)) if leader == node && leads.horizon > run.horizon => leads,
+            _ => run,
         }
     }
 }
@@ -152,36 +239,54 @@ pub(super) fn run<C: Company>(
     segment: &mut dyn Segment,
     end: SimTime,
     crew: &Crew,
+    company: C,
+) -> Result<(), C::Error> {
+    if crew.is_alone() || members.len() < SHARED_FROM {
+        return advance(&mut OneByOne(members), segment, end, company);
+    }
+    let go = |member: &mut &mut Member<'_>, goal| member.go(goal);
+    crew.team(members.iter_mut(), go, |team| {
+        advance(&mut Shared(team), segment, end, company)
+    })
+}
+
+/// The rounds up to `end`.
+fn advance<C: Company>(
+    members: &mut impl Crowd,
+    segment: &mut dyn Segment,
+    end: SimTime,
     mut company: C,
 ) -> Result<(), C::Error> {
     let all: Vec<usize> = (0..members.len()).collect();
-    for member in members.iter_mut().filter(|member| member.is_mine) {
-        // Programs and events may have been added since the last run.
-        member.node.start_programs();
-        member.look();
+    for &index in &all {
+        members.with(index, |member| {
+            if member.is_mine {
+                // Programs and events may have been added since the last run.
+                member.node.start_programs();
+                member.look();
+            }
+        });
     }
     let mut is_over = company.announce(members, &all, end)?;
     let mut departures = Earliest::new(members.len());
-    for (index, member) in members.iter_mut().enumerate() {
-        departures.set(index, member.departures());
-        // What left a board that was written to between runs.
-        segment.take(index, member.node.outbox());
+    for &index in &all {
+        // What left a board that was written to between runs, too.
+        take(segment, members, &mut departures, (index, end));
     }
-    let mut due = Vec::new();
+    let (mut due, mut near) = (Vec::new(), Vec::new());
     let mut now = SimTime::ZERO;
     while now < end && !is_over {
         // Before that time nothing from outside can matter to any node.
-        let round = Round::next(&departures, segment, end);
+        let round = Round::next(&departures, segment, end, &mut near);
         let horizon = round.all.horizon;
         departures.before(horizon, &mut due);
-        bring(members, &due, &round, crew);
+        members.run(&due, |index| Goal::Round(round.of(index)));
         is_over = company.announce(members, &due, horizon)?;
         now = horizon;
         for &index in &due {
-            let member = &mut members[index];
-            departures.set(index, member.departures());
-            segment.take(index, member.node.outbox());
-            now = now.min(member.answers_from(round.of(index).horizon));
+            let horizon = round.of(index).horizon;
+            let answers = take(segment, members, &mut departures, (index, horizon));
+            now = now.min(answers);
         }
         let [unit, control] = departures.first();
         now = now.min(unit).min(control);
@@ -189,47 +294,39 @@ pub(super) fn run<C: Company>(
         deliver(segment, members, &mut departures);
     }
     // Those that stayed behind, and their idle cores, come there too.
-    crew.share(members, |member| {
-        if member.is_mine {
-            member.node.run_until(now);
-        }
-    });
+    members.run(&all, |_| Goal::Stand(now));
     company.announce_outboxes(members, &all)?;
-    for (index, member) in members.iter_mut().enumerate() {
-        segment.take(index, member.node.outbox());
+    for &index in &all {
+        members.with(index, |member| segment.take(index, member.node.outbox()));
     }
     deliver(segment, members, &mut departures);
     Ok(())
 }
 
-/// Lets the nodes `due`, in ascending order, take part in a round, as far as this process executes them.
-fn bring(members: &mut [Member<'_>], due: &[usize], round: &Round, crew: &Crew) {
-    if due.len() < SHARED_FROM || crew.is_alone() {
-        for &index in due {
-            let member = &mut members[index];
-            if member.is_mine {
-                member.run(round.of(index));
-            }
-        }
-        return;
-    }
-    let (mut rest, mut first) = (members.iter_mut(), 0);
-    let picked = due.iter().filter_map(|&index| {
-        let gap = index - std::mem::replace(&mut first, index + 1);
-        Some((index, rest.nth(gap)?))
-    });
-    let mut picked: Vec<_> = picked.filter(|(_, member)| member.is_mine).collect();
-    crew.share(&mut picked, |(index, member)| member.run(round.of(*index)));
+/// Takes what left a node that was to run to a horizon, and notes when more may. Returns the earliest time of an answer to what it hears
+/// of that.
+fn take(
+    segment: &mut dyn Segment,
+    members: &mut impl Crowd,
+    departures: &mut Earliest,
+    (index, horizon): (usize, SimTime),
+) -> SimTime {
+    members.with(index, |member| {
+        departures.set(index, member.departures());
+        segment.take(index, member.node.outbox());
+        member.answers_from(horizon)
+    })
 }
 
 /// Tells nodes of the units and controls that will reach them.
-fn deliver(segment: &mut dyn Segment, members: &mut [Member<'_>], departures: &mut Earliest) {
+fn deliver(segment: &mut dyn Segment, members: &mut impl Crowd, departures: &mut Earliest) {
     segment.deliver(&mut |to, matters, delivery| {
-        let member = &mut members[to];
-        if member.is_mine {
-            member.node.deliver(delivery);
-        }
-        member.effect = member.effect.min(matters);
-        departures.set(to, member.departures());
+        members.with(to, |member| {
+            if member.is_mine {
+                member.node.deliver(delivery);
+            }
+            member.effect = member.effect.min(matters);
+            departures.set(to, member.departures());
+        });
     });
 }

@@ -3,8 +3,7 @@
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Smallest number of small tasks that one thread takes at once.
-const SHARE: usize = 4;
+use super::team::Team;
 
 /// Thread pool for lists of independent tasks. Results do not depend on the thread or the order of tasks.
 pub(super) struct Crew(Option<ThreadPool>);
@@ -35,12 +34,31 @@ impl Crew {
         }
     }
 
-    /// Runs `act` for each of many small tasks; returns when all are done.
-    pub(super) fn share<T: Send>(&self, tasks: &mut [T], act: impl Fn(&mut T) + Send + Sync) {
-        match &self.0 {
-            Some(_) => tasks.par_iter_mut().with_min_len(SHARE).for_each(act),
-            None => tasks.iter_mut().for_each(act),
-        }
+    /// Runs `act`, which leads a team of all threads that have nothing else to do.
+    pub(super) fn team<T, J, F, R>(
+        &self,
+        things: impl Iterator<Item = T>,
+        carry_out: F,
+        act: impl FnOnce(&Team<T, J, F>) -> R,
+    ) -> R
+    where
+        T: Send,
+        J: Copy + Send + Sync,
+        F: Fn(&mut T, J) + Send + Sync,
+    {
+        let threads = self.0.as_ref().map_or(1, ThreadPool::current_num_threads);
+        let team = Team::new(things, threads, carry_out);
+        let Some(pool) = &self.0 else {
+            return act(&team);
+        };
+        pool.in_place_scope(|scope| {
+            for _ in 1..threads {
+                // The leader waits for its team only, so that a thread that comes late, or never, holds up nothing.
+                scope.spawn(|_| team.help());
+            }
+            let _leading = team.lead();
+            act(&team)
+        })
     }
 
     /// Runs `act` for each task; returns when all are done.

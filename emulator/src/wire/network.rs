@@ -64,6 +64,18 @@ pub trait Segment: Debug + Send {
     /// [`next_time`](Self::next_time). What a node hears of its own unit within [`reply`](Self::reply) does not count.
     fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime;
 
+    /// A later horizon, for nodes that no unit under way is near. `near` says of each node whether it may hear of something sooner, and then
+    /// has the ordinary horizon. What a node hears of what it sends itself within [`answer`](Self::answer) does not count. `None`
+    /// if no node is known to have such a horizon: the default.
+    fn quiet_horizon(
+        &self,
+        _unit: SimTime,
+        _control: SimTime,
+        _near: &mut Vec<bool>,
+    ) -> Option<SimTime> {
+        None
+    }
+
     /// From the head of a unit that leaves a node to the first moment at which that node can hear of it: it stops there, so that others
     /// can run ahead. By default a node hears of its own unit no sooner than others.
     fn reply(&self) -> SimTime {

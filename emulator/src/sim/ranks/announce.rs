@@ -5,7 +5,7 @@
 
 use super::{RankError, Ranks};
 use crate::sim::component::Member;
-use crate::sim::rounds::Company;
+use crate::sim::rounds::{Company, Crowd};
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 
@@ -108,7 +108,7 @@ impl<F: Fn() -> bool> Company for Together<'_, F> {
 
     fn announce(
         &mut self,
-        members: &mut [Member<'_>],
+        members: &mut impl Crowd,
         which: &[usize],
         base: SimTime,
     ) -> Result<bool, RankError> {
@@ -126,25 +126,25 @@ impl<F: Fn() -> bool> Company for Together<'_, F> {
 
     fn announce_outboxes(
         &mut self,
-        members: &mut [Member<'_>],
+        members: &mut impl Crowd,
         which: &[usize],
     ) -> Result<(), RankError> {
         exchange(
             members,
             which,
             self.ranks,
-            Member::write_outbox,
-            Member::read_outbox,
+            |member, out| member.write_outbox(out),
+            |member, from| member.read_outbox(from),
         )
     }
 }
 
-fn exchange<'m>(
-    members: &mut [Member<'m>],
+fn exchange(
+    members: &mut impl Crowd,
     which: &[usize],
     ranks: &mut Ranks,
-    write: impl Fn(&mut Member<'m>, &mut Writer),
-    read: impl Fn(&mut Member<'m>, &mut Reader<'_>) -> Result<(), StateError>,
+    write: impl Fn(&mut Member<'_>, &mut Writer),
+    read: impl Fn(&mut Member<'_>, &mut Reader<'_>) -> Result<(), StateError>,
 ) -> Result<(), RankError> {
     if which.is_empty() {
         return Ok(());
@@ -152,21 +152,25 @@ fn exchange<'m>(
     let mut out = Writer::default();
     let mut sends = vec![false; ranks.ranks()];
     for &index in which {
-        let member = &mut members[index];
-        sends[member.owner] = true;
-        if member.is_mine {
-            write(member, &mut out);
-        }
+        let owner = members.with(index, |member| {
+            if member.is_mine {
+                write(member, &mut out);
+            }
+            member.owner
+        });
+        sends[owner] = true;
     }
     let messages = ranks.exchange_of(&out.into_bytes(), |rank| sends[rank])?;
     let mut readers: Vec<_> = messages.iter().map(|bytes| Reader::new(bytes)).collect();
     for &index in which {
-        let member = &mut members[index];
-        if !member.is_mine {
+        members.with(index, |member| {
+            if member.is_mine {
+                return Ok(());
+            }
             let rank = member.owner;
             let done = read(member, &mut readers[rank]);
-            done.map_err(|error| RankError::Unreadable { rank, error })?;
-        }
+            done.map_err(|error| RankError::Unreadable { rank, error })
+        })?;
     }
     Ok(())
 }

@@ -21,6 +21,7 @@ mod gates;
 mod link;
 mod network;
 mod packet;
+mod quiet;
 pub mod routes;
 mod segment;
 pub mod topology;

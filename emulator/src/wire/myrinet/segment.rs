@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 use super::event::{Event, Step};
 use super::network::MyrinetNetwork;
 use super::packet::{MINIMUM_BYTES, Packet, RouteByte};
+use super::quiet;
 use super::worm::{Hop, HopId, Worm};
 use super::{Control, Myrinet};
 use crate::observe::capture::{Note, Noted, Tap};
@@ -25,13 +26,15 @@ use crate::wire::unit::{Departure, Unit};
 pub(super) struct Joined<'a> {
     pub network: &'a mut MyrinetNetwork,
     /// The nodes with a cable, in order.
-    nodes: Vec<usize>,
+    pub(super) nodes: Vec<usize>,
     /// From a packet that begins to leave to the first moment at which its sender can hear of the tail.
     shortest: SimTime,
     /// From a packet that begins to leave to the first moment at which another node can hear of it.
     path: SimTime,
     /// From anything else to the first moment at which a node can hear of it: the shortest cable of a node.
     far: SimTime,
+    /// From any event to the first moment at which a quiet node can hear of what follows, if there can be quiet nodes.
+    quiet: Option<SimTime>,
     /// The time of the event that is handled.
     pub now: SimTime,
     /// Packets that wait in the ports of nodes.
@@ -66,6 +69,7 @@ impl<'a> Joined<'a> {
             shortest,
             path,
             far,
+            quiet: quiet::span_of(network, far),
             now: network.now,
             waiting: waiting.sum(),
             own_tails: BinaryHeap::new(),
@@ -101,8 +105,17 @@ impl<'a> Joined<'a> {
             time >= self.now.saturating_add(self.shortest),
             "{delivery:?} too late"
         );
-        if let Ok(member) = self.nodes.binary_search(&node) {
+        if let Some(member) = self.member(node) {
             self.told.push((member, time, delivery));
+        }
+    }
+
+    /// The number of a node in the segment.
+    pub(super) fn member(&self, node: usize) -> Option<usize> {
+        match self.nodes.get(node) {
+            // Mostly all nodes have a cable.
+            Some(&same) if same == node => Some(node),
+            _ => self.nodes.binary_search(&node).ok(),
         }
     }
 
@@ -319,7 +332,7 @@ impl<'a> Joined<'a> {
     }
 
     /// The channel to which a packet's route leads from the end of another one.
-    fn egress(&self, channel: usize, (number, hop): HopId) -> Result<usize, LossReason> {
+    pub(super) fn egress(&self, channel: usize, (number, hop): HopId) -> Result<usize, LossReason> {
         let nowhere = LossReason::UnknownDestination;
         let Port::Switch { switch, port } = self.network.channels[channel].lane.to() else {
             return Err(nowhere);
@@ -483,6 +496,17 @@ impl Segment for Joined<'_> {
         let own = own.map_or(SimTime::MAX, |Reverse((tail, _))| *tail);
         let unit = unit.saturating_add(self.path);
         far.min(unit).min(own)
+    }
+
+    fn quiet_horizon(
+        &self,
+        unit: SimTime,
+        control: SimTime,
+        near: &mut Vec<bool>,
+    ) -> Option<SimTime> {
+        let span = self.quiet?;
+        let first = self.next_time().min(unit).min(control);
+        self.mark_near(near).then(|| first.saturating_add(span))
     }
 
     fn reply(&self) -> SimTime {
