@@ -37,6 +37,7 @@ const CAUSES: [(&str, &[&str]); 14] = [
         "SRAM",
         &[
             "/sram.rs",
+            "/sram_bus.rs",
             "/scratchpad.rs",
             "/private_memory.rs",
             "/arbitration.rs",
