@@ -186,6 +186,14 @@ impl CoreTranslation {
         self.wait = self.wait.saturating_mul(2);
     }
 
+    /// A stretch was executed without it.
+    #[inline(always)]
+    pub(crate) const fn note_stretch(&mut self) {
+        if self.translation.is_none() {
+            self.waited += 1;
+        }
+    }
+
     /// The code, if there is some for a memory that has changed so often.
     #[inline(always)]
     pub(crate) fn code(&mut self, changes: u64) -> Option<(&Code, &mut Usage, &mut u64)> {

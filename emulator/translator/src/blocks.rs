@@ -1,5 +1,5 @@
-//! Runs of instructions that control enters at the first one only, as far as can be told from the code: an access to memory begins a run,
-//! since control comes back there after it had to wait.
+//! Runs of instructions that control enters at the first one only, as far as can be told from the code. In a short loop each access to
+//! memory begins a run, since control comes back there after it had to wait. Elsewhere that would only make the code larger.
 
 use crate::program::Program;
 
@@ -49,11 +49,12 @@ pub(crate) fn loops(program: &Program) -> Vec<bool> {
 /// For each word whether a run begins there.
 fn leaders(program: &Program) -> Vec<bool> {
     let mut leads = vec![false; program.instructions.len()];
+    let loops = loops(program);
     for index in 0..leads.len() {
         let Some(instruction) = program.at(index) else {
             continue;
         };
-        let accesses = instruction.operation.access_bytes() > 0;
+        let accesses = loops[index] && instruction.operation.access_bytes() > 0;
         if index == 0 || program.at(index - 1).is_none() || accesses {
             leads[index] = true;
         }

@@ -52,6 +52,9 @@ pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
     pub skips_periods: bool,
     /// Something that the node must look at.
     pub ran: Option<Ran>,
+    /// Translated code of both cores may be executed.
+    #[cfg(feature = "translate")]
+    pub walks: bool,
 }
 
 impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {

@@ -152,28 +152,36 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     /// do is for the general loop.
     #[inline(always)]
     pub fn take_translated_turns(&mut self, core: &mut &'a mut Core, until: u64) {
-        let due = core.clock.now < self.turns_until;
-        if due && is_translated(self.private) && is_translated(self.other_private) {
+        if !self.walks {
+            self.private.translation.note_stretch();
+        } else if core.clock.now < self.turns_until
+            && core.pc() >= SRAM_LIMIT
+            && self.other_core.pc() >= SRAM_LIMIT
+        {
             self.take_turns(core, until);
         }
     }
 
-    #[inline(never)]
-    fn take_turns(&mut self, core: &mut &'a mut Core, until: u64) {
+    /// Looks whether both cores have translated code, and nothing watches memory.
+    pub fn prepare_turns(&mut self) {
         let watched = |private: &CorePrivate| stops::watched(&self.fabric.stops, private.index());
         let watches = [watched(self.private), watched(self.other_private)];
+        self.walks = watches == [(false, false); 2]
+            && is_translated(self.private)
+            && is_translated(self.other_private);
+    }
+
+    #[inline(never)]
+    fn take_turns(&mut self, core: &mut &'a mut Core, until: u64) {
         let late = core.clock.now >= until || self.other_core.clock.now >= until;
-        if late
-            || watches != [(false, false); 2]
-            || !may_enter(core, self.private)
-            || !may_enter(self.other_core, self.other_private)
+        if late || !may_enter(core, self.private) || !may_enter(self.other_core, self.other_private)
         {
             return;
         }
         match self.walk(core, until) {
             Some(true) => self.change_core(core, until),
             Some(false) => self.set_limit(until),
-            None => {}
+            None => self.walks = false,
         }
     }
 

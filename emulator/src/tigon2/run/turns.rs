@@ -218,7 +218,13 @@ impl Tigon2 {
             may_idle,
             skips_periods,
             ran: None,
+            #[cfg(feature = "translate")]
+            walks: false,
         };
+        #[cfg(feature = "translate")]
+        if take_turns && !ALONE && !LOGGED {
+            bus.prepare_turns();
+        }
         if ALONE {
             bus.private.ahead.settle();
         } else {
