@@ -152,6 +152,9 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     /// do is for the general loop.
     #[inline(always)]
     pub fn take_translated_turns(&mut self, core: &mut &'a mut Core, until: u64) {
+        if ALONE || LOGGED {
+            return;
+        }
         if !self.walks {
             self.private.translation.note_stretch();
         } else if core.clock.now < self.turns_until
@@ -162,8 +165,12 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         }
     }
 
-    /// Looks whether both cores have translated code, and nothing watches memory.
+    /// Looks whether the cores take turns, both have translated code, and nothing watches memory.
+    #[inline(always)]
     pub fn prepare_turns(&mut self) {
+        if ALONE || LOGGED || self.turns_until == 0 {
+            return;
+        }
         let watched = |private: &CorePrivate| stops::watched(&self.fabric.stops, private.index());
         let watches = [watched(self.private), watched(self.other_private)];
         self.walks = watches == [(false, false); 2]

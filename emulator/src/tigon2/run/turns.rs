@@ -222,9 +222,7 @@ impl Tigon2 {
             walks: false,
         };
         #[cfg(feature = "translate")]
-        if take_turns && !ALONE && !LOGGED {
-            bus.prepare_turns();
-        }
+        bus.prepare_turns();
         if ALONE {
             bus.private.ahead.settle();
         } else {
@@ -232,9 +230,7 @@ impl Tigon2 {
         }
         loop {
             #[cfg(feature = "translate")]
-            if !ALONE && !LOGGED {
-                bus.take_translated_turns(&mut core, until);
-            }
+            bus.take_translated_turns(&mut core, until);
             match exec::run_until(core, &mut bus, until) {
                 // Only the other core's time can have stopped an access here: that core is behind.
                 Pause::Wait if !ALONE && core.clock.now < bus.turns_until => {
