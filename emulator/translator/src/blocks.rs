@@ -22,9 +22,9 @@ pub(crate) struct Run {
     pub(crate) cycles_before_last: u32,
 }
 
-/// The runs of a program, in order.
-pub(crate) fn runs(program: &Program) -> Vec<Run> {
-    let leads = leaders(program);
+/// The runs of a program with these [`loops`], in order.
+pub(crate) fn runs(program: &Program, loops: &[bool]) -> Vec<Run> {
+    let leads = leaders(program, loops);
     let starts = (0..leads.len()).filter(|&index| leads[index]);
     starts.map(|start| run(program, &leads, start)).collect()
 }
@@ -47,9 +47,8 @@ pub(crate) fn loops(program: &Program) -> Vec<bool> {
 }
 
 /// For each word whether a run begins there.
-fn leaders(program: &Program) -> Vec<bool> {
+fn leaders(program: &Program, loops: &[bool]) -> Vec<bool> {
     let mut leads = vec![false; program.instructions.len()];
-    let loops = loops(program);
     for index in 0..leads.len() {
         let Some(instruction) = program.at(index) else {
             continue;

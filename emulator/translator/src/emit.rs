@@ -121,6 +121,8 @@ pub(crate) fn function(
     let careful = (0..program.instructions.len())
         .map(|index| program.at(index).map(|_| b.create_block()))
         .collect();
+    let loops = blocks::loops(program);
+    let runs = blocks::runs(program, &loops);
     let mut emitter = Emitter {
         program,
         b,
@@ -129,7 +131,7 @@ pub(crate) fn function(
         shared,
         careful,
         fast: vec![None; program.instructions.len()],
-        loops: blocks::loops(program),
+        loops,
         is_fast: false,
         dispatch,
         sites: vec![ELSEWHERE_SITE],
@@ -140,7 +142,6 @@ pub(crate) fn function(
         extra: 0,
         registers: Registers::default(),
     };
-    let runs = blocks::runs(program);
     for run in &runs {
         emitter.fast[run.start] = Some(emitter.b.create_block());
     }

@@ -89,7 +89,8 @@ impl Operation {
     }
 
     /// Bytes of the access to memory; 0 if there is none.
-    pub(crate) const fn access_bytes(self) -> u32 {
+    #[must_use]
+    pub const fn access_bytes(self) -> u32 {
         match self {
             Self::Lb | Self::Lbu | Self::Sb => 1,
             Self::Lh | Self::Lhu | Self::Sh => 2,
@@ -99,7 +100,8 @@ impl Operation {
     }
 
     /// Whether it writes memory.
-    pub(crate) const fn stores(self) -> bool {
+    #[must_use]
+    pub const fn stores(self) -> bool {
         matches!(self, Self::Sb | Self::Sh | Self::Sw)
     }
 }

@@ -3,7 +3,6 @@
 use translator::{Guest, Instruction, Leave, Operation, SharedBus, Spent, Start};
 
 use super::exec::Core;
-use super::isa::Kind::{Lb, Lbu, Lh, Lhu, Lw, Sb, Sh, Sw};
 use super::isa::{Kind, Op};
 
 /// The instruction as the translator knows it; `None` if it is not to be translated.
@@ -37,19 +36,6 @@ operations! {
     Lb Lbu Lh Lhu Lw Sb Sh Sw
     Beq Bne Blez Bgtz Bltz Bgez Bltzal Bgezal Beql Bnel Blezl Bgtzl Bltzl Bgezl Bltzall Bgezall
     J Jal Jr Jalr Joff
-}
-
-/// The instruction, the bytes that it accesses and whether it stores them, if it is a load or store.
-pub(crate) const fn access(op: Op) -> Option<(Op, u32, bool)> {
-    match op.plain_kind() {
-        Lb | Lbu => Some((op, 1, false)),
-        Lh | Lhu => Some((op, 2, false)),
-        Lw => Some((op, 4, false)),
-        Sb => Some((op, 1, true)),
-        Sh => Some((op, 2, true)),
-        Sw => Some((op, 4, true)),
-        _ => None,
-    }
 }
 
 /// What a guest has done.

@@ -256,9 +256,13 @@ fn access_at(
     lines: &[Cell<u8>],
 ) -> Option<Op> {
     let op = scratchpad.find_op(guest.end().pc)?;
-    let (op, bytes, stores) = translation::access(op)?;
+    let operation = translation::instruction(op)?.operation;
+    let bytes = operation.access_bytes();
     let address = core.address_of(op);
-    let fits = address < SRAM_LIMIT && address.is_multiple_of(bytes) && !guest.in_taken_slot();
+    let fits = bytes > 0
+        && address < SRAM_LIMIT
+        && address.is_multiple_of(bytes)
+        && !guest.in_taken_slot();
     let is_data = || sram::line_of(lines, address).is_some_and(|line| line.get() == 0);
-    (fits && (!stores || is_data())).then_some(op)
+    (fits && (!operation.stores() || is_data())).then_some(op)
 }
