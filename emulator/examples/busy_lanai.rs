@@ -91,6 +91,7 @@ impl OwnMemory for Own<'_> {
 }
 
 impl Bus for Sram {
+    type Code<'a> = &'a [Cell<Op>];
     type Own<'a> = Own<'a>;
     type Witness<'a> = ();
 
@@ -98,15 +99,15 @@ impl Bus for Sram {
 
     fn witness(&mut self) {}
 
-    fn private(&mut self, _: &Core) -> Private<'_, Own<'_>, ()> {
+    fn private(&mut self, _: &Core) -> Private<&[Cell<Op>], Own<'_>, ()> {
         Private {
-            ops: &self.decoded,
-            base: 0,
+            code: &self.decoded,
             memory: Own {
                 bytes: &mut self.bytes,
                 decoded: &self.decoded,
             },
             witness: (),
+            until: u64::MAX,
         }
     }
 

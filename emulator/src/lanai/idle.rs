@@ -10,7 +10,7 @@ use super::fabric::Fabric;
 use super::isr::HOST_SIG;
 use super::run::{part, row_at, status_row};
 use super::special::{Row, Special};
-use super::sram::{BLOCK_BYTES, OwnSram, SPACE, Sram};
+use super::sram::{BLOCK_BYTES, OwnCode, OwnSram, SPACE, Sram};
 use crate::board::CpuId;
 use crate::cpu::bus::{Access, BusStop, Fault, OwnMemory, Width};
 use crate::cpu::clock::TICKS_PER_CYCLE;
@@ -340,7 +340,7 @@ impl Seen {
 
 /// Memory that a trial only reads.
 struct Glance<'a> {
-    memory: Option<OwnSram<'a>>,
+    memory: OwnSram<'a>,
     seen: &'a mut Seen,
 }
 
@@ -348,12 +348,12 @@ impl OwnMemory for Glance<'_> {
     fn begin(&mut self, _: u64) {}
 
     fn stalled(&self) -> u64 {
-        self.memory.as_ref().map_or(0, OwnMemory::stalled)
+        self.memory.stalled()
     }
 
     #[inline(always)]
     fn load(&mut self, address: u32, width: Width, access: Access) -> Option<(u32, u32)> {
-        let loaded = self.memory.as_mut()?.load(address, width, access)?;
+        let loaded = self.memory.load(address, width, access)?;
         self.seen.note(address);
         Some(loaded)
     }
@@ -396,6 +396,11 @@ impl Trial<'_> {
 }
 
 impl Bus for Trial<'_> {
+    type Code<'b>
+        = OwnCode<'b>
+    where
+        Self: 'b;
+
     type Own<'b>
         = Glance<'b>
     where
@@ -410,26 +415,20 @@ impl Bus for Trial<'_> {
 
     fn witness(&mut self) {}
 
-    fn private_until(&self, core: &Core) -> u64 {
-        self.fabric.bus.phase(core.clock.now).until
-    }
-
-    fn private(&mut self, core: &Core) -> Private<'_, Glance<'_>, ()> {
+    fn private(&mut self, core: &Core) -> Private<OwnCode<'_>, Glance<'_>, ()> {
+        let Phase { left, until } = self.fabric.bus.phase(core.clock.now);
         let plain = core.clock.ticks_per_cycle == TICKS_PER_CYCLE;
-        let waits = self
-            .fabric
-            .bus
-            .access_waits(self.fabric.bus.left(core.clock.now));
+        let waits = self.fabric.bus.access_waits(left);
         let waits = (plain || waits == 0).then_some(waits);
-        let (ops, base, memory) = self.fabric.sram.open(core.pc(), waits.unwrap_or(0));
+        let (code, memory) = self.fabric.sram.open(true, waits);
         Private {
-            ops,
-            base,
+            code,
             memory: Glance {
-                memory: waits.map(|_| memory),
+                memory,
                 seen: &mut self.seen,
             },
             witness: (),
+            until,
         }
     }
 

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
+use super::arbitration::Phase;
 use super::board::Lanai;
 use super::fabric::{BoardContext, Fabric};
 use super::idle::Idle;
 use super::inspect::instruction_log::{self, CpuWitness};
 use super::special::{Row, Special, find, offset_of, rows};
-use super::sram::{OwnSram, SPACE};
+use super::sram::{OwnCode, OwnSram, SPACE};
 use crate::board::{CpuId, StageState, StopReason};
-use crate::cpu::bus::{Access, OwnMemory};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::Op;
 use crate::cpu::lanai::bus::{Bus, BusStop, Fault, Passed, Private, Width};
@@ -49,27 +49,6 @@ pub(super) struct CpuBus<'a, 'c, const LOGGED: bool> {
     idle: &'a mut Idle,
     /// Accesses must wait from this tick on.
     limit: u64,
-}
-
-/// Memory that the CPU accesses without its bus, if there is any.
-pub(super) struct Perhaps<'a>(Option<OwnSram<'a>>);
-
-impl OwnMemory for Perhaps<'_> {
-    fn begin(&mut self, _: u64) {}
-
-    fn stalled(&self) -> u64 {
-        self.0.as_ref().map_or(0, OwnMemory::stalled)
-    }
-
-    #[inline(always)]
-    fn load(&mut self, address: u32, width: Width, access: Access) -> Option<(u32, u32)> {
-        self.0.as_mut()?.load(address, width, access)
-    }
-
-    #[inline(always)]
-    fn store(&mut self, address: u32, width: Width, value: u32, access: Access) -> Option<u32> {
-        self.0.as_mut()?.store(address, width, value, access)
-    }
 }
 
 impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
@@ -156,8 +135,13 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
 }
 
 impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
+    type Code<'b>
+        = OwnCode<'b>
+    where
+        Self: 'b;
+
     type Own<'b>
-        = Perhaps<'b>
+        = OwnSram<'b>
     where
         Self: 'b;
 
@@ -173,21 +157,21 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
         CpuWitness::of(self.ctx.trace)
     }
 
-    fn private(&mut self, core: &Core) -> Private<'_, Perhaps<'_>, CpuWitness<'_, LOGGED>> {
-        let left = self.fabric.bus.left(core.clock.now);
-        let waits = self.memory_waits(core, left);
-        let (ops, base, memory) = self.fabric.sram.open(core.pc(), waits.unwrap_or(0));
-        Private {
-            ops: if left > 0 { ops } else { &[] },
-            base,
-            memory: Perhaps(waits.map(|_| memory)),
-            witness: CpuWitness::of(self.ctx.trace),
-        }
-    }
-
-    fn private_until(&self, core: &Core) -> u64 {
+    #[inline(always)]
+    fn private(
+        &mut self,
+        core: &Core,
+    ) -> Private<OwnCode<'_>, OwnSram<'_>, CpuWitness<'_, LOGGED>> {
         // Engines end their use of the bus with time alone, and begin it only at events.
-        self.fabric.bus.phase(core.clock.now).until
+        let Phase { left, until } = self.fabric.bus.phase(core.clock.now);
+        let waits = self.memory_waits(core, left);
+        let (code, memory) = self.fabric.sram.open(left > 0, waits);
+        Private {
+            code,
+            memory,
+            witness: CpuWitness::of(self.ctx.trace),
+            until,
+        }
     }
 
     fn fetch(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {

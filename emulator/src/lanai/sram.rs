@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::cpu::bus::Access;
 use crate::cpu::lanai::Op;
-use crate::cpu::lanai::bus::{OwnMemory, Width};
+use crate::cpu::lanai::bus::{self, OwnMemory, Width};
 use crate::cpu::lanai::pipeline::Pipeline;
 use crate::state::{Reader, State, StateError, Writer, load_memory, save_memory};
 
@@ -200,21 +200,43 @@ impl Sram {
         place.get()
     }
 
-    /// The decoded instructions of the page that holds `pc`, its address, and memory.
-    /// `waits`: [which accesses wait a clock](super::arbitration::Arbitration::access_waits).
-    pub(super) fn open(&mut self, pc: u32, waits: u8) -> (&[Cell<Op>], u32, OwnSram<'_>) {
-        let at = self.at(pc);
-        let ops: &[Cell<Op>] = match self.code.pages.get(at / PAGE_BYTES) {
-            Some(Some(page)) if pc < SPACE => &page[..],
-            _ => &[],
+    /// Code and memory while only the CPU uses the bus. `fetches`: it has cycles for its fetches. `waits`:
+    /// [which accesses wait a clock](super::arbitration::Arbitration::access_waits); `None` if all accesses must use the CPU's bus.
+    pub(super) fn open(&mut self, fetches: bool, waits: Option<u8>) -> (OwnCode<'_>, OwnSram<'_>) {
+        let code = OwnCode {
+            code: fetches.then_some(&self.code),
+            last: self.bytes.len() - 1,
         };
+        let of_words = waits.unwrap_or(0);
         let memory = OwnSram {
             bytes: &mut self.bytes,
             code: &self.code,
-            waits,
+            space: waits.map_or(0, |_| SPACE),
+            waits: of_words & 1 | (of_words & 2) << 3,
             stalled: 0,
         };
-        (ops, pc & !(PAGE_BYTES as u32 - 1), memory)
+        (code, memory)
+    }
+}
+
+/// Decoded code of memory.
+#[derive(Debug)]
+pub(super) struct OwnCode<'a> {
+    /// `None` if the CPU must fetch each instruction.
+    code: Option<&'a Code>,
+    /// The last address.
+    last: usize,
+}
+
+impl bus::OwnCode for OwnCode<'_> {
+    /// Up to the end of the page.
+    #[inline(always)]
+    fn from(&self, pc: u32) -> &[Cell<Op>] {
+        let at = pc as usize & self.last;
+        match self.code.map(|code| code.pages.get(at / PAGE_BYTES)) {
+            Some(Some(Some(page))) if pc < SPACE => &page[at % PAGE_BYTES / 4..],
+            _ => &[],
+        }
     }
 }
 
@@ -223,20 +245,22 @@ impl Sram {
 pub(super) struct OwnSram<'a> {
     bytes: &'a mut [u8],
     code: &'a Code,
-    /// Which accesses wait a clock.
+    /// Addresses below that are memory.
+    space: u32,
+    /// Whether an access waits of an instruction at an even word (bit 0), and at an odd one (bit 4).
     waits: u8,
     /// Cycles of all these waits.
     stalled: u64,
 }
 
 impl OwnSram<'_> {
-    /// The clocks that an access waits; `None` if it is not to memory.
+    /// The clocks that an access waits; `None` if it must use the CPU's bus.
     #[inline(always)]
     fn wait(&mut self, address: u32, access: Access) -> Option<u32> {
-        if address >= SPACE {
+        if address >= self.space {
             return None;
         }
-        let clocks = u32::from(self.waits >> (access.pc >> 2 & 1) & 1);
+        let clocks = u32::from(self.waits >> (access.pc & 4) & 1);
         self.stalled += u64::from(clocks);
         Some(clocks)
     }

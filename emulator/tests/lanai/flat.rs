@@ -124,6 +124,7 @@ impl<M: OwnMemory> OwnMemory for Perhaps<M> {
 }
 
 impl<const FAST: bool> Bus for FlatBus<FAST> {
+    type Code<'a> = &'a [Cell<Op>];
     type Own<'a> = Perhaps<FlatMemory<'a>>;
     type Witness<'a> = ();
 
@@ -132,18 +133,18 @@ impl<const FAST: bool> Bus for FlatBus<FAST> {
     fn witness(&mut self) {}
 
     #[inline(always)]
-    fn private(&mut self, _: &Core) -> Private<'_, Self::Own<'_>, ()> {
-        let ops: &[Cell<Op>] = if FAST { &self.decoded } else { &[] };
+    fn private(&mut self, _: &Core) -> Private<&[Cell<Op>], Self::Own<'_>, ()> {
+        let code: &[Cell<Op>] = if FAST { &self.decoded } else { &[] };
         let memory = FAST.then_some(FlatMemory {
             bytes: &mut self.bytes,
             decoded: &self.decoded,
             costs: self.costs,
         });
         Private {
-            ops,
-            base: 0,
+            code,
             memory: Perhaps(memory),
             witness: (),
+            until: u64::MAX,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Random programs against the independent model, and in different ways of execution.
 
+use std::cell::Cell;
+
 use emulator::cpu::lanai::Op;
 use emulator::cpu::lanai::bus::{Bus, BusStop, Fault, Passed, Private, Width};
 use emulator::cpu::lanai::disasm::disassemble;
@@ -213,6 +215,7 @@ impl MoodyBus {
 }
 
 impl Bus for MoodyBus {
+    type Code<'a> = &'a [Cell<Op>];
     type Own<'a> = ();
     type Witness<'a> = ();
 
@@ -220,7 +223,7 @@ impl Bus for MoodyBus {
 
     fn witness(&mut self) {}
 
-    fn private(&mut self, _: &Core) -> Private<'_, (), ()> {
+    fn private(&mut self, _: &Core) -> Private<&[Cell<Op>], (), ()> {
         Private::default()
     }
 

@@ -1,14 +1,51 @@
 //! The interface of a LANai core to its board.
 
+use std::cell::Cell;
+
 use super::exec::Core;
 use super::op::Op;
-use crate::cpu::bus;
 pub use crate::cpu::bus::{BusStop, Fault, OwnMemory, Width};
 use crate::cpu::witness::Witness;
 
-/// Code and memory that a LANai core accesses without its bus ([`Bus::private`]). The core stops before an instruction with
-/// a probe ([`Op::has_probe`]) or without a decoding ([`Op::UNDECODED`]).
-pub type Private<'a, M, W> = bus::Private<'a, Op, M, W>;
+/// Decoded code that a core executes without its bus.
+pub trait OwnCode {
+    /// The decoded instructions from `pc` on that follow one another in memory; none if the one at `pc` must be fetched. The core
+    /// stops before an instruction with a probe ([`Op::has_probe`]) or without a decoding ([`Op::UNDECODED`]).
+    fn from(&self, pc: u32) -> &[Cell<Op>];
+}
+
+/// Code from address 0 on.
+impl OwnCode for &[Cell<Op>] {
+    #[inline(always)]
+    fn from(&self, pc: u32) -> &[Cell<Op>] {
+        self.get(pc as usize / 4..).unwrap_or(&[])
+    }
+}
+
+/// Code and memory that a LANai core accesses without its bus ([`Bus::private`]).
+#[derive(Debug)]
+pub struct Private<C, M, W> {
+    /// Instructions whose fetch has no cost.
+    pub code: C,
+    /// Data.
+    pub memory: M,
+    /// Witness of the execution.
+    pub witness: W,
+    /// The tick up to which all this holds: later than the core's time.
+    pub until: u64,
+}
+
+/// Nothing.
+impl<C: Default, M: Default, W: Default> Default for Private<C, M, W> {
+    fn default() -> Self {
+        Self {
+            code: C::default(),
+            memory: M::default(),
+            witness: W::default(),
+            until: u64::MAX,
+        }
+    }
+}
 
 /// What an instruction with a probe is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +65,11 @@ pub enum Passed {
 /// core itself charges the cycle of the instruction and the wait for a loaded value. Values are zero-extended; the core
 /// extends the sign. `address` is aligned to `width`: the core ignores the low bits that would misalign it.
 pub trait Bus {
+    /// Private code of a core.
+    type Code<'a>: OwnCode
+    where
+        Self: 'a;
+
     /// Private memory of a core.
     type Own<'a>: OwnMemory
     where
@@ -44,14 +86,9 @@ pub trait Bus {
     /// The witness.
     fn witness(&mut self) -> Self::Witness<'_>;
 
-    /// Private code around the program counter and private memory, as far as known. The core executes
-    /// instructions on these alone without further calls.
-    fn private(&mut self, core: &Core) -> Private<'_, Self::Own<'_>, Self::Witness<'_>>;
-
-    /// The tick up to which [`private`](Self::private) holds: later than the core's time.
-    fn private_until(&self, _core: &Core) -> u64 {
-        u64::MAX
-    }
+    /// Private code and memory, as far as known. The core executes instructions on these alone without further calls.
+    fn private(&mut self, core: &Core)
+    -> Private<Self::Code<'_>, Self::Own<'_>, Self::Witness<'_>>;
 
     /// Prepares a stop of the core.
     ///

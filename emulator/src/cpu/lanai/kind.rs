@@ -119,6 +119,15 @@ impl Kind {
         number <= Self::StoreByteBefore as u8 - Self::StoreWord as u8
     }
 
+    /// Whether the instruction is a jump, or reads the address of the next instruction.
+    #[inline(always)]
+    pub(super) const fn depends_on_path(self) -> bool {
+        matches!(
+            self,
+            Self::NextAddress | Self::LoadPc | Self::Jump | Self::Branch | Self::BranchRelative
+        )
+    }
+
     /// Whether the constant holds a register.
     #[inline(always)]
     pub(super) const fn has_packed_register(self) -> bool {

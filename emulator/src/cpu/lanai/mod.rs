@@ -15,6 +15,7 @@ mod op;
 mod packed;
 pub mod pipeline;
 mod private;
+mod runs;
 
 pub use kind::Kind;
 pub use op::Op;

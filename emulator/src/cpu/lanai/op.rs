@@ -164,20 +164,16 @@ impl Op {
     /// Whether the instruction reads a register (not a constant one).
     #[inline(always)]
     pub(super) const fn reads(self, register: u8) -> bool {
-        let kind = self.kind();
-        self.rs() == register
-            || self.rt() == register
-            || (self.dst() == register && kind.is_store())
-            || (kind.has_packed_register() && self.reads_packed(register))
+        self.reads_plain(register)
+            || (self.kind().has_packed_register() && self.reads_packed(register))
     }
 
-    /// Whether one of the three registers that every instruction has a place for is this one. An instruction on plain
-    /// registers that [reads](Self::reads) it is among these.
+    /// Likewise, but for a register that the constant names.
     #[inline(always)]
-    pub(super) const fn may_read(self, register: u8) -> bool {
-        // A byte of 0 borrows from above.
-        let bytes = (self.0.get() >> 8) as u32 ^ (register as u32 * 0x01_0101);
-        bytes.wrapping_sub(0x01_0101) & !bytes & 0x80_8080 != 0
+    pub(super) const fn reads_plain(self, register: u8) -> bool {
+        self.rs() == register
+            || self.rt() == register
+            || (self.dst() == register && self.kind().is_store())
     }
 
     /// Whether the constant names a register that the instruction reads.

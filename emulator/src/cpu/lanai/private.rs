@@ -3,13 +3,14 @@
 use std::cell::Cell;
 
 use super::alu::{self, Computed};
-use super::bus::{Bus, OwnMemory, Private, Width};
+use super::bus::{Bus, OwnCode, OwnMemory, Private, Width};
 use super::core::{Core, Position, Registers};
 use super::exec::extend;
 use super::fields::Update;
 use super::kind::Kind;
 use super::op::{NOWHERE, Op};
 use super::pipeline::Pipeline;
+use super::runs::{Costs, Run};
 use crate::cpu::bus::Access;
 use crate::cpu::witness::Witness;
 
@@ -40,8 +41,8 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
     let Some(position) = core.position() else {
         return Stop::Unknown;
     };
-    let room = core.room(until.min(bus.private_until(core)));
     let mut private = bus.private(core);
+    let room = core.room(until.min(private.until));
     private.memory.begin(room.cast_unsigned());
     let mut progress = Progress {
         position,
@@ -51,15 +52,15 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
     let cycle = core.clock.ticks_per_cycle;
     let (registers, timing, pipeline) = core.parts();
     let costs = Costs {
-        each: timing.instruction_cycles.into(),
+        each: timing.instruction_cycles.max(1).into(),
         wait: timing.load_use_cycles.into(),
         cycle,
     };
     // One loop for each pipeline that real chips and compilers have.
     let loop_of = match shape(pipeline) {
-        Some((0, 1)) => carry_out::<_, _, 0, 1>,
-        Some((1, 1)) => carry_out::<_, _, 1, 1>,
-        Some((2, 2)) => carry_out::<_, _, 2, 2>,
+        Some((0, 1)) => carry_out::<_, _, _, 0, 1>,
+        Some((1, 1)) => carry_out::<_, _, _, 1, 1>,
+        Some((2, 2)) => carry_out::<_, _, _, 2, 2>,
         _ => return Stop::Unknown,
     };
     let stop = loop_of(registers, costs, &mut private, &mut progress);
@@ -80,73 +81,16 @@ const fn shape(pipeline: &Pipeline) -> Option<(u8, u8)> {
 }
 
 /// The loop of [`run`]. `LOADS` is the number of slots behind a load, `SLOTS` behind a branch.
-///
-/// Most instructions follow their predecessor in memory: an inner loop executes these, and counts only an index. Behind a jump
-/// the slots are executed one by one.
-fn carry_out<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
+fn carry_out<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
     registers: &mut Registers,
     costs: Costs,
-    private: &mut Private<'_, M, W>,
+    private: &mut Private<C, M, W>,
     progress: &mut Progress,
 ) -> Stop {
     loop {
-        while !progress.position.is_straight() {
-            if let Some(stop) =
-                execute_slot::<M, W, LOADS, SLOTS>(registers, costs, private, progress)
-            {
-                return stop;
-            }
-        }
-        // Copies, whose parts are registers of the host. From the budget only cycles beyond those of each instruction are taken.
-        let Progress {
-            position: mut at,
-            left: mut budget,
-            instructions,
-        } = *progress;
-        let first = at.pc;
-        let offset = (first.wrapping_sub(private.base) >> 2) as usize;
-        let ops = private.ops.get(offset..).unwrap_or(&[]);
-        let mut count = 0;
-        // One comparison for the end of the time and the end of the code.
-        let mut timely = costs.timely(ops, budget);
-        let stop = loop {
-            let Some(op) = timely.get(count).map(Cell::get) else {
-                let in_time = costs.begin_within(budget) > count;
-                break Some(if in_time { Stop::Unknown } else { Stop::Time });
-            };
-            at.pc = first.wrapping_add((count as u32) << 2);
-            let wait = wait::<W, LOADS>(&mut at, op, costs, &mut private.witness);
-            if wait != 0 {
-                budget -= wait;
-                if costs.begin_within(budget) <= count {
-                    // An access would come too early for what is due meanwhile.
-                    break Some(stop_at(op));
-                }
-                timely = costs.timely(ops, budget);
-            }
-            let left = budget - costs.each * count.cast_signed() as i64;
-            match one::<M, W, LOADS, SLOTS, true>(&mut at, registers, op, costs, private, left) {
-                Done::Unfit => break Some(stop_at(op)),
-                Done::Straight => count += 1,
-                Done::Waited(cycles) => {
-                    count += 1;
-                    budget -= i64::from(cycles);
-                    timely = costs.timely(ops, budget);
-                }
-                Done::Jump(cycles) => {
-                    count += 1;
-                    budget -= i64::from(cycles);
-                    break None;
-                }
-            }
-        };
-        if stop.is_some() {
-            at.go_straight(first.wrapping_add((count as u32) << 2));
-        }
-        *progress = Progress {
-            position: at,
-            left: budget - costs.each * count.cast_signed() as i64,
-            instructions: instructions + count as u64,
+        let stop = match progress.position.is_straight() {
+            true => execute_runs::<C, M, W, LOADS, SLOTS>(registers, costs, private, progress),
+            false => execute_slot::<C, M, W, LOADS, SLOTS>(registers, costs, private, progress),
         };
         if let Some(stop) = stop {
             return stop;
@@ -154,32 +98,118 @@ fn carry_out<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
     }
 }
 
+/// Executes runs of instructions. `None` if the next instruction stands before a target and is not for this loop.
+#[inline(always)]
+fn execute_runs<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
+    registers: &mut Registers,
+    costs: Costs,
+    private: &mut Private<C, M, W>,
+    progress: &mut Progress,
+) -> Option<Stop> {
+    let Private {
+        code,
+        memory,
+        witness,
+        ..
+    } = private;
+    // Copies, whose parts are registers of the host.
+    let mut at = progress.position;
+    let mut run = Run::at(at.pc, &*code, progress.left, costs);
+    let mut instructions = progress.instructions;
+    if let Some(late) = wait::<W, LOADS>(&mut at, &mut run, costs, witness) {
+        progress.leave(&run, &at, instructions, costs);
+        return Some(stop_at(late));
+    }
+    let stop = loop {
+        let Some((op, rest)) = run.next() else {
+            let over = run.executed();
+            if !run.follow(&*code, costs) {
+                let in_time = run.left(costs) > 0;
+                break Some(if in_time { Stop::Unknown } else { Stop::Time });
+            }
+            instructions += over;
+            match wait::<W, LOADS>(&mut at, &mut run, costs, witness) {
+                None => continue,
+                Some(late) => break Some(stop_at(late)),
+            }
+        };
+        let op = op.get();
+        at.pc = run.address();
+        let left = run.left(costs);
+        let done =
+            one::<M, W, LOADS, SLOTS, true>(&mut at, registers, op, costs, memory, witness, left);
+        if matches!(done, Done::Unfit) {
+            break Some(stop_at(op));
+        }
+        run.go_on(rest);
+        match done {
+            Done::Unfit | Done::Straight => {}
+            Done::Waited(cycles) => run.spend(cycles.into(), costs),
+            Done::Loaded(cycles) => {
+                run.spend(cycles.into(), costs);
+                if let Some(late) = wait::<W, LOADS>(&mut at, &mut run, costs, witness) {
+                    break Some(stop_at(late));
+                }
+            }
+            Done::Jump {
+                target,
+                slots,
+                cycles,
+            } => {
+                run.spend(cycles.into(), costs);
+                if !run.jump(target, slots, costs) {
+                    break None;
+                }
+            }
+        }
+    };
+    progress.leave(&run, &at, instructions, costs);
+    stop
+}
+
+impl Progress {
+    /// Leaves a run before its next instruction; so many were executed before it.
+    #[inline(always)]
+    fn leave(&mut self, run: &Run<'_>, at: &Position, before: u64, costs: Costs) {
+        self.instructions = before + run.executed();
+        self.left = run.left(costs);
+        self.position = *at;
+        run.put(&mut self.position);
+    }
+}
+
 /// Executes an instruction that stands before a target.
 ///
 /// Kept out of the loop, whose numbers would not fit into the registers of the host otherwise.
 #[inline(never)]
-fn execute_slot<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
+fn execute_slot<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
     registers: &mut Registers,
     costs: Costs,
-    private: &mut Private<'_, M, W>,
+    private: &mut Private<C, M, W>,
     progress: &mut Progress,
 ) -> Option<Stop> {
     if progress.left <= 0 {
         return Some(Stop::Time);
     }
-    let Some(op) = private.at(progress.position.pc) else {
+    let Private {
+        code,
+        memory,
+        witness,
+        ..
+    } = private;
+    let at = &mut progress.position;
+    let Some(op) = code.from(at.pc).first().map(Cell::get) else {
         return Some(Stop::Unknown);
     };
-    let at = &mut progress.position;
-    progress.left -= wait::<W, LOADS>(at, op, costs, &mut private.witness);
-    if progress.left <= 0 {
+    if at.loaded != NOWHERE && op.reads(at.loaded) {
         return Some(stop_at(op));
     }
     let left = progress.left;
-    let cycles = match one::<M, W, LOADS, SLOTS, false>(at, registers, op, costs, private, left) {
+    let done = one::<M, W, LOADS, SLOTS, false>(at, registers, op, costs, memory, witness, left);
+    let cycles = match done {
         Done::Unfit => return Some(stop_at(op)),
         Done::Straight => 0,
-        Done::Waited(cycles) | Done::Jump(cycles) => i64::from(cycles),
+        Done::Waited(cycles) | Done::Loaded(cycles) | Done::Jump { cycles, .. } => cycles.into(),
     };
     progress.left -= costs.each + cycles;
     progress.instructions += 1;
@@ -196,37 +226,6 @@ const fn stop_at(op: Op) -> Stop {
     }
 }
 
-/// Costs of instructions.
-#[derive(Debug, Clone, Copy)]
-struct Costs {
-    /// Cycles of each instruction.
-    each: i64,
-    /// Cycles of a wait for a loaded value.
-    wait: i64,
-    /// Ticks per cycle.
-    cycle: u64,
-}
-
-impl Costs {
-    /// The instructions that begin within so many cycles.
-    #[inline(always)]
-    fn timely(self, ops: &[Cell<Op>], cycles: i64) -> &[Cell<Op>] {
-        ops.get(..self.begin_within(cycles)).unwrap_or(ops)
-    }
-
-    /// The number of instructions that begin within so many cycles.
-    #[inline(always)]
-    fn begin_within(self, cycles: i64) -> usize {
-        let cycles = cycles.max(0).cast_unsigned();
-        let count = if self.each == 1 {
-            cycles
-        } else {
-            cycles.div_ceil(self.each.max(1).cast_unsigned())
-        };
-        usize::try_from(count).unwrap_or(usize::MAX)
-    }
-}
-
 /// Executes an instruction, before which so many cycles are left.
 #[inline(always)]
 fn one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
@@ -234,44 +233,50 @@ fn one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGH
     registers: &mut Registers,
     op: Op,
     costs: Costs,
-    private: &mut Private<'_, M, W>,
+    memory: &mut M,
+    witness: &mut W,
     left: i64,
 ) -> Done {
     let pc = at.pc;
     let mut reach = Reach {
-        memory: &mut private.memory,
-        witness: &mut private.witness,
+        memory,
+        witness,
         access: Access { pc, left },
         cycle: costs.cycle,
     };
     let done = at.execute::<M, W, LOADS, SLOTS, STRAIGHT>(registers, op, &mut reach);
     if !matches!(done, Done::Unfit) {
         let own = costs.each.cast_unsigned() * costs.cycle;
-        private.witness.executed(pc, own);
+        witness.executed(pc, own);
     }
     done
 }
 
-/// Lets the core wait if an instruction reads the register that the one before it has loaded. Returns the cycles of the wait.
+/// Lets the core wait if the next instruction reads the register that the one before it has loaded. Returns that instruction if it comes
+/// too late then for what is due meanwhile.
 ///
-/// An instruction with a mark waits later, when it is executed. One that is unfit for this path is executed at once:
-/// it has waited already.
+/// An instruction with a mark or a packed register waits later, when it is executed.
 #[inline(always)]
 fn wait<W: Witness, const LOADS: u8>(
     at: &mut Position,
-    op: Op,
+    run: &mut Run<'_>,
     costs: Costs,
     witness: &mut W,
-) -> i64 {
-    if LOADS != 0 || at.loaded == NOWHERE || !op.may_read(at.loaded) {
-        return 0;
+) -> Option<Op> {
+    if LOADS != 0 || at.loaded == NOWHERE {
+        return None;
     }
-    if op.is_marked() || !op.reads(at.loaded) {
-        return 0;
+    let op = run.peek()?;
+    if op.is_marked() || op.kind().has_packed_register() {
+        return None;
     }
-    at.loaded = NOWHERE;
+    let loaded = std::mem::replace(&mut at.loaded, NOWHERE);
+    if !op.reads_plain(loaded) {
+        return None;
+    }
     witness.branched(costs.wait.cast_unsigned() * costs.cycle);
-    costs.wait
+    run.spend(costs.wait, costs);
+    run.peek().is_none().then_some(op)
 }
 
 /// Private memory and the instruction that uses it.
@@ -300,8 +305,10 @@ enum Done {
     Straight,
     /// Likewise, and its access took so many cycles.
     Waited(u32),
-    /// It was executed and determines an instruction to come; its access took so many cycles.
-    Jump(u32),
+    /// Likewise, and the next instruction may have to wait for the value.
+    Loaded(u32),
+    /// It was executed, and the instruction behind `slots` more is the one at `target`; its access took so many cycles.
+    Jump { target: u32, slots: u8, cycles: u32 },
 }
 
 impl Done {
@@ -317,13 +324,6 @@ impl Done {
 }
 
 impl Position {
-    /// Stands before the instruction at `pc`, which the next two follow in memory.
-    const fn go_straight(&mut self, pc: u32) {
-        self.pc = pc;
-        self.next = pc.wrapping_add(4);
-        self.third = pc.wrapping_add(8);
-    }
-
     /// Whether the next two instructions follow this one in memory.
     #[inline(always)]
     const fn is_straight(&self) -> bool {
@@ -340,7 +340,10 @@ impl Position {
             self.third = self.next.wrapping_add(4);
         }
         if LOADS == 0 {
-            self.loaded = NOWHERE;
+            // In a run nothing is left that was loaded.
+            if !STRAIGHT {
+                self.loaded = NOWHERE;
+            }
         } else {
             let (place, value) = self.arrivals[0];
             registers[place as usize] = value;
@@ -355,31 +358,26 @@ impl Position {
         }
     }
 
-    /// Likewise; the instruction is a jump.
+    /// Ends an instruction that has determined the one behind `slots` more; its access took so many cycles.
     #[inline(always)]
-    const fn jump<const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
+    const fn jump<const LOADS: u8, const STRAIGHT: bool>(
         &mut self,
         registers: &mut Registers,
         target: u32,
+        slots: u8,
+        cycles: u32,
     ) -> Done {
         self.step::<LOADS, STRAIGHT>(registers);
-        self.leave_straight::<STRAIGHT>();
-        if SLOTS == 1 {
+        if !STRAIGHT && slots == 1 {
             self.next = target;
             self.third = target.wrapping_add(4);
-        } else {
+        } else if !STRAIGHT {
             self.third = target;
         }
-        Done::Jump(0)
-    }
-
-    /// Brings the position behind an instruction on a straight way.
-    #[inline(always)]
-    const fn leave_straight<const STRAIGHT: bool>(&mut self) {
-        if STRAIGHT {
-            self.pc = self.pc.wrapping_add(4);
-            self.next = self.pc.wrapping_add(4);
-            self.third = self.pc.wrapping_add(8);
+        Done::Jump {
+            target,
+            slots,
+            cycles,
         }
     }
 
@@ -449,7 +447,7 @@ impl Position {
                 StoreHalf Half Plain; StoreHalfAfter Half After; StoreHalfBefore Half Before;
                 StoreByte Byte Plain; StoreByteAfter Byte After; StoreByteBefore Byte Before;
             }
-            Kind::Jump => self.jump::<LOADS, SLOTS, STRAIGHT>(registers, op.imm()),
+            Kind::Jump => self.jump::<LOADS, STRAIGHT>(registers, op.imm(), SLOTS, 0),
             Kind::Branch => self.branch::<LOADS, SLOTS, STRAIGHT>(registers, op),
             Kind::Conditional => {
                 let computed = alu::conditional(op, registers, self.flags);
@@ -475,7 +473,7 @@ impl Position {
         op: Op,
     ) -> Done {
         if alu::holds(op.dst() as u32, self.flags) {
-            return self.jump::<LOADS, SLOTS, STRAIGHT>(registers, op.imm());
+            return self.jump::<LOADS, STRAIGHT>(registers, op.imm(), SLOTS, 0);
         }
         self.step::<LOADS, STRAIGHT>(registers);
         Done::Straight
@@ -537,7 +535,10 @@ impl Position {
         }
         self.receive::<LOADS>(registers, op.dst(), value);
         reach.note(address, cycles);
-        Done::after(cycles)
+        match LOADS {
+            0 => Done::Loaded(cycles),
+            _ => Done::after(cycles),
+        }
     }
 
     /// Writes the core's own memory.
@@ -575,11 +576,8 @@ impl Position {
         let Some((target, cycles)) = reach.memory.load(address, Width::Word, reach.access) else {
             return Done::Unfit;
         };
-        self.step::<LOADS, STRAIGHT>(registers);
-        self.leave_straight::<STRAIGHT>();
-        self.third = target & !3;
         reach.note(address, cycles);
-        Done::Jump(cycles)
+        self.jump::<LOADS, STRAIGHT>(registers, target & !3, 2, cycles)
     }
 }
 

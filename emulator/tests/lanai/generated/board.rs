@@ -33,6 +33,7 @@ struct Board {
 }
 
 impl Bus for Board {
+    type Code<'a> = <FlatBus<true> as Bus>::Code<'a>;
     type Own<'a> = <FlatBus<true> as Bus>::Own<'a>;
     type Witness<'a> = ();
 
@@ -41,7 +42,7 @@ impl Bus for Board {
     fn witness(&mut self) {}
 
     #[inline(always)]
-    fn private(&mut self, core: &Core) -> Private<'_, Self::Own<'_>, ()> {
+    fn private(&mut self, core: &Core) -> Private<Self::Code<'_>, Self::Own<'_>, ()> {
         self.flat.private(core)
     }
 
