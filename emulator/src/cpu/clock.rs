@@ -51,6 +51,20 @@ impl CpuClock {
         self.now += cycles * self.ticks_per_cycle;
     }
 
+    /// A tick before which surely no more than `instructions` begin, each of which takes a cycle at least. Stages stretch cycles, and none
+    /// shortens them.
+    #[must_use]
+    #[inline(always)]
+    pub const fn end_of(&self, instructions: u64) -> u64 {
+        let shortest = match self.ticks_per_cycle {
+            stretched if stretched > TICKS_PER_CYCLE => TICKS_PER_CYCLE,
+            0 => 1,
+            ticks => ticks,
+        };
+        let span = instructions.saturating_mul(shortest);
+        self.now.saturating_add(span)
+    }
+
     /// A halted core starts at `tick` or now, whichever is later.
     pub const fn start_at(&mut self, tick: u64) {
         let halted = tick.saturating_sub(self.now);

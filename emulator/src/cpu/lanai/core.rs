@@ -222,12 +222,12 @@ impl Core {
     }
 
     /// A tick up to which the core surely executes no more than `limit` instructions in all: each
-    /// takes one tick at least. Up to there a loop need not compare their number. It comes closer to
+    /// takes one cycle at least. Up to there a loop need not compare their number. It comes closer to
     /// the limit each time that it is asked for, by a tick at least.
     #[must_use]
     pub const fn safe_until(&self, limit: u64) -> u64 {
         let room = limit.saturating_sub(self.instructions);
-        self.clock.now.saturating_add(room)
+        self.clock.end_of(room)
     }
 
     /// Passes over `instructions` that the board knows to leave the core as it is: an idle loop.

@@ -159,12 +159,12 @@ impl Core {
     }
 
     /// A tick up to which the core executes no more than `limit` instructions in total, since each
-    /// takes at least one tick. Up to there a loop need not compare their number. Repeated calls approach
+    /// takes at least one cycle. Up to there a loop need not compare their number. Repeated calls approach
     /// the limit, by at least a tick each.
     #[must_use]
     pub const fn safe_until(&self, limit: u64) -> u64 {
         let room = limit.saturating_sub(self.instructions);
-        self.clock.now.saturating_add(room)
+        self.clock.end_of(room)
     }
 
     /// Creates a checkpoint, before a fetch.
