@@ -34,6 +34,8 @@ value_struct!(EventKey {
 pub struct EventQueue<E> {
     /// Sorted, with the next event at the end.
     pending: VecDeque<(EventKey, E)>,
+    /// Time of the next event; [`SimTime::MAX`] if none is pending. Whoever runs a core asks for it every few instructions.
+    next_time: SimTime,
     /// Number of events so far, by [number](Initiator::number) of the initiator.
     sequences: Vec<u64>,
 }
@@ -42,6 +44,7 @@ impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         Self {
             pending: VecDeque::new(),
+            next_time: SimTime::MAX,
             sequences: Vec::new(),
         }
     }
@@ -49,7 +52,9 @@ impl<E> Default for EventQueue<E> {
 
 impl<E: Value> State for EventQueue<E> {
     fn save(&self, out: &mut Writer) {
-        let Self { pending, sequences } = self;
+        let Self {
+            pending, sequences, ..
+        } = self;
         pending.len().save(out);
         for (key, event) in pending {
             key.save(out);
@@ -60,6 +65,7 @@ impl<E: Value> State for EventQueue<E> {
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         self.pending.load(from)?;
+        self.note_next();
         self.sequences.load(from)
     }
 }
@@ -74,6 +80,7 @@ impl<E> EventQueue<E> {
             initiator,
             sequence: *sequence,
         };
+        self.next_time = self.next_time.min(time);
         let is_later = |other: &EventKey| other.time > time || (other.time == time && *other > key);
         match self.pending.back() {
             // Mostly the new event is the next one.
@@ -101,10 +108,15 @@ impl<E> EventQueue<E> {
 
     /// Time of the next event; [`SimTime::MAX`] if none is pending.
     #[must_use]
-    pub fn next_time(&self) -> SimTime {
-        self.pending
-            .back()
-            .map_or(SimTime::MAX, |(key, _)| key.time)
+    #[inline(always)]
+    pub const fn next_time(&self) -> SimTime {
+        self.next_time
+    }
+
+    /// Events were taken away.
+    fn note_next(&mut self) {
+        let next = self.pending.back();
+        self.next_time = next.map_or(SimTime::MAX, |(key, _)| key.time);
     }
 
     /// The earliest of `limit` and of the times that `time_of` gives to events, none of which is before the event itself.
@@ -128,7 +140,12 @@ impl<E> EventQueue<E> {
 
     /// Takes the next event if it is due before `horizon`.
     pub fn pop_before(&mut self, horizon: SimTime) -> Option<(EventKey, E)> {
-        self.pending.pop_back_if(|(key, _)| key.time < horizon)
+        if self.next_time >= horizon {
+            return None;
+        }
+        let event = self.pending.pop_back();
+        self.note_next();
+        event
     }
 
     /// All pending events.
@@ -139,6 +156,7 @@ impl<E> EventQueue<E> {
     /// Removes pending events for which `keep` is false.
     pub fn retain(&mut self, keep: impl Fn(&E) -> bool) {
         self.pending.retain(|(_, event)| keep(event));
+        self.note_next();
     }
 
     /// The number of pending events.
