@@ -180,7 +180,9 @@ impl Encoder {
                 if event.other > 0 {
                     self.spent(Cause::Contention, event.other.into());
                 }
-                self.spent(event.what.cause(), event.number.into());
+                if event.number > 0 {
+                    self.spent(event.what.cause(), event.number.into());
+                }
             }
             Kind::Note => {
                 if let Some(Note::Record(record)) = log.note_of(event) {

@@ -279,16 +279,14 @@ impl InstructionLog {
     #[inline(always)]
     pub fn spent(&mut self, next: Standing, stalled: u64, cause: Cause, spent: u64) {
         let all = stalled | spent;
-        if spent == 0 || all > u64::from(u32::MAX) {
-            if all > 0 {
-                self.spent_apart(next, stalled, cause, spent);
-            }
-        } else {
+        if all > u64::from(u32::MAX) {
+            self.spent_apart(next, stalled, cause, spent);
+        } else if all > 0 {
             self.push(next, Kind::Spent, cause, spent as u32, stalled as u32);
         }
     }
 
-    /// As [`spent`](Self::spent), in records of their own.
+    /// As [`spent`](Self::spent), if the numbers do not fit an event.
     #[cold]
     fn spent_apart(&mut self, next: Standing, stalled: u64, cause: Cause, spent: u64) {
         for (cause, ticks) in [(Cause::Contention, stalled), (cause, spent)] {
