@@ -200,10 +200,8 @@ impl Tigon2 {
             safe_until = safe_until.min(safe(1 - first));
         }
         let mut until = end.min(safe_until);
-        let other = activities[1 - first];
-        let may_idle = self.skip_idle && other != Activity::Busy;
+        let may_idle = self.skip_idle && activities[1 - first] != Activity::Busy;
         let watched = LOGGED || ctx.trace.is_watched();
-        let skips_periods = self.skip_idle && self.skip_periods && !watched;
         let [a, b] = &mut self.cores;
         let (me, other) = if first == 0 { (a, b) } else { (b, a) };
         let mut core = &mut me.core;
@@ -221,7 +219,7 @@ impl Tigon2 {
             limit: end,
             turns_until: if take_turns { until } else { 0 },
             may_idle,
-            skips_periods,
+            skips_periods: self.skip_idle && self.skip_periods && !watched,
             ran: None,
             #[cfg(feature = "translate")]
             walks: false,
