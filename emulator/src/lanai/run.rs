@@ -304,6 +304,7 @@ impl Lanai {
                 limit: end,
             };
             let pause = exec::run_until(&mut self.core, &mut bus, end.min(safe).min(bound));
+            bus.log(|log| log.ends(self.core.clock.now, log.end()));
             match self.core.take_exit(pause) {
                 Exit::Until | Exit::Limit | Exit::Wait => {}
                 Exit::Yield => return false,

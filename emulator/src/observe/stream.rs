@@ -106,11 +106,9 @@ impl Stream {
     fn pass_on_instructions(&mut self, trace: &mut Tracer) {
         let place = trace.place();
         for (cpu, log) in trace.instruction_logs().iter_mut().enumerate() {
-            if log.is_empty() {
-                continue;
-            }
+            let tells = !log.is_empty();
             for observer in &mut self.observers {
-                if observer.sees_instructions() {
+                if tells && observer.sees_instructions() {
                     observer.instructions(place, cpu, log);
                 }
             }

@@ -144,6 +144,17 @@ impl Tracer {
         self.instructions.as_mut()?.get_mut(cpu)
     }
 
+    /// Lends the instruction logs of all CPUs to a run, which returns them with
+    /// [`take_instructions_back`](Self::take_instructions_back).
+    pub(crate) const fn lend_instructions(&mut self) -> Option<Vec<InstructionLog>> {
+        self.instructions.take()
+    }
+
+    /// Takes back the logs that were lent.
+    pub(crate) fn take_instructions_back(&mut self, logs: Option<Vec<InstructionLog>>) {
+        self.instructions = logs;
+    }
+
     /// The instruction logs of all CPUs; none if no logs are kept.
     pub fn instruction_logs(&mut self) -> &mut [InstructionLog] {
         self.instructions.as_deref_mut().unwrap_or_default()

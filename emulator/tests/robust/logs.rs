@@ -235,6 +235,57 @@ fn words_are_known_to_whoever_comes_late() {
     }
 }
 
+/// Number of instructions of both cores.
+fn executed(bench: &Bench) -> [u64; 2] {
+    let cores = &bench.0.board::<Tigon2>().cores;
+    cores.each_ref().map(|unit| unit.core.instructions())
+}
+
+/// Encoded instructions of both cores, which copy and search in SRAM, from logs of so many ticks each.
+fn encoded(slice: SimTime, slices: usize) -> Vec<Vec<u8>> {
+    let mut bench = Bench::new(SramSize::K512);
+    let program = words(
+        "again: addiu $a0, $zero, 24
+         copy: lw $t0, 0x2000($a0)
+         addiu $a0, $a0, -4
+         sw $t0, 0x2100($a0)
+         bgtz $a0, copy
+         addiu $t1, $t1, 1
+         andi $t2, $t1, 3
+         bnel $t2, $zero, again
+         lw $t3, 0x2000($zero)
+         b again
+         addiu $t1, $t1, 1",
+    );
+    bench.load(CODE, &program);
+    bench.start(0, CODE);
+    bench.start(1, CODE);
+    // When a core's log receives words that the other one decodes depends on the slices.
+    bench.run(SimTime::from_us(5));
+    let before: u64 = executed(&bench).iter().sum();
+    bench.0.trace.keep_instructions(true);
+    let mut encoders = [Encoder::default(), Encoder::default()];
+    let mut instructions = 0;
+    for _ in 0..slices {
+        bench.run(slice);
+        for (cpu, encoder) in encoders.iter_mut().enumerate() {
+            let log = bench.0.trace.instructions_mut(cpu).unwrap();
+            instructions += encoder.add(log);
+            log.clear();
+        }
+    }
+    assert_eq!(instructions, executed(&bench).iter().sum::<u64>() - before);
+    encoders.map(|mut encoder| encoder.bytes().to_vec()).into()
+}
+
+/// The encoder passes over equal rounds of a loop, if it sees two of them in one log.
+#[test]
+fn rounds_are_encoded_as_their_instructions_one_by_one() {
+    let at_once = encoded(SimTime::from_us(200), 1);
+    assert_eq!(at_once, encoded(SimTime::from_ns(50), 4_000));
+    assert!(at_once.iter().all(|bytes| bytes.len() > 1_000));
+}
+
 proptest! {
     #![proptest_config(cases(200))]
 

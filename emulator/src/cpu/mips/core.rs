@@ -28,6 +28,17 @@ impl Default for CoreTiming {
     }
 }
 
+impl CoreTiming {
+    /// Number of instructions that take so many cycles, with the extra ones among them.
+    #[inline(always)]
+    pub(super) fn instructions_in(&self, cycles: u64, extra_cycles: u64) -> u64 {
+        match self.instruction_cycles {
+            0 | 1 => cycles - extra_cycles,
+            each => (cycles - extra_cycles) / u64::from(each),
+        }
+    }
+}
+
 /// Size of the register array: 32 registers, and an entry behind them for results for register 0. The size makes any
 /// byte of an [`Op`] a valid index without a check or a mask.
 pub(super) const PLACES: usize = 256;
@@ -135,6 +146,13 @@ impl Core {
     #[must_use]
     pub const fn skipped(&self) -> u64 {
         self.skipped
+    }
+
+    /// Ticks of the own cycles of an instruction.
+    #[must_use]
+    #[inline(always)]
+    pub fn pace(&self) -> u64 {
+        u64::from(self.timing.instruction_cycles) * self.clock.ticks_per_cycle
     }
 
     /// The value of register `index`, of which the low five bits count.
@@ -271,17 +289,8 @@ impl Core {
     pub(super) fn advance(&mut self, pc: u32, next_pc: u32, cycles: u64, extra_cycles: u64) {
         self.pc = pc;
         self.next_pc = next_pc;
-        self.instructions += self.instructions_in(cycles, extra_cycles);
+        self.instructions += self.timing.instructions_in(cycles, extra_cycles);
         self.clock.charge(cycles);
-    }
-
-    /// Number of instructions that take so many cycles, with the extra ones among them.
-    #[inline(always)]
-    pub(super) fn instructions_in(&self, cycles: u64, extra_cycles: u64) -> u64 {
-        match self.timing.instruction_cycles {
-            0 | 1 => cycles - extra_cycles,
-            each => (cycles - extra_cycles) / u64::from(each),
-        }
     }
 
     /// Retires an instruction that control leaves by `next`.

@@ -37,7 +37,7 @@ pub fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64, max_instructions: u
 #[inline(always)]
 pub fn run_until<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Pause {
     let mut held = core.held.take();
-    bus.witness().begins(core.clock.now);
+    bus.witness().begins(core);
     loop {
         if core.clock.now >= until {
             core.held = held;
@@ -79,7 +79,7 @@ fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
         Ok(op) => {
             if B::WITNESSED {
                 let (stalled, spent) = since(core, before);
-                bus.witness().fetched(stalled, spent);
+                bus.witness().fetched(core, stalled, spent);
             }
             Ok(op)
         }
@@ -111,11 +111,14 @@ const fn since(core: &Core, (now, stalled): (u64, u64)) -> (u64, u64) {
 fn pass_probes<B: Bus>(core: &mut Core, bus: &mut B, mut op: Op) -> Result<Op, Pause> {
     while op.has_probe() {
         let marked = bus.probe(core, core.pc());
+        bus.witness().paces(core);
         // Other marks, such as breakpoints, are at instructions of the firmware.
         if !marked || !op.is_nop() {
             break;
         }
+        let (pc, next_pc) = (core.pc(), core.next_pc());
         core.step_over();
+        bus.witness().leaves_out(pc, next_pc, core.pc());
         op = fetch(core, bus)?;
     }
     Ok(op.without_probe())
@@ -196,21 +199,20 @@ fn store<B: Bus>(core: &mut Core, bus: &mut B, op: Op, width: Width) -> Result<N
 fn tell_access<B: Bus>(core: &Core, bus: &mut B, address: u32, before: (u64, u64)) {
     if B::WITNESSED {
         let (stalled, spent) = since(core, before);
-        bus.witness().accessed(address, stalled, spent);
+        let (pc, next_pc) = (core.pc(), core.next_pc());
+        bus.witness().accessed(pc, next_pc, address, stalled, spent);
     }
 }
 
 /// Retires an instruction that control leaves by `next`.
 #[inline(always)]
 fn retire<B: Bus>(core: &mut Core, bus: &mut B, next: Next) {
-    let (pc, before) = (core.pc(), core.clock.now);
-    core.retire_to(next);
     if B::WITNESSED {
-        let own = u64::from(core.timing.instruction_cycles) * core.clock.ticks_per_cycle;
-        let mut witness = bus.witness();
-        witness.branched(core.clock.now - before - own);
-        witness.executed(pc, own);
+        let ticks = core.clock.ticks_per_cycle;
+        let (pc, next_pc) = (core.pc(), core.next_pc());
+        next.tell(&mut bus.witness(), &core.timing, ticks, pc, next_pc);
     }
+    core.retire_to(next);
 }
 
 /// Handles an access of the instruction `op` that the bus did not complete.
@@ -228,6 +230,7 @@ fn stopped<B: Bus>(core: &mut Core, bus: &mut B, op: Op, reason: BusStop) -> Pau
 /// Retires a store that the board must handle.
 #[cold]
 fn stored<B: Bus>(core: &mut Core, bus: &mut B) -> Pause {
+    bus.witness().paces(core);
     retire(core, bus, Next::Sequence);
     core.leave(Exit::Yield)
 }
@@ -239,8 +242,7 @@ fn broken<B: Bus>(core: &mut Core, bus: &mut B, code: u32) -> Pause {
     if pause == Pause::Exit {
         let cycles = core.timing.instruction_cycles;
         core.retire(core.pc(), core.next_pc(), cycles);
-        let own = u64::from(cycles) * core.clock.ticks_per_cycle;
-        bus.witness().executed(core.pc(), own);
+        bus.witness().stays(core);
     }
     pause
 }

@@ -1,13 +1,15 @@
 //! Control flow after an instruction.
 
-use super::core::Registers;
+use super::core::{CoreTiming, Registers};
 use super::isa::Kind::{
     Beq, Beql, Bgez, Bgezal, Bgezall, Bgezl, Bgtz, Bgtzl, Blez, Blezl, Bltz, Bltzal, Bltzall,
     Bltzl, Bne, Bnel, J, Jal, Jalr, Joff, Jr,
 };
 use super::isa::Op;
+use super::witness::Witness;
 
 /// Control flow after an instruction.
+#[derive(Clone, Copy)]
 pub(super) enum Next {
     /// To the next instruction.
     Sequence,
@@ -15,6 +17,40 @@ pub(super) enum Next {
     Target(u32),
     /// Past the next instruction.
     Annul,
+}
+
+impl Next {
+    /// Cycles that it costs.
+    #[inline(always)]
+    pub(super) const fn cycles(self, timing: &CoreTiming) -> u32 {
+        match self {
+            Self::Sequence => 0,
+            Self::Target(_) => timing.taken_branch_cycles,
+            Self::Annul => timing.annulled_slot_cycles,
+        }
+    }
+
+    /// Reports how control leaves the instruction at `pc`, before the one at `next_pc`, of a core whose cycle takes `ticks`.
+    #[inline(always)]
+    pub(super) fn tell<W: Witness>(
+        self,
+        witness: &mut W,
+        timing: &CoreTiming,
+        ticks: u64,
+        pc: u32,
+        next_pc: u32,
+    ) {
+        let cycles = self.cycles(timing);
+        if cycles > 0 {
+            witness.branched(pc, next_pc, u64::from(cycles) * ticks);
+        }
+        let behind = next_pc.wrapping_add(4);
+        match self {
+            Self::Sequence => {}
+            Self::Target(target) => witness.jumps(next_pc, target),
+            Self::Annul => witness.leaves_out(next_pc, behind, behind),
+        }
+    }
 }
 
 /// The successor of `op`, which stands at `pc`; `None` if it is no branch or jump, or carries a probe.

@@ -15,5 +15,4 @@ mod op;
 mod private;
 #[cfg(feature = "translate")]
 pub(crate) mod translation;
-
-pub use super::witness;
+pub mod witness;

@@ -103,7 +103,7 @@ fn carry_out<const ONCE: bool, M: OwnMemory, W: Witness>(
     progress: &mut Progress,
 ) -> Option<Stop> {
     while progress.left > 0 {
-        let (pc, extra) = (progress.pc, progress.extra_cycles);
+        let (pc, next_pc) = (progress.pc, progress.next_pc);
         let Some(op) = private.at(pc) else {
             return Some(Stop::Unknown);
         };
@@ -121,20 +121,23 @@ fn carry_out<const ONCE: bool, M: OwnMemory, W: Witness>(
         ) {
             progress.go_on(timing);
             progress.take(cycles);
-            private
-                .witness
-                .accessed(address, 0, u64::from(cycles) * cycle);
+            if cycles > 0 {
+                let spent = u64::from(cycles) * cycle;
+                private.witness.accessed(pc, next_pc, address, 0, spent);
+                if private.witness.is_full() {
+                    return Some(Stop::Time);
+                }
+            }
         } else if let Some(next) = flow::next(registers, op, pc) {
-            progress.go_to(next, timing);
-            let bubble = (progress.extra_cycles - extra).cast_unsigned();
-            private.witness.branched(bubble * cycle);
+            progress.go_to(next, timing, cycle, &mut private.witness);
+            if private.witness.is_full() {
+                return Some(Stop::Time);
+            }
         } else if op.has_probe() {
             return Some(Stop::Unknown);
         } else {
             return Some(Stop::Op(op));
         }
-        let own = u64::from(timing.instruction_cycles) * cycle;
-        private.witness.executed(pc, own);
         if ONCE {
             return None;
         }
@@ -160,18 +163,21 @@ impl Progress {
 
     /// Follows a branch.
     #[inline(always)]
-    const fn go_to(&mut self, next: Next, timing: &CoreTiming) {
+    fn go_to<W: Witness>(&mut self, next: Next, timing: &CoreTiming, cycle: u64, witness: &mut W) {
+        let (pc, next_pc) = (self.pc, self.next_pc);
         self.go_on(timing);
         match next {
             Next::Sequence => {}
             Next::Target(target) => {
                 self.next_pc = target;
-                self.take(timing.taken_branch_cycles);
+                self.take(next.cycles(timing));
+                next.tell(witness, timing, cycle, pc, next_pc);
             }
             Next::Annul => {
                 self.pc = self.next_pc;
                 self.next_pc = self.pc.wrapping_add(4);
-                self.take(timing.annulled_slot_cycles);
+                self.take(next.cycles(timing));
+                next.tell(witness, timing, cycle, pc, next_pc);
             }
         }
     }

@@ -75,7 +75,7 @@ impl Core {
         let end = guest.end();
         let before = end
             .shared_at
-            .map(|spent| self.instructions_in(spent.cycles, spent.extra));
+            .map(|spent| self.timing.instructions_in(spent.cycles, spent.extra));
         let accessed_after = before.map(|instructions| self.instructions() + instructions);
         let Spent { cycles, extra } = end.spent;
         self.advance(end.pc, end.next_pc, cycles, extra);

@@ -27,20 +27,25 @@ impl<'a, const KEPT: bool> CpuWitness<'a, KEPT> {
             tell(log);
         }
     }
+
+    #[inline(always)]
+    fn spent(&mut self, stalled: u64, cause: Cause, spent: u64) {
+        self.tell(|log| {
+            log.make_room();
+            log.spent(log.end(), stalled, cause, spent);
+        });
+    }
 }
 
 impl<const KEPT: bool> Witness for CpuWitness<'_, KEPT> {
     #[inline(always)]
     fn begins(&mut self, tick: u64) {
-        self.tell(|log| log.begins(tick));
+        self.tell(|log| log.begins_at(tick));
     }
 
     #[inline(always)]
     fn fetched(&mut self, stalled: u64, spent: u64) {
-        self.tell(|log| {
-            log.spent(Cause::Contention, stalled);
-            log.spent(Cause::Fetch, spent);
-        });
+        self.spent(stalled, Cause::Fetch, spent);
     }
 
     #[inline(always)]
@@ -49,12 +54,12 @@ impl<const KEPT: bool> Witness for CpuWitness<'_, KEPT> {
             true => Cause::Sram,
             false => Cause::Register,
         };
-        self.tell(|log| log.accessed(stalled, cause, spent));
+        self.spent(stalled, cause, spent);
     }
 
     #[inline(always)]
     fn branched(&mut self, spent: u64) {
-        self.tell(|log| log.spent(Cause::Branch, spent));
+        self.spent(0, Cause::Branch, spent);
     }
 
     #[inline(always)]

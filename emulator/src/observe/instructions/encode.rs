@@ -4,7 +4,8 @@
 //! A time that was spent recently for an equal cause is one byte too. Anything else has a code and numbers,
 //! seven bits per byte.
 
-use super::log::{Head, Stretch};
+use super::cursor::{Cursor, Passed, Run, fitting};
+use super::log::{Event, Kind, Note};
 use super::{Cause, InstructionLog, Record};
 
 /// A run of instructions; the lower bits are its length minus one.
@@ -41,6 +42,8 @@ pub(super) struct Memory {
     pub(super) pace: u32,
     /// Recently spent times, by slot.
     lately: [(Cause, u64); PLACES],
+    /// Number of changes of these.
+    learnt: u64,
 }
 
 const PLACES: usize = 64;
@@ -51,6 +54,7 @@ impl Default for Memory {
             pc: 0,
             pace: 0,
             lately: [(Cause::Branch, 0); PLACES],
+            learnt: 0,
         }
     }
 }
@@ -68,7 +72,10 @@ impl Memory {
         let cycles = (ticks >> 10) ^ ticks;
         let place = (cycles as usize * 7 + cause as usize) % PLACES;
         let known = self.lately[place] == (cause, ticks);
-        self.lately[place] = (cause, ticks);
+        if !known {
+            self.lately[place] = (cause, ticks);
+            self.learnt += 1;
+        }
         (known, place as u8)
     }
 }
@@ -82,53 +89,130 @@ pub struct Encoder {
     bytes: Vec<u8>,
 }
 
+/// Encoder and log at the start, or behind a jump.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    /// Number of events, of bytes and of instructions before.
+    events: usize,
+    bytes: usize,
+    instructions: u64,
+    cursor: Cursor,
+    /// Address and duration of the next instruction without a jump, the pending run, and the number of learnt times: with these,
+    /// equal events are encoded as equal bytes.
+    state: (u32, u32, u8, u64),
+}
+
+/// Number of jumps that are remembered, by target.
+const JUMPS: usize = 8;
+
 impl Encoder {
     /// Encodes the records of a log; returns the number of instructions.
     pub fn add(&mut self, log: &InstructionLog) -> u64 {
-        let mut instructions = 0;
-        let (stretches, last) = log.stretches();
-        for stretch in stretches {
-            instructions += u64::from(stretch.length);
-            self.stretch(stretch, log);
+        let events = log.events();
+        let mut now = Moment {
+            events: 0,
+            bytes: self.bytes.len(),
+            instructions: 0,
+            cursor: log.start(),
+            state: self.state(),
+        };
+        let mut jumps = [now; JUMPS];
+        while let Some(event) = events.get(now.events) {
+            now.events += 1;
+            now.instructions += self.passed(now.cursor.go_on(event));
+            self.event(event, log);
+            now.cursor.follow(event, log);
+            if let Kind::Jump | Kind::Place = event.what.kind() {
+                let place = event.number as usize / 4 % JUMPS;
+                (now.bytes, now.state) = (self.bytes.len(), self.state());
+                self.repeat(&jumps[place], &mut now, events);
+                jumps[place] = now;
+            }
         }
-        instructions += u64::from(last.length);
-        self.stretch(&last, log);
-        instructions
+        now.instructions + self.passed(now.cursor.go_on(&log.last()))
     }
 
-    #[inline(always)]
-    fn stretch(&mut self, stretch: &Stretch, log: &InstructionLog) {
-        if stretch.stalled > 0 {
-            self.end_run();
-            self.spent(Cause::Contention, stretch.stalled.into());
+    fn state(&self) -> (u32, u32, u8, u64) {
+        (
+            self.memory.pc,
+            self.memory.pace,
+            self.run,
+            self.memory.learnt,
+        )
+    }
+
+    /// Passes over further rounds of a loop, of which the events since `before` are one.
+    #[inline]
+    fn repeat(&mut self, before: &Moment, now: &mut Moment, events: &[Event]) {
+        if (before.cursor, before.state) != (now.cursor, now.state) {
+            return;
         }
-        match stretch.head {
-            Head::Bare => {}
-            Head::Spent(cause) => {
+        let round = &events[before.events..now.events];
+        let rounds = events[now.events..].chunks_exact(round.len());
+        let times = rounds.take_while(|next| *next == round).count();
+        // Behind each copy, there is more to copy.
+        let end = now.bytes + times * (now.bytes - before.bytes);
+        while self.bytes.len() < end {
+            let behind = self.bytes.len().min(before.bytes + end - self.bytes.len());
+            self.bytes.extend_from_within(before.bytes..behind);
+        }
+        now.events += times * round.len();
+        now.bytes = end;
+        now.instructions += times as u64 * (now.instructions - before.instructions);
+    }
+
+    /// Adds instructions between two events; returns their number.
+    #[inline(always)]
+    fn passed(&mut self, passed: Passed) -> u64 {
+        if let Some(pc) = passed.slot {
+            self.run(Run { pc, length: 1 }, passed.pace);
+        }
+        self.run(passed.rest, passed.pace);
+        u64::from(passed.slot.is_some()) + u64::from(passed.rest.length)
+    }
+
+    /// Adds an event.
+    #[inline(always)]
+    fn event(&mut self, event: &Event, log: &InstructionLog) {
+        match event.what.kind() {
+            Kind::Spent => {
                 self.end_run();
-                self.spent(cause, stretch.number.into());
+                if event.other > 0 {
+                    self.spent(Cause::Contention, event.other.into());
+                }
+                if event.number > 0 {
+                    self.spent(event.what.cause(), event.number.into());
+                }
             }
-            Head::Record => {
-                if let Some(record) = log.head(*stretch) {
+            Kind::Note => {
+                if let Some(Note::Record(record)) = log.note_of(event) {
                     self.other(record);
                 }
             }
+            Kind::Jump | Kind::Place | Kind::End => {}
         }
-        let length = stretch.length;
-        match stretch.fitting() {
-            _ if length == 0 => {}
-            (ticks, 0) => self.executed(stretch.pc, length, ticks),
-            (ticks, more) => self.long(stretch.pc, length, ticks, more),
+    }
+
+    /// Adds instructions one after the other that take equally long.
+    #[inline(always)]
+    fn run(&mut self, run: Run, ticks: u64) {
+        if run.length == 0 {
+            return;
+        }
+        match u32::try_from(ticks) {
+            Ok(ticks) => self.executed(run.pc, run.length, ticks),
+            Err(_) => self.long(run, ticks),
         }
     }
 
     /// Adds instructions that are too long for their records.
     #[cold]
-    fn long(&mut self, pc: u32, length: u32, ticks: u32, more: u64) {
-        for index in 0..length {
+    fn long(&mut self, run: Run, ticks: u64) {
+        let (ticks, more) = fitting(ticks);
+        for index in 0..run.length {
             self.end_run();
             self.spent(Cause::Branch, more);
-            self.executed(pc.wrapping_add(4 * index), 1, ticks);
+            self.executed(run.pc.wrapping_add(4 * index), 1, ticks);
         }
     }
 

@@ -1,173 +1,203 @@
 //! Log of a core's instructions during a run.
 //!
 //! A core logs far more instructions than anything else, and most follow their predecessor and take equally long. So the log
-//! holds *stretches*: times spent, then such instructions. An instruction that continues the current stretch changes one number.
+//! holds what happens between instructions only: times spent, jumps and the like, each with the instruction that is
+//! next. [`Cursor`] finds the instructions between them.
 
+use super::cursor::Cursor;
 use super::{Cause, Record};
 
-/// What the instructions of a [`Stretch`] follow.
+/// Kind of an [`Event`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Head {
+pub(super) enum Kind {
+    /// Time spent for a cause: `number` ticks, after `other` ticks of contention.
+    Spent,
+    /// The instruction after the next one is at `number`.
+    Jump,
+    /// The next instruction is at `number`, and the one after it at `other`.
+    Place,
+    /// The note with index `number`.
+    Note,
     /// Nothing.
-    Bare,
-    /// Time spent for this cause.
-    Spent(Cause),
-    /// The record of the log with this index.
-    Record,
+    End,
 }
 
-/// Times spent, or another record, then instructions one after the other that take equally long.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Stretch {
-    /// Ticks of the own cycles of each instruction.
-    pub(super) pace: u64,
-    /// Address of the first instruction.
+/// Kind and cause of an event, and whether the next instruction is in the delay slot of a jump: one number, so that events
+/// are quick to compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct What(u32);
+
+impl What {
+    #[inline(always)]
+    const fn new(kind: Kind, cause: Cause, in_slot: bool) -> Self {
+        Self(kind as u32 | (cause as u32) << 8 | (in_slot as u32) << 16)
+    }
+
+    #[inline(always)]
+    pub(super) const fn kind(self) -> Kind {
+        match self.0 & 0xFF {
+            0 => Kind::Spent,
+            1 => Kind::Jump,
+            2 => Kind::Place,
+            3 => Kind::Note,
+            _ => Kind::End,
+        }
+    }
+
+    /// Cause of [`Kind::Spent`].
+    #[inline(always)]
+    pub(super) const fn cause(self) -> Cause {
+        Cause::ALL[(self.0 >> 8 & 0xFF) as usize % Cause::ALL.len()]
+    }
+
+    /// Without a jump before it, an address occurs only once.
+    #[inline(always)]
+    pub(super) const fn in_slot(self) -> bool {
+        self.0 >> 16 != 0
+    }
+}
+
+/// What happens between two instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Event {
+    /// The next instruction.
     pub(super) pc: u32,
-    /// Number of instructions.
-    pub(super) length: u32,
-    /// Ticks of [`Head::Spent`], index of [`Head::Record`].
     pub(super) number: u32,
-    /// Ticks of contention before the head.
-    pub(super) stalled: u32,
-    pub(super) head: Head,
+    pub(super) other: u32,
+    pub(super) what: What,
 }
 
-/// The stretch that instructions continue.
+/// An event that is rare, or has more numbers than an [`Event`].
 #[derive(Debug, Clone, Copy)]
-struct Current {
-    /// Address behind the last instruction.
-    end: u32,
-    pc: u32,
-    pace: u64,
-    head: Head,
-    number: u32,
-    stalled: u32,
+pub(super) enum Note {
+    /// A record.
+    Record(Record),
+    /// Ticks of the own cycles of each instruction from now on.
+    Pace(u64),
 }
 
-impl Current {
-    /// No instructions yet.
-    const fn new(head: Head, number: u32, pc: u32, pace: u64) -> Self {
+/// A core between two instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Address of the next instruction.
+    pub pc: u32,
+    /// Address of the instruction after it.
+    pub next_pc: u32,
+}
+
+impl Default for Standing {
+    fn default() -> Self {
+        Self::at(0)
+    }
+}
+
+impl Standing {
+    /// Before the instruction at `pc`, not in the delay slot of a jump.
+    #[inline(always)]
+    #[must_use]
+    pub const fn at(pc: u32) -> Self {
         Self {
-            end: pc,
             pc,
-            pace,
-            head,
-            number,
-            stalled: 0,
+            next_pc: pc.wrapping_add(4),
         }
     }
 
+    /// Whether the next instruction is in the delay slot of a jump.
     #[inline(always)]
-    const fn length(&self) -> u32 {
-        self.end.wrapping_sub(self.pc) / 4
-    }
-
-    /// Ticks of its instructions.
-    #[inline(always)]
-    const fn ticks(&self) -> u64 {
-        (self.length() as u64).wrapping_mul(self.pace)
-    }
-
-    #[inline(always)]
-    fn is_empty(&self) -> bool {
-        self.pc == self.end && self.head == Head::Bare
-    }
-
-    #[inline(always)]
-    const fn stretch(&self) -> Stretch {
-        Stretch {
-            pace: self.pace,
-            pc: self.pc,
-            length: self.length(),
-            number: self.number,
-            stalled: self.stalled,
-            head: self.head,
-        }
+    #[must_use]
+    pub const fn in_slot(self) -> bool {
+        self.next_pc != self.pc.wrapping_add(4)
     }
 }
 
-impl Stretch {
-    /// Ticks of an instruction that fit its record, and the others.
-    #[inline]
-    pub(super) fn fitting(&self) -> (u32, u64) {
-        match u32::try_from(self.pace) {
-            Ok(ticks) => (ticks, 0),
-            Err(_) => (u32::MAX, self.pace - u64::from(u32::MAX)),
-        }
-    }
-
-    fn instructions(self) -> impl Iterator<Item = Record> {
-        let (ticks, more) = self.fitting();
-        (0..self.length).flat_map(move |index| {
-            let pc = self.pc.wrapping_add(4 * index);
-            let long = (more > 0).then_some(Record::Spent {
-                cause: Cause::Branch,
-                ticks: more,
-            });
-            long.into_iter().chain([Record::Executed { pc, ticks }])
-        })
-    }
-}
+/// Room for the events of an instruction.
+const ROOM: usize = 8;
 
 /// State of a log at its core's last rollback point.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Mark {
-    stretches: usize,
-    records: usize,
-    current: Current,
-    tick: u64,
+    events: usize,
+    notes: usize,
+    pace: u64,
 }
 
 /// Log of a core's instructions, while an observer requests it.
-#[derive(Debug)]
+///
+/// A core either tells where it starts ([`begins`](Self::begins)), where it jumps and where it stops ([`ends`](Self::ends)), or
+/// each instruction ([`executed`](Self::executed)).
+#[derive(Debug, Default)]
 pub struct InstructionLog {
-    stretches: Vec<Stretch>,
-    /// The last stretch.
-    current: Current,
-    /// Records that are neither instructions nor times that fit a stretch.
-    records: Vec<Record>,
-    /// Clock before the instructions of the current stretch.
+    events: Vec<Event>,
+    notes: Vec<Note>,
+    /// The core before the first event.
+    start: Cursor,
+    /// The core at its last stop, or after the last instruction that it has told.
+    end: Standing,
+    /// Whether the core runs, and has not told its stop yet.
+    runs: bool,
+    /// Ticks of the own cycles of the next instruction.
+    pace: u64,
+    /// Clock at the last stop.
     tick: u64,
     /// Clock rate, in ticks per second.
     ticks_per_second: u64,
     mark: Mark,
 }
 
-impl Default for InstructionLog {
-    fn default() -> Self {
-        let current = Current::new(Head::Bare, 0, 0, 0);
-        Self {
-            stretches: Vec::new(),
-            current,
-            records: Vec::new(),
-            tick: 0,
-            ticks_per_second: 0,
-            mark: Mark {
-                stretches: 0,
-                records: 0,
-                current,
-                tick: 0,
-            },
-        }
-    }
-}
-
 impl InstructionLog {
-    /// Adds a record that takes no time.
-    pub fn note(&mut self, record: Record) {
-        let index = self.records.len() as u32;
-        self.records.push(record);
-        self.begin(Head::Record, index);
+    /// Adds an event, for which there is room: a call to make some would cost the private loop registers of the host.
+    #[inline(always)]
+    fn push(&mut self, next: Standing, kind: Kind, cause: Cause, number: u32, other: u32) {
+        debug_assert!(self.events.len() < self.events.capacity());
+        if self.events.len() < self.events.capacity() {
+            self.events.push(Event {
+                pc: next.pc,
+                number,
+                other,
+                what: What::new(kind, cause, next.in_slot()),
+            });
+        }
     }
 
-    /// Begins a stretch.
+    /// Whether there is no room for the events of another instruction.
     #[inline(always)]
-    fn begin(&mut self, head: Head, number: u32) {
-        self.tick += self.current.ticks();
-        if !self.current.is_empty() {
-            self.stretches.push(self.current.stretch());
+    #[must_use]
+    pub const fn is_full(&self) -> bool {
+        self.events.capacity() - self.events.len() < ROOM
+    }
+
+    /// Makes room for the events of an instruction.
+    #[inline(always)]
+    pub fn make_room(&mut self) {
+        if self.is_full() {
+            self.grow();
         }
-        self.current = Current::new(head, number, self.current.end, self.current.pace);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        self.events.reserve(2 * ROOM);
+    }
+
+    #[cold]
+    fn push_note(&mut self, next: Standing, note: Note) {
+        let index = self.notes.len() as u32;
+        self.notes.push(note);
+        self.grow();
+        self.push(next, Kind::Note, Cause::Branch, index, 0);
+    }
+
+    /// Adds a record that takes no time. If the core has not started to run yet, it does not know `next`.
+    pub fn note_before(&mut self, next: Standing, record: Record) {
+        let next = if self.runs { next } else { self.end };
+        self.push_note(next, Note::Record(record));
+    }
+
+    /// Adds a record that takes no time. The core has stopped, or tells each instruction.
+    pub fn note(&mut self, record: Record) {
+        debug_assert!(!self.runs, "the next instruction is not known");
+        self.push_note(self.end, Note::Record(record));
     }
 
     /// Starts the log of a core of a board with this clock rate and SRAM size.
@@ -179,11 +209,10 @@ impl InstructionLog {
         });
     }
 
-    /// Clock after the last record.
-    #[inline(always)]
+    /// Clock at the last stop.
     #[must_use]
     pub const fn tick(&self) -> u64 {
-        self.tick + self.current.ticks()
+        self.tick
     }
 
     /// Clock rate, in ticks per second; 0 while the log is empty.
@@ -194,57 +223,101 @@ impl InstructionLog {
 
     /// The core starts to run at `tick`.
     #[inline(always)]
-    pub fn begins(&mut self, tick: u64) {
-        if tick != self.tick() {
+    pub fn begins_at(&mut self, tick: u64) {
+        if tick != self.tick {
             self.note(Record::Clock { tick });
             self.tick = tick;
         }
     }
 
-    /// Adds time spent for `cause`.
+    /// Whether the core runs, and has not told its stop yet.
     #[inline(always)]
-    pub fn spent(&mut self, cause: Cause, ticks: u64) {
-        if ticks > 0 {
-            match u32::try_from(ticks) {
-                Ok(number) => self.begin(Head::Spent(cause), number),
-                Err(_) => self.note(Record::Spent { cause, ticks }),
-            }
-            self.tick += ticks;
+    #[must_use]
+    pub const fn runs(&self) -> bool {
+        self.runs
+    }
+
+    /// The core starts to run at `tick`, and tells its jumps.
+    #[cold]
+    #[inline(never)]
+    pub fn begins(&mut self, tick: u64, next: Standing) {
+        self.begins_at(tick);
+        self.make_room();
+        self.push(self.end, Kind::Place, Cause::Branch, next.pc, next.next_pc);
+        self.runs = true;
+    }
+
+    /// The core stops at `tick`.
+    pub const fn ends(&mut self, tick: u64, next: Standing) {
+        self.tick = tick;
+        self.end = next;
+        self.runs = false;
+    }
+
+    /// The own cycles of instructions take `ticks` from now on.
+    #[inline(always)]
+    pub fn paces(&mut self, next: Standing, ticks: u64) {
+        if ticks != self.pace {
+            self.pace = ticks;
+            self.push_note(next, Note::Pace(ticks));
         }
+    }
+
+    /// The instruction after the next one, which is at `pc`, is at `target`.
+    #[inline(always)]
+    pub fn jumps(&mut self, pc: u32, target: u32) {
+        self.push(Standing::at(pc), Kind::Jump, Cause::Branch, target, 0);
+    }
+
+    /// The core goes on at `to` instead of `next`.
+    #[inline(always)]
+    pub fn moves(&mut self, next: Standing, to: Standing) {
+        self.push(next, Kind::Place, Cause::Branch, to.pc, to.next_pc);
     }
 
     /// Adds time of contention, and then time spent for `cause`.
     #[inline(always)]
-    pub fn accessed(&mut self, stalled: u64, cause: Cause, spent: u64) {
-        if let Ok(stalled) = u32::try_from(stalled)
-            && spent > 0
-        {
-            self.spent(cause, spent);
-            self.current.stalled = stalled;
-            self.tick += u64::from(stalled);
-        } else {
-            self.spent(Cause::Contention, stalled);
-            self.spent(cause, spent);
+    pub fn spent(&mut self, next: Standing, stalled: u64, cause: Cause, spent: u64) {
+        let all = stalled | spent;
+        if all > u64::from(u32::MAX) {
+            self.spent_apart(next, stalled, cause, spent);
+        } else if all > 0 {
+            self.push(next, Kind::Spent, cause, spent as u32, stalled as u32);
         }
     }
 
-    /// Adds an executed instruction.
+    /// As [`spent`](Self::spent), if the numbers do not fit an event.
+    #[cold]
+    fn spent_apart(&mut self, next: Standing, stalled: u64, cause: Cause, spent: u64) {
+        for (cause, ticks) in [(Cause::Contention, stalled), (cause, spent)] {
+            if ticks > 0 {
+                self.note_before(next, Record::Spent { cause, ticks });
+            }
+        }
+    }
+
+    /// Where a core that tells each instruction stands.
+    #[inline(always)]
+    #[must_use]
+    pub const fn end(&self) -> Standing {
+        self.end
+    }
+
+    /// Adds an executed instruction, whose own cycles took `ticks`.
     #[inline(always)]
     pub fn executed(&mut self, pc: u32, ticks: u64) {
-        if pc != self.current.end || ticks != self.current.pace {
+        if pc != self.end.pc || ticks != self.pace {
             self.turn(pc, ticks);
         }
-        self.current.end = pc.wrapping_add(4);
+        self.end = Standing::at(pc.wrapping_add(4));
     }
 
     /// The next instruction is elsewhere, or takes another time.
     #[inline(never)]
     fn turn(&mut self, pc: u32, ticks: u64) {
-        if self.current.length() > 0 {
-            self.begin(Head::Bare, 0);
-        }
-        self.current.pc = pc;
-        self.current.pace = ticks;
+        self.make_room();
+        self.paces(self.end, ticks);
+        self.moves(self.end, Standing::at(pc));
     }
 
     /// Adds skipped rounds of an idle loop.
@@ -257,23 +330,22 @@ impl InstructionLog {
     }
 
     /// Sets the rollback point.
-    pub fn mark(&mut self) {
+    pub const fn mark(&mut self) {
         self.mark = Mark {
-            stretches: self.stretches.len(),
-            records: self.records.len(),
-            current: self.current,
-            tick: self.tick,
+            events: self.events.len(),
+            notes: self.notes.len(),
+            pace: self.pace,
         };
     }
 
-    /// Rolls back to the last rollback point. Recorded instruction words stay.
-    pub fn go_back(&mut self) {
-        self.stretches.truncate(self.mark.stretches);
-        (self.current, self.tick) = (self.mark.current, self.mark.tick);
-        let kept = self.mark.records.min(self.records.len());
-        for record in self.records.split_off(kept) {
-            if matches!(record, Record::Word { .. }) {
-                self.note(record);
+    /// Rolls back to the last rollback point, at which the clock was at `tick`. Recorded instruction words stay.
+    pub fn go_back(&mut self, tick: u64, next: Standing) {
+        self.events.truncate(self.mark.events);
+        (self.pace, self.tick, self.end) = (self.mark.pace, tick, next);
+        let kept = self.mark.notes.min(self.notes.len());
+        for note in self.notes.split_off(kept) {
+            if matches!(note, Note::Record(Record::Word { .. })) {
+                self.push_note(next, note);
             }
         }
     }
@@ -281,47 +353,76 @@ impl InstructionLog {
     /// Whether there are no records.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.stretches.is_empty() && self.current.is_empty()
+        self.records().next().is_none()
     }
 
     /// The records. They cannot be rolled back after this call.
     pub fn records(&self) -> impl Iterator<Item = Record> {
-        let (stretches, last) = self.stretches();
-        let all = stretches.iter().copied().chain([last]);
-        all.flat_map(|stretch| {
-            let stalled = (stretch.stalled > 0).then_some(Record::Spent {
-                cause: Cause::Contention,
-                ticks: stretch.stalled.into(),
-            });
-            let before = stalled.into_iter().chain(self.head(stretch));
-            before.chain(stretch.instructions())
+        let mut cursor = self.start;
+        let all = self.events.iter().copied().chain([self.last()]);
+        all.flat_map(move |event| {
+            let instructions = cursor.go_on(&event).records();
+            cursor.follow(&event, self);
+            instructions.chain(self.heads(&event))
         })
     }
 
-    /// All stretches; the last one may be empty.
-    pub(super) fn stretches(&self) -> (&[Stretch], Stretch) {
-        (&self.stretches, self.current.stretch())
+    /// The records of an event without the instructions before it.
+    fn heads(&self, event: &Event) -> impl Iterator<Item = Record> + use<> {
+        let spent = |cause, ticks: u32| {
+            (ticks > 0).then_some(Record::Spent {
+                cause,
+                ticks: ticks.into(),
+            })
+        };
+        let heads = match (event.what.kind(), self.note_of(event)) {
+            (Kind::Spent, _) => [
+                spent(Cause::Contention, event.other),
+                spent(event.what.cause(), event.number),
+            ],
+            (_, Some(Note::Record(record))) => [Some(record), None],
+            _ => [None, None],
+        };
+        heads.into_iter().flatten()
     }
 
-    /// The record of a stretch's head.
-    pub(super) fn head(&self, stretch: Stretch) -> Option<Record> {
-        match stretch.head {
-            Head::Bare => None,
-            Head::Spent(cause) => Some(Record::Spent {
-                cause,
-                ticks: stretch.number.into(),
-            }),
-            Head::Record => self.records.get(stretch.number as usize).copied(),
+    /// The core before the first event.
+    pub(super) const fn start(&self) -> Cursor {
+        self.start
+    }
+
+    /// All events; [`last`](Self::last) follows them.
+    pub(super) fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// The end.
+    pub(super) const fn last(&self) -> Event {
+        Event {
+            pc: self.end.pc,
+            number: 0,
+            other: 0,
+            what: What::new(Kind::End, Cause::Branch, self.end.in_slot()),
         }
     }
 
-    /// Clears the log.
+    /// The note of an event, if it has one.
+    pub(super) fn note_of(&self, event: &Event) -> Option<Note> {
+        match event.what.kind() {
+            Kind::Note => self.notes.get(event.number as usize).copied(),
+            _ => None,
+        }
+    }
+
+    /// Clears the log. The core has stopped, or tells each instruction.
     pub fn clear(&mut self) {
-        self.begin(Head::Bare, 0);
-        self.stretches.clear();
-        self.records.clear();
-        self.mark.stretches = 0;
-        self.mark.records = 0;
-        self.mark.current = self.current;
+        debug_assert!(!self.runs, "the next instruction is not known");
+        self.start = Cursor::new(self.end, self.pace);
+        self.events.clear();
+        self.notes.clear();
+        self.mark = Mark {
+            pace: self.pace,
+            ..Mark::default()
+        };
     }
 }

@@ -4,13 +4,14 @@
 //! the clock's reading, so that every instruction's start is known to the tick. [`encode`] writes them with
 //! a few bits per instruction, and [`decode`] reads them.
 
+mod cursor;
 pub mod decode;
 pub mod encode;
 mod log;
 pub mod steps;
 pub mod trace;
 
-pub use log::InstructionLog;
+pub use log::{InstructionLog, Standing};
 
 /// Cause of time spent in addition to an instruction's own cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,8 +4,9 @@ use defs::tigon2::map::SRAM_LIMIT;
 
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::bus::Width;
+use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::witness::Witness;
-use crate::observe::instructions::{Cause, InstructionLog, Record};
+use crate::observe::instructions::{Cause, InstructionLog, Record, Standing};
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
 use crate::tigon2::cores::CoreUnit;
@@ -42,34 +43,65 @@ impl<const KEPT: bool> CoreWitness<'_, KEPT> {
 
 impl<const KEPT: bool> Witness for CoreWitness<'_, KEPT> {
     #[inline(always)]
-    fn begins(&mut self, tick: u64) {
-        self.tell(|log| log.begins(tick));
+    fn is_full(&self) -> bool {
+        KEPT && self.log.as_ref().is_some_and(|log| log.is_full())
     }
 
     #[inline(always)]
-    fn fetched(&mut self, stalled: u64, spent: u64) {
+    fn begins(&mut self, core: &Core) {
         self.tell(|log| {
-            log.spent(Cause::Contention, stalled);
-            log.spent(Cause::Fetch, spent);
+            if !log.runs() {
+                log.begins(core.clock.now, standing(core));
+                log.paces(standing(core), core.pace());
+            }
         });
     }
 
     #[inline(always)]
-    fn accessed(&mut self, address: u32, stalled: u64, spent: u64) {
+    fn fetched(&mut self, core: &Core, stalled: u64, spent: u64) {
+        self.tell(|log| log.spent(standing(core), stalled, Cause::Fetch, spent));
+    }
+
+    #[inline(always)]
+    fn accessed(&mut self, pc: u32, next_pc: u32, address: u32, stalled: u64, spent: u64) {
         if KEPT {
             let cause = self.cause(address);
-            self.tell(|log| log.accessed(stalled, cause, spent));
+            self.tell(|log| log.spent(Standing { pc, next_pc }, stalled, cause, spent));
         }
     }
 
     #[inline(always)]
-    fn branched(&mut self, spent: u64) {
-        self.tell(|log| log.spent(Cause::Branch, spent));
+    fn branched(&mut self, pc: u32, next_pc: u32, spent: u64) {
+        self.tell(|log| log.spent(Standing { pc, next_pc }, 0, Cause::Branch, spent));
     }
 
     #[inline(always)]
-    fn executed(&mut self, pc: u32, ticks: u64) {
-        self.tell(|log| log.executed(pc, ticks));
+    fn jumps(&mut self, pc: u32, target: u32) {
+        self.tell(|log| log.jumps(pc, target));
+    }
+
+    #[inline(always)]
+    fn leaves_out(&mut self, pc: u32, next_pc: u32, to: u32) {
+        self.tell(|log| log.moves(Standing { pc, next_pc }, Standing::at(to)));
+    }
+
+    #[inline(always)]
+    fn stays(&mut self, core: &Core) {
+        self.tell(|log| log.moves(Standing::at(core.next_pc()), standing(core)));
+    }
+
+    #[inline(always)]
+    fn paces(&mut self, core: &Core) {
+        self.tell(|log| log.paces(standing(core), core.pace()));
+    }
+}
+
+/// Where a core stands.
+#[inline(always)]
+pub(in crate::tigon2) const fn standing(core: &Core) -> Standing {
+    Standing {
+        pc: core.pc(),
+        next_pc: core.next_pc(),
     }
 }
 

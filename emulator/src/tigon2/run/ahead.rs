@@ -9,6 +9,7 @@
 use crate::cpu::mips::exec::{Checkpoint, Core};
 use crate::observe::instructions::InstructionLog;
 use crate::state;
+use crate::tigon2::inspect::instruction_log::standing;
 
 /// Whether a core is ahead, and its checkpoint.
 #[derive(Debug, Default)]
@@ -61,7 +62,7 @@ impl RunAhead {
         if self.active {
             core.restore(&self.checkpoint);
             if let Some(log) = log {
-                log.go_back();
+                log.go_back(core.clock.now, standing(core));
             }
             self.active = false;
             self.careful_until = tick;

@@ -19,7 +19,7 @@ use crate::observe::instructions::{InstructionLog, Record};
 use crate::sim::initiator::Actor;
 use crate::tigon2::cores::CorePrivate;
 use crate::tigon2::fabric::{BoardContext, Fabric};
-use crate::tigon2::inspect::instruction_log::CoreWitness;
+use crate::tigon2::inspect::instruction_log::{CoreWitness, standing};
 use crate::tigon2::inspect::stops;
 use crate::tigon2::run::private_memory::{Memory, OwnScratchpad};
 
@@ -32,6 +32,10 @@ pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
     pub other_core: &'a mut Core,
     /// The other core's private memory and state.
     pub other_private: &'a mut CorePrivate,
+    /// The log of the core's instructions, if it is `LOGGED`.
+    pub log: Option<&'a mut InstructionLog>,
+    /// The other core's log.
+    pub other_log: Option<&'a mut InstructionLog>,
     /// All other blocks.
     pub fabric: &'a mut Fabric,
     /// The node.
@@ -64,6 +68,9 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     pub fn change_core(&mut self, core: &mut &'a mut Core, end: u64) {
         std::mem::swap(core, &mut self.other_core);
         std::mem::swap(&mut self.private, &mut self.other_private);
+        if LOGGED {
+            std::mem::swap(&mut self.log, &mut self.other_log);
+        }
         self.goes_first = 1 - self.goes_first;
         self.set_limit(end);
     }
@@ -218,7 +225,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     #[inline(never)]
     fn call_back(&mut self, core: &Core) -> BusStop {
         let careful_until = core.clock.now + 1;
-        let log = self.ctx.trace.instructions_mut(self.other_private.index());
+        let log = self.other_log.as_deref_mut();
         self.other_private
             .ahead
             .go_back(self.other_core, log, careful_until);
@@ -242,7 +249,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     /// Records an entry in the core's log, if there is one.
     #[inline(always)]
     fn log(&mut self, record: impl FnOnce(&mut InstructionLog)) {
-        if LOGGED && let Some(log) = self.ctx.trace.instructions_mut(self.private.index()) {
+        if LOGGED && let Some(log) = &mut self.log {
             record(log);
         }
     }
@@ -290,10 +297,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
     #[inline(always)]
     fn witness(&mut self) -> CoreWitness<'_, LOGGED> {
         let who = self.private.who;
-        let log = match LOGGED {
-            true => self.ctx.trace.instructions_mut(self.private.index()),
-            false => None,
-        };
+        let log = self.log.as_deref_mut();
         CoreWitness { log, who }
     }
 
@@ -317,10 +321,10 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
             (&[][..], base)
         };
         let who = self.private.who;
-        let log = match LOGGED {
-            true => self.ctx.trace.instructions_mut(self.private.index()),
-            false => None,
-        };
+        let mut log = self.log.as_deref_mut();
+        if LOGGED && let Some(log) = &mut log {
+            log.make_room();
+        }
         let witness = CoreWitness { log, who };
         let own = OwnScratchpad {
             scratchpad: &self.private.scratchpad,
@@ -396,7 +400,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         let marked = !places.is_empty();
         if marked {
             self.private.idle.disturb();
-            self.log(|log| log.note(Record::Probe { pc }));
+            self.log(|log| log.note_before(standing(core), Record::Probe { pc }));
         }
         for place in places {
             self.pass_probe(core, place);

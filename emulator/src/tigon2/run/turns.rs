@@ -8,12 +8,13 @@ use crate::board::{Board, Ran, StopReason};
 use crate::cpu::mips::exec::{self, Exit, Pause};
 use crate::host::poller;
 use crate::observe::event::Details;
+use crate::observe::instructions::InstructionLog;
 use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::CoreUnit;
 use crate::tigon2::fabric::BoardContext;
 use crate::tigon2::inspect::handlers::Dispatch;
-use crate::tigon2::inspect::instruction_log;
+use crate::tigon2::inspect::instruction_log::{self, standing};
 use crate::tigon2::run::bus::CpuBus;
 use crate::tigon2::run::period;
 
@@ -188,6 +189,7 @@ impl Tigon2 {
         first: usize,
         activities: [Activity; 2],
         (end, far): (u64, u64),
+        [log, other_log]: [Option<&mut InstructionLog>; 2],
         ctx: &mut BoardContext,
     ) -> (usize, Exit, Option<Ran>) {
         // Up to this tick neither core exceeds its limit of instructions: the loop need not count.
@@ -198,9 +200,8 @@ impl Tigon2 {
             safe_until = safe_until.min(safe(1 - first));
         }
         let mut until = end.min(safe_until);
-        let other = activities[1 - first];
-        let may_idle = self.skip_idle && other != Activity::Busy;
-        let skips_periods = self.skip_idle && self.skip_periods && !ctx.trace.is_watched();
+        let may_idle = self.skip_idle && activities[1 - first] != Activity::Busy;
+        let watched = LOGGED || ctx.trace.is_watched();
         let [a, b] = &mut self.cores;
         let (me, other) = if first == 0 { (a, b) } else { (b, a) };
         let mut core = &mut me.core;
@@ -208,6 +209,8 @@ impl Tigon2 {
             private: &mut me.private,
             other_core: &mut other.core,
             other_private: &mut other.private,
+            log,
+            other_log,
             fabric: &mut self.fabric,
             ctx,
             probes: &self.probes,
@@ -216,7 +219,7 @@ impl Tigon2 {
             limit: end,
             turns_until: if take_turns { until } else { 0 },
             may_idle,
-            skips_periods,
+            skips_periods: self.skip_idle && self.skip_periods && !watched,
             ran: None,
             #[cfg(feature = "translate")]
             walks: false,
@@ -261,10 +264,23 @@ impl Tigon2 {
         ends: (u64, u64),
         ctx: &mut BoardContext,
     ) -> (usize, Exit, Option<Ran>) {
-        match activities[1 - first] {
-            Activity::Stopped => self.run_from::<true, true>(first, activities, ends, ctx),
-            _ => self.run_from::<false, true>(first, activities, ends, ctx),
+        let mut kept = ctx.trace.lend_instructions();
+        let logs = match kept.as_deref_mut() {
+            Some([a, b]) if first == 0 => [Some(a), Some(b)],
+            Some([a, b]) => [Some(b), Some(a)],
+            _ => [None, None],
+        };
+        let ran = match activities[1 - first] {
+            Activity::Stopped => self.run_from::<true, true>(first, activities, ends, logs, ctx),
+            _ => self.run_from::<false, true>(first, activities, ends, logs, ctx),
+        };
+        for (log, unit) in kept.iter_mut().flatten().zip(&self.cores) {
+            if log.runs() {
+                log.ends(unit.core.clock.now, standing(&unit.core));
+            }
         }
+        ctx.trace.take_instructions_back(kept);
+        ran
     }
 
     /// Runs the cores up to `end`; a busy one that runs alone continues up to `far`.
@@ -287,8 +303,12 @@ impl Tigon2 {
             let alone = activities[1 - behind] == Activity::Stopped;
             let ends = (end, far);
             let (index, exit, ran) = match (alone, ctx.trace.keeps_instructions()) {
-                (true, false) => self.run_from::<true, false>(behind, activities, ends, ctx),
-                (false, false) => self.run_from::<false, false>(behind, activities, ends, ctx),
+                (true, false) => {
+                    self.run_from::<true, false>(behind, activities, ends, [None, None], ctx)
+                }
+                (false, false) => {
+                    self.run_from::<false, false>(behind, activities, ends, [None, None], ctx)
+                }
                 (_, true) => self.run_logged(behind, activities, ends, ctx),
             };
             self.end_steps();

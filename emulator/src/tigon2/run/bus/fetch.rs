@@ -6,6 +6,7 @@ use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
 use crate::observe::event::Details;
 use crate::observe::instructions::Record;
+use crate::tigon2::inspect::instruction_log::standing;
 use crate::tigon2::inspect::stops;
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
@@ -30,7 +31,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
                 .charge(u64::from(self.fabric.timing.fetch_miss_cycles));
         }
         if op == Op::UNDECODED {
-            return Ok(self.decode_sram(pc));
+            return Ok(self.decode_sram(core, pc));
         }
         Ok(op)
     }
@@ -40,7 +41,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     #[inline(never)]
     pub(super) fn fetch_elsewhere(&mut self, core: &Core, pc: u32) -> Result<Op, BusStop> {
         let op = match self.private.scratchpad.find_op(pc) {
-            Some(Op::UNDECODED) => self.decode_scratchpad(pc),
+            Some(Op::UNDECODED) => self.decode_scratchpad(core, pc),
             Some(op) => op,
             None => return Err(BusStop::Fault(Fault::NoCode { address: pc })),
         };
@@ -55,27 +56,28 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
 
     /// Decodes an instruction in the scratchpad.
     #[inline(never)]
-    fn decode_scratchpad(&mut self, pc: u32) -> Op {
+    fn decode_scratchpad(&mut self, core: &Core, pc: u32) -> Op {
         let word = self.private.scratchpad.read(pc, Width::Word);
         let op = self.decode(pc, word);
         self.private.scratchpad.set_op(pc, op);
-        self.log(|log| log.note(Record::Word { address: pc, word }));
+        let record = Record::Word { address: pc, word };
+        self.log(|log| log.note_before(standing(core), record));
         op
     }
 
     /// Decodes an instruction in SRAM.
     #[inline(never)]
-    fn decode_sram(&mut self, pc: u32) -> Op {
+    fn decode_sram(&mut self, core: &Core, pc: u32) -> Op {
         let word = self.fabric.sram.word(pc);
         let op = self.decode(pc, word);
         self.fabric.sram.set_op(pc, op);
         if LOGGED {
             // Later fetches find it decoded.
             let address = pc & (self.fabric.sram.size_bytes() as u32 - 1);
-            for cpu in 0..2 {
-                if let Some(log) = self.ctx.trace.instructions_mut(cpu) {
-                    log.note(Record::Word { address, word });
-                }
+            let record = Record::Word { address, word };
+            self.log(|log| log.note_before(standing(core), record));
+            if let Some(log) = &mut self.other_log {
+                log.note_before(standing(self.other_core), record);
             }
         }
         op

@@ -11,6 +11,7 @@ use crate::observe::instructions::Record;
 use crate::tigon2::access::{Chip, read_register};
 use crate::tigon2::cores::{CorePrivate, owner_of};
 use crate::tigon2::fabric::Fabric;
+use crate::tigon2::inspect::instruction_log::standing;
 use crate::tigon2::map::{self, CpuTarget};
 use crate::tigon2::run::idle::Rest;
 use crate::tigon2::run::period;
@@ -89,7 +90,8 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         let idles = self.private.idle.poll(core, value);
         let instructions = self.private.idle.repeated() - before;
         if let Ok(instructions @ 1..) = u32::try_from(instructions) {
-            self.log(|log| log.note(Record::Idle { instructions }));
+            let record = Record::Idle { instructions };
+            self.log(|log| log.note_before(standing(core), record));
         }
         idles
     }
