@@ -178,6 +178,15 @@ impl Plan {
     }
 }
 
+/// Takes the later horizon from quiet nodes, so that all share one: a cable that is cut behind the end changes nothing else.
+fn share_one_horizon(world: &mut World, topology: &Topology) {
+    let (end, _) = topology.cables[0];
+    let never = SimTime::from_us(10 * END_US);
+    world
+        .unplug_myrinet(end, never, None)
+        .expect("a valid world");
+}
+
 /// The hash, and what all nodes received and heard.
 fn outcome(world: &World) -> (u64, Vec<String>) {
     let nodes = (0..world.nodes.len()).map(|node| nic(world, node));
@@ -216,6 +225,10 @@ fn check_plan(plan: &Plan, middle_us: u64) {
     let mut threads = plan.world();
     run_us(&mut threads, END_US, 2);
     assert!(outcome(&threads) == outcome(&whole), "two threads");
+    let mut shared = plan.world();
+    share_one_horizon(&mut shared, &plan.topology());
+    run_us(&mut shared, END_US, 1);
+    assert!(outcome(&shared) == outcome(&whole), "one horizon");
 }
 
 proptest! {
