@@ -34,7 +34,7 @@ value_struct!(EventKey {
 pub struct EventQueue<E> {
     /// Sorted, with the next event at the end.
     pending: VecDeque<(EventKey, E)>,
-    /// Time of the next event; [`SimTime::MAX`] if none is pending. Whoever runs a core asks for it every few instructions.
+    /// Time of the next event; [`SimTime::MAX`] if none is pending. It is read once in a few emulated instructions.
     next_time: SimTime,
     /// Number of events so far, by [number](Initiator::number) of the initiator.
     sequences: Vec<u64>,

@@ -49,12 +49,12 @@ struct Jump {
 pub(super) struct Run<'a> {
     /// Those that begin in time, up to the last slot of a jump.
     ops: &'a [Cell<Op>],
-    /// Address behind the last one of these.
-    end: u32,
+    /// Address of the first one of these.
+    pc: u32,
     /// Cycles that are left beyond theirs.
     slack: i64,
     jump: Option<Jump>,
-    /// Address of the first one, which may be over.
+    /// Address at which the run began.
     first: u32,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Run<'a> {
         let ops = ops.get(..costs.begin_within(left)).unwrap_or(ops);
         Self {
             ops,
-            end: first.wrapping_add((ops.len() as u32) << 2),
+            pc: first,
             slack: left - costs.of(ops.len()),
             jump: None,
             first,
@@ -83,6 +83,7 @@ impl<'a> Run<'a> {
     #[inline(always)]
     pub const fn go_on(&mut self, rest: &'a [Cell<Op>]) {
         self.ops = rest;
+        self.pc = self.pc.wrapping_add(4);
     }
 
     /// The next instruction, if it begins in time.
@@ -94,13 +95,13 @@ impl<'a> Run<'a> {
     /// Address of the next instruction.
     #[inline(always)]
     pub const fn address(&self) -> u32 {
-        self.end.wrapping_sub((self.ops.len() as u32) << 2)
+        self.pc
     }
 
     /// The number of instructions that are over.
     #[inline(always)]
     pub fn executed(&self) -> u64 {
-        u64::from(self.address().wrapping_sub(self.first) >> 2)
+        u64::from(self.pc.wrapping_sub(self.first) >> 2)
     }
 
     /// The cycles that are left.
@@ -127,7 +128,6 @@ impl<'a> Run<'a> {
     fn cut(&mut self, count: usize, costs: Costs) {
         let count = count.min(self.ops.len());
         self.ops = &self.ops[..self.ops.len() - count];
-        self.end = self.end.wrapping_sub((count as u32) << 2);
         self.slack += costs.of(count);
     }
 
@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
     pub fn jump(&mut self, target: u32, slots: u8, costs: Costs) -> bool {
         let slots = usize::from(slots);
         self.jump = Some(Jump {
-            end: self.address().wrapping_add((slots as u32) << 2),
+            end: self.pc.wrapping_add((slots as u32) << 2),
             target,
         });
         let count = self.ops.len();
@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
     #[inline(always)]
     pub fn follow(&mut self, code: &'a impl OwnCode, costs: Costs) -> bool {
         match self.jump {
-            Some(Jump { end, target }) if end == self.address() => {
+            Some(Jump { end, target }) if end == self.pc => {
                 *self = Self::at(target, code, self.left(costs), costs);
                 true
             }
@@ -160,7 +160,7 @@ impl<'a> Run<'a> {
     /// Puts the position before the next instruction.
     #[inline(always)]
     pub const fn put(&self, at: &mut Position) {
-        let pc = self.address();
+        let pc = self.pc;
         at.pc = pc;
         at.next = pc.wrapping_add(4);
         at.third = pc.wrapping_add(8);
