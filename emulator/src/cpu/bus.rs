@@ -63,6 +63,9 @@ pub struct Access {
 
 /// Memory that only the core accesses while it runs.
 pub trait OwnMemory {
+    /// Whether the cycles of all its accesses are waits.
+    const WAITS: bool = false;
+
     /// Starts a run of this many cycles.
     fn begin(&mut self, cycles: u64);
 

@@ -345,6 +345,8 @@ struct Glance<'a> {
 }
 
 impl OwnMemory for Glance<'_> {
+    const WAITS: bool = true;
+
     fn begin(&mut self, _: u64) {}
 
     fn stalled(&self) -> u64 {

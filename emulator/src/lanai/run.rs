@@ -61,13 +61,13 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
         Ok(())
     }
 
-    /// Which accesses to memory wait a clock; `None` if they must use this bus: a write may be watched, or a wait has to be recorded or
-    /// is not a whole cycle of a stretched stage.
+    /// Which accesses to memory wait a clock; `None` if they must use this bus: a write may be watched, or a wait is not a whole cycle of a
+    /// stretched stage.
     fn memory_waits(&self, core: &Core, left: u32) -> Option<u8> {
         let watched = !self.fabric.stops.watches.is_empty();
         let stretched = core.clock.ticks_per_cycle != TICKS_PER_CYCLE;
         let waits = self.fabric.bus.access_waits(left);
-        (!watched && (waits == 0 || !(LOGGED || stretched))).then_some(waits)
+        (!watched && (waits == 0 || !stretched)).then_some(waits)
     }
 
     /// Waits for the cycles of the memory bus that an access to memory takes.

@@ -267,6 +267,8 @@ impl OwnSram<'_> {
 }
 
 impl OwnMemory for OwnSram<'_> {
+    const WAITS: bool = true;
+
     fn begin(&mut self, _: u64) {}
 
     fn stalled(&self) -> u64 {

@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use defs::probe::Kind;
 use emulator::board::{CpuId, Inspect, ProbeTable};
+use emulator::cpu::clock::TICKS_PER_CYCLE;
 use emulator::image::Probe;
-use emulator::observe::event::TraceEvent;
+use emulator::observe::event::{Place, TraceEvent};
+use emulator::observe::instructions::{Cause, InstructionLog, Record};
 use emulator::observe::stream::Observer;
 
 use crate::bench::{Bench, PROFILES};
@@ -75,5 +77,67 @@ fn probes_show_stages_values_and_lines() {
         assert_eq!(count("counted"), 20, "{profile}: {lines:?}");
         assert_eq!(count("r8 is 20"), 1, "{profile}: {lines:?}");
         assert_eq!(count(" counting"), 40, "{profile}: {lines:?}");
+    }
+}
+
+/// Ticks that the CPU spent besides the instructions' own, by cause, and how often it stored.
+#[derive(Default, Clone)]
+struct Waits(Arc<Mutex<(Vec<(Cause, u64)>, u64)>>);
+
+impl Observer for Waits {
+    fn event(&mut self, _: &TraceEvent) {}
+
+    fn sees_instructions(&self) -> bool {
+        true
+    }
+
+    fn instructions(&mut self, _: Place, _: usize, log: &InstructionLog) {
+        let (spent, stores) = &mut *self.0.lock().unwrap();
+        for record in log.records() {
+            match record {
+                Record::Spent { cause, ticks } => spent.push((cause, ticks)),
+                Record::Executed { pc: STORE, .. } => *stores += 1,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Address of the store at an even word.
+const STORE: u32 = 8;
+
+/// A store at an even word, and a load at an odd one.
+const ACCESSES: &str = "
+    mov 0, %r8
+again:
+    add.f %r8, 1, %r8
+    st %r8, 0x500[%r0]
+    ld 0x500[%r0], %r9
+    sub.f %r8, 20, %r0
+    bne again
+    nop
+    nop
+    nop
+end:
+    bt end
+    nop
+    nop";
+
+/// With a LANai 9, the fetch of an even word leaves no bus cycle for its access; with a LANai 4 it does.
+#[test]
+fn a_log_tells_waits_for_the_memory_bus() {
+    for (profile, waits) in [("lanai9.1-133", 1), ("lanai4.3-33", 0)] {
+        let mut bench = Bench::new(profile);
+        bench.load(ACCESSES);
+        let seen = Waits::default();
+        bench.world.observe(Box::new(seen.clone()));
+        let control = bench.control();
+        bench.write(control, 1 << 31);
+        bench.run_us(50);
+        assert_eq!(bench.word(0x500), 20, "{profile}");
+        let (spent, stores) = &*seen.0.lock().unwrap();
+        let contention = (0..waits * stores).map(|_| (Cause::Contention, TICKS_PER_CYCLE));
+        assert_eq!(*spent, contention.collect::<Vec<_>>(), "{profile}");
+        assert_eq!(*stores, 20, "{profile}");
     }
 }

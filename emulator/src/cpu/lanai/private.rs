@@ -288,12 +288,16 @@ struct Reach<'a, M, W> {
     cycle: u64,
 }
 
-impl<M, W: Witness> Reach<'_, M, W> {
+impl<M: OwnMemory, W: Witness> Reach<'_, M, W> {
     /// Notes an access that was carried out.
     #[inline(always)]
     fn note(&mut self, address: u32, cycles: u32) {
         let spent = u64::from(cycles) * self.cycle;
-        self.witness.accessed(address, 0, spent);
+        let (waited, worked) = match M::WAITS {
+            true => (spent, 0),
+            false => (0, spent),
+        };
+        self.witness.accessed(address, waited, worked);
     }
 }
 
