@@ -80,9 +80,17 @@ fn probes_show_stages_values_and_lines() {
     }
 }
 
-/// Ticks that the CPU spent besides the instructions' own, by cause, and how often it stored.
+/// What a log tells.
+#[derive(Default)]
+struct Told {
+    /// Ticks that the CPU spent besides the instructions' own.
+    spent: Vec<(Cause, u64)>,
+    /// Number of stores.
+    stores: u64,
+}
+
 #[derive(Default, Clone)]
-struct Waits(Arc<Mutex<(Vec<(Cause, u64)>, u64)>>);
+struct Waits(Arc<Mutex<Told>>);
 
 impl Observer for Waits {
     fn event(&mut self, _: &TraceEvent) {}
@@ -92,11 +100,11 @@ impl Observer for Waits {
     }
 
     fn instructions(&mut self, _: Place, _: usize, log: &InstructionLog) {
-        let (spent, stores) = &mut *self.0.lock().unwrap();
+        let told = &mut *self.0.lock().unwrap();
         for record in log.records() {
             match record {
-                Record::Spent { cause, ticks } => spent.push((cause, ticks)),
-                Record::Executed { pc: STORE, .. } => *stores += 1,
+                Record::Spent { cause, ticks } => told.spent.push((cause, ticks)),
+                Record::Executed { pc: STORE, .. } => told.stores += 1,
                 _ => {}
             }
         }
@@ -135,9 +143,9 @@ fn a_log_tells_waits_for_the_memory_bus() {
         bench.write(control, 1 << 31);
         bench.run_us(50);
         assert_eq!(bench.word(0x500), 20, "{profile}");
-        let (spent, stores) = &*seen.0.lock().unwrap();
-        let contention = (0..waits * stores).map(|_| (Cause::Contention, TICKS_PER_CYCLE));
-        assert_eq!(*spent, contention.collect::<Vec<_>>(), "{profile}");
-        assert_eq!(*stores, 20, "{profile}");
+        let told = seen.0.lock().unwrap();
+        let contention = (0..waits * 20).map(|_| (Cause::Contention, TICKS_PER_CYCLE));
+        assert_eq!(told.spent, contention.collect::<Vec<_>>(), "{profile}");
+        assert_eq!(told.stores, 20, "{profile}");
     }
 }
