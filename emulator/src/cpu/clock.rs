@@ -55,12 +55,8 @@ impl CpuClock {
     /// shortens them.
     #[must_use]
     #[inline(always)]
-    pub const fn end_of(&self, instructions: u64) -> u64 {
-        let shortest = match self.ticks_per_cycle {
-            stretched if stretched > TICKS_PER_CYCLE => TICKS_PER_CYCLE,
-            0 => 1,
-            ticks => ticks,
-        };
+    pub fn end_of(&self, instructions: u64) -> u64 {
+        let shortest = self.ticks_per_cycle.clamp(1, TICKS_PER_CYCLE);
         let span = instructions.saturating_mul(shortest);
         self.now.saturating_add(span)
     }

@@ -10,7 +10,7 @@ use super::fabric::Fabric;
 use super::isr::HOST_SIG;
 use super::run::{part, row_at, status_row};
 use super::special::{Row, Special};
-use super::sram::{BLOCK_BYTES, OwnCode, OwnSram, SPACE, Sram};
+use super::sram::{BLOCK_BYTES, OwnSram, SPACE, Sram, SramCode};
 use crate::board::CpuId;
 use crate::cpu::bus::{Access, BusStop, Fault, OwnMemory, Width};
 use crate::cpu::clock::TICKS_PER_CYCLE;
@@ -399,7 +399,7 @@ impl Trial<'_> {
 
 impl Bus for Trial<'_> {
     type Code<'b>
-        = OwnCode<'b>
+        = SramCode<'b>
     where
         Self: 'b;
 
@@ -417,7 +417,7 @@ impl Bus for Trial<'_> {
 
     fn witness(&mut self) {}
 
-    fn private(&mut self, core: &Core) -> Private<OwnCode<'_>, Glance<'_>, ()> {
+    fn private(&mut self, core: &Core) -> Private<SramCode<'_>, Glance<'_>, ()> {
         let Phase { left, until } = self.fabric.bus.phase(core.clock.now);
         let plain = core.clock.ticks_per_cycle == TICKS_PER_CYCLE;
         let waits = self.fabric.bus.access_waits(left);

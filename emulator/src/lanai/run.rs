@@ -10,7 +10,7 @@ use super::fabric::{BoardContext, Fabric};
 use super::idle::Idle;
 use super::inspect::instruction_log::{self, CpuWitness};
 use super::special::{Row, Special, find, offset_of, rows};
-use super::sram::{OwnCode, OwnSram, SPACE};
+use super::sram::{OwnSram, SPACE, SramCode};
 use crate::board::{CpuId, StageState, StopReason};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::Op;
@@ -136,7 +136,7 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
 
 impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
     type Code<'b>
-        = OwnCode<'b>
+        = SramCode<'b>
     where
         Self: 'b;
 
@@ -161,7 +161,7 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
     fn private(
         &mut self,
         core: &Core,
-    ) -> Private<OwnCode<'_>, OwnSram<'_>, CpuWitness<'_, LOGGED>> {
+    ) -> Private<SramCode<'_>, OwnSram<'_>, CpuWitness<'_, LOGGED>> {
         // Engines end their use of the bus with time alone, and begin it only at events.
         let Phase { left, until } = self.fabric.bus.phase(core.clock.now);
         let waits = self.memory_waits(core, left);

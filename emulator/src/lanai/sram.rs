@@ -202,8 +202,8 @@ impl Sram {
 
     /// Code and memory while only the CPU uses the bus. `fetches`: it has cycles for its fetches. `waits`:
     /// [which accesses wait a clock](super::arbitration::Arbitration::access_waits); `None` if all accesses must use the CPU's bus.
-    pub(super) fn open(&mut self, fetches: bool, waits: Option<u8>) -> (OwnCode<'_>, OwnSram<'_>) {
-        let code = OwnCode {
+    pub(super) fn open(&mut self, fetches: bool, waits: Option<u8>) -> (SramCode<'_>, OwnSram<'_>) {
+        let code = SramCode {
             code: fetches.then_some(&self.code),
             last: self.bytes.len() - 1,
         };
@@ -221,14 +221,14 @@ impl Sram {
 
 /// Decoded code of memory.
 #[derive(Debug)]
-pub(super) struct OwnCode<'a> {
+pub(super) struct SramCode<'a> {
     /// `None` if the CPU must fetch each instruction.
     code: Option<&'a Code>,
     /// The last address.
     last: usize,
 }
 
-impl bus::OwnCode for OwnCode<'_> {
+impl bus::OwnCode for SramCode<'_> {
     /// Up to the end of the page.
     #[inline(always)]
     fn from(&self, pc: u32) -> &[Cell<Op>] {

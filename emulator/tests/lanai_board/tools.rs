@@ -135,12 +135,9 @@ end:
 #[test]
 fn a_log_tells_waits_for_the_memory_bus() {
     for (profile, waits) in [("lanai9.1-133", 1), ("lanai4.3-33", 0)] {
-        let mut bench = Bench::new(profile);
-        bench.load(ACCESSES);
+        let mut bench = Bench::running(profile, ACCESSES);
         let seen = Waits::default();
         bench.world.observe(Box::new(seen.clone()));
-        let control = bench.control();
-        bench.write(control, 1 << 31);
         bench.run_us(50);
         assert_eq!(bench.word(0x500), 20, "{profile}");
         let told = seen.0.lock().unwrap();

@@ -225,7 +225,7 @@ impl Core {
     /// takes one cycle at least. Up to there a loop need not compare their number. It comes closer to
     /// the limit each time that it is asked for, by a tick at least.
     #[must_use]
-    pub const fn safe_until(&self, limit: u64) -> u64 {
+    pub fn safe_until(&self, limit: u64) -> u64 {
         let room = limit.saturating_sub(self.instructions);
         self.clock.end_of(room)
     }

@@ -180,7 +180,7 @@ impl Core {
     /// takes at least one cycle. Up to there a loop need not compare their number. Repeated calls approach
     /// the limit, by at least a tick each.
     #[must_use]
-    pub const fn safe_until(&self, limit: u64) -> u64 {
+    pub fn safe_until(&self, limit: u64) -> u64 {
         let room = limit.saturating_sub(self.instructions);
         self.clock.end_of(room)
     }
