@@ -293,6 +293,11 @@ impl Node {
         self.slot.outbox()
     }
 
+    /// Whether units or controls left the board that its medium has not taken.
+    pub(super) fn has_sent(&mut self) -> bool {
+        self.slot.has_sent()
+    }
+
     /// Forgets the units and controls that left the board: no cable is plugged in.
     pub(super) fn clear_outbox(&mut self) {
         self.slot.clear_outbox();

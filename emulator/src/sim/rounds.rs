@@ -30,8 +30,28 @@ pub(super) trait Crowd {
     /// Uses a node between rounds.
     fn with<R>(&mut self, index: usize, act: impl FnOnce(&mut Member<'_>) -> R) -> R;
 
-    /// Lets the nodes `which`, in ascending order, run, as far as this process executes them.
-    fn run(&mut self, which: &[usize], goal: impl Fn(usize) -> Goal);
+    /// Lets the nodes `which`, in ascending order, run, as far as this process executes them. What each of them tells then is added to
+    /// `reports`, in any order.
+    fn run(
+        &mut self,
+        which: &[usize],
+        goal: impl Fn(usize) -> Goal,
+        reports: &mut Vec<(usize, Report)>,
+    );
+}
+
+/// What a node tells at the end of its run. The thread that ran it finds this out, so that the thread that leads the round need not look at
+/// nodes from which nothing left.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Report {
+    /// The earliest times at which a unit, and a control, could leave.
+    departures: Departures,
+    /// The time that the node has reached.
+    now: SimTime,
+    /// The earliest time at which the answer to something that it hears now could leave.
+    answers: SimTime,
+    /// Whether units or controls left, which the segment has not taken.
+    has_sent: bool,
 }
 
 /// Nodes that run one after the other.
@@ -47,17 +67,26 @@ impl Crowd for OneByOne<'_, '_> {
         act(&mut self.0[index])
     }
 
-    fn run(&mut self, which: &[usize], goal: impl Fn(usize) -> Goal) {
+    fn run(
+        &mut self,
+        which: &[usize],
+        goal: impl Fn(usize) -> Goal,
+        reports: &mut Vec<(usize, Report)>,
+    ) {
         for &index in which {
-            self.0[index].go(goal(index));
+            let report = self.0[index].go(goal(index));
+            reports.extend(report.map(|report| (index, report)));
         }
     }
 }
 
 /// Nodes that run on several threads.
-struct Shared<'t, 'm, 'a, F>(&'t Team<&'m mut Member<'a>, Goal, F>);
+struct Shared<'t, 'm, 'a, F>(&'t Team<&'m mut Member<'a>, Goal, Option<Report>, F>);
 
-impl<'m, 'a, F: Fn(&mut &'m mut Member<'a>, Goal) + Sync> Crowd for Shared<'_, 'm, 'a, F> {
+impl<'m, 'a, F> Crowd for Shared<'_, 'm, 'a, F>
+where
+    F: Fn(&mut &'m mut Member<'a>, Goal) -> Option<Report> + Sync,
+{
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -66,11 +95,19 @@ impl<'m, 'a, F: Fn(&mut &'m mut Member<'a>, Goal) + Sync> Crowd for Shared<'_, '
         self.0.with(index, |member| act(member))
     }
 
-    fn run(&mut self, which: &[usize], goal: impl Fn(usize) -> Goal) {
+    fn run(
+        &mut self,
+        which: &[usize],
+        goal: impl Fn(usize) -> Goal,
+        reports: &mut Vec<(usize, Report)>,
+    ) {
         let orders = which.iter().map(|&index| (index, goal(index)));
+        let told = |index, report: Option<Report>| {
+            reports.extend(report.map(|report| (index, report)));
+        };
         match which.len() < SHARED_FROM {
-            true => self.0.carry_out(orders),
-            false => self.0.give_out(orders),
+            true => self.0.carry_out(orders, told),
+            false => self.0.give_out(orders, told),
         }
     }
 }
@@ -80,13 +117,14 @@ pub(super) trait Company {
     /// Why they cannot go on.
     type Error;
 
-    /// Exchanges what left the nodes `which`, in ascending order, and how soon more can. `base`: a time near theirs. Returns whether the
-    /// run is to end: the same at all processes.
+    /// Exchanges what left the nodes `which`, in ascending order, and how soon more can; adds what the nodes of other processes tell to
+    /// `reports`. `base`: a time near theirs. Returns whether the run is to end: the same at all processes.
     fn announce(
         &mut self,
         members: &mut impl Crowd,
         which: &[usize],
         base: SimTime,
+        reports: &mut Vec<(usize, Report)>,
     ) -> Result<bool, Self::Error>;
 
     /// Exchanges what left the nodes at the end of a slice.
@@ -108,6 +146,7 @@ impl<F: Fn() -> bool> Company for Alone<F> {
         _: &mut impl Crowd,
         _: &[usize],
         _: SimTime,
+        _: &mut Vec<(usize, Report)>,
     ) -> Result<bool, Infallible> {
         Ok(self.0())
     }
@@ -127,12 +166,14 @@ impl Member<'_> {
         ]
     }
 
-    /// The earliest time at which the answer to a reply could leave, for which the node stopped before `horizon`.
-    fn answers_from(&self, horizon: SimTime) -> SimTime {
+    /// What the node tells.
+    pub(super) fn report(&mut self) -> Report {
         let [unit, control] = self.leads;
-        match self.now {
-            now if now < horizon => now.saturating_add(unit.min(control)),
-            _ => horizon,
+        Report {
+            departures: self.departures(),
+            now: self.now,
+            answers: self.now.saturating_add(unit.min(control)),
+            has_sent: self.node.has_sent(),
         }
     }
 
@@ -151,12 +192,13 @@ impl Member<'_> {
     }
 
     /// Brings the node to a goal, if this process executes it.
-    fn go(&mut self, goal: Goal) {
+    fn go(&mut self, goal: Goal) -> Option<Report> {
         match goal {
-            _ if !self.is_mine => {}
+            _ if !self.is_mine => return None,
             Goal::Round(run) => self.run(run),
             Goal::Stand(time) => self.node.run_until(time),
         }
+        Some(self.report())
     }
 }
 
@@ -258,43 +300,42 @@ fn advance<C: Company>(
     mut company: C,
 ) -> Result<(), C::Error> {
     let all: Vec<usize> = (0..members.len()).collect();
+    let (mut due, mut near, mut told) = (Vec::new(), Vec::new(), Told::default());
     for &index in &all {
         members.with(index, |member| {
             if member.is_mine {
                 // Programs and events may have been added since the last run.
                 member.node.start_programs();
                 member.look();
+                // What left a board that was written to between runs counts, too.
+                told.reports.push((index, member.report()));
             }
         });
     }
-    let mut is_over = company.announce(members, &all, end)?;
+    let mut is_over = company.announce(members, &all, end, &mut told.reports)?;
     let mut departures = Earliest::new(members.len());
-    for &index in &all {
-        // What left a board that was written to between runs, too.
-        take(segment, members, &mut departures, (index, end));
-    }
-    let (mut due, mut near) = (Vec::new(), Vec::new());
+    told.take(segment, members, &mut departures, |_| SimTime::ZERO);
     let mut now = SimTime::ZERO;
     while now < end && !is_over {
         // Before that time nothing from outside can matter to any node.
         let round = Round::next(&departures, segment, end, &mut near);
         let horizon = round.all.horizon;
         departures.before(horizon, &mut due);
-        members.run(&due, |index| Goal::Round(round.of(index)));
-        is_over = company.announce(members, &due, horizon)?;
-        now = horizon;
-        for &index in &due {
-            let horizon = round.of(index).horizon;
-            let answers = take(segment, members, &mut departures, (index, horizon));
-            now = now.min(answers);
-        }
+        members.run(
+            &due,
+            |index| Goal::Round(round.of(index)),
+            &mut told.reports,
+        );
+        is_over = company.announce(members, &due, horizon, &mut told.reports)?;
+        let horizon_of = |index| round.of(index).horizon;
+        let answers = told.take(segment, members, &mut departures, horizon_of);
         let [unit, control] = departures.first();
-        now = now.min(unit).min(control);
+        now = horizon.min(answers).min(unit).min(control);
         segment.run_until(now);
         deliver(segment, members, &mut departures);
     }
     // Those that stayed behind, and their idle cores, come there too.
-    members.run(&all, |_| Goal::Stand(now));
+    members.run(&all, |_| Goal::Stand(now), &mut told.reports);
     company.announce_outboxes(members, &all)?;
     for &index in &all {
         members.with(index, |member| segment.take(index, member.node.outbox()));
@@ -303,19 +344,41 @@ fn advance<C: Company>(
     Ok(())
 }
 
-/// Takes what left a node that was to run to a horizon, and notes when more may. Returns the earliest time of an answer to what it hears
-/// of that.
-fn take(
-    segment: &mut dyn Segment,
-    members: &mut impl Crowd,
-    departures: &mut Earliest,
-    (index, horizon): (usize, SimTime),
-) -> SimTime {
-    members.with(index, |member| {
-        departures.set(index, member.departures());
-        segment.take(index, member.node.outbox());
-        member.answers_from(horizon)
-    })
+/// What the nodes told at the end of their last runs.
+#[derive(Debug, Default)]
+struct Told {
+    reports: Vec<(usize, Report)>,
+    /// Those that sent something, in ascending order.
+    senders: Vec<usize>,
+}
+
+impl Told {
+    /// Notes when something may leave the nodes, and takes what left them, each of which was to run to `horizon_of` it. Returns the earliest
+    /// time of an answer to a reply, for which a node stopped before.
+    fn take(
+        &mut self,
+        segment: &mut dyn Segment,
+        members: &mut impl Crowd,
+        departures: &mut Earliest,
+        horizon_of: impl Fn(usize) -> SimTime,
+    ) -> SimTime {
+        let mut answers = SimTime::MAX;
+        self.senders.clear();
+        for (index, report) in self.reports.drain(..) {
+            departures.set(index, report.departures);
+            if report.now < horizon_of(index) {
+                answers = answers.min(report.answers);
+            }
+            if report.has_sent {
+                self.senders.push(index);
+            }
+        }
+        self.senders.sort_unstable();
+        for &index in &self.senders {
+            members.with(index, |member| segment.take(index, member.node.outbox()));
+        }
+        answers
+    }
 }
 
 /// Tells nodes of the units and controls that will reach them.

@@ -104,6 +104,8 @@ pub(super) trait AnySlot: Any + Debug + Send {
     /// Passes a delivery of the board's medium to the board.
     fn deliver(&mut self, delivery: &mut dyn Any, at: Surroundings<'_>);
     fn outbox(&mut self) -> &mut dyn Any;
+    /// Whether the outbox has anything.
+    fn has_sent(&mut self) -> bool;
     fn clear_outbox(&mut self);
     /// The outbox as bytes; nothing if it is empty.
     fn save_outbox(&mut self, out: &mut Writer);
@@ -267,6 +269,10 @@ impl<B: Board> AnySlot for Slot<B> {
 
     fn outbox(&mut self) -> &mut dyn Any {
         self.board.outbox()
+    }
+
+    fn has_sent(&mut self) -> bool {
+        !self.board.outbox().is_empty()
     }
 
     fn clear_outbox(&mut self) {

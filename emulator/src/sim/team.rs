@@ -5,7 +5,7 @@
 //! begins with its own share of the things, which stay in its cache, and helps with the others' then.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 /// How often a thread that waits looks before it lets other processes have its core.
 const LOOKS: u32 = 400;
@@ -72,12 +72,23 @@ impl Drop for Done<'_> {
     }
 }
 
-/// Things of type `T`, and threads that carry out orders `J` on them.
+fn lock<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the orders that a thread carried out in a round gave, each with the number of its thing.
 #[derive(Debug)]
-pub(super) struct Team<T, J, F> {
+#[repr(align(64))]
+struct Given<R>(Mutex<Vec<(usize, R)>>);
+
+/// Things of type `T`, and threads that carry out orders `J` on them, which give an `R` each.
+#[derive(Debug)]
+pub(super) struct Team<T, J, R, F> {
     things: Vec<Mutex<T>>,
     carry_out: F,
     orders: RwLock<Orders<J>>,
+    /// For each thread.
+    given: Vec<Given<R>>,
     /// Number of the round.
     round: AtomicUsize,
     /// Orders of the round that are carried out.
@@ -88,7 +99,13 @@ pub(super) struct Team<T, J, F> {
     threads: AtomicUsize,
 }
 
-impl<T: Send, J: Copy + Send + Sync, F: Fn(&mut T, J) + Sync> Team<T, J, F> {
+impl<T, J, R, F> Team<T, J, R, F>
+where
+    T: Send,
+    J: Copy + Send + Sync,
+    R: Send,
+    F: Fn(&mut T, J) -> R + Sync,
+{
     /// A team of at most `threads`.
     pub(super) fn new(things: impl Iterator<Item = T>, threads: usize, carry_out: F) -> Self {
         let mut shares = Vec::new();
@@ -100,6 +117,9 @@ impl<T: Send, J: Copy + Send + Sync, F: Fn(&mut T, J) + Sync> Team<T, J, F> {
         Self {
             things: things.map(Mutex::new).collect(),
             carry_out,
+            given: (0..threads.max(1))
+                .map(|_| Given(Mutex::default()))
+                .collect(),
             orders: RwLock::new(orders),
             round: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
@@ -114,13 +134,17 @@ impl<T: Send, J: Copy + Send + Sync, F: Fn(&mut T, J) + Sync> Team<T, J, F> {
     }
 
     /// Uses a thing.
-    pub(super) fn with<R>(&self, thing: usize, act: impl FnOnce(&mut T) -> R) -> R {
-        let place = self.things[thing].lock();
-        act(&mut place.unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn with<A>(&self, thing: usize, act: impl FnOnce(&mut T) -> A) -> A {
+        act(&mut lock(&self.things[thing]))
     }
 
-    /// For the leader: has orders carried out, each on the thing with its number, in ascending order; returns when all are.
-    pub(super) fn give_out(&self, which: impl Iterator<Item = (usize, J)>) {
+    /// For the leader: has orders carried out, each on the thing with its number, in ascending order; returns when all are. `told` hears
+    /// what each gave, in any order.
+    pub(super) fn give_out(
+        &self,
+        which: impl Iterator<Item = (usize, J)>,
+        mut told: impl FnMut(usize, R),
+    ) {
         let count = {
             let orders = self.orders.write();
             let mut orders = orders.unwrap_or_else(PoisonError::into_inner);
@@ -133,21 +157,35 @@ impl<T: Send, J: Copy + Send + Sync, F: Fn(&mut T, J) + Sync> Team<T, J, F> {
         self.round.fetch_add(1, Ordering::Release);
         self.work(0);
         wait_until(|| self.done.load(Ordering::Acquire) >= count);
+        for given in &self.given {
+            for (thing, given) in lock(&given.0).drain(..) {
+                told(thing, given);
+            }
+        }
     }
 
-    /// For the leader: carries out a few orders itself.
-    pub(super) fn carry_out(&self, which: impl Iterator<Item = (usize, J)>) {
+    /// For the leader: carries out a few orders itself. `told` hears what each gave.
+    pub(super) fn carry_out(
+        &self,
+        which: impl Iterator<Item = (usize, J)>,
+        mut told: impl FnMut(usize, R),
+    ) {
         for (thing, order) in which {
-            self.with(thing, |thing| (self.carry_out)(thing, order));
+            told(
+                thing,
+                self.with(thing, |thing| (self.carry_out)(thing, order)),
+            );
         }
     }
 
     /// Carries out orders until none are left.
     fn work(&self, thread: usize) {
         let orders = self.orders.read().unwrap_or_else(PoisonError::into_inner);
+        let mut given = lock(&self.given[thread].0);
         while let Some((thing, order)) = orders.take(thread) {
             let _done = Done(&self.done);
-            self.with(thing, |thing| (self.carry_out)(thing, order));
+            let gives = self.with(thing, |thing| (self.carry_out)(thing, order));
+            given.push((thing, gives));
         }
     }
 
@@ -191,7 +229,11 @@ mod tests {
     #[test]
     fn each_order_is_carried_out_once() {
         for helpers in [0, 1, 3] {
-            let team = Team::new((0..50).map(|_| 0_u64), 3, |sum, order: u64| *sum += order);
+            let add = |sum: &mut u64, order: u64| {
+                *sum += order;
+                *sum
+            };
+            let team = Team::new((0..50).map(|_| 0_u64), 4, add);
             std::thread::scope(|scope| {
                 for _ in 0..helpers {
                     scope.spawn(|| team.help());
@@ -203,7 +245,15 @@ mod tests {
                     which
                         .clone()
                         .for_each(|thing| expected[thing] += round as u64);
-                    team.give_out(which.map(|thing| (thing, round as u64)));
+                    let mut told = vec![None; 50];
+                    let orders = which.clone().map(|thing| (thing, round as u64));
+                    team.give_out(orders, |thing, sum| {
+                        assert_eq!(told[thing].replace(sum), None, "told twice");
+                    });
+                    for thing in 0..50 {
+                        let was_ordered = which.clone().any(|other| other == thing);
+                        assert_eq!(told[thing], was_ordered.then_some(expected[thing]));
+                    }
                     let sums: Vec<u64> =
                         (0..50).map(|thing| team.with(thing, |sum| *sum)).collect();
                     assert_eq!(sums, expected);

@@ -35,16 +35,17 @@ impl Crew {
     }
 
     /// Runs `act`, which leads a team of all threads that have nothing else to do.
-    pub(super) fn team<T, J, F, R>(
+    pub(super) fn team<T, J, G, F, R>(
         &self,
         things: impl Iterator<Item = T>,
         carry_out: F,
-        act: impl FnOnce(&Team<T, J, F>) -> R,
+        act: impl FnOnce(&Team<T, J, G, F>) -> R,
     ) -> R
     where
         T: Send,
         J: Copy + Send + Sync,
-        F: Fn(&mut T, J) + Send + Sync,
+        G: Send,
+        F: Fn(&mut T, J) -> G + Send + Sync,
     {
         let threads = self.0.as_ref().map_or(1, ThreadPool::current_num_threads);
         let team = Team::new(things, threads, carry_out);

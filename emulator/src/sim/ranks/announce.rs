@@ -5,7 +5,7 @@
 
 use super::{RankError, Ranks};
 use crate::sim::component::Member;
-use crate::sim::rounds::{Company, Crowd};
+use crate::sim::rounds::{Company, Crowd, Report};
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 
@@ -111,6 +111,7 @@ impl<F: Fn() -> bool> Company for Together<'_, F> {
         members: &mut impl Crowd,
         which: &[usize],
         base: SimTime,
+        reports: &mut Vec<(usize, Report)>,
     ) -> Result<bool, RankError> {
         self.ranks.exchanged.rounds += 1;
         self.ranks.want_end((self.interrupted)());
@@ -119,7 +120,11 @@ impl<F: Fn() -> bool> Company for Together<'_, F> {
             which,
             self.ranks,
             |member, out| member.write(base, out),
-            |member, from| member.read(base, from),
+            |index, member, from| {
+                member.read(base, from)?;
+                reports.push((index, member.report()));
+                Ok(())
+            },
         )?;
         Ok(self.ranks.is_interrupted())
     }
@@ -134,7 +139,7 @@ impl<F: Fn() -> bool> Company for Together<'_, F> {
             which,
             self.ranks,
             |member, out| member.write_outbox(out),
-            |member, from| member.read_outbox(from),
+            |_, member, from| member.read_outbox(from),
         )
     }
 }
@@ -144,7 +149,7 @@ fn exchange(
     which: &[usize],
     ranks: &mut Ranks,
     write: impl Fn(&mut Member<'_>, &mut Writer),
-    read: impl Fn(&mut Member<'_>, &mut Reader<'_>) -> Result<(), StateError>,
+    mut read: impl FnMut(usize, &mut Member<'_>, &mut Reader<'_>) -> Result<(), StateError>,
 ) -> Result<(), RankError> {
     if which.is_empty() {
         return Ok(());
@@ -168,7 +173,7 @@ fn exchange(
                 return Ok(());
             }
             let rank = member.owner;
-            let done = read(member, &mut readers[rank]);
+            let done = read(index, member, &mut readers[rank]);
             done.map_err(|error| RankError::Unreadable { rank, error })
         })?;
     }
