@@ -7,6 +7,7 @@
 mod building;
 mod cable;
 mod error;
+mod event;
 pub mod frame;
 mod line;
 pub mod link;

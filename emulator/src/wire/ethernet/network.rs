@@ -7,10 +7,11 @@ use lanigon_window::address::MacAddress;
 use super::Ethernet;
 use super::cable::Direct;
 use super::error::EthernetError;
+use super::event::Event;
 use super::line::Line;
 use super::link::Link;
 use super::places::{Place, Places};
-use super::segment::{Event, Switched};
+use super::segment::Switched;
 use super::switch::{Switch, SwitchConfig};
 use crate::observe::capture::{Interface, Tap};
 use crate::observe::tracer::Tracer;
@@ -286,7 +287,7 @@ impl EthernetNetwork {
             .0
             .resize_with(self.places.nodes.len(), BinaryHeap::new);
         for event in pending.into_iter().flatten() {
-            if let Some(segment) = self.places.lines[event.line()].segment {
+            if let Some(segment) = self.places.lines[event.line].segment {
                 self.pending.0[segment].push(event);
             }
         }

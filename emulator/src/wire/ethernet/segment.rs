@@ -4,10 +4,10 @@
 //! the line's own sequence)`. So nothing depends on when the nodes that sent the frames were run.
 
 use std::any::Any;
-use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::Ethernet;
+use super::event::{Event, Step};
 use super::frame::{Departure, Frame};
 use super::line::Line;
 use super::link::Link;
@@ -17,8 +17,7 @@ use super::switch::{Destination, Forwarding, Switch};
 use crate::observe::capture::{Note, Tap};
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
-use crate::state::{Reader, State, StateError, Value, Writer};
-use crate::value_enum;
+use crate::state::{Reader, State, StateError, Writer};
 use crate::wire::fault::Passage;
 use crate::wire::loss::LossReason;
 use crate::wire::medium::Delivery;
@@ -32,95 +31,6 @@ const MOST_SWITCHES: u8 = 64;
 /// Frames are announced to nodes at most this long before their first bit leaves, so that frames in deep buffers do not
 /// fill their event queues.
 pub(super) const ANNOUNCED_AHEAD: SimTime = SimTime::from_us(20);
-
-/// The next step of a frame under way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
-    /// The header is in at the switch at the line's end.
-    Header,
-    /// The frame is in as a whole at that switch, which has chosen the egress port already, or not.
-    Whole(Option<usize>),
-    /// It is announced to the node at the line's end, [`ANNOUNCED_AHEAD`] before it leaves.
-    Tell,
-    /// It reaches the line's fault layer of this number, or after the last one the wire.
-    Layer(usize),
-}
-
-value_enum!(Step {
-    Header {},
-    Whole { 0: port },
-    Tell {},
-    Layer { 0: layer }
-});
-
-/// A pending event of a frame under way.
-#[derive(Debug)]
-pub(super) struct Event {
-    time: SimTime,
-    line: usize,
-    step: Step,
-    sequence: u64,
-    /// Number of switches that the frame has passed.
-    switches: u8,
-    frame: Frame,
-    /// Remarks of this line's fault layers, if the frame is to be captured.
-    notes: Vec<Note>,
-}
-
-impl Value for Event {
-    fn write(&self, out: &mut Writer) {
-        (self.time, self.line, self.step).write(out);
-        (self.sequence, self.switches).write(out);
-        self.frame.write(out);
-    }
-
-    /// The remarks are not part of the state.
-    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let (time, line, step) = Value::read(from)?;
-        let (sequence, switches) = Value::read(from)?;
-        Ok(Self {
-            time,
-            line,
-            step,
-            sequence,
-            switches,
-            frame: Value::read(from)?,
-            notes: Vec::new(),
-        })
-    }
-}
-
-impl Event {
-    /// The line on which it happens, in the network.
-    pub(super) const fn line(&self) -> usize {
-        self.line
-    }
-
-    const fn key(&self) -> (SimTime, usize, Step, u64) {
-        (self.time, self.line, self.step, self.sequence)
-    }
-}
-
-impl PartialEq for Event {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Event {}
-
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Event {
-    /// The earliest is the greatest: a heap gives it first.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
-    }
-}
 
 /// A frame that will reach a node.
 #[derive(Debug)]
