@@ -3,8 +3,8 @@
 //! Two nodes that can take turns do so. Nodes that are joined in any other way run in rounds (`rounds.rs`).
 
 use super::node::Node;
-use super::ranks::{RankError, Ranks, Reach, Together};
-use super::rounds::{self, Alone};
+use super::ranks::{Parts, RankError, Ranks, Reach, Together};
+use super::rounds::{self, Alone, Rounds};
 use super::slot::Replies;
 use super::threads::Crew;
 use super::time::SimTime;
@@ -183,7 +183,13 @@ impl<'a> Component<'a> {
         match segment.turns() {
             Some(turns) => take_turns(members, segment, turns, end, interrupted),
             None => {
-                let Ok(()) = rounds::run(members, segment, end, crew, Alone(interrupted));
+                let company = Alone(interrupted);
+                let course = Rounds {
+                    segment,
+                    end,
+                    company,
+                };
+                let Ok(()) = rounds::run(members, crew, course);
             }
         }
     }
@@ -199,8 +205,22 @@ impl<'a> Component<'a> {
         let Some(segment) = self.segment.as_deref_mut() else {
             return Ok(());
         };
+        if let Some(part) = segment.part() {
+            let parts = Parts {
+                part,
+                ranks,
+                end,
+                interrupted,
+            };
+            return rounds::run(&mut self.members, crew, parts);
+        }
         let company = Together { ranks, interrupted };
-        rounds::run(&mut self.members, segment, end, crew, company)
+        let course = Rounds {
+            segment,
+            end,
+            company,
+        };
+        rounds::run(&mut self.members, crew, course)
     }
 }
 

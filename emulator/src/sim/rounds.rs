@@ -112,6 +112,30 @@ where
     }
 }
 
+/// What nodes do up to the end of a slice.
+pub(super) trait Course {
+    /// Why they cannot go on.
+    type Error;
+
+    /// Brings the nodes there, unless the run is interrupted.
+    fn advance(self, members: &mut impl Crowd) -> Result<(), Self::Error>;
+}
+
+/// The rounds of the nodes of a segment, all of which this process runs, up to a time.
+pub(super) struct Rounds<'a, C> {
+    pub(super) segment: &'a mut dyn Segment,
+    pub(super) end: SimTime,
+    pub(super) company: C,
+}
+
+impl<C: Company> Course for Rounds<'_, C> {
+    type Error = C::Error;
+
+    fn advance(self, members: &mut impl Crowd) -> Result<(), C::Error> {
+        advance(members, self.segment, self.end, self.company)
+    }
+}
+
 /// The processes that execute the nodes of a segment.
 pub(super) trait Company {
     /// Why they cannot go on.
@@ -166,6 +190,13 @@ impl Member<'_> {
         ]
     }
 
+    /// Begins a slice. Programs and events may have been added since the last run, and a board may have been written to.
+    pub(super) fn begin(&mut self) -> Report {
+        self.node.start_programs();
+        self.look();
+        self.report()
+    }
+
     /// What the node tells.
     pub(super) fn report(&mut self) -> Report {
         let [unit, control] = self.leads;
@@ -217,6 +248,14 @@ pub(super) struct Run {
     horizon: SimTime,
     /// Where it stops earlier, when something has left it.
     replies: Replies,
+}
+
+impl Run {
+    /// To a horizon, whatever leaves the node.
+    pub(super) const fn to(horizon: SimTime) -> Self {
+        let replies = Replies::NONE;
+        Self { horizon, replies }
+    }
 }
 
 /// How far the nodes run in a round.
@@ -275,20 +314,18 @@ impl<'n> Round<'n> {
     }
 }
 
-/// Brings every node to `end`, unless it is interrupted.
-pub(super) fn run<C: Company>(
+/// Lets nodes take a course, on whatever threads there are.
+pub(super) fn run<C: Course>(
     members: &mut [Member<'_>],
-    segment: &mut dyn Segment,
-    end: SimTime,
     crew: &Crew,
-    company: C,
+    course: C,
 ) -> Result<(), C::Error> {
     if crew.is_alone() || members.len() < SHARED_FROM {
-        return advance(&mut OneByOne(members), segment, end, company);
+        return course.advance(&mut OneByOne(members));
     }
     let go = |member: &mut &mut Member<'_>, goal| member.go(goal);
     crew.team(members.iter_mut(), go, |team| {
-        advance(&mut Shared(team), segment, end, company)
+        course.advance(&mut Shared(team))
     })
 }
 
@@ -304,11 +341,7 @@ fn advance<C: Company>(
     for &index in &all {
         members.with(index, |member| {
             if member.is_mine {
-                // Programs and events may have been added since the last run.
-                member.node.start_programs();
-                member.look();
-                // What left a board that was written to between runs counts, too.
-                told.reports.push((index, member.report()));
+                told.reports.push((index, member.begin()));
             }
         });
     }
@@ -346,8 +379,8 @@ fn advance<C: Company>(
 
 /// What the nodes told at the end of their last runs.
 #[derive(Debug, Default)]
-struct Told {
-    reports: Vec<(usize, Report)>,
+pub(super) struct Told {
+    pub(super) reports: Vec<(usize, Report)>,
     /// Those that sent something, in ascending order.
     senders: Vec<usize>,
 }
@@ -355,7 +388,7 @@ struct Told {
 impl Told {
     /// Notes when something may leave the nodes, and takes what left them, each of which was to run to `horizon_of` it. Returns the earliest
     /// time of an answer to a reply, for which a node stopped before.
-    fn take(
+    pub(super) fn take(
         &mut self,
         segment: &mut dyn Segment,
         members: &mut impl Crowd,
@@ -382,7 +415,11 @@ impl Told {
 }
 
 /// Tells nodes of the units and controls that will reach them.
-fn deliver(segment: &mut dyn Segment, members: &mut impl Crowd, departures: &mut Earliest) {
+pub(super) fn deliver(
+    segment: &mut dyn Segment,
+    members: &mut impl Crowd,
+    departures: &mut Earliest,
+) {
     segment.deliver(&mut |to, matters, delivery| {
         members.with(to, |member| {
             if member.is_mine {

@@ -9,6 +9,7 @@ pub mod loss;
 pub mod medium;
 pub mod myrinet;
 pub mod network;
+pub mod part;
 pub mod port;
 pub mod strikes;
 pub mod unit;

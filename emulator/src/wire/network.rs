@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt::Debug;
 
 use super::medium::{Delivery, Medium, MediumId, Outbox};
+use super::part::Part;
 use crate::observe::capture::{Interface, Tap};
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
@@ -16,6 +17,10 @@ pub trait Network: State + Any + Debug + Send {
 
     /// Divides the network for a run: each segment has the nodes that can reach each other. Nodes without a cable are in none.
     fn segments(&mut self) -> Vec<(Vec<usize>, Box<dyn Segment + '_>)>;
+
+    /// From now on this is process `me` of a run; `owners` says which process executes each node. A network whose segments have no parts
+    /// does nothing: the default.
+    fn divide(&mut self, _me: usize, _owners: &[usize]) {}
 
     /// The traces of links and switches. Those that recorded anything are part of the world's hash.
     fn traces(&self) -> Box<dyn Iterator<Item = &Tracer> + '_>;
@@ -51,6 +56,12 @@ pub trait Segment: Debug + Send {
     /// Whether its nodes may take turns: there are two of them, no controls, and each unit reaches the other node with a constant
     /// delay. By default they run in rounds.
     fn turns(&self) -> Option<Turns> {
+        None
+    }
+
+    /// The part of it that this process carries out, if the network has been [divided](Network::divide) and every process carries out its
+    /// own switches. By default each process runs all of it.
+    fn part(&mut self) -> Option<&mut dyn Part> {
         None
     }
 

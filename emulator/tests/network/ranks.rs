@@ -7,13 +7,18 @@ use std::thread;
 use emulator::sim::ranks::{RankError, Ranks, Transport, channels};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
+use emulator::wire::ethernet::link::Link;
 use emulator::wire::ethernet::switch::Forwarding::{CutThrough, StoreAndForward};
-use emulator::wire::fault::FaultKind;
+use emulator::wire::ethernet::switch::SwitchConfig;
+use emulator::wire::fault::{FaultRates, RandomFaults};
+use emulator::wire::port::Port;
+use host_lib::address::MacAddress;
+use proptest::prelude::*;
 
 use crate::backpressure::blocked;
 use crate::rounds::chatting;
 use crate::station::{
-    GIGABIT, Manner, Received, Station, address, frame, run_us, send_at, stations,
+    GIGABIT, Manner, Received, Station, address, frame, run_us, send_at, stations, switch,
 };
 use crate::wormhole::nic::Nic;
 
@@ -40,8 +45,8 @@ fn limits(us: u64, threads: usize) -> RunLimits {
     }
 }
 
-/// Hash and state of the network after the run, and what this rank's nodes give.
-type Outcome<T> = (u64, u64, Vec<(usize, T)>);
+/// Hash and counts of the network after the run, and what this rank's nodes give.
+type Outcome<T> = (u64, Vec<String>, Vec<(usize, T)>);
 
 /// Runs a world in parts that end at these times.
 fn shared<T>(
@@ -62,50 +67,79 @@ fn shared<T>(
     );
     let mine = (0..world.nodes.len()).filter(|&node| ranks.owns(node));
     let mine = mine.map(|node| (node, of_node(&world, node))).collect();
-    (world.trace_hash(), faults(&world), mine)
+    (world.trace_hash(), counts(&world), mine)
 }
 
-fn faults(world: &World) -> u64 {
-    let nodes = (0..world.nodes.len()).filter_map(|node| world.fault_counts(node).ok());
-    let kinds = FaultKind::ALL;
-    nodes
-        .flatten()
-        .map(|counts| kinds.map(|kind| counts.of(kind)).iter().sum::<u64>())
-        .sum()
+/// What the lines and switches of an Ethernet counted.
+fn counts(world: &World) -> Vec<String> {
+    let nodes = (0..world.nodes.len()).map(Port::Node);
+    let ports = world
+        .switches()
+        .iter()
+        .enumerate()
+        .flat_map(|(switch, of)| {
+            let ports = 0..of.counts().count();
+            ports.map(move |port| Port::Switch { switch, port })
+        });
+    let lines = nodes.chain(ports).filter_map(|port| {
+        let (line, faults) = (
+            world.line_counts(port).ok()?,
+            world.fault_counts(port).ok()?,
+        );
+        let faults: Vec<_> = faults.collect();
+        Some(format!("{port}: {line:?} {faults:?}"))
+    });
+    let switches = world.switches().iter();
+    let switches = switches.map(|switch| format!("{:?}", switch.counts().collect::<Vec<_>>()));
+    lines.chain(switches).collect()
 }
 
-/// Compares a world that ranks share with the same world in one process.
+/// A number of ranks, of threads of each, and the times in us at which parts of the run end.
+type Sharing<'a> = (usize, usize, &'a [u64]);
+
+/// Compares a world that ranks share in several ways with the same world in one process.
+#[track_caller]
+fn check_shared<T: PartialEq + Send>(
+    build: impl Fn() -> World + Sync,
+    sharings: &[Sharing<'_>],
+    of_node: impl Fn(&World, usize) -> T + Sync,
+) {
+    let mut world = build();
+    let us = sharings[0].2.last().expect("a part");
+    run_us(&mut world, *us, 1);
+    let expected: Vec<_> = (0..world.nodes.len())
+        .map(|node| (node, of_node(&world, node)))
+        .collect();
+    for &(ranks, threads, parts) in sharings {
+        let outcomes = each_rank(ranks, |transport| {
+            shared(transport, build(), (threads, parts), &of_node)
+        });
+        let mut nodes = Vec::new();
+        for (hash, counts_here, mine) in outcomes {
+            assert_eq!(counts_here, counts(&world), "{ranks} ranks");
+            assert_eq!(hash, world.trace_hash(), "{ranks} ranks");
+            nodes.extend(mine);
+        }
+        nodes.sort_by_key(|(node, _)| *node);
+        assert!(nodes == expected, "{ranks} ranks");
+    }
+}
+
 #[track_caller]
 fn check<T: PartialEq + Send>(
     build: impl Fn() -> World + Sync,
     us: u64,
     of_node: impl Fn(&World, usize) -> T + Sync,
 ) {
-    let mut world = build();
-    run_us(&mut world, us, 1);
-    let expected: Vec<_> = (0..world.nodes.len())
-        .map(|node| (node, of_node(&world, node)))
-        .collect();
-    let parts = [1, us / 3, us / 2, us];
-    for (ranks, threads, parts) in [
-        (1, 1, &[us][..]),
-        (2, 1, &[us][..]),
-        (2, 2, &parts[..]),
-        (3, 1, &parts[..]),
-        (7, 1, &[us][..]),
-    ] {
-        let outcomes = each_rank(ranks, |transport| {
-            shared(transport, build(), (threads, parts), &of_node)
-        });
-        let mut nodes = Vec::new();
-        for (hash, faults_here, mine) in outcomes {
-            assert_eq!(hash, world.trace_hash(), "{ranks} ranks");
-            assert_eq!(faults_here, faults(&world), "{ranks} ranks");
-            nodes.extend(mine);
-        }
-        nodes.sort_by_key(|(node, _)| *node);
-        assert!(nodes == expected, "{ranks} ranks");
-    }
+    let (whole, parts) = ([us], [1, us / 3, us / 2, us]);
+    let sharings: [Sharing<'_>; 5] = [
+        (1, 1, &whole),
+        (2, 1, &whole),
+        (2, 2, &parts),
+        (3, 1, &parts),
+        (7, 1, &whole),
+    ];
+    check_shared(build, &sharings, of_node);
 }
 
 fn received(world: &World, node: usize) -> Vec<Received> {
@@ -147,6 +181,129 @@ fn pairs_stay_together() {
         let ranks = Ranks::new(Box::new(transport), &mut world);
         let owners: Vec<_> = (0..10).map(|node| ranks.owner(node)).collect();
         assert_eq!(owners, [0, 0, 1, 1, 2, 2, 0, 0, 1, 1]);
+    }
+}
+
+/// A switch of a random tree.
+#[derive(Debug, Clone)]
+struct Branch {
+    /// The one before it in the tree: this number of those that stand before it.
+    parent: prop::sample::Index,
+    config: SwitchConfig,
+    /// The link to it.
+    link: Link,
+    has_faults: bool,
+}
+
+/// A random tree of switches.
+#[derive(Debug, Clone)]
+struct Tree {
+    branches: Vec<Branch>,
+    /// For each station, its switch, and whether its link has faults.
+    homes: Vec<(prop::sample::Index, bool)>,
+    /// Stations that send a frame to all others at first.
+    greets: bool,
+}
+
+fn branch() -> impl Strategy<Value = Branch> {
+    let forwarding = prop_oneof![Just(CutThrough), Just(StoreAndForward)];
+    let latency = prop_oneof![Just(0), 1..2_000_u64];
+    let link = (prop_oneof![Just(800), Just(8_000)], 0..500_u64);
+    let all = (
+        any::<prop::sample::Index>(),
+        forwarding,
+        latency,
+        link,
+        any::<bool>(),
+    );
+    all.prop_map(
+        |(parent, forwarding, latency, (byte, way), has_faults)| Branch {
+            parent,
+            config: SwitchConfig {
+                latency: SimTime::from_ns(latency),
+                buffer_bytes: 3_000,
+                ..switch(forwarding, 20)
+            },
+            link: Link {
+                byte_time: SimTime::from_ps(byte),
+                propagation: SimTime::from_ns(way),
+            },
+            has_faults,
+        },
+    )
+}
+
+prop_compose! {
+    fn tree()(
+        branches in prop::collection::vec(branch(), 1..6),
+        homes in prop::collection::vec((any::<prop::sample::Index>(), prop::bool::weighted(0.2)), 2..12),
+        greets in any::<bool>(),
+    ) -> Tree {
+        Tree { branches, homes, greets }
+    }
+}
+
+impl Tree {
+    fn build(&self) -> World {
+        let mut world = stations(self.homes.len());
+        let mut ports = vec![0; self.branches.len()];
+        let mut port_of = |switch: usize| {
+            ports[switch] += 1;
+            (switch, ports[switch] - 1)
+        };
+        let faults = |stream| {
+            let rates = FaultRates {
+                loss: 0.01,
+                duplication: 0.03,
+                delay: 0.1,
+                longest_delay: SimTime::from_us(5),
+                corruption: 0.01,
+            };
+            Box::new(RandomFaults::new(rates, 5, stream).expect("possible rates"))
+        };
+        for (index, branch) in self.branches.iter().enumerate() {
+            world.add_switch(&branch.config).expect("a switch");
+            if index > 0 {
+                let ends = (port_of(branch.parent.index(index)), port_of(index));
+                world.connect(ends.0, ends.1, branch.link).expect("ports");
+                if branch.has_faults {
+                    world
+                        .add_fault(ends.1, faults(100 + index as u64))
+                        .expect("a line");
+                }
+            }
+        }
+        let stations = self.homes.len() as u8;
+        for (node, (home, has_faults)) in self.homes.iter().enumerate() {
+            let port = port_of(home.index(self.branches.len()));
+            world.connect(node, port, GIGABIT).expect("a port");
+            if *has_faults {
+                world.add_fault(node, faults(node as u64)).expect("a line");
+            }
+        }
+        for node in 0..stations {
+            world.route_to(node.into(), address(node)).expect("a route");
+            let times = 40;
+            world.nodes[usize::from(node)].board_mut::<Station>().manner =
+                Manner::Chat { stations, times };
+            let to = match self.greets {
+                true => MacAddress([0x03, 0, 0, 0, 0, node]),
+                false => address((node + 1) % stations),
+            };
+            let data = frame(to, node, node * 7 + 1, 64 + 90 * usize::from(node));
+            send_at(&mut world, node.into(), 900 * u64::from(node), data);
+        }
+        world
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+
+    /// Switches of any tree belong to ranks, and nothing changes.
+    #[test]
+    fn a_random_tree(tree in tree(), ranks in 2..6_usize, part in 1..400_u64) {
+        check_shared(|| tree.build(), &[(ranks, 1, &[part, 400][..])], received);
     }
 }
 

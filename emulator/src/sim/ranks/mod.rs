@@ -1,15 +1,17 @@
 //! Ranks: the processes that share one run.
 //!
-//! Every rank builds the same world and executes some of its nodes (`placement.rs`). The network is deterministic given what leaves the
-//! nodes, so each rank runs a replica of it. What leaves a node, and how soon more can, is announced to all ranks after
-//! each round (`announce.rs`); between slices the ranks agree whether the run goes on (`run.rs`). So every rank makes the same
-//! decisions from the same numbers, and the results are those of one process.
+//! Every rank builds the same world and executes some of its nodes (`placement.rs`). On a medium with parts ([`Part`](crate::wire::part::Part):
+//! Ethernet) it also carries out the switches near them, and frames pass between ranks where a cable does (`parts.rs`). Any other
+//! network is deterministic given what leaves the nodes, so each rank runs a replica of it: what leaves a node, and how soon more can, is
+//! announced to all ranks after each round (`announce.rs`). Between slices the ranks agree whether the run goes on (`run.rs`). So every rank
+//! makes the same decisions from the same numbers, and the results are those of one process.
 //!
 //! All ranks exchange messages at the same points of the run, in the same order, and know which of them send one. No wall clock and
 //! no order of arrival reaches a result.
 
 mod announce;
 mod channel;
+mod parts;
 mod placement;
 mod run;
 
@@ -21,6 +23,7 @@ use super::world::World;
 use crate::state::{Reader, StateError, Value, Writer};
 
 pub(super) use announce::Together;
+pub(super) use parts::Parts;
 pub(super) use placement::Reach;
 
 /// Longest message of a [`Transport`]: what is longer travels in parts.
@@ -108,8 +111,12 @@ impl Ranks {
     #[must_use]
     pub fn new(transport: Box<dyn Transport>, world: &mut World) -> Self {
         let ranks = transport.ranks();
+        let owners = placement::owners(&world.reach(), world.nodes.len(), ranks);
+        for network in world.networks_mut() {
+            network.divide(transport.rank(), &owners);
+        }
         Self {
-            owners: placement::owners(&world.reach(), world.nodes.len(), ranks),
+            owners,
             messages: vec![Vec::new(); ranks],
             transport,
             wants_end: false,
@@ -164,44 +171,61 @@ impl Ranks {
         message: &[u8],
         sends: impl Fn(usize) -> bool,
     ) -> Result<&[Vec<u8>], RankError> {
-        let (me, ranks) = (self.rank(), self.ranks());
+        let me = self.rank();
         self.exchanged.exchanges += 1;
-        self.messages.iter_mut().for_each(Vec::clear);
-        let mut open: Vec<bool> = (0..ranks).map(sends).collect();
-        if open[me] {
+        let sends: Vec<bool> = (0..self.ranks()).map(sends).collect();
+        if sends[me] {
             self.exchanged.bytes += message.len() as u64;
-            self.messages[me].extend_from_slice(message);
             self.is_interrupted |= self.wants_end;
         }
-        let mut rest = message;
-        // Part by part, so that no rank has to keep more than one that it has not received.
-        while open.contains(&true) {
-            if open[me] {
-                let (part, more) = rest.split_at(rest.len().min(MESSAGE_BYTES - 1));
-                rest = more;
-                open[me] = !rest.is_empty();
-                self.send_to_all(part, open[me])?;
-            }
-            for rank in (0..ranks).filter(|&rank| rank != me) {
-                if open[rank] {
-                    open[rank] = self.receive_part(rank)?;
-                }
-            }
+        self.pass(|_| sends[me].then_some(message), &sends)?;
+        if sends[me] {
+            self.messages[me].extend_from_slice(message);
         }
         Ok(&self.messages)
     }
 
-    fn send_to_all(&mut self, part: &[u8], more: bool) -> Result<(), RankError> {
+    /// Sends a message to each other rank for which there is one, and receives one from each other rank that `sends`.
+    fn pass<'m>(
+        &mut self,
+        message: impl Fn(usize) -> Option<&'m [u8]>,
+        sends: &[bool],
+    ) -> Result<(), RankError> {
+        let me = self.rank();
+        let others = || (0..sends.len()).filter(|&rank| rank != me);
+        self.messages.iter_mut().for_each(Vec::clear);
+        let mut out: Vec<_> = others().map(|rank| (rank, message(rank))).collect();
+        let mut open: Vec<usize> = others().filter(|&rank| sends[rank]).collect();
+        // Part by part, so that no rank has to keep more than one that it has not received.
+        while !open.is_empty() || out.iter().any(|(_, rest)| rest.is_some()) {
+            for (rank, rest) in &mut out {
+                if let Some(bytes) = *rest {
+                    let (part, more) = bytes.split_at(bytes.len().min(MESSAGE_BYTES - 1));
+                    *rest = Some(more).filter(|more| !more.is_empty());
+                    self.send_part(*rank, part, rest.is_some())?;
+                }
+            }
+            let mut still_open = Vec::new();
+            for rank in open {
+                if self.receive_part(rank)? {
+                    still_open.push(rank);
+                }
+            }
+            open = still_open;
+        }
+        Ok(())
+    }
+
+    /// Sends a part of a message; `more`: there is more of it.
+    fn send_part(&mut self, to: usize, part: &[u8], more: bool) -> Result<(), RankError> {
         let more = if more { MORE } else { 0 };
-        let interrupted = if self.wants_end { INTERRUPTED } else { 0 };
+        // Passed on, because in an exchange of parts not every rank hears of every other one itself.
+        let interrupted = self.wants_end || self.is_interrupted;
+        let interrupted = if interrupted { INTERRUPTED } else { 0 };
         self.part.clear();
         self.part.push(more | interrupted);
         self.part.extend_from_slice(part);
-        let (me, ranks) = (self.rank(), self.ranks());
-        for rank in (0..ranks).filter(|&rank| rank != me) {
-            self.transport.send(rank, &self.part)?;
-        }
-        Ok(())
+        self.transport.send(to, &self.part)
     }
 
     /// Receives a part of a rank's message; returns whether there is more of it.

@@ -202,16 +202,19 @@ fn run_slice(
 }
 
 impl Component<'_> {
-    /// Saves what other ranks need of this one: the traces of its nodes, and the links and switches of the segments that it runs alone.
-    fn save_mine(&self, out: &mut Writer) {
+    /// Saves what other ranks need of this one: the traces of its nodes, and the links and switches that it carries out alone.
+    fn save_mine(&mut self, out: &mut Writer) {
         for member in self.members.iter().filter(|member| member.is_mine) {
             member.node.trace.save(out);
         }
-        if let Some(segment) = &self.segment
-            && self.is_mine()
-            && !self.is_divided()
-        {
-            segment.save(out);
+        let (is_mine, is_divided) = (self.is_mine(), self.is_divided());
+        let Some(segment) = &mut self.segment else {
+            return;
+        };
+        match segment.part() {
+            Some(part) => part.save_part(out),
+            None if is_mine && !is_divided => segment.save(out),
+            None => {}
         }
     }
 
@@ -226,9 +229,13 @@ impl Component<'_> {
                 trace.load(from)?;
             }
         }
-        match &mut self.segment {
-            Some(segment) if all && !is_divided => segment.load(from),
-            _ => Ok(()),
+        let Some(segment) = &mut self.segment else {
+            return Ok(());
+        };
+        match segment.part() {
+            Some(part) => part.load_part(rank, from),
+            None if all && !is_divided => segment.load(from),
+            None => Ok(()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! How far the nodes of an Ethernet segment may run apart: the shortest ways from one event to another.
 
 use super::line::Line;
+use super::owners::Owners;
 use super::places::Places;
 use super::segment::ANNOUNCED_AHEAD;
 use super::switch::{Forwarding, Switch};
@@ -17,11 +18,18 @@ pub(super) struct LookAhead {
     /// From the first bit that leaves a node to the first event of the segment. Zero when a line of a
     /// node has fault layers.
     pub(super) first_link: SimTime,
+    /// From any event of the segment to the first event at a switch of another process that follows from it.
+    pub(super) crossing: SimTime,
 }
 
 impl LookAhead {
     /// The spans in a segment.
-    pub(super) fn of(lines: &[&mut Line], switches: &[&mut Switch], places: &Places) -> Self {
+    pub(super) fn of(
+        lines: &[&mut Line],
+        switches: &[&mut Switch],
+        places: &Places,
+        owners: Option<&Owners>,
+    ) -> Self {
         let to_node = from_switches(lines, switches, places);
         let spans = lines.iter().map(|line| {
             let (first, rest) = span(line, switches, places, &to_node);
@@ -35,6 +43,21 @@ impl LookAhead {
         let least = |spans: &mut dyn Iterator<Item = SimTime>| spans.min().unwrap_or(SimTime::MAX);
         let layered = spans.iter().filter(|(line, ..)| line.lane.layers() > 0);
         let in_layers = layered.map(|&(.., whole)| whole);
+        let crosses = |line: &Line| {
+            let ends = [line.lane.from(), line.lane.to()];
+            let [from, to] = ends.map(|port| owners.map(|owners| owners.of(port)));
+            from != to && matches!(line.lane.to(), Port::Switch { .. })
+        };
+        let crossing = spans.iter().filter(|(line, ..)| crosses(line));
+        let crossing = crossing.filter_map(|&(line, first, _)| match line.lane.from() {
+            _ if line.lane.layers() > 0 => Some(first),
+            // The node's process puts the frame on the wire as soon as it has left.
+            Port::Node(_) => None,
+            Port::Switch { switch, .. } => {
+                let switch = &switches[places.switches[switch].index];
+                Some(switch.latency.saturating_add(first))
+            }
+        });
         Self {
             path: least(&mut of_nodes().map(|&(.., whole)| whole)),
             inside: least(&mut in_layers.chain(to_node.iter().copied())).min(ANNOUNCED_AHEAD),
@@ -44,7 +67,15 @@ impl LookAhead {
                     _ => SimTime::ZERO,
                 }),
             ),
+            crossing: least(&mut crossing.into_iter()),
         }
+    }
+
+    /// The earliest time at which a frame that no node knows of yet can matter to any node, if no further frame leaves a node before `unit`,
+    /// and the next event of the segment is at `event`.
+    pub(super) fn horizon(&self, unit: SimTime, event: SimTime) -> SimTime {
+        let sent = unit.saturating_add(self.path);
+        sent.min(event.saturating_add(self.inside))
     }
 }
 

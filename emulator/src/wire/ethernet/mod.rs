@@ -6,6 +6,7 @@
 
 mod building;
 mod cable;
+mod crossing;
 mod error;
 mod event;
 pub mod frame;
@@ -13,6 +14,7 @@ mod line;
 pub mod link;
 mod look_ahead;
 mod network;
+mod owners;
 mod places;
 mod segment;
 pub mod switch;

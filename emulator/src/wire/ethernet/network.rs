@@ -10,6 +10,7 @@ use super::error::EthernetError;
 use super::event::Event;
 use super::line::Line;
 use super::link::Link;
+use super::owners::Owners;
 use super::places::{Place, Places};
 use super::segment::Switched;
 use super::switch::{Switch, SwitchConfig};
@@ -58,9 +59,11 @@ pub struct EthernetNetwork {
     pending: Pending,
     /// Places in the segments of the last run.
     places: Places,
+    /// The processes of the run, if there are several.
+    owners: Option<Owners>,
 }
 
-state!(EthernetNetwork { pending } lists { lines, switches } fixed { node_lines, places });
+state!(EthernetNetwork { pending } lists { lines, switches } fixed { node_lines, places, owners });
 
 impl EthernetNetwork {
     /// The world has this number of nodes.
@@ -303,7 +306,7 @@ impl Network for EthernetNetwork {
         self.span_tree();
         self.places = self.find_places();
         self.distribute_pending();
-        let (places, node_lines) = (&self.places, &self.node_lines);
+        let (places, node_lines, owners) = (&self.places, &self.node_lines, self.owners.as_ref());
         let mut parts: Vec<(Vec<&mut Line>, Vec<&mut Switch>)> = Vec::new();
         parts.resize_with(places.nodes.len(), Default::default);
         for (line, place) in self.lines.iter_mut().zip(&places.lines) {
@@ -328,12 +331,18 @@ impl Network for EthernetNetwork {
                         lines,
                         switches,
                         places,
+                        owners,
                         queue,
                     )),
                 };
                 (nodes.clone(), segment)
             })
             .collect()
+    }
+
+    fn divide(&mut self, me: usize, owners: &[usize]) {
+        let owners = Owners::new(me, owners, &self.lines, self.switches.len());
+        self.owners = Some(owners);
     }
 
     fn traces(&self) -> Box<dyn Iterator<Item = &Tracer> + '_> {

@@ -7,11 +7,13 @@ use std::any::Any;
 use std::collections::BinaryHeap;
 
 use super::Ethernet;
+use super::crossing::{Abroad, Crossing};
 use super::event::{Event, Step};
 use super::frame::{Departure, Frame};
 use super::line::Line;
 use super::link::Link;
 use super::look_ahead::LookAhead;
+use super::owners::Owners;
 use super::places::Places;
 use super::switch::{Destination, Forwarding, Switch};
 use crate::observe::capture::{Note, Tap};
@@ -22,6 +24,7 @@ use crate::wire::fault::Passage;
 use crate::wire::loss::LossReason;
 use crate::wire::medium::Delivery;
 use crate::wire::network::{Segment, outbox_of, pass_on};
+use crate::wire::part::Part;
 use crate::wire::port::Port;
 use crate::wire::unit::Arrival;
 
@@ -45,17 +48,22 @@ struct Told {
 /// Lines, switches and the frames under way.
 #[derive(Debug)]
 pub(super) struct Switched<'a> {
-    lines: Vec<&'a mut Line>,
-    switches: Vec<&'a mut Switch>,
+    pub(super) lines: Vec<&'a mut Line>,
+    pub(super) switches: Vec<&'a mut Switch>,
     places: &'a Places,
+    /// The processes of the run, if there are several.
+    pub(super) owners: Option<&'a Owners>,
+    /// The number of this segment.
+    segment: Option<usize>,
     /// For each node of the segment, the line that leads away from it.
     node_lines: Vec<usize>,
-    look_ahead: LookAhead,
-    queue: &'a mut BinaryHeap<Event>,
+    pub(super) look_ahead: LookAhead,
+    pub(super) queue: &'a mut BinaryHeap<Event>,
     /// Everything before that time has happened.
     now: SimTime,
     /// Frames to announce to nodes.
     told: Vec<Told>,
+    pub(super) abroad: Abroad,
     /// The output of a fault layer.
     passage: Passage<Frame>,
 }
@@ -67,13 +75,24 @@ impl<'a> Switched<'a> {
         lines: Vec<&'a mut Line>,
         switches: Vec<&'a mut Switch>,
         places: &'a Places,
+        owners: Option<&'a Owners>,
         queue: &'a mut BinaryHeap<Event>,
     ) -> Self {
+        let abroad = owners.map(|owners| {
+            let ends = |line: &&mut Line| [line.lane.from(), line.lane.to()];
+            let ends = lines.iter().map(ends);
+            Abroad::new(owners.me, ends.map(|ends| ends.map(|port| owners.of(port))))
+        });
         Self {
-            look_ahead: LookAhead::of(&lines, &switches, places),
+            look_ahead: LookAhead::of(&lines, &switches, places, owners),
+            abroad: abroad.unwrap_or_default(),
             lines,
             switches,
             places,
+            owners,
+            segment: node_lines
+                .first()
+                .and_then(|&line| places.lines[line].segment),
             node_lines,
             queue,
             now: SimTime::ZERO,
@@ -91,27 +110,45 @@ impl<'a> Switched<'a> {
     }
 
     fn schedule(&mut self, time: SimTime, line: usize, step: Step, frame: Frame, switches: u8) {
-        self.schedule_noted(time, line, step, (frame, Vec::new()), switches);
+        let event = self.event(time, line, step, (frame, Vec::new()), switches);
+        self.queue.push(event);
     }
 
-    fn schedule_noted(
+    /// The next event of a line.
+    fn event(
         &mut self,
         time: SimTime,
         line: usize,
         step: Step,
         (frame, notes): (Frame, Vec<Note>),
         switches: u8,
-    ) {
-        let sequence = self.line(line).lane.next_sequence();
-        self.queue.push(Event {
+    ) -> Event {
+        Event {
             time,
             line,
             step,
-            sequence,
+            sequence: self.line(line).lane.next_sequence(),
             switches,
             frame,
             notes,
-        });
+        }
+    }
+
+    /// The process that carries out a port, if it is another one.
+    fn elsewhere(&self, port: Port) -> Option<usize> {
+        self.owners?.elsewhere(port)
+    }
+
+    /// The port at the end of a line of this segment, if this process carries it out.
+    pub(super) fn end_here(&self, line: usize) -> Option<Port> {
+        let place = self.places.lines.get(line)?;
+        // Of all segments, this one alone has the line at that place.
+        let line = self
+            .lines
+            .get(place.index)
+            .filter(|_| place.segment == self.segment)?;
+        let to = line.lane.to();
+        self.elsewhere(to).is_none().then_some(to)
     }
 
     /// A frame leaves a node or a switch for its line, perhaps at a later time. The frames of a line come in the order of
@@ -137,9 +174,9 @@ impl<'a> Switched<'a> {
         let Some(first_bit) = line.carry(&frame, time, notes) else {
             return;
         };
-        let link = line.link;
+        let (link, to) = (line.link, line.lane.to());
         let begins = first_bit.saturating_add(link.propagation);
-        match line.lane.to() {
+        match to {
             Port::Node(_) => {
                 let told = first_bit.saturating_sub(ANNOUNCED_AHEAD);
                 if told <= self.now {
@@ -148,30 +185,50 @@ impl<'a> Switched<'a> {
                     self.schedule(told, index, Step::Tell, frame, switches);
                 }
             }
-            Port::Switch { switch, .. } => match self.switch(switch).forwarding {
-                Forwarding::CutThrough => {
-                    let time = begins.saturating_add(link.header_span());
-                    self.schedule(time, index, Step::Header, frame, switches);
+            Port::Switch { switch, .. } => {
+                let (step, held) = match self.switch(switch).forwarding {
+                    Forwarding::CutThrough => (Step::Header, link.header_span()),
+                    Forwarding::StoreAndForward => (Step::Whole(None), link.frame_span(&frame)),
+                };
+                let time = begins.saturating_add(held);
+                let event = self.event(time, index, step, (frame, Vec::new()), switches);
+                match self.elsewhere(to) {
+                    Some(rank) => self.abroad.push(rank, Crossing::Arrives(event)),
+                    None => self.queue.push(event),
                 }
-                Forwarding::StoreAndForward => {
-                    let time = begins.saturating_add(link.frame_span(&frame));
-                    self.schedule(time, index, Step::Whole(None), frame, switches);
-                }
-            },
+            }
         }
     }
 
-    /// A frame leaves for a node at `first_bit`.
-    fn tell(&mut self, index: usize, first_bit: SimTime, frame: Frame) {
-        let line = self.line(index);
+    /// The node of the segment that hears of a frame which leaves for it at `first_bit`, and when that can matter.
+    pub(super) fn hears(&self, index: usize, first_bit: SimTime) -> Option<(usize, SimTime)> {
+        let line = &self.lines[self.places.lines[index].index];
         let Port::Node(node) = line.lane.to() else {
+            return None;
+        };
+        let matters = first_bit.saturating_add(line.link.look_ahead());
+        Some((self.places.members[node], matters))
+    }
+
+    /// A frame leaves for a node at `first_bit`.
+    pub(super) fn tell(&mut self, index: usize, first_bit: SimTime, frame: Frame) {
+        let Some((member, matters)) = self.hears(index, first_bit) else {
             return;
         };
-        let link = line.link;
+        let line = self.line(index);
+        let (link, to) = (line.link, line.lane.to());
+        if let Some(rank) = self.elsewhere(to) {
+            let frame = Crossing::Leaves {
+                line: index,
+                first_bit,
+                frame,
+            };
+            return self.abroad.push(rank, frame);
+        }
         let head = first_bit.saturating_add(link.propagation);
         self.told.push(Told {
-            member: self.places.members[node],
-            matters: first_bit.saturating_add(link.look_ahead()),
+            member,
+            matters,
             arrival: Arrival {
                 head,
                 tail: Some(head.saturating_add(link.frame_span(&frame))),
@@ -221,7 +278,8 @@ impl<'a> Switched<'a> {
                 notes.extend(Note::of_fault(before, &after, index + 1, copies));
             }
             let (next, noted) = (Step::Layer(layer + 1), (after.unit, notes));
-            self.schedule_noted(after.head, event.line, next, noted, event.switches);
+            let next = self.event(after.head, event.line, next, noted, event.switches);
+            self.queue.push(next);
         }
         self.passage = passage;
     }
@@ -254,8 +312,14 @@ impl<'a> Switched<'a> {
             {
                 Some(first_bit) => network.pass_on(out, first_bit, event),
                 None => {
-                    let (frame, step) = (event.frame.clone(), Step::Whole(Some(port)));
-                    network.schedule(end, event.line, step, frame, event.switches);
+                    // The lane may belong to another process: the event keeps its number, as the only one for this egress port.
+                    network.queue.push(Event {
+                        time: end,
+                        step: Step::Whole(Some(port)),
+                        frame: event.frame.clone(),
+                        notes: Vec::new(),
+                        ..*event
+                    });
                 }
             }
         });
@@ -362,15 +426,30 @@ impl<'a> Switched<'a> {
     }
 }
 
+impl Switched<'_> {
+    /// Carries out the events that are due before `until`.
+    pub(super) fn run_before(&mut self, until: SimTime) {
+        while self.next_time() < until {
+            if let Some(event) = self.queue.pop() {
+                self.now = event.time;
+                self.handle(event);
+            }
+        }
+        self.now = until;
+    }
+}
+
 impl Segment for Switched<'_> {
+    fn part(&mut self) -> Option<&mut dyn Part> {
+        self.owners.is_some().then_some(self)
+    }
+
     fn next_time(&self) -> SimTime {
         self.queue.peek().map_or(SimTime::MAX, |event| event.time)
     }
 
     fn horizon(&self, unit: SimTime, _: SimTime) -> SimTime {
-        let sent = unit.saturating_add(self.look_ahead.path);
-        let under_way = self.next_time().saturating_add(self.look_ahead.inside);
-        sent.min(under_way)
+        self.look_ahead.horizon(unit, self.next_time())
     }
 
     /// The shortest way of a frame, which may be one to its own sender.
@@ -391,14 +470,7 @@ impl Segment for Switched<'_> {
 
     /// It may go further than the nodes: a frame that leaves later meets no event within the first look-ahead.
     fn run_until(&mut self, time: SimTime) {
-        let until = time.saturating_add(self.look_ahead.first_link);
-        while self.next_time() < until {
-            if let Some(event) = self.queue.pop() {
-                self.now = event.time;
-                self.handle(event);
-            }
-        }
-        self.now = until;
+        self.run_before(time.saturating_add(self.look_ahead.first_link));
     }
 
     fn deliver(&mut self, to: &mut dyn FnMut(usize, SimTime, &mut dyn Any)) {

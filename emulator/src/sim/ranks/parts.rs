@@ -1,0 +1,206 @@
+//! Nodes and switches that several ranks carry out: how their parts run.
+//!
+//! The ranks exchange what passes between them, and agree on the earliest time at which a unit can leave any node, and that of the
+//! earliest event of any part. From these two every rank decides the same: it carries out events of its part, as long as there are any
+//! before the next unit can have an event; else it runs its nodes, as far as in a round (`rounds.rs`). Then they exchange again.
+//!
+//! Each rank sends what passes, and the earliest times that it knows, to the ranks at the other ends of its cables. If there are more than
+//! two ranks, the earliest times of all spread in steps: in each step a rank tells one that is twice as far away as in the step before.
+//! So a rank sends as many messages as it has neighbours, and the logarithm of the number of ranks.
+
+use super::{RankError, Ranks};
+use crate::sim::earliest::Earliest;
+use crate::sim::rounds::{Course, Crowd, Goal, Run, Told, deliver};
+use crate::sim::time::SimTime;
+use crate::state::{Reader, StateError, Value, Writer};
+use crate::value_struct;
+use crate::wire::part::Part;
+
+/// The earliest times of some ranks.
+#[derive(Debug, Clone, Copy)]
+struct Soonest {
+    /// At which a unit can leave a node.
+    unit: SimTime,
+    /// Of an event.
+    event: SimTime,
+}
+
+value_struct!(Soonest {
+    unit: unit,
+    event: event
+});
+
+impl Soonest {
+    fn and(self, other: Self) -> Self {
+        Self {
+            unit: self.unit.min(other.unit),
+            event: self.event.min(other.event),
+        }
+    }
+}
+
+/// The parts of a segment up to a time, with the answer whether this rank is to end the run.
+pub(in crate::sim) struct Parts<'a, F> {
+    pub(in crate::sim) part: &'a mut dyn Part,
+    pub(in crate::sim) ranks: &'a mut Ranks,
+    pub(in crate::sim) end: SimTime,
+    pub(in crate::sim) interrupted: F,
+}
+
+impl<F: Fn() -> bool> Course for Parts<'_, F> {
+    type Error = RankError;
+
+    fn advance(self, members: &mut impl Crowd) -> Result<(), RankError> {
+        let Self {
+            part,
+            ranks,
+            end,
+            interrupted,
+        } = self;
+        let mut mine = Mine::new(members, part);
+        // The time that the nodes have reached.
+        let mut now = SimTime::ZERO;
+        loop {
+            ranks.want_end(interrupted());
+            let Soonest { unit, event } = mine.exchange(members, part, ranks)?;
+            if ranks.is_interrupted() {
+                break;
+            }
+            let until = part.events_until(unit.min(end), event);
+            if event < until {
+                part.run_events(until);
+                deliver(part, members, &mut mine.departures);
+            } else if unit.min(now) < end {
+                now = part.nodes_until(unit, event).min(end);
+                ranks.exchanged.rounds += 1;
+                mine.run(members, part, now);
+            } else {
+                break;
+            }
+        }
+        mine.stand(members, part, now);
+        mine.exchange(members, part, ranks)?;
+        Ok(())
+    }
+}
+
+/// The nodes of this rank.
+struct Mine {
+    nodes: Vec<usize>,
+    departures: Earliest,
+    told: Told,
+    due: Vec<usize>,
+}
+
+impl Mine {
+    fn new(members: &mut impl Crowd, part: &mut dyn Part) -> Self {
+        let mut mine = Self {
+            nodes: Vec::new(),
+            departures: Earliest::new(members.len()),
+            told: Told::default(),
+            due: Vec::new(),
+        };
+        for index in 0..members.len() {
+            let report = members.with(index, |member| member.is_mine.then(|| member.begin()));
+            if let Some(report) = report {
+                mine.nodes.push(index);
+                mine.told.reports.push((index, report));
+            }
+        }
+        mine.take(members, part);
+        mine
+    }
+
+    fn take(&mut self, members: &mut impl Crowd, part: &mut dyn Part) {
+        self.told
+            .take(part, members, &mut self.departures, |_| SimTime::ZERO);
+    }
+
+    /// Runs the nodes from which something can leave before `horizon`.
+    fn run(&mut self, members: &mut impl Crowd, part: &mut dyn Part, horizon: SimTime) {
+        self.departures.before(horizon, &mut self.due);
+        let goal = |_| Goal::Round(Run::to(horizon));
+        members.run(&self.due, goal, &mut self.told.reports);
+        self.take(members, part);
+    }
+
+    /// Brings all nodes to a time, with their idle cores.
+    fn stand(&mut self, members: &mut impl Crowd, part: &mut dyn Part, time: SimTime) {
+        members.run(&self.nodes, |_| Goal::Stand(time), &mut self.told.reports);
+        self.take(members, part);
+    }
+
+    /// Sends and receives what passes between ranks, tells the nodes of what will reach them, and finds the earliest times of all ranks.
+    fn exchange(
+        &mut self,
+        members: &mut impl Crowd,
+        part: &mut dyn Part,
+        ranks: &mut Ranks,
+    ) -> Result<Soonest, RankError> {
+        let [mut unit, _] = self.departures.first();
+        for (node, matters) in part.told_abroad() {
+            let lead = members.with(node, |member| member.leads[0]);
+            unit = unit.min(matters.saturating_add(lead));
+        }
+        let event = part.next_event();
+        let soonest = ranks.pass_crossing(part, Soonest { unit, event })?;
+        deliver(part, members, &mut self.departures);
+        ranks.agree_on(soonest)
+    }
+}
+
+impl Ranks {
+    /// Each rank sends what passes to its neighbours, and its earliest times. Returns those of this rank and its neighbours.
+    fn pass_crossing(
+        &mut self,
+        part: &mut dyn Part,
+        soonest: Soonest,
+    ) -> Result<Soonest, RankError> {
+        self.exchanged.exchanges += 1;
+        let mut out: Vec<Option<Vec<u8>>> = vec![None; self.ranks()];
+        let neighbours = part.neighbours().to_vec();
+        let mut sends = vec![false; self.ranks()];
+        for &rank in &neighbours {
+            let mut message = Writer::default();
+            soonest.write(&mut message);
+            part.write_crossing(rank, &mut message);
+            let message = message.into_bytes();
+            self.exchanged.bytes += message.len() as u64;
+            out[rank] = Some(message);
+            sends[rank] = true;
+        }
+        self.is_interrupted |= self.wants_end;
+        self.pass(|rank| out[rank].as_deref(), &sends)?;
+        let mut all = soonest;
+        for rank in neighbours {
+            let mut from = Reader::new(&self.messages[rank]);
+            let read = Soonest::read(&mut from).and_then(|soonest| {
+                part.read_crossing(&mut from)?;
+                Ok(soonest)
+            });
+            all = all.and(read.map_err(|error| RankError::Unreadable { rank, error })?);
+        }
+        Ok(all)
+    }
+
+    /// Finds the earliest times of all ranks. Two ranks know both already, since a cable joins them.
+    fn agree_on(&mut self, mut soonest: Soonest) -> Result<Soonest, RankError> {
+        let (me, ranks) = (self.rank(), self.ranks());
+        let mut distance = 1;
+        while ranks > 2 && distance < ranks {
+            let [to, from] = [me + distance, me + ranks - distance].map(|rank| rank % ranks);
+            let mut message = Writer::default();
+            soonest.write(&mut message);
+            self.send_part(to, &message.into_bytes(), false)?;
+            self.messages[from].clear();
+            let wrong = |error| RankError::Unreadable { rank: from, error };
+            if self.receive_part(from)? {
+                return Err(wrong(StateError::Value("the length of a message")));
+            }
+            let theirs = Soonest::read(&mut Reader::new(&self.messages[from]));
+            soonest = soonest.and(theirs.map_err(wrong)?);
+            distance *= 2;
+        }
+        Ok(soonest)
+    }
+}

@@ -1,0 +1,171 @@
+//! Frames that pass from one process of a run to another: [`Switched`] as a [`Part`].
+
+use super::event::{Event, Step};
+use super::frame::Frame;
+use super::segment::Switched;
+use crate::sim::time::SimTime;
+use crate::state::{Reader, State, StateError, Value, Writer};
+use crate::value_enum;
+use crate::wire::network::Segment;
+use crate::wire::part::Part;
+use crate::wire::port::Port;
+
+/// A frame on a line that ends at another process.
+#[derive(Debug)]
+pub(super) enum Crossing {
+    /// It has reached the switch there.
+    Arrives(Event),
+    /// It leaves for the node there.
+    Leaves {
+        line: usize,
+        first_bit: SimTime,
+        frame: Frame,
+    },
+}
+
+value_enum!(Crossing {
+    Arrives { 0: event },
+    Leaves {
+        line: line,
+        first_bit: first_bit,
+        frame: frame
+    }
+});
+
+/// What passes to other processes.
+#[derive(Debug, Default)]
+pub(super) struct Abroad {
+    /// Each with its process.
+    frames: Vec<(usize, Crossing)>,
+    /// The other processes at the ends of lines from this one.
+    neighbours: Vec<usize>,
+}
+
+impl Abroad {
+    /// The lines of a segment, each with the process at its start and the one at its end.
+    pub(super) fn new(me: usize, lines: impl Iterator<Item = [usize; 2]>) -> Self {
+        let mut neighbours: Vec<usize> = lines
+            .filter(|&[from, to]| from == me && to != me)
+            .map(|[_, to]| to)
+            .collect();
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        Self {
+            frames: Vec::new(),
+            neighbours,
+        }
+    }
+
+    pub(super) fn push(&mut self, rank: usize, crossing: Crossing) {
+        self.frames.push((rank, crossing));
+    }
+}
+
+impl Part for Switched<'_> {
+    fn neighbours(&self) -> &[usize] {
+        &self.abroad.neighbours
+    }
+
+    fn events_until(&self, unit: SimTime, event: SimTime) -> SimTime {
+        // A frame of which a node hears now may make it send.
+        let unit = unit.min(event.saturating_add(self.look_ahead.inside));
+        let sent = unit.saturating_add(self.look_ahead.first_link);
+        sent.min(event.saturating_add(self.look_ahead.crossing))
+    }
+
+    fn nodes_until(&self, unit: SimTime, event: SimTime) -> SimTime {
+        self.look_ahead.horizon(unit, event)
+    }
+
+    fn run_events(&mut self, until: SimTime) {
+        self.run_before(until);
+    }
+
+    fn next_event(&self) -> SimTime {
+        let times = self
+            .abroad
+            .frames
+            .iter()
+            .filter_map(|(_, frame)| match frame {
+                Crossing::Arrives(event) => Some(event.time),
+                Crossing::Leaves { .. } => None,
+            });
+        times.fold(self.next_time(), SimTime::min)
+    }
+
+    fn told_abroad(&self) -> Vec<(usize, SimTime)> {
+        let told = self
+            .abroad
+            .frames
+            .iter()
+            .filter_map(|(_, frame)| match *frame {
+                Crossing::Arrives(_) => None,
+                Crossing::Leaves {
+                    line, first_bit, ..
+                } => self.hears(line, first_bit),
+            });
+        told.collect()
+    }
+
+    fn write_crossing(&mut self, rank: usize, out: &mut Writer) {
+        let passes = self.abroad.frames.extract_if(.., |(to, _)| *to == rank);
+        let passes: Vec<Crossing> = passes.map(|(_, crossing)| crossing).collect();
+        passes.write(out);
+    }
+
+    fn read_crossing(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        for crossing in Vec::<Crossing>::read(from)? {
+            let (line, at_switch) = match &crossing {
+                Crossing::Arrives(event) => (event.line, true),
+                Crossing::Leaves { line, .. } => (*line, false),
+            };
+            let end = self.end_here(line);
+            let end = end.ok_or(StateError::Value("a line that ends at this process"))?;
+            if matches!(end, Port::Switch { .. }) != at_switch {
+                return Err(StateError::Value("the end of a line"));
+            }
+            match crossing {
+                Crossing::Arrives(event) => match event.step {
+                    Step::Header | Step::Whole(None) => self.queue.push(event),
+                    _ => return Err(StateError::Value("a step of a frame")),
+                },
+                Crossing::Leaves {
+                    line,
+                    first_bit,
+                    frame,
+                } => self.tell(line, first_bit, frame),
+            }
+        }
+        Ok(())
+    }
+
+    fn save_part(&self, out: &mut Writer) {
+        let me = self.owners.map_or(0, |owners| owners.me);
+        let owner = |port| self.owners.map_or(0, |owners| owners.of(port));
+        for line in &self.lines {
+            if owner(line.lane.from()) == me {
+                line.save(out);
+            }
+        }
+        for switch in &self.switches {
+            if owner((switch.index(), 0).into()) == me {
+                switch.save(out);
+            }
+        }
+    }
+
+    fn load_part(&mut self, rank: usize, from: &mut Reader<'_>) -> Result<(), StateError> {
+        let owner = |port| self.owners.map_or(0, |owners| owners.of(port));
+        for line in &mut self.lines {
+            if owner(line.lane.from()) == rank {
+                line.load(from)?;
+            }
+        }
+        for switch in &mut self.switches {
+            if owner((switch.index(), 0).into()) == rank {
+                switch.load(from)?;
+            }
+        }
+        Ok(())
+    }
+}
