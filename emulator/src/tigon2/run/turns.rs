@@ -55,8 +55,9 @@ impl Tigon2 {
         }
     }
 
+    /// Activity of a core.
     #[inline(always)]
-    fn activity(&self, index: usize) -> Activity {
+    pub(in crate::tigon2) fn activity(&self, index: usize) -> Activity {
         if !self.runnable(index) {
             Activity::Stopped
         } else if self.cores[index].private.does_nothing() {
