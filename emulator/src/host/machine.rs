@@ -258,11 +258,7 @@ impl System for Machine {
     }
 
     fn memory_is(&self, address: VirtualAddress, bytes: &[u8]) -> Result<bool, VirtualAddress> {
-        let answer = self.ask_memory(|memory| {
-            let mut found = vec![0; bytes.len()];
-            let read = memory.read_virtual(address.0, &mut found);
-            Compared(read.map(|()| found == bytes))
-        });
+        let answer = self.ask_memory(|memory| Compared(memory.virtual_is(address.0, bytes)));
         match answer {
             Some(Compared(equal)) => equal.map_err(VirtualAddress),
             _ => Err(address),

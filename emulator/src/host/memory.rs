@@ -234,6 +234,24 @@ impl HostMemory {
         failed.map_or(Ok(()), Err)
     }
 
+    /// Whether a program's memory holds these bytes.
+    ///
+    /// # Errors
+    /// As for [`read_virtual`](Self::read_virtual).
+    pub fn virtual_is(&self, address: u64, bytes: &[u8]) -> Result<bool, u64> {
+        // No longer than needed: most messages are short.
+        let mut piece = vec![0; bytes.len().min(PAGE_BYTES as usize)];
+        let (mut equal, mut failed) = (true, None);
+        self.for_pieces(address, bytes.len(), |physical, range| {
+            let found = &mut piece[..range.len()];
+            if self.read_physical(physical, found).is_err() {
+                failed = Some(physical);
+            }
+            equal &= *found == bytes[range];
+        })?;
+        failed.map_or(Ok(equal), Err)
+    }
+
     /// Writes a program's memory.
     ///
     /// # Errors
@@ -267,6 +285,9 @@ mod tests {
         let mut back = vec![0; data.len()];
         memory.read_virtual(a + 100, &mut back).unwrap();
         assert_eq!(back, data);
+        assert_eq!(memory.virtual_is(a + 100, &data), Ok(true));
+        assert_eq!(memory.virtual_is(a + 101, &data), Ok(false));
+        assert!(memory.virtual_is(a + 4 * PAGE_BYTES, &data).is_err());
         let mut tail = [0; 4];
         memory.read_physical(second, &mut tail).unwrap();
         assert_eq!(tail[..], data[3996..4000]);

@@ -3,23 +3,30 @@
 use crate::sim::time::{ClockDomain, SimTime};
 use crate::state;
 
+/// Numbers of clocks whose durations are kept: those of all accesses and bursts.
+const KEPT: usize = 64;
+
 /// A bus that serves one transfer at a time, first come, first served.
 #[derive(Debug, Clone)]
 pub struct PciBus {
     clock: ClockDomain,
+    /// Durations by number of clocks.
+    spans: [SimTime; KEPT],
     free_at: SimTime,
     /// Total time that the bus was taken.
     busy: SimTime,
 }
 
-state!(PciBus { free_at, busy } fixed { clock });
+state!(PciBus { free_at, busy } fixed { clock, spans });
 
 impl PciBus {
     /// An idle bus with `clock_hz`.
     #[must_use]
-    pub const fn new(clock_hz: u64) -> Self {
+    pub fn new(clock_hz: u64) -> Self {
+        let clock = ClockDomain::new(clock_hz);
         Self {
-            clock: ClockDomain::new(clock_hz),
+            clock,
+            spans: std::array::from_fn(|clocks| clock.time_of(clocks as u64)),
             free_at: SimTime::ZERO,
             busy: SimTime::ZERO,
         }
@@ -27,8 +34,12 @@ impl PciBus {
 
     /// Duration of `clocks` bus clocks.
     #[must_use]
+    #[inline]
     pub fn span_of(&self, clocks: u64) -> SimTime {
-        self.clock.time_of(clocks)
+        match self.spans.get(clocks as usize) {
+            Some(span) => *span,
+            None => self.clock.time_of(clocks),
+        }
     }
 
     /// Takes the bus `times` times for `span`, with pauses in between, the last time from `last` on.
@@ -46,7 +57,7 @@ impl PciBus {
     /// Takes the bus for `clocks` bus clocks, from `now` or when it becomes free; returns the end.
     #[inline]
     pub fn acquire(&mut self, now: SimTime, clocks: u64) -> SimTime {
-        let span = self.clock.time_of(clocks);
+        let span = self.span_of(clocks);
         let start = now.max(self.free_at);
         self.free_at = start + span;
         self.busy += span;

@@ -29,10 +29,19 @@ impl Digest {
     /// The length, then little-endian words of eight bytes, the last one filled up with zeros.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.number(u64::from_le_bytes(word));
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.number(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
+            self.number(match bytes.last_chunk() {
+                // The bytes before the rest fall out.
+                Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * rest.len()),
+                None => {
+                    let from_end = rest.iter().rev();
+                    from_end.fold(0, |word, &byte| word << 8 | u64::from(byte))
+                }
+            });
         }
     }
 

@@ -148,6 +148,13 @@ impl<E> EventQueue<E> {
         event
     }
 
+    /// Takes the next event if it is as asked.
+    pub fn pop_if(&mut self, is: impl FnOnce(&E) -> bool) -> Option<(EventKey, E)> {
+        let event = self.pending.pop_back_if(|(_, event)| is(event))?;
+        self.note_next();
+        Some(event)
+    }
+
     /// All pending events.
     pub(crate) fn events_mut(&mut self) -> impl Iterator<Item = &mut E> {
         self.pending.iter_mut().map(|(_, event)| event)

@@ -136,11 +136,17 @@ impl ClockDomain {
         }
         match time.0.checked_mul(self.counts) {
             Some(product) => product.div_ceil(self.ps),
-            None => {
-                let product = u128::from(time.0) * u128::from(self.counts);
-                u64::try_from(product.div_ceil(u128::from(self.ps))).unwrap_or(u64::MAX)
-            }
+            None => self.first_at_late(time),
         }
+    }
+
+    /// [`first_at`](Self::first_at) for products that do not fit a word. A call, so that the fast path needs few
+    /// registers of the host.
+    #[cold]
+    #[inline(never)]
+    fn first_at_late(self, time: SimTime) -> u64 {
+        let product = u128::from(time.0) * u128::from(self.counts);
+        u64::try_from(product.div_ceil(u128::from(self.ps))).unwrap_or(u64::MAX)
     }
 
     /// The last count that begins at or before `time`.
@@ -154,11 +160,15 @@ impl ClockDomain {
 fn scaled(value: u64, by: u64, over: u64) -> u64 {
     match value.checked_mul(by) {
         Some(product) => product / over,
-        None => {
-            let quotient = u128::from(value) * u128::from(by) / u128::from(over);
-            u64::try_from(quotient).unwrap_or(u64::MAX)
-        }
+        None => scaled_wide(value, by, over),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn scaled_wide(value: u64, by: u64, over: u64) -> u64 {
+    let quotient = u128::from(value) * u128::from(by) / u128::from(over);
+    u64::try_from(quotient).unwrap_or(u64::MAX)
 }
 
 const fn common_divisor(a: u64, b: u64) -> u64 {

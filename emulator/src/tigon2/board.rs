@@ -244,11 +244,9 @@ impl Board for Tigon2 {
     type Medium = Ethernet;
 
     fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
-        let before = self.fabric.event_inputs();
         let writes_code = !self.spares_code(&event);
         let inputs = (self.fabric.events.clone(), self.fabric.mailbox.clone());
-        self.fabric.handle(event, ctx);
-        let changed = self.fabric.event_inputs() != before;
+        let changed = self.fabric.handle(event, ctx);
         if changed {
             self.catch_up(inputs, ctx);
         }
@@ -385,10 +383,14 @@ impl Board for Tigon2 {
     }
 
     fn next_activity(&self, now: SimTime) -> SimTime {
-        let activities = self.activities();
-        if activities.contains(&Activity::Busy) {
+        // Mostly the first one is busy.
+        if [0, 1]
+            .iter()
+            .any(|&cpu| self.activity(cpu) == Activity::Busy)
+        {
             return now;
         }
+        let activities = self.activities();
         let mut next = SimTime::MAX;
         for (index, unit) in self.cores.iter().enumerate() {
             if activities[index] == Activity::Stopped {
@@ -432,8 +434,9 @@ impl Board for Tigon2 {
 
     fn fruitless_poll(&mut self, access: PollAccess<'_>, now: SimTime) -> bool {
         let [a, b] = &self.cores;
+        let tick = self.fabric.ticks.first_at(now);
         self.fabric
-            .fruitless_poll(access, [&a.private, &b.private], now)
+            .fruitless_poll(access, [&a.private, &b.private], tick)
     }
 
     fn skip_polls(

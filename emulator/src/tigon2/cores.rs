@@ -155,6 +155,7 @@ impl CorePrivate {
 
 /// A core with its private memory and state.
 #[derive(Debug)]
+#[repr(C)] // The core comes first: its registers are at the address of the whole.
 pub struct CoreUnit {
     /// The core.
     pub core: Core,

@@ -28,6 +28,21 @@ impl EventRegisters {
         self.stored[cpu] | self.levels | (u32::from(mailbox_events != 0) << MAILBOX) | timer_bit
     }
 
+    /// The levels that DMA and MAC drive.
+    #[must_use]
+    #[inline(always)]
+    pub const fn levels(&self) -> u32 {
+        self.levels
+    }
+
+    /// Whether a CPU reads another value than with these levels.
+    #[must_use]
+    #[inline(always)]
+    pub fn differ_from(&self, levels: u32) -> bool {
+        let changed = self.levels ^ levels;
+        changed != 0 && self.stored.iter().any(|stored| changed & !stored != 0)
+    }
+
     /// A write changes the stored bits only.
     pub fn write(&mut self, cpu: usize, value: u32) {
         self.stored[cpu] = value & !HARDWARE_MASK;
@@ -46,6 +61,7 @@ mod tests {
         assert_eq!(events.read(0, 0, 0), 1 << SOFT_SEND | 1 << 27);
         assert!(events.set_levels(1 << READ_DMA_DONE));
         assert!(!events.set_levels(1 << READ_DMA_DONE));
+        assert!(events.differ_from(0) && !events.differ_from(1 << READ_DMA_DONE));
         events.write(0, 0);
         assert_eq!(
             events.read(0, 4, 1 << TIMER),

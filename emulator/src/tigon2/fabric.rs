@@ -133,6 +133,8 @@ pub struct Fabric {
     pub timing: Timing,
     /// The cores' clock in ticks.
     pub ticks: ClockDomain,
+    /// The time whose tick was asked for last, and that tick.
+    last_tick: (SimTime, u64),
     /// The cable that is plugged in.
     pub link: Link,
     /// Breakpoints and watchpoints.
@@ -176,6 +178,7 @@ state!(Fabric {
 } lists { rests } fixed {
     timing,
     ticks,
+    last_tick,
     link,
     stops,
     unrecorded_from,
@@ -222,6 +225,7 @@ impl Fabric {
             window: Window::default(),
             timing,
             ticks: ClockDomain::new(timing.core_clock_hz * TICKS_PER_CYCLE),
+            last_tick: (SimTime::ZERO, 0),
             link: timing.wire,
             stops: Stops::default(),
             unrecorded_from: SimTime::ZERO,
@@ -256,10 +260,13 @@ impl Fabric {
         self.rx_side.abandon();
     }
 
-    /// Handles an event at `ctx.now`.
-    pub(super) fn handle(&mut self, event: BoardEvent, ctx: &mut BoardContext) {
+    /// Handles an event at `ctx.now`. Returns whether the cores read other event registers then: of their inputs it can
+    /// change only the levels.
+    pub(super) fn handle(&mut self, event: BoardEvent, ctx: &mut BoardContext) -> bool {
+        let levels = self.events.levels();
         let who = event.initiator().into();
         self.telling(who, ctx, |fabric, ctx| fabric.carry_out(event, ctx));
+        self.events.differ_from(levels)
     }
 
     fn carry_out(&mut self, event: BoardEvent, ctx: &mut BoardContext) {
@@ -283,11 +290,6 @@ impl Fabric {
         }
     }
 
-    /// Inputs of the cores' event registers, without the timer.
-    pub(super) fn event_inputs(&self) -> [u32; 2] {
-        [0, 1].map(|cpu| self.events.read(cpu, self.mailbox.read(cpu), 0))
-    }
-
     /// Derives the event levels again from the blocks' states.
     pub(super) fn update_levels(&mut self) {
         let level = |on: bool, bit: u32| u32::from(on) << bit;
@@ -307,11 +309,19 @@ impl Fabric {
         self.events.set_levels(levels);
     }
 
-    /// Takes the SRAM bus for bursts that hold `length` bytes.
-    pub(super) fn charge_bursts(&mut self, now: SimTime, length: u32) {
-        let bursts = length.div_ceil(defs::tigon2::rings::BURST_BYTES);
-        let cycles = self.timing.sram_burst_cycles * bursts;
-        self.sram.take_bus_at(self.ticks.first_at(now), cycles);
+    /// The first tick that begins at or after `time`. What happens at a time asks for its tick again.
+    #[inline]
+    pub(super) fn tick_at(&mut self, time: SimTime) -> u64 {
+        if self.last_tick.0 != time {
+            self.last_tick = (time, self.ticks.first_at(time));
+        }
+        self.last_tick.1
+    }
+
+    /// Takes the SRAM bus for a burst.
+    pub(super) fn charge_burst(&mut self, now: SimTime) {
+        let tick = self.tick_at(now);
+        self.sram.take_bus_at(tick, self.timing.sram_burst_cycles);
     }
 
     /// Asserts or deasserts the interrupt. Returns whether the host was notified.
@@ -358,17 +368,17 @@ impl Fabric {
             .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);
     }
 
-    /// [`Board::fruitless_poll`](crate::board::Board::fruitless_poll). A loop of a core that reads the window's base sees that the
+    /// [`Board::fruitless_poll`](crate::board::Board::fruitless_poll) at `tick`. A loop of a core that reads the window's base sees that the
     /// view moves.
     #[inline]
     pub(super) fn fruitless_poll(
         &mut self,
         access: PollAccess<'_>,
         cores: [&CorePrivate; 2],
-        now: SimTime,
+        tick: u64,
     ) -> bool {
         match access {
-            PollAccess::Read(poll) => self.fruitless_read(poll, now),
+            PollAccess::Read(poll) => self.fruitless_read(poll, tick),
             PollAccess::Move((_, base)) => {
                 let unseen = !cores.iter().any(|core| core.idle.has_read(WINDOW_BASE));
                 if unseen {
@@ -380,14 +390,13 @@ impl Fabric {
     }
 
     #[inline]
-    fn fruitless_read(&mut self, poll: &PollRequest, now: SimTime) -> bool {
+    fn fruitless_read(&mut self, poll: &PollRequest, tick: u64) -> bool {
         let Target::Sram(address) = self.window.target(poll.offset) else {
             return false;
         };
         let in_vain = !poll.holds(self.sram.word(address));
         if in_vain {
-            self.sram
-                .take_bus_at(self.ticks.first_at(now), self.timing.sram_word_cycles);
+            self.sram.take_bus_at(tick, self.timing.sram_word_cycles);
         }
         in_vain
     }
@@ -403,7 +412,7 @@ impl Fabric {
         // Each must find the bus free: then the last one represents all.
         let last = first + SimTime::from_ps(period_ps * (times - 1));
         let (from, until) = (self.ticks.first_at(first), self.ticks.first_at(last));
-        self.sram.bus_stays_free(from, until) && self.fruitless_read(poll, last)
+        self.sram.bus_stays_free(from, until) && self.fruitless_read(poll, until)
     }
 
     /// Handles a host write in the fixed part of its window: a mailbox's low word sets its

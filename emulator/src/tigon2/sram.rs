@@ -49,10 +49,11 @@ impl Code {
     }
 }
 
-/// SRAM for a core that runs alone. Decoded code stays readable beside it.
+/// SRAM for a core that runs alone. Decoded code stays readable beside it. References, since most stretches of a core
+/// access it once or not at all: copies of what they refer to would cost more.
 pub(super) struct AloneSram<'a> {
-    bytes: &'a mut [u8],
-    mask: usize,
+    bytes: &'a mut Vec<u8>,
+    mask: &'a usize,
     code: &'a Code,
     bus: &'a mut SramBus,
 }
@@ -72,20 +73,20 @@ impl AloneSram<'_> {
     #[cfg(feature = "translate")]
     #[inline(always)]
     pub(super) fn parts(&mut self) -> (&[Cell<u8>], &[Cell<u8>], &mut SramBus) {
-        let bytes = Cell::from_mut(&mut *self.bytes).as_slice_of_cells();
+        let bytes = Cell::from_mut(self.bytes.as_mut_slice()).as_slice_of_cells();
         (bytes, &self.code.lines, self.bus)
     }
 
     /// [`Sram::read`].
     #[inline(always)]
     pub(super) fn read(&self, address: u32, width: Width) -> u32 {
-        read(self.bytes, address as usize & self.mask, width)
+        read(self.bytes, address as usize & *self.mask, width)
     }
 
     /// [`Sram::write`].
     #[inline(always)]
     pub(super) fn write(&mut self, address: u32, width: Width, value: u32) {
-        let at = address as usize & self.mask;
+        let at = address as usize & *self.mask;
         self.code.forget(at);
         write(self.bytes, at, width, value);
     }
@@ -302,6 +303,18 @@ impl Sram {
         }
     }
 
+    /// Appends `length` bytes to `out`; the address wraps at the installed size.
+    pub fn append(&self, address: u32, length: u32, out: &mut Vec<u8>) {
+        let mut at = address as usize & self.mask;
+        let mut left = length as usize;
+        while left > 0 {
+            let part = left.min(self.bytes.len() - at);
+            out.extend_from_slice(&self.bytes[at..at + part]);
+            left -= part;
+            at = 0;
+        }
+    }
+
     /// Copies bytes in; the address wraps at the installed size.
     pub fn copy_in(&mut self, address: u32, data: &[u8]) {
         let mut at = address as usize & self.mask;
@@ -364,7 +377,7 @@ impl Sram {
     pub(super) fn open(&mut self) -> (&Code, AloneSram<'_>) {
         let memory = AloneSram {
             bytes: &mut self.bytes,
-            mask: self.mask,
+            mask: &self.mask,
             code: &self.code,
             bus: &mut self.bus,
         };

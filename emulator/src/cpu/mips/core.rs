@@ -181,6 +181,9 @@ impl Core {
     /// the limit, by at least a tick each.
     #[must_use]
     pub fn safe_until(&self, limit: u64) -> u64 {
+        if limit == u64::MAX {
+            return u64::MAX;
+        }
         let room = limit.saturating_sub(self.instructions);
         self.clock.end_of(room)
     }

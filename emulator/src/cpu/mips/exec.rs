@@ -49,7 +49,9 @@ pub fn run_until<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Pause {
                 Stop::Op(op) => op,
                 Stop::Time => continue,
                 Stop::Unknown => match fetch_probed(core, bus) {
-                    Ok(op) => op,
+                    Ok(Some(op)) => op,
+                    // The next instruction may be private.
+                    Ok(None) => continue,
                     Err(pause) => return pause,
                 },
             },
@@ -60,14 +62,14 @@ pub fn run_until<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Pause {
     }
 }
 
-/// The next instruction, once its probe was delivered.
+/// The next instruction, once its probe was delivered; `None` if the core has skipped it.
 #[inline(always)]
-fn fetch_probed<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
+fn fetch_probed<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Option<Op>, Pause> {
     let op = fetch(core, bus)?;
     if op.has_probe() {
-        return pass_probes(core, bus, op);
+        return Ok(pass_probe(core, bus, op));
     }
-    Ok(op)
+    Ok(Some(op))
 }
 
 #[inline(always)]
@@ -108,20 +110,17 @@ const fn since(core: &Core, (now, stalled): (u64, u64)) -> (u64, u64) {
 /// Delivers the probe of `op`. A firmware probe has a `nop` of its own: the core skips it,
 /// uncharged and uncounted, so that a mark costs no time.
 #[inline(never)]
-fn pass_probes<B: Bus>(core: &mut Core, bus: &mut B, mut op: Op) -> Result<Op, Pause> {
-    while op.has_probe() {
-        let marked = bus.probe(core, core.pc());
-        bus.witness().paces(core);
-        // Other marks, such as breakpoints, are at instructions of the firmware.
-        if !marked || !op.is_nop() {
-            break;
-        }
-        let (pc, next_pc) = (core.pc(), core.next_pc());
-        core.step_over();
-        bus.witness().leaves_out(pc, next_pc, core.pc());
-        op = fetch(core, bus)?;
+fn pass_probe<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Option<Op> {
+    let marked = bus.probe(core, core.pc());
+    bus.witness().paces(core);
+    // Other marks, such as breakpoints, are at instructions of the firmware.
+    if !marked || !op.is_nop() {
+        return Some(op.without_probe());
     }
-    Ok(op.without_probe())
+    let (pc, next_pc) = (core.pc(), core.next_pc());
+    core.step_over();
+    bus.witness().leaves_out(pc, next_pc, core.pc());
+    None
 }
 
 #[inline(always)]

@@ -219,7 +219,7 @@ impl Fabric {
                 ctx.write_memory(burst.host, bytes)
             }
         };
-        self.charge_bursts(ctx.now, burst.length);
+        self.charge_burst(ctx.now);
         if moved.is_err() {
             self.channel(direction).fail(DmaState::MASTER_ABORT);
             let failed = TraceKind::DmaFailed { host: burst.host };

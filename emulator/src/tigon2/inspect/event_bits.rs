@@ -21,21 +21,33 @@ impl Fabric {
         ctx: &mut BoardContext,
         act: impl FnOnce(&mut Self, &mut BoardContext) -> T,
     ) -> T {
-        if !ctx.trace.wants(Details::EVENTS) {
-            return act(self, ctx);
-        }
-        let now = ctx.now;
-        self.tell_timer_before(now.saturating_add(INSTANT), ctx.trace);
-        let before = self.event_values(now);
+        let (now, tells) = (ctx.now, ctx.trace.wants(Details::EVENTS));
+        let before = tells.then(|| self.values_before(now, ctx.trace));
+        // Called in one place only, so that it is compiled in place.
         let result = act(self, ctx);
+        if let Some(before) = before {
+            self.tell_raised(before, now, who, ctx.trace);
+        }
+        result
+    }
+
+    /// The values before an action, when the timer's bits up to then are recorded.
+    #[cold]
+    fn values_before(&mut self, now: SimTime, trace: &mut Tracer) -> [u32; 2] {
+        self.tell_timer_before(now.saturating_add(INSTANT), trace);
+        self.event_values(now)
+    }
+
+    /// Records the bits that an action of `who` has set since `before`.
+    #[cold]
+    fn tell_raised(&self, before: [u32; 2], now: SimTime, who: Actor, trace: &mut Tracer) {
         for (cpu, (before, after)) in (0..).zip(before.into_iter().zip(self.event_values(now))) {
             let bits = after & !before;
             if bits != 0 {
                 let kind = TraceKind::EventRaised { cpu, bits };
-                ctx.trace.record_detail(now, who.initiator, who.pc, kind);
+                trace.record_detail(now, who.initiator, who.pc, kind);
             }
         }
-        result
     }
 
     fn event_values(&self, now: SimTime) -> [u32; 2] {

@@ -83,12 +83,13 @@ impl Fabric {
 
     /// The bytes of a frame, which may wrap in the transmit buffer.
     fn gather(&self, sending: Sending) -> Vec<u8> {
-        let mut bytes = vec![0; sending.length as usize];
+        let mut bytes = Vec::with_capacity(sending.length as usize);
         let limit = self.mac.tx_limit();
-        let until_wrap = limit.saturating_sub(sending.address).min(sending.length) as usize;
-        let (head, tail) = bytes.split_at_mut(until_wrap);
-        self.sram.copy_out(sending.address, head);
-        self.sram.copy_out(self.mac.tx_buffer.base, tail);
+        let until_wrap = limit.saturating_sub(sending.address).min(sending.length);
+        let behind = sending.length - until_wrap;
+        self.sram.append(sending.address, until_wrap, &mut bytes);
+        self.sram
+            .append(self.mac.tx_buffer.base, behind, &mut bytes);
         bytes
     }
 
@@ -213,7 +214,7 @@ impl Fabric {
         let length = frame.length_with_fcs() as u32;
         let part = (length - offset).min(BURST_BYTES);
         self.store_rx(&frame, offset, part, ctx);
-        self.charge_bursts(ctx.now, part);
+        self.charge_burst(ctx.now);
         let next = offset + part;
         if next == length {
             self.rx_side.accepted = false;
@@ -237,8 +238,17 @@ impl Fabric {
 
     /// Writes bytes `offset..offset + part` of a frame with its FCS to the receive buffer.
     fn store_rx(&mut self, frame: &Frame, offset: u32, part: u32, ctx: &mut BoardContext) {
-        let mut buffer = [0; BURST_BYTES as usize];
         let (offset_bytes, part_bytes) = (offset as usize, part as usize);
+        let at = self.mac.rx_place(offset);
+        let ends_at = at.saturating_add(part);
+        if let Some(bytes) = frame.bytes().get(offset_bytes..offset_bytes + part_bytes)
+            && ends_at <= defs::tigon2::map::RX_BUFFER_LIMIT
+        {
+            // All bursts but the last ones of frame and buffer.
+            self.watch(at, part, Initiator::Receiver, ctx);
+            return self.sram.copy_in(at, bytes);
+        }
+        let mut buffer = [0; BURST_BYTES as usize];
         let data = frame.bytes().get(offset_bytes..).unwrap_or_default();
         let of_data = data.len().min(part_bytes);
         buffer[..of_data].copy_from_slice(&data[..of_data]);
@@ -252,7 +262,6 @@ impl Fabric {
         }
         // A burst may straddle the buffer's end: starts are multiples of 64, but so is the end
         // only if the firmware chose its base so.
-        let at = self.mac.rx_place(offset);
         let room = (defs::tigon2::map::RX_BUFFER_LIMIT.saturating_sub(at)).min(part) as usize;
         let (who, base) = (Initiator::Receiver, self.mac.rx_buffer.base);
         self.watch(at, room as u32, who, ctx);

@@ -6,6 +6,7 @@ mod probes;
 mod registers;
 
 use std::cmp::Ordering;
+use std::hint::cold_path;
 
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
 
@@ -85,25 +86,25 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     /// one, at most to `far`; [`Ran`] if the node must go on.
     pub fn go_on(&mut self, far: u64) -> Option<Ran> {
         let (poll, event) = (self.ctx.poller.next_time(), self.ctx.queue.next_time());
-        debug_assert!(self.fabric.ticks.first_at(poll.min(event)) <= self.limit);
+        debug_assert!(self.fabric.ticks.first_at(poll.min(event)) == self.limit);
         let stop = match poll.cmp(&event) {
             Ordering::Less => self.carry_out_poll(),
             Ordering::Equal => Some(Ran::Due),
             Ordering::Greater => self.handle_event(),
         };
         let next = self.ctx.poller.next_time().min(self.ctx.queue.next_time());
-        self.limit = far.min(self.fabric.ticks.first_at(next));
+        self.limit = far.min(self.fabric.tick_at(next));
         stop
     }
 
-    /// Carries out the poll that is due.
+    /// Carries out the poll that is due at the limit.
     #[inline(always)]
     fn carry_out_poll(&mut self) -> Option<Ran> {
         let due = self.ctx.poller.next_time();
-        let fabric = &mut *self.fabric;
+        let (fabric, tick) = (&mut *self.fabric, self.limit);
         let cores = [&*self.private, &*self.other_private];
-        let idle = poller::step(self.ctx, |access, now| {
-            fabric.fruitless_poll(access, cores, now)
+        let idle = poller::step(self.ctx, |access, _| {
+            fabric.fruitless_poll(access, cores, tick)
         });
         match idle {
             true => None,
@@ -114,19 +115,17 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
 
     /// Handles the event that is due, if it is the board's. The node must look if it starts the transmission of a frame.
     fn handle_event(&mut self) -> Option<Ran> {
-        if !matches!(self.ctx.queue.next(), Some((_, NodeEvent::Board(_)))) {
+        if self.ctx.queue.next_time() >= self.ctx.horizon {
             return Some(Ran::Due);
         }
-        let Some((key, NodeEvent::Board(event))) = self.ctx.queue.pop_before(self.ctx.horizon)
-        else {
-            return Some(Ran::Changed);
+        let is_mine = |event: &NodeEvent<_>| matches!(event, NodeEvent::Board(_));
+        let Some((key, NodeEvent::Board(event))) = self.ctx.queue.pop_if(is_mine) else {
+            return Some(Ran::Due);
         };
         self.ran = Some(Ran::Changed);
         self.ctx.now = key.time;
-        let inputs = self.fabric.event_inputs();
         let units = self.fabric.outbox.units();
-        self.fabric.handle(event, self.ctx);
-        let changed = self.fabric.event_inputs() != inputs;
+        let changed = self.fabric.handle(event, self.ctx);
         for private in [&mut *self.private, &mut *self.other_private] {
             if changed || private.idle.watches() {
                 private.idle.wake();
@@ -304,9 +303,12 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
     #[inline(always)]
     fn private(&mut self, core: &Core) -> Private<'_, Memory<'_, ALONE>, CoreWitness<'_, LOGGED>> {
         let (base, bytes) = self.private.cache.block();
-        let runs_ahead = core.pc() < SRAM_LIMIT
-            && core.pc().wrapping_sub(base) < bytes
-            && self.may_run_ahead(core);
+        let mut runs_ahead = false;
+        if core.pc() < SRAM_LIMIT {
+            // Code in scratchpads, which is more frequent, does not pay for this.
+            cold_path();
+            runs_ahead = core.pc().wrapping_sub(base) < bytes && self.may_run_ahead(core);
+        }
         let (watches_sram, watches_own) = stops::watched(&self.fabric.stops, self.private.index());
         let (code, sram) = self.fabric.sram.open();
         let (ops, base) = if core.pc() >= SRAM_LIMIT {

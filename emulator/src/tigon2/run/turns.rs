@@ -55,18 +55,23 @@ impl Tigon2 {
         }
     }
 
+    /// Activity of a core.
+    #[inline(always)]
+    pub(in crate::tigon2) fn activity(&self, index: usize) -> Activity {
+        if !self.runnable(index) {
+            Activity::Stopped
+        } else if self.cores[index].private.does_nothing() {
+            Activity::Idle
+        } else {
+            Activity::Busy
+        }
+    }
+
     /// Activity of both cores.
     #[inline(always)]
     pub(in crate::tigon2) fn activities(&self) -> [Activity; 2] {
-        [0, 1].map(|cpu| {
-            if !self.runnable(cpu) {
-                Activity::Stopped
-            } else if self.cores[cpu].private.does_nothing() {
-                Activity::Idle
-            } else {
-                Activity::Busy
-            }
-        })
+        // Without `map`, which is not always compiled in place.
+        [self.activity(0), self.activity(1)]
     }
 
     /// The runnable core with the earlier time; A at equal ticks.
@@ -283,6 +288,13 @@ impl Tigon2 {
         ran
     }
 
+    /// Whether each core is halted, or has reached `end`.
+    #[inline(always)]
+    fn stand_at(&self, end: u64) -> bool {
+        let stands = |unit: &CoreUnit| unit.core.clock.now >= end || !unit.private.running();
+        self.cores.iter().all(stands)
+    }
+
     /// Runs the cores up to `end`; a busy one that runs alone continues up to `far`.
     fn run_cores_to(&mut self, end: u64, far: u64, ctx: &mut BoardContext) -> Ran {
         loop {
@@ -377,9 +389,12 @@ impl Tigon2 {
             let poll = ctx.poller.next_time();
             let end = self.fabric.ticks.first_at(poll.min(until));
             let far = self.fabric.ticks.first_at(beyond);
-            let ran = self.run_cores_to(end, far, ctx);
-            if ran != Ran::There {
-                return ran;
+            // Often they are there: the last instruction before `end` passes it.
+            if !self.stand_at(end) {
+                let ran = self.run_cores_to(end, far, ctx);
+                if ran != Ran::There {
+                    return ran;
+                }
             }
             // Both have reached `end`, which confirms their execution up to it, before the host's poll.
             for unit in &mut self.cores {

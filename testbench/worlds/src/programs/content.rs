@@ -33,31 +33,31 @@ pub fn bytes(seed: u64, flow: Flow, sequence: u32, length: u32) -> Vec<u8> {
     for (place, word) in label[4..].chunks_mut(2).zip(words) {
         place.copy_from_slice(&word.to_le_bytes());
     }
-    let mut bytes = vec![0; length as usize];
-    let named = bytes.len().min(label.len());
-    bytes[..named].copy_from_slice(&label[..named]);
-    if bytes.len() > named {
+    let length = length as usize;
+    let mut bytes = Vec::with_capacity(length);
+    let named = length.min(label.len());
+    bytes.extend_from_slice(&label[..named]);
+    if length > named {
         let mut key = [0; 32];
         key[..12].copy_from_slice(&label);
         key[16..24].copy_from_slice(&seed.to_le_bytes());
-        fill(&mut bytes[named..], ChaCha8Core::from_seed(key));
+        fill(&mut bytes, length, ChaCha8Core::from_seed(key));
     }
     bytes
 }
 
-/// Fills `bytes` with random ones, as `fill_bytes` does, which takes several times as long. The generator's words are taken as it
+/// Appends random bytes up to a length: the ones of `fill_bytes`, which takes several times as long. The generator's words are taken as it
 /// makes them, in blocks.
-fn fill(bytes: &mut [u8], mut random: ChaCha8Core) {
+fn fill(bytes: &mut Vec<u8>, length: usize, mut random: ChaCha8Core) {
     let mut words = [0; 64];
-    for block in bytes.chunks_mut(size_of_val(&words)) {
+    let mut block = [0; 4 * 64];
+    while bytes.len() < length {
         random.generate(&mut words);
-        let (places, rest) = block.as_chunks_mut::<4>();
-        for (place, word) in places.iter_mut().zip(&words) {
+        for (place, word) in block.as_chunks_mut().0.iter_mut().zip(&words) {
             *place = word.to_le_bytes();
         }
-        if let Some(word) = words.get(places.len()) {
-            rest.copy_from_slice(&word.to_le_bytes()[..rest.len()]);
-        }
+        let part = block.len().min(length - bytes.len());
+        bytes.extend_from_slice(&block[..part]);
     }
 }
 
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn contents_are_the_generators_bytes() {
         for length in 0..600 {
-            let (mut own, mut expected) = (vec![0; length], vec![0; length]);
-            fill(&mut own, ChaCha8Core::seed_from_u64(3));
+            let (mut own, mut expected) = (Vec::new(), vec![0; length]);
+            fill(&mut own, length, ChaCha8Core::seed_from_u64(3));
             ChaCha8Rng::seed_from_u64(3).fill_bytes(&mut expected);
             assert_eq!(own, expected, "{length}");
         }

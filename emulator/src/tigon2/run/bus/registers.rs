@@ -1,6 +1,6 @@
 //! A core's accesses outside SRAM and its scratchpad: registers, the stack-overflow map, unmapped addresses.
 
-use defs::tigon2::map::{SRAM_LIMIT, STACK_MAP_MASK};
+use defs::tigon2::map::{REGISTER_BASE, REGISTER_BYTES, SRAM_LIMIT, STACK_MAP_MASK};
 use defs::tigon2::regs::{self, CpuState, HostControl};
 
 use super::CpuBus;
@@ -25,11 +25,13 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         address: u32,
         width: Width,
     ) -> Result<u32, BusStop> {
+        // Nearly always a register.
+        let offset = address.wrapping_sub(REGISTER_BASE);
+        if offset < REGISTER_BYTES {
+            let value = self.load_register(core, offset & !3)?;
+            return Ok(part_of(value, offset, width));
+        }
         match map::cpu_target(self.private.who, address) {
-            CpuTarget::Register(offset) => {
-                let value = self.load_register(core, offset & !3)?;
-                Ok(part_of(value, offset, width))
-            }
             CpuTarget::StackMap => {
                 let address = self.stack_address(address);
                 self.load_sram(core, address, width)
@@ -44,15 +46,13 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
 
     fn load_register(&mut self, core: &mut Core, offset: u32) -> Result<u32, BusStop> {
         self.in_turn(core)?;
-        let owner = owner_of(offset);
-        if owner.is_some() {
-            self.alone_with_board(core)?;
-        }
-        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
-        if owner.is_some_and(|owner| owner != self.private.index()) {
-            self.observe_other(core, offset, None);
-        }
-        let value = self.read_any_register(core, offset);
+        let value = match owner_of(offset) {
+            Some(owner) => self.read_core_register(core, offset, owner)?,
+            None => {
+                self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+                self.fabric.read_register(offset, self.ctx.now)
+            }
+        };
         if offset == regs::event_register(self.private.index()) {
             if self.ctx.trace.wants(Details::HANDLERS) && self.private.dispatch.read(core.pc()) {
                 self.record_detail(core, TraceKind::HandlerExit);
@@ -127,7 +127,19 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         self.private.idle.end_search(rest);
     }
 
-    fn read_any_register(&self, core: &Core, offset: u32) -> u32 {
+    /// Reads a register of the core `owner`.
+    #[inline(never)]
+    fn read_core_register(
+        &mut self,
+        core: &Core,
+        offset: u32,
+        owner: usize,
+    ) -> Result<u32, BusStop> {
+        self.alone_with_board(core)?;
+        self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+        if owner != self.private.index() {
+            self.observe_other(core, offset, None);
+        }
         let owner_core = |owner: usize| {
             if owner == self.private.index() {
                 (core, &*self.private)
@@ -135,7 +147,8 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
                 (&*self.other_core, &*self.other_private)
             }
         };
-        read_register(self.fabric, owner_core, offset, self.ctx.now)
+        let value = read_register(self.fabric, owner_core, offset, self.ctx.now);
+        Ok(value)
     }
 
     /// Prepares an access to a debug register of the other core, which executes in turn from here on. If that
@@ -193,7 +206,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         self.private.idle.disturb();
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
         if width != Width::Word {
-            let address = defs::tigon2::map::REGISTER_BASE + offset;
+            let address = REGISTER_BASE + offset;
             let text = format!(
                 "{}-byte write to register {}: registers take words",
                 width as u32,
