@@ -7,22 +7,19 @@ use super::time::SimTime;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_struct;
 
-/// Position of an event in a node's total order: time, then the initiator's rank, then that initiator's own
-/// sequence number.
+/// Position of an event in a node's total order: time, then the initiator's rank. Of events with equal keys the one that was scheduled first
+/// comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventKey {
     /// Time of the event.
     pub time: SimTime,
     /// Initiator of the event.
     pub initiator: Initiator,
-    /// Sequence number among this initiator's events.
-    pub sequence: u64,
 }
 
 value_struct!(EventKey {
     time: time,
-    initiator: initiator,
-    sequence: sequence
+    initiator: initiator
 });
 
 /// Pending events in their total order.
@@ -36,8 +33,6 @@ pub struct EventQueue<E> {
     pending: VecDeque<(EventKey, E)>,
     /// Time of the next event; [`SimTime::MAX`] if none is pending. It is read once in a few emulated instructions.
     next_time: SimTime,
-    /// Number of events so far, by [number](Initiator::number) of the initiator.
-    sequences: Vec<u64>,
 }
 
 impl<E> Default for EventQueue<E> {
@@ -45,7 +40,6 @@ impl<E> Default for EventQueue<E> {
         Self {
             pending: VecDeque::new(),
             next_time: SimTime::MAX,
-            sequences: Vec::new(),
         }
     }
 }
@@ -53,33 +47,23 @@ impl<E> Default for EventQueue<E> {
 impl<E: Value> State for EventQueue<E> {
     fn save(&self, out: &mut Writer) {
         let Self {
-            pending, sequences, ..
+            pending,
+            next_time: _,
         } = self;
-        pending.len().save(out);
-        for (key, event) in pending {
-            key.save(out);
-            event.save(out);
-        }
-        sequences.save(out);
+        pending.save(out);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         self.pending.load(from)?;
         self.note_next();
-        self.sequences.load(from)
+        Ok(())
     }
 }
 
 impl<E> EventQueue<E> {
     /// Schedules `event` for `time`.
     pub fn schedule(&mut self, time: SimTime, initiator: Initiator, event: E) {
-        let sequence = self.sequence(initiator);
-        *sequence += 1;
-        let key = EventKey {
-            time,
-            initiator,
-            sequence: *sequence,
-        };
+        let key = EventKey { time, initiator };
         self.next_time = self.next_time.min(time);
         let is_later = |other: &EventKey| other.time > time || (other.time == time && *other > key);
         match self.pending.back() {
@@ -95,15 +79,6 @@ impl<E> EventQueue<E> {
             }
             _ => self.pending.push_front((key, event)),
         }
-    }
-
-    #[inline]
-    fn sequence(&mut self, initiator: Initiator) -> &mut u64 {
-        let index = usize::from(initiator.number());
-        if index >= self.sequences.len() {
-            self.sequences.resize(index + 1, 0);
-        }
-        &mut self.sequences[index]
     }
 
     /// Time of the next event; [`SimTime::MAX`] if none is pending.
@@ -184,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_is_time_then_rank_then_sequence() {
+    fn order_is_time_then_rank_then_scheduling() {
         let mut queue = EventQueue::default();
         let t = SimTime::from_ns;
         queue.schedule(t(5), Initiator::Host, "host, first");

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// The logs of all host programs of a world, by host. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct Logs(Vec<HostLog>);
+pub struct Logs(pub(super) Vec<HostLog>);
 
 crate::value_struct!(Logs { 0: hosts });
 
@@ -68,11 +68,24 @@ impl World {
         }
         self.nodes.len().write(&mut out);
         self.nodes.iter().for_each(|node| node.save(&mut out));
-        self.networks().len().write(&mut out);
-        for network in self.networks() {
-            network.save(&mut out);
-        }
+        self.save_networks(&mut out);
         Ok(out)
+    }
+
+    fn save_networks(&self, out: &mut Writer) {
+        self.networks().len().write(out);
+        for network in self.networks() {
+            network.save(out);
+        }
+    }
+
+    /// As [`save`](Self::save), of a world whose nodes have these states.
+    pub(super) fn state_of(&self, nodes: &[Vec<u8>]) -> Vec<u8> {
+        let mut out = Writer::default();
+        nodes.len().write(&mut out);
+        nodes.iter().for_each(|node| out.bytes(node));
+        self.save_networks(&mut out);
+        out.into_bytes()
     }
 
     /// Loads the state of a world that was built as this one was; `logs` are of its programs, up to that state or later.

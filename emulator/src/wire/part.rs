@@ -38,10 +38,10 @@ pub trait Part: Segment {
     /// If it is not what passes between such parts.
     fn read_crossing(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
 
-    /// Saves the links and switches of this rank, for the others' reports.
+    /// Saves the links, switches and events of this rank, for the others' reports and snapshots.
     fn save_part(&self, out: &mut Writer);
 
-    /// Loads those of another rank.
+    /// Loads those of another rank. Its events are left out of the next run.
     ///
     /// # Errors
     /// If it is not the state of that rank's part.

@@ -45,8 +45,15 @@ fn limits(us: u64, threads: usize) -> RunLimits {
     }
 }
 
-/// Hash and counts of the network after the run, and what this rank's nodes give.
-type Outcome<T> = (u64, Vec<String>, Vec<(usize, T)>);
+struct Outcome<T> {
+    hash: u64,
+    /// Of the network.
+    counts: Vec<String>,
+    /// The saved world at the end of each part: at rank 0.
+    states: Vec<Vec<u8>>,
+    /// What this rank's nodes give.
+    mine: Vec<(usize, T)>,
+}
 
 /// Runs a world in parts that end at these times.
 fn shared<T>(
@@ -56,9 +63,14 @@ fn shared<T>(
     of_node: impl Fn(&World, usize) -> T,
 ) -> Outcome<T> {
     let mut ranks = Ranks::new(transport, &mut world);
+    let mut states = Vec::new();
     for &us in parts_us {
         let passed = world.pass_time_shared(&mut ranks, &limits(us, threads));
         assert_eq!(passed, Ok(true));
+        let saved = world.save_shared(&mut ranks).expect("all ranks live");
+        let saved = saved.expect("no programs that cannot be saved");
+        assert_eq!(saved.is_some(), ranks.rank() == 0);
+        states.extend(saved.map(|(state, _)| state));
     }
     world.complete_shared(&mut ranks).expect("all ranks live");
     assert_eq!(
@@ -67,7 +79,12 @@ fn shared<T>(
     );
     let mine = (0..world.nodes.len()).filter(|&node| ranks.owns(node));
     let mine = mine.map(|node| (node, of_node(&world, node))).collect();
-    (world.trace_hash(), counts(&world), mine)
+    Outcome {
+        hash: world.trace_hash(),
+        counts: counts(&world),
+        states,
+        mine,
+    }
 }
 
 /// What the lines and switches of an Ethernet counted.
@@ -107,6 +124,14 @@ fn check_shared<T: PartialEq + Send>(
     let mut world = build();
     let us = sharings[0].2.last().expect("a part");
     run_us(&mut world, *us, 1);
+    let of_one_process = |parts: &[u64]| {
+        let mut world = build();
+        let states = parts.iter().map(|&us| {
+            run_us(&mut world, us, 1);
+            world.save().expect("no programs that cannot be saved")
+        });
+        states.collect::<Vec<_>>()
+    };
     let expected: Vec<_> = (0..world.nodes.len())
         .map(|node| (node, of_node(&world, node)))
         .collect();
@@ -115,10 +140,14 @@ fn check_shared<T: PartialEq + Send>(
             shared(transport, build(), (threads, parts), &of_node)
         });
         let mut nodes = Vec::new();
-        for (hash, counts_here, mine) in outcomes {
-            assert_eq!(counts_here, counts(&world), "{ranks} ranks");
-            assert_eq!(hash, world.trace_hash(), "{ranks} ranks");
-            nodes.extend(mine);
+        for (rank, outcome) in outcomes.into_iter().enumerate() {
+            assert_eq!(outcome.counts, counts(&world), "{ranks} ranks");
+            assert_eq!(outcome.hash, world.trace_hash(), "{ranks} ranks");
+            nodes.extend(outcome.mine);
+            if rank == 0 {
+                let is_equal = outcome.states == of_one_process(parts);
+                assert!(is_equal, "another state with {ranks} ranks");
+            }
         }
         nodes.sort_by_key(|(node, _)| *node);
         assert!(nodes == expected, "{ranks} ranks");
@@ -304,6 +333,36 @@ proptest! {
     #[test]
     fn a_random_tree(tree in tree(), ranks in 2..6_usize, part in 1..400_u64) {
         check_shared(|| tree.build(), &[(ranks, 1, &[part, 400][..])], received);
+    }
+}
+
+/// A state that one process or several ranks have saved is where any number of ranks can begin.
+#[test]
+fn a_saved_world_goes_on_with_other_ranks() {
+    let build = || chatting(CutThrough);
+    let mut world = build();
+    run_us(&mut world, 700, 1);
+    let (state, logs) = (world.save().expect("no programs"), world.logs());
+    let resumed = || {
+        let mut world = build();
+        world.load(&state, &logs).expect("the same world");
+        world
+    };
+    let mut expected = Vec::new();
+    for us in [900, 2000] {
+        run_us(&mut world, us, 1);
+        expected.push(world.save().expect("no programs"));
+    }
+    for ranks in [1, 2, 5] {
+        let outcomes = each_rank(ranks, |transport| {
+            shared(transport, resumed(), (1, &[900, 2000]), received)
+        });
+        assert!(outcomes[0].states == expected, "{ranks} ranks");
+        assert!(
+            outcomes
+                .iter()
+                .all(|outcome| outcome.hash == world.trace_hash())
+        );
     }
 }
 

@@ -146,8 +146,8 @@ fn requests_that_do_not_fit_mpirun_are_refused() {
         (&["--trace", "x"], "--trace needs one process: "),
         (&["--timeline", "x"], "--timeline needs one process: "),
         (
-            &["--snapshot-at", "9", "x"],
-            "--snapshot-at needs one process: ",
+            &["--snapshot-at", "9", "nowhere/x.snap"],
+            "nowhere/x.snap: No such file",
         ),
     ] {
         refused([(&star, options); 2], reason);

@@ -97,6 +97,74 @@ fn processes_print_the_report_of_one_process() {
     }
 }
 
+/// Runs a command that succeeds; returns what it prints.
+fn printed(command: &mut Command) -> Vec<u8> {
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", error(&output));
+    assert_eq!(error(&output), "");
+    output.stdout
+}
+
+/// Ranks save the file of one process, and go on from a file, whoever saved it. Nothing else changes.
+#[test]
+fn snapshots_are_those_of_one_process() {
+    let gm = STAR.replace(
+        "[emp]\ntimeout_us",
+        "board = \"lanai9.1-133\"\n[gm]\nresend_us",
+    );
+    let gm = gm.replace("messages = 5", "messages = 1");
+    for (path, us) in [
+        (file("ranks-saved.toml", STAR), "700"),
+        (file("ranks-saved-pair.toml", &pair(&stream(20, 3000))), "0"),
+        (file("ranks-saved-gm.toml", &gm), "300"),
+    ] {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let snapshot = |name: &str| folder.join(name).display().to_string();
+        let one = snapshot("ranks-one.snap");
+        let report = printed(&mut lanigon(&path, &["--snapshot-at", us, &one]));
+        for number in ["2", "3"] {
+            let shared = snapshot("ranks-shared.snap");
+            let options = ["--processes", number, "--snapshot-at", us, &shared];
+            assert!(printed(&mut lanigon(&path, &options)) == report);
+            let [one, shared] = [&one, &shared].map(|path| std::fs::read(path).unwrap());
+            assert!(one == shared, "another snapshot of {number} processes");
+        }
+        let from = |options: &[&str]| {
+            let mut all = vec![one.as_str()];
+            all.extend(options);
+            printed(&mut lanigon(Path::new("--from"), &all))
+        };
+        let again = snapshot("ranks-again.snap");
+        let options = ["--processes", "3", "--snapshot-at", us, &again];
+        assert!(from(&options) == from(&[]));
+        assert!(std::fs::read(&one).unwrap() == std::fs::read(&again).unwrap());
+    }
+}
+
+/// A snapshot after the end of the run: the report is shown, and rank 0 says why there is no snapshot.
+#[test]
+fn a_run_can_be_over_before_its_snapshot() {
+    let star = file("ranks-over.toml", STAR);
+    let late = Path::new(env!("CARGO_TARGET_TMPDIR")).join("late.snap");
+    let options = [
+        "--processes",
+        "2",
+        "--snapshot-at",
+        "1e9",
+        late.to_str().unwrap(),
+    ];
+    let output = lanigon(&star, &options).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!output.stdout.is_empty());
+    let text = error(&output);
+    assert!(
+        text.starts_with("error: the run was over, or interrupted, "),
+        "{text}"
+    );
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(!late.exists());
+}
+
 #[test]
 fn ranks_of_another_run_are_refused() {
     let star = file("ranks-refused.toml", STAR);
@@ -114,6 +182,11 @@ fn ranks_of_another_run_are_refused() {
             [&star, &star],
             [&[], &["--max-time", "900"]],
             "error: rank 1 has another time limit than rank 0: ",
+        ),
+        (
+            [&star, &star],
+            [&["--snapshot-at", "9", "/dev/null"], &[]],
+            "error: rank 1 has another time of a snapshot than rank 0: none, and rank 0 has 9.",
         ),
         (
             [&star, &other],
@@ -154,8 +227,12 @@ fn wrong_requests_are_refused() {
             "error: --timeline needs one process",
         ),
         (
-            &["--processes", "2", "--snapshot-at", "9", "x"],
-            "error: --snapshot-at needs one process",
+            &["--processes", "2", "--snapshot-at", "9", "nowhere/x.snap"],
+            "error: nowhere/x.snap: No such file",
+        ),
+        (
+            &["--processes", "2", "--snapshot-at", "9"],
+            "2 values required for '--snapshot-at <US> <FILE>'",
         ),
         (
             &["--rank", "0/2", "--at", "nowhere"],

@@ -14,10 +14,12 @@ mod channel;
 mod parts;
 mod placement;
 mod run;
+mod saved;
 
 use std::fmt::Debug;
 
 pub use channel::{Channels, channels};
+pub use saved::Saved;
 
 use super::world::World;
 use crate::state::{Reader, StateError, Value, Writer};
@@ -185,6 +187,22 @@ impl Ranks {
         Ok(&self.messages)
     }
 
+    /// Each rank gives a message to rank 0; returns the messages of all ranks there, and none elsewhere.
+    ///
+    /// # Errors
+    /// If a rank is gone.
+    pub(super) fn collect(&mut self, message: &[u8]) -> Result<&[Vec<u8>], RankError> {
+        let me = self.rank();
+        self.exchanged.exchanges += 1;
+        let sends = vec![me == 0; self.ranks()];
+        self.pass(|to| (to == 0).then_some(message), &sends)?;
+        if me != 0 {
+            return Ok(&[]);
+        }
+        self.messages[0].extend_from_slice(message);
+        Ok(&self.messages)
+    }
+
     /// Sends a message to each other rank for which there is one, and receives one from each other rank that `sends`.
     fn pass<'m>(
         &mut self,
@@ -271,6 +289,10 @@ impl Ranks {
 mod tests {
     use super::*;
 
+    fn of_length(rank: usize, length: usize) -> Vec<u8> {
+        vec![rank as u8; length + rank]
+    }
+
     /// Messages of any length arrive whole, and only from those that send.
     #[test]
     fn long_messages_travel_in_parts() {
@@ -287,7 +309,7 @@ mod tests {
                 let mut ranks = Ranks::new(Box::new(transport), &mut World::new(Vec::new()));
                 let me = ranks.rank();
                 for (index, length) in texts.into_iter().enumerate() {
-                    let of = |rank: usize| vec![rank as u8; length + rank];
+                    let of = |rank| of_length(rank, length);
                     let all = ranks.exchange(&of(me)).expect("all ranks live").to_vec();
                     assert_eq!(all, [of(0), of(1), of(2)]);
                     let silent = index % 3;
@@ -299,6 +321,11 @@ mod tests {
                     });
                     assert_eq!(some, expected);
                 }
+                let collected = ranks
+                    .collect(&of_length(me, 70_000))
+                    .expect("all ranks live");
+                let expected = [0, 1, 2].map(|rank| of_length(rank, 70_000));
+                assert_eq!(collected, if me == 0 { &expected[..] } else { &[] });
                 let sent = ranks.gather(&(me as u64)).expect("all ranks live");
                 assert_eq!(sent, [0, 1, 2]);
                 // Then the others end before this one.

@@ -152,6 +152,8 @@ impl Part for Switched<'_> {
                 switch.save(out);
             }
         }
+        self.queue.len().write(out);
+        self.queue.iter().for_each(|event| event.write(out));
     }
 
     fn load_part(&mut self, rank: usize, from: &mut Reader<'_>) -> Result<(), StateError> {
@@ -165,6 +167,10 @@ impl Part for Switched<'_> {
             if owner((switch.index(), 0).into()) == rank {
                 switch.load(from)?;
             }
+        }
+        for event in Vec::<Event>::read(from)? {
+            self.here(event.line).ok_or(StateError::Value("a line"))?;
+            self.queue.push(event);
         }
         Ok(())
     }

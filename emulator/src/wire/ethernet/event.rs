@@ -46,9 +46,7 @@ pub(super) struct Event {
 
 impl Value for Event {
     fn write(&self, out: &mut Writer) {
-        (self.time, self.line, self.step).write(out);
-        (self.sequence, self.switches).write(out);
-        self.frame.write(out);
+        self.write_as(self.sequence, out);
     }
 
     /// The remarks are not part of the state.
@@ -68,6 +66,13 @@ impl Value for Event {
 }
 
 impl Event {
+    /// Writes it with another sequence number.
+    pub(super) fn write_as(&self, sequence: u64, out: &mut Writer) {
+        (self.time, self.line, self.step).write(out);
+        (sequence, self.switches).write(out);
+        self.frame.write(out);
+    }
+
     const fn key(&self) -> (SimTime, usize, Step, u64) {
         (self.time, self.line, self.step, self.sequence)
     }

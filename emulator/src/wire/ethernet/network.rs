@@ -1,6 +1,6 @@
 //! The Ethernet of a world: lines, switches, routes, the spanning tree, and the division into segments.
 
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use lanigon_window::address::MacAddress;
 
@@ -35,11 +35,17 @@ const MOST: usize = 1 << 16;
 struct Pending(Vec<BinaryHeap<Event>>);
 
 impl State for Pending {
+    /// In their order, with the numbers from 1 on for each line: those that they have also depend on the rounds of the run.
     fn save(&self, out: &mut Writer) {
         let mut events: Vec<&Event> = self.0.iter().flatten().collect();
         events.sort_unstable();
         events.len().write(out);
-        events.iter().for_each(|event| event.write(out));
+        let mut numbers = BTreeMap::new();
+        for event in events.into_iter().rev() {
+            let number = numbers.entry(event.line).or_insert(0);
+            *number += 1;
+            event.write_as(*number, out);
+        }
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
@@ -283,14 +289,19 @@ impl EthernetNetwork {
         places
     }
 
-    /// Gives the frames under way to their segments.
+    /// Gives the frames under way to their segments, as far as this process carries them out: others may be there from a saved state.
     fn distribute_pending(&mut self) {
         let pending = std::mem::take(&mut self.pending.0);
         self.pending
             .0
             .resize_with(self.places.nodes.len(), BinaryHeap::new);
         for event in pending.into_iter().flatten() {
-            if let Some(segment) = self.places.lines[event.line].segment {
+            let line = &self.lines[event.line];
+            let owners = self.owners.as_ref();
+            let is_mine = owners.is_none_or(|owners| owners.of_step(event.step, line) == owners.me);
+            if let Some(segment) = self.places.lines[event.line].segment
+                && is_mine
+            {
                 self.pending.0[segment].push(event);
             }
         }

@@ -1,5 +1,6 @@
 //! Which process of a run carries out which switch of an Ethernet.
 
+use super::event::Step;
 use super::line::Line;
 use crate::wire::port::Port;
 
@@ -57,6 +58,14 @@ impl Owners {
         };
         // What was added later belongs to the first process.
         owner.copied().unwrap_or(0)
+    }
+
+    /// The process at which a step of a frame on a line happens.
+    pub(super) fn of_step(&self, step: Step, line: &Line) -> usize {
+        match step {
+            Step::Header | Step::Whole(_) => self.of(line.lane.to()),
+            Step::Tell | Step::Layer(_) => self.of(line.lane.from()),
+        }
     }
 
     /// The process of a port, if it is another one.

@@ -139,15 +139,17 @@ impl<'a> Switched<'a> {
         self.owners?.elsewhere(port)
     }
 
+    /// A line, if it is one of this segment.
+    pub(super) fn here(&self, line: usize) -> Option<&Line> {
+        let place = self.places.lines.get(line)?;
+        let lines = &self.lines;
+        let is_here = place.segment == self.segment;
+        is_here.then(|| lines.get(place.index).map(|line| &**line))?
+    }
+
     /// The port at the end of a line of this segment, if this process carries it out.
     pub(super) fn end_here(&self, line: usize) -> Option<Port> {
-        let place = self.places.lines.get(line)?;
-        // Of all segments, this one alone has the line at that place.
-        let line = self
-            .lines
-            .get(place.index)
-            .filter(|_| place.segment == self.segment)?;
-        let to = line.lane.to();
+        let to = self.here(line)?.lane.to();
         self.elsewhere(to).is_none().then_some(to)
     }
 

@@ -6,6 +6,7 @@ use defs::emp::control::{COUNTER_COUNT, COUNTERS};
 use defs::fm::map as fm;
 use defs::gm::map as gm;
 use emulator::sim::node::Node as BoardNode;
+use emulator::sim::ranks::{RankError, Ranks};
 use emulator::sim::world::World;
 use emulator::state;
 
@@ -103,6 +104,24 @@ impl Counters {
         for (all, life) in self.ended[node].iter_mut().zip(life) {
             *all += life;
         }
+    }
+
+    /// Takes over what other ranks have sampled of the nodes that they execute.
+    pub(super) fn gather(&mut self, ranks: &mut Ranks) -> Result<(), RankError> {
+        let mine = (0..self.busy.len()).filter(|&node| ranks.owns(node));
+        let mine: Vec<_> = mine
+            .map(|node| (node, self.ended[node], self.busy[node].clone()))
+            .collect();
+        for (rank, sampled) in ranks.gather(&mine)?.into_iter().enumerate() {
+            for (node, ended, busy) in sampled {
+                // Only of its own nodes: so the number is possible, too.
+                if node < self.busy.len() && ranks.owner(node) == rank {
+                    self.ended[node] = ended;
+                    self.busy[node] = busy;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Protocol of a node's firmware.

@@ -13,6 +13,7 @@
 use std::path::Path;
 
 use emulator::profile::Entry;
+use emulator::sim::ranks::{RankError, Ranks};
 use emulator::sim::saved::Logs;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
@@ -27,7 +28,7 @@ use crate::scenario::{Scenario, ScenarioError};
 /// Magic bytes of a snapshot.
 pub const MAGIC: &[u8; 8] = b"LANIGON\x01";
 /// Version of the file format. Marks within the state detect versions of its parts.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// Largest size of a state.
 const MOST_BYTES: usize = 1 << 32;
 
@@ -115,6 +116,25 @@ impl Simulation {
         }
     }
 
+    /// As [`run_to`](Self::run_to), together with the other ranks. All ranks return the same.
+    ///
+    /// # Errors
+    /// If another rank is gone; inside, if the run ends earlier.
+    pub fn run_to_shared(
+        &mut self,
+        ranks: &mut Ranks,
+        time: SimTime,
+        options: &RunOptions,
+        mut watch: impl FnMut(u64) + Send,
+    ) -> Result<Result<(), SnapshotError>, RankError> {
+        let last = Some(START.saturating_add(time));
+        let end = self.advance_shared(ranks, options, last, &mut watch)?;
+        Ok(match end {
+            RunEnd::TimeLimit(_) => Ok(()),
+            _ => Err(SnapshotError::Over(self.since_start_us())),
+        })
+    }
+
     fn since_start_us(&self) -> f64 {
         self.world.now().us() - START.us()
     }
@@ -166,16 +186,41 @@ impl Simulation {
         text: &str,
         scenario: &Scenario,
     ) -> Result<Vec<u8>, SnapshotError> {
+        let label = self.label(world.now(), name, text, scenario);
+        self.file(&world.save()?, &world.logs(), &label)
+    }
+
+    /// Like [`save`](Self::save), together with the other ranks, all of which stand at the same time: rank 0 has the file, the others have
+    /// nothing. The file is that of one process.
+    ///
+    /// # Errors
+    /// If another rank is gone; inside, if a host program cannot be saved.
+    pub fn save_shared(
+        &mut self,
+        ranks: &mut Ranks,
+        name: &str,
+        text: &str,
+        scenario: &Scenario,
+    ) -> Result<Result<Option<Vec<u8>>, SnapshotError>, RankError> {
+        self.counters.gather(ranks)?;
+        let saved = self.world.save_shared(ranks)?;
+        let label = self.label(self.world.now(), name, text, scenario);
+        let file = saved.map(|saved| saved.map(|(world, logs)| self.file(&world, &logs, &label)));
+        Ok(file
+            .map_err(SnapshotError::from)
+            .and_then(Option::transpose))
+    }
+
+    /// The bytes of a file.
+    fn file(&self, world: &[u8], logs: &Logs, label: &Label) -> Result<Vec<u8>, SnapshotError> {
         let mut state = Writer::default();
-        let saved = world.save()?;
-        saved.len().write(&mut state);
-        state.bytes(&saved);
-        world.logs().write(&mut state);
+        world.len().write(&mut state);
+        state.bytes(world);
+        logs.write(&mut state);
         self.counters.save(&mut state);
         self.looks.write(&mut state);
         let state = state.into_bytes();
-        let label = self.label(world.now(), name, text, scenario);
-        let label = serde_json::to_vec(&label).map_err(|_| SnapshotError::Damaged("label"))?;
+        let label = serde_json::to_vec(label).map_err(|_| SnapshotError::Damaged("label"))?;
         let mut file = MAGIC.to_vec();
         file.extend(VERSION.to_le_bytes());
         file.extend((label.len() as u32).to_le_bytes());

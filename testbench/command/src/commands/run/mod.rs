@@ -45,6 +45,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         text,
         scenario,
         mut simulation,
+        snapshot: _,
     } = start::begin(args)?;
     one_file_each(args, snapshot.as_ref(), Some(&scenario))?;
     if let Some(at) = &snapshot {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
+use emulator::sim::ranks::{RankError, Ranks};
 use emulator::sim::time::SimTime;
 
 use crate::cli::run::RunArgs;
@@ -20,6 +21,8 @@ pub(super) struct Start {
     pub(super) text: String,
     pub(super) scenario: Scenario,
     pub(super) simulation: Simulation,
+    /// The checksum of the snapshot's file, if it begins with one.
+    pub(super) snapshot: Option<u32>,
 }
 
 /// Builds a scenario, or loads a snapshot.
@@ -35,6 +38,7 @@ pub(super) fn begin(args: &RunArgs) -> anyhow::Result<Start> {
             text: label.text,
             scenario,
             simulation,
+            snapshot: Some(crc32fast::hash(&file)),
         });
     }
     let Some(path) = &args.scenario else {
@@ -49,12 +53,13 @@ pub(super) fn begin(args: &RunArgs) -> anyhow::Result<Start> {
         text,
         simulation: Simulation::new(&scenario)?,
         scenario,
+        snapshot: None,
     })
 }
 
 /// A snapshot to save: time relative to the start of the programs, and file.
 pub(super) struct SaveAt {
-    time: SimTime,
+    pub(super) time: SimTime,
     pub(super) file: PathBuf,
 }
 
@@ -111,5 +116,26 @@ impl SaveAt {
         simulation.run_to(self.time, options, watch)?;
         let bytes = save(simulation)?;
         Ok(file.write(&bytes)?)
+    }
+
+    /// As [`carry_out`](Self::carry_out), together with the other ranks. Rank 0 has the file. The simulation can go on unless a rank is gone.
+    pub(super) fn carry_out_shared(
+        &self,
+        file: Option<NewFile<'_>>,
+        start: &mut Start,
+        ranks: &mut Ranks,
+        options: &RunOptions,
+        watch: impl FnMut(u64) + Send,
+    ) -> Result<anyhow::Result<()>, RankError> {
+        let simulation = &mut start.simulation;
+        if let Err(over) = simulation.run_to_shared(ranks, self.time, options, watch)? {
+            return Ok(Err(over.into()));
+        }
+        let saved = simulation.save_shared(ranks, &start.name, &start.text, &start.scenario)?;
+        Ok(match (saved, file) {
+            (Ok(Some(bytes)), Some(file)) => file.write(&bytes).map_err(Into::into),
+            (Ok(_), _) => Ok(()),
+            (Err(error), _) => Err(error.into()),
+        })
     }
 }

@@ -44,30 +44,33 @@ impl Simulation {
         options: &RunOptions,
         mut watch: impl FnMut(u64) + Send,
     ) -> Result<RunSummary, RankError> {
-        let last = self.last(options);
-        let mut reached = None;
-        while let Some((time, node)) = self.next_look()
-            && last.is_none_or(|last| time < last)
-        {
-            let end = self.go_on_shared(ranks, options, Some(time), false, &mut watch)?;
-            if !matches!(end, RunEnd::TimeLimit(_)) {
-                reached = Some(end);
-                break;
-            }
-            self.counters.look(&self.world, node);
-            self.looks += 1;
-        }
-        let end = match reached {
-            Some(end) => end,
-            None => {
-                let may_settle = self.looks > 0;
-                self.go_on_shared(ranks, options, last, may_settle, &mut watch)?
-            }
-        };
+        let end = self.advance_shared(ranks, options, self.last(options), &mut watch)?;
         self.world.complete_shared(ranks)?;
         records::exchange(&self.lives, ranks)?;
         self.collect(ranks)?;
         Ok(self.outcome(end))
+    }
+
+    /// Runs up to `last` or until everything is done; returns the reason of the end.
+    pub(super) fn advance_shared(
+        &mut self,
+        ranks: &mut Ranks,
+        options: &RunOptions,
+        last: Option<SimTime>,
+        watch: &mut (impl FnMut(u64) + Send),
+    ) -> Result<RunEnd, RankError> {
+        while let Some((time, node)) = self.next_look()
+            && last.is_none_or(|last| time < last)
+        {
+            let end = self.go_on_shared(ranks, options, Some(time), false, watch)?;
+            if !matches!(end, RunEnd::TimeLimit(_)) {
+                return Ok(end);
+            }
+            self.counters.look(&self.world, node);
+            self.looks += 1;
+        }
+        let may_settle = self.looks > 0;
+        self.go_on_shared(ranks, options, last, may_settle, watch)
     }
 
     /// Runs up to `until`. If `may_settle`, ends early when no program has anything left to do.

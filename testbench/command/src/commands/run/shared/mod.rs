@@ -9,15 +9,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use emulator::sim::ranks::{Ranks, Transport};
+use emulator::sim::ranks::{RankError, Ranks, Transport};
+use emulator::sim::world::RunEnd;
 use log::LevelFilter;
 
 use super::report::Report;
-use super::start::{self, Start};
-use super::{Status, status};
+use super::start::{self, SaveAt, Start};
+use super::{Status, one_file_each, status};
 use crate::cli::run::RunArgs;
 use crate::logging;
-use crate::output;
+use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use lanigon_worlds::files::own;
 use lanigon_worlds::interrupt::Interrupt;
@@ -43,45 +44,120 @@ pub(super) fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Statu
     if mpi::is_wanted(args) {
         return mpi::run(args, interrupt);
     }
-    let (mut start, identity) = prepare(args)?;
-    let (mut children, transport) = match meet(args, &identity, interrupt) {
+    let save_at = save_at(args)?;
+    let first = args.shared.rank.is_none_or(|of| of.rank == 0);
+    let prepared = prepare(args, save_at.as_ref(), first)?;
+    let (mut children, transport) = match meet(args, &prepared.identity, interrupt) {
         Ok(met) => met,
         Err(MeetingError::Interrupted) => return Ok(Status::Interrupted),
         Err(error) => return Err(error.into()),
     };
-    let first = transport.rank() == 0;
-    let outcome = execute(args, interrupt, &mut start, Box::new(transport))?;
+    let done = execute(args, interrupt, prepared, Box::new(transport))?;
     // The others end by themselves.
     children.wait();
-    if first {
-        show(args, &start, &outcome)?;
-    }
-    Ok(status(&outcome))
+    done.end(args)
 }
 
-/// Builds the world, and says what the run depends on.
-fn prepare(args: &RunArgs) -> anyhow::Result<(Start, Identity)> {
+/// The snapshot that is to be saved.
+fn save_at(args: &RunArgs) -> anyhow::Result<Option<SaveAt>> {
+    args.snapshot_at.as_deref().map(SaveAt::parse).transpose()
+}
+
+/// A rank before the run.
+struct Prepared<'a> {
+    start: Start,
+    /// What the run depends on.
+    identity: Identity,
+    save_at: Option<&'a SaveAt>,
+    /// The file of the snapshot, at rank 0.
+    file: Option<NewFile<'a>>,
+}
+
+/// Builds the world, and says what the run depends on. `first`: this is rank 0.
+fn prepare<'a>(
+    args: &RunArgs,
+    save_at: Option<&'a SaveAt>,
+    first: bool,
+) -> anyhow::Result<Prepared<'a>> {
     check(args)?;
-    let start = start::begin(args)?;
-    let scenario = &start.scenario;
-    shared::check(scenario)?;
-    let limit = args.max_time.map_or("none".into(), |time| time.to_string());
+    one_file_each(args, save_at, None)?;
+    let mut start = start::begin(args)?;
+    shared::check(&start.scenario)?;
+    let (simulation, scenario) = (&mut start.simulation, &start.scenario);
+    if let Some(at) = save_at {
+        one_file_each(args, save_at, Some(scenario))?;
+        at.check(simulation, [args.max_time, scenario.max_time])?;
+        simulation.keep_logs();
+    }
+    let file = save_at.filter(|_| first).map(|at| NewFile::begin(&at.file));
+    let or_none = |number: Option<String>| number.unwrap_or_else(|| "none".into());
+    let limit = or_none(args.max_time.map(|time| time.to_string()));
     let identity = Identity::default()
         .with("version", lanigon_sweep::VERSION)
         .with_long("scenario", &start.text)
         .with("seed", scenario.seed.to_string())
         .with_long("set of images and costs", &inputs::describe(scenario)?)
-        .with("time limit", limit);
-    Ok((start, identity))
+        .with("time limit", limit)
+        .with(
+            "time of a snapshot",
+            or_none(save_at.map(|at| at.time.to_string())),
+        )
+        .with(
+            "snapshot to begin with",
+            or_none(start.snapshot.map(|sum| format!("{sum:08x}"))),
+        );
+    Ok(Prepared {
+        file: file.transpose()?,
+        start,
+        identity,
+        save_at,
+    })
+}
+
+/// A rank after the run.
+struct Done {
+    first: bool,
+    start: Start,
+    outcome: RunSummary,
+    /// Whether the snapshot was saved, if there was to be one.
+    saved: anyhow::Result<()>,
+}
+
+impl Done {
+    /// Rank 0 prints the report of the whole run. Returns the status of this rank.
+    fn end(self, args: &RunArgs) -> anyhow::Result<Status> {
+        if self.first {
+            show(args, &self.start, &self.outcome)?;
+        }
+        match self.saved {
+            // The user interrupted the run before the snapshot.
+            Err(error) if self.outcome.end == RunEnd::Interrupted => {
+                if self.first {
+                    output::print_aside(&format!("warning: {error:#}\n"));
+                }
+            }
+            Err(error) if self.first => return Err(error),
+            // Rank 0 says it for all.
+            Err(_) => return Ok(Status::Refused),
+            Ok(()) => {}
+        }
+        Ok(status(&self.outcome))
+    }
 }
 
 /// Carries out this rank's part of the run.
 fn execute(
     args: &RunArgs,
     interrupt: &Interrupt,
-    start: &mut Start,
+    prepared: Prepared<'_>,
     transport: Box<dyn Transport>,
-) -> anyhow::Result<RunSummary> {
+) -> anyhow::Result<Done> {
+    let Prepared {
+        mut start,
+        save_at,
+        file,
+        ..
+    } = prepared;
     let simulation = &mut start.simulation;
     let mut ranks = Ranks::new(transport, &mut simulation.world);
     log::info!(target: "ranks", "rank {}: all ranks have come", ranks.rank());
@@ -100,16 +176,30 @@ fn execute(
             progress.set(received);
         }
     };
-    let outcome = simulation.run_shared(&mut ranks, &options, watch);
+    let gone_on = || -> Result<_, RankError> {
+        let saved = match save_at {
+            Some(at) => at.carry_out_shared(file, &mut start, &mut ranks, &options, watch)?,
+            None => Ok(()),
+        };
+        let outcome = start.simulation.run_shared(&mut ranks, &options, watch)?;
+        Ok((saved, outcome))
+    };
+    let gone_on = gone_on();
     drop(progress);
-    let outcome = outcome.with_context(|| format!("rank {} cannot go on", ranks.rank()))?;
+    let (saved, outcome) =
+        gone_on.with_context(|| format!("rank {} cannot go on", ranks.rank()))?;
     let exchanged = ranks.exchanged();
     log::info!(
         target: "ranks",
         "rank {}: {} rounds, {} exchanges, {} bytes announced",
         ranks.rank(), exchanged.rounds, exchanged.exchanges, exchanged.bytes
     );
-    Ok(outcome)
+    Ok(Done {
+        first,
+        start,
+        outcome,
+        saved,
+    })
 }
 
 /// Prints the report of the whole run.
@@ -129,8 +219,6 @@ fn show(args: &RunArgs, start: &Start, outcome: &RunSummary) -> anyhow::Result<(
 /// Refuses what needs all nodes in one process.
 fn check(args: &RunArgs) -> anyhow::Result<()> {
     for (option, is_given) in [
-        ("--from", args.from.is_some()),
-        ("--snapshot-at", args.snapshot_at.is_some()),
         ("--trace", args.record.trace.is_some()),
         ("--pcap", args.pcap.is_some()),
         ("--timeline", args.timeline.timeline.is_some()),
@@ -240,7 +328,13 @@ fn arguments(args: &RunArgs, of: RankOf, at: &str) -> Vec<OsString> {
             .iter()
             .map(|path| path.clone().into_os_string()),
     );
+    if let Some([us, file]) = args.snapshot_at.as_deref() {
+        words.extend(["--snapshot-at", us, file].map(Into::into));
+    }
     let mut option = |name: &str, value: OsString| words.extend([name.into(), value]);
+    if let Some(path) = &args.from {
+        option("--from", path.into());
+    }
     option("--rank", of.to_string().into());
     option("--at", at.into());
     option("--threads", args.threads.to_string().into());

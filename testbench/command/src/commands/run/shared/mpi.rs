@@ -3,11 +3,10 @@
 use anyhow::{Context, bail, ensure};
 use lanigon_mpi::{Launch, MpiError, Session, launch};
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::ranks::{Identity, MOST_RANKS, MeetingError, agree};
+use lanigon_worlds::ranks::{MOST_RANKS, MeetingError, agree};
 
-use super::super::start::Start;
-use super::super::{Status, status};
-use super::{execute, prepare, show};
+use super::super::Status;
+use super::{Prepared, execute, prepare, save_at};
 use crate::cli::run::RunArgs;
 
 /// Whether processes of `mpirun` are to share the run: always if they are several, since each would run it for itself else.
@@ -35,12 +34,16 @@ pub(super) fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Statu
         }
         Err(error) => return Err(error.into()),
     };
-    let prepared = check(args, place).and_then(|()| prepare(args));
+    let save_at = save_at(args);
+    let prepared = check(args, place).and_then(|()| match &save_at {
+        Ok(save_at) => prepare(args, save_at.as_ref(), place.rank == 0),
+        Err(error) => bail!("{error:#}"),
+    });
     let mut transport = session.transport(interrupt.flag());
     let first = transport.rank() == 0;
-    let own = prepared.as_ref().map(|(_, identity)| identity);
+    let own = prepared.as_ref().map(|prepared| &prepared.identity);
     let agreed = agree(&mut *transport, own.map_err(|error| format!("{error:#}")));
-    let (mut start, _) = match (agreed, prepared) {
+    let prepared = match (agreed, prepared) {
         (Ok(()), Ok(prepared)) => prepared,
         (Err(MeetingError::Rank(_)), _) if interrupt.requested() => return Ok(Status::Interrupted),
         (Err(MeetingError::Rank(error)), _) => return Err(error.into()),
@@ -50,23 +53,18 @@ pub(super) fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Statu
             return refused(first, agreed, prepared);
         }
     };
-    let outcome = execute(args, interrupt, &mut start, transport)?;
+    let done = execute(args, interrupt, prepared, transport)?;
     // Before the others end: the launcher ends all processes when one has failed.
-    let shown = if first {
-        show(args, &start, &outcome)
-    } else {
-        Ok(())
-    };
+    let status = done.end(args);
     session.finish();
-    shown?;
-    Ok(status(&outcome))
+    status
 }
 
 /// What this process says of a run that all ranks have refused: nothing, unless it is rank 0.
 fn refused(
     first: bool,
     agreed: Result<(), MeetingError>,
-    prepared: anyhow::Result<(Start, Identity)>,
+    prepared: anyhow::Result<Prepared<'_>>,
 ) -> anyhow::Result<Status> {
     if !first {
         return Ok(Status::Refused);
