@@ -105,7 +105,7 @@ fn printed(command: &mut Command) -> Vec<u8> {
     output.stdout
 }
 
-/// Ranks save the file of one process, and go on from a file, whoever saved it. Nothing else changes.
+/// Ranks save the file of one process, and go on from that of one process. Nothing else changes.
 #[test]
 fn snapshots_are_those_of_one_process() {
     let gm = STAR.replace(
