@@ -175,3 +175,102 @@ impl Part for Switched<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::wire::ethernet::EthernetNetwork;
+    use crate::wire::ethernet::link::Link;
+    use crate::wire::ethernet::switch::{Forwarding, SwitchConfig};
+    use crate::wire::medium::Outbox;
+    use crate::wire::network::Network;
+    use lanigon_window::address::MacAddress;
+
+    const fn address(node: u8) -> MacAddress {
+        MacAddress([2, 0, 0, 0, 0, node])
+    }
+
+    /// Two switches, each with a node: the first ones are of rank 0, the others of rank 1.
+    fn network(me: usize) -> EthernetNetwork {
+        let mut network = EthernetNetwork::default();
+        network.set_nodes(2);
+        let link = Link {
+            byte_time: SimTime::from_ns(8),
+            propagation: SimTime::from_ns(50),
+        };
+        let config = SwitchConfig {
+            ports: 2,
+            forwarding: Forwarding::CutThrough,
+            latency: SimTime::from_ns(500),
+            buffer_bytes: 10_000,
+            routes: vec![(address(0), 0), (address(1), 1)],
+        };
+        for _ in 0..2 {
+            network.add_switch(&config).expect("a possible switch");
+        }
+        let ends: [(Port, Port); 3] = [
+            (0.into(), (0, 0).into()),
+            ((0, 1).into(), (1, 0).into()),
+            ((1, 1).into(), 1.into()),
+        ];
+        for (a, b) in ends {
+            network.connect(a, b, link).expect("free ports");
+        }
+        network.divide(me, &[0, 1]);
+        network
+    }
+
+    /// What node 0 sends to node 1, as it passes to rank 1.
+    fn crossing() -> Vec<u8> {
+        let mut network = network(0);
+        let mut segments = network.segments();
+        let part = segments[0].1.part().expect("a part");
+        assert_eq!(part.neighbours(), [1]);
+        let mut outbox = Outbox::<crate::wire::ethernet::Ethernet>::default();
+        let mut bytes = vec![7; 100];
+        bytes[..6].copy_from_slice(&address(1).0);
+        outbox.send(SimTime::from_ns(10), Frame::new(bytes));
+        part.take(0, &mut outbox);
+        part.run_events(SimTime::from_us(5));
+        let mut out = Writer::default();
+        part.write_crossing(1, &mut out);
+        out.into_bytes()
+    }
+
+    /// Reads a message at rank 1 and carries out what follows; returns how many frames reach its node.
+    fn arrive(message: &[u8]) -> Result<usize, StateError> {
+        let mut network = network(1);
+        let mut segments = network.segments();
+        let part = segments[0].1.part().expect("a part");
+        part.read_crossing(&mut Reader::new(message))?;
+        part.run_events(SimTime::MAX);
+        let mut told = 0;
+        part.deliver(&mut |_, _, _| told += 1);
+        Ok(told)
+    }
+
+    #[test]
+    fn a_frame_passes_from_rank_to_rank() {
+        assert_eq!(arrive(&crossing()), Ok(1));
+    }
+
+    proptest! {
+        /// No bytes of another process cause a panic.
+        #[test]
+        fn damaged_messages_are_read_or_refused(
+            at in any::<prop::sample::Index>(),
+            with in any::<u8>(),
+            cut in any::<prop::sample::Index>(),
+            noise in prop::collection::vec(any::<u8>(), 0..60),
+        ) {
+            let mut message = crossing();
+            let _ = arrive(&message[..cut.index(message.len())]);
+            let at = at.index(message.len());
+            message[at] = with;
+            let _ = arrive(&message);
+            let _ = arrive(&noise);
+        }
+    }
+}
