@@ -40,7 +40,7 @@ pub fn one_file_each(
     Ok(())
 }
 
-/// Checks that nothing is written onto a file that the scenario names.
+/// Checks that nothing is written onto the scenario, which may be called by the name of an example, or onto a file that it names.
 ///
 /// # Errors
 /// As [`one_file_each`].
@@ -48,7 +48,7 @@ pub fn apart_from_scenario(
     scenario: &Scenario,
     written: &[(&str, Option<&Path>)],
 ) -> anyhow::Result<()> {
-    let files: Vec<_> = scenario.files().collect();
+    let files: Vec<_> = scenario.files().chain(scenario.source.clone()).collect();
     let names: Vec<_> = files
         .iter()
         .map(|path| format!("the scenario's {}", path.display()))

@@ -114,6 +114,14 @@ fn no_output_replaces_an_input() {
             check_refused(&folder, &line, "name the same file");
         }
     }
+    // The name of an example is a file of the data folder.
+    fs::create_dir_all(folder.join("data/scenarios")).unwrap();
+    let example = super::pair(&super::stream(1, 64));
+    fs::write(folder.join("data/scenarios/example.toml"), example).unwrap();
+    for option in ["--trace", "--snapshot-at 10"] {
+        let line = format!("run example --data data {option} data/scenarios/example.toml");
+        check_refused(&folder, &line, "name the same file");
+    }
     check_refused(
         &folder,
         "ledger own.toml --svg fw.elf",

@@ -67,6 +67,8 @@ pub struct Scenario {
     pub description: String,
     /// Base folder of relative file names.
     pub folder: PathBuf,
+    /// The file that it was read from, if it was one.
+    pub source: Option<PathBuf>,
     /// Random seed.
     pub seed: u64,
     /// Position of the scenario's root, for errors of the whole network.
@@ -106,13 +108,15 @@ impl Scenario {
             Some(Found::File(path)) => path,
             _ => path,
         };
-        let text = match found {
-            Some(Found::Embedded(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
-            _ => Input::Scenario
-                .read_text(path)
-                .with_context(|| name.clone())?,
+        let (text, source) = match &found {
+            Some(Found::Embedded(bytes)) => (String::from_utf8_lossy(bytes).into_owned(), None),
+            _ => {
+                let text = Input::Scenario.read_text(path);
+                (text.with_context(|| name.clone())?, Some(path.into()))
+            }
         };
         let mut scenario = Self::parse(&name, &text)?;
+        scenario.source = source;
         scenario.folder = path.parent().unwrap_or(Path::new("")).into();
         Ok((scenario, text))
     }
@@ -194,6 +198,7 @@ impl Scenario {
             mappers,
             description,
             folder: PathBuf::new(),
+            source: None,
             seed,
             place,
             max_time,
