@@ -121,7 +121,7 @@ pub(super) trait Course {
     fn advance(self, members: &mut impl Crowd) -> Result<(), Self::Error>;
 }
 
-/// The rounds of the nodes of a segment, all of which this process runs, up to a time.
+/// The rounds of the nodes of a segment up to a time, when this process runs all of the segment.
 pub(super) struct Rounds<'a, C> {
     pub(super) segment: &'a mut dyn Segment,
     pub(super) end: SimTime,

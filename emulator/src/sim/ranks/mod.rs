@@ -88,7 +88,7 @@ pub struct Exchanged {
     pub rounds: u64,
     /// Exchanges of messages: rounds with nodes that had to run, and agreements between slices.
     pub exchanges: u64,
-    /// Bytes that this rank announced, each counted once for all receivers.
+    /// Bytes that this rank announced, each counted once for all receivers; what passes between parts goes to one receiver.
     pub bytes: u64,
 }
 
