@@ -54,10 +54,7 @@ impl World {
             return Ok(Ok(None));
         }
         let given: Result<Vec<_>, StateError> = given.into_iter().collect();
-        Ok(match given {
-            Ok(given) => self.put_together(ranks, given).map(Some),
-            Err(error) => Err(error),
-        })
+        Ok(given.and_then(|given| self.put_together(ranks, given).map(Some)))
     }
 
     /// This rank's nodes.
