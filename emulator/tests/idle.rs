@@ -36,16 +36,39 @@ follow: sw    $t1, 0x104($gp)
         addiu $s0, $s0, 1
 ";
 
+/// Its poll is executed as the delay slot of a branch to itself, and once more as the branch's target: the way on from
+/// the two reads differs, though nothing else does. Counts rounds.
+const POLL_IN_ITS_OWN_SLOT: &str = "
+        lui   $gp, 0xC000
+again:  beq   $zero, $zero, here
+here:   lw    $t0, EVENT($gp)
+        addiu $s0, $s0, 1
+        lw    $t1, REFERENCE($gp)
+        b     again
+        addu  $s1, $s1, $t1
+";
+
+/// The same in a loop without any effect: it idles, though the round begins in a delay slot.
+const IDLE_WITH_A_POLL_IN_ITS_OWN_SLOT: &str = "
+        lui   $gp, 0xC000
+again:  beq   $zero, $zero, here
+here:   lw    $t0, EVENT($gp)
+        b     again
+        nop
+";
+
 /// Final state of a run: instructions, cycles and registers of both CPUs.
 type Left = Vec<(u64, u64, Vec<u32>)>;
 
-fn run(skip_idle: bool, host_writes: &[(u64, u32, u32)]) -> Left {
+/// Runs the program on the first `cpus` CPUs.
+fn run(skip_idle: bool, cpus: usize, source: &str, host_writes: &[(u64, u32, u32)]) -> Left {
     let timing = Timing::built_in("tigon2-88mhz").expect("a built-in profile");
     let mut node = Node::new(0, Tigon2::new(SramSize::M1, timing), &timing.host, 1);
     node.board_mut::<Tigon2>().skip_idle = skip_idle;
-    for (cpu, event, reference) in [(0, "0x060", "0x058"), (1, "0x070", "0x078")] {
+    let offsets = [(0, "0x060", "0x058"), (1, "0x070", "0x078")];
+    for (cpu, event, reference) in offsets.into_iter().take(cpus) {
         let origin = SCRATCHPAD_BASE + 0x200;
-        let text = ASSIST
+        let text = source
             .replace("EVENT", event)
             .replace("REFERENCE", reference);
         let program = asm::assemble(&format!(".org {origin:#x}\n{text}")).expect("it assembles");
@@ -68,16 +91,20 @@ fn run(skip_idle: bool, host_writes: &[(u64, u32, u32)]) -> Left {
     vec![left(0), left(1)]
 }
 
+/// Compares with one CPU and with both; returns what is left of both.
 #[track_caller]
-fn check(host_writes: &[(u64, u32, u32)]) -> Left {
-    let skipped = run(true, host_writes);
-    assert_eq!(run(false, host_writes), skipped);
-    skipped
+fn check(source: &str, host_writes: &[(u64, u32, u32)]) -> Left {
+    let [_, both] = [1, 2].map(|cpus| {
+        let skipped = run(true, cpus, source, host_writes);
+        assert_eq!(run(false, cpus, source, host_writes), skipped);
+        skipped
+    });
+    both
 }
 
 #[test]
 fn alarms_alone() {
-    let left = check(&[]);
+    let left = check(ASSIST, &[]);
     assert!(left[0].2[17] > 300, "alarms of A: {}", left[0].2[17]);
     assert!(left[1].2[17] > 300, "alarms of B: {}", left[1].2[17]);
 }
@@ -87,7 +114,7 @@ fn a_ring_that_the_host_moves() {
     let moves: Vec<(u64, u32, u32)> = (1..50)
         .map(|i| (i * 31, r::READ_RING_PRODUCER, i as u32 * 0x20))
         .collect();
-    let left = check(&moves);
+    let left = check(ASSIST, &moves);
     assert!(left[0].2[16] + left[1].2[16] >= 49, "{left:?}");
 }
 
@@ -108,5 +135,12 @@ fn a_channel_that_runs() {
         writes.push((write.0 + 30, r::READ_STATE, 1));
     }
     writes.sort_by_key(|write| write.0);
-    check(&writes);
+    check(ASSIST, &writes);
+}
+
+#[test]
+fn a_poll_in_its_own_delay_slot() {
+    let left = check(POLL_IN_ITS_OWN_SLOT, &[]);
+    assert!(left[0].2[16] > 10_000, "rounds of A: {}", left[0].2[16]);
+    check(IDLE_WITH_A_POLL_IN_ITS_OWN_SLOT, &[]);
 }

@@ -130,10 +130,12 @@ pub fn parse(text: &str) -> ([Polling; 2], Vec<Act>) {
 pub fn polling() -> impl Strategy<Value = Polling> {
     let looks = vec(select(LOOKS), 0..4);
     let works = vec(select(WORKS), 1..4);
-    (any::<bool>(), looks, select(ENDS), select(LOOKS), works).prop_map(
-        |(scratchpad, looks, end, slot, works)| {
+    // The event register may be read in the delay slot of a branch to itself, and once more as its target.
+    let heads = prop_oneof![8 => Just("again:"), 1 => Just("again: b here; here:")];
+    (any::<bool>(), heads, looks, select(ENDS), select(LOOKS), works).prop_map(
+        |(scratchpad, head, looks, end, slot, works)| {
             let text = format!(
-                "lui $gp, 0xC000; lui $k0, 0xC0; lui $s4, MASK; again: lw $t0, EVENT($gp); {}; {end}; \
+                "lui $gp, 0xC000; lui $k0, 0xC0; lui $s4, MASK; {head} lw $t0, EVENT($gp); {}; {end}; \
                  {slot}; {}; b again; nop",
                 looks.join("; "),
                 works.join("; ")

@@ -330,6 +330,9 @@ impl IdleDetector {
         let clean = !std::mem::take(&mut self.disturbed);
         let idle = self.look(core, value, clean);
         self.reads.count = 0;
+        // The slot's own address may be the branch's target: the core would come to the same read with equal registers,
+        // and go on elsewhere.
+        self.disturbed = core.in_taken_slot();
         idle
     }
 
