@@ -63,12 +63,16 @@ impl<J: Copy> Orders<J> {
     }
 }
 
-/// Counts an order as done, even if carrying it out panics.
-struct Done<'a>(&'a AtomicUsize);
+/// The orders that a thread has taken in a round, which count as done when this is dropped, even if carrying one out panics. A thread counts
+/// only once in a round: all threads write the same count.
+struct Taken<'a> {
+    orders: usize,
+    done: &'a AtomicUsize,
+}
 
-impl Drop for Done<'_> {
+impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::Release);
+        self.done.fetch_add(self.orders, Ordering::Release);
     }
 }
 
@@ -181,9 +185,14 @@ where
     /// Carries out orders until none are left.
     fn work(&self, thread: usize) {
         let orders = self.orders.read().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = Taken {
+            orders: 0,
+            done: &self.done,
+        };
+        // Dropped first, so that the leader finds it unlocked.
         let mut given = lock(&self.given[thread].0);
         while let Some((thing, order)) = orders.take(thread) {
-            let _done = Done(&self.done);
+            taken.orders += 1;
             let gives = self.with(thing, |thing| (self.carry_out)(thing, order));
             given.push((thing, gives));
         }
