@@ -145,6 +145,7 @@ pub async fn run(
         streams,
         greeting_ps: 0,
         answered: BTreeSet::new(),
+        greeted_ps: BTreeMap::new(),
         known: BTreeMap::new(),
         outages,
         under_way: VecDeque::new(),
@@ -190,6 +191,8 @@ struct Traffic {
     greeting_ps: u64,
     /// Receivers that have answered a greeting.
     answered: BTreeSet<u16>,
+    /// When each receiver was greeted first.
+    greeted_ps: BTreeMap<u16, u64>,
     /// Nodes of which anything arrived, and the last life of each.
     known: BTreeMap<u16, u16>,
     outages: Outages,
@@ -247,10 +250,10 @@ impl Traffic {
         if plans.clone().all(|plan| self.has_all(plan)) {
             return Ok(true);
         }
-        // Other nodes may wait for one that is gone.
-        let least_ns = match self.outages.any() {
-            true => 2 * ABSENT_NS,
-            false => 0,
+        // A sender may wait for each node that is gone, one after the other.
+        let least_ns = match self.outages.nodes() {
+            0 => 0,
+            nodes => (nodes + 1) * ABSENT_NS,
         };
         let patience = plans
             .clone()
@@ -344,13 +347,16 @@ impl Traffic {
 
     async fn greet(&mut self, flow: Flow) -> Result<(), String> {
         let now_ps = self.now_ps();
-        let silence_ns = self.silence_ns(self.outages.begins_ps(flow.to));
-        if self.may_be_gone(flow.to) && silence_ns >= ABSENT_NS {
+        let begins_ps = self.outages.begins_ps(flow.to);
+        let greeted_ps = *self.greeted_ps.entry(flow.to).or_insert(now_ps);
+        // What others send meanwhile does not count: of nodes that wait for the same one, each would wait for the one before it.
+        let unanswered_ns = now_ps.saturating_sub(greeted_ps.max(begins_ps)) / 1000;
+        if self.may_be_gone(flow.to) && unanswered_ns >= ABSENT_NS {
             // What is sent to it from now on is lost.
             self.answered.insert(flow.to);
             return Ok(());
         }
-        if silence_ns >= STRANGER_NS {
+        if self.silence_ns(begins_ps) >= STRANGER_NS {
             return Err(format!("node {} does not answer", flow.to));
         }
         if now_ps < self.greeting_ps || self.nic.send_free() == 0 {

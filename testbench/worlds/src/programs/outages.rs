@@ -55,6 +55,12 @@ impl Outages {
         !self.0.is_empty()
     }
 
+    /// Number of nodes that are reset.
+    #[must_use]
+    pub fn nodes(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     /// The resets of this node, if there are any.
     #[must_use]
     pub fn of(&self, node: u16) -> Option<Outage> {

@@ -68,6 +68,19 @@ fn what_a_reset_cuts_off_is_counted() {
     );
 }
 
+/// Three nodes take the fourth for gone, one after the other is ready to greet it: nobody ends before the last of them has sent.
+#[test]
+fn nodes_that_wait_for_one_that_is_gone_do_not_lose_each_other() {
+    let resets = [
+        (1, 5014, None),
+        (2, 668, Some(19_552)),
+        (0, 12, Some(24_239)),
+    ];
+    good(&text(&resets, "[faults]\nloss = 0.02\n"));
+    let gone = [(1, 5014, None), (2, 6000, None)];
+    good(&text(&gone, "[faults]\nloss = 0.02\n"));
+}
+
 /// A loss elsewhere is not hidden by a reset.
 #[test]
 fn a_reset_excuses_nothing_else() {
