@@ -1,5 +1,6 @@
 //! Processor cores. A core does not depend on a board: it accesses everything through its bus.
 
+pub(crate) mod ahead;
 pub mod architecture;
 pub mod asm;
 pub mod bus;

@@ -20,7 +20,10 @@ use super::transmitter::{Appending, Transmitter};
 use super::watchdog::Watchdog;
 use super::window::Control;
 use crate::board::{Context, CpuId, NodeEvent, ProbeTable, Stops};
+use crate::cpu::ahead::Ahead;
 use crate::cpu::clock::TICKS_PER_CYCLE;
+use crate::cpu::lanai::Op;
+use crate::cpu::lanai::pipeline::Pipeline;
 use crate::host::request::HostEvent;
 use crate::observe::event::TraceKind;
 use crate::sim::initiator::Initiator;
@@ -225,10 +228,12 @@ impl Fabric {
         self.interrupt_line = false;
     }
 
-    /// Whether a tool or the firmware marks the instruction at `pc`.
-    pub(super) fn is_marked(&self, pc: u32) -> bool {
+    /// The instruction at `pc`, decoded, with those behind it as far as `ahead` goes, and with marks of tools and of the firmware.
+    pub(super) fn fetch(&mut self, pc: u32, pipeline: &Pipeline, ahead: Ahead) -> Op {
         let breakpoints = self.stops.breakpoints(CpuId::new(0));
-        breakpoints.binary_search(&pc).is_ok() || !self.probes.at(pc).is_empty()
+        let probes = &self.probes;
+        let mark = |pc| breakpoints.binary_search(&pc).is_ok() || !probes.at(pc).is_empty();
+        self.sram.fetch(pc, pipeline, ahead, mark)
     }
 
     /// The tick of a time.

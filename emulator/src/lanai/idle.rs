@@ -439,7 +439,7 @@ impl Bus for Trial<'_> {
         if pc >= SPACE || !breakpoints.is_empty() || !self.fabric.probes.at(pc).is_empty() {
             return Err(END);
         }
-        Ok(self.fabric.sram.fetch(pc, core.pipeline(), |_| false))
+        Ok(self.fabric.sram.glance(pc, core.pipeline()))
     }
 
     fn load(&mut self, core: &mut Core, address: u32, width: Width) -> Result<u32, BusStop> {

@@ -12,6 +12,7 @@ use super::inspect::instruction_log::{self, CpuWitness};
 use super::special::{Row, Special, find, offset_of, rows};
 use super::sram::{OwnSram, SPACE, SramCode};
 use crate::board::{CpuId, StageState, StopReason};
+use crate::cpu::ahead::Ahead;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::Op;
 use crate::cpu::lanai::bus::{Bus, BusStop, Fault, Passed, Private, Width};
@@ -187,8 +188,7 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
             let word = self.fabric.sram.word(pc);
             self.log(|log| log.note(Record::Word { address, word }));
         }
-        let marked = self.fabric.is_marked(pc);
-        Ok(self.fabric.sram.fetch(pc, core.pipeline(), |_| marked))
+        Ok(self.fabric.fetch(pc, core.pipeline(), Ahead::new(!LOGGED)))
     }
 
     fn load(&mut self, core: &mut Core, address: u32, width: Width) -> Result<u32, BusStop> {

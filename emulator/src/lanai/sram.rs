@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
+use crate::cpu::ahead::Ahead;
 use crate::cpu::bus::Access;
 use crate::cpu::lanai::Op;
 use crate::cpu::lanai::bus::{self, OwnMemory, Width};
@@ -170,12 +171,25 @@ impl Sram {
         }
     }
 
-    /// Whether the instruction at `pc` is decoded.
-    pub(super) fn is_decoded(&self, pc: u32) -> bool {
+    /// The instruction at `pc` as it is decoded; [`Op::UNDECODED`] if it is not.
+    fn op(&self, pc: u32) -> Op {
         let at = self.at(pc) & !3;
         let page = self.code.pages.get(at / PAGE_BYTES);
         let page = page.and_then(Option::as_ref);
-        page.is_some_and(|page| page[at % PAGE_BYTES / 4].get() != Op::UNDECODED)
+        page.map_or(Op::UNDECODED, |page| page[at % PAGE_BYTES / 4].get())
+    }
+
+    /// Whether the instruction at `pc` is decoded.
+    pub(super) fn is_decoded(&self, pc: u32) -> bool {
+        self.op(pc) != Op::UNDECODED
+    }
+
+    /// The instruction at `pc`, decoded, for somebody who does not execute it: what is decoded stays as it is.
+    pub(super) fn glance(&self, pc: u32, pipeline: &Pipeline) -> Op {
+        match self.op(pc) {
+            Op::UNDECODED => Op::decode(self.word(pc), pipeline),
+            op => op,
+        }
     }
 
     /// Addresses of all instructions that are decoded.
@@ -185,19 +199,32 @@ impl Sram {
             .filter(|&pc| self.is_decoded(pc))
     }
 
-    /// The instruction at `pc`, decoded; `mark` says whether it carries a probe.
-    pub fn fetch(&mut self, pc: u32, pipeline: &Pipeline, mark: impl Fn(u32) -> bool) -> Op {
-        let at = self.at(pc) & !3;
-        let word = read(&self.bytes, at, Width::Word);
-        let page = &mut self.code.pages[at / PAGE_BYTES];
+    /// The instruction at `pc`, decoded, and with `ahead` the ones behind it in its page; `mark` says which carry a probe.
+    pub(super) fn fetch(
+        &mut self,
+        pc: u32,
+        pipeline: &Pipeline,
+        mut ahead: Ahead,
+        mark: impl Fn(u32) -> bool,
+    ) -> Op {
+        let from = self.at(pc) & !3;
+        let page = &mut self.code.pages[from / PAGE_BYTES];
         let page =
             page.get_or_insert_with(|| Box::new([const { Cell::new(Op::UNDECODED) }; PAGE_OPS]));
-        let place = &page[at % PAGE_BYTES / 4];
-        if place.get() == Op::UNDECODED {
+        let places = &page[from % PAGE_BYTES / 4..];
+        for (place, offset) in places.iter().zip((0..).step_by(4)) {
+            if place.get() != Op::UNDECODED {
+                break;
+            }
+            let word = read(&self.bytes, from + offset as usize, Width::Word);
             let op = Op::decode(word, pipeline);
-            place.set(if mark(pc) { op.with_probe() } else { op });
+            let marked = mark(pc.wrapping_add(offset));
+            place.set(if marked { op.with_probe() } else { op });
+            if !ahead.goes_on(op.leaves(pipeline)) {
+                break;
+            }
         }
-        place.get()
+        places.first().map_or(Op::UNDECODED, Cell::get)
     }
 
     /// Code and memory while only the CPU uses the bus. `fetches`: it has cycles for its fetches. `waits`:

@@ -498,11 +498,38 @@ pub const ALIASES: &[Row] = &[
     row("sli", Ending::Plain, 0xf002_0000, &[Long, Rd], Constant),
 ];
 
+/// For each opcode, the highest four bits, the index of its first row; behind them the number of all rows.
+static FIRST_ROW: [u8; 17] = {
+    assert!(ROWS.len() < 256);
+    let mut first = [0; 17];
+    let (mut opcode, mut i) = (0, 0);
+    while i < ROWS.len() {
+        assert!(ROWS[i].mask >> 28 == 15, "a row has one opcode");
+        let own = (ROWS[i].bits >> 28) as usize;
+        assert!(
+            own + 1 >= opcode,
+            "rows stand in the order of their opcodes"
+        );
+        while opcode <= own {
+            first[opcode] = i as u8;
+            opcode += 1;
+        }
+        i += 1;
+    }
+    while opcode < first.len() {
+        first[opcode] = ROWS.len() as u8;
+        opcode += 1;
+    }
+    first
+};
+
 /// The row that `word` belongs to in a pipeline. A word that the pipeline lacks has the row of the
 /// generation that has it.
 #[must_use]
 pub fn lookup(word: u32, pipeline: &Pipeline) -> Option<&'static Row> {
-    let mut rows = ROWS.iter().filter(|row| row.matches(word));
+    let opcode = (word >> 28) as usize;
+    let [first, end] = [opcode, opcode + 1].map(|opcode| usize::from(FIRST_ROW[opcode]));
+    let mut rows = ROWS[first..end].iter().filter(|row| row.matches(word));
     let first = rows.next()?;
     if pipeline.has(first.feature) {
         return Some(first);

@@ -122,6 +122,16 @@ impl Op {
         (self.kind() as u8) < Kind::AddFlags as u8 && self.dst() == NOWHERE && !self.is_special()
     }
 
+    /// Number of slots behind which execution never goes on, unless a jump leads there; `None` if it does.
+    pub(crate) const fn leaves(self, pipeline: &Pipeline) -> Option<u32> {
+        match self.kind() {
+            Kind::Jump => Some(pipeline.branch_slots as u32),
+            Kind::LoadPc => Some(pipeline.pc_load_slots as u32),
+            Kind::Missing | Kind::Illegal => Some(0),
+            _ => None,
+        }
+    }
+
     /// Kind of the instruction.
     #[must_use]
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use super::isa::{Kind, lookup};
+use super::isa::{Flow, Kind, lookup};
 use crate::value_struct;
 
 /// Where a result for register 0 goes, so that register 0 stays 0 at no cost.
@@ -99,6 +99,16 @@ impl Op {
     #[must_use]
     pub const fn is_dispatch(self) -> bool {
         matches!(self.kind(), Kind::Joff)
+    }
+
+    /// Number of delay slots behind which execution never goes on, unless a jump leads there; `None` if it does.
+    pub(crate) const fn leaves(self) -> Option<u32> {
+        match self.kind() {
+            Kind::Beq if self.rs() == self.rt() => Some(1),
+            Kind::J | Kind::Jr | Kind::Joff => Some(1),
+            kind if matches!(kind.flow(), Flow::Stop) => Some(0),
+            _ => None,
+        }
     }
 
     /// Kind of the instruction.

@@ -1,6 +1,7 @@
 //! Instruction fetches outside the core's private loop, and decoding.
 
 use super::CpuBus;
+use crate::cpu::ahead::Ahead;
 use crate::cpu::mips::bus::{BusStop, Fault, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
@@ -8,6 +9,7 @@ use crate::observe::event::Details;
 use crate::observe::instructions::Record;
 use crate::tigon2::inspect::instruction_log::standing;
 use crate::tigon2::inspect::stops;
+use crate::tigon2::sram::LINE_BYTES;
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     /// Fetches an instruction in SRAM that is not in the block of the last fetch, is not decoded or carries a
@@ -54,23 +56,45 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         Ok(op)
     }
 
-    /// Decodes an instruction in the scratchpad.
+    /// Decodes an instruction in the scratchpad, and the ones behind it.
     #[inline(never)]
     fn decode_scratchpad(&mut self, core: &Core, pc: u32) -> Op {
         let word = self.private.scratchpad.read(pc, Width::Word);
-        let op = self.decode(pc, word);
-        self.private.scratchpad.set_op(pc, op);
-        let record = Record::Word { address: pc, word };
-        self.log(|log| log.note_before(standing(core), record));
-        op
+        if LOGGED {
+            let record = Record::Word { address: pc, word };
+            self.log(|log| log.note_before(standing(core), record));
+        }
+        // A log holds what was executed.
+        let mut ahead = Ahead::new(!LOGGED);
+        for at in (pc..=u32::MAX).step_by(4) {
+            if self.private.scratchpad.find_op(at) != Some(Op::UNDECODED) {
+                break;
+            }
+            let op = self.decode(at, self.private.scratchpad.read(at, Width::Word));
+            self.private.scratchpad.set_op(at, op);
+            if !ahead.goes_on(op.leaves()) {
+                break;
+            }
+        }
+        self.private.scratchpad.op(pc)
     }
 
-    /// Decodes an instruction in SRAM.
+    /// Decodes an instruction in SRAM, and the ones behind it in its line.
     #[inline(never)]
     fn decode_sram(&mut self, core: &Core, pc: u32) -> Op {
         let word = self.fabric.sram.word(pc);
-        let op = self.decode(pc, word);
-        self.fabric.sram.set_op(pc, op);
+        let mut ahead = Ahead::new(!LOGGED);
+        let last = pc | (LINE_BYTES as u32 - 1);
+        for at in (pc..=last).step_by(4) {
+            if self.fabric.sram.op(at) != Op::UNDECODED {
+                break;
+            }
+            let op = self.decode(at, self.fabric.sram.word(at));
+            self.fabric.sram.set_op(at, op);
+            if !ahead.goes_on(op.leaves()) {
+                break;
+            }
+        }
         if LOGGED {
             // Later fetches find it decoded.
             let address = pc & (self.fabric.sram.size_bytes() as u32 - 1);
@@ -80,7 +104,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
                 log.note_before(standing(self.other_core), record);
             }
         }
-        op
+        self.fabric.sram.op(pc)
     }
 
     fn decode(&self, pc: u32, word: u32) -> Op {
