@@ -68,14 +68,14 @@ fn check_segment(address: u32, length_bytes: usize) -> Result<(), ImageError> {
 
 /// Converts bytes to the NIC's big-endian words.
 pub(crate) fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes
-        .chunks(4)
-        .map(|chunk| {
-            let mut word = [0; 4];
-            word[..chunk.len()].copy_from_slice(chunk);
-            u32::from_be_bytes(word)
-        })
-        .collect()
+    let (whole, rest) = bytes.as_chunks();
+    let mut words: Vec<u32> = whole.iter().map(|word| u32::from_be_bytes(*word)).collect();
+    if !rest.is_empty() {
+        let mut word = [0; 4];
+        word[..rest.len()].copy_from_slice(rest);
+        words.push(u32::from_be_bytes(word));
+    }
+    words
 }
 
 #[cfg(test)]

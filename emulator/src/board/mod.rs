@@ -71,6 +71,13 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     /// Executes the host's write of a window word.
     fn window_write(&mut self, offset: u32, value: u32, ctx: &mut Context<'_, Self::Event>);
 
+    /// Executes the host's writes of consecutive window words, all of which reach the board now.
+    fn window_store(&mut self, offset: u32, values: &[u32], ctx: &mut Context<'_, Self::Event>) {
+        for (offset, &value) in (offset..).step_by(4).zip(values) {
+            self.window_write(offset, value, ctx);
+        }
+    }
+
     /// Value that a window read would return, without side effects or costs.
     fn window_peek(&self, offset: u32, now: SimTime) -> u32;
 

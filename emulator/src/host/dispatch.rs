@@ -52,9 +52,7 @@ impl Programs {
             HostEvent::MemoryWritten => self.memory_written(ctx),
             HostEvent::Timeout { program } => self.timeout(program, ctx),
             HostEvent::Store { offset, values } => {
-                for (offset, &value) in (offset..).step_by(4).zip(values.iter()) {
-                    board.window_write(offset, value, ctx);
-                }
+                board.window_store(offset, &values, ctx);
             }
             HostEvent::ReadStart {
                 program,

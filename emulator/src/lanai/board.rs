@@ -158,6 +158,19 @@ impl Lanai {
         self.fabric.bus.take(Engine::Host, tick, 4);
     }
 
+    /// The host writes words to memory, one after the other.
+    fn store(&mut self, address: u32, words: &[u32], now: SimTime) {
+        let tick = self.fabric.tick(now);
+        for _ in words {
+            self.fabric.bus.take(Engine::Host, tick, 4);
+        }
+        self.fabric.sram.forget_written();
+        self.fabric.sram.set_words(address, words);
+        if self.idle.may_see(&self.fabric.sram) {
+            self.idle.wake(&self.core);
+        }
+    }
+
     fn detail(&self, offset: u32, kind: impl FnOnce(u32) -> TraceKind, ctx: &mut BoardContext) {
         if ctx.trace.wants(Details::REGISTERS) {
             let address = self.generation().register_base() + offset;
@@ -248,14 +261,7 @@ impl Board for Lanai {
             self.idle.wake(&self.core);
         }
         match target {
-            Target::Sram(address) => {
-                self.take_bus(ctx.now);
-                self.fabric.sram.forget_written();
-                self.fabric.sram.set_word(address, value);
-                if self.idle.may_see(&self.fabric.sram) {
-                    self.idle.wake(&self.core);
-                }
-            }
+            Target::Sram(address) => self.store(address, &[value], ctx.now),
             Target::Special(offset) => {
                 let kind = |address| TraceKind::RegisterWrite { address, value };
                 self.detail(offset, kind, ctx);
@@ -270,6 +276,19 @@ impl Board for Lanai {
             Target::Eeprom(_) | Target::Nothing => {
                 let text = format!("write of window offset {offset:#x}: nothing answers");
                 Fabric::mistake(text, Initiator::Host, ctx);
+            }
+        }
+    }
+
+    fn window_store(&mut self, offset: u32, values: &[u32], ctx: &mut Context<'_, BoardEvent>) {
+        match target(self.generation(), offset) {
+            Target::Sram(address) if self.writes_memory(offset, values.len()) => {
+                self.store(address, values, ctx.now);
+            }
+            _ => {
+                for (offset, &value) in (offset..).step_by(4).zip(values) {
+                    self.window_write(offset, value, ctx);
+                }
             }
         }
     }

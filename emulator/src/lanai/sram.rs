@@ -148,6 +148,17 @@ impl Sram {
         self.write(address & !3, Width::Word, value);
     }
 
+    /// Writes words from the one that holds an address on; memory repeats.
+    pub fn set_words(&mut self, address: u32, words: &[u32]) {
+        let address = address & !3;
+        for (index, &word) in (0..).zip(words) {
+            let at = self.at(address.wrapping_add(4 * index));
+            self.code.forget(at);
+            write(&mut self.bytes, at, Width::Word, word);
+        }
+        self.note_written_from(address, 4 * words.len());
+    }
+
     /// Copies bytes out; memory repeats.
     #[must_use]
     pub fn copy(&self, address: u32, length: u32) -> Vec<u8> {
@@ -164,7 +175,12 @@ impl Sram {
             }
             self.bytes[at] = byte;
         }
-        let (at, length) = (self.at(address), bytes.len());
+        self.note_written_from(address, bytes.len());
+    }
+
+    /// Notes a write of so many bytes from an address on.
+    fn note_written_from(&mut self, address: u32, length: usize) {
+        let at = self.at(address);
         match at + length <= self.bytes.len() {
             true => self.note_written(at, length),
             false => self.note_written(0, self.bytes.len()),
