@@ -187,7 +187,7 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
             let word = self.fabric.sram.word(pc);
             self.log(|log| log.note(Record::Word { address, word }));
         }
-        let marked = self.fabric.is_marked(pc);
+        let marked = !self.fabric.sram.is_decoded(pc) && self.fabric.is_marked(pc);
         Ok(self.fabric.sram.fetch(pc, core.pipeline(), |_| marked))
     }
 
