@@ -28,10 +28,25 @@ impl Programs {
             }
         }
         self.notice_writes(ctx);
+        self.note_activity();
     }
 
     /// Handles an event at `ctx.now`.
     pub fn handle<B: Board>(
+        &mut self,
+        event: HostEvent,
+        board: &mut B,
+        ctx: &mut HostContext<'_, B::Event>,
+    ) {
+        let concerns_programs =
+            !matches!(event, HostEvent::Store { .. } | HostEvent::ReadStart { .. });
+        self.act(event, board, ctx);
+        if concerns_programs {
+            self.note_activity();
+        }
+    }
+
+    fn act<B: Board>(
         &mut self,
         event: HostEvent,
         board: &mut B,

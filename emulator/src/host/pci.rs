@@ -8,13 +8,14 @@ const KEPT: usize = 64;
 
 /// A bus that serves one transfer at a time, first come, first served.
 #[derive(Debug, Clone)]
+#[repr(C)] // What each visit of a node reads stands side by side.
 pub struct PciBus {
-    clock: ClockDomain,
-    /// Durations by number of clocks.
-    spans: [SimTime; KEPT],
     free_at: SimTime,
     /// Total time that the bus was taken.
     busy: SimTime,
+    clock: ClockDomain,
+    /// Durations by number of clocks.
+    spans: [SimTime; KEPT],
 }
 
 state!(PciBus { free_at, busy } fixed { clock, spans });

@@ -16,13 +16,14 @@ use crate::{value_enum, value_struct};
 
 /// The polls of the one program of a host.
 #[derive(Debug)]
+#[repr(C)] // What each visit of a node reads stands side by side.
 pub struct Poller {
-    costs: HostCosts,
     polling: Option<Polling>,
     /// The words that are polled in turn.
     words: Vec<Polled>,
     /// Some of them need a write before them.
     moves: bool,
+    costs: HostCosts,
 }
 
 /// A word that is polled.

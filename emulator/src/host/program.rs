@@ -20,31 +20,33 @@ use crate::board::{Board, SharedMemory};
 use crate::sim::time::SimTime;
 
 /// One program of a host.
+#[repr(C)] // What each visit of a node reads stands side by side.
 pub(super) struct Program {
+    pub(super) started: bool,
+    /// The machine was reset and will be on again.
+    pub(super) awaits_power: bool,
+    /// Whether it has slept since it last used up a time slice.
+    pub(super) woken: bool,
+    pub(super) signals: Signals,
+    /// How often it has begun.
+    pub(super) life: u32,
+    pub(super) scheduling: Scheduling,
+    /// Its present request.
+    pub(super) work: Work,
     pub(super) name: String,
     pub(super) execution: Execution,
     /// Makes its future anew after a reset, if it restarts.
     pub(super) factory: Option<Factory>,
-    /// How often it has begun.
-    pub(super) life: u32,
     /// Replay log of each incarnation, if kept.
     pub(super) lives: Option<Vec<Life>>,
     /// Replay logs of its next incarnations, if it replays.
     pub(super) next_lives: VecDeque<Life>,
     /// Its actions, if they are recorded.
     pub(super) tape: Option<Tape>,
-    /// The machine was reset and will be on again.
-    pub(super) awaits_power: bool,
     pub(super) port: SharedPort,
-    /// Its present request.
-    pub(super) work: Work,
-    pub(super) scheduling: Scheduling,
-    /// Whether it has slept since it last used up a time slice.
-    pub(super) woken: bool,
     /// What is left of its time slice, if a program that woke has taken its place.
     pub(super) slice_left: Option<SimTime>,
     pub(super) accounts: Accounts,
-    pub(super) signals: Signals,
     /// Its request, while its signal handler runs.
     pub(super) suspended: Option<Box<Work>>,
     /// The future of its signal handler.
@@ -53,7 +55,6 @@ pub(super) struct Program {
     pub(super) machine: Machine,
     /// When its pending timeout event is due. There is one at most: one that is early is scheduled again.
     pub(super) timeout_at: Option<SimTime>,
-    pub(super) started: bool,
 }
 
 impl Program {
@@ -120,6 +121,17 @@ impl Program {
         self.signals.pending && !self.signals.handling
     }
 
+    /// When it acts without an event that is not a poll; [`SimTime::ZERO`]: at once.
+    const fn activity(&self) -> SimTime {
+        if !self.started || self.has_signal() {
+            return SimTime::ZERO;
+        }
+        match self.scheduling {
+            Scheduling::Running(_) if self.work.polls_window() => self.work.deadline,
+            _ => SimTime::MAX,
+        }
+    }
+
     /// Its polls of host memory.
     pub(super) fn memory_polls(&self) -> impl Iterator<Item = &MemoryPoll> {
         self.work.memory_poll.iter()
@@ -127,19 +139,23 @@ impl Program {
 }
 
 /// The programs of one host.
+#[repr(C)] // What each visit of a node reads stands side by side.
 pub struct Programs {
-    pub(super) memory: SharedMemory,
-    pub(super) costs: HostCosts,
+    /// When they act without an event that is not a poll; [`SimTime::ZERO`]: at once. It follows from the rest, and is found again behind
+    /// whatever changes that.
+    activity: SimTime,
+    /// How long any access takes the PCI bus at least.
+    shortest_access: SimTime,
     pub(super) programs: Vec<Program>,
     pub(super) cpus: Cpus,
+    pub(super) memory: SharedMemory,
+    pub(super) costs: Box<HostCosts>,
     /// Whether logs are kept.
     keeps_log: bool,
     /// Whether actions are recorded.
     keeps_tapes: bool,
     /// Whether programs replay their logs.
     pub(super) repeats: bool,
-    /// How long any access takes the PCI bus at least.
-    shortest_access: SimTime,
 }
 
 impl std::fmt::Debug for Programs {
@@ -156,8 +172,9 @@ impl Programs {
     pub fn new(memory: SharedMemory, costs: &HostCosts) -> Self {
         let clocks = costs.pio_write_setup_clocks.min(costs.pio_read_bus_clocks);
         Self {
+            activity: SimTime::MAX,
             memory,
-            costs: *costs,
+            costs: Box::new(*costs),
             programs: Vec::new(),
             cpus: Cpus::new(costs.cpus),
             keeps_log: false,
@@ -183,6 +200,7 @@ impl Programs {
             tape,
             ..program
         });
+        self.note_activity();
     }
 
     /// From now on records the actions of programs that are added.
@@ -254,6 +272,7 @@ impl Programs {
             program.cut_off(now);
             program.awaits_power = comes_back && program.factory.is_some();
         }
+        self.note_activity();
     }
 
     /// The machine is on again.
@@ -273,6 +292,7 @@ impl Programs {
                 lives.push(program.next_lives.pop_front().unwrap_or_default());
             }
         }
+        self.note_activity();
     }
 
     /// Whether every program has ended.
@@ -285,18 +305,31 @@ impl Programs {
     /// for the end of another one's poll; the end of a poll's timeout.
     #[must_use]
     pub fn next_activity(&self, now: SimTime) -> SimTime {
-        if self.polls_may_stop() || self.programs.iter().any(|program| !program.started) {
-            return now;
+        debug_assert_eq!(self.activity, self.find_activity());
+        self.activity.max(now)
+    }
+
+    fn find_activity(&self) -> SimTime {
+        let times = self.programs.iter().map(Program::activity);
+        match self.cpus.will_switch() {
+            true => SimTime::ZERO,
+            false => times.min().unwrap_or(SimTime::MAX),
         }
-        let deadlines = self.polling().map(|work| work.deadline);
-        deadlines.min().unwrap_or(SimTime::MAX).max(now)
+    }
+
+    /// Something has changed.
+    pub(super) fn note_activity(&mut self) {
+        self.activity = self.find_activity();
     }
 
     /// When programs that go on at `time` can reach the board: with a write that passes the PCI bus behind all that it carries. A read
     /// takes longer.
     #[must_use]
     pub(crate) fn reaches_board(&self, time: SimTime, pci: &PciBus) -> SimTime {
-        time.max(pci.free_at()).saturating_add(self.shortest_access)
+        match time {
+            SimTime::MAX => time,
+            _ => time.max(pci.free_at()).saturating_add(self.shortest_access),
+        }
     }
 
     /// Whether a program stops at the end of a poll: for another program, or for a signal.

@@ -140,6 +140,7 @@ impl Programs {
             self.load_program(index, log.programs[index].as_deref(), from)?;
         }
         self.cpus = Value::read(from)?;
+        self.note_activity();
         let cpu_exists = |program: &Program| match program.scheduling {
             Scheduling::Running(cpu) => cpu < self.costs.cpus as usize,
             Scheduling::Off | Scheduling::Ready => true,

@@ -35,7 +35,14 @@ value_struct!(Sleep {
 
 /// The request that a program, or the signal handler within it, is at.
 #[derive(Debug, Default)]
+#[repr(C)] // What each visit of a node reads stands side by side.
 pub(super) struct Work {
+    /// When the timeout of its poll is over; [`SimTime::MAX`] without one.
+    pub(super) deadline: SimTime,
+    /// The condition on a word of the window that it polls for.
+    pub(super) polling: Option<PollRequest>,
+    /// The words that it polls in turn.
+    pub(super) rotation: Option<Rotation>,
     /// Whether an access to the window is pending: the CPU stalls until its end.
     pub(super) accessing: bool,
     /// When the present computation or access ends, at the earliest.
@@ -46,14 +53,8 @@ pub(super) struct Work {
     pub(super) stolen: SimTime,
     /// The answer, if it came while the program had no CPU.
     pub(super) parked: Option<Response>,
-    /// The condition on a word of the window that it polls for.
-    pub(super) polling: Option<PollRequest>,
-    /// The words that it polls in turn.
-    pub(super) rotation: Option<Rotation>,
     /// The words of host memory that it polls.
     pub(super) memory_poll: Option<MemoryPoll>,
-    /// When the timeout of its poll is over; [`SimTime::MAX`] without one.
-    pub(super) deadline: SimTime,
     /// Its sleep.
     pub(super) sleep: Option<Sleep>,
 }

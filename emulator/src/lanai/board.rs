@@ -26,23 +26,24 @@ use crate::wire::unit::Arrival;
 
 /// A board with a LANai.
 #[derive(Debug)]
+#[repr(C)] // What each visit of a node reads stands side by side.
 pub struct Lanai {
     /// The CPU.
     pub core: Core,
-    /// Everything else.
-    pub fabric: Fabric,
+    pub(super) running: bool,
     /// Whether idle loops may be skipped (with identical results).
     pub skip_idle: bool,
     /// Largest number of instructions of the CPU.
     pub instruction_limit: u64,
-    pub(super) running: bool,
-    /// Reason why the CPU stopped, until it is started again.
-    pub(super) stopped: Option<StopReason>,
-    pub(super) idle: Idle,
-    /// The stage of the firmware that the CPU is in.
-    pub(super) stage: StageState,
     /// For a debugger: the CPU stops once it has executed this many instructions.
     pub(super) held_after: u64,
+    pub(super) idle: Idle,
+    /// Everything else.
+    pub fabric: Fabric,
+    /// Reason why the CPU stopped, until it is started again.
+    pub(super) stopped: Option<StopReason>,
+    /// The stage of the firmware that the CPU is in.
+    pub(super) stage: StageState,
 }
 
 state!(Lanai { core, fabric, running, stopped, idle, stage } fixed {

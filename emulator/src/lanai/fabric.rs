@@ -94,29 +94,30 @@ const CLOCK_VALUE: u32 = 0xA0;
 
 /// All blocks but the CPU.
 #[derive(Debug)]
+#[repr(C)] // What each visit of a node reads stands side by side.
 pub struct Fabric {
-    /// Costs.
-    pub timing: Timing,
+    pub(super) interrupt_line: bool,
+    pub(super) control: Control,
+    pub(super) isr: Isr,
     /// Converts ticks of the CPU's clock to time.
     pub(super) ticks: ClockDomain,
+    pub(super) bus: Arbitration,
     /// Local memory.
     pub sram: Sram,
-    pub(super) bus: Arbitration,
-    pub(super) isr: Isr,
-    pub(super) timers: Timers,
-    pub(super) storage: Storage,
-    pub(super) dma: HostDma,
-    pub(super) chains: Chains,
-    pub(super) receiver: Receiver,
-    pub(super) transmitter: Transmitter,
-    pub(super) control: Control,
-    pub(super) doorbells: Doorbells,
-    pub(super) eeprom: Eeprom,
-    pub(super) interrupt_line: bool,
-    pub(super) port: Port,
-    pub(super) watchdog: Watchdog,
     pub(super) outbox: Outbox<Myrinet>,
     pub(super) stops: Stops,
+    pub(super) timers: Timers,
+    pub(super) transmitter: Transmitter,
+    pub(super) receiver: Receiver,
+    pub(super) dma: HostDma,
+    /// Costs.
+    pub timing: Timing,
+    pub(super) watchdog: Watchdog,
+    pub(super) port: Port,
+    pub(super) chains: Chains,
+    pub(super) storage: Storage,
+    pub(super) doorbells: Doorbells,
+    pub(super) eeprom: Eeprom,
     /// The last writes of special registers.
     pub recent: RecentWrites,
     /// Probes of the firmware.

@@ -58,28 +58,29 @@ const MOST_LEFT: usize = 2;
 
 /// Recognises idle loops.
 #[derive(Debug)]
+#[repr(C)] // What each visit of a node reads stands side by side.
 pub struct Idle {
+    /// The CPU stands before that instruction, and a search is due.
+    at_poll: bool,
+    /// Searches there without a result since the last event.
+    failures: u32,
+    /// Number of instructions before the next search anywhere.
+    next_search: u64,
     /// The round of the idle loop, by the cycles of the bus that are left to the CPU in each clock: its instructions are the same, its
     /// time is not.
     rounds: [Option<Round>; MOST_LEFT + 1],
-    /// The blocks of memory that the loop reads ([`BLOCK_BYTES`]); none if those are too many, or if it reads other registers than the
-    /// interrupt status.
-    reads: Option<Vec<u32>>,
     /// A timer passes 0 then, which ends the idle loop even without an event.
     until: SimTime,
-    /// Number of instructions before the next search anywhere.
-    next_search: u64,
-    gap: u64,
     /// Address of the instruction that polls a register in the last round that was found.
     poll: Option<u32>,
     /// Number of instructions before the next search at that instruction.
     next_poll: u64,
-    /// Searches there without a result since the last event.
-    failures: u32,
     /// A checksum of the CPU's registers when it last came to that instruction, since the last event.
     last_poll: Option<u64>,
-    /// The CPU stands before that instruction, and a search is due.
-    at_poll: bool,
+    /// The blocks of memory that the loop reads ([`BLOCK_BYTES`]); none if those are too many, or if it reads other registers than the
+    /// interrupt status.
+    reads: Option<Vec<u32>>,
+    gap: u64,
     /// Ticks skipped so far.
     skipped: u64,
 }

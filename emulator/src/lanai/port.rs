@@ -22,29 +22,32 @@ value_struct!(Hold {
 
 /// The network port.
 #[derive(Debug)]
+#[repr(C)] // What each visit of a node reads stands side by side.
 pub struct Port {
-    /// The cable, if one is plugged in.
-    link: Option<Link>,
-    /// From a decision about STOP, GO or NRES to that symbol on the link.
-    delay: SimTime,
-    /// Bytes that may wait in the port before it says STOP.
-    mark_bytes: u32,
-    /// Time of a byte of the chip's own link, without a cable.
-    own_byte_time: SimTime,
+    /// The port has said STOP.
+    stopping: bool,
     /// The far end has stopped what the board sends.
     sender_stopped: bool,
+    /// The packet whose head came last is absorbed.
+    absorbing: bool,
+    /// Bytes wait in the port; STOP follows if they still do at the end of a span. The number of the span.
+    filling: Option<u32>,
+    spans: u32,
+    /// The time for which bytes must wait in the port before it decides about STOP.
+    fill_span: SimTime,
+    /// From a decision about STOP, GO or NRES to that symbol on the link.
+    delay: SimTime,
     /// Packets that were given to the network.
     given: u64,
     /// Packets of which the network said that the board is done with them.
     answered: u64,
-    /// Bytes wait in the port; STOP follows if they still do at the end of a span. The number of the span.
-    filling: Option<u32>,
-    spans: u32,
-    /// The port has said STOP.
-    stopping: bool,
+    /// The cable, if one is plugged in.
+    link: Option<Link>,
+    /// Bytes that may wait in the port before it says STOP.
+    mark_bytes: u32,
+    /// Time of a byte of the chip's own link, without a cable.
+    own_byte_time: SimTime,
     hold: Option<Hold>,
-    /// The packet whose head came last is absorbed.
-    absorbing: bool,
 }
 
 state!(Port {
@@ -59,6 +62,7 @@ state!(Port {
 } fixed {
     link,
     delay,
+    fill_span,
     mark_bytes,
     own_byte_time
 });
@@ -66,8 +70,9 @@ state!(Port {
 impl Port {
     /// Without a cable.
     #[must_use]
-    pub const fn new(timing: &Timing) -> Self {
-        Self {
+    pub fn new(timing: &Timing) -> Self {
+        let mut port = Self {
+            fill_span: SimTime::ZERO,
             link: None,
             delay: timing.port_delay,
             mark_bytes: timing.port_stop,
@@ -80,12 +85,15 @@ impl Port {
             stopping: false,
             hold: None,
             absorbing: false,
-        }
+        };
+        port.fill_span = port.find_fill_span();
+        port
     }
 
     /// A cable is plugged in.
-    pub const fn plug_in(&mut self, link: Link) {
+    pub fn plug_in(&mut self, link: Link) {
         self.link = Some(link);
+        self.fill_span = self.find_fill_span();
     }
 
     /// Whether a cable is plugged in.
@@ -158,18 +166,17 @@ impl Port {
         self.hold
     }
 
-    /// The time for which bytes must wait in the port before it decides about STOP.
-    fn fill_span(&self) -> SimTime {
+    fn find_fill_span(&self) -> SimTime {
         let mark = self.byte_time().ps().saturating_mul(self.mark_bytes.into());
         SimTime::from_ps(mark).saturating_sub(self.delay)
     }
 
     /// For this span the CPU cannot make the port say STOP or GO: it has not said STOP, and would do so at the end of a span.
     #[must_use]
-    pub fn control_pause(&self) -> SimTime {
+    pub const fn control_pause(&self) -> SimTime {
         match self.stopping {
             true => SimTime::ZERO,
-            false => self.fill_span(),
+            false => self.fill_span,
         }
     }
 
@@ -180,7 +187,7 @@ impl Port {
         }
         self.spans = self.spans.wrapping_add(1);
         self.filling = Some(self.spans);
-        Some((self.fill_span(), self.spans))
+        Some((self.fill_span, self.spans))
     }
 
     /// The span with this number is over: says STOP if bytes still wait. Returns when no more bytes come.

@@ -25,6 +25,7 @@ type Page = Box<[Cell<Op>; PAGE_OPS]>;
 /// Decoded instructions, by page, allocated at the first execution in a page.
 #[derive(Debug)]
 struct Code {
+    /// Up to the last one in which anything was executed, so that most writes of data need not look into it.
     pages: Vec<Option<Page>>,
 }
 
@@ -71,11 +72,9 @@ impl Sram {
     #[must_use]
     pub fn new(bytes: u32) -> Self {
         let bytes = bytes.clamp(256 << 10, 8 << 20).next_power_of_two() as usize;
-        let mut pages = Vec::new();
-        pages.resize_with(bytes / PAGE_BYTES, || None);
         Self {
             bytes: vec![0; bytes],
-            code: Code { pages },
+            code: Code { pages: Vec::new() },
             written: 0..0,
         }
     }
@@ -99,13 +98,14 @@ impl Sram {
         if self.written.is_empty() {
             return false;
         }
-        let pages = self.written.start / PAGE_BYTES..self.written.end.div_ceil(PAGE_BYTES);
-        let code = self.code.pages.get(pages);
+        let end = self.written.end.div_ceil(PAGE_BYTES);
+        let pages = self.code.pages.iter().take(end);
+        let mut pages = pages.skip(self.written.start / PAGE_BYTES);
         let in_block = |block: &u32| {
             let start = self.at(block.wrapping_mul(BLOCK_BYTES));
             start < self.written.end && self.written.start < start + BLOCK_BYTES as usize
         };
-        code.is_none_or(|pages| pages.iter().any(Option::is_some)) || blocks.iter().any(in_block)
+        pages.any(Option::is_some) || blocks.iter().any(in_block)
     }
 
     /// Installed bytes.
@@ -120,7 +120,7 @@ impl Sram {
 
     /// Discards all decoded code.
     pub fn forget_code(&mut self) {
-        self.code.pages.fill_with(|| None);
+        self.code.pages.clear();
     }
 
     /// Reads a value at an aligned address.
@@ -224,7 +224,11 @@ impl Sram {
         mark: impl Fn(u32) -> bool,
     ) -> Op {
         let from = self.at(pc) & !3;
-        let page = &mut self.code.pages[from / PAGE_BYTES];
+        let number = from / PAGE_BYTES;
+        if number >= self.code.pages.len() {
+            self.code.pages.resize_with(number + 1, || None);
+        }
+        let page = &mut self.code.pages[number];
         let page =
             page.get_or_insert_with(|| Box::new([const { Cell::new(Op::UNDECODED) }; PAGE_OPS]));
         let places = &page[from % PAGE_BYTES / 4..];

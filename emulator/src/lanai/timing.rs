@@ -57,31 +57,32 @@ fn check(generation: Generation, from: &mut Reader<'_>) -> Result<(), ProfileErr
 /// The costs in the form that the model uses. Fields are named as the profile's entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // Each field is documented by its profile entry, where its reason stands.
+#[repr(C)] // What each visit of a node reads stands side by side.
 pub struct Timing {
-    pub generation: Generation,
-    pub chip_minor: u32,
+    pub host: HostCosts,
     pub core_clock_hz: u64,
+    pub chip_minor: u32,
     pub instruction_cycles: u32,
     pub load_use_cycles: u32,
-    pub register_load_cycles: u32,
-    pub register_store_cycles: u32,
     pub memory_width_bytes: u32,
     pub memory_cycles_per_clock: u32,
     pub pci_width_bytes: u32,
-    pub pci_burst_overhead_clocks: u32,
-    pub dma_burst_bytes: u32,
     pub dma_start: SimTime,
     pub dma_block: SimTime,
     pub dma_read_latency: SimTime,
     pub dma_write_latency: SimTime,
-    pub packet_burst_bytes: u32,
-    pub packet_send_start: SimTime,
     pub packet_receive_end: SimTime,
     pub byte_time: SimTime,
     pub port_stop: u32,
+    pub pci_burst_overhead_clocks: u32,
+    pub dma_burst_bytes: u32,
+    pub packet_burst_bytes: u32,
+    pub packet_send_start: SimTime,
+    pub register_load_cycles: u32,
+    pub register_store_cycles: u32,
+    pub generation: Generation,
     pub port_delay: SimTime,
     pub port_timeout: SimTime,
-    pub host: HostCosts,
 }
 
 impl Timing {

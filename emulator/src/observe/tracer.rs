@@ -24,24 +24,25 @@ const MISTAKES_SHOWN: u64 = 100;
 const MISTAKES_TRACED: u64 = 100_000;
 
 /// The trace of a node, of a switch, or of a line that leads away from one.
+#[repr(C)] // What each visit of a node reads stands side by side.
 pub struct Tracer {
+    /// The requested details.
+    details: Details,
+    /// The instruction logs are still empty.
+    fresh: bool,
     place: Place,
-    /// Names of the board at the place.
-    names: &'static BoardNames,
+    /// Instruction logs of the board's CPUs, if requested.
+    instructions: Option<Vec<InstructionLog>>,
     hash: Digest,
     count: u64,
     /// Number of guest mistakes so far.
     mistakes: u64,
-    kept: Option<Vec<TraceEvent>>,
     /// Events waiting for the [`Stream`](super::stream::Stream), if there is one.
     streamed: Option<Vec<TraceEvent>>,
-    /// The requested details.
-    details: Details,
+    kept: Option<Vec<TraceEvent>>,
     sinks: Vec<Box<dyn Sink>>,
-    /// Instruction logs of the board's CPUs, if requested.
-    instructions: Option<Vec<InstructionLog>>,
-    /// The instruction logs are still empty.
-    fresh: bool,
+    /// Names of the board at the place.
+    names: &'static BoardNames,
 }
 
 state!(Tracer { hash, count, mistakes } fixed {

@@ -19,18 +19,19 @@ use crate::wire::medium::MediumId;
 
 /// A board of any type and its host.
 #[derive(Debug)]
+#[repr(C, align(64))] // What each visit of a node reads stands side by side.
 pub struct Node {
-    /// Host programs.
-    pub programs: Programs,
-    /// The trace.
-    pub trace: Tracer,
-    memory: SharedMemory,
-    pci: PciBus,
-    poller: Poller,
     now: SimTime,
     /// Current limit of the run.
     horizon: SimTime,
     slot: Box<dyn AnySlot>,
+    /// The trace.
+    pub trace: Tracer,
+    /// Host programs.
+    pub programs: Programs,
+    poller: Poller,
+    pci: PciBus,
+    memory: SharedMemory,
 }
 
 fn lock(memory: &SharedMemory) -> MutexGuard<'_, HostMemory> {

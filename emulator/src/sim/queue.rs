@@ -22,6 +22,9 @@ value_struct!(EventKey {
     initiator: initiator
 });
 
+/// A queue keeps places for so many events.
+const ROOM: usize = 16;
+
 /// Pending events in their total order.
 ///
 /// A node has few pending events, and most new ones are due soon: in a sorted list their position is found
@@ -97,6 +100,9 @@ impl<E> EventQueue<E> {
     /// The earliest of `limit` and of the times that `time_of` gives to events, none of which is before the event itself.
     #[must_use]
     pub fn earliest(&self, limit: SimTime, time_of: impl Fn(SimTime, &E) -> SimTime) -> SimTime {
+        if self.next_time >= limit {
+            return limit;
+        }
         let mut earliest = limit;
         for (key, event) in self.pending.iter().rev() {
             if key.time >= earliest {
@@ -121,6 +127,15 @@ impl<E> EventQueue<E> {
         let event = self.pending.pop_back();
         self.note_next();
         event
+    }
+
+    /// Gives up places that have become many too many. They are used in turn: the more there are, the longer has the next one not been in
+    /// a cache.
+    pub(super) fn give_up_room(&mut self) {
+        let room = ROOM.max(2 * self.pending.len());
+        if self.pending.capacity() > 4 * room {
+            self.pending.shrink_to(room);
+        }
     }
 
     /// Takes the next event if it is as asked.

@@ -1,6 +1,7 @@
 //! A board in its host's slot: the half of a node that knows the board's type. Its loop is compiled for each board.
 
 use std::any::Any;
+use std::cell::LazyCell;
 use std::fmt::Debug;
 
 use super::initiator::Initiator;
@@ -120,6 +121,7 @@ pub(super) trait AnySlot: Any + Debug + Send {
 
 /// A board and the pending events of its node.
 #[derive(Debug)]
+#[repr(C, align(64))] // What each visit of a node reads stands side by side.
 pub(super) struct Slot<B: Board> {
     pub(super) board: B,
     queue: EventQueue<NodeEvent<B::Event>>,
@@ -160,9 +162,9 @@ impl<B: Board> AnySlot for Slot<B> {
         if self.board.next_activity(host.now) <= host.now {
             return host.now;
         }
-        let polls = host.programs.polls_fruitlessly(&self.board, host.now);
+        let polls = LazyCell::new(|| host.programs.polls_fruitlessly(&self.board, host.now));
         let effect = |time, event: &NodeEvent<B::Event>| match event {
-            NodeEvent::Host(event) if polls && event.is_poll() => SimTime::MAX,
+            NodeEvent::Host(event) if event.is_poll() && *polls => SimTime::MAX,
             NodeEvent::Host(HostEvent::Store { offset, values })
                 if self.board.cores_ignore_write(*offset, values.len()) =>
             {
@@ -173,7 +175,9 @@ impl<B: Board> AnySlot for Slot<B> {
             }
             _ => time,
         };
-        self.next(host, self.queue.earliest(SimTime::MAX, effect))
+        // Events behind what happens anyway need not be looked at.
+        let limit = self.next(host, SimTime::MAX);
+        self.queue.earliest(limit, effect).max(host.now)
     }
 
     fn is_live(&self, host: Hosting<'_>) -> bool {
@@ -308,6 +312,7 @@ impl<B: Board> AnySlot for Slot<B> {
         while self.run_cores(horizon, &mut at) != Ran::There {
             self.run_to(horizon, Replies::NONE, &mut at);
         }
+        self.queue.give_up_room();
     }
 
     fn run_until_reply(&mut self, horizon: SimTime, replies: Replies, mut at: Surroundings<'_>) {
@@ -412,15 +417,14 @@ fn cores_may_lag<B: Board>(
     next: SimTime,
     now: SimTime,
 ) -> bool {
+    // Mostly the queue has no event there: then none is looked at.
     board.next_activity(now) > next
-        && match queue.next() {
-            Some((key, event)) if key.time <= next => match event {
+        && (queue.next_time() > next
+            || queue.next().is_none_or(|(_, event)| match event {
                 NodeEvent::Board(event) => board.idle_cores_ignore(event),
                 NodeEvent::Host(event) => event.ignores_board(|offset| board.is_memory(offset)),
                 NodeEvent::Reset { .. } | NodeEvent::PowerOn => false,
-            },
-            _ => true,
-        }
+            }))
 }
 
 fn handle<B: Board>(

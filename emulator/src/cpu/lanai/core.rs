@@ -47,25 +47,25 @@ pub(super) type Path = [Option<u32>; Pipeline::MAX_SLOTS as usize];
 
 /// A LANai core.
 #[derive(Debug, Clone)]
-#[repr(C)] // The registers come first: their address is the core's.
+#[repr(C)] // The registers come first: their address is the core's. What each run reads stands side by side.
 pub struct Core {
     registers: Registers,
+    pipeline: Pipeline,
+    /// What [`Pause::Exit`] stands for, until it is taken.
+    exit: Option<Exit>,
     /// The core's local time.
     pub clock: CpuClock,
     /// What the core charges.
     pub timing: CoreTiming,
-    pipeline: Pipeline,
-    pc: u32,
-    path: Path,
-    flags: u32,
-    arrivals: Arrivals,
-    /// The register that the last instruction loaded, if the pipeline is interlocked; else `NOWHERE`.
-    loaded: u8,
     instructions: u64,
     /// An instruction that was fetched, and whose probe was delivered, but whose access must wait.
     pub(super) held: Option<Op>,
-    /// What [`Pause::Exit`] stands for, until it is taken.
-    exit: Option<Exit>,
+    pc: u32,
+    flags: u32,
+    path: Path,
+    arrivals: Arrivals,
+    /// The register that the last instruction loaded, if the pipeline is interlocked; else `NOWHERE`.
+    loaded: u8,
 }
 
 // An exit is taken before the core comes to rest.
