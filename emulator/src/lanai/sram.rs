@@ -200,7 +200,7 @@ impl Sram {
         self.op(pc) != Op::UNDECODED
     }
 
-    /// The instruction at `pc`, decoded, for somebody who does not execute it: what is decoded stays as it is.
+    /// The instruction at `pc`, decoded, without its execution: what is decoded stays as it is.
     pub(super) fn glance(&self, pc: u32, pipeline: &Pipeline) -> Op {
         match self.op(pc) {
             Op::UNDECODED => Op::decode(self.word(pc), pipeline),

@@ -68,7 +68,7 @@ fn what_a_reset_cuts_off_is_counted() {
     );
 }
 
-/// Three nodes take the fourth for gone, one after the other is ready to greet it: nobody ends before the last of them has sent.
+/// Three nodes take the fourth for gone, though each is ready to greet it at another time: no receiver ends before the last sender has sent.
 #[test]
 fn nodes_that_wait_for_one_that_is_gone_do_not_lose_each_other() {
     let resets = [
