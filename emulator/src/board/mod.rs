@@ -73,9 +73,7 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
 
     /// Executes the host's writes of consecutive window words, all of which reach the board now.
     fn window_store(&mut self, offset: u32, values: &[u32], ctx: &mut Context<'_, Self::Event>) {
-        for (offset, &value) in (offset..).step_by(4).zip(values) {
-            self.window_write(offset, value, ctx);
-        }
+        write_each(self, offset, values, ctx);
     }
 
     /// Value that a window read would return, without side effects or costs.
@@ -246,4 +244,16 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     /// Records state changes caused by time alone before `time`, which the node has reached
     /// ([`Details::EVENTS`](crate::observe::event::Details::EVENTS)).
     fn record_before(&mut self, _time: SimTime, _trace: &mut Tracer) {}
+}
+
+/// Executes the host's writes of consecutive window words one by one.
+pub(crate) fn write_each<B: Board + ?Sized>(
+    board: &mut B,
+    offset: u32,
+    values: &[u32],
+    ctx: &mut Context<'_, B::Event>,
+) {
+    for (offset, &value) in (offset..).step_by(4).zip(values) {
+        board.window_write(offset, value, ctx);
+    }
 }

@@ -9,7 +9,7 @@ use super::run::CPU;
 use super::special::find;
 use super::timing::Timing;
 use super::window::{Commands, Target, target};
-use crate::board::{Board, Context, CpuId, NothingThere, Ran, StageState, StopReason};
+use crate::board::{Board, Context, CpuId, NothingThere, Ran, StageState, StopReason, write_each};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::bus::Width;
 use crate::cpu::lanai::exec::{Core, CoreTiming};
@@ -153,18 +153,17 @@ impl Lanai {
         }
     }
 
-    /// The host takes the memory bus for a word.
-    fn take_bus(&mut self, now: SimTime) {
+    /// The host takes the memory bus for so many words, one after the other.
+    fn take_bus(&mut self, words: usize, now: SimTime) {
         let tick = self.fabric.tick(now);
-        self.fabric.bus.take(Engine::Host, tick, 4);
-    }
-
-    /// The host writes words to memory, one after the other.
-    fn store(&mut self, address: u32, words: &[u32], now: SimTime) {
-        let tick = self.fabric.tick(now);
-        for _ in words {
+        for _ in 0..words {
             self.fabric.bus.take(Engine::Host, tick, 4);
         }
+    }
+
+    /// The host writes words to memory.
+    fn store(&mut self, address: u32, words: &[u32], now: SimTime) {
+        self.take_bus(words.len(), now);
         self.fabric.sram.forget_written();
         self.fabric.sram.set_words(address, words);
         if self.idle.may_see(&self.fabric.sram) {
@@ -217,7 +216,7 @@ impl Board for Lanai {
     fn window_read(&mut self, offset: u32, ctx: &mut Context<'_, BoardEvent>) -> u32 {
         let value = self.window_peek(offset, ctx.now);
         match target(self.generation(), offset) {
-            Target::Sram(_) => self.take_bus(ctx.now),
+            Target::Sram(_) => self.take_bus(1, ctx.now),
             Target::Special(offset) => {
                 let kind = |address| TraceKind::RegisterRead { address, value };
                 self.detail(offset, kind, ctx);
@@ -286,11 +285,7 @@ impl Board for Lanai {
             Target::Sram(address) if self.writes_memory(offset, values.len()) => {
                 self.store(address, values, ctx.now);
             }
-            _ => {
-                for (offset, &value) in (offset..).step_by(4).zip(values) {
-                    self.window_write(offset, value, ctx);
-                }
-            }
+            _ => write_each(self, offset, values, ctx),
         }
     }
 
