@@ -1,31 +1,24 @@
 //! The CRC-32 between boards (docs/lanai.md, section 3.7). The CRC-8 of links is [`crc8`](crate::wire::myrinet::crc8).
 
-/// The polynomial of Ethernet.
-const POLYNOMIAL_32: u32 = 0x04C1_1DB7;
+use crc::{Algorithm, Crc, Table};
 
-const TABLE_32: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut rest = (byte as u32) << 24;
-        let mut bit = 0;
-        while bit < 8 {
-            let carry = rest & 0x8000_0000 != 0;
-            rest = (rest << 1) ^ if carry { POLYNOMIAL_32 } else { 0 };
-            bit += 1;
-        }
-        table[byte] = rest;
-        byte += 1;
-    }
-    table
+/// The polynomial of Ethernet, most significant bit first, from 0.
+const BOARDS: Algorithm<u32> = Algorithm {
+    width: 32,
+    poly: 0x04C1_1DB7,
+    init: 0,
+    refin: false,
+    refout: false,
+    xorout: 0,
+    check: 0x89A1_897F,
+    residue: 0,
 };
+static CRC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&BOARDS);
 
-/// CRC-32, most significant bit first, from 0. Of bytes that end with their own CRC-32 it is 0.
+/// The CRC-32 of bytes. Of bytes that end with their own CRC-32 it is 0.
 #[must_use]
 pub fn crc32(bytes: &[u8]) -> u32 {
-    let step =
-        |rest: u32, &byte: &u8| (rest << 8) ^ TABLE_32[(rest >> 24) as usize ^ byte as usize];
-    bytes.iter().fold(0, step)
+    CRC.checksum(bytes)
 }
 
 #[cfg(test)]

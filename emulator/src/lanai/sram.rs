@@ -37,6 +37,23 @@ impl Code {
             page[at % PAGE_BYTES / 4].set(Op::UNDECODED);
         }
     }
+
+    /// Discards the decoded instructions that bytes of a range belong to, after writes.
+    fn forget_all(&self, written: Range<usize>) {
+        let pages = self.pages.iter().enumerate();
+        let pages = pages.take(written.end.div_ceil(PAGE_BYTES));
+        for (number, page) in pages.skip(written.start / PAGE_BYTES) {
+            let Some(page) = page else {
+                continue;
+            };
+            let start = number * PAGE_BYTES;
+            let from = written.start.max(start) - start;
+            let to = written.end.min(start + PAGE_BYTES) - start;
+            for op in &page[from / 4..to.div_ceil(4)] {
+                op.set(Op::UNDECODED);
+            }
+        }
+    }
 }
 
 /// Local memory.
@@ -159,21 +176,34 @@ impl Sram {
         self.note_written_from(address, 4 * words.len());
     }
 
+    /// The places of `length` bytes from an address on, in pieces without a gap: memory repeats.
+    fn pieces(&self, address: u32, length: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (size, mut at, mut left) = (self.bytes.len(), self.at(address), length);
+        std::iter::from_fn(move || {
+            let piece = at..at + left.min(size - at);
+            (at, left) = (0, left - piece.len());
+            (!piece.is_empty()).then_some(piece)
+        })
+    }
+
     /// Copies bytes out; memory repeats.
     #[must_use]
     pub fn copy(&self, address: u32, length: u32) -> Vec<u8> {
-        let places = (0..length).map(|offset| self.at(address.wrapping_add(offset)));
-        places.map(|at| self.bytes[at]).collect()
+        let mut bytes = Vec::with_capacity(length as usize);
+        for piece in self.pieces(address, length as usize) {
+            bytes.extend_from_slice(&self.bytes[piece]);
+        }
+        bytes
     }
 
     /// Copies bytes in; memory repeats.
     pub fn store(&mut self, address: u32, bytes: &[u8]) {
-        for (offset, &byte) in (0..).zip(bytes) {
-            let at = self.at(address.wrapping_add(offset));
-            if offset == 0 || at.is_multiple_of(4) {
-                self.code.forget(at);
-            }
-            self.bytes[at] = byte;
+        let mut rest = bytes;
+        for piece in self.pieces(address, bytes.len()) {
+            self.code.forget_all(piece.clone());
+            let (first, behind) = rest.split_at(piece.len());
+            self.bytes[piece].copy_from_slice(first);
+            rest = behind;
         }
         self.note_written_from(address, bytes.len());
     }
@@ -359,5 +389,44 @@ fn write(bytes: &mut [u8], at: usize, width: Width, value: u32) {
     let from = 4 - width as usize;
     if let Some(place) = bytes.get_mut(at..at + width as usize) {
         place.copy_from_slice(&value.to_be_bytes()[from..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::lanai::chip::Generation;
+
+    const SIZE: u32 = 256 << 10;
+
+    proptest! {
+        /// Copies in and out are what single bytes are, also around the end of memory, and no word that was written stays decoded.
+        #[test]
+        fn copies_agree_with_single_bytes(
+            address in prop_oneof![SIZE - 9000..SIZE + 100, 0..9000_u32],
+            bytes in prop::collection::vec(any::<u8>(), 0..10_000),
+        ) {
+            let pipeline = Generation::L9.pipeline();
+            let mut sram = Sram::new(SIZE);
+            let words: Vec<u32> = (0..SIZE).step_by(4).collect();
+            for &pc in words.iter().filter(|&&pc| pc % 2048 < 1024) {
+                sram.fetch(pc, &pipeline, Ahead::new(false), |_| false);
+            }
+            let decoded: Vec<u32> = sram.decoded().collect();
+            sram.store(address, &bytes);
+            let mut expected = vec![0; SIZE as usize];
+            let mut touched = vec![false; words.len()];
+            for (offset, &byte) in bytes.iter().enumerate() {
+                let at = (address as usize + offset) % SIZE as usize;
+                expected[at] = byte;
+                touched[at / 4] = true;
+            }
+            prop_assert!(sram.bytes == expected);
+            prop_assert_eq!(sram.copy(address, bytes.len() as u32), bytes);
+            let left: Vec<u32> = decoded.into_iter().filter(|&pc| !touched[pc as usize / 4]).collect();
+            prop_assert_eq!(sram.decoded().collect::<Vec<u32>>(), left);
+        }
     }
 }

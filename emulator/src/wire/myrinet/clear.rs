@@ -19,7 +19,7 @@ impl Joined<'_> {
 
     /// Takes a packet out of the network: its channels are free at once, and its receiver hears that it ends.
     pub fn clear(&mut self, number: u64) {
-        let Some(worm) = self.network.remove_worm(number) else {
+        let Some(worm) = self.take_out(number) else {
             return;
         };
         for (index, hop) in worm.hops.iter().enumerate() {
@@ -103,6 +103,10 @@ impl Joined<'_> {
             self.cut(channel, false);
         }
         self.network.plug_in(old, new);
+        // Routes lead elsewhere now.
+        for worm in self.network.worms.iter() {
+            self.nearness.changes_packet(worm.number);
+        }
         for old in [old, old ^ 1] {
             let channel = &self.network.channels[old];
             let stopping = channel.receiver().is_some() && channel.stopping;

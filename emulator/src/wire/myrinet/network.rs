@@ -1,14 +1,12 @@
 //! The fabric of a world: channels, crossbars, and the packets under way.
 
-use std::collections::VecDeque;
-
 use super::channel::Channel;
 use super::crossbar::{Crossbar, CrossbarConfig};
 use super::error::MyrinetError;
 use super::event::{Event, Pending, Step};
 use super::link::Link;
 use super::segment::Joined;
-use super::worm::{Hop, HopId, Worm};
+use super::worm::{Hop, HopId, Worm, Worms};
 use super::{LINK_TYPE, Myrinet};
 use crate::observe::capture::{Interface, Tap};
 use crate::observe::tracer::Tracer;
@@ -57,8 +55,7 @@ pub struct MyrinetNetwork {
     node_channels: Vec<Option<usize>>,
     /// Ends of cables that are plugged in later.
     planned: Vec<[Port; 2]>,
-    /// Packets under way, in the order of their numbers.
-    pub(super) worms: VecDeque<Worm>,
+    pub(super) worms: Worms,
     pub(super) next_number: u64,
     pub(super) pending: Pending,
     /// The time of the last event.
@@ -279,25 +276,14 @@ impl MyrinetNetwork {
         Some(channel.link.propagation.saturating_add(latency))
     }
 
-    fn place(&self, number: u64) -> Option<usize> {
-        let place = self.worms.binary_search_by_key(&number, |worm| worm.number);
-        place.ok()
-    }
-
     /// A packet under way.
     pub(super) fn worm(&self, number: u64) -> Option<&Worm> {
-        self.worms.get(self.place(number)?)
+        self.worms.get(number)
     }
 
     /// A packet under way.
     pub(super) fn worm_mut(&mut self, number: u64) -> Option<&mut Worm> {
-        let place = self.place(number)?;
-        self.worms.get_mut(place)
-    }
-
-    pub(super) fn remove_worm(&mut self, number: u64) -> Option<Worm> {
-        let place = self.place(number)?;
-        self.worms.remove(place)
+        self.worms.get_mut(number)
     }
 
     pub(super) fn hop(&self, (number, hop): HopId) -> Option<&Hop> {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crc::{Algorithm, Crc, Table};
+
 use crate::value_struct;
 use crate::wire::unit::{Defects, Unit};
 
@@ -12,32 +14,33 @@ pub const MINIMUM_BYTES: u64 = 3;
 const ROUTE: u8 = 0x80;
 /// The bits of a route byte that hold the signed distance between two ports.
 const DELTA: u8 = 0x3F;
-/// x^8 + x^2 + x + 1, without its highest term.
-const POLYNOMIAL: u8 = 0x07;
-
-const TABLE: [u8; 256] = {
-    let (mut table, mut index) = ([0; 256], 0);
-    while index < 256 {
-        let (mut rest, mut bit) = (index as u8, 0);
-        while bit < 8 {
-            let carry = rest & 0x80 != 0;
-            rest <<= 1;
-            if carry {
-                rest ^= POLYNOMIAL;
-            }
-            bit += 1;
-        }
-        table[index] = rest;
-        index += 1;
-    }
-    table
+/// x^8 + x^2 + x + 1, most significant bit first, from 0.
+const LINK: Algorithm<u8> = Algorithm {
+    width: 8,
+    poly: 0x07,
+    init: 0,
+    refin: false,
+    refout: false,
+    xorout: 0,
+    check: 0xF4,
+    residue: 0,
 };
+static CRC: Crc<u8, Table<16>> = Crc::<u8, Table<16>>::new(&LINK);
+/// So many bytes of zeros leave a remainder as it is: x^127 is 1 modulo the polynomial.
+const PERIOD: usize = 127;
 
 /// The CRC-8 of bytes. Over the bytes of a packet and its CRC together it is 0.
 #[must_use]
 pub fn crc8(bytes: &[u8]) -> u8 {
-    let step = |crc: u8, &byte: &u8| TABLE[usize::from(crc ^ byte)];
-    bytes.iter().fold(0, step)
+    CRC.checksum(bytes)
+}
+
+/// The CRC-8 of bytes with `zeros` bytes of zeros behind them: what they add to the CRC of a packet that begins with them.
+fn crc8_before(bytes: &[u8], zeros: usize) -> u8 {
+    let mut digest = CRC.digest();
+    digest.update(bytes);
+    digest.update(&[0; PERIOD][..zeros % PERIOD]);
+    digest.finalize()
 }
 
 /// A byte of a route: how many ports further a crossbar sends the packet.
@@ -127,11 +130,10 @@ impl Packet {
         if hops == 0 {
             return self.clone();
         }
-        let rest = self.bytes.get(hops..).unwrap_or_default();
-        let wrong = crc8(&self.bytes) ^ self.crc;
+        let (gone, rest) = self.bytes.split_at(hops.min(self.bytes.len()));
         Self {
             bytes: rest.into(),
-            crc: crc8(rest) ^ wrong,
+            crc: crc8_before(gone, rest.len()) ^ self.crc,
         }
     }
 }
@@ -166,6 +168,8 @@ impl Unit for Packet {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -188,6 +192,17 @@ mod tests {
         for hops in 0..9 {
             assert!(!damaged.stripped(hops).is_intact(), "{hops}");
             assert!(packet.stripped(hops).is_intact(), "{hops}");
+        }
+    }
+
+    proptest! {
+        /// What was wrong with the CRC stays wrong, bit by bit.
+        #[test]
+        fn a_crossbar_corrects_the_crc(bytes in prop::collection::vec(any::<u8>(), 0..300), crc in any::<u8>(), hops in 0..9_usize) {
+            let packet = Packet::with_crc(bytes, crc);
+            let behind = packet.stripped(hops);
+            prop_assert_eq!(&behind.bytes[..], packet.bytes.get(hops..).unwrap_or_default());
+            prop_assert_eq!(behind.crc ^ crc8(&behind.bytes), crc ^ crc8(&packet.bytes));
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use super::event::{Event, Step};
 use super::network::MyrinetNetwork;
 use super::packet::{MINIMUM_BYTES, Packet, RouteByte};
-use super::quiet;
+use super::quiet::{self, Nearness};
 use super::worm::{Hop, HopId, Worm};
 use super::{Control, Myrinet};
 use crate::observe::capture::{Note, Noted, Tap};
@@ -35,6 +35,7 @@ pub(super) struct Joined<'a> {
     far: SimTime,
     /// From any event to the first moment at which a quiet node can hear of what follows, if there can be quiet nodes.
     quiet: Option<SimTime>,
+    pub(super) nearness: Nearness,
     /// The time of the event that is handled.
     pub now: SimTime,
     /// Packets that wait in the ports of nodes.
@@ -72,11 +73,13 @@ impl<'a> Joined<'a> {
             quiet: quiet::span_of(network, far),
             now: network.now,
             waiting: waiting.sum(),
+            nearness: Nearness::new(network, &nodes),
             own_tails: BinaryHeap::new(),
             network,
             nodes,
             told: Vec::new(),
         };
+        joined.note_changed_packets();
         let pending = joined.network.pending.0.iter();
         let tails = pending.filter_map(|event| {
             let tail = joined.own_tail(event.time, event.channel, &event.step)?;
@@ -96,6 +99,7 @@ impl<'a> Joined<'a> {
         if let Some(tail) = self.own_tail(time, channel, &step) {
             self.own_tails.push(Reverse((tail, time)));
         }
+        self.nearness.begins(channel, &step);
         self.network.schedule(time, channel, step)
     }
 
@@ -287,13 +291,14 @@ impl<'a> Joined<'a> {
             length,
             ..Hop::default()
         };
-        self.network.worms.push_back(Worm {
+        self.network.worms.push(Worm {
             number,
             packet,
             base: 0,
             hops: vec![hop],
             reports,
         });
+        self.nearness.changes_packet(number);
         self.wait_for(channel, (number, 0));
         self.admit(channel);
     }
@@ -325,20 +330,24 @@ impl<'a> Joined<'a> {
         if !first {
             return;
         }
-        match self.egress(channel, id) {
+        match self.egress(channel, worm, id.1) {
             Ok(out) => self.ask(out, id),
             Err(reason) => self.lose(id, channel, reason),
         }
     }
 
     /// The channel to which a packet's route leads from the end of another one.
-    pub(super) fn egress(&self, channel: usize, (number, hop): HopId) -> Result<usize, LossReason> {
+    pub(super) fn egress(
+        &self,
+        channel: usize,
+        worm: &Worm,
+        hop: usize,
+    ) -> Result<usize, LossReason> {
         let nowhere = LossReason::UnknownDestination;
         let Port::Switch { switch, port } = self.network.channels[channel].lane.to() else {
             return Err(nowhere);
         };
         let crossbar = self.network.crossbars.get(switch).ok_or(nowhere)?;
-        let worm = self.network.worm(number).ok_or(nowhere)?;
         let byte = worm.route_byte(hop).and_then(RouteByte::read);
         let egress = byte.and_then(|byte| byte.egress(port, crossbar.ports.len()));
         crossbar.ports[egress.ok_or(nowhere)?].ok_or(LossReason::Unconnected)
@@ -356,6 +365,7 @@ impl<'a> Joined<'a> {
             length,
             ..Hop::default()
         });
+        self.nearness.changes_packet(number);
         self.wait_for(out, next);
         self.admit(out);
         let out_channel = &self.network.channels[out];
@@ -423,6 +433,7 @@ impl<'a> Joined<'a> {
         };
         hop.granted = true;
         let version = hop.version;
+        self.nearness.changes_packet(id.0);
         if start > now {
             return self.schedule(start, index, Step::Replan(id, version));
         }
@@ -506,7 +517,9 @@ impl Segment for Joined<'_> {
     ) -> Option<SimTime> {
         let span = self.quiet?;
         let first = self.next_time().min(unit).min(control);
-        self.mark_near(near).then(|| first.saturating_add(span))
+        self.nearness.mark(near);
+        debug_assert_eq!(*near, self.find_near(), "nodes that are not quiet");
+        near.contains(&false).then(|| first.saturating_add(span))
     }
 
     fn reply(&self) -> SimTime {
@@ -541,9 +554,11 @@ impl Segment for Joined<'_> {
     fn run_until(&mut self, time: SimTime) {
         while self.next_time() < time {
             if let Some(event) = self.network.pending.0.pop() {
+                self.nearness.is_over(event.channel, &event.step);
                 self.handle(event);
             }
         }
+        self.note_changed_packets();
         self.network.now = self.network.now.max(self.now);
         let over = |tail: &Reverse<(SimTime, SimTime)>| tail.0.1 < time;
         while self.own_tails.peek().is_some_and(over) {
@@ -567,7 +582,10 @@ impl Segment for Joined<'_> {
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
-        self.network.load(from)
+        self.network.load(from)?;
+        self.nearness = Nearness::new(self.network, &self.nodes);
+        self.note_changed_packets();
+        Ok(())
     }
 
     fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_> {

@@ -162,6 +162,7 @@ impl Joined<'_> {
             return;
         };
         worm.reports = false;
+        self.nearness.changes_packet(number);
         let hop = &worm.hops[index];
         let (place, last) = (hop.channel, hop.sent.time_of(hop.length.saturating_sub(1)));
         let channel = &self.network.channels[place];
@@ -179,13 +180,14 @@ impl Joined<'_> {
         };
         hop.tail_out = true;
         let (index, length) = (hop.channel, hop.length);
+        self.nearness.changes_packet(id.0);
         let channel = &mut self.network.channels[index];
         channel.release(self.now);
         let free_at = channel.free_at;
         channel.lane.carried_bytes(length);
         let there = self.now.saturating_add(channel.link.propagation);
         if let Some(node) = channel.receiver() {
-            self.network.remove_worm(id.0);
+            self.take_out(id.0);
             self.network.counts.delivered += 1;
             self.tell_control(node, there, Control::Tail { whole: true });
         }

@@ -1,7 +1,11 @@
 //! Worms: packets under way, from head to tail.
 
+use std::collections::VecDeque;
+
 use super::flow::Flow;
 use super::packet::Packet;
+use super::quiet::Ends;
+use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_struct;
 use crate::wire::unit::Unit;
 
@@ -70,5 +74,93 @@ impl Worm {
     pub fn route_byte(&self, hop: usize) -> Option<u8> {
         let at = hop.saturating_sub(self.base);
         self.packet.bytes().get(at).copied()
+    }
+}
+
+/// A packet under way, and the nodes that it keeps from being quiet, as far as the segment has noted them.
+#[derive(Debug)]
+struct Entry {
+    number: u64,
+    near: Ends,
+    worm: Box<Worm>,
+}
+
+impl Entry {
+    fn new(worm: Worm) -> Self {
+        Self {
+            number: worm.number,
+            near: Ends::default(),
+            worm: Box::new(worm),
+        }
+    }
+}
+
+/// Packets under way, in the order of their numbers. They are looked for by number more often than anything else happens to them, so the
+/// numbers stand side by side.
+#[derive(Debug, Default)]
+pub(super) struct Worms(VecDeque<Entry>);
+
+impl Worms {
+    /// Number of packets.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Adds a packet; its number is greater than all others.
+    pub fn push(&mut self, worm: Worm) {
+        self.0.push_back(Entry::new(worm));
+    }
+
+    fn place(&self, number: u64) -> Option<usize> {
+        let place = self.0.binary_search_by_key(&number, |entry| entry.number);
+        place.ok()
+    }
+
+    /// The packet of a number.
+    pub fn get(&self, number: u64) -> Option<&Worm> {
+        Some(&self.0[self.place(number)?].worm)
+    }
+
+    /// The packet of a number.
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut Worm> {
+        let place = self.place(number)?;
+        Some(&mut self.0[place].worm)
+    }
+
+    /// Takes out the packet of a number, with the nodes that were noted for it.
+    pub fn remove(&mut self, number: u64) -> Option<(Worm, Ends)> {
+        let entry = self.0.remove(self.place(number)?)?;
+        Some((*entry.worm, entry.near))
+    }
+
+    /// Notes the nodes that a packet keeps from being quiet; returns what was noted before.
+    pub fn note(&mut self, number: u64, near: Ends) -> Option<Ends> {
+        let place = self.place(number)?;
+        Some(std::mem::replace(&mut self.0[place].near, near))
+    }
+
+    /// Forgets the nodes that were noted.
+    pub fn forget_notes(&mut self) {
+        for entry in &mut self.0 {
+            entry.near = Ends::default();
+        }
+    }
+
+    /// All packets, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &Worm> {
+        self.0.iter().map(|entry| &*entry.worm)
+    }
+}
+
+impl State for Worms {
+    fn save(&self, out: &mut Writer) {
+        self.len().write(out);
+        self.iter().for_each(|worm| worm.write(out));
+    }
+
+    fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        let worms = Vec::<Worm>::read(from)?;
+        self.0 = worms.into_iter().map(Entry::new).collect();
+        Ok(())
     }
 }
