@@ -135,14 +135,15 @@ impl Joined<'_> {
     /// Finds out anew which nodes are near to the packets that have changed.
     pub(super) fn note_changed_packets(&mut self) {
         while let Some(number) = self.nearness.changed.pop() {
-            let Some(worm) = self.network.worm(number) else {
+            let Some(place) = self.network.worms.place(number) else {
                 continue;
             };
-            let ends = self.ends_of_packet(worm);
-            let before = self.network.worms.note(number, ends);
-            self.nearness
-                .count_nodes(before.unwrap_or_default(), |number| number - 1);
-            self.nearness.count_nodes(ends, |number| number + 1);
+            let ends = self.ends_of_packet(self.network.worms.at(place));
+            let before = self.network.worms.note(place, ends);
+            if before != ends {
+                self.nearness.count_nodes(before, |number| number - 1);
+                self.nearness.count_nodes(ends, |number| number + 1);
+            }
         }
     }
 

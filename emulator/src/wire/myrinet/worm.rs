@@ -111,11 +111,6 @@ impl Worms {
         self.0.push_back(Entry::new(worm));
     }
 
-    fn place(&self, number: u64) -> Option<usize> {
-        let place = self.0.binary_search_by_key(&number, |entry| entry.number);
-        place.ok()
-    }
-
     /// The packet of a number.
     pub fn get(&self, number: u64) -> Option<&Worm> {
         Some(&self.0[self.place(number)?].worm)
@@ -133,10 +128,20 @@ impl Worms {
         Some((*entry.worm, entry.near))
     }
 
-    /// Notes the nodes that a packet keeps from being quiet; returns what was noted before.
-    pub fn note(&mut self, number: u64, near: Ends) -> Option<Ends> {
-        let place = self.place(number)?;
-        Some(std::mem::replace(&mut self.0[place].near, near))
+    /// The place of the packet of a number in their order.
+    pub fn place(&self, number: u64) -> Option<usize> {
+        let place = self.0.binary_search_by_key(&number, |entry| entry.number);
+        place.ok()
+    }
+
+    /// The packet at a place.
+    pub fn at(&self, place: usize) -> &Worm {
+        &self.0[place].worm
+    }
+
+    /// Notes the nodes that the packet at a place keeps from being quiet; returns what was noted before.
+    pub fn note(&mut self, place: usize, near: Ends) -> Ends {
+        std::mem::replace(&mut self.0[place].near, near)
     }
 
     /// Forgets the nodes that were noted.
