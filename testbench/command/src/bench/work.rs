@@ -87,6 +87,31 @@ messages = 4000000
 bytes = 8
 "#;
 
+const GM_STREAM: &str = r#"
+board = "lanai9.1-133"
+[network]
+topology = "pair"
+[[program]]
+run = "stream"
+from = 0
+to = 1
+messages = 100000
+bytes = 65536
+"#;
+
+const GM_ALL_TO_ALL_16: &str = r#"
+board = "lanai9.1-133"
+[network]
+topology = "clos"
+nodes = 16
+ports = 8
+[[program]]
+run = "all-to-all"
+nodes = "all"
+messages = 1
+bytes = 4096
+"#;
+
 const BARRIER_16: &str = r#"
 board = "lanai9.1-133"
 [network]
@@ -112,7 +137,7 @@ nodes = "all"
 "#;
 
 /// All works.
-pub const ALL: [Work; 10] = [
+pub const ALL: [Work; 12] = [
     Work {
         name: "emp-ping-pong",
         what: "EMP, two nodes, 10 ms of messages of 4 bytes there and back",
@@ -137,6 +162,16 @@ pub const ALL: [Work; 10] = [
         name: "gm-ping-pong",
         what: "GM on two boards with a LANai 9, 5 ms of messages of 8 bytes there and back",
         task: Task::Scenario(GM_PING_PONG, Part::Span(5_000)),
+    },
+    Work {
+        name: "gm-stream",
+        what: "the same, 5 ms of messages of 64 KB one way",
+        task: Task::Scenario(GM_STREAM, Part::Span(5_000)),
+    },
+    Work {
+        name: "gm-all-to-all-16",
+        what: "GM on 16 boards with a LANai 9, a message of 4 KB from each to each",
+        task: Task::Scenario(GM_ALL_TO_ALL_16, Part::Programs),
     },
     Work {
         name: "gm-barrier-16",
