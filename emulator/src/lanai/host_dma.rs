@@ -14,11 +14,15 @@ pub const fn add_ones(sum: u32, word: u32) -> u32 {
 /// A sum in ones' complement of bytes as big-endian words; the last word is filled with zeros.
 #[must_use]
 pub fn sum_of(sum: u32, bytes: &[u8]) -> u32 {
-    bytes.chunks(4).fold(sum, |sum, chunk| {
-        let mut word = [0; 4];
-        word[..chunk.len()].copy_from_slice(chunk);
-        add_ones(sum, u32::from_be_bytes(word))
-    })
+    let (words, rest) = bytes.as_chunks::<4>();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    let words = words.iter().chain([&last]);
+    // The carries of all words are added at the end: the sum is the same modulo 2^32 - 1, and 0 only if everything is.
+    let total = words.fold(u64::from(sum), |total, &word| {
+        total + u64::from(u32::from_be_bytes(word))
+    });
+    add_ones(total as u32, (total >> 32) as u32)
 }
 
 /// That sum in 16 bits, as IP checksums have it.
@@ -154,7 +158,20 @@ impl HostDma {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// The sum is that of one word after the other.
+        #[test]
+        fn sums_add_words(start in prop_oneof![Just(0), Just(!0), any::<u32>()], words in prop::collection::vec(
+            prop_oneof![Just(0), Just(!0), any::<u32>()], 0..20)) {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+            let expected = words.iter().fold(start, |sum, &word| add_ones(sum, word));
+            prop_assert_eq!(sum_of(start, &bytes), expected);
+        }
+    }
 
     #[test]
     fn sums_carry_around() {
