@@ -54,16 +54,16 @@ messages = 4000000
 bytes = 4
 "#;
 
-const STREAM: &str = r#"
-[network]
-topology = "pair"
-[[program]]
-run = "stream"
-from = 0
-to = 1
-messages = 100000
-bytes = 65536
-"#;
+/// Messages of 64 KB one way, on boards that the first lines name.
+macro_rules! stream {
+    ($board:literal) => {
+        concat!(
+            $board,
+            "[network]\ntopology = \"pair\"\n",
+            "[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = 100000\nbytes = 65536\n"
+        )
+    };
+}
 
 macro_rules! all_to_all {
     ($nodes:literal) => {
@@ -85,18 +85,6 @@ run = "ping-pong"
 nodes = [0, 1]
 messages = 4000000
 bytes = 8
-"#;
-
-const GM_STREAM: &str = r#"
-board = "lanai9.1-133"
-[network]
-topology = "pair"
-[[program]]
-run = "stream"
-from = 0
-to = 1
-messages = 100000
-bytes = 65536
 "#;
 
 const GM_ALL_TO_ALL_16: &str = r#"
@@ -146,7 +134,7 @@ pub const ALL: [Work; 12] = [
     Work {
         name: "emp-stream",
         what: "EMP, two nodes, 10 ms of messages of 64 KB one way",
-        task: Task::Scenario(STREAM, Part::Span(10_000)),
+        task: Task::Scenario(stream!(""), Part::Span(10_000)),
     },
     Work {
         name: "emp-all-to-all-16",
@@ -166,7 +154,7 @@ pub const ALL: [Work; 12] = [
     Work {
         name: "gm-stream",
         what: "the same, 5 ms of messages of 64 KB one way",
-        task: Task::Scenario(GM_STREAM, Part::Span(5_000)),
+        task: Task::Scenario(stream!("board = \"lanai9.1-133\"\n"), Part::Span(5_000)),
     },
     Work {
         name: "gm-all-to-all-16",
