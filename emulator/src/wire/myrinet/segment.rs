@@ -35,6 +35,7 @@ pub(super) struct Joined<'a> {
     far: SimTime,
     /// From any event to the first moment at which a quiet node can hear of what follows, if there can be quiet nodes.
     quiet: Option<SimTime>,
+    /// Which nodes are not quiet now.
     pub(super) nearness: Nearness,
     /// The time of the event that is handled.
     pub now: SimTime,
