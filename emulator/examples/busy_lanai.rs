@@ -2,7 +2,7 @@
 //! `cargo run --release --example busy_lanai -- [PIPELINE [MILLIONS]]`, and for tools that count instructions:
 //! `valgrind --tool=callgrind target/release/examples/busy_lanai lanai 1`.
 
-use std::cell::Cell;
+use emulator::cpu::decoded::Place;
 use std::time::Instant;
 
 use emulator::cpu::asm::AsmError;
@@ -53,13 +53,13 @@ round:
 /// Memory of a board, with its decoded instructions.
 struct Sram {
     bytes: Vec<u8>,
-    decoded: Vec<Cell<Op>>,
+    decoded: Vec<Place<Op>>,
 }
 
 /// Memory as the core uses it without its bus.
 struct Own<'a> {
     bytes: &'a mut [u8],
-    decoded: &'a [Cell<Op>],
+    decoded: &'a [Place<Op>],
 }
 
 impl OwnMemory for Own<'_> {
@@ -91,7 +91,7 @@ impl OwnMemory for Own<'_> {
 }
 
 impl Bus for Sram {
-    type Code<'a> = &'a [Cell<Op>];
+    type Code<'a> = &'a [Place<Op>];
     type Own<'a> = Own<'a>;
     type Witness<'a> = ();
 
@@ -99,7 +99,7 @@ impl Bus for Sram {
 
     fn witness(&mut self) {}
 
-    fn private(&mut self, _: &Core) -> Private<&[Cell<Op>], Own<'_>, ()> {
+    fn private(&mut self, _: &Core) -> Private<&[Place<Op>], Own<'_>, ()> {
         Private {
             code: &self.decoded,
             memory: Own {
@@ -156,7 +156,7 @@ fn main() -> Result<(), AsmError> {
     let count: u64 = 1_000_000 * millions.unwrap_or(1000);
     let mut sram = Sram {
         bytes: vec![0; SRAM_BYTES],
-        decoded: vec![Cell::new(Op::UNDECODED); SRAM_BYTES / 4],
+        decoded: (0..SRAM_BYTES / 4).map(|_| Place::default()).collect(),
     };
     for (address, word) in assemble(KERNEL)?.words() {
         let start = address as usize;

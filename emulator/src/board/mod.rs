@@ -13,6 +13,7 @@ mod stops;
 
 use std::fmt::Debug;
 
+pub use crate::cpu::shared::SharedCode;
 #[cfg(feature = "translate")]
 pub use crate::cpu::translation::Translations;
 use crate::host::request::{PollAccess, PollRequest};
@@ -55,6 +56,9 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     /// Runs the cores until `until`, when the next event is due or `ctx.horizon` is reached, or until one of
     /// them causes an effect that the node must handle first. The board may handle its own events and continue.
     fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Self::Event>) -> Ran;
+
+    /// Shares decoded code with other boards from now on, with the same results. By default a board decodes for itself.
+    fn share_code(&mut self, _shared: &SharedCode) {}
 
     /// Uses translated code from now on, with the same results, or no more (`None`). By default there is none.
     #[cfg(feature = "translate")]

@@ -1,5 +1,6 @@
 //! The probes of a board's firmware, by address, and the stages that they mark.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use defs::probe::Kind;
@@ -119,6 +120,15 @@ impl ProbeTable {
             end -= 1;
         }
         &self.probes[first..end]
+    }
+
+    /// The marked addresses in a range, sorted.
+    pub(crate) fn addresses_in(&self, range: &Range<u32>) -> Vec<u32> {
+        let addresses = self.addresses.iter().copied();
+        let mut inside: Vec<u32> = addresses.filter(|at| range.contains(at)).collect();
+        inside.sort_unstable();
+        inside.dedup();
+        inside
     }
 
     /// The names of all stages, sorted.

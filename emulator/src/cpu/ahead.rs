@@ -18,6 +18,11 @@ impl Ahead {
         }
     }
 
+    /// Whether others behind the first instruction may follow.
+    pub(crate) const fn goes_far(&self) -> bool {
+        self.left > 1
+    }
+
     /// An instruction was decoded. Whether the one behind it is decoded, too. `leaves`: execution never goes on behind so many instructions more,
     /// its delay slots, but where a jump leads to: there may be data.
     pub(crate) fn goes_on(&mut self, leaves: Option<u32>) -> bool {

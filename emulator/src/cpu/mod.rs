@@ -5,9 +5,12 @@ pub mod architecture;
 pub mod asm;
 pub mod bus;
 pub mod clock;
+pub mod decoded;
 pub mod exit;
 pub mod lanai;
 pub mod mips;
+pub(crate) mod pages;
+pub(crate) mod shared;
 #[cfg(feature = "translate")]
 pub mod translation;
 pub mod witness;

@@ -9,7 +9,9 @@ use super::run::CPU;
 use super::special::find;
 use super::timing::Timing;
 use super::window::{Commands, Target, target};
-use crate::board::{Board, Context, CpuId, NothingThere, Ran, StageState, StopReason, write_each};
+use crate::board::{
+    Board, Context, CpuId, NothingThere, Ran, SharedCode, StageState, StopReason, write_each,
+};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::bus::Width;
 use crate::cpu::lanai::exec::{Core, CoreTiming};
@@ -183,6 +185,10 @@ impl Lanai {
 impl Board for Lanai {
     type Event = BoardEvent;
     type Medium = Myrinet;
+
+    fn share_code(&mut self, shared: &SharedCode) {
+        self.fabric.sram.share_code(&shared.lanai);
+    }
 
     fn handle(&mut self, event: BoardEvent, ctx: &mut Context<'_, BoardEvent>) {
         if !self.idle.is_idle() {

@@ -13,7 +13,7 @@ use super::port::Port;
 use super::receiver::{Checking, Incoming, Receiver};
 use super::recent::{RecentWrites, RegisterWrite};
 use super::special::{Row, Special, Storage};
-use super::sram::Sram;
+use super::sram::{Marks, Sram};
 use super::timers::Timers;
 use super::timing::Timing;
 use super::transmitter::{Appending, Transmitter};
@@ -231,10 +231,11 @@ impl Fabric {
 
     /// The instruction at `pc`, decoded, with those behind it as far as `ahead` goes, and with marks of tools and of the firmware.
     pub(super) fn fetch(&mut self, pc: u32, pipeline: &Pipeline, ahead: Ahead) -> Op {
-        let breakpoints = self.stops.breakpoints(CpuId::new(0));
-        let probes = &self.probes;
-        let mark = |pc| breakpoints.binary_search(&pc).is_ok() || !probes.at(pc).is_empty();
-        self.sram.fetch(pc, pipeline, ahead, mark)
+        let marks = Marks {
+            breakpoints: self.stops.breakpoints(CpuId::new(0)),
+            probes: &self.probes,
+        };
+        self.sram.fetch(pc, pipeline, ahead, &marks)
     }
 
     /// The tick of a time.

@@ -276,7 +276,7 @@ impl Lanai {
     /// Runs the CPU up to `until`; `false` if an event was scheduled that may be due earlier.
     pub(super) fn run_to(&mut self, until: SimTime, ctx: &mut BoardContext) -> bool {
         if ctx.trace.begins_instructions() {
-            instruction_log::begin(&self.fabric, ctx.trace);
+            instruction_log::begin(&mut self.fabric, ctx.trace);
         }
         match ctx.trace.instructions_mut(0).is_some() {
             true => self.run_logged::<true>(until, ctx),

@@ -1,66 +1,28 @@
 //! Local memory: bytes, and their decoded form as code (docs/lanai.md, section 3.1).
 
-use std::cell::Cell;
 use std::ops::Range;
 
+use crate::board::ProbeTable;
 use crate::cpu::ahead::Ahead;
 use crate::cpu::bus::Access;
+use crate::cpu::decoded::Place;
 use crate::cpu::lanai::Op;
 use crate::cpu::lanai::bus::{self, OwnMemory, Width};
 use crate::cpu::lanai::pipeline::Pipeline;
+use crate::cpu::pages::{Origin, PAGE_BYTES, Pages, SharedPages};
 use crate::state::{Reader, State, StateError, Writer, load_memory, save_memory};
 
 /// Installed memory repeats up to this address.
 pub const SPACE: u32 = 0x0100_0000;
 
-/// Bytes of a page of decoded code.
-const PAGE_BYTES: usize = 4096;
-const PAGE_OPS: usize = PAGE_BYTES / 4;
-
 /// Bytes of a block whose writes [`Sram::has_written`] looks for.
 pub(super) const BLOCK_BYTES: u32 = 64;
-
-type Page = Box<[Cell<Op>; PAGE_OPS]>;
-
-/// Decoded instructions, by page, allocated at the first execution in a page.
-#[derive(Debug)]
-struct Code {
-    /// Up to the last one in which anything was executed, so that most writes of data need not look into it.
-    pages: Vec<Option<Page>>,
-}
-
-impl Code {
-    /// Discards the decoded instruction at index `at`, after a write.
-    #[inline(always)]
-    fn forget(&self, at: usize) {
-        if let Some(Some(page)) = self.pages.get(at / PAGE_BYTES) {
-            page[at % PAGE_BYTES / 4].set(Op::UNDECODED);
-        }
-    }
-
-    /// Discards the decoded instructions that bytes of a range belong to, after writes.
-    fn forget_all(&self, written: Range<usize>) {
-        let pages = self.pages.iter().enumerate();
-        let pages = pages.take(written.end.div_ceil(PAGE_BYTES));
-        for (number, page) in pages.skip(written.start / PAGE_BYTES) {
-            let Some(page) = page else {
-                continue;
-            };
-            let start = number * PAGE_BYTES;
-            let from = written.start.max(start) - start;
-            let to = written.end.min(start + PAGE_BYTES) - start;
-            for op in &page[from / 4..to.div_ceil(4)] {
-                op.set(Op::UNDECODED);
-            }
-        }
-    }
-}
 
 /// Local memory.
 #[derive(Debug)]
 pub struct Sram {
     bytes: Vec<u8>,
-    code: Code,
+    code: Pages<Op>,
     /// What engines have written since [`forget_written`](Self::forget_written): the first byte and the one behind the last.
     written: Range<usize>,
 }
@@ -78,6 +40,21 @@ impl State for Sram {
     }
 }
 
+/// Which instructions carry a probe.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marks<'a> {
+    /// Addresses at which a tool stops the board, sorted.
+    pub breakpoints: &'a [u32],
+    /// Those of the firmware.
+    pub probes: &'a ProbeTable,
+}
+
+impl Marks<'_> {
+    fn at(&self, pc: u32) -> bool {
+        self.breakpoints.binary_search(&pc).is_ok() || !self.probes.at(pc).is_empty()
+    }
+}
+
 /// Whether a board can have this much memory: a power of two from 256 KB to 8 MB.
 #[must_use]
 pub const fn is_size(bytes: u32) -> bool {
@@ -91,7 +68,7 @@ impl Sram {
         let bytes = bytes.clamp(256 << 10, 8 << 20).next_power_of_two() as usize;
         Self {
             bytes: vec![0; bytes],
-            code: Code { pages: Vec::new() },
+            code: Pages::default(),
             written: 0..0,
         }
     }
@@ -115,14 +92,11 @@ impl Sram {
         if self.written.is_empty() {
             return false;
         }
-        let end = self.written.end.div_ceil(PAGE_BYTES);
-        let pages = self.code.pages.iter().take(end);
-        let mut pages = pages.skip(self.written.start / PAGE_BYTES);
         let in_block = |block: &u32| {
             let start = self.at(block.wrapping_mul(BLOCK_BYTES));
             start < self.written.end && self.written.start < start + BLOCK_BYTES as usize
         };
-        pages.any(Option::is_some) || blocks.iter().any(in_block)
+        self.code.has_page_in(&self.written) || blocks.iter().any(in_block)
     }
 
     /// Installed bytes.
@@ -135,9 +109,14 @@ impl Sram {
         address as usize & (self.bytes.len() - 1)
     }
 
+    /// Finds decoded code in these pages from now on.
+    pub(super) fn share_code(&mut self, shared: &SharedPages<Op>) {
+        self.code.share(shared);
+    }
+
     /// Discards all decoded code.
     pub fn forget_code(&mut self) {
-        self.code.pages.clear();
+        self.code.clear();
     }
 
     /// Reads a value at an aligned address.
@@ -155,7 +134,7 @@ impl Sram {
     /// Writes a value at an aligned address.
     pub fn write(&mut self, address: u32, width: Width, value: u32) {
         let at = self.at(address);
-        self.code.forget(at);
+        self.code.change(at..at + width as usize);
         write(&mut self.bytes, at, width, value);
         self.note_written(at, width as usize);
     }
@@ -170,7 +149,7 @@ impl Sram {
         let address = address & !3;
         for (index, &word) in (0..).zip(words) {
             let at = self.at(address.wrapping_add(4 * index));
-            self.code.forget(at);
+            self.code.change(at..at + 4);
             write(&mut self.bytes, at, Width::Word, word);
         }
         self.note_written_from(address, 4 * words.len());
@@ -200,7 +179,7 @@ impl Sram {
     pub fn store(&mut self, address: u32, bytes: &[u8]) {
         let mut rest = bytes;
         for piece in self.pieces(address, bytes.len()) {
-            self.code.forget_all(piece.clone());
+            self.code.change(piece.clone());
             let (first, behind) = rest.split_at(piece.len());
             self.bytes[piece].copy_from_slice(first);
             rest = behind;
@@ -219,10 +198,7 @@ impl Sram {
 
     /// The instruction at `pc` as it is decoded; [`Op::UNDECODED`] if it is not.
     fn op(&self, pc: u32) -> Op {
-        let at = self.at(pc) & !3;
-        let page = self.code.pages.get(at / PAGE_BYTES);
-        let page = page.and_then(Option::as_ref);
-        page.map_or(Op::UNDECODED, |page| page[at % PAGE_BYTES / 4].get())
+        self.code.op(self.at(pc) & !3)
     }
 
     /// Whether the instruction at `pc` is decoded.
@@ -239,42 +215,60 @@ impl Sram {
     }
 
     /// Addresses of all instructions that are decoded.
-    pub(super) fn decoded(&self) -> impl Iterator<Item = u32> {
+    #[cfg(test)]
+    fn decoded(&self) -> impl Iterator<Item = u32> {
         (0..self.size())
             .step_by(4)
             .filter(|&pc| self.is_decoded(pc))
     }
 
-    /// The instruction at `pc`, decoded, and with `ahead` the ones behind it in its page; `mark` says which carry a probe.
+    /// The instruction at `pc`, decoded, and with `ahead` the ones behind it in its page.
     pub(super) fn fetch(
         &mut self,
         pc: u32,
         pipeline: &Pipeline,
         mut ahead: Ahead,
-        mark: impl Fn(u32) -> bool,
+        marks: &Marks<'_>,
     ) -> Op {
         let from = self.at(pc) & !3;
-        let number = from / PAGE_BYTES;
-        if number >= self.code.pages.len() {
-            self.code.pages.resize_with(number + 1, || None);
+        if pc as usize >= self.bytes.len() {
+            // Marks are those of another address.
+            self.code.add_own(from);
+        } else if !self.code.has_page_in(&(from..from + 4)) {
+            self.add_page(from, pipeline, &ahead, marks);
         }
-        let page = &mut self.code.pages[number];
-        let page =
-            page.get_or_insert_with(|| Box::new([const { Cell::new(Op::UNDECODED) }; PAGE_OPS]));
-        let places = &page[from % PAGE_BYTES / 4..];
+        let places = self.code.from(from);
         for (place, offset) in places.iter().zip((0..).step_by(4)) {
             if place.get() != Op::UNDECODED {
                 break;
             }
             let word = read(&self.bytes, from + offset as usize, Width::Word);
             let op = Op::decode(word, pipeline);
-            let marked = mark(pc.wrapping_add(offset));
+            let marked = marks.at(pc.wrapping_add(offset));
             place.set(if marked { op.with_probe() } else { op });
             if !ahead.goes_on(op.leaves(pipeline)) {
                 break;
             }
         }
-        places.first().map_or(Op::UNDECODED, Cell::get)
+        places.first().map_or(Op::UNDECODED, Place::get)
+    }
+
+    /// Gets a page of decoded code. Boards share it, unless a tool stops this one, or logs what it executes (nothing is decoded `ahead`
+    /// then).
+    #[cold]
+    fn add_page(&mut self, at: usize, pipeline: &Pipeline, ahead: &Ahead, marks: &Marks<'_>) {
+        if !ahead.goes_far() || !marks.breakpoints.is_empty() {
+            self.code.add_own(at);
+            return;
+        }
+        let first = at / PAGE_BYTES * PAGE_BYTES;
+        let range = first as u32..(first + PAGE_BYTES) as u32;
+        let origin = Origin {
+            bytes: &self.bytes[first..first + PAGE_BYTES],
+            marks: &marks.probes.addresses_in(&range),
+            pipeline: *pipeline,
+        };
+        self.code.add(at, &origin);
     }
 
     /// Code and memory while only the CPU uses the bus. `fetches`: it has cycles for its fetches. `waits`:
@@ -300,7 +294,7 @@ impl Sram {
 #[derive(Debug)]
 pub(super) struct SramCode<'a> {
     /// `None` if the CPU must fetch each instruction.
-    code: Option<&'a Code>,
+    code: Option<&'a Pages<Op>>,
     /// The last address.
     last: usize,
 }
@@ -308,10 +302,9 @@ pub(super) struct SramCode<'a> {
 impl bus::OwnCode for SramCode<'_> {
     /// Up to the end of the page.
     #[inline(always)]
-    fn from(&self, pc: u32) -> &[Cell<Op>] {
-        let at = pc as usize & self.last;
-        match self.code.map(|code| code.pages.get(at / PAGE_BYTES)) {
-            Some(Some(Some(page))) if pc < SPACE => &page[at % PAGE_BYTES / 4..],
+    fn from(&self, pc: u32) -> &[Place<Op>] {
+        match self.code {
+            Some(code) if pc < SPACE => code.from(pc as usize & self.last),
             _ => &[],
         }
     }
@@ -321,7 +314,7 @@ impl bus::OwnCode for SramCode<'_> {
 #[derive(Debug)]
 pub(super) struct OwnSram<'a> {
     bytes: &'a mut [u8],
-    code: &'a Code,
+    code: &'a Pages<Op>,
     /// Addresses below that are memory.
     space: u32,
     /// Whether an access waits of an instruction at an even word (bit 0), and at an odd one (bit 4).
@@ -331,15 +324,12 @@ pub(super) struct OwnSram<'a> {
 }
 
 impl OwnSram<'_> {
-    /// The clocks that an access waits; `None` if it must use the CPU's bus.
+    /// The clocks that an access waits.
     #[inline(always)]
-    fn wait(&mut self, address: u32, access: Access) -> Option<u32> {
-        if address >= self.space {
-            return None;
-        }
+    fn wait(&mut self, access: Access) -> u32 {
         let clocks = u32::from(self.waits >> (access.pc & 4) & 1);
         self.stalled += u64::from(clocks);
-        Some(clocks)
+        clocks
     }
 }
 
@@ -354,18 +344,21 @@ impl OwnMemory for OwnSram<'_> {
 
     #[inline(always)]
     fn load(&mut self, address: u32, width: Width, access: Access) -> Option<(u32, u32)> {
-        let clocks = self.wait(address, access)?;
+        if address >= self.space {
+            return None;
+        }
         let at = address as usize & (self.bytes.len() - 1);
-        Some((read(self.bytes, at, width), clocks))
+        Some((read(self.bytes, at, width), self.wait(access)))
     }
 
     #[inline(always)]
     fn store(&mut self, address: u32, width: Width, value: u32, access: Access) -> Option<u32> {
-        let clocks = self.wait(address, access)?;
         let at = address as usize & (self.bytes.len() - 1);
-        self.code.forget(at);
+        if address >= self.space || !self.code.forget(at) {
+            return None;
+        }
         write(self.bytes, at, width, value);
-        Some(clocks)
+        Some(self.wait(access))
     }
 }
 
@@ -401,18 +394,120 @@ mod tests {
 
     const SIZE: u32 = 256 << 10;
 
+    /// Fetches an instruction, and far those behind it too.
+    fn fetch(sram: &mut Sram, pc: u32, far: bool) -> Op {
+        let marks = Marks {
+            breakpoints: &[],
+            probes: &ProbeTable::default(),
+        };
+        sram.fetch(pc, &Generation::L9.pipeline(), Ahead::new(far), &marks)
+    }
+
+    /// What one of the boards of a test does.
+    #[derive(Debug, Clone, Copy)]
+    enum Act {
+        Fetch {
+            pc: u32,
+            far: bool,
+        },
+        /// A store of the CPU.
+        Store {
+            address: u32,
+            value: u32,
+        },
+        /// A burst of an engine.
+        Burst {
+            address: u32,
+            length: u32,
+        },
+        Forget,
+    }
+
+    /// Addresses in the first two pages, or as they repeat.
+    fn address() -> impl Strategy<Value = u32> {
+        let word = prop_oneof![0..8_u32, 1020..1030_u32, 2040..2050_u32];
+        (word, prop::bool::weighted(0.1))
+            .prop_map(|(word, again)| 4 * word + SIZE * u32::from(again))
+    }
+
+    fn act() -> impl Strategy<Value = Act> {
+        prop_oneof![
+            6 => (address(), any::<bool>()).prop_map(|(pc, far)| Act::Fetch { pc, far }),
+            2 => (address(), 0..3_u32).prop_map(|(address, value)| Act::Store { address, value }),
+            1 => (address(), 0..9000_u32).prop_map(|(address, length)| Act::Burst { address, length }),
+            1 => Just(Act::Forget),
+        ]
+    }
+
+    impl Sram {
+        fn carry_out(&mut self, act: Act) {
+            match act {
+                Act::Fetch { pc, far } => {
+                    let expected = Op::decode(self.word(pc), &Generation::L9.pipeline());
+                    assert_eq!(fetch(self, pc, far), expected);
+                }
+                Act::Store { address, value } => {
+                    let access = Access { pc: 0, left: 0 };
+                    let (_, mut own) = self.open(true, Some(0));
+                    if own.store(address, Width::Word, value, access).is_none() {
+                        self.write(address, Width::Word, value);
+                    }
+                }
+                Act::Burst { address, length } => self.store(address, &vec![0; length as usize]),
+                Act::Forget => self.forget_code(),
+            }
+        }
+    }
+
+    #[test]
+    fn equal_bytes_have_one_page() {
+        let shared = SharedPages::default();
+        let mut boards: Vec<Sram> = (0..3).map(|_| Sram::new(SIZE)).collect();
+        for sram in &mut boards {
+            sram.share_code(&shared);
+            sram.set_word(8, 0x1234);
+        }
+        boards[2].set_word(4092, 5);
+        for (board, used) in [(0, 1), (1, 1), (2, 2)] {
+            fetch(&mut boards[board], 8, true);
+            assert_eq!(shared.used(), used);
+        }
+        // The others keep their page when one writes, until the last one of them has written.
+        for (board, used) in [(0, 2), (2, 1), (1, 0)] {
+            boards[board].set_word(0, 1);
+            assert_eq!(shared.used(), used);
+        }
+    }
+
     proptest! {
+        /// Boards that share decoded code execute what is in their own memory.
+        #[test]
+        fn shared_code_is_that_of_each_memory(acts in prop::collection::vec((0..3_usize, act()), 1..60)) {
+            let shared = SharedPages::default();
+            let mut boards: Vec<Sram> = (0..3).map(|_| Sram::new(SIZE)).collect();
+            for sram in &mut boards {
+                sram.share_code(&shared);
+            }
+            for (board, act) in acts {
+                boards[board].carry_out(act);
+                for sram in &boards {
+                    for pc in (0..3 * PAGE_BYTES as u32).step_by(4).filter(|&pc| sram.is_decoded(pc)) {
+                        prop_assert_eq!(sram.op(pc), Op::decode(sram.word(pc), &Generation::L9.pipeline()));
+                    }
+                }
+            }
+        }
+
         /// Copies in and out are what single bytes are, also around the end of memory, and no word that was written stays decoded.
         #[test]
         fn copies_agree_with_single_bytes(
             address in prop_oneof![SIZE - 9000..SIZE + 100, 0..9000_u32],
             bytes in prop::collection::vec(any::<u8>(), 0..10_000),
         ) {
-            let pipeline = Generation::L9.pipeline();
             let mut sram = Sram::new(SIZE);
             let words: Vec<u32> = (0..SIZE).step_by(4).collect();
             for &pc in words.iter().filter(|&&pc| pc % 2048 < 1024) {
-                sram.fetch(pc, &pipeline, Ahead::new(false), |_| false);
+                fetch(&mut sram, pc, false);
             }
             let decoded: Vec<u32> = sram.decoded().collect();
             sram.store(address, &bytes);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::slot::{AnySlot, Hosting, Replies, Slot, Surroundings};
 use super::time::SimTime;
-use crate::board::{Board, Context, CpuId, Inspect, NothingThere, SharedMemory};
+use crate::board::{Board, Context, CpuId, Inspect, NothingThere, SharedCode, SharedMemory};
 use crate::host::costs::HostCosts;
 use crate::host::log::HostLog;
 use crate::host::memory::HostMemory;
@@ -317,6 +317,11 @@ impl Node {
     /// The process that executes this node has brought it to that time.
     pub(super) const fn stands_at(&mut self, time: SimTime) {
         self.now = time;
+    }
+
+    /// Shares decoded code with other nodes from now on, with the same results.
+    pub(super) fn share_code(&mut self, shared: &SharedCode) {
+        self.slot.share_code(shared);
     }
 
     /// Uses translated code from now on, with the same results, or no more (`None`).

@@ -9,7 +9,9 @@ use super::queue::EventQueue;
 use super::time::SimTime;
 #[cfg(feature = "translate")]
 use crate::board::Translations;
-use crate::board::{Board, Context, CpuId, Inspect, NodeEvent, NothingThere, Ran, SharedMemory};
+use crate::board::{
+    Board, Context, CpuId, Inspect, NodeEvent, NothingThere, Ran, SharedCode, SharedMemory,
+};
 use crate::host::memory::HostMemory;
 use crate::host::pci::PciBus;
 use crate::host::poller::{self, Poller};
@@ -111,6 +113,8 @@ pub(super) trait AnySlot: Any + Debug + Send {
     /// The outbox as bytes; nothing if it is empty.
     fn save_outbox(&mut self, out: &mut Writer);
     fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
+    /// Shares decoded code with other nodes.
+    fn share_code(&mut self, shared: &SharedCode);
     /// Passes on how code is translated.
     #[cfg(feature = "translate")]
     fn translate(&mut self, translations: Option<&Translations>);
@@ -292,6 +296,10 @@ impl<B: Board> AnySlot for Slot<B> {
 
     fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         self.board.outbox().load(from)
+    }
+
+    fn share_code(&mut self, shared: &SharedCode) {
+        self.board.share_code(shared);
     }
 
     #[cfg(feature = "translate")]

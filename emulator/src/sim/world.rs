@@ -15,6 +15,7 @@ use super::node::Node;
 use super::ranks::{Ranks, Reach};
 use super::threads::Crew;
 use super::time::SimTime;
+use crate::board::SharedCode;
 use crate::observe::capture::{Captures, FrameObserver};
 use crate::observe::stream::{Observer, Stream};
 use crate::observe::tracer::Tracer;
@@ -95,9 +96,13 @@ pub struct World {
 }
 
 impl World {
-    /// Creates a world of nodes without cables.
+    /// Creates a world of nodes without cables. Boards that execute the same bytes share their decoded code.
     #[must_use]
-    pub fn new(nodes: Vec<Node>) -> Self {
+    pub fn new(mut nodes: Vec<Node>) -> Self {
+        let shared = SharedCode::default();
+        for node in &mut nodes {
+            node.share_code(&shared);
+        }
         Self {
             nodes,
             networks: Vec::new(),

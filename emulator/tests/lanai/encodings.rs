@@ -1,5 +1,6 @@
 //! Words and their text.
 
+use emulator::cpu::decoded::Place;
 use emulator::cpu::lanai::Op;
 use emulator::cpu::lanai::asm::{Program, assemble};
 use emulator::cpu::lanai::disasm::{disassemble, is_canonical};
@@ -75,7 +76,7 @@ fn rows_are_disjoint() {
 #[test]
 fn a_page_of_decoded_instructions_is_dense() {
     assert_eq!(size_of::<Op>(), 8);
-    assert_eq!(size_of::<Option<Op>>(), 8);
+    assert_eq!(size_of::<Place<Op>>(), 8);
 }
 
 #[test]

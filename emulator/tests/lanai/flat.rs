@@ -1,6 +1,6 @@
 //! The simplest board: one flat memory from address 0, and an interrupt status.
 
-use std::cell::Cell;
+use emulator::cpu::decoded::Place;
 
 use emulator::cpu::bus::Access;
 use emulator::cpu::lanai::Op;
@@ -12,7 +12,7 @@ use emulator::cpu::lanai::exec::Core;
 /// uses it as private memory.
 pub struct FlatBus<const FAST: bool> {
     bytes: Vec<u8>,
-    decoded: Vec<Cell<Op>>,
+    decoded: Vec<Place<Op>>,
     /// Interrupt status: a write clears bits.
     pub status: u32,
     /// Cycles of a load and of a store.
@@ -22,7 +22,7 @@ pub struct FlatBus<const FAST: bool> {
 /// Memory as the core uses it without its bus.
 pub struct FlatMemory<'a> {
     bytes: &'a mut [u8],
-    decoded: &'a [Cell<Op>],
+    decoded: &'a [Place<Op>],
     costs: (u32, u32),
 }
 
@@ -31,7 +31,7 @@ impl<const FAST: bool> FlatBus<FAST> {
     pub fn new(length: usize) -> Self {
         Self {
             bytes: vec![0; length],
-            decoded: vec![Cell::new(Op::UNDECODED); length / 4],
+            decoded: (0..length / 4).map(|_| Place::default()).collect(),
             status: 0,
             costs: (0, 0),
         }
@@ -124,7 +124,7 @@ impl<M: OwnMemory> OwnMemory for Perhaps<M> {
 }
 
 impl<const FAST: bool> Bus for FlatBus<FAST> {
-    type Code<'a> = &'a [Cell<Op>];
+    type Code<'a> = &'a [Place<Op>];
     type Own<'a> = Perhaps<FlatMemory<'a>>;
     type Witness<'a> = ();
 
@@ -133,8 +133,8 @@ impl<const FAST: bool> Bus for FlatBus<FAST> {
     fn witness(&mut self) {}
 
     #[inline(always)]
-    fn private(&mut self, _: &Core) -> Private<&[Cell<Op>], Self::Own<'_>, ()> {
-        let code: &[Cell<Op>] = if FAST { &self.decoded } else { &[] };
+    fn private(&mut self, _: &Core) -> Private<&[Place<Op>], Self::Own<'_>, ()> {
+        let code: &[Place<Op>] = if FAST { &self.decoded } else { &[] };
         let memory = FAST.then_some(FlatMemory {
             bytes: &mut self.bytes,
             decoded: &self.decoded,

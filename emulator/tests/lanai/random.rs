@@ -1,6 +1,6 @@
 //! Random programs against the independent model, and in different ways of execution.
 
-use std::cell::Cell;
+use emulator::cpu::decoded::Place;
 
 use emulator::cpu::lanai::Op;
 use emulator::cpu::lanai::bus::{Bus, BusStop, Fault, Passed, Private, Width};
@@ -215,7 +215,7 @@ impl MoodyBus {
 }
 
 impl Bus for MoodyBus {
-    type Code<'a> = &'a [Cell<Op>];
+    type Code<'a> = &'a [Place<Op>];
     type Own<'a> = ();
     type Witness<'a> = ();
 
@@ -223,7 +223,7 @@ impl Bus for MoodyBus {
 
     fn witness(&mut self) {}
 
-    fn private(&mut self, _: &Core) -> Private<&[Cell<Op>], (), ()> {
+    fn private(&mut self, _: &Core) -> Private<&[Place<Op>], (), ()> {
         Private::default()
     }
 

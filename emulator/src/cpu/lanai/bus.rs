@@ -1,23 +1,22 @@
 //! The interface of a LANai core to its board.
 
-use std::cell::Cell;
-
 use super::exec::Core;
 use super::op::Op;
 pub use crate::cpu::bus::{BusStop, Fault, OwnMemory, Width};
+use crate::cpu::decoded::Place;
 use crate::cpu::witness::Witness;
 
 /// Decoded code that a core executes without its bus.
 pub trait OwnCode {
     /// The decoded instructions from `pc` on that follow one another in memory; none if the one at `pc` must be fetched. The core
     /// stops before an instruction with a probe ([`Op::has_probe`]) or without a decoding ([`Op::UNDECODED`]).
-    fn from(&self, pc: u32) -> &[Cell<Op>];
+    fn from(&self, pc: u32) -> &[Place<Op>];
 }
 
 /// Code from address 0 on.
-impl OwnCode for &[Cell<Op>] {
+impl OwnCode for &[Place<Op>] {
     #[inline(always)]
-    fn from(&self, pc: u32) -> &[Cell<Op>] {
+    fn from(&self, pc: u32) -> &[Place<Op>] {
         self.get(pc as usize / 4..).unwrap_or(&[])
     }
 }

@@ -1,12 +1,11 @@
 //! The pre-decoded form of an instruction.
 
-use std::num::NonZeroU64;
-
 use super::decode::decode_row;
 use super::isa;
 use super::kind::Kind;
 use super::packed::{Combined, Nested};
 use super::pipeline::{ONES, PC, Pipeline, ZERO};
+use crate::cpu::decoded::Decoded;
 use crate::value_struct;
 
 /// Where a result for a constant register goes, so that it stays constant at no cost.
@@ -18,9 +17,25 @@ pub(super) const NOWHERE: u8 = 32;
 /// registers (8 bits each), constant (32 bits). The executor loads it whole and takes it apart in registers.
 /// It depends on the pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Op(NonZeroU64);
+pub struct Op(u64);
 
 value_struct!(Op { 0: bits });
+
+impl Decoded for Op {
+    type Pipeline = Pipeline;
+
+    const UNDECODED: Self = Self::UNDECODED;
+
+    #[inline(always)]
+    fn bits(self) -> u64 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+}
 
 /// The kind's number within the lowest byte.
 const NUMBER: u8 = 0x3f;
@@ -36,16 +51,13 @@ impl Op {
     pub const UNDECODED: Self = Self::new(Kind::Illegal, NOWHERE, 0, 0, 0).with_probe();
 
     pub(super) const fn new(kind: Kind, dst: u8, rs: u8, rt: u8, imm: u32) -> Self {
-        // No kind that can have `dst` 0 has the number 0.
-        let bits = kind as u64
-            | (dst as u64) << 8
-            | (rs as u64) << 16
-            | (rt as u64) << 24
-            | (imm as u64) << 32;
-        match NonZeroU64::new(bits) {
-            Some(bits) => Self(bits),
-            None => unreachable!(),
-        }
+        Self(
+            kind as u64
+                | (dst as u64) << 8
+                | (rs as u64) << 16
+                | (rt as u64) << 24
+                | (imm as u64) << 32,
+        )
     }
 
     /// Decodes an instruction word for a pipeline. Every word has a decoding; executing one that the pipeline does not
@@ -75,10 +87,7 @@ impl Op {
     }
 
     const fn with(self, mark: u64) -> Self {
-        match NonZeroU64::new(self.0.get() | mark) {
-            Some(bits) => Self(bits),
-            None => self,
-        }
+        Self(self.0 | mark)
     }
 
     /// The same instruction with a probe: the core tells its bus before it executes it.
@@ -90,30 +99,27 @@ impl Op {
     /// The same instruction without a probe.
     #[must_use]
     pub(super) const fn without_probe(self) -> Self {
-        match NonZeroU64::new(self.0.get() & !PROBE) {
-            Some(bits) => Self(bits),
-            None => self,
-        }
+        Self(self.0 & !PROBE)
     }
 
     /// Whether the instruction carries a probe.
     #[must_use]
     #[inline(always)]
     pub const fn has_probe(self) -> bool {
-        self.0.get() & PROBE != 0
+        self.0 & PROBE != 0
     }
 
     /// Whether the instruction carries a probe, or uses a register that is no plain storage.
     #[inline(always)]
     pub(super) const fn is_marked(self) -> bool {
-        self.0.get() & (PROBE | SPECIAL) != 0
+        self.0 & (PROBE | SPECIAL) != 0
     }
 
     /// Whether the instruction uses a register that is no plain storage.
     #[must_use]
     #[inline(always)]
     pub(super) const fn is_special(self) -> bool {
-        self.0.get() & SPECIAL != 0
+        self.0 & SPECIAL != 0
     }
 
     /// Whether the instruction has no effect: `nop`, `log_0` and their like.
@@ -136,39 +142,39 @@ impl Op {
     #[must_use]
     #[inline(always)]
     pub const fn kind(self) -> Kind {
-        Kind::from_number(self.0.get() as u8 & NUMBER)
+        Kind::from_number(self.0 as u8 & NUMBER)
     }
 
     /// Kind of the instruction, if it carries no mark; else [`Kind::Illegal`].
     #[must_use]
     #[inline(always)]
     pub(super) const fn plain_kind(self) -> Kind {
-        Kind::from_number(self.0.get() as u8)
+        Kind::from_number(self.0 as u8)
     }
 
     /// Index of the register that is written, `NOWHERE` for none; of a store the one that is read; of a branch the
     /// condition.
     #[inline(always)]
     pub(super) const fn dst(self) -> u8 {
-        (self.0.get() >> 8) as u8
+        (self.0 >> 8) as u8
     }
 
     /// Index of the first source register.
     #[inline(always)]
     pub(super) const fn rs(self) -> u8 {
-        (self.0.get() >> 16) as u8
+        (self.0 >> 16) as u8
     }
 
     /// Index of the second source register.
     #[inline(always)]
     pub(super) const fn rt(self) -> u8 {
-        (self.0.get() >> 24) as u8
+        (self.0 >> 24) as u8
     }
 
     /// The constant, ready for use; of an instruction that cannot be executed the word.
     #[inline(always)]
     pub(super) const fn imm(self) -> u32 {
-        (self.0.get() >> 32) as u32
+        (self.0 >> 32) as u32
     }
 
     /// Whether the instruction reads a register (not a constant one).

@@ -1,7 +1,5 @@
 //! The fast path: instructions on plain registers and private memory.
 
-use std::cell::Cell;
-
 use super::alu::{self, Computed};
 use super::bus::{Bus, OwnCode, OwnMemory, Private, Width};
 use super::core::{Core, Position, Registers};
@@ -12,6 +10,7 @@ use super::op::{NOWHERE, Op};
 use super::pipeline::Pipeline;
 use super::runs::{Costs, Run};
 use crate::cpu::bus::Access;
+use crate::cpu::decoded::Place;
 use crate::cpu::witness::Witness;
 
 /// Reason why [`run`] returned.
@@ -198,7 +197,7 @@ fn execute_slot<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
         ..
     } = private;
     let at = &mut progress.position;
-    let Some(op) = code.from(at.pc).first().map(Cell::get) else {
+    let Some(op) = code.from(at.pc).first().map(Place::get) else {
         return Some(Stop::Unknown);
     };
     if at.loaded != NOWHERE && op.reads(at.loaded) {

@@ -1,10 +1,9 @@
 //! Runs: decoded instructions that follow one another in memory, and what they cost.
 
-use std::cell::Cell;
-
 use super::bus::OwnCode;
 use super::core::Position;
 use super::op::Op;
+use crate::cpu::decoded::Place;
 
 /// Costs of instructions.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +47,7 @@ struct Jump {
 #[derive(Debug)]
 pub(super) struct Run<'a> {
     /// Those that begin in time, up to the last slot of a jump.
-    ops: &'a [Cell<Op>],
+    ops: &'a [Place<Op>],
     /// Address of the first one of these.
     pc: u32,
     /// Cycles that are left beyond theirs.
@@ -75,13 +74,13 @@ impl<'a> Run<'a> {
 
     /// The next instruction, if it begins in time, and the ones behind it.
     #[inline(always)]
-    pub const fn next(&self) -> Option<(&'a Cell<Op>, &'a [Cell<Op>])> {
+    pub const fn next(&self) -> Option<(&'a Place<Op>, &'a [Place<Op>])> {
         self.ops.split_first()
     }
 
     /// Goes on with the instructions behind the next one.
     #[inline(always)]
-    pub const fn go_on(&mut self, rest: &'a [Cell<Op>]) {
+    pub const fn go_on(&mut self, rest: &'a [Place<Op>]) {
         self.ops = rest;
         self.pc = self.pc.wrapping_add(4);
     }
@@ -89,7 +88,7 @@ impl<'a> Run<'a> {
     /// The next instruction, if it begins in time.
     #[inline(always)]
     pub fn peek(&self) -> Option<Op> {
-        self.ops.first().map(Cell::get)
+        self.ops.first().map(Place::get)
     }
 
     /// Address of the next instruction.

@@ -4,7 +4,7 @@ use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::witness::Witness;
 use crate::lanai::fabric::Fabric;
 use crate::lanai::sram::SPACE;
-use crate::observe::instructions::{Cause, InstructionLog, Record};
+use crate::observe::instructions::{Cause, InstructionLog};
 use crate::observe::tracer::Tracer;
 
 /// The log of the CPU, or nothing if none is `KEPT`.
@@ -68,15 +68,13 @@ impl<const KEPT: bool> Witness for CpuWitness<'_, KEPT> {
     }
 }
 
-/// Starts a log, with the description of the board and all code decoded so far.
-pub(in crate::lanai) fn begin(fabric: &Fabric, trace: &mut Tracer) {
+/// Starts a log, with the description of the board. It gets each instruction where it is decoded, and what was decoded so far may be
+/// what other boards have executed: all is decoded anew.
+pub(in crate::lanai) fn begin(fabric: &mut Fabric, trace: &mut Tracer) {
     let Some(log) = trace.instructions_mut(0) else {
         return;
     };
     let ticks_per_second = fabric.timing.core_clock_hz * TICKS_PER_CYCLE;
     log.board(ticks_per_second, fabric.sram.size());
-    for address in fabric.sram.decoded() {
-        let word = fabric.sram.word(address);
-        log.note(Record::Word { address, word });
-    }
+    fabric.sram.forget_code();
 }

@@ -1,0 +1,285 @@
+//! Decoded instructions beside a memory, by page, and pages that boards share.
+//!
+//! A board gets a page at its first execution in it. If another board of the world has one for the same bytes with the same marks, both
+//! use that: it is decoded once, and takes place in the host's caches once. A shared page never holds anything but the decodings of the
+//! bytes that it was made for. So a board whose memory changes there gets a copy of its own before the write ([`Pages::change`]), and
+//! a core, which cannot exchange pages while it executes from them, leaves such a store to its bus ([`Pages::forget`]).
+//!
+//! How much of a page is decoded depends on when other boards executed it, so nothing but speed may depend on that. Where it would be
+//! visible, in the instruction trace, pages are not shared.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, Weak};
+
+use super::decoded::{Decoded, Place};
+
+/// Bytes of a page.
+pub(crate) const PAGE_BYTES: usize = 4096;
+const PAGE_OPS: usize = PAGE_BYTES / 4;
+
+/// Pages in the registry before those that no board uses any more are looked for.
+const FEW_PAGES: usize = 64;
+
+/// What a page is made for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin<'a, O: Decoded> {
+    /// The bytes of the page.
+    pub bytes: &'a [u8],
+    /// Addresses in the page of instructions that carry a probe.
+    pub marks: &'a [u32],
+    /// The pipeline.
+    pub pipeline: O::Pipeline,
+}
+
+impl<O: Decoded> Origin<'_, O> {
+    fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.bytes.hash(&mut hasher);
+        self.marks.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// What a shared page was made for.
+#[derive(Debug)]
+struct KeptOrigin<O: Decoded> {
+    bytes: Box<[u8]>,
+    marks: Box<[u32]>,
+    pipeline: O::Pipeline,
+}
+
+impl<O: Decoded> KeptOrigin<O> {
+    fn is(&self, other: &Origin<'_, O>) -> bool {
+        *self.bytes == *other.bytes
+            && *self.marks == *other.marks
+            && self.pipeline == other.pipeline
+    }
+}
+
+/// A page of decoded instructions.
+#[derive(Debug)]
+struct Page<O: Decoded> {
+    ops: [Place<O>; PAGE_OPS],
+    /// `None`: of one board alone.
+    shared: Option<KeptOrigin<O>>,
+}
+
+impl<O: Decoded> Page<O> {
+    /// A page in which nothing is decoded.
+    fn new(shared: Option<KeptOrigin<O>>) -> Arc<Self> {
+        Arc::new(Self {
+            ops: std::array::from_fn(|_| Place::default()),
+            shared,
+        })
+    }
+
+    /// A page with the same decoded instructions, of one board alone.
+    fn into_own(self: Arc<Self>) -> Arc<Self> {
+        if self.shared.is_none() {
+            return self;
+        }
+        Arc::new(Self {
+            ops: std::array::from_fn(|index| Place::new(self.ops[index].get())),
+            shared: None,
+        })
+    }
+}
+
+/// The pages that boards share.
+#[derive(Debug)]
+pub(crate) struct SharedPages<O: Decoded>(Arc<Mutex<Registry<O>>>);
+
+impl<O: Decoded> Clone for SharedPages<O> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<O: Decoded> Default for SharedPages<O> {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Registry {
+            by_hash: HashMap::new(),
+            pages: 0,
+            most: FEW_PAGES,
+        })))
+    }
+}
+
+#[derive(Debug)]
+struct Registry<O: Decoded> {
+    by_hash: HashMap<u64, Vec<Weak<Page<O>>>>,
+    /// Pages in it.
+    pages: usize,
+    /// With more pages than that, those without a board are removed.
+    most: usize,
+}
+
+impl<O: Decoded> SharedPages<O> {
+    /// The page that was made for this, or a new one.
+    fn find(&self, origin: &Origin<'_, O>) -> Arc<Page<O>> {
+        let hash = origin.hash();
+        let new = || {
+            Page::new(Some(KeptOrigin {
+                bytes: origin.bytes.into(),
+                marks: origin.marks.into(),
+                pipeline: origin.pipeline,
+            }))
+        };
+        let Ok(mut registry) = self.0.lock() else {
+            return new();
+        };
+        let known = registry.by_hash.get(&hash).into_iter().flatten();
+        let is_made_for = |page: &Page<O>| page.shared.as_ref().is_some_and(|kept| kept.is(origin));
+        let mut found = known.filter_map(Weak::upgrade);
+        found
+            .find(|page| is_made_for(page))
+            .unwrap_or_else(|| registry.keep(hash, new()))
+    }
+
+    /// Number of pages that some board uses.
+    #[cfg(test)]
+    pub(crate) fn used(&self) -> usize {
+        let registry = self.0.lock().unwrap();
+        let pages = registry.by_hash.values().flatten();
+        pages.filter(|page| page.strong_count() > 0).count()
+    }
+}
+
+impl<O: Decoded> Registry<O> {
+    fn keep(&mut self, hash: u64, page: Arc<Page<O>>) -> Arc<Page<O>> {
+        if self.pages >= self.most {
+            self.remove_unused();
+        }
+        let known = self.by_hash.entry(hash).or_default();
+        known.push(Arc::downgrade(&page));
+        self.pages += 1;
+        page
+    }
+
+    fn remove_unused(&mut self) {
+        self.by_hash.retain(|_, pages| {
+            pages.retain(|page| page.strong_count() > 0);
+            !pages.is_empty()
+        });
+        self.pages = self.by_hash.values().map(Vec::len).sum();
+        self.most = FEW_PAGES.max(2 * self.pages);
+    }
+}
+
+/// The decoded instructions of a memory. Indices are bytes from its begin.
+#[derive(Debug)]
+pub(crate) struct Pages<O: Decoded> {
+    /// Up to the last one in which anything was executed, so that most writes of data need not look into it.
+    pages: Vec<Option<Arc<Page<O>>>>,
+    shared: Option<SharedPages<O>>,
+}
+
+impl<O: Decoded> Default for Pages<O> {
+    fn default() -> Self {
+        Self {
+            pages: Vec::new(),
+            shared: None,
+        }
+    }
+}
+
+impl<O: Decoded> Pages<O> {
+    /// Looks for pages among these from now on.
+    pub(crate) fn share(&mut self, shared: &SharedPages<O>) {
+        self.shared = Some(shared.clone());
+    }
+
+    /// Discards all pages.
+    pub(crate) fn clear(&mut self) {
+        self.pages.clear();
+    }
+
+    /// Whether there is a page for one of these bytes.
+    pub(crate) fn has_page_in(&self, bytes: &Range<usize>) -> bool {
+        let pages = self.pages.iter().take(bytes.end.div_ceil(PAGE_BYTES));
+        let mut pages = pages.skip(bytes.start / PAGE_BYTES);
+        pages.any(Option::is_some)
+    }
+
+    /// The places from index `at` on, up to the end of its page; none without a page.
+    #[inline(always)]
+    pub(crate) fn from(&self, at: usize) -> &[Place<O>] {
+        match self.pages.get(at / PAGE_BYTES) {
+            Some(Some(page)) => &page.ops[at % PAGE_BYTES / 4..],
+            _ => &[],
+        }
+    }
+
+    /// The instruction at index `at`, as far as it is decoded.
+    pub(crate) fn op(&self, at: usize) -> O {
+        self.from(at).first().map_or(O::UNDECODED, Place::get)
+    }
+
+    /// Gets the page of index `at`, which boards share if they share any.
+    pub(crate) fn add(&mut self, at: usize, origin: &Origin<'_, O>) {
+        let page = match &self.shared {
+            Some(shared) => shared.find(origin),
+            None => Page::new(None),
+        };
+        *self.entry(at) = Some(page);
+    }
+
+    /// Makes the page of index `at` this board's own, if it is not.
+    pub(crate) fn add_own(&mut self, at: usize) {
+        let page = self.entry(at);
+        *page = match page.take() {
+            None => Some(Page::new(None)),
+            Some(page) => Some(page.into_own()),
+        };
+    }
+
+    /// The entry for the page of index `at`.
+    fn entry(&mut self, at: usize) -> &mut Option<Arc<Page<O>>> {
+        let number = at / PAGE_BYTES;
+        if number >= self.pages.len() {
+            self.pages.resize_with(number + 1, || None);
+        }
+        &mut self.pages[number]
+    }
+
+    /// Discards the decoded instruction at index `at` for a store by a core that executes from these pages. `false` if boards share the
+    /// page: the store must go by [`change`](Self::change).
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn forget(&self, at: usize) -> bool {
+        if let Some(Some(page)) = self.pages.get(at / PAGE_BYTES) {
+            if page.shared.is_some() {
+                return false;
+            }
+            page.ops[at % PAGE_BYTES / 4].set(O::UNDECODED);
+        }
+        true
+    }
+
+    /// Discards the decoded instructions that these bytes belong to, which change.
+    #[inline(always)]
+    pub(crate) fn change(&mut self, bytes: Range<usize>) {
+        if bytes.start / PAGE_BYTES < self.pages.len() {
+            self.change_pages(bytes);
+        }
+    }
+
+    fn change_pages(&mut self, bytes: Range<usize>) {
+        let pages = self.pages.iter_mut().enumerate();
+        let pages = pages.take(bytes.end.div_ceil(PAGE_BYTES));
+        for (number, entry) in pages.skip(bytes.start / PAGE_BYTES) {
+            let Some(page) = entry.take() else {
+                continue;
+            };
+            let page = entry.insert(page.into_own());
+            let start = number * PAGE_BYTES;
+            let from = bytes.start.max(start) - start;
+            let to = bytes.end.min(start + PAGE_BYTES) - start;
+            for op in &page.ops[from / 4..to.div_ceil(4)] {
+                op.set(O::UNDECODED);
+            }
+        }
+    }
+}
