@@ -1,18 +1,19 @@
 //! The firmware's probes: what the CPU passes.
 
-use std::sync::Arc;
-
 use defs::probe::Kind;
 
 use super::board::Lanai;
 use super::run::{CPU, CpuBus};
 use super::sram::{SPACE, Sram};
-use crate::board::{BoardProbe, ProbeTable};
+use crate::board::ProbeTable;
 use crate::cpu::lanai::bus::{Passed, Width};
 use crate::cpu::lanai::exec::Core;
 use crate::image::Probe;
 use crate::observe::event::TraceKind;
+use crate::observe::file::ProbeKind;
 use crate::observe::instructions::Record;
+use crate::observe::tracer::Tracer;
+use crate::sim::time::SimTime;
 
 /// The text of a probe with values of the CPU's registers; a text argument is an address and a length in memory.
 fn filled_in(probe: &Probe, core: &Core, sram: &Sram) -> String {
@@ -27,13 +28,19 @@ fn filled_in(probe: &Probe, core: &Core, sram: &Sram) -> String {
 impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
     /// The CPU passes the firmware's probes at `pc`. A panic ends the firmware: the chip has no instruction for that.
     pub(super) fn pass_probes(&mut self, core: &mut Core, pc: u32) -> Passed {
-        let table = self.fabric.probes.clone();
-        let places = table.at(pc);
-        if !places.is_empty() {
+        if LOGGED && !self.fabric.probes.at(pc).is_empty() {
             self.log(|log| log.note(Record::Probe { pc }));
         }
-        for place in places {
-            self.pass_probe(core, place, &table);
+        let places = self.fabric.probes.at(pc);
+        let now = self.fabric.ticks.time_of(core.clock.now);
+        // An image keeps notes on its boards apart.
+        for place in places
+            .iter()
+            .filter(|place| place.probe.kind != Kind::Boards)
+        {
+            record(&place.probe, now, core, &self.fabric.sram, self.ctx.trace);
+            let stage = self.stage.pass(place, core.clock.cycles);
+            core.clock.ticks_per_cycle = self.fabric.probes.ticks_per_cycle(stage);
         }
         let mut kinds = places.iter().map(|place| place.probe.kind);
         match places {
@@ -42,35 +49,18 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
             _ => Passed::Probe,
         }
     }
+}
 
-    fn pass_probe(&mut self, core: &mut Core, place: &BoardProbe, table: &ProbeTable) {
-        let probe = &place.probe;
-        let text = || Arc::clone(&probe.text);
-        let kind = match probe.kind {
-            Kind::Event => {
-                let registers = probe.registers.iter();
-                let arguments = registers.map(|&r| core.register(usize::from(r)));
-                TraceKind::Probe {
-                    name: text(),
-                    arguments: arguments.collect(),
-                }
-            }
-            Kind::StageEnter => TraceKind::StageEnter { stage: text() },
-            Kind::StageExit => TraceKind::StageExit { stage: text() },
-            Kind::WaitEnter => TraceKind::WaitEnter { what: text() },
-            Kind::WaitExit => TraceKind::WaitExit { what: text() },
-            // An image keeps these notes apart.
-            Kind::Boards => return,
-            Kind::Log | Kind::Panic => {
-                let text = filled_in(probe, core, &self.fabric.sram);
-                TraceKind::Log { text: text.into() }
-            }
-        };
-        let now = self.fabric.ticks.time_of(core.clock.now);
-        self.ctx.trace.record_at(now, CPU, Some(core.pc()), kind);
-        let stage = self.stage.pass(place, core.clock.cycles);
-        core.clock.ticks_per_cycle = table.ticks_per_cycle(stage);
-    }
+/// Records that the CPU passes a probe.
+fn record(probe: &Probe, now: SimTime, core: &Core, sram: &Sram, trace: &mut Tracer) {
+    let pc = Some(core.pc());
+    let Some(kind) = ProbeKind::made_by(probe.kind) else {
+        let text = filled_in(probe, core, sram).into();
+        return trace.record_at(now, CPU, pc, TraceKind::Log { text });
+    };
+    let registers = probe.registers.iter();
+    let arguments = registers.map(|&r| core.register(usize::from(r)));
+    trace.record_probe((now, CPU, pc), kind, (&probe.text, arguments));
 }
 
 impl Lanai {

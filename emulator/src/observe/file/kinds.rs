@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use defs::probe::Kind;
 use serde_json::{Map, Value};
 
 use super::codec::{Fields, Sink, Source, place_number};
@@ -111,6 +112,19 @@ pub enum ProbeKind {
 }
 
 impl ProbeKind {
+    /// The kind of event that a probe of the firmware makes; `None` for one that makes a text of its own, or nothing.
+    #[must_use]
+    pub const fn made_by(probe: Kind) -> Option<Self> {
+        match probe {
+            Kind::Event => Some(Self::Event),
+            Kind::StageEnter => Some(Self::StageEnter),
+            Kind::StageExit => Some(Self::StageExit),
+            Kind::WaitEnter => Some(Self::WaitEnter),
+            Kind::WaitExit => Some(Self::WaitExit),
+            Kind::Boards | Kind::Log | Kind::Panic => None,
+        }
+    }
+
     /// The kind of event of a probe with this text and these arguments.
     pub(in crate::observe) fn of(
         self,

@@ -21,17 +21,11 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         let probe = &place.probe;
         let now = self.fabric.ticks.time_of(core.clock.now);
         let Actor { initiator, pc } = self.who(core);
-        let kind = match probe.kind {
-            Kind::Event => Some(ProbeKind::Event),
-            Kind::StageEnter => Some(ProbeKind::StageEnter),
-            Kind::StageExit => Some(ProbeKind::StageExit),
-            Kind::WaitEnter => Some(ProbeKind::WaitEnter),
-            Kind::WaitExit => Some(ProbeKind::WaitExit),
+        if probe.kind == Kind::Boards {
             // An image keeps these notes apart.
-            Kind::Boards => return,
-            Kind::Log | Kind::Panic => None,
-        };
-        if let Some(kind) = kind {
+            return;
+        }
+        if let Some(kind) = ProbeKind::made_by(probe.kind) {
             let registers = probe.registers.iter();
             let arguments = registers.map(|&r| core.register(usize::from(r)));
             let probed = (&probe.text, arguments);
