@@ -6,6 +6,7 @@ use defs::probe::Kind;
 use emulator::board::{CpuId, Inspect, ProbeTable};
 use emulator::cpu::clock::TICKS_PER_CYCLE;
 use emulator::image::Probe;
+use emulator::lanai::timing::Timing;
 use emulator::observe::event::{Place, TraceEvent};
 use emulator::observe::instructions::{Cause, InstructionLog, Record};
 use emulator::observe::stream::Observer;
@@ -145,4 +146,70 @@ fn a_log_tells_waits_for_the_memory_bus() {
         assert_eq!(told.spent, contention.collect::<Vec<_>>(), "{profile}");
         assert_eq!(told.stores, 20, "{profile}");
     }
+}
+
+/// Addresses whose words a log of node 0 tells.
+#[derive(Default, Clone)]
+struct Words(Arc<Mutex<Vec<u32>>>);
+
+impl Observer for Words {
+    fn event(&mut self, _: &TraceEvent) {}
+
+    fn sees_instructions(&self) -> bool {
+        true
+    }
+
+    fn instructions(&mut self, place: Place, _: usize, log: &InstructionLog) {
+        let words = log.records().filter_map(|record| match record {
+            Record::Word { address, .. } if place == Place::Node(0) => Some(address),
+            _ => None,
+        });
+        self.0.lock().unwrap().extend(words);
+    }
+}
+
+/// Takes one of two ways, forever: the first one if the word at 0x500 is 0.
+const TWO_WAYS: &str = "
+again:
+    ld 0x500[%r0], %r8
+    add %r9, 1, %r9
+    sub.f %r8, 0, %r0
+    bne other
+    nop
+    nop
+    nop
+    bt again
+    nop
+    nop
+other:
+    add %r9, 2, %r9
+    bt again
+    nop
+    nop";
+
+/// Boards share decoded code; a log that begins later tells what its own CPU executes, whatever the others do.
+#[test]
+fn a_log_does_not_tell_what_other_boards_execute() {
+    let told = |ways: &[u32]| {
+        let timing = Timing::built_in("lanai9.1-133").unwrap();
+        let count = ways.len() as u16;
+        let mut bench = Bench::nodes("lanai9.1-133", timing.generation.pipeline(), count);
+        for (node, &way) in ways.iter().enumerate() {
+            bench.node = node;
+            bench.load(TWO_WAYS);
+            bench.board().fabric.sram.set_word(0x500, way);
+            let control = bench.control();
+            bench.write(control, 1 << 31);
+        }
+        bench.run_us(20);
+        let words = Words::default();
+        bench.world.observe(Box::new(words.clone()));
+        bench.run_us(20);
+        let mut words = words.0.lock().unwrap().clone();
+        words.sort_unstable();
+        words
+    };
+    let alone = told(&[0]);
+    assert!(alone.contains(&0) && !alone.contains(&0x28), "{alone:x?}");
+    assert_eq!(told(&[0, 1]), alone);
 }
