@@ -13,6 +13,7 @@ use crate::blocks::{self, Run};
 use crate::budget;
 use crate::machine::{Leave, Moment};
 use crate::program::{Instruction, Operation, Program};
+use crate::turns::{Links, Region, Turn};
 use crate::values::{self, Registers};
 
 /// The instruction after the one at hand.
@@ -59,10 +60,11 @@ struct Stub {
     block: Block,
     site: usize,
     next_pc: Option<Value>,
+    turn: Option<Turn>,
 }
 
 /// Number of the site at which the program counter stands in the context.
-const ELSEWHERE: usize = 0;
+pub(crate) const ELSEWHERE: usize = 0;
 
 /// That site.
 pub(crate) const ELSEWHERE_SITE: Site = Site {
@@ -90,58 +92,48 @@ pub(crate) struct Emitter<'p, 'f> {
     /// Code of each instruction by itself.
     careful: Vec<Option<Block>>,
     /// Code of the run that begins at each instruction.
-    fast: Vec<Option<Block>>,
+    pub(crate) fast: Vec<Option<Block>>,
     /// For each instruction whether it is in a short loop.
     loops: Vec<bool>,
     /// The code at hand is that of a run.
     is_fast: bool,
     /// Goes on at a program counter.
     dispatch: Block,
-    sites: Vec<Site>,
+    pub(crate) sites: Vec<Site>,
     stubs: Vec<Stub>,
     /// Index of the instruction at hand, and the one after it.
-    index: usize,
+    pub(crate) index: usize,
     next: Next,
     /// Cycles that are not yet subtracted from those that are left, and those among them beyond what each instruction takes.
     pub(crate) cycles: u32,
     pub(crate) extra: u32,
     pub(crate) registers: Registers,
+    /// The time, if the code takes turns with another core.
+    pub(crate) turn: Option<Turn>,
+    /// The runs of such a function, and those that it calls.
+    pub(crate) region: Option<(&'p Region, &'p Links)>,
+    /// Addresses of the moment and of the registers that hold in the whole function.
+    pub(crate) lasting: (Option<Value>, Option<Value>),
 }
 
 /// Writes the function into `b`; gives its ways out.
 pub(crate) fn function(
     program: &Program,
-    mut b: FunctionBuilder<'_>,
+    b: FunctionBuilder<'_>,
     shared: Vec<FuncRef>,
     target: TargetFrontendConfig,
 ) -> Vec<Site> {
-    let entry = b.create_block();
-    b.append_block_params_for_function_params(entry);
-    let dispatch = b.create_block();
-    let careful = (0..program.instructions.len())
-        .map(|index| program.at(index).map(|_| b.create_block()))
-        .collect();
     let loops = blocks::loops(program);
     let runs = blocks::runs(program, &loops);
-    let mut emitter = Emitter {
-        program,
-        b,
-        context: None,
-        base: None,
-        shared,
-        careful,
-        fast: vec![None; program.instructions.len()],
-        loops,
-        is_fast: false,
-        dispatch,
-        sites: vec![ELSEWHERE_SITE],
-        stubs: Vec::new(),
-        index: 0,
-        next: Next::Sequence,
-        cycles: 0,
-        extra: 0,
-        registers: Registers::default(),
-    };
+    let mut emitter = Emitter::new(program, b, vec![ELSEWHERE_SITE]);
+    emitter.shared = shared;
+    emitter.loops = loops;
+    let entry = emitter.b.create_block();
+    emitter.b.append_block_params_for_function_params(entry);
+    emitter.careful = (0..program.instructions.len())
+        .map(|index| program.at(index).map(|_| emitter.b.create_block()))
+        .collect();
+    emitter.fast = vec![None; program.instructions.len()];
     for run in &runs {
         emitter.fast[run.start] = Some(emitter.b.create_block());
     }
@@ -157,6 +149,34 @@ pub(crate) fn function(
     b.seal_all_blocks();
     b.finalize(target);
     sites
+}
+
+impl<'p, 'f> Emitter<'p, 'f> {
+    /// Nothing has been written so far; `sites` are those of other functions.
+    pub(crate) fn new(program: &'p Program, mut b: FunctionBuilder<'f>, sites: Vec<Site>) -> Self {
+        Self {
+            program,
+            context: None,
+            base: None,
+            shared: Vec::new(),
+            careful: Vec::new(),
+            fast: Vec::new(),
+            loops: Vec::new(),
+            is_fast: false,
+            dispatch: b.create_block(),
+            b,
+            sites,
+            stubs: Vec::new(),
+            index: 0,
+            next: Next::Sequence,
+            cycles: 0,
+            extra: 0,
+            registers: Registers::default(),
+            turn: None,
+            region: None,
+            lasting: (None, None),
+        }
+    }
 }
 
 impl Emitter<'_, '_> {
@@ -189,7 +209,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Address of the registers.
-    fn base(&mut self) -> Value {
+    pub(crate) fn base(&mut self) -> Value {
         if let Some(base) = self.base {
             return base;
         }
@@ -224,7 +244,10 @@ impl Emitter<'_, '_> {
     /// Subtracts what has gathered.
     fn settle(&mut self) {
         let (cycles, extra) = (self.cycles, self.extra);
-        self.spend(i64::from(cycles), i64::from(extra));
+        match self.turn {
+            None => self.spend(i64::from(cycles), i64::from(extra)),
+            Some(turn) => self.pass_time(turn),
+        }
         (self.cycles, self.extra) = (0, 0);
     }
 
@@ -240,7 +263,12 @@ impl Emitter<'_, '_> {
         self.leaves_at(leave, pc)
     }
 
-    fn leaves_at(&mut self, leave: Leave, pc: u32) -> Block {
+    /// No branch is on its way.
+    pub(crate) const fn in_sequence(&mut self) {
+        self.next = Next::Sequence;
+    }
+
+    pub(crate) fn leaves_at(&mut self, leave: Leave, pc: u32) -> Block {
         let (next_pc, held) = match self.next {
             Next::Sequence => (pc.wrapping_add(4), None),
             Next::At(target) => (target, None),
@@ -252,6 +280,7 @@ impl Emitter<'_, '_> {
             block,
             site: self.sites.len(),
             next_pc: held,
+            turn: self.turn,
         });
         self.sites.push(Site {
             pc,
@@ -325,6 +354,11 @@ impl Emitter<'_, '_> {
         let table = self.b.create_jump_table(JumpTableData::new(none, &targets));
         self.b.ins().br_table(index, table);
         self.at_block(elsewhere);
+        self.leave_elsewhere(pc);
+    }
+
+    /// Leaves at a program counter that stands in the context.
+    pub(crate) fn leave_elsewhere(&mut self, pc: Value) {
         self.set_field(offset_of!(Moment, pc), pc);
         let next_pc = self.b.ins().iadd_imm_s(pc, 4);
         self.set_field(offset_of!(Moment, next_pc), next_pc);
@@ -333,7 +367,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The blocks that leave.
-    fn ways_out(&mut self) {
+    pub(crate) fn ways_out(&mut self) {
         for stubs in std::mem::take(&mut self.stubs).chunks(STUBS_OF_EXIT) {
             let exit = self.b.create_block();
             self.b.set_cold_block(exit);
@@ -342,6 +376,9 @@ impl Emitter<'_, '_> {
                 self.at_block(stub.block);
                 if let Some(next_pc) = stub.next_pc {
                     self.set_field(offset_of!(Moment, next_pc), next_pc);
+                }
+                if let Some(turn) = stub.turn {
+                    self.keep_turn(turn);
                 }
                 let number = values::constant(&mut self.b, stub.site as u32);
                 self.b.ins().jump(exit, &[BlockArg::Value(number)]);
@@ -352,20 +389,23 @@ impl Emitter<'_, '_> {
     }
 
     /// Returns this number of a site.
-    fn give_back(&mut self, site: Value) {
-        let kept = self.field(types::I64, offset_of!(Moment, kept));
-        self.b.ins().set_pinned_reg(kept);
+    pub(crate) fn give_back(&mut self, site: Value) {
+        // Code that takes turns leaves the register to the function that entered it.
+        if self.region.is_none() {
+            let kept = self.field(types::I64, offset_of!(Moment, kept));
+            self.b.ins().set_pinned_reg(kept);
+        }
         self.b.ins().return_(&[site]);
     }
 
     /// Goes on in a block with nothing known.
-    fn at_block(&mut self, block: Block) {
+    pub(crate) fn at_block(&mut self, block: Block) {
         self.b.switch_to_block(block);
-        (self.context, self.base) = (None, None);
+        (self.context, self.base) = self.lasting;
     }
 
     /// Begins code at an instruction.
-    fn begin(&mut self, block: Block, index: usize) {
+    pub(crate) fn begin(&mut self, block: Block, index: usize) {
         self.at_block(block);
         self.index = index;
         self.next = Next::Sequence;
@@ -380,6 +420,11 @@ impl Emitter<'_, '_> {
         self.begin(block, run.start);
         self.is_fast = true;
         self.only_above(run.cycles_before_last, slow);
+        self.instructions_of(run);
+    }
+
+    /// The instructions of a run, and what comes after it.
+    pub(crate) fn instructions_of(&mut self, run: &Run) {
         for index in run.start..run.end {
             self.index = index;
             match self.program.at(index) {
@@ -430,12 +475,16 @@ impl Emitter<'_, '_> {
     fn go_to(&mut self, address: u32) {
         self.flush();
         self.settle();
+        if self.region.is_some() {
+            self.turn_to(address);
+            return;
+        }
         let index = self.program.index(address);
         let known = index.and_then(|index| self.fast[index].or(self.careful[index]));
         let block = match known {
             Some(block) => block,
             None => {
-                self.next = Next::Sequence;
+                self.in_sequence();
                 self.leaves_at(Leave::Step, address)
             }
         };
@@ -472,10 +521,12 @@ impl Emitter<'_, '_> {
         };
         let (taken, other) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(condition, taken, &[], other, &[]);
-        let before = (self.index, self.cycles, self.extra, self.registers.clone());
+        let before = (self.index, self.cycles, self.extra, self.turn);
+        let registers = self.registers.clone();
         self.b.switch_to_block(taken);
         self.taken(held, careful);
-        (self.index, self.cycles, self.extra, self.registers) = before;
+        (self.index, self.cycles, self.extra, self.turn) = before;
+        self.registers = registers;
         self.b.switch_to_block(other);
         self.next = Next::Sequence;
         if operation.is_likely() {
@@ -501,7 +552,12 @@ impl Emitter<'_, '_> {
             Next::Held(value) => {
                 self.flush();
                 self.settle();
-                self.b.ins().jump(self.dispatch, &[BlockArg::Value(value)]);
+                match self.region {
+                    None => {
+                        self.b.ins().jump(self.dispatch, &[BlockArg::Value(value)]);
+                    }
+                    Some(_) => self.leave_to(value),
+                }
             }
             Next::At(address) => self.go_to(address),
             Next::Sequence => self.go_to(self.program.address(self.index + 1)),

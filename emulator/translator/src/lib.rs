@@ -19,10 +19,14 @@ mod budget;
 mod emit;
 mod guest;
 mod machine;
+mod pair;
 mod program;
 mod shared;
+mod stamp;
+mod turns;
 mod values;
 
 pub use guest::{End, Guest, SharedBus, Spent, Start};
 pub use machine::{Code, Leave, Memory, TranslationError};
+pub use pair::Turns;
 pub use program::{Costs, Instruction, Layout, Operation, Program};
