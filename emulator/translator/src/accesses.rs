@@ -85,8 +85,13 @@ impl Emitter<'_, '_> {
 
     /// `value + distance`.
     pub(crate) fn sum(&mut self, value: Value, distance: u32) -> Value {
-        let distance = i64::from(distance.cast_signed());
-        self.b.ins().iadd_imm_s(value, distance)
+        match distance {
+            0 => value,
+            _ => {
+                let distance = i64::from(distance.cast_signed());
+                self.b.ins().iadd_imm_s(value, distance)
+            }
+        }
     }
 
     /// An offset in units of the access. One that is not aligned becomes a high number.

@@ -13,8 +13,8 @@ use crate::blocks::{self, Run};
 use crate::budget;
 use crate::machine::{Leave, Moment};
 use crate::program::{Instruction, Operation, Program};
-use crate::turns::{Links, Region, Turn};
-use crate::values::{self, Registers};
+use crate::turns::{Hot, Turn};
+use crate::values::{self, Moved, Registers};
 
 /// The instruction after the one at hand.
 #[derive(Debug, Clone, Copy)]
@@ -92,11 +92,11 @@ pub(crate) struct Emitter<'p, 'f> {
     /// Code of each instruction by itself.
     careful: Vec<Option<Block>>,
     /// Code of the run that begins at each instruction.
-    pub(crate) fast: Vec<Option<Block>>,
+    fast: Vec<Option<Block>>,
     /// For each instruction whether it is in a short loop.
     loops: Vec<bool>,
     /// The code at hand is that of a run.
-    is_fast: bool,
+    pub(crate) is_fast: bool,
     /// Goes on at a program counter.
     dispatch: Block,
     pub(crate) sites: Vec<Site>,
@@ -110,8 +110,10 @@ pub(crate) struct Emitter<'p, 'f> {
     pub(crate) registers: Registers,
     /// The time, if the code takes turns with another core.
     pub(crate) turn: Option<Turn>,
-    /// The runs of such a function, and those that it calls.
-    pub(crate) region: Option<(&'p Region, &'p Links)>,
+    /// Such a function, the runs so far in sequence, and the cycles before the last instruction begins, at most.
+    pub(crate) hot: Option<Hot<'p>>,
+    pub(crate) sequence: usize,
+    pub(crate) most_cycles: u32,
     /// Addresses of the moment and of the registers that hold in the whole function.
     pub(crate) lasting: (Option<Value>, Option<Value>),
 }
@@ -173,7 +175,9 @@ impl<'p, 'f> Emitter<'p, 'f> {
             extra: 0,
             registers: Registers::default(),
             turn: None,
-            region: None,
+            hot: None,
+            sequence: 0,
+            most_cycles: 0,
             lasting: (None, None),
         }
     }
@@ -301,6 +305,13 @@ impl Emitter<'_, '_> {
         self.is_fast && self.loops.get(self.index).is_some_and(|&is| is)
     }
 
+    /// Whether registers may be written to memory after the slot of the branch at hand, in both ways that control can go: code of short
+    /// loops is small.
+    fn is_lean(&self) -> bool {
+        let slot = self.program.slot(self.index);
+        self.hot.is_some() && slot.is_some_and(|slot| slot.operation.access_bytes() == 0)
+    }
+
     /// Goes on only if more cycles are left than `least`, and otherwise in `other`.
     fn only_above(&mut self, least: u32, other: Block) {
         let left = self.field(types::I64, offset_of!(Moment, budget));
@@ -391,7 +402,7 @@ impl Emitter<'_, '_> {
     /// Returns this number of a site.
     pub(crate) fn give_back(&mut self, site: Value) {
         // Code that takes turns leaves the register to the function that entered it.
-        if self.region.is_none() {
+        if self.hot.is_none() {
             let kept = self.field(types::I64, offset_of!(Moment, kept));
             self.b.ins().set_pinned_reg(kept);
         }
@@ -410,7 +421,11 @@ impl Emitter<'_, '_> {
         self.index = index;
         self.next = Next::Sequence;
         (self.cycles, self.extra) = (0, 0);
-        self.registers = Registers::default();
+        // Cores that take turns have theirs in the moment.
+        self.registers = match self.hot {
+            None => Registers::default(),
+            Some(_) => Registers::at(offset_of!(Moment, values)),
+        };
     }
 
     fn fast_run(&mut self, run: &Run) {
@@ -462,10 +477,16 @@ impl Emitter<'_, '_> {
             self.access(instruction);
             return;
         }
-        let Instruction { rs, rt, .. } = instruction;
-        let rs = self.register(rs);
-        let rt = self.register(rt);
-        if let Some(value) = values::result(&mut self.b, instruction, rs, rt) {
+        let value = match values::moved(instruction) {
+            Some(Moved::Constant(value)) => Some(values::constant(&mut self.b, value)),
+            Some(Moved::Register(register)) => Some(self.register(register)),
+            None => {
+                let rs = self.register(instruction.rs);
+                let rt = self.register(instruction.rt);
+                values::result(&mut self.b, instruction, rs, rt)
+            }
+        };
+        if let Some(value) = value {
             self.registers.write(instruction.dst, value);
         }
         self.charge(self.program.costs.instruction, 0);
@@ -473,9 +494,14 @@ impl Emitter<'_, '_> {
 
     /// Goes on at an address of code.
     fn go_to(&mut self, address: u32) {
+        if let Some(run) = self.run_in_sequence(address) {
+            self.in_sequence();
+            self.instructions_of(&run);
+            return;
+        }
         self.flush();
         self.settle();
-        if self.region.is_some() {
+        if self.hot.is_some() {
             self.turn_to(address);
             return;
         }
@@ -513,7 +539,9 @@ impl Emitter<'_, '_> {
             let link = values::constant(&mut self.b, pc.wrapping_add(8));
             self.registers.write(instruction.dst, link);
         }
-        self.flush();
+        if !self.is_lean() {
+            self.flush();
+        }
         self.charge(self.program.costs.instruction, 0);
         let Some(condition) = condition else {
             self.taken(held, careful);
@@ -522,11 +550,11 @@ impl Emitter<'_, '_> {
         let (taken, other) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(condition, taken, &[], other, &[]);
         let before = (self.index, self.cycles, self.extra, self.turn);
-        let registers = self.registers.clone();
+        let (registers, sequence) = (self.registers.clone(), self.sequence);
         self.b.switch_to_block(taken);
         self.taken(held, careful);
         (self.index, self.cycles, self.extra, self.turn) = before;
-        self.registers = registers;
+        (self.registers, self.sequence) = (registers, sequence);
         self.b.switch_to_block(other);
         self.next = Next::Sequence;
         if operation.is_likely() {
@@ -552,7 +580,7 @@ impl Emitter<'_, '_> {
             Next::Held(value) => {
                 self.flush();
                 self.settle();
-                match self.region {
+                match self.hot {
                     None => {
                         self.b.ins().jump(self.dispatch, &[BlockArg::Value(value)]);
                     }

@@ -98,6 +98,8 @@ pub(crate) struct Moment {
     pub(crate) resume: *const u8,
     /// The moment of the core that left the code, in that of the core that entered it.
     pub(crate) left: *const Self,
+    /// The core's registers.
+    pub(crate) values: [u32; 32],
 }
 
 impl Moment {
@@ -129,24 +131,25 @@ impl Moment {
             other: std::ptr::null_mut(),
             resume: std::ptr::null(),
             left: std::ptr::null(),
+            values: [0; 32],
         }
     }
 
     /// Stands at a function for cores that take turns, at that time.
     #[inline(always)]
-    pub(crate) const fn begin_turns(
+    pub(crate) fn begin_turns(
         &mut self,
         now: u64,
         last: u64,
         function: *const u8,
-        registers: &mut [u32; 256],
+        registers: &[u32; 256],
     ) {
         self.now = now;
         self.last = last;
         self.accessed = NEVER;
         self.stalled = 0;
         self.resume = function;
-        self.registers = registers.as_mut_ptr();
+        self.values.copy_from_slice(&registers[..32]);
     }
 }
 

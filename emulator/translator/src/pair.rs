@@ -11,9 +11,9 @@ use crate::guest::{Guest, SharedBus};
 use crate::machine::{Moment, NEVER, NOT_ACCESSED, TranslationError, code_bytes, code_error};
 use crate::program::Program;
 use crate::stamp;
-use crate::turns::{self, Links, Region};
+use crate::turns::{self, Hot, HotRuns, Links, Part, Target};
 
-type WayIn = unsafe extern "C" fn(*mut Moment, u64, u64, u64, *const u8) -> u32;
+type WayIn = unsafe extern "C" fn(*mut Moment, u64, *const u8) -> u32;
 
 /// Functions at most: their numbers have 16 bits.
 const MOST_FUNCTIONS: usize = 4096;
@@ -21,7 +21,7 @@ const MOST_FUNCTIONS: usize = 4096;
 /// Functions of a module that is not finished yet.
 pub(crate) struct Declared {
     way_in: FuncId,
-    functions: Vec<FuncId>,
+    functions: Vec<[FuncId; 2]>,
     /// Indices of their first instructions.
     starts: Vec<usize>,
     most_cycles: u32,
@@ -31,8 +31,8 @@ pub(crate) struct Declared {
 /// Functions of a program for cores that take turns.
 pub(crate) struct TurnCode {
     way_in: WayIn,
-    /// Functions, and the indices of their first instructions.
-    functions: Box<[(*const u8, usize)]>,
+    /// Both functions of each region, and the index of their first instruction.
+    functions: Box<[([*const u8; 2], usize)]>,
     /// For each instruction the number of the function that begins there, counted from 1; 0 if there is none.
     numbers: Box<[u16]>,
     /// Cycles of a run at most before its last instruction begins.
@@ -48,42 +48,59 @@ impl Declared {
         scratch: &mut FunctionBuilderContext,
         sites: &mut Vec<Site>,
     ) -> Result<Self, TranslationError> {
-        let (mut regions, most_cycles) = turns::regions(program);
+        let runs = HotRuns::of(program);
+        let mut regions = runs.regions(program);
         if regions.len() > MOST_FUNCTIONS {
             regions.clear();
         }
         let mut signature = module.make_signature();
         turns::declare(&mut signature);
+        let mut declare = |name: &str, number| {
+            let name = format!("{name}{number}");
+            let id = module.declare_function(&name, Linkage::Local, &signature);
+            id.map_err(code_error)
+        };
         let functions = (0..regions.len())
-            .map(|number| {
-                let name = format!("turn{number}");
-                let id = module.declare_function(&name, Linkage::Local, &signature);
-                id.map_err(code_error)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let starts: Vec<_> = regions.iter().map(Region::start).collect();
-        let mut bytes = 0;
-        for (region, &id) in regions.iter().zip(&functions) {
-            let mut context = module.make_context();
-            context.func.signature = signature.clone();
-            let exits = region.exits.iter().filter_map(|exit| {
-                let number = starts.binary_search(exit).ok()?;
-                Some(module.declare_func_in_func(functions[number], &mut context.func))
-            });
-            let exits = exits.collect();
-            let links = Links {
-                own: module.declare_func_in_func(id, &mut context.func),
-                exits,
-                signature: context.func.import_signature(signature.clone()),
-            };
-            let builder = FunctionBuilder::new(&mut context.func, scratch);
-            let target = module.target_config();
-            let known = std::mem::take(sites);
-            *sites = turns::function((program, region, &links), builder, target, known);
-            module
-                .define_function(id, &mut context)
-                .map_err(code_error)?;
-            bytes += code_bytes(&context);
+            .map(|number| Ok([declare("begin", number)?, declare("resume", number)?]))
+            .collect::<Result<Vec<_>, TranslationError>>()?;
+        let starts: Vec<_> = regions.iter().map(|region| region.first.start).collect();
+        let (mut bytes, mut most_cycles) = (0, 0);
+        for (region, &[begin, resume]) in regions.iter().zip(&functions) {
+            for (part, id) in [(Part::Begin, begin), (Part::Resume, resume)] {
+                let mut context = module.make_context();
+                context.func.signature = signature.clone();
+                let mut target = |start| {
+                    let [begin, resume] = functions[starts.binary_search(&start).ok()?];
+                    Some(Target {
+                        start,
+                        begin: module.declare_func_in_func(begin, &mut context.func),
+                        resume: module.declare_func_in_func(resume, &mut context.func),
+                    })
+                };
+                let Some(own) = target(region.first.start) else {
+                    continue;
+                };
+                let exits = region
+                    .exits
+                    .iter()
+                    .filter_map(|&exit| target(exit))
+                    .collect();
+                let signature = context.func.import_signature(signature.clone());
+                let links = Links {
+                    own,
+                    exits,
+                    signature,
+                };
+                let builder = FunctionBuilder::new(&mut context.func, scratch);
+                let target = module.target_config();
+                let hot = (program, Hot::new(&runs, region, links));
+                let cycles = turns::function(hot, part, builder, target, sites);
+                most_cycles = most_cycles.max(cycles);
+                module
+                    .define_function(id, &mut context)
+                    .map_err(code_error)?;
+                bytes += code_bytes(&context);
+            }
         }
         Ok(Self {
             way_in: define_way_in(module, scratch)?,
@@ -101,7 +118,7 @@ impl Declared {
             numbers[start] = number;
         }
         let addresses = self.functions.iter();
-        let addresses = addresses.map(|&id| module.get_finalized_function(id));
+        let addresses = addresses.map(|ids| ids.map(|id| module.get_finalized_function(id)));
         let way_in = module.get_finalized_function(self.way_in);
         // SAFETY: the module has finished a function with this signature in the host's calling convention, and the owner of this keeps
         // the module as long as the function.
@@ -123,7 +140,7 @@ fn define_way_in(
 ) -> Result<FuncId, TranslationError> {
     let mut context = module.make_context();
     let signature = &mut context.func.signature;
-    signature.params.extend([AbiParam::new(types::I64); 5]);
+    signature.params.extend([AbiParam::new(types::I64); 3]);
     signature.returns.push(AbiParam::new(types::I32));
     let id = module
         .declare_function("take_turns", Linkage::Local, signature)
@@ -141,12 +158,15 @@ impl TurnCode {
     #[inline(always)]
     fn function(&self, index: usize) -> Option<*const u8> {
         let number = usize::from(*self.numbers.get(index)?);
-        Some(self.functions.get(number.checked_sub(1)?)?.0)
+        Some(self.functions.get(number.checked_sub(1)?)?.0[0])
     }
 
     /// Index of the instruction with which a function begins.
     fn start(&self, function: *const u8) -> Option<usize> {
-        let found = self.functions.iter().find(|known| known.0 == function);
+        let found = self
+            .functions
+            .iter()
+            .find(|known| known.0.contains(&function));
         found.map(|known| known.1)
     }
 }
@@ -198,7 +218,6 @@ impl<'a> Guest<'a> {
         other
             .moment
             .begin_turns(begins.1, last, functions.1, registers.1);
-        let limit = begins.1.min(last);
         let (moment, other_moment) = (&raw mut self.moment, &raw mut other.moment);
         // SAFETY: as for `Code::call`, for both moments and all that they hold, which are borrowed mutably. Each function is one of
         // its guest's code, and both codes are borrowed. The functions reach the other moment by the address that stands in
@@ -207,7 +226,7 @@ impl<'a> Guest<'a> {
         let number = unsafe {
             (*moment).other = other_moment;
             (*other_moment).other = moment;
-            (code.way_in)(moment, begins.0, limit, free, functions.0)
+            (code.way_in)(moment, free, functions.0)
         };
         let changed = std::ptr::eq(self.moment.left, other_moment);
         let waits = changed || other.moment.now != begins.1;
@@ -215,11 +234,14 @@ impl<'a> Guest<'a> {
             false => (&mut *self, &mut *other),
             true => (&mut *other, &mut *self),
         };
-        if leaver.moment.free != free {
+        if [leaver.moment.accessed, waiter.moment.accessed] != [NEVER; 2] {
             bus.free_at = base + stamp::ticks(leaver.moment.free);
         }
+
         leaver.leave_turns(number);
         waiter.wait_in_turns();
+        registers.0[..32].copy_from_slice(&self.moment.values);
+        registers.1[..32].copy_from_slice(&other.moment.values);
         self.end_turns(base, begins.0, until);
         other.end_turns(base, begins.1, until);
         Some(Turns { changed, waits })
