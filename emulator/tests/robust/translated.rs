@@ -109,7 +109,7 @@ fn loops() -> impl Strategy<Value = Scene> {
 }
 
 proptest! {
-    #![proptest_config(cases(192))]
+    #![proptest_config(cases(96))]
 
     #[test]
     fn any_loops_in_turns(scene in loops(), slices_ns in vec(200..12_000u64, 1..4)) {

@@ -13,6 +13,7 @@ use crate::blocks::{self, Run};
 use crate::budget;
 use crate::machine::{Leave, Moment};
 use crate::program::{Instruction, Operation, Program};
+use crate::sites::{ELSEWHERE, ELSEWHERE_SITE, Held, Site, Stub};
 use crate::turns::{Hot, Turn};
 use crate::values::{self, Moved, Registers};
 
@@ -26,55 +27,6 @@ pub(crate) enum Next {
     /// The one at the address that this value holds.
     Held(Value),
 }
-
-/// A way out, and what is known there. The function gives its number. There are thousands, and so each is small.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Site {
-    /// The program counter.
-    pub(crate) pc: u32,
-    /// The address behind it.
-    pub(crate) next_pc: u32,
-    /// Cycles that are not yet subtracted from those that are left.
-    pub(crate) cycles: u32,
-    /// Cycles among them beyond those that each instruction takes.
-    pub(crate) extra: u16,
-    /// Why.
-    pub(crate) leave: Leave,
-    /// Which addresses stand in the moment instead.
-    pub(crate) held: Held,
-}
-
-/// Addresses that stand in the moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
-    /// None.
-    None,
-    /// The one behind the program counter.
-    Next,
-    /// Both.
-    Both,
-}
-
-/// A site whose code is still to be written.
-struct Stub {
-    block: Block,
-    site: usize,
-    next_pc: Option<Value>,
-    turn: Option<Turn>,
-}
-
-/// Number of the site at which the program counter stands in the context.
-pub(crate) const ELSEWHERE: usize = 0;
-
-/// That site.
-pub(crate) const ELSEWHERE_SITE: Site = Site {
-    pc: 0,
-    next_pc: 0,
-    cycles: 0,
-    extra: 0,
-    leave: Leave::Step,
-    held: Held::Both,
-};
 
 /// Stubs that share an end. The time of translation grows with the square of this number.
 const STUBS_OF_EXIT: usize = 64;

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 use crate::budget;
-use crate::emit::{Held, Site};
 use crate::machine::{Code, Leave, Moment, NOT_ACCESSED};
+use crate::sites::{Held, Site};
 
 /// A core before translated code is entered. The next instruction is no delay slot.
 #[derive(Debug, Clone, Copy)]

@@ -9,11 +9,12 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
-use crate::emit::{self, Site};
+use crate::emit;
 use crate::guest::Guest;
 use crate::pair::{Declared, TurnCode};
 use crate::program::{Layout, Program};
 use crate::shared;
+use crate::sites::{self, Site};
 
 /// Cycles of an instruction at most, of each kind.
 const MOST_CYCLES: u32 = 255;
@@ -386,7 +387,7 @@ impl Code {
     #[inline(always)]
     pub(crate) fn site(&self, number: u32) -> &Site {
         let site = self.sites.get(number as usize);
-        site.unwrap_or(&emit::ELSEWHERE_SITE)
+        site.unwrap_or(&sites::ELSEWHERE_SITE)
     }
 
     /// Index of the word at `pc`; a high one if there is none.

@@ -1,17 +1,17 @@
 //! Two guests that take turns in translated code ([`crate::turns`]).
 
-use cranelift_codegen::ir::{AbiParam, types};
+use cranelift_codegen::ir::{AbiParam, Function, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Linkage, Module};
 
 use crate::budget;
-use crate::emit::Site;
 use crate::guest::{Guest, SharedBus};
 use crate::machine::{Moment, NEVER, NOT_ACCESSED, TranslationError, code_bytes, code_error};
 use crate::program::Program;
+use crate::sites::Site;
 use crate::stamp;
-use crate::turns::{self, Hot, HotRuns, Links, Part, Target};
+use crate::turns::{self, Hot, HotRuns, Links, Part, Region, Target};
 
 type WayIn = unsafe extern "C" fn(*mut Moment, u64, *const u8) -> u32;
 
@@ -53,8 +53,7 @@ impl Declared {
         if regions.len() > MOST_FUNCTIONS {
             regions.clear();
         }
-        let mut signature = module.make_signature();
-        turns::declare(&mut signature);
+        let signature = turns::signature();
         let mut declare = |name: &str, number| {
             let name = format!("{name}{number}");
             let id = module.declare_function(&name, Linkage::Local, &signature);
@@ -64,50 +63,57 @@ impl Declared {
             .map(|number| Ok([declare("begin", number)?, declare("resume", number)?]))
             .collect::<Result<Vec<_>, TranslationError>>()?;
         let starts: Vec<_> = regions.iter().map(|region| region.first.start).collect();
-        let (mut bytes, mut most_cycles) = (0, 0);
-        for (region, &[begin, resume]) in regions.iter().zip(&functions) {
-            for (part, id) in [(Part::Begin, begin), (Part::Resume, resume)] {
+        let mut declared = Self {
+            way_in: define_way_in(module, scratch)?,
+            functions,
+            starts,
+            most_cycles: 0,
+            bytes: 0,
+        };
+        for region in &regions {
+            for part in [Part::Begin, Part::Resume] {
                 let mut context = module.make_context();
                 context.func.signature = signature.clone();
-                let mut target = |start| {
-                    let [begin, resume] = functions[starts.binary_search(&start).ok()?];
-                    Some(Target {
-                        start,
-                        begin: module.declare_func_in_func(begin, &mut context.func),
-                        resume: module.declare_func_in_func(resume, &mut context.func),
-                    })
-                };
-                let Some(own) = target(region.first.start) else {
+                let links = declared.links(region, module, &mut context.func);
+                let ids = declared.ids(region.first.start);
+                let Some((links, ids)) = links.zip(ids) else {
                     continue;
-                };
-                let exits = region
-                    .exits
-                    .iter()
-                    .filter_map(|&exit| target(exit))
-                    .collect();
-                let signature = context.func.import_signature(signature.clone());
-                let links = Links {
-                    own,
-                    exits,
-                    signature,
                 };
                 let builder = FunctionBuilder::new(&mut context.func, scratch);
                 let target = module.target_config();
                 let hot = (program, Hot::new(&runs, region, links));
                 let cycles = turns::function(hot, part, builder, target, sites);
-                most_cycles = most_cycles.max(cycles);
-                module
-                    .define_function(id, &mut context)
-                    .map_err(code_error)?;
-                bytes += code_bytes(&context);
+                declared.most_cycles = declared.most_cycles.max(cycles);
+                let defined = module.define_function(ids[part as usize], &mut context);
+                defined.map_err(code_error)?;
+                declared.bytes += code_bytes(&context);
             }
         }
-        Ok(Self {
-            way_in: define_way_in(module, scratch)?,
-            functions,
-            starts,
-            most_cycles,
-            bytes,
+        Ok(declared)
+    }
+
+    /// Both functions of the region that begins at an index.
+    fn ids(&self, start: usize) -> Option<[FuncId; 2]> {
+        let number = self.starts.binary_search(&start).ok()?;
+        self.functions.get(number).copied()
+    }
+
+    /// What a function of a region calls.
+    fn links(&self, region: &Region, module: &mut JITModule, own: &mut Function) -> Option<Links> {
+        let mut target = |start| {
+            let [begin, resume] = self.ids(start)?;
+            Some(Target {
+                start,
+                begin: module.declare_func_in_func(begin, own),
+                resume: module.declare_func_in_func(resume, own),
+            })
+        };
+        let exits = region.exits.iter();
+        let exits = exits.filter_map(|&exit| target(exit)).collect();
+        Some(Links {
+            own: target(region.first.start)?,
+            exits,
+            signature: own.import_signature(turns::signature()),
         })
     }
 

@@ -1,8 +1,9 @@
-//! Code of two cores that take turns. Each access to shared memory at which control comes back in a short loop has a function, which goes
-//! on up to the next one. If it is not in turn, the function keeps the core's time, and calls the function at which the other core waits in
-//! its own place: no frame remains. So the cores go on without a return to the caller until one of them leaves this code.
+//! Code of two cores that take turns. Each access to shared memory at which control comes back in a short loop has functions, which go on
+//! up to the next one. If that is not in turn, the function keeps the core's time, and calls the function at which the other core waits
+//! in its own place: no frame remains. So the cores go on without a return to the caller until one of them leaves this code.
 //!
-//! The time ([`stamp`]), the limit of accesses and the time at which the bus is free are parameters, which stay in registers of the host.
+//! The stamp at which the bus is free is a parameter. What else a core needs, registers and time among it, stands in its moment, whose address is in a
+//! register of the host: an exchange changes that one.
 
 use std::mem::offset_of;
 
@@ -15,10 +16,11 @@ use cranelift_frontend::FunctionBuilder;
 
 use crate::accesses::Place;
 use crate::blocks::{self, Run};
-use crate::emit::{Emitter, Site};
+use crate::emit::Emitter;
 use crate::machine::{Leave, Moment};
 use crate::program::{Instruction, Program};
 use crate::shared::Access;
+use crate::sites::Site;
 use crate::stamp;
 use crate::values;
 
@@ -116,11 +118,12 @@ fn successors(program: &Program, run: &Run) -> Vec<usize> {
     target.into_iter().chain([run.end + 1]).collect()
 }
 
-/// Declares parameters and results of a function of a region.
-pub(crate) fn declare(signature: &mut Signature) {
-    signature.call_conv = CallConv::Tail;
+/// Parameters and results of a function of a region.
+pub(crate) fn signature() -> Signature {
+    let mut signature = Signature::new(CallConv::Tail);
     signature.params.push(AbiParam::new(types::I64));
     signature.returns.push(AbiParam::new(types::I32));
+    signature
 }
 
 /// Which function of a region.
@@ -220,9 +223,7 @@ pub(crate) fn function(
 
 /// Writes the function by which the host enters those of regions. It takes the moment, their parameters, and the function to enter.
 pub(crate) fn way_in(mut b: FunctionBuilder<'_>, target: TargetFrontendConfig) {
-    let mut signature = Signature::new(CallConv::Tail);
-    declare(&mut signature);
-    let signature = b.import_signature(signature);
+    let signature = b.import_signature(signature());
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);

@@ -2,7 +2,7 @@
 //!
 //! Each core executes up to its next access to SRAM that is not in turn, or out of translated code. In the first case the other one goes
 //! on, here: the general loop, with its bus for each core, costs several times as much as the seven or so instructions between two
-//! accesses. The cores follow their guests when all is done.
+//! accesses. In short loops translated code exchanges the cores by itself. The cores follow their guests when all is done.
 
 use std::cell::Cell;
 use std::mem;
