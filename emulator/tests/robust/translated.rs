@@ -70,7 +70,7 @@ fn in_loop() -> impl Strategy<Value = u32> {
         8..16u32,
         prop_oneof![1 => 0..4u32, 1 => 40..60u32],
     )
-        .prop_map(|(opcode, base, rt, word)| opcode << 26 | base << 21 | rt << 16 | 4 * word);
+        .prop_map(|(opcode, base, rt, word)| opcode << 26 | base << 21 | rt << 16 | (4 * word));
     let value = (
         prop::sample::select(vec![0x21u32, 0x23, 0x24, 0x26, 0x2B]),
         0..16u32,
