@@ -60,6 +60,63 @@ proptest! {
     }
 }
 
+/// An instruction of a loop that mostly accesses memory: $2 points to data in SRAM, $3 to the scratchpad, whose code may be written to.
+fn in_loop() -> impl Strategy<Value = u32> {
+    let access = (
+        prop::sample::select(vec![
+            0x20u32, 0x21, 0x23, 0x24, 0x25, 0x28, 0x29, 0x2B, 0x2B,
+        ]),
+        prop_oneof![9 => Just(2u32), 1 => Just(3u32)],
+        8..16u32,
+        prop_oneof![1 => 0..4u32, 1 => 40..60u32],
+    )
+        .prop_map(|(opcode, base, rt, word)| opcode << 26 | base << 21 | rt << 16 | (4 * word));
+    let value = (
+        prop::sample::select(vec![0x21u32, 0x23, 0x24, 0x26, 0x2B]),
+        0..16u32,
+        8..16u32,
+        8..16u32,
+    )
+        .prop_map(|(function, rs, rt, rd)| rs << 21 | rt << 16 | rd << 11 | function);
+    // Conditional ones, some of which are likely.
+    let branch = (
+        prop::sample::select(vec![4u32, 5, 6, 7, 20, 21, 22]),
+        8..16u32,
+        8..16u32,
+        -6..6i16,
+    )
+        .prop_map(|(opcode, rs, rt, words)| {
+            let rt = if opcode & 2 == 0 { rt } else { 0 };
+            opcode << 26 | rs << 21 | rt << 16 | u32::from(words.cast_unsigned())
+        });
+    prop_oneof![5 => access, 6 => value, 3 => branch]
+}
+
+/// Two loops that exchange turns at almost each access.
+fn loops() -> impl Strategy<Value = Scene> {
+    let program = || vec(in_loop(), 6..20);
+    let programs = prop_oneof![
+        3 => [program(), program()],
+        1 => program().prop_map(|program| [program.clone(), program]),
+    ];
+    (programs, vec(0..9u32, 16)).prop_map(|(programs, values)| Scene {
+        programs,
+        in_scratchpad: [true, true],
+        shown: [false, false],
+        values,
+        patches: Vec::new(),
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(96))]
+
+    #[test]
+    fn any_loops_in_turns(scene in loops(), slices_ns in vec(200..12_000u64, 1..4)) {
+        check(&scene, 2, &slices_ns);
+    }
+}
+
 /// Runs a program of CPU A in its scratchpad for a while, interpreted and translated, in slices; gives register $v0.
 fn result(source: &str, slice: SimTime) -> u32 {
     let run = |translations: Option<&Translations>| {
@@ -158,6 +215,84 @@ fn two_cores_take_turns_in_translated_code() {
         assert_eq!(none, [0; 2]);
         let many = entries.iter().all(|&entries| entries > 100);
         assert!(many, "in slices of {slice:?}: {entries:?}");
+    }
+}
+
+/// Loops with an access each, with two, and with accesses in slots.
+const SHORT_LOOPS: &str = "
+    li $s1, 0x2000
+    again: li $t1, 5
+    one: lw $t0, 0($s1)
+    addiu $t1, $t1, -1
+    addu $v0, $v0, $t0
+    bgtz $t1, one
+    addiu $v0, $v0, 1
+    li $t1, 4
+    two: lhu $t2, 2($s1)
+    addiu $t1, $t1, -1
+    xor $v0, $v0, $t2
+    sb $v0, 5($s1)
+    bgtz $t1, two
+    sw $v0, 0($s1)
+    li $t1, 3
+    own: lw $t3, 0x800($s0)
+    addiu $t1, $t1, -1
+    bgtz $t1, own
+    sw $v0, 0x800($s0)
+    b again
+    addu $v0, $v0, $t3";
+
+/// It computes for a while between accesses, so that the other core has many of them in turn.
+const LONG_LOOPS: &str = "
+    li $s1, 0x2000
+    again: li $t1, 40
+    wait: addiu $t1, $t1, -1
+    bgtz $t1, wait
+    addu $v0, $v0, $t1
+    li $t1, 3
+    three: lw $t0, 0($s1)
+    addiu $t1, $t1, -1
+    addu $v0, $v0, $t0
+    bgtz $t1, three
+    sh $v0, 6($s1)
+    b again
+    sw $t1, 4($s1)";
+
+/// Different programs, and the same one, in loops of different lengths: a core goes on at the access before which it has waited.
+#[test]
+fn loops_exchange_turns() {
+    let run = |sources: [&str; 2], slice: SimTime, translations: Option<&Translations>| {
+        let mut bench = Bench::new(SramSize::K512);
+        bench.0.translate(translations);
+        for (cpu, source) in sources.into_iter().enumerate() {
+            bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &words(source));
+            let core = &mut bench.0.board_mut::<Tigon2>().cores[cpu].core;
+            core.set_register(16, SCRATCHPAD_BASE);
+            bench.start(cpu, SCRATCHPAD_BASE);
+        }
+        let end = bench.0.now() + SimTime::from_us(60);
+        while bench.0.now() < end {
+            bench.run(slice);
+        }
+        let board = bench.0.board::<Tigon2>();
+        let cores = [0, 1].map(|cpu| {
+            let core = &board.cores[cpu].core;
+            (*core.registers(), core.pc(), core.clock.clone())
+        });
+        let cycles = board.translated().map(|usage| usage.cycles);
+        ((cores, board.fabric.sram.words::<3>(0x2000)), cycles)
+    };
+    let both = [SHORT_LOOPS, LONG_LOOPS];
+    for first in both {
+        for second in both {
+            for slice_ns in [611, 2_500, 9_000, 20_000] {
+                let (sources, slice) = ([first, second], SimTime::from_ns(slice_ns));
+                let (interpreted, _) = run(sources, slice, None);
+                let (translated, cycles) = run(sources, slice, Some(&Translations::at_once()));
+                assert_eq!(interpreted, translated, "in slices of {slice:?}");
+                assert!(cycles.iter().all(|&cycles| cycles > 100), "{cycles:?}");
+            }
+        }
     }
 }
 

@@ -10,17 +10,18 @@ use crate::emit::Emitter;
 use crate::machine::{Leave, Moment};
 use crate::program::{Instruction, Operation};
 use crate::shared::{self, Access};
+use crate::turns::Turn;
 
 /// An access at hand.
-#[derive(Clone, Copy)]
-struct Place {
-    bytes: u32,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) bytes: u32,
     /// The value to store; `None` for a load.
-    value: Option<Value>,
-    /// Where it ends. The block takes what was loaded.
-    end: Block,
+    pub(crate) value: Option<Value>,
+    /// Where it ends. The block takes what was loaded, and the time if the code takes turns.
+    pub(crate) end: Block,
     /// Where it goes on if it is left to the bus.
-    leave: Block,
+    pub(crate) leave: Block,
 }
 
 impl Emitter<'_, '_> {
@@ -41,46 +42,67 @@ impl Emitter<'_, '_> {
         if value.is_none() {
             self.b.append_block_param(end, types::I32);
         }
-        let other = self.b.create_block();
-        let distance = instruction.imm.wrapping_sub(self.program.layout.own_base);
-        let offset = self.sum(rs, distance);
-        let index = self.units(offset, place.bytes);
-        let limit = 4 * self.program.layout.own_words / place.bytes;
-        let inside = self.below(index, limit);
-        self.only_if(inside, other);
-        self.own(index, place);
-        self.b.switch_to_block(other);
-        let address = self.sum(rs, instruction.imm);
-        self.shared(address, place);
+        match self.turn {
+            None => self.by_address(rs, instruction.imm, place),
+            Some(turn) => self.by_address_in_turn(rs, instruction.imm, place, turn),
+        }
         self.b.switch_to_block(end);
+        self.set_time(end);
         if value.is_none() {
             let loaded = self.b.block_params(end)[0];
             let loaded = self.extended(operation, loaded);
             self.registers.write(instruction.dst, loaded);
         }
         let costs = &self.program.costs;
-        let own = match operation.stores() {
-            true => costs.own_store,
-            false => costs.own_load,
+        let (own, shared) = match operation.stores() {
+            true => (costs.own_store, costs.shared_store),
+            false => (costs.own_load, costs.shared_load),
         };
-        self.charge(costs.instruction, own);
+        // The other kind of access pays for the difference.
+        let cycles = if self.turn.is_some() { shared } else { own };
+        self.charge(costs.instruction, cycles);
+    }
+
+    /// Accesses `rs + imm`: the core's own memory, or the shared one.
+    fn by_address(&mut self, rs: Value, imm: u32, place: Place) {
+        let other = self.b.create_block();
+        let distance = imm.wrapping_sub(self.program.layout.own_base);
+        self.own_or(rs, distance, place, other);
+        self.b.switch_to_block(other);
+        let address = self.sum(rs, imm);
+        self.shared(address, place);
+    }
+
+    /// Accesses the core's own memory, or goes on in `other`.
+    pub(crate) fn own_or(&mut self, rs: Value, distance: u32, place: Place, other: Block) {
+        let offset = self.sum(rs, distance);
+        let index = self.units(offset, place.bytes);
+        let limit = 4 * self.program.layout.own_words / place.bytes;
+        let inside = self.below(index, limit);
+        self.only_if(inside, other);
+        self.own(index, place);
     }
 
     /// `value + distance`.
-    fn sum(&mut self, value: Value, distance: u32) -> Value {
-        let distance = i64::from(distance.cast_signed());
-        self.b.ins().iadd_imm_s(value, distance)
+    pub(crate) fn sum(&mut self, value: Value, distance: u32) -> Value {
+        match distance {
+            0 => value,
+            _ => {
+                let distance = i64::from(distance.cast_signed());
+                self.b.ins().iadd_imm_s(value, distance)
+            }
+        }
     }
 
     /// An offset in units of the access. One that is not aligned becomes a high number.
-    fn units(&mut self, offset: Value, bytes: u32) -> Value {
+    pub(crate) fn units(&mut self, offset: Value, bytes: u32) -> Value {
         match bytes.trailing_zeros() {
             0 => offset,
             shift => self.b.ins().rotr_imm_u(offset, i64::from(shift)),
         }
     }
 
-    fn below(&mut self, value: Value, limit: u32) -> Value {
+    pub(crate) fn below(&mut self, value: Value, limit: u32) -> Value {
         let limit = i64::from(limit.cast_signed());
         self.b
             .ins()
@@ -108,11 +130,12 @@ impl Emitter<'_, '_> {
         self.b.ins().sextend(types::I32, value)
     }
 
-    fn finish(&mut self, place: Place, loaded: Option<Value>) {
-        match loaded {
-            Some(value) => self.b.ins().jump(place.end, &[BlockArg::Value(value)]),
-            None => self.b.ins().jump(place.end, &[]),
-        };
+    /// Goes on behind the access.
+    pub(crate) fn finish(&mut self, place: Place, loaded: Option<Value>) {
+        let loaded = loaded.into_iter();
+        let time = self.turn.into_iter().flat_map(Turn::changing);
+        let values: Vec<_> = loaded.chain(time).map(BlockArg::Value).collect();
+        self.b.ins().jump(place.end, &values);
     }
 
     fn read(&mut self, at: Value, bytes: u32) -> Value {

@@ -13,7 +13,9 @@ use crate::blocks::{self, Run};
 use crate::budget;
 use crate::machine::{Leave, Moment};
 use crate::program::{Instruction, Operation, Program};
-use crate::values::{self, Registers};
+use crate::sites::{ELSEWHERE, ELSEWHERE_SITE, Held, Site, Stub};
+use crate::turns::{Hot, Turn};
+use crate::values::{self, Moved, Registers};
 
 /// The instruction after the one at hand.
 #[derive(Debug, Clone, Copy)]
@@ -25,54 +27,6 @@ pub(crate) enum Next {
     /// The one at the address that this value holds.
     Held(Value),
 }
-
-/// A way out, and what is known there. The function gives its number. There are thousands, and so each is small.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Site {
-    /// The program counter.
-    pub(crate) pc: u32,
-    /// The address behind it.
-    pub(crate) next_pc: u32,
-    /// Cycles that are not yet subtracted from those that are left.
-    pub(crate) cycles: u32,
-    /// Cycles among them beyond those that each instruction takes.
-    pub(crate) extra: u16,
-    /// Why.
-    pub(crate) leave: Leave,
-    /// Which addresses stand in the moment instead.
-    pub(crate) held: Held,
-}
-
-/// Addresses that stand in the moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
-    /// None.
-    None,
-    /// The one behind the program counter.
-    Next,
-    /// Both.
-    Both,
-}
-
-/// A site whose code is still to be written.
-struct Stub {
-    block: Block,
-    site: usize,
-    next_pc: Option<Value>,
-}
-
-/// Number of the site at which the program counter stands in the context.
-const ELSEWHERE: usize = 0;
-
-/// That site.
-pub(crate) const ELSEWHERE_SITE: Site = Site {
-    pc: 0,
-    next_pc: 0,
-    cycles: 0,
-    extra: 0,
-    leave: Leave::Step,
-    held: Held::Both,
-};
 
 /// Stubs that share an end. The time of translation grows with the square of this number.
 const STUBS_OF_EXIT: usize = 64;
@@ -94,54 +48,46 @@ pub(crate) struct Emitter<'p, 'f> {
     /// For each instruction whether it is in a short loop.
     loops: Vec<bool>,
     /// The code at hand is that of a run.
-    is_fast: bool,
+    pub(crate) is_fast: bool,
     /// Goes on at a program counter.
     dispatch: Block,
-    sites: Vec<Site>,
+    pub(crate) sites: Vec<Site>,
     stubs: Vec<Stub>,
     /// Index of the instruction at hand, and the one after it.
-    index: usize,
+    pub(crate) index: usize,
     next: Next,
     /// Cycles that are not yet subtracted from those that are left, and those among them beyond what each instruction takes.
     pub(crate) cycles: u32,
     pub(crate) extra: u32,
     pub(crate) registers: Registers,
+    /// The time, if the code takes turns with another core.
+    pub(crate) turn: Option<Turn>,
+    /// Such a function, the runs so far in sequence, and the cycles before the last instruction begins, at most.
+    pub(crate) hot: Option<Hot<'p>>,
+    pub(crate) sequence: usize,
+    pub(crate) most_cycles: u32,
+    /// Addresses of the moment and of the registers that hold in the whole function.
+    pub(crate) lasting: (Option<Value>, Option<Value>),
 }
 
 /// Writes the function into `b`; gives its ways out.
 pub(crate) fn function(
     program: &Program,
-    mut b: FunctionBuilder<'_>,
+    b: FunctionBuilder<'_>,
     shared: Vec<FuncRef>,
     target: TargetFrontendConfig,
 ) -> Vec<Site> {
-    let entry = b.create_block();
-    b.append_block_params_for_function_params(entry);
-    let dispatch = b.create_block();
-    let careful = (0..program.instructions.len())
-        .map(|index| program.at(index).map(|_| b.create_block()))
-        .collect();
     let loops = blocks::loops(program);
     let runs = blocks::runs(program, &loops);
-    let mut emitter = Emitter {
-        program,
-        b,
-        context: None,
-        base: None,
-        shared,
-        careful,
-        fast: vec![None; program.instructions.len()],
-        loops,
-        is_fast: false,
-        dispatch,
-        sites: vec![ELSEWHERE_SITE],
-        stubs: Vec::new(),
-        index: 0,
-        next: Next::Sequence,
-        cycles: 0,
-        extra: 0,
-        registers: Registers::default(),
-    };
+    let mut emitter = Emitter::new(program, b, vec![ELSEWHERE_SITE]);
+    emitter.shared = shared;
+    emitter.loops = loops;
+    let entry = emitter.b.create_block();
+    emitter.b.append_block_params_for_function_params(entry);
+    emitter.careful = (0..program.instructions.len())
+        .map(|index| program.at(index).map(|_| emitter.b.create_block()))
+        .collect();
+    emitter.fast = vec![None; program.instructions.len()];
     for run in &runs {
         emitter.fast[run.start] = Some(emitter.b.create_block());
     }
@@ -157,6 +103,36 @@ pub(crate) fn function(
     b.seal_all_blocks();
     b.finalize(target);
     sites
+}
+
+impl<'p, 'f> Emitter<'p, 'f> {
+    /// Nothing has been written so far; `sites` are those of other functions.
+    pub(crate) fn new(program: &'p Program, mut b: FunctionBuilder<'f>, sites: Vec<Site>) -> Self {
+        Self {
+            program,
+            context: None,
+            base: None,
+            shared: Vec::new(),
+            careful: Vec::new(),
+            fast: Vec::new(),
+            loops: Vec::new(),
+            is_fast: false,
+            dispatch: b.create_block(),
+            b,
+            sites,
+            stubs: Vec::new(),
+            index: 0,
+            next: Next::Sequence,
+            cycles: 0,
+            extra: 0,
+            registers: Registers::default(),
+            turn: None,
+            hot: None,
+            sequence: 0,
+            most_cycles: 0,
+            lasting: (None, None),
+        }
+    }
 }
 
 impl Emitter<'_, '_> {
@@ -189,7 +165,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Address of the registers.
-    fn base(&mut self) -> Value {
+    pub(crate) fn base(&mut self) -> Value {
         if let Some(base) = self.base {
             return base;
         }
@@ -224,7 +200,10 @@ impl Emitter<'_, '_> {
     /// Subtracts what has gathered.
     fn settle(&mut self) {
         let (cycles, extra) = (self.cycles, self.extra);
-        self.spend(i64::from(cycles), i64::from(extra));
+        match self.turn {
+            None => self.spend(i64::from(cycles), i64::from(extra)),
+            Some(turn) => self.pass_time(turn),
+        }
         (self.cycles, self.extra) = (0, 0);
     }
 
@@ -240,7 +219,12 @@ impl Emitter<'_, '_> {
         self.leaves_at(leave, pc)
     }
 
-    fn leaves_at(&mut self, leave: Leave, pc: u32) -> Block {
+    /// No branch is on its way.
+    pub(crate) const fn in_sequence(&mut self) {
+        self.next = Next::Sequence;
+    }
+
+    pub(crate) fn leaves_at(&mut self, leave: Leave, pc: u32) -> Block {
         let (next_pc, held) = match self.next {
             Next::Sequence => (pc.wrapping_add(4), None),
             Next::At(target) => (target, None),
@@ -252,6 +236,7 @@ impl Emitter<'_, '_> {
             block,
             site: self.sites.len(),
             next_pc: held,
+            turn: self.turn,
         });
         self.sites.push(Site {
             pc,
@@ -270,6 +255,13 @@ impl Emitter<'_, '_> {
     /// Whether the instruction at hand is executed often enough for larger code.
     pub(crate) fn is_hot(&self) -> bool {
         self.is_fast && self.loops.get(self.index).is_some_and(|&is| is)
+    }
+
+    /// Whether registers may be written to memory after the slot of the branch at hand, in both ways that control can go: code of short
+    /// loops is small.
+    fn is_lean(&self) -> bool {
+        let slot = self.program.slot(self.index);
+        self.hot.is_some() && slot.is_some_and(|slot| slot.operation.access_bytes() == 0)
     }
 
     /// Goes on only if more cycles are left than `least`, and otherwise in `other`.
@@ -325,6 +317,11 @@ impl Emitter<'_, '_> {
         let table = self.b.create_jump_table(JumpTableData::new(none, &targets));
         self.b.ins().br_table(index, table);
         self.at_block(elsewhere);
+        self.leave_elsewhere(pc);
+    }
+
+    /// Leaves at a program counter that stands in the context.
+    pub(crate) fn leave_elsewhere(&mut self, pc: Value) {
         self.set_field(offset_of!(Moment, pc), pc);
         let next_pc = self.b.ins().iadd_imm_s(pc, 4);
         self.set_field(offset_of!(Moment, next_pc), next_pc);
@@ -333,7 +330,7 @@ impl Emitter<'_, '_> {
     }
 
     /// The blocks that leave.
-    fn ways_out(&mut self) {
+    pub(crate) fn ways_out(&mut self) {
         for stubs in std::mem::take(&mut self.stubs).chunks(STUBS_OF_EXIT) {
             let exit = self.b.create_block();
             self.b.set_cold_block(exit);
@@ -342,6 +339,9 @@ impl Emitter<'_, '_> {
                 self.at_block(stub.block);
                 if let Some(next_pc) = stub.next_pc {
                     self.set_field(offset_of!(Moment, next_pc), next_pc);
+                }
+                if let Some(turn) = stub.turn {
+                    self.keep_turn(turn);
                 }
                 let number = values::constant(&mut self.b, stub.site as u32);
                 self.b.ins().jump(exit, &[BlockArg::Value(number)]);
@@ -352,25 +352,32 @@ impl Emitter<'_, '_> {
     }
 
     /// Returns this number of a site.
-    fn give_back(&mut self, site: Value) {
-        let kept = self.field(types::I64, offset_of!(Moment, kept));
-        self.b.ins().set_pinned_reg(kept);
+    pub(crate) fn give_back(&mut self, site: Value) {
+        // Code that takes turns leaves the register to the function that entered it.
+        if self.hot.is_none() {
+            let kept = self.field(types::I64, offset_of!(Moment, kept));
+            self.b.ins().set_pinned_reg(kept);
+        }
         self.b.ins().return_(&[site]);
     }
 
     /// Goes on in a block with nothing known.
-    fn at_block(&mut self, block: Block) {
+    pub(crate) fn at_block(&mut self, block: Block) {
         self.b.switch_to_block(block);
-        (self.context, self.base) = (None, None);
+        (self.context, self.base) = self.lasting;
     }
 
     /// Begins code at an instruction.
-    fn begin(&mut self, block: Block, index: usize) {
+    pub(crate) fn begin(&mut self, block: Block, index: usize) {
         self.at_block(block);
         self.index = index;
         self.next = Next::Sequence;
         (self.cycles, self.extra) = (0, 0);
-        self.registers = Registers::default();
+        // Cores that take turns have theirs in the moment.
+        self.registers = match self.hot {
+            None => Registers::default(),
+            Some(_) => Registers::at(offset_of!(Moment, values)),
+        };
     }
 
     fn fast_run(&mut self, run: &Run) {
@@ -380,6 +387,11 @@ impl Emitter<'_, '_> {
         self.begin(block, run.start);
         self.is_fast = true;
         self.only_above(run.cycles_before_last, slow);
+        self.instructions_of(run);
+    }
+
+    /// The instructions of a run, and what comes after it.
+    pub(crate) fn instructions_of(&mut self, run: &Run) {
         for index in run.start..run.end {
             self.index = index;
             match self.program.at(index) {
@@ -417,10 +429,16 @@ impl Emitter<'_, '_> {
             self.access(instruction);
             return;
         }
-        let Instruction { rs, rt, .. } = instruction;
-        let rs = self.register(rs);
-        let rt = self.register(rt);
-        if let Some(value) = values::result(&mut self.b, instruction, rs, rt) {
+        let value = match values::moved(instruction) {
+            Some(Moved::Constant(value)) => Some(values::constant(&mut self.b, value)),
+            Some(Moved::Register(register)) => Some(self.register(register)),
+            None => {
+                let rs = self.register(instruction.rs);
+                let rt = self.register(instruction.rt);
+                values::result(&mut self.b, instruction, rs, rt)
+            }
+        };
+        if let Some(value) = value {
             self.registers.write(instruction.dst, value);
         }
         self.charge(self.program.costs.instruction, 0);
@@ -428,14 +446,23 @@ impl Emitter<'_, '_> {
 
     /// Goes on at an address of code.
     fn go_to(&mut self, address: u32) {
+        if let Some(run) = self.run_in_sequence(address) {
+            self.in_sequence();
+            self.instructions_of(&run);
+            return;
+        }
         self.flush();
         self.settle();
+        if self.hot.is_some() {
+            self.turn_to(address);
+            return;
+        }
         let index = self.program.index(address);
         let known = index.and_then(|index| self.fast[index].or(self.careful[index]));
         let block = match known {
             Some(block) => block,
             None => {
-                self.next = Next::Sequence;
+                self.in_sequence();
                 self.leaves_at(Leave::Step, address)
             }
         };
@@ -464,7 +491,9 @@ impl Emitter<'_, '_> {
             let link = values::constant(&mut self.b, pc.wrapping_add(8));
             self.registers.write(instruction.dst, link);
         }
-        self.flush();
+        if !self.is_lean() {
+            self.flush();
+        }
         self.charge(self.program.costs.instruction, 0);
         let Some(condition) = condition else {
             self.taken(held, careful);
@@ -472,10 +501,12 @@ impl Emitter<'_, '_> {
         };
         let (taken, other) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(condition, taken, &[], other, &[]);
-        let before = (self.index, self.cycles, self.extra, self.registers.clone());
+        let before = (self.index, self.cycles, self.extra, self.turn);
+        let (registers, sequence) = (self.registers.clone(), self.sequence);
         self.b.switch_to_block(taken);
         self.taken(held, careful);
-        (self.index, self.cycles, self.extra, self.registers) = before;
+        (self.index, self.cycles, self.extra, self.turn) = before;
+        (self.registers, self.sequence) = (registers, sequence);
         self.b.switch_to_block(other);
         self.next = Next::Sequence;
         if operation.is_likely() {
@@ -501,7 +532,12 @@ impl Emitter<'_, '_> {
             Next::Held(value) => {
                 self.flush();
                 self.settle();
-                self.b.ins().jump(self.dispatch, &[BlockArg::Value(value)]);
+                match self.hot {
+                    None => {
+                        self.b.ins().jump(self.dispatch, &[BlockArg::Value(value)]);
+                    }
+                    Some(_) => self.leave_to(value),
+                }
             }
             Next::At(address) => self.go_to(address),
             Next::Sequence => self.go_to(self.program.address(self.index + 1)),

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 use crate::budget;
-use crate::emit::Held;
 use crate::machine::{Code, Leave, Moment, NOT_ACCESSED};
+use crate::sites::{Held, Site};
 
 /// A core before translated code is entered. The next instruction is no delay slot.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +38,8 @@ pub struct End {
     pub next_pc: u32,
     /// The cycles since the start.
     pub spent: Spent,
+    /// Ticks for which the core waited for the bus since then.
+    pub stalled: u64,
     /// Whether there was an access that others can see.
     pub disturbed: bool,
     /// The cycles from the start up to the last access to shared memory.
@@ -56,12 +58,13 @@ pub struct Spent {
 /// A core, with its registers and memories, which translated code executes.
 #[derive(Debug)]
 pub struct Guest<'a> {
-    code: &'a Code,
-    moment: Moment,
+    pub(crate) code: &'a Code,
+    pub(crate) moment: Moment,
     /// Cycles at the start, without those that are left to later starts.
-    room: i64,
-    pc: u32,
-    next_pc: u32,
+    pub(crate) room: i64,
+    pub(crate) pc: u32,
+    pub(crate) next_pc: u32,
+    pub(crate) stalled: u64,
     borrows: PhantomData<&'a Cell<u32>>,
 }
 
@@ -74,6 +77,7 @@ impl<'a> Guest<'a> {
             room: 0,
             pc: 0,
             next_pc: 4,
+            stalled: 0,
             borrows: PhantomData,
         }
     }
@@ -89,6 +93,7 @@ impl<'a> Guest<'a> {
         self.moment.ticks_per_cycle = start.ticks_per_cycle;
         self.moment.shared_at = NOT_ACCESSED;
         self.moment.disturbed = 0;
+        self.stalled = 0;
         self.pc = start.pc;
         self.next_pc = start.pc.wrapping_add(4);
     }
@@ -102,6 +107,14 @@ impl<'a> Guest<'a> {
         self.moment.next_burst = bus.next_burst;
         let site = self.code.call(&mut self.moment, registers);
         bus.free_at = self.moment.bus_free_at;
+        self.stand_at(site);
+        self.moment.budget += budget::of(-i64::from(site.cycles), i64::from(site.extra));
+        site.leave
+    }
+
+    /// Stands at a site.
+    #[inline(always)]
+    pub(crate) const fn stand_at(&mut self, site: &Site) {
         self.pc = match site.held {
             Held::Both => self.moment.pc,
             _ => site.pc,
@@ -110,8 +123,6 @@ impl<'a> Guest<'a> {
             Held::None => site.next_pc,
             _ => self.moment.next_pc,
         };
-        self.moment.budget += budget::of(-i64::from(site.cycles), i64::from(site.extra));
-        site.leave
     }
 
     /// Whether the next instruction is a delay slot of a branch that was taken.
@@ -150,6 +161,7 @@ impl<'a> Guest<'a> {
             pc: self.pc,
             next_pc: self.next_pc,
             spent: spent(budget),
+            stalled: self.stalled,
             disturbed: disturbed != 0 || accessed,
             shared_at: accessed.then(|| spent(shared_at)),
         }

@@ -9,6 +9,8 @@
 //! any of them. *Fast* code is a run of instructions without a branch: it is entered at its first one if the cycles
 //! suffice for all, and keeps registers in those of the host. Where they do not suffice, careful code goes on.
 //!
+//! Two guests may take turns: functions for the accesses of short loops exchange them without leaving translated code.
+//!
 //! This is the only crate on the host's side with unsafe code. Two things need it: to call the function, and to release it. All
 //! accesses of the function to memory are compared with the sizes for which it was translated, and [`Code::guest`]
 //! compares these with the memory that it is given.
@@ -19,10 +21,15 @@ mod budget;
 mod emit;
 mod guest;
 mod machine;
+mod pair;
 mod program;
 mod shared;
+mod sites;
+mod stamp;
+mod turns;
 mod values;
 
 pub use guest::{End, Guest, SharedBus, Spent, Start};
 pub use machine::{Code, Leave, Memory, TranslationError};
+pub use pair::Turns;
 pub use program::{Costs, Instruction, Layout, Operation, Program};

@@ -9,10 +9,12 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
-use crate::emit::{self, Site};
+use crate::emit;
 use crate::guest::Guest;
+use crate::pair::{Declared, TurnCode};
 use crate::program::{Layout, Program};
 use crate::shared;
+use crate::sites::{self, Site};
 
 /// Cycles of an instruction at most, of each kind.
 const MOST_CYCLES: u32 = 255;
@@ -80,6 +82,25 @@ pub(crate) struct Moment {
     pub(crate) lines: *const Cell<u8>,
     /// Becomes 1 with an access to shared memory that is left to others.
     pub(crate) refused: u32,
+    // What follows is for cores that take turns: stamps ([`crate::stamp`]), and addresses.
+    /// The next instruction.
+    pub(crate) now: u64,
+    /// From here on runs may not end in time.
+    pub(crate) last: u64,
+    /// The last access to shared memory.
+    pub(crate) accessed: u64,
+    /// Time in which the core waited for the bus.
+    pub(crate) stalled: u64,
+    /// The bus of the shared memory is taken until then, as the core that left the code knew it.
+    pub(crate) free: u64,
+    /// The other core's moment.
+    pub(crate) other: *mut Self,
+    /// The function at which the core waits.
+    pub(crate) resume: *const u8,
+    /// The moment of the core that left the code, in that of the core that entered it.
+    pub(crate) left: *const Self,
+    /// The core's registers.
+    pub(crate) values: [u32; 32],
 }
 
 impl Moment {
@@ -103,7 +124,33 @@ impl Moment {
             shared: memory.shared.as_ptr(),
             lines: memory.lines.as_ptr(),
             refused: 0,
+            now: 0,
+            last: 0,
+            accessed: NEVER,
+            stalled: 0,
+            free: 0,
+            other: std::ptr::null_mut(),
+            resume: std::ptr::null(),
+            left: std::ptr::null(),
+            values: [0; 32],
         }
+    }
+
+    /// Stands at a function for cores that take turns, at that time.
+    #[inline(always)]
+    pub(crate) fn begin_turns(
+        &mut self,
+        now: u64,
+        last: u64,
+        function: *const u8,
+        registers: &[u32; 256],
+    ) {
+        self.now = now;
+        self.last = last;
+        self.accessed = NEVER;
+        self.stalled = 0;
+        self.resume = function;
+        self.values.copy_from_slice(&registers[..32]);
     }
 }
 
@@ -123,6 +170,9 @@ pub struct Memory<'a, D: Copy> {
 /// No budget: what stands in the moment before the first access to shared memory.
 pub(crate) const NOT_ACCESSED: i64 = i64::MIN;
 
+/// No stamp: the last access of a core that has made none in its turns.
+pub(crate) const NEVER: u64 = u64::MAX;
+
 type Function = unsafe extern "C" fn(*mut Moment) -> u32;
 
 /// Machine code of a program.
@@ -131,6 +181,8 @@ pub struct Code {
     /// Owns the memory of the function.
     module: Option<JITModule>,
     sites: Box<[Site]>,
+    /// Functions for cores that take turns.
+    pub(crate) turns: TurnCode,
     layout: Layout,
     /// Lines of the shared memory.
     lines: usize,
@@ -150,19 +202,21 @@ unsafe impl Send for Code {}
 #[allow(unsafe_code, reason = "the module is not used any more")]
 unsafe impl Sync for Code {}
 
-const FLAGS: [(&str, &str); 9] = [
+const FLAGS: [(&str, &str); 10] = [
     ("opt_level", "none"),
     ("is_pic", "false"),
     ("use_colocated_libcalls", "false"),
     ("enable_verifier", "false"),
     ("enable_pinned_reg", "true"),
+    // Calls in the caller's place need them.
+    ("preserve_frame_pointers", "true"),
     ("unwind_info", "false"),
     ("enable_probestack", "false"),
     ("enable_heap_access_spectre_mitigation", "false"),
     ("enable_table_access_spectre_mitigation", "false"),
 ];
 
-fn code_error(error: impl std::fmt::Display) -> TranslationError {
+pub(crate) fn code_error(error: impl std::fmt::Display) -> TranslationError {
     TranslationError::Code(error.to_string())
 }
 
@@ -194,7 +248,7 @@ fn check(program: &Program) -> Result<(), TranslationError> {
     Ok(())
 }
 
-fn code_bytes(context: &cranelift_codegen::Context) -> usize {
+pub(crate) fn code_bytes(context: &cranelift_codegen::Context) -> usize {
     let code = context.compiled_code();
     code.map_or(0, |code| code.code_buffer().len())
 }
@@ -228,6 +282,19 @@ fn shared_functions(
     Ok((functions, bytes))
 }
 
+fn new_module() -> Result<JITModule, TranslationError> {
+    let mut flags = settings::builder();
+    for (name, value) in FLAGS {
+        flags.set(name, value).map_err(code_error)?;
+    }
+    let isa = cranelift_native::builder()
+        .map_err(|reason| TranslationError::Host(reason.into()))?
+        .finish(settings::Flags::new(flags))
+        .map_err(code_error)?;
+    let builder = JITBuilder::with_isa(isa, default_libcall_names());
+    Ok(JITModule::new(builder))
+}
+
 impl Code {
     /// Translates a program.
     ///
@@ -239,15 +306,7 @@ impl Code {
         if cfg!(target_endian = "big") || size_of::<usize>() != 8 {
             return Err(TranslationError::Host("its order or size of words".into()));
         }
-        let mut flags = settings::builder();
-        for (name, value) in FLAGS {
-            flags.set(name, value).map_err(code_error)?;
-        }
-        let isa = cranelift_native::builder()
-            .map_err(|reason| TranslationError::Host(reason.into()))?
-            .finish(settings::Flags::new(flags))
-            .map_err(code_error)?;
-        let mut module = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+        let mut module = new_module()?;
         let mut context = module.make_context();
         let pointer = AbiParam::new(types::I64);
         context.func.signature.params.push(pointer);
@@ -261,7 +320,7 @@ impl Code {
             .collect();
         let target = module.target_config();
         let builder = FunctionBuilder::new(&mut context.func, &mut scratch);
-        let sites = emit::function(program, builder, shared, target);
+        let mut sites = emit::function(program, builder, shared, target);
         let signature = &context.func.signature;
         let id = module
             .declare_function("enter", Linkage::Local, signature)
@@ -270,6 +329,8 @@ impl Code {
             .define_function(id, &mut context)
             .map_err(code_error)?;
         bytes += code_bytes(&context);
+        let turns = Declared::define(program, &mut module, &mut scratch, &mut sites)?;
+        bytes += turns.bytes;
         module.finalize_definitions().map_err(code_error)?;
         let address = module.get_finalized_function(id);
         // SAFETY: the module has finished a function with this signature in the host's calling convention, and `Code` keeps
@@ -278,6 +339,7 @@ impl Code {
         let function = unsafe { std::mem::transmute::<*const u8, Function>(address) };
         Ok(Self {
             function,
+            turns: turns.finished(program, &module),
             module: Some(module),
             sites: sites.into(),
             layout,
@@ -318,10 +380,25 @@ impl Code {
         // It writes to cells and to the registers, which are borrowed mutably. It reads `decoded` as numbers, and only compares them.
         #[allow(unsafe_code, reason = "machine code")]
         let number = unsafe { (self.function)(&raw mut *moment) };
-        // The function gives numbers of sites only.
-        self.sites
-            .get(number as usize)
-            .unwrap_or(&emit::ELSEWHERE_SITE)
+        self.site(number)
+    }
+
+    /// The site with a number that a function gave: it gives no others.
+    #[inline(always)]
+    pub(crate) fn site(&self, number: u32) -> &Site {
+        let site = self.sites.get(number as usize);
+        site.unwrap_or(&sites::ELSEWHERE_SITE)
+    }
+
+    /// Index of the word at `pc`; a high one if there is none.
+    #[inline(always)]
+    pub(crate) const fn index(&self, pc: u32) -> usize {
+        pc.wrapping_sub(self.layout.own_base).rotate_right(2) as usize
+    }
+
+    /// Address of the word at `index`.
+    pub(crate) const fn address(&self, index: usize) -> u32 {
+        self.layout.own_base.wrapping_add(4 * index as u32)
     }
 }
 

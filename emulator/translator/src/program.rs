@@ -140,6 +140,8 @@ pub struct Costs {
     pub shared_store: u32,
     /// Ticks for which an access takes the bus of the shared memory.
     pub bus_ticks: u32,
+    /// Ticks of a cycle in code of two cores that take turns. Other code may be executed with others.
+    pub ticks_per_cycle: u32,
 }
 
 /// The address space.

@@ -112,34 +112,49 @@ impl Access<'_, '_, '_> {
         let below = IntCC::UnsignedLessThan;
         let inside = self.b.ins().icmp_imm_u(below, unit, limit);
         self.only_if(inside);
-        let mask = i64::from(layout.shared_bytes - 1);
-        let offset = self.b.ins().band_imm_u(address, mask);
-        let offset = self.b.ins().uextend(types::I64, offset);
+        let offset = self.offset(address);
         if value.is_some() {
-            let shift = i64::from(layout.line_bytes.trailing_zeros());
-            let line = self.b.ins().ushr_imm_u(offset, shift);
-            let lines = self.field(types::I64, offset_of!(Moment, lines));
-            let at = self.b.ins().iadd(lines, line);
-            let flags = MemFlagsData::trusted();
-            let code = self.b.ins().uload8(types::I32, flags, at, 0);
-            let data = self.b.ins().icmp_imm_s(IntCC::Equal, code, 0);
-            self.only_if(data);
+            self.only_to_data(offset);
         }
         self.take_bus(budget);
+        let loaded = self.transfer(offset, value);
+        let costs = self.program.costs;
+        match value {
+            Some(_) => self.spend_more(costs.own_store, costs.shared_store),
+            None => self.spend_more(costs.own_load, costs.shared_load),
+        }
+        loaded
+    }
+
+    /// The distance of an address from the beginning of the memory.
+    pub(crate) fn offset(&mut self, address: Value) -> Value {
+        let mask = i64::from(self.program.layout.shared_bytes - 1);
+        let offset = self.b.ins().band_imm_u(address, mask);
+        self.b.ins().uextend(types::I64, offset)
+    }
+
+    /// Goes on if there is no code in the line.
+    pub(crate) fn only_to_data(&mut self, offset: Value) {
+        let shift = i64::from(self.program.layout.line_bytes.trailing_zeros());
+        let line = self.b.ins().ushr_imm_u(offset, shift);
+        let lines = self.field(types::I64, offset_of!(Moment, lines));
+        let at = self.b.ins().iadd(lines, line);
+        let flags = MemFlagsData::trusted();
+        let code = self.b.ins().uload8(types::I32, flags, at, 0);
+        let data = self.b.ins().icmp_imm_s(IntCC::Equal, code, 0);
+        self.only_if(data);
+    }
+
+    /// Writes a value, or reads one if there is none.
+    pub(crate) fn transfer(&mut self, offset: Value, value: Option<Value>) -> Option<Value> {
         let memory = self.field(types::I64, offset_of!(Moment, shared));
         let at = self.b.ins().iadd(memory, offset);
-        let costs = self.program.costs;
         match value {
             Some(value) => {
                 self.store(at, value);
-                self.spend_more(costs.own_store, costs.shared_store);
                 None
             }
-            None => {
-                let loaded = self.load(at);
-                self.spend_more(costs.own_load, costs.shared_load);
-                Some(loaded)
-            }
+            None => Some(self.load(at)),
         }
     }
 

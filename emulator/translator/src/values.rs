@@ -16,21 +16,32 @@ pub(crate) struct Registers {
     known: [Option<Value>; REGISTERS],
     /// Those among them, a bit each, that memory does not have yet.
     changed: u32,
+    /// Distance of the first one from the address by which they are reached.
+    start: usize,
 }
 
 impl Registers {
+    /// Registers of which nothing is known.
+    pub(crate) fn at(start: usize) -> Self {
+        Self {
+            start,
+            ..Self::default()
+        }
+    }
+
     /// The value of a register.
     pub(crate) fn read(&mut self, b: &mut FunctionBuilder, base: Value, register: u8) -> Value {
         let index = usize::from(register) % REGISTERS;
         if let Some(value) = self.known[index] {
             return value;
         }
-        let value = match index {
-            0 => b.ins().iconst(types::I32, 0),
-            _ => b
-                .ins()
-                .load(types::I32, MemFlagsData::trusted(), base, offset(4 * index)),
-        };
+        // A constant is made where it is used: it should not take a register of the host.
+        if index == 0 {
+            return b.ins().iconst(types::I32, 0);
+        }
+        let flags = MemFlagsData::trusted();
+        let at = offset(self.start + 4 * index);
+        let value = b.ins().load(types::I32, flags, base, at);
         self.known[index] = Some(value);
         value
     }
@@ -50,8 +61,8 @@ impl Registers {
     pub(crate) fn flush(&mut self, b: &mut FunctionBuilder, base: Value) {
         for (index, known) in self.known.iter().enumerate() {
             if let (true, Some(value)) = (self.changed >> index & 1 != 0, *known) {
-                b.ins()
-                    .store(MemFlagsData::trusted(), value, base, offset(4 * index));
+                let at = offset(self.start + 4 * index);
+                b.ins().store(MemFlagsData::trusted(), value, base, at);
             }
         }
         self.changed = 0;
@@ -71,6 +82,26 @@ pub(crate) fn constant(b: &mut FunctionBuilder, value: u32) -> Value {
 /// The immediate as a signed number, as operations with a constant take it.
 fn signed(imm: u32) -> i64 {
     i64::from(imm.cast_signed())
+}
+
+/// What an instruction gives that only moves a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moved {
+    Constant(u32),
+    /// That of a register.
+    Register(u8),
+}
+
+/// What the instruction moves, if it does nothing else.
+pub(crate) fn moved(instruction: Instruction) -> Option<Moved> {
+    use Operation as O;
+    let Instruction { rs, rt, imm, .. } = instruction;
+    match instruction.operation {
+        O::Addiu | O::Ori | O::Xori if rs == 0 => Some(Moved::Constant(imm)),
+        O::Addu | O::Or | O::Xor if rs == 0 => Some(Moved::Register(rt)),
+        O::Addu | O::Subu | O::Or | O::Xor if rt == 0 => Some(Moved::Register(rs)),
+        _ => None,
+    }
 }
 
 /// The result of an instruction that computes a value of registers; `None` for any other.

@@ -1,6 +1,6 @@
 //! Instructions as the translator knows them.
 
-use translator::{Guest, Instruction, Leave, Operation, SharedBus, Spent, Start};
+use translator::{Guest, Instruction, Leave, Operation, SharedBus, Spent, Start, Turns};
 
 use super::exec::Core;
 use super::isa::{Kind, Op};
@@ -69,6 +69,19 @@ impl Core {
         guest.run(self.registers_mut(), bus)
     }
 
+    /// Executes this core's guest and another one, which have started, in turns.
+    #[inline(always)]
+    pub(crate) fn run_guests<'a>(
+        &mut self,
+        other: &mut Self,
+        guests: (&mut Guest<'a>, &mut Guest<'a>),
+        bus: &mut SharedBus,
+        order: (bool, u64),
+    ) -> Option<Turns> {
+        let registers = (self.registers_mut(), other.registers_mut());
+        guests.0.take_turns(guests.1, registers, bus, order)
+    }
+
     /// Follows a guest to where it stands.
     #[inline(always)]
     pub(crate) fn follow_guest(&mut self, guest: &Guest<'_>) -> Stretch {
@@ -79,6 +92,7 @@ impl Core {
         let accessed_after = before.map(|instructions| self.instructions() + instructions);
         let Spent { cycles, extra } = end.spent;
         self.advance(end.pc, end.next_pc, cycles, extra);
+        self.clock.stall_until(self.clock.now + end.stalled);
         Stretch {
             disturbed: end.disturbed,
             accessed_after,

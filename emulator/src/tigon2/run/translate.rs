@@ -92,6 +92,7 @@ fn costs(core: &CoreTiming, timing: &Timing) -> Costs {
         shared_load: timing.sram_load_cycles,
         shared_store: timing.sram_store_cycles,
         bus_ticks: u32::try_from(bus_ticks).unwrap_or(u32::MAX),
+        ticks_per_cycle: TICKS_PER_CYCLE as u32,
     }
 }
 

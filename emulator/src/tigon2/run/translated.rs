@@ -2,7 +2,7 @@
 //!
 //! Each core executes up to its next access to SRAM that is not in turn, or out of translated code. In the first case the other one goes
 //! on, here: the general loop, with its bus for each core, costs several times as much as the seven or so instructions between two
-//! accesses. The cores follow their guests when all is done.
+//! accesses. In short loops translated code exchanges the cores by itself. The cores follow their guests when all is done.
 
 use std::cell::Cell;
 use std::mem;
@@ -139,6 +139,28 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// Executes both cores in code that exchanges them by itself, as far as there is some; tells whether the turn is that of the other
+    /// one then.
+    #[inline(always)]
+    fn exchange(&mut self, other: &mut Self, until: u64, bus: &mut SramBus) -> bool {
+        let mut shared = SharedBus {
+            free_at: bus.free_at,
+            next_burst: bus.next_burst,
+        };
+        let guests = (&mut self.guest, &mut other.guest);
+        let order = (self.goes_first != 0, until);
+        let turns = self.core.run_guests(other.core, guests, &mut shared, order);
+        let Some(turns) = turns else {
+            return false;
+        };
+        bus.free_at = shared.free_at;
+        self.usage.entries += 1;
+        other.usage.entries += u64::from(turns.waits);
+        let waiter = if turns.changed { self } else { other };
+        waiter.waits |= turns.waits;
+        turns.changed
+    }
+
     /// The code lacks the instruction before which the core stands, unless that carries a probe.
     #[cold]
     fn note_lack(&mut self) {
@@ -212,8 +234,15 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         }
         let mut changed = false;
         loop {
-            let turn = other.guest.now() + walker.goes_first;
+            if walker.exchange(other, until, bus) {
+                mem::swap(&mut walker, &mut other);
+                changed = !changed;
+            }
             walker.waits = false;
+            if walker.guest.in_taken_slot() {
+                break;
+            }
+            let turn = other.guest.now() + walker.goes_first;
             match walker.go_up_to(turn, until, bus, lines) {
                 Stop::Turn if other.guest.now() < until && !other.guest.in_taken_slot() => {
                     walker.waits = true;
