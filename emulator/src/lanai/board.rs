@@ -319,6 +319,8 @@ impl Board for Lanai {
         self.halt();
         self.stopped = None;
         self.fabric.reset_board(now);
+        // The host is going to load firmware: code that it writes over shared pages would have pages of its own.
+        self.fabric.sram.forget_code();
     }
 
     fn outlives_reset(event: &BoardEvent) -> bool {
