@@ -1,7 +1,7 @@
 //! Decoded instructions in memory that threads may share.
 //!
-//! What stands in a place follows from the bytes of the instruction and from the marks of tools, so boards with equal bytes and marks can
-//! share places: whichever decodes an instruction first, each of them finds the same one.
+//! What stands in a place follows from the bytes of the instruction, the pipeline and the firmware's probes, so boards for which these are
+//! equal can share places ([`pages`](super::pages)): whichever decodes an instruction first, each of them finds the same one.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -22,8 +22,8 @@ pub trait Decoded: Copy {
     fn from_bits(bits: u64) -> Self;
 }
 
-/// A place for a decoded instruction. Threads need no order among their accesses: a place holds nothing yet, or the one instruction that
-/// it can hold.
+/// A place for a decoded instruction. Threads need no order among their accesses: a place that boards share holds nothing yet, or the one
+/// instruction that it can hold.
 #[derive(Debug)]
 pub struct Place<O>(AtomicU64, PhantomData<O>);
 

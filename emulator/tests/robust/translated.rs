@@ -6,6 +6,7 @@ use super::cases;
 use super::order::{self, Outcome, SPAN, Scene};
 use defs::tigon2::map::SCRATCHPAD_BASE;
 use defs::tigon2::regs::{CPU_B, CPU_STATE, CpuState};
+use emulator::cpu::clock::CpuClock;
 use emulator::cpu::translation::{Translations, Usage};
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
@@ -189,23 +190,8 @@ fn two_cores_take_turns_in_translated_code() {
         b again
         sw $a0, 8($s1)";
     let run = |slice: SimTime, translations: Option<&Translations>| {
-        let mut bench = Bench::new(SramSize::K512);
-        bench.0.translate(translations);
-        for cpu in 0..2 {
-            bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &words(source));
-            bench.start(cpu, SCRATCHPAD_BASE);
-        }
-        let end = bench.0.now() + SimTime::from_us(80);
-        while bench.0.now() < end {
-            bench.run(slice);
-        }
-        let board = bench.0.board::<Tigon2>();
-        let cores = [0, 1].map(|cpu| {
-            let core = &board.cores[cpu].core;
-            (*core.registers(), core.pc(), core.clock.clone())
-        });
-        let entries = board.translated().map(|usage| usage.entries);
-        ((cores, board.fabric.sram.words::<3>(0x2000)), entries)
+        let (seen, usage) = run_both([source; 2], SimTime::from_us(80), slice, translations);
+        (seen, usage.map(|usage| usage.entries))
     };
     for slice_ns in [97, 333, 5_000, 40_000] {
         let slice = SimTime::from_ns(slice_ns);
@@ -216,6 +202,36 @@ fn two_cores_take_turns_in_translated_code() {
         let many = entries.iter().all(|&entries| entries > 100);
         assert!(many, "in slices of {slice:?}: {entries:?}");
     }
+}
+
+/// What two cores leave: registers, program counter and clock of each, and words of SRAM.
+type Seen = ([([u32; 32], u32, CpuClock); 2], [u32; 3]);
+
+/// Runs a program on each core for a span, in slices; with what translated code has executed.
+fn run_both(
+    sources: [&str; 2],
+    span: SimTime,
+    slice: SimTime,
+    translations: Option<&Translations>,
+) -> (Seen, [Usage; 2]) {
+    let mut bench = Bench::new(SramSize::K512);
+    bench.0.translate(translations);
+    for (cpu, source) in sources.into_iter().enumerate() {
+        bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &words(source));
+        let core = &mut bench.0.board_mut::<Tigon2>().cores[cpu].core;
+        core.set_register(16, SCRATCHPAD_BASE);
+        bench.start(cpu, SCRATCHPAD_BASE);
+    }
+    let end = bench.0.now() + span;
+    while bench.0.now() < end {
+        bench.run(slice);
+    }
+    let board = bench.0.board::<Tigon2>();
+    let cores = [0, 1].map(|cpu| {
+        let core = &board.cores[cpu].core;
+        (*core.registers(), core.pc(), core.clock.clone())
+    });
+    ((cores, board.fabric.sram.words(0x2000)), board.translated())
 }
 
 /// Loops with an access each, with two, and with accesses in slots.
@@ -262,25 +278,8 @@ const LONG_LOOPS: &str = "
 #[test]
 fn loops_exchange_turns() {
     let run = |sources: [&str; 2], slice: SimTime, translations: Option<&Translations>| {
-        let mut bench = Bench::new(SramSize::K512);
-        bench.0.translate(translations);
-        for (cpu, source) in sources.into_iter().enumerate() {
-            bench.load_scratchpad(cpu, SCRATCHPAD_BASE, &words(source));
-            let core = &mut bench.0.board_mut::<Tigon2>().cores[cpu].core;
-            core.set_register(16, SCRATCHPAD_BASE);
-            bench.start(cpu, SCRATCHPAD_BASE);
-        }
-        let end = bench.0.now() + SimTime::from_us(60);
-        while bench.0.now() < end {
-            bench.run(slice);
-        }
-        let board = bench.0.board::<Tigon2>();
-        let cores = [0, 1].map(|cpu| {
-            let core = &board.cores[cpu].core;
-            (*core.registers(), core.pc(), core.clock.clone())
-        });
-        let cycles = board.translated().map(|usage| usage.cycles);
-        ((cores, board.fabric.sram.words::<3>(0x2000)), cycles)
+        let (seen, usage) = run_both(sources, SimTime::from_us(60), slice, translations);
+        (seen, usage.map(|usage| usage.cycles))
     };
     let both = [SHORT_LOOPS, LONG_LOOPS];
     for first in both {

@@ -24,6 +24,19 @@ pub(crate) struct Place {
     pub(crate) leave: Block,
 }
 
+impl<'p, 'f> Emitter<'p, 'f> {
+    /// An access to shared memory.
+    pub(crate) fn shared_access(&mut self, place: Place) -> Access<'p, '_, 'f> {
+        Access {
+            program: self.program,
+            context: self.context(),
+            bytes: place.bytes,
+            refuse: place.leave,
+            b: &mut self.b,
+        }
+    }
+}
+
 impl Emitter<'_, '_> {
     /// A load or store.
     pub(crate) fn access(&mut self, instruction: Instruction) {
@@ -208,14 +221,7 @@ impl Emitter<'_, '_> {
     }
 
     fn shared_in_place(&mut self, address: Value, pending: i64, place: Place) {
-        let context = self.context();
-        let mut access = Access {
-            program: self.program,
-            context,
-            bytes: place.bytes,
-            refuse: place.leave,
-            b: &mut self.b,
-        };
+        let mut access = self.shared_access(place);
         let budget = access.budget();
         let budget = access.b.ins().iadd_imm_s(budget, pending);
         let loaded = access.carry_out(address, budget, place.value);

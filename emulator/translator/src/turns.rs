@@ -19,7 +19,6 @@ use crate::blocks::{self, Run};
 use crate::emit::Emitter;
 use crate::machine::{Leave, Moment};
 use crate::program::{Instruction, Program};
-use crate::shared::Access;
 use crate::sites::Site;
 use crate::stamp;
 use crate::values;
@@ -472,26 +471,13 @@ impl Emitter<'_, '_> {
     /// Accesses shared memory, which is in turn.
     fn shared_in_turn(&mut self, address: Value, place: Place, turn: Turn) {
         let now = self.behind(turn.now);
-        let context = self.context();
-        let mut access = Access {
-            program: self.program,
-            context,
-            bytes: place.bytes,
-            refuse: place.leave,
-            b: &mut self.b,
-        };
+        let mut access = self.shared_access(place);
         let offset = access.offset(address);
         if place.value.is_some() {
             access.only_to_data(offset);
         }
         self.take_bus_in_turn(now, place, turn);
-        let mut access = Access {
-            program: self.program,
-            context,
-            bytes: place.bytes,
-            refuse: place.leave,
-            b: &mut self.b,
-        };
+        let mut access = self.shared_access(place);
         let loaded = access.transfer(offset, place.value);
         self.finish(place, loaded);
     }
