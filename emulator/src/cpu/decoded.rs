@@ -1,7 +1,7 @@
 //! Decoded instructions in memory that threads may share.
 //!
 //! What stands in a place follows from the bytes of the instruction, the pipeline and the firmware's probes, so boards for which these are
-//! equal can share places ([`pages`](super::pages)): whichever decodes an instruction first, each of them finds the same one.
+//! equal can share places (the module `pages`): whichever decodes an instruction first, each of them finds the same one.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
