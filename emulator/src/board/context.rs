@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::host::memory::{HostMemory, NoMemory};
 use crate::host::pci::PciBus;
 use crate::host::poller::Poller;
-use crate::host::request::HostEvent;
+use crate::host::request::{HostEvent, Words};
 use crate::observe::tracer::Tracer;
 use crate::sim::initiator::Initiator;
-use crate::sim::queue::EventQueue;
+use crate::sim::queue::{EventQueue, Shorten};
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 
@@ -57,6 +57,33 @@ impl<E: Value> Value for NodeEvent<E> {
             3 => Self::PowerOn,
             _ => return Err(StateError::Value("an event")),
         })
+    }
+}
+
+/// A word that the host writes.
+#[derive(Debug, Clone, Copy)]
+pub struct WordWrite {
+    offset: u32,
+    value: u32,
+}
+
+/// A host that is ahead of its bus has thousands of words on their way to its board.
+impl<E> Shorten for NodeEvent<E> {
+    type Short = WordWrite;
+
+    fn short(&self) -> Option<WordWrite> {
+        match *self {
+            Self::Host(HostEvent::Store {
+                offset,
+                values: Words::One([value]),
+            }) => Some(WordWrite { offset, value }),
+            _ => None,
+        }
+    }
+
+    fn from_short(WordWrite { offset, value }: WordWrite) -> Self {
+        let values = Words::One([value]);
+        Self::Host(HostEvent::Store { offset, values })
     }
 }
 
