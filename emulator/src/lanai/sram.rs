@@ -377,8 +377,13 @@ fn read(bytes: &[u8], at: usize, width: Width) -> u32 {
     }
 }
 
+/// Zeros where zeros are change nothing, and need no page of the machine's memory if it has none there yet: firmware clears much that it
+/// never uses.
 #[inline(always)]
 fn write(bytes: &mut [u8], at: usize, width: Width, value: u32) {
+    if value == 0 && read(bytes, at, width) == 0 {
+        return;
+    }
     let from = 4 - width as usize;
     if let Some(place) = bytes.get_mut(at..at + width as usize) {
         place.copy_from_slice(&value.to_be_bytes()[from..]);
