@@ -116,7 +116,7 @@ impl Bench {
             let delta = other.wrapping_sub(node) as u8;
             Some(vec![0x80 | delta & 0x3F])
         };
-        let routes = (0..self.nodes).map(route).collect();
+        let routes: Vec<_> = (0..self.nodes).map(route).collect();
         Config::new(self.family, node, routes)
     }
 

@@ -1,5 +1,7 @@
 //! A node's settings for its firmware.
 
+use std::sync::Arc;
+
 use defs::gm::map::{DEFAULT_FATAL_TICKS, DEFAULT_RESEND_TICKS};
 use defs::gm::mapping::NO_NODE;
 
@@ -15,7 +17,8 @@ pub struct Config {
     /// The route to every node, in the order of their numbers: over Myrinet a byte for each switch, none for a
     /// cable; over Ethernet an [`ethernet_route`](super::ethernet_route); `None` if the node cannot be reached. Empty: a
     /// mapper will give routes.
-    pub routes: Vec<Option<Vec<u8>>>,
+    /// Copies of the settings share them.
+    pub routes: Arc<[Option<Vec<u8>>]>,
     /// Session of this run. Each start of the node needs a later session than the one before (sessions wrap: later means
     /// by less than 0x8000), so that nodes that keep running can tell its packets from older ones.
     pub session: u16,
@@ -34,11 +37,15 @@ pub struct Config {
 impl Config {
     /// The usual settings, for node `node` of `routes`.
     #[must_use]
-    pub fn new(family: impl Into<Family>, node: u16, routes: Vec<Option<Vec<u8>>>) -> Self {
+    pub fn new(
+        family: impl Into<Family>,
+        node: u16,
+        routes: impl Into<Arc<[Option<Vec<u8>>]>>,
+    ) -> Self {
         Self {
             family: family.into(),
             node,
-            routes,
+            routes: routes.into(),
             session: 1,
             resend_ticks: DEFAULT_RESEND_TICKS,
             fatal_ticks: DEFAULT_FATAL_TICKS,
@@ -56,6 +63,6 @@ impl Config {
             Some(node) => node,
             None => NO_NODE as u16,
         };
-        Self::new(family, node, Vec::new())
+        Self::new(family, node, [])
     }
 }

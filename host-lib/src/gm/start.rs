@@ -184,7 +184,7 @@ async fn configure<W: Window>(board: &mut Board<W>, config: &Config, table: &Pag
         true => config.collective_ticks.max(1),
         false => 0,
     };
-    for (node, route) in (0..).zip(&config.routes) {
+    for (node, route) in (0..).zip(config.routes.iter()) {
         write_route(board, node, route.as_deref()).await;
     }
     for (address, value) in [

@@ -199,7 +199,11 @@ fn hosts(count: usize, family: Family) -> Vec<Host> {
 
 fn config(family: Family, node: usize, nodes: usize) -> Config {
     let route = |other: usize| (other != node).then(|| vec![0x85, 0x80 | other as u8]);
-    Config::new(family, node as u16, (0..nodes).map(route).collect())
+    Config::new(
+        family,
+        node as u16,
+        (0..nodes).map(route).collect::<Vec<_>>(),
+    )
 }
 
 /// An image: the firmware is the crate, so it has no bytes that matter.

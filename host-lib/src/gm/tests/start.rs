@@ -63,11 +63,7 @@ fn unusable_settings_and_images_are_refused() {
         assert_eq!(start(config, &image, true).0, Some(error));
     };
     let usual = || config(Family::Later, 0, 2);
-    let other = |node, routes| Config {
-        node,
-        routes,
-        ..usual()
-    };
+    let other = |node, routes: Vec<_>| Config::new(usual().family, node, routes);
     let none = |count| vec![None; count];
     check(
         other(2, none(2)),

@@ -44,7 +44,7 @@ pub(super) fn of_nodes(
             let mapped = node.gm.mapped && scenario.network.link_of(index).is_some();
             let mut config = match mapped {
                 true => gm::Config::mapped(firmware.family, Some(index as u16)),
-                false => gm::Config::new(firmware.family, index as u16, routes.collect()),
+                false => gm::Config::new(firmware.family, index as u16, routes.collect::<Vec<_>>()),
             };
             node.gm.apply(&mut config);
             config.overhead_ns = overhead_ns;
