@@ -12,6 +12,7 @@ use defs::tigon2::regs::{
     CPU_B, CPU_PC, CPU_STATE, CpuState, HOST_CONTROL, HostControl, LOCAL_CONTROL, LocalControl,
     MISC_CONFIG, MiscConfig, REVISION_SHIFT, REVISION_TIGON2, WINDOW_BASE,
 };
+use smallvec::SmallVec;
 use thiserror::Error;
 
 use crate::window::{FoundWord, PolledWord, System, Watch, Window};
@@ -39,11 +40,11 @@ pub enum ChipError {
     },
 }
 
-/// Polls of several words.
+/// Polls of several words, mostly of few.
 struct Polls {
-    watches: Vec<Watch>,
+    watches: SmallVec<[Watch; 4]>,
     /// The view's base for each word; `None` for one that needs none.
-    bases: Vec<Option<u32>>,
+    bases: SmallVec<[Option<u32>; 4]>,
     /// All words that need a view have the same.
     one_view: bool,
     /// The view before.
@@ -203,19 +204,15 @@ impl<W: Window> BoardWindow<W> {
 
     /// Begins to poll words. Until the end the window's base is unknown, also if the wait is dropped.
     async fn begin_polls(&mut self, addresses: &[u32], mask: u32, expected: u32) -> Polls {
-        let bases: Vec<Option<u32>> = addresses.iter().map(|&address| base(address)).collect();
-        let mut used: Vec<u32> = bases.iter().copied().flatten().collect();
-        used.dedup();
-        let one_view = used.iter().all(|base| *base == used[0]);
-        if one_view && let Some(&base) = used.first() {
+        let bases: SmallVec<[_; 4]> = addresses.iter().map(|&address| base(address)).collect();
+        let mut used = bases.iter().copied().flatten();
+        let first = used.next();
+        let one_view = used.all(|base| Some(base) == first);
+        let mut view = first.filter(|_| one_view);
+        if let Some(base) = view {
             self.move_view(base).await;
         }
-        let mut view = if one_view {
-            used.first().copied()
-        } else {
-            None
-        };
-        let mut watches = Vec::with_capacity(addresses.len());
+        let mut watches = SmallVec::with_capacity(addresses.len());
         for (&address, &base) in addresses.iter().zip(&bases) {
             let moves = base.filter(|_| base != view);
             view = base.or(view);

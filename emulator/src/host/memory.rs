@@ -201,71 +201,63 @@ impl HostMemory {
         Ok(())
     }
 
-    /// Runs `act` for each physically contiguous piece of a virtual range; gives the first virtual
-    /// address that is not mapped.
-    fn for_pieces(
-        &self,
-        address: u64,
-        length: usize,
-        mut act: impl FnMut(u64, std::ops::Range<usize>),
-    ) -> Result<(), u64> {
-        let mut done = 0;
-        while done < length {
-            let at = address.wrapping_add(done as u64);
-            let part = (length - done).min((PAGE_BYTES - at % PAGE_BYTES) as usize);
-            let physical = self.translate(at).ok_or(at)?;
-            act(physical, done..done + part);
-            done += part;
-        }
-        Ok(())
+    /// The part of a virtual range in its first page: physical address and length; else the virtual address, which is not mapped.
+    fn first_piece(&self, address: u64, length: usize) -> Result<(u64, usize), u64> {
+        let physical = self.translate(address).ok_or(address)?;
+        let room = (PAGE_BYTES - address % PAGE_BYTES) as usize;
+        Ok((physical, length.min(room)))
     }
 
     /// Reads a program's memory.
     ///
     /// # Errors
     /// The first virtual address that is not mapped.
-    pub fn read_virtual(&self, address: u64, bytes: &mut [u8]) -> Result<(), u64> {
-        let mut failed = None;
-        self.for_pieces(address, bytes.len(), |physical, range| {
-            if self.read_physical(physical, &mut bytes[range]).is_err() {
-                failed = Some(physical);
-            }
-        })?;
-        failed.map_or(Ok(()), Err)
+    pub fn read_virtual(&self, mut address: u64, mut bytes: &mut [u8]) -> Result<(), u64> {
+        while !bytes.is_empty() {
+            let (physical, length) = self.first_piece(address, bytes.len())?;
+            let (piece, rest) = bytes.split_at_mut(length);
+            let read = self.read_physical(physical, piece);
+            read.map_err(|NoMemory(at)| at)?;
+            bytes = rest;
+            address = address.wrapping_add(length as u64);
+        }
+        Ok(())
     }
 
     /// Whether a program's memory holds these bytes.
     ///
     /// # Errors
     /// As for [`read_virtual`](Self::read_virtual).
-    pub fn virtual_is(&self, address: u64, bytes: &[u8]) -> Result<bool, u64> {
-        // No longer than needed: most messages are short.
-        let mut piece = vec![0; bytes.len().min(PAGE_BYTES as usize)];
-        let (mut equal, mut failed) = (true, None);
-        self.for_pieces(address, bytes.len(), |physical, range| {
-            let found = &mut piece[..range.len()];
-            if self.read_physical(physical, found).is_err() {
-                failed = Some(physical);
-            }
-            equal &= *found == bytes[range];
-        })?;
-        failed.map_or(Ok(equal), Err)
+    pub fn virtual_is(&self, mut address: u64, mut bytes: &[u8]) -> Result<bool, u64> {
+        let mut equal = true;
+        while !bytes.is_empty() {
+            let (physical, length) = self.first_piece(address, bytes.len())?;
+            let (piece, rest) = bytes.split_at(length);
+            let (frame, at) = self.frame(physical).map_err(|NoMemory(at)| at)?;
+            equal &= match &self.frames[frame] {
+                Some(page) => page[at..at + length] == *piece,
+                None => piece.iter().all(|&byte| byte == 0),
+            };
+            bytes = rest;
+            address = address.wrapping_add(length as u64);
+        }
+        Ok(equal)
     }
 
     /// Writes a program's memory.
     ///
     /// # Errors
     /// The first virtual address that is not mapped; bytes before it have been written.
-    pub fn write_virtual(&mut self, address: u64, bytes: &[u8]) -> Result<(), u64> {
-        let mut pieces = Vec::new();
-        let outcome = self.for_pieces(address, bytes.len(), |physical, range| {
-            pieces.push((physical, range));
-        });
-        for (physical, range) in pieces {
-            self.write_physical(physical, &bytes[range])
-                .map_err(|NoMemory(at)| at)?;
+    pub fn write_virtual(&mut self, mut address: u64, mut bytes: &[u8]) -> Result<(), u64> {
+        while !bytes.is_empty() {
+            let (physical, length) = self.first_piece(address, bytes.len())?;
+            let (piece, rest) = bytes.split_at(length);
+            let written = self.write_physical(physical, piece);
+            written.map_err(|NoMemory(at)| at)?;
+            bytes = rest;
+            address = address.wrapping_add(length as u64);
         }
-        outcome
+        Ok(())
     }
 }
 

@@ -2,6 +2,8 @@
 
 use defs::emp::descriptor::{INDIRECT_PAGES, MESSAGE_LIMIT_BYTES, PAGE_BYTES, page_entry};
 
+use smallvec::SmallVec;
+
 use super::error::PostError;
 use crate::window::{PhysicalAddress, System, VirtualAddress};
 
@@ -39,6 +41,9 @@ impl Piece {
     }
 }
 
+/// The pieces of a message, most of which have few.
+pub(super) type Pieces = SmallVec<[Piece; 4]>;
+
 /// Length of a message in `buffers`.
 pub(super) fn message_length(buffers: &[Buffer]) -> Result<u32, PostError> {
     let length_bytes: u64 = buffers.iter().map(|buffer| u64::from(buffer.length)).sum();
@@ -53,17 +58,14 @@ pub(super) fn message_length(buffers: &[Buffer]) -> Result<u32, PostError> {
 pub(super) async fn pieces<S: System>(
     system: &mut S,
     buffers: &[Buffer],
-) -> Result<Vec<Piece>, PostError> {
-    let lengths: Vec<Vec<u16>> = buffers.iter().map(piece_lengths).collect();
-    let count = lengths.iter().map(Vec::len).sum();
+) -> Result<Pieces, PostError> {
+    let count = buffers.iter().map(|buffer| lengths(buffer).count()).sum();
     if count > INDIRECT_PAGES as usize {
         return Err(PostError::TooManyPages { pages: count });
     }
-    let mut pieces = Vec::with_capacity(count.max(1));
-    for (buffer, lengths) in buffers.iter().zip(&lengths) {
-        if !lengths.is_empty() {
-            translate(system, *buffer, lengths, &mut pieces).await?;
-        }
+    let mut pieces = Pieces::with_capacity(count);
+    for buffer in buffers.iter().filter(|buffer| buffer.length > 0) {
+        translate(system, *buffer, &mut pieces).await?;
     }
     if pieces.is_empty() {
         pieces.push(Piece::EMPTY);
@@ -74,8 +76,7 @@ pub(super) async fn pieces<S: System>(
 async fn translate<S: System>(
     system: &mut S,
     buffer: Buffer,
-    lengths: &[u16],
-    pieces: &mut Vec<Piece>,
+    pieces: &mut Pieces,
 ) -> Result<(), PostError> {
     let unmapped = PostError::Unmapped {
         address: buffer.address,
@@ -88,9 +89,9 @@ async fn translate<S: System>(
     let addresses = system
         .translate(buffer.address, length)
         .await
-        .filter(|addresses| addresses.len() == lengths.len())
+        .filter(|addresses| addresses.len() == lengths(&buffer).count())
         .ok_or(unmapped)?;
-    for (address, &length) in addresses.into_iter().zip(lengths) {
+    for (address, length) in addresses.into_iter().zip(lengths(&buffer)) {
         if address.0 >= PHYSICAL_LIMIT {
             return Err(PostError::Unreachable { address });
         }
@@ -100,17 +101,14 @@ async fn translate<S: System>(
 }
 
 /// Number of bytes of `buffer` in each of its pages.
-fn piece_lengths(buffer: &Buffer) -> Vec<u16> {
+fn lengths(buffer: &Buffer) -> impl Iterator<Item = u16> + use<> {
     let mut room = PAGE_BYTES - (buffer.address.0 % u64::from(PAGE_BYTES)) as u32;
     let mut left = buffer.length;
-    let mut lengths = Vec::new();
-    while left > 0 {
-        let length = left.min(room);
-        lengths.push(length as u16);
+    std::iter::from_fn(move || {
+        let length = left.min(std::mem::replace(&mut room, PAGE_BYTES));
         left -= length;
-        room = PAGE_BYTES;
-    }
-    lengths
+        (length > 0).then_some(length as u16)
+    })
 }
 
 #[cfg(test)]
@@ -120,10 +118,8 @@ mod tests {
     use super::*;
 
     fn lengths(address: u64, length: u32) -> Vec<u16> {
-        piece_lengths(&Buffer {
-            address: VirtualAddress(address),
-            length,
-        })
+        let address = VirtualAddress(address);
+        super::lengths(&Buffer { address, length }).collect()
     }
 
     #[test]

@@ -4,6 +4,8 @@ use defs::emp::descriptor::{
     Code, STATUS_LENGTH_MASK, STATUS_NIC_OWNS, WORD_NODE_TAG, WORD_STATUS,
 };
 
+use smallvec::SmallVec;
+
 use super::Emp;
 use super::call::Call;
 use super::error::{Failure, TransferError};
@@ -100,7 +102,7 @@ impl<W: Window, S: System> Emp<W, S> {
         handles: &mut Vec<AnyHandle>,
         timeout_ns: Option<u64>,
     ) -> Option<(usize, Result<Completion, TransferError>)> {
-        let statuses: Vec<u32> = handles
+        let statuses: SmallVec<[u32; 8]> = handles
             .iter()
             .map(|handle| self.status_address(&handle.transfer))
             .collect();

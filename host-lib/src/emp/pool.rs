@@ -3,7 +3,12 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::window::{PhysicalAddress, VirtualAddress};
+
+/// The descriptors of a transfer, of which most have one.
+pub(super) type Descriptors = SmallVec<[u16; 4]>;
 
 /// Free descriptors of one direction, by index into the NIC's array.
 ///
@@ -35,7 +40,7 @@ impl Pool {
     }
 
     /// Takes `count` descriptors; `None`, without taking any, if there are too few.
-    pub(super) fn take(&mut self, count: usize) -> Option<Vec<u16>> {
+    pub(super) fn take(&mut self, count: usize) -> Option<Descriptors> {
         if self.free.len() < count {
             return None;
         }

@@ -8,7 +8,7 @@ use super::buffer::{Buffer, Piece, message_length, pieces};
 use super::call::Call;
 use super::error::PostError;
 use super::layout;
-use super::pool::ListPage;
+use super::pool::{Descriptors, ListPage};
 use super::transfer::{Direction, Label, ReceiveHandle, SendHandle, Source, Tag, Transfer};
 use crate::window::{System, Window};
 
@@ -149,7 +149,7 @@ impl<W: Window, S: System> Emp<W, S> {
         }
     }
 
-    fn take(&mut self, direction: Direction, needed: usize) -> Result<Vec<u16>, PostError> {
+    fn take(&mut self, direction: Direction, needed: usize) -> Result<Descriptors, PostError> {
         let pool = self.pool(direction);
         let free = pool.free();
         pool.take(needed).ok_or(PostError::NoDescriptors {

@@ -7,7 +7,7 @@ use defs::emp::descriptor::{ANY_NODE, ANY_TAG, node_tag};
 
 use super::error::{PostError, TransferError};
 use super::layout::Words;
-use super::pool::ListPage;
+use super::pool::{Descriptors, ListPage};
 
 /// Direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -109,7 +109,7 @@ pub(super) struct Transfer {
     /// Bytes of the buffer.
     pub(super) length: u32,
     /// Indices of its descriptors, the head first. Never empty.
-    pub(super) descriptors: Vec<u16>,
+    pub(super) descriptors: Descriptors,
     /// The head's words, with the status that gives it to the NIC.
     pub(super) head: Words,
     /// The page list of the indirect form.

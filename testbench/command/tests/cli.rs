@@ -415,15 +415,28 @@ fn an_interrupt_leaves_what_there_is() {
     assert!(document["cpu_a"]["instructions"].is_u64());
 }
 
+/// The name of the program that a process executes, as Linux tells it.
+fn process_name(id: u32) -> String {
+    fs::read_to_string(format!("/proc/{id}/comm")).expect("a process")
+}
+
 #[test]
 fn a_look_into_a_trace_ends_at_once() {
     for words in ["show -", "grep x -", "stats -", "instructions -"] {
         let words = split(&format!("trace {words}"));
         let words: Vec<_> = words.iter().map(String::as_str).collect();
-        let mut child = command(&words)
+        // Whoever started the tests may ignore interrupts, and a child inherits that.
+        let mut child = Command::new("env")
+            .args(["--default-signal=INT", env!("CARGO_BIN_EXE_lanigon")])
+            .args(&words)
             .stdin(Stdio::piped())
             .spawn()
-            .expect("the binary runs");
+            .expect("env runs");
+        while process_name(child.id()) != "lanigon\n" {
+            let ended = child.try_wait().expect("a child");
+            assert_eq!(ended, None, "{words:?}");
+            std::thread::yield_now();
+        }
         let id = child.id().to_string();
         let killed = Command::new("kill").args(["-INT", &id]).status();
         assert!(killed.expect("kill runs").success());

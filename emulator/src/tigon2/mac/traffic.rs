@@ -81,9 +81,9 @@ impl Fabric {
         }
     }
 
-    /// The bytes of a frame, which may wrap in the transmit buffer.
+    /// The bytes of a frame, which may wrap in the transmit buffer. There is room for the padding of a short one.
     fn gather(&self, sending: Sending) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(sending.length as usize);
+        let mut bytes = Vec::with_capacity(MINIMUM_BYTES.max(sending.length as usize));
         let limit = self.mac.tx_limit();
         let until_wrap = limit.saturating_sub(sending.address).min(sending.length);
         let behind = sending.length - until_wrap;

@@ -79,17 +79,17 @@ impl Identity {
             ..
         } = arrival;
         let nothing = |at: VirtualAddress| format!("no memory at {:#x}", at.0);
-        let label = length.min(room).min(LABEL_BYTES);
-        let mut bytes = vec![0; label as usize];
-        system.read_memory(address, &mut bytes).map_err(nothing)?;
+        let mut label = [0; LABEL_BYTES as usize];
+        let bytes = &mut label[..length.min(room).min(LABEL_BYTES) as usize];
+        system.read_memory(address, bytes).map_err(nothing)?;
         let flow = Flow {
             from: arrival.from,
             to: self.node,
             tag: arrival.tag,
-            life: content::life(&bytes),
+            life: content::life(bytes),
         };
         let expected = records.expected(flow);
-        let sequence = content::sequence(&bytes, expected);
+        let sequence = content::sequence(bytes, expected);
         let intact = length <= room && {
             let sent = content::bytes(self.seed, flow, sequence, length);
             system.memory_is(address, &sent).map_err(nothing)?
@@ -97,7 +97,7 @@ impl Identity {
         let got = Got {
             // A damaged label is useless: take the message for the next one.
             sequence: if intact { sequence } else { expected },
-            number: content::number(&bytes),
+            number: content::number(bytes),
             time_ps: system.now_ps(),
             length,
             intact,

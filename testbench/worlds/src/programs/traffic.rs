@@ -224,8 +224,9 @@ impl Traffic {
 
     /// Waits for the end of the oldest transmit or of the oldest receive of any class.
     async fn complete_one(&mut self) -> Result<(), String> {
-        let mut who = Vec::new();
-        let mut handles = Vec::new();
+        let most = 1 + self.receives.len();
+        let mut who = Vec::with_capacity(most);
+        let mut handles = Vec::with_capacity(most);
         if let Some(transmit) = self.transmits.pop_front() {
             who.push(Waiting::Transmit(transmit.message));
             handles.push(transmit.handle);
