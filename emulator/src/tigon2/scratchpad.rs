@@ -126,6 +126,14 @@ impl Scratchpad {
         self.code.get(Self::index(pc)).map(Cell::get)
     }
 
+    /// The instruction at `pc`, decoded, without its execution: what is decoded stays as it is.
+    pub(super) fn glance(&self, pc: u32) -> Op {
+        match self.op(pc) {
+            Op::UNDECODED => Op::decode(self.read(pc, Width::Word)),
+            op => op,
+        }
+    }
+
     /// All code must be decoded anew.
     pub(super) fn forget_all_code(&self) {
         for op in &self.code {
