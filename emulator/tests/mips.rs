@@ -13,6 +13,7 @@ mod flat;
 #[path = "mips/reference.rs"]
 mod reference;
 
+use emulator::cpu::decoded::Place;
 use emulator::cpu::mips::asm::{Program, assemble};
 use emulator::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use emulator::cpu::mips::disasm::{REGISTER_NAMES, disassemble};
@@ -175,7 +176,7 @@ fn every_row_is_found_by_its_encoding() {
 #[test]
 fn a_page_of_decoded_instructions_is_dense() {
     assert_eq!(size_of::<Op>(), 8);
-    assert_eq!(size_of::<Option<Op>>(), 8);
+    assert_eq!(size_of::<Place<Op>>(), 8);
 }
 
 /// `Kind::flow` must agree with the executor.

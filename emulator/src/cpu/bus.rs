@@ -1,6 +1,6 @@
 //! What the buses of all cores have in common: accesses, their failures, private memory.
 
-use std::cell::Cell;
+use super::decoded::{Decoded, Place};
 
 /// Reason why an access did not complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,11 +97,11 @@ impl OwnMemory for () {
 }
 
 /// Code and memory that a core accesses without its bus. `O` is a pre-decoded instruction.
-#[derive(Debug, Clone, Copy)]
-pub struct Private<'a, O: Copy, M, W> {
+#[derive(Debug)]
+pub struct Private<'a, O, M, W> {
     /// Pre-decoded instructions whose fetch has no cost. The core stops before one with a probe or
     /// without a decoding.
-    pub ops: &'a [Cell<O>],
+    pub ops: &'a [Place<O>],
     /// Address of the first one.
     pub base: u32,
     /// Data.
@@ -110,7 +110,7 @@ pub struct Private<'a, O: Copy, M, W> {
     pub witness: W,
 }
 
-impl<O: Copy, M: Default, W: Default> Default for Private<'_, O, M, W> {
+impl<O, M: Default, W: Default> Default for Private<'_, O, M, W> {
     fn default() -> Self {
         Self {
             ops: &[],
@@ -121,7 +121,7 @@ impl<O: Copy, M: Default, W: Default> Default for Private<'_, O, M, W> {
     }
 }
 
-impl<O: Copy, M, W> Private<'_, O, M, W> {
+impl<O: Decoded, M, W> Private<'_, O, M, W> {
     /// The instruction at `pc`, if it is among these.
     ///
     /// The rotation makes one comparison of two: the low bits of an unaligned address become high bits
@@ -129,7 +129,7 @@ impl<O: Copy, M, W> Private<'_, O, M, W> {
     #[inline(always)]
     pub(super) fn at(&self, pc: u32) -> Option<O> {
         let index = pc.wrapping_sub(self.base).rotate_right(2);
-        self.ops.get(index as usize).map(Cell::get)
+        self.ops.get(index as usize).map(Place::get)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Decoded instructions in memory that threads may share.
 //!
 //! What stands in a place follows from the bytes of the instruction, the pipeline and the firmware's probes, so boards for which these are
-//! equal can share places (the module `pages`): whichever decodes an instruction first, each of them finds the same one.
+//! equal can share places (the modules `pages` and `mips::whole`): whichever decodes an instruction first, each of them finds the same one.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -25,6 +25,7 @@ pub trait Decoded: Copy {
 /// A place for a decoded instruction. Threads need no order among their accesses: a place that boards share holds nothing yet, or the one
 /// instruction that it can hold.
 #[derive(Debug)]
+#[repr(transparent)]
 pub struct Place<O>(AtomicU64, PhantomData<O>);
 
 impl<O: Decoded> Place<O> {
@@ -45,6 +46,15 @@ impl<O: Decoded> Place<O> {
     #[inline(always)]
     pub fn set(&self, op: O) {
         self.0.store(op.bits(), Ordering::Relaxed);
+    }
+
+    /// Replaces the instruction if it is `from`; tells what stands there otherwise. Of threads that do so at once, one succeeds.
+    pub(crate) fn replace(&self, from: O, to: O) -> Result<(), O> {
+        let (from, to) = (from.bits(), to.bits());
+        let replaced = self
+            .0
+            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
+        replaced.map(drop).map_err(O::from_bits)
     }
 }
 

@@ -19,7 +19,7 @@ use super::run::turns::Activity;
 use super::sram::SramSize;
 use super::timing::Timing;
 use super::window::Target;
-use crate::board::{Board, Context, CpuId, NothingThere, Ran, StopReason};
+use crate::board::{Board, Context, CpuId, NothingThere, Ran, SharedCode, StopReason};
 use crate::board::{ProbeTable, StageState};
 use crate::cpu::mips::exec::{Core, CoreTiming};
 #[cfg(feature = "translate")]
@@ -75,9 +75,9 @@ state!(Tigon2 { fabric } lists { cores, stages } fixed {
 
 impl Tigon2 {
     /// Discards all decoded instructions. For a board at rest.
-    pub(super) fn forget_all_code(&self) {
+    pub(super) fn forget_all_code(&mut self) {
         self.fabric.sram.forget_all_code();
-        for unit in &self.cores {
+        for unit in &mut self.cores {
             unit.private.scratchpad.forget_all_code();
         }
     }
@@ -256,6 +256,12 @@ impl Board for Tigon2 {
             } else if writes_code {
                 unit.private.idle.end_period();
             }
+        }
+    }
+
+    fn share_code(&mut self, shared: &SharedCode) {
+        for unit in &mut self.cores {
+            unit.private.scratchpad.share_code(&shared.scratchpads);
         }
     }
 

@@ -1,11 +1,18 @@
 //! A CPU's private scratchpad: 16 KB for A, 8 KB for B (docs/tigon2.md, section 1).
+//!
+//! Beside each word stands what was decoded from it. Boards of a world with the same code share that ([`whole`]), from the first execution
+//! there until they change code or execute data. What is decoded so depends on other boards and on threads, and nothing but speed may
+//! depend on it.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
 
+use crate::cpu::decoded::Place;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::isa::Op;
+use crate::cpu::mips::whole::{self, Places, SharedWhole};
 use crate::state::{Reader, State, StateError, Writer, load_memory, save_memory};
 
 /// On-chip memory with its decoded form as code. Cells, since a core executes from it what it writes to
@@ -13,7 +20,12 @@ use crate::state::{Reader, State, StateError, Writer, load_memory, save_memory};
 #[derive(Debug)]
 pub struct Scratchpad {
     words: Box<[Cell<u32>]>,
-    code: Box<[Cell<Op>]>,
+    /// For each word what is decoded. Empty before the first execution.
+    code: Places,
+    /// Whether other boards may use `code`, too.
+    is_shared: bool,
+    /// Among these the board looks for its code at the first execution.
+    others: Option<SharedWhole>,
     /// Number of times at which decoded code was changed or forgotten: code translated before that does not hold any more.
     changes: Cell<u64>,
 }
@@ -24,7 +36,7 @@ impl State for Scratchpad {
         save_memory(&bytes.collect::<Vec<u8>>(), out);
     }
 
-    /// What was decoded is forgotten, and decoded again when it is executed.
+    /// What was decoded is forgotten, and decoded again when it is executed: by this board alone, since others have other data meanwhile.
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         let mut bytes = vec![0; 4 * self.words.len()];
         load_memory("bytes of scratchpad", &mut bytes, from)?;
@@ -32,6 +44,7 @@ impl State for Scratchpad {
         for (place, word) in self.words.iter().zip(words) {
             place.set(u32::from_be_bytes(*word));
         }
+        self.others = None;
         self.forget_all_code();
         Ok(())
     }
@@ -41,12 +54,18 @@ impl Scratchpad {
     /// Cleared memory of `size_bytes`.
     #[must_use]
     pub fn new(size_bytes: u32) -> Self {
-        let words = size_bytes as usize / 4;
         Self {
-            words: vec![Cell::new(0); words].into(),
-            code: vec![Cell::new(Op::UNDECODED); words].into(),
+            words: vec![Cell::new(0); size_bytes as usize / 4].into(),
+            code: Places::default(),
+            is_shared: false,
+            others: None,
             changes: Cell::new(0),
         }
+    }
+
+    /// Its addresses.
+    pub(super) const fn range(&self) -> Range<u32> {
+        SCRATCHPAD_BASE..SCRATCHPAD_BASE + 4 * self.words.len() as u32
     }
 
     /// Index of the word around `address`; beyond the end if that is outside.
@@ -63,21 +82,21 @@ impl Scratchpad {
         Some(word >> width.shift(address) & width.mask())
     }
 
-    /// Writes a value; nothing outside, and tells whether it was inside. Code that was decoded there is
-    /// forgotten.
+    /// Writes a value to data, and tells whether it was written: nothing is outside, and to a word that is not known as data yet, which
+    /// [`write`](Self::write) does. A core's private loop calls this, and a call in it for those words would cost each instruction.
     #[inline(always)]
     pub fn set(&self, address: u32, width: Width, value: u32) -> bool {
         let index = Self::index(address);
-        let (Some(word), Some(op)) = (self.words.get(index), self.code.get(index)) else {
+        let Some(word) = self.words.get(index) else {
             return false;
         };
-        let (shift, mask) = (width.shift(address), width.mask());
-        word.set(word.get() & !(mask << shift) | (value & mask) << shift);
-        if op.get() != Op::UNDECODED {
-            op.set(Op::UNDECODED);
-            self.code_changes();
+        let place = self.code.get(index);
+        let is_data = place.is_none_or(|place| place.get() == Op::DATA);
+        if is_data {
+            let (shift, mask) = (width.shift(address), width.mask());
+            word.set(word.get() & !(mask << shift) | (value & mask) << shift);
         }
-        true
+        is_data
     }
 
     /// Notes a change of decoded code.
@@ -93,8 +112,16 @@ impl Scratchpad {
     }
 
     /// Writes a value; nothing outside. Code that was decoded there is forgotten.
-    #[inline(always)]
     pub fn write(&mut self, address: u32, width: Width, value: u32) {
+        let index = Self::index(address);
+        let place = self.code.get(index);
+        if place.is_some_and(|place| !whole::becomes_data(place)) {
+            if self.is_shared {
+                self.leave_others();
+            }
+            self.code[index].set(Op::DATA);
+            self.code_changes();
+        }
         self.set(address, width, value);
     }
 
@@ -105,63 +132,100 @@ impl Scratchpad {
         (&self.words, self.changes.get())
     }
 
-    /// The instructions, as far as they are decoded.
+    /// The instructions, as far as they are decoded; none before the first execution.
     #[inline(always)]
     #[must_use]
-    pub fn ops(&self) -> &[Cell<Op>] {
+    pub fn ops(&self) -> &[Place<Op>] {
         &self.code
     }
 
-    /// The decoded instruction at `pc`, which is aligned; [`Op::UNDECODED`] if it was not executed since
-    /// it was last written, and outside.
+    /// The decoded instruction at `pc`, which is aligned; [`Op::UNDECODED`] or [`Op::DATA`] if it is not decoded, and outside.
     #[must_use]
     pub fn op(&self, pc: u32) -> Op {
         self.find_op(pc).unwrap_or(Op::UNDECODED)
     }
 
-    /// As [`op`](Self::op); `None` outside.
+    /// As [`op`](Self::op); `None` outside, and before the first execution.
     #[must_use]
     #[inline(always)]
     pub fn find_op(&self, pc: u32) -> Option<Op> {
-        self.code.get(Self::index(pc)).map(Cell::get)
+        self.code.get(Self::index(pc)).map(Place::get)
     }
 
     /// The instruction at `pc`, decoded, without its execution: what is decoded stays as it is.
     pub(super) fn glance(&self, pc: u32) -> Op {
-        match self.op(pc) {
-            Op::UNDECODED => Op::decode(self.read(pc, Width::Word)),
-            op => op,
+        let op = self.op(pc);
+        match op.is_decoded() {
+            true => op,
+            false => Op::decode(self.read(pc, Width::Word)),
         }
     }
 
-    /// All code must be decoded anew.
-    pub(super) fn forget_all_code(&self) {
-        for op in &self.code {
-            op.set(Op::UNDECODED);
+    /// At its first execution the board looks for its code among these.
+    pub(super) fn share_code(&mut self, others: &SharedWhole) {
+        self.others = Some(others.clone());
+    }
+
+    /// Gets places for decoded instructions, which boards share; at the addresses `marks` instructions carry a probe. They are looked for
+    /// once: later much of the data differs.
+    pub(super) fn begin(&mut self, marks: &[u32]) {
+        self.begin_alone();
+        let Some(others) = self.others.take() else {
+            return;
+        };
+        let words: Vec<u32> = self.words.iter().map(Cell::get).collect();
+        if let Some(places) = others.find(&words, marks) {
+            self.code = places;
+            self.is_shared = true;
         }
+    }
+
+    /// Gets places for decoded instructions of this board alone.
+    pub(super) fn begin_alone(&mut self) {
+        self.code = whole::places(self.words.len());
+        self.is_shared = false;
         self.code_changes();
     }
 
-    /// Addresses of all instructions that were executed since they were last written.
-    pub(super) fn decoded(&self) -> impl Iterator<Item = u32> {
-        let places = (SCRATCHPAD_BASE..).step_by(4).zip(&self.code);
-        places.filter_map(|(address, op)| (op.get() != Op::UNDECODED).then_some(address))
+    /// Gets a copy of what is decoded for this board alone.
+    #[cold]
+    fn leave_others(&mut self) {
+        let places = self.code.iter();
+        self.code = places.map(|place| Place::new(place.get())).collect();
+        self.is_shared = false;
+    }
+
+    /// All code must be decoded anew.
+    pub(super) fn forget_all_code(&mut self) {
+        self.code = Places::default();
+        self.is_shared = false;
+        self.code_changes();
     }
 
     /// Remembers the decoded instruction at `pc`.
     pub fn set_op(&mut self, pc: u32, op: Op) {
-        if let Some(place) = self.code.get(Self::index(pc)) {
-            let before = place.replace(op);
-            if before != Op::UNDECODED && before != op {
-                self.code_changes();
-            }
+        let index = Self::index(pc);
+        let Some(place) = self.code.get(index) else {
+            return;
+        };
+        match place.replace(Op::UNDECODED, op) {
+            Ok(()) => return,
+            Err(before) if before == op => return,
+            Err(_) if self.is_shared => self.leave_others(),
+            Err(_) => {}
         }
+        let place = &self.code[index];
+        if place.get().is_decoded() {
+            self.code_changes();
+        }
+        place.set(op);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn holds_only_its_own_range() {
@@ -173,5 +237,139 @@ mod tests {
         assert_eq!(b.read(0xC0_1FFE, Width::Half), 0xBEEF);
         b.write(0xC0_2000, Width::Word, 1);
         assert_eq!(b.read(0xC0_2000, Width::Word), 0);
+    }
+
+    const BYTES: u32 = 1024;
+
+    /// Boards that share code.
+    fn boards(shared: &SharedWhole) -> Vec<Scratchpad> {
+        let board = |_| {
+            let mut board = Scratchpad::new(BYTES);
+            board.share_code(shared);
+            board
+        };
+        (0..3).map(board).collect()
+    }
+
+    /// The instruction at `pc` as a core fetches it.
+    fn fetch(board: &mut Scratchpad, pc: u32) -> Op {
+        if board.ops().is_empty() {
+            board.begin(&[]);
+        }
+        if !board.op(pc).is_decoded() {
+            board.set_op(pc, board.glance(pc));
+        }
+        board.op(pc)
+    }
+
+    #[test]
+    fn equal_boards_share_code_and_have_their_own_data() {
+        const CODE: u32 = SCRATCHPAD_BASE;
+        const DATA: u32 = SCRATCHPAD_BASE + 64;
+        let shared = SharedWhole::default();
+        let mut boards = boards(&shared);
+        // Data that differ before the first execution.
+        boards[1].write(DATA + 4, Width::Word, 7);
+        for board in &mut boards {
+            fetch(board, CODE);
+        }
+        for (value, board) in (1..).zip(&mut boards) {
+            board.write(DATA, Width::Word, value);
+            assert!(board.set(DATA, Width::Word, value));
+        }
+        assert!(boards.iter().all(|board| board.is_shared));
+        assert_eq!(shared.used(), 1);
+        // One executes its data, another one changes its code.
+        assert_eq!(fetch(&mut boards[1], DATA), Op::decode(2));
+        assert!(!boards[2].set(CODE, Width::Word, 7));
+        boards[2].write(CODE, Width::Word, 7);
+        let shares = |board: &Scratchpad| board.is_shared;
+        assert_eq!(
+            boards.iter().map(shares).collect::<Vec<_>>(),
+            [true, false, false]
+        );
+        assert_eq!(boards[0].op(CODE), Op::decode(0));
+        assert_eq!(fetch(&mut boards[2], CODE), Op::decode(7));
+        boards[0].forget_all_code();
+        assert_eq!(shared.used(), 0);
+    }
+
+    #[derive(Debug, Clone)]
+    enum Act {
+        Fetch(u32),
+        Store(u32, u32),
+        Forget,
+        Share,
+    }
+
+    fn act() -> impl Strategy<Value = Act> {
+        let address = || (0..BYTES / 4).prop_map(|word| SCRATCHPAD_BASE + 4 * (word % 16));
+        prop_oneof![
+            4 => address().prop_map(Act::Fetch),
+            4 => (address(), 0..4_u32).prop_map(|(address, value)| Act::Store(address, value)),
+            1 => Just(Act::Forget),
+            1 => Just(Act::Share),
+        ]
+    }
+
+    proptest! {
+        /// Boards that share decoded code execute what is in their own memory.
+        #[test]
+        fn shared_code_is_that_of_each_memory(acts in prop::collection::vec((0..3_usize, act()), 1..80)) {
+            let shared = SharedWhole::default();
+            let mut boards = boards(&shared);
+            for (index, act) in acts {
+                let board = &mut boards[index];
+                let changes = board.changes.get();
+                match act {
+                    Act::Fetch(pc) => {
+                        let expected = Op::decode(board.read(pc, Width::Word));
+                        prop_assert_eq!(fetch(board, pc), expected);
+                    }
+                    Act::Store(address, value) => {
+                        let decoded = board.op(address).is_decoded();
+                        if !board.set(address, Width::Word, value) {
+                            board.write(address, Width::Word, value);
+                        }
+                        prop_assert_eq!(board.changes.get() != changes, decoded);
+                        prop_assert_eq!(board.read(address, Width::Word), value);
+                    }
+                    Act::Forget => board.forget_all_code(),
+                    Act::Share => board.share_code(&shared),
+                }
+                for board in &boards {
+                    for pc in board.range().step_by(4).filter(|&pc| board.op(pc).is_decoded()) {
+                        prop_assert_eq!(board.op(pc), Op::decode(board.read(pc, Width::Word)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Of two boards on two threads one executes a word and the other one writes to it, at the same time.
+    #[test]
+    fn a_word_is_code_or_data() {
+        let shared = SharedWhole::default();
+        let mut boards = boards(&shared);
+        let mut boards = boards.iter_mut();
+        let (Some(one), Some(other)) = (boards.next(), boards.next()) else {
+            unreachable!()
+        };
+        one.begin(&[]);
+        other.begin(&[]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for pc in one.range().step_by(4) {
+                    assert_eq!(fetch(one, pc), Op::decode(0));
+                }
+            });
+            scope.spawn(|| {
+                for pc in other.range().step_by(4) {
+                    other.write(pc, Width::Word, 5);
+                    assert!(!other.op(pc).is_decoded());
+                }
+            });
+        });
+        assert!(!(one.is_shared && other.is_shared));
     }
 }

@@ -4,6 +4,7 @@
 use std::cell::Cell;
 
 use crate::cpu::clock::CpuClock;
+use crate::cpu::decoded::Place;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::isa::Op;
 use crate::state::{Reader, State, StateError, Writer, load_memory, save_memory};
@@ -15,7 +16,7 @@ const CODE_PAGE_BYTES: usize = 4096;
 pub(super) const LINE_BYTES: usize = 256;
 const CODE_PAGE_OPS: usize = CODE_PAGE_BYTES / 4;
 
-type CodePage = Box<[Cell<Op>; CODE_PAGE_OPS]>;
+type CodePage = Box<[Place<Op>; CODE_PAGE_OPS]>;
 
 /// Decoded instructions, by page, allocated at the first execution in a page.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ pub(super) struct Code {
 impl Code {
     /// The decoded instructions in the `bytes` from `address` on, which are in one page.
     #[inline(always)]
-    pub(super) fn ops(&self, address: u32, bytes: u32) -> &[Cell<Op>] {
+    pub(super) fn ops(&self, address: u32, bytes: u32) -> &[Place<Op>] {
         let at = address as usize & self.mask;
         match self.pages.get(at / CODE_PAGE_BYTES) {
             Some(Some(page)) => {
@@ -340,7 +341,9 @@ impl Sram {
     fn forget_code(&mut self, at: usize, length: usize) {
         let pages = at / CODE_PAGE_BYTES..=(at + length - 1) / CODE_PAGE_BYTES;
         for ops in self.code.pages[pages].iter_mut().flatten() {
-            ops.fill(Cell::new(Op::UNDECODED));
+            for op in ops.iter() {
+                op.set(Op::UNDECODED);
+            }
         }
     }
 
@@ -388,9 +391,8 @@ impl Sram {
     pub fn set_op(&mut self, pc: u32, op: Op) {
         let at = pc as usize & self.mask;
         if let Some(page) = self.code.pages.get_mut(at / CODE_PAGE_BYTES) {
-            let page = page.get_or_insert_with(|| {
-                Box::new([const { Cell::new(Op::UNDECODED) }; CODE_PAGE_OPS])
-            });
+            let page =
+                page.get_or_insert_with(|| Box::new(std::array::from_fn(|_| Place::default())));
             page[at % CODE_PAGE_BYTES / 4].set(op);
         }
         if let Some(line) = self.code.lines.get(at / LINE_BYTES) {

@@ -1,7 +1,6 @@
 //! The simplest board: one flat memory from address 0, with free and immediate accesses.
 
-use std::cell::Cell;
-
+use emulator::cpu::decoded::Place;
 use emulator::cpu::mips::asm::Program;
 use emulator::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use emulator::cpu::mips::exec::Core;
@@ -10,7 +9,7 @@ use emulator::cpu::mips::isa::Op;
 /// Memory, and its decoded instructions. Reads beyond it return 0; writes beyond it are ignored.
 pub struct FlatBus {
     bytes: Vec<u8>,
-    decoded: Vec<Cell<Op>>,
+    decoded: Vec<Place<Op>>,
 }
 
 impl FlatBus {
@@ -18,7 +17,7 @@ impl FlatBus {
     pub fn new(length: usize) -> Self {
         Self {
             bytes: vec![0; length],
-            decoded: vec![Cell::new(Op::UNDECODED); length / 4],
+            decoded: (0..length / 4).map(|_| Place::default()).collect(),
         }
     }
 
@@ -86,7 +85,7 @@ impl Bus for FlatBus {
 
     #[inline(always)]
     fn fetch(&mut self, _: &mut Core, pc: u32) -> Result<Op, BusStop> {
-        match self.decoded.get(pc as usize / 4).map(Cell::get) {
+        match self.decoded.get(pc as usize / 4).map(Place::get) {
             Some(op) if op != Op::UNDECODED => Ok(op),
             _ => self.decode(pc),
         }

@@ -187,9 +187,9 @@ impl Emitter<'_, '_> {
             let at = self.element(decoded, word, 3);
             let flags = MemFlagsData::trusted();
             let decoded = self.b.ins().load(types::I64, flags, at, 0);
-            let undecoded = self.program.layout.undecoded.cast_signed();
-            let data = self.b.ins().icmp_imm_s(IntCC::Equal, decoded, undecoded);
-            // A store into code is left to the bus.
+            let data = self.program.layout.data.cast_signed();
+            let data = self.b.ins().icmp_imm_s(IntCC::Equal, decoded, data);
+            // A store into code, or the first one to a word, is left to the bus.
             self.only_if(data, place.leave);
         }
         let unit = match 4 / place.bytes - 1 {

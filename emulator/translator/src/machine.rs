@@ -105,7 +105,7 @@ pub(crate) struct Moment {
 
 impl Moment {
     #[inline(always)]
-    fn new<D: Copy>(memory: &Memory<'_, D>) -> Self {
+    fn new<D>(memory: &Memory<'_, D>) -> Self {
         Self {
             budget: 0,
             end: 0,
@@ -154,13 +154,13 @@ impl Moment {
     }
 }
 
-/// The memories of a core. `D` is a decoded instruction of eight bytes.
+/// The memories of a core. `D` is a place of eight bytes for a decoded instruction.
 #[derive(Debug)]
-pub struct Memory<'a, D: Copy> {
+pub struct Memory<'a, D> {
     /// The core's own memory, in words.
     pub own: &'a [Cell<u32>],
-    /// For each word of it what was decoded. A store to a word that was decoded is left to the interpreter.
-    pub decoded: &'a [Cell<D>],
+    /// For each word of it what was decoded, or that it is data. A store to any other word than data is left to the interpreter.
+    pub decoded: &'a [D],
     /// Shared memory.
     pub shared: &'a [Cell<u8>],
     /// For each line of it whether it holds code: a store there is left to the interpreter.
@@ -356,7 +356,7 @@ impl Code {
 
     /// Whether the code is for memories of these sizes.
     #[inline(always)]
-    fn fits<D: Copy>(&self, memory: &Memory<'_, D>) -> bool {
+    fn fits<D>(&self, memory: &Memory<'_, D>) -> bool {
         memory.own.len() == self.layout.own_words as usize
             && memory.decoded.len() == memory.own.len()
             && memory.shared.len() == self.layout.shared_bytes as usize
@@ -365,7 +365,7 @@ impl Code {
 
     /// A core that this code is to execute. `None` if the memories have other sizes than those for which the code was translated.
     #[inline(always)]
-    pub fn guest<'a, D: Copy>(&'a self, memory: Memory<'a, D>) -> Option<Guest<'a>> {
+    pub fn guest<'a, D>(&'a self, memory: Memory<'a, D>) -> Option<Guest<'a>> {
         const { assert!(size_of::<D>() == 8) };
         let moment = Moment::new(&memory);
         self.fits(&memory).then(|| Guest::new(self, moment))

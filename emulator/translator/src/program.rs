@@ -157,8 +157,8 @@ pub struct Layout {
     pub shared_bytes: u32,
     /// Bytes of shared memory, a power of two, for each of which one byte of [`Memory::lines`](crate::Memory::lines) says whether it holds code.
     pub line_bytes: u32,
-    /// What stands beside a word that was not decoded ([`Memory::decoded`](crate::Memory::decoded)).
-    pub undecoded: u64,
+    /// What stands beside a word that is data ([`Memory::decoded`](crate::Memory::decoded)).
+    pub data: u64,
 }
 
 /// Instructions and their surroundings.

@@ -3,6 +3,7 @@
 use super::exec::{Exit, Pause};
 use super::flow::Next;
 use super::isa::Op;
+use super::op::Held;
 use crate::cpu::clock::{CpuClock, TICKS_PER_CYCLE};
 use crate::state;
 
@@ -66,7 +67,7 @@ pub struct Core {
     /// Those among them that were skipped.
     skipped: u64,
     /// An instruction that was fetched, and whose probe was delivered, but whose access must wait.
-    pub(super) held: Option<Op>,
+    pub(super) held: Held,
     /// What [`Pause::Exit`] stands for, until it is taken.
     exit: Option<Exit>,
 }
@@ -94,7 +95,7 @@ impl Default for Core {
             next_pc: 4,
             instructions: 0,
             skipped: 0,
-            held: None,
+            held: Held::NONE,
             exit: None,
         }
     }
@@ -106,7 +107,7 @@ impl Core {
     pub fn start_at(&mut self, pc: u32) {
         self.pc = pc;
         self.next_pc = pc.wrapping_add(4);
-        self.held = None;
+        self.held = Held::NONE;
     }
 
     /// Address of the current instruction.
@@ -133,7 +134,7 @@ impl Core {
     /// Whether the next instruction was fetched: its execution must wait.
     #[must_use]
     pub const fn is_fetched(&self) -> bool {
-        self.held.is_some()
+        self.held.op().is_some()
     }
 
     /// Instructions executed so far.
@@ -205,7 +206,7 @@ impl Core {
         self.next_pc = checkpoint.next_pc;
         self.instructions = checkpoint.instructions;
         self.clock.clone_from(&checkpoint.clock);
-        self.held = None;
+        self.held = Held::NONE;
     }
 
     /// Passes over `instructions` that the board knows to leave the core as it is: an idle loop.

@@ -1,11 +1,14 @@
 //! The executor: the loop that executes instructions.
 
+use std::mem;
+
 use super::alu;
 use super::bus::{Bus, BusStop, Fault, Width};
 pub use super::core::{Checkpoint, Core, CoreTiming};
 use super::flow::{self, Next};
 use super::isa::Kind::{Break, Illegal, Lb, Lbu, Lh, Lhu, Lw, Missing, Sb, Sh, Sw};
 use super::isa::{self, Op};
+use super::op::Held;
 use super::private::{self, Stop};
 use super::witness::Witness;
 pub use crate::cpu::exit::{Exit, Pause};
@@ -36,14 +39,14 @@ pub fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64, max_instructions: u
 /// instructions calls it in a loop, and a change of core is a jump then.
 #[inline(always)]
 pub fn run_until<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Pause {
-    let mut held = core.held.take();
+    let mut held = mem::take(&mut core.held);
     bus.witness().begins(core);
     loop {
         if core.clock.now >= until {
             core.held = held;
             return Pause::Until;
         }
-        let op = match held.take() {
+        let op = match mem::take(&mut held).op() {
             Some(op) => op,
             None => match private::run(core, bus, until) {
                 Stop::Op(op) => op,
@@ -219,7 +222,7 @@ fn retire<B: Bus>(core: &mut Core, bus: &mut B, next: Next) {
 fn stopped<B: Bus>(core: &mut Core, bus: &mut B, op: Op, reason: BusStop) -> Pause {
     match reason {
         BusStop::Wait | BusStop::Yield => {
-            core.held = Some(op);
+            core.held = Held::of(op);
             Pause::Wait
         }
         BusStop::Fault(fault) => stop(core, bus, Exit::Fault(fault)),

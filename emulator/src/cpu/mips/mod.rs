@@ -15,4 +15,5 @@ mod op;
 mod private;
 #[cfg(feature = "translate")]
 pub(crate) mod translation;
+pub(crate) mod whole;
 pub mod witness;

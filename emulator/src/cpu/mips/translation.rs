@@ -4,6 +4,7 @@ use translator::{Guest, Instruction, Leave, Operation, SharedBus, Spent, Start, 
 
 use super::exec::Core;
 use super::isa::{Kind, Op};
+use super::op::Held;
 
 /// The instruction as the translator knows it; `None` if it is not to be translated.
 pub(crate) fn instruction(op: Op) -> Option<Instruction> {
@@ -103,17 +104,17 @@ impl Core {
     /// Whether translated code may execute the core from here on: no delay slot comes next, and what was fetched is `op`, which stands
     /// in memory.
     pub(crate) fn may_enter(&self, op: Option<Op>) -> bool {
-        !self.in_taken_slot() && self.held.is_none_or(|held| Some(held) == op)
+        !self.in_taken_slot() && self.held.op().is_none_or(|held| Some(held) == op)
     }
 
     /// Gives up the instruction that was fetched; whether there was one.
     pub(crate) const fn let_go(&mut self) -> bool {
-        self.held.take().is_some()
+        std::mem::replace(&mut self.held, Held::NONE).op().is_some()
     }
 
     /// The core has fetched `op`, whose access must wait.
     pub(crate) const fn hold(&mut self, op: Op) {
-        self.held = Some(op);
+        self.held = Held::of(op);
     }
 
     /// The address that `op` accesses.

@@ -105,18 +105,23 @@ pub(in crate::tigon2) const fn standing(core: &Core) -> Standing {
     }
 }
 
-/// Starts a log, with the description of the board and all code decoded so far.
-pub(in crate::tigon2) fn begin(cores: &[CoreUnit; 2], fabric: &Fabric, trace: &mut Tracer) {
+/// Starts a log, with the description of the board and all code of SRAM decoded so far. What is decoded in scratchpads may be what other
+/// boards have executed: it is decoded anew, which brings it into the log.
+pub(in crate::tigon2) fn begin(cores: &mut [CoreUnit; 2], fabric: &Fabric, trace: &mut Tracer) {
     let ticks_per_second = fabric.timing.core_clock_hz * TICKS_PER_CYCLE;
     let sram_bytes = fabric.sram.size_bytes() as u32;
-    for (cpu, unit) in cores.iter().enumerate() {
+    for (cpu, unit) in cores.iter_mut().enumerate() {
         let Some(log) = trace.instructions_mut(cpu) else {
             continue;
         };
         log.board(ticks_per_second, sram_bytes);
-        let scratchpad = &unit.private.scratchpad;
-        let own = scratchpad.decoded();
-        let own = own.map(|address| (address, scratchpad.read(address, Width::Word)));
+        let scratchpad = &mut unit.private.scratchpad;
+        scratchpad.forget_all_code();
+        let pc = unit.core.pc();
+        // An instruction that waits for its turn is not fetched again.
+        let waits = scratchpad.get(pc, Width::Word);
+        let waits = waits.filter(|_| unit.core.is_fetched());
+        let own = waits.map(|word| (pc, word)).into_iter();
         let sram = fabric.sram.decoded();
         let sram = sram.map(|address| (address, fabric.sram.word(address)));
         for (address, word) in own.chain(sram) {

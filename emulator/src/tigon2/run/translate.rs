@@ -5,6 +5,7 @@ use translator::{Costs, Layout, Program};
 
 use crate::board::{ProbeTable, Stops};
 use crate::cpu::clock::TICKS_PER_CYCLE;
+use crate::cpu::decoded::Decoded;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::CoreTiming;
 use crate::cpu::mips::isa::Op;
@@ -103,14 +104,14 @@ fn layout(scratchpad: &Scratchpad, sram_bytes: usize) -> Layout {
         shared_limit: SRAM_LIMIT,
         shared_bytes: sram_bytes as u32,
         line_bytes: LINE_BYTES as u32,
-        undecoded: Op::UNDECODED.bits(),
+        data: Op::DATA.bits(),
     }
 }
 
 /// Decodes the instructions of a translation that serves.
 fn decode(program: &Program, scratchpad: &mut Scratchpad) {
     for (pc, instruction) in (SCRATCHPAD_BASE..).step_by(4).zip(&program.instructions) {
-        if instruction.is_some() && scratchpad.op(pc) == Op::UNDECODED {
+        if instruction.is_some() && !scratchpad.op(pc).is_decoded() {
             scratchpad.set_op(pc, Op::decode(scratchpad.read(pc, Width::Word)));
         }
     }
@@ -134,7 +135,7 @@ impl Surroundings<'_> {
                 continue;
             };
             let op = match scratchpad.op(pc) {
-                Op::UNDECODED => {
+                op if !op.is_decoded() => {
                     let op = Op::decode(scratchpad.read(pc, Width::Word));
                     let marked = op.is_dispatch() && self.marks_dispatch;
                     let breaks = stops::breaks_at(self.stops, self.cpu, pc);

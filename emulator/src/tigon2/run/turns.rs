@@ -352,7 +352,7 @@ impl Tigon2 {
             self.mark_dispatch(marks);
         }
         if ctx.trace.begins_instructions() {
-            instruction_log::begin(&self.cores, &self.fabric, ctx.trace);
+            instruction_log::begin(&mut self.cores, &self.fabric, ctx.trace);
         }
         #[cfg(feature = "translate")]
         self.translate_due(ctx);

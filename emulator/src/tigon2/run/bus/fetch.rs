@@ -1,6 +1,7 @@
 //! Instruction fetches outside the core's private loop, and decoding.
 
 use super::CpuBus;
+use crate::board::CpuId;
 use crate::cpu::ahead::Ahead;
 use crate::cpu::mips::bus::{BusStop, Fault, Width};
 use crate::cpu::mips::exec::Core;
@@ -42,11 +43,13 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     /// recorded in the order of shared accesses.
     #[inline(never)]
     pub(super) fn fetch_elsewhere(&mut self, core: &Core, pc: u32) -> Result<Op, BusStop> {
-        let op = match self.private.scratchpad.find_op(pc) {
-            Some(Op::UNDECODED) => self.decode_scratchpad(core, pc),
-            Some(op) => op,
-            None => return Err(BusStop::Fault(Fault::NoCode { address: pc })),
-        };
+        let mut op = self.private.scratchpad.op(pc);
+        if !op.is_decoded() {
+            if self.private.scratchpad.get(pc, Width::Word).is_none() {
+                return Err(BusStop::Fault(Fault::NoCode { address: pc }));
+            }
+            op = self.decode_scratchpad(core, pc);
+        }
         if op.has_probe() {
             self.in_turn(core)?;
             self.break_at(core, pc);
@@ -64,10 +67,14 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             let record = Record::Word { address: pc, word };
             self.log(|log| log.note_before(standing(core), record));
         }
+        if self.private.scratchpad.ops().is_empty() {
+            self.begin_scratchpad();
+        }
         // A log holds what was executed.
         let mut ahead = Ahead::new(!LOGGED);
         for at in (pc..=u32::MAX).step_by(4) {
-            if self.private.scratchpad.find_op(at) != Some(Op::UNDECODED) {
+            // What the core has written may be data: it is decoded when it is executed.
+            if at != pc && self.private.scratchpad.find_op(at) != Some(Op::UNDECODED) {
                 break;
             }
             let op = self.decode(at, self.private.scratchpad.read(at, Width::Word));
@@ -77,6 +84,20 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             }
         }
         self.private.scratchpad.op(pc)
+    }
+
+    /// Gets places for decoded instructions of the scratchpad. Boards share them, unless a tool stops the core, marks handlers or logs
+    /// what is executed.
+    #[cold]
+    fn begin_scratchpad(&mut self) {
+        let cpu = CpuId::new(self.private.index());
+        let stops = !self.fabric.stops.breakpoints(cpu).is_empty();
+        let scratchpad = &mut self.private.scratchpad;
+        if LOGGED || stops || self.ctx.trace.wants(Details::HANDLERS) {
+            scratchpad.begin_alone();
+        } else {
+            scratchpad.begin(&self.probes.addresses_in(&scratchpad.range()));
+        }
     }
 
     /// Decodes an instruction in SRAM, and the ones behind it in its line.
