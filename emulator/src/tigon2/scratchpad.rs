@@ -1,6 +1,6 @@
 //! A CPU's private scratchpad: 16 KB for A, 8 KB for B (docs/tigon2.md, section 1).
 //!
-//! Beside each word stands what was decoded from it. Boards of a world with the same code share that ([`whole`]), from the first execution
+//! Beside each word stands what was decoded from it. Boards of a world with the same code share that (`cpu/mips/whole.rs`), from the first execution
 //! there until they change code or execute data. What is decoded so depends on other boards and on threads, and nothing but speed may
 //! depend on it.
 
