@@ -425,7 +425,7 @@ fn a_look_into_a_trace_ends_at_once() {
     for words in ["show -", "grep x -", "stats -", "instructions -"] {
         let words = split(&format!("trace {words}"));
         let words: Vec<_> = words.iter().map(String::as_str).collect();
-        // Whoever started the tests may ignore interrupts, and a child inherits that.
+        // A shell without job control ignores interrupts in its background jobs, and a child inherits that.
         let mut child = Command::new("env")
             .args(["--default-signal=INT", env!("CARGO_BIN_EXE_lanigon")])
             .args(&words)
