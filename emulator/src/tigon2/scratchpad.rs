@@ -169,21 +169,23 @@ impl Scratchpad {
     /// Gets places for decoded instructions, which boards share; at the addresses `marks` instructions carry a probe. They are looked for
     /// once: later much of the data differs.
     pub(super) fn begin(&mut self, marks: &[u32]) {
-        self.begin_alone();
-        let Some(others) = self.others.take() else {
-            return;
-        };
-        let words: Vec<u32> = self.words.iter().map(Cell::get).collect();
-        if let Some(places) = others.find(&words, marks) {
-            self.code = places;
-            self.is_shared = true;
-        }
+        let others = self.others.take();
+        let shared = others.and_then(|others| {
+            let words: Vec<u32> = self.words.iter().map(Cell::get).collect();
+            others.find(&words, marks)
+        });
+        self.use_places(shared);
     }
 
     /// Gets places for decoded instructions of this board alone.
     pub(super) fn begin_alone(&mut self) {
-        self.code = whole::places(self.words.len());
-        self.is_shared = false;
+        self.use_places(None);
+    }
+
+    /// From now on, decoded instructions stand in these places, or in new ones.
+    fn use_places(&mut self, shared: Option<Places>) {
+        self.is_shared = shared.is_some();
+        self.code = shared.unwrap_or_else(|| whole::places(self.words.len()));
         self.code_changes();
     }
 
