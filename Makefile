@@ -59,6 +59,7 @@ soak: firmware
 	@$(LANIGON) run scenarios/soak.toml --threads 2 $(ARGS)
 
 test: firmware
+	@$(FIRMWARE) cases
 	@scripts/optional-tools install
 	cargo test --workspace
 	cargo test -p lanigon-emulator --features translate --test robust translated

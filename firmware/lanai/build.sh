@@ -18,4 +18,4 @@ if tools=$("$root/scripts/llvm" find); then
 fi
 # build-std and a custom target are unstable features of the pinned stable compiler.
 export RUSTC_BOOTSTRAP=1
-exec cargo build --release --target-dir "$root/firmware/target" "$@"
+exec cargo build --profile "${PROFILE:-release}" --target-dir "$root/firmware/target" "$@"

@@ -6,6 +6,7 @@
 
 mod acenic;
 mod browser;
+mod cases;
 mod cli;
 mod debug;
 #[allow(

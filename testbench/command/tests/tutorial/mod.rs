@@ -90,7 +90,7 @@ fn the_lanai_tutorial_works_word_by_word() {
 
 /// Whether LLVM's tools, which make code for the LANai, are where this project looks for them. If not, says so past the capture of
 /// the test's output.
-fn has_lanai_tools(what: &str) -> bool {
+pub(crate) fn has_lanai_tools(what: &str) -> bool {
     let found = Command::new(root().join("scripts/llvm"))
         .arg("find")
         .output();

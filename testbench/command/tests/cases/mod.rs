@@ -1,0 +1,121 @@
+//! Programs of `firmware/cases` on the board for which they were built, as `lanigon exec` runs them: values that must be right, and what is
+//! said where a program goes wrong. `make test` builds the programs; here is one row for each of them.
+
+mod rows;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use rows::{Board, CASES, Case, REFUSED, Refused};
+
+impl Board {
+    /// Name of the folder below `firmware/target`.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Tigon2 => "tigon2",
+            Self::Lanai => "lanai",
+        }
+    }
+
+    /// Script that builds the programs.
+    fn script(self) -> &'static str {
+        match self {
+            Self::Tigon2 => "firmware/build.sh",
+            Self::Lanai => "firmware/lanai/build.sh",
+        }
+    }
+
+    /// Can its firmware be built here?
+    fn has_tools(self) -> bool {
+        match self {
+            Self::Tigon2 => true,
+            Self::Lanai => crate::tutorial::has_lanai_tools("the cases for the LANai"),
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn program(board: Board, name: &str) -> String {
+    let folder = root().join("firmware/target").join(board.folder());
+    folder.join("cases").join(name).display().to_string()
+}
+
+/// What a command printed on both streams, one behind the other.
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Every text of `says` that `printed` lacks.
+fn missing<'a>(says: &[&'a str], printed: &str) -> Vec<&'a str> {
+    let is_missing = |text: &&&str| !printed.contains(**text);
+    says.iter().filter(is_missing).copied().collect()
+}
+
+/// A complaint for each way in which the program does not do what its row says.
+fn check(board: Board, case: &Case) -> Option<String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+    command.args(["exec", "-v", "--max-instructions", "200000"]);
+    let output = command
+        .arg(program(board, case.program))
+        .env_remove("RUST_LOG")
+        .output()
+        .unwrap();
+    let printed = text(&output);
+    let missing = missing(case.says, &printed);
+    let is_right = output.status.code() == Some(case.code) && missing.is_empty();
+    (!is_right).then(|| {
+        let name = case.program;
+        let board = board.folder();
+        let ended = output.status;
+        format!("{name} on {board}: {ended}, lacks {missing:?} in\n{printed}")
+    })
+}
+
+#[track_caller]
+fn check_all(board: Board) {
+    if !board.has_tools() {
+        return;
+    }
+    let hint = "`make -C firmware cases` builds the programs";
+    let built = Path::new(&program(board, "recursion")).exists();
+    assert!(built, "{hint}");
+    let rows = CASES.iter().filter(|case| case.boards.contains(&board));
+    let wrong: Vec<String> = rows.filter_map(|case| check(board, case)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn programs_on_the_tigon2() {
+    check_all(Board::Tigon2);
+}
+
+#[test]
+fn programs_on_the_lanai() {
+    check_all(Board::Lanai);
+}
+
+/// What the build of a program says that cannot be built.
+fn build(board: Board, row: &Refused) -> Option<String> {
+    let mut command = Command::new(root().join(board.script()));
+    command.args(["-p", "cases", "--features", "refused", "--bin", row.program]);
+    let output = command.env("PROFILE", "cases").output().unwrap();
+    let printed = text(&output);
+    let missing = missing(row.says, &printed);
+    let is_right = !output.status.success() && missing.is_empty();
+    (!is_right).then(|| format!("{}: lacks {missing:?} in\n{printed}", row.program))
+}
+
+#[test]
+fn programs_that_cannot_be_built() {
+    let mut wrong = Vec::new();
+    for board in [Board::Tigon2, Board::Lanai] {
+        if board.has_tools() {
+            let rows = REFUSED.iter().filter(|row| row.boards.contains(&board));
+            wrong.extend(rows.filter_map(|row| build(board, row)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,107 @@
+//! What each program of `firmware/cases` must give.
+
+/// A board for which the programs are built.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Board {
+    Tigon2,
+    Lanai,
+}
+
+use Board::{Lanai, Tigon2};
+
+const BOTH: &[Board] = &[Tigon2, Lanai];
+
+/// A program that is executed.
+pub struct Case {
+    pub program: &'static str,
+    pub boards: &'static [Board],
+    /// Exit code of the command.
+    pub code: i32,
+    /// Texts that the command prints.
+    pub says: &'static [&'static str],
+}
+
+/// A program that ends well.
+const fn gives(
+    program: &'static str,
+    boards: &'static [Board],
+    says: &'static [&'static str],
+) -> Case {
+    Case {
+        program,
+        boards,
+        code: 0,
+        says,
+    }
+}
+
+/// A program at which the CPU stops.
+const fn stops(
+    program: &'static str,
+    boards: &'static [Board],
+    says: &'static [&'static str],
+) -> Case {
+    Case {
+        program,
+        boards,
+        code: 1,
+        says,
+    }
+}
+
+pub const CASES: &[Case] = &[
+    gives("recursion", BOTH, &["log: depth 3 and 7"]),
+    gives(
+        "infinite",
+        BOTH,
+        &["log: before", "limit of 200000 instructions"],
+    ),
+    gives(
+        "big_match",
+        BOTH,
+        &["log: seven", "log: match 1323 1073741750"],
+    ),
+    gives("ring", BOTH, &["log: ring 600"]),
+    gives("static_mut", BOTH, &["log: static 6 7 8"]),
+    gives("async_work", BOTH, &["log: sum 45 after 11 polls"]),
+    gives(
+        "mul_div_u32",
+        &[Lanai],
+        &["log: u32 37000111 27027 4", "log: tens 12345 6"],
+    ),
+    gives("f32", &[Lanai], &["less 0"]),
+    stops("misaligned", &[Tigon2], &["log: before"]),
+];
+
+/// A program that the compiler or the linker refuses.
+pub struct Refused {
+    pub program: &'static str,
+    pub boards: &'static [Board],
+    /// Texts that the build prints.
+    pub says: &'static [&'static str],
+}
+
+/// What each linker says of an image that the memory cannot hold.
+const TIGON2_FULL: &[&str] = &["will not fit in region 'SRAM'"];
+const LANAI_FULL: &[&str] = &["the image ends at 0x", "the memory at 0x3f000"];
+
+const fn refused(
+    program: &'static str,
+    boards: &'static [Board],
+    says: &'static [&'static str],
+) -> Refused {
+    Refused {
+        program,
+        boards,
+        says,
+    }
+}
+
+pub const REFUSED: &[Refused] = &[
+    refused("atomic32", BOTH, &["src/bin/atomic32.rs:6"]),
+    refused("atomic64", BOTH, &["src/bin/atomic64.rs:6"]),
+    refused("big_constant", &[Tigon2], TIGON2_FULL),
+    refused("big_constant", &[Lanai], LANAI_FULL),
+    refused("big_zeroed", &[Tigon2], TIGON2_FULL),
+    refused("big_zeroed", &[Lanai], LANAI_FULL),
+];
