@@ -124,8 +124,8 @@ fn gossip(setup: &Setup<'_>) -> anyhow::Result<()> {
         let rate = |us: f64| bytes as f64 / us;
         println!(
             "  {bytes:5} bytes: recursive doubling {doubling:9.2} us, {:6.2} MB/s; ring {ring:9.2} us, {:6.2} MB/s",
-            rate(doubling),
-            rate(ring)
+            rate(doubling.value),
+            rate(ring.value)
         );
     }
     Ok(())

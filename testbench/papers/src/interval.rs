@@ -1,9 +1,74 @@
 //! How certain a mean over repeats is.
 
+use std::fmt;
+
+use serde::Serialize;
+
 /// Number of batches.
 const BATCHES: usize = 4;
 /// Student's t for 95 % and one degree of freedom less than there are batches.
 const STUDENT: f64 = 3.182;
+
+/// A mean over repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The mean.
+    pub value: f64,
+    /// Number of repeats.
+    pub rounds: usize,
+    /// Half of the width of its 95 % confidence interval, in its unit; `None` with too few repeats.
+    pub interval: Option<f64>,
+}
+
+impl fmt::Display for Estimate {
+    /// The mean alone.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+impl Estimate {
+    /// A value that is no mean.
+    #[must_use]
+    pub const fn single(value: f64) -> Self {
+        Self {
+            value,
+            rounds: 1,
+            interval: None,
+        }
+    }
+
+    /// A mean over the rounds that end at these times, behind the first one, with the certainty of their duration.
+    #[must_use]
+    pub(crate) fn of_rounds(value: f64, stamps: &[u64]) -> Self {
+        Self {
+            value,
+            rounds: stamps.len().saturating_sub(1),
+            interval: share(stamps).map(|share| share * value.abs()),
+        }
+    }
+
+    /// The mean multiplied by a constant.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self {
+            value: self.value * factor,
+            interval: self.interval.map(|half| half * factor.abs()),
+            ..self
+        }
+    }
+
+    /// Half of the width of the interval; as it would be after so many rounds, if that is more than there were.
+    pub(crate) fn half_after(&self, rounds: Option<usize>) -> f64 {
+        let half = self.interval.unwrap_or_default();
+        match rounds {
+            Some(rounds) if rounds > self.rounds => {
+                half * (self.rounds as f64 / rounds as f64).sqrt()
+            }
+            _ => half,
+        }
+    }
+}
 
 /// Half of the width of the 95 % confidence interval of the mean duration of a round, as a share of that mean, by the method of batch means:
 /// the rounds are divided into four batches in sequence, since consecutive rounds depend on each other. `stamps` are the start, and the end

@@ -1,11 +1,13 @@
 //! The report of a reproduction: the parts that all of them have.
 
-use lanigon_report::{Block, Picture, Report, Section};
+use std::fmt::Write;
 
-use crate::collectives::claims::Judged;
+use lanigon_report::{Block, Claim, Picture, Report, Section};
+
 use crate::collectives::plots::Named;
-use crate::collectives::report::{claims, published};
+use crate::collectives::report::published;
 use crate::collectives::rows::Row;
+use crate::verdict::{Judged, Totals};
 
 /// What reports have in common.
 pub(crate) struct Page<'a> {
@@ -65,4 +67,28 @@ impl Page<'_> {
             sections: parts.into_iter().chain(self.rest).map(section).collect(),
         }
     }
+}
+
+/// Judged claims as a block.
+pub(crate) fn claims(judged: impl IntoIterator<Item = Judged>) -> Block {
+    let claim = |judged: Judged| Claim {
+        id: judged.id.into(),
+        text: judged.claim,
+        holds: judged.holds,
+        evidence: judged.evidence,
+    };
+    Block::Claims(judged.into_iter().map(claim).collect())
+}
+
+/// Writes judged claims as text, with the totals.
+pub(crate) fn write_claims(text: &mut String, claims: &[Judged]) {
+    for claim in claims {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:<17} {:<6} {}\n{:24} {}",
+            claim.id, claim.verdict, claim.claim, "", claim.evidence
+        );
+    }
+    let _ = writeln!(text, "{}", Totals::of(claims));
 }

@@ -35,6 +35,7 @@ fn barriers_take_longer_with_more_nodes_and_computation() {
             setup
                 .barrier(nodes, Barrier::PairwiseExchange, ROUNDS)
                 .unwrap()
+                .value
         };
         let (two, seven, eight) = (barrier(2), barrier(7), barrier(8));
         // Seven nodes take two steps more than four, eight one.
@@ -44,9 +45,9 @@ fn barriers_take_longer_with_more_nodes_and_computation() {
             (1..4).contains(&degree) && best > barrier(4),
             "{best} {degree}"
         );
-        let whole = setup.computing_loop(2, 50_000, 0, ROUNDS).unwrap();
+        let whole = setup.computing_loop(2, 50_000, 0, ROUNDS).unwrap().value;
         assert!(whole > 50.0 && whole < 50.0 + 2.0 * two, "{whole}");
-        let steps = setup.synthetic(2, 3, 10).unwrap();
+        let steps = setup.synthetic(2, 3, 10).unwrap().value;
         assert!(steps > 60.0 && steps < 60.0 + 6.0 * two, "{steps}");
         let half = setup.least_computation(2, 0.5, ROUNDS).unwrap();
         assert!(half > 0.5 * two && half < 1.5 * two, "{half} {two}");
@@ -61,12 +62,14 @@ fn reductions_take_longer_with_depth_and_skew() {
             setup
                 .reduction(nodes, shape, Type::Integer, ROUNDS)
                 .unwrap()
+                .value
         };
         assert!(chain(2) < chain(4));
         let cpu = |skew_ns| {
             setup
                 .reduction_cpu(4, Type::Float, skew_ns, ROUNDS)
                 .unwrap()
+                .value
         };
         assert!(cpu(0) < cpu(200_000));
     });
@@ -76,7 +79,7 @@ fn reductions_take_longer_with_depth_and_skew() {
 fn longer_blocks_take_longer() {
     with(On::Host, |setup| {
         for algorithm in [Broadcast::RecursiveDoubling, Broadcast::Ring] {
-            let time = |bytes| setup.all_to_all(4, algorithm, bytes, ROUNDS).unwrap();
+            let time = |bytes| setup.all_to_all(4, algorithm, bytes, ROUNDS).unwrap().value;
             assert!(time(4) < time(4096), "{algorithm:?}");
         }
     });
@@ -87,17 +90,22 @@ fn boards_execute_every_operation_too() {
     with(On::Nic, |setup| {
         let barrier = |nodes| {
             let barrier = setup.barrier(nodes, Barrier::PairwiseExchange, ROUNDS);
-            barrier.unwrap()
+            barrier.unwrap().value
         };
         assert!(barrier(2) < barrier(8));
-        let sum = |of| setup.reduction(4, Shape::Binomial, of, ROUNDS).unwrap();
+        let sum = |of| {
+            setup
+                .reduction(4, Shape::Binomial, of, ROUNDS)
+                .unwrap()
+                .value
+        };
         // The board has no unit for floating-point numbers.
         assert!(sum(Type::Integer) < sum(Type::Float));
         for algorithm in [
             Broadcast::RecursiveDoubling,
             Broadcast::ConcurrentBroadcasting,
         ] {
-            let time = |bytes| setup.all_to_all(4, algorithm, bytes, ROUNDS).unwrap();
+            let time = |bytes| setup.all_to_all(4, algorithm, bytes, ROUNDS).unwrap().value;
             assert!(time(4) < time(4096), "{algorithm:?}");
         }
         let ring = setup.all_to_all(4, Broadcast::Ring, 4, ROUNDS);

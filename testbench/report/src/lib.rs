@@ -138,7 +138,7 @@ fn counts(claims: &[Claim]) -> String {
     let count = |holds| claims.iter().filter(|claim| claim.holds == holds).count();
     let (hold, fail, open) = (count(Some(true)), count(Some(false)), count(None));
     format!(
-        "{} claims: {hold} hold, {fail} fail, {open} cannot be judged.",
+        "{} claims: {hold} hold, {fail} fail, {open} are open.",
         claims.len()
     )
 }

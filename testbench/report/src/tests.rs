@@ -118,5 +118,5 @@ fn cells_carry_numbers_and_news() {
     );
     assert!(page.contains("<td class=\"number bad\" data-number=\"-1\">-1 %</td>"));
     assert!(page.contains("<td class=\"bad\">fails</td>"));
-    assert!(page.contains("3 claims: 1 hold, 1 fail, 1 cannot be judged."));
+    assert!(page.contains("3 claims: 1 hold, 1 fail, 1 are open."));
 }

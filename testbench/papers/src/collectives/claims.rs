@@ -3,37 +3,18 @@
 mod mpi;
 
 use lanigon_worlds::programs::collective::{Broadcast, Type};
-use serde::Serialize;
 
 use super::On;
 use super::key::{Form, HOST_BLOCKS, L4, L7, L9, L9_GOSSIP, NODES, PLACES, SKEWS_US, What};
 use super::plan::Results;
 use super::published::Table;
 use super::rows::nic_minus_host;
+use crate::verdict::{self, Judged};
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
 pub(super) type Verdict = Option<(bool, String)>;
-
 /// A claim.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Claim {
-    pub(super) id: &'static str,
-    pub(super) text: &'static str,
-    pub(super) judge: fn(&Results) -> Verdict,
-}
-
-/// A judged claim.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Judged {
-    /// Its id.
-    pub id: &'static str,
-    /// What it says, with the interpretation in brackets.
-    pub claim: &'static str,
-    /// Whether it holds; `None`: it cannot be judged.
-    pub holds: Option<bool>,
-    /// The numbers, or why there are none.
-    pub evidence: String,
-}
+pub(super) type Claim = verdict::Claim<Results>;
 
 /// Judges the claims about a table's operations.
 #[must_use]
@@ -47,20 +28,7 @@ pub fn judge(table: Table, results: &Results) -> Vec<Judged> {
         Table::AbBroadcast => super::bypass::judge::BROADCAST,
         Table::AbReduction => super::bypass::judge::REDUCTION,
     };
-    let judge = |claim: &Claim| {
-        let verdict = (claim.judge)(results);
-        let (holds, evidence) = match verdict {
-            Some((holds, evidence)) => (Some(holds), evidence),
-            None => (None, "points are missing in this run".into()),
-        };
-        Judged {
-            id: claim.id,
-            claim: claim.text,
-            holds,
-            evidence,
-        }
-    };
-    let mut all: Vec<_> = claims.iter().map(judge).collect();
+    let mut all = verdict::judge_all(results, results.limits, claims);
     all.sort_by_key(|judged| judged.id);
     all
 }

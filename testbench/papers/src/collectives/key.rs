@@ -10,6 +10,7 @@ use super::atomics::{self, Point};
 use super::bypass;
 use super::published::Table;
 use super::{CollectiveError, On, Setup};
+use crate::interval::Estimate;
 
 /// The boards with a LANai 4.3 (dissertation, section 3.3).
 pub const L4: &str = "lanai4.3-33";
@@ -176,7 +177,7 @@ impl Key {
         self,
         setup: &Setup<'_>,
         rounds: u64,
-    ) -> Result<Vec<(Self, f64)>, CollectiveError> {
+    ) -> Result<Vec<(Self, Estimate)>, CollectiveError> {
         match self.what {
             What::Bypass(point) => point.measure(setup, self.nodes, rounds),
             _ => Ok(vec![(self, self.value(setup, rounds)?)]),
@@ -184,7 +185,7 @@ impl Key {
     }
 
     /// The value of a measurement that gives one.
-    fn value(self, setup: &Setup<'_>, rounds: u64) -> Result<f64, CollectiveError> {
+    fn value(self, setup: &Setup<'_>, rounds: u64) -> Result<Estimate, CollectiveError> {
         let nodes = self.nodes;
         match self.what {
             What::Exchange => setup.barrier(nodes, Barrier::PairwiseExchange, rounds),
@@ -198,7 +199,8 @@ impl Key {
                 percent,
             } => setup.computing_loop(nodes, compute_ns, percent, rounds),
             What::Least { percent } => {
-                setup.least_computation(nodes, f64::from(percent) / 100.0, rounds)
+                let least = setup.least_computation(nodes, f64::from(percent) / 100.0, rounds)?;
+                Ok(Estimate::single(least))
             }
             What::Synthetic { steps } => setup.synthetic(nodes, steps, rounds.div_ceil(steps)),
             What::Reduction { form, of } => {
@@ -223,9 +225,10 @@ impl Key {
                 places,
             } => setup.placed_all_to_all(nodes, algorithm, bytes, places, rounds.div_ceil(4)),
             What::HostTime { algorithm, bytes } => {
-                setup.host_time(nodes, algorithm, bytes, rounds.div_ceil(4))
+                let time = setup.host_time(nodes, algorithm, bytes, rounds.div_ceil(4))?;
+                Ok(Estimate::single(time))
             }
-            What::Atomic(point) => point.measure(setup, nodes, rounds),
+            What::Atomic(point) => Ok(Estimate::single(point.measure(setup, nodes, rounds)?)),
             What::Bypass(_) => Err(CollectiveError::NoRound),
             What::Message { collectives } => setup.message(collectives, rounds),
         }

@@ -22,6 +22,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{CollectiveError, On, Setup};
 use crate::gm::{SHORT, bench};
+use crate::interval::Estimate;
 
 /// Limit of simulated time.
 const LIMIT: SimTime = SimTime::from_us(600_000_000);
@@ -55,36 +56,53 @@ impl Measured {
 struct Rounds(Vec<Vec<Round>>);
 
 impl Rounds {
-    /// Mean time from the end of a round at the first member to that of the next one, in us.
-    fn period_us(&self) -> Result<f64, CollectiveError> {
-        let ends = self.0.first().and_then(|all| all.first().zip(all.last()));
-        let (first, last) = ends.ok_or(CollectiveError::NoRound)?;
-        let count = self.0[0].len() - 1;
-        Ok((last.ended_ps - first.ended_ps) as f64 / 1e6 / count.max(1) as f64)
+    /// Mean time from the end of a round at the first member to that of the next one, in us. Every `each` rounds are alike.
+    fn period_us(&self, each: usize) -> Result<Estimate, CollectiveError> {
+        let all = self.0.first().ok_or(CollectiveError::NoRound)?;
+        let ends: Vec<_> = all.iter().map(|round| round.ended_ps).collect();
+        let (Some(first), Some(last)) = (ends.first(), ends.last()) else {
+            return Err(CollectiveError::NoRound);
+        };
+        let mean = (last - first) as f64 / 1e6 / (ends.len() - 1).max(1) as f64;
+        let stamps: Vec<_> = ends.iter().copied().step_by(each).collect();
+        Ok(Estimate::of_rounds(mean, &stamps))
     }
 
     /// Mean time inside the call, over all members and rounds, in us.
-    fn inside_us(&self) -> Result<f64, CollectiveError> {
-        let all = || self.0.iter().flatten();
-        let sum: u64 = all().map(|round| round.ended_ps - round.began_ps).sum();
-        match all().count() {
-            0 => Err(CollectiveError::NoRound),
-            count => Ok(sum as f64 / 1e6 / count as f64),
-        }
+    fn inside_us(&self) -> Result<Estimate, CollectiveError> {
+        let members = self.0.len().max(1) as f64;
+        let rounds = self.0.iter().map(Vec::len).min().unwrap_or_default();
+        let inside = |round: usize| {
+            let times = self.0.iter().map(|all| all[round]);
+            times.map(|round| round.ended_ps - round.began_ps).sum()
+        };
+        Ok(mean_us((0..rounds).map(inside))?.times(1.0 / members))
     }
 
     /// Mean time from the call of the last member to the return at the first one, in us.
-    fn leaf_to_root_us(&self) -> Result<f64, CollectiveError> {
+    fn leaf_to_root_us(&self) -> Result<Estimate, CollectiveError> {
         let ends = self.0.first().zip(self.0.last());
         let (root, leaf) = ends.ok_or(CollectiveError::NoRound)?;
         let times = root.iter().zip(leaf);
-        let sum: u64 = times
-            .map(|(root, leaf)| root.ended_ps.saturating_sub(leaf.began_ps))
-            .sum();
-        match root.len() {
-            0 => Err(CollectiveError::NoRound),
-            count => Ok(sum as f64 / 1e6 / count as f64),
-        }
+        mean_us(times.map(|(root, leaf)| root.ended_ps.saturating_sub(leaf.began_ps)))
+    }
+}
+
+/// The mean of the times of rounds, which are in ps, in us.
+fn mean_us(rounds: impl Iterator<Item = u64>) -> Result<Estimate, CollectiveError> {
+    // As if each round began when the one before ended.
+    let mut stamps = vec![0];
+    stamps.extend(rounds.scan(0, |end, time| {
+        *end += time;
+        Some(*end)
+    }));
+    let (count, sum) = (stamps.len() - 1, stamps[stamps.len() - 1]);
+    match count {
+        0 => Err(CollectiveError::NoRound),
+        count => Ok(Estimate::of_rounds(
+            sum as f64 / 1e6 / count as f64,
+            &stamps,
+        )),
     }
 }
 
@@ -213,17 +231,17 @@ impl Setup<'_> {
         nodes: u16,
         algorithm: Barrier,
         rounds: u64,
-    ) -> Result<f64, CollectiveError> {
+    ) -> Result<Estimate, CollectiveError> {
         let settings = rounds_of(Work::Barrier(algorithm), rounds);
-        self.run(nodes, settings)?.period_us()
+        self.run(nodes, settings)?.period_us(1)
     }
 
     /// Mean latency of consecutive pairwise-exchange barriers of message passing, in us (section 3.5.3).
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub fn mpi_barrier(&self, nodes: u16, rounds: u64) -> Result<f64, CollectiveError> {
-        self.run(nodes, mpi_rounds(rounds))?.period_us()
+    pub fn mpi_barrier(&self, nodes: u16, rounds: u64) -> Result<Estimate, CollectiveError> {
+        self.run(nodes, mpi_rounds(rounds))?.period_us(1)
     }
 
     /// The gather-broadcast barrier with the best degree of 1 to `nodes - 1`: latency in us, and the degree (section 3.5.1).
@@ -238,7 +256,7 @@ impl Setup<'_> {
         let mut best = (f64::INFINITY, 0);
         for degree in 1..usize::from(nodes).max(2) {
             let barrier = Barrier::GatherBroadcast { root: 0, degree };
-            let us = self.barrier(nodes, barrier, rounds)?;
+            let us = self.barrier(nodes, barrier, rounds)?.value;
             if us < best.0 {
                 best = (us, degree);
             }
@@ -257,13 +275,13 @@ impl Setup<'_> {
         compute_ns: u64,
         percent: u32,
         rounds: u64,
-    ) -> Result<f64, CollectiveError> {
+    ) -> Result<Estimate, CollectiveError> {
         let settings = Settings {
             compute_ns: vec![compute_ns],
             variation_percent: percent,
             ..mpi_rounds(rounds)
         };
-        self.run(nodes, settings)?.period_us()
+        self.run(nodes, settings)?.period_us(1)
     }
 
     /// The least computation between two pairwise-exchange barriers of message passing that takes this share of the time, in us, to 1 %
@@ -277,12 +295,12 @@ impl Setup<'_> {
         efficiency: f64,
         rounds: u64,
     ) -> Result<f64, CollectiveError> {
-        let barrier = self.mpi_barrier(nodes, rounds)?;
+        let barrier = self.mpi_barrier(nodes, rounds)?.value;
         let (mut least, mut most) = (0.0, 2.0 * barrier * efficiency / (1.0 - efficiency));
         while most - least > 0.01 * most {
             let middle: f64 = (least + most) / 2.0;
             let compute_ns = (middle * 1e3).round() as u64;
-            let whole = self.computing_loop(nodes, compute_ns, 0, rounds)?;
+            let whole = self.computing_loop(nodes, compute_ns, 0, rounds)?.value;
             match middle / whole < efficiency {
                 true => least = middle,
                 false => most = middle,
@@ -297,14 +315,20 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub fn synthetic(&self, nodes: u16, steps: u64, runs: u64) -> Result<f64, CollectiveError> {
+    pub fn synthetic(
+        &self,
+        nodes: u16,
+        steps: u64,
+        runs: u64,
+    ) -> Result<Estimate, CollectiveError> {
         let settings = Settings {
             compute_ns: (1..=steps).map(|step| step * 10_000).collect(),
             variation_percent: SYNTHETIC_PERCENT,
             ..mpi_rounds(steps * runs)
         };
         // The measured periods are whole runs but for one step of the first.
-        Ok(self.run(nodes, settings)?.period_us()? * steps as f64)
+        let period = self.run(nodes, settings)?.period_us(steps as usize)?;
+        Ok(period.times(steps as f64))
     }
 
     /// Mean latency of a reduction to the first rank, in us: from the call of the last rank, a leaf, to the result at the root
@@ -319,7 +343,7 @@ impl Setup<'_> {
         shape: Shape,
         of: Type,
         rounds: u64,
-    ) -> Result<f64, CollectiveError> {
+    ) -> Result<Estimate, CollectiveError> {
         let settings = Settings {
             last_late_ns: LEAF_LATE_NS,
             ..reductions(shape, of, 0, rounds)
@@ -338,7 +362,7 @@ impl Setup<'_> {
         of: Type,
         skew_ns: u64,
         rounds: u64,
-    ) -> Result<f64, CollectiveError> {
+    ) -> Result<Estimate, CollectiveError> {
         let settings = reductions(Shape::Binomial, of, skew_ns, rounds);
         self.run(nodes, settings)?.inside_us()
     }
@@ -353,7 +377,7 @@ impl Setup<'_> {
         algorithm: Broadcast,
         bytes: usize,
         rounds: u64,
-    ) -> Result<f64, CollectiveError> {
+    ) -> Result<Estimate, CollectiveError> {
         let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
         self.run(nodes, settings)?.inside_us()
     }
@@ -369,7 +393,7 @@ impl Setup<'_> {
         bytes: usize,
         places: u64,
         rounds: u64,
-    ) -> Result<f64, CollectiveError> {
+    ) -> Result<Estimate, CollectiveError> {
         let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
         let members = shuffled(usize::from(nodes), places);
         self.run_on(&members, settings)?.rounds.inside_us()
@@ -404,7 +428,7 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// [`CollectiveError`].
-    pub fn message(&self, collectives: bool, rounds: u64) -> Result<f64, CollectiveError> {
+    pub fn message(&self, collectives: bool, rounds: u64) -> Result<Estimate, CollectiveError> {
         let pair = bench::Setup {
             image: self.image,
             profile: self.profile,
@@ -412,7 +436,7 @@ impl Setup<'_> {
         };
         let rounds = rounds as u32;
         Ok(match collectives {
-            true => pair.latency(SHORT, rounds)?.value,
+            true => pair.latency(SHORT, rounds)?,
             false => pair.latency_without_collectives(SHORT, rounds)?,
         })
     }

@@ -18,6 +18,11 @@ use super::explain::{self, Explanation};
 use super::key::{Key, What, keys};
 use super::published::Table;
 use super::{CollectiveError, On, Setup};
+use crate::interval::Estimate;
+use crate::verdict::{Limits, Sample};
+
+/// Operations of a measurement with `--full`.
+pub const FULL_ROUNDS: u64 = 10_000;
 
 /// What profiles of boards that are as fast as published begin with, before the name of the hardware's.
 const CALIBRATED: &str = "gm-paper-";
@@ -43,9 +48,11 @@ pub struct Plan {
 #[derive(Debug, Clone, Default)]
 pub struct Results {
     /// The measured points.
-    pub points: BTreeMap<Key, f64>,
+    pub points: BTreeMap<Key, Estimate>,
     /// What no publication has.
     pub beyond: Vec<Value>,
+    /// Rounds of a point.
+    pub limits: Limits,
     /// Whether the user interrupted: points are missing.
     pub partial: bool,
 }
@@ -180,7 +187,22 @@ impl Plan {
             partial: wanted.iter().any(|key| !points.contains_key(key)) || beyond.len() < more,
             points,
             beyond,
+            limits: Limits {
+                run: self.rounds as usize,
+                full: FULL_ROUNDS as usize,
+            },
         })
+    }
+}
+
+impl Sample for Results {
+    fn means(&mut self) -> Vec<&mut Estimate> {
+        self.points.values_mut().collect()
+    }
+
+    fn name(&self, place: usize) -> String {
+        let key = self.points.keys().nth(place);
+        key.map(Key::to_string).unwrap_or_default()
     }
 }
 
@@ -188,8 +210,13 @@ impl Results {
     /// A measured value.
     #[must_use]
     pub fn at(&self, board: &'static str, on: On, nodes: u16, what: What) -> Option<f64> {
-        let key = Key::new(board, on, nodes, what);
-        self.points.get(&key).copied()
+        self.of(Key::new(board, on, nodes, what))
+    }
+
+    /// The value of a point.
+    #[must_use]
+    pub fn of(&self, key: Key) -> Option<f64> {
+        self.points.get(&key).map(|point| point.value)
     }
 
     /// How many times the board is faster than the hosts.

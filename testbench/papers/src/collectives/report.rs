@@ -2,18 +2,19 @@
 
 use std::fmt::Write;
 
-use lanigon_report::{Block, Cell, Claim, Report};
+use lanigon_report::{Block, Cell, Report};
 use serde::Serialize;
 
 use super::beyond::{self, Value};
-use super::claims::{Judged, judge};
+use super::claims::judge;
 use super::key::Key;
 use super::plan::{Plan, Results};
 use super::plots;
 use super::published::Table;
 use super::rows::{Row, rows};
 use crate::conditions::Conditions;
-use crate::page::Page;
+use crate::page::{Page, write_claims};
+use crate::verdict::{Judged, Totals};
 
 /// Everything, for `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,8 +23,10 @@ pub struct Document {
     pub rows: Vec<Row>,
     /// The claims.
     pub claims: Vec<Judged>,
-    /// All measured points.
-    pub points: Vec<(Key, f64)>,
+    /// Numbers of their verdicts.
+    pub verdicts: Totals,
+    /// All measured points: key, value, half of the width of the confidence interval.
+    pub points: Vec<(Key, f64, Option<f64>)>,
     /// What no publication has.
     pub beyond: Vec<Value>,
 }
@@ -32,13 +35,14 @@ impl Document {
     /// The document of a run.
     #[must_use]
     pub fn new(plan: &Plan, results: &Results) -> Self {
+        let claims = judge(plan.table, results);
+        let points = results.points.iter();
         Self {
             rows: rows(plan.table, results),
-            claims: judge(plan.table, results),
-            points: results
-                .points
-                .iter()
-                .map(|(key, value)| (*key, *value))
+            verdicts: Totals::of(&claims),
+            claims,
+            points: points
+                .map(|(key, point)| (*key, point.value, point.interval))
                 .collect(),
             beyond: results.beyond.clone(),
         }
@@ -90,22 +94,6 @@ pub(crate) fn write_rows(text: &mut String, rows: &[Row]) {
             row.role,
             if row.note.is_empty() { "" } else { " " },
             row.note,
-        );
-    }
-}
-
-/// Writes the claims.
-pub(crate) fn write_claims(text: &mut String, claims: &[Judged]) {
-    for claim in claims {
-        let verdict = match claim.holds {
-            Some(true) => "holds",
-            Some(false) => "fails",
-            None => "open",
-        };
-        let _ = writeln!(
-            text,
-            "{:<17} {verdict:<6} {}\n{:24} {}",
-            claim.id, claim.claim, "", claim.evidence
         );
     }
 }
@@ -177,28 +165,18 @@ pub(crate) fn published(rows: &[Row]) -> Block {
     })
 }
 
-/// The claims as a block.
-pub(crate) fn claims(judged: Vec<Judged>) -> Block {
-    let claim = |judged: Judged| Claim {
-        id: judged.id.into(),
-        text: judged.claim.into(),
-        holds: judged.holds,
-        evidence: judged.evidence,
-    };
-    Block::Claims(judged.into_iter().map(claim).collect())
-}
-
-fn points(points: &[(Key, f64)]) -> Block {
-    let row = |(key, value): &(Key, f64)| {
+fn points(points: &[(Key, f64, Option<f64>)]) -> Block {
+    let row = |(key, value, interval): &(Key, f64, Option<f64>)| {
         vec![
             Cell::text(key.board),
             Cell::text(key.on.name()),
             Cell::of(Some(key.nodes.into())),
             Cell::text(format!("{:?}", key.what)),
             Cell::of(Some(*value)),
+            Cell::of(*interval),
         ]
     };
-    let columns = ["boards", "on", "nodes", "measurement", "us"];
+    let columns = ["boards", "on", "nodes", "measurement", "us", "±"];
     Block::Table(lanigon_report::Table {
         title: "Measured points".into(),
         columns: columns.map(String::from).into(),

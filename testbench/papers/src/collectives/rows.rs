@@ -257,6 +257,7 @@ mod tests {
     use super::super::claims::judge;
     use super::super::key::{Key, keys};
     use super::*;
+    use crate::interval::Estimate;
 
     /// Results in which the NIC is twice as fast as the host everywhere, or `nic` times as slow.
     fn results(table: Table, nic: f64) -> Results {
@@ -266,7 +267,9 @@ mod tests {
         };
         let points = keys(table, false).into_iter().flat_map(Key::gives);
         Results {
-            points: points.map(|key| (key, value(key))).collect(),
+            points: points
+                .map(|key| (key, Estimate::single(value(key))))
+                .collect(),
             ..Results::default()
         }
     }

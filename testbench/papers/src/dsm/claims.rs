@@ -4,17 +4,13 @@ use lanigon_worlds::programs::dsm::NodeTimes;
 
 use super::key::{NODES, Program, Size, Testbed};
 use super::plan::Results;
-use crate::collectives::claims::Judged;
+use crate::verdict::{self, Judged, Limits};
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
 type Verdict = Option<(bool, String)>;
 
 /// A claim.
-struct Claim {
-    id: &'static str,
-    text: &'static str,
-    judge: fn(&Results) -> Verdict,
-}
+type Claim = verdict::Claim<Results>;
 
 /// Below this share handler time is virtually none.
 const NONE: f64 = 0.05;
@@ -209,19 +205,7 @@ const CLAIMS: [Claim; 19] = [
 /// Judges all claims.
 #[must_use]
 pub fn judge(results: &Results) -> Vec<Judged> {
-    let judge = |claim: &Claim| {
-        let (holds, evidence) = match (claim.judge)(results) {
-            Some((holds, evidence)) => (Some(holds), evidence),
-            None => (None, "points are missing in this run".into()),
-        };
-        Judged {
-            id: claim.id,
-            claim: claim.text,
-            holds,
-            evidence,
-        }
-    };
-    CLAIMS.iter().map(judge).collect()
+    verdict::judge_all(results, Limits::default(), &CLAIMS)
 }
 
 /// The largest size of the run.

@@ -17,6 +17,7 @@ use super::key::{Amount, Key, Program, Size, Testbed, keys};
 use super::primitives::Primitives;
 use super::{DsmError, OTHER, PROFILE};
 use crate::gm::GmError;
+use crate::verdict::Sample;
 
 /// Repetitions of each primitive.
 const ROUNDS: u32 = 100;
@@ -123,6 +124,9 @@ fn finished<T>(found: Result<T, DsmError>) -> Result<Option<T>, DsmError> {
         Err(error) => Err(error),
     }
 }
+
+// Its values are those of single runs, without intervals.
+impl Sample for Results {}
 
 impl Results {
     /// The primitives of a profile.

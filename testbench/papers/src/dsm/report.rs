@@ -12,11 +12,11 @@ use super::plan::{Plan, Results};
 use super::plots;
 use super::primitives::Primitives;
 use super::rows::rows;
-use crate::collectives::claims::Judged;
-use crate::collectives::report::{write_claims, write_rows};
+use crate::collectives::report::write_rows;
 use crate::collectives::rows::Row;
 use crate::conditions::Conditions;
-use crate::page::Page;
+use crate::page::{Page, write_claims};
+use crate::verdict::{Judged, Totals};
 
 /// Everything, for `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,6 +25,8 @@ pub struct Document {
     pub rows: Vec<Row>,
     /// The claims.
     pub claims: Vec<Judged>,
+    /// Numbers of their verdicts.
+    pub verdicts: Totals,
     /// The primitives of both profiles.
     pub primitives: Vec<(&'static str, Primitives)>,
     /// All measured points: means of the nodes.
@@ -38,9 +40,11 @@ impl Document {
     #[must_use]
     pub fn new(results: &Results) -> Self {
         let points = results.points.iter();
+        let claims = judge(results);
         Self {
             rows: rows(results),
-            claims: judge(results),
+            verdicts: Totals::of(&claims),
+            claims,
             primitives: results.primitives.clone(),
             points: points.map(|(key, times)| (*key, *times)).collect(),
             partial: results.partial,

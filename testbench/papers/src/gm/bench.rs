@@ -14,7 +14,7 @@ use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
 use lanigon_worlds::pairs::text;
 
 use super::{GmError, SHORT};
-use crate::interval;
+use crate::interval::Estimate;
 
 /// The port of all programs.
 const PORT: u8 = 2;
@@ -40,15 +40,6 @@ pub enum Flow {
     OneWay,
     /// Both send.
     TwoWay,
-}
-
-/// A measured value, in its unit.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Value {
-    /// The value.
-    pub value: f64,
-    /// Half of the width of its 95 % confidence interval; `None` with too few repeats.
-    pub interval: Option<f64>,
 }
 
 /// What is measured on.
@@ -100,22 +91,28 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If a program fails.
-    pub fn latency(&self, bytes: u32, rounds: u32) -> Result<Value, GmError> {
-        let stamps = self.ping_pong(&mut self.world()?, bytes, rounds)?;
+    pub fn latency(&self, bytes: u32, rounds: u32) -> Result<Estimate, GmError> {
+        self.latency_on(&mut self.world()?, bytes, rounds)
+    }
+
+    fn latency_on(&self, gm: &mut GmWorld, bytes: u32, rounds: u32) -> Result<Estimate, GmError> {
+        let stamps = self.ping_pong(gm, bytes, rounds)?;
         let value = span(&stamps) as f64 / f64::from(rounds) / 2e6;
-        let interval = interval::share(&stamps).map(|share| share * value);
-        Ok(Value { value, interval })
+        Ok(Estimate::of_rounds(value, &stamps))
     }
 
     /// [`latency`](Self::latency) with boards whose collective operations are off, in microseconds.
     ///
     /// # Errors
     /// If a program fails.
-    pub fn latency_without_collectives(&self, bytes: u32, rounds: u32) -> Result<f64, GmError> {
+    pub fn latency_without_collectives(
+        &self,
+        bytes: u32,
+        rounds: u32,
+    ) -> Result<Estimate, GmError> {
         let mut gm = self.world()?;
         gm.configure(|config| config.collective_ticks = 0);
-        let stamps = self.ping_pong(&mut gm, bytes, rounds)?;
-        Ok(span(&stamps) as f64 / f64::from(rounds) / 2e6)
+        self.latency_on(&mut gm, bytes, rounds)
     }
 
     /// Runs a ping-pong. The end of each round, in picoseconds: the first round is not measured.
@@ -138,7 +135,7 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If a program fails.
-    pub fn stream(&self, bytes: u32, messages: u32, flow: Flow) -> Result<Value, GmError> {
+    pub fn stream(&self, bytes: u32, messages: u32, flow: Flow) -> Result<Estimate, GmError> {
         let mut gm = self.world()?;
         // A long stream is as long in bytes, not in messages.
         let messages = match bytes {
@@ -158,8 +155,9 @@ impl Setup<'_> {
             .filter_map(|rate| rate.interval)
             .map(|half| half * half);
         let interval = rates.iter().any(|rate| rate.interval.is_some());
-        Ok(Value {
+        Ok(Estimate {
             value: rates.iter().map(|rate| rate.value).sum(),
+            rounds: rates.iter().map(|rate| rate.rounds).max().unwrap_or(0),
             interval: interval.then(|| squares.sum::<f64>().sqrt()),
         })
     }
@@ -265,7 +263,7 @@ async fn ping_pong(mut gm: GmNode, bytes: u32, rounds: u32) -> Result<Vec<u64>, 
 }
 
 /// A side of a stream: the bandwidth of what it receives, in 10^6 bytes a second.
-async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result<Value, String> {
+async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result<Estimate, String> {
     let (window, buffers) = match bytes {
         MANY_BYTES.. => (WINDOW / 4, BUFFERS / 4),
         _ => (WINDOW, BUFFERS),
@@ -306,8 +304,7 @@ async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result
         0 => 0.0,
         _ => measured / span(&stamps) as f64 * 1e6,
     };
-    let interval = interval::share(&stamps).map(|share| share * value);
-    Ok(Value { value, interval })
+    Ok(Estimate::of_rounds(value, &stamps))
 }
 
 /// Picoseconds of the library's calls: node 0 sends a message, node 1 receives it.

@@ -23,6 +23,7 @@ use lanigon_worlds::outcome::RunError;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::interval::Estimate;
 pub use bench::Flow;
 
 /// Profiles on Myrinet that are measured, fastest first.
@@ -240,10 +241,7 @@ impl Plan {
                 Task::Latency(bytes) => setup.latency(bytes, self.rounds)?,
                 Task::OneWay(bytes) => setup.stream(bytes, self.messages, Flow::OneWay)?,
                 Task::TwoWay(bytes) => setup.stream(bytes, self.messages, Flow::TwoWay)?,
-                Task::Host => bench::Value {
-                    value: setup.host()?,
-                    interval: None,
-                },
+                Task::Host => Estimate::single(setup.host()?),
             };
             done();
             Ok((task, value))

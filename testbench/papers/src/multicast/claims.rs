@@ -3,17 +3,13 @@
 use super::key::{LONG, NODES, sizes, way};
 use super::plan::Results;
 use super::rows::{costs_ns, mean_cost_ns};
-use crate::collectives::claims::Judged;
+use crate::verdict::{self, Judged, Limits};
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
 type Verdict = Option<(bool, String)>;
 
 /// A claim.
-struct Claim {
-    id: &'static str,
-    text: &'static str,
-    judge: fn(&Results) -> Verdict,
-}
+type Claim = verdict::Claim<Results>;
 
 /// The length below which a multi-send is said to be slower, in bytes.
 const CROSSOVER: u32 = 32;
@@ -111,19 +107,7 @@ const CLAIMS: [Claim; 8] = [
 /// Judges all claims.
 #[must_use]
 pub fn judge(results: &Results) -> Vec<Judged> {
-    let judge = |claim: &Claim| {
-        let (holds, evidence) = match (claim.judge)(results) {
-            Some((holds, evidence)) => (Some(holds), evidence),
-            None => (None, "points are missing in this run".into()),
-        };
-        Judged {
-            id: claim.id,
-            claim: claim.text,
-            holds,
-            evidence,
-        }
-    };
-    CLAIMS.iter().map(judge).collect()
+    verdict::judge_all(results, Limits::default(), &CLAIMS)
 }
 
 /// Gains of multi-sends to 15 destinations, by length.

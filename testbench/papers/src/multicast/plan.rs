@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::MulticastError;
 use super::key::{Key, PACKETS, Point, Variant, keys, lambdas};
 use super::model::Model;
+use crate::verdict::Sample;
 
 /// Rounds of the runs for the cost model.
 const MODEL_ROUNDS: u64 = 3;
@@ -124,6 +125,9 @@ pub fn measured_costs(interrupt: &Arc<AtomicBool>) -> Result<Costs, MulticastErr
     let model = Model::of(&results, Variant::Usual).ok_or(MulticastError::NoRound)?;
     Ok(model.costs(handle))
 }
+
+// Its values are those of single runs, without intervals.
+impl Sample for Results {}
 
 impl Results {
     /// A point.

@@ -11,11 +11,11 @@ use super::model::Model;
 use super::plan::Results;
 use super::plots;
 use super::rows::rows;
-use crate::collectives::claims::Judged;
-use crate::collectives::report::{write_claims, write_rows};
+use crate::collectives::report::write_rows;
 use crate::collectives::rows::Row;
 use crate::conditions::Conditions;
-use crate::page::Page;
+use crate::page::{Page, write_claims};
+use crate::verdict::{Judged, Totals};
 
 /// The best tree for a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,6 +41,8 @@ pub struct Document {
     pub rows: Vec<Row>,
     /// The claims.
     pub claims: Vec<Judged>,
+    /// Numbers of their verdicts.
+    pub verdicts: Totals,
     /// The cost model.
     pub model: Option<Model>,
     /// The best trees.
@@ -56,9 +58,11 @@ impl Document {
     #[must_use]
     pub fn new(results: &Results) -> Self {
         let points = results.points.iter();
+        let claims = judge(results);
         Self {
             rows: rows(results),
-            claims: judge(results),
+            verdicts: Totals::of(&claims),
+            claims,
             model: Model::of(results, Variant::Usual),
             best: best(results),
             points: points.map(|(key, point)| (*key, point.clone())).collect(),

@@ -1,5 +1,7 @@
 //! Keys of measured points.
 
+use std::fmt;
+
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 
@@ -67,6 +69,23 @@ pub struct Key {
     pub flow_control: bool,
     /// Message length in bytes.
     pub size: u32,
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (experiment, unit) = (self.experiment.name(), self.experiment.unit());
+        let (scheme, testbed) = (self.scheme.title(), self.testbed.name());
+        let flow_control = if self.flow_control {
+            ", flow control"
+        } else {
+            ""
+        };
+        write!(
+            f,
+            "{experiment} {scheme}, {} bytes, {testbed}{flow_control}, {unit}",
+            self.size
+        )
+    }
 }
 
 impl Key {

@@ -32,10 +32,12 @@ use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 use crate::experiments::usage::{self, Flow, Usage};
 use crate::experiments::{ExperimentError, Setup, latency, one_way, two_way};
+use crate::interval::Estimate;
+use crate::verdict::Limits;
 use key::{Experiment, Key};
 use lanigon_worlds::calibrate;
 use lanigon_worlds::outcome::RunError;
-use results::{ProfileResults, Results, SchemeResults, Value};
+use results::{ProfileResults, Results, SchemeResults};
 pub use selection::Selection;
 
 /// Message sizes of the default run, including both sides of frame and page boundaries.
@@ -106,7 +108,7 @@ impl Task {
 
 /// Result of a task.
 enum TaskResult {
-    Point(Value),
+    Point(Estimate),
     Ledger(Option<Quiet>),
     Usage(Usage),
 }
@@ -189,10 +191,14 @@ impl Plan {
             profiles: profiles
                 .map(|(calibrated, points)| ProfileResults {
                     profile: calibrated.profile,
-                    schemes: calibrated.schemes,
+                    schemes: Arc::new(calibrated.schemes),
                     points,
                 })
                 .collect(),
+            limits: Limits {
+                run: self.rounds.most,
+                full: Rounds::FULL.most,
+            },
             missing: self.missing(),
             partial,
         })
@@ -278,8 +284,8 @@ impl Plan {
     }
 }
 
-fn measure(setup: &Setup, key: Key) -> Result<Value, ExperimentError> {
-    let bandwidth = |bandwidth: one_way::Bandwidth| Value {
+fn measure(setup: &Setup, key: Key) -> Result<Estimate, ExperimentError> {
+    let bandwidth = |bandwidth: one_way::Bandwidth| Estimate {
         value: bandwidth.megabits_per_s,
         rounds: bandwidth.rounds,
         interval: bandwidth.interval,
@@ -287,7 +293,7 @@ fn measure(setup: &Setup, key: Key) -> Result<Value, ExperimentError> {
     Ok(match key.experiment {
         Experiment::Latency => {
             let latency = latency::measure(setup, key.size)?;
-            Value {
+            Estimate {
                 value: latency.us,
                 rounds: latency.rounds,
                 interval: latency.interval,

@@ -1,6 +1,6 @@
 //! The report: claims, published numbers and figures of a run.
 
-use lanigon_report::{Block, Cell, Claim, Picture, Report, Section, Table};
+use lanigon_report::{Block, Cell, Picture, Report, Section, Table};
 use lanigon_worlds::boards;
 
 use super::figures::Figure;
@@ -68,15 +68,10 @@ fn judged(results: &Results, selection: &Selection) -> Option<Section> {
     let claims = claims::judge(results, selection);
     let profile = &claims.first()?.profile;
     let under = Block::Text(format!("Judged under the profile {profile}."));
-    let claims = claims.iter().map(|claim| Claim {
-        id: claim.id.into(),
-        text: claim.claim.clone(),
-        holds: claim.holds,
-        evidence: claim.evidence.clone(),
-    });
+    let claims = claims.iter().map(|claim| claim.judged.clone());
     Some(Section {
         title: "Claims".into(),
-        blocks: vec![under, Block::Claims(claims.collect())],
+        blocks: vec![under, crate::page::claims(claims)],
     })
 }
 
@@ -138,10 +133,10 @@ fn number_row(row: &Row) -> Vec<Cell> {
         experiment if experiment == row.metric => row.metric.to_owned(),
         experiment => format!("{experiment} {}", row.metric),
     };
-    let error = match (row.error_percent, row.error_points, row.holds) {
+    let error = match (row.error_percent, row.error_points, row.verdict) {
         (Some(error), ..) => Cell::number(error, format!("{error:+.1} %")),
         (_, Some(error), _) => Cell::number(error, format!("{error:+.1} points")),
-        (.., Some(holds)) => Cell::text(if holds { "holds" } else { "fails" }).news(Some(holds)),
+        (.., Some(verdict)) => Cell::text(verdict).news(row.holds),
         _ => Cell::default(),
     };
     let measured = (row.role == NOT_MEASURED).then_some(false);
@@ -180,7 +175,7 @@ fn figures(profile: &ProfileResults, selection: &Selection) -> Option<Section> {
 /// Bottlenecks, and the ledger of the short message.
 fn explanations(profile: &ProfileResults) -> Option<Section> {
     let mut blocks = Vec::new();
-    for (scheme, measured) in &profile.schemes {
+    for (scheme, measured) in profile.schemes.iter() {
         if measured.usages.is_empty() {
             continue;
         }

@@ -9,18 +9,9 @@ use super::key::Key;
 use crate::experiments::quiet::Quiet;
 use crate::experiments::scheme::Scheme;
 use crate::experiments::usage::{Flow, Usage};
+use crate::interval::Estimate;
+use crate::verdict::{Limits, Sample};
 use lanigon_worlds::calibrate::StageTime;
-
-/// One measured value.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Value {
-    /// The value, in the experiment's unit.
-    pub value: f64,
-    /// Number of rounds of the mean.
-    pub rounds: usize,
-    /// Half of the width of its 95 % confidence interval; `None` with too few rounds.
-    pub interval: Option<f64>,
-}
 
 /// Results of one scheme's firmware on the first testbed.
 #[derive(Debug, Clone, Default)]
@@ -63,9 +54,20 @@ pub struct ProfileResults {
     /// The profile.
     pub profile: Arc<Profile>,
     /// Results by scheme; schemes without an image are missing.
-    pub schemes: BTreeMap<Scheme, SchemeResults>,
-    /// The points.
-    pub points: BTreeMap<Key, Value>,
+    pub schemes: Arc<BTreeMap<Scheme, SchemeResults>>,
+    /// The points, in their experiments' units.
+    pub points: BTreeMap<Key, Estimate>,
+}
+
+impl Sample for ProfileResults {
+    fn means(&mut self) -> Vec<&mut Estimate> {
+        self.points.values_mut().collect()
+    }
+
+    fn name(&self, place: usize) -> String {
+        let key = self.points.keys().nth(place);
+        key.map(Key::to_string).unwrap_or_default()
+    }
 }
 
 impl ProfileResults {
@@ -81,6 +83,8 @@ impl ProfileResults {
 pub struct Results {
     /// Results by profile.
     pub profiles: Vec<ProfileResults>,
+    /// Rounds of a point.
+    pub limits: Limits,
     /// Schemes whose image is not built.
     pub missing: Vec<Scheme>,
     /// The user interrupted the run: points are missing.

@@ -12,6 +12,7 @@ use super::{Selection, Task};
 use crate::experiments::scheme::Scheme;
 use crate::experiments::usage::Resource;
 use crate::published::{self, Published};
+use crate::verdict::{self, Totals};
 
 /// A row of the JSON and CSV forms.
 #[derive(Debug, Clone, Serialize)]
@@ -46,8 +47,10 @@ pub struct Row {
     pub error_percent: Option<f64>,
     /// Error of a percentage, in percentage points.
     pub error_points: Option<f64>,
-    /// Whether a bound is met.
+    /// Whether a bound is met; `None` for another number, or if it is open.
     pub holds: Option<bool>,
+    /// Whether a bound `holds`, `fails` or is `open`.
+    pub verdict: Option<&'static str>,
     /// Value as evidence.
     pub role: &'static str,
     /// Note for the reader.
@@ -87,8 +90,13 @@ fn published_row(
     let value = answer.quantity.value(profile).map(round);
     let role = answer.role(number.id, &profile.profile);
     let nothing = answer.quantity == Quantity::Nothing;
+    let bound = value.and_then(|_| judged_bound(results, profile, number, answer));
     let (role, note) = if value.is_some() || nothing {
-        (role.name(), answer.note.to_owned())
+        let open = bound.as_ref().and_then(|bound| bound.as_ref().err());
+        let why = open.map(String::as_str).into_iter();
+        let notes = [answer.note].into_iter().filter(|note| !note.is_empty());
+        let notes: Vec<_> = notes.chain(why).collect();
+        (role.name(), notes.join("; "))
     } else {
         (NOT_MEASURED, why_missing(results, answer.quantity.scheme()))
     };
@@ -130,14 +138,30 @@ fn published_row(
             !percentage,
         ),
         error_points: error(|value, published| value - published, percentage),
-        holds: value.and_then(|value| match answer.comparison {
-            Comparison::Error => None,
-            Comparison::AtLeast => Some(value >= number.value),
-            Comparison::AtMost => Some(value <= number.value),
-        }),
+        holds: bound
+            .as_ref()
+            .and_then(|bound| bound.as_ref().ok().copied()),
+        verdict: bound.map(|bound| verdict::word(bound.ok())),
         role,
         note,
     }
+}
+
+/// Whether a bound is met, or why that is open; `None`: the number is no bound.
+fn judged_bound(
+    results: &Results,
+    profile: &ProfileResults,
+    number: &Published,
+    answer: &Answer,
+) -> Option<Result<bool, String>> {
+    let is_met = |value: f64| match answer.comparison {
+        Comparison::Error => None,
+        Comparison::AtLeast => Some(value >= number.value),
+        Comparison::AtMost => Some(value <= number.value),
+    };
+    let is_met = |profile: &ProfileResults| is_met(round(answer.quantity.value(profile)?));
+    let bound = verdict::bound(profile, results.limits, is_met);
+    bound.transpose()
 }
 
 /// Row of a point without a published number.
@@ -161,6 +185,7 @@ fn point_row(results: &Results, profile: &ProfileResults, key: Key) -> Row {
         error_percent: None,
         error_points: None,
         holds: None,
+        verdict: None,
         role: if value.is_some() {
             "predicted"
         } else {
@@ -244,6 +269,8 @@ pub struct Document {
     pub rows: Vec<Row>,
     /// Judged claims.
     pub claims: Vec<JudgedClaim>,
+    /// Numbers of their verdicts.
+    pub verdicts: Totals,
     /// Median errors of the predictions.
     pub medians: Vec<Median>,
     /// Durations of stages, by profile and scheme.
@@ -335,9 +362,11 @@ impl Document {
             all_medians.extend(medians(&of_profile));
             rows.extend(of_profile);
         }
+        let claims = claims::judge(results, selection);
         Self {
             rows,
-            claims: claims::judge(results, selection),
+            verdicts: Totals::of(claims.iter().map(|claim| &claim.judged)),
+            claims,
             medians: all_medians,
             stages: of_schemes(results, stage_rows),
             ledgers: of_schemes(results, ledgers),
@@ -441,7 +470,7 @@ fn resource_row(node: &'static str, resource: &Resource) -> ResourceRow {
 pub fn csv(results: &Results, selection: &Selection) -> String {
     let mut text = String::from(
         "id,experiment,profile,scheme,message_bytes,metric,value,unit,published,error_percent,role,\
-         testbed,flow_control,error_points,holds,note,interval\n",
+         testbed,flow_control,error_points,holds,note,interval,verdict\n",
     );
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let profiles = results.profiles.iter();
@@ -465,6 +494,7 @@ pub fn csv(results: &Results, selection: &Selection) -> String {
             row.holds.map_or(String::new(), |holds| holds.to_string()),
             row.note.replace(',', ";"),
             number(row.interval),
+            row.verdict.unwrap_or_default().to_owned(),
         ];
         text.push_str(&fields.join(","));
         text.push('\n');

@@ -11,6 +11,7 @@ use super::{SMALL, Selection, Task, explain};
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 use crate::published;
+use crate::verdict::Totals;
 
 /// Tables that repeat a few inputs for each CPU: shown on request.
 const PLACED: [&str; 2] = ["table 3.2", "table 3.3"];
@@ -35,7 +36,7 @@ fn write_all(text: &mut String, results: &Results, selection: &Selection) -> fmt
         revised_costs(text, profile)?;
         published_table(text, results, profile, selection)?;
         stage_table(text, profile)?;
-        for (scheme, measured) in &profile.schemes {
+        for (scheme, measured) in profile.schemes.iter() {
             if let Some(ledger) = measured
                 .ledgers
                 .get(&SMALL)
@@ -192,11 +193,10 @@ fn what(row: &Row) -> String {
 
 /// Formats the comparison with the published value.
 fn comparison(row: &Row) -> String {
-    match (row.error_percent, row.error_points, row.holds) {
+    match (row.error_percent, row.error_points, row.verdict) {
         (Some(error), ..) => format!("{error:+.1} %"),
         (_, Some(error), _) => format!("{error:+.1} pt"),
-        (.., Some(true)) => "holds".into(),
-        (.., Some(false)) => "fails".into(),
+        (.., Some(verdict)) => verdict.into(),
         _ => String::new(),
     }
 }
@@ -331,21 +331,18 @@ fn claim_table(text: &mut String, results: &Results, selection: &Selection) -> f
         "What the thesis says in words, judged under {}:\n",
         first.profile
     )?;
-    for claim in &claims {
-        let verdict = match claim.holds {
-            Some(true) => "holds",
-            Some(false) => "fails",
-            None => "open",
-        };
+    for claim in claims.iter().map(|claim| &claim.judged) {
         writeln!(
             text,
-            "{:<8} {verdict:<5}  {}",
+            "{:<8} {:<5}  {}",
             claim.id,
+            claim.verdict,
             wrapped(&claim.claim)
         )?;
         writeln!(text, "                {}", wrapped(&claim.evidence))?;
     }
-    writeln!(text)
+    let totals = Totals::of(claims.iter().map(|claim| &claim.judged));
+    writeln!(text, "\n{totals}\n")
 }
 
 /// Wraps a text to columns 16 to 80.

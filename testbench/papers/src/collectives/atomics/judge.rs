@@ -12,13 +12,13 @@ use super::{HIT, How, Kernel, LOCKERS, Load, PAUSES_US, Point, key};
 fn latency(results: &Results, how: How) -> Option<f64> {
     let operation = HIT;
     let point = Point::Latency { operation, how };
-    results.points.get(&key(how.on(), 2, point)).copied()
+    results.of(key(how.on(), 2, point))
 }
 
 /// Time of acquiring and releasing, in us.
 pub(super) fn lock(results: &Results, on: On, kernel: Kernel, lockers: u16) -> Option<f64> {
     let point = Point::Lock { kernel };
-    results.points.get(&key(on, lockers, point)).copied()
+    results.of(key(on, lockers, point))
 }
 
 /// How many times faster the lock is on boards.
@@ -29,7 +29,7 @@ pub(super) fn gain(results: &Results, kernel: Kernel, lockers: u16) -> Option<f6
 
 pub(super) fn load(results: &Results, on: On, what: Load, pause_us: u32) -> Option<f64> {
     let point = Point::Load { what, pause_us };
-    results.points.get(&key(on, 2, point)).copied()
+    results.of(key(on, 2, point))
 }
 
 /// Busy time of the home's board for a use of the lock, in us: what its utilisation grows by with their rate, between the longest and

@@ -27,7 +27,7 @@ fn latencies(results: &Results) -> Named {
     let curves = How::ALL.map(|(how, name)| {
         let points = (0..OPERATIONS.len()).map(|operation| {
             let point = Point::Latency { operation, how };
-            let value = results.points.get(&key(how.on(), 2, point)).copied();
+            let value = results.of(key(how.on(), 2, point));
             (operation as f64 + 1.0, value)
         });
         curve(name.into(), points)

@@ -23,7 +23,7 @@ pub(super) fn time(
         most_us,
         mean,
     };
-    results.points.get(&key(nodes, point)).copied()
+    results.of(key(nodes, point))
 }
 
 /// How many times shorter it is with bypass.
@@ -51,7 +51,7 @@ pub(super) fn latency(
         bypass,
         mixed,
     };
-    results.points.get(&key(nodes, point)).copied()
+    results.of(key(nodes, point))
 }
 
 /// What a published figure is here.

@@ -11,6 +11,7 @@ use lanigon_worlds::programs::mpi::{Measured, Skewed};
 
 use super::key::{Key, What};
 use super::{CollectiveError, On, Setup};
+use crate::interval::Estimate;
 
 /// The boards in hosts of 700 MHz.
 pub(super) const SLOW: &str = "bypass-lanai9.1-133";
@@ -188,7 +189,7 @@ impl Point {
         setup: &Setup<'_>,
         nodes: u16,
         rounds: u64,
-    ) -> Result<Vec<(Key, f64)>, CollectiveError> {
+    ) -> Result<Vec<(Key, Estimate)>, CollectiveError> {
         match self {
             Self::Time {
                 operation,
@@ -207,7 +208,8 @@ impl Point {
                 let measured = run(setup, hosts, nodes, &program)?;
                 let Skewed { total_us, .. } = measured.skewed.ok_or(CollectiveError::NoRound)?;
                 let [inside, total] = self.gives(nodes);
-                Ok(vec![(inside, measured.value), (total, total_us)])
+                let [value, total_us] = [measured.value, total_us].map(Estimate::single);
+                Ok(vec![(inside, value), (total, total_us)])
             }
             Self::Latency {
                 doubles,
@@ -221,7 +223,7 @@ impl Point {
                     bypass_keys(bypass, "reduce", nodes)
                 );
                 let measured = run(setup, hosts, nodes, &program)?;
-                Ok(vec![(key(nodes, self), measured.value)])
+                Ok(vec![(key(nodes, self), Estimate::single(measured.value))])
             }
         }
     }

@@ -15,9 +15,7 @@ use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 use crate::experiments::usage::{Flow, Usage};
 use crate::published;
-
-/// Whether a claim is true, with the evidence; or the reason why it cannot be judged.
-type Verdict = Result<(bool, String), String>;
+use crate::verdict::{self, Judged, Verdict};
 
 /// A claim of the thesis without a number (`data/published-emp-claims.csv`).
 #[derive(Debug, Clone, Copy)]
@@ -44,14 +42,9 @@ impl Claim {
 /// A judged claim.
 #[derive(Debug, Clone, Serialize)]
 pub struct JudgedClaim {
-    /// The claim's id.
-    pub id: &'static str,
-    /// The claim with its interpretation.
-    pub claim: String,
-    /// Whether it is true; absent if it cannot be measured.
-    pub holds: Option<bool>,
-    /// The numbers, or the missing data.
-    pub evidence: String,
+    /// The verdict.
+    #[serde(flatten)]
+    pub judged: Judged,
     /// Profile of the measurement.
     pub profile: String,
 }
@@ -76,23 +69,19 @@ pub fn judge(results: &Results, selection: &Selection) -> Vec<JudgedClaim> {
     let Some(profile) = results.judged() else {
         return Vec::new();
     };
-    let view = View { results, profile };
     let asked = all()
         .into_iter()
         .filter(|claim| selection.claims.contains(&claim.id));
-    asked
-        .map(|claim| {
-            let (holds, evidence) = match (claim.judge)(&view) {
-                Ok((holds, evidence)) => (Some(holds), evidence),
-                Err(why) => (None, why),
-            };
-            JudgedClaim {
-                id: claim.id,
-                claim: claim.text(),
-                holds,
-                evidence,
-                profile: profile.profile.name.clone(),
-            }
+    let asked = asked.map(|claim| {
+        let judge = move |profile: &ProfileResults| (claim.judge)(&View { results, profile });
+        (claim.id, claim.text(), judge)
+    });
+    let judged = verdict::judge(profile, results.limits, asked);
+    judged
+        .into_iter()
+        .map(|judged| JudgedClaim {
+            judged,
+            profile: profile.profile.name.clone(),
         })
         .collect()
 }

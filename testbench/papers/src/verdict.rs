@@ -1,0 +1,288 @@
+//! Verdicts on claims, given only where the numbers carry them.
+//!
+//! A mean over repeats has a confidence interval ([`Estimate`]). A claim is judged with the means as they are, and again many times with every mean
+//! moved at random within its interval. Its verdict stands if all these judgements agree. Otherwise the claim is open, and the number of
+//! rounds is named with which they would agree: an interval shrinks with the square root of the rounds. The claims of all papers, and the
+//! bounds among the published numbers, pass through this rule. Values without an interval, of one deterministic run, are taken as they are.
+
+use std::fmt;
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use serde::Serialize;
+
+use crate::interval::Estimate;
+
+/// How often the means are moved.
+const MOVES: u64 = 200;
+/// Shares of its interval by which a single mean is moved, to find out whether it decides.
+const ALONE: [f64; 4] = [-1.0, -0.5, 0.5, 1.0];
+/// Factor between two numbers of rounds that are tried.
+const MORE_ROUNDS: f64 = 1.25;
+/// Means that are named as too uncertain, at most.
+const NAMED: usize = 3;
+
+/// Whether a claim is true, with the numbers; or the reason why it cannot be judged.
+pub type Verdict = Result<(bool, String), String>;
+
+/// Results that claims are about.
+pub trait Sample: Clone {
+    /// The means with intervals, always in the same order.
+    fn means(&mut self) -> Vec<&mut Estimate> {
+        Vec::new()
+    }
+
+    /// What the mean at a place of [`means`](Self::means) is of.
+    fn name(&self, _place: usize) -> String {
+        String::new()
+    }
+}
+
+/// A claim about results; without a judgement points are missing.
+#[derive(Debug)]
+pub struct Claim<S> {
+    /// Its id.
+    pub id: &'static str,
+    /// What it says, with the interpretation in brackets.
+    pub text: &'static str,
+    /// Whether it is true, with the numbers.
+    pub judge: fn(&S) -> Option<(bool, String)>,
+}
+
+/// A judged claim.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// Its id.
+    pub id: &'static str,
+    /// What it says, with the interpretation in brackets.
+    pub claim: String,
+    /// `holds`, `fails` or `open`.
+    pub verdict: &'static str,
+    /// Whether it holds; `None`: it is open.
+    pub holds: Option<bool>,
+    /// The numbers, and why they do not carry a verdict; or why there are none.
+    pub evidence: String,
+    /// Rounds with which an open claim could be judged, about: if there are enough in a full run.
+    pub rounds_needed: Option<usize>,
+}
+
+/// Numbers of rounds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Most rounds of a mean in this run.
+    pub run: usize,
+    /// Rounds with `--full`.
+    pub full: usize,
+}
+
+/// Whether the numbers carry a judgement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Standing {
+    /// It is the same wherever the means are in their intervals.
+    Firm,
+    /// It is not. Names of means that turn it alone, and the number of rounds that would do; `None`: more than a full run has.
+    Open(Vec<String>, Option<usize>),
+}
+
+/// The word for a verdict.
+#[must_use]
+pub const fn word(holds: Option<bool>) -> &'static str {
+    match holds {
+        Some(true) => "holds",
+        Some(false) => "fails",
+        None => "open",
+    }
+}
+
+/// Judges claims: ids, texts, judgements.
+pub fn judge<S: Sample, J: Fn(&S) -> Verdict>(
+    sample: &S,
+    limits: Limits,
+    claims: impl IntoIterator<Item = (&'static str, String, J)>,
+) -> Vec<Judged> {
+    let moved = moved(sample, None);
+    let judge = |(id, claim, judge): (_, _, J)| {
+        let (holds, evidence, rounds_needed) = match judge(sample) {
+            Err(why) => (None, why, None),
+            Ok((holds, evidence)) => {
+                let truth = |sample: &S| judge(sample).ok().map(|(holds, _)| holds);
+                match standing(sample, &moved, limits, truth) {
+                    Standing::Firm => (Some(holds), evidence, None),
+                    Standing::Open(names, rounds) => {
+                        let why = reason(&names, rounds, limits);
+                        (None, format!("{evidence}; {why}"), rounds)
+                    }
+                }
+            }
+        };
+        Judged {
+            id,
+            claim,
+            verdict: word(holds),
+            holds,
+            evidence,
+            rounds_needed,
+        }
+    };
+    claims.into_iter().map(judge).collect()
+}
+
+/// Judges a table of claims.
+pub fn judge_all<S: Sample>(sample: &S, limits: Limits, claims: &[Claim<S>]) -> Vec<Judged> {
+    let claims = claims.iter().map(|claim| {
+        let judge = |sample: &S| {
+            let missing = || "points are missing in this run".to_owned();
+            (claim.judge)(sample).ok_or_else(missing)
+        };
+        (claim.id, claim.text.to_owned(), judge)
+    });
+    judge(sample, limits, claims)
+}
+
+/// Whether a bound is met; or why that is open.
+pub fn bound<S: Sample>(
+    sample: &S,
+    limits: Limits,
+    is_met: impl Fn(&S) -> Option<bool>,
+) -> Result<Option<bool>, String> {
+    match standing(sample, &moved(sample, None), limits, &is_met) {
+        Standing::Firm => Ok(is_met(sample)),
+        Standing::Open(names, rounds) => Err(reason(&names, rounds, limits)),
+    }
+}
+
+/// Numbers of verdicts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    /// Claims that hold.
+    pub hold: usize,
+    /// Claims that do not.
+    pub fail: usize,
+    /// Claims without a verdict.
+    pub open: usize,
+}
+
+impl Totals {
+    /// Of these claims.
+    #[must_use]
+    pub fn of<'a>(judged: impl IntoIterator<Item = &'a Judged>) -> Self {
+        let mut totals = Self::default();
+        for one in judged {
+            *match one.holds {
+                Some(true) => &mut totals.hold,
+                Some(false) => &mut totals.fail,
+                None => &mut totals.open,
+            } += 1;
+        }
+        totals
+    }
+}
+
+impl fmt::Display for Totals {
+    /// "36 claims: 20 hold, 9 fail, 7 are open".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { hold, fail, open } = self;
+        let all = hold + fail + open;
+        write!(f, "{all} claims: {hold} hold, {fail} fail, {open} are open")
+    }
+}
+
+/// Copies of results in which all means are moved; in intervals as they would be after so many rounds.
+fn moved<S: Sample>(sample: &S, rounds: Option<usize>) -> Vec<S> {
+    let copy = |seed| {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut copy = sample.clone();
+        for mean in copy.means() {
+            // Uniform, with a third of the moves at the ends.
+            let share = 3.0 * (f64::from(random.next_u32()) / f64::from(u32::MAX) - 0.5);
+            mean.value += share.clamp(-1.0, 1.0) * mean.half_after(rounds);
+        }
+        copy
+    };
+    (0..MOVES).map(copy).collect()
+}
+
+fn standing<S: Sample>(
+    sample: &S,
+    moved_now: &[S],
+    limits: Limits,
+    truth: impl Fn(&S) -> Option<bool>,
+) -> Standing {
+    let right = truth(sample);
+    let agree = |moved: &[S]| moved.iter().all(|moved| truth(moved) == right);
+    if right.is_none() || agree(moved_now) {
+        return Standing::Firm;
+    }
+    let mut copy = sample.clone();
+    let fewest = copy.means().iter().map(|mean| mean.rounds).min();
+    let mut rounds = fewest.unwrap_or_default().max(1) as f64;
+    let enough = loop {
+        rounds *= MORE_ROUNDS;
+        if rounds > limits.full as f64 {
+            break None;
+        }
+        if agree(&moved(sample, Some(rounds as usize))) {
+            break Some(rounded(rounds));
+        }
+    };
+    Standing::Open(decisive(sample, right, truth), enough)
+}
+
+/// A number of rounds with two digits, not less.
+fn rounded(rounds: f64) -> usize {
+    let unit = 10_f64.powf((rounds.log10().floor() - 1.0).max(0.0));
+    ((rounds / unit).ceil() * unit) as usize
+}
+
+/// Names of the means that turn a judgement alone, the least certain ones first.
+fn decisive<S: Sample>(
+    sample: &S,
+    right: Option<bool>,
+    truth: impl Fn(&S) -> Option<bool>,
+) -> Vec<String> {
+    let mut copy = sample.clone();
+    let means: Vec<_> = copy.means().into_iter().map(|mean| *mean).collect();
+    let mut found = Vec::new();
+    for (place, mean) in means.iter().enumerate() {
+        let half = mean.half_after(None);
+        let mut turns = |share: f64| {
+            *copy.means()[place] = Estimate {
+                value: mean.value + share * half,
+                ..*mean
+            };
+            truth(&copy) != right
+        };
+        if half > 0.0 && ALONE.into_iter().any(&mut turns) {
+            found.push((half / mean.value.abs(), place));
+        }
+        *copy.means()[place] = *mean;
+    }
+    found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let name = |(_, place): (f64, usize)| {
+        let mean = means[place];
+        let half = mean.half_after(None);
+        let (name, rounds) = (sample.name(place), mean.rounds);
+        format!("{name}: {:.2} ± {half:.2}, {rounds} rounds", mean.value)
+    };
+    found.into_iter().take(NAMED).map(name).collect()
+}
+
+/// Why a claim is open.
+fn reason(names: &[String], rounds: Option<usize>, limits: Limits) -> String {
+    let Limits { run, full } = limits;
+    let means = match names {
+        [] => String::new(),
+        names => format!(" ({})", names.join("; ")),
+    };
+    let enough = match rounds {
+        Some(rounds) if rounds > run => {
+            format!("about {rounds} rounds would do, more than the {run} of this run")
+        }
+        Some(rounds) => format!("about {rounds} rounds would do"),
+        None => format!("not even the {full} rounds of --full would do"),
+    };
+    format!("open: intervals too wide{means}; {enough}")
+}
+
+#[cfg(test)]
+mod tests;
