@@ -94,13 +94,13 @@ fn row_has_the_agreed_form(row: &Value) {
     let measured = !row["value"].is_null();
     assert_eq!(measured, !word("role").starts_with("not "), "{row}");
     assert!(measured || !word("note").is_empty(), "{row}");
-    let compared = ["error_percent", "error_points", "holds"];
+    let compared = ["error_percent", "error_points", "verdict"];
     let compared = compared.iter().filter(|key| !row[**key].is_null()).count();
     let one = measured && !row["id"].is_null();
     assert_eq!(compared, usize::from(one), "{row}");
     assert_eq!(
         row["error_points"].is_null(),
-        row["unit"] != "%" || !row["holds"].is_null() || !measured,
+        row["unit"] != "%" || !row["verdict"].is_null() || !measured,
         "{row}"
     );
 }
@@ -110,16 +110,26 @@ fn claims_have_the_agreed_form(document: &Value) {
     assert!(claims.len() > 30, "{}", claims.len());
     for claim in claims {
         assert!(claim["id"].as_str().unwrap().starts_with("emp-"), "{claim}");
-        assert!(
-            claim["holds"].is_boolean() || claim["holds"].is_null(),
-            "{claim}"
-        );
+        let holds = match claim["verdict"].as_str() {
+            Some("holds") => Value::Bool(true),
+            Some("fails") => Value::Bool(false),
+            Some("open") => Value::Null,
+            _ => panic!("{claim}"),
+        };
+        assert_eq!(claim["holds"], holds, "{claim}");
+        let uncertain = claim["evidence"].as_str().unwrap().contains("; open: ");
+        assert!(!uncertain || holds.is_null(), "{claim}");
+        assert!(claim["rounds_needed"].is_null() || uncertain, "{claim}");
         let words = ["claim", "evidence"].map(|key| claim[key].as_str().unwrap());
         assert!(words.iter().all(|words| !words.is_empty()), "{claim}");
         assert_eq!(claim["profile"], "emp-thesis");
     }
-    let judged = claims.iter().filter(|claim| claim["holds"].is_boolean());
-    assert!(judged.count() >= 5);
+    for (verdict, total) in [("holds", "hold"), ("fails", "fail"), ("open", "open")] {
+        let found = claims.iter().filter(|claim| claim["verdict"] == verdict);
+        let count = found.count();
+        assert!(count >= 5, "{verdict}: {count}");
+        assert_eq!(document["verdicts"][total], count, "{verdict}");
+    }
 }
 
 fn medians_are_stated(document: &Value) {
@@ -148,13 +158,21 @@ fn medians_are_stated(document: &Value) {
 fn verdicts_are_pinned(document: &Value) {
     let claims = document["claims"].as_array().unwrap().iter();
     let thesis = claims.filter(|claim| claim["profile"] == "emp-thesis");
+    // Claims about GM are judged where its image is built.
+    let about_gm = |claim: &&Value| ["emp-066", "emp-187"].contains(&claim["id"].as_str().unwrap());
+    let (about_gm, thesis): (Vec<_>, Vec<_>) = thesis.partition(about_gm);
+    assert_eq!(about_gm.len(), 2);
+    for claim in about_gm {
+        let evidence = claim["evidence"].as_str().unwrap();
+        let missing = evidence == "not measured: no image gm";
+        assert!(missing || evidence.contains("GM"), "{claim}");
+        assert!(!missing || claim["verdict"] == "open", "{claim}");
+        assert_ne!(claim["verdict"], "fails", "{claim}");
+    }
+    let thesis = thesis.into_iter();
     let verdicts = thesis.map(|claim| {
-        let verdict = match claim["holds"].as_bool() {
-            Some(true) => "holds",
-            Some(false) => "does not hold",
-            None => "open",
-        };
-        format!("{} {verdict}\n", claim["id"].as_str().unwrap())
+        let word = |key: &str| claim[key].as_str().unwrap();
+        format!("{} {}\n", word("id"), word("verdict"))
     });
     insta::assert_snapshot!("verdicts", verdicts.collect::<String>());
 }

@@ -100,7 +100,7 @@ pub fn judge<S: Sample, J: Fn(&S) -> Verdict>(
     limits: Limits,
     claims: impl IntoIterator<Item = (&'static str, String, J)>,
 ) -> Vec<Judged> {
-    let moved = moved(sample, None);
+    let moved: Vec<S> = moved(sample, None).collect();
     let judge = |(id, claim, judge): (_, _, J)| {
         let (holds, evidence, rounds_needed) = match judge(sample) {
             Err(why) => (None, why, None),
@@ -145,7 +145,8 @@ pub fn bound<S: Sample>(
     limits: Limits,
     is_met: impl Fn(&S) -> Option<bool>,
 ) -> Result<Option<bool>, String> {
-    match standing(sample, &moved(sample, None), limits, &is_met) {
+    let moved: Vec<S> = moved(sample, None).collect();
+    match standing(sample, &moved, limits, &is_met) {
         Standing::Firm => Ok(is_met(sample)),
         Standing::Open(names, rounds) => Err(reason(&names, rounds, limits)),
     }
@@ -188,8 +189,8 @@ impl fmt::Display for Totals {
 }
 
 /// Copies of results in which all means are moved; in intervals as they would be after so many rounds.
-fn moved<S: Sample>(sample: &S, rounds: Option<usize>) -> Vec<S> {
-    let copy = |seed| {
+fn moved<S: Sample>(sample: &S, rounds: Option<usize>) -> impl Iterator<Item = S> {
+    let copy = move |seed| {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut copy = sample.clone();
         for mean in copy.means() {
@@ -199,7 +200,7 @@ fn moved<S: Sample>(sample: &S, rounds: Option<usize>) -> Vec<S> {
         }
         copy
     };
-    (0..MOVES).map(copy).collect()
+    (0..MOVES).map(copy)
 }
 
 fn standing<S: Sample>(
@@ -209,8 +210,7 @@ fn standing<S: Sample>(
     truth: impl Fn(&S) -> Option<bool>,
 ) -> Standing {
     let right = truth(sample);
-    let agree = |moved: &[S]| moved.iter().all(|moved| truth(moved) == right);
-    if right.is_none() || agree(moved_now) {
+    if right.is_none() || moved_now.iter().all(|moved| truth(moved) == right) {
         return Standing::Firm;
     }
     let mut copy = sample.clone();
@@ -221,7 +221,7 @@ fn standing<S: Sample>(
         if rounds > limits.full as f64 {
             break None;
         }
-        if agree(&moved(sample, Some(rounds as usize))) {
+        if moved(sample, Some(rounds as usize)).all(|moved| truth(&moved) == right) {
             break Some(rounded(rounds));
         }
     };

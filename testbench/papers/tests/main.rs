@@ -9,3 +9,4 @@ mod determinism;
 mod dsm;
 mod goodput;
 mod multicast;
+mod verdicts;

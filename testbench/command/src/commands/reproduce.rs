@@ -135,6 +135,7 @@ fn plan(
     Ok(Plan {
         images: images(explained(args)?)?,
         profiles,
+        gm: Plan::gm_boards()?,
         tasks: selection.tasks.clone(),
         rounds: match (args.quick, args.full) {
             (true, _) => Rounds::QUICK,
@@ -206,6 +207,8 @@ fn write_file(
 fn conditions(args: &ReproduceArgs, plan: &Plan) -> anyhow::Result<Conditions> {
     let images = plan.images.iter();
     let images = images.map(|(scheme, image)| (scheme.image().to_owned(), image.identity()));
+    let gm = plan.gm.iter();
+    let images = images.chain(gm.map(|(_, image)| ("gm".to_owned(), image.identity())));
     let Rounds {
         least,
         most,

@@ -81,7 +81,7 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
 pub fn measure(setup: &Setup, size: u32) -> Result<Latency, ExperimentError> {
     let mut pair = setup.pair()?;
     let run = spawn(&mut pair, size, setup.rounds.all());
-    let mean = run.mean(setup, &mut pair)?;
+    let mean = run.mean(setup, &mut pair.world)?;
     let us = mean.ps / 2.0 / 1e6;
     Ok(Latency {
         us,

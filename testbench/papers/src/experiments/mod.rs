@@ -4,6 +4,7 @@ pub mod activity;
 pub mod goodput;
 pub mod latency;
 pub mod one_way;
+pub mod passing;
 pub mod quiet;
 pub mod rounds;
 pub mod scheme;
@@ -18,11 +19,12 @@ use std::sync::atomic::AtomicBool;
 use emulator::image::Image;
 use emulator::profile::{Profile, ProfileError};
 use emulator::sim::time::SimTime;
-use emulator::sim::world::RunLimits;
+use emulator::sim::world::{RunLimits, World};
 use emulator::wire::ethernet::EthernetError;
 use emulator::wire::ethernet::switch::SwitchConfig;
 use emulator::wire::fault::FaultError;
 
+use crate::gm::GmError;
 use lanigon_worlds::builder::WorldError;
 use lanigon_worlds::calibrate::CalibrationError;
 use lanigon_worlds::images::FirmwareError;
@@ -56,6 +58,9 @@ pub enum ExperimentError {
     /// The run did not complete.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// A measurement of GM.
+    #[error(transparent)]
+    Gm(#[from] GmError),
     /// The calibration of a profile's stages.
     #[error(transparent)]
     Calibration(#[from] CalibrationError),
@@ -117,14 +122,14 @@ impl Run {
     fn until(
         &self,
         setup: &Setup,
-        pair: &mut EmpPairs,
+        world: &mut World,
         done: impl Fn(&[SimTime]) -> bool + Send + Sync,
     ) -> Result<(), ExperimentError> {
         let enough = || {
             self.stamps
                 .with(|stamps| done(stamps.as_deref().unwrap_or_default()))
         };
-        let end = pair.world.run_until(&setup.limits(), enough);
+        let end = world.run_until(&setup.limits(), enough);
         for (program, outcome) in &self.programs {
             if let Some(Err(message)) = outcome.take() {
                 return Err(RunError::Program { program, message }.into());
@@ -134,8 +139,8 @@ impl Run {
     }
 
     /// Mean duration of a round, once there are enough.
-    fn mean(&self, setup: &Setup, pair: &mut EmpPairs) -> Result<Mean, ExperimentError> {
-        self.until(setup, pair, |stamps| setup.rounds.mean(stamps).is_some())?;
+    fn mean(&self, setup: &Setup, world: &mut World) -> Result<Mean, ExperimentError> {
+        self.until(setup, world, |stamps| setup.rounds.mean(stamps).is_some())?;
         self.mean_so_far(setup)
     }
 
@@ -163,7 +168,7 @@ impl Run {
             let mean = setup.rounds.mean(stamps);
             mean.is_some_and(|mean| stamps.len() > first + mean.rounds + MORE)
         };
-        self.until(setup, pair, enough)?;
+        self.until(setup, &mut pair.world, enough)?;
         let rounds = self.mean_so_far(setup)?.rounds;
         pair.world.finish_observing();
         let begin = self.stamps.with(|stamps| stamps.as_ref()?.first().copied());

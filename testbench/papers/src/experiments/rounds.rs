@@ -26,6 +26,8 @@ pub struct Rounds {
     pub skipped: usize,
     /// The mean is stable if it moved by less than this share over the last half of the rounds.
     pub tolerance: f64,
+    /// And if half of its confidence interval is at most this share of it.
+    pub precision: f64,
 }
 
 impl Rounds {
@@ -35,6 +37,7 @@ impl Rounds {
         most: 300,
         skipped: 8,
         tolerance: 1e-3,
+        precision: 0.02,
     };
     /// Fewer rounds, for a first look.
     pub const QUICK: Self = Self {
@@ -42,6 +45,7 @@ impl Rounds {
         most: 60,
         skipped: 4,
         tolerance: 5e-3,
+        precision: f64::INFINITY,
     };
     /// Number of rounds in the thesis (emp-147, emp-150).
     pub const FULL: Self = Self {
@@ -49,6 +53,7 @@ impl Rounds {
         most: 10_000,
         skipped: 0,
         tolerance: 0.0,
+        precision: 0.0,
     };
 
     /// Largest number of rounds.
@@ -70,7 +75,9 @@ impl Rounds {
             if !still && count < self.most {
                 return None;
             }
-            Mean::of(stamps, count)
+            let mean = Mean::of(stamps, count)?;
+            let sure = mean.interval.is_none_or(|half| half <= self.precision);
+            (sure || count == self.most).then_some(mean)
         })
     }
 }

@@ -155,12 +155,14 @@ pub fn measure(setup: &Setup, flow: Flow, size: u32) -> Result<Usage, Experiment
         Flow::OneWay => one_way::spawn(&mut pair, size, usize::MAX / 2),
         Flow::TwoWay => two_way::spawn(&mut pair, size, usize::MAX / 2),
     };
-    run.until(setup, &mut pair, |stamps| stamps.len() > WARM_UP)?;
+    run.until(setup, &mut pair.world, |stamps| stamps.len() > WARM_UP)?;
     for node in &mut pair.world.nodes {
         node.trace.keep(true);
     }
     let before: Vec<_> = pair.world.nodes.iter().map(Counts::of).collect();
-    run.until(setup, &mut pair, |stamps| stamps.len() > WARM_UP + ROUNDS)?;
+    run.until(setup, &mut pair.world, |stamps| {
+        stamps.len() > WARM_UP + ROUNDS
+    })?;
     let span = pair.world.now() - before[0].now;
     Ok(Usage {
         flow,

@@ -9,9 +9,11 @@ use defs::probe::stage;
 use emulator::host::costs::HostCosts;
 use emulator::profile::Profile;
 
+use super::absent;
 use super::key::{Experiment, Key};
 use super::results::ProfileResults;
 use super::{FRAME, LARGE, LEDGERS, SMALL, Task};
+use crate::experiments::passing::System;
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 use crate::published::{Origin, Published};
@@ -93,6 +95,8 @@ pub enum Quantity {
     Difference(Key, Key),
     /// A point's value as percentage of a bandwidth.
     Share(Key, f64),
+    /// By how much a system's latency is below a point's at most, over these message lengths.
+    Advantage(System, Key, &'static [u32]),
     /// Duration of a stage in a scheme, on one CPU or both.
     Stage {
         /// The scheme.
@@ -181,6 +185,11 @@ impl Quantity {
             Self::Reduction(a, b) | Self::Increase(a, b) | Self::Difference(a, b) => {
                 points(vec![*a, *b])
             }
+            Self::Advantage(system, key, sizes) => {
+                let own = sizes.iter().map(|&size| Task::Point(key.sized(size)));
+                let others = sizes.iter().map(|&size| Task::Other(*system, size));
+                own.chain(others).collect()
+            }
             Self::Stage { scheme, .. } => vec![Task::Ledger(*scheme, SMALL)],
             Self::ShortestDma | Self::LongestDma => {
                 LEDGERS.map(|size| Task::Ledger(Scheme::Base, size)).into()
@@ -199,7 +208,8 @@ impl Quantity {
             | Self::PeakIncrease(key, _)
             | Self::Reduction(key, _)
             | Self::Increase(key, _)
-            | Self::Difference(key, _) => Some(key.scheme),
+            | Self::Difference(key, _)
+            | Self::Advantage(_, key, _) => Some(key.scheme),
             Self::Stage { scheme, .. } => Some(*scheme),
             Self::ShortestDma | Self::LongestDma => Some(Scheme::Base),
             Self::Cost(_) | Self::Constant(_) | Self::Nothing => None,
@@ -219,6 +229,12 @@ impl Quantity {
             Self::PeakIncrease(a, b) => Some(ratio(peak(results, *a)?, value(b)?)),
             Self::Difference(a, b) => Some(value(a)? - value(b)?),
             Self::Share(key, of) => Some(100.0 * value(key)? / of),
+            Self::Advantage(system, key, sizes) => {
+                let below =
+                    |&size: &u32| Some(value(&key.sized(size))? - results.other(*system, size)?);
+                let all: Option<Vec<_>> = sizes.iter().map(below).collect();
+                all?.into_iter().reduce(f64::max)
+            }
             Self::Stage {
                 scheme,
                 stages,
@@ -280,14 +296,21 @@ pub fn limit_megabits_per_s(size: u32) -> f64 {
     f64::from(size) / bytes as f64 * 1000.0
 }
 
-/// The systems with which the thesis compares EMP.
-const OTHER_SYSTEMS: [(&str, &str); 2] = [
-    (
-        "tcp",
-        "TCP over the kernel's driver: there is no emulated operating system",
-    ),
-    ("gm", "GM on Myrinet: other hardware and firmware"),
-];
+/// Message lengths below 256 bytes.
+const SHORT: &[u32] = &[4, SMALL];
+
+/// Answers to numbers of other systems.
+fn other_answer(number: &Published) -> Option<Answer> {
+    let base = Key::new(Experiment::Latency, Scheme::Base, SMALL);
+    match number.scheme {
+        "tcp" => Some(Answer::new(Role::NotModelled, Quantity::Nothing).note(absent::TCP)),
+        "gm" if number.quantity.starts_with("advantage") => {
+            let advantage = Quantity::Advantage(System::Gm, base, SHORT);
+            Some(Answer::predicted(advantage).note("GM on boards with a LANai 7.2 at 66 MHz"))
+        }
+        _ => None,
+    }
+}
 
 /// Answer to a published number; `None` for parameters of the experiments.
 #[must_use]
@@ -295,11 +318,8 @@ pub fn answer(number: &Published) -> Option<Answer> {
     if number.kind == Origin::Parameter {
         return None;
     }
-    let other = OTHER_SYSTEMS
-        .iter()
-        .find(|(name, _)| *name == number.scheme);
-    if let Some((_, why)) = other {
-        return Some(Answer::new(Role::NotModelled, Quantity::Nothing).note(why));
+    if let Some(answer) = other_answer(number) {
+        return Some(answer);
     }
     let head = number.quantity.split([';', ':']).next()?;
     let answer = match head {

@@ -3,6 +3,7 @@
 //! A [`Plan`] lists the tasks. They are independent worlds and run in parallel on all threads; results do
 //! not depend on the order of their completion.
 
+pub mod absent;
 pub mod answers;
 pub mod claims;
 pub mod explain;
@@ -16,6 +17,7 @@ mod selection;
 pub mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -26,17 +28,23 @@ use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 
+use crate::experiments::passing::{self, System};
 use crate::experiments::quiet::{self, Quiet};
 use crate::experiments::rounds::Rounds;
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 use crate::experiments::usage::{self, Flow, Usage};
 use crate::experiments::{ExperimentError, Setup, latency, one_way, two_way};
+use crate::gm::GmError;
 use crate::interval::Estimate;
 use crate::verdict::Limits;
 use key::{Experiment, Key};
+use lanigon_worlds::boards;
 use lanigon_worlds::calibrate;
+use lanigon_worlds::gm::GmWorldError;
+use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::outcome::RunError;
+use lanigon_worlds::profile::built_in;
 use results::{ProfileResults, Results, SchemeResults};
 pub use selection::Selection;
 
@@ -57,6 +65,10 @@ pub const LARGE: u32 = 65_536;
 
 /// Length of a message that fills one frame.
 pub const FRAME: u32 = header_frame_capacity(DEFAULT_FRAME_BYTES);
+/// Message lengths with which other systems are compared, in bytes: none is below that of the shortest message of the thesis.
+pub const OTHER_SIZES: [u32; 6] = [4, SMALL, 256, FRAME, 4096, LARGE_LATENCY];
+/// The long message of the thesis's latencies (emp-011), in bytes.
+pub const LARGE_LATENCY: u32 = 14_336;
 /// Message lengths with a ledger: emp-004, and a full frame.
 pub const LEDGERS: [u32; 2] = [SMALL, FRAME];
 
@@ -69,21 +81,31 @@ pub enum Task {
     Ledger(Scheme, u32),
     /// Utilisation of resources.
     Usage(Scheme, Flow),
+    /// The latency of another system with messages of this length.
+    Other(System, u32),
 }
 
 impl Task {
+    /// The scheme whose firmware it needs. Experiments with GM need no scheme, but its image.
     const fn scheme(self) -> Scheme {
         match self {
             Self::Point(key) => key.scheme,
             Self::Ledger(scheme, _) | Self::Usage(scheme, _) => scheme,
+            Self::Other(..) => Scheme::Base,
         }
+    }
+
+    /// The latencies of other systems.
+    pub fn others() -> impl Iterator<Item = Self> {
+        let all = System::ALL.into_iter();
+        all.flat_map(|system| OTHER_SIZES.map(|size| Self::Other(system, size)))
     }
 
     /// Testbed and flow control of the task.
     const fn conditions(self) -> (Testbed, bool) {
         match self {
             Self::Point(key) => (key.testbed, key.flow_control),
-            Self::Ledger(..) | Self::Usage(..) => (Testbed::Direct933, false),
+            Self::Ledger(..) | Self::Usage(..) | Self::Other(..) => (Testbed::Direct933, false),
         }
     }
 
@@ -102,6 +124,7 @@ impl Task {
             Self::Point(key) => key.size,
             Self::Ledger(..) => 0,
             Self::Usage(..) => LARGE,
+            Self::Other(_, size) => size,
         }
     }
 }
@@ -111,6 +134,7 @@ enum TaskResult {
     Point(Estimate),
     Ledger(Option<Quiet>),
     Usage(Usage),
+    Other(Estimate),
 }
 
 /// Plan of measurements.
@@ -122,6 +146,8 @@ pub struct Plan {
     pub profiles: Vec<Profile>,
     /// Tasks; those of schemes without an image are skipped.
     pub tasks: BTreeSet<Task>,
+    /// GM's boards and image, if it is built.
+    pub gm: Option<(Profile, Image)>,
     /// Number of rounds.
     pub rounds: Rounds,
     /// Limit of simulated time per point.
@@ -139,7 +165,10 @@ struct Calibrated {
 impl Plan {
     /// The executable tasks, largest first.
     fn possible(&self) -> Vec<Task> {
-        let has_image = |task: &Task| self.images.contains_key(&task.scheme());
+        let has_image = |task: &Task| {
+            let is_on_gm = matches!(task, Task::Other(system, _) if system.is_on_gm());
+            self.images.contains_key(&task.scheme()) && (!is_on_gm || self.gm.is_some())
+        };
         let mut tasks: Vec<_> = self.tasks.iter().copied().filter(has_image).collect();
         tasks.sort_by_key(|task| std::cmp::Reverse(task.work()));
         tasks
@@ -169,6 +198,7 @@ impl Plan {
             self.carry_out(&profiles[profile], task)
         });
         let mut points = vec![BTreeMap::new(); profiles.len()];
+        let mut others = points.iter().map(|_| BTreeMap::new()).collect::<Vec<_>>();
         let mut partial = false;
         for (&(profile, task), outcome) in tasks.iter().zip(outcomes) {
             let schemes = &mut profiles[profile].schemes;
@@ -181,18 +211,23 @@ impl Plan {
                     scheme.ledgers.insert(quiet.ledger.length, quiet);
                 }
                 (_, Ok(TaskResult::Usage(usage))) => scheme.usages.push(usage),
-                (_, Ok(TaskResult::Ledger(None) | TaskResult::Point(_))) => {}
+                (Task::Other(system, size), Ok(TaskResult::Other(value))) => {
+                    others[profile].insert((system, size), value);
+                }
+                (_, Ok(TaskResult::Ledger(None) | TaskResult::Point(_) | TaskResult::Other(_))) => {
+                }
                 (_, Err(ExperimentError::Run(RunError::Interrupted))) => partial = true,
                 (_, Err(error)) => return Err(error),
             }
         }
-        let profiles = profiles.into_iter().zip(points);
+        let profiles = profiles.into_iter().zip(points).zip(others);
         Ok(Results {
             profiles: profiles
-                .map(|(calibrated, points)| ProfileResults {
+                .map(|((calibrated, points), others)| ProfileResults {
                     profile: calibrated.profile,
                     schemes: Arc::new(calibrated.schemes),
                     points,
+                    others,
                 })
                 .collect(),
             limits: Limits {
@@ -202,6 +237,23 @@ impl Plan {
             missing: self.missing(),
             partial,
         })
+    }
+
+    /// GM's boards in the thesis's comparison, and its image; `None`: that is not built.
+    ///
+    /// # Errors
+    /// The profile or the image is not usable.
+    pub fn gm_boards() -> Result<Option<(Profile, Image)>, GmError> {
+        let profile = built_in(passing::GM_PROFILE)?;
+        let board = boards::of(&profile);
+        let gm = board.gm.ok_or(GmWorldError::Board(board.name))?;
+        match board.own_image(gm.image, gm.sram_bytes) {
+            Ok(image) => Ok(Some((profile, image))),
+            Err(FirmwareError::File { error, .. }) if error.kind() == ErrorKind::NotFound => {
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Requested schemes without an image.
@@ -280,6 +332,16 @@ impl Plan {
             Task::Point(key) => TaskResult::Point(measure(&setup, key)?),
             Task::Ledger(_, size) => TaskResult::Ledger(quiet::follow(&setup, size)?),
             Task::Usage(_, flow) => TaskResult::Usage(usage::measure(&setup, flow, LARGE)?),
+            Task::Other(system, size) => match (system, &self.gm) {
+                (System::MpiOverEmp, _) => TaskResult::Other(passing::mpi_over_emp(&setup, size)?),
+                (System::MpiOverGm, Some((profile, image))) => {
+                    TaskResult::Other(passing::mpi_over_gm(&setup, image, profile, size)?)
+                }
+                (System::Gm, Some((profile, image))) => {
+                    TaskResult::Other(passing::gm_alone(&setup, image, profile, size)?)
+                }
+                (_, None) => TaskResult::Ledger(None),
+            },
         })
     }
 }

@@ -215,6 +215,19 @@ fn points(profile: &ProfileResults) -> Section {
             Cell::of(Some(value.rounds as f64)),
         ]
     });
+    let others = profile.others.iter().map(|((system, size), value)| {
+        vec![
+            Cell::text("latency"),
+            Cell::default(),
+            Cell::text(system.name()),
+            Cell::text("no"),
+            Cell::of(Some((*size).into())),
+            Cell::of(Some(rows::round(value.value))),
+            Cell::of(value.interval.map(rows::round)),
+            Cell::text("us"),
+            Cell::of(Some(value.rounds as f64)),
+        ]
+    });
     let columns = [
         "experiment",
         "testbed",
@@ -229,7 +242,7 @@ fn points(profile: &ProfileResults) -> Section {
     let table = Table {
         title: "Measured points".into(),
         columns: columns.map(String::from).into(),
-        rows: rows.collect(),
+        rows: rows.chain(others).collect(),
     };
     Section {
         title: format!("Points under {}", profile.profile.name),

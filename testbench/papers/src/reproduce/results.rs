@@ -6,6 +6,7 @@ use std::sync::Arc;
 use emulator::profile::Profile;
 
 use super::key::Key;
+use crate::experiments::passing::System;
 use crate::experiments::quiet::Quiet;
 use crate::experiments::scheme::Scheme;
 use crate::experiments::usage::{Flow, Usage};
@@ -57,20 +58,31 @@ pub struct ProfileResults {
     pub schemes: Arc<BTreeMap<Scheme, SchemeResults>>,
     /// The points, in their experiments' units.
     pub points: BTreeMap<Key, Estimate>,
+    /// Latencies of other systems by message length, in us.
+    pub others: BTreeMap<(System, u32), Estimate>,
 }
 
 impl Sample for ProfileResults {
     fn means(&mut self) -> Vec<&mut Estimate> {
-        self.points.values_mut().collect()
+        let others = self.others.values_mut();
+        self.points.values_mut().chain(others).collect()
     }
 
     fn name(&self, place: usize) -> String {
-        let key = self.points.keys().nth(place);
-        key.map(Key::to_string).unwrap_or_default()
+        let others = self.others.keys();
+        let others = others.map(|(system, bytes)| format!("{}, {bytes} bytes, us", system.name()));
+        let mut names = self.points.keys().map(Key::to_string).chain(others);
+        names.nth(place).unwrap_or_default()
     }
 }
 
 impl ProfileResults {
+    /// The latency of another system.
+    #[must_use]
+    pub fn other(&self, system: System, size: u32) -> Option<f64> {
+        self.others.get(&(system, size)).map(|mean| mean.value)
+    }
+
     /// The value of a point.
     #[must_use]
     pub fn value(&self, key: Key) -> Option<f64> {

@@ -6,11 +6,13 @@ use serde::Serialize;
 
 use super::answers::{Answer, Comparison, Quantity, answer};
 use super::claims::{self, JudgedClaim};
-use super::key::Key;
+use super::key::{Experiment, Key};
 use super::results::{ProfileResults, Results};
 use super::{Selection, Task};
+use crate::experiments::passing::{GM_PROFILE, System};
 use crate::experiments::scheme::Scheme;
 use crate::experiments::usage::Resource;
+use crate::interval::Estimate;
 use crate::published::{self, Published};
 use crate::verdict::{self, Totals};
 
@@ -80,6 +82,15 @@ pub fn why_missing(results: &Results, scheme: Option<Scheme>) -> String {
     }
 }
 
+/// Reason for a missing value of another system.
+#[must_use]
+pub fn why_other_is_missing(results: &Results) -> String {
+    match results.partial {
+        true => "interrupted".into(),
+        false => "no image gm".into(),
+    }
+}
+
 /// Row of a published number and its answer under a profile.
 fn published_row(
     results: &Results,
@@ -97,6 +108,8 @@ fn published_row(
         let notes = [answer.note].into_iter().filter(|note| !note.is_empty());
         let notes: Vec<_> = notes.chain(why).collect();
         (role.name(), notes.join("; "))
+    } else if let Quantity::Advantage(..) = answer.quantity {
+        (NOT_MEASURED, why_other_is_missing(results))
     } else {
         (NOT_MEASURED, why_missing(results, answer.quantity.scheme()))
     };
@@ -195,7 +208,36 @@ fn point_row(results: &Results, profile: &ProfileResults, key: Key) -> Row {
     }
 }
 
-/// All rows under a profile: published numbers in order, then the other points.
+/// Row of another system's latency.
+fn other_row(profile: &ProfileResults, (system, size): (System, u32), mean: &Estimate) -> Row {
+    let key = Key::new(Experiment::Latency, Scheme::Base, size);
+    Row {
+        id: None,
+        experiment: key.experiment.name(),
+        profile: profile.profile.name.clone(),
+        scheme: system.name(),
+        testbed: key.testbed.name(),
+        flow_control: false,
+        message_bytes: Some(size),
+        metric: key.experiment.metric(),
+        value: Some(round(mean.value)),
+        rounds: Some(mean.rounds),
+        interval: mean.interval.map(round),
+        unit: key.experiment.unit(),
+        published: None,
+        error_percent: None,
+        error_points: None,
+        holds: None,
+        verdict: None,
+        role: "predicted",
+        note: match system.is_on_gm() {
+            true => format!("boards of {GM_PROFILE}"),
+            false => String::new(),
+        },
+    }
+}
+
+/// All rows under a profile: published numbers in order, then the other points, then other systems.
 #[must_use]
 pub fn of_profile(results: &Results, profile: &ProfileResults, selection: &Selection) -> Vec<Row> {
     let mut answered = Vec::new();
@@ -217,6 +259,8 @@ pub fn of_profile(results: &Results, profile: &ProfileResults, selection: &Selec
             rows.push(point_row(results, profile, *key));
         }
     }
+    let others = profile.others.iter();
+    rows.extend(others.map(|(key, mean)| other_row(profile, *key, mean)));
     rows
 }
 

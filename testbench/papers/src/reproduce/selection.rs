@@ -32,6 +32,7 @@ impl Selection {
         whole
             .tasks
             .extend(Scheme::ALL.into_iter().flat_map(Task::explanation));
+        whole.tasks.extend(Task::others());
         whole.numbers = answered().collect();
         for id in &whole.numbers {
             whole.tasks.extend(needs(id, sizes));
@@ -173,7 +174,8 @@ mod tests {
             let points = Selection::points(sizes);
             for id in answered() {
                 for task in needs(id, sizes) {
-                    let there = matches!(task, Task::Ledger(..)) || points.tasks.contains(&task);
+                    let apart = matches!(task, Task::Ledger(..) | Task::Other(..));
+                    let there = apart || points.tasks.contains(&task);
                     assert!(there, "{id}: {task:?}");
                 }
             }

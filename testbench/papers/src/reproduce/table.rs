@@ -7,7 +7,8 @@ use super::claims;
 use super::key::{Experiment, Key};
 use super::results::{ProfileResults, Results};
 use super::rows::{self, Median, NOT_MEASURED, Row};
-use super::{SMALL, Selection, Task, explain};
+use super::{OTHER_SIZES, SMALL, Selection, Task, explain};
+use crate::experiments::passing::{GM_PROFILE, System};
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 use crate::published;
@@ -33,6 +34,7 @@ fn write_all(text: &mut String, results: &Results, selection: &Selection) -> fmt
             profile.profile.name, profile.profile.description
         )?;
         curve_tables(text, profile, selection)?;
+        other_table(text, profile)?;
         revised_costs(text, profile)?;
         published_table(text, results, profile, selection)?;
         stage_table(text, profile)?;
@@ -80,7 +82,7 @@ fn curve_tables(text: &mut String, profile: &ProfileResults, selection: &Selecti
     let keys = || {
         selection.tasks.iter().filter_map(|task| match task {
             Task::Point(key) => Some(*key),
-            Task::Ledger(..) | Task::Usage(..) => None,
+            Task::Ledger(..) | Task::Usage(..) | Task::Other(..) => None,
         })
     };
     for key in keys() {
@@ -121,6 +123,27 @@ fn curve_tables(text: &mut String, profile: &ProfileResults, selection: &Selecti
         writeln!(text)?;
     }
     Ok(())
+}
+
+/// Latencies of other systems: a line per size, a column per system.
+fn other_table(text: &mut String, profile: &ProfileResults) -> fmt::Result {
+    if profile.others.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        text,
+        "latency in us: GM on boards of {GM_PROFILE}, message passing over GM and over EMP\n"
+    )?;
+    let names = System::ALL.map(|system| format!("{:>9}", system.name()));
+    writeln!(text, "{:>9}{}", "bytes", names.concat())?;
+    for size in OTHER_SIZES {
+        let cells = System::ALL.map(|system| match profile.other(system, size) {
+            Some(value) => format!("{value:>9.2}"),
+            None => format!("{:>9}", "-"),
+        });
+        writeln!(text, "{size:>9}{}", cells.concat())?;
+    }
+    writeln!(text)
 }
 
 /// Abbreviations of long names of quantities.

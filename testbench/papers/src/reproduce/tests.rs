@@ -3,10 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use lanigon_worlds::boards;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use lanigon_worlds::profile::built_in;
 
 fn plan() -> Plan {
     let image = images::own_image(Scheme::Base.image(), nodes::EMP_SRAM_BYTES);
@@ -22,6 +20,7 @@ fn plan() -> Plan {
             .filter_map(|name| built_in(name).ok())
             .collect(),
         tasks: Selection::whole(QUICK_SIZES).tasks,
+        gm: Plan::gm_boards().unwrap_or_default(),
         rounds: Rounds::QUICK,
         max_time: None,
         interrupt: Arc::new(AtomicBool::new(false)),

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::bail;
 use lanigon_papers::collectives::explain;
-use lanigon_papers::collectives::plan::Plan;
+use lanigon_papers::collectives::plan::{FULL_ROUNDS, Plan};
 use lanigon_papers::collectives::plots;
 use lanigon_papers::collectives::published::Table;
 use lanigon_papers::collectives::report::{self, Document};
@@ -38,7 +38,7 @@ pub(super) fn run(
     }
     let (rounds, most_nodes) = match (args.quick, args.full) {
         (true, _) => (40, 64),
-        (_, true) => (10_000, 1_024),
+        (_, true) => (FULL_ROUNDS, 1_024),
         _ => (200, 256),
     };
     let plan = Plan::new(table, args.quick, rounds, most_nodes, interrupt.flag())?;

@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::Selection;
 use super::key::{Experiment, Key};
 use super::results::{ProfileResults, Results};
-use super::rows::why_missing;
+use super::rows::{why_missing, why_other_is_missing};
+use crate::experiments::passing::System;
 use crate::experiments::scheme::Scheme;
 use crate::experiments::testbed::Testbed;
 use crate::experiments::usage::{Flow, Usage};
@@ -115,6 +116,12 @@ impl<'a> View<'a> {
             .iter()
             .map(|&scheme| Ok((scheme, self.value(key.of(scheme))?)));
         values.collect()
+    }
+
+    /// Latency of another system.
+    fn other(&self, system: System, size: u32) -> Result<f64, String> {
+        let missing = || format!("not measured: {}", why_other_is_missing(self.results));
+        self.profile.other(system, size).ok_or_else(missing)
     }
 
     /// Latency, one-way and two-way bandwidth on the first testbed.

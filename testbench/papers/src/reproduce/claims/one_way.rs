@@ -1,15 +1,13 @@
 //! Claims about the schemes with traffic in one direction.
 
 use super::super::key::{Experiment, Key};
-use super::super::{LARGE, MEDIUM, SMALL};
+use super::super::{LARGE, LARGE_LATENCY, MEDIUM, SMALL};
 use super::{Claim, Verdict, View, above, best_but, list, of, switched};
 use crate::experiments::scheme::Scheme::{self, Base, Dsr, Ro, So, Sr};
 use crate::experiments::usage::Flow;
 
 const LATENCY: Experiment = Experiment::Latency;
 const ONE_WAY: Experiment = Experiment::OneWay;
-/// Message size of the thesis's latency of large messages (emp-011).
-const LARGE_LATENCY: u32 = 14_336;
 
 pub const CLAIMS: &[Claim] = &[
     Claim {

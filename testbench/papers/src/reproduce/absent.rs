@@ -1,0 +1,42 @@
+//! What the thesis compares EMP with and this project does not contain. A test looks whether that is still so.
+
+use host_lib::emp::OpenError;
+
+/// Why nothing is measured over TCP.
+pub const TCP: &str = "TCP over the kernel's driver: there is no emulated operating system";
+/// Why nothing is measured over sockets.
+pub const SOCKETS: &str = "not modelled: there are neither sockets over EMP nor TCP";
+
+/// Why two processes on a host are not measured: what the second one is told.
+#[must_use]
+pub fn second_process() -> String {
+    let told = OpenError::Busy;
+    format!(
+        "not modelled: EMP's library lets one process of a host use a board; a second one is told \"{told}\""
+    )
+}
+
+#[cfg(test)]
+mod tests {
+
+    use lanigon_worlds::scenario::Scenario;
+
+    #[test]
+    fn no_scenario_runs_what_is_absent() {
+        let network = "[network]\ntopology = \"pair\"\n[[program]]\nrun = ";
+        let refused = |name: &str| {
+            let found = Scenario::parse("test", &format!("{network}\"{name}\"\nnodes = \"all\"\n"));
+            found.err().map(|error| error.to_string())
+        };
+        for name in ["tcp", "sockets", "socket", "ip"] {
+            let why = refused(name).unwrap_or_default();
+            let unknown = format!("no program \"{name}\"");
+            assert!(
+                why.contains(&unknown),
+                "{name} exists: mend its text. {why}"
+            );
+        }
+        let known = refused("mpi").unwrap_or_default();
+        assert!(!known.contains("no program"), "{known}");
+    }
+}

@@ -1,0 +1,59 @@
+//! Verdicts of a quick run and of a usual one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use lanigon_papers::experiments::rounds::Rounds;
+use lanigon_papers::experiments::scheme::Scheme;
+use lanigon_papers::reproduce::key::Experiment;
+use lanigon_papers::reproduce::{LARGE, MEDIUM, Plan, QUICK_SIZES, Selection, Task, claims};
+use lanigon_worlds::profile::built_in;
+use lanigon_worlds::{images, nodes};
+
+/// The verdicts of the thesis's claims with so many rounds.
+fn verdicts(rounds: Rounds) -> BTreeMap<&'static str, (Option<bool>, String)> {
+    let selection = Selection::whole(QUICK_SIZES);
+    // What claims are about, but without other systems: these need GM's image, which is not built everywhere.
+    let needed = |task: &Task| match task {
+        Task::Point(key) => {
+            key.experiment == Experiment::Latency || [MEDIUM, LARGE].contains(&key.size)
+        }
+        Task::Usage(..) => true,
+        Task::Ledger(..) | Task::Other(..) => false,
+    };
+    let image = |scheme: Scheme| {
+        let image = images::own_image(scheme.image(), nodes::EMP_SRAM_BYTES);
+        (scheme, Arc::new(image.unwrap()))
+    };
+    let plan = Plan {
+        images: Scheme::ALL.into_iter().map(image).collect(),
+        profiles: vec![built_in("emp-thesis").unwrap()],
+        gm: None,
+        tasks: selection.tasks.iter().copied().filter(needed).collect(),
+        rounds,
+        max_time: None,
+        interrupt: Arc::default(),
+    };
+    let judged = claims::judge(&plan.run(|_| {}).unwrap(), &selection);
+    let judged = judged.into_iter().map(|claim| claim.judged);
+    judged
+        .map(|claim| (claim.id, (claim.holds, claim.evidence)))
+        .collect()
+}
+
+#[test]
+fn more_rounds_turn_no_verdict() {
+    let (quick, usual) = (verdicts(Rounds::QUICK), verdicts(Rounds::USUAL));
+    for (id, (first, why)) in &quick {
+        let (then, then_why) = &usual[id];
+        let turned = first.is_some() && then.is_some() && first != then;
+        assert!(!turned, "{id}: {why}; with more rounds: {then_why}");
+    }
+    let decided = |verdicts: &BTreeMap<_, (Option<bool>, String)>| {
+        verdicts
+            .values()
+            .filter(|(holds, _)| holds.is_some())
+            .count()
+    };
+    assert!(decided(&quick) >= 10 && decided(&usual) > decided(&quick));
+}
