@@ -31,6 +31,8 @@ pub const VARIED_US: [u64; 4] = [64, 256, 1_024, 4_096];
 pub const VARIED_PERCENT: [u32; 3] = [0, 10, 20];
 /// Percentages of efficiency (dissertation-099 to 102).
 pub const EFFICIENCIES: [u32; 4] = [25, 50, 75, 90];
+/// Runs of a synthetic application at least: fewer tell nothing about their variation.
+const LEAST_RUNS: u64 = 5;
 /// Steps of the synthetic applications: 360 us and 2,100 us (dissertation-117 to 120).
 pub const STEPS: [u64; 2] = [8, 20];
 /// Numbers of nodes of the curves.
@@ -202,7 +204,10 @@ impl Key {
                 let least = setup.least_computation(nodes, f64::from(percent) / 100.0, rounds)?;
                 Ok(Estimate::single(least))
             }
-            What::Synthetic { steps } => setup.synthetic(nodes, steps, rounds.div_ceil(steps)),
+            What::Synthetic { steps } => {
+                let runs = rounds.div_ceil(steps).max(LEAST_RUNS);
+                setup.synthetic(nodes, steps, runs)
+            }
             What::Reduction { form, of } => {
                 let shape = match form {
                     Form::Binomial => Shape::Binomial,

@@ -93,6 +93,15 @@ impl Plan {
         keys(self.table, self.quick).len() + beyond::cases(self.table, self.most_nodes).len()
     }
 
+    /// Rounds of most points: all-to-all broadcasts have a fourth of the others'.
+    fn limits(&self) -> Limits {
+        let share = if self.table == Table::Gossip { 4 } else { 1 };
+        Limits {
+            run: (self.rounds / share) as usize,
+            full: (FULL_ROUNDS / share) as usize,
+        }
+    }
+
     /// The images of the profiles' boards.
     fn images(&self) -> Result<BTreeMap<&'static str, (&'static str, Image)>, CollectiveError> {
         let load = |(board, profile): (&&'static str, &Profile)| {
@@ -187,10 +196,7 @@ impl Plan {
             partial: wanted.iter().any(|key| !points.contains_key(key)) || beyond.len() < more,
             points,
             beyond,
-            limits: Limits {
-                run: self.rounds as usize,
-                full: FULL_ROUNDS as usize,
-            },
+            limits: self.limits(),
         })
     }
 }
