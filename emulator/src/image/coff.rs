@@ -14,6 +14,8 @@ const NAME_BYTES: usize = 8;
 const SECTIONS: usize = 3;
 /// The section of data without contents.
 const BSS: usize = 2;
+/// The words around the number of the chip in the data of a control program.
+const NAMED: [&[u8]; 2] = [b"This is an MCP for a ", b".x LANai"];
 
 /// A section.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +102,22 @@ impl Coff {
             return Err(CoffError::NoEntry);
         }
         Ok(Self { sections })
+    }
+
+    /// The generation of the LANai that the image names, if it names one.
+    #[must_use]
+    pub fn named_chip(&self) -> Option<u32> {
+        let named = |section: &CoffSection| {
+            let [before, after] = NAMED;
+            let bytes = &section.bytes;
+            let at = bytes
+                .windows(before.len())
+                .position(|part| part == before)?;
+            let (number, rest) = bytes.get(at + before.len()..)?.split_first()?;
+            let number = char::from(*number).to_digit(10)?;
+            rest.starts_with(after).then_some(number)
+        };
+        self.sections.iter().find_map(named)
     }
 
     /// Address and bytes of each part to write into memory; those of bss are zeros.
@@ -201,6 +219,20 @@ mod tests {
             (12, vec![0; 6]),
         ];
         assert_eq!(image.parts(), expected);
+    }
+
+    #[test]
+    fn the_chip_is_named() {
+        let check = |data: &[u8], chip| {
+            let file = build(&[0; 8], data, 0);
+            assert_eq!(Coff::parse(&file, SRAM).unwrap().named_chip(), chip);
+        };
+        check(b"..---> This is an MCP for a 7.x LANai <--..", Some(7));
+        check(b"This is an MCP for a 9.x LANai", Some(9));
+        check(b"This is an MCP for a 9.x LAN", None);
+        check(b"This is an MCP for a ", None);
+        check(b"This is an MCP for a x.x LANai", None);
+        check(b"", None);
     }
 
     #[test]

@@ -7,9 +7,9 @@ use thiserror::Error;
 
 /// Bytes behind the image that the host clears if the file does not say how many.
 pub const USUAL_CLEARED_BYTES: u32 = 20_472;
-/// Begin of the identification in the image, and its address.
+/// Begin of the identification in the image, and its address: the words `VersionString: ` at 0x10000 are in front of it.
 const IDENTIFICATION: &[u8] = b"mcp-l";
-const IDENTIFICATION_ADDRESS: usize = 0x1_0000;
+const IDENTIFICATION_ADDRESS: usize = 0x1_000F;
 /// Largest number of bytes to clear that a prefix may contain.
 const MOST_CLEARED_BYTES: u32 = 1 << 18;
 
@@ -87,6 +87,13 @@ pub fn identification(image: &[u8]) -> Option<String> {
     is_text.then(|| String::from_utf8_lossy(text).into_owned())
 }
 
+/// The chip that an identification names: 4 in `mcp-l4v3`.
+#[must_use]
+pub fn named_chip(identification: &str) -> Option<u32> {
+    let rest = identification.as_bytes().strip_prefix(IDENTIFICATION)?;
+    char::from(*rest.first()?).to_digit(10)
+}
+
 impl Raw {
     /// Takes a file as an image for a board with `sram_bytes` of memory. `skip` is the number of bytes in front of the
     /// image; if it is not given, the file tells.
@@ -138,7 +145,7 @@ mod tests {
         let mut program = vec![0; 0x1_2000];
         program[..4].copy_from_slice(&0x0204_0000_u32.to_be_bytes());
         let mut named = program.clone();
-        named[0x1_0000..0x1_0010].copy_from_slice(b"mcp-l4v3 3.08c D");
+        named[0x1_0000..0x1_001F].copy_from_slice(b"VersionString: mcp-l4v3 3.08c D");
         let check = |prefix: &[u8], program: &[u8], skip, skipped, cleared| {
             let file = [prefix, program].concat();
             let image = Raw::parse(&file, skip, SRAM).unwrap();
@@ -163,6 +170,8 @@ mod tests {
         }
         assert_eq!(identification(&named).as_deref(), Some("mcp-l4v3 3.08c D"));
         assert_eq!(identification(&program), None);
+        assert_eq!(named_chip("mcp-l4v3 3.08c D"), Some(4));
+        assert_eq!(named_chip("mcp-l"), None);
     }
 
     #[test]

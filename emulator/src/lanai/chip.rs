@@ -27,6 +27,16 @@ impl Generation {
         }
     }
 
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::L4 => 4,
+            Self::L7 => 7,
+            Self::L9 => 9,
+        }
+    }
+
     /// Its own pipeline.
     #[must_use]
     pub const fn pipeline(self) -> Pipeline {

@@ -178,7 +178,7 @@ impl<W: Window, S: System> Adapter<W, S> {
     }
 
     /// Records a result of the control program.
-    pub(super) fn value(&self, name: impl Into<String>, value: u64) {
+    pub(super) fn value(&self, name: impl Into<String>, value: i64) {
         self.journal.value(name.into(), value);
     }
 

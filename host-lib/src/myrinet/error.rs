@@ -50,6 +50,18 @@ pub enum HostError {
         /// Version of the host.
         expected: u32,
     },
+    /// A DMA test has a length that no test can have.
+    #[error("a DMA test of {length_bytes} bytes: words up to 16384 bytes can be tested")]
+    TestLength {
+        /// The length.
+        length_bytes: u32,
+    },
+    /// The control program says that DMA from the host delivered wrong data.
+    #[error("DMA from the host: the control program received wrong data, {length_bytes} bytes")]
+    WrongFromHost {
+        /// Length of the test.
+        length_bytes: u32,
+    },
     /// A DMA test delivered wrong data.
     #[error(
         "DMA to the host: word {index} of {length_bytes} bytes is {found:#x}, expected {expected:#x}"

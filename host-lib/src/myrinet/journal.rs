@@ -27,8 +27,8 @@ pub struct Entry {
 pub struct Value {
     /// Name.
     pub name: String,
-    /// Value.
-    pub value: u64,
+    /// Value; words with a sign keep it.
+    pub value: i64,
 }
 
 #[derive(Debug, Default)]
@@ -55,7 +55,7 @@ impl Journal {
         self.lock().entries.push(entry);
     }
 
-    pub(super) fn value(&self, name: String, value: u64) {
+    pub(super) fn value(&self, name: String, value: i64) {
         self.lock().values.push(Value { name, value });
     }
 

@@ -16,7 +16,7 @@ pub mod layout {
     pub const ROUTE_COUNT: u32 = 2048;
     /// Bytes of a route.
     pub const ROUTE_BYTES: u32 = 32;
-    /// Results of the benchmark of the CPU.
+    /// Results of the benchmark of the CPU, in nanoseconds with a sign.
     pub const BENCHMARK: u32 = 0x3_81D8;
     /// Number of the node.
     pub const NODE: u32 = 0x3_96F8;
@@ -36,6 +36,8 @@ pub mod layout {
     pub const TEST_LENGTH: u32 = 0x3_977C;
     /// Result of a DMA test.
     pub const TEST_RESULT: u32 = 0x3_9780;
+    /// The result of a test with wrong data; another one is the elapsed time in ticks of the program's clock.
+    pub const WRONG_DATA: u32 = 1;
     /// Identification.
     pub const IDENTIFICATION: u32 = 0x3_9814;
     /// Version.
@@ -120,7 +122,7 @@ const STRUCTURE_US: u64 = 100_000;
 const REACTION_NS: u64 = 20_000;
 /// Pause between two looks at the structure.
 const LOOK_NS: u64 = 50_000;
-/// Time without a request after which the host tries another form of its last answer, or gives up.
+/// Time without a request, or without the result of a test, after which the host gives up.
 const PATIENCE_US: u64 = 10_000_000;
 /// Time for results of the benchmark to appear after the self-test.
 const BENCHMARK_US: u64 = 1_000_000;
@@ -146,8 +148,7 @@ pub async fn run<W: Window, S: System>(
         buffer,
         buffer_bus,
         structure_bus,
-        last: None,
-        alternatives: 0,
+        exchanged: false,
         tests: [0; 2],
     };
     host.introduce().await?;
@@ -198,41 +199,14 @@ async fn find_structure<W: Window, S: System>(
     }
 }
 
-/// A further form of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Alternative {
-    /// Exchanges the DMA chains of the two channels, and starts both.
-    ExchangeChains,
-    /// Clears the length of the test.
-    ClearLength,
-    /// Clears the result of the test.
-    ClearResult,
-}
-
-impl Alternative {
-    /// The forms for the answer to a request, in order.
-    const fn forms(chip: Chip, reason: Option<u32>) -> &'static [Self] {
-        match (chip, reason) {
-            (Chip::L4, Some(at::REASON_FROM_HOST)) => &[Self::ClearLength],
-            (Chip::L4, Some(at::REASON_TO_HOST)) => &[Self::ClearResult],
-            (Chip::L4, _) | (_, None | Some(at::REASON_STRUCTURE)) => &[],
-            (_, Some(at::REASON_FROM_HOST)) => &[Self::ExchangeChains, Self::ClearLength],
-            (_, Some(at::REASON_TO_HOST)) => &[Self::ExchangeChains, Self::ClearResult],
-            (_, Some(_)) => &[Self::ExchangeChains],
-        }
-    }
-}
-
 struct Host<'a, W, S> {
     adapter: &'a mut Adapter<W, S>,
     base: u32,
     buffer: VirtualAddress,
     buffer_bus: u32,
     structure_bus: u32,
-    /// The last request that was answered.
-    last: Option<u32>,
-    /// Further forms of its answer that were tried.
-    alternatives: usize,
+    /// The chains of the two DMA channels were exchanged.
+    exchanged: bool,
     /// Requests of DMA tests: from the host, to the host.
     tests: [u32; 2],
 }
@@ -300,13 +274,10 @@ impl<W: Window, S: System> Host<'_, W, S> {
                 continue;
             }
             if self.adapter.system.now_ps() - since_ps > PATIENCE_US * 1_000_000 {
-                if !self.try_another().await {
-                    return Err(HostError::TimedOut {
-                        what: "a request or the end of the self-test",
-                        timeout_us: PATIENCE_US,
-                    });
-                }
-                since_ps = self.adapter.system.now_ps();
+                return Err(HostError::TimedOut {
+                    what: "a request or the end of the self-test",
+                    timeout_us: PATIENCE_US,
+                });
             }
         }
     }
@@ -314,7 +285,6 @@ impl<W: Window, S: System> Host<'_, W, S> {
     /// Answers the requests of a word, in the order of the start. The word is cleared before the part of the answer
     /// for which the program waits.
     async fn answer(&mut self, reason: u32) -> Result<(), HostError> {
-        self.alternatives = 0;
         let known = [
             at::REASON_DMA,
             at::REASON_STRUCTURE,
@@ -327,12 +297,11 @@ impl<W: Window, S: System> Host<'_, W, S> {
             self.set(at::REASON, 0).await;
         }
         for bit in known.into_iter().filter(|bit| reason & bit != 0) {
-            self.last = Some(bit);
             match bit {
                 at::REASON_DMA => self.set_up_dma().await,
                 at::REASON_STRUCTURE => self.give_structure().await,
-                at::REASON_FROM_HOST => self.fill().await,
-                _ => self.check().await?,
+                at::REASON_FROM_HOST => self.from_host().await?,
+                _ => self.to_host().await?,
             }
         }
         Ok(())
@@ -382,81 +351,100 @@ impl<W: Window, S: System> Host<'_, W, S> {
         self.adapter.milestone("host_structure", text);
     }
 
-    /// Fills the buffer for DMA from the host.
-    async fn fill(&mut self) {
-        let length = self.get(at::TEST_LENGTH).await;
-        let result = self.get(at::TEST_RESULT).await;
-        let words = (0..BUFFER_BYTES / 4).map(at::from_host);
-        let bytes: Vec<u8> = words.flat_map(u32::to_be_bytes).collect();
-        // The buffer has this length.
-        let _ = self.adapter.system.write_memory(self.buffer, &bytes);
-        if length == 0 {
-            self.set(at::TEST_LENGTH, BUFFER_BYTES).await;
-        }
-        self.set(at::TEST_BUFFER, self.buffer_bus).await;
-        self.set(at::REASON, 0).await;
+    /// Test of DMA from the host: the program fetches the filled buffer many times and compares it.
+    async fn from_host(&mut self) -> Result<(), HostError> {
+        let length_bytes = self.test_length().await?;
+        let words = (0..length_bytes / 4).map(at::from_host);
+        let ticks = self
+            .test(words.flat_map(u32::to_be_bytes).collect())
+            .await?;
         self.set(at::TEST_RESULT, 0).await;
+        if ticks == at::WRONG_DATA {
+            return Err(HostError::WrongFromHost { length_bytes });
+        }
         self.tests[0] += 1;
         let text = format!(
-            "DMA from the host: buffer at {:#x} filled (request {}, length {length}, result {result:#x})",
-            self.buffer_bus, self.tests[0]
+            "DMA from the host: {length_bytes} bytes are right, {ticks} ticks (request {})",
+            self.tests[0]
         );
         self.adapter.milestone("dma_from_host", text);
+        Ok(())
     }
 
-    /// Checks the buffer after DMA to the host.
-    async fn check(&mut self) -> Result<(), HostError> {
-        let length_bytes = self.get(at::TEST_LENGTH).await;
-        let mut bytes = vec![0; length_bytes.min(BUFFER_BYTES) as usize & !3];
+    /// Test of DMA to the host: the program writes the cleared buffer many times, the host compares it.
+    async fn to_host(&mut self) -> Result<(), HostError> {
+        let length_bytes = self.test_length().await?;
+        let mut bytes = vec![0; length_bytes as usize];
+        let ticks = self.test(bytes.clone()).await?;
         let _ = self.adapter.system.read_memory(self.buffer, &mut bytes);
-        for (index, chunk) in (0..).zip(bytes.chunks(4)) {
-            let (found, expected) = (super::adapter::big_endian(chunk), at::to_host(index));
-            if found != expected {
-                return Err(HostError::TestData {
-                    length_bytes,
-                    index,
-                    found,
-                    expected,
-                });
-            }
+        let words = bytes.chunks(4).map(super::adapter::big_endian);
+        let mut wrong = (0..)
+            .zip(words)
+            .filter(|(index, found)| *found != at::to_host(*index));
+        let first = wrong.next();
+        let count = u32::from(first.is_some()) + wrong.count() as u32;
+        self.set(at::TEST_LENGTH, count).await;
+        self.set(at::TEST_RESULT, 0).await;
+        if let Some((index, found)) = first {
+            let expected = at::to_host(index);
+            return Err(HostError::TestData {
+                length_bytes,
+                index,
+                found,
+                expected,
+            });
         }
-        self.set(at::REASON, 0).await;
-        self.set(at::TEST_LENGTH, 0).await;
         self.tests[1] += 1;
         let text = format!(
-            "DMA to the host: {length_bytes} bytes are right (request {})",
+            "DMA to the host: {length_bytes} bytes are right, {ticks} ticks (request {})",
             self.tests[1]
         );
         self.adapter.milestone("dma_to_host", text);
         Ok(())
     }
 
-    /// Nothing came: tries the next form of the last answer. Returns whether there was one.
-    async fn try_another(&mut self) -> bool {
-        let forms = Alternative::forms(self.adapter.chip(), self.last);
-        let Some(form) = forms.get(self.alternatives) else {
-            return false;
-        };
-        self.alternatives += 1;
-        let text = match form {
-            Alternative::ExchangeChains => {
-                let chains = [self.chain(1).await, self.chain(0).await];
-                self.set_chains(chains).await;
-                let channels = 1 << CHANNELS[0] | 1 << CHANNELS[1];
-                self.adapter.control(Control::Channels(channels)).await;
-                "nothing came; DMA chains exchanged"
+    /// The length of a test.
+    async fn test_length(&mut self) -> Result<u32, HostError> {
+        let length_bytes = self.get(at::TEST_LENGTH).await;
+        match length_bytes {
+            1..=BUFFER_BYTES if length_bytes.is_multiple_of(4) => Ok(length_bytes),
+            _ => Err(HostError::TestLength { length_bytes }),
+        }
+    }
+
+    /// Gives the buffer with these bytes to the program; waits for its result, which is never 0.
+    async fn test(&mut self, bytes: Vec<u8>) -> Result<u32, HostError> {
+        // The buffer is as long as the longest test.
+        let _ = self.adapter.system.write_memory(self.buffer, &bytes);
+        self.set(at::REASON, 0).await;
+        self.set(at::TEST_BUFFER, self.buffer_bus).await;
+        match self.result().await {
+            Err(_) if !self.exchanged && self.adapter.chip() != Chip::L4 => {
+                self.exchange_chains().await;
+                self.result().await
             }
-            Alternative::ClearLength => {
-                self.set(at::TEST_LENGTH, 0).await;
-                "nothing came; length of the test cleared"
-            }
-            Alternative::ClearResult => {
-                self.set(at::TEST_RESULT, 0).await;
-                "nothing came; result of the test cleared"
-            }
-        };
-        self.adapter.remark(text.into());
-        true
+            found => found,
+        }
+    }
+
+    /// Waits for the result of a test, which comes without a signal.
+    async fn result(&mut self) -> Result<u32, HostError> {
+        let address = self.base.wrapping_add(at::TEST_RESULT);
+        let what = "the result of a DMA test";
+        self.adapter
+            .wait_for(address, |result| result != 0, what, PATIENCE_US, false)
+            .await
+    }
+
+    /// The blocks do not tell which chain belongs to which channel: tries the other way.
+    async fn exchange_chains(&mut self) {
+        self.exchanged = true;
+        let chains = [self.chain(1).await, self.chain(0).await];
+        self.set_chains(chains).await;
+        let channels = 1 << CHANNELS[0] | 1 << CHANNELS[1];
+        self.adapter.control(Control::Channels(channels)).await;
+        self.adapter
+            .remark("nothing came; DMA chains exchanged".into());
     }
 
     /// The present first block of a chain's channel.
@@ -477,8 +465,9 @@ impl<W: Window, S: System> Host<'_, W, S> {
             if filled && words == last {
                 for (offset, word) in (at::BENCHMARK..).step_by(4).zip(words) {
                     if word != 0 {
+                        let nanoseconds = word.cast_signed();
                         self.adapter
-                            .value(format!("benchmark {offset:#x}"), word.into());
+                            .value(format!("benchmark {offset:#x}"), nanoseconds.into());
                     }
                 }
                 return Ok(());

@@ -101,6 +101,8 @@ fn a_shared_structure_program_is_one_document() {
         assert_eq!(document["cpu"], Value::Null);
         assert_eq!(document["error"], Value::Null);
         assert_eq!(document["values"]["benchmark 0x381d8"], 10_000);
+        assert_eq!(document["values"]["benchmark 0x381dc"], -20_000);
+        assert_eq!(document["warning"], Value::Null);
         assert_eq!(document["dma_from_host"], 40);
         let milestones = document["milestones"].as_array().unwrap();
         let names: Vec<_> = milestones
@@ -142,9 +144,14 @@ fn a_failure_shows_the_state_of_the_chip() {
 #[test]
 fn a_program_for_another_chip_fails() {
     let file = file("other.coff", &shared(Generation::L7));
-    let (code, text, _) = myrinet(&file, "lanai4.3-33", &[]);
+    let warning = "the program says that it is for a LANai 7; the board has a LANai 4";
+    let (code, text, errors) = myrinet(&file, "lanai4.3-33", &[]);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("missing milestone: handshake"), "{text}");
+    assert_eq!(errors, format!("warning: {}: {warning}\n", file.display()));
+    let (_, text, _) = myrinet(&file, "lanai4.3-33", &["--json"]);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["warning"], warning);
     let (code, text, _) = myrinet(
         &file,
         "lanai7.2-66",

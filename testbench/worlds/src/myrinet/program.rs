@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use emulator::image::coff::{Coff, CoffError, is_coff};
-use emulator::image::raw::{Raw, RawError, identification};
+use emulator::image::raw::{Raw, RawError, identification, named_chip};
+use emulator::lanai::chip::Generation;
 use host_lib::firmware::Firmware;
 
 use crate::files::input::read_at_most;
@@ -46,6 +47,8 @@ pub struct ControlProgram {
     pub firmware: Firmware,
     /// Identification in the image.
     pub identification: Option<String>,
+    /// The generation of the LANai for which it says that it was made.
+    pub chip: Option<u32>,
     /// Bytes of the file in front of the image.
     pub skipped_bytes: usize,
 }
@@ -99,20 +102,41 @@ impl ControlProgram {
         if format == Format::Raw && file.starts_with(b"\x7FELF") {
             return Err(ProgramProblem::Elf);
         }
-        let (segments, identification, skipped_bytes) = match format {
+        let entry = 0;
+        Ok(match format {
             Format::Coff if skip.is_some() => return Err(ProgramProblem::Skip),
-            Format::Coff => (Coff::parse(file, sram_bytes)?.parts(), None, 0),
+            Format::Coff => {
+                let image = Coff::parse(file, sram_bytes)?;
+                let (segments, chip) = (image.parts(), image.named_chip());
+                Self {
+                    format,
+                    firmware: Firmware { segments, entry },
+                    identification: chip.map(|chip| format!("for a LANai {chip}")),
+                    chip,
+                    skipped_bytes: 0,
+                }
+            }
             Format::Raw => {
                 let image = Raw::parse(file, skip, sram_bytes)?;
+                let segments = image.parts();
                 let identification = identification(&image.bytes);
-                (image.parts(), identification, image.skipped_bytes)
+                Self {
+                    format,
+                    firmware: Firmware { segments, entry },
+                    chip: identification.as_deref().and_then(named_chip),
+                    identification,
+                    skipped_bytes: image.skipped_bytes,
+                }
             }
-        };
-        Ok(Self {
-            format,
-            firmware: Firmware { segments, entry: 0 },
-            identification,
-            skipped_bytes,
+        })
+    }
+
+    /// Tells that the program names another chip than that of the board.
+    #[must_use]
+    pub fn warning(&self, generation: Generation) -> Option<String> {
+        let (chip, found) = (self.chip?, generation.number());
+        (chip != found).then(|| {
+            format!("the program says that it is for a LANai {chip}; the board has a LANai {found}")
         })
     }
 }

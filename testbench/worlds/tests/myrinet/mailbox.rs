@@ -45,7 +45,7 @@ pub fn image(fault: Fault) -> Vec<u8> {
     wake(&mut asm, fault);
     send(&mut asm, fault);
     receive(&mut asm);
-    asm.line(".org 0x10000\n.ascii \"mcp-l4v3 test\"\n.byte 0");
+    asm.line(".org 0x10000\n.ascii \"VersionString: mcp-l4v3 test\"\n.byte 0");
     asm.line(".align 2");
     asm.image()
 }

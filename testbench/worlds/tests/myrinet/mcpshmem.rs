@@ -9,6 +9,8 @@ use super::assembly::Assembly;
 pub const BASE: u32 = 0x1_0000;
 /// Sizes of the DMA tests.
 pub const SIZES: [u32; 8] = [16384, 8192, 4096, 1024, 512, 256, 128, 4];
+/// Results of the benchmark, in nanoseconds.
+pub const BENCHMARK: [i32; 3] = [10_000, -20_000, 30_000];
 /// Two blocks for DMA from the host, two for DMA to the host.
 const FROM_HOST: u32 = 0x8000;
 const TO_HOST: u32 = 0x8040;
@@ -37,6 +39,8 @@ pub struct Variant {
     pub version: u32,
     /// The pattern to the host has a wrong word.
     pub damages: bool,
+    /// The program finds wrong data from the host.
+    pub wrong_from_host: bool,
     /// The receiver is armed after the self-test packet has left.
     pub arms_late: bool,
     /// The self-test packet comes back with its route.
@@ -51,6 +55,7 @@ impl Default for Variant {
             directions: true,
             version: at::VERSION_VALUE,
             damages: false,
+            wrong_from_host: false,
             arms_late: false,
             keeps_route: false,
         }
@@ -71,8 +76,11 @@ pub fn image(chip: Generation, variant: Variant) -> (Vec<u8>, Vec<u8>) {
         to_host(&mut asm, size, variant);
     }
     self_test(&mut asm, variant);
-    for (index, value) in [10_000, 20_000, 30_000].into_iter().enumerate() {
-        asm.store_constant(value, BASE + at::BENCHMARK + 4 * index as u32);
+    for (index, value) in BENCHMARK.into_iter().enumerate() {
+        asm.store_constant(
+            value.cast_unsigned(),
+            BASE + at::BENCHMARK + 4 * index as u32,
+        );
     }
     asm.store_constant(1, BASE + at::SELF_TEST);
     asm.place("end").branch("bt", "end");
@@ -85,7 +93,14 @@ pub fn image(chip: Generation, variant: Variant) -> (Vec<u8>, Vec<u8>) {
     };
     set(BASE + at::IDENTIFICATION, at::IDENTIFICATION_VALUE);
     set(BASE + at::VERSION, variant.version);
-    let data = memory.split_off(text_bytes);
+    let mut data = memory.split_off(text_bytes);
+    data.extend(
+        format!(
+            "\0---> This is an MCP for a {}.x LANai <--\0",
+            chip.number()
+        )
+        .bytes(),
+    );
     (memory, data)
 }
 
@@ -190,28 +205,57 @@ fn words(asm: &mut Assembly, seed: u32, size: u32, each: impl FnOnce(&mut Assemb
     asm.line("sub.f %r13, %r9, %r0").branch("bult", &again);
 }
 
-fn from_host(asm: &mut Assembly, size: u32, variant: Variant) {
+/// A request of a test: the host gives its buffer when it is ready.
+fn ask(asm: &mut Assembly, reason: u32, size: u32) {
+    asm.store_constant(0, BASE + at::TEST_BUFFER);
     asm.store_constant(size, BASE + at::TEST_LENGTH);
-    asm.store_constant(1, BASE + at::TEST_RESULT);
-    request(asm, at::REASON_FROM_HOST);
+    asm.store_constant(0, BASE + at::TEST_RESULT);
+    request(asm, reason);
+}
+
+/// Waits for the host's buffer, and makes the transfers with the address in register 20; register 26 becomes their time.
+fn with_buffer(asm: &mut Assembly, from_host: bool, size: u32, variant: Variant) {
+    let again = asm.label();
+    asm.place(&again).load(BASE + at::TEST_BUFFER, "r20");
+    asm.line("sub.f %r20, 0, %r0").branch("beq", &again);
+    asm.set("rtc", 0);
+    transfers(asm, from_host, size, variant.transfers);
+    asm.get("rtc", "r26").line("add %r26, 2, %r26");
+}
+
+/// Reports the result of a test without a signal; goes on once the host has taken it and lets itself be interrupted.
+fn report(asm: &mut Assembly) {
+    asm.store("r26", BASE + at::TEST_RESULT);
     asm.wait_word(BASE + at::TEST_RESULT, 0);
-    asm.load(BASE + at::TEST_BUFFER, "r20");
-    transfers(asm, true, size, variant.transfers);
-    words(asm, at::from_host(0), size, |asm| {
+    let again = asm.label();
+    asm.place(&again).get("eimr", "r10").test("r10", 1 << 30);
+    asm.branch("beq", &again);
+}
+
+fn from_host(asm: &mut Assembly, size: u32, variant: Variant) {
+    ask(asm, at::REASON_FROM_HOST, size);
+    with_buffer(asm, true, size, variant);
+    let wrong = variant.wrong_from_host && size == 256;
+    words(asm, at::from_host(0) ^ u32::from(wrong), size, |asm| {
+        let right = asm.label();
         asm.line("ld 0[%r12], %r10\n nop\n nop");
-        asm.line("sub.f %r10, %r14, %r0").branch("bne", "end");
+        asm.line("sub.f %r10, %r14, %r0").branch("beq", &right);
+        asm.constant(at::WRONG_DATA, "r26").place(&right);
     });
+    report(asm);
 }
 
 fn to_host(asm: &mut Assembly, size: u32, variant: Variant) {
+    ask(asm, at::REASON_TO_HOST, size);
     let seed = at::to_host(0) ^ u32::from(variant.damages && size == 256);
+    // The buffer is filled after the request: a host that compares at once finds other words.
     words(asm, seed, size, |asm| {
         asm.line("st %r14, 0[%r12]");
     });
-    transfers(asm, false, size, variant.transfers);
-    asm.store_constant(size, BASE + at::TEST_LENGTH);
-    request(asm, at::REASON_TO_HOST);
-    asm.wait_word(BASE + at::TEST_LENGTH, 0);
+    with_buffer(asm, false, size, variant);
+    report(asm);
+    asm.load(BASE + at::TEST_LENGTH, "r10");
+    asm.line("sub.f %r10, 0, %r0").branch("bne", "end");
 }
 
 /// Sends a packet with one route byte in two segments, and receives it.

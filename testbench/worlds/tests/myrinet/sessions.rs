@@ -85,7 +85,7 @@ fn shared_structure_programs_reach_all_milestones() {
         let transfers = 5 * mcpshmem::SIZES.len() as u64;
         assert_eq!(outcome.dma_transfers, [transfers; 2], "{board}");
         let values: Vec<_> = journal.values().iter().map(|value| value.value).collect();
-        assert_eq!(values, [10_000, 20_000, 30_000], "{board}");
+        assert_eq!(values, mcpshmem::BENCHMARK.map(i64::from), "{board}");
     }
 }
 
@@ -228,6 +228,16 @@ fn failures_with_a_shared_structure_name_what_is_missing() {
         None,
         "self_test",
         "word 0 of 256 bytes is 0xcccc3332",
+    );
+    let variant = Variant {
+        wrong_from_host: true,
+        ..Variant::default()
+    };
+    check(
+        &shared(Generation::L4, variant),
+        None,
+        "dma_to_host",
+        "DMA from the host: the control program received wrong data, 256 bytes",
     );
     check(
         &shared(Generation::L4, Variant::default()),

@@ -36,6 +36,9 @@ pub fn run(args: &MyrinetArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
         problem,
     })?;
     let timing = myrinet::timing(&args.board)?;
+    if let Some(warning) = program.warning(timing.generation) {
+        eprintln!("warning: {}: {warning}", args.firmware.display());
+    }
     let ways = myrinet::ways_back(kind, args.way_back.map(Into::into));
     let last = ways.len() - 1;
     for (index, way_back) in ways.into_iter().enumerate() {

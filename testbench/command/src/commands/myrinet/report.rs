@@ -38,10 +38,11 @@ pub struct Document<'a> {
     host: &'static str,
     way_back: &'static str,
     identification: Option<&'a str>,
+    warning: Option<String>,
     milestones: Vec<EntryDocument<'a>>,
     missing: &'a [&'static str],
     remarks: Vec<EntryDocument<'a>>,
-    values: BTreeMap<&'a str, u64>,
+    values: BTreeMap<&'a str, i64>,
     instructions: u64,
     dma_from_host: u64,
     dma_to_host: u64,
@@ -181,6 +182,7 @@ impl<'a> Report<'a> {
             host: self.setup.kind.name(),
             way_back: self.setup.way_back.name(),
             identification: self.program.identification.as_deref(),
+            warning: self.program.warning(self.setup.timing.generation),
             milestones: self.entries(true),
             missing: &outcome.missing,
             remarks: self.entries(false),
@@ -201,7 +203,8 @@ impl<'a> Report<'a> {
         let outcome = &self.outcome;
         let mut text = String::from("\n");
         for Value { name, value } in &self.values {
-            text += &format!("  {name} = {value} ({value:#x})\n");
+            // Values are words.
+            text += &format!("  {name} = {value} ({:#x})\n", *value as u32);
         }
         text += &format!(
             "{} instructions, {} DMA transfers from the host, {} to the host, {:.3} us\n",
