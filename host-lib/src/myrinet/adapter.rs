@@ -172,6 +172,13 @@ impl<W: Window, S: System> Adapter<W, S> {
         self.journal.add(time_ps, Kind::Milestone(name), text);
     }
 
+    /// Records a milestone unless it was reached before.
+    pub(super) fn first_milestone(&self, name: &'static str, text: String) {
+        if !self.journal.has(name) {
+            self.milestone(name, text);
+        }
+    }
+
     /// Records a remark.
     pub(super) fn remark(&self, text: String) {
         self.journal.add(self.system.now_ps(), Kind::Remark, text);

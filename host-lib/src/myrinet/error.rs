@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::address::MacAddress;
+
 /// A host cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HostError {
@@ -87,6 +89,36 @@ pub enum HostError {
         received_bytes: u32,
         /// Offset of the first difference.
         offset: usize,
+    },
+    /// A frame is longer than its buffer.
+    #[error(
+        "the control program reports a frame of {length_bytes} bytes, more than its buffer has"
+    )]
+    FrameLength {
+        /// Length that the control program reports.
+        length_bytes: u32,
+    },
+    /// Frames of another host come in another order than sent.
+    #[error("frame {found} of {address} came instead of frame {expected}")]
+    FrameOrder {
+        /// The other adapter.
+        address: MacAddress,
+        /// Number of the frame.
+        found: u32,
+        /// Number of the next frame.
+        expected: u32,
+    },
+    /// Nothing comes from another host any more.
+    #[error("{received} of {frames} frames of {address} came, and nothing for {silence_us} us")]
+    Silent {
+        /// The other adapter.
+        address: MacAddress,
+        /// Its received frames.
+        received: u32,
+        /// Frames that it sends.
+        frames: u32,
+        /// How long the host has waited, in microseconds.
+        silence_us: u64,
     },
     /// A ring entry names a buffer that the host did not post.
     #[error("the control program reports buffer {index}, which was not posted")]

@@ -3,6 +3,7 @@
 
 use super::adapter::{Adapter, Control};
 use super::error::HostError;
+use super::exchange::{self, Exchange};
 use crate::address::MacAddress;
 use crate::firmware::Firmware;
 use crate::window::{System, VirtualAddress, Window};
@@ -92,7 +93,7 @@ pub mod layout {
 
 use layout as at;
 
-/// Milestones in order.
+/// Milestones in order, of a host whose frames come back to it.
 pub const MILESTONES: &[&str] = &[
     "eeprom",
     "loaded",
@@ -101,6 +102,17 @@ pub const MILESTONES: &[&str] = &[
     "frame_taken",
     "frame_received",
     "longest_frame",
+];
+
+/// Milestones in order, of a host that exchanges frames with others.
+pub const EXCHANGE_MILESTONES: &[&str] = &[
+    "eeprom",
+    "loaded",
+    "released",
+    "ready",
+    "frame_taken",
+    "frame_received",
+    "all_frames",
 ];
 
 /// Longest frame, with two bytes in front of its header.
@@ -112,7 +124,7 @@ const BUFFER_BYTES: u32 = 8448;
 /// Number of receive buffers: one entry of the queue stays empty.
 const BUFFERS: u32 = at::RECEIVE_COUNT - 1;
 /// The first bytes of each frame: their number and a mark.
-const PAD: [u8; 2] = [2, 0xAB];
+pub(super) const PAD: [u8; 2] = [2, 0xAB];
 /// Type of the test frames: Ethernet's configuration test.
 const FRAME_TYPE: [u8; 2] = [0x90, 0x00];
 /// Interrupt when a frame has arrived.
@@ -126,10 +138,10 @@ const ATTEMPT_US: u64 = 20;
 const LATE_ATTEMPTS: u32 = 200;
 const LATE_ATTEMPT_US: u64 = 500;
 /// Time for a frame to come back.
-const FRAME_US: u64 = 200_000;
+pub(super) const FRAME_US: u64 = 200_000;
 
 /// Forms of the destination of a send entry, in the order in which they are tried.
-const DESTINATIONS: [(&str, Destination); 4] = [
+pub(super) const DESTINATIONS: [(&str, Destination); 4] = [
     ("the address", Destination::Address),
     ("the address again", Destination::Address),
     ("the form of the Linux driver", Destination::Linux),
@@ -137,7 +149,7 @@ const DESTINATIONS: [(&str, Destination); 4] = [
 ];
 
 #[derive(Debug, Clone, Copy)]
-enum Destination {
+pub(super) enum Destination {
     /// Two zero bytes and the address.
     Address,
     /// Two bytes of ones and the first bytes of the frame.
@@ -164,13 +176,14 @@ impl Destination {
     }
 }
 
-/// Loads the program, goes through its start, and lets frames come back over a looped cable.
+/// Loads the program and goes through its start; lets frames come back over a looped cable, or exchanges them with others.
 ///
 /// # Errors
 /// [`HostError`], at the milestone that is not reached.
 pub async fn run<W: Window, S: System>(
     adapter: &mut Adapter<W, S>,
     image: &Firmware,
+    plan: &Exchange,
 ) -> Result<(), HostError> {
     adapter.load(image).await?;
     let mut host = Mailbox {
@@ -181,14 +194,18 @@ pub async fn run<W: Window, S: System>(
     };
     host.start().await?;
     host.fill_rings().await?;
-    host.frame(FIRST_BYTES, "frame_received").await?;
-    host.frame(LONGEST_BYTES, "longest_frame").await?;
+    if plan.peers.is_empty() {
+        host.frame(FIRST_BYTES, "frame_received").await?;
+        host.frame(LONGEST_BYTES, "longest_frame").await?;
+    } else {
+        exchange::run(&mut host, plan).await?;
+    }
     host.counters().await;
     Ok(())
 }
 
-struct Mailbox<'a, W, S> {
-    adapter: &'a mut Adapter<W, S>,
+pub(super) struct Mailbox<'a, W, S> {
+    pub(super) adapter: &'a mut Adapter<W, S>,
     transmit: VirtualAddress,
     transmit_bus: u32,
     buffers: Vec<(VirtualAddress, u32)>,
@@ -324,7 +341,11 @@ impl<W: Window, S: System> Mailbox<'_, W, S> {
     }
 
     /// Queues a frame, and waits until the control program has taken it.
-    async fn send(&mut self, frame: &[u8], destination: Destination) -> Result<(), HostError> {
+    pub(super) async fn send(
+        &mut self,
+        frame: &[u8],
+        destination: Destination,
+    ) -> Result<(), HostError> {
         let adapter = &mut *self.adapter;
         // The buffer was allocated with room for the longest frame.
         let _ = adapter.system.write_memory(self.transmit, frame);
@@ -348,33 +369,36 @@ impl<W: Window, S: System> Mailbox<'_, W, S> {
             .wait_for(at::SEND_HEAD, taken, what, FRAME_US, true)
             .await?;
         let text = format!("frame of {length} bytes taken from the send queue");
-        self.adapter.milestone("frame_taken", text);
+        self.adapter.first_milestone("frame_taken", text);
         Ok(())
     }
 
-    /// Takes a filled buffer, compares it with the frame and posts it again.
+    /// Takes a filled buffer and compares it with the frame.
     async fn receive(&mut self, frame: &[u8]) -> Result<(), HostError> {
+        let found = self.next_frame().await?;
+        compare(frame, &found.unwrap_or_default())
+    }
+
+    /// Takes a filled buffer, if there is one, and posts it again; returns its frame.
+    pub(super) async fn next_frame(&mut self) -> Result<Option<Vec<u8>>, HostError> {
         let adapter = &mut *self.adapter;
         let head = adapter.word(at::FULL_HEAD).await % at::RECEIVE_COUNT;
+        if adapter.word(at::FULL_TAIL).await == head {
+            return Ok(None);
+        }
         let entry = at::FULL_ENTRIES + head * at::RECEIVE_ENTRY_BYTES;
-        let received_bytes = adapter.word(entry + at::receive::LENGTH).await;
+        let length_bytes = adapter.word(entry + at::receive::LENGTH).await;
         let index = adapter.word(entry + at::receive::CONTEXT).await;
         let new_head = next(head, at::RECEIVE_COUNT);
         adapter.set_word(at::FULL_HEAD, new_head).await;
         let Some(&(buffer, bus)) = self.buffers.get(index as usize) else {
             return Err(HostError::UnknownBuffer { index });
         };
-        let mut found = vec![0; frame.len()];
-        let _ = adapter.system.read_memory(buffer, &mut found);
-        let differs = found.iter().zip(frame).position(|(a, b)| a != b);
-        let sent_bytes = frame.len() as u32;
-        if differs.is_some() || received_bytes != sent_bytes {
-            return Err(HostError::FrameData {
-                sent_bytes,
-                received_bytes,
-                offset: differs.unwrap_or(found.len()),
-            });
+        if length_bytes > BUFFER_BYTES {
+            return Err(HostError::FrameLength { length_bytes });
         }
+        let mut frame = vec![0; length_bytes as usize];
+        let _ = adapter.system.read_memory(buffer, &mut frame);
         let tail = adapter.word(at::EMPTY_TAIL).await % at::RECEIVE_COUNT;
         let entry = at::EMPTY_ENTRIES + tail * at::RECEIVE_ENTRY_BYTES;
         adapter.set_words(entry, &[bus, BUFFER_BYTES]).await;
@@ -383,7 +407,7 @@ impl<W: Window, S: System> Mailbox<'_, W, S> {
             .await;
         let new_tail = next(tail, at::RECEIVE_COUNT);
         adapter.set_word(at::EMPTY_TAIL, new_tail).await;
-        Ok(())
+        Ok(Some(frame))
     }
 
     /// Records the control program's counters.
@@ -401,12 +425,31 @@ impl<W: Window, S: System> Mailbox<'_, W, S> {
     }
 }
 
-/// A frame to the adapter's own address, with two bytes in front of its header.
-fn frame(own: MacAddress, length: u32) -> Vec<u8> {
+/// Two bytes and the header of a frame.
+pub(super) fn header(to: MacAddress, from: MacAddress) -> Vec<u8> {
     let mut frame = PAD.to_vec();
-    frame.extend(own.0);
-    frame.extend(own.0);
+    frame.extend(to.0);
+    frame.extend(from.0);
     frame.extend(FRAME_TYPE);
+    frame
+}
+
+/// Compares a frame with that which was sent.
+pub(super) fn compare(sent: &[u8], found: &[u8]) -> Result<(), HostError> {
+    if sent == found {
+        return Ok(());
+    }
+    let differs = found.iter().zip(sent).position(|(a, b)| a != b);
+    Err(HostError::FrameData {
+        sent_bytes: sent.len() as u32,
+        received_bytes: found.len() as u32,
+        offset: differs.unwrap_or(found.len().min(sent.len())),
+    })
+}
+
+/// A frame to the adapter's own address.
+fn frame(own: MacAddress, length: u32) -> Vec<u8> {
+    let mut frame = header(own, own);
     let filled = frame.len() as u32..length;
     frame.extend(filled.map(|index| (index.wrapping_mul(31) >> 3) as u8 ^ index as u8));
     frame

@@ -103,8 +103,6 @@ pub const MILESTONES_7_9: &[&str] = &[
     "self_test",
 ];
 
-/// Number of the node that the host assigns.
-pub const NODE_NUMBER: u32 = 1;
 /// The DMA channels of the two chains: to the host, from the host.
 pub const CHANNELS: [u32; 2] = [0, 2];
 /// Flag of a DMA block: from the host.
@@ -129,13 +127,14 @@ const BENCHMARK_US: u64 = 1_000_000;
 /// Words of the benchmark's results.
 const BENCHMARK_WORDS: u32 = 64;
 
-/// Loads the program and goes through its start, up to the end of its self-test.
+/// Loads the program and goes through its start, up to the end of its self-test. `node` is the number that the host assigns.
 ///
 /// # Errors
 /// [`HostError`], at the milestone that is not reached.
 pub async fn run<W: Window, S: System>(
     adapter: &mut Adapter<W, S>,
     image: &Firmware,
+    node: u32,
 ) -> Result<(), HostError> {
     adapter.load(image).await?;
     let (buffer, buffer_bus) = adapter.memory(BUFFER_BYTES.into())?;
@@ -145,6 +144,7 @@ pub async fn run<W: Window, S: System>(
     let mut host = Host {
         adapter,
         base,
+        node,
         buffer,
         buffer_bus,
         structure_bus,
@@ -202,6 +202,7 @@ async fn find_structure<W: Window, S: System>(
 struct Host<'a, W, S> {
     adapter: &'a mut Adapter<W, S>,
     base: u32,
+    node: u32,
     buffer: VirtualAddress,
     buffer_bus: u32,
     structure_bus: u32,
@@ -230,15 +231,16 @@ impl<W: Window, S: System> Host<'_, W, S> {
         }
         let text = format!("identification right, version {found}");
         self.adapter.milestone("identification", text);
-        // All routes are empty: the only other end is the adapter itself.
+        // All routes are empty: the self-test names its own way, and this host asks for no other packet.
         let words = at::ROUTE_COUNT * at::ROUTE_BYTES / 4;
         self.adapter
             .set_words(self.base.wrapping_add(at::ROUTES), &vec![0; words as usize])
             .await;
-        self.set(at::NODE, NODE_NUMBER).await;
+        self.set(at::NODE, self.node).await;
         let text = format!(
-            "{} routes written, node number {NODE_NUMBER}",
-            at::ROUTE_COUNT
+            "{} routes written, node number {}",
+            at::ROUTE_COUNT,
+            self.node
         );
         self.adapter.milestone("routes", text);
         Ok(())

@@ -9,10 +9,12 @@
 
 pub mod adapter;
 pub mod error;
+pub mod exchange;
 pub mod journal;
 pub mod mailbox;
 pub mod mcpshmem;
 
 pub use adapter::{Adapter, Chip};
 pub use error::HostError;
+pub use exchange::Exchange;
 pub use journal::{Entry, Journal, Kind, Value};

@@ -235,7 +235,8 @@ impl KitBuilder {
                 Ok::<_, KitError>(nodes::probes(image, &factors))
             });
             let probes = probes.transpose()?;
-            let parts = nodes::parts(&profile, probes.as_ref(), sram_bytes);
+            let mut parts = nodes::parts(&profile, probes.as_ref(), sram_bytes);
+            parts.original = image.as_ref().is_some_and(nodes::is_original);
             world.node(board, &parts).map_err(WorldError::from)?;
             let firmware = image.map(|image| Arc::new(images::firmware(&image)));
             states.push(NodeState::new(firmware, self.schedule.pauses(index as u16)));

@@ -41,6 +41,7 @@ pub fn busy_node(profile: &Profile, code: Code) -> Result<Node, BoardError> {
 pub fn node(profile: &Profile, load: Load) -> Result<Node, BoardError> {
     let board = boards::of(profile);
     let parts = Parts {
+        original: false,
         profile,
         probes: None,
         sram_bytes: board.usual_sram_bytes,

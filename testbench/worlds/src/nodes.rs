@@ -2,7 +2,7 @@
 
 use emulator::board::{CpuId, ProbeTable};
 use emulator::cpu::clock::TICKS_PER_CYCLE;
-use emulator::image::Image;
+use emulator::image::{ELF_FORM, Image};
 use emulator::profile::{Profile, ProfileError};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -72,7 +72,14 @@ pub const fn parts<'a>(
         probes,
         sram_bytes,
         memory_megabytes: HOST_MEGABYTES,
+        original: false,
     }
+}
+
+/// Whether an image is firmware of real adapters, as files of other forms than ELF are.
+#[must_use]
+pub fn is_original(image: &Image) -> bool {
+    image.form != ELF_FORM
 }
 
 /// The image's probes; `factors` stretch stages.

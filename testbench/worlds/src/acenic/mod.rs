@@ -152,6 +152,7 @@ pub fn pair(
     };
     let probes = ProbeTable::new(firmware.probes.clone());
     let parts = Parts {
+        original: false,
         profile,
         probes: Some(&probes),
         sram_bytes,

@@ -37,6 +37,8 @@ pub struct Parts<'a> {
     pub sram_bytes: u32,
     /// Host memory, in megabytes.
     pub memory_megabytes: u32,
+    /// The firmware is an original one of real adapters, for the own pipeline of the chip.
+    pub original: bool,
 }
 
 /// A board cannot be built.
@@ -426,6 +428,7 @@ mod tests {
                 probes: None,
                 sram_bytes,
                 memory_megabytes: 8,
+                original: false,
             },
         )
     }

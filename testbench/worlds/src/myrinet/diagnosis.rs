@@ -55,7 +55,8 @@ const fn status_offset(generation: Generation) -> u32 {
 
 impl Diagnosis {
     /// The state of the only node's chip. Lets it execute some instructions.
-    pub(super) fn of(world: &mut World) -> Self {
+    #[must_use]
+    pub fn of(world: &mut World) -> Self {
         let now = world.now();
         let board = world.nodes[0].board::<Lanai>();
         let generation = board.generation();

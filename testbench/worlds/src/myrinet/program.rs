@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use emulator::image::Image;
 use emulator::image::coff::{Coff, CoffError, is_coff};
 use emulator::image::raw::{Raw, RawError, identification, named_chip};
 use emulator::lanai::chip::Generation;
 use host_lib::firmware::Firmware;
 
+use crate::boards::BoardType;
 use crate::files::input::read_at_most;
 
 /// Limit of a file's size.
@@ -139,6 +141,35 @@ impl ControlProgram {
             format!("the program says that it is for a LANai {chip}; the board has a LANai {found}")
         })
     }
+}
+
+impl ControlProgram {
+    /// Describes the form of its file, with its identification.
+    #[must_use]
+    pub fn form(&self) -> String {
+        let name = self.identification.as_deref();
+        let name = name.unwrap_or("no identification");
+        format!("control program ({}, {name})", self.format.name())
+    }
+
+    /// The image for a board.
+    #[must_use]
+    pub fn image(&self, board: &BoardType, sram_bytes: u32) -> Image {
+        let Firmware { segments, entry } = self.firmware.clone();
+        Image::loaded(
+            self.form(),
+            entry,
+            segments,
+            &board.image_limits(sram_bytes),
+        )
+    }
+}
+
+/// Whether a file is a control program beyond doubt: COFF, or a raw image with an identification.
+#[must_use]
+pub fn is_control_program(file: &[u8]) -> bool {
+    let raw = Raw::parse(file, None, u32::MAX);
+    is_coff(file) || raw.is_ok_and(|raw| identification(&raw.bytes).is_some())
 }
 
 /// Reads the contents of a file that may be a control program.

@@ -249,6 +249,7 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
         | Program::Mpi { .. }
         | Program::Dsm { .. }
         | Program::Start { .. }
+        | Program::Control { .. }
         | Program::Replay { .. } => Vec::new(),
     };
     for (_, plan) in &mut plans {

@@ -107,7 +107,7 @@ pub(super) fn mappers(
     let mut found: BTreeMap<usize, usize> = BTreeMap::new();
     for (index, (node, island)) in nodes.iter().zip(islands).enumerate() {
         let starts = |spec: &ProgramSpec| match &spec.program {
-            Program::Start { nodes } => nodes.contains(&index),
+            Program::Start { nodes } | Program::Control { nodes, .. } => nodes.contains(&index),
             Program::Replay { node, .. } => *node == index,
             _ => false,
         };

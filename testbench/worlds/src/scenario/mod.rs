@@ -7,6 +7,7 @@ mod acenic;
 mod atomics;
 mod cables;
 mod collectives;
+mod control;
 mod costs;
 mod dsm;
 mod emp;
@@ -34,6 +35,7 @@ use anyhow::Context;
 use emulator::sim::time::SimTime;
 
 pub use acenic::AcenicSettings;
+pub use control::ControlSettings;
 pub use costs::Cost;
 pub use emp::EmpSettings;
 pub use error::{Position, ScenarioError, is_near, unknown};
@@ -230,6 +232,13 @@ impl Scenario {
         self.programs.iter().any(ProgramSpec::uses_protocol)
     }
 
+    /// The program that is the host of a node's control program, if it runs one.
+    #[must_use]
+    pub fn control(&self, node: usize) -> Option<&ProgramSpec> {
+        let mut specs = self.programs.iter();
+        specs.find(|spec| spec.control().is_some() && spec.nodes().contains(&node))
+    }
+
     /// Whether a program exchanges messages on one of these nodes.
     #[must_use]
     pub fn has_messages_on(&self, nodes: &[usize]) -> bool {
@@ -254,10 +263,10 @@ impl Scenario {
                 used[node].push(spec);
                 let first = islands[nodes[0]];
                 match islands[node] {
-                    None if spec.talks() => {
+                    None if spec.talks() || spec.meets() => {
                         return Err(place.refuse(format!("node {name} has no cable")));
                     }
-                    island if island != first && spec.talks() => {
+                    island if island != first && (spec.talks() || spec.meets()) => {
                         let first = &self.nodes[nodes[0]].name;
                         let reason = format!("there is no way from node {first} to node {name}");
                         return Err(place.refuse(reason));
@@ -302,6 +311,9 @@ impl Scenario {
 
     /// Checks that the board of a node runs the protocol of its program, and that its packets are those of the first node.
     fn check_protocol(&self, spec: &ProgramSpec, node: usize) -> Result<(), ScenarioError> {
+        if spec.control().is_some() {
+            return control::check(spec, &self.nodes[node]);
+        }
         if !spec.uses_protocol() {
             return Ok(());
         }
@@ -418,7 +430,8 @@ impl Scenario {
 /// Checks that messages are long enough for a label, which identifies the incarnation of a restarted
 /// sender.
 fn check_labels(programs: &[ProgramSpec], reset: &Position) -> Result<(), ScenarioError> {
-    let executes = |spec: &&ProgramSpec| spec.executes() || spec.passes_messages();
+    let executes =
+        |spec: &&ProgramSpec| spec.executes() || spec.passes_messages() || spec.control().is_some();
     if let Some(spec) = programs.iter().find(executes) {
         let reason = format!("{} does not go on without one of its nodes", spec.name);
         return Err(reset.refuse(reason));
@@ -458,6 +471,7 @@ fn total(spec: &ProgramSpec) -> u64 {
         | Program::Dsm { .. }
         | Program::Idle { .. }
         | Program::Start { .. }
+        | Program::Control { .. }
         | Program::Replay { .. } => 0,
     };
     spec.messages.saturating_mul(times)

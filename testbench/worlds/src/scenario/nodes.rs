@@ -397,7 +397,18 @@ impl Nodes {
     }
 
     /// Chooses the protocol of nodes for which the scenario says none: nodes of a program that sends frames use that of frames.
+    /// Control programs of real adapters have none, and a local memory of their own.
     pub(super) fn choose_protocols(&mut self, programs: &[ProgramSpec]) {
+        for spec in programs {
+            for node in spec.control().map_or(Vec::new(), |_| spec.nodes()) {
+                let node = &mut self.all[node];
+                let usual = spec
+                    .control()
+                    .map(|control| control.host.sram_bytes(node.board));
+                node.protocol = None;
+                node.board_memory_bytes = node.board_memory_bytes.or(usual);
+            }
+        }
         for node in programs.iter().filter(|spec| spec.sends_frames()) {
             for node in node.nodes() {
                 let node = &mut self.all[node];

@@ -6,16 +6,18 @@ use defs::acenic::SEND_ENTRIES;
 use host_lib::acenic::JUMBO_MTU;
 
 use super::acenic::TAG_BYTES;
+use super::control::{self, ControlSettings};
 use super::error::{Position, ScenarioError};
 use super::limits::Limits;
 use super::nodes::Nodes;
 use super::table::{Item, Table};
 use super::{atomics, collectives, multicasts};
+use crate::myrinet::HostKind;
 use crate::programs::frame::SHORTEST_BYTES;
 use crate::programs::{atomic, collective, dsm, mpi, multicast};
 
 /// Largest number of messages of a program's node.
-const MOST_MESSAGES: u64 = 10_000_000;
+pub(super) const MOST_MESSAGES: u64 = 10_000_000;
 /// Longest pause and latest start, in us.
 const LONGEST_PAUSE_US: f64 = 1e9;
 /// Default number of transmits posted at a time (emp-149).
@@ -135,6 +137,13 @@ pub enum Program {
         /// The file of the recording, relative to the scenario's folder.
         file: PathBuf,
     },
+    /// Hosts of control programs of real Myrinet adapters.
+    Control {
+        /// The nodes.
+        nodes: Vec<usize>,
+        /// The host and the file.
+        settings: ControlSettings,
+    },
     /// Loads and starts any firmware, without further accesses to the board.
     Start {
         /// The nodes.
@@ -206,6 +215,7 @@ impl ProgramSpec {
             | Program::Mpi { nodes, .. }
             | Program::Dsm { nodes, .. }
             | Program::Multicast { nodes, .. }
+            | Program::Control { nodes, .. }
             | Program::Idle { nodes }
             | Program::Start { nodes } => nodes.clone(),
             Program::Frames { from, to }
@@ -275,7 +285,8 @@ impl ProgramSpec {
     /// Whether it uses a message protocol, EMP, GM or FM, whose firmware reports to the host when it is ready.
     #[must_use]
     pub const fn uses_protocol(&self) -> bool {
-        !matches!(self.program, Program::Start { .. } | Program::Replay { .. })
+        use Program::{Control, Replay, Start};
+        !matches!(self.program, Start { .. } | Replay { .. } | Control { .. })
     }
 
     /// Length of the longest message.
@@ -311,12 +322,13 @@ enum Name {
     Atomic(atomics::Name),
     Mpi,
     Dsm,
+    Control(HostKind),
     Idle,
     Start,
     Replay,
 }
 
-const NAMES: [(&str, Name); 18] = [
+const NAMES: [(&str, Name); 20] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
@@ -338,6 +350,8 @@ const NAMES: [(&str, Name); 18] = [
     ("lock", Name::Atomic(atomics::Name::Lock)),
     ("mpi", Name::Mpi),
     ("dsm", Name::Dsm),
+    ("mcp-mailbox", Name::Control(HostKind::Mailbox)),
+    ("mcp-shmem", Name::Control(HostKind::Mcpshmem)),
     ("idle", Name::Idle),
     ("start", Name::Start),
     ("replay", Name::Replay),
@@ -367,7 +381,9 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
         },
         place: run.place,
     };
-    if spec.sends_frames() {
+    if spec.meets() {
+        control::read_exchange(&mut spec, &mut table)?;
+    } else if spec.sends_frames() {
         read_frames(&mut spec, &mut table)?;
     } else if spec.sends_messages() {
         let limits = Limits::of(&spec, nodes);
@@ -424,6 +440,7 @@ fn read_program(
         Name::Atomic(name) => atomics::read(name, table, nodes)?,
         Name::Mpi => super::mpi::read(table, nodes)?,
         Name::Dsm => super::dsm::read(table, nodes)?,
+        Name::Control(host) => control::read(host, table, nodes)?,
         Name::Idle => Program::Idle {
             nodes: nodes.resolve(&table.need("nodes")?)?,
         },

@@ -21,6 +21,8 @@ use crate::boards::Parts;
 use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
+use crate::myrinet;
+use crate::myrinet::host::Host;
 use crate::nodes::{self, START};
 use crate::programs::dsm::DsmSettings;
 use crate::programs::mpi::MpiSettings;
@@ -75,7 +77,7 @@ impl Blueprint {
             replays,
         } = self;
         let refuse = |error: WorldError| scenario.place.refuse(error.to_string());
-        let mut world = world(scenario, speeds).map_err(refuse)?;
+        let mut world = world(scenario, speeds, images).map_err(refuse)?;
         let mut resets = Vec::new();
         let mut exact_faults = Vec::new();
         for (index, fault) in scenario.faults.iter().enumerate() {
@@ -93,7 +95,8 @@ impl Blueprint {
             .iter()
             .map(|speed| Arc::clone(&speed.profile))
             .collect();
-        let lives = tasks::spawn(&mut world, scenario, images, &profiles);
+        let hosts = hosts(scenario);
+        let lives = tasks::spawn(&mut world, scenario, images, &profiles, &hosts);
         let lives = lives.map_err(|error| scenario.place.refuse(error.to_string()))?;
         let installed = replays.install(&mut world, scenario);
         installed.map_err(refuse)?;
@@ -105,6 +108,7 @@ impl Blueprint {
             images: images.clone(),
             profiles,
             lives,
+            hosts,
             mappings,
             started,
             replays: replays.clone(),
@@ -215,6 +219,27 @@ fn multicasts(scenario: &Scenario) -> Vec<(Vec<usize>, multicast::Settings)> {
     found.collect()
 }
 
+/// The hosts of control programs, by node.
+fn hosts(scenario: &Scenario) -> BTreeMap<usize, Host> {
+    let mut hosts = BTreeMap::new();
+    for spec in &scenario.programs {
+        let Some(settings) = spec.control() else {
+            continue;
+        };
+        for index in spec.nodes() {
+            // The scenario's reader has refused other boards.
+            if let Some(generation) = myrinet::generation(scenario.nodes[index].board) {
+                let (kind, exchange) = (settings.host, spec.exchange(index));
+                // Adapters that meet start before the programs do.
+                let delay_ns = if spec.meets() { 0 } else { spec.start_ns };
+                let host = Host::new(kind, generation, index, delay_ns, exchange);
+                hosts.insert(index, host);
+            }
+        }
+    }
+    hosts
+}
+
 /// The programs with atomic operations.
 fn atomics(scenario: &Scenario) -> Vec<Atomics> {
     let programs = scenario.programs.iter();
@@ -241,14 +266,15 @@ fn cuts(scenario: &Scenario) -> u64 {
     scenario.faults.iter().filter(cut).count() as u64
 }
 
-fn world(scenario: &Scenario, speeds: &[Arc<Speed>]) -> Result<World, WorldError> {
+fn world(scenario: &Scenario, speeds: &[Arc<Speed>], images: &Images) -> Result<World, WorldError> {
     let mut world = WorldBuilder::new();
-    for (node, speed) in scenario.nodes.iter().zip(speeds) {
+    for (index, (node, speed)) in scenario.nodes.iter().zip(speeds).enumerate() {
         let parts = Parts {
             profile: &speed.profile,
             probes: Some(&speed.probes),
             sram_bytes: node.sram_bytes(),
             memory_megabytes: node.memory_mb,
+            original: nodes::is_original(images.of(index)),
         };
         world.node(node.board, &parts)?;
     }

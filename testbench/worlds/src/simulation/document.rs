@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::mapping::Mapping;
 use super::result::{BoardUse, ProgramUse, RunSummary};
+use crate::myrinet::host::HostReport;
 use crate::programs::atomic::AtomicUse;
 use crate::programs::collective::CollectiveUse;
 use crate::programs::dsm::DsmUse;
@@ -49,6 +50,9 @@ pub struct Document<'a> {
     mpi: &'a [MpiUse],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     dsm: &'a [DsmUse],
+    /// Hosts of control programs.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    hosts: &'a [HostReport],
     drops: &'a BTreeMap<String, u64>,
     faults: &'a BTreeMap<String, u64>,
     /// Positions of exact faults without a hit.
@@ -59,6 +63,9 @@ pub struct Document<'a> {
     boards: &'a [BoardUse],
     programs: &'a [ProgramUse],
     problems: &'a [String],
+    /// What is strange about images.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    warnings: &'a [String],
     failures: &'a [String],
     waiting: &'a [String],
     /// 16 hexadecimal digits: JSON's numbers do not hold 64 bits.
@@ -141,6 +148,7 @@ impl<'a> Document<'a> {
             atomics: &outcome.atomics,
             mpi: &outcome.mpi,
             dsm: &outcome.dsm,
+            hosts: &outcome.hosts,
             drops: &outcome.drops,
             faults: &outcome.faults,
             idle_faults: &outcome.idle_faults,
@@ -150,6 +158,7 @@ impl<'a> Document<'a> {
             boards: &outcome.boards,
             programs: &outcome.programs,
             problems: &outcome.problems,
+            warnings: &outcome.warnings,
             failures: &outcome.failures,
             waiting: waiting(outcome),
             trace_hash: format!("{:016x}", outcome.trace_hash),

@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 use emulator::image::Image;
 
-use crate::scenario::{Node, Scenario, ScenarioError};
+use crate::files::input::Input;
+use crate::myrinet;
+use crate::myrinet::program::ControlProgram;
+use crate::scenario::programs::ProgramSpec;
+use crate::scenario::{ControlSettings, Node, Scenario, ScenarioError};
 
 /// An image for a type of board.
 #[derive(Debug, Clone)]
@@ -13,7 +17,11 @@ struct Known {
     name: String,
     symbols: Option<String>,
     board: &'static str,
+    /// How it is read as a control program, if it is one.
+    control: Option<ControlSettings>,
     image: Arc<Image>,
+    /// What is strange about it.
+    warning: Option<String>,
 }
 
 /// The images of a scenario, each once, and the image of each node.
@@ -22,6 +30,28 @@ pub struct Images {
     all: Vec<Known>,
     /// Index of each node's image.
     nodes: Vec<usize>,
+}
+
+/// Reads the control program of a node; returns its image, and a warning if it is for another chip.
+fn read_control(
+    scenario: &Scenario,
+    node: &Node,
+    settings: &ControlSettings,
+) -> Result<(Image, Option<String>), ScenarioError> {
+    let sram_bytes = node.sram_bytes();
+    let found = node.image.find(node.board, &scenario.folder);
+    let refuse =
+        |error: &dyn std::fmt::Display| node.image.place.refuse(format!("{found}: {error}"));
+    let file = found.read(Input::Image).map_err(|error| refuse(&error))?;
+    let ControlSettings {
+        format, skip_bytes, ..
+    } = *settings;
+    let program = ControlProgram::parse(&file, format, skip_bytes, sram_bytes);
+    let program = program.map_err(|error| refuse(&error))?;
+    let generation = myrinet::generation(node.board);
+    let warning = generation.and_then(|generation| program.warning(generation));
+    let image = program.image(node.board, sram_bytes);
+    Ok((image, warning.map(|warning| format!("{found}: {warning}"))))
 }
 
 /// Reads the image of a node, and its symbols.
@@ -52,16 +82,27 @@ impl Images {
         for node in &scenario.nodes {
             let name = &node.image.name;
             let symbols = node.symbols.as_ref().map(|symbols| &symbols.name);
-            let key = (name, symbols, node.board.name);
-            let same = |known: &Known| (&known.name, known.symbols.as_ref(), known.board) == key;
+            let control = scenario.control(nodes.len());
+            let control = control.and_then(ProgramSpec::control);
+            let key = (name, symbols, node.board.name, control);
+            let same = |known: &Known| {
+                let symbols = known.symbols.as_ref();
+                (&known.name, symbols, known.board, known.control.as_ref()) == key
+            };
             let index = match all.iter().position(same) {
                 Some(index) => index,
                 None => {
+                    let (image, warning) = match control {
+                        Some(settings) => read_control(scenario, node, settings)?,
+                        None => (read(scenario, node)?, None),
+                    };
                     all.push(Known {
                         name: name.clone(),
                         symbols: symbols.cloned(),
                         board: node.board.name,
-                        image: Arc::new(read(scenario, node)?),
+                        control: control.copied(),
+                        image: Arc::new(image),
+                        warning,
                     });
                     all.len() - 1
                 }
@@ -86,6 +127,11 @@ impl Images {
     /// Each image once, with its name.
     pub fn all(&self) -> impl Iterator<Item = (&str, &Arc<Image>)> {
         self.all.iter().map(|known| (&*known.name, &known.image))
+    }
+
+    /// What is strange about images: control programs for other chips.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().filter_map(|known| known.warning.as_deref())
     }
 
     /// Identities of the images, in the order of the first nodes that run them. Symbols of their own add the identity of the

@@ -28,6 +28,7 @@ pub use build::Blueprint;
 pub use images::Images;
 
 use crate::faults::Strikes;
+use crate::myrinet::host::Host;
 use crate::nodes::START;
 use crate::programs::atomic;
 use crate::programs::collective::{On, Work};
@@ -130,6 +131,8 @@ pub struct Simulation {
     pub profiles: Vec<Arc<Profile>>,
     /// Incarnations of each node's program.
     lives: Vec<Lives>,
+    /// Hosts of control programs, by node.
+    pub hosts: BTreeMap<usize, Host>,
     /// What mappers have done.
     mappings: Mappings,
     /// Nodes on which only firmware runs.

@@ -16,6 +16,7 @@ use super::mapping::Mapping;
 use super::shared::report::NodeReport;
 use super::{Collective, Simulation, media};
 use crate::boards::Protocol;
+use crate::myrinet::host::HostReport;
 use crate::nodes::START;
 use crate::programs::atomic::{AtomicRecords, AtomicUse};
 use crate::programs::collective::CollectiveUse;
@@ -125,6 +126,8 @@ pub struct RunSummary {
     pub mpi: Vec<MpiUse>,
     /// Results of programs over shared memory.
     pub dsm: Vec<DsmUse>,
+    /// What hosts of control programs have done.
+    pub hosts: Vec<HostReport>,
     /// Lost frames, by reason.
     pub drops: BTreeMap<String, u64>,
     /// Other faults of frames.
@@ -137,6 +140,8 @@ pub struct RunSummary {
     pub programs: Vec<ProgramUse>,
     /// Errors of programs, and stopped CPUs.
     pub problems: Vec<String>,
+    /// What is strange about images: control programs for other chips.
+    pub warnings: Vec<String>,
     /// Error statuses of transfers: the first of each node.
     pub failures: Vec<String>,
     /// Duration from the start of the programs to the end of the run.
@@ -168,6 +173,11 @@ impl RunSummary {
         let atomics = atomics(simulation, lives, &mut problems);
         let mpi = mpi(simulation, lives);
         let dsm = dsm(simulation, lives);
+        let hosts = simulation.hosts.iter();
+        let hosts: Vec<_> = hosts
+            .map(|(node, host)| host.report(&names[*node]))
+            .collect();
+        problems.extend(hosts.iter().filter_map(HostReport::problem));
         problems.extend(reports.iter().flat_map(|report| report.stopped.clone()));
         Self {
             verdict: verdict(simulation, lives, &drops, over),
@@ -182,7 +192,9 @@ impl RunSummary {
                 .zip(names)
                 .flat_map(|(report, name)| program_use(report, name))
                 .collect(),
+            hosts,
             problems,
+            warnings: simulation.images.warnings().map(str::to_owned).collect(),
             failures: failures(lives, names),
             nics: sums.emp,
             gm: sums.gm,

@@ -1,5 +1,6 @@
 //! The programs of a scenario's nodes: their firmware, their settings, and their tasks in the world.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use emulator::host::costs::HostCosts;
@@ -19,6 +20,7 @@ use crate::boards::BoardType;
 use crate::fm as fm_nodes;
 use crate::gm::{self as gm_nodes, GmNode};
 use crate::images::firmware;
+use crate::myrinet::host::Host;
 use crate::pairs;
 use crate::processes::Processes;
 use crate::programs::atomic::{self, AtomicPlan, Region};
@@ -62,6 +64,8 @@ enum Job {
     Dsm(DsmPlan),
     /// Boots the firmware of the board, and runs plans of frames: one for each program.
     Frames(Vec<FramePlan>),
+    /// Is the host of a control program.
+    Control(Host),
     /// Starts any firmware at this time after the start of the programs, without further accesses.
     Start(SimTime),
 }
@@ -159,6 +163,7 @@ pub(super) fn spawn(
     scenario: &Scenario,
     images: &Images,
     profiles: &[Arc<Profile>],
+    hosts: &BTreeMap<usize, Host>,
 ) -> Result<Vec<Lives>, RouteError> {
     let firmware = images.all().map(|(_, image)| Arc::new(firmware(image)));
     let firmware: Vec<_> = firmware.collect();
@@ -169,7 +174,9 @@ pub(super) fn spawn(
         let node = &scenario.nodes[index];
         let lives = Lives::default();
         all_lives.push(lives.clone());
-        let Some((name, job)) = job else {
+        let host = hosts.get(&index);
+        let host = host.map(|host| (host.kind.program(), Job::Control(host.clone())));
+        let Some((name, job)) = host.or(job) else {
             continue;
         };
         let task = Arc::new(Task {
@@ -277,6 +284,11 @@ impl Task {
             Job::Mpi(plan) => self.pass_messages(machine, life, plan, &deliveries).await,
             Job::Dsm(plan) => self.share_memory(machine, life, plan, &deliveries).await,
             Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
+            Job::Control(host) => {
+                deliveries.records().operations_left = 1;
+                host.run(machine, &self.firmware).await;
+                Ok(())
+            }
             Job::Start(after) => {
                 // The program has no messages to wait for.
                 deliveries.records().sending_over = true;

@@ -1,4 +1,7 @@
 //! A control program with a mailbox, for the LANai 4: its start, one channel, frames both ways.
+//!
+//! It probes each route of a crossbar of eight ports, and the cable without a route, when it becomes ready; a probe says which route
+//! it takes, so its receiver knows the way back, which it stores by the last byte of the sender's address, and answers.
 
 use emulator::lanai::chip::Generation;
 use host_lib::myrinet::mailbox::layout as at;
@@ -16,6 +19,16 @@ const RECEIVED: u32 = 0x2_1E00;
 const RECEIVE_LIMIT: u32 = 0x2_3F28;
 const PACKET: u32 = 0x2_4000;
 const PROBE: u32 = 0x1_4F84;
+/// Ways by the last byte of an address: 0 if there is none, else [`WAY`] and the byte of the route, 0 without a route.
+const WAYS: u32 = 0x2_8000;
+const WAY: u32 = 0x100;
+/// The sender is busy; way of an answer that is due; way of the next probe.
+const BUSY: u32 = 0x2_9000;
+const ANSWER: u32 = 0x2_9004;
+const NEXT_PROBE: u32 = 0x2_9008;
+/// Types of packets.
+const DATA: u32 = 0x0004_0001;
+const MAP: u32 = 0x0005_0001;
 /// Bytes in front of a frame.
 const HEADER: u32 = 36;
 
@@ -38,12 +51,23 @@ pub fn image(fault: Fault) -> Vec<u8> {
     let mut asm = Assembly::new(Generation::L4);
     start(&mut asm, fault);
     asm.place("main").status("r20");
-    asm.constant(WAKE, "r9").line("and.f %r20, %r9, %r0");
-    asm.branch("bne", "wake");
-    asm.constant(RECEIVE, "r9").line("and.f %r20, %r9, %r0");
-    asm.branch("bne", "receive").branch("bt", "main");
-    wake(&mut asm, fault);
+    asm.test("r20", RECEIVE).branch("bne", "receive");
+    asm.test("r20", WAKE).branch("bne", "wake");
+    // No packet waits for the sender: two programs that wait for each other would never receive.
+    asm.load(BUSY, "r10").line("sub.f %r10, 0, %r0");
+    asm.branch("beq", "free");
+    asm.test("r20", SEND).branch("beq", "main");
+    asm.store_constant(0, BUSY).place("free");
+    asm.load(ANSWER, "r19").line("sub.f %r19, 0, %r0");
+    asm.branch("bne", "answer");
+    asm.load(NEXT_PROBE, "r19").line("sub.f %r19, 0, %r0");
+    asm.branch("bne", "probe");
+    if fault == Fault::IgnoresFrames {
+        asm.branch("bt", "main");
+    }
     send(&mut asm, fault);
+    wake(&mut asm);
+    probes(&mut asm);
     receive(&mut asm);
     asm.line(".org 0x10000\n.ascii \"VersionString: mcp-l4v3 test\"\n.byte 0");
     asm.line(".align 2");
@@ -75,39 +99,63 @@ fn arm(asm: &mut Assembly) {
     asm.set("rmp", RECEIVED).set("rml", RECEIVE_LIMIT);
 }
 
-/// The handshake, with a packet of the mapper, and the begin of sending.
-fn wake(asm: &mut Assembly, fault: Fault) {
+/// The handshake; probes begin with it.
+fn wake(asm: &mut Assembly) {
     asm.place("wake").set_status(WAKE);
     asm.load(at::STATE, "r10");
-    asm.unless("r10", at::WAITS_FOR_NETWORK, "known");
+    asm.unless("r10", at::WAITS_FOR_NETWORK, "main");
     asm.store_constant(at::READY, at::STATE);
-    for (index, word) in [0x0005_0001, 0x18, 2, 1, 0, 0, 0, 0]
-        .into_iter()
-        .enumerate()
-    {
-        asm.store_constant(word, PROBE + 4 * index as u32);
-    }
-    // Skips no byte: two bits of the register count.
-    asm.set("sa", 4).set("smp", PROBE).set("smlt", PROBE + 28);
-    asm.wait_status(SEND).branch("bt", "main");
-    asm.place("known");
-    if fault == Fault::IgnoresFrames {
-        asm.branch("bt", "main");
-    }
+    asm.store_constant(WAY, NEXT_PROBE).branch("bt", "main");
 }
 
-/// Register 12 = register 11 times the bytes of a send entry.
+/// Sends an answer or a probe with the way in register 19. Probes go without a route, then along 0x80 to 0x87 and 0xb9 to 0xbf.
+fn probes(asm: &mut Assembly) {
+    asm.place("answer").store_constant(0, ANSWER);
+    probe(asm, 2);
+    asm.place("probe").line("add %r19, 1, %r22");
+    for (last, next) in [(WAY, 0x180), (0x187, 0x1B9), (0x1BF, 0)] {
+        let other = asm.label();
+        asm.unless("r19", last, &other).constant(next, "r22");
+        asm.place(&other);
+    }
+    asm.store("r22", NEXT_PROBE);
+    probe(asm, 1);
+}
+
+/// A packet of the mapper: kind, the program's address, its way.
+fn probe(asm: &mut Assembly, kind: u32) {
+    for (index, word) in [MAP, 0x18, kind].into_iter().enumerate() {
+        asm.store_constant(word, PROBE + 4 * index as u32);
+    }
+    asm.load(at::ADDRESS, "r10").store("r10", PROBE + 12);
+    asm.load(at::ADDRESS + 4, "r10").store("r10", PROBE + 16);
+    asm.store("r19", PROBE + 20).constant(PROBE + 28, "r21");
+    start_sender(asm, PROBE);
+}
+
+/// Starts the sender for a packet whose last word is in register 21, along the way in register 19.
+fn start_sender(asm: &mut Assembly, packet: u32) {
+    let [direct, go] = [asm.label(), asm.label()];
+    asm.store_constant(1, BUSY);
+    asm.line("or %r19, 0, %r18").mask("r18", 0xFF);
+    asm.store("r18", packet - 4).line("sub.f %r18, 0, %r0");
+    asm.branch("beq", &direct);
+    asm.set("sa", 3).set("smp", packet - 4).branch("bt", &go);
+    // Skips no byte: two bits of the register count.
+    asm.place(&direct).set("sa", 4).set("smp", packet);
+    asm.place(&go).set_from("r21", "smlt").branch("bt", "main");
+}
+
+/// The next frame of the host goes out, if its destination is known. Register 12 = register 11 times the bytes of a send entry.
 fn send(asm: &mut Assembly, fault: Fault) {
-    asm.place("send")
-        .load(at::SEND_HEAD, "r11")
-        .load(at::SEND_TAIL, "r10");
+    asm.load(at::SEND_HEAD, "r11").load(at::SEND_TAIL, "r10");
     asm.line("sub.f %r10, %r11, %r0").branch("beq", "main");
     asm.lines("sh %r11, 7, %r12\n sh %r11, 4, %r13\n add %r12, %r13, %r12");
     asm.lines("sh %r11, 3, %r13\n add %r12, %r13, %r12\n sh %r11, 2, %r13\n add %r12, %r13, %r12");
     asm.constant(at::SEND_ENTRIES, "r9")
         .line("add %r12, %r9, %r12");
     asm.lines("ld 0[%r12], %r13\n nop\n ld 144[%r12], %r14\n nop");
-    asm.constant(PACKET, "r16").constant(0x0004_0001, "r9");
+    asm.constant(PACKET, "r16").constant(DATA, "r9");
     asm.lines("st %r9, 0[%r16]\n st %r14, 4[%r16]");
     for (from, to) in [(132, 8), (136, 12)] {
         asm.line(&format!("ld {from}[%r12], %r9\n nop\n st %r9, {to}[%r16]"));
@@ -121,25 +169,33 @@ fn send(asm: &mut Assembly, fault: Fault) {
     if fault == Fault::DamagesFrames {
         asm.lines("ld 76[%r16], %r9\n nop\n xor %r9, 1, %r9\n st %r9, 76[%r16]");
     }
-    asm.lines("add %r14, %r16, %r10\n add %r10, 32, %r10");
-    asm.set("sa", 0).set("smp", PACKET).set_from("r10", "smlt");
-    asm.wait_status(SEND);
+    asm.lines("add %r14, %r16, %r21\n add %r21, 32, %r21");
     asm.line("add %r11, 1, %r11")
         .mask("r11", 15)
         .store("r11", at::SEND_HEAD);
-    asm.branch("bt", "send");
+    asm.line("ld 136[%r12], %r11\n nop\n nop");
+    way(asm);
+    asm.line("ld 0[%r11], %r19\n nop\n nop\n sub.f %r19, 0, %r0");
+    asm.branch("beq", "main");
+    start_sender(asm, PACKET);
 }
 
-/// A packet has come: data go to the host, others nowhere.
+/// Register 11 = place of the way to the address whose last word it holds.
+fn way(asm: &mut Assembly) {
+    asm.mask("r11", 0xFF).line("sh %r11, 2, %r11");
+    asm.constant(WAYS, "r9").line("add %r11, %r9, %r11");
+}
+
+/// A packet has come: data go to the host, probes tell a way, others go nowhere.
 fn receive(asm: &mut Assembly) {
-    asm.place("receive").load(RECEIVED, "r10");
-    asm.unless("r10", 0x0004_0001, "rearm");
+    asm.place("receive");
     // The residue is the last byte in front of the pointer, minus the overshoot.
     asm.line("sh %r20, -8, %r10")
         .mask("r10", 3)
         .get("rmp", "r11");
     asm.lines("sub %r11, %r10, %r11\n sub %r11, 1, %r11\n uld.b 0[%r11], %r10\n nop");
     asm.unless("r10", 0, "rearm");
+    asm.load(RECEIVED, "r10").unless("r10", DATA, "probed");
     asm.load(RECEIVED + 4, "r14");
     entry(asm, at::EMPTY_HEAD, at::EMPTY_ENTRIES, "r12");
     asm.lines("ld 0[%r12], %r13\n nop\n ld 68[%r12], %r17\n nop");
@@ -156,10 +212,27 @@ fn receive(asm: &mut Assembly) {
     asm.load(at::COUNTERS + 8, "r10").line("add %r10, 1, %r10");
     asm.store("r10", at::COUNTERS + 8);
     asm.load(at::INTERRUPT_MASK, "r10").test("r10", 2);
-    asm.branch("beq", "rearm").signal();
+    asm.branch("beq", "rearm").signal().branch("bt", "rearm");
+    asm.place("probed").unless("r10", MAP, "rearm");
+    probed(asm);
     asm.place("rearm");
     arm(asm);
     asm.branch("bt", "main");
+}
+
+/// Stores the way back of a probe, which is as many ports the other way; answers it.
+fn probed(asm: &mut Assembly) {
+    let known = asm.label();
+    asm.load(RECEIVED + 20, "r18").mask("r18", 0xFF);
+    asm.constant(WAY, "r19").line("sub.f %r18, 0, %r0");
+    asm.branch("beq", &known);
+    asm.line("sub %r0, %r18, %r18").mask("r18", 0x3F);
+    asm.line("or %r18, 0x180, %r19").place(&known);
+    asm.load(RECEIVED + 16, "r11");
+    way(asm);
+    asm.line("st %r19, 0[%r11]");
+    asm.load(RECEIVED + 8, "r10").unless("r10", 1, "rearm");
+    asm.store("r19", ANSWER);
 }
 
 /// `register` = address of the entry whose index stands in a word.

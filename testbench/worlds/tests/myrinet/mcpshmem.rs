@@ -1,7 +1,7 @@
 //! Control programs with a shared structure, for all three chips: handshake, DMA tests, self-test packet.
 
 use emulator::lanai::chip::Generation;
-use host_lib::myrinet::mcpshmem::{NODE_NUMBER, layout as at};
+use host_lib::myrinet::mcpshmem::layout as at;
 
 use super::assembly::Assembly;
 
@@ -291,11 +291,15 @@ fn self_test(asm: &mut Assembly, variant: Variant) {
         arm(asm);
     }
     asm.wait_status(2).load(RECEIVED, "r10");
-    let (first, bytes) = match variant.keeps_route {
-        true => (ROUTE << 24 | SELF_TEST >> 8, 6),
-        false => (SELF_TEST | NODE_NUMBER, 5),
+    let bytes = if variant.keeps_route {
+        asm.unless("r10", ROUTE << 24 | SELF_TEST >> 8, "end");
+        6
+    } else {
+        // The packet of another adapter has another number.
+        asm.load(PACKET + 8, "r11");
+        asm.line("sub.f %r10, %r11, %r0").branch("bne", "end");
+        5
     };
-    asm.unless("r10", first, "end");
     // Bytes with the residue, from the pointer and the overshoot.
     asm.status("r11").line("sh %r11, -8, %r11").mask("r11", 7);
     if asm.chip == Generation::L4 {

@@ -1,13 +1,19 @@
 //! Sessions of control programs and hosts.
 
+use std::path::Path;
+
 use emulator::image::coff;
+use emulator::lanai::board::Lanai;
 use emulator::lanai::chip::Generation;
-use emulator::sim::time::SimTime;
-use emulator::sim::world::{RunEnd, RunLimits};
+use emulator::sim::world::RunEnd;
 use host_lib::myrinet::{HostError, Journal, Kind};
 use lanigon_worlds::myrinet::diagnosis::Diagnosis;
-use lanigon_worlds::myrinet::program::{ControlProgram, Format};
-use lanigon_worlds::myrinet::{self, HostKind, Outcome, Session, Setup, WayBack};
+use lanigon_worlds::myrinet::host::Host;
+use lanigon_worlds::myrinet::program::Format;
+use lanigon_worlds::myrinet::{self, HostKind, WayBack};
+use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::simulation::result::RunSummary;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::mailbox;
 use super::mcpshmem::{self, Variant};
@@ -19,30 +25,58 @@ const BOARDS: [(&str, Generation); 4] = [
     ("lanai9.2-200", Generation::L9),
 ];
 
-fn setup(file: &[u8], board: &str, way_back: Option<WayBack>) -> Setup {
-    let kind = HostKind::of(Format::of(file));
-    Setup {
-        timing: myrinet::timing(board).unwrap(),
-        sram_bytes: kind.sram_bytes(),
-        kind,
-        way_back: way_back.unwrap_or_else(|| kind.way_back()),
+/// A scenario of nodes with this control program, and further lines of the program.
+fn scenario(file: &[u8], board: &str, network: &str, lines: &str) -> Scenario {
+    let name = format!("{:08x}.mcp", crc32fast::hash(file));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    if !path.exists() {
+        // Tests that write the same file at the same time must not see half of it.
+        let own = path.with_extension(format!("{:?}", std::thread::current().id()));
+        std::fs::write(&own, file).unwrap();
+        std::fs::rename(&own, &path).unwrap();
     }
+    let run = HostKind::of(Format::of(file)).program();
+    let path = path.display();
+    let text = format!(
+        "board = \"{board}\"\nimage = \"{path}\"\nmax_time_us = 1e8\n[network]\n{network}\n\
+         [[program]]\nrun = \"{run}\"\nnodes = \"all\"\n{lines}"
+    );
+    Scenario::parse("test", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn limits() -> RunLimits {
-    RunLimits {
-        max_time: Some(SimTime::from_us(100_000_000)),
-        ..RunLimits::default()
+/// Runs a scenario to its end.
+fn finish(scenario: &Scenario) -> (Simulation, RunSummary) {
+    let mut simulation = Simulation::new(scenario).unwrap();
+    let summary = simulation.run(&RunOptions::default(), |_| {});
+    (simulation, summary)
+}
+
+/// A run with one node.
+struct Outcome {
+    host: Host,
+    simulation: Simulation,
+    summary: RunSummary,
+}
+
+impl Outcome {
+    fn dma_transfers(&self) -> [u64; 2] {
+        let board = self.simulation.world.nodes[0].board::<Lanai>();
+        board.fabric.dma_transfers()
     }
 }
 
 fn play(file: &[u8], board: &str, way_back: Option<WayBack>) -> (RunEnd, Journal, Outcome) {
-    let setup = setup(file, board, way_back);
-    let program = ControlProgram::parse(file, None, None, setup.sram_bytes).unwrap();
-    let mut session = Session::new(&program, &setup).unwrap();
-    let end = session.run(&limits(), |_| {});
-    let outcome = session.outcome();
-    (end, session.journal, outcome)
+    let way_back = way_back.unwrap_or_else(|| HostKind::of(Format::of(file)).way_back());
+    let network = format!("topology = \"{}\"\nnodes = 1", way_back.topology());
+    let (simulation, summary) = finish(&scenario(file, board, &network, ""));
+    let host = simulation.hosts[&0].clone();
+    let (end, journal) = (summary.end.clone(), host.journal.clone());
+    let outcome = Outcome {
+        host,
+        simulation,
+        summary,
+    };
+    (end, journal, outcome)
 }
 
 fn text(journal: &Journal) -> String {
@@ -64,7 +98,11 @@ fn a_mailbox_program_reaches_all_milestones() {
     let (end, journal, outcome) = play(&image, "lanai4.3-33", None);
     let text = text(&journal);
     assert_eq!(end, RunEnd::Completed, "{text}");
-    assert!(outcome.is_good(), "{text}\n{outcome:?}");
+    assert!(
+        outcome.summary.is_good(),
+        "{text}\n{:?}",
+        outcome.summary.problems
+    );
     let times = journal.entries_from(0);
     assert!(times.is_sorted_by_key(|entry| entry.time_ps));
     let value = |name: &str| {
@@ -72,7 +110,7 @@ fn a_mailbox_program_reaches_all_milestones() {
         found.iter().find(|value| value.name == name).unwrap().value
     };
     assert_eq!(value("received_messages"), 2);
-    assert_eq!(outcome.dma_transfers, [2, 2]);
+    assert_eq!(outcome.dma_transfers(), [2, 2]);
 }
 
 #[test]
@@ -81,9 +119,10 @@ fn shared_structure_programs_reach_all_milestones() {
         let (end, journal, outcome) = play(&shared(chip, Variant::default()), board, None);
         let text = text(&journal);
         assert_eq!(end, RunEnd::Completed, "{board}\n{text}");
-        assert!(outcome.is_good(), "{board}\n{text}\n{outcome:?}");
+        let problems = &outcome.summary.problems;
+        assert!(outcome.summary.is_good(), "{board}\n{text}\n{problems:?}");
         let transfers = 5 * mcpshmem::SIZES.len() as u64;
-        assert_eq!(outcome.dma_transfers, [transfers; 2], "{board}");
+        assert_eq!(outcome.dma_transfers(), [transfers; 2], "{board}");
         let values: Vec<_> = journal.values().iter().map(|value| value.value).collect();
         assert_eq!(values, mcpshmem::BENCHMARK.map(i64::from), "{board}");
     }
@@ -99,7 +138,10 @@ fn chains_are_found_in_any_order() {
         };
         let (_, journal, outcome) = play(&shared(Generation::L7, variant), "lanai7.2-66", None);
         let text = text(&journal);
-        assert!(outcome.is_good(), "{exchanged} {directions}\n{text}");
+        assert!(
+            outcome.summary.is_good(),
+            "{exchanged} {directions}\n{text}"
+        );
         let remarks = journal.entries_from(0);
         let mut remarks = remarks.iter().filter(|entry| entry.kind == Kind::Remark);
         assert_eq!(
@@ -122,7 +164,7 @@ fn the_self_test_packet_waits_in_the_link_until_the_receiver_is_armed() {
             ..Variant::default()
         };
         let (_, journal, outcome) = play(&shared(chip, variant), board, None);
-        assert!(outcome.is_good(), "{board}\n{}", text(&journal));
+        assert!(outcome.summary.is_good(), "{board}\n{}", text(&journal));
     }
 }
 
@@ -134,17 +176,12 @@ fn the_way_back_is_another_one_if_packets_do_not_come_back() {
     };
     let check = |variant, given, found: WayBack, good| {
         let file = shared(Generation::L4, variant);
-        let setup = setup(&file, "lanai4.3-33", given);
-        let program = ControlProgram::parse(&file, None, None, setup.sram_bytes).unwrap();
-        let ways = myrinet::ways_back(setup.kind, given);
         let mut tried = Vec::new();
-        for way_back in ways {
-            let mut session = Session::new(&program, &Setup { way_back, ..setup }).unwrap();
-            session.run(&limits(), |_| {});
-            let outcome = session.outcome();
+        for way_back in myrinet::ways_back(HostKind::Mcpshmem, given) {
+            let (_, _, outcome) = play(&file, "lanai4.3-33", Some(way_back));
             tried.push(way_back);
-            if !outcome.needs_other_way() {
-                assert_eq!(outcome.is_good(), good);
+            if !outcome.host.needs_other_way() {
+                assert_eq!(outcome.summary.is_good(), good);
                 break;
             }
         }
@@ -157,13 +194,12 @@ fn the_way_back_is_another_one_if_packets_do_not_come_back() {
 
 /// Runs a program that fails; checks the first missing milestone and the host's error.
 fn check(file: &[u8], way_back: Option<WayBack>, missing: &'static str, reason: &str) -> Diagnosis {
-    let (_, journal, outcome) = play(file, "lanai4.3-33", way_back);
+    let (_, journal, mut outcome) = play(file, "lanai4.3-33", way_back);
     let text = text(&journal);
-    assert_eq!(outcome.missing.first(), Some(&missing), "{text}");
-    let error = outcome.error.as_ref().map(ToString::to_string);
-    let error = error.unwrap_or_default();
-    assert!(error.contains(reason), "{error}\n{text}");
-    let diagnosis = outcome.diagnosis.expect("a diagnosis");
+    assert_eq!(outcome.host.missing().first(), Some(&missing), "{text}");
+    let problems = outcome.summary.problems.join("\n");
+    assert!(problems.contains(reason), "{problems}\n{text}");
+    let diagnosis = Diagnosis::of(&mut outcome.simulation.world);
     assert!(!diagnosis.writes.is_empty());
     diagnosis
 }
@@ -254,9 +290,107 @@ fn a_program_without_structure_is_told() {
     assembly.place("end").branch("bt", "end");
     let file = coff::build(&assembly.image(), &[], 0);
     let (_, _, outcome) = play(&file, "lanai9.1-133", None);
-    assert_eq!(outcome.missing.first(), Some(&"handshake"));
-    let Some(HostError::NoStructure { register, .. }) = outcome.error else {
-        panic!("{:?}", outcome.error)
+    assert_eq!(outcome.host.missing().first(), Some(&"handshake"));
+    let error = outcome.host.error();
+    let Some(HostError::NoStructure { register, .. }) = error else {
+        panic!("{error:?}")
     };
     assert_eq!(register, 0x7000);
+}
+
+#[test]
+fn adapters_with_a_mailbox_meet() {
+    let image = mailbox::image(mailbox::Fault::Nothing);
+    let check = |network: &str, nodes: i64| {
+        let lines = "frames = 9\nbytes = [64, 8432, 1000]\n";
+        let (simulation, summary) = finish(&scenario(&image, "lanai4", network, lines));
+        let journals = simulation.hosts.values().map(|host| text(&host.journal));
+        let journals: Vec<_> = journals.collect();
+        assert!(
+            summary.is_good(),
+            "{:?}\n{}",
+            summary.problems,
+            journals.join("\n")
+        );
+        for host in &summary.hosts {
+            let frames = 9 * (nodes - 1);
+            assert_eq!(host.values["frames_sent"], frames, "{host:?}");
+            assert_eq!(host.values["frames_received"], frames, "{host:?}");
+            assert!(host.values["received_messages"] >= frames, "{host:?}");
+        }
+        summary.trace_hash
+    };
+    let pair = check("topology = \"pair\"", 2);
+    assert_eq!(pair, check("topology = \"pair\"", 2));
+    check("topology = \"star\"\nnodes = 3", 3);
+}
+
+#[test]
+fn a_lost_frame_ends_the_exchange() {
+    let image = mailbox::image(mailbox::Fault::Nothing);
+    let cut = "frames = 1000\nbytes = 4096\n[[fault]]\ndo = \"cut\"\nnodes = 0\nat_us = 20_000\n";
+    let (_, summary) = finish(&scenario(&image, "lanai4", "topology = \"pair\"", cut));
+    assert!(!summary.is_good());
+    for problem in &summary.problems {
+        assert!(
+            problem.contains("of 1000 frames of 02:4c:61:6e:00:0"),
+            "{problem}"
+        );
+        assert!(
+            problem.contains("missing milestone: all_frames"),
+            "{problem}"
+        );
+    }
+    assert_eq!(summary.problems.len(), 2, "{:?}", summary.problems);
+}
+
+#[test]
+fn adapters_with_a_shared_structure_meet_at_a_crossbar() {
+    for (board, chip) in BOARDS {
+        let file = shared(chip, Variant::default());
+        let network = "topology = \"star\"\nnodes = 2";
+        let (simulation, summary) = finish(&scenario(&file, board, network, ""));
+        assert!(summary.is_good(), "{board} {:?}", summary.problems);
+        for (node, host) in &simulation.hosts {
+            let entries = text(&host.journal);
+            assert!(
+                entries.contains(&format!("node number {}", node + 1)),
+                "{entries}"
+            );
+        }
+        assert_eq!(simulation.images.warnings().count(), 0);
+    }
+    let other = shared(Generation::L7, Variant::default());
+    let scenario = scenario(&other, "lanai9", "topology = \"star\"\nnodes = 2", "");
+    let simulation = Simulation::new(&scenario).unwrap();
+    let warnings: Vec<_> = simulation.images.warnings().collect();
+    let expected = "the program says that it is for a LANai 7; the board has a LANai 9";
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].ends_with(expected), "{}", warnings[0]);
+}
+
+#[test]
+fn wrong_scenarios_are_refused() {
+    let check = |head: &str, program: &str, reason: &str| {
+        let text = format!(
+            "{head}\n[network]\ntopology = \"pair\"\n[[program]]\nnodes = \"all\"\n{program}"
+        );
+        let scenario = Scenario::parse("test", &text);
+        let simulation = scenario.and_then(|scenario| Simulation::new(&scenario));
+        let error = simulation.expect_err(reason).to_string();
+        assert!(error.contains(reason), "{error}");
+    };
+    let mailbox = "run = \"mcp-mailbox\"";
+    check(
+        "",
+        mailbox,
+        "needs a Myrinet adapter; the board of node 0 is Alteon Tigon2",
+    );
+    check("board = \"lanai4\"", mailbox, "image = \"FILE\"");
+    let given = "board = \"lanai4\"\nimage = \"/nowhere/mcp\"";
+    check(given, mailbox, "/nowhere/mcp: No such file");
+    let bytes = format!("{mailbox}\nbytes = 65");
+    check(given, &bytes, "multiples of 4 bytes");
+    check(given, &format!("{mailbox}\nbytes = 60"), "bytes");
+    check(given, "run = \"mcp-shmem\"\nframes = 2", "frames");
 }

@@ -46,6 +46,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         probes: probes.as_ref(),
         sram_bytes,
         memory_megabytes: HOST_MEGABYTES,
+        original: image.as_ref().is_some_and(nodes::is_original),
     };
     let mut node = board.node(0, &parts)?;
     let cpus = node.inspect().cpus().len();

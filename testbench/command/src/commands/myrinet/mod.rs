@@ -1,19 +1,23 @@
-//! `lanigon myrinet`: a control program for a real Myrinet adapter, with the host that it expects.
+//! `lanigon myrinet`: a control program for a real Myrinet adapter, with the host that it expects: a scenario of one node.
 
 mod report;
 
-use emulator::sim::world::{RunEnd, RunLimits};
+use std::num::NonZeroUsize;
+
+use anyhow::{Context, anyhow};
+use emulator::sim::world::RunEnd;
 use host_lib::myrinet::Journal;
 use lanigon_analysis::trace::record;
-use lanigon_worlds::boards;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::myrinet::program::{ControlProgram, Format, ProgramError, read_file};
-use lanigon_worlds::myrinet::{self, HostKind, Session, Setup};
+use lanigon_worlds::myrinet::{self, HostKind, WayBack};
+use lanigon_worlds::scenario::{Scenario, ScenarioError};
+use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::Status;
 use crate::cli::myrinet::MyrinetArgs;
 use crate::{logging, output};
-use report::Report;
+use report::{Report, Setup};
 
 /// Runs the command.
 ///
@@ -29,26 +33,23 @@ pub fn run(args: &MyrinetArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     let kind = args
         .host
         .map_or_else(|| HostKind::of(format), HostKind::from);
-    let sram_bytes = args.sram_bytes.unwrap_or(kind.sram_bytes());
-    let program = ControlProgram::parse(&file, Some(format), args.skip, sram_bytes);
-    let program = program.map_err(|problem| ProgramError {
-        path: args.firmware.clone(),
-        problem,
-    })?;
-    let timing = myrinet::timing(&args.board)?;
-    if let Some(warning) = program.warning(timing.generation) {
-        eprintln!("warning: {}: {warning}", args.firmware.display());
-    }
     let ways = myrinet::ways_back(kind, args.way_back.map(Into::into));
     let last = ways.len() - 1;
     for (index, way_back) in ways.into_iter().enumerate() {
+        let scenario = scenario(args, format, kind, way_back)?;
+        let node = &scenario.nodes[0];
+        let program = ControlProgram::parse(&file, Some(format), args.skip, node.sram_bytes());
+        let program = program.map_err(|problem| ProgramError {
+            path: args.firmware.clone(),
+            problem,
+        })?;
         let setup = Setup {
-            timing,
-            sram_bytes,
+            program,
+            board: &args.board,
             kind,
             way_back,
         };
-        let (report, end) = play(&program, &setup, args, interrupt)?;
+        let (report, end) = play(&scenario, setup, args, interrupt, index == 0)?;
         let again = index < last && end == RunEnd::Completed && report.needs_other_way();
         match (again, args.json) {
             (true, true) => {}
@@ -66,6 +67,45 @@ pub fn run(args: &MyrinetArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     Ok(Status::Failed)
 }
 
+/// The scenario of one node with the control program.
+fn scenario(
+    args: &MyrinetArgs,
+    format: Format,
+    kind: HostKind,
+    way_back: WayBack,
+) -> anyhow::Result<Scenario> {
+    let path = std::path::absolute(&args.firmware);
+    let path = path.with_context(|| args.firmware.display().to_string())?;
+    let path = path.to_str().context("--firmware: the path is no UTF-8")?;
+    // Strings of JSON are strings of TOML.
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut text = format!(
+        "board = {}\nimage = {}\n",
+        quoted(&args.board),
+        quoted(path)
+    );
+    if let Some(bytes) = args.sram_bytes {
+        text += &format!("board_memory_kb = {}\n", bytes >> 10);
+    }
+    let (topology, run) = (way_back.topology(), kind.program());
+    text += &format!("[network]\ntopology = \"{topology}\"\nnodes = 1\n");
+    let format = format.name();
+    text += &format!("[[program]]\nrun = \"{run}\"\nnodes = 0\nformat = \"{format}\"\n");
+    if let Some(bytes) = args.skip {
+        text += &format!("skip_bytes = {bytes}\n");
+    }
+    Scenario::parse("myrinet", &text).map_err(|error| refused(&error))
+}
+
+/// The reason of an error, without the place in a scenario that is no file.
+fn refused(error: &ScenarioError) -> anyhow::Error {
+    match error.key.rsplit('.').next() {
+        Some("board_memory_kb") => anyhow!("--sram: {}", error.reason),
+        Some("skip_bytes") => anyhow!("--skip: {}", error.reason),
+        _ => anyhow!("{}", error.reason),
+    }
+}
+
 fn status(report: &Report<'_>, end: &RunEnd) -> Status {
     match end {
         RunEnd::Interrupted => Status::Interrupted,
@@ -76,46 +116,49 @@ fn status(report: &Report<'_>, end: &RunEnd) -> Status {
 
 /// Lets program and host run; shows the host's progress unless a document is wanted.
 fn play<'a>(
-    program: &'a ControlProgram,
-    setup: &Setup,
-    args: &'a MyrinetArgs,
+    scenario: &Scenario,
+    setup: Setup<'a>,
+    args: &MyrinetArgs,
     interrupt: &Interrupt,
+    first: bool,
 ) -> anyhow::Result<(Report<'a>, RunEnd)> {
-    let mut session = Session::new(program, setup)?;
-    logging::show_trace(&mut session.world.nodes[0].trace);
-    let board = boards::board_type(setup.timing.generation.board()).unwrap_or(boards::DEFAULT);
-    let recording = args.record.begin(&mut session.world, || {
+    let mut simulation = Simulation::new(scenario).map_err(|error| refused(&error))?;
+    for warning in simulation.images.warnings().filter(|_| first) {
+        output::print_aside(&format!("warning: {warning}\n"));
+    }
+    logging::show_trace(&mut simulation.world.nodes[0].trace);
+    let host = simulation.hosts.get(&0).cloned();
+    let host = host.context("the scenario has no host")?;
+    let recording = args.record.begin(&mut simulation.world, || {
         let run = format!("myrinet {}", args.firmware.display());
-        record::header(&run, 0, [("node 0".into(), board)])
+        record::of_scenario(&run, scenario, &simulation.images)
     })?;
-    let limits = RunLimits {
+    let options = RunOptions {
         max_time: Some(args.max_time),
         interrupt: Some(interrupt.flag()),
-        ..RunLimits::default()
+        threads: NonZeroUsize::MIN,
     };
     let mut shown = Shown {
         entries: 0,
+        quiet: args.json,
         outcome: Ok(()),
     };
-    if !args.json {
-        output::print(&report::title(program, setup, &args.board))?;
-    }
-    let end = session.run(&limits, |journal| {
-        if !args.json {
-            shown.show(journal);
-        }
-    });
+    shown.print(&report::title(&setup));
+    let summary = simulation.run(&options, |_| shown.show(&host.journal));
+    shown.show(&host.journal);
     shown.outcome?;
     // The report lets the chip go on.
-    session.world.finish_observing();
-    let report = Report::new(&mut session, program, setup, &args.board, &end);
+    simulation.world.finish_observing();
+    let report = Report::new(&mut simulation, &host, setup, &summary);
     recording.finish()?;
-    Ok((report, end))
+    Ok((report, summary.end))
 }
 
-/// Number of entries of the journal that are shown already.
+/// What of the journal is shown already.
 struct Shown {
     entries: usize,
+    /// Nothing is shown.
+    quiet: bool,
     outcome: Result<(), output::WriteError>,
 }
 
@@ -125,8 +168,12 @@ impl Shown {
         let entries = journal.entries_from(self.entries);
         self.entries += entries.len();
         let text: String = entries.iter().map(report::line).collect();
-        if self.outcome.is_ok() && !text.is_empty() {
-            self.outcome = output::print(&text);
+        self.print(&text);
+    }
+
+    fn print(&mut self, text: &str) {
+        if self.outcome.is_ok() && !self.quiet && !text.is_empty() {
+            self.outcome = output::print(text);
         }
     }
 }

@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use emulator::lanai::board::Lanai;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::world::RunEnd;
-use host_lib::myrinet::{Entry, Kind, Value};
+use host_lib::myrinet::{Entry, Kind};
 use lanigon_worlds::myrinet::diagnosis::Diagnosis;
+use lanigon_worlds::myrinet::host::{Host, HostReport, Step};
 use lanigon_worlds::myrinet::program::ControlProgram;
-use lanigon_worlds::myrinet::{Outcome, Session, Setup};
+use lanigon_worlds::myrinet::{HostKind, WayBack};
+use lanigon_worlds::simulation::Simulation;
+use lanigon_worlds::simulation::result::RunSummary;
 use serde::Serialize;
 
 use crate::output::grouped;
@@ -18,14 +22,27 @@ const MOST_LOOP_LINES: usize = 40;
 /// Registers in a line.
 const REGISTERS_PER_LINE: usize = 6;
 
+/// Program, board, host and network.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    pub program: ControlProgram,
+    pub board: &'a str,
+    pub kind: HostKind,
+    pub way_back: WayBack,
+}
+
 /// Result of a run.
 pub struct Report<'a> {
-    program: &'a ControlProgram,
-    setup: Setup,
-    board: &'a str,
-    outcome: Outcome,
-    entries: Vec<Entry>,
-    values: Vec<Value>,
+    setup: Setup<'a>,
+    host: HostReport,
+    warning: Option<String>,
+    needs_other_way: bool,
+    /// The state of the chip, if something failed.
+    diagnosis: Option<Diagnosis>,
+    instructions: u64,
+    /// DMA transfers: from the host, to the host.
+    dma_transfers: [u64; 2],
+    time_us: f64,
     /// Reason of a premature end.
     cut_short: Option<String>,
 }
@@ -38,25 +55,17 @@ pub struct Document<'a> {
     host: &'static str,
     way_back: &'static str,
     identification: Option<&'a str>,
-    warning: Option<String>,
-    milestones: Vec<EntryDocument<'a>>,
+    warning: Option<&'a str>,
+    milestones: &'a [Step],
     missing: &'a [&'static str],
-    remarks: Vec<EntryDocument<'a>>,
-    values: BTreeMap<&'a str, i64>,
+    remarks: &'a [Step],
+    values: &'a BTreeMap<String, i64>,
     instructions: u64,
     dma_from_host: u64,
     dma_to_host: u64,
     time_us: f64,
     error: Option<String>,
     cpu: Option<CpuDocument<'a>>,
-}
-
-#[derive(Serialize)]
-struct EntryDocument<'a> {
-    time_us: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    milestone: Option<&'static str>,
-    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -91,7 +100,8 @@ const fn writer(who: Initiator) -> &'static str {
 }
 
 /// First lines: program, board and host.
-pub fn title(program: &ControlProgram, setup: &Setup, board: &str) -> String {
+pub fn title(setup: &Setup<'_>) -> String {
+    let program = &setup.program;
     let name = program
         .identification
         .as_deref()
@@ -100,7 +110,7 @@ pub fn title(program: &ControlProgram, setup: &Setup, board: &str) -> String {
         0 => String::new(),
         bytes => format!(", {bytes} bytes in front of it skipped"),
     };
-    let format = program.format.name();
+    let (format, board) = (program.format.name(), setup.board);
     let (host, way) = (setup.kind.name(), setup.way_back.name());
     format!("{format} image ({name}{skipped}) on {board}, host {host}, way back {way}\n")
 }
@@ -116,22 +126,29 @@ pub fn line(entry: &Entry) -> String {
 }
 
 impl<'a> Report<'a> {
-    /// Collects the report.
+    /// Collects the report. If something failed, the chip executes some further instructions, which show where it loops.
     pub fn new(
-        session: &mut Session,
-        program: &'a ControlProgram,
-        setup: &Setup,
-        board: &'a str,
-        end: &RunEnd,
+        simulation: &mut Simulation,
+        host: &Host,
+        setup: Setup<'a>,
+        summary: &RunSummary,
     ) -> Self {
+        let report = host.report("0");
+        let time_us = us(simulation.world.now().ps());
+        let board = simulation.world.nodes[0].board::<Lanai>();
+        let instructions = board.core.instructions();
+        let dma_transfers = board.fabric.dma_transfers();
+        let failed = report.problem().is_some();
         Self {
-            outcome: session.outcome(),
-            entries: session.journal.entries_from(0),
-            values: session.journal.values(),
-            program,
-            setup: *setup,
-            board,
-            cut_short: match end {
+            warning: setup.program.warning(host.generation),
+            needs_other_way: host.needs_other_way(),
+            setup,
+            host: report,
+            diagnosis: failed.then(|| Diagnosis::of(&mut simulation.world)),
+            instructions,
+            dma_transfers,
+            time_us,
+            cut_short: match &summary.end {
                 RunEnd::Completed => None,
                 RunEnd::Deadlock(lines) => {
                     Some(format!("nothing can happen: {}", lines.join("; ")))
@@ -144,79 +161,60 @@ impl<'a> Report<'a> {
 
     /// Whether all milestones were reached.
     pub fn is_good(&self) -> bool {
-        self.outcome.is_good() && self.cut_short.is_none()
+        self.host.problem().is_none() && self.cut_short.is_none()
     }
 
     /// Whether another way back may help.
-    pub fn needs_other_way(&self) -> bool {
-        self.outcome.needs_other_way()
+    pub const fn needs_other_way(&self) -> bool {
+        self.needs_other_way
     }
 
     fn error(&self) -> Option<String> {
-        let error = self.outcome.error.as_ref().map(ToString::to_string);
+        let error = self.host.error.clone();
         let reasons: Vec<_> = self.cut_short.clone().into_iter().chain(error).collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
-    fn entries(&self, milestones: bool) -> Vec<EntryDocument<'_>> {
-        let entries = self.entries.iter().map(|entry| EntryDocument {
-            time_us: us(entry.time_ps),
-            milestone: match entry.kind {
-                Kind::Milestone(name) => Some(name),
-                Kind::Remark => None,
-            },
-            text: &entry.text,
-        });
-        entries
-            .filter(|entry| entry.milestone.is_some() == milestones)
-            .collect()
-    }
-
     /// Report as JSON.
     pub fn json(&self) -> Document<'_> {
-        let outcome = &self.outcome;
-        let values = self.values.iter();
+        let (setup, host) = (&self.setup, &self.host);
         Document {
-            board: self.board,
-            format: self.program.format.name(),
-            host: self.setup.kind.name(),
-            way_back: self.setup.way_back.name(),
-            identification: self.program.identification.as_deref(),
-            warning: self.program.warning(self.setup.timing.generation),
-            milestones: self.entries(true),
-            missing: &outcome.missing,
-            remarks: self.entries(false),
-            values: values
-                .map(|value| (value.name.as_str(), value.value))
-                .collect(),
-            instructions: outcome.instructions,
-            dma_from_host: outcome.dma_transfers[0],
-            dma_to_host: outcome.dma_transfers[1],
-            time_us: us(outcome.time.ps()),
+            board: setup.board,
+            format: setup.program.format.name(),
+            host: host.host,
+            way_back: setup.way_back.name(),
+            identification: setup.program.identification.as_deref(),
+            warning: self.warning.as_deref(),
+            milestones: &host.milestones,
+            missing: &host.missing,
+            remarks: &host.remarks,
+            values: &host.values,
+            instructions: self.instructions,
+            dma_from_host: self.dma_transfers[0],
+            dma_to_host: self.dma_transfers[1],
+            time_us: self.time_us,
             error: self.error(),
-            cpu: outcome.diagnosis.as_ref().map(cpu_document),
+            cpu: self.diagnosis.as_ref().map(cpu_document),
         }
     }
 
     /// Report as text, behind the lines of the entries.
     pub fn text(&self) -> String {
-        let outcome = &self.outcome;
         let mut text = String::from("\n");
-        for Value { name, value } in &self.values {
+        for (name, value) in &self.host.values {
             // Values are words.
             text += &format!("  {name} = {value} ({:#x})\n", *value as u32);
         }
+        let [from_host, to_host] = self.dma_transfers.map(grouped);
         text += &format!(
-            "{} instructions, {} DMA transfers from the host, {} to the host, {:.3} us\n",
-            grouped(outcome.instructions),
-            grouped(outcome.dma_transfers[0]),
-            grouped(outcome.dma_transfers[1]),
-            us(outcome.time.ps())
+            "{} instructions, {from_host} DMA transfers from the host, {to_host} to the host, {:.3} us\n",
+            grouped(self.instructions),
+            self.time_us
         );
         if let Some(error) = self.error() {
             text += &format!("PROBLEM: {error}\n");
         }
-        match outcome.missing.as_slice() {
+        match self.host.missing.as_slice() {
             [] => text += "all milestones were reached\n",
             [first, rest @ ..] => {
                 text += &format!("missing milestone: {first}\n");
@@ -225,7 +223,7 @@ impl<'a> Report<'a> {
                 }
             }
         }
-        if let Some(diagnosis) = &outcome.diagnosis {
+        if let Some(diagnosis) = &self.diagnosis {
             text += &cpu_text(diagnosis);
         }
         if let Some(reason) = &self.cut_short {

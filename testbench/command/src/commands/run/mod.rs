@@ -20,8 +20,8 @@ use lanigon_analysis::trace::record::{self, Recording};
 use lanigon_timeline::drawing::Drawing;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::RunOptions;
 use lanigon_worlds::simulation::result::RunSummary;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
 use report::Report;
 use start::{SaveAt, Start};
 
@@ -52,6 +52,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         at.check(&simulation, [args.max_time, scenario.max_time])?;
         simulation.keep_logs();
     }
+    warn(&simulation);
     let known = record::of_scenario(&name, &scenario, &simulation.images);
     let snapshot_file = snapshot.as_ref().map(|at| NewFile::begin(&at.file));
     let snapshot_file = snapshot_file.transpose()?;
@@ -96,6 +97,13 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     written?;
     Ok(status(&outcome))
+}
+
+/// Shows what is strange about images.
+fn warn(simulation: &Simulation) {
+    for warning in simulation.images.warnings() {
+        output::print_aside(&format!("warning: {warning}\n"));
+    }
 }
 
 /// The exit code of a run with this result.

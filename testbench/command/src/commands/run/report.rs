@@ -119,6 +119,8 @@ impl Report<'_> {
             lines.extend(self.outcome.fm.iter().map(|counts| ("fm", listed(counts))));
             lines.extend(self.outcome.maps.iter().map(|map| ("map", mapping(map))));
         }
+        let hosts = self.outcome.hosts.iter();
+        lines.extend(hosts.map(|host| ("mcp", host.line())));
         if !self.scenario.network.links.is_empty() {
             lines.extend([
                 ("drops", listed(&self.outcome.drops)),

@@ -1,6 +1,7 @@
-//! Boards with Myricom's LANai: one type for each generation of the chip. Firmware of the project has LLVM's pipeline on all of them
-//! (docs/lanai.md, section 1).
+//! Boards with Myricom's LANai: one type for each generation of the chip. Firmware of the project has LLVM's pipeline on all of them,
+//! control programs of real adapters that of their chip (docs/lanai.md, section 1).
 
+mod form;
 mod kernel;
 mod start;
 
@@ -45,7 +46,7 @@ pub(super) const LANAI_9: BoardType = BoardType {
     build,
     hal: "lanai-hal",
     limits: |bytes| Lanai::image_limits(Generation::L9, bytes),
-    other_form: None,
+    other_form: Some(form::read),
     acenic: None,
     start: |machine, firmware, time| Box::pin(start::run(machine, Family::Later, firmware, time)),
     load: kernel::load,
@@ -67,8 +68,6 @@ pub(super) const LANAI_7: BoardType = BoardType {
     profiles: &PROFILES_7,
     busy: &[],
     limits: |bytes| Lanai::image_limits(Generation::L7, bytes),
-    other_form: None,
-    acenic: None,
     ..LANAI_9
 };
 
@@ -93,15 +92,17 @@ pub(super) const LANAI_4: BoardType = BoardType {
     usual_sram_bytes: 1024 * KB,
     scenario_sram_bytes: 1024 * KB,
     limits: |bytes| Lanai::image_limits(Generation::L4, bytes),
-    other_form: None,
-    acenic: None,
     start: |machine, firmware, time| Box::pin(start::run(machine, Family::Four, firmware, time)),
     ..LANAI_7
 };
 
 fn build(_: &'static BoardType, index: u16, parts: &Parts<'_>) -> Result<Node, BoardError> {
     let timing = Timing::of(parts.profile)?;
-    let mut board = Lanai::new(parts.sram_bytes, timing, Pipeline::LLVM);
+    let pipeline = match parts.original {
+        true => timing.generation.pipeline(),
+        false => Pipeline::LLVM,
+    };
+    let mut board = Lanai::new(parts.sram_bytes, timing, pipeline);
     let serial = u32::from(index) + 1;
     board.fabric.set_address(mac_address(index).0, serial);
     if let Some(probes) = parts.probes {

@@ -99,6 +99,7 @@ fn texts() -> Vec<String> {
         format!("{SETTINGS}{PAIR}{STREAM}"),
         format!("{ACENIC}{PAIR}{FRAMES}[[fault]]\ndo = \"drop\"\nmessage = 1\nnth = 2\n"),
         format!("{MYRINET}{PAIR}[[program]]\nrun = \"start\"\nnodes = 0\n"),
+        format!("{MYRINET}image = \"./x\"\n{PAIR}[[program]]\nrun = \"mcp-mailbox\"\nnodes = \"all\"\nbytes = 64\nformat = \"raw\"\nskip_bytes = 4\n"),
         format!("{PAIR}{STREAM}[[fault]]\ndo = \"random\"\n{RATES}"),
         format!("{PAIR}{STREAM}[faults]\n{RATES}"),
         format!("{MYRINET}{PAIR}{STREAM}[[fault]]\n{packets}"),

@@ -19,7 +19,10 @@ use crate::scenario::{Scenario, ScenarioError};
 /// If a program or a node of it needs one process; with the position in the scenario.
 pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     for spec in &scenario.programs {
-        if matches!(spec.program, Program::Start { .. } | Program::Replay { .. }) {
+        if matches!(
+            spec.program,
+            Program::Start { .. } | Program::Replay { .. } | Program::Control { .. }
+        ) {
             let reason = format!("\"{}\" needs one process", spec.name);
             return Err(spec.place.refuse(reason));
         }
