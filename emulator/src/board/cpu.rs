@@ -108,6 +108,8 @@ pub struct CpuView {
     pub pc: u32,
     /// Address of the instruction after `pc`, unless that is a jump: in a delay slot, the jump's target.
     pub next_pc: u32,
+    /// Of a CPU that stopped by itself the instruction to blame: the one at `pc`, or the call that led where no code is.
+    pub blamed: u32,
     /// Number of executed instructions.
     pub instructions: u64,
     /// Cycles of its own work.

@@ -1,12 +1,14 @@
-//! The probes of a board's firmware, by address, and the stages that they mark.
+//! What a board knows of its firmware: probes by address, the stages that they mark, where code and the stack are.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use defs::probe::Kind;
 
+use crate::board::CpuId;
 use crate::cpu::clock::TICKS_PER_CYCLE;
-use crate::image::Probe;
+use crate::cpu::code_map::CodeMap;
+use crate::image::{Image, Probe};
 use crate::state;
 use crate::value_struct;
 
@@ -41,7 +43,10 @@ pub struct BoardProbe {
     stage: StageIndex,
 }
 
-/// All probes, and the stages' stretch factors. Clones share it.
+/// CPUs of a board that has the most.
+const CPUS: usize = 2;
+
+/// All probes, the stages' stretch factors, and where the code and the stacks of the firmware are. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct ProbeTable {
     /// Sorted by bucket and address; several may mark the same one, in the order of the image.
@@ -54,6 +59,10 @@ pub struct ProbeTable {
     stages: Arc<[Arc<str>]>,
     /// Ticks that one cycle of own work takes within each stage.
     stretch: Arc<[u64]>,
+    /// Where each CPU may find code.
+    code: [CodeMap; CPUS],
+    /// Addresses to which no CPU's stack may reach.
+    stack_guard: Range<u32>,
 }
 
 /// The part of the table in which the probes of an address are.
@@ -62,7 +71,52 @@ const fn bucket(address: u32) -> u32 {
 }
 
 impl ProbeTable {
-    /// The probes of an image.
+    /// What an image says.
+    #[must_use]
+    pub fn of(image: &Image) -> Self {
+        Self {
+            code: std::array::from_fn(|cpu| image.code_map(cpu)),
+            stack_guard: image.stack_guard(),
+            ..Self::new(image.probes.clone())
+        }
+    }
+
+    /// What is known of firmware that only says what it loads: addresses and bytes.
+    #[must_use]
+    pub fn loading<'a>(segments: impl IntoIterator<Item = &'a (u32, Vec<u8>)>) -> Self {
+        let segments = segments.into_iter();
+        let ranges = segments
+            .map(|(address, bytes)| *address..address.saturating_add(bytes.len() as u32))
+            .collect();
+        let code = CodeMap::loaded(ranges);
+        Self {
+            code: std::array::from_fn(|_| code.clone()),
+            ..Self::new(Vec::new())
+        }
+    }
+
+    /// Where a CPU may find code.
+    #[must_use]
+    pub fn code(&self, cpu: CpuId) -> &CodeMap {
+        &self.code[cpu.index() % CPUS]
+    }
+
+    /// The end of the stack, if a CPU with this stack pointer that accesses `address` is beyond it. A push accesses what is right below the
+    /// pointer.
+    #[must_use]
+    #[inline(always)]
+    pub fn stack_end_before(&self, address: u32, stack_pointer: u32) -> Option<u32> {
+        let end = self.stack_guard.end;
+        (self.stack_guard.contains(&address) && stack_pointer <= end).then_some(end)
+    }
+
+    /// Addresses to which no CPU's stack may reach; none if the image does not say it.
+    #[must_use]
+    pub const fn stack_guard(&self) -> &Range<u32> {
+        &self.stack_guard
+    }
+
+    /// Probes alone.
     #[must_use]
     pub fn new(mut probes: Vec<Probe>) -> Self {
         probes.sort_by_key(|probe| (bucket(probe.address), probe.address));
@@ -83,6 +137,8 @@ impl ProbeTable {
             probes: probes.into_iter().map(place).collect(),
             stretch: vec![TICKS_PER_CYCLE; stages.len()].into(),
             stages: stages.into(),
+            code: Default::default(),
+            stack_guard: 0..0,
         }
     }
 

@@ -57,6 +57,9 @@ pub trait Architecture: Debug + Sync {
     /// Where the branch or jump at an address leads, if its word says so.
     fn target(&self, word: u32, address: u32) -> Option<u32>;
 
+    /// The general register in which the target of a jump is, if the word jumps to what a register holds.
+    fn target_register(&self, word: u32) -> Option<usize>;
+
     /// How the instruction passes control on, if it always does so. Conditional branches that leave no return address
     /// do not count.
     fn transfer(&self, word: u32) -> Option<Transfer>;

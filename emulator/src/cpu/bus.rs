@@ -1,5 +1,6 @@
 //! What the buses of all cores have in common: accesses, their failures, private memory.
 
+use super::code_map::Wild;
 use super::decoded::{Decoded, Place};
 
 /// Reason why an access did not complete.
@@ -32,6 +33,17 @@ pub enum Fault {
         /// The address.
         address: u32,
     },
+    /// The program counter left the code of the firmware.
+    #[error(transparent)]
+    Wild(#[from] Wild),
+    /// A store below the region of the stack, while the stack pointer is there, too.
+    #[error("stack overflow: store to {address:#010x}, below {limit:#010x}, where the stack ends")]
+    StackOverflow {
+        /// The address.
+        address: u32,
+        /// The lowest address of the stack.
+        limit: u32,
+    },
     /// An instruction that the chip does not have.
     #[error("the chip has no instruction {word:#010x}")]
     Illegal {
@@ -50,6 +62,17 @@ pub enum Fault {
         /// The instruction word.
         word: u32,
     },
+}
+
+impl Fault {
+    /// The instruction to blame, if it is not the one before which the core stands.
+    #[must_use]
+    pub const fn blamed(&self) -> Option<u32> {
+        match self {
+            Self::Wild(wild) => wild.blamed(),
+            _ => None,
+        }
+    }
 }
 
 /// The instruction that accesses memory.

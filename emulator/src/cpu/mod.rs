@@ -5,6 +5,7 @@ pub mod architecture;
 pub mod asm;
 pub mod bus;
 pub mod clock;
+pub mod code_map;
 pub mod decoded;
 pub mod exit;
 pub mod lanai;

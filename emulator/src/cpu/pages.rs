@@ -13,6 +13,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, Weak};
 
+use super::code_map::CodeMap;
 use super::decoded::{Decoded, Place};
 
 /// Bytes of a page.
@@ -31,6 +32,8 @@ pub(crate) struct Origin<'a, O: Decoded> {
     pub marks: &'a [u32],
     /// The pipeline.
     pub pipeline: O::Pipeline,
+    /// Where code may be.
+    pub code: &'a CodeMap,
 }
 
 impl<O: Decoded> Origin<'_, O> {
@@ -48,6 +51,7 @@ struct KeptOrigin<O: Decoded> {
     bytes: Box<[u8]>,
     marks: Box<[u32]>,
     pipeline: O::Pipeline,
+    code: CodeMap,
 }
 
 impl<O: Decoded> KeptOrigin<O> {
@@ -55,34 +59,45 @@ impl<O: Decoded> KeptOrigin<O> {
         *self.bytes == *other.bytes
             && *self.marks == *other.marks
             && self.pipeline == other.pipeline
+            && self.code == *other.code
     }
+}
+
+/// Who uses a page.
+#[derive(Debug)]
+enum Use<O: Decoded> {
+    /// One board alone.
+    Own,
+    /// All boards with such memory.
+    Shared(KeptOrigin<O>),
+    /// One board, or several that never execute anything there; each looks into the stores of its core.
+    Guard,
 }
 
 /// A page of decoded instructions.
 #[derive(Debug)]
 struct Page<O: Decoded> {
     ops: [Place<O>; PAGE_OPS],
-    /// `None`: of one board alone.
-    shared: Option<KeptOrigin<O>>,
+    of: Use<O>,
 }
 
 impl<O: Decoded> Page<O> {
     /// A page in which nothing is decoded.
-    fn new(shared: Option<KeptOrigin<O>>) -> Arc<Self> {
+    fn new(of: Use<O>) -> Arc<Self> {
         Arc::new(Self {
             ops: std::array::from_fn(|_| Place::default()),
-            shared,
+            of,
         })
     }
 
     /// A page with the same decoded instructions, of one board alone.
     fn into_own(self: Arc<Self>) -> Arc<Self> {
-        if self.shared.is_none() {
+        if !matches!(self.of, Use::Shared(_)) {
             return self;
         }
         Arc::new(Self {
             ops: std::array::from_fn(|index| Place::new(self.ops[index].get())),
-            shared: None,
+            of: Use::Own,
         })
     }
 }
@@ -103,6 +118,7 @@ impl<O: Decoded> Default for SharedPages<O> {
             by_hash: HashMap::new(),
             pages: 0,
             most: FEW_PAGES,
+            guard: None,
         })))
     }
 }
@@ -114,6 +130,8 @@ struct Registry<O: Decoded> {
     pages: usize,
     /// With more pages than that, those without a board are removed.
     most: usize,
+    /// The page of all guards.
+    guard: Option<Arc<Page<O>>>,
 }
 
 impl<O: Decoded> SharedPages<O> {
@@ -121,21 +139,31 @@ impl<O: Decoded> SharedPages<O> {
     fn find(&self, origin: &Origin<'_, O>) -> Arc<Page<O>> {
         let hash = origin.hash();
         let new = || {
-            Page::new(Some(KeptOrigin {
+            Page::new(Use::Shared(KeptOrigin {
                 bytes: origin.bytes.into(),
                 marks: origin.marks.into(),
                 pipeline: origin.pipeline,
+                code: origin.code.clone(),
             }))
         };
         let Ok(mut registry) = self.0.lock() else {
             return new();
         };
         let known = registry.by_hash.get(&hash).into_iter().flatten();
-        let is_made_for = |page: &Page<O>| page.shared.as_ref().is_some_and(|kept| kept.is(origin));
+        let is_made_for = |page: &Page<O>| matches!(&page.of, Use::Shared(kept) if kept.is(origin));
         let mut found = known.filter_map(Weak::upgrade);
         found
             .find(|page| is_made_for(page))
             .unwrap_or_else(|| registry.keep(hash, new()))
+    }
+
+    /// The page of guards.
+    fn guard(&self) -> Arc<Page<O>> {
+        let new = || Page::new(Use::Guard);
+        match self.0.lock() {
+            Ok(mut registry) => Arc::clone(registry.guard.get_or_insert_with(new)),
+            Err(_) => new(),
+        }
     }
 
     /// Number of pages that some board uses.
@@ -174,6 +202,8 @@ pub(crate) struct Pages<O: Decoded> {
     /// Up to the last one in which anything was executed, so that most writes of data need not look into it.
     pages: Vec<Option<Arc<Page<O>>>>,
     shared: Option<SharedPages<O>>,
+    /// The bytes to which a core's stores go by its bus, with those around them in their pages.
+    guarded: Range<usize>,
 }
 
 impl<O: Decoded> Default for Pages<O> {
@@ -181,6 +211,7 @@ impl<O: Decoded> Default for Pages<O> {
         Self {
             pages: Vec::new(),
             shared: None,
+            guarded: 0..0,
         }
     }
 }
@@ -189,11 +220,31 @@ impl<O: Decoded> Pages<O> {
     /// Looks for pages among these from now on.
     pub(crate) fn share(&mut self, shared: &SharedPages<O>) {
         self.shared = Some(shared.clone());
+        self.clear();
+    }
+
+    /// Stores of a core into the pages of these bytes, none of which is ever code, go by its bus from now on. Such pages are like shared
+    /// ones, so that other stores pay nothing.
+    pub(crate) fn guard(&mut self, bytes: Range<usize>) {
+        self.guarded = bytes;
+        self.clear();
     }
 
     /// Discards all pages.
     pub(crate) fn clear(&mut self) {
         self.pages.clear();
+        if self.guarded.is_empty() {
+            return;
+        }
+        let Range { start, end } = self.guarded;
+        let has_code = !start.is_multiple_of(PAGE_BYTES) || !end.is_multiple_of(PAGE_BYTES);
+        for number in start / PAGE_BYTES..end.div_ceil(PAGE_BYTES) {
+            let page = match &self.shared {
+                Some(shared) if !has_code => shared.guard(),
+                _ => Page::new(Use::Guard),
+            };
+            *self.entry(number * PAGE_BYTES) = Some(page);
+        }
     }
 
     /// Whether there is a page for one of these bytes.
@@ -221,7 +272,7 @@ impl<O: Decoded> Pages<O> {
     pub(crate) fn add(&mut self, at: usize, origin: &Origin<'_, O>) {
         let page = match &self.shared {
             Some(shared) => shared.find(origin),
-            None => Page::new(None),
+            None => Page::new(Use::Own),
         };
         *self.entry(at) = Some(page);
     }
@@ -230,7 +281,7 @@ impl<O: Decoded> Pages<O> {
     pub(crate) fn add_own(&mut self, at: usize) {
         let page = self.entry(at);
         *page = match page.take() {
-            None => Some(Page::new(None)),
+            None => Some(Page::new(Use::Own)),
             Some(page) => Some(page.into_own()),
         };
     }
@@ -250,7 +301,7 @@ impl<O: Decoded> Pages<O> {
     #[must_use]
     pub(crate) fn forget(&self, at: usize) -> bool {
         if let Some(Some(page)) = self.pages.get(at / PAGE_BYTES) {
-            if page.shared.is_some() {
+            if !matches!(page.of, Use::Own) {
                 return false;
             }
             page.ops[at % PAGE_BYTES / 4].set(O::UNDECODED);

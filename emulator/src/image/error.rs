@@ -81,6 +81,20 @@ pub enum ImageError {
         /// Description of the defect.
         reason: &'static str,
     },
+    /// The stack cannot hold what the code is known to use.
+    #[error("{}", stack_line(*.available_bytes, *.needed_bytes, .function, *.frame_bytes, .chain))]
+    StackTooSmall {
+        /// Size of its stack, with the area to which it may overflow.
+        available_bytes: u32,
+        /// Bytes of the deepest known chain of calls.
+        needed_bytes: u32,
+        /// The function with the largest frame among them.
+        function: String,
+        /// Bytes of that frame.
+        frame_bytes: u32,
+        /// The chain, outermost first.
+        chain: Vec<String>,
+    },
     /// The code contains instructions that the chip does not have.
     #[error("{}", forbidden_line(.0))]
     ForbiddenInstructions(Vec<Forbidden>),
@@ -109,4 +123,18 @@ fn forbidden_line(found: &[Forbidden]) -> String {
         [only] => only.to_string(),
         [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
     }
+}
+
+/// A frame that is larger than the stack, or a chain of calls.
+fn stack_line(available: u32, needed: u32, function: &str, frame: u32, chain: &[String]) -> String {
+    if frame > available {
+        return format!(
+            "the stack of {available} bytes is too small: {function} takes {frame} for its frame"
+        );
+    }
+    let chain = chain.join(" > ");
+    format!(
+        "the stack of {available} bytes is too small: {needed} are needed by {chain} \
+         ({function} takes {frame})"
+    )
 }

@@ -9,6 +9,7 @@
 pub mod check;
 pub mod coff;
 pub mod error;
+mod extent;
 pub mod handlers;
 pub mod identity;
 pub mod lines;
@@ -165,6 +166,7 @@ impl Image {
         }
         check::check(&image)?;
         image.handlers = handlers::read(&image, memory.dispatch_tables);
+        stack::check(&image)?;
         Ok(image)
     }
 

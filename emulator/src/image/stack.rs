@@ -6,15 +6,22 @@
 //! [`Architecture::frame_use`]: crate::cpu::architecture::Architecture::frame_use
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use super::Image;
 use super::symbols::{Symbol, SymbolKind};
+use super::{Image, ImageError};
 use crate::cpu::architecture::Transfer;
 
 /// Symbol that the linker script sets to the size of each CPU's stack.
 const STACK_BYTES: &str = "__stack_bytes";
 /// Symbols around the stack, where the linker gives it the rest of the memory.
 const STACK_ENDS: [&str; 2] = ["__bss_end", "__stack_top"];
+/// Where overflows of CPU A's stack go, in SRAM, and what the chip subtracts to get there: symbols of the linker script.
+const OVERFLOW_MAP: [&str; 2] = ["__overflow_a", "__stack_map_a"];
+/// Bytes of the guard of a stack that lies beside data, if no frame is larger and there is room: whole pages of decoded code.
+const GUARD_BYTES: u32 = 4096;
+/// Bytes of the guard of a stack at whose end is nothing.
+const FREE_GUARD_BYTES: u32 = 1 << 20;
 /// Main functions called by the start code, CPU A first. Without these the stack begins at the image's entry.
 const MAINS: [&str; 2] = ["__main_a", "__main_b"];
 /// Longest chain of calls that is followed.
@@ -41,6 +48,65 @@ pub fn available_bytes(image: &Image) -> Option<u32> {
         high?.checked_sub(low?)
     };
     named(STACK_BYTES).or_else(rest)
+}
+
+/// The addresses at which each CPU's stack may be, with those to which it may overflow; `None` if the image does not say it.
+#[must_use]
+pub fn region(image: &Image) -> Option<Range<u32>> {
+    let top = image.symbols.named(STACK_ENDS[1])?.address;
+    let low = guard(image)?.end;
+    (low < top).then_some(low..top)
+}
+
+/// The addresses next to the end of the stack, where none of it may be. No frame is larger, so that a stack that grows beyond its region
+/// comes here first. `None` if the image does not say where its stack is.
+#[must_use]
+pub fn guard(image: &Image) -> Option<Range<u32>> {
+    let named = |name| Some(image.symbols.named(name)?.address);
+    if let [Some(overflow), Some(map)] = OVERFLOW_MAP.map(named) {
+        let end = overflow.wrapping_add(map);
+        return Some(end.saturating_sub(FREE_GUARD_BYTES)..end);
+    }
+    let [Some(low), Some(high)] = STACK_ENDS.map(named) else {
+        return None;
+    };
+    let frames = functions(image).into_values().map(|f| f.frame_bytes);
+    let largest = frames.max().unwrap_or(0).max(8);
+    let whole_pages = |at: u32| at.checked_next_multiple_of(GUARD_BYTES);
+    let pages = || {
+        let start = whole_pages(low)?;
+        Some(start..start.checked_add(whole_pages(largest)?)?)
+    };
+    let pages = pages().filter(|pages| pages.end <= low.midpoint(high));
+    Some(pages.unwrap_or_else(|| low..low.saturating_add(largest)))
+}
+
+/// Checks that the stack of each CPU holds its deepest known use.
+///
+/// # Errors
+/// [`ImageError::StackTooSmall`].
+pub(super) fn check(image: &Image) -> Result<(), ImageError> {
+    let Some(available) = region(image).map(|region| region.end - region.start) else {
+        return Ok(());
+    };
+    let functions = functions(image);
+    for cpu in 0..MAINS.len() {
+        let deepest = worst_case(image, cpu);
+        if deepest.bytes <= available {
+            continue;
+        }
+        let named = |name: &&String| functions.values().find(|f| f.name == **name);
+        let frames = deepest.chain.iter().filter_map(|name| named(&name));
+        let largest = frames.max_by_key(|function| function.frame_bytes);
+        return Err(ImageError::StackTooSmall {
+            available_bytes: available,
+            needed_bytes: deepest.bytes,
+            function: largest.map_or_else(String::new, |function| function.name.clone()),
+            frame_bytes: largest.map_or(0, |function| function.frame_bytes),
+            chain: deepest.chain,
+        });
+    }
+    Ok(())
 }
 
 /// The deepest stack use of a CPU (0 for A, 1 for B), by its main function or by a handler. The event loop

@@ -44,11 +44,13 @@ pub struct Lanai {
     pub fabric: Fabric,
     /// Reason why the CPU stopped, until it is started again.
     pub(super) stopped: Option<StopReason>,
+    /// The instruction to blame for it, if it is not the one before which the CPU stands.
+    pub(super) blamed: Option<u32>,
     /// The stage of the firmware that the CPU is in.
     pub(super) stage: StageState,
 }
 
-state!(Lanai { core, fabric, running, stopped, idle, stage } fixed {
+state!(Lanai { core, fabric, running, stopped, blamed, idle, stage } fixed {
     skip_idle,
     instruction_limit,
     held_after
@@ -78,6 +80,7 @@ impl Lanai {
             instruction_limit: u64::MAX,
             running: false,
             stopped: None,
+            blamed: None,
             idle: Idle::default(),
             stage: StageState::default(),
             held_after: u64::MAX,
@@ -101,6 +104,7 @@ impl Lanai {
         let tick = self.fabric.tick(ctx.now);
         self.core.reset();
         self.core.start_at(pc);
+        self.fabric.begun_at = self.core.instructions();
         self.core.clock.start_at(tick);
         self.core.clock.ticks_per_cycle = TICKS_PER_CYCLE;
         self.stage.abandon();

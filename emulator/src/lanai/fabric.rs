@@ -13,7 +13,7 @@ use super::port::Port;
 use super::receiver::{Checking, Incoming, Receiver};
 use super::recent::{RecentWrites, RegisterWrite};
 use super::special::{Row, Special, Storage};
-use super::sram::{Marks, Sram};
+use super::sram::{Marks, OwnSram, SPACE, Sram, SramCode};
 use super::timers::Timers;
 use super::timing::Timing;
 use super::transmitter::{Appending, Transmitter};
@@ -122,6 +122,10 @@ pub struct Fabric {
     pub recent: RecentWrites,
     /// Probes of the firmware.
     pub(super) probes: ProbeTable,
+    /// Addresses below that may be those of code.
+    pub(super) code_space: u32,
+    /// Instructions that the CPU had executed when it was started.
+    pub(super) begun_at: u64,
 }
 
 state!(Fabric {
@@ -138,7 +142,8 @@ state!(Fabric {
     doorbells,
     interrupt_line,
     port,
-    watchdog
+    watchdog,
+    begun_at
 } fixed {
     timing,
     ticks,
@@ -146,7 +151,8 @@ state!(Fabric {
     outbox,
     stops,
     recent,
-    probes
+    probes,
+    code_space
 });
 
 /// The record of a board.
@@ -188,6 +194,8 @@ impl Fabric {
             stops: Stops::default(),
             recent: RecentWrites::default(),
             probes: ProbeTable::default(),
+            code_space: SPACE,
+            begun_at: 0,
             timing,
         }
     }
@@ -236,6 +244,11 @@ impl Fabric {
             probes: &self.probes,
         };
         self.sram.fetch(pc, pipeline, ahead, &marks)
+    }
+
+    /// [`Sram::open`] for the firmware's code.
+    pub(super) fn open(&mut self, fetches: bool, waits: Option<u8>) -> (SramCode<'_>, OwnSram<'_>) {
+        self.sram.open(fetches, waits, self.code_space)
     }
 
     /// The tick of a time.

@@ -423,7 +423,7 @@ impl Bus for Trial<'_> {
         let plain = core.clock.ticks_per_cycle == TICKS_PER_CYCLE;
         let waits = self.fabric.bus.access_waits(left);
         let waits = (plain || waits == 0).then_some(waits);
-        let (code, memory) = self.fabric.sram.open(true, waits);
+        let (code, memory) = self.fabric.open(true, waits);
         Private {
             code,
             memory: Glance {
@@ -438,6 +438,10 @@ impl Bus for Trial<'_> {
     fn fetch(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
         let breakpoints = self.fabric.stops.breakpoints(CpuId::new(0));
         if pc >= SPACE || !breakpoints.is_empty() || !self.fabric.probes.at(pc).is_empty() {
+            return Err(END);
+        }
+        let code = self.fabric.code();
+        if !code.allows(pc) || code.doubts(pc, self.fabric.sram.word(pc)) {
             return Err(END);
         }
         Ok(self.fabric.sram.glance(pc, core.pipeline()))

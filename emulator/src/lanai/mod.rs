@@ -27,4 +27,5 @@ pub mod timers;
 pub mod timing;
 pub mod transmitter;
 pub mod watchdog;
+mod wild;
 pub mod window;

@@ -5,7 +5,7 @@ use defs::probe::Kind;
 use super::board::Lanai;
 use super::run::{CPU, CpuBus};
 use super::sram::{SPACE, Sram};
-use crate::board::ProbeTable;
+use crate::board::{CpuId, ProbeTable};
 use crate::cpu::lanai::bus::{Passed, Width};
 use crate::cpu::lanai::exec::Core;
 use crate::image::Probe;
@@ -66,6 +66,8 @@ fn record(probe: &Probe, now: SimTime, core: &Core, sram: &Sram, trace: &mut Tra
 impl Lanai {
     /// Gives the board the probes of its firmware.
     pub fn set_probes(&mut self, probes: ProbeTable) {
+        self.fabric.sram.guard(probes.stack_guard());
+        self.fabric.code_space = self.fabric.sram.code_space(probes.code(CpuId::new(0)));
         self.fabric.probes = probes;
         self.fabric.sram.forget_code();
         self.idle.wake(&self.core);

@@ -13,8 +13,10 @@ use super::special::{Row, Special, find, offset_of, rows};
 use super::sram::{OwnSram, SPACE, SramCode};
 use crate::board::{CpuId, StageState, StopReason};
 use crate::cpu::ahead::Ahead;
+use crate::cpu::architecture::Architecture;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::Op;
+use crate::cpu::lanai::architecture::LANAI;
 use crate::cpu::lanai::bus::{Bus, BusStop, Fault, Passed, Private, Width};
 use crate::cpu::lanai::exec::{self, Core, Exit};
 use crate::observe::event::{Details, TraceKind};
@@ -166,7 +168,7 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
         // Engines end their use of the bus with time alone, and begin it only at events.
         let Phase { left, until } = self.fabric.bus.phase(core.clock.now);
         let waits = self.memory_waits(core, left);
-        let (code, memory) = self.fabric.sram.open(left > 0, waits);
+        let (code, memory) = self.fabric.open(left > 0, waits);
         Private {
             code,
             memory,
@@ -176,19 +178,24 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
     }
 
     fn fetch(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
-        if pc >= SPACE {
-            return Err(BusStop::Fault(Fault::NoCode { address: pc }));
+        if pc >= self.fabric.code_space {
+            return Err(BusStop::Fault(self.fabric.no_code(core, pc)));
         }
         self.in_turn(core)?;
         let demand = self.fabric.bus.demand(pc, 0);
         let tick = self.fabric.bus.wait(core.clock.now, demand);
         core.clock.stall_until(tick);
-        if LOGGED && !self.fabric.sram.is_decoded(pc) {
+        let is_new = LOGGED && !self.fabric.sram.is_decoded(pc);
+        let op = self.fabric.fetch(pc, core.pipeline(), Ahead::new(!LOGGED));
+        if op.has_probe() && !self.fabric.is_code(core, pc, op) {
+            return Err(BusStop::Fault(self.fabric.no_code(core, pc)));
+        }
+        if is_new {
             let address = pc & (self.fabric.sram.size() - 1);
             let word = self.fabric.sram.word(pc);
             self.log(|log| log.note(Record::Word { address, word }));
         }
-        Ok(self.fabric.fetch(pc, core.pipeline(), Ahead::new(!LOGGED)))
+        Ok(op)
     }
 
     fn load(&mut self, core: &mut Core, address: u32, width: Width) -> Result<u32, BusStop> {
@@ -219,6 +226,10 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
     ) -> Result<(), BusStop> {
         self.in_turn(core)?;
         if address < SPACE {
+            let stack_pointer = core.register(LANAI.stack_pointer());
+            if let Some(limit) = self.fabric.probes.stack_end_before(address, stack_pointer) {
+                return Err(BusStop::Fault(Fault::StackOverflow { address, limit }));
+            }
             self.wait_for_memory(core);
             if !self.fabric.stops.watches.is_empty() {
                 self.watch(core, address, width);
@@ -308,10 +319,10 @@ impl Lanai {
             match self.core.take_exit(pause) {
                 Exit::Until | Exit::Limit | Exit::Wait => {}
                 Exit::Yield => return false,
-                Exit::Break { code } => self.stop(StopReason::Break { code }, ctx),
+                Exit::Break { code } => self.stop(StopReason::Break { code }, None, ctx),
                 Exit::Fault(fault) => {
                     let text: Arc<str> = fault.to_string().into();
-                    self.stop(StopReason::Fault(text), ctx);
+                    self.stop(StopReason::Fault(text), fault.blamed(), ctx);
                 }
             }
         }
@@ -319,7 +330,7 @@ impl Lanai {
     }
 
     /// The CPU stops by itself.
-    fn stop(&mut self, reason: StopReason, ctx: &mut BoardContext) {
+    fn stop(&mut self, reason: StopReason, blamed: Option<u32>, ctx: &mut BoardContext) {
         let text: Arc<str> = match &reason {
             StopReason::Break { code } => format!("break {code}").into(),
             StopReason::Fault(fault) => Arc::clone(fault),
@@ -330,6 +341,7 @@ impl Lanai {
         ctx.trace.record_at(now, CPU, Some(pc), kind);
         self.running = false;
         self.stopped = Some(reason);
+        self.blamed = blamed;
         self.idle.wake(&self.core);
     }
 

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use crate::board::ProbeTable;
+use crate::board::{CpuId, ProbeTable};
 use crate::cpu::ahead::Ahead;
 use crate::cpu::bus::Access;
+use crate::cpu::code_map::CodeMap;
 use crate::cpu::decoded::Place;
 use crate::cpu::lanai::Op;
 use crate::cpu::lanai::bus::{self, OwnMemory, Width};
@@ -50,8 +51,16 @@ pub(super) struct Marks<'a> {
 }
 
 impl Marks<'_> {
-    fn at(&self, pc: u32) -> bool {
-        self.breakpoints.binary_search(&pc).is_ok() || !self.probes.at(pc).is_empty()
+    /// Whether the instruction at `pc`, whose word this is, carries a probe.
+    fn at(&self, pc: u32, word: u32) -> bool {
+        self.breakpoints.binary_search(&pc).is_ok()
+            || !self.probes.at(pc).is_empty()
+            || self.code().doubts(pc, word)
+    }
+
+    /// Where code may be.
+    fn code(&self) -> &CodeMap {
+        self.probes.code(CpuId::new(0))
     }
 }
 
@@ -114,6 +123,12 @@ impl Sram {
         self.code.share(shared);
     }
 
+    /// The CPU's stores into these bytes go by its bus.
+    pub(super) fn guard(&mut self, bytes: &Range<u32>) {
+        let end = bytes.end.min(self.size());
+        self.code.guard(bytes.start as usize..end as usize);
+    }
+
     /// Discards all decoded code.
     pub fn forget_code(&mut self) {
         self.code.clear();
@@ -129,6 +144,12 @@ impl Sram {
     #[must_use]
     pub fn word(&self, address: u32) -> u32 {
         self.read(address & !3, Width::Word)
+    }
+
+    /// The words from the one that holds an address on, up to the end of the installed memory.
+    pub(super) fn words_from(&self, address: u32) -> impl Iterator<Item = u32> {
+        let words = self.bytes[self.at(address) & !3..].chunks_exact(4);
+        words.map(|word| word.try_into().map_or(0, u32::from_be_bytes))
     }
 
     /// Writes a value at an aligned address.
@@ -196,8 +217,16 @@ impl Sram {
         }
     }
 
+    /// Addresses below that may be those of code: where memory repeats is none that an image declares.
+    pub(super) fn code_space(&self, code: &CodeMap) -> u32 {
+        match code.is_declared() {
+            true => self.size(),
+            false => SPACE,
+        }
+    }
+
     /// The instruction at `pc` as it is decoded; [`Op::UNDECODED`] if it is not.
-    fn op(&self, pc: u32) -> Op {
+    pub(super) fn op(&self, pc: u32) -> Op {
         self.code.op(self.at(pc) & !3)
     }
 
@@ -239,12 +268,13 @@ impl Sram {
         }
         let places = self.code.from(from);
         for (place, offset) in places.iter().zip((0..).step_by(4)) {
-            if place.get() != Op::UNDECODED {
+            let at = pc.wrapping_add(offset);
+            if place.get() != Op::UNDECODED || !marks.code().allows(at) {
                 break;
             }
             let word = read(&self.bytes, from + offset as usize, Width::Word);
             let op = Op::decode(word, pipeline);
-            let marked = marks.at(pc.wrapping_add(offset));
+            let marked = marks.at(at, word);
             place.set(if marked { op.with_probe() } else { op });
             if !ahead.goes_on(op.leaves(pipeline)) {
                 break;
@@ -267,16 +297,24 @@ impl Sram {
             bytes: &self.bytes[first..first + PAGE_BYTES],
             marks: &marks.probes.addresses_in(&range),
             pipeline: *pipeline,
+            code: marks.code(),
         };
         self.code.add(at, &origin);
     }
 
     /// Code and memory while only the CPU uses the bus. `fetches`: it has cycles for its fetches. `waits`:
     /// [which accesses wait a clock](super::arbitration::Arbitration::access_waits); `None` if all accesses must use the CPU's bus.
-    pub(super) fn open(&mut self, fetches: bool, waits: Option<u8>) -> (SramCode<'_>, OwnSram<'_>) {
+    /// `code_space`: see [`code_space`](Self::code_space).
+    pub(super) fn open(
+        &mut self,
+        fetches: bool,
+        waits: Option<u8>,
+        code_space: u32,
+    ) -> (SramCode<'_>, OwnSram<'_>) {
         let code = SramCode {
             code: fetches.then_some(&self.code),
             last: self.bytes.len() - 1,
+            space: code_space,
         };
         let of_words = waits.unwrap_or(0);
         let memory = OwnSram {
@@ -297,6 +335,8 @@ pub(super) struct SramCode<'a> {
     code: Option<&'a Pages<Op>>,
     /// The last address.
     last: usize,
+    /// Addresses below that may be those of code.
+    space: u32,
 }
 
 impl bus::OwnCode for SramCode<'_> {
@@ -304,7 +344,7 @@ impl bus::OwnCode for SramCode<'_> {
     #[inline(always)]
     fn from(&self, pc: u32) -> &[Place<Op>] {
         match self.code {
-            Some(code) if pc < SPACE => code.from(pc as usize & self.last),
+            Some(code) if pc < self.space => code.from(pc as usize & self.last),
             _ => &[],
         }
     }
@@ -453,7 +493,7 @@ mod tests {
                 }
                 Act::Store { address, value } => {
                     let access = Access { pc: 0, left: 0 };
-                    let (_, mut own) = self.open(true, Some(0));
+                    let (_, mut own) = self.open(true, Some(0), SPACE);
                     if own.store(address, Width::Word, value, access).is_none() {
                         self.write(address, Width::Word, value);
                     }

@@ -142,9 +142,11 @@ impl Tigon2 {
         &mut self,
         index: usize,
         reason: StopReason,
+        blamed: Option<u32>,
         ctx: &mut BoardContext,
     ) {
         let unit = &mut self.cores[index];
+        unit.private.blamed = blamed;
         let text: Arc<str> = match &reason {
             StopReason::Break { code } => format!("break {code}").into(),
             StopReason::Fault(fault) => Arc::clone(fault),

@@ -57,6 +57,8 @@ pub struct CorePrivate {
     pub(super) in_turn_until: u64,
     /// Reason why it stopped, until it is started again.
     pub(super) stopped: Option<StopReason>,
+    /// The instruction to blame for it, if it is not the one before which the core stands.
+    pub(super) blamed: Option<u32>,
 }
 
 state!(CorePrivate {
@@ -71,7 +73,8 @@ state!(CorePrivate {
     observed,
     seen_ahead_until,
     in_turn_until,
-    stopped
+    stopped,
+    blamed
 } fixed { who, index, dispatch, translation });
 
 impl CorePrivate {
@@ -95,6 +98,7 @@ impl CorePrivate {
             translation: CoreTranslation::default(),
             in_turn_until: 0,
             stopped: None,
+            blamed: None,
         }
     }
 

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
 
+use crate::cpu::code_map::CodeMap;
 use crate::cpu::decoded::Place;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::isa::Op;
@@ -152,6 +153,12 @@ impl Scratchpad {
         self.code.get(Self::index(pc)).map(Place::get)
     }
 
+    /// The words from `address` on, up to the end.
+    pub(super) fn words_from(&self, address: u32) -> impl Iterator<Item = u32> {
+        let words = self.words.get(Self::index(address)..).unwrap_or(&[]);
+        words.iter().map(Cell::get)
+    }
+
     /// The instruction at `pc`, decoded, without its execution: what is decoded stays as it is.
     pub(super) fn glance(&self, pc: u32) -> Op {
         let op = self.op(pc);
@@ -166,13 +173,13 @@ impl Scratchpad {
         self.others = Some(others.clone());
     }
 
-    /// Gets places for decoded instructions, which boards share; at the addresses `marks` instructions carry a probe. They are looked for
+    /// Gets places for decoded instructions, which boards share; at the addresses `marks` instructions carry a probe, and `code` says where they may be. They are looked for
     /// once: later much of the data differs.
-    pub(super) fn begin(&mut self, marks: &[u32]) {
+    pub(super) fn begin(&mut self, marks: &[u32], code: &CodeMap) {
         let others = self.others.take();
         let shared = others.and_then(|others| {
             let words: Vec<u32> = self.words.iter().map(Cell::get).collect();
-            others.find(&words, marks)
+            others.find(&words, marks, code)
         });
         self.use_places(shared);
     }
@@ -256,7 +263,7 @@ mod tests {
     /// The instruction at `pc` as a core fetches it.
     fn fetch(board: &mut Scratchpad, pc: u32) -> Op {
         if board.ops().is_empty() {
-            board.begin(&[]);
+            board.begin(&[], &CodeMap::default());
         }
         if !board.op(pc).is_decoded() {
             board.set_op(pc, board.glance(pc));
@@ -357,8 +364,8 @@ mod tests {
         let (Some(one), Some(other)) = (boards.next(), boards.next()) else {
             unreachable!()
         };
-        one.begin(&[]);
-        other.begin(&[]);
+        one.begin(&[], &CodeMap::default());
+        other.begin(&[], &CodeMap::default());
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for pc in one.range().step_by(4) {

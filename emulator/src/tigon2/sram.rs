@@ -286,6 +286,12 @@ impl Sram {
         std::array::from_fn(|index| self.word(address.wrapping_add(4 * index as u32)))
     }
 
+    /// The words from `address` on, up to the end of the installed memory, without regard to time.
+    pub(super) fn words_from(&self, address: u32) -> impl Iterator<Item = u32> {
+        let words = self.bytes[address as usize & self.mask & !3..].chunks_exact(4);
+        words.map(|word| word.try_into().map_or(0, u32::from_be_bytes))
+    }
+
     /// Writes a word without regard to time.
     pub fn set_word(&mut self, address: u32, value: u32) {
         self.write(address & !3, Width::Word, value);

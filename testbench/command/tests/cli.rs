@@ -307,7 +307,7 @@ fn faults_are_named() {
     check(
         "wild",
         "lui $t0, 0xd0\n jr $t0\n nop",
-        "pc 0x00d00000: no memory to execute",
+        "pc 0x00d00000: jump to 0x00d00000, where no memory is",
     );
 }
 

@@ -82,10 +82,10 @@ pub fn is_original(image: &Image) -> bool {
     image.form != ELF_FORM
 }
 
-/// The image's probes; `factors` stretch stages.
+/// What the board knows of its firmware's image; `factors` stretch stages.
 #[must_use]
 pub fn probes(image: &Image, factors: &StageFactors) -> ProbeTable {
-    let mut probes = ProbeTable::new(image.probes.clone());
+    let mut probes = ProbeTable::of(image);
     for (stage, factor) in factors {
         let ticks = (factor * TICKS_PER_CYCLE as f64).round().max(1.0);
         probes.set_stretch(stage, ticks as u64);

@@ -62,6 +62,15 @@ impl Architecture for Lanai {
         (row.action == Action::Branch).then(|| fields::target(word))
     }
 
+    /// Compilers add 0 or register 0 to the register.
+    fn target_register(&self, word: u32) -> Option<usize> {
+        let is_plain = match word >> 28 {
+            0xc => fields::register_at(word, 11) == 0,
+            _ => word >> 31 == 0 && word as u16 == 0,
+        };
+        (is_plain && self.writes_pc(word)).then(|| fields::register_at(word, 18).into())
+    }
+
     /// A function call is several instructions: the one that writes the return address into `rca`, the push of it, and the
     /// jump. Only the jump passes control on, so no instruction is a [`Transfer::Call`].
     fn transfer(&self, word: u32) -> Option<Transfer> {

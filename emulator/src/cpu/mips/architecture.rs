@@ -56,6 +56,11 @@ impl Architecture for Mips {
         })
     }
 
+    fn target_register(&self, word: u32) -> Option<usize> {
+        let kind = isa::lookup(word)?.kind;
+        matches!(kind, Kind::Jr | Kind::Jalr).then_some((word >> 21 & 31) as usize)
+    }
+
     fn transfer(&self, word: u32) -> Option<Transfer> {
         match isa::lookup(word)?.kind {
             Kind::Jal

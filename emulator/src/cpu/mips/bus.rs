@@ -86,6 +86,12 @@ pub trait Bus {
         Ok(())
     }
 
+    /// What a core does wrong that comes to an address `pc` that is no multiple of 4.
+    fn between_words(&self, _core: &Core, pc: u32) -> Fault {
+        let width = Width::Word as u32;
+        Fault::Misaligned { address: pc, width }
+    }
+
     /// The pre-decoded instruction at `pc` (which is aligned).
     ///
     /// # Errors

@@ -78,7 +78,10 @@ fn fetch_probed<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Option<Op>, Paus
 #[inline(always)]
 fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
     let pc = core.pc();
-    check_alignment(core, bus, pc, Width::Word)?;
+    if !pc.is_multiple_of(4) {
+        let fault = bus.between_words(core, pc);
+        return Err(stop(core, bus, Exit::Fault(fault)));
+    }
     let before = moment::<B>(core);
     match bus.fetch(core, pc) {
         Ok(op) => {

@@ -8,6 +8,7 @@
 use std::sync::{Arc, Mutex, Weak};
 
 use super::isa::Op;
+use crate::cpu::code_map::CodeMap;
 use crate::cpu::decoded::Place;
 
 /// Most words that may differ from the memory for which places were made: those of another firmware are not compared to the end.
@@ -31,13 +32,15 @@ struct Entry {
     words: Box<[u32]>,
     /// Addresses of instructions that carry a probe.
     marks: Box<[u32]>,
+    /// Where code may be.
+    code: CodeMap,
     places: Weak<[Place<Op>]>,
 }
 
 impl Entry {
-    /// The words in which a memory differs; `None` if those are too many, or other instructions carry probes.
-    fn different(&self, words: &[u32], marks: &[u32]) -> Option<Vec<usize>> {
-        if *self.marks != *marks || self.words.len() != words.len() {
+    /// The words in which a memory differs; `None` if those are too many, or other instructions carry probes, or code may be elsewhere.
+    fn different(&self, words: &[u32], marks: &[u32], code: &CodeMap) -> Option<Vec<usize>> {
+        if *self.marks != *marks || self.code != *code || self.words.len() != words.len() {
             return None;
         }
         let both = self.words.iter().zip(words).enumerate();
@@ -53,12 +56,12 @@ impl Entry {
 impl SharedWhole {
     /// The places for a memory with these words, in which the instructions at the addresses `marks` carry a probe. `None` if those that
     /// others share hold code where this one differs.
-    pub(crate) fn find(&self, words: &[u32], marks: &[u32]) -> Option<Places> {
+    pub(crate) fn find(&self, words: &[u32], marks: &[u32], code: &CodeMap) -> Option<Places> {
         let mut entries = self.0.lock().ok()?;
         entries.retain(|entry| entry.places.strong_count() > 0);
         let mut known = entries.iter();
         let found = known.find_map(|entry| {
-            let different = entry.different(words, marks)?;
+            let different = entry.different(words, marks, code)?;
             Some((entry.places.upgrade()?, different))
         });
         if let Some((places, different)) = found {
@@ -71,6 +74,7 @@ impl SharedWhole {
         entries.push(Entry {
             words: words.into(),
             marks: marks.into(),
+            code: code.clone(),
             places: Arc::downgrade(&places),
         });
         Some(places)

@@ -82,6 +82,11 @@ impl Inspect for Lanai {
             state,
             pc: self.core.pc(),
             next_pc: self.core.next_pc(),
+            blamed: self
+                .stopped
+                .as_ref()
+                .and(self.blamed)
+                .unwrap_or(self.core.pc()),
             instructions: self.core.instructions(),
             cycles: clock.cycles,
             time: ticks.time_of(clock.now),

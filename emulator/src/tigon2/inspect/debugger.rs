@@ -101,6 +101,11 @@ impl Inspect for Tigon2 {
             state,
             pc: core.pc(),
             next_pc: core.next_pc(),
+            blamed: private
+                .stopped
+                .as_ref()
+                .and(private.blamed)
+                .unwrap_or(core.pc()),
             instructions: core.instructions(),
             cycles: core.clock.cycles,
             time: ticks.time_of(core.clock.now),

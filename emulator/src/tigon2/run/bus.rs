@@ -11,7 +11,7 @@ use std::hint::cold_path;
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
 
 use crate::board::{NodeEvent, ProbeTable, Ran, StageState};
-use crate::cpu::mips::bus::{Bus, BusStop, Private, Width};
+use crate::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
 use crate::host::poller;
@@ -344,6 +344,11 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
             memory,
             witness,
         }
+    }
+
+    #[cold]
+    fn between_words(&self, core: &Core, pc: u32) -> Fault {
+        self.no_code(core, pc)
     }
 
     #[inline(never)]

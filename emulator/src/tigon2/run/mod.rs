@@ -7,7 +7,8 @@
 //! * `idle`: detection of idle loops;
 //! * `translate`: translation of the code in the scratchpads, if the emulator is built with it;
 //! * `translated`: translated code of both cores, which take turns;
-//! * `period`: idle loops that follow the timer and repeat periodically.
+//! * `period`: idle loops that follow the timer and repeat periodically;
+//! * `wild`: execution that has left the code of the firmware.
 
 pub(super) mod ahead;
 pub(super) mod bus;
@@ -19,3 +20,4 @@ mod translate;
 #[cfg(feature = "translate")]
 mod translated;
 pub(super) mod turns;
+mod wild;

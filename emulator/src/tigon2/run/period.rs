@@ -13,7 +13,7 @@
 use defs::tigon2::map::SRAM_LIMIT;
 use defs::tigon2::regs;
 
-use crate::board::ProbeTable;
+use crate::board::{CpuId, ProbeTable};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
@@ -270,6 +270,12 @@ impl LinearBus for Trial<'_> {
                 held.then(|| self.fabric.sram.op(pc))?
             }
             CpuTarget::Scratchpad => {
+                let code = self.probes.code(CpuId::new(self.private.index()));
+                if !code.allows(pc)
+                    || code.doubts(pc, self.private.scratchpad.read(pc, Width::Word))
+                {
+                    return None;
+                }
                 // A loop that executes what it has written has no proof: each period is executed twice, and the second
                 // time finds here what the first one has written.
                 let written = self.words.iter().any(|(at, _)| *at == pc);

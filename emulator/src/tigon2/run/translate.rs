@@ -3,7 +3,7 @@
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
 use translator::{Costs, Layout, Program};
 
-use crate::board::{ProbeTable, Stops};
+use crate::board::{CpuId, ProbeTable, Stops};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::decoded::Decoded;
 use crate::cpu::mips::bus::Width;
@@ -139,6 +139,11 @@ impl Surroundings<'_> {
                     let op = Op::decode(scratchpad.read(pc, Width::Word));
                     let marked = op.is_dispatch() && self.marks_dispatch;
                     let breaks = stops::breaks_at(self.stops, self.cpu, pc);
+                    let code = self.probes.code(CpuId::new(self.cpu));
+                    let doubted = code.doubts(pc, scratchpad.read(pc, Width::Word));
+                    if doubted || !code.allows(pc) {
+                        return false;
+                    }
                     if marked || breaks || !self.probes.at(pc).is_empty() {
                         return false;
                     }

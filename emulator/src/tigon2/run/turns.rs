@@ -327,10 +327,12 @@ impl Tigon2 {
             match exit {
                 Exit::Until | Exit::Limit | Exit::Wait => {}
                 Exit::Yield => return ran.unwrap_or(Ran::Changed),
-                Exit::Break { code } => self.core_stopped(index, StopReason::Break { code }, ctx),
+                Exit::Break { code } => {
+                    self.core_stopped(index, StopReason::Break { code }, None, ctx);
+                }
                 Exit::Fault(fault) => {
                     let text: Arc<str> = fault.to_string().into();
-                    self.core_stopped(index, StopReason::Fault(text), ctx);
+                    self.core_stopped(index, StopReason::Fault(text), fault.blamed(), ctx);
                 }
             }
             if let Some(ran) = ran {

@@ -342,12 +342,10 @@ impl StackRow {
             return format!("  {}  not used\n", self.cpu);
         }
         let use_of = match self.available_bytes {
-            Some(bytes) if bytes < self.deepest_bytes => {
-                format!(
-                    "{} bytes, more than the {bytes} of the stack",
-                    self.deepest_bytes
-                )
-            }
+            Some(bytes) if bytes < self.deepest_bytes => format!(
+                "{} bytes, more than the {bytes} of the stack: the rest goes to the overflow area",
+                self.deepest_bytes
+            ),
             Some(bytes) => format!("{} of {bytes} bytes", self.deepest_bytes),
             None => format!("{} bytes", self.deepest_bytes),
         };

@@ -71,6 +71,34 @@ pub const CASES: &[Case] = &[
     ),
     gives("f32", &[Lanai], &["less 0"]),
     stops("misaligned", &[Tigon2], &["log: before"]),
+    stops(
+        "null_call",
+        BOTH,
+        &[
+            "log: before",
+            "(null_call::main+",
+            "call to address 0, at 0x",
+        ],
+    ),
+    stops(
+        "endless_recursion",
+        BOTH,
+        &[
+            "log: start",
+            "(endless_recursion::descend+",
+            "stack overflow: store to 0x",
+        ],
+    ),
+    Case {
+        program: "big_frame",
+        boards: &[Tigon2],
+        code: 2,
+        says: &[
+            "the stack of 2288 bytes is too small",
+            "big_frame::sum_of_squares takes 32032 for its frame",
+        ],
+    },
+    gives("big_frame", &[Lanai], &["log: sum 0"]),
 ];
 
 /// A program that the compiler or the linker refuses.

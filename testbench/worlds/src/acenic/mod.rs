@@ -11,7 +11,7 @@ use std::sync::Arc;
 use defs::acenic::Link;
 use emulator::board::ProbeTable;
 use emulator::host::machine::Machine;
-use emulator::image::{Image, ImageError, Probe, Symbols};
+use emulator::image::{Image, ImageError, Symbols};
 use emulator::profile::Profile;
 use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
@@ -46,7 +46,8 @@ pub struct AceFirmware {
     pub version: Option<Version>,
     /// Symbols, if the format contains them.
     pub symbols: Symbols,
-    probes: Vec<Probe>,
+    /// What the board knows of it.
+    known: ProbeTable,
 }
 
 /// A file cannot be used as firmware.
@@ -117,8 +118,8 @@ impl From<Image> for AceFirmware {
         Self {
             firmware: images::firmware(&image),
             version: None,
+            known: ProbeTable::of(&image),
             symbols: image.symbols,
-            probes: image.probes,
         }
     }
 }
@@ -126,10 +127,10 @@ impl From<Image> for AceFirmware {
 impl From<LinuxFirmware> for AceFirmware {
     fn from(file: LinuxFirmware) -> Self {
         Self {
+            known: ProbeTable::loading(&file.firmware.segments),
             firmware: file.firmware,
             version: Some(file.version),
             symbols: Symbols::default(),
-            probes: Vec::new(),
         }
     }
 }
@@ -150,11 +151,10 @@ pub fn pair(
     } else {
         LinkPartner::Idle
     };
-    let probes = ProbeTable::new(firmware.probes.clone());
     let parts = Parts {
         original: false,
         profile,
-        probes: Some(&probes),
+        probes: Some(&firmware.known),
         sram_bytes,
         memory_megabytes: HOST_MEGABYTES,
     };

@@ -130,7 +130,7 @@ fn reason(board: &dyn Inspect, cpu: CpuId, image: &Image) -> Option<String> {
     if let Some(panic) = board.panic_at(cpu) {
         return Some(panic);
     }
-    let pc = view.pc;
+    let pc = view.blamed;
     let who = board.cpus().get(cpu.index())?.initiator;
     let place = image.symbols.describe_for(who, pc);
     Some(match reason {

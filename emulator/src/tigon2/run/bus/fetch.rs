@@ -1,8 +1,11 @@
 //! Instruction fetches outside the core's private loop, and decoding.
 
+use defs::tigon2::map::SRAM_LIMIT;
+
 use super::CpuBus;
 use crate::board::CpuId;
 use crate::cpu::ahead::Ahead;
+use crate::cpu::code_map::CodeMap;
 use crate::cpu::mips::bus::{BusStop, Fault, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
@@ -10,6 +13,7 @@ use crate::observe::event::Details;
 use crate::observe::instructions::Record;
 use crate::tigon2::inspect::instruction_log::standing;
 use crate::tigon2::inspect::stops;
+use crate::tigon2::run::wild;
 use crate::tigon2::sram::LINE_BYTES;
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
@@ -24,6 +28,10 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
         self.in_turn(core)?;
         self.break_at(core, pc);
+        // Where memory repeats, code may be decoded at another address of it.
+        if op.has_probe() || (!hit && pc as usize >= self.fabric.sram.size_bytes()) {
+            self.check_code(core, pc, op)?;
+        }
         if !hit {
             self.private.cache.fill(pc);
             self.private.idle.disturb();
@@ -45,14 +53,13 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     pub(super) fn fetch_elsewhere(&mut self, core: &Core, pc: u32) -> Result<Op, BusStop> {
         let mut op = self.private.scratchpad.op(pc);
         if !op.is_decoded() {
-            if self.private.scratchpad.get(pc, Width::Word).is_none() {
-                return Err(BusStop::Fault(Fault::NoCode { address: pc }));
-            }
+            self.check_code(core, pc, op)?;
             op = self.decode_scratchpad(core, pc);
         }
         if op.has_probe() {
             self.in_turn(core)?;
             self.break_at(core, pc);
+            self.check_code(core, pc, op)?;
         } else if !ALONE && self.private.observed() {
             self.in_turn(core)?;
         }
@@ -77,6 +84,9 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             if at != pc && self.private.scratchpad.find_op(at) != Some(Op::UNDECODED) {
                 break;
             }
+            if !self.code().allows(at) {
+                break;
+            }
             let op = self.decode(at, self.private.scratchpad.read(at, Width::Word));
             self.private.scratchpad.set_op(at, op);
             if !ahead.goes_on(op.leaves()) {
@@ -96,7 +106,8 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         if LOGGED || stops || self.ctx.trace.wants(Details::HANDLERS) {
             scratchpad.begin_alone();
         } else {
-            scratchpad.begin(&self.probes.addresses_in(&scratchpad.range()));
+            let marks = self.probes.addresses_in(&scratchpad.range());
+            scratchpad.begin(&marks, self.probes.code(cpu));
         }
     }
 
@@ -107,7 +118,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         let mut ahead = Ahead::new(!LOGGED);
         let last = pc | (LINE_BYTES as u32 - 1);
         for at in (pc..=last).step_by(4) {
-            if self.fabric.sram.op(at) != Op::UNDECODED {
+            if self.fabric.sram.op(at) != Op::UNDECODED || !self.code().allows(at) {
                 break;
             }
             let op = self.decode(at, self.fabric.sram.word(at));
@@ -128,8 +139,35 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         self.fabric.sram.op(pc)
     }
 
+    /// Where the core may find code.
+    fn code(&self) -> &CodeMap {
+        self.probes.code(CpuId::new(self.private.index()))
+    }
+
+    /// Stops the core where no code is. `op`: what is decoded there, or at another address where SRAM repeats.
+    fn check_code(&self, core: &Core, pc: u32, op: Op) -> Result<(), BusStop> {
+        let repeats = (self.fabric.sram.size_bytes()..SRAM_LIMIT as usize).contains(&(pc as usize));
+        let is_doubted = || op.is_nop() && self.code().doubts(pc, 0);
+        if op.is_decoded() && !repeats && !is_doubted() {
+            return Ok(());
+        }
+        match wild::is_code(self.private, &self.fabric.sram, self.code(), pc) {
+            true => Ok(()),
+            false => Err(BusStop::Fault(self.no_code(core, pc))),
+        }
+    }
+
+    /// What the core does wrong at `pc`, where no code is.
+    #[cold]
+    pub(super) fn no_code(&self, core: &Core, pc: u32) -> Fault {
+        wild::no_code(core, self.private, &self.fabric.sram, self.code(), pc)
+    }
+
     fn decode(&self, pc: u32, word: u32) -> Op {
         let op = Op::decode(word);
+        if self.code().doubts(pc, word) {
+            return op.with_probe();
+        }
         let marks_dispatch = op.is_dispatch() && self.ctx.trace.wants(Details::HANDLERS);
         let breaks = stops::breaks_at(&self.fabric.stops, self.private.index(), pc);
         if self.probes.at(pc).is_empty() && !marks_dispatch && !breaks {

@@ -4,7 +4,9 @@ use defs::tigon2::map::{REGISTER_BASE, REGISTER_BYTES, SRAM_LIMIT, STACK_MAP_MAS
 use defs::tigon2::regs::{self, CpuState, HostControl};
 
 use super::CpuBus;
-use crate::cpu::mips::bus::{BusStop, Width};
+use crate::cpu::architecture::Architecture;
+use crate::cpu::mips::architecture::Mips;
+use crate::cpu::mips::bus::{BusStop, Fault, Width};
 use crate::cpu::mips::exec::Core;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::instructions::Record;
@@ -33,6 +35,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
         match map::cpu_target(self.private.who, address) {
             CpuTarget::StackMap => {
+                self.check_stack(core, address)?;
                 let address = self.stack_address(address);
                 self.load_sram(core, address, width)
             }
@@ -183,6 +186,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         match map::cpu_target(self.private.who, address) {
             CpuTarget::Register(offset) => self.store_register(core, offset, width, value),
             CpuTarget::StackMap => {
+                self.check_stack(core, address)?;
                 let address = self.stack_address(address);
                 self.store_sram(core, address, width, value)
             }
@@ -235,6 +239,15 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         match chip.write_register(offset & !3, value, who, tick, self.ctx) {
             true => Err(BusStop::Yield),
             false => Ok(()),
+        }
+    }
+
+    /// Stops the core if its stack has left its region.
+    fn check_stack(&self, core: &Core, address: u32) -> Result<(), BusStop> {
+        let stack_pointer = core.register(Mips.stack_pointer());
+        match self.probes.stack_end_before(address, stack_pointer) {
+            None => Ok(()),
+            Some(limit) => Err(BusStop::Fault(Fault::StackOverflow { address, limit })),
         }
     }
 

@@ -7,7 +7,7 @@ mod stop;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
-use emulator::board::CpuId;
+use emulator::board::{CpuId, ProbeTable};
 use emulator::image::Image;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -40,10 +40,13 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let symbols = args.symbols.as_deref();
     let image = image.map(|path| board::read_image(board, path, symbols, sram_bytes));
     let image = image.transpose()?;
-    let probes = image.as_ref().map(|image| nodes::probes(image, &[]));
+    let probes = match &image {
+        Some(image) => nodes::probes(image, &[]),
+        None => ProbeTable::loading([]),
+    };
     let parts = Parts {
         profile: &profile,
-        probes: probes.as_ref(),
+        probes: Some(&probes),
         sram_bytes,
         memory_megabytes: HOST_MEGABYTES,
         original: image.as_ref().is_some_and(nodes::is_original),

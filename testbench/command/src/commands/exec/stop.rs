@@ -142,7 +142,7 @@ pub fn place(pc: u32, symbols: &Symbols) -> String {
 }
 
 fn describe(who: &str, view: &CpuView, cause: Cause, limit: u64, symbols: &Symbols) -> String {
-    let pc = place(view.pc, symbols);
+    let pc = place(view.blamed, symbols);
     let count = view.instructions;
     match view.state.stopped() {
         Some(StopReason::Break { code: 0 }) => format!("{who}: break at pc {pc}"),

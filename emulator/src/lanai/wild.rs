@@ -1,0 +1,43 @@
+//! Execution that has left the code of the firmware (`cpu/code_map.rs`).
+
+use super::fabric::Fabric;
+use super::sram::SPACE;
+use crate::board::CpuId;
+use crate::cpu::code_map::{CodeMap, UNWRITTEN_BEFORE_BYTES, Way, Wild, is_unwritten};
+use crate::cpu::lanai::Op;
+use crate::cpu::lanai::architecture::Lanai;
+use crate::cpu::lanai::bus::Fault;
+use crate::cpu::lanai::exec::Core;
+
+impl Fabric {
+    /// Where the CPU may find code.
+    pub(super) fn code(&self) -> &CodeMap {
+        self.probes.code(CpuId::new(0))
+    }
+
+    /// Whether the word at `pc` is code. `op`: what is decoded there.
+    pub(super) fn is_code(&self, core: &Core, pc: u32, op: Op) -> bool {
+        let code = self.code();
+        let is_doubted = code.doubts(pc, self.sram.word(pc));
+        if op != Op::UNDECODED && !is_doubted {
+            return true;
+        }
+        let from = pc.saturating_sub(UNWRITTEN_BEFORE_BYTES);
+        let is_null = || code.is_null(pc) && core.instructions() != self.begun_at;
+        let is_unwritten = || !code.is_null(pc) && is_unwritten(self.sram.words_from(from));
+        code.allows(pc) && !(is_doubted && (is_null() || is_unwritten()))
+    }
+
+    /// What the CPU does wrong at `pc`, where no code is.
+    #[cold]
+    pub(super) fn no_code(&self, core: &Core, pc: u32) -> Fault {
+        let code = self.code();
+        let word = |at| (at < SPACE).then(|| self.sram.word(at));
+        let architecture = Lanai(*core.pipeline());
+        Fault::Wild(Wild {
+            address: pc,
+            way: Way::to(pc, &architecture, core.registers(), code, word),
+            place: code.place(pc, pc < self.sram.size()),
+        })
+    }
+}

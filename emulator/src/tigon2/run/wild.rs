@@ -1,0 +1,61 @@
+//! Execution that has left the code of the firmware (`cpu/code_map.rs`).
+
+use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
+
+use crate::cpu::bus::{Fault, Width};
+use crate::cpu::code_map::{CodeMap, UNWRITTEN_BEFORE_BYTES, Way, Wild, is_unwritten};
+use crate::cpu::mips::architecture::Mips;
+use crate::cpu::mips::exec::Core;
+use crate::tigon2::cores::CorePrivate;
+use crate::tigon2::sram::Sram;
+
+/// Whether the word at `pc` is code.
+#[cold]
+pub(in crate::tigon2) fn is_code(
+    private: &CorePrivate,
+    sram: &Sram,
+    code: &CodeMap,
+    pc: u32,
+) -> bool {
+    let doubted = |word| code.doubts(pc, word) && seems_unwritten(private, sram, pc);
+    code.allows(pc) && word(private, sram, pc).is_some_and(|word| !doubted(word))
+}
+
+/// What a core does wrong at `pc`, where no code is.
+#[cold]
+pub(in crate::tigon2) fn no_code(
+    core: &Core,
+    private: &CorePrivate,
+    sram: &Sram,
+    code: &CodeMap,
+    pc: u32,
+) -> Fault {
+    let word = |at| word(private, sram, at);
+    Fault::Wild(Wild {
+        address: pc,
+        way: Way::to(pc, &Mips, core.registers(), code, word),
+        place: code.place(pc, is_memory(private, sram, pc)),
+    })
+}
+
+/// The word that a core sees at an address of memory.
+fn word(private: &CorePrivate, sram: &Sram, address: u32) -> Option<u32> {
+    match address {
+        ..SRAM_LIMIT => Some(sram.word(address)),
+        _ => private.scratchpad.get(address & !3, Width::Word),
+    }
+}
+
+/// Whether there is memory, not repeated.
+fn is_memory(private: &CorePrivate, sram: &Sram, address: u32) -> bool {
+    (address as usize) < sram.size_bytes() || private.scratchpad.range().contains(&address)
+}
+
+/// Whether nothing was ever written to memory from an address on.
+fn seems_unwritten(private: &CorePrivate, sram: &Sram, address: u32) -> bool {
+    let from = address.saturating_sub(UNWRITTEN_BEFORE_BYTES);
+    match address {
+        ..SRAM_LIMIT => is_unwritten(sram.words_from(from)),
+        _ => is_unwritten(private.scratchpad.words_from(from.max(SCRATCHPAD_BASE))),
+    }
+}
