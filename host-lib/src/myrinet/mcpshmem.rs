@@ -302,8 +302,8 @@ impl<W: Window, S: System> Host<'_, W, S> {
             match bit {
                 at::REASON_DMA => self.set_up_dma().await,
                 at::REASON_STRUCTURE => self.give_structure().await,
-                at::REASON_FROM_HOST => self.from_host().await?,
-                _ => self.to_host().await?,
+                at::REASON_FROM_HOST => self.test_from_host().await?,
+                _ => self.test_to_host().await?,
             }
         }
         Ok(())
@@ -354,7 +354,7 @@ impl<W: Window, S: System> Host<'_, W, S> {
     }
 
     /// Test of DMA from the host: the program fetches the filled buffer many times and compares it.
-    async fn from_host(&mut self) -> Result<(), HostError> {
+    async fn test_from_host(&mut self) -> Result<(), HostError> {
         let length_bytes = self.test_length().await?;
         let words = (0..length_bytes / 4).map(at::from_host);
         let ticks = self
@@ -374,7 +374,7 @@ impl<W: Window, S: System> Host<'_, W, S> {
     }
 
     /// Test of DMA to the host: the program writes the cleared buffer many times, the host compares it.
-    async fn to_host(&mut self) -> Result<(), HostError> {
+    async fn test_to_host(&mut self) -> Result<(), HostError> {
         let length_bytes = self.test_length().await?;
         let mut bytes = vec![0; length_bytes as usize];
         let ticks = self.test(bytes.clone()).await?;
