@@ -8,7 +8,7 @@ use super::communicator::Communicator;
 use super::datatype::{Datatype, Operation, combine_all, from_bytes, to_bytes};
 use super::engine::{Ended, Outgoing, PASSED_ON};
 use super::envelope::{self, Envelope, Label};
-use super::error::MpiError;
+use super::error::{MpiError, Partner};
 use super::matching::Pattern;
 use super::transport::Transport;
 use super::{BarrierOn, Mpi};
@@ -132,7 +132,7 @@ impl<T: Transport> Mpi<T> {
             engine.clocks.waited(begin, &engine.transport);
             return match ended {
                 true => Ok(()),
-                false => Err(self.engine.timed_out("barrier", None, None)),
+                false => Err(self.engine.timed_out("barrier", Partner::Several, None)),
             };
         }
         self.host_barrier(world, "barrier").await
@@ -432,6 +432,7 @@ impl<T: Transport> Mpi<T> {
     ) -> Result<u32, MpiError> {
         let out = Outgoing {
             to: world.members[to],
+            member: to,
             label: Label {
                 context: world.collective(),
                 source: world.rank as u32,

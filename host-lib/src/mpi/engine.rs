@@ -1,13 +1,14 @@
 //! The progress engine: requests, and what arrivals do to them.
 
+mod long;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Config;
 use super::bypass::Bypassing;
-use super::communicator::COLLECTIVE;
 use super::datatype::Datatype;
 use super::envelope::{Envelope, Kind, Label};
-use super::error::{MpiError, Wait};
+use super::error::{MpiError, Partner, Wait};
 use super::matching::{Matching, Pattern};
 use super::request::Status;
 use super::times::Clocks;
@@ -49,15 +50,25 @@ pub(super) struct Ended {
 enum State {
     /// A long message, until its receiver has memory for it.
     Asking {
+        target: Target,
         bytes: Vec<u8>,
     },
     /// A long message on its way.
-    Transferring,
+    Transferring(Target),
     /// A receive of so many bytes at most.
     Receiving {
         room: usize,
     },
     Done(Result<Ended, MpiError>),
+}
+
+/// The receiver of a message, as the program names it.
+#[derive(Debug, Clone, Copy)]
+struct Target {
+    /// Its rank in the communicator.
+    rank: usize,
+    /// The tag; collective operations have none.
+    tag: Option<i32>,
 }
 
 /// A long message that comes in.
@@ -109,6 +120,8 @@ pub(super) struct Engine<T> {
 pub(super) struct Outgoing<'a> {
     /// The target's rank among all processes.
     pub(super) to: usize,
+    /// Its rank in the communicator.
+    pub(super) member: usize,
     pub(super) label: Label,
     pub(super) mark: u16,
     pub(super) bytes: &'a [u8],
@@ -168,6 +181,7 @@ impl<T: Transport> Engine<T> {
     ) -> Result<u32, MpiError> {
         let Outgoing {
             to,
+            member,
             label,
             mark,
             bytes,
@@ -188,16 +202,16 @@ impl<T: Transport> Engine<T> {
         if to == self.transport.rank() {
             return self.send_to_itself(&envelope(Kind::Eager, 0), bytes).await;
         }
+        let target = Target::new(member, &label);
         if synchronous || bytes.len() > self.transport.eager_bytes() {
             let bytes = bytes.to_vec();
-            let id = self.request(State::Asking { bytes });
-            let asked = self
-                .post(to, &envelope(Kind::RequestToSend, id), &[], call)
-                .await;
-            asked.map(|()| id)
+            let id = self.request(State::Asking { target, bytes });
+            let envelope = envelope(Kind::RequestToSend, id);
+            self.post(to, target, &envelope, &[], call).await?;
+            Ok(id)
         } else {
-            self.post(to, &envelope(Kind::Eager, 0), bytes, call)
-                .await?;
+            let envelope = envelope(Kind::Eager, 0);
+            self.post(to, target, &envelope, bytes, call).await?;
             Ok(self.request(State::Done(Ok(SENT))))
         }
     }
@@ -212,6 +226,7 @@ impl<T: Transport> Engine<T> {
     async fn post(
         &mut self,
         to: usize,
+        target: Target,
         envelope: &Envelope,
         content: &[u8],
         call: &'static str,
@@ -224,8 +239,7 @@ impl<T: Transport> Engine<T> {
         {
             self.alive()?;
             if !self.advance().await? {
-                let rank = Some(to);
-                return Err(self.timed_out(call, rank, None));
+                return Err(self.timed_out(call, Partner::Receiver(target.rank), target.tag));
             }
         }
         Ok(())
@@ -244,38 +258,6 @@ impl<T: Transport> Engine<T> {
             Some((label, Message::Waiting(offer))) => self.accept(id, label, offer).await?,
         }
         Ok(id)
-    }
-
-    /// Prepares memory for a long message, and tells its sender.
-    async fn accept(&mut self, request: u32, label: Label, offer: Offer) -> Result<(), MpiError> {
-        let Offer {
-            from,
-            mark,
-            send,
-            length,
-        } = offer;
-        let landing = self.transport.land(from, length).await?;
-        let place = Landing {
-            request,
-            label,
-            mark,
-        };
-        self.landings.insert(landing, place);
-        let envelope = Envelope {
-            kind: Kind::ClearToSend,
-            mark,
-            label,
-            length: 0,
-            send,
-            landing,
-        };
-        self.post_later(Packet {
-            to: from,
-            delivery: Delivery::Quiet,
-            envelope,
-            content: Vec::new(),
-        })
-        .await
     }
 
     /// Posts a packet now, or when there is room.
@@ -325,16 +307,7 @@ impl<T: Transport> Engine<T> {
                     self.transport.post(to, delivery, &header, content).await?
                 }
                 &Waiting::Transfer { to, send, landing } => {
-                    let Some(State::Asking { bytes }) = self.requests.get(&send) else {
-                        self.waiting.pop_front();
-                        continue;
-                    };
-                    let begun = self.transport.transfer(to, landing, bytes).await?;
-                    if let Some(transfer) = begun {
-                        self.transfers.insert(transfer, send);
-                        self.requests.insert(send, State::Transferring);
-                    }
-                    begun.is_some()
+                    self.transfer(to, send, landing).await?
                 }
             };
             if !done {
@@ -390,15 +363,11 @@ impl<T: Transport> Engine<T> {
         match arrival {
             Arrival::Packet { from, bytes } => self.packet(from, &bytes).await,
             Arrival::Landed { landing, bytes } => {
-                if let Some(place) = self.landings.remove(&landing) {
-                    self.received(place.request, &place.label, place.mark, bytes);
-                }
+                self.landed(landing, bytes);
                 Ok(())
             }
             Arrival::Transferred { transfer } => {
-                if let Some(send) = self.transfers.remove(&transfer) {
-                    self.requests.insert(send, State::Done(Ok(SENT)));
-                }
+                self.transferred(transfer);
                 Ok(())
             }
             Arrival::Failed { to, why } => {
@@ -418,7 +387,7 @@ impl<T: Transport> Engine<T> {
             Kind::Broadcast if self.pass_on(&envelope, content).await? => {
                 envelope.mark |= PASSED_ON;
             }
-            Kind::Broadcast | Kind::Eager | Kind::RequestToSend | Kind::ClearToSend => {}
+            _ => {}
         }
         self.charge_arrival(packet.len()).await;
         match envelope.kind {
@@ -450,6 +419,14 @@ impl<T: Transport> Engine<T> {
                     landing,
                 })
                 .await
+            }
+            Kind::Refused => {
+                self.refused(envelope.send);
+                Ok(())
+            }
+            Kind::Withdrawn => {
+                self.withdrawn(envelope.landing, envelope.length);
+                Ok(())
             }
         }
     }
@@ -486,8 +463,8 @@ impl<T: Transport> Engine<T> {
             }
             self.alive()?;
             if !self.advance().await? {
-                let (rank, tag) = self.awaited(request);
-                return Err(self.timed_out(call, rank, tag));
+                let (partner, tag) = self.awaited(request);
+                return Err(self.timed_out(call, partner, tag));
             }
         }
     }
@@ -520,26 +497,15 @@ impl<T: Transport> Engine<T> {
         self.failed.clone().map_or(Ok(()), Err)
     }
 
-    /// Rank and tag of the message that a receive waits for.
-    fn awaited(&self, request: u32) -> (Option<usize>, Option<i32>) {
-        let found = self.matching.posted().find(|(_, id)| *id == request);
-        found.map_or((None, None), |(pattern, _)| {
-            let source = pattern.source.map(|source| source as usize);
-            // Collective operations have no tags.
-            let tag = pattern.tag.filter(|_| pattern.context & COLLECTIVE == 0);
-            (source, tag)
-        })
-    }
-
     pub(super) fn timed_out(
         &self,
         call: &'static str,
-        rank: Option<usize>,
+        partner: Partner,
         tag: Option<i32>,
     ) -> MpiError {
         MpiError::TimedOut {
             rank: self.transport.rank(),
-            wait: Wait { call, rank, tag },
+            wait: Wait { call, partner, tag },
             waited_us: self.config.limit_ns / 1000,
         }
     }
@@ -552,7 +518,7 @@ impl<T: Transport> Engine<T> {
         {
             self.alive()?;
             if !self.advance().await? {
-                return Err(self.timed_out("finalize", None, None));
+                return Err(self.timed_out("finalize", Partner::Several, None));
             }
         }
         Ok(())

@@ -12,6 +12,10 @@ pub(super) enum Kind {
     RequestToSend,
     /// The receiver has memory for it, and names both.
     ClearToSend,
+    /// The receiver has no memory for the message of a send.
+    Refused,
+    /// The sender has no memory for the message, for which the receiver has prepared some.
+    Withdrawn,
     /// A message of a broadcast, which its receiver passes on at once. The field of the send names the root.
     Broadcast,
     /// A partial result of a reduction, which its receiver takes into its own at once.
@@ -52,6 +56,8 @@ impl Envelope {
             Kind::ClearToSend => 3,
             Kind::Broadcast => 4,
             Kind::Partial => 5,
+            Kind::Refused => 6,
+            Kind::Withdrawn => 7,
         };
         let words = [
             u32::from(self.mark) << 16 | kind,
@@ -81,6 +87,8 @@ impl Envelope {
             3 => Kind::ClearToSend,
             4 => Kind::Broadcast,
             5 => Kind::Partial,
+            6 => Kind::Refused,
+            7 => Kind::Withdrawn,
             _ => return None,
         };
         let label = Label {

@@ -87,6 +87,16 @@ pub enum MpiError {
     /// A message is longer than the library can send.
     #[error("a message of {0} bytes is longer than 2^31 - 1")]
     TooLong(usize),
+    /// The other process has no memory for a long message that its board can use.
+    #[error(
+        "rank {rank} has no memory for a message of {bytes} bytes, or no place for it in its page table"
+    )]
+    NoMemory {
+        /// Its rank in the communicator.
+        rank: usize,
+        /// Bytes of the message.
+        bytes: usize,
+    },
     /// The library has no such request any more.
     #[error("the request has ended already")]
     #[doc(alias = "MPI_ERR_REQUEST")]
@@ -143,18 +153,31 @@ impl MpiError {
 pub struct Wait {
     /// The call.
     pub call: &'static str,
-    /// The rank of the other process, in the communicator; `None`: any.
-    pub rank: Option<usize>,
+    /// The other process.
+    pub partner: Partner,
     /// The tag; `None`: any. Collective operations have none either.
     pub tag: Option<i32>,
+}
+
+/// The process that must act before another one can go on. Ranks are those of the communicator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Partner {
+    /// The sender of a message; `None`: any.
+    Sender(Option<usize>),
+    /// The receiver of a message.
+    Receiver(usize),
+    /// One of several: the call says which.
+    Several,
 }
 
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.call)?;
-        match self.rank {
-            Some(rank) => write!(f, " for rank {rank}")?,
-            None => write!(f, " for any rank")?,
+        match self.partner {
+            Partner::Sender(Some(rank)) => write!(f, " for rank {rank}")?,
+            Partner::Sender(None) => write!(f, " for any rank")?,
+            Partner::Receiver(rank) => write!(f, " to rank {rank}")?,
+            Partner::Several => {}
         }
         match self.tag {
             Some(tag) if tag >= 0 => write!(f, ", tag {tag}"),

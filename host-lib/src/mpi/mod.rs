@@ -67,7 +67,7 @@ pub use bypass::Bypass;
 pub use communicator::Communicator;
 pub use datatype::{Datatype, Located, Operation};
 pub use emp::EmpTransport;
-pub use error::{MpiError, Wait};
+pub use error::{MpiError, Partner, Wait};
 pub use gm::{GmSettings, GmTransport};
 pub use layout::{Layout, LayoutError};
 pub use persistent::{PersistentReceive, PersistentSend};

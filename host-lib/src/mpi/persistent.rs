@@ -19,6 +19,8 @@ use super::transport::Transport;
 pub struct PersistentSend<D> {
     /// The target's rank among all processes.
     to: usize,
+    /// Its rank in the communicator.
+    member: usize,
     label: Label,
     synchronous: bool,
     /// The elements of the next message.
@@ -57,9 +59,11 @@ impl<T: Transport> Mpi<T> {
         tag: i32,
         data: Vec<D>,
     ) -> Result<PersistentSend<D>, MpiError> {
-        let (to, label) = world.address(to, tag)?;
+        let member = to;
+        let (to, label) = world.address(member, tag)?;
         Ok(PersistentSend {
             to,
+            member,
             label,
             synchronous: false,
             data,
@@ -99,6 +103,7 @@ impl<T: Transport> Mpi<T> {
         let bytes = to_bytes(&send.data);
         let out = Outgoing {
             to: send.to,
+            member: send.member,
             label: send.label,
             mark: 0,
             bytes: &bytes,

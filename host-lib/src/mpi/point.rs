@@ -5,7 +5,7 @@ use super::communicator::Communicator;
 use super::datatype::{Datatype, from_bytes, to_bytes};
 use super::engine::{Outgoing, room};
 use super::envelope::Label;
-use super::error::MpiError;
+use super::error::{MpiError, Partner};
 use super::matching::Pattern;
 use super::request::{
     Outcome, Progress, ReceiveRequest, Request, SendRequest, Source, Status, Tag,
@@ -111,10 +111,12 @@ impl<T: Transport> Mpi<T> {
         synchronous: bool,
         call: &'static str,
     ) -> Result<u32, MpiError> {
-        let (to, label) = world.address(to, tag)?;
+        let member = to;
+        let (to, label) = world.address(member, tag)?;
         let bytes = to_bytes(data);
         let out = Outgoing {
             to,
+            member,
             label,
             mark: 0,
             bytes: &bytes,
@@ -240,7 +242,7 @@ impl<T: Transport> Mpi<T> {
             }
             self.engine.alive()?;
             if !self.engine.advance().await? {
-                return Err(self.engine.timed_out("wait_any", None, None));
+                return Err(self.engine.timed_out("wait_any", Partner::Several, None));
             }
         }
     }
@@ -291,8 +293,8 @@ impl<T: Transport> Mpi<T> {
             }
             self.engine.alive()?;
             if !self.engine.advance().await? {
-                let rank = pattern.source.map(|rank| rank as usize);
-                return Err(self.engine.timed_out("probe", rank, pattern.tag));
+                let sender = Partner::Sender(pattern.source.map(|rank| rank as usize));
+                return Err(self.engine.timed_out("probe", sender, pattern.tag));
             }
         }
     }

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 
 use super::net::{self, Net, Process};
 use super::{EAGER_BYTES, Node, check, mpi};
-use crate::mpi::{Communicator, MpiError, Progress, ReceiveRequest, Source, Status, Tag};
+use crate::mpi::{
+    Communicator, MpiError, Operation, Progress, ReceiveRequest, Source, Status, Tag,
+};
 
 /// How the receives of a rank choose.
 #[derive(Debug, Clone, Copy)]
@@ -215,24 +217,96 @@ fn wrong_arguments_are_refused_before_anything_is_sent() {
     assert_eq!(results, [Ok(0), Ok(0)]);
 }
 
+/// Both ranks wait for the other one.
 #[test]
 fn a_deadlock_names_call_rank_and_tag() {
+    const LONG: [u8; 2 * EAGER_BYTES] = [0; 2 * EAGER_BYTES];
+    let waits: [&str; 6] = [
+        "receive for rank OTHER, tag 9",
+        "receive for any rank",
+        "send to rank OTHER, tag 3",
+        "synchronous_send to rank OTHER, tag 4",
+        "wait to rank OTHER, tag 5",
+        "probe for rank OTHER",
+    ];
+    for (case, waits) in waits.into_iter().enumerate() {
+        let results = pair(async |mpi, world| {
+            let other = 1 - world.rank();
+            match case {
+                0 => mpi.receive::<u8>(world, other, 9, 1).await.map(|_| ()),
+                1 => {
+                    let any = mpi.receive::<u8>(world, Source::Any, Tag::Any, 1).await;
+                    any.map(|_| ())
+                }
+                2 => mpi.send(world, other, 3, &LONG).await,
+                3 => mpi.synchronous_send(world, other, 4, &[1u8]).await,
+                4 => {
+                    let sent = mpi.immediate_send(world, other, 5, &LONG).await?;
+                    mpi.wait(sent).await
+                }
+                _ => mpi.probe(world, other, Tag::Any).await.map(|_| ()),
+            }
+        });
+        for (rank, result) in results.into_iter().enumerate() {
+            let waits = waits.replace("OTHER", &(1 - rank).to_string());
+            let text = result.expect_err("a deadlock").to_string();
+            assert_eq!(text, format!("rank {rank} waits for 1000000 us in {waits}"));
+        }
+    }
+}
+
+#[test]
+fn a_process_without_memory_tells_the_other_one() {
+    for full in [0, 1] {
+        let net = Net::new(2, 3);
+        net.lock().expect("no panic").full.push(full);
+        let results = net::run_on(&net, |process| async {
+            let mut mpi = mpi(process);
+            let world = mpi.world();
+            let long = [7u8; 4 * EAGER_BYTES];
+            let outcome = match world.rank() {
+                0 => mpi.send(&world, 1, 3, &long).await,
+                _ => {
+                    let received = mpi.receive::<u8>(&world, 0, 3, long.len()).await;
+                    received.map(|_| ())
+                }
+            };
+            // Short messages still pass.
+            let other = 1 - world.rank();
+            let sum = mpi.send(&world, other, 5, &[1u8]).await;
+            sum.expect("a short message");
+            let short = mpi.receive::<u8>(&world, other, 5, 1).await;
+            assert_eq!(short.expect("a short message").0, [1]);
+            mpi.finalize().await.expect("nothing is left");
+            outcome
+        });
+        let text = |rank: usize| {
+            let result: &Result<(), MpiError> = &results[rank];
+            result.as_ref().expect_err("no memory").to_string()
+        };
+        let told = format!(
+            "rank {full} has no memory for a message of {} bytes, or no place for it in its page table",
+            4 * EAGER_BYTES
+        );
+        assert_eq!(text(1 - full), told);
+        assert_ne!(text(full), told);
+    }
+}
+
+/// Messages of no elements are messages.
+#[test]
+fn collective_operations_of_no_elements_end() {
     let results = pair(async |mpi, world| {
-        let other = 1 - world.rank();
-        let received = mpi.receive::<u8>(world, other, 9, 1).await;
-        received.map(|_| ())
+        let none: [f64; 0] = [];
+        assert_eq!(mpi.all_reduce(world, Operation::Sum, &none).await?, none);
+        let reduced = mpi.reduce(world, 1, Operation::Max, &none).await?;
+        assert_eq!(reduced.is_some(), world.rank() == 1);
+        mpi.broadcast(world, 0, &mut none.clone()).await?;
+        assert_eq!(mpi.all_gather(world, &none).await?, none);
+        assert_eq!(mpi.scan(world, Operation::Sum, &none).await?, none);
+        mpi.finalize().await
     });
-    let texts: Vec<String> = results
-        .into_iter()
-        .map(|result| result.expect_err("a deadlock").to_string())
-        .collect();
-    assert_eq!(
-        texts,
-        [
-            "rank 0 waits for 1000000 us in receive for rank 1, tag 9",
-            "rank 1 waits for 1000000 us in receive for rank 0, tag 9"
-        ]
-    );
+    assert_eq!(results, [Ok(0), Ok(0)]);
 }
 
 #[test]

@@ -48,6 +48,8 @@ pub struct Net {
     pub copied: usize,
     /// Ranks that cannot be reached.
     pub dead: Vec<usize>,
+    /// Ranks without memory for long messages.
+    pub full: Vec<usize>,
 }
 
 impl Net {
@@ -69,6 +71,7 @@ impl Net {
             stuck: false,
             copied: 0,
             dead: Vec::new(),
+            full: Vec::new(),
         }))
     }
 
@@ -218,6 +221,9 @@ impl Transport for Process {
 
     async fn land(&mut self, from: usize, length: usize) -> Result<u64, TransportError> {
         let mut net = self.lock();
+        if net.full.contains(&self.rank) {
+            return Err(TransportError::NoMemory { bytes: 0 });
+        }
         let landing = net.next_landing;
         net.next_landing += 1;
         net.landings.insert(landing, (from, length));
@@ -232,6 +238,9 @@ impl Transport for Process {
     ) -> Result<Option<u64>, TransportError> {
         let from = self.rank;
         let mut net = self.lock();
+        if net.full.contains(&from) {
+            return Err(TransportError::NoMemory { bytes: 0 });
+        }
         let place = net.landings.remove(&landing);
         assert_eq!(place, Some((from, bytes.len())), "memory for these bytes");
         let bytes = bytes.to_vec();

@@ -31,10 +31,10 @@ fn every_program_runs_over_both_protocols_with_losses() {
         (2, "benchmark = \"both-ways\"\nbytes = 4096\nrounds = 2"),
         (
             5,
-            "benchmark = \"broadcast\"\nbytes = [1, 40000]\nrounds = 3",
+            "benchmark = \"broadcast\"\nbytes = [0, 1, 40000]\nrounds = 3",
         ),
         (5, "benchmark = \"reduce\"\nbytes = 64\neager_bytes = 0"),
-        (5, "benchmark = \"all-reduce\"\nbytes = 8"),
+        (5, "benchmark = \"all-reduce\"\nbytes = [0, 8]"),
         (7, "benchmark = \"barrier\""),
         (3, "benchmark = \"stencil\"\npoints = 20\nsteps = 5"),
         (3, "benchmark = \"integer-sort\""),
@@ -120,7 +120,7 @@ fn wrong_programs_are_refused() {
         "3 rows for 4 ranks",
     );
     check(GM, 2, "benchmark = \"barrier\"\nbytes = 8", "bytes");
-    check(GM, 2, "benchmark = \"reduce\"\nbytes = 4", "8");
+    check(GM, 2, "benchmark = \"reduce\"\nbytes = 4", "doubles");
     check(
         GM,
         2,

@@ -86,9 +86,9 @@ impl Work {
     #[must_use]
     pub const fn least_bytes(self) -> Option<usize> {
         match self {
-            Self::Latency => Some(0),
-            Self::Bandwidth | Self::BothWays | Self::Broadcast => Some(1),
-            Self::Reduce | Self::ReduceLatency | Self::AllReduce => Some(8),
+            Self::Bandwidth | Self::BothWays => Some(1),
+            Self::Latency | Self::Broadcast => Some(0),
+            Self::Reduce | Self::ReduceLatency | Self::AllReduce => Some(0),
             Self::Barrier | Self::IntegerSort(_) | Self::Stencil { .. } => None,
         }
     }
