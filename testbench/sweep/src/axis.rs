@@ -198,9 +198,10 @@ fn targets(table: &mut Table<'_>) -> Result<Vec<Target>, ScenarioError> {
     let (one, several) = (table.get("key"), table.get("keys"));
     match (one, several) {
         (Some(_), Some(item)) => Err(item.place.refuse("the key is given by \"key\" already")),
-        (None, None) => Err(table
-            .place
-            .refuse("\"key\" is missing: what the axis sets, as in key = \"network.nodes\"")),
+        (None, None) => Err(table.missing(
+            "key",
+            "\"key\" is missing: what the axis sets, as in key = \"network.nodes\"",
+        )),
         (Some(item), None) => {
             let map = map(table)?;
             Ok(vec![target(&item, map)?])
@@ -258,9 +259,10 @@ fn values(table: &mut Table<'_>) -> Result<Vec<Value>, ScenarioError> {
         (Some(_), Some(item)) => Err(item
             .place
             .refuse("the values are given by \"values\" already")),
-        (None, None) => Err(table
-            .place
-            .refuse("\"values\" is missing, or \"from\" and \"to\" with \"step\" or \"factor\"")),
+        (None, None) => Err(table.missing(
+            "values",
+            "\"values\" is missing, or \"from\" and \"to\" with \"step\" or \"factor\"",
+        )),
         (Some(item), None) => {
             let items = item.list();
             if items.is_empty() || items.len() > MOST_VALUES {

@@ -152,7 +152,13 @@ impl Scenario {
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
         let source = Source::new(name, text);
         let document = source.parse(text)?;
-        Self::read(Table::root(&source, document.get_ref()))
+        let root = || Table::root(&source, document.get_ref());
+        Self::read(root()).map_err(|error| {
+            // What follows from a misspelled key says less than its name.
+            let doc = reference::table("");
+            let misspelled = doc.and_then(|doc| root().misspelled(doc));
+            misspelled.unwrap_or(error)
+        })
     }
 
     fn read(mut root: Table<'_>) -> Result<Self, ScenarioError> {

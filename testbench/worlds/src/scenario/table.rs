@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 
 use super::error::{Position, ScenarioError, is_near, unknown};
+use super::reference::{self, TableDoc, Values};
 
 /// What the parser asked for, for the test of the reference.
 #[cfg(test)]
@@ -137,15 +138,43 @@ impl<'t> Table<'t> {
         if let Some(item) = self.get(key) {
             return Ok(item);
         }
+        Err(self.missing(key, &format!("\"{key}\" is missing")))
+    }
+
+    /// The error for a missing key: a similar key, or `reason`.
+    #[must_use]
+    pub fn missing(&self, key: &'static str, reason: &str) -> ScenarioError {
         let mut names = self.entries.iter().map(|(name, _)| name);
-        match names.find(|name| is_near(name.get_ref(), key)) {
+        let near = |name: &str| !self.known.contains(&name) && is_near(name, key);
+        match names.find(|name| near(name.get_ref())) {
             Some(name) => {
                 let place = self.source.place(name.span(), self.name_of(name.get_ref()));
                 let names = std::iter::once(key);
-                Err(place.refuse(unknown("key", name.get_ref(), names)))
+                place.refuse(unknown("key", name.get_ref(), names))
             }
-            None => Err(self.place.refuse(format!("\"{key}\" is missing"))),
+            None => self.place.refuse(reason),
         }
+    }
+
+    /// The error for the first key that its table does not have, if one that it has resembles it.
+    #[must_use]
+    pub fn misspelled(&self, doc: &TableDoc) -> Option<ScenarioError> {
+        self.entries.iter().find_map(|(key, value)| {
+            let name: &str = key.get_ref();
+            let Some(known) = doc.all().find(|known| known.name == name) else {
+                doc.all().find(|known| is_near(name, known.name))?;
+                let place = self.source.place(key.span(), self.name_of(name));
+                let names = doc.all().map(|known| known.name);
+                return Some(place.refuse(unknown("key", name, names)));
+            };
+            let (Values::Table(inner) | Values::Tables(inner)) = known.values else {
+                return None;
+            };
+            let inner = reference::table(inner)?;
+            let tables = self.item(known.name, value).list();
+            let tables = tables.into_iter().filter_map(|item| item.table().ok());
+            tables.into_iter().find_map(|table| table.misspelled(inner))
+        })
     }
 
     /// The table `key`, if present.

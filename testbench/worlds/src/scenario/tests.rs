@@ -99,6 +99,32 @@ fn a_good_scenario_is_read() {
     assert_eq!(scenario.faults.len(), 1);
 }
 
+/// What a misspelled table leaves out is not the reason.
+#[test]
+fn misspelled_tables_are_named() {
+    for (table, wrong) in [
+        ("network", "netwrok"),
+        ("node", "nod"),
+        ("program", "progam"),
+        ("link", "lnik"),
+        ("switch", "swich"),
+    ] {
+        let [open, close] = if table == "network" {
+            ["[", "]"]
+        } else {
+            ["[[", "]]"]
+        };
+        let (from, to) = (
+            format!("{open}{table}{close}"),
+            format!("{open}{wrong}{close}"),
+        );
+        let text = GOOD.replace(&from, &to);
+        let error = Scenario::parse("s", &text).expect_err(wrong);
+        let expected = format!("no key \"{wrong}\"; did you mean \"{table}\"?");
+        assert_eq!((&*error.key, &*error.reason), (wrong, &*expected));
+    }
+}
+
 #[test]
 fn slips_of_the_pen_are_named() {
     check_changed("seed", "sed", "sed", "did you mean \"seed\"?");
@@ -145,6 +171,12 @@ fn slips_of_the_pen_are_named() {
         "did you mean \"left1\"?",
     );
     check_changed("[[fault]]", "[[falt]]", "falt", "did you mean \"fault\"?");
+    check_changed(
+        "bytes = [",
+        "bites = [",
+        "program.bites",
+        "did you mean \"bytes\"?",
+    );
     check_changed("seed = 7", "profile = \"tigon\"", "profile", "tigon2-88mhz");
     check_changed("seed = 7", "board = \"tigon3\"", "board", "tigon2");
 }

@@ -58,7 +58,8 @@ pub fn tables() -> impl Iterator<Item = &'static TableDoc> {
 }
 
 /// The table with this name.
-pub(super) fn table(name: &str) -> Option<&'static TableDoc> {
+#[must_use]
+pub fn table(name: &str) -> Option<&'static TableDoc> {
     TABLES.iter().find(|table| table.name == name)
 }
 

@@ -13,7 +13,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub use keys::{TABLES, tables};
+pub use keys::{TABLES, table, tables};
 pub use markdown::markdown;
 pub use schema::schema;
 
