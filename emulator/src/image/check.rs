@@ -1,7 +1,7 @@
 //! Check of an image's code against the chip's instruction set.
 //!
 //! In a section with functions (symbols with a size), the functions are code and the rest is padding. A
-//! section without functions is code. Objects within code are data.
+//! section without functions is code. Objects within code are data. A part without section headers is not checked.
 
 use std::fmt;
 use std::ops::Range;
@@ -38,7 +38,8 @@ impl fmt::Display for Forbidden {
 /// # Errors
 /// [`ImageError::ForbiddenInstructions`] with all findings, sorted by address.
 pub fn check(image: &Image) -> Result<(), ImageError> {
-    let executable = image.sections.iter().filter(|section| section.executable);
+    let sections = image.sections.iter();
+    let executable = sections.filter(|section| section.executable && !section.is_undivided);
     let found: Vec<_> = executable
         .flat_map(|section| check_section(image, section))
         .collect();

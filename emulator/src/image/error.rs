@@ -8,8 +8,11 @@ use super::check::Forbidden;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ImageError {
     /// The ELF magic is missing.
-    #[error("not an ELF file")]
-    NotElf,
+    #[error("not an ELF file{}", but(.form))]
+    NotElf {
+        /// What the file is, if that is known.
+        form: Option<&'static str>,
+    },
     /// A 64-bit file; the NIC's CPUs are 32-bit.
     #[error("a 64-bit ELF file; the NIC needs a 32-bit one")]
     Not32Bit,
@@ -50,6 +53,53 @@ pub enum ImageError {
     Damaged {
         /// Description of the defect.
         reason: String,
+    },
+    /// No segment has contents.
+    #[error(
+        "the file loads nothing: none of its segments has contents (a file of debugging information only is for --symbols)"
+    )]
+    LoadsNothing,
+    /// A section with code is in no segment.
+    #[error("the code in \"{name}\" is not loaded: it lies in no segment")]
+    NotLoaded {
+        /// Name of the section.
+        name: String,
+    },
+    /// A segment is longer in the file than in memory.
+    #[error(
+        "\"{name}\" has {file_bytes} bytes in the file, more than its {memory_bytes} in memory"
+    )]
+    MoreInFile {
+        /// Names of the sections in the segment.
+        name: String,
+        /// Its bytes in the file.
+        file_bytes: u32,
+        /// Its bytes in memory.
+        memory_bytes: u32,
+    },
+    /// A segment does not begin at a word.
+    #[error("\"{name}\" is {use_} at {address:#x}, which is no multiple of 4: align it")]
+    Misaligned {
+        /// Names of the sections in the segment.
+        name: String,
+        /// What happens at the address: loaded, or used.
+        use_: &'static str,
+        /// The address.
+        address: u32,
+    },
+    /// Two segments have a place in common.
+    #[error("\"{first}\" and \"{second}\" both {both} {from:#x} to {end:#x}")]
+    Overlap {
+        /// Names of the sections in one of them.
+        first: String,
+        /// Names of the sections in the other one.
+        second: String,
+        /// What both do: use, or are loaded to.
+        both: &'static str,
+        /// Begin of the common place.
+        from: u32,
+        /// Its end.
+        end: u32,
     },
     /// A segment exceeds its memory.
     #[error(
@@ -114,6 +164,10 @@ impl ImageError {
             },
         }
     }
+}
+
+fn but(form: &Option<&str>) -> String {
+    form.map_or(String::new(), |form| format!(", but {form}"))
 }
 
 /// The first finding, and the number of the others.

@@ -9,13 +9,17 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use addr2line::Context;
 use gimli::{BigEndian, Dwarf, EndianArcSlice};
 use goblin::elf::Elf;
-use goblin::elf::section_header::SHF_COMPRESSED;
 use thiserror::Error;
 
+use super::Image;
+use super::compressed::OLD_NAME;
+use super::elf::{section_bytes, section_name};
 use super::error::ImageError;
-use super::{Image, section_bytes, section_name};
 
 type Bytes = EndianArcSlice<BigEndian>;
+
+/// Begin of the names of DWARF sections.
+const NAME: &str = ".debug_";
 
 /// The DWARF sections of an image.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -33,10 +37,13 @@ impl DebugInfo {
         let mut sections = BTreeMap::new();
         for header in &elf.section_headers {
             let name = section_name(elf, header);
-            let compressed = header.sh_flags & u64::from(SHF_COMPRESSED) != 0;
-            if name.starts_with(".debug_") && !compressed {
+            let usual = match name.strip_prefix(OLD_NAME) {
+                Some(rest) => format!("{NAME}{rest}"),
+                None => name.into(),
+            };
+            if usual.starts_with(NAME) {
                 let bytes = section_bytes(file, header, name)?;
-                sections.insert(name.into(), bytes.into());
+                sections.insert(usual, bytes.into());
             }
         }
         Ok(Self(sections))

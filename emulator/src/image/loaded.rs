@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use super::{DebugInfo, Symbols};
+use super::{DebugInfo, Names, Symbols};
 use super::{Image, ImageError, Memory, MemoryLimits, Section, Segment, check, handlers};
 
 /// Name of the part of an image of another form.
@@ -56,6 +56,7 @@ impl Image {
             run_address: *address,
             size_bytes: bytes.len() as u32,
             executable: true,
+            is_undivided: true,
             bytes: bytes.clone(),
         };
         let mut sections: Vec<_> = parts.iter().map(section).collect();
@@ -71,7 +72,6 @@ impl Image {
         segments.sort_by_key(|segment| segment.load_address);
         Self {
             form,
-            code_is_checked: false,
             entry,
             segments,
             sections,
@@ -79,24 +79,32 @@ impl Image {
             probes: Vec::new(),
             handlers: Vec::new(),
             debug: DebugInfo::default(),
+            names: Names::Own,
             architecture: limits.architecture,
         }
     }
 
     /// This image with the symbols, lines, probes and handlers of an ELF file. What is loaded stays that of the image; where
-    /// both have bytes these must be equal. The file may lack the bytes (`objcopy --only-keep-debug`).
+    /// both have bytes these must be equal. The file may lack the bytes (`objcopy --only-keep-debug`). `name` is its name, for
+    /// display.
     ///
     /// # Errors
     /// [`SymbolsError`].
-    pub fn with_symbols(self, file: &[u8], limits: &MemoryLimits) -> Result<Self, SymbolsError> {
+    pub fn with_symbols(
+        self,
+        name: &str,
+        file: &[u8],
+        limits: &MemoryLimits,
+    ) -> Result<Self, SymbolsError> {
         let named = Self::read(file, limits)?;
         if named.symbols.iter().next().is_none() {
             return Err(SymbolsError::None);
         }
         self.compare(&named)?;
+        let has_no_bytes = named.load_parts().next().is_none();
         let sections = named.sections.iter().map(|section| {
             let mut section = section.clone();
-            if section.executable && section.bytes.is_empty() {
+            if has_no_bytes {
                 let length = section.size_bytes as usize;
                 let loaded = self.bytes_at(named.load_address_of(section.run_address), length);
                 section.bytes = loaded.unwrap_or_default().to_vec();
@@ -109,7 +117,7 @@ impl Image {
             segments: self.segments,
             entry: self.entry,
             form: self.form,
-            code_is_checked: true,
+            names: Names::Other(name.into()),
             ..named
         };
         check::check(&image)?;

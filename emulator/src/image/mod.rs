@@ -3,19 +3,25 @@
 //! [`Image::parse`] reads a file and refuses what the board cannot run: a file for another machine, parts
 //! that do not fit, instructions that the chip does not have. An image contains everything that the
 //! emulator and its tools need: data to load, [symbols], [probes], the [dispatch tables](handlers), the
-//! [placement](Section) of each part, the [stack] size, and the source [lines] of its code. Files of other forms have only
-//! bytes to load; an ELF file can [name](loaded) their code.
+//! [placement](Section) of each part, the [stack] size, and the source [lines] of its code. Load segments decide what the
+//! board gets; sections only name and divide it. Files of other forms, and ELF files without section headers, have only
+//! bytes to load; another ELF file can [name](loaded) their code.
 
 pub mod check;
 pub mod coff;
+mod compressed;
+mod elf;
 pub mod error;
 mod extent;
+pub mod foreign;
 pub mod handlers;
 pub mod identity;
 pub mod lines;
+pub mod link;
 pub mod loaded;
 pub mod probes;
 pub mod raw;
+mod segments;
 pub mod stack;
 pub mod symbols;
 pub mod unwind;
@@ -28,17 +34,16 @@ pub use error::ImageError;
 pub use handlers::Handler;
 pub use identity::{Identity, SymbolTable};
 pub use lines::{DebugInfo, Lines, LinesError, SourceFrame};
+pub use link::{DebugLink, Names};
 pub use loaded::SymbolsError;
 pub use probes::Probe;
 pub use symbols::{Symbol, SymbolKind, Symbols};
 pub use unwind::{Frame, UnwindError};
 
+use segments::Loaded;
+
 use std::sync::Arc;
 
-use goblin::elf::header::{EI_CLASS, EI_DATA, ELFCLASS32, ELFDATA2MSB, ELFMAG, ET_EXEC};
-use goblin::elf::program_header::PT_LOAD;
-use goblin::elf::section_header::{SHF_ALLOC, SHF_EXECINSTR, SHT_NOBITS};
-use goblin::elf::{Elf, ProgramHeader, SectionHeader};
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::architecture::Architecture;
@@ -120,6 +125,8 @@ pub struct Section {
     pub size_bytes: u32,
     /// The section contains instructions.
     pub executable: bool,
+    /// The section is a whole part of an image without section headers: instructions and data in it look alike.
+    pub is_undivided: bool,
     /// Bytes in the file: empty for bss and stack.
     pub bytes: Vec<u8>,
 }
@@ -132,8 +139,6 @@ pub const ELF_FORM: &str = "ELF";
 pub struct Image {
     /// Form of the file, for display: [`ELF_FORM`] or another one, with its version.
     pub form: String,
-    /// Whether all code was checked against the instruction set. Without symbols, data and code look alike.
-    pub code_is_checked: bool,
     /// Start address of CPU A.
     pub entry: u32,
     /// Segments to load, by load address.
@@ -148,6 +153,8 @@ pub struct Image {
     pub handlers: Vec<Handler>,
     /// Debug information of the code.
     pub debug: DebugInfo,
+    /// Where names, lines and probes come from.
+    pub names: Names,
     /// Instruction set of its code.
     pub architecture: &'static dyn Architecture,
 }
@@ -159,6 +166,9 @@ impl Image {
     /// [`ImageError`]: the file cannot run on a board with these memories.
     pub fn parse(file: &[u8], memory: &MemoryLimits) -> Result<Self, ImageError> {
         let mut image = Self::read(file, memory)?;
+        if image.load_parts().next().is_none() {
+            return Err(ImageError::LoadsNothing);
+        }
         if image.instruction(image.entry).is_none() {
             return Err(ImageError::NoEntry {
                 address: image.entry,
@@ -172,9 +182,8 @@ impl Image {
 
     /// Reads all that an ELF file contains, without its handlers. The code is not checked, and need not be there.
     fn read(file: &[u8], memory: &MemoryLimits) -> Result<Self, ImageError> {
-        let elf = open(file, memory)?;
-        let sections = sections(&elf, file, memory)?;
-        let segments = segments(&elf, file, &sections, memory)?;
+        let elf = elf::open(file, memory)?;
+        let Loaded { segments, sections } = segments::read(&elf, file, memory)?;
         let symbols = Symbols::read(&elf, memory);
         let (boards, probes) = probes::boards(probes::read(&elf, file, &sections)?);
         let is_named = |names: &Arc<str>| names.split(' ').any(|name| name == memory.board);
@@ -186,7 +195,6 @@ impl Image {
         }
         Ok(Self {
             form: ELF_FORM.into(),
-            code_is_checked: true,
             entry: elf.entry as u32,
             segments,
             sections,
@@ -194,8 +202,16 @@ impl Image {
             probes,
             handlers: Vec::new(),
             debug: DebugInfo::read(&elf, file)?,
+            names: Names::read(&elf, file)?,
             architecture: memory.architecture,
         })
+    }
+
+    /// Whether all code was checked against the instruction set.
+    #[must_use]
+    pub fn code_is_checked(&self) -> bool {
+        let mut sections = self.sections.iter();
+        !sections.any(|section| section.executable && section.is_undivided)
     }
 
     /// Address and bytes of each part to write into SRAM.
@@ -229,175 +245,4 @@ impl Section {
     pub const fn holds(&self, address: u32) -> bool {
         address >= self.run_address && address - self.run_address < self.size_bytes
     }
-}
-
-/// Parses the ELF headers and checks the machine.
-fn open<'a>(file: &'a [u8], limits: &MemoryLimits) -> Result<Elf<'a>, ImageError> {
-    if !file.starts_with(ELFMAG) {
-        return Err(ImageError::NotElf);
-    }
-    match file.get(EI_CLASS) {
-        Some(&ELFCLASS32) => {}
-        Some(_) => return Err(ImageError::Not32Bit),
-        None => {
-            return Err(ImageError::Truncated {
-                part: "ELF header".into(),
-            });
-        }
-    }
-    if file.get(EI_DATA).is_some_and(|&data| data != ELFDATA2MSB) {
-        return Err(ImageError::LittleEndian);
-    }
-    let header = Elf::parse_header(file).map_err(|_| ImageError::Truncated {
-        part: "ELF header".into(),
-    })?;
-    if header.e_machine != limits.architecture.elf_machine() {
-        return Err(ImageError::OtherArchitecture {
-            machine: header.e_machine,
-            board: limits.board,
-            architecture: limits.architecture.name(),
-        });
-    }
-    if header.e_type != ET_EXEC {
-        return Err(ImageError::NotExecutable);
-    }
-    Elf::parse(file).map_err(ImageError::from_goblin)
-}
-
-/// The bytes of a part of the file.
-fn part<'a>(file: &'a [u8], offset: u64, size: u64, name: &str) -> Result<&'a [u8], ImageError> {
-    let range = usize::try_from(offset).ok().zip(usize::try_from(size).ok());
-    range
-        .and_then(|(offset, size)| file.get(offset..offset.checked_add(size)?))
-        .ok_or_else(|| ImageError::Truncated { part: name.into() })
-}
-
-/// Name of a section, for display: a missing name is no error.
-fn section_name<'a>(elf: &Elf<'a>, header: &SectionHeader) -> &'a str {
-    elf.shdr_strtab.get_at(header.sh_name).unwrap_or("?")
-}
-
-/// A section's bytes in the file.
-fn section_bytes<'a>(
-    file: &'a [u8],
-    header: &SectionHeader,
-    name: &str,
-) -> Result<&'a [u8], ImageError> {
-    if header.sh_type == SHT_NOBITS {
-        return Ok(&[]);
-    }
-    part(file, header.sh_offset, header.sh_size, name)
-}
-
-/// All sections that occupy memory, by run address.
-fn sections(elf: &Elf, file: &[u8], limits: &MemoryLimits) -> Result<Vec<Section>, ImageError> {
-    let mut sections = Vec::new();
-    for header in &elf.section_headers {
-        if header.sh_flags & u64::from(SHF_ALLOC) == 0 || header.sh_size == 0 {
-            continue;
-        }
-        let name = section_name(elf, header);
-        sections.push(Section {
-            name: name.into(),
-            memory: memory_of(header.sh_addr as u32, name, limits),
-            run_address: header.sh_addr as u32,
-            size_bytes: header.sh_size as u32,
-            executable: header.sh_flags & u64::from(SHF_EXECINSTR) != 0,
-            bytes: section_bytes(file, header, name)?.to_vec(),
-        });
-    }
-    sections.sort_by_key(|section| section.run_address);
-    Ok(sections)
-}
-
-/// The memory at an address. Both scratchpads have equal addresses: the linker script's section names
-/// distinguish them.
-fn memory_of(address: u32, name: &str, limits: &MemoryLimits) -> Memory {
-    match address {
-        _ if address < limits.scratchpad_base => Memory::Sram,
-        _ if name.starts_with(".scratch_b") => Memory::ScratchpadB,
-        _ => Memory::ScratchpadA,
-    }
-}
-
-/// All segments that are loaded, by load address.
-fn segments(
-    elf: &Elf,
-    file: &[u8],
-    sections: &[Section],
-    memory: &MemoryLimits,
-) -> Result<Vec<Segment>, ImageError> {
-    let mut segments = Vec::new();
-    for header in &elf.program_headers {
-        if header.p_type != PT_LOAD || header.p_memsz == 0 {
-            continue;
-        }
-        let name = segment_name(header, sections);
-        let bytes = part(file, header.p_offset, header.p_filesz, &name)?;
-        check_fit(header, &name, memory)?;
-        segments.push(Segment {
-            name,
-            load_address: header.p_paddr as u32,
-            run_address: header.p_vaddr as u32,
-            bytes: bytes.to_vec(),
-            memory_bytes: header.p_memsz as u32,
-        });
-    }
-    segments.sort_by_key(|segment| segment.load_address);
-    Ok(segments)
-}
-
-/// Names of the sections in a segment, or its address.
-fn segment_name(header: &ProgramHeader, sections: &[Section]) -> String {
-    let end = header.p_vaddr.saturating_add(header.p_memsz);
-    let inside =
-        |section: &&Section| (header.p_vaddr..end).contains(&u64::from(section.run_address));
-    let names: Vec<_> = sections
-        .iter()
-        .filter(inside)
-        .map(|s| s.name.as_str())
-        .collect();
-    if names.is_empty() {
-        return format!("segment at {:#x}", header.p_vaddr);
-    }
-    names.join(" ")
-}
-
-/// Checks that a segment fits where it is loaded and where it runs.
-fn check_fit(header: &ProgramHeader, name: &str, memory: &MemoryLimits) -> Result<(), ImageError> {
-    let run_memory = memory_of(header.p_vaddr as u32, name, memory);
-    let (base, bytes, what) = match run_memory {
-        Memory::Sram => (0, memory.sram_bytes, "SRAM"),
-        Memory::ScratchpadA => (
-            memory.scratchpad_base,
-            memory.scratchpad_a_bytes,
-            "scratchpad A",
-        ),
-        Memory::ScratchpadB => (
-            memory.scratchpad_base,
-            memory.scratchpad_b_bytes,
-            "scratchpad B",
-        ),
-    };
-    let fits = |address: u64, size: u64, base: u32, bytes: u32, what: &'static str| {
-        let limit = u64::from(base) + u64::from(bytes);
-        if address >= u64::from(base) && address.saturating_add(size) <= limit {
-            return Ok(());
-        }
-        Err(ImageError::DoesNotFit {
-            name: name.into(),
-            address: address as u32,
-            size_bytes: size as u32,
-            memory: what,
-            limit: limit as u32,
-        })
-    };
-    fits(header.p_vaddr, header.p_memsz, base, bytes, what)?;
-    fits(
-        header.p_paddr,
-        header.p_filesz,
-        0,
-        memory.sram_bytes,
-        "SRAM",
-    )
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use defs::probe::{ENTRY_BYTES, Kind, SECTION, TEXT_SECTION};
 use goblin::elf::Elf;
 
+use super::Section;
+use super::elf::section_named;
 use super::error::ImageError;
-use super::{Section, section_bytes, section_name};
 
 /// A probe at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,8 +65,8 @@ pub(super) fn boards(probes: Vec<Probe>) -> (Vec<Arc<str>>, Vec<Probe>) {
 
 /// Reads all entries. Skips those of functions that the linker has removed.
 pub(super) fn read(elf: &Elf, file: &[u8], sections: &[Section]) -> Result<Vec<Probe>, ImageError> {
-    let entries = find(elf, file, SECTION)?;
-    let texts = find(elf, file, TEXT_SECTION)?;
+    let entries = section_named(elf, file, SECTION)?.unwrap_or_default();
+    let texts = section_named(elf, file, TEXT_SECTION)?.unwrap_or_default();
     if !entries.len().is_multiple_of(ENTRY_BYTES) {
         let index = entries.len() / ENTRY_BYTES;
         return Err(ImageError::BadProbe {
@@ -76,7 +77,7 @@ pub(super) fn read(elf: &Elf, file: &[u8], sections: &[Section]) -> Result<Vec<P
     let mut probes = Vec::new();
     for (index, entry) in entries.chunks_exact(ENTRY_BYTES).enumerate() {
         let probe =
-            read_entry(entry, texts).map_err(|reason| ImageError::BadProbe { index, reason })?;
+            read_entry(entry, &texts).map_err(|reason| ImageError::BadProbe { index, reason })?;
         if sections
             .iter()
             .any(|section| section.executable && section.holds(probe.address))
@@ -85,14 +86,6 @@ pub(super) fn read(elf: &Elf, file: &[u8], sections: &[Section]) -> Result<Vec<P
         }
     }
     Ok(probes)
-}
-
-fn find<'a>(elf: &Elf, file: &'a [u8], name: &str) -> Result<&'a [u8], ImageError> {
-    let header = elf
-        .section_headers
-        .iter()
-        .find(|header| section_name(elf, header) == name);
-    header.map_or(Ok(&[]), |header| section_bytes(file, header, name))
 }
 
 fn read_entry(entry: &[u8], texts: &[u8]) -> Result<Probe, &'static str> {

@@ -5,7 +5,9 @@ use goblin::elf::section_header::{SHF_ALLOC, SHN_ABS};
 use goblin::elf::sym::{STT_FUNC, STT_NOTYPE, STT_OBJECT, Sym};
 use serde::{Deserialize, Serialize};
 
-use super::{Memory, MemoryLimits, memory_of, section_name};
+use super::elf::section_name;
+use super::segments::memory_of;
+use super::{Memory, MemoryLimits};
 use crate::sim::initiator::Initiator;
 
 /// Kind of a symbol.

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use emulator::image::{Image, ImageError, SymbolsError};
+use emulator::image::{DebugLink, Image, ImageError, Names, SymbolsError};
 use host_lib::firmware::Firmware;
 
 use crate::boards::{BoardType, DEFAULT, OtherForm};
@@ -50,7 +50,7 @@ pub enum FirmwareError {
 }
 
 /// Begin of an ELF file.
-const ELF_MAGIC: &[u8] = b"\x7fELF";
+pub(crate) const ELF_MAGIC: &[u8] = b"\x7fELF";
 
 impl BoardType {
     /// Folder of the firmware images for boards of this type that the project builds.
@@ -67,12 +67,31 @@ impl BoardType {
         self.read(&Found::File(path.into()), sram_bytes)
     }
 
-    fn read(&self, found: &Found, sram_bytes: u32) -> Result<Image, FirmwareError> {
+    /// Reads an image, with the names of the file to which it [links](DebugLink) if that lies beside it.
+    ///
+    /// # Errors
+    /// If the image cannot be read or is not valid for the board.
+    pub fn read(&self, found: &Found, sram_bytes: u32) -> Result<Image, FirmwareError> {
+        let image = self.read_alone(found, sram_bytes)?;
+        Ok(match (&image.names, found) {
+            (Names::Linked(link), Found::File(path)) => {
+                let link = link.clone();
+                self.with_link(image, path, &link, sram_bytes)
+            }
+            _ => image,
+        })
+    }
+
+    /// Reads an image without other files.
+    ///
+    /// # Errors
+    /// If it cannot be read or is not valid for the board.
+    pub fn read_alone(&self, found: &Found, sram_bytes: u32) -> Result<Image, FirmwareError> {
         let bytes = self.read_bytes(found)?;
         self.parse_image(&found.to_string(), &bytes, sram_bytes)
     }
 
-    fn read_bytes(&self, found: &Found) -> Result<Vec<u8>, FirmwareError> {
+    pub(crate) fn read_bytes(&self, found: &Found) -> Result<Vec<u8>, FirmwareError> {
         found.read(Input::Image).map_err(|error| {
             let path = PathBuf::from(found.to_string());
             let own = path.starts_with(self.image_folder());
@@ -127,11 +146,43 @@ impl BoardType {
         sram_bytes: u32,
     ) -> Result<Image, FirmwareError> {
         let bytes = self.read_bytes(symbols)?;
-        let named = image.with_symbols(&bytes, &self.image_limits(sram_bytes));
+        let named =
+            image.with_symbols(&symbols.to_string(), &bytes, &self.image_limits(sram_bytes));
         named.map_err(|error| FirmwareError::Symbols {
             path: symbols.to_string().into(),
             error,
         })
+    }
+
+    /// The image with the names of the file to which it links, where debuggers look for it. An image that cannot have them runs
+    /// without; a warning says why.
+    fn with_link(&self, image: Image, path: &Path, link: &DebugLink, sram_bytes: u32) -> Image {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let places = [
+            folder.join(&link.file),
+            folder.join(".debug").join(&link.file),
+        ];
+        let mut problem = format!("{} is not beside it", link.file);
+        for place in places.iter().filter(|place| place.exists()) {
+            problem = match Input::Image.read(place) {
+                Err(error) => format!("{}: {error}", place.display()),
+                Ok(bytes) if !link.is(&bytes) => {
+                    format!("{} has another checksum than it names", place.display())
+                }
+                Ok(_) => {
+                    let found = Found::File(place.clone());
+                    match self.with_symbols(image.clone(), &found, sram_bytes) {
+                        Ok(named) => return named,
+                        Err(error) => error.to_string(),
+                    }
+                }
+            };
+        }
+        log::warn!(
+            "{}: without the names and lines of its debug link: {problem}",
+            path.display()
+        );
+        image
     }
 
     /// Reads a built-in image for a board of this type.

@@ -19,13 +19,16 @@ fn a_loaded_image_has_code_and_no_names() {
     let image = stripped();
     assert_eq!(image.instruction(0x4000), Some(push(16)));
     assert_eq!(image.symbols.iter().count(), 0);
-    assert!(!image.code_is_checked);
+    assert!(!image.code_is_checked());
 }
 
 #[test]
 fn symbols_name_the_code_and_leave_what_is_loaded() {
     let (plain, full) = (stripped(), image());
-    let named = plain.clone().with_symbols(&sample(), &LIMITS).unwrap();
+    let named = plain
+        .clone()
+        .with_symbols("it", &sample(), &LIMITS)
+        .unwrap();
     assert_eq!(named.identity(), plain.identity());
     assert_eq!(named.segments, plain.segments);
     assert_eq!(named.symbols, full.symbols);
@@ -47,7 +50,7 @@ fn symbols_without_code_take_it_from_the_image() {
         part
     });
     let file = elf(0x4000, without.collect(), NAMES);
-    let named = stripped().with_symbols(&file, &LIMITS).unwrap();
+    let named = stripped().with_symbols("it", &file, &LIMITS).unwrap();
     assert_eq!(named.instruction(0x4000), Some(push(16)));
     assert_eq!(named.instruction(HANDLER), Some(push(24)));
     assert_eq!(named.handlers, image().handlers);
@@ -55,7 +58,7 @@ fn symbols_without_code_take_it_from_the_image() {
 
 #[test]
 fn symbols_of_other_code_are_refused() {
-    let refused = |image: Image, file: &[u8]| image.with_symbols(file, &LIMITS).unwrap_err();
+    let refused = |image: Image, file: &[u8]| image.with_symbols("it", file, &LIMITS).unwrap_err();
     let mut other = stripped();
     other.segments[0].bytes[9] ^= 1;
     assert_eq!(
@@ -77,6 +80,6 @@ fn symbols_of_other_code_are_refused() {
     assert_eq!(refused(stripped(), &nameless), SymbolsError::None);
     assert_eq!(
         refused(stripped(), b"text"),
-        SymbolsError::Image(ImageError::NotElf)
+        SymbolsError::Image(ImageError::NotElf { form: None })
     );
 }

@@ -73,10 +73,13 @@ pub fn read_image(
     symbols: Option<&Path>,
     sram_bytes: u32,
 ) -> Result<Image, FirmwareError> {
-    let image = board.find_image(image, sram_bytes)?;
+    let found = board.find(image);
     match symbols {
-        Some(symbols) => board.with_symbols(image, &board.find(symbols), sram_bytes),
-        None => Ok(image),
+        Some(symbols) => {
+            let image = board.read_alone(&found, sram_bytes)?;
+            board.with_symbols(image, &board.find(symbols), sram_bytes)
+        }
+        None => board.read(&found, sram_bytes),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use defs::probe::Kind;
 use emulator::boards::names_of;
-use emulator::image::{ELF_FORM, Image, Memory, MemoryLimits, Probe, stack};
+use emulator::image::{ELF_FORM, Image, Memory, MemoryLimits, Names, Probe, stack};
 use emulator::observe::names::{BoardNames, NO_BOARD};
 use emulator::sim::initiator::Initiator;
 use host_lib::firmware::linux::{LinuxFirmware, Version};
@@ -92,6 +92,8 @@ struct Document {
     entry: String,
     /// An image with forbidden instructions is refused with an error. `unchecked`: code without symbols looks like data.
     instruction_set: &'static str,
+    /// The other file that names the code.
+    names_from: Option<String>,
     memories: Vec<MemoryUse>,
     sections: Vec<SectionRow>,
     stacks: Vec<StackRow>,
@@ -198,9 +200,13 @@ impl Document {
             file,
             form: image.form.clone(),
             entry: hexadecimal(image.entry),
-            instruction_set: match image.code_is_checked {
+            instruction_set: match image.code_is_checked() {
                 true => "ok",
                 false => "unchecked",
+            },
+            names_from: match &image.names {
+                Names::Own | Names::Linked(_) => None,
+                Names::Other(file) => Some(file.clone()),
             },
             memories: memories(image, limits),
             sections: sections(image),
@@ -224,6 +230,9 @@ impl Document {
             checked => checked,
         };
         text += &format!("  entry {entry}\n  instruction set: {instruction_set}\n");
+        if let Some(file) = &self.names_from {
+            text += &format!("  names and lines of {file}\n");
+        }
         text += "\nmemories\n";
         for memory in &self.memories {
             let MemoryUse {
@@ -315,7 +324,7 @@ fn sections(image: &Image) -> Vec<SectionRow> {
 impl SectionRow {
     fn text(&self) -> String {
         let mut text = format!(
-            "  {:<18}{:<14}{}{:>8} bytes  {}",
+            "  {:<17} {:<13} {}{:>8} bytes  {}",
             self.name, self.memory, self.address, self.size_bytes, self.content
         );
         if let Some(address) = &self.loaded_at {
@@ -368,7 +377,7 @@ impl HandlerRow {
     fn text(&self) -> String {
         let bit = self.bit.map_or_else(String::new, |bit| bit.to_string());
         format!(
-            "  {}  {bit:>2} {:<20}{}  {}\n",
+            "  {}  {bit:>2} {:<19} {}  {}\n",
             self.cpu, self.event, self.address, self.name
         )
     }

@@ -5,25 +5,24 @@ pub mod frames;
 pub mod node;
 
 use std::future::Future;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use defs::acenic::Link;
 use emulator::board::ProbeTable;
 use emulator::host::machine::Machine;
-use emulator::image::{Image, ImageError, Symbols};
+use emulator::image::{Image, Symbols, foreign};
 use emulator::profile::Profile;
 use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::serdes::LinkPartner;
 use host_lib::acenic::{AceNic, Config};
 use host_lib::firmware::Firmware;
-use host_lib::firmware::linux::{FormError, LinuxFirmware, Version};
+use host_lib::firmware::linux::{LinuxFirmware, Version};
 
-use crate::boards::{self, Parts};
+use crate::boards::{DEFAULT, Parts};
 use crate::builder::{WorldBuilder, WorldError};
-use crate::files::input::read_at_most;
-use crate::images;
+use crate::images::{self, ELF_MAGIC, FirmwareError};
 use crate::nodes;
 use crate::outcome;
 
@@ -32,10 +31,6 @@ pub type Nic = AceNic<Machine, Machine>;
 
 /// Host memory of a node.
 const HOST_MEGABYTES: u32 = 64;
-/// Limit of a firmware file's size.
-const MOST_FILE_BYTES: u64 = 64 << 20;
-/// Magic bytes of an ELF file.
-const ELF_MAGIC: &[u8] = b"\x7FELF";
 
 /// A user's firmware in either format.
 #[derive(Debug, Clone)]
@@ -50,67 +45,25 @@ pub struct AceFirmware {
     known: ProbeTable,
 }
 
-/// A file cannot be used as firmware.
-#[derive(Debug, thiserror::Error)]
-pub enum FirmwareError {
-    /// The file cannot be read.
-    #[error("{path}: {error}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Reason.
-        error: std::io::Error,
-    },
-    /// The file is too long.
-    #[error("{path}: longer than {} MB", MOST_FILE_BYTES >> 20)]
-    TooLong {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is no valid ELF image for the board.
-    #[error("{path}: {error}")]
-    Elf {
-        /// The file.
-        path: PathBuf,
-        /// Reason.
-        error: ImageError,
-    },
-    /// The file is no valid firmware in the Linux format.
-    #[error("{path}: {error}")]
-    Linux {
-        /// The file.
-        path: PathBuf,
-        /// Reason.
-        error: FormError,
-    },
-}
-
-/// Reads a firmware file for boards with this SRAM: ELF or the Linux format.
+/// Reads firmware for boards with this SRAM: a file, ELF or in the Linux format, or else the built-in image of this name.
 ///
 /// # Errors
 /// [`FirmwareError`].
 pub fn read_firmware(path: &Path, sram_bytes: u32) -> Result<AceFirmware, FirmwareError> {
-    let file = read_at_most(path, MOST_FILE_BYTES).map_err(|error| FirmwareError::File {
-        path: path.into(),
-        error,
-    })?;
-    if file.len() as u64 > MOST_FILE_BYTES {
-        return Err(FirmwareError::TooLong { path: path.into() });
+    let found = DEFAULT.find(path);
+    let bytes = DEFAULT.read_bytes(&found)?;
+    if bytes.starts_with(ELF_MAGIC) {
+        return DEFAULT.read(&found, sram_bytes).map(AceFirmware::from);
     }
-    if file.starts_with(ELF_MAGIC) {
-        return Image::parse(&file, &boards::DEFAULT.image_limits(sram_bytes))
-            .map(AceFirmware::from)
-            .map_err(|error| FirmwareError::Elf {
-                path: path.into(),
-                error,
-            });
-    }
-    LinuxFirmware::parse(&file, sram_bytes)
-        .map(AceFirmware::from)
-        .map_err(|error| FirmwareError::Linux {
-            path: path.into(),
-            error,
-        })
+    let read = match foreign::form(&bytes) {
+        Some(form) => Err(format!(
+            "not a firmware in the Linux form, and not an ELF file, but {form}"
+        )),
+        None => LinuxFirmware::parse(&bytes, sram_bytes).map_err(|error| error.to_string()),
+    };
+    let path = path.into();
+    read.map(AceFirmware::from)
+        .map_err(|reason| FirmwareError::OtherForm { path, reason })
 }
 
 impl From<Image> for AceFirmware {
@@ -160,7 +113,7 @@ pub fn pair(
     };
     let mut world = WorldBuilder::new();
     for index in 0..2 {
-        let node = world.node(boards::DEFAULT, &parts)?;
+        let node = world.node(DEFAULT, &parts)?;
         let fabric = &mut node.board_mut::<Tigon2>().fabric;
         let address = nodes::mac_address(index);
         fabric.eeprom.set_mac_address(address.0);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use emulator::image::Image;
+use emulator::image::{Image, Names};
 
 use crate::files::input::Input;
 use crate::myrinet;
@@ -56,18 +56,20 @@ fn read_control(
 
 /// Reads the image of a node, and its symbols.
 fn read(scenario: &Scenario, node: &Node) -> Result<Image, ScenarioError> {
+    let (board, folder) = (node.board, &scenario.folder);
     let sram_bytes = node.sram_bytes();
-    let image = match node.image.file(&scenario.folder) {
-        Some(path) => node.board.read_image(&path, sram_bytes),
-        None => node.board.own_image(&node.image.name, sram_bytes),
+    let found = node.image.find(board, folder);
+    let image = match &node.symbols {
+        Some(_) => board.read_alone(&found, sram_bytes),
+        None => board.read(&found, sram_bytes),
     };
     let place = &node.image.place;
     let image = image.map_err(|error| place.refuse(error.to_string()))?;
     let Some(symbols) = &node.symbols else {
         return Ok(image);
     };
-    let found = symbols.find(node.board, &scenario.folder);
-    let named = node.board.with_symbols(image, &found, sram_bytes);
+    let found = symbols.find(board, folder);
+    let named = board.with_symbols(image, &found, sram_bytes);
     named.map_err(|error| symbols.place.refuse(error.to_string()))
 }
 
@@ -138,9 +140,9 @@ impl Images {
     /// marks of probes, which cost no time.
     #[must_use]
     pub fn identity(&self) -> String {
-        let identity = |known: &Known| match known.symbols {
-            None => known.image.identity().to_string(),
-            Some(_) => format!(
+        let identity = |known: &Known| match known.image.names {
+            Names::Own | Names::Linked(_) => known.image.identity().to_string(),
+            Names::Other(_) => format!(
                 "{}+{}",
                 known.image.identity(),
                 known.image.marks_identity()
