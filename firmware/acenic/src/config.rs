@@ -100,6 +100,8 @@ pub struct Info {
     pub send_consumer: HostAddress,
     /// Address at which statistics are reported.
     pub statistics: HostAddress,
+    /// The block is that of the protocol of firmware 12.1.
+    pub is_older: bool,
 }
 
 impl Info {
@@ -115,26 +117,32 @@ impl Info {
         return_producer: HostAddress { high: 0, low: 0 },
         send_consumer: HostAddress { high: 0, low: 0 },
         statistics: HostAddress { high: 0, low: 0 },
+        is_older: false,
     };
 
-    /// Reads the block; `word(offset)` returns its word at an offset.
+    /// Reads the block; `word(offset)` returns its word at an offset. An older block is recognised by the length of a return
+    /// ring where the mini ring should be, and by none where the return ring should be.
     pub fn read(word: impl Fn(u32) -> u32) -> Self {
         let ring = |at| RingControl::read(at, &word);
+        let (mini, returned) = (ring(info::MINI_RING), ring(info::RETURN_RING));
+        let is_older = returned.length == 0 && info::RETURN_LENGTHS.contains(&mini.length);
+        let earlier = if is_older { info::OLDER_BYTES } else { 0 };
         let pointer = |at| HostAddress {
-            high: word(at),
-            low: word(at + 4),
+            high: word(at - earlier),
+            low: word(at - earlier + 4),
         };
         Self {
             event: ring(info::EVENT_RING),
             send: ring(info::SEND_RING),
             standard: ring(info::STANDARD_RING),
             jumbo: ring(info::JUMBO_RING),
-            mini: ring(info::MINI_RING),
-            returned: ring(info::RETURN_RING),
+            mini: if is_older { RingControl::UNUSED } else { mini },
+            returned: if is_older { mini } else { returned },
             event_producer: pointer(info::EVENT_PRODUCER_POINTER),
             return_producer: pointer(info::RETURN_PRODUCER_POINTER),
             send_consumer: pointer(info::SEND_CONSUMER_POINTER),
             statistics: pointer(info::STATISTICS_POINTER),
+            is_older,
         }
     }
 
@@ -173,6 +181,8 @@ pub enum ConfigError {
     AssistSums = 5,
     /// Receive checksums together with aligned writes.
     AlignedSums = 6,
+    /// The host speaks the protocol of firmware 12.1.
+    OlderHost = 7,
 }
 
 /// Checks a configuration.
@@ -182,6 +192,7 @@ pub enum ConfigError {
 pub fn check(info: &Info, board: &Board) -> Result<(), ConfigError> {
     let rules = [
         (board.revision == REVISION_TIGON2, ConfigError::Revision),
+        (!info.is_older, ConfigError::OlderHost),
         (receive_flags_agree(info), ConfigError::ReceiveFlags),
         (send_ring_fits(&info.send), ConfigError::SendRing),
         (return_ring_suffices(info), ConfigError::ReturnRing),
@@ -275,9 +286,10 @@ mod tests {
     fn each_rule_is_checked() {
         use ConfigError::*;
         type Change = fn(&mut Info, &mut Board);
-        let cases: [(Change, Result<(), ConfigError>); 16] = [
+        let cases: [(Change, Result<(), ConfigError>); 17] = [
             (|_, _| {}, Ok(())),
             (|_, board| board.revision = 5, Err(Revision)),
+            (|info, _| info.is_older = true, Err(OlderHost)),
             (
                 |info, _| info.mini.flags = RingFlags::empty(),
                 Err(ReceiveFlags),
@@ -345,6 +357,7 @@ mod tests {
             }
         );
         assert_eq!(info.returned.flags.bits(), 0x468);
+        assert!(!info.is_older);
         assert_eq!(
             info.statistics,
             HostAddress {
@@ -352,5 +365,29 @@ mod tests {
                 low: 0x48C
             }
         );
+    }
+
+    #[test]
+    fn an_older_block_is_recognised() {
+        let of_length = |length: u32| {
+            Info::read(|offset| match offset {
+                0x458 => length << 16,
+                // The older block's pointers begin with their high words.
+                0x460 | 0x468 | 0x470 | 0x478 => 0,
+                low => low,
+            })
+        };
+        for length in [1024, 2048] {
+            let older = of_length(length);
+            assert!(older.is_older);
+            assert!(!older.mini.is_enabled());
+            assert_eq!(older.returned.length, length);
+            let low = |address: HostAddress| (address.high, address.low);
+            assert_eq!(low(older.event_producer), (0, 0x464));
+            assert_eq!(low(older.statistics), (0, 0x47C));
+        }
+        let newer = of_length(128);
+        assert!(!newer.is_older);
+        assert_eq!(newer.event_producer.low, 0x474);
     }
 }

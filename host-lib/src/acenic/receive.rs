@@ -239,10 +239,6 @@ impl Receiver {
         self.returns.bus_words(0)
     }
 
-    pub(super) const fn consumer(&self) -> u32 {
-        self.consumer
-    }
-
     pub(super) fn pools(&mut self) -> [&mut Pool; 3] {
         [&mut self.standard, &mut self.mini, &mut self.jumbo]
     }

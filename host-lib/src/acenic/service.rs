@@ -6,7 +6,7 @@
 
 use defs::acenic::info::STATISTICS;
 use defs::acenic::message::EVENT_BYTES;
-use defs::acenic::{EVENT_CONSUMER, EVENT_ENTRIES, MAILBOX_INTERRUPT, RETURN_CONSUMER};
+use defs::acenic::{EVENT_CONSUMER, EVENT_ENTRIES, MAILBOX_INTERRUPT};
 use defs::tigon2::map::mailbox_low;
 use defs::tigon2::regs::{HOST_CONTROL, HostControl};
 
@@ -200,7 +200,7 @@ impl<W: Window, S: System> AceNic<W, S> {
     /// [`MemoryError`].
     pub async fn collect(&mut self) -> Result<Work, MemoryError> {
         let mut work = Work::default();
-        self.collect_received(&mut work).await?;
+        self.collect_received(&mut work)?;
         self.collect_sent(&mut work)?;
         self.collect_events(&mut work).await?;
         self.tell_receive_rings().await;
@@ -216,8 +216,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         self.first_mistakes.extend(first.cloned());
     }
 
-    async fn collect_received(&mut self, work: &mut Work) -> Result<(), MemoryError> {
-        let before = self.receiver.consumer();
+    fn collect_received(&mut self, work: &mut Work) -> Result<(), MemoryError> {
         let producer = self.indices.read_word(&self.system, RETURN_PRODUCER)?;
         if !self.is_new(RETURN_PRODUCER, producer) {
             return Ok(());
@@ -227,10 +226,6 @@ impl<W: Window, S: System> AceNic<W, S> {
                 Ok(received) => work.received.push(received),
                 Err(mistake) => work.mistakes.push(mistake),
             }
-        }
-        let consumer = self.receiver.consumer();
-        if consumer != before {
-            self.board.write_sram(RETURN_CONSUMER, consumer).await;
         }
         Ok(())
     }

@@ -26,6 +26,14 @@ pub struct Version {
     pub fix: u8,
 }
 
+impl Version {
+    /// Whether a vendor's firmware of this version has the host protocol of 12.1 (docs/tigon2.md, section 8).
+    #[must_use]
+    pub const fn is_older_protocol(self) -> bool {
+        self.major == 12 && self.minor < 3
+    }
+}
+
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.major, self.minor, self.fix)

@@ -30,6 +30,12 @@ pub const SEND_CONSUMER_POINTER: u32 = 0x480;
 /// 64-bit host address where statistics are reported.
 pub const STATISTICS_POINTER: u32 = 0x488;
 
+/// Lengths of a return ring.
+pub const RETURN_LENGTHS: [u32; 2] = [super::RETURN_ENTRIES, super::RETURN_ENTRIES / 2];
+/// Bytes by which the return ring's control block and all pointers lie earlier in the protocol of firmware 12.1, whose block
+/// has no mini ring.
+pub const OLDER_BYTES: u32 = RETURN_RING - MINI_RING;
+
 /// Bytes of a ring control block.
 pub const RING_CONTROL_BYTES: u32 = 16;
 /// Ring control block: host address of the ring, high word.

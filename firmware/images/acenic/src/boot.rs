@@ -9,7 +9,7 @@ use tigon2_hal::cpu::{self, A};
 use tigon2_hal::dma::DmaState;
 use tigon2_hal::layout::{self, Layout};
 use tigon2_hal::regs::{self, AssistState, MacRxState, MiscConfig, PciState};
-use tigon2_hal::{Singleton, event, mac, sram, timer};
+use tigon2_hal::{Singleton, event, log, mac, sram, timer};
 
 use crate::dma::{ASSIST_EVENTS, Control, EVENTS, push_word, write};
 use crate::receive::Receive;
@@ -163,6 +163,10 @@ impl Firmware {
         }
         self.send_event(message::FIRMWARE_RUNNING, 0, 0);
         if let Err(error) = checked {
+            if let ConfigError::OlderHost = error {
+                log!("the host speaks the protocol of firmware 12.1: its information block has no mini ring");
+                trace!("oldHost", 12, 1);
+            }
             trace!("fwOpFail", error as u32);
             self.send_event(message::ERROR, message::BAD_CONFIGURATION, 0);
         }

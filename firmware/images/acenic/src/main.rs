@@ -76,7 +76,6 @@ struct Tuning {
     send: Limits,
     receive: Limits,
     statistics_ticks: u32,
-    longest_frame: u32,
 }
 
 impl Tuning {
@@ -90,7 +89,6 @@ impl Tuning {
             ticks_us: 0,
         },
         statistics_ticks: 0,
-        longest_frame: 0,
     };
 
     fn read() -> Self {
@@ -107,7 +105,6 @@ impl Tuning {
                 0 => 0,
                 ticks => ticks.max(LEAST_STATISTICS_TICKS),
             },
-            longest_frame: sram::read(acenic::INTERFACE_MTU),
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A frame gets the next buffer of the smallest ring that fits. Its return descriptor is built in a slot of
 //! a short ring in SRAM, and its bytes go to the host by DMA. DMA is in order, so the slots complete in
-//! order and go to the return ring in runs.
+//! order and go to the return ring in runs. That ring has more entries than all rings of buffers together: it has room
+//! for each frame that has a buffer, and its consumer index, which drivers leave at 0, is not read.
 
 use acenic_protocol::checksum;
 use acenic_protocol::coalesce::{Coalescer, Reporting};
@@ -14,9 +15,7 @@ use defs::acenic::descriptor::{
 };
 use defs::acenic::info::RingFlags;
 use defs::acenic::stats::word;
-use defs::acenic::{
-    JUMBO_ENTRIES, MINI_ENTRIES, RETURN_CONSUMER, RETURN_ENTRIES, STANDARD_ENTRIES,
-};
+use defs::acenic::{INTERFACE_MTU, JUMBO_ENTRIES, MINI_ENTRIES, RETURN_ENTRIES, STANDARD_ENTRIES};
 use defs::tigon2::map::RX_BUFFER_LIMIT;
 use tigon2_hal::dma::{DmaState, RingFull, Transfer, WriteRing};
 use tigon2_hal::mac::{self, RxFrame, RxRing};
@@ -176,13 +175,6 @@ impl Receive {
         choice
     }
 
-    /// Whether the return ring is full: the host does not consume its frames.
-    #[inline(always)]
-    fn return_ring_is_full(&self) -> bool {
-        let next = self.begun.wrapping_add(1);
-        next & self.return_mask == sram::read(RETURN_CONSUMER) & self.return_mask
-    }
-
     /// Frees a frame's space in the receive buffer.
     #[inline(always)]
     fn drop_frame(&mut self, frame: &RxFrame) {
@@ -306,7 +298,8 @@ impl Firmware {
             return Progress::Done;
         }
         let length = frame.length();
-        if length > self.tuning.longest_frame {
+        // Drivers change the word while the interface is open, and send no command.
+        if length > sram::read(INTERFACE_MTU) {
             count!("dot3_frame_too_longs");
             receive.drop_frame(frame);
             return Progress::Done;
@@ -314,11 +307,6 @@ impl Firmware {
         let slots = receive.begun.wrapping_sub(receive.returned);
         if slots == RETURNING_ENTRIES || WriteRing::room() <= KEPT_FOR_REPORTS {
             return Progress::Wait;
-        }
-        if receive.return_ring_is_full() {
-            count!("nic_no_space_in_return_ring");
-            receive.drop_frame(frame);
-            return Progress::Done;
         }
         match receive.choose(length) {
             Choice::Ring(ring) => {

@@ -63,6 +63,12 @@ fn files_that_are_no_firmware_are_refused() {
         "not a firmware in the Linux form",
     );
     check(
+        "pe.fw",
+        b"MZ\x90\0\x03\0\0\0\x04\0\0\0\xFF\xFF\0\0",
+        &[],
+        "not an ELF file, but a PE file, a program for Windows",
+    );
+    check(
         "odd.fw",
         &linux([version, 0x4000, 0x4000], b"123"),
         &[],
@@ -92,6 +98,17 @@ fn files_that_are_no_firmware_are_refused() {
         let refused = acenic(&image_folder().join("acenic"), &["--size", size]);
         assert_eq!(refused.status.code(), Some(2), "--size {size}");
     }
+}
+
+#[test]
+fn firmware_of_the_older_protocol_is_named() {
+    let older = file("older.fw", &linux([0x0C01_0600, 0x4000, 0x4000], &[0; 64]));
+    let output = acenic(&older, &["--max-time", "12000"]);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        message.contains("firmware 12.1.6 speaks the host protocol before 12.3"),
+        "{message}"
+    );
 }
 
 /// Checks a failing firmware: exit code 1, one JSON document, and the reason on both nodes.

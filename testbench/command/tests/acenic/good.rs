@@ -53,6 +53,13 @@ fn a_good_run_is_one_document() {
 }
 
 #[test]
+fn a_built_in_image_has_a_name() {
+    let output = acenic(Path::new("acenic"), &["--frames", "2"]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+}
+
+#[test]
 fn the_trace_of_a_run_is_written() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("acenic-trace.txt");
     let options = ["--frames", "5", "--trace", path.to_str().unwrap()];

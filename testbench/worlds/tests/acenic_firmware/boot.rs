@@ -3,12 +3,12 @@
 use lanigon_worlds::boards::KB;
 use std::time::Duration;
 
-use defs::acenic::info::RingFlags;
-use defs::acenic::{GIGABIT_STATE, INFO_HIGH, Mode, TRACE_MASK};
+use defs::acenic::info::{self, RingFlags};
+use defs::acenic::{EVENT_CONSUMER, GIGABIT_STATE, INFO_HIGH, INFO_LOW, Mode, TRACE_MASK};
 use defs::tigon2::regs::{ASSIST_STATE, PCI_STATE, PciState};
 use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{Command, Config, Event, Rings, SendRing};
-use host_lib::window::System;
+use host_lib::window::{System, VirtualAddress};
 use lanigon_worlds::images;
 
 use super::support::{
@@ -106,6 +106,55 @@ fn bad_configurations_do_not_open() {
             "{name}: {trace:?}"
         );
     }
+}
+
+/// A block as Linux 2.2.1 fills it, for firmware 12.1. Its events reach the host.
+#[test]
+fn an_older_host_is_told() {
+    const BLOCK_WORDS: usize = info::INFO_BYTES as usize / 4;
+    const EVENTS: u64 = 0x1000;
+    const PRODUCER: u64 = 0x2000;
+    let entry = images::own_image("acenic", 1024 * KB).unwrap().entry;
+    let mut bench = bench_with(1024 * KB, config(), move |mut nic| async move {
+        nic.wait_running().await.unwrap();
+        nic.halt().await.unwrap();
+        let system = nic.system_mut();
+        let (block, bus) = system.allocate_contiguous(0x3000).unwrap();
+        let mut words = [0_u32; BLOCK_WORDS];
+        let mut put = |at: u32, word: u64| words[at as usize / 4] = word as u32;
+        put(info::EVENT_RING + info::RING_LOW, bus.0 + EVENTS);
+        put(info::SEND_RING + info::RING_LOW, 0x3800);
+        put(info::SEND_RING + info::RING_LENGTH_FLAGS, 128 << 16);
+        put(info::STANDARD_RING + info::RING_LENGTH_FLAGS, 1538 << 16);
+        put(info::MINI_RING + info::RING_LENGTH_FLAGS, 2048 << 16);
+        for (at, to) in [
+            (0x460, PRODUCER),
+            (0x468, PRODUCER + 8),
+            (0x470, PRODUCER + 16),
+        ] {
+            put(at + 4, bus.0 + to);
+        }
+        let bytes: Vec<_> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        system.write_memory(block, &bytes).unwrap();
+        let board = nic.board_mut();
+        board.write_sram(INFO_HIGH, 0).await;
+        board.write_sram(INFO_LOW, bus.0 as u32).await;
+        board.write_sram(EVENT_CONSUMER, 0).await;
+        board.start_cpu_a(entry).await;
+        nic.system_mut().compute(2_000_000).await;
+        let word = |at: u64| {
+            let mut bytes = [0; 4];
+            let at = VirtualAddress(block.0 + at);
+            nic.system().read_memory(at, &mut bytes).unwrap();
+            u32::from_le_bytes(bytes)
+        };
+        let events = [EVENTS, EVENTS + 8].map(word);
+        (events, word(PRODUCER), trace_names(&mut nic).await)
+    });
+    let (events, producer, trace) = bench.run();
+    assert_eq!(events, [0x0100_0000, 0x0700_3000]);
+    assert!(producer >= 2, "{producer}");
+    assert!(trace.iter().any(|name| name == "oldHost"), "{trace:?}");
 }
 
 /// Restarts CPU A with a changed SRAM word (or, without one, register). Returns whether it halts, and the

@@ -118,10 +118,32 @@ fn frames_count_only_while_the_stack_is_up() {
     assert_eq!(bench.run(), [0, 1, 0]);
 }
 
-/// More frames than buffers, at line rate, until both frame buffers have wrapped.
+/// As stock drivers do: no command follows.
+#[test]
+fn the_longest_frame_changes_while_the_interface_is_open() {
+    let mut bench = bench(config(), |mut nic| async move {
+        let mut received = Vec::new();
+        for (mtu, us) in [(300, 3_000), (1518, 5_000), (304, 7_000)] {
+            nic.set_mtu(mtu).await;
+            let work = work_until(&mut nic, FRAMES_FROM + SimTime::from_us(us)).await;
+            let frames = work.received.iter();
+            received.push(frames.map(|frame| frame.bytes.len()).collect::<Vec<_>>());
+        }
+        (received, statistics(&mut nic).await)
+    });
+    let frames: Vec<_> = [304, 300, 304, 305]
+        .map(|length| arriving(length, length))
+        .to_vec();
+    bench.arrive(plain(&frames), Duration::from_micros(1_900));
+    let (received, statistics) = bench.run();
+    assert_eq!(received, [vec![300], vec![304], vec![]]);
+    assert_eq!(statistics.get("dot3_frame_too_longs"), Some(2));
+}
+
+/// More frames than buffers and than entries of the return ring, at line rate, until both frame buffers have wrapped.
 #[test]
 fn a_flood_arrives_in_order() {
-    const FRAMES: usize = 1500;
+    const FRAMES: usize = 2100;
     let mut bench = bench(config(), |mut nic| async move {
         let work = work_until(&mut nic, FRAMES_FROM + SimTime::from_us(60_000)).await;
         (work.received, statistics(&mut nic).await)

@@ -38,6 +38,15 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         &[("--trace", args.record.trace.as_deref())],
     )?;
     let firmware = acenic::read_firmware(&args.firmware, args.sram_bytes)?;
+    if let Some(version) = firmware
+        .version
+        .filter(|version| version.is_older_protocol())
+    {
+        log::warn!(
+            "{}: firmware {version} speaks the host protocol before 12.3, without a mini ring; this driver speaks the later one",
+            args.firmware.display()
+        );
+    }
     let profile = profile::load(&args.profile)?;
     let config = config(args);
     let mut world = acenic::pair(&firmware, &profile, args.sram_bytes, config.link)?;
