@@ -10,10 +10,11 @@ use super::{ELF_FORM, Image, Section, stack};
 use crate::cpu::code_map::CodeMap;
 
 impl Image {
-    /// Where a CPU may find code. Only an ELF file declares it: of other forms it is known what is loaded, with or without symbols.
+    /// Where a CPU may find code. Only an ELF file with section headers declares it: of others it is known what is loaded, with or
+    /// without symbols.
     #[must_use]
     pub fn code_map(&self, cpu: usize) -> CodeMap {
-        if self.form != ELF_FORM {
+        if self.form != ELF_FORM || !self.code_is_checked() {
             let segments = self.segments.iter();
             let loaded = segments.map(|part| range(part.load_address, part.bytes.len() as u32));
             return CodeMap::loaded(loaded.collect());

@@ -1,5 +1,6 @@
 //! Output of results: standard output, as text or one JSON document, and files.
 
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::os::unix::fs::MetadataExt;
@@ -10,6 +11,17 @@ pub use lanigon_analysis::output::{WriteError, grouped, print, print_aside};
 use lanigon_worlds::files::output::Destination;
 use lanigon_worlds::scenario::Scenario;
 use serde::Serialize;
+
+/// Lines of names and texts: the texts stand behind the longest name.
+pub fn aligned<N: AsRef<str>, T: Display>(rows: impl IntoIterator<Item = (N, T)>) -> String {
+    const LEAST_WIDTH: usize = 22;
+    let rows: Vec<_> = rows.into_iter().collect();
+    let lengths = rows.iter().map(|(name, _)| name.as_ref().chars().count());
+    let width = lengths.max().unwrap_or_default().max(LEAST_WIDTH);
+    rows.iter()
+        .map(|(name, text)| format!("  {:<width$}  {text}\n", name.as_ref()))
+        .collect()
+}
 
 /// Checks that every output has its own file, different from all inputs, whatever the names. Each path has
 /// the option or argument that names it.

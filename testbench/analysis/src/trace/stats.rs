@@ -306,7 +306,7 @@ impl Stats {
             grouped(self.retransmissions())
         );
         for ((_, name), bytes) in &self.dma_bytes {
-            let _ = writeln!(text, "{name:<10}{} bytes", grouped(*bytes));
+            let _ = writeln!(text, "{name:<9} {} bytes", grouped(*bytes));
         }
         text
     }
@@ -321,7 +321,7 @@ impl Stats {
         for (name, count) in counts {
             let _ = writeln!(
                 text,
-                "{name:<22}{:>12}{:>12.1}",
+                "{name:<21} {:>12}{:>12.1}",
                 grouped(count),
                 self.per_ms(count)
             );
@@ -341,7 +341,7 @@ impl Stats {
         for row in rows.iter().take(MOST_SPANS) {
             let _ = writeln!(
                 text,
-                "{:<9}{:<10}{:>9}{:>12.3}{:>10.3}{:>10.3}  {}",
+                "{:<8} {:<9} {:>9}{:>12.3}{:>10.3}{:>10.3}  {}",
                 row.what,
                 row.block,
                 grouped(row.count),

@@ -331,8 +331,8 @@ Examples:
   lanigon acenic --firmware tg2.bin --frames 1000 --size 1514 --assist hw --json
   lanigon acenic --firmware IMAGES/acenic --negotiate --trace trace.txt"))]
 pub struct AcenicArgs {
-    /// Firmware for both boards
-    #[arg(long, value_name = "FILE")]
+    /// Firmware for both boards: a file, or a built-in image (see `lanigon list`)
+    #[arg(long, value_name = "FILE|NAME")]
     pub firmware: PathBuf,
     /// Number of frames in each direction
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]

@@ -184,9 +184,7 @@ fn place(file: Option<&str>) -> String {
 impl Document {
     fn text(&self) -> String {
         let rows = |rows: &[Named]| -> String {
-            rows.iter()
-                .map(|row| format!("  {:<24}{}\n", row.name, row.description))
-                .collect()
+            output::aligned(rows.iter().map(|row| (&row.name, &row.description)))
         };
         let group = |row: &ImageRow| (row.family, place(row.file.as_deref()));
         let mut rows_of_images: Vec<_> = self.images.iter().collect();
@@ -195,7 +193,8 @@ impl Document {
             .chunk_by(|a, b| group(a) == group(b))
             .map(|rows| {
                 let (family, place) = rows.first().map(|row| group(row)).unwrap_or_default();
-                let rows: String = rows.iter().map(|row| row.text()).collect();
+                let rows = rows.iter().map(|row| (&row.name, row.text()));
+                let rows = output::aligned(rows);
                 format!("images for {family} in {place}\n{rows}")
             })
             .collect();
@@ -216,15 +215,15 @@ impl Document {
 /// Lines of examples, by the place where they are.
 fn grouped(kind: &str, command: &str, all: &[TextRow]) -> String {
     let group = |row: &TextRow| place(row.file.as_deref());
-    let row = |row: &TextRow| match &row.error {
-        Some(error) => format!("  {:<24}not fit: {error}\n", row.name),
-        None => format!("  {:<24}{}\n", row.name, row.description),
+    let text = |row: &TextRow| match &row.error {
+        Some(error) => format!("not fit: {error}"),
+        None => row.description.clone(),
     };
     let mut all: Vec<_> = all.iter().collect();
     all.sort_by_key(|row| group(row));
     let groups = all.chunk_by(|a, b| group(a) == group(b)).map(|rows| {
         let place = rows.first().map(|row| group(row)).unwrap_or_default();
-        let rows: String = rows.iter().map(|known| row(known)).collect();
+        let rows = output::aligned(rows.iter().map(|row| (&row.name, text(row))));
         format!("{kind} in {place} ({command})\n{rows}")
     });
     match all.is_empty() {
@@ -236,10 +235,9 @@ fn grouped(kind: &str, command: &str, all: &[TextRow]) -> String {
 impl ImageRow {
     fn text(&self) -> String {
         match (&self.error, self.loaded_bytes) {
-            (Some(error), _) => format!("  {:<24}not fit: {error}\n", self.name),
+            (Some(error), _) => format!("not fit: {error}"),
             (None, bytes) => format!(
-                "  {:<24}{:>6} bytes to load, for {}\n",
-                self.name,
+                "{:>6} bytes to load, for {}",
                 bytes.unwrap_or_default(),
                 self.boards.join(", ")
             ),

@@ -63,6 +63,56 @@ fn a_name_must_be_one_of_a_crate() {
         refused("new-name", name, |_| (), &why(name));
     }
     refused("new-root", "/", |_| (), "error: / has no name\n");
+    let why = |name, why| format!("error: \"{name}\" cannot be a project's name: {why}\n");
+    for name in ["build", "deps", "examples", "incremental"] {
+        let folder = why(name, "cargo has a folder of this name beside the image");
+        refused("new-folder", name, |_| (), &folder);
+    }
+    for name in ["lanigon", "lanigon-defs", "lanigon_kit"] {
+        let own = why(name, "crates of Lanigon have such names");
+        refused("new-own", name, |_| (), &own);
+    }
+    for name in ["core", "std", "test", "defs", "lanai_rt"] {
+        refused("new-taken", name, |_| (), &why(name, "a crate has it"));
+    }
+}
+
+#[test]
+fn libraries_come_from_a_clone() {
+    for source in ["nowhere", "."] {
+        let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-source");
+        fs::create_dir_all(&at).expect("a folder");
+        let output = Command::new(env!("CARGO_BIN_EXE_lanigon"))
+            .args(["new", "my-nic", "--source", source])
+            .current_dir(&at)
+            .output()
+            .expect("lanigon");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let why = format!(
+            "error: {source}: no clone of Lanigon, since it has no testbench/kit/Cargo.toml; a new project takes its libraries \
+             from one: name it by --source DIR\n"
+        );
+        assert_eq!((output.status.code(), text), (Some(2), why));
+        assert!(!at.join("my-nic").exists());
+    }
+}
+
+#[test]
+fn columns_of_the_summary_stand_apart() {
+    let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-columns");
+    let _ = fs::remove_dir_all(&at);
+    fs::create_dir_all(&at).expect("a folder");
+    for (board, name) in [("lanai", "a-longer-name"), ("tigon2", "short")] {
+        let output = Command::new(env!("CARGO_BIN_EXE_lanigon"))
+            .args(["new", "--board", board, name])
+            .current_dir(&at)
+            .output()
+            .expect("lanigon");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        for row in text.lines().skip(1) {
+            assert!(row.trim_start().contains("  "), "{text}");
+        }
+    }
 }
 
 #[test]

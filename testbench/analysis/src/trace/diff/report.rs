@@ -153,7 +153,7 @@ impl Difference {
     fn then(&self, text: &mut String) {
         for (index, diff) in self.places.iter().enumerate().skip(1).take(MOST_PLACES) {
             let name = if index == 1 { "then" } else { "" };
-            let _ = writeln!(text, "{name:<10}{}", title(diff));
+            let _ = writeln!(text, "{name:<9} {}", title(diff));
             parting(text, diff);
         }
         let more = self.places.len().saturating_sub(MOST_PLACES + 1);

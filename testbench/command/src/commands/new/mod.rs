@@ -20,6 +20,15 @@ const TEMPLATE_PROFILE: &str = "lanai9.1-133";
 /// The beginning of a call in them that sends a packet with a CRC-32.
 const TEMPLATE_SEND: &str = "l9::send(OUT, OUT, ";
 
+/// Crates whose names a project's crates cannot have.
+const TAKEN: [&str; 5] = ["test", "core", "std", "defs", "lanai-rt"];
+/// Begin of the names of this project's packages. A project adds `-host` to its own name.
+const OWN_NAME: &str = "lanigon";
+/// Folders in cargo's folder for built files: no program can have their names.
+const FOLDERS_OF_CARGO: [&str; 4] = ["build", "deps", "examples", "incremental"];
+/// Parts of this project that new ones need.
+const PARTS_OF_A_CLONE: [&str; 2] = ["testbench/kit/Cargo.toml", "firmware/defs/Cargo.toml"];
+
 /// A project to be written.
 struct Project<'a> {
     name: &'a str,
@@ -49,13 +58,7 @@ pub fn run(args: &NewArgs) -> anyhow::Result<Status> {
     }
     let name = name(folder)?;
     check_empty(folder)?;
-    let home = args.source.clone().unwrap_or_else(|| own::project().into());
-    let home = home.canonicalize().with_context(|| {
-        format!(
-            "{}: a new project takes its libraries from a clone of Lanigon; name one by --source DIR",
-            home.display()
-        )
-    })?;
+    let home = home(args.source.as_deref())?;
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let folder_at = folder
         .canonicalize()
@@ -76,6 +79,22 @@ pub fn run(args: &NewArgs) -> anyhow::Result<Status> {
     Ok(Status::Done)
 }
 
+/// The clone of this project from which a new one takes its libraries.
+fn home(source: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let home = source.unwrap_or(own::project());
+    let missing = PARTS_OF_A_CLONE
+        .iter()
+        .find(|part| !home.join(part).exists());
+    if let Some(part) = missing {
+        bail!(
+            "{}: no clone of Lanigon, since it has no {part}; a new project takes its libraries from one: name it by --source DIR",
+            home.display()
+        );
+    }
+    home.canonicalize()
+        .with_context(|| home.display().to_string())
+}
+
 /// Name of the project: that of its folder.
 fn name(folder: &Path) -> anyhow::Result<&str> {
     let name = folder.file_name().and_then(|name| name.to_str());
@@ -88,12 +107,18 @@ fn name(folder: &Path) -> anyhow::Result<&str> {
         );
     }
     let hals = BOARDS.iter().map(|board| board.hal);
-    let mut taken = ["test", "core", "std", "defs", "lanai-rt"]
-        .into_iter()
-        .chain(hals);
+    let mut taken = TAKEN.into_iter().chain(hals);
     let as_crate = name.replace('_', "-");
     if taken.any(|taken| taken == as_crate) {
         bail!("\"{name}\" cannot be a project's name: a crate has it");
+    }
+    if as_crate == OWN_NAME || as_crate.starts_with(&format!("{OWN_NAME}-")) {
+        bail!("\"{name}\" cannot be a project's name: crates of Lanigon have such names");
+    }
+    if FOLDERS_OF_CARGO.contains(&name) {
+        bail!(
+            "\"{name}\" cannot be a project's name: cargo has a folder of this name beside the image"
+        );
     }
     Ok(name)
 }
@@ -154,22 +179,20 @@ impl Project<'_> {
 
     fn summary(&self, folder: &Path) -> String {
         let (name, skeleton) = (self.name, skeleton::of(self.board));
+        let image = format!("firmware/target/{}/release/{name}", self.board.images);
+        let tests = format!("tests/{name}.rs");
+        let on_boards = format!("tests on emulated boards: {}", skeleton.test);
         let rows = [
-            ("firmware/src/main.rs".to_owned(), "what the NIC does"),
-            (skeleton.script.to_owned(), "builds it"),
-            (
-                format!("firmware/target/{}/release/{name}", self.board.images),
-                "the image, then",
-            ),
-            ("src/lib.rs".to_owned(), "what the host does"),
+            ("firmware/src/main.rs", "what the NIC does"),
+            (skeleton.script, "builds it"),
+            (&image, "the image, then"),
+            ("src/lib.rs", "what the host does"),
+            (&tests, &on_boards),
         ];
-        let rows = rows.map(|(path, what)| format!("  {path:<38}{what}\n"));
         format!(
-            "{}: a firmware project\n{}  {:<38}tests on emulated boards: {}\n",
+            "{}: a firmware project\n{}",
             folder.display(),
-            rows.concat(),
-            format!("tests/{name}.rs"),
-            skeleton.test,
+            output::aligned(rows)
         )
     }
 }
@@ -229,7 +252,17 @@ mod tests {
         for good in ["echo", "my-nic2", "a_b"] {
             assert_eq!(name(&Path::new("x").join(good)).expect("good"), good);
         }
-        for bad in ["Echo", "2echo", "an echo", "ech\u{f6}", "core", ".."] {
+        for bad in [
+            "Echo",
+            "2echo",
+            "an echo",
+            "ech\u{f6}",
+            "core",
+            "..",
+            "build",
+            "lanigon",
+            "lanigon_x",
+        ] {
             assert!(name(&Path::new("x").join(bad)).is_err(), "{bad}");
         }
     }

@@ -47,7 +47,7 @@ impl Report<'_> {
         let title = std::iter::once(("scenario", self.title()));
         for (name, line) in title.chain(self.traffic()) {
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{name:<10}{line}");
+            let _ = writeln!(text, "{name:<9} {line}");
         }
         for place in &self.outcome.idle_faults {
             let _ = writeln!(text, "{:<10}none met the fault at {place}", "");
@@ -263,7 +263,7 @@ fn boards(boards: &[BoardUse]) -> String {
 fn table(titles: &[&str], boards: &[&BoardUse]) -> String {
     let mut text = String::new();
     let mut line = |first: &str, name: &str, cells: Vec<String>| {
-        text += &format!("{first:<10}{name:<12}");
+        text += &format!("{first:<9} {name:<11} ");
         for (cell, title) in cells.iter().zip(titles) {
             let width = (title.len() + 2).max(8);
             // Writing to a string cannot fail.
