@@ -6,7 +6,7 @@
 //! short queue. If that is full too, the ack is lost, and the sender's timeout repeats the group.
 //!
 //! A frame of an abandoned message is answered by a nack, and then the sender fails the message: see
-//! `abandon`.
+//! `abandon`. An early frame is answered by the report of a gap, once: see `receive` and `retransmit`.
 //!
 //! A message's sender keeps one bit per unacknowledged group, that of the group's last frame. An ack clears
 //! one bit. When all frames are sent and no bit is left, the message is complete.
@@ -35,7 +35,7 @@ pub(crate) struct Ack {
     pub number: u32,
     /// The epoch of the frame.
     pub epoch: u32,
-    /// `Ack` or `Nack`.
+    /// `Ack`, `Nack` or `Gap`.
     pub kind: Kind,
 }
 
@@ -52,6 +52,8 @@ impl Ack {
     pub(crate) fn from_job(job: [u32; 4]) -> Self {
         let kind = if job[0] == Kind::Ack as u32 {
             Kind::Ack
+        } else if job[0] == Kind::Gap as u32 {
+            Kind::Gap
         } else {
             Kind::Nack
         };
@@ -120,6 +122,15 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
+    /// [`answer`](Self::answer) where it is rare: by the queue of waiting acks.
+    pub(crate) fn answer_rarely(&mut self, ack: Ack) {
+        if N::Roles::TRANSMITTER {
+            self.defer_ack(ack);
+        } else {
+            self.answer(ack);
+        }
+    }
+
     /// Sends an ack, or queues it.
     #[inline(always)]
     pub(crate) fn send_ack(&mut self, ack: Ack) {
@@ -176,7 +187,7 @@ impl<N: Nic> Emp<'_, N> {
                 self.nic.event(Event::AckSent, node, message, ack.number);
                 self.count(Counter::AcksSent);
             } else {
-                self.note_nack(&ack);
+                self.note_refusal(&ack);
             }
         }
         self.nic.stage_exit(Stage::SendAck);
@@ -185,10 +196,15 @@ impl<N: Nic> Emp<'_, N> {
 
     #[cold]
     #[inline(never)]
-    fn note_nack(&mut self, ack: &Ack) {
+    fn note_refusal(&mut self, ack: &Ack) {
+        let (event, counter) = if ack.kind == Kind::Gap {
+            (Event::GapSent, Counter::GapsSent)
+        } else {
+            (Event::NackSent, Counter::NacksSent)
+        };
         self.nic
-            .event(Event::NackSent, ack.key >> 16, ack.key & 0xFFFF, ack.number);
-        self.count(Counter::NacksSent);
+            .event(event, ack.key >> 16, ack.key & 0xFFFF, ack.number);
+        self.count(counter);
     }
 
     /// Processes an arrived ack or nack for one of our messages.
@@ -209,7 +225,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.stage_exit(Stage::TakeAck);
     }
 
-    /// Processes the ack or nack in a frame. Returns the counter to increment, if it is not counted
+    /// Processes the answer in a frame. Returns the counter to increment, if it is not counted
     /// already.
     #[inline(always)]
     pub(crate) fn take_answer(&mut self, frame: RxFrame, kind: Kind) -> Option<Counter> {
@@ -239,7 +255,7 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.stage_exit(stage);
         let counter = if N::Roles::SENDER {
             self.nic.stage_enter(Stage::ReceiveAck);
-            let counter = self.apply(kind == Kind::Ack, key, number as u16, pressure);
+            let counter = self.apply(kind as u8, key, number as u16, pressure);
             self.nic.stage_exit(Stage::ReceiveAck);
             counter
         } else {
@@ -256,10 +272,11 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Applies an answer to its message. Returns the counter to increment, unless it is an accepted ack.
     #[inline(always)]
-    fn apply(&mut self, is_ack: bool, key: u32, number: u16, pressure: u32) -> Option<Counter> {
-        match self.find_transmit(key >> 16, key as u16) {
+    fn apply(&mut self, kind: u8, key: u32, number: u16, pressure: u32) -> Option<Counter> {
+        match self.answered_transmit(key >> 16, key as u16) {
             None => Some(Counter::DropDuplicate),
-            Some(slot) if is_ack => self.apply_ack(slot, number, pressure),
+            Some(slot) if kind == Kind::Ack as u8 => self.apply_ack(slot, number, pressure),
+            Some(slot) if kind == Kind::Gap as u8 => Some(self.apply_gap(slot)),
             Some(slot) => Some(self.apply_nack(slot, number)),
         }
     }
@@ -312,7 +329,7 @@ impl<N: Nic> Emp<'_, N> {
             .event(Event::NackReceived, node, id, u32::from(number));
         if self.tables.transmit_mut(slot).code == Code::Pending {
             self.tables.transmit_mut(slot).code = Code::Timeout;
-            self.settle_transmit(slot);
+            self.settle_at_last(slot);
         }
         Counter::NacksReceived
     }
@@ -331,9 +348,9 @@ impl<N: Nic> Emp<'_, N> {
         self.nic.remove(Queue::Reports);
         if !N::Roles::MATCHER && job >> jobs::KIND_SHIFT == jobs::reports::ANSWER {
             self.nic.stage_enter(Stage::ReceiveAck);
-            let is_ack = (job >> jobs::SLOT_SHIFT) as u8 == Kind::Ack as u8;
+            let kind = (job >> jobs::SLOT_SHIFT) as u8;
             let pressure = (job >> jobs::reports::PRESSURE_SHIFT) & PRESSURE_MASK;
-            if let Some(counter) = self.apply(is_ack, key, job as u16, pressure) {
+            if let Some(counter) = self.apply(kind, key, job as u16, pressure) {
                 self.count_rarely(counter);
             }
             self.nic.stage_exit(Stage::ReceiveAck);
@@ -359,7 +376,7 @@ impl<N: Nic> Emp<'_, N> {
                     Code::HostMemory
                 };
                 self.fail_transmit(slot, code);
-                self.settle_transmit(slot);
+                self.settle_at_last(slot);
             }
         }
     }

@@ -5,8 +5,8 @@
 //! measurement ambiguous, so it is discarded; the estimate then grows by an eighth, so that it adapts to
 //! peers that have become slow.
 //!
-//! The estimate only adds shorter waits at the start. They double until they reach the host's timeout; from
-//! there on the host's timeouts and retry limit apply unchanged. So a peer is asked earlier, but never
+//! The estimate only adds shorter waits at the start. Every other one is twice as long, until they reach the
+//! host's timeout; from there on the host's timeouts and retry limit apply unchanged. So a peer is asked earlier, but never
 //! abandoned earlier than the host has set.
 
 use crate::Emp;
@@ -18,8 +18,6 @@ use defs::emp::control::TIMEOUT_DOUBLINGS;
 const MARGIN_US: u32 = 128;
 /// Longest estimate.
 const LONGEST_US: u32 = 1 << 20;
-/// Maximum number of consecutive early waits of a message: the last one is 64 times the first.
-const MOST_EARLY: u8 = 7;
 
 /// State of the ack time estimate.
 pub(crate) struct Pace {
@@ -44,7 +42,12 @@ impl Pace {
 }
 
 /// Flag in a message's count of early waits: the current wait is early.
-const EARLY_NOW: u8 = 1 << 7;
+pub(crate) const EARLY_NOW: u8 = 1 << 7;
+/// Flag in that count: a wait of the current length has ended. The bits below are the number of doublings;
+/// a shift, on the chip and by `wrapping_shl`, uses nothing above them.
+const EARLY_TWICE: u8 = 1 << 6;
+/// Doublings up to which reports of a gap are believed: eight reports without progress.
+const GAP_DOUBLINGS: u8 = 4;
 
 impl<N: Nic> Emp<'_, N> {
     /// Starts timing when the last frame of a group is sent for the first time.
@@ -84,11 +87,23 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Raises the estimate after a timeout of a message.
-    pub(crate) fn doubt_timing(&mut self, slot: Slot) {
-        self.stop_timing(slot);
+    /// Raises the estimate after a timeout of a path.
+    pub(crate) fn doubt_timing(&mut self) {
         let estimate_us = self.pace.estimate_us;
         self.pace.estimate_us = (estimate_us + (estimate_us >> 3)).min(LONGEST_US);
+    }
+
+    /// The wait for an ack before the first try.
+    pub(crate) fn first_wait_us(&self) -> u32 {
+        match self.pace.estimate_us {
+            0 => self.config.timeout_us,
+            us => ((us << 1) + MARGIN_US).min(self.config.timeout_us),
+        }
+    }
+
+    /// How long before its deadline a message's ack is overdue.
+    pub(crate) fn overdue_us(&self) -> u32 {
+        self.pace.estimate_us + (MARGIN_US >> 1)
     }
 
     /// Length of the next wait for an ack of a message that has seen `retries` timeouts of the host's
@@ -99,8 +114,8 @@ impl<N: Nic> Emp<'_, N> {
         let early = &mut self.tables.transmit_mut(slot).early;
         *early &= !EARLY_NOW;
         let first_us = (self.pace.estimate_us << 1) + MARGIN_US;
-        if retries == 0 && self.pace.estimate_us != 0 && *early < MOST_EARLY {
-            let us = first_us << *early;
+        if retries == 0 && self.pace.estimate_us != 0 {
+            let us = first_us.wrapping_shl(u32::from(*early));
             if us < timeout_us {
                 *early |= EARLY_NOW;
                 return us;
@@ -111,11 +126,20 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Ends a wait for an ack. Returns whether it was an early one, which does not count as a retry.
     pub(crate) fn expire_early(&mut self, slot: Slot) -> bool {
-        let early = &mut self.tables.transmit_mut(slot).early;
-        let was_early = *early & EARLY_NOW != 0;
+        let was_early = self.tables.transmit_mut(slot).early & EARLY_NOW != 0;
         if was_early {
-            *early = (*early & !EARLY_NOW) + 1;
+            self.count_early(slot);
         }
         was_early
+    }
+
+    /// Counts an early wait: every other one doubles the next wait. Returns whether a gap that was reported
+    /// instead is believed.
+    pub(crate) fn count_early(&mut self, slot: Slot) -> bool {
+        let early = &mut self.tables.transmit_mut(slot).early;
+        let believed = *early & !(EARLY_NOW | EARLY_TWICE) < GAP_DOUBLINGS;
+        *early = (*early & !EARLY_NOW) ^ EARLY_TWICE;
+        *early += u8::from(*early & EARLY_TWICE == 0);
+        believed
     }
 }

@@ -19,7 +19,7 @@ use crate::Emp;
 use crate::jobs::{self, Queue};
 use crate::nic::Nic;
 use crate::roles::Roles;
-use crate::tables::{Arriving, NO_SLOT, Slot};
+use crate::tables::{Arriving, NO_SLOT, Slot, Transmit};
 use defs::emp::control::{
     EPOCH_DOUBT, EPOCH_UNKNOWN, EPOCH_UNMET, ROUTE_ACTIVE_SHIFT, ROUTE_ENTRY_BYTES, ROUTE_EPOCH,
     ROUTE_MAC_HIGH, ROUTE_MESSAGE_IDS, ROUTE_OLDEST_SHIFT, ROUTE_TABLE_ENTRIES,
@@ -140,22 +140,33 @@ impl<N: Nic> Emp<'_, N> {
         self.tables.transmit_mut(next).peer_previous = previous;
     }
 
-    /// The open message to `node` with identifier `id`.
+    /// The open message to `node` with identifier `id`, which `node` has answered.
     #[inline(always)]
-    pub(crate) fn find_transmit(&mut self, node: u32, id: u16) -> Option<Slot> {
+    pub(crate) fn answered_transmit(&mut self, node: u32, id: u16) -> Option<Slot> {
         let oldest = self.oldest_transmit(node);
+        if oldest == NO_SLOT {
+            None
+        } else if self.tables.transmit_mut(oldest).id == id {
+            Some(oldest)
+        } else {
+            self.answered_later(oldest, id)
+        }
+    }
+
+    /// The open message with identifier `id` to the same peer as the `oldest` one. It has overtaken older
+    /// ones.
+    #[cold]
+    #[inline(never)]
+    fn answered_later(&mut self, oldest: Slot, id: u16) -> Option<Slot> {
         let mut slot = oldest;
-        while slot != NO_SLOT {
-            let record = self.tables.transmit_mut(slot);
-            if record.id == id {
-                return Some(slot);
-            }
-            slot = record.peer_next;
+        while self.tables.transmit_mut(slot).id != id {
+            slot = self.tables.transmit_mut(slot).peer_next;
             if slot == oldest {
-                break;
+                return None;
             }
         }
-        None
+        self.overtaken(oldest, slot);
+        Some(slot)
     }
 
     /// The identifier of the next message to `node`; `None` if it is too far from the oldest open one.
@@ -270,14 +281,21 @@ impl<N: Nic> Emp<'_, N> {
     /// After a restart of `node`, fails the open messages to it that it has partly acknowledged: they can
     /// never be complete. The others start again.
     pub(crate) fn fail_begun(&mut self, node: u32) {
+        self.fail_messages(node, |record| record.groups_sent() != record.outstanding);
+    }
+
+    /// Fails the open messages to `node` that are `hopeless`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fail_messages(&mut self, node: u32, hopeless: fn(&Transmit) -> bool) {
         let mut left = self.open_count;
         let mut slot = self.oldest_transmit(node);
         while slot != NO_SLOT && left != 0 {
             let record = self.tables.transmit_mut(slot);
             let next = record.peer_next;
-            if record.code == Code::Pending && record.groups_sent() != record.outstanding {
+            if record.code == Code::Pending && hopeless(record) {
                 record.code = Code::Timeout;
-                self.settle_transmit(slot);
+                self.settle_at_last(slot);
             }
             slot = next;
             left -= 1;

@@ -1,22 +1,48 @@
 //! Retransmission: one timer for all messages, also for those that arrive (`abandon`).
 //!
-//! A record's deadline moves when the last frame of a group is sent and when an ack brings progress. When
-//! it expires, all frames of every sent and unacknowledged group are sent again, and the next timeout is
-//! twice as long, up to 16 times the first. After the last retry the message fails.
+//! A record's deadline moves when the last frame of a group is sent and when an ack brings progress. A receiver
+//! takes messages in order: if a header frame is lost, everything behind it is dropped as early. So
+//! retransmission concerns the *path* to a peer. Its deadline is that of the oldest message that waits for
+//! acks, its *first* one.
 //!
-//! The hardware timer is armed for a time not later than the earliest deadline: a restart moves only the
-//! record's deadline, and an expiry that finds nothing due arms the timer again. Without deadlines the
+//! | event | sent again: all frames of groups that were sent and not acknowledged | counts as a try |
+//! |-------|------------|-----------------|
+//! | the first message is due | of it, and of all others to the peer whose acks are overdue | yes |
+//! | a later message is answered | of those before it, once: frames and answers come in order | no |
+//! | the peer reports a gap | of all from the gap on, also of one that is being sent | as an early wait |
+//!
+//! Retransmitted messages go in the order of their identifiers, before everything new. A try after which no
+//! message to the peer has progressed lengthens the waits, up to 16 times the host's timeout. After the last
+//! retry every message without an ack since its last try fails.
+//!
+//! The hardware timer is armed for a time not later than the earliest deadline of a path: a restart moves only
+//! the record's deadline, and an expiry that finds nothing due arms the timer again. Without deadlines the
 //! timer event is masked.
 
 use crate::Emp;
 use crate::nic::{Event, Nic};
+use crate::pace::EARLY_NOW;
 use crate::roles::Roles;
-use crate::tables::{Closing, Cursor, Queueing, Slot};
+use crate::tables::{Closing, Cursor, NO_SLOT, Queueing, Slot, Transmit};
 use defs::emp::control::Counter;
 use defs::emp::descriptor::Code;
 
+/// Deadlines that are so near are due: else many paths would keep the CPU in the timer's handler.
+const GRAIN_US: u32 = 32;
+
+/// Which messages to a peer are sent again.
+#[derive(Clone, Copy)]
+enum Again {
+    /// All that were sent: there is a gap.
+    All,
+    /// The first one, and those that are due at this time, in us, with the same number of tries.
+    Due(u32),
+    /// Those before this message that were not sent again since their last progress.
+    Before(Slot),
+}
+
 impl<N: Nic> Emp<'_, N> {
-    /// Handles the timer: resends everything due and arms the timer for the next deadline.
+    /// Handles the timer: resends what is due and arms the timer for the next deadline.
     #[inline(never)]
     pub fn on_timer(&mut self) {
         self.timer_armed = false;
@@ -31,7 +57,10 @@ impl<N: Nic> Emp<'_, N> {
             let mut slot = index << 5;
             while slots != 0 {
                 if slots & 1 != 0 {
-                    self.check_deadline(slot, now_us);
+                    let node = u32::from(self.tables.transmit_mut(slot).node);
+                    if self.oldest_transmit(node) == slot {
+                        self.check_path(node, slot, now_us);
+                    }
                 }
                 slots >>= 1;
                 slot = slot.wrapping_add(1);
@@ -48,42 +77,167 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    fn check_deadline(&mut self, slot: Slot, now_us: u32) {
-        let record = self.tables.transmit_mut(slot);
-        if record.outstanding == 0 || record.code != Code::Pending {
+    /// Checks the deadline of the path to `node`, to which the message in `oldest` is the oldest open one.
+    #[inline(never)]
+    fn check_path(&mut self, node: u32, oldest: Slot, now_us: u32) {
+        let mut first = oldest;
+        loop {
+            let record = self.tables.transmit_mut(first);
+            if record.code == Code::Pending && record.outstanding != 0 {
+                break;
+            }
+            first = record.peer_next;
+            if first == oldest {
+                return;
+            }
+        }
+        // The next look: after progress another message is the first one, perhaps with an earlier deadline.
+        let soon_us = now_us.wrapping_add(self.first_wait_us());
+        let record = self.tables.transmit_mut(first);
+        let deadline_us = record.deadline_us;
+        if !is_due(deadline_us, now_us.wrapping_add(GRAIN_US)) {
+            let earlier = is_due(soon_us, deadline_us);
+            return self.arm_timer(if earlier { soon_us } else { deadline_us });
+        }
+        let sends = record.queueing != Queueing::Out;
+        self.arm_timer(soon_us);
+        if sends {
+            // It still has frames to send: the peer is not silent.
             return;
         }
-        let deadline_us = record.deadline_us;
-        if !is_due(deadline_us, now_us) {
-            return self.arm_timer(deadline_us);
+        if !self.try_again(node, first) {
+            return self.fail_messages(node, Transmit::is_tried);
         }
-        if record.queueing != Queueing::Out {
-            // The message still has frames to send: the peer is not silent.
-            return self.restart_timer(slot);
+        self.send_again(first, Again::Due(now_us.wrapping_add(self.overdue_us())));
+        let tried = self.count_tried(node);
+        self.tables.transmit_mut(first).tried = tried;
+    }
+
+    /// Number of open messages to `node` that were sent again without an ack since.
+    #[inline(never)]
+    fn count_tried(&mut self, node: u32) -> u8 {
+        let oldest = self.oldest_transmit(node);
+        let (mut slot, mut tried) = (oldest, 0);
+        loop {
+            let record = self.tables.transmit_mut(slot);
+            tried += u8::from(record.is_tried());
+            slot = record.peer_next;
+            if slot == oldest {
+                return tried;
+            }
         }
-        let early = self.expire_early(slot);
-        let limit = self.config.retry_limit;
+    }
+
+    /// Counts a try of the oldest message that waits for acks. Progress of any message to the peer since
+    /// the last try makes it the first one. Returns whether the peer may be asked once more.
+    fn try_again(&mut self, node: u32, first: Slot) -> bool {
+        let record = self.tables.transmit_mut(first);
+        let tried_then = record.tried;
+        if record.is_tried() && self.count_tried(node) < tried_then {
+            let record = self.tables.transmit_mut(first);
+            record.retries = 0;
+            record.early &= EARLY_NOW;
+        }
+        self.doubt_timing();
+        let is_early = self.expire_early(first);
+        let record = self.tables.transmit_mut(first);
+        record.retries += u8::from(!is_early);
+        u32::from(record.retries) <= self.config.retry_limit
+    }
+
+    /// Handles the report that the header frame of the message in `slot` is missing. What was sent after it
+    /// was dropped, and is sent again. The reports of a message without progress are limited: then the
+    /// timeouts decide.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn apply_gap(&mut self, slot: Slot) -> Counter {
         let record = self.tables.transmit_mut(slot);
-        record.retries += u8::from(!early);
-        let (node, id, retries) = (record.node, record.id, record.retries);
-        if u32::from(retries) > limit {
-            record.code = Code::Timeout;
-            return self.settle_transmit(slot);
+        let (node, id) = (u32::from(record.node), u32::from(record.id));
+        if record.code == Code::Pending && record.sent() != 0 {
+            record.begin_tries();
+            if self.count_early(slot) {
+                self.send_again(slot, Again::All);
+            }
         }
-        record.resending = true;
+        self.nic.event(Event::GapReceived, node, id, 0);
+        Counter::GapsReceived
+    }
+
+    /// The message in `slot` was answered while older ones, from `oldest` on, are not acknowledged. Frames
+    /// and answers come in order: a frame of these or an ack was lost. They are sent again, once.
+    pub(crate) fn overtaken(&mut self, oldest: Slot, slot: Slot) {
+        self.send_again(oldest, Again::Before(slot));
+    }
+
+    /// Sends again what is not acknowledged of messages to a peer, from `first` on, in their order and before
+    /// anything new.
+    fn send_again(&mut self, first: Slot, again: Again) {
+        let record = self.tables.transmit_mut(first);
+        let (node, retries, early) = (
+            u32::from(record.node),
+            record.retries,
+            record.early & !EARLY_NOW,
+        );
+        let oldest = self.oldest_transmit(node);
+        let mut before = NO_SLOT;
+        let mut slot = first;
+        loop {
+            let record = self.tables.transmit_mut(slot);
+            let next = record.peer_next;
+            let is_out = record.queueing == Queueing::Out;
+            let chosen = match again {
+                Again::All => true,
+                Again::Due(until_us) => {
+                    is_out && (slot == first || is_due(record.deadline_us, until_us))
+                }
+                Again::Before(_) => is_out && !record.is_tried(),
+            };
+            if chosen && record.code == Code::Pending && record.sent() != 0 {
+                match again {
+                    Again::Due(_) if slot != first => {
+                        record.begin_tries();
+                        record.retries = retries;
+                        record.early = early;
+                    }
+                    Again::Before(_) => {
+                        record.begin_tries();
+                        self.count_early(slot);
+                    }
+                    _ => {}
+                }
+                self.begin_again(slot);
+                if is_out {
+                    self.insert(slot, before);
+                }
+            }
+            if self.tables.transmit_mut(slot).queueing == Queueing::In {
+                before = slot;
+            }
+            if next == oldest || matches!(again, Again::Before(end) if end == next) {
+                break;
+            }
+            slot = next;
+        }
+        self.raise_send();
+    }
+
+    /// Begins to send a message's unacknowledged frames again.
+    fn begin_again(&mut self, slot: Slot) {
+        self.stop_timing(slot);
+        let record = self.tables.transmit_mut(slot);
+        if !record.resending {
+            record.resending = true;
+            record.fresh = record.cursor;
+        }
         record.closing = Closing::Ask;
-        record.fresh = record.cursor;
+        let (node, id, retries) = (record.node, record.id, record.retries);
         self.nic.event(
             Event::Retransmit,
             u32::from(node),
             u32::from(id),
             u32::from(retries),
         );
-        self.doubt_timing(slot);
         self.resend_from(slot, 0);
-        self.enqueue(slot);
-        self.raise_send();
-        self.restart_timer(slot);
     }
 
     /// Moves a record's deadline to one timeout from now.
@@ -95,6 +249,13 @@ impl<N: Nic> Emp<'_, N> {
         let deadline_us = now_us.wrapping_add(self.wait_us(slot, retries));
         self.tables.transmit_mut(slot).deadline_us = deadline_us;
         self.arm_timer(deadline_us);
+    }
+
+    /// [`restart_timer`](Self::restart_timer) where it is rare.
+    #[cold]
+    #[inline(never)]
+    fn postpone(&mut self, slot: Slot) {
+        self.restart_timer(slot);
     }
 
     /// Ensures that the timer expires not after `deadline_us`.
@@ -124,8 +285,10 @@ impl<N: Nic> Emp<'_, N> {
         self.count(Counter::FramesResent);
         self.tables.transmit_mut(slot).cursor = next;
         if next.before == 0 {
-            self.restart_timer(slot);
+            self.postpone(slot);
             self.resend_from(slot, next.number);
+        } else if next.number == self.tables.transmit_mut(slot).fresh.number {
+            self.tables.transmit_mut(slot).resending = false;
         }
         let record = self.tables.transmit_mut(slot);
         if !record.resending && record.cursor.number == record.frames {
@@ -133,21 +296,27 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Moves the cursor to the first group from frame `number` on that must be sent again; ends the
-    /// retransmission if there is none.
+    /// Moves the cursor to the first frame of the first group from frame `number` on that must be sent
+    /// again; ends the retransmission if there is none. The last such group may have begun only.
     fn resend_from(&mut self, slot: Slot, number: u16) {
         let (record, unacked) = self.tables.transmit_and_unacked(slot);
-        let Some(last) = unacked.next(number, record.fresh.number) else {
+        let fresh = record.fresh;
+        let first = match unacked.next(number, fresh.number) {
+            Some(last) => {
+                let frames = if last + 1 == record.frames {
+                    u16::from(record.last_group)
+                } else {
+                    u16::from(fresh.group)
+                };
+                (last + 1).saturating_sub(frames)
+            }
+            None => fresh.number - u16::from(fresh.before),
+        };
+        if first == fresh.number {
             record.resending = false;
-            record.cursor = record.fresh;
+            record.cursor = fresh;
             return;
-        };
-        let frames = if last + 1 == record.frames {
-            u16::from(record.last_group)
-        } else {
-            u16::from(record.fresh.group)
-        };
-        let first = (last + 1).saturating_sub(frames);
+        }
         let offset = match first {
             0 => 0,
             _ => self.config.header_capacity + product(first - 1, self.config.data_capacity),
@@ -156,7 +325,7 @@ impl<N: Nic> Emp<'_, N> {
             offset,
             number: first,
             before: 0,
-            group: record.fresh.group,
+            group: fresh.group,
         };
     }
 }

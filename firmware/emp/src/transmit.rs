@@ -170,6 +170,20 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
+    /// Puts a record into the send queue behind the record `before`, or, if that is [`NO_SLOT`], before all.
+    pub(crate) fn insert(&mut self, slot: Slot, before: Slot) {
+        let next = match before {
+            NO_SLOT => core::mem::replace(&mut self.queue_first, slot),
+            _ => core::mem::replace(&mut self.tables.transmit_mut(before).queue_next, slot),
+        };
+        let record = self.tables.transmit_mut(slot);
+        record.queueing = Queueing::In;
+        record.queue_next = next;
+        if next == NO_SLOT {
+            self.queue_last = slot;
+        }
+    }
+
     /// Removes the head of the send queue.
     #[inline(always)]
     pub(crate) fn unqueue(&mut self) {
@@ -188,7 +202,7 @@ impl<N: Nic> Emp<'_, N> {
         self.unqueue();
         let record = self.tables.transmit_mut(slot);
         if N::Roles::TRANSMITTER || record.is_closed() {
-            return self.settle_transmit(slot);
+            return self.settle_at_last(slot);
         }
         if record.closing != Closing::Asked {
             record.closing = Closing::Asked;
@@ -354,12 +368,12 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(never)]
     pub(crate) fn leave_queue(&mut self, slot: Slot) {
         self.unqueue();
-        self.settle_transmit(slot);
+        self.settle_at_last(slot);
     }
 
     #[cold]
     #[inline(never)]
-    fn settle_at_last(&mut self, slot: Slot) {
+    pub(crate) fn settle_at_last(&mut self, slot: Slot) {
         self.settle_transmit(slot);
     }
 
@@ -408,10 +422,17 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     #[inline(never)]
     fn ask_transmitter(&mut self, slot: Slot) {
-        if self.tables.transmit_mut(slot).closing != Closing::Asked {
-            self.enqueue(slot);
-            self.raise_send();
+        let record = self.tables.transmit_mut(slot);
+        if record.closing == Closing::Asked {
+            return;
         }
+        if record.was_resent() {
+            // Before the frames that are sent again: the host waits for its descriptor.
+            self.insert(slot, NO_SLOT);
+        } else {
+            self.enqueue(slot);
+        }
+        self.raise_send();
     }
 }
 

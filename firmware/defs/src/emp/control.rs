@@ -32,7 +32,7 @@ pub const ACK_GROUP: u32 = BASE + 0x1C;
 pub const FRAME_BYTES: u32 = BASE + 0x20;
 /// Host: first retransmission timeout in us; it doubles with each retry.
 pub const TIMEOUT_US: u32 = BASE + 0x24;
-/// Host: retries of a group before the send fails with `Timeout`.
+/// Host: retries without progress before the open messages to a peer fail with `Timeout`.
 pub const RETRY_LIMIT: u32 = BASE + 0x28;
 /// Command word: the host sets it, the firmware clears it.
 pub const COMMAND: u32 = BASE + 0x2C;
@@ -90,8 +90,8 @@ pub const SENDER_QUEUE_US: u32 = 1 << 22;
 /// timeouts until the sender gives up, plus the wait in its queue.
 #[must_use]
 pub const fn receive_timeout_us(timeout_us: u32, retry_limit: u32) -> u32 {
-    // Shorter waits precede the first timeout; each is twice the previous one.
-    let mut sum_us = SENDER_QUEUE_US.saturating_add(timeout_us << 1);
+    // Shorter waits precede the first timeout; every other one is twice the previous one.
+    let mut sum_us = SENDER_QUEUE_US.saturating_add(timeout_us << 2);
     let mut wait_us = timeout_us;
     let mut retry = 0;
     // The chip cannot multiply.
@@ -109,9 +109,9 @@ pub const fn receive_timeout_us(timeout_us: u32, retry_limit: u32) -> u32 {
     }
 }
 
-const _: () = assert!(receive_timeout_us(1000, 0) == SENDER_QUEUE_US + 3000);
-const _: () = assert!(receive_timeout_us(1000, 2) == SENDER_QUEUE_US + 9000);
-const _: () = assert!(receive_timeout_us(1000, 6) == SENDER_QUEUE_US + 65_000);
+const _: () = assert!(receive_timeout_us(1000, 0) == SENDER_QUEUE_US + 5000);
+const _: () = assert!(receive_timeout_us(1000, 2) == SENDER_QUEUE_US + 11_000);
+const _: () = assert!(receive_timeout_us(1000, 6) == SENDER_QUEUE_US + 67_000);
 const _: () =
     assert!(receive_timeout_us(TIMEOUT_LIMIT_US, RETRY_LIMIT_MOST) == RECEIVE_TIMEOUT_LIMIT_US);
 
@@ -175,7 +175,7 @@ pub const ROUTE_ENTRY_BYTES: u32 = 16;
 pub enum Counter {
     /// Data and header frames sent, without retransmissions.
     FramesSent = 0,
-    /// Frames retransmitted after a timeout.
+    /// Frames retransmitted after a timeout or the report of a gap.
     FramesResent = 1,
     /// Acks sent.
     AcksSent = 2,
@@ -209,9 +209,13 @@ pub enum Counter {
     NacksReceived = 16,
     /// Number of pauses of a message because its receiver was short of buffer space.
     FramesHeld = 17,
+    /// Reports of a gap sent: an early frame showed that a header frame is missing.
+    GapsSent = 18,
+    /// Reports of a gap received and processed.
+    GapsReceived = 19,
 }
 
 /// Number of counters.
-pub const COUNTER_COUNT: u32 = 18;
+pub const COUNTER_COUNT: u32 = 20;
 
 const _: () = assert!(COUNTERS + (COUNTER_COUNT << 2) <= BASE + 0x100);

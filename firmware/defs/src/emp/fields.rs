@@ -46,7 +46,7 @@ impl Field {
 
 const HALF: u32 = 0xFFFF;
 const FRAGMENTS: &[Kind] = &[Kind::Header, Kind::Data];
-const ANSWERS: &[Kind] = &[Kind::Ack, Kind::Nack];
+const ANSWERS: &[Kind] = &[Kind::Ack, Kind::Nack, Kind::Gap];
 const HEADER: &[Kind] = &[Kind::Header];
 
 /// A numeric field that all frames contain.
@@ -85,6 +85,7 @@ pub const KIND: Field = common("kind", "Kind", WORD_TYPE_KIND, KIND_SHIFT, KIND_
     (Kind::Data as u32, Kind::Data.name()),
     (Kind::Ack as u32, Kind::Ack.name()),
     (Kind::Nack as u32, Kind::Nack.name()),
+    (Kind::Gap as u32, Kind::Gap.name()),
 ]);
 /// Flag: the frame is the last of its ack group.
 pub const GROUP_END: Field = common(
@@ -226,4 +227,5 @@ const _: () = assert!(is_consistent(Kind::Header, HEADER_PAYLOAD));
 const _: () = assert!(is_consistent(Kind::Data, DATA_PAYLOAD));
 const _: () = assert!(is_consistent(Kind::Ack, DATA_PAYLOAD));
 const _: () = assert!(is_consistent(Kind::Nack, DATA_PAYLOAD));
+const _: () = assert!(is_consistent(Kind::Gap, DATA_PAYLOAD));
 const _: () = assert!(is_consistent(Kind::Void, DATA_PAYLOAD));

@@ -94,11 +94,21 @@ pub enum Kind {
     Ack = 3,
     /// Tells the sender that the receiver has abandoned the message; fields as in an ack.
     Nack = 4,
+    /// Tells the sender that the receiver waits for the header frame of this message, and has dropped what
+    /// came after it; fields as in an ack, the frame is 0.
+    Gap = 5,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 5] = [Self::Void, Self::Header, Self::Data, Self::Ack, Self::Nack];
+    pub const ALL: [Self; 6] = [
+        Self::Void,
+        Self::Header,
+        Self::Data,
+        Self::Ack,
+        Self::Nack,
+        Self::Gap,
+    ];
 
     /// Name in captures.
     #[must_use]
@@ -109,7 +119,14 @@ impl Kind {
             Self::Data => "DATA",
             Self::Ack => "ACK",
             Self::Nack => "NACK",
+            Self::Gap => "GAP",
         }
+    }
+
+    /// Whether frames of this kind answer another node's message.
+    #[must_use]
+    pub const fn is_answer(self) -> bool {
+        matches!(self, Self::Ack | Self::Nack | Self::Gap)
     }
 
     /// Decodes the kind of the word at [`WORD_TYPE_KIND`]; `None` for an unused value.
@@ -121,6 +138,7 @@ impl Kind {
             2 => Self::Data,
             3 => Self::Ack,
             4 => Self::Nack,
+            5 => Self::Gap,
             _ => return None,
         })
     }

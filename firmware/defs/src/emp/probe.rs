@@ -97,7 +97,7 @@ events! {
     AckSent = "ack sent", Receiver, FrameNumber;
     /// An ack was taken; the frame is the last one of its group.
     AckReceived = "ack received", Sender, FrameNumber;
-    /// A timeout: unacknowledged groups are sent again.
+    /// A timeout or a gap: unacknowledged groups are sent again.
     Retransmit = "retransmit", Sender, Retries;
     /// The status of a transmit was written.
     TransmitComplete = "transmit complete", Sender, Code;
@@ -109,6 +109,10 @@ events! {
     NackReceived = "nack received", Sender, FrameNumber;
     /// The host took a posted receive back; the second argument is zero.
     ReceiveCancelled = "receive cancelled", Posting, Tag;
+    /// The report of a gap is on its way.
+    GapSent = "gap sent", Receiver, FrameNumber;
+    /// The report of a gap was taken.
+    GapReceived = "gap received", Sender, FrameNumber;
 }
 
 #[cfg(test)]

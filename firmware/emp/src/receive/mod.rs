@@ -7,7 +7,7 @@
 //! ```
 //!
 //! * A header frame is matched only if its message is the next one of its source. An earlier header frame
-//!   is early; a later one belongs to an active message, or to a complete one whose acks were lost.
+//!   is early, and shows a gap, which is reported to its source once; a later one belongs to an active message, or to a complete one whose acks were lost.
 //! * Data frames of an active message are taken in any order, each once.
 //! * A frame goes to the deliverer as soon as its position is known; records are updated after it.
 //! * A dropped frame, or one that only needs an ack, is freed in ring order.
@@ -34,6 +34,9 @@ use defs::emp::frame::{
     WORD_TYPE_KIND,
 };
 use header::{FramePosition, Header, Opening, is_kind, part_of_message};
+
+/// In the low half of a peer's word of early frames: the expected message was turned away, not lost.
+const TURNED_AWAY: u32 = 0xFFFF;
 
 /// Reason for dropping a frame: the counter to increment, and the answer.
 struct Refusal {
@@ -170,10 +173,15 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     #[inline(never)]
     fn take_other(&mut self, frame: RxFrame, type_kind: u32) {
+        let kind = if is_kind(type_kind, Kind::Gap) {
+            Kind::Gap
+        } else {
+            Kind::Nack
+        };
         let counter = if !frame.intact {
             Some(Counter::DropDamaged)
-        } else if is_kind(type_kind, Kind::Nack) && frame.length >= DATA_PAYLOAD {
-            self.take_answer(frame, Kind::Nack)
+        } else if is_kind(type_kind, kind) && frame.length >= DATA_PAYLOAD {
+            self.take_answer(frame, kind)
         } else {
             Some(Counter::DropForeign)
         };
@@ -275,7 +283,12 @@ impl<N: Nic> Emp<'_, N> {
         self.drop_frame(frame, refusal.counter);
         self.nic.stage_exit(Stage::ReceiveBookkeeping);
         if let Some(kind) = refusal.answer {
-            self.answer(header.answer(kind));
+            let mut answer = header.answer(kind);
+            if kind == Kind::Gap {
+                answer.key = (header.node << 16) | u32::from(self.expected_id(header.node));
+                answer.number = 0;
+            }
+            self.answer_rarely(answer);
         }
     }
 
@@ -343,6 +356,9 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(never)]
     fn turn_away(&mut self, node: u32, oldest: u16, counter: Counter) -> Refusal {
         self.abandon(node, Some(oldest));
+        // What follows the message is early because of this node: the sender need not know it.
+        let expected = u32::from(self.expected_id(node));
+        *self.tables.heard_mut(node) = (expected << 16) | TURNED_AWAY;
         Refusal::of(counter)
     }
 
@@ -441,7 +457,10 @@ impl<N: Nic> Emp<'_, N> {
     fn out_of_turn(&mut self, header: &Header, expected: u16) -> Refusal {
         let id = header.key as u16;
         if id == expected || is_after(id, expected) {
-            return Refusal::of(Counter::DropEarly);
+            return Refusal {
+                counter: Counter::DropEarly,
+                answer: self.opens_gap(header, expected).then_some(Kind::Gap),
+            };
         }
         match self.find_old(header.node, header.key) {
             Some((slot, Arriving::Open)) => self.taken_before(slot, header),
@@ -452,6 +471,28 @@ impl<N: Nic> Emp<'_, N> {
             None if self.is_in_doubt(header.node) => Refusal::of(Counter::DropAbandoned),
             None => Refusal::answered(Counter::DropDuplicate, Kind::Ack, header),
         }
+    }
+
+    /// Whether the source must be told that the header frame of its message `expected` is missing: an early
+    /// frame is the first one that shows it, or one that was sent before the last one heard, so that the
+    /// source has begun again from the gap and its header frame was lost once more.
+    fn opens_gap(&mut self, header: &Header, expected: u16) -> bool {
+        let ahead = u32::from((header.key as u16).wrapping_sub(expected));
+        let position = match ahead {
+            0 => u32::from(header.number),
+            _ if header.number == 0 => FRAME_LIMIT + ahead,
+            _ => return false,
+        };
+        let heard = self.tables.heard_mut(header.node);
+        let before = match *heard >> 16 {
+            id if id == u32::from(expected) => *heard & 0xFFFF,
+            _ => 0,
+        };
+        if before == TURNED_AWAY {
+            return false;
+        }
+        *heard = (u32::from(expected) << 16) | position;
+        before == 0 || position <= before
     }
 
     /// Handles a duplicate frame of an active message: its source is alive.

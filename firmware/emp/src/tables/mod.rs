@@ -29,6 +29,8 @@ const UNACKED_BITMAPS: usize = SEND_DESCRIPTORS as usize;
 pub const ACTIVE_SLOTS: usize = 64;
 /// Entries of the list of posted receives, a power of two above the number of descriptors.
 const POSTED_ENTRIES: usize = 512;
+/// Words for peers' early frames, a power of two. Peers may share one: then a gap is reported more often.
+const HEARD_ENTRIES: usize = 64;
 /// The head of the list of posted receives.
 pub(crate) const POSTED_HEAD: u16 = (POSTED_ENTRIES - 1) as u16;
 
@@ -45,17 +47,19 @@ pub struct Tables<R: Roles> {
     acks: R::Transmitter<[Ack; QUEUE_ENTRIES]>,
     arrived: R::Matcher<[FrameBits; ACTIVE_SLOTS]>,
     unacked: R::Sender<[FrameBits; UNACKED_BITMAPS]>,
+    heard: R::Matcher<[u32; HEARD_ENTRIES]>,
 }
 
 /// Size of all roles' records: a transmit record and bitmap per slot, the posted receives, an
-/// active-receive record and bitmap per slot, the waiting acks. It does not depend on the number of peers.
+/// active-receive record and bitmap per slot, the waiting acks, the early frames.
 pub const TABLE_BYTES: usize = TRANSMIT_SLOTS * (64 + 32)
     + UNACKED_BITMAPS * (FRAME_LIMIT as usize / 8)
     + POSTED_ENTRIES * 16
     + ACTIVE_SLOTS * (32 + 64 + FRAME_LIMIT as usize / 8)
-    + QUEUE_ENTRIES * 16;
+    + QUEUE_ENTRIES * 16
+    + HEARD_ENTRIES * 4;
 
-const _: () = assert!(TABLE_BYTES == 90_112, "docs/emp.md states it");
+const _: () = assert!(TABLE_BYTES == 90_368, "docs/emp.md states it");
 const _: () = assert!(size_of::<Tables<On<A, Base>>>() == TABLE_BYTES);
 
 const _: () = assert!(size_of::<Transmit>() == 64, "an index is one shift");
@@ -78,6 +82,10 @@ trait Zero {
 
 impl<T: Zero, const COUNT: usize> Records for [T; COUNT] {
     const ZERO: Self = [const { T::ZERO }; COUNT];
+}
+
+impl Zero for u32 {
+    const ZERO: Self = 0;
 }
 
 impl Zero for Ack {
@@ -103,6 +111,7 @@ impl<R: Roles> Tables<R> {
             acks: R::Transmitter::ZERO,
             arrived: R::Matcher::ZERO,
             unacked: R::Sender::ZERO,
+            heard: R::Matcher::ZERO,
         }
     }
 
@@ -118,6 +127,7 @@ impl<R: Roles> Tables<R> {
         for posted in self.posted.get_mut() {
             posted.state = Posting::Free;
         }
+        *self.heard.get_mut() = Records::ZERO;
         let head = self.posted_mut(POSTED_HEAD);
         head.next = POSTED_HEAD;
         head.previous = POSTED_HEAD;
@@ -176,6 +186,13 @@ impl<R: Roles> Tables<R> {
     #[inline(always)]
     pub(crate) fn active_mut(&mut self, slot: Slot) -> &mut Active {
         &mut self.active.get_mut()[usize::from(slot) & (ACTIVE_SLOTS - 1)]
+    }
+
+    /// The early frames of a peer: the message that is expected from it (high half), and the position behind
+    /// its first frame of the early frame heard last; 0 = none.
+    #[inline(always)]
+    pub(crate) fn heard_mut(&mut self, node: u32) -> &mut u32 {
+        &mut self.heard.get_mut()[node as usize & (HEARD_ENTRIES - 1)]
     }
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 
 use super::{Slot, Zero};
 use crate::descriptor::Pages;
+use crate::pace::EARLY_NOW;
 use defs::emp::descriptor::Code;
 
 /// Position of the next frame in an outgoing message.
@@ -50,7 +51,7 @@ pub(crate) struct Transmit {
     pub length: u32,
     /// The frame to send next.
     pub cursor: Cursor,
-    /// While `resending`: the first frame that was never sent.
+    /// While `resending`: the first frame that was never sent. 0: no frame was ever sent again.
     pub fresh: Cursor,
     /// Expiry time of the retransmission timer, in us; valid while `outstanding` is not 0.
     pub deadline_us: u32,
@@ -66,6 +67,8 @@ pub(crate) struct Transmit {
     pub retries: u8,
     /// Early waits that have expired since the last progress: see `pace.rs`.
     pub early: u8,
+    /// Number of tried messages to the peer after the last try; valid if this one `is_tried`.
+    pub tried: u8,
     /// Unacknowledged frames are being sent again.
     pub resending: bool,
     /// Message identifier.
@@ -128,6 +131,25 @@ impl Transmit {
         u32::from(cursor.group - 1 - cursor.before).min(u32::from(left))
     }
 
+    /// Whether it was sent again without an ack since.
+    #[inline(always)]
+    pub(crate) fn is_tried(&self) -> bool {
+        self.retries != 0 || self.early & !EARLY_NOW != 0
+    }
+
+    /// Whether some of its frames were ever sent again.
+    pub(crate) fn was_resent(&self) -> bool {
+        self.fresh.number != 0
+    }
+
+    /// Prepares the first try since the last progress.
+    pub(crate) fn begin_tries(&mut self) {
+        if !self.is_tried() {
+            // As long as it is not the oldest one, its tries do not count.
+            self.tried = u8::MAX;
+        }
+    }
+
     /// Number of frames sent at least once.
     #[inline(always)]
     pub(crate) fn sent(&self) -> u16 {
@@ -165,6 +187,7 @@ impl Zero for Transmit {
         last_group: 0,
         retries: 0,
         early: 0,
+        tried: 0,
         resending: false,
         queueing: Queueing::Out,
         closing: Closing::Clear,

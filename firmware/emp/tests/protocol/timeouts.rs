@@ -156,6 +156,7 @@ pub fn a_peer_that_starts_anew_has_not_half_a_message() {
         world.nodes[0].counter(Counter::AcksReceived) == 1
     });
     world.nodes[1] = Node::start(1, 2, 2, &settings());
+    set(&mut world, 1, &[(RECEIVE_TIMEOUT_US, PATIENCE_US)]);
     world.loses = |_| false;
     // The new run would take retransmitted frames, and then wait for those that its earlier run had received.
     let receive = world.receive(1, 0, 5, 8000, Form::Chained);

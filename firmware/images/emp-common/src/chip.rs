@@ -476,6 +476,8 @@ impl<Me: Side, S: Scheme> Nic for Chip<Me, S> {
             E::NackSent => event!(E::NackSent.name(), node, message, third),
             E::NackReceived => event!(E::NackReceived.name(), node, message, third),
             E::ReceiveCancelled => event!(E::ReceiveCancelled.name(), node, message, third),
+            E::GapSent => event!(E::GapSent.name(), node, message, third),
+            E::GapReceived => event!(E::GapReceived.name(), node, message, third),
         }
     }
 }

@@ -321,6 +321,7 @@ impl Tracker {
             }
             Event::AckSent => self.built(at, name, (Kind::Ack, number), now),
             Event::NackSent => self.built(at, name, (Kind::Nack, number), now),
+            Event::GapSent => self.built(at, name, (Kind::Gap, number), now),
             Event::FrameMatched => {
                 self.taken(at, name, number, Fate::Matched(now));
             }
@@ -329,7 +330,9 @@ impl Tracker {
                     self.befall(arrival.frame, event, MishapKind::Refused);
                 }
             }
-            Event::AckReceived | Event::NackReceived => self.answered(at, name, number, now),
+            Event::AckReceived | Event::NackReceived | Event::GapReceived => {
+                self.answered(at, name, number, now);
+            }
             Event::Retransmit => {
                 let message = self.find(name);
                 self.own(message);
@@ -412,7 +415,7 @@ impl Tracker {
             Some(place) => self.node(node).answers.drain(..=place).next_back(),
             None => {
                 let is = |says: &EmpFrame| {
-                    matches!(says.kind, Kind::Ack | Kind::Nack)
+                    says.kind.is_answer()
                         && (says.from, says.message, says.frame) == (name.to, name.id, number)
                 };
                 self.take_stored(node, |frame| frame.says.is_none_or(|says| is(&says)))

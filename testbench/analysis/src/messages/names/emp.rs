@@ -84,6 +84,7 @@ impl Seen {
             Kind::Data => "data frame",
             Kind::Ack => "ack",
             Kind::Nack => "nack",
+            Kind::Gap => "gap",
         }
     }
 
@@ -113,7 +114,7 @@ pub fn header(head: &FrameHead) -> Option<EmpFrame> {
 #[must_use]
 pub const fn message_of(says: &EmpFrame, from: u16, to: u16) -> MessageName {
     let (from, to) = match says.kind {
-        Kind::Ack | Kind::Nack => (to, from),
+        Kind::Ack | Kind::Nack | Kind::Gap => (to, from),
         Kind::Void | Kind::Header | Kind::Data => (from, to),
     };
     MessageName {
