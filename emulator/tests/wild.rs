@@ -110,7 +110,7 @@ fn stopped(node: &mut Node, cpu: usize, slice: SimTime) -> (CpuView, String) {
             .inspect()
             .cpu(CpuId::new(cpu))
             .expect("there is such a CPU");
-        if let CpuState::Stopped(StopReason::Fault(text)) = &view.state {
+        if let CpuState::Stopped(StopReason::Fault(text, _)) = &view.state {
             let text = text.to_string();
             return (view, text);
         }

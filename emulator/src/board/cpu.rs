@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::cpu::architecture::Architecture;
+use crate::cpu::bus::FaultKind;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::value_enum;
@@ -48,14 +49,28 @@ pub struct CpuInfo {
 pub enum StopReason {
     /// It executed a `break`.
     Break {
-        /// The instruction's code field.
+        /// The [number](crate::cpu::exit::break_number) that the instruction names.
         code: u32,
     },
     /// It could not execute an instruction.
-    Fault(Arc<str>),
+    Fault(Arc<str>, FaultKind),
 }
 
-value_enum!(StopReason { Break { code: code }, Fault { 0: text } });
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Break { code } => write!(f, "break {code}"),
+            Self::Fault(fault, _) => f.write_str(fault),
+        }
+    }
+}
+
+value_enum!(FaultKind {
+    Access {},
+    Instruction {},
+    Place {}
+});
+value_enum!(StopReason { Break { code: code }, Fault { 0: text, 1: kind } });
 
 /// Execution state of a CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,8 +108,8 @@ impl fmt::Display for CpuState {
             Self::Running => f.write_str("running"),
             Self::Idle => f.write_str("idle"),
             Self::Halted => f.write_str("halted"),
-            Self::Stopped(StopReason::Break { code }) => write!(f, "stopped by break {code}"),
-            Self::Stopped(StopReason::Fault(fault)) => write!(f, "stopped: {fault}"),
+            Self::Stopped(reason @ StopReason::Break { .. }) => write!(f, "stopped by {reason}"),
+            Self::Stopped(reason) => write!(f, "stopped: {reason}"),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{BoardFault, CpuId, CpuInfo, CpuView, NoSuchFault, StageIndex, StageTotal, Stops};
+use crate::image::LostReturn;
 use crate::observe::names::{BoardNames, NO_BOARD};
 use crate::sim::time::SimTime;
 
@@ -127,6 +128,11 @@ pub trait Inspect {
         None
     }
 
+    /// Return addresses of a CPU's active functions that its stack does not hold.
+    fn lost_returns(&self, _cpu: CpuId) -> &[LostReturn] {
+        &[]
+    }
+
     /// Number of transfers to or from host memory that failed so far.
     fn failed_transfers(&self) -> u64 {
         0
@@ -181,8 +187,9 @@ pub trait Inspect {
         String::new()
     }
 
-    /// Name and value of the mask with which the firmware of a CPU dispatches its events, if it has one.
-    fn event_mask(&self, _cpu: CpuId) -> Option<(&'static str, u32)> {
+    /// Name and value of the register with the mask by which the firmware of a CPU dispatches its events: that of the instruction
+    /// that does so in the CPU's memory; `None` without one.
+    fn event_mask(&self, _cpu: CpuId, _now: SimTime) -> Option<(String, u32)> {
         None
     }
 

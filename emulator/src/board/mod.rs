@@ -23,6 +23,7 @@ use crate::state::{State, Value};
 use crate::wire::medium::{Medium, Outbox, Sent};
 use crate::wire::unit::Arrival;
 
+pub use crate::cpu::bus::FaultKind;
 pub use context::{Context, NodeEvent, SharedMemory};
 pub use cpu::{CpuId, CpuInfo, CpuState, CpuView, StopReason};
 pub use fault::{BoardFault, DmaDirection, NoSuchFault, StallFrom};
@@ -126,6 +127,11 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
 
     /// Starts a CPU at `pc` at `ctx.now`, as a host would. Boards without CPUs do nothing.
     fn start_cpu(&mut self, _cpu: CpuId, _pc: u32, _ctx: &mut Context<'_, Self::Event>) {}
+
+    /// Lets a CPU that stopped by itself go on at `pc` at `ctx.now`, for a debugger. All else stays as it is.
+    fn send_on(&mut self, cpu: CpuId, pc: u32, ctx: &mut Context<'_, Self::Event>) {
+        self.start_cpu(cpu, pc, ctx);
+    }
 
     /// Changes bytes like a CPU's stores, for a debugger; registers are changed as whole words. Call it at rest; after it,
     /// nothing at that time may rely on the earlier state of a core. By default nothing can be changed.

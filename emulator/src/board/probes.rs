@@ -8,7 +8,7 @@ use defs::probe::Kind;
 use crate::board::CpuId;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::code_map::CodeMap;
-use crate::image::{Image, Probe};
+use crate::image::{Image, LostReturn, Probe};
 use crate::state;
 use crate::value_struct;
 
@@ -63,6 +63,8 @@ pub struct ProbeTable {
     code: [CodeMap; CPUS],
     /// Addresses to which no CPU's stack may reach.
     stack_guard: Range<u32>,
+    /// Calls at which a return address is lost, sorted.
+    bare_calls: Arc<[u32]>,
 }
 
 /// The part of the table in which the probes of an address are.
@@ -77,6 +79,7 @@ impl ProbeTable {
         Self {
             code: std::array::from_fn(|cpu| image.code_map(cpu)),
             stack_guard: image.stack_guard(),
+            bare_calls: image.bare_calls().into(),
             ..Self::new(image.probes.clone())
         }
     }
@@ -139,7 +142,20 @@ impl ProbeTable {
             stages: stages.into(),
             code: Default::default(),
             stack_guard: 0..0,
+            bare_calls: Arc::default(),
         }
+    }
+
+    /// Whether a return address is lost by the call at `address`.
+    #[must_use]
+    pub fn is_bare_call(&self, address: u32) -> bool {
+        self.bare_calls.binary_search(&address).is_ok()
+    }
+
+    /// Whether the CPU must tell its board that it executes the instruction at `address`.
+    #[must_use]
+    pub fn marks(&self, address: u32) -> bool {
+        !self.at(address).is_empty() || self.is_bare_call(address)
     }
 
     /// Sets the ticks of a cycle of own work within `stage`. A stage that the image lacks is
@@ -180,7 +196,7 @@ impl ProbeTable {
 
     /// The marked addresses in a range, sorted.
     pub(crate) fn addresses_in(&self, range: &Range<u32>) -> Vec<u32> {
-        let addresses = self.addresses.iter().copied();
+        let addresses = self.addresses.iter().chain(&self.bare_calls[..]).copied();
         let mut inside: Vec<u32> = addresses.filter(|at| range.contains(at)).collect();
         inside.sort_unstable();
         inside.dedup();
@@ -202,12 +218,21 @@ pub struct StageState {
     waiting: bool,
     /// Totals of the entered stages.
     totals: Vec<StageTotal>,
+    /// Return addresses of active functions that only the board knows.
+    lost: Vec<LostReturn>,
 }
 
 state!(StageState {
     current,
     waiting,
-    totals
+    totals,
+    lost
+});
+
+value_struct!(LostReturn {
+    call: call,
+    sp: sp,
+    to: to
 });
 
 impl StageState {
@@ -254,8 +279,26 @@ impl StageState {
         }
     }
 
+    /// Return addresses of active functions that the CPU's stack does not hold.
+    #[must_use]
+    pub fn lost(&self) -> &[LostReturn] {
+        &self.lost
+    }
+
+    /// Notes the return address that a call overwrites. Functions deeper in the stack are no longer active.
+    pub fn lose(&mut self, lost: LostReturn) {
+        /// No function that does not return calls itself without end.
+        const MOST: usize = 64;
+        self.lost.retain(|other| other.sp >= lost.sp);
+        if self.lost.len() == MOST {
+            self.lost.remove(0);
+        }
+        self.lost.push(lost);
+    }
+
     /// Leaves the stage, after a reset of the core.
     pub fn abandon(&mut self) {
+        self.lost.clear();
         self.current = None;
         self.waiting = false;
     }

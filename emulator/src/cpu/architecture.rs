@@ -24,6 +24,15 @@ pub struct FrameUse {
     pub is_all: bool,
 }
 
+/// How functions find their callers by a frame pointer: the return address is 4 bytes below it, the caller's frame pointer 8 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FramePointer {
+    /// Its general register.
+    pub register: usize,
+    /// A function's first instruction, which pushes it; the second one sets it.
+    pub push: u32,
+}
+
 /// An instruction set, and the conventions of its compilers. Instructions are words of four bytes, most significant byte first.
 pub trait Architecture: Debug + Sync {
     /// The name: `mips`.
@@ -84,6 +93,11 @@ pub trait Architecture: Debug + Sync {
 
     /// The general register of a function's return address.
     fn return_address(&self) -> usize;
+
+    /// The frame pointer, if compilers use one in every function that has a frame; otherwise `.debug_frame` describes frames.
+    fn frame_pointer(&self) -> Option<FramePointer> {
+        None
+    }
 
     /// The constant that an instruction adds to the stack pointer, if it does only that.
     fn stack_change(&self, word: u32) -> Option<i32>;

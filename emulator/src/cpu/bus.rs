@@ -75,6 +75,29 @@ impl Fault {
     }
 }
 
+/// Kind of a [`Fault`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// An access to memory that the chip cannot make.
+    Access,
+    /// An instruction that the chip does not have.
+    Instruction,
+    /// Execution where no code is, or memory that the program must not use.
+    Place,
+}
+
+impl Fault {
+    /// Its kind.
+    #[must_use]
+    pub const fn kind(&self) -> FaultKind {
+        match self {
+            Self::Misaligned { .. } => FaultKind::Access,
+            Self::Illegal { .. } | Self::Missing { .. } => FaultKind::Instruction,
+            _ => FaultKind::Place,
+        }
+    }
+}
+
 /// The instruction that accesses memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Access {

@@ -15,11 +15,22 @@ pub enum Exit {
     Yield,
     /// The core executed a `break` and stays at it. A LANai has no such instruction.
     Break {
-        /// The instruction's 20-bit code (assemblers put a single operand into its upper half).
+        /// The instruction's 20-bit code; [`break_number`] makes one number of it.
         code: u32,
     },
     /// The core cannot execute the instruction at its `pc` and stays there.
     Fault(Fault),
+}
+
+/// The number that a `break` names, of its 20-bit code, as Linux counts: assemblers put a single operand into the upper half, and
+/// a second one into the lower half.
+#[must_use]
+pub const fn break_number(code: u32) -> u32 {
+    const HALF: u32 = 10;
+    match code >> HALF {
+        0 => code,
+        first => (code & ((1 << HALF) - 1)) << HALF | first,
+    }
 }
 
 /// [`Exit`] in a byte, for the loop of a board. With two busy cores it is needed every few

@@ -122,6 +122,8 @@ type CodeLine = (Arc<str>, u32, u32);
 pub struct Lines {
     context: Mutex<Context<Bytes>>,
     frames: Mutex<BTreeMap<u32, Arc<[SourceFrame]>>>,
+    /// Where the compiler found the files of these frames.
+    paths: Mutex<BTreeMap<Arc<str>, Arc<str>>>,
     /// Positions of all code, sorted; computed on demand.
     places: OnceLock<Result<Vec<CodeLine>, LinesError>>,
     folders: Folders,
@@ -162,6 +164,7 @@ impl Lines {
             places: OnceLock::new(),
             context: Mutex::new(context),
             frames: Mutex::default(),
+            paths: Mutex::default(),
             folders,
             code: executable
                 .map(|section| {
@@ -213,6 +216,13 @@ impl Lines {
         Ok(frames)
     }
 
+    /// Where the compiler found a file of a frame of [`at`](Self::at), on the machine on which it ran.
+    #[must_use]
+    pub fn path(&self, file: &str) -> Option<Arc<str>> {
+        let paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        paths.get(file).cloned()
+    }
+
     fn find(&self, address: u32) -> Result<Vec<SourceFrame>, LinesError> {
         let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
         let mut frames = context.find_frames(address.into()).skip_all_loads()?;
@@ -221,10 +231,16 @@ impl Lines {
             let name = frame.function.as_ref().map(|name| name.raw_name());
             let name = name.transpose()?;
             let location = frame.location;
-            let file = location.as_ref().and_then(|location| location.file);
+            let path = location.as_ref().and_then(|location| location.file);
+            let path = path.unwrap_or("?");
+            let file: Arc<str> = self.folders.shorten(path).into();
+            let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+            paths
+                .entry(Arc::clone(&file))
+                .or_insert_with(|| path.into());
             found.push(SourceFrame {
                 function: name.map(|name| format!("{:#}", rustc_demangle::demangle(&name))),
-                file: self.folders.shorten(file.unwrap_or("?")).into(),
+                file,
                 line: location.and_then(|location| location.line).unwrap_or(0),
             });
         }

@@ -38,7 +38,7 @@ pub use link::{DebugLink, Names};
 pub use loaded::SymbolsError;
 pub use probes::Probe;
 pub use symbols::{Symbol, SymbolKind, Symbols};
-pub use unwind::{Frame, UnwindError};
+pub use unwind::{Frame, LostReturn, Standing, UnwindError};
 
 use segments::Loaded;
 

@@ -8,7 +8,7 @@ use gimli::{
 use thiserror::Error;
 
 use super::Image;
-use crate::cpu::architecture::{Architecture, Transfer};
+use crate::cpu::architecture::{Architecture, FramePointer, Transfer};
 use crate::sim::initiator::Initiator;
 
 type Bytes = EndianArcSlice<BigEndian>;
@@ -16,8 +16,8 @@ type Entry = FrameDescriptionEntry<Bytes>;
 
 /// Length of a function's epilogue, in instructions, that is searched.
 const LAST_STEPS: u32 = 16;
-/// Deepest stack that is followed; a deeper one is cyclic.
-const DEPTH_LIMIT: usize = 64;
+/// Deepest stack that is followed: as many calls as fit into the largest memory.
+const DEPTH_LIMIT: usize = 1 << 16;
 
 /// Reason for the end of unwinding.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -59,6 +59,32 @@ impl From<gimli::Error> for UnwindError {
     }
 }
 
+/// A return address that no function keeps: a function that does not return, or that ends in such a call, has no need of it.
+/// The board notes it when the CPU executes the call ([`Image::bare_calls`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LostReturn {
+    /// The call.
+    pub call: u32,
+    /// Stack pointer at the call.
+    pub sp: u32,
+    /// Where the function that calls would return to.
+    pub to: u32,
+}
+
+/// A CPU whose stack is unwound.
+pub struct Standing<'a, W> {
+    /// The CPU as an initiator.
+    pub who: Initiator,
+    /// Next instruction.
+    pub pc: u32,
+    /// General registers.
+    pub registers: &'a [u32],
+    /// Return addresses that the stack does not hold.
+    pub lost: &'a [LostReturn],
+    /// Reads its memory.
+    pub word: W,
+}
+
 /// An active function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
@@ -71,37 +97,55 @@ pub struct Frame {
 
 impl Image {
     /// The active functions of a core (CPU A or CPU B), innermost first, and the reason if the list is
-    /// incomplete. `word` reads the core's memory. A function without an entry, such as the dispatch loop,
-    /// is the outermost.
-    pub fn unwind(
+    /// incomplete. A function without an entry, such as the dispatch loop, is the outermost.
+    pub fn unwind<W: Fn(u32) -> Option<u32>>(
         &self,
-        who: Initiator,
-        pc: u32,
-        registers: &[u32],
-        word: impl Fn(u32) -> Option<u32>,
+        standing: Standing<'_, W>,
     ) -> (Vec<Frame>, Option<UnwindError>) {
+        let mut frames = Vec::new();
+        let error = self.unwind_each(standing, |frame, _| frames.push(frame));
+        (frames, error)
+    }
+
+    /// Like [`unwind`](Self::unwind), and shows the general registers of each function too, as far as functions have kept them.
+    pub fn unwind_each<W: Fn(u32) -> Option<u32>>(
+        &self,
+        standing: Standing<'_, W>,
+        mut show: impl FnMut(Frame, &[u32; 32]),
+    ) -> Option<UnwindError> {
+        let Standing {
+            who,
+            pc,
+            registers,
+            lost,
+            word,
+        } = standing;
         let architecture = self.architecture;
         let stack_pointer = architecture.stack_pointer() & 31;
-        let mut frames = Vec::new();
         let mut registers: [u32; 32] =
             std::array::from_fn(|index| registers.get(index).copied().unwrap_or_default());
         let mut address = pc;
-        while frames.len() < DEPTH_LIMIT {
+        for _ in 0..DEPTH_LIMIT {
             let sp = registers[stack_pointer];
-            frames.push(Frame { address, sp });
+            show(Frame { address, sp }, &registers);
             match self.caller(who, address, &registers, &word) {
                 Ok(Some(caller)) => registers = caller,
-                Ok(None) => return (frames, None),
-                Err(error) => return (frames, Some(error)),
+                Ok(None) => return None,
+                Err(error) => return Some(error),
             }
             let to = registers[architecture.return_address() & 31];
             if registers[stack_pointer] == sp && to == address {
                 // The function would return to itself.
-                return (frames, None);
+                return None;
             }
             address = call_before(architecture, to, &word).unwrap_or(to);
+            let at = (address, registers[stack_pointer]);
+            let kept = lost.iter().rev().find(|kept| (kept.call, kept.sp) == at);
+            if let Some(kept) = kept {
+                registers[architecture.return_address() & 31] = kept.to;
+            }
         }
-        (frames, Some(UnwindError::TooDeep))
+        Some(UnwindError::TooDeep)
     }
 
     /// The registers after the return of the function at `address`; `None` if the image has no entry for
@@ -113,6 +157,9 @@ impl Image {
         registers: &[u32; 32],
         word: &impl Fn(u32) -> Option<u32>,
     ) -> Result<Option<[u32; 32]>, UnwindError> {
+        if let Some(rule) = self.architecture.frame_pointer() {
+            return self.caller_by_frame_pointer(rule, who, address, registers, word);
+        }
         let section = self.debug.section(DebugFrame::<Bytes>::id());
         if gimli::Reader::is_empty(&section) {
             return Err(UnwindError::None);
@@ -146,6 +193,89 @@ impl Image {
         }
         caller[self.architecture.stack_pointer() & 31] = cfa;
         Ok(Some(caller))
+    }
+
+    /// The registers after the return of the function at `address`, whose first instructions push the frame pointer behind the
+    /// return address and set it; `None` of the function where the image begins.
+    fn caller_by_frame_pointer(
+        &self,
+        rule: FramePointer,
+        who: Initiator,
+        address: u32,
+        registers: &[u32; 32],
+        word: &impl Fn(u32) -> Option<u32>,
+    ) -> Result<Option<[u32; 32]>, UnwindError> {
+        let symbol = self.symbols.seen_by(who, address).map(|(symbol, _)| symbol);
+        let start = symbol.map(|symbol| symbol.address);
+        let begins =
+            symbol.map(|symbol| self.entry.wrapping_sub(symbol.address) < symbol.size_bytes.max(1));
+        if begins == Some(true) || address == self.entry {
+            return Ok(None);
+        }
+        let read = |at| word(at).ok_or(UnwindError::NoMemory { address, at });
+        let (sp, fp) = (self.architecture.stack_pointer() & 31, rule.register & 31);
+        let has_frame = start.is_none_or(|start| word(start) == Some(rule.push));
+        let mut caller = *registers;
+        let top = match start.map(|start| address.wrapping_sub(start)) {
+            // The frame pointer is the caller's.
+            Some(0) => registers[sp].wrapping_add(4),
+            _ if !has_frame => registers[sp].wrapping_add(4),
+            Some(4) => registers[sp].wrapping_add(8),
+            _ => registers[fp],
+        };
+        if has_frame && start != Some(address) {
+            caller[fp] = read(top.wrapping_sub(8))?;
+        }
+        caller[self.architecture.return_address() & 31] = read(top.wrapping_sub(4))?;
+        caller[sp] = top;
+        Ok(Some(caller))
+    }
+
+    /// The calls at which a function does not keep its own return address: the CPU's register has the only copy, and the call
+    /// overwrites it. Sorted.
+    #[must_use]
+    pub fn bare_calls(&self) -> Vec<u32> {
+        let section = DebugFrame::from(self.debug.section(DebugFrame::<Bytes>::id()));
+        let mut calls = Vec::new();
+        // A damaged section is told when it is used to unwind.
+        let _ = self.collect_bare_calls(&section, &mut calls);
+        calls.sort_unstable();
+        calls
+    }
+
+    fn collect_bare_calls(
+        &self,
+        section: &DebugFrame<Bytes>,
+        calls: &mut Vec<u32>,
+    ) -> Result<(), gimli::Error> {
+        if self.architecture.frame_pointer().is_some() {
+            return Ok(());
+        }
+        let return_address = Register(self.architecture.return_address() as u16);
+        let bases = BaseAddresses::default();
+        let mut entries = section.entries(&bases);
+        while let Some(entry) = entries.next()? {
+            let CieOrFde::Fde(partial) = entry else {
+                continue;
+            };
+            let entry = partial.parse(DebugFrame::cie_from_offset)?;
+            if entry.initial_address() == 0 {
+                continue;
+            }
+            let mut context = UnwindContext::new();
+            let mut rows = entry.rows(section, &bases, &mut context)?;
+            while let Some(row) = rows.next_row()? {
+                if matches!(row.register(return_address), Some(RegisterRule::Offset(_))) {
+                    continue;
+                }
+                let words = (row.start_address()..row.end_address()).step_by(4);
+                calls.extend(words.map(|at| at as u32).filter(|&at| {
+                    let word = self.instruction(at);
+                    word.and_then(|word| self.architecture.transfer(word)) == Some(Transfer::Call)
+                }));
+            }
+        }
+        Ok(())
     }
 
     /// The entry of the function at `address`. The scratchpads have equal addresses: of several entries,
@@ -232,9 +362,10 @@ fn call_before(
     // A call has at most two delay slots.
     let before = (1..=3).map(|words| to.wrapping_sub(4 * words));
     let is_call = |&at: &u32| {
-        word(at).is_some_and(|word| {
-            let returns = at.wrapping_add(architecture.return_distance(word));
-            architecture.transfer(word) == Some(Transfer::Call) && returns == to
+        word(at).is_some_and(|code| {
+            let returns = at.wrapping_add(architecture.return_distance(code));
+            let before = word(at.wrapping_sub(4)).unwrap_or_default();
+            architecture.transfer_behind(before, code) == Some(Transfer::Call) && returns == to
         })
     };
     before.into_iter().find(is_call)

@@ -378,6 +378,15 @@ impl Board for Lanai {
         self.release(pc, ctx);
     }
 
+    fn send_on(&mut self, _: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {
+        let tick = self.fabric.tick(ctx.now);
+        self.core.start_at(pc);
+        self.core.clock.start_at(tick);
+        self.running = true;
+        self.stopped = None;
+        self.idle.wake(&self.core);
+    }
+
     fn poke(
         &mut self,
         _: CpuId,

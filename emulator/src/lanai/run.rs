@@ -322,7 +322,7 @@ impl Lanai {
                 Exit::Break { code } => self.stop(StopReason::Break { code }, None, ctx),
                 Exit::Fault(fault) => {
                     let text: Arc<str> = fault.to_string().into();
-                    self.stop(StopReason::Fault(text), fault.blamed(), ctx);
+                    self.stop(StopReason::Fault(text, fault.kind()), fault.blamed(), ctx);
                 }
             }
         }
@@ -331,10 +331,7 @@ impl Lanai {
 
     /// The CPU stops by itself.
     fn stop(&mut self, reason: StopReason, blamed: Option<u32>, ctx: &mut BoardContext) {
-        let text: Arc<str> = match &reason {
-            StopReason::Break { code } => format!("break {code}").into(),
-            StopReason::Fault(fault) => Arc::clone(fault),
-        };
+        let text: Arc<str> = reason.to_string().into();
         let pc = self.core.pc();
         let kind = TraceKind::CoreStopped { pc, reason: text };
         let now = self.fabric.ticks.time_of(self.core.clock.now);

@@ -184,6 +184,17 @@ impl Node {
         slot.start_cpu(cpu, pc, at);
     }
 
+    /// Changes the program counter of a CPU, for a debugger; a CPU that stopped by itself goes on there. For a node at rest.
+    pub fn set_pc(&mut self, cpu: CpuId, pc: u32) {
+        let view = self.inspect().cpu(cpu);
+        if view.is_some_and(|view| view.state.stopped().is_some()) {
+            let (slot, at) = self.split();
+            slot.send_on(cpu, pc, at);
+        } else {
+            self.inspect_mut().set_pc(cpu, pc);
+        }
+    }
+
     /// Changes bytes as a CPU could, for a debugger; registers are changed as whole words. For a node at rest.
     ///
     /// # Errors

@@ -92,6 +92,7 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn leads(&self) -> [SimTime; 2];
 
     fn start_cpu(&mut self, cpu: CpuId, pc: u32, at: Surroundings<'_>);
+    fn send_on(&mut self, cpu: CpuId, pc: u32, at: Surroundings<'_>);
     fn poke(
         &mut self,
         cpu: CpuId,
@@ -203,6 +204,11 @@ impl<B: Board> AnySlot for Slot<B> {
     fn start_cpu(&mut self, cpu: CpuId, pc: u32, mut at: Surroundings<'_>) {
         let (board, _, mut ctx) = self.parts(&mut at);
         board.start_cpu(cpu, pc, &mut ctx);
+    }
+
+    fn send_on(&mut self, cpu: CpuId, pc: u32, mut at: Surroundings<'_>) {
+        let (board, _, mut ctx) = self.parts(&mut at);
+        board.send_on(cpu, pc, &mut ctx);
     }
 
     fn poke(

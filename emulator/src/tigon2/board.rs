@@ -147,10 +147,7 @@ impl Tigon2 {
     ) {
         let unit = &mut self.cores[index];
         unit.private.blamed = blamed;
-        let text: Arc<str> = match &reason {
-            StopReason::Break { code } => format!("break {code}").into(),
-            StopReason::Fault(fault) => Arc::clone(fault),
-        };
+        let text: Arc<str> = reason.to_string().into();
         unit.private.halt();
         unit.private.stopped = Some(reason);
         let kind = TraceKind::CoreStopped {
@@ -463,6 +460,15 @@ impl Board for Tigon2 {
 
     fn start_cpu(&mut self, cpu: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {
         self.start_core(cpu.index() & 1, pc, ctx);
+    }
+
+    fn send_on(&mut self, cpu: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {
+        let index = cpu.index() & 1;
+        let as_b = regs::CPU_B * index as u32;
+        let halted = regs::CpuState::HALT.bits();
+        let state = self.register(regs::CPU_STATE + as_b, ctx.now) & !halted;
+        self.window_write(regs::CPU_PC + as_b, pc, ctx);
+        self.window_write(regs::CPU_STATE + as_b, state, ctx);
     }
 
     fn poke(

@@ -146,8 +146,7 @@ macro_rules! log {
 
 /// Stops the CPU permanently and logs a reason: `fail!("{} of {} are free", free, all)`, up to four
 /// arguments as for [`log!`](crate::log). The CPU stops in the failing function with all registers intact,
-/// so that a debugger shows the caller. A panic loses it: the path to the panic handler keeps no return
-/// address.
+/// and the line has values. A panic costs more instructions, and its text is that of the source, without values.
 #[macro_export]
 macro_rules! fail {
     ($format:literal $(, $argument:expr)* $(,)?) => {{

@@ -221,7 +221,7 @@ fn programs_run_to_their_break() {
         (
             "break",
             0,
-            "cpu_a: break 0x1c00 at pc 0x00004010; cpu_b: break at pc 0x0000401c",
+            "cpu_a: break 7 at pc 0x00004010; cpu_b: break at pc 0x0000401c",
         ),
         &[("/cpu_b/regs/2", json!("0x00000009"))],
     );

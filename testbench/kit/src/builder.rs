@@ -3,7 +3,6 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use emulator::image::Image;
 use emulator::observe::event::Details;
@@ -238,8 +237,7 @@ impl KitBuilder {
             let mut parts = nodes::parts(&profile, probes.as_ref(), sram_bytes);
             parts.original = image.as_ref().is_some_and(nodes::is_original);
             world.node(board, &parts).map_err(WorldError::from)?;
-            let firmware = image.map(|image| Arc::new(images::firmware(&image)));
-            states.push(NodeState::new(firmware, self.schedule.pauses(index as u16)));
+            states.push(NodeState::new(image, self.schedule.pauses(index as u16)));
         }
         let ports = self.switch.then_some(self.nodes);
         let mut world = match board.medium {

@@ -52,9 +52,8 @@ mod search;
 use std::future::Future;
 use std::sync::Arc;
 
-use emulator::board::CpuId;
 use emulator::host::machine::Machine;
-use emulator::observe::event::{Place, TraceKind};
+use emulator::image::Image;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use host_lib::firmware::Firmware;
 use host_lib::window::System;
@@ -83,6 +82,8 @@ use lanigon_analysis::trace::record::Recording;
 use lanigon_worlds::boards::BoardType;
 use lanigon_worlds::builder::inject;
 use lanigon_worlds::faults::Strikes;
+use lanigon_worlds::images;
+use lanigon_worlds::stopped::Stopped;
 use log::{Log, Tap};
 
 /// Kinds of events that are recorded on request only.
@@ -115,6 +116,7 @@ pub struct Kit {
 /// State of a node.
 #[derive(Debug)]
 struct NodeState {
+    image: Option<Image>,
     firmware: Option<Arc<Firmware>>,
     pauses: Vec<SimTime>,
     /// Name of its program.
@@ -124,8 +126,10 @@ struct NodeState {
 }
 
 impl NodeState {
-    fn new(firmware: Option<Arc<Firmware>>, pauses: Vec<SimTime>) -> Self {
+    fn new(image: Option<Image>, pauses: Vec<SimTime>) -> Self {
+        let firmware = image.as_ref().map(images::firmware).map(Arc::new);
         Self {
+            image,
             firmware,
             pauses,
             program: None,
@@ -391,26 +395,17 @@ impl Kit {
     }
 
     fn check_cpus(&self, node: usize) -> Result<(), KitError> {
-        let board = self.world.nodes[node].inspect();
-        let stopped = |cpu: usize| board.cpu(CpuId::new(cpu))?.state.stopped().cloned();
-        let mut cpus = board.cpus().iter().enumerate();
-        let Some((_, cpu)) = cpus.find(|(cpu, _)| stopped(*cpu).is_some()) else {
+        let image = self.nodes[node].image.as_ref();
+        let stopped = Stopped::all(&self.world.nodes[node], image);
+        let Some(stopped) = stopped.first() else {
             return Ok(());
         };
-        let cpu = cpu.id;
-        let events = self.log.events();
-        let of_cpu = events.iter().rev().filter(|event| {
-            event.place == Place::Node(node as u16) && event.initiator_name() == cpu
-        });
-        let mut said = of_cpu.filter_map(|event| match &event.kind {
-            TraceKind::Log { text } if text.starts_with("panic") => Some(text.to_string()),
-            TraceKind::CoreStopped { .. } => Some(event.kind.to_string()),
-            _ => None,
-        });
-        let stop = said.next();
-        // A panic is logged right before its stop.
-        let panic = said.next().filter(|text| text.starts_with("panic"));
-        let reason = panic.or(stop).unwrap_or_else(|| "no reason known".into());
+        let cpus = self.world.nodes[node].inspect().cpus().iter();
+        let cpu = { cpus }.find(|cpu| cpu.id == stopped.id);
+        let cpu = cpu.map_or("", |cpu| cpu.id);
+        let calls = stopped.backtrace.iter();
+        let calls: String = calls.map(|line| format!("\n  {line}")).collect();
+        let reason = format!("{stopped}{calls}");
         Err(KitError::CpuStopped { node, cpu, reason })
     }
 }

@@ -4,7 +4,7 @@ use super::disasm::{self, register_names};
 use super::fields;
 use super::isa::{self, Action};
 use super::pipeline::{FP, PC, Pipeline, RCA, SP};
-use crate::cpu::architecture::{Architecture, FrameUse, Transfer};
+use crate::cpu::architecture::{Architecture, FramePointer, FrameUse, Transfer};
 
 /// The number of the machine in the head of an ELF file.
 pub const EM_LANAI: u16 = 244;
@@ -119,6 +119,15 @@ impl Architecture for Lanai {
 
     fn return_address(&self) -> usize {
         RCA.into()
+    }
+
+    fn frame_pointer(&self) -> Option<FramePointer> {
+        /// `st %fp, [--%sp]`.
+        const PUSH_FP: u32 = 0x9293_FFFC;
+        Some(FramePointer {
+            register: FP.into(),
+            push: PUSH_FP,
+        })
     }
 
     /// Compilers move the stack pointer by `add` and `sub` with a constant of 16 bits.

@@ -47,8 +47,8 @@ fn operand_text(operand: Operand, word: u32, pc: u32) -> String {
         Operand::Branch => format!("{:#x}", isa::branch_target(word, pc)),
         Operand::Jump => format!("{:#x}", isa::jump_target(word, pc)),
         Operand::Code => format!("{:#x}", word >> 6 & 0xf_ffff),
-        Operand::HighCode => format!("{:#x}", word >> 16 & 0x3ff),
-        Operand::LowCode => format!("{:#x}", word >> 6 & 0x3ff),
+        Operand::HighCode => format!("{}", word >> 16 & 0x3ff),
+        Operand::LowCode => format!("{}", word >> 6 & 0x3ff),
         Operand::Number => format!("{}", word >> 16 & 31),
         Operand::Raw => format!("{:#x}", word & 0x03ff_ffff),
     }

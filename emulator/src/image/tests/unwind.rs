@@ -1,7 +1,7 @@
 //! Unwinding, with sections built byte by byte.
 
 use super::*;
-use crate::image::{Frame, UnwindError};
+use crate::image::{Frame, LostReturn, Standing, UnwindError};
 use crate::sim::initiator::Initiator;
 
 const LEAF: u32 = 0x4000;
@@ -53,10 +53,20 @@ fn word(at: u32) -> Option<u32> {
     }
 }
 
+fn standing<W>(pc: u32, registers: &[u32], word: W) -> Standing<'_, W> {
+    Standing {
+        who: Initiator::Cpu(0),
+        pc,
+        registers,
+        lost: &[],
+        word,
+    }
+}
+
 fn unwind(image: &Image, pc: u32, ra: u32, sp: u32) -> (Vec<Frame>, Option<UnwindError>) {
     let mut registers = [0; 32];
     (registers[SP], registers[RA]) = (sp, ra);
-    image.unwind(Initiator::Cpu(0), pc, &registers, word)
+    image.unwind(standing(pc, &registers, word))
 }
 
 fn frame(address: u32, sp: u32) -> Frame {
@@ -91,6 +101,44 @@ fn a_return_address_that_follows_no_call_stands_for_itself() {
     );
 }
 
+/// LEAF calls START without a copy of its return address. What START would return to is what the board noted at the call.
+#[test]
+fn a_return_address_that_is_not_kept_is_what_the_board_noted() {
+    let mut code = vec![0; 0x300];
+    code[0x10..0x14].copy_from_slice(&call(START).to_be_bytes());
+    let debug_frame = [common(), leaf(LEAF, 0x20), leaf(START, 0x20)].concat();
+    let parts = vec![
+        part(".text", CODE, LEAF, Some(LEAF), code),
+        part(".debug_frame", UNLOADED, 0, None, debug_frame),
+    ];
+    let image = Image::parse(&elf(LEAF, parts, &[]), &LIMITS).expect("it is sound");
+    let call_at = LEAF + 0x10;
+    assert_eq!(image.bare_calls(), [call_at]);
+    let mut registers = [0; 32];
+    (registers[SP], registers[RA]) = (STACK, call_at + 8);
+    let word = |at| image.instruction(at);
+    let check = |lost: &[LostReturn], expected: &[Frame]| {
+        let standing = Standing {
+            lost,
+            ..standing(START + 4, &registers, word)
+        };
+        assert_eq!(image.unwind(standing), (expected.to_vec(), None));
+    };
+    let [inner, outer] = [frame(START + 4, STACK), frame(call_at, STACK)];
+    check(&[], &[inner, outer]);
+    let noted = LostReturn {
+        call: call_at,
+        sp: STACK,
+        to: 0x4800,
+    };
+    check(&[noted], &[inner, outer, frame(0x4800, STACK)]);
+    let deeper = LostReturn {
+        sp: STACK - 8,
+        ..noted
+    };
+    check(&[deeper], &[inner, outer]);
+}
+
 #[test]
 fn on_its_way_out_a_function_has_no_frame() {
     let image = image_with(frames(), &[]);
@@ -101,7 +149,7 @@ fn on_its_way_out_a_function_has_no_frame() {
         };
         let mut registers = [0; 32];
         (registers[SP], registers[RA]) = (sp, 0x4210);
-        let (found, error) = image.unwind(Initiator::Cpu(0), at, &registers, read);
+        let (found, error) = image.unwind(standing(at, &registers, read));
         assert_eq!(error, None);
         assert_eq!(found, [frame(at, sp), frame(0x4208, STACK + 24)], "{at:#x}");
     };

@@ -14,7 +14,7 @@ use crate::board::{
 };
 use crate::cpu::mips::architecture::Mips;
 use crate::cpu::mips::bus::Width;
-use crate::image::MemoryLimits;
+use crate::image::{LostReturn, MemoryLimits};
 use crate::observe::names::BoardNames;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
@@ -177,6 +177,10 @@ impl Inspect for Tigon2 {
         self.panic_text(cpu.index() & 1)
     }
 
+    fn lost_returns(&self, cpu: CpuId) -> &[LostReturn] {
+        self.stages[cpu.index() & 1].lost()
+    }
+
     fn stages(&self) -> &[Arc<str>] {
         self.probes.stages()
     }
@@ -234,8 +238,8 @@ impl Inspect for Tigon2 {
         self.cause_of_event(cpu.index(), bit, now)
     }
 
-    fn event_mask(&self, cpu: CpuId) -> Option<(&'static str, u32)> {
-        self.dispatch_mask(cpu.index())
+    fn event_mask(&self, cpu: CpuId, now: SimTime) -> Option<(String, u32)> {
+        self.dispatch_mask(cpu, now)
     }
 
     fn event_notes(&self, cpu: CpuId, now: SimTime) -> Vec<String> {

@@ -1,13 +1,17 @@
 //! Causes of events (docs/tigon2.md, section 3).
 
 use defs::tigon2::event::{self, HARDWARE_MASK};
+use defs::tigon2::map::SCRATCHPAD_BASE;
 use defs::tigon2::regs;
 
+use crate::board::{CpuId, Inspect};
+use crate::cpu::mips::disasm::REGISTER_NAMES;
+use crate::cpu::mips::isa::{self, Kind};
 use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
 
-/// General register with the dispatch mask of our firmware: `$k0`.
-const MASK: usize = 26;
+/// Most instructions between a `PRI` and the `JOFF` that uses its result.
+const DISPATCH_STEPS: u32 = 8;
 
 impl Tigon2 {
     /// The cause of a set bit in the event register of a CPU.
@@ -36,10 +40,26 @@ impl Tigon2 {
         }
     }
 
-    /// The dispatch mask of a CPU, by the convention of our firmware.
-    pub(super) fn dispatch_mask(&self, cpu: usize) -> Option<(&'static str, u32)> {
-        let registers = self.cores.get(cpu)?.core.registers();
-        Some(("$k0", registers[MASK]))
+    /// The dispatch mask of a CPU: the second operand of the `PRI` in its dispatch loop, whose result a `JOFF` behind it uses. The loop is
+    /// looked for in the CPU's scratchpad first.
+    pub(super) fn dispatch_mask(&self, cpu: CpuId, now: SimTime) -> Option<(String, u32)> {
+        let registers = self.cores.get(cpu.index())?.core.registers();
+        let word = |at| self.peek(cpu, at, now);
+        let of = |at: u32| {
+            let pri = word(at).filter(|&word| kind(word) == Some(Kind::Pri))?;
+            let [_, mask, result] = [21, 16, 11].map(|place| pri >> place & 31);
+            let uses = |word: u32| kind(word) == Some(Kind::Joff) && word >> 16 & 31 == result;
+            let mut behind = (1..=DISPATCH_STEPS).filter_map(|step| word(at + 4 * step));
+            (result > 0 && behind.any(uses)).then_some(mask as usize)
+        };
+        let places = [SCRATCHPAD_BASE, 0].into_iter().flat_map(|start| {
+            let end = self
+                .area(cpu, start)
+                .map_or(start, |area| area.installed_end);
+            (start..end).step_by(4)
+        });
+        let mask = { places }.find_map(of)?;
+        Some((format!("${}", REGISTER_NAMES[mask]), registers[mask]))
     }
 
     /// The mailbox event register of a CPU.
@@ -52,6 +72,10 @@ impl Tigon2 {
             }
         }
     }
+}
+
+fn kind(word: u32) -> Option<Kind> {
+    isa::lookup(word).map(|row| row.kind)
 }
 
 const fn mailbox_events(cpu: usize) -> u32 {

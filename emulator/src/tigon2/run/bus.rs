@@ -412,6 +412,9 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         for place in places {
             self.pass_probe(core, place);
         }
+        if self.probes.is_bare_call(pc) {
+            self.lose_return(core);
+        }
         if self.ctx.trace.wants(Details::HANDLERS) {
             self.dispatch(core);
         }

@@ -144,7 +144,7 @@ impl Surroundings<'_> {
                     if doubted || !code.allows(pc) {
                         return false;
                     }
-                    if marked || breaks || !self.probes.at(pc).is_empty() {
+                    if marked || breaks || self.probes.marks(pc) {
                         return false;
                     }
                     op

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use defs::tigon2::regs;
 
 use crate::board::{Board, Ran, StopReason};
+use crate::cpu::exit::break_number;
 use crate::cpu::mips::exec::{self, Exit, Pause};
 use crate::host::poller;
 use crate::observe::event::Details;
@@ -328,11 +329,17 @@ impl Tigon2 {
                 Exit::Until | Exit::Limit | Exit::Wait => {}
                 Exit::Yield => return ran.unwrap_or(Ran::Changed),
                 Exit::Break { code } => {
+                    let code = break_number(code);
                     self.core_stopped(index, StopReason::Break { code }, None, ctx);
                 }
                 Exit::Fault(fault) => {
                     let text: Arc<str> = fault.to_string().into();
-                    self.core_stopped(index, StopReason::Fault(text), fault.blamed(), ctx);
+                    self.core_stopped(
+                        index,
+                        StopReason::Fault(text, fault.kind()),
+                        fault.blamed(),
+                        ctx,
+                    );
                 }
             }
             if let Some(ran) = ran {

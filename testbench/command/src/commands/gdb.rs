@@ -30,12 +30,15 @@ pub fn run(args: &GdbArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let image = session.symbols_file(node);
     let image = image.map(|image| file_of(image, &session, node));
     let image = image.transpose()?;
-    let file = image.as_ref().map(|image| format!(" {}", image.display()));
+    // An ELF file tells gdb the byte order.
+    let (order, file) = match &image {
+        Some(image) => ("", format!(" {}", image.display())),
+        None => ("-ex 'set endian big' ", String::new()),
+    };
     output::print(&format!(
-        "{}; in another terminal type:\n  gdb-multiarch -ex 'target remote {}'{}\n",
+        "{}; in another terminal type:\n  gdb-multiarch {order}-ex 'target remote {}'{file}\n",
         described(&session, node),
         listener.name(),
-        file.unwrap_or_default(),
     ))?;
     let mut cpus = Cpus::new(session, node, image);
     server::serve(&listener, &mut cpus, interrupt)?;

@@ -35,6 +35,15 @@ const fn gives(
     }
 }
 
+/// A program that panics: what happened and where, and the calls down to `main`.
+const fn panics(
+    program: &'static str,
+    boards: &'static [Board],
+    says: &'static [&'static str],
+) -> Case {
+    stops(program, boards, says)
+}
+
 /// A program at which the CPU stops.
 const fn stops(
     program: &'static str,
@@ -70,7 +79,6 @@ pub const CASES: &[Case] = &[
         &["log: u32 37000111 27027 4", "log: tens 12345 6"],
     ),
     gives("f32", &[Lanai], &["less 0"]),
-    stops("misaligned", &[Tigon2], &["log: before"]),
     stops(
         "null_call",
         BOTH,
@@ -99,6 +107,63 @@ pub const CASES: &[Case] = &[
         ],
     },
     gives("big_frame", &[Lanai], &["log: sum 0"]),
+    stops(
+        "misaligned",
+        &[Tigon2],
+        &[
+            "log: before",
+            "misaligned 4-byte access to 0x00004001",
+            "at cases/src/bin/misaligned.rs:15",
+        ],
+    ),
+    panics(
+        "panic_expect",
+        BOTH,
+        &[
+            "stop: panic",
+            "panic at cases/src/bin/panic_expect.rs:13: no descriptor is free",
+            "core::option::expect_failed at core/src/option.rs:",
+            "panic_expect::main at cases/src/bin/panic_expect.rs:13",
+        ],
+    ),
+    panics(
+        "panic_format",
+        BOTH,
+        &[
+            "panic at cases/src/bin/panic_format.rs:12: ring {} has no end",
+            "panic_format::main at cases/src/bin/panic_format.rs:12",
+        ],
+    ),
+    panics(
+        "fail",
+        BOTH,
+        &[
+            "panic at cases/src/bin/fail.rs:12: ring 3 has no end",
+            "main at cases/src/bin/fail.rs:12",
+        ],
+    ),
+    panics(
+        "out_of_bounds",
+        BOTH,
+        &[
+            "panic at cases/src/bin/out_of_bounds.rs:13: index out of bounds: the len is",
+            "core::panicking::panic_bounds_check at core/src/panicking.rs:",
+            "main at cases/src/bin/out_of_bounds.rs:13",
+        ],
+    ),
+    panics(
+        "overflow",
+        BOTH,
+        &[
+            "panic at cases/src/bin/overflow.rs:11: attempt to add with overflow",
+            "main at cases/src/bin/overflow.rs:11",
+        ],
+    ),
+    panics(
+        "heap",
+        &[Tigon2],
+        &["log: heap 190", "heap::main at cases/src/bin/heap.rs:"],
+    ),
 ];
 
 /// A program that the compiler or the linker refuses.

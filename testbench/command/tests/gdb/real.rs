@@ -1,17 +1,19 @@
 //! Tests with gdb, if installed.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use lanigon_worlds::images::image_folder;
 
+use super::client::PAIR;
 use super::server::{Server, file};
 use crate::tools::is_installed;
 
-/// Output of gdb for a script. It begins attached, and ends the run.
-fn gdb(name: &str, script: &str) -> String {
+/// Output of gdb for a script on node 0 of a scenario. It begins attached, and ends the run.
+fn gdb(name: &str, scenario: &str, image: &Path, script: &str) -> String {
     let socket = file(&format!("gdb-{name}.sock"));
     let socket = socket.to_str().unwrap();
-    let server = Server::start(name, &["--socket", socket]);
+    let server = Server::of(name, scenario, &["--socket", socket]);
     let path = file(&format!("gdb-{name}.gdb"));
     let script = format!(
         "set pagination off\nset confirm off\nset width 0\ntarget remote {socket}\n{script}\nkill\n"
@@ -23,7 +25,7 @@ fn gdb(name: &str, script: &str) -> String {
         "-c",
         "exec gdb-multiarch -nx -q -batch -x \"$0\" \"$1\" 2>&1",
     ]);
-    command.arg(path).arg(image_folder().join("emp-so"));
+    command.arg(path).arg(image);
     let output = command.stdin(Stdio::null()).output().unwrap();
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     let (code, said) = server.end();
@@ -34,10 +36,16 @@ fn gdb(name: &str, script: &str) -> String {
 /// Whether these pieces occur in order.
 #[track_caller]
 fn check(name: &str, script: &str, pieces: &[&str]) {
+    check_of(name, PAIR, &image_folder().join("emp-so"), script, pieces);
+}
+
+/// Whether these pieces occur in order, in gdb on node 0 of a scenario with this image.
+#[track_caller]
+fn check_of(name: &str, scenario: &str, image: &Path, script: &str, pieces: &[&str]) {
     if !is_installed("gdb-multiarch", name) {
         return;
     }
-    let shown = gdb(name, script);
+    let shown = gdb(name, scenario, image, script);
     let mut rest = shown.as_str();
     for piece in pieces {
         let Some(at) = rest.find(piece) else {
@@ -139,6 +147,59 @@ fn monitor_and_changes() {
             "SIGINT",
             "$3 = 0",
             "us (+29.",
+        ],
+    );
+}
+
+/// A program of `firmware/cases` on a board that its host starts.
+#[track_caller]
+fn check_case(program: &str, script: &str, pieces: &[&str]) {
+    let image = image_folder().join("../cases").join(program);
+    let scenario = format!(
+        "image = \"{}\"\nmax_time_us = 1000\n[network]\ntopology = \"none\"\nnodes = 1\n\
+         [[program]]\nrun = \"start\"\nnodes = 0\n",
+        image.display()
+    );
+    check_of(program, &scenario, &image, script, pieces);
+}
+
+#[test]
+fn a_panic_is_shown_where_it_happened() {
+    check_case(
+        "panic_expect",
+        // The slot of a branch that is taken.
+        "tbreak *0x40cc\ncontinue\nx/i $pc - 4\nprintf \"slot %x\\n\", $pc\n\
+         continue\nbt\nmonitor backtrace\ninfo threads\ninfo all-registers\nstepi",
+        &[
+            "bne",
+            "slot 40cc",
+            "CPU A has stopped: panic at cases/src/bin/panic_expect.rs:13: no descriptor is free",
+            "received signal SIGABRT",
+            "#0  ",
+            "panic_expect.rs:13",
+            "#0  ",
+            "core::panicking::panic_fmt",
+            "panic_expect::main at cases/src/bin/panic_expect.rs:13",
+            "CPU A of 0, stopped",
+            "pc ",
+            "nothing can happen any more",
+        ],
+    );
+}
+
+#[test]
+fn a_misaligned_access_is_a_bus_error_and_can_be_left_behind() {
+    check_case(
+        "misaligned",
+        "continue\nbt\nset var $pc = $pc + 4\ninfo threads\nmonitor where\nstepi\nstepi\ninfo threads",
+        &[
+            "CPU A has stopped: misaligned 4-byte access to 0x00004001",
+            "received signal SIGBUS",
+            "#0  ",
+            "misaligned.rs:15",
+            "CPU A of 0, running",
+            "CPU A  running at",
+            "CPU A of 0, running",
         ],
     );
 }

@@ -13,9 +13,9 @@ pub fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-fn command(name: &str, options: &[&str]) -> Command {
+fn command(name: &str, text: &str, options: &[&str]) -> Command {
     let scenario = file(&format!("gdb-{name}.toml"));
-    std::fs::write(&scenario, PAIR).unwrap();
+    std::fs::write(&scenario, text).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
     command.arg("gdb").arg(scenario).args(options);
     command
@@ -31,7 +31,12 @@ pub struct Server {
 
 impl Server {
     pub fn start(name: &str, options: &[&str]) -> Self {
-        let mut command = command(name, options);
+        Self::of(name, PAIR, options)
+    }
+
+    /// A server for a scenario.
+    pub fn of(name: &str, text: &str, options: &[&str]) -> Self {
+        let mut command = command(name, text, options);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -70,7 +75,7 @@ impl Server {
 
 #[track_caller]
 fn check_refused(options: &[&str], reason: &str) {
-    let Output { status, stderr, .. } = command("refused", options).output().unwrap();
+    let Output { status, stderr, .. } = command("refused", PAIR, options).output().unwrap();
     let said = String::from_utf8(stderr).unwrap();
     assert_eq!(status.code(), Some(2), "{said}");
     assert!(

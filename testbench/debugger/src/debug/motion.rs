@@ -53,6 +53,12 @@ impl Session {
             && let Some((_, event)) = met.first()
         {
             self.look_at(event);
+            let stops = matches!(event.kind, TraceKind::CoreStopped { .. });
+            if stops && direction == Direction::Forward && self.cpu().state.executes() {
+                // It stops with the instruction that begins now.
+                let next = self.now().saturating_add(SimTime::from_ps(1));
+                self.history.go_to(next)?;
+            }
         }
         Ok(stopped)
     }

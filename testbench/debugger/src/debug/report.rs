@@ -8,9 +8,10 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
 use super::motion::Stopped;
-use super::session::Session;
+use super::session::{Focus, Session};
 use super::show::standing::{self, microseconds, since_start};
 use super::show::{address, code, frame};
+use lanigon_worlds::stopped::{Cause, Stopped as StoppedCpu};
 
 /// A time as in traces, and relative to the start of the host programs: `20023.400000 us (+23.400000)`.
 #[must_use]
@@ -33,10 +34,9 @@ pub fn stopped(session: &Session, stopped: &Stopped) -> String {
         Stopped::Begin => out += "the beginning: nothing happened before\n",
     }
     out += &here(session);
-    let (board, focus) = (session.board(), session.focus);
+    let focus = session.focus;
     if *stopped == Stopped::There && session.cpu().state.stopped().is_some() {
-        let state = board.panic_at(focus.cpu);
-        let state = state.unwrap_or_else(|| standing::state(session, focus));
+        let state = panic(session, focus).unwrap_or_else(|| standing::state(session, focus));
         let _ = writeln!(out, "({}: {state})", session.info(focus).name);
     }
     out
@@ -94,9 +94,18 @@ fn more(session: &Session, event: &TraceEvent) -> Option<String> {
                 None => format!("{old:#x} before"),
             })
         }
-        TraceKind::CoreStopped { .. } => board.panic_at(cpu),
+        TraceKind::CoreStopped { .. } => {
+            let node = node.into();
+            panic(session, Focus { node, cpu })
+        }
         _ => None,
     }
+}
+
+/// The panic of a CPU that stopped at one.
+fn panic(session: &Session, focus: Focus) -> Option<String> {
+    let stopped = StoppedCpu::of(&session.code_of(focus))?;
+    (stopped.cause == Cause::Panic).then_some(stopped.what)
 }
 
 /// Report of a run's end.

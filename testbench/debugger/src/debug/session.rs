@@ -22,6 +22,7 @@ use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::{self, ImageName, Scenario};
 use lanigon_worlds::simulation::Images;
 use lanigon_worlds::simulation::{Blueprint, Simulation};
+use lanigon_worlds::stopped::Code;
 
 /// The focused CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -324,6 +325,17 @@ impl Session {
     pub fn change_node<T>(&mut self, change: impl FnOnce(&mut Node) -> T) -> Result<T, DebugError> {
         let node = self.focus.node;
         self.history.change(|world| change(&mut world.nodes[node]))
+    }
+
+    /// The code of a CPU.
+    pub(crate) fn code_of(&self, focus: Focus) -> Code<'_> {
+        Code {
+            board: self.history.world().nodes[focus.node].inspect(),
+            cpu: focus.cpu,
+            image: Some(self.images.of(focus.node)),
+            lines: self.lines[self.images.index_of(focus.node)].as_ref().ok(),
+            now: self.now(),
+        }
     }
 
     /// Saves the current time as the bytes of a snapshot, for `lanigon run`.

@@ -1,7 +1,8 @@
 //! The core's architecture for gdb: a big-endian 32-bit MIPS.
 //!
 //! Registers are in gdb's order for MIPS. gdb requires status, `lo`, `hi`, bad address and floating point
-//! registers, which the core does not have: they are reported as unavailable. `cause` is synthetic: as on
+//! registers, which the core does not have: they are reported as unavailable; those of floating point as 0, since gdb's
+//! `info all-registers` ends at one that is unavailable. `cause` is synthetic: as on
 //! processors with exceptions, its highest bit marks that the next instruction is in the delay slot of the
 //! one at `pc` (`super::slots`).
 
@@ -15,6 +16,8 @@ const GENERAL: usize = 32;
 const WIDTH: usize = 4;
 const CAUSE: usize = 36;
 const PC: usize = 37;
+/// First register of floating point.
+const FLOATING: usize = 38;
 /// Number of registers with floating point: 32 registers, control and implementation.
 const ALL: usize = 72;
 
@@ -55,6 +58,7 @@ impl CoreRegisters {
         match register.0 {
             CAUSE => Some(self.cause),
             PC => Some(self.pc),
+            FLOATING..ALL => Some(0),
             index => self.general.get(index).copied(),
         }
     }

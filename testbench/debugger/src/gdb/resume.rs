@@ -2,7 +2,7 @@
 
 use emulator::board::CpuId;
 use emulator::debug::{DebugError, Direction};
-use emulator::observe::event::{Place, TraceEvent};
+use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 use gdbstub::common::{Signal, Tid};
 use gdbstub::stub::MultiThreadStopReason;
@@ -19,11 +19,25 @@ use super::news::Waiting;
 use super::points::{Point, PointKind};
 use super::slots;
 use super::target::{Cpus, cpu_of, thread_of};
+use crate::debug::Focus;
 use crate::debug::motion::Stopped;
 use crate::debug::report;
+use emulator::board::FaultKind;
+use lanigon_worlds::stopped::{Cause, Stopped as StoppedCpu};
 
 /// Stop reason for gdb.
 pub(super) type Reason = MultiThreadStopReason<u32>;
+
+/// The signal that gdb's users expect when a CPU stops by itself.
+const fn signal_of(stopped: &StoppedCpu) -> Signal {
+    match stopped.cause {
+        Cause::Panic => Signal::SIGABRT,
+        Cause::Break => Signal::SIGTRAP,
+        Cause::Fault(FaultKind::Instruction) => Signal::SIGILL,
+        Cause::Fault(FaultKind::Access) => Signal::SIGBUS,
+        Cause::Fault(FaultKind::Place) => Signal::SIGSEGV,
+    }
+}
 
 /// An event with the numbers of the session's stops that it meets.
 type Met = (Vec<u32>, TraceEvent);
@@ -79,7 +93,10 @@ impl Cpus {
             return Ok(self.tell(waiting));
         }
         let breakpoints = self.breakpoints();
-        let blind = |cpu: &CpuId| slots::steps_blindly(self.board(), *cpu, now, &breakpoints);
+        let blind = |&cpu: &CpuId| {
+            let hidden = self.in_hidden_slot(cpu);
+            slots::steps_blindly(self.board(), cpu, now, hidden, &breakpoints)
+        };
         if let Some(cpu) = self.cpus().find(blind) {
             return self.step(cpu, Direction::Forward);
         }
@@ -95,7 +112,7 @@ impl Cpus {
     fn beyond_end(&mut self, reason: &str) -> Result<Reason, DebugError> {
         let end = self.now();
         if self.one_step(self.cpu, Direction::Forward).is_ok() {
-            let pc = slots::shown_pc(self.board(), self.cpu, self.now());
+            let pc = self.shown_pc(self.cpu);
             if self.breakpoints().contains(&pc) {
                 return Ok(MultiThreadStopReason::SwBreak(thread_of(self.cpu)));
             }
@@ -176,7 +193,7 @@ impl Cpus {
 
     fn one_step(&mut self, cpu: CpuId, direction: Direction) -> Result<(), DebugError> {
         let executed = |cpus: &Self| cpus.board().cpu(cpu).map(|view| view.instructions);
-        let hidden = |cpus: &Self| slots::in_hidden_slot(cpus.board(), cpu, cpus.now());
+        let hidden = |cpus: &Self| cpus.in_hidden_slot(cpu);
         let (before, was_hidden) = (executed(self), hidden(self));
         self.session.history.step(direction, self.node, cpu)?;
         let again = match direction {
@@ -203,7 +220,7 @@ impl Cpus {
         loop {
             let reason = self.step(cpu, Direction::Forward)?;
             let stepped = reason == self.signal(Signal::SIGTRAP) && self.cpu == cpu;
-            let pc = slots::shown_pc(self.board(), cpu, self.now());
+            let pc = self.shown_pc(cpu);
             if !stepped || !range.contains(&pc) {
                 return Ok(reason);
             }
@@ -249,6 +266,18 @@ impl Cpus {
             tid: thread,
             signal: Signal::SIGTRAP,
         };
+        if let Some(stopped) = self.stopped_cpu(cpu, event) {
+            self.say(&stopped.lines());
+            return Waiting {
+                time: event.time,
+                point: None,
+                cpu,
+                reason: MultiThreadStopReason::SignalWithThread {
+                    tid: thread,
+                    signal: signal_of(&stopped),
+                },
+            };
+        }
         let reason = match point.map(|point| (point.kind, point)) {
             Some((PointKind::Software, _)) => MultiThreadStopReason::SwBreak(thread),
             Some((PointKind::Hardware, _)) => MultiThreadStopReason::HwBreak(thread),
@@ -275,8 +304,25 @@ impl Cpus {
         }
     }
 
+    /// The report on a CPU of this node, if an event says that it stopped by itself.
+    fn stopped_cpu(&self, cpu: CpuId, event: &TraceEvent) -> Option<StoppedCpu> {
+        let stops = matches!(event.kind, TraceKind::CoreStopped { .. });
+        let here = event.place == Place::Node(self.node as u16);
+        let focus = Focus {
+            node: self.node,
+            cpu,
+        };
+        (stops && here).then(|| StoppedCpu::of(&self.session.code_of(focus)))?
+    }
+
     fn tell(&mut self, waiting: Waiting) -> Reason {
         self.cpu = waiting.cpu;
+        let at_a_breakpoint = waiting.point.is_some_and(|point| {
+            let real = self.board().cpu(waiting.cpu).map(|view| view.pc);
+            matches!(point.kind, PointKind::Software | PointKind::Hardware)
+                && real == Some(point.address)
+        });
+        self.in_slot = at_a_breakpoint.then_some((self.now(), waiting.cpu));
         waiting.reason
     }
 

@@ -12,6 +12,9 @@
 //! is. The next step sets a breakpoint behind the slot, which the core does not reach; so a resume in the
 //! slot of a `JOFF` with a breakpoint behind it is treated as a step ([`steps_blindly`]). `PRI` does not
 //! jump, so gdb needs no knowledge of it.
+//!
+//! A breakpoint in a slot is reported where it is, because gdb ignores a stop at an address without a breakpoint, and goes on. Until the
+//! next motion that slot is not hidden, and a resume there is treated like one in the slot of a `JOFF`.
 
 use emulator::board::{CpuId, Inspect};
 use emulator::cpu::architecture::Transfer;
@@ -37,16 +40,16 @@ fn pc(board: &dyn Inspect, cpu: CpuId) -> u32 {
     board.cpu(cpu).map_or(0, |view| view.pc)
 }
 
-/// Whether a core is in a slot that is hidden from gdb.
+/// Whether a core is in the slot of a branch that was taken, and of which gdb knows: no `JOFF`.
 #[must_use]
-pub fn in_hidden_slot(board: &dyn Inspect, cpu: CpuId, now: SimTime) -> bool {
+pub fn in_taken_slot(board: &dyn Inspect, cpu: CpuId, now: SimTime) -> bool {
     jumped(board, cpu, now) == Some(false)
 }
 
-/// Program counter reported to gdb.
+/// Program counter reported to gdb of a core whose slot is hidden or not.
 #[must_use]
-pub fn shown_pc(board: &dyn Inspect, cpu: CpuId, now: SimTime) -> u32 {
-    match in_hidden_slot(board, cpu, now) {
+pub fn shown_pc(board: &dyn Inspect, cpu: CpuId, hidden: bool) -> u32 {
+    match hidden {
         true => pc(board, cpu).wrapping_sub(INSTRUCTION),
         false => pc(board, cpu),
     }
@@ -55,7 +58,13 @@ pub fn shown_pc(board: &dyn Inspect, cpu: CpuId, now: SimTime) -> u32 {
 /// Whether gdb cannot know the core's next instruction, and so waits at a wrong address, with one of these
 /// breakpoints.
 #[must_use]
-pub fn steps_blindly(board: &dyn Inspect, cpu: CpuId, now: SimTime, breakpoints: &[u32]) -> bool {
+pub fn steps_blindly(
+    board: &dyn Inspect,
+    cpu: CpuId,
+    now: SimTime,
+    hidden: bool,
+    breakpoints: &[u32],
+) -> bool {
     let behind = pc(board, cpu).wrapping_add(INSTRUCTION);
-    jumped(board, cpu, now) == Some(true) && breakpoints.contains(&behind)
+    jumped(board, cpu, now).is_some() && !hidden && breakpoints.contains(&behind)
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use emulator::debug::DebugError;
-use emulator::image::Memory;
+use emulator::image::{Frame, Memory};
+use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use gdbstub::common::{Pid, Tid};
 use gdbstub::target::ext::base::BaseOps;
@@ -56,6 +57,8 @@ pub struct Cpus {
     looked_at: CpuId,
     /// The CPU meant by addresses that exist in both scratchpads.
     meant: BTreeMap<(u32, u32), CpuId>,
+    /// Time and CPU of the last reported breakpoint in the slot of a taken branch.
+    pub(super) in_slot: Option<(SimTime, CpuId)>,
     /// Time of the last reported write, on the way back.
     pub(super) told: Option<SimTime>,
     /// Changes that gdb does not know yet.
@@ -93,6 +96,7 @@ impl Cpus {
             chosen: Chosen::default(),
             looked_at: CpuId::default(),
             meant: BTreeMap::new(),
+            in_slot: None,
             told: None,
             news: News::default(),
         }
@@ -103,6 +107,7 @@ impl Cpus {
         self.points.clear();
         self.meant.clear();
         self.chosen = Chosen::default();
+        self.in_slot = None;
         self.told = None;
         self.news = News::default();
     }
@@ -122,26 +127,67 @@ impl Cpus {
         self.session.now()
     }
 
+    /// Whether a core is in a slot that is hidden from gdb.
+    pub(super) fn in_hidden_slot(&self, cpu: CpuId) -> bool {
+        let now = self.now();
+        self.in_slot != Some((now, cpu)) && slots::in_taken_slot(self.board(), cpu, now)
+    }
+
+    /// Program counter reported to gdb.
+    pub(super) fn shown_pc(&self, cpu: CpuId) -> u32 {
+        slots::shown_pc(self.board(), cpu, self.in_hidden_slot(cpu))
+    }
+
     fn registers(&self, cpu: CpuId) -> CoreRegisters {
-        let (board, now) = (self.board(), self.now());
+        if let Some((frame, general)) = self.panicked(cpu) {
+            return CoreRegisters {
+                general,
+                cause: 0,
+                pc: frame.address,
+            };
+        }
+        let board = self.board();
         CoreRegisters {
             general: std::array::from_fn(|index| {
                 let registers = board.registers(cpu);
                 registers.get(index).copied().unwrap_or_default()
             }),
-            cause: match slots::in_hidden_slot(board, cpu, now) {
+            cause: match self.in_hidden_slot(cpu) {
                 true => IN_DELAY_SLOT,
                 false => 0,
             },
-            pc: slots::shown_pc(board, cpu, now),
+            pc: self.shown_pc(cpu),
         }
     }
 
-    /// Changes the board.
-    fn change<T>(&mut self, change: impl FnOnce(&mut dyn Inspect) -> T) -> Result<T, DebugError> {
+    /// Where a CPU that panicked is shown: gdb finds no callers behind functions that keep no return address.
+    fn panicked(&self, cpu: CpuId) -> Option<(Frame, [u32; 32])> {
+        let focus = Focus {
+            node: self.node,
+            cpu,
+        };
+        let stopped = self.board().cpu(cpu)?.state.stopped().is_some();
+        stopped.then(|| self.session.code_of(focus).panicked())?
+    }
+
+    /// Lets a CPU that panicked stand where it is shown, because it is changed.
+    fn take_shown(&mut self, cpu: CpuId) -> Result<(), DebugError> {
+        let Some((frame, general)) = self.panicked(cpu) else {
+            return Ok(());
+        };
+        self.change(|node| {
+            for (index, value) in general.into_iter().enumerate() {
+                node.inspect_mut().set_register(cpu, index, value);
+            }
+            node.set_pc(cpu, frame.address);
+        })
+    }
+
+    /// Changes the node.
+    fn change<T>(&mut self, change: impl FnOnce(&mut Node) -> T) -> Result<T, DebugError> {
         let node = self.node;
         let history = &mut self.session.history;
-        history.change(|world| change(world.nodes[node].inspect_mut()))
+        history.change(|world| change(&mut world.nodes[node]))
     }
 
     /// Sets the registers that differ. Where a core stands is left alone unless gdb wants it elsewhere: it may be in a slot.
@@ -150,13 +196,14 @@ impl Cpus {
         if old == *new {
             return Ok(());
         }
-        self.change(|board| {
+        self.take_shown(cpu)?;
+        self.change(|node| {
             let values = old.general.iter().zip(&new.general).enumerate();
             for (index, (_, new)) in values.filter(|(_, (old, new))| old != new) {
-                board.set_register(cpu, index, *new);
+                node.inspect_mut().set_register(cpu, index, *new);
             }
             if old.pc != new.pc {
-                board.set_pc(cpu, new.pc);
+                node.set_pc(cpu, new.pc);
             }
         })
     }
@@ -366,7 +413,12 @@ impl SingleRegisterAccess<Tid> for Cpus {
         let mut registers = self.registers(cpu);
         match register.general() {
             Some(index) => registers.general[index] = value,
-            None if register.is_pc() => registers.pc = value,
+            // Also to where it stands: a CPU that stopped by itself goes on.
+            None if register.is_pc() => {
+                let taken = self.take_shown(cpu);
+                let sent = taken.and_then(|()| self.change(|node| node.set_pc(cpu, value)));
+                return sent.map_err(TargetError::Fatal);
+            }
             None => return Err(TargetError::NonFatal),
         }
         self.set_registers(cpu, &registers)

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use defs::acenic::Link;
 use emulator::board::ProbeTable;
 use emulator::host::machine::Machine;
-use emulator::image::{Image, Symbols, foreign};
+use emulator::image::{Image, foreign};
 use emulator::profile::Profile;
 use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
@@ -39,8 +39,8 @@ pub struct AceFirmware {
     pub firmware: Firmware,
     /// Version, if the format contains it.
     pub version: Option<Version>,
-    /// Symbols, if the format contains them.
-    pub symbols: Symbols,
+    /// The image, if the format has more than bytes to load.
+    pub image: Option<Image>,
     /// What the board knows of it.
     known: ProbeTable,
 }
@@ -72,7 +72,7 @@ impl From<Image> for AceFirmware {
             firmware: images::firmware(&image),
             version: None,
             known: ProbeTable::of(&image),
-            symbols: image.symbols,
+            image: Some(image),
         }
     }
 }
@@ -83,7 +83,7 @@ impl From<LinuxFirmware> for AceFirmware {
             known: ProbeTable::loading(&file.firmware.segments),
             firmware: file.firmware,
             version: Some(file.version),
-            symbols: Symbols::default(),
+            image: None,
         }
     }
 }

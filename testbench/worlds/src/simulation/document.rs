@@ -16,6 +16,7 @@ use crate::programs::mpi::MpiUse;
 use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::Messages;
 use crate::scenario::Scenario;
+use crate::stopped::Stopped;
 
 /// JSON document of a run.
 #[derive(Debug, Serialize)]
@@ -66,10 +67,21 @@ pub struct Document<'a> {
     /// What is strange about images.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     warnings: &'a [String],
+    /// CPUs that stopped by mistake.
+    stopped: Vec<StoppedCpu<'a>>,
     failures: &'a [String],
     waiting: &'a [String],
     /// 16 hexadecimal digits: JSON's numbers do not hold 64 bits.
     trace_hash: String,
+}
+
+/// A CPU that stopped by mistake.
+#[derive(Debug, Serialize)]
+struct StoppedCpu<'a> {
+    /// Index of the node.
+    node: usize,
+    #[serde(flatten)]
+    stopped: &'a Stopped,
 }
 
 /// Latencies of delivered messages, in us; `None` if no message was delivered.
@@ -159,6 +171,14 @@ impl<'a> Document<'a> {
             programs: &outcome.programs,
             problems: &outcome.problems,
             warnings: &outcome.warnings,
+            stopped: outcome
+                .stopped
+                .iter()
+                .map(|(node, stopped)| StoppedCpu {
+                    node: *node,
+                    stopped,
+                })
+                .collect(),
             failures: &outcome.failures,
             waiting: waiting(outcome),
             trace_hash: format!("{:016x}", outcome.trace_hash),

@@ -24,6 +24,7 @@ use crate::programs::dsm::DsmUse;
 use crate::programs::mpi::MpiUse;
 use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::{Life, Verdict, judge};
+use crate::stopped::Stopped;
 
 /// Drop counters of a NIC, with their names in reports.
 const NIC_DROPS: [(&str, Counter); 7] = [
@@ -142,6 +143,8 @@ pub struct RunSummary {
     pub problems: Vec<String>,
     /// What is strange about images: control programs for other chips.
     pub warnings: Vec<String>,
+    /// The stopped CPUs: index of the node, and report.
+    pub stopped: Vec<(usize, Stopped)>,
     /// Error statuses of transfers: the first of each node.
     pub failures: Vec<String>,
     /// Duration from the start of the programs to the end of the run.
@@ -178,7 +181,11 @@ impl RunSummary {
             .map(|(node, host)| host.report(&names[*node]))
             .collect();
         problems.extend(hosts.iter().filter_map(HostReport::problem));
-        problems.extend(reports.iter().flat_map(|report| report.stopped.clone()));
+        problems.extend(reports.iter().flat_map(|report| report.problems.clone()));
+        let stopped = reports.iter().enumerate().flat_map(|(node, report)| {
+            let stopped = report.stopped.iter().cloned();
+            stopped.map(move |stopped| (node, stopped))
+        });
         Self {
             verdict: verdict(simulation, lives, &drops, over),
             drops,
@@ -195,6 +202,7 @@ impl RunSummary {
             hosts,
             problems,
             warnings: simulation.images.warnings().map(str::to_owned).collect(),
+            stopped: stopped.collect(),
             failures: failures(lives, names),
             nics: sums.emp,
             gm: sums.gm,

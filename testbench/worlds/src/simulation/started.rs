@@ -12,6 +12,7 @@ use emulator::sim::world::World;
 
 use crate::scenario::Scenario;
 use crate::scenario::programs::Program;
+use crate::stopped::Stopped;
 
 /// The set of these nodes.
 #[derive(Debug, Default)]
@@ -78,27 +79,22 @@ impl Started {
         })
     }
 
-    /// One line per CPU of a node that stopped by mistake. EMP firmware never stops; other firmware may stop when it
-    /// is done.
-    pub(super) fn problems(
-        &self,
-        index: usize,
-        node: &Node,
-        image: &Image,
-        name: &str,
-    ) -> Vec<String> {
-        let mut problems = Vec::new();
+    /// One line per CPU of a node that stopped by mistake, or gave up.
+    pub(super) fn problems(node: &Node, stopped: &[Stopped], name: &str) -> Vec<String> {
         let board = node.inspect();
-        for (cpu, info) in board.cpus().iter().enumerate() {
-            let cpu = CpuId::new(cpu);
-            let wrong = !self.contains(index) || is_mistake(board, cpu);
-            let halted = halt_after_failure(board, cpu);
-            problems.extend(halted.map(|why| format!("node {name}: {why}")));
-            let reason = reason(board, cpu, image).filter(|_| wrong);
-            let stopped = info.name;
-            problems.extend(reason.map(|why| format!("node {name}: {stopped} has stopped: {why}")));
-        }
-        problems
+        let cpus = (0..board.cpus().len()).map(CpuId::new);
+        let halted = cpus.filter_map(|cpu| halt_after_failure(board, cpu));
+        let halted = halted.map(|why| format!("node {name}: {why}"));
+        let stopped = stopped.iter();
+        let stopped = stopped.map(|cpu| format!("node {name}: {} has stopped: {cpu}", cpu.cpu));
+        halted.chain(stopped).collect()
+    }
+
+    /// The CPUs of a node that stopped by mistake. EMP firmware never stops; other firmware may stop when it is done.
+    pub(super) fn stopped(&self, index: usize, node: &Node, image: &Image) -> Vec<Stopped> {
+        let mut stopped = Stopped::all(node, Some(image));
+        stopped.retain(|cpu| cpu.is_mistake() || !self.contains(index));
+        stopped
     }
 }
 
@@ -117,26 +113,10 @@ fn halt_after_failure(board: &dyn Inspect, cpu: CpuId) -> Option<String> {
 /// Whether a CPU stopped for another reason than a plain `break`, the regular end of firmware.
 fn is_mistake(board: &dyn Inspect, cpu: CpuId) -> bool {
     match board.cpu(cpu).as_ref().and_then(|cpu| cpu.state.stopped()) {
-        Some(StopReason::Fault(_)) => true,
+        Some(StopReason::Fault(..)) => true,
         Some(StopReason::Break { .. }) => board.panic_at(cpu).is_some(),
         None => false,
     }
-}
-
-/// Reason for which a CPU stopped, if it did.
-fn reason(board: &dyn Inspect, cpu: CpuId, image: &Image) -> Option<String> {
-    let view = board.cpu(cpu)?;
-    let reason = view.state.stopped()?;
-    if let Some(panic) = board.panic_at(cpu) {
-        return Some(panic);
-    }
-    let pc = view.blamed;
-    let who = board.cpus().get(cpu.index())?.initiator;
-    let place = image.symbols.describe_for(who, pc);
-    Some(match reason {
-        StopReason::Break { code } => format!("break {code:#x} at pc {pc:#010x} ({place})"),
-        StopReason::Fault(fault) => format!("{fault}, at pc {pc:#010x} ({place})"),
-    })
 }
 
 #[cfg(test)]

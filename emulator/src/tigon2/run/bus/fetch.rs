@@ -170,7 +170,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
         let marks_dispatch = op.is_dispatch() && self.ctx.trace.wants(Details::HANDLERS);
         let breaks = stops::breaks_at(&self.fabric.stops, self.private.index(), pc);
-        if self.probes.at(pc).is_empty() && !marks_dispatch && !breaks {
+        if !self.probes.marks(pc) && !marks_dispatch && !breaks {
             op
         } else {
             op.with_probe()

@@ -4,9 +4,11 @@ use defs::probe::Kind;
 
 use super::CpuBus;
 use crate::board::BoardProbe;
+use crate::cpu::architecture::Architecture;
+use crate::cpu::mips::architecture::Mips;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
-use crate::image::Probe;
+use crate::image::{LostReturn, Probe};
 use crate::observe::event::TraceKind;
 use crate::observe::file::ProbeKind;
 use crate::sim::initiator::Actor;
@@ -39,6 +41,14 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
         let stage = self.stages[self.private.index()].pass(place, core.clock.cycles);
         core.clock.ticks_per_cycle = self.probes.ticks_per_cycle(stage);
+    }
+
+    /// Notes the return address that the call at the core's `pc` overwrites: its function does not keep it.
+    #[cold]
+    pub(super) fn lose_return(&mut self, core: &Core) {
+        let [sp, to] = [Mips.stack_pointer(), Mips.return_address()].map(|at| core.register(at));
+        let call = core.pc();
+        self.stages[self.private.index()].lose(LostReturn { call, sp, to });
     }
 
     /// Records the handlers that begin and end, if the core's current instruction dispatches. Does not affect its

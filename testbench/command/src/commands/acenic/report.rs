@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use emulator::image::Symbols;
+use emulator::image::{Image, Symbols};
 use emulator::sim::node::Node;
 use emulator::sim::world::RunEnd;
 use emulator::tigon2::board::Tigon2;
@@ -14,6 +14,7 @@ use crate::output::grouped;
 use lanigon_worlds::acenic::AceFirmware;
 use lanigon_worlds::acenic::exchange::PATIENCE_NS;
 use lanigon_worlds::acenic::node::{Log, Record};
+use lanigon_worlds::stopped::Stopped;
 
 /// Number of trace records shown, unless -v or a failure requests all.
 const TRACE_TAIL: usize = 8;
@@ -38,8 +39,8 @@ struct NodeReport {
     cpus: Vec<(&'static str, CpuState)>,
     /// A line per CPU.
     cores: Vec<String>,
-    /// A CPU has stopped by itself.
-    stopped: bool,
+    /// The CPUs that have stopped by themselves.
+    stopped: Vec<Stopped>,
     trace: Option<Vec<trace::Record>>,
 }
 
@@ -66,6 +67,7 @@ struct NodeDocument<'a> {
     error: Option<String>,
     mistakes: &'a [String],
     cpus: Vec<CpuLine<'a>>,
+    stopped: &'a [Stopped],
     trace: Vec<String>,
 }
 
@@ -115,10 +117,15 @@ impl Report {
             nodes: all
                 .map(|((node, record), sent)| {
                     let dropped = sent.saturating_sub(record.counts.received);
-                    NodeReport::new(node, record, version.clone(), dropped, frames)
+                    let image = firmware.image.as_ref();
+                    NodeReport::new(node, record, image, version.clone(), dropped, frames)
                 })
                 .collect(),
-            symbols: firmware.symbols.clone(),
+            symbols: firmware
+                .image
+                .as_ref()
+                .map(|image| image.symbols.clone())
+                .unwrap_or_default(),
             cut_short: match end {
                 RunEnd::Completed => None,
                 RunEnd::Deadlock(lines) => {
@@ -161,6 +168,11 @@ impl Report {
             for problem in node.problems() {
                 text += &format!("  PROBLEM: {problem}\n");
             }
+            for stopped in &node.stopped {
+                text += &format!("  calls of {}:\n", stopped.id);
+                let calls = stopped.backtrace.iter();
+                text.extend(calls.map(|line| format!("    {line}\n")));
+            }
             if !good {
                 text += &node.cpu_lines(&self.symbols);
             }
@@ -178,6 +190,7 @@ impl NodeReport {
     fn new(
         node: &Node,
         record: Record,
+        image: Option<&Image>,
         fw_version: Option<String>,
         dropped: u32,
         frames: u32,
@@ -191,7 +204,7 @@ impl NodeReport {
             dropped,
             cpus: CpuState::all(node),
             cores: node.inspect().describe_cpus(),
-            stopped: (0..2).any(|cpu| board.stop_reason(cpu).is_some()),
+            stopped: Stopped::all(node, image),
             trace: trace::decode(|address| board.fabric.sram.word(address)),
             record,
         }
@@ -205,9 +218,9 @@ impl NodeReport {
         problems.extend(record.failure.as_ref().map(ToString::to_string));
         let errors = record.events.iter().filter(|item| item.event.is_error());
         problems.extend(errors.map(|item| item.event.to_string()));
-        if self.stopped {
-            problems.push("a CPU has stopped by itself".into());
-        }
+        let stopped = self.stopped.iter();
+        problems
+            .extend(stopped.map(|cpu| format!("a CPU has stopped by itself: {}: {cpu}", cpu.cpu)));
         let (sent, received) = (counts.sent, counts.received);
         if record.failure.is_none() && record.ended && sent.min(received) < self.frames {
             let frames = self.frames;
@@ -279,6 +292,7 @@ impl NodeReport {
                     registers: cpu.json(),
                 })
                 .collect(),
+            stopped: &self.stopped,
             trace: trace.map(ToString::to_string).collect(),
         }
     }

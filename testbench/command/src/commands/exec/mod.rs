@@ -75,8 +75,8 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     node.start_cpu(CpuId::new(args.cpu.index()), pc);
     let max_time = args.max_time.unwrap_or(SimTime::MAX);
     let cause = stop::run(&mut node, args.max_instructions, max_time, interrupt);
+    let ending = stop::Ending::new(&node, cause, args.max_instructions, image.as_ref());
     let symbols = image.map(|image| image.symbols).unwrap_or_default();
-    let ending = stop::Ending::new(node.inspect(), cause, args.max_instructions, &symbols);
     let report = Report::new(&node, ending, args)?;
     if args.json {
         output::print_json(&report.json())?;
@@ -85,7 +85,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     Ok(match report.ending.stop {
         Stop::Break | Stop::Limit => Status::Done,
-        Stop::Fault => Status::Failed,
+        Stop::Fault | Stop::Panic => Status::Failed,
         Stop::Interrupted => Status::Interrupted,
     })
 }

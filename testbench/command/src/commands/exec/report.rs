@@ -14,6 +14,7 @@ use super::memory::{self, MemoryError};
 use super::stop::{self, Ending};
 use crate::cli::exec::{Dump, ExecArgs};
 use crate::output::grouped;
+use lanigon_worlds::stopped::Stopped;
 
 /// The state of a board after a run.
 pub struct Report {
@@ -41,6 +42,7 @@ pub struct CpuState {
 pub struct Document<'a> {
     stop: stop::Stop,
     reason: &'a str,
+    stopped: &'a [Stopped],
     #[serde(flatten)]
     cpus: BTreeMap<&'static str, CpuDocument>,
     memory: BTreeMap<&'a str, String>,
@@ -89,6 +91,7 @@ impl Report {
         Document {
             stop: self.ending.stop,
             reason: &self.ending.reason,
+            stopped: &self.ending.stopped,
             cpus: cpus.map(|(name, cpu)| (*name, cpu.json())).collect(),
             memory: dumps
                 .map(|(dump, bytes)| (dump.name.as_str(), hexadecimal(bytes)))
@@ -102,6 +105,12 @@ impl Report {
         let mut text = format!("stop: {stop}\n");
         for line in self.ending.reason.split("; ") {
             text += &format!("  {line}\n");
+        }
+        for stopped in self.ending.stopped.iter().filter(|cpu| cpu.is_mistake()) {
+            text += &format!("\ncalls of {}:\n", stopped.id);
+            for line in &stopped.backtrace {
+                text += &format!("  {line}\n");
+            }
         }
         for (name, cpu) in &self.cpus {
             text += &format!("\n{name}: {}", cpu.text(symbols));

@@ -1,13 +1,14 @@
 //! Runs a board to its end.
 
 use emulator::board::{CpuId, CpuView, Inspect, StopReason};
-use emulator::image::Symbols;
+use emulator::image::{Image, Symbols};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use serde::Serialize;
 
 use crate::progress::Progress;
 use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::stopped::Stopped;
 
 /// Slice of simulated time between checks of the end.
 const SLICE: SimTime = SimTime::from_us(10);
@@ -22,6 +23,8 @@ pub enum Stop {
     Limit,
     /// A CPU could not execute an instruction.
     Fault,
+    /// The firmware of a CPU has panicked.
+    Panic,
     /// The user interrupted the run.
     Interrupted,
 }
@@ -33,6 +36,7 @@ impl Stop {
             Self::Break => "break",
             Self::Limit => "limit",
             Self::Fault => "fault",
+            Self::Panic => "panic",
             Self::Interrupted => "interrupted",
         }
     }
@@ -104,16 +108,23 @@ pub struct Ending {
     pub stop: Stop,
     /// One line: position and state of each CPU that ran.
     pub reason: String,
+    /// The CPUs that stopped by themselves.
+    pub stopped: Vec<Stopped>,
 }
 
 impl Ending {
     /// The end of a run for the reason `cause`.
-    pub fn new(board: &dyn Inspect, cause: Cause, limit: u64, symbols: &Symbols) -> Self {
-        let faulted = |view: &CpuView| matches!(view.state.stopped(), Some(StopReason::Fault(_)));
+    pub fn new(node: &Node, cause: Cause, limit: u64, image: Option<&Image>) -> Self {
+        let board = node.inspect();
+        let stopped = Stopped::all(node, image);
+        let symbols = image.map(|image| image.symbols.clone()).unwrap_or_default();
+        let faulted = |view: &CpuView| matches!(view.state.stopped(), Some(StopReason::Fault(..)));
         let stop = if cause == Cause::Interrupt {
             Stop::Interrupted
         } else if views(board).any(|(_, view)| faulted(&view)) {
             Stop::Fault
+        } else if stopped.iter().any(|cpu| cpu.is_mistake()) {
+            Stop::Panic
         } else if views(board).any(|(_, view)| view.state.executes()) {
             Stop::Limit
         } else {
@@ -121,10 +132,20 @@ impl Ending {
         };
         let lines: Vec<_> = views(board)
             .filter(|(_, view)| has_run(view))
-            .map(|(who, view)| describe(who, &view, cause, limit, symbols))
+            .map(|(who, view)| {
+                let found = stopped.iter().find(|cpu| cpu.id == who);
+                match found {
+                    Some(found) => describe_stop(who, &view, found),
+                    None => describe(who, &view, cause, limit, &symbols),
+                }
+            })
             .collect();
         let reason = lines.join("; ");
-        Self { stop, reason }
+        Self {
+            stop,
+            reason,
+            stopped,
+        }
     }
 }
 
@@ -141,21 +162,30 @@ pub fn place(pc: u32, symbols: &Symbols) -> String {
     }
 }
 
+/// The line of a CPU that stopped by itself.
+fn describe_stop(who: &str, view: &CpuView, stopped: &Stopped) -> String {
+    let Stopped { what, .. } = stopped;
+    let place = stopped.place();
+    match view.state.stopped() {
+        Some(StopReason::Break { .. }) if stopped.is_mistake() => format!("{who}: {what}"),
+        Some(StopReason::Break { code: 0 }) => format!("{who}: break at pc {place}"),
+        Some(StopReason::Break { .. }) => format!("{who}: {what} at pc {place}"),
+        _ => format!("{who}: fault at pc {place}: {what}"),
+    }
+}
+
 fn describe(who: &str, view: &CpuView, cause: Cause, limit: u64, symbols: &Symbols) -> String {
     let pc = place(view.blamed, symbols);
     let count = view.instructions;
-    match view.state.stopped() {
-        Some(StopReason::Break { code: 0 }) => format!("{who}: break at pc {pc}"),
-        Some(StopReason::Break { code }) => format!("{who}: break {code:#x} at pc {pc}"),
-        Some(StopReason::Fault(fault)) => format!("{who}: fault at pc {pc}: {fault}"),
-        None if !view.state.executes() => format!("{who}: halted at pc {pc}"),
-        None if cause == Cause::WaitsForEver => format!(
+    match cause {
+        _ if !view.state.executes() => format!("{who}: halted at pc {pc}"),
+        Cause::WaitsForEver => format!(
             "{who}: idle at pc {pc} after {count} instructions, and nothing is pending that could wake it"
         ),
-        None if count >= limit => {
+        _ if count >= limit => {
             format!("{who}: limit of {count} instructions reached at pc {pc}")
         }
-        None if cause == Cause::Time => format!("{who}: running at pc {pc} when the time was over"),
-        None => format!("{who}: running at pc {pc}"),
+        Cause::Time => format!("{who}: running at pc {pc} when the time was over"),
+        _ => format!("{who}: running at pc {pc}"),
     }
 }

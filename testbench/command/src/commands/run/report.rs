@@ -22,6 +22,9 @@ const MOST_BOARDS: usize = 16;
 /// Largest number of problems and failures shown.
 const MOST_LINES: usize = 10;
 
+/// Largest number of stopped CPUs whose active functions are shown.
+const MOST_BACKTRACES: usize = 4;
+
 /// Result of a run.
 pub struct Report<'a> {
     pub file: &'a Path,
@@ -63,6 +66,13 @@ impl Report<'_> {
             }
             if lines.len() > MOST_LINES {
                 let _ = writeln!(text, "{what:<10}... {} more", lines.len() - MOST_LINES);
+            }
+        }
+        for (node, stopped) in self.outcome.stopped.iter().take(MOST_BACKTRACES) {
+            let name = &self.scenario.nodes[*node].name;
+            let _ = writeln!(text, "{:<10}node {name}, {}", "calls", stopped.cpu);
+            for line in &stopped.backtrace {
+                let _ = writeln!(text, "{:<10}{line}", "");
             }
         }
         let _ = writeln!(text, "{:<10}{:016x}", "trace", self.outcome.trace_hash);

@@ -81,7 +81,7 @@ fn set(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Res
             "{value:#x}: instructions lie at multiples of 4"
         );
         let old = session.cpu().pc;
-        session.change_node(|node| node.inspect_mut().set_pc(focus.cpu, value))?;
+        session.change_node(|node| node.set_pc(focus.cpu, value))?;
         old
     } else if let Some(index) = session.general_register(what) {
         ensure!(index > 0, "$zero is always 0");

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use emulator::image::{SourceFrame, Symbol, SymbolKind};
+use emulator::image::{SourceFrame, Symbol};
+pub(in crate::debug) use lanigon_worlds::stopped::{plain_name, short_name};
 
 use crate::debug::session::{Focus, Session};
 
@@ -59,39 +60,7 @@ pub(super) fn named(session: &Session, focus: Focus, value: u32) -> Option<Strin
 
 /// The function that contains an address of a CPU's code.
 pub(super) fn function(session: &Session, focus: Focus, address: u32) -> Option<&Symbol> {
-    let (symbol, _) = session
-        .image()
-        .symbols
-        .seen_by(session.info(focus).initiator, address)?;
-    (symbol.kind == SymbolKind::Function).then_some(symbol)
-}
-
-/// A function's name without type parameters.
-pub(super) fn plain_name(name: &str) -> String {
-    let mut plain = String::new();
-    let mut depth = 0;
-    let mut before = ' ';
-    for letter in name.chars() {
-        let opens = depth > 0 || plain.ends_with("::") || before.is_alphanumeric() || before == '_';
-        match letter {
-            '<' if opens => depth += 1,
-            '>' if depth > 0 && before != '-' => depth -= 1,
-            _ if depth == 0 => plain.push(letter),
-            _ => {}
-        }
-        before = letter;
-    }
-    let plain = plain.replace("::::", "::").replace("::+", "+");
-    plain.trim_end_matches("::").into()
-}
-
-/// A function's name without path and type parameters.
-pub(in crate::debug) fn short_name(name: &str) -> String {
-    let plain = plain_name(name);
-    match plain.rsplit_once("::") {
-        Some((_, last)) if !last.contains('>') => last.into(),
-        _ => plain,
-    }
+    session.code_of(focus).function(address)
 }
 
 /// Source positions of an instruction of the focused CPU, innermost inlined function first; empty if
@@ -105,15 +74,7 @@ pub fn source(session: &Session, address: u32) -> Vec<SourceFrame> {
 /// ignored.
 #[must_use]
 pub fn source_for(session: &Session, focus: Focus, address: u32) -> Vec<SourceFrame> {
-    let lines = session.lines().and_then(|lines| lines.at(address));
-    let frames = lines.unwrap_or_default();
-    let frames: Vec<_> = frames.iter().cloned().map(plain_frame).collect();
-    let outermost = frames.last().and_then(|frame| frame.function.as_deref());
-    let symbol = function(session, focus, address);
-    match (outermost, symbol) {
-        (Some(outermost), Some(symbol)) if !same_function(outermost, &symbol.name) => Vec::new(),
-        _ => frames,
-    }
+    session.code_of(focus).source(address)
 }
 
 /// The most useful line: the innermost one outside of the standard library and, if possible, outside of the
@@ -127,16 +88,6 @@ pub fn own_line(frames: &[SourceFrame]) -> Option<&SourceFrame> {
     own.or(innermost).or(frames.first())
 }
 
-fn plain_frame(frame: SourceFrame) -> SourceFrame {
-    let function = frame.function.as_deref().map(plain_name);
-    SourceFrame { function, ..frame }
-}
-
-/// Whether both names denote one function; line tables may lack the path.
-fn same_function(a: &str, b: &str) -> bool {
-    short_name(a) == short_name(b)
-}
-
 /// Text of a source file, searched from the current folder upwards and in the project's folders.
 pub(super) fn source_text(file: &str) -> Option<String> {
     let current = std::env::current_dir().unwrap_or_default();
@@ -145,38 +96,4 @@ pub(super) fn source_text(file: &str) -> Option<String> {
     let roots = around.into_iter().chain([project]);
     let mut places = roots.flat_map(|root| FOLDERS.map(|folder| root.join(folder).join(file)));
     places.find_map(|path| fs::read_to_string(path).ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_without_types() {
-        let check = |name, plain: &str, short: &str| {
-            assert_eq!(
-                (plain_name(name).as_str(), short_name(name).as_str()),
-                (plain, short)
-            );
-        };
-        check("__dispatch_b", "__dispatch_b", "__dispatch_b");
-        check(
-            "emp::ack::take_ack+0x10",
-            "emp::ack::take_ack+0x10",
-            "take_ack+0x10",
-        );
-        check(
-            "emp::covers::<emp::Chip<A, So>>+0x64",
-            "emp::covers+0x64",
-            "covers+0x64",
-        );
-        check("post<Chip<fn(u32) -> u32>>", "post", "post");
-        check("emp::Nic::<A>::load::<B>", "emp::Nic::load", "load");
-        check(
-            "<emp::Line as fmt::Write>::write_str",
-            "<emp::Line as fmt::Write>::write_str",
-            "write_str",
-        );
-        check("a::{closure#0}::<B>", "a::{closure#0}", "{closure#0}");
-    }
 }

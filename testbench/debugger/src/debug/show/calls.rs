@@ -2,21 +2,12 @@
 
 use emulator::image::Frame;
 
-use super::{address, code, text};
+use super::{address, text};
 use crate::debug::session::{Focus, Session};
 
 /// The active functions of a CPU, innermost first, and the reason if the list is incomplete.
 fn frames(session: &Session, focus: Focus) -> (Vec<Frame>, Option<String>) {
-    let registers = session.board().registers(focus.cpu);
-    let pc = session.cpu_of(focus).pc;
-    let word = |at: u32| match at & 3 {
-        0 => code::word(session, focus, at),
-        _ => None,
-    };
-    let image = session.image();
-    let who = session.info(focus).initiator;
-    let (frames, error) = image.unwind(who, pc, registers, word);
-    (frames, error.map(|error| error.to_string()))
+    session.code_of(focus).frames()
 }
 
 /// The caller of the focused CPU's current function.
@@ -44,28 +35,5 @@ pub(super) fn handler(session: &Session, focus: Focus) -> Option<(u32, &str)> {
 /// The active functions of the focused CPU, innermost first, with inlined ones.
 #[must_use]
 pub fn backtrace(session: &Session) -> String {
-    let focus = session.focus;
-    let (frames, error) = frames(session, focus);
-    let mut lines = Vec::new();
-    let mut number = 0;
-    for frame in frames {
-        let at = frame.address;
-        let own = address::function(session, focus, at).map(|symbol| &symbol.name[..]);
-        let source = address::source_for(session, focus, at);
-        let inlined = source.len().saturating_sub(1);
-        for inline in &source[..inlined] {
-            lines.push(format!("#{number:<2} inlined   {inline}"));
-            number += 1;
-        }
-        let symbol = || address::describe_for(session, focus, at);
-        let name = own.map_or_else(symbol, address::plain_name);
-        let place = source.last();
-        let place = place.map_or(String::new(), |place| {
-            format!(" at {}:{}", place.file, place.line)
-        });
-        lines.push(format!("#{number:<2} {at:08x}  {name}{place}"));
-        number += 1;
-    }
-    lines.extend(error.map(|error| format!("({error})")));
-    text(lines)
+    text(session.code_of(session.focus).backtrace())
 }

@@ -27,7 +27,7 @@ pub fn event_register(session: &Session) -> anyhow::Result<String> {
         lines.push(format!("  {bit:2} {name:20} {cause}"));
     }
     let mut masked = 0;
-    if let Some((name, mask)) = board.event_mask(focus.cpu) {
+    if let Some((name, mask)) = board.event_mask(focus.cpu, now) {
         masked = value & !mask;
         if masked != 0 {
             lines.push(format!("masked by {name}: {}", numbers(masked)));

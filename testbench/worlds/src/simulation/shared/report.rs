@@ -7,6 +7,8 @@ use emulator::value_struct;
 
 use crate::simulation::Simulation;
 use crate::simulation::counters::{Busy, NicCounters};
+use crate::simulation::started::Started;
+use crate::stopped::Stopped;
 
 /// Times of a host program since power-on.
 #[derive(Debug, Clone)]
@@ -36,15 +38,18 @@ pub(in crate::simulation) struct NodeReport {
     /// Counters of the firmware: of the lives that a reset ended, and of the last one.
     pub(in crate::simulation) counters: (NicCounters, NicCounters),
     pub(in crate::simulation) programs: Vec<ProgramTimes>,
-    /// Why CPUs have stopped that should not.
-    pub(in crate::simulation) stopped: Vec<String>,
+    /// CPUs that have stopped and should not.
+    pub(in crate::simulation) stopped: Vec<Stopped>,
+    /// A line for each of them, and for those that gave up.
+    pub(in crate::simulation) problems: Vec<String>,
 }
 
 value_struct!(NodeReport {
     busy: busy,
     counters: counters,
     programs: programs,
-    stopped: stopped
+    stopped: stopped,
+    problems: problems
 });
 
 impl NodeReport {
@@ -61,16 +66,16 @@ impl NodeReport {
             ready: time.ready,
             blocked: time.blocked,
         });
+        let name = &simulation.names[index];
+        let stopped = simulation
+            .started
+            .stopped(index, node, simulation.images.of(index));
         Self {
+            problems: Started::problems(node, &stopped, name),
+            stopped,
             busy: counters.busy(node, index),
             counters: counters.of_node(node, index),
             programs: programs.collect(),
-            stopped: simulation.started.problems(
-                index,
-                node,
-                simulation.images.of(index),
-                &simulation.names[index],
-            ),
         }
     }
 }
