@@ -12,7 +12,7 @@ use emulator::cpu::mips::architecture::Mips;
 use emulator::cpu::mips::asm;
 use emulator::cpu::mips::bus::Width;
 use emulator::image::{
-    DebugInfo, ELF_FORM, Image, Memory, Section, Segment, Symbol, SymbolKind, Symbols,
+    DebugInfo, ELF_FORM, Image, Memory, Names, Section, Segment, Symbol, SymbolKind, Symbols,
 };
 use emulator::lanai::board::Lanai;
 use emulator::sim::node::Node;
@@ -37,6 +37,7 @@ fn section(name: &str, memory: Memory, addresses: Range<u32>, executable: bool) 
         run_address: addresses.start,
         size_bytes: addresses.end - addresses.start,
         executable,
+        is_undivided: false,
         bytes: Vec::new(),
     }
 }
@@ -67,7 +68,6 @@ fn known(
     });
     ProbeTable::of(&Image {
         form: if declares { ELF_FORM } else { "raw" }.into(),
-        code_is_checked: declares,
         entry: CODE.start,
         segments: first.into_iter().collect(),
         sections,
@@ -75,6 +75,7 @@ fn known(
         probes: Vec::new(),
         handlers: Vec::new(),
         debug: DebugInfo::default(),
+        names: Names::Own,
         architecture,
     })
 }
