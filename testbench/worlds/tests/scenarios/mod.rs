@@ -15,6 +15,7 @@ mod faults;
 mod forms;
 pub(super) mod gm;
 mod gm_mapper;
+mod losses;
 mod mpi;
 mod multicasts;
 mod race;

@@ -1,0 +1,102 @@
+//! EMP repairs losses, whatever image, window and size: no message fails, and little time is lost.
+
+use proptest::prelude::*;
+
+use super::good;
+
+const IMAGES: [&str; 5] = ["emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr"];
+/// The host's timeout, in us. The first loss may cost one: no ack has been timed yet.
+const TIMEOUT_US: u64 = 2000;
+/// Frames of a run, about.
+const FRAMES: u32 = 400;
+
+/// A stream from node 0 to node 1.
+#[derive(Debug, Clone)]
+struct Case {
+    image: &'static str,
+    topology: &'static str,
+    window: u32,
+    bytes: u32,
+}
+
+impl Case {
+    fn messages(&self) -> u32 {
+        (FRAMES / self.bytes.div_ceil(1400).max(1)).max(8)
+    }
+
+    /// Runs the stream with faults; returns its time in us.
+    fn us(&self, seed: u32, faults: &str) -> u64 {
+        let Self {
+            image,
+            topology,
+            window,
+            bytes,
+        } = self;
+        let messages = self.messages();
+        let outcome = good(&format!(
+            "image = \"{image}\"\nseed = {seed}\n[emp]\ntimeout_us = {TIMEOUT_US}\n\
+             [network]\ntopology = \"{topology}\"\nnodes = 2\n\
+             [[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\n\
+             messages = {messages}\nbytes = {bytes}\nwindow = {window}\n{faults}"
+        ));
+        let verdict = &outcome.verdict;
+        assert_eq!(verdict.messages.delivered, u64::from(messages), "{self:?}");
+        let failed = (
+            verdict.messages.failed_with_status,
+            outcome.idle_faults.len(),
+        );
+        assert_eq!(failed, (0, 0), "{self:?} {faults}");
+        (verdict.last_ps.unwrap() - verdict.first_ps.unwrap()) / 1_000_000
+    }
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let bytes = prop_oneof![100u32..1479, 1479u32..10_000, 10_000u32..65_537];
+    let topology = prop::sample::select(vec!["pair", "star"]);
+    let image = prop::sample::select(IMAGES.to_vec());
+    (image, topology, 0u32..=6, bytes).prop_map(|(image, topology, window, bytes)| Case {
+        image,
+        topology,
+        // Send descriptors limit the window of messages of several pages.
+        window: (1u32 << window).min(50),
+        bytes,
+    })
+}
+
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(cases)
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn one_lost_frame_costs_at_most_two_timeouts(
+        case in case(),
+        place in 0u32..1000,
+        kind in prop::sample::select(vec!["header", "data", "ack"]),
+    ) {
+        // A message of one frame has no data frame.
+        let kind = if kind == "data" && case.bytes < 1479 { "header" } else { kind };
+        let message = place % case.messages();
+        let from = u32::from(kind == "ack");
+        let fault = format!(
+            "[[fault]]\ndo = \"drop\"\nframe = \"{kind}\"\nmessage = {message}\nfrom = {from}\n"
+        );
+        let (plain, lossy) = (case.us(1, ""), case.us(1, &fault));
+        prop_assert!(lossy <= plain + 2 * TIMEOUT_US, "{} us with {}, not {}", lossy, fault, plain);
+    }
+
+    #[test]
+    fn goodput_remains(case in case(), seed in 0u32..1_000_000, heavy in any::<bool>()) {
+        let (loss, least) = if heavy { ("0.05", 20) } else { ("0.005", 60) };
+        let faults = format!("[faults]\nloss = {loss}\n");
+        let (plain, lossy) = (case.us(seed, ""), case.us(seed, &faults));
+        // The first loss, and one at the end, count more in a short run than in a long one.
+        let most = plain * 100 / least + 2 * TIMEOUT_US;
+        prop_assert!(lossy <= most, "{} us at {}, not {} (seed {})", lossy, loss, plain, seed);
+    }
+}
