@@ -124,7 +124,7 @@ impl Board for Toy {
         self.raised
     }
 
-    fn reset(&mut self, _: SimTime) {
+    fn reset(&mut self, _: &mut Context<'_, Event>) {
         let outbox = std::mem::take(&mut self.outbox);
         *self = Self {
             outbox,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::traffic::Traffic;
 use super::{BoardFault, CpuId, CpuInfo, CpuView, NoSuchFault, StageIndex, StageTotal, Stops};
 use crate::image::LostReturn;
 use crate::observe::names::{BoardNames, NO_BOARD};
@@ -131,6 +132,11 @@ pub trait Inspect {
     /// Return addresses of a CPU's active functions that its stack does not hold.
     fn lost_returns(&self, _cpu: CpuId) -> &[LostReturn] {
         &[]
+    }
+
+    /// What its port has sent and received so far. By default nothing is counted.
+    fn traffic(&self) -> Traffic {
+        Traffic::default()
     }
 
     /// Number of transfers to or from host memory that failed so far.

@@ -10,6 +10,7 @@ mod fault;
 mod inspect;
 mod probes;
 mod stops;
+mod traffic;
 
 use std::fmt::Debug;
 
@@ -30,6 +31,7 @@ pub use fault::{BoardFault, DmaDirection, NoSuchFault, StallFrom};
 pub use inspect::{Area, BusyUnit, DescribeFrame, Inspect, NothingThere, RegisterRow};
 pub use probes::{BoardProbe, ProbeTable, StageIndex, StageState, StageTotal};
 pub use stops::{Stops, Watch};
+pub use traffic::{DropCounts, Traffic};
 
 /// How far the cores of a board have come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +91,8 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     fn interrupt_line(&self) -> bool;
 
     /// Resets the board as its bus does: registers as after power-on, no pending work, memory kept. Units on the
-    /// wire stay there.
-    fn reset(&mut self, now: SimTime);
+    /// wire stay there; those that are coming in are dropped.
+    fn reset(&mut self, ctx: &mut Context<'_, Self::Event>);
 
     /// Whether a pending event comes from outside the machine, so that a reset does not cancel it.
     fn outlives_reset(event: &Self::Event) -> bool;

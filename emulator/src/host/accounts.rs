@@ -104,6 +104,11 @@ impl Accounts {
         self.phase = phase;
     }
 
+    /// When the present phase began.
+    pub(super) const fn since(&self) -> SimTime {
+        self.since
+    }
+
     /// An interrupt takes a part of the present phase.
     pub(super) fn steal(&mut self, span: SimTime) {
         self.stolen += span;

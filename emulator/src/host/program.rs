@@ -301,6 +301,36 @@ impl Programs {
         self.programs.iter().all(Program::has_ended)
     }
 
+    /// How often programs began and ended.
+    #[must_use]
+    pub fn beginnings_and_ends(&self) -> u64 {
+        let count = |program: &Program| {
+            u64::from(program.started) + 2 * u64::from(program.life)
+                - u64::from(program.is_at_work())
+        };
+        self.programs.iter().map(count).sum()
+    }
+
+    /// When the last one of those waits and computations ends that take `span` or more and whose end is known; [`SimTime::ZERO`] if
+    /// there is none.
+    #[must_use]
+    pub fn long_waits_end(&self, now: SimTime, span: SimTime) -> SimTime {
+        let end = |program: &Program| {
+            let work = &program.work;
+            let polls = work.polls_window() || work.memory_poll.is_some();
+            let end = match work.sleep {
+                Some(sleep) => sleep.deadline,
+                None if polls => work.deadline,
+                None => work.ends,
+            };
+            let is_long = end.saturating_sub(program.accounts.since()) >= span;
+            let is_known = program.is_at_work() && end > now && end != SimTime::MAX;
+            (is_known && is_long).then_some(end)
+        };
+        let ends = self.programs.iter().filter_map(end);
+        ends.max().unwrap_or_default()
+    }
+
     /// The earliest time at which programs act without an event that is not a poll: `now` while one has not begun, or waits
     /// for the end of another one's poll; the end of a poll's timeout.
     #[must_use]

@@ -130,7 +130,7 @@ impl Lanai {
         } = self.fabric.control.write(value);
         if reset {
             self.halt();
-            self.fabric.reset_chip(ctx.now);
+            self.fabric.reset_chip(ctx);
         }
         if release {
             self.release(0, ctx);
@@ -319,10 +319,10 @@ impl Board for Lanai {
         self.fabric.interrupt_line
     }
 
-    fn reset(&mut self, now: SimTime) {
+    fn reset(&mut self, ctx: &mut Context<'_, BoardEvent>) {
         self.halt();
         self.stopped = None;
-        self.fabric.reset_board(now);
+        self.fabric.reset_board(ctx);
         // The host is going to load firmware: code that it writes over shared pages would have pages of its own.
         self.fabric.sram.forget_code();
     }
@@ -348,6 +348,7 @@ impl Board for Lanai {
     }
 
     fn unit_arrives(&mut self, arrival: Arrival<Packet>, ctx: &mut Context<'_, BoardEvent>) {
+        self.fabric.traffic.announced += 1;
         let head = arrival.head;
         let event = BoardEvent::Head(self.fabric.incoming(arrival));
         ctx.schedule(head, Initiator::Receiver, event);

@@ -19,7 +19,7 @@ use super::timing::Timing;
 use super::transmitter::{Appending, Transmitter};
 use super::watchdog::Watchdog;
 use super::window::Control;
-use crate::board::{Context, CpuId, NodeEvent, ProbeTable, Stops};
+use crate::board::{Context, CpuId, NodeEvent, ProbeTable, Stops, Traffic};
 use crate::cpu::ahead::Ahead;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::Op;
@@ -114,6 +114,8 @@ pub struct Fabric {
     pub timing: Timing,
     pub(super) watchdog: Watchdog,
     pub(super) port: Port,
+    /// Packets sent and received.
+    pub traffic: Traffic,
     pub(super) chains: Chains,
     pub(super) storage: Storage,
     pub(super) doorbells: Doorbells,
@@ -142,6 +144,7 @@ state!(Fabric {
     doorbells,
     interrupt_line,
     port,
+    traffic,
     watchdog,
     begun_at
 } fixed {
@@ -189,6 +192,7 @@ impl Fabric {
             doorbells: Doorbells::default(),
             interrupt_line: false,
             port: Port::new(&timing),
+            traffic: Traffic::default(),
             watchdog: Watchdog::default(),
             outbox: Outbox::default(),
             stops: Stops::default(),
@@ -213,13 +217,15 @@ impl Fabric {
     }
 
     /// The chip's reset: registers are 0, engines stop, packets that come and go are lost. Memory stays.
-    pub(super) fn reset_chip(&mut self, now: SimTime) {
+    pub(super) fn reset_chip(&mut self, ctx: &mut BoardContext) {
+        let now = ctx.now;
         self.bus.reset();
         self.isr.reset();
         self.timers.reset(now);
         self.storage.reset();
         self.dma.reset(now);
-        self.receiver.reset();
+        let lost = self.receiver.reset();
+        self.lose_incoming(lost, ctx);
         self.transmitter.reset();
         self.port.reset(now, &mut self.outbox);
         // A look that is under way finds nothing blocked.
@@ -227,8 +233,8 @@ impl Fabric {
     }
 
     /// The reset of the board by its bus.
-    pub(super) fn reset_board(&mut self, now: SimTime) {
-        self.reset_chip(now);
+    pub(super) fn reset_board(&mut self, ctx: &mut BoardContext) {
+        self.reset_chip(ctx);
         // The bus's reset cancels events.
         self.watchdog = Watchdog::default();
         self.chains = Chains::default();

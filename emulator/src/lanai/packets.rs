@@ -53,9 +53,7 @@ impl Fabric {
         let absorb = self.control.is_held();
         self.port.head_came(absorb);
         if absorb {
-            let reason = DropReason::Disabled;
-            let kind = TraceKind::FrameDropped { reason };
-            return ctx.trace.record(ctx.now, Initiator::Receiver, kind);
+            return self.drop_packet(incoming.into_packet(), DropReason::Disabled, ctx);
         }
         // The head may have left the far end before STOP came there.
         if let Some(hold) = self.port.hold().filter(|hold| ctx.now <= hold.from) {
@@ -67,6 +65,18 @@ impl Fabric {
         self.receiver.push(incoming);
         self.hold_up(ctx);
         self.receive_more(ctx);
+    }
+
+    /// Packets in the port are lost by a reset.
+    pub(super) fn lose_incoming(&mut self, lost: Vec<Packet>, ctx: &mut BoardContext) {
+        for packet in lost {
+            self.drop_packet(packet, DropReason::Reset, ctx);
+        }
+    }
+
+    fn drop_packet(&mut self, packet: Packet, reason: DropReason, ctx: &mut BoardContext) {
+        self.traffic
+            .drop_unit(packet, reason, &mut self.outbox, ctx);
     }
 
     /// The tail of the packet is there whose head came last.
@@ -149,6 +159,7 @@ impl Fabric {
             Outcome::More => {}
             Outcome::Full => self.raise(Cause::Buffer, ctx),
             Outcome::Tail { length, overshoot } => {
+                self.traffic.stored += 1;
                 if let Some(packet) = packet {
                     note_head(&packet, Initiator::Receiver, ctx);
                 }
@@ -207,6 +218,7 @@ impl Fabric {
             length: packet.bytes().len() as u32,
         };
         ctx.trace.record(ctx.now, Initiator::Transmitter, kind);
+        self.traffic.sent += 1;
         if self.port.has_cable() {
             self.transmitter.hand_over(self.port.give());
             self.outbox.send(head, packet);

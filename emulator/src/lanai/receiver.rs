@@ -100,6 +100,12 @@ impl Incoming {
         Self { packet, line, tail }
     }
 
+    /// The packet.
+    #[must_use]
+    pub fn into_packet(self) -> Packet {
+        self.packet
+    }
+
     /// The port's STOP keeps bytes away from then on.
     pub fn stop(&mut self, time: SimTime) {
         self.line.stop(time);
@@ -215,13 +221,16 @@ impl Receiver {
         }
     }
 
-    /// After a reset. Packets in the port are absorbed.
-    pub fn reset(&mut self) {
+    /// After a reset. Returns the packets in the port, which are absorbed.
+    pub fn reset(&mut self) -> Vec<Packet> {
+        let lost = self.waiting.drain(..).map(|incoming| incoming.packet);
+        let lost = lost.collect();
         let step = self.step.wrapping_add(1);
         *self = Self {
             step,
             ..Self::new(self.generation)
         };
+        lost
     }
 
     /// Whether bytes wait because the receiver is not armed.
@@ -248,10 +257,11 @@ impl Receiver {
             .filter(|incoming| incoming.tail.is_none())
     }
 
-    /// Packets of which nothing is stored yet are lost.
-    pub fn drop_waiting(&mut self) {
-        let kept = usize::from(!self.form.is_empty());
-        self.waiting.truncate(kept);
+    /// Packets of which nothing is stored yet are lost: takes them.
+    pub fn drop_waiting(&mut self) -> Vec<Packet> {
+        let kept = usize::from(!self.form.is_empty()).min(self.waiting.len());
+        let lost = self.waiting.drain(kept..).map(|incoming| incoming.packet);
+        lost.collect()
     }
 
     /// The tail of the last packet is there. If not `whole`, it came too early.

@@ -99,7 +99,8 @@ impl Fabric {
         }
         if receiving {
             self.watchdog.receiving = None;
-            self.receiver.drop_waiting();
+            let lost = self.receiver.drop_waiting();
+            self.lose_incoming(lost, ctx);
             self.port
                 .take_out(Direction::Receive, ctx.now, &mut self.outbox);
             self.port.take(ctx.now, &mut self.outbox);

@@ -8,6 +8,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use super::event::{DropReason, Place};
 use crate::sim::time::SimTime;
 use crate::wire::loss::LossReason;
 use crate::wire::unit::{Defects, Departure, Unit};
@@ -21,10 +22,10 @@ impl LinkType {
     pub const ETHERNET: Self = Self(1);
 }
 
-/// Place of a capture: one direction of a link, or a switch, for the frames that it dropped.
+/// Place of a capture: one direction of a link, or a node or switch, for the frames that are dropped there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// A short name: `n0 -> s0`, `s0 port 3 -> n2`, `s0 drops`.
+    /// A short name: `n0 -> s0`, `s0 port 3 -> n2`, `s0 drops`, `n1 drops`.
     pub name: String,
     /// Description in words.
     pub description: String,
@@ -34,6 +35,27 @@ pub struct Interface {
     pub link_type: LinkType,
     /// Length of the check sequence that follows a frame.
     pub check_bytes: u8,
+}
+
+impl Interface {
+    /// The place of units that are dropped at a node or switch.
+    #[must_use]
+    pub fn of_drops<U: Unit>(place: Place, link_type: LinkType) -> Self {
+        let (name, description) = match place {
+            Place::Node(node) => (format!("n{node} drops"), format!("dropped at node {node}")),
+            Place::Switch(switch) => (
+                format!("s{switch} drops"),
+                format!("dropped in switch {switch}"),
+            ),
+        };
+        Self {
+            name,
+            description,
+            bits_per_s: None,
+            link_type,
+            check_bytes: U::CHECK_BYTES as u8,
+        }
+    }
 }
 
 /// Annotation of a captured frame.
@@ -64,6 +86,8 @@ pub enum Note {
         /// Port of a switch.
         port: Option<usize>,
     },
+    /// The board that it reaches drops it.
+    Refused(DropReason),
     /// The link is cut during the frame.
     Interrupted,
 }
@@ -109,6 +133,7 @@ impl fmt::Display for Note {
                 write!(f, "lost: {}", reason.name())?;
                 port.map_or(Ok(()), |port| write!(f, " at port {port}"))
             }
+            Self::Refused(reason) => write!(f, "lost: {}", reason.words()),
             Self::Interrupted => write!(f, "the link is cut while the frame is on it"),
         }
     }
@@ -152,6 +177,8 @@ pub trait FrameObserver: Send {
 #[derive(Debug)]
 pub struct Tap {
     interface: usize,
+    /// The interface of what is dropped at the place where the direction of the link begins.
+    drops: usize,
     frames: Vec<CapturedFrame>,
     /// Notes on units that are not captured yet.
     noted: BTreeMap<Noted, Vec<Note>>,
@@ -167,11 +194,12 @@ pub enum Noted {
 }
 
 impl Tap {
-    /// A tap of the interface with this number.
+    /// A tap of the interface with this number. `drops`: that of units which are dropped at its place.
     #[must_use]
-    pub const fn new(interface: usize) -> Self {
+    pub const fn new(interface: usize, drops: usize) -> Self {
         Self {
             interface,
+            drops,
             frames: Vec::new(),
             noted: BTreeMap::new(),
         }
@@ -191,9 +219,18 @@ impl Tap {
 
     /// Captures a frame.
     pub fn capture(&mut self, time: SimTime, unit: &impl Unit, notes: Vec<Note>) {
+        self.capture_at(self.interface, time, unit, notes);
+    }
+
+    /// Captures a frame that is dropped at the tap's place.
+    pub fn capture_drop(&mut self, time: SimTime, unit: &impl Unit, note: Note) {
+        self.capture_at(self.drops, time, unit, vec![note]);
+    }
+
+    fn capture_at(&mut self, interface: usize, time: SimTime, unit: &impl Unit, notes: Vec<Note>) {
         self.frames.push(CapturedFrame {
             time,
-            interface: self.interface,
+            interface,
             bytes: Arc::clone(unit.bytes()),
             check: unit.check(),
             defects: unit.defects(),

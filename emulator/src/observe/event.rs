@@ -50,6 +50,10 @@ pub enum DropReason {
     Filtered,
     /// The receive buffer or the descriptor ring is full.
     NoSpace,
+    /// The receiver, the chip or the machine was reset while it came in.
+    Reset,
+    /// It began within another frame: impossible on a cable.
+    Overlap,
 }
 
 /// The first bytes of a frame, or of a packet behind its route, as big-endian words: all headers of EMP and GM fit.
@@ -337,12 +341,14 @@ impl TraceKind {
 
 impl DropReason {
     /// All reasons.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Disabled,
         Self::NoSignal,
         Self::Pause,
         Self::Filtered,
         Self::NoSpace,
+        Self::Reset,
+        Self::Overlap,
     ];
 
     /// Name in traces.
@@ -354,6 +360,22 @@ impl DropReason {
             Self::Pause => "Pause",
             Self::Filtered => "Filtered",
             Self::NoSpace => "NoSpace",
+            Self::Reset => "Reset",
+            Self::Overlap => "Overlap",
+        }
+    }
+
+    /// Name in captures and, with underscores, in results.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Disabled => "receiver disabled",
+            Self::NoSignal => "no signal",
+            Self::Pause => "pause frame",
+            Self::Filtered => "filtered",
+            Self::NoSpace => "no space",
+            Self::Reset => "reset",
+            Self::Overlap => "within another frame",
         }
     }
 }

@@ -5,6 +5,7 @@ mod earliest;
 pub mod initiator;
 pub mod node;
 pub mod queue;
+pub mod quiet;
 pub mod ranks;
 mod rounds;
 pub mod saved;

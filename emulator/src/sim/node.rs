@@ -246,6 +246,13 @@ impl Node {
         self.slot.is_live(self.hosting())
     }
 
+    /// When the last one of long waits ends, if that is known: pending events from outside, other events that are due in `span` or later,
+    /// and waits of programs for `span` or more. [`SimTime::ZERO`] if there are none.
+    #[must_use]
+    pub fn awaited(&self, span: SimTime) -> SimTime {
+        self.slot.awaited(self.hosting(), span)
+    }
+
     /// Number of pending events.
     #[must_use]
     pub fn pending_events(&self) -> usize {

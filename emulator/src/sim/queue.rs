@@ -221,6 +221,14 @@ impl<E: Shorten> EventQueue<E> {
         earliest
     }
 
+    /// The time of the last event that is as asked, among those without a short form.
+    #[must_use]
+    pub fn latest(&self, is: impl Fn(&E) -> bool) -> Option<SimTime> {
+        let mut events = self.pending.iter();
+        let latest = events.find(|(_, event)| is(event));
+        latest.map(|(key, _)| key.time)
+    }
+
     /// The next event.
     #[must_use]
     pub fn next(&self) -> Option<(EventKey, &E)> {

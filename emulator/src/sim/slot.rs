@@ -86,6 +86,7 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn next_effect(&self, host: Hosting<'_>) -> SimTime;
     fn is_live(&self, host: Hosting<'_>) -> bool;
     fn pending_events(&self) -> usize;
+    fn awaited(&self, host: Hosting<'_>, span: SimTime) -> SimTime;
     fn transmitter_free_at(&self) -> SimTime;
     fn next_control(&self, host: Hosting<'_>, effect: SimTime) -> SimTime;
     /// The leads of units and controls.
@@ -195,6 +196,20 @@ impl<B: Board> AnySlot for Slot<B> {
 
     fn pending_events(&self) -> usize {
         self.queue.len()
+    }
+
+    fn awaited(&self, host: Hosting<'_>, span: SimTime) -> SimTime {
+        let long = host.now.saturating_add(span);
+        let last = self.queue.latest(|_| true).filter(|last| *last >= long);
+        let last = last.or_else(|| {
+            self.queue.latest(|event| match event {
+                NodeEvent::Board(event) => B::outlives_reset(event),
+                NodeEvent::Host(_) => false,
+                NodeEvent::Reset { .. } | NodeEvent::PowerOn => true,
+            })
+        });
+        let programs = host.programs.long_waits_end(host.now, span);
+        programs.max(last.unwrap_or_default())
     }
 
     fn transmitter_free_at(&self) -> SimTime {
@@ -481,7 +496,7 @@ fn reset<B: Board>(
         NodeEvent::Host(_) | NodeEvent::PowerOn => false,
         NodeEvent::Reset { .. } => true,
     });
-    board.reset(ctx.now);
+    board.reset(ctx);
     programs.reset(ctx.now, pause.is_some());
     ctx.poller.stop();
     ctx.with_memory(HostMemory::clear);

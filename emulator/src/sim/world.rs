@@ -8,10 +8,11 @@ use std::any::Any;
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::component::Component;
 use super::node::Node;
+use super::quiet::Watch;
 use super::ranks::{Ranks, Reach};
 use super::threads::Crew;
 use super::time::SimTime;
@@ -25,6 +26,22 @@ use crate::wire::network::Network;
 /// Length of a slice: a run ends at a multiple of this time.
 pub const SLICE: SimTime = SimTime::from_us(100);
 
+/// The simulated time that a run has reached, to be shown while it goes on.
+#[derive(Debug, Default)]
+pub struct Clock(AtomicU64);
+
+impl Clock {
+    pub(super) fn set(&self, time: SimTime) {
+        self.0.store(time.ps(), Ordering::Relaxed);
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> SimTime {
+        SimTime::from_ps(self.0.load(Ordering::Relaxed))
+    }
+}
+
 /// Limits of a run, and its number of threads.
 #[derive(Debug, Clone)]
 pub struct RunLimits {
@@ -32,6 +49,10 @@ pub struct RunLimits {
     pub max_time: Option<SimTime>,
     /// The run ends soon after this is set, even within a slice: nodes may then stand at different times.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// Shows the time that the run has reached.
+    pub clock: Option<Arc<Clock>>,
+    /// The run ends when nothing but timers has happened for this simulated time ([`quiet`](super::quiet)).
+    pub quiet: Option<SimTime>,
     /// Number of threads that share the work. Only speed depends on it.
     pub threads: NonZeroUsize,
 }
@@ -41,6 +62,8 @@ impl Default for RunLimits {
         Self {
             max_time: None,
             interrupt: None,
+            clock: None,
+            quiet: None,
             threads: NonZeroUsize::MIN,
         }
     }
@@ -51,6 +74,13 @@ impl RunLimits {
         let flag = self.interrupt.as_deref();
         flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
+
+    /// The run has come to a time.
+    pub(super) fn reached(&self, now: SimTime) {
+        if let Some(clock) = &self.clock {
+            clock.set(now);
+        }
+    }
 }
 
 /// The end of a run.
@@ -60,6 +90,8 @@ pub enum RunEnd {
     Completed,
     /// Programs wait, and no event is pending that could end a wait. One line for each program, core and blocked unit.
     Deadlock(Vec<String>),
+    /// Programs wait, and nothing but timers has happened for as long as the limits say. One line for each program, core and blocked unit.
+    Quiet(Vec<String>),
     /// The time limit was reached. One line for each program, core and blocked unit.
     TimeLimit(Vec<String>),
     /// The run was interrupted.
@@ -93,6 +125,7 @@ pub struct World {
     networks: Vec<Box<dyn Network>>,
     stream: Stream,
     captures: Captures,
+    watch: Watch,
 }
 
 impl World {
@@ -108,6 +141,7 @@ impl World {
             networks: Vec::new(),
             stream: Stream::default(),
             captures: Captures::default(),
+            watch: Watch::default(),
         }
     }
 
@@ -187,6 +221,17 @@ impl World {
         times.min().unwrap_or(SimTime::ZERO)
     }
 
+    /// How long nodes have not stirred, to be saved beside the state of a world whose runs end when it is quiet.
+    pub const fn watch_mut(&mut self) -> &mut Watch {
+        &mut self.watch
+    }
+
+    /// How long nodes have not stirred.
+    #[must_use]
+    pub const fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
     /// The hash of the traces of all nodes, and of those links and switches whose traces have events.
     #[must_use]
     pub fn trace_hash(&self) -> u64 {
@@ -250,18 +295,24 @@ impl World {
         limits: &RunLimits,
         mut done: impl FnMut() -> bool + Send,
     ) -> RunEnd {
+        let mut watch = std::mem::take(&mut self.watch);
         let stop = self.run_slices(limits, |components| {
             if done() || components.iter().all(Component::programs_ended) {
                 Some(Stop::Completed)
             } else if !components.iter().any(Component::is_live) {
                 Some(Stop::Deadlock)
             } else {
-                None
+                let quiet = limits.quiet?;
+                let now = earliest(components.iter().map(Component::now));
+                let stirred = stirred(components, &mut watch, quiet);
+                (now.saturating_sub(stirred) >= quiet).then_some(Stop::Quiet)
             }
         });
+        self.watch = watch;
         match stop {
             Stop::Completed => RunEnd::Completed,
             Stop::Deadlock => RunEnd::Deadlock(self.describe()),
+            Stop::Quiet => RunEnd::Quiet(self.describe()),
             Stop::TimeLimit => RunEnd::TimeLimit(self.describe()),
             Stop::Interrupted => RunEnd::Interrupted,
         }
@@ -287,6 +338,7 @@ impl World {
         crew.lead(|| {
             loop {
                 let now = earliest(components.iter().map(Component::now));
+                limits.reached(now);
                 if limits.interrupted() {
                     return Stop::Interrupted;
                 }
@@ -354,8 +406,17 @@ fn traces_of(networks: &mut [Box<dyn Network>]) -> impl Iterator<Item = &mut Tra
 pub(super) enum Stop {
     Completed,
     Deadlock,
+    Quiet,
     TimeLimit,
     Interrupted,
+}
+
+/// When nodes stirred last that this process executes, or will stir.
+pub(super) fn stirred(components: &[Component<'_>], watch: &mut Watch, quiet: SimTime) -> SimTime {
+    let now = earliest(components.iter().map(Component::now));
+    let times = components.iter();
+    let times = times.map(|component| component.stirred(watch, now, quiet));
+    times.fold(SimTime::ZERO, SimTime::max)
 }
 
 pub(super) fn earliest(times: impl Iterator<Item = SimTime>) -> SimTime {

@@ -71,7 +71,7 @@ impl Chip<'_> {
             if ctx.trace.wants(Details::EVENTS) {
                 self.fabric.tell_timer_before(ctx.now, ctx.trace);
             }
-            self.reset(ctx.now);
+            self.reset(ctx);
         }
         self.fabric.write_register(offset, value, who, ctx) || resets
     }
@@ -93,8 +93,8 @@ impl Chip<'_> {
     }
 
     /// Registers as after power-on, both CPUs halted, no pending work; memory is kept.
-    pub fn reset(&mut self, now: SimTime) {
-        self.fabric.reset(now);
+    pub fn reset(&mut self, ctx: &mut BoardContext) {
+        self.fabric.reset(ctx);
         for ((core, private), stage) in self.cores.iter_mut().zip(&mut *self.stages) {
             private.halt();
             private.stopped = None;

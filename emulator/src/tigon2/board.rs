@@ -316,8 +316,8 @@ impl Board for Tigon2 {
         })
     }
 
-    fn reset(&mut self, now: SimTime) {
-        self.chip().reset(now);
+    fn reset(&mut self, ctx: &mut BoardContext) {
+        self.chip().reset(ctx);
         // The frame is on the wire; its end is no longer relevant.
         self.fabric.mac.sending = None;
         self.fabric.sram.bus_mut().stop_bursts();

@@ -29,8 +29,7 @@ use super::sram::{Sram, SramSize};
 use super::timer::Timer;
 use super::timing::Timing;
 use super::window::{Target, Window};
-use crate::board::Stops;
-use crate::board::{Context, NodeEvent};
+use crate::board::{Context, NodeEvent, Stops, Traffic};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::host::request::{HostEvent, PollAccess, PollRequest};
 use crate::observe::event::{Details, TraceKind};
@@ -150,6 +149,8 @@ pub struct Fabric {
     /// Number of rising edges of the line.
     pub interrupts: u64,
     pub(super) rx_side: RxSide,
+    /// Frames sent and received.
+    pub traffic: Traffic,
     /// The board's own frames occupy the wire until this time.
     pub(super) wire_free_at: SimTime,
     /// Sent frames, for the medium.
@@ -174,6 +175,7 @@ state!(Fabric {
     interrupt_line,
     interrupts,
     rx_side,
+    traffic,
     wire_free_at
 } lists { rests } fixed {
     timing,
@@ -234,16 +236,17 @@ impl Fabric {
             interrupt_line: false,
             interrupts: 0,
             rx_side: RxSide::default(),
+            traffic: Traffic::default(),
             wire_free_at: SimTime::ZERO,
             outbox: Outbox::default(),
         }
     }
 
     /// The host's hard reset: registers as after power-on, transfers aborted, memory kept.
-    pub(super) fn reset(&mut self, now: SimTime) {
+    pub(super) fn reset(&mut self, ctx: &mut BoardContext) {
         self.dma_read.abort();
         self.dma_write.abort();
-        self.timer.reset(now);
+        self.timer.reset(ctx.now);
         self.semaphore = Semaphore::default();
         self.mailbox = Mailbox::default();
         self.events = EventRegisters::default();
@@ -257,7 +260,7 @@ impl Fabric {
         self.storage = power_on_storage();
         self.interrupt = false;
         self.interrupt_line = false;
-        self.rx_side.abandon();
+        self.abandon_incoming(ctx);
     }
 
     /// Handles an event at `ctx.now`. Returns whether the cores read other event registers then: of their inputs it can

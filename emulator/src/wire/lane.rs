@@ -2,6 +2,7 @@
 
 use super::fault::{FaultCounts, FaultKind, FaultLayer, Passage};
 use super::loss::{LossCounts, LossReason};
+use super::medium::{Dropped, Medium, Outbox};
 use super::port::Port;
 use super::strikes::{Recorded, StrikeLog};
 use super::unit::{Departure, Unit};
@@ -21,14 +22,16 @@ pub struct LaneCounts {
     pub units: u64,
     /// Their bytes, with check sequences.
     pub bytes: u64,
-    /// Units that did not get on the wire, or not to its end. Nodes that take turns on a cable count none: their
-    /// boards see a cut themselves.
+    /// Copies that the fault layers of an Ethernet line added.
+    pub doubled: u64,
+    /// Units that did not get on the wire, or not to its end.
     pub lost: LossCounts,
 }
 
 value_struct!(LaneCounts {
     units: units,
     bytes: bytes,
+    doubled: doubled,
     lost: lost
 });
 
@@ -188,6 +191,10 @@ impl<U: Unit> Lane<U> {
     pub fn pass(&mut self, index: usize, departure: Departure<U>, passage: &mut Passage<U>) {
         let (time, before) = (departure.head, departure.unit.clone());
         self.layers[index].layer.pass(departure, passage);
+        // Whatever the layer says, a unit that does not leave it is lost.
+        if passage.units.is_empty() && !passage.faults.contains(&FaultKind::Lost) {
+            passage.report(FaultKind::Lost);
+        }
         for fault in passage.faults.drain(..) {
             self.layers[index].counts.count(fault);
             let kind = fault_event(fault, self.from.number(), &before);
@@ -225,6 +232,24 @@ impl<U: Unit> Lane<U> {
         }
     }
 
+    /// Counts the units that leave the fault layers in place of one.
+    pub const fn doubled(&mut self, copies: usize) {
+        self.counts.doubled += (copies as u64).saturating_sub(1);
+    }
+
+    /// Takes what a board says of losses: units that it sent with no carrier, and units that it dropped.
+    pub fn take_losses<M: Medium<Unit = U>>(&mut self, outbox: &mut Outbox<M>) {
+        for Departure { head, unit } in outbox.take_unheard() {
+            self.carried(&unit);
+            self.lose_unheard(head, LossReason::Cut, &unit, Vec::new());
+        }
+        for Dropped { time, unit, reason } in outbox.take_dropped() {
+            if let Some(tap) = &mut self.tap {
+                tap.capture_drop(time, &unit, Note::Refused(reason));
+            }
+        }
+    }
+
     /// Counts a unit that goes on the wire.
     pub fn carried(&mut self, unit: &U) {
         self.carried_bytes(unit.length());
@@ -236,8 +261,29 @@ impl<U: Unit> Lane<U> {
         self.counts.bytes += length;
     }
 
+    /// Loses a unit that the far end hears nothing of; it is captured where it would have been on the wire.
+    pub fn lose_unheard(
+        &mut self,
+        time: SimTime,
+        reason: LossReason,
+        unit: &U,
+        mut notes: Vec<Note>,
+    ) {
+        self.lose(time, reason, unit);
+        notes.push(Note::Lost { reason, port: None });
+        self.capture(time, unit, notes);
+    }
+
+    /// Loses a unit that was captured on the wire before.
+    pub fn lose_under_way(&mut self, time: SimTime, reason: LossReason, unit: &U) {
+        self.lose(time, reason, unit);
+        if let Some(tap) = &mut self.tap {
+            tap.capture_drop(time, unit, Note::Lost { reason, port: None });
+        }
+    }
+
     /// Counts and records a unit that does not get further than this lane.
-    pub fn lose(&mut self, time: SimTime, reason: LossReason, unit: &U) {
+    fn lose(&mut self, time: SimTime, reason: LossReason, unit: &U) {
         self.counts.lost.count(reason);
         let kind = loss_event(reason, self.from.number(), unit);
         self.trace.record(time, Initiator::Wire, kind);

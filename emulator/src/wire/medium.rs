@@ -35,8 +35,10 @@ use std::fmt::Debug;
 
 use super::network::Network;
 use super::unit::{Arrival, Departure, Unit};
+use crate::observe::event::DropReason;
 use crate::sim::time::SimTime;
 use crate::state::{Reader, State, StateError, Value, Writer};
+use crate::value_enum;
 
 /// A kind of medium, and the types that a board and the medium share.
 pub trait Medium: Debug + Sized + Send + 'static {
@@ -120,14 +122,54 @@ impl<C: Value> Value for Sent<C> {
 pub struct Outbox<M: Medium> {
     units: Vec<Departure<M::Unit>>,
     unheard: Vec<Departure<M::Unit>>,
+    dropped: Vec<Dropped<M::Unit>>,
     controls: Vec<Sent<M::Control>>,
 }
+
+/// A unit that a board dropped, for captures.
+#[derive(Debug)]
+pub struct Dropped<U> {
+    /// When.
+    pub time: SimTime,
+    /// The unit.
+    pub unit: U,
+    /// Why.
+    pub reason: DropReason,
+}
+
+impl<U: Value> Value for Dropped<U> {
+    fn write(&self, out: &mut Writer) {
+        let Self { time, unit, reason } = self;
+        time.write(out);
+        unit.write(out);
+        reason.write(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        Ok(Self {
+            time: Value::read(from)?,
+            unit: U::read(from)?,
+            reason: Value::read(from)?,
+        })
+    }
+}
+
+value_enum!(DropReason {
+    Disabled {},
+    NoSignal {},
+    Pause {},
+    Filtered {},
+    NoSpace {},
+    Reset {},
+    Overlap {}
+});
 
 impl<M: Medium> Default for Outbox<M> {
     fn default() -> Self {
         Self {
             units: Vec::new(),
             unheard: Vec::new(),
+            dropped: Vec::new(),
             controls: Vec::new(),
         }
     }
@@ -138,16 +180,19 @@ impl<M: Medium> State for Outbox<M> {
         let Self {
             units,
             unheard,
+            dropped,
             controls,
         } = self;
         units.save(out);
         unheard.save(out);
+        dropped.save(out);
         controls.save(out);
     }
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         self.units.load(from)?;
         self.unheard.load(from)?;
+        self.dropped.load(from)?;
         self.controls.load(from)
     }
 }
@@ -158,9 +203,14 @@ impl<M: Medium> Outbox<M> {
         self.units.push(Departure { head, unit });
     }
 
-    /// A unit is sent with no carrier: captured, never delivered.
+    /// A unit is sent with no carrier: it is lost.
     pub fn send_without_carrier(&mut self, head: SimTime, unit: M::Unit) {
         self.unheard.push(Departure { head, unit });
+    }
+
+    /// A unit that came was dropped.
+    pub fn drop_unit(&mut self, time: SimTime, unit: M::Unit, reason: DropReason) {
+        self.dropped.push(Dropped { time, unit, reason });
     }
 
     /// A control leaves.
@@ -177,7 +227,10 @@ impl<M: Medium> Outbox<M> {
     /// Whether nothing waits to be taken.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.units.is_empty() && self.unheard.is_empty() && self.controls.is_empty()
+        self.units.is_empty()
+            && self.unheard.is_empty()
+            && self.dropped.is_empty()
+            && self.controls.is_empty()
     }
 
     /// When the head of the first unit that waits to be taken leaves.
@@ -202,6 +255,11 @@ impl<M: Medium> Outbox<M> {
         self.unheard.drain(..)
     }
 
+    /// Takes the units that were dropped.
+    pub fn take_dropped(&mut self) -> impl Iterator<Item = Dropped<M::Unit>> {
+        self.dropped.drain(..)
+    }
+
     /// Takes the controls that left.
     pub fn take_controls(&mut self) -> impl Iterator<Item = Sent<M::Control>> {
         self.controls.drain(..)
@@ -211,6 +269,7 @@ impl<M: Medium> Outbox<M> {
     pub fn clear(&mut self) {
         self.units.clear();
         self.unheard.clear();
+        self.dropped.clear();
         self.controls.clear();
     }
 }

@@ -127,7 +127,7 @@ impl Board for Script {
         self.line
     }
 
-    fn reset(&mut self, _: SimTime) {}
+    fn reset(&mut self, _: &mut Context<'_, Act>) {}
 
     fn outlives_reset(_: &Act) -> bool {
         true

@@ -181,7 +181,7 @@ impl Board for Nic {
         false
     }
 
-    fn reset(&mut self, _: SimTime) {}
+    fn reset(&mut self, _: &mut Context<'_, Event>) {}
 
     fn outlives_reset(_: &Event) -> bool {
         true

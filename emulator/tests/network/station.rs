@@ -198,7 +198,7 @@ impl Board for Station {
         0
     }
 
-    fn reset(&mut self, _: SimTime) {}
+    fn reset(&mut self, _: &mut Context<'_, Event>) {}
 
     fn outlives_reset(_: &Event) -> bool {
         true

@@ -242,7 +242,7 @@ impl Kit {
         let at = self.now();
         match end {
             RunEnd::Completed | RunEnd::Interrupted => Ok(()),
-            RunEnd::Deadlock(waits) => Err(KitError::Deadlock { at, waits }),
+            RunEnd::Deadlock(waits) | RunEnd::Quiet(waits) => Err(KitError::Deadlock { at, waits }),
             RunEnd::TimeLimit(waits) => Err(KitError::TimeLimit { at, waits }),
         }
     }

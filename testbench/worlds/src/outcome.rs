@@ -18,6 +18,9 @@ pub enum RunError {
     /// Programs are waiting, and nothing can happen.
     #[error("every program waits and nothing can happen any more:\n  {}", .0.join("\n  "))]
     Deadlock(Vec<String>),
+    /// Programs are waiting, and nothing but timers has happened for a long time.
+    #[error("every program waits and nothing but timers happens any more:\n  {}", .0.join("\n  "))]
+    Quiet(Vec<String>),
     /// The time limit was reached.
     #[error("the limit of simulated time was reached:\n  {}", .0.join("\n  "))]
     TimeLimit(Vec<String>),
@@ -34,6 +37,7 @@ pub fn completed(end: RunEnd) -> Result<(), RunError> {
     match end {
         RunEnd::Completed => Ok(()),
         RunEnd::Deadlock(lines) => Err(RunError::Deadlock(lines)),
+        RunEnd::Quiet(lines) => Err(RunError::Quiet(lines)),
         RunEnd::TimeLimit(lines) => Err(RunError::TimeLimit(lines)),
         RunEnd::Interrupted => Err(RunError::Interrupted),
     }

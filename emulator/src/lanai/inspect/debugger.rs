@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::names;
 use crate::board::{
     Area, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, Inspect, RegisterRow, StageIndex,
-    StageTotal, Stops,
+    StageTotal, Stops, Traffic,
 };
 use crate::cpu::lanai::architecture::{LANAI, LANAI_4, LANAI_7, LANAI_9, Lanai as Architecture};
 use crate::image::MemoryLimits;
@@ -159,6 +159,10 @@ impl Inspect for Lanai {
 
     fn stage_total(&self, _: CpuId, stage: StageIndex) -> StageTotal {
         self.stage.total(stage)
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.fabric.traffic
     }
 
     fn failed_transfers(&self) -> u64 {

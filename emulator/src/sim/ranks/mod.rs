@@ -140,6 +140,12 @@ impl Ranks {
         self.transport.ranks()
     }
 
+    /// Number of nodes of the world.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.owners.len()
+    }
+
     /// The rank that executes a node.
     #[must_use]
     pub fn owner(&self, node: usize) -> usize {

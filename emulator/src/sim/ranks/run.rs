@@ -3,9 +3,10 @@
 use super::{RankError, Ranks};
 use crate::observe::tracer::Tracer;
 use crate::sim::component::Component;
+use crate::sim::quiet::Watch;
 use crate::sim::threads::Crew;
 use crate::sim::time::SimTime;
-use crate::sim::world::{RunEnd, RunLimits, Stop, World, earliest, end_of_slice};
+use crate::sim::world::{RunEnd, RunLimits, Stop, World, earliest, end_of_slice, stirred};
 use crate::state::{Reader, State, StateError, Writer};
 use crate::value_struct;
 
@@ -17,22 +18,26 @@ struct Standing {
     next_activity: SimTime,
     programs_ended: bool,
     is_live: bool,
+    /// When a node stirred last, or will stir.
+    stirred: SimTime,
 }
 
 value_struct!(Standing {
     now: now,
     next_activity: next_activity,
     programs_ended: programs_ended,
-    is_live: is_live
+    is_live: is_live,
+    stirred: stirred
 });
 
 impl Standing {
-    fn of(components: &[Component<'_>]) -> Self {
+    fn of(components: &[Component<'_>], watch: &mut Watch, quiet: Option<SimTime>) -> Self {
         Self {
             now: earliest(components.iter().map(Component::now)),
             next_activity: earliest(components.iter().map(Component::next_activity)),
             programs_ended: components.iter().all(Component::programs_ended),
             is_live: components.iter().any(Component::is_live),
+            stirred: quiet.map_or(SimTime::ZERO, |quiet| stirred(components, watch, quiet)),
         }
     }
 
@@ -42,6 +47,7 @@ impl Standing {
             next_activity: self.next_activity.min(other.next_activity),
             programs_ended: self.programs_ended && other.programs_ended,
             is_live: self.is_live || other.is_live,
+            stirred: self.stirred.max(other.stirred),
         }
     }
 
@@ -71,13 +77,16 @@ impl World {
             } else if !standing.is_live {
                 Some(Stop::Deadlock)
             } else {
-                None
+                let still = standing.now.saturating_sub(standing.stirred);
+                let is_quiet = limits.quiet.is_some_and(|quiet| still >= quiet);
+                is_quiet.then_some(Stop::Quiet)
             })
         })?;
         Ok(match stop {
             Stop::Completed => RunEnd::Completed,
             Stop::Interrupted => RunEnd::Interrupted,
             Stop::Deadlock => RunEnd::Deadlock(self.describe_shared(ranks)?),
+            Stop::Quiet => RunEnd::Quiet(self.describe_shared(ranks)?),
             Stop::TimeLimit => RunEnd::TimeLimit(self.describe_shared(ranks)?),
         })
     }
@@ -106,14 +115,16 @@ impl World {
         mut stop: impl FnMut(&Standing, &mut Ranks) -> Result<Option<Stop>, RankError> + Send,
     ) -> Result<Stop, RankError> {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
+        let mut watch = std::mem::take(self.watch_mut());
         let (mut components, stream) = self.divide(Some(ranks));
         let most_threads = components.iter().map(Component::most_threads).sum();
         let crew = Crew::new(limits.threads.get().min(most_threads));
         let (stop, now) = crew.lead(|| {
             loop {
                 ranks.want_end(limits.interrupted());
-                let standing = Standing::of(&components).agree(ranks)?;
+                let standing = Standing::of(&components, &mut watch, limits.quiet).agree(ranks)?;
                 let now = standing.now;
+                limits.reached(now);
                 if ranks.is_interrupted() {
                     return Ok((Stop::Interrupted, now));
                 }
@@ -133,6 +144,8 @@ impl World {
         for member in members.filter(|member| !member.is_mine) {
             member.node.stands_at(now);
         }
+        drop(components);
+        *self.watch_mut() = watch;
         Ok(stop)
     }
 

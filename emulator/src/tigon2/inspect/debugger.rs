@@ -10,7 +10,7 @@ use defs::tigon2::map::{
 
 use crate::board::{
     Area, BoardFault, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, DescribeFrame, Inspect,
-    NoSuchFault, NothingThere, RegisterRow, StageIndex, StageTotal, Stops,
+    NoSuchFault, NothingThere, RegisterRow, StageIndex, StageTotal, Stops, Traffic,
 };
 use crate::cpu::mips::architecture::Mips;
 use crate::cpu::mips::bus::Width;
@@ -82,6 +82,10 @@ impl Inspect for Tigon2 {
 
     fn cpus(&self) -> &'static [CpuInfo] {
         &CPUS
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.fabric.traffic
     }
 
     fn failed_transfers(&self) -> u64 {

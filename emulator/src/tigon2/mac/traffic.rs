@@ -24,11 +24,14 @@ pub struct RxSide {
     accepted: bool,
     /// Arrival of the last bit of the incoming frame.
     wire_taken_until: SimTime,
+    /// The frame whose descriptor is being written.
+    storing: Option<Frame>,
 }
 
 state!(RxSide {
     accepted,
-    wire_taken_until
+    wire_taken_until,
+    storing
 });
 
 impl RxSide {
@@ -119,6 +122,7 @@ impl Fabric {
         let end = first_bit + self.link.frame_span(&frame);
         self.wire_free_at = end + self.link.gap();
         self.mac.sending = Some(sending);
+        self.traffic.sent += 1;
         // The transmitter fetches a burst, and the next one when that is on the wire.
         self.sram.bus_mut().expect_bursts(Bursts {
             next: first_bit,
@@ -158,6 +162,7 @@ impl Fabric {
         first_bit: SimTime,
         ctx: &mut BoardContext,
     ) {
+        self.traffic.announced += 1;
         let time = first_bit + self.held_span(&frame);
         let event = BoardEvent::RxBurst { frame, offset: 0 };
         ctx.schedule(time, Initiator::Receiver, event);
@@ -189,7 +194,8 @@ impl Fabric {
         if offset == 0 && !self.takes_wire(&frame, ctx.now) {
             // Impossible on a cable: reports a mistake of the frames' injector.
             let text = "a frame begins within another one: lost".into();
-            return Self::mistake(Initiator::Receiver, text, ctx);
+            Self::mistake(Initiator::Receiver, text, ctx);
+            return self.drop_frame(frame, DropReason::Overlap, ctx);
         }
         if offset == 0 {
             let accepted = if self.serdes.signal {
@@ -201,15 +207,15 @@ impl Fabric {
                 Ok(()) => self.rx_side.accepted = true,
                 Err(reason) => {
                     self.rx_side.accepted = false;
-                    return self.drop_frame(&frame, reason, ctx);
+                    return self.drop_frame(frame, reason, ctx);
                 }
             }
         } else if !self.rx_side.accepted {
-            return;
+            return self.drop_frame(frame, DropReason::Reset, ctx);
         }
         if !self.serdes.signal {
             self.rx_side.accepted = false;
-            return self.rx_stored(&frame, offset, RX_STATUS_LINK_LOST, ctx);
+            return self.rx_stored(frame, offset, RX_STATUS_LINK_LOST, ctx);
         }
         let length = frame.length_with_fcs() as u32;
         let part = (length - offset).min(BURST_BYTES);
@@ -226,7 +232,7 @@ impl Fabric {
             if frame.bytes().len() < MINIMUM_BYTES {
                 status |= RX_STATUS_RUNT;
             }
-            return self.rx_stored(&frame, length, status, ctx);
+            return self.rx_stored(frame, length, status, ctx);
         }
         let time = ctx.now + self.link.span(u64::from((length - next).min(BURST_BYTES)));
         let event = BoardEvent::RxBurst {
@@ -277,7 +283,7 @@ impl Fabric {
     }
 
     /// Ends the reception of a frame after `length` bytes.
-    fn rx_stored(&mut self, frame: &Frame, length: u32, status: u32, ctx: &mut BoardContext) {
+    fn rx_stored(&mut self, frame: Frame, length: u32, status: u32, ctx: &mut BoardContext) {
         // A corrupt or truncated frame is stored, with its status, but not counted as kept.
         if status & (RX_STATUS_CRC | RX_STATUS_LINK_LOST) == 0 {
             self.count(match frame.bytes().first_chunk::<6>() {
@@ -286,7 +292,8 @@ impl Fabric {
                 _ => counters::KEPT_UNICAST,
             });
         }
-        note_head(frame, ctx.now, Initiator::Receiver, ctx);
+        note_head(&frame, ctx.now, Initiator::Receiver, ctx);
+        self.rx_side.storing = Some(frame);
         let (index, address) = self.mac.reserve(length);
         self.index_moved(Initiator::Receiver, r::RX_BUFFER_PRODUCER, ctx);
         let descriptor = MacRxDescriptor::new(address, status, length);
@@ -306,9 +313,13 @@ impl Fabric {
         descriptor: MacRxDescriptor,
         ctx: &mut BoardContext,
     ) {
-        if self.mac.rx.producer != index {
+        if self.mac.rx.producer != index || self.rx_side.storing.take().is_none() {
             // The chip was reset in between.
             return;
+        }
+        self.traffic.stored += 1;
+        if descriptor.status() & (RX_STATUS_CRC | RX_STATUS_LINK_LOST) != 0 {
+            self.traffic.damaged += 1;
         }
         let base = self.mac.tx_buffer.base.wrapping_sub(MAC_RX_BELOW);
         let at = base.wrapping_add(index * MAC_DESCRIPTOR_BYTES);
@@ -327,18 +338,29 @@ impl Fabric {
         ctx.trace.record(ctx.now, Initiator::Receiver, kind);
     }
 
-    fn drop_frame(&mut self, frame: &Frame, reason: DropReason, ctx: &mut BoardContext) {
+    /// The incoming frame, and one that is being stored, are lost.
+    pub(in crate::tigon2) fn abandon_incoming(&mut self, ctx: &mut BoardContext) {
+        self.rx_side.abandon();
+        if let Some(frame) = self.rx_side.storing.take() {
+            self.traffic
+                .drop_unit(frame, DropReason::Reset, &mut self.outbox, ctx);
+        }
+    }
+
+    fn drop_frame(&mut self, frame: Frame, reason: DropReason, ctx: &mut BoardContext) {
         let multicast = frame.bytes().first().is_some_and(|first| first & 1 != 0);
         match reason {
-            DropReason::Disabled | DropReason::NoSignal => {}
+            DropReason::Disabled
+            | DropReason::NoSignal
+            | DropReason::Reset
+            | DropReason::Overlap => {}
             DropReason::Pause => self.count(counters::DROPPED_PAUSE),
             DropReason::Filtered if multicast => self.count(counters::DROPPED_MULTICAST),
             DropReason::Filtered => self.count(counters::DROPPED_UNICAST),
             DropReason::NoSpace => self.count(counters::DROPPED_SPACE),
         }
-        note_head(frame, ctx.now, Initiator::Receiver, ctx);
-        let kind = TraceKind::FrameDropped { reason };
-        ctx.trace.record(ctx.now, Initiator::Receiver, kind);
+        note_head(&frame, ctx.now, Initiator::Receiver, ctx);
+        self.traffic.drop_unit(frame, reason, &mut self.outbox, ctx);
     }
 }
 

@@ -13,9 +13,9 @@ use crate::state::{Reader, State, StateError, Writer};
 use crate::wire::medium::Delivery;
 use crate::wire::network::{Segment, Turns, outbox_of, pass_on};
 use crate::wire::port::Port;
-use crate::wire::unit::Arrival;
+use crate::wire::unit::{Arrival, Departure};
 
-/// A cable between two nodes. Its lines only capture.
+/// A cable between two nodes.
 #[derive(Debug)]
 pub(super) struct Direct<'a> {
     link: Link,
@@ -65,13 +65,13 @@ impl Segment for Direct<'_> {
 
     fn take(&mut self, from: usize, outbox: &mut dyn Any) {
         let outbox = outbox_of::<Ethernet>(outbox);
-        for departure in outbox.take_unheard() {
-            self.lines[from].capture(departure.head, &departure.unit, Vec::new());
-        }
-        for departure in outbox.take_units() {
-            let (head, unit) = (departure.head, departure.unit);
-            self.lines[from].capture(head, &unit, Vec::new());
-            let head = head + self.link.propagation;
+        let line = &mut self.lines[from];
+        line.lane.take_losses(outbox);
+        for Departure { head, unit } in outbox.take_units() {
+            let Some(first_bit) = line.carry(&unit, head, Vec::new()) else {
+                continue;
+            };
+            let head = first_bit + self.link.propagation;
             let tail = Some(head + self.link.frame_span(&unit));
             let arrival = Arrival { head, tail, unit };
             self.told.push((1 - from, Delivery::Unit(arrival)));
@@ -85,7 +85,7 @@ impl Segment for Direct<'_> {
     }
 
     fn traces_mut(&mut self) -> Box<dyn Iterator<Item = &mut Tracer> + '_> {
-        Box::new(std::iter::empty())
+        Box::new(self.lines.iter_mut().map(|line| &mut line.lane.trace))
     }
 
     fn save(&self, out: &mut Writer) {

@@ -37,22 +37,6 @@ impl Line {
         self.lane.interface(LinkType::ETHERNET, bits_per_s)
     }
 
-    /// Captures a frame that goes on the wire at `first_bit`.
-    pub(super) fn capture(&mut self, first_bit: SimTime, frame: &Frame, mut notes: Vec<Note>) {
-        if self.lane.tap.is_none() {
-            return;
-        }
-        let begins = first_bit.saturating_add(self.link.propagation);
-        let ends = begins.saturating_add(self.link.frame_span(frame));
-        if self.lane.is_cut(first_bit, begins) {
-            let (reason, port) = (LossReason::Cut, None);
-            notes.push(Note::Lost { reason, port });
-        } else if self.lane.is_cut(begins, ends) {
-            notes.push(Note::Interrupted);
-        }
-        self.lane.capture(first_bit, frame, notes);
-    }
-
     /// A frame goes on the wire at `time` or as soon as it is free. Returns when its first bit leaves, unless
     /// the frame is lost.
     pub(super) fn carry(
@@ -62,22 +46,25 @@ impl Line {
         mut notes: Vec<Note>,
     ) -> Option<SimTime> {
         if !(MINIMUM_BYTES..=MAXIMUM_BYTES).contains(&frame.bytes().len()) {
-            self.lane.lose(time, LossReason::Length, frame);
-            let (reason, port) = (LossReason::Length, None);
-            notes.push(Note::Lost { reason, port });
-            self.lane.capture(time, frame, notes);
+            self.lane
+                .lose_unheard(time, LossReason::Length, frame, notes);
             return None;
         }
         let first_bit = time.max(self.free_at);
         let end = first_bit.saturating_add(self.link.frame_span(frame));
         self.free_at = end.saturating_add(self.link.gap());
         self.lane.carried(frame);
-        self.capture(first_bit, frame, notes);
         let begins = first_bit.saturating_add(self.link.propagation);
         if self.lane.is_cut(first_bit, begins) {
-            self.lane.lose(first_bit, LossReason::Cut, frame);
+            self.lane
+                .lose_unheard(first_bit, LossReason::Cut, frame, notes);
             return None;
         }
+        let ends = begins.saturating_add(self.link.frame_span(frame));
+        if self.lane.is_cut(begins, ends) {
+            notes.push(Note::Interrupted);
+        }
+        self.lane.capture(first_bit, frame, notes);
         Some(first_bit)
     }
 }

@@ -8,13 +8,15 @@ use super::Ethernet;
 use super::cable::Direct;
 use super::error::EthernetError;
 use super::event::Event;
+use super::frame::Frame;
 use super::line::Line;
 use super::link::Link;
 use super::owners::Owners;
 use super::places::{Place, Places};
 use super::segment::Switched;
 use super::switch::{Switch, SwitchConfig};
-use crate::observe::capture::{Interface, Tap};
+use crate::observe::capture::{Interface, LinkType, Tap};
+use crate::observe::event;
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
 use crate::state;
@@ -75,6 +77,12 @@ impl EthernetNetwork {
     /// The world has this number of nodes.
     pub(super) fn set_nodes(&mut self, count: usize) {
         self.node_lines.resize(count, None);
+    }
+
+    /// Number of frames under way between ports, while nothing runs.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.pending.0.iter().map(BinaryHeap::len).sum()
     }
 
     /// The line that leads away from a port: none if no cable is plugged in, an error if there is no
@@ -368,17 +376,25 @@ impl Network for EthernetNetwork {
     }
 
     fn begin_capture(&mut self, first: usize) -> Vec<Interface> {
-        let lines = self.lines.iter_mut();
-        let lines = lines.map(|line| (line.interface(), &mut line.lane.tap));
-        let switches = self.switches.iter_mut();
-        let switches = switches.map(|switch| (switch.interface(), &mut switch.tap));
-        let places = lines.chain(switches).enumerate();
-        places
-            .map(|(index, (interface, tap))| {
-                *tap = Some(Tap::new(first + index));
-                interface
-            })
-            .collect()
+        let mut interfaces: Vec<_> = self.lines.iter().map(Line::interface).collect();
+        let of_switches = first + interfaces.len();
+        for (number, switch) in self.switches.iter_mut().enumerate() {
+            let drops = of_switches + number;
+            switch.tap = Some(Tap::new(drops, drops));
+            interfaces.push(switch.interface());
+        }
+        for (number, line) in self.lines.iter_mut().enumerate() {
+            let drops = match line.lane.from() {
+                Port::Switch { switch, .. } => of_switches + switch,
+                Port::Node(node) => {
+                    let place = event::Place::Node(node as u16);
+                    interfaces.push(Interface::of_drops::<Frame>(place, LinkType::ETHERNET));
+                    first + interfaces.len() - 1
+                }
+            };
+            line.lane.tap = Some(Tap::new(first + number, drops));
+        }
+        interfaces
     }
 
     fn end_capture(&mut self) {

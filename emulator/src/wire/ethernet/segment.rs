@@ -274,6 +274,7 @@ impl<'a> Switched<'a> {
             lane.capture(before.head, &before.unit, notes.collect());
         }
         let copies = passage.units().len();
+        lane.doubled(copies);
         for (index, after) in passage.take_units().enumerate() {
             let mut notes = event.notes.clone();
             if let Some(before) = &before {
@@ -390,10 +391,15 @@ impl<'a> Switched<'a> {
             Err(reason) => self.drop_frame(event, reason),
             Ok(Destination::Port(port)) => act(self, switch, port, event),
             Ok(Destination::Group) => {
-                for port in 0..self.switch(switch).ports.len() {
-                    if port != ingress && self.switch(switch).ports[port].floods {
-                        act(self, switch, port, event);
-                    }
+                let ports = self.switch(switch).ports.iter().enumerate();
+                let ports = ports.filter(|(port, of)| *port != ingress && of.floods);
+                let ports: Vec<usize> = ports.map(|(port, _)| port).collect();
+                if ports.is_empty() {
+                    return self.drop_frame(event, LossReason::Unconnected);
+                }
+                self.switch(switch).ports[ingress].counts.copies += ports.len() as u64 - 1;
+                for port in ports {
+                    act(self, switch, port, event);
                 }
             }
         }
@@ -462,9 +468,7 @@ impl Segment for Switched<'_> {
     fn take(&mut self, from: usize, outbox: &mut dyn Any) {
         let outbox = outbox_of::<Ethernet>(outbox);
         let line = self.node_lines[from];
-        for Departure { head, unit } in outbox.take_unheard() {
-            self.line(line).capture(head, &unit, Vec::new());
-        }
+        self.line(line).lane.take_losses(outbox);
         for departure in outbox.take_units() {
             self.leave(line, departure, 0);
         }

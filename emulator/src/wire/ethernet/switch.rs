@@ -16,7 +16,6 @@ use crate::state;
 use crate::value_struct;
 use crate::wire::lane::loss_event;
 use crate::wire::loss::{LossCounts, LossReason};
-use crate::wire::unit::Unit;
 
 /// When a switch may begin to forward a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +49,8 @@ pub struct SwitchConfig {
 pub struct PortCounts {
     /// Frames that came in.
     pub received: u64,
+    /// Further copies of frames to a group that came in: a frame has one for each port where it leaves.
+    pub copies: u64,
     /// Frames that were given to the port to leave.
     pub forwarded: u64,
     /// Frames that were dropped: those that came in here and have no egress port, and those that do not fit the buffer of this
@@ -61,6 +62,7 @@ pub struct PortCounts {
 
 value_struct!(PortCounts {
     received: received,
+    copies: copies,
     forwarded: forwarded,
     dropped: dropped,
     peak_buffer_bytes: peak_buffer_bytes
@@ -178,14 +180,7 @@ impl Switch {
 
     /// The place that a capture shows for the frames that it drops.
     pub(super) fn interface(&self) -> Interface {
-        let index = self.index;
-        Interface {
-            name: format!("s{index} drops"),
-            description: format!("dropped in switch {index}"),
-            bits_per_s: None,
-            link_type: LinkType::ETHERNET,
-            check_bytes: Frame::CHECK_BYTES as u8,
-        }
+        Interface::of_drops::<Frame>(Place::Switch(self.index as u16), LinkType::ETHERNET)
     }
 
     /// The egress of a frame that came in at `ingress`.

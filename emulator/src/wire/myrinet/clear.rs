@@ -12,7 +12,18 @@ impl Joined<'_> {
         let packet = self.network.worm(number).map(|worm| worm.packet_at(hop));
         if let Some(packet) = packet {
             let lane = &mut self.network.channels[channel].lane;
-            lane.lose(self.now, reason, &packet);
+            lane.lose_under_way(self.now, reason, &packet);
+        }
+        self.clear(number);
+    }
+
+    /// A packet is lost that does not get on the wire of a channel.
+    pub fn lose_unsent(&mut self, (number, hop): HopId, channel: usize, reason: LossReason) {
+        let packet = self.network.worm(number).map(|worm| worm.packet_at(hop));
+        if let Some(packet) = packet {
+            let notes = self.notes_before(channel, (number, hop));
+            let lane = &mut self.network.channels[channel].lane;
+            lane.lose_unheard(self.now, reason, &packet, notes);
         }
         self.clear(number);
     }

@@ -5,10 +5,12 @@ use super::crossbar::{Crossbar, CrossbarConfig};
 use super::error::MyrinetError;
 use super::event::{Event, Pending, Step};
 use super::link::Link;
+use super::packet::Packet;
 use super::segment::Joined;
 use super::worm::{Hop, HopId, Worm, Worms};
 use super::{LINK_TYPE, Myrinet};
 use crate::observe::capture::{Interface, Tap};
+use crate::observe::event::Place;
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
 use crate::wire::medium::MediumId;
@@ -79,10 +81,11 @@ impl MyrinetNetwork {
         &self.counts
     }
 
-    /// Number of packets under way, without those that have not begun to leave their sender.
+    /// Number of packets under way, without those that have not begun to leave their sender. Fault layers hold some of them back.
     #[must_use]
     pub fn under_way(&self) -> usize {
-        self.worms.len()
+        let held = |event: &&Event| matches!(event.step, Step::Leave(_, layer, _) if layer > 0);
+        self.worms.len() + self.pending.0.iter().filter(held).count()
     }
 
     /// The channel that leads away from a node.
@@ -350,14 +353,21 @@ impl Network for MyrinetNetwork {
     }
 
     fn begin_capture(&mut self, first: usize) -> Vec<Interface> {
-        let channels = self.channels.iter_mut().enumerate();
-        channels
-            .map(|(index, channel)| {
-                channel.lane.tap = Some(Tap::new(first + index));
-                let bits_per_s = channel.link.bits_per_s();
-                channel.lane.interface(LINK_TYPE, bits_per_s)
-            })
-            .collect()
+        let (channels, nodes) = (self.channels.len(), self.node_channels.len());
+        for (index, channel) in self.channels.iter_mut().enumerate() {
+            let place = match channel.lane.from() {
+                Port::Node(node) => node,
+                Port::Switch { switch, .. } => nodes + switch,
+            };
+            channel.lane.tap = Some(Tap::new(first + index, first + channels + place));
+        }
+        let wires = self.channels.iter();
+        let wires = wires.map(|wire| wire.lane.interface(LINK_TYPE, wire.link.bits_per_s()));
+        let nodes = (0..nodes).map(|node| Place::Node(node as u16));
+        let crossbars = (0..self.crossbars.len()).map(|crossbar| Place::Switch(crossbar as u16));
+        let places = nodes.chain(crossbars);
+        let drops = places.map(|place| Interface::of_drops::<Packet>(place, LINK_TYPE));
+        wires.chain(drops).collect()
     }
 
     fn end_capture(&mut self) {

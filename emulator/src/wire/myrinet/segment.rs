@@ -281,7 +281,7 @@ impl<'a> Joined<'a> {
         let length = packet.length();
         if length < MINIMUM_BYTES {
             let lane = &mut self.network.channels[channel].lane;
-            lane.lose(self.now, LossReason::Length, &packet);
+            lane.lose_unheard(self.now, LossReason::Length, &packet, notes);
             return self.vanish(channel, length, reports);
         }
         let number = self.network.next_number;
@@ -406,9 +406,7 @@ impl<'a> Joined<'a> {
             .lane
             .is_cut(now, now.saturating_add(channel.link.propagation))
         {
-            let (reason, port) = (LossReason::Cut, None);
-            self.capture(index, id, vec![Note::Lost { reason, port }]);
-            return self.lose(id, index, reason);
+            return self.lose_unsent(id, index, LossReason::Cut);
         }
         let mut notes = Vec::new();
         let start = match channel.lane.layers() {
@@ -464,7 +462,7 @@ impl<'a> Joined<'a> {
             (head, unit) = (after.head, after.unit);
         }
         if unit.length() != length {
-            self.lose(id, channel, LossReason::Length);
+            self.lose_unsent(id, channel, LossReason::Length);
             return None;
         }
         let worm = self.network.worm_mut(id.0)?;
@@ -479,13 +477,18 @@ impl<'a> Joined<'a> {
         }
         let packet = self.network.worm(number).map(|worm| worm.packet_at(hop));
         if let Some(packet) = packet {
-            let mut all = match hop {
-                0 => self.notes(channel, Noted::Packet(number)),
-                _ => Vec::new(),
-            };
+            let mut all = self.notes_before(channel, (number, hop));
             all.extend(notes);
             let lane = &mut self.network.channels[channel].lane;
             lane.capture(self.now, &packet, all);
+        }
+    }
+
+    /// The notes on a packet that were kept until it enters the network.
+    pub(super) fn notes_before(&mut self, channel: usize, (number, hop): HopId) -> Vec<Note> {
+        match hop {
+            0 => self.notes(channel, Noted::Packet(number)),
+            _ => Vec::new(),
         }
     }
 }
@@ -540,10 +543,7 @@ impl Segment for Joined<'_> {
             return outbox.clear();
         };
         let back = self.network.back(away);
-        for departure in outbox.take_unheard() {
-            let lane = &mut self.network.channels[away].lane;
-            lane.capture(departure.head, &departure.unit, Vec::new());
-        }
+        self.network.channels[away].lane.take_losses(outbox);
         for Departure { head, unit } in outbox.take_units() {
             self.schedule(head, away, Step::Leave(unit, 0, true));
         }

@@ -237,7 +237,7 @@ impl Network for Channels {
         let channels = self.channels.iter_mut().enumerate();
         channels
             .map(|(index, channel)| {
-                channel.lane.tap = Some(Tap::new(first + index));
+                channel.lane.tap = Some(Tap::new(first + index, first + index));
                 channel.lane.interface(LINK_TYPE, 800_000_000)
             })
             .collect()

@@ -159,7 +159,7 @@ impl Board for Nic {
         false
     }
 
-    fn reset(&mut self, _: SimTime) {}
+    fn reset(&mut self, _: &mut Context<'_, Event>) {}
 
     fn outlives_reset(_: &Event) -> bool {
         true

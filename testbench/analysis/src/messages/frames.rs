@@ -6,7 +6,6 @@ use defs::emp::frame::{DATA_PAYLOAD, HEADER_PAYLOAD, Kind, WORD_MESSAGE_LENGTH, 
 use emulator::observe::event::{FrameHead, Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
-use emulator::wire::loss::LossReason;
 
 use super::message::{Arrival, Dma, Fate, FrameWay, Mishap, MishapKind, Sending};
 use super::names::emp as names;
@@ -204,13 +203,6 @@ impl Tracker {
         self.node(node).built.retain(|built| *built != frame);
         self.own(frame.message);
         self.frame(frame).sent = Some(sending);
-        if self.node(node).dark {
-            self.frame(frame).mishaps.push(Mishap {
-                time: sending.first_bit,
-                place: Place::Node(node),
-                kind: MishapKind::Lost(LossReason::Cut),
-            });
-        }
         if let Some(head) = head {
             self.message(frame.message).events.push(head.number);
             self.by_fcs.insert(head.fcs, frame);

@@ -41,8 +41,6 @@ pub(super) struct NodeState {
     /// CPU of the matcher.
     pub matcher: Option<Cpu>,
     pub host: HostState,
-    /// No carrier on the fibre.
-    pub dark: bool,
     pub read: Channel,
     pub write: Channel,
     /// Head of the frame that the MAC sends next.
@@ -115,9 +113,6 @@ impl Tracker {
 
     pub(super) fn event(&mut self, event: &TraceEvent) {
         match (event.place, event.initiator) {
-            (Place::Node(node), _) if matches!(event.kind, TraceKind::Signal { .. }) => {
-                self.node(node).dark = event.kind == TraceKind::Signal { present: false };
-            }
             (Place::Node(node), Initiator::Cpu(_)) => self.cpu_event(node, event),
             (Place::Node(node), Initiator::Host) => self.host_event(node, event),
             (Place::Node(node), Initiator::DmaRead) => self.read_event(node, event),

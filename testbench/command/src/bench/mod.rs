@@ -71,6 +71,8 @@ impl Pace<'_> {
             max_time: Some(max_time),
             interrupt: Some(self.interrupt.flag()),
             threads,
+            clock: None,
+            quiet: None,
         }
     }
 }

@@ -107,11 +107,12 @@ fn of_scenario(scenario: &Scenario, interrupt: &Interrupt) -> anyhow::Result<Fou
     };
     let follower = Follower::new(found, &profile);
     simulation.world.observe(Box::new(follower.clone()));
+    let progress = Progress::run("messages", scenario.messages());
     let options = RunOptions {
         interrupt: Some(interrupt.flag()),
+        clock: progress.clock(),
         ..RunOptions::default()
     };
-    let progress = Progress::steps("messages", scenario.messages());
     let outcome = simulation.run(&options, |received| progress.set(received));
     drop(progress);
     simulation.world.finish_observing();
@@ -142,6 +143,7 @@ fn of_trace(path: &Path, profile: Option<&str>, interrupt: &Interrupt) -> anyhow
         "{}: it has no heads of frames, by which messages are followed: record it with --details host,frames",
         path.display()
     );
+    let _progress = Progress::steps("reading the trace", 0);
     for event in trace.into_events() {
         if interrupt.requested() {
             status = Status::Interrupted;

@@ -37,12 +37,13 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     let mut simulation = Simulation::new(&scenario)?;
     let profiler = Profiler::new(&simulation.images, from, until);
     simulation.world.observe(profiler.observer());
+    let progress = Progress::run("messages", scenario.messages());
     let options = RunOptions {
         max_time: args.until.map(|_| until.saturating_sub(START)),
         interrupt: Some(interrupt.flag()),
+        clock: progress.clock(),
         ..RunOptions::default()
     };
-    let progress = Progress::steps("messages", scenario.messages());
     let outcome = simulation.run(&options, |received| progress.set(received));
     drop(progress);
     simulation.world.finish_observing();

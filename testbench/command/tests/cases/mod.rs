@@ -2,6 +2,7 @@
 //! said where a program goes wrong. `make test` builds the programs; here is one row for each of them.
 
 mod rows;
+mod scenarios;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -113,7 +113,7 @@ fn panic(session: &Session, focus: Focus) -> Option<String> {
 pub fn ended(end: &RunEnd) -> String {
     match end {
         RunEnd::Completed => "the run is over: all host programs have ended\n".into(),
-        RunEnd::Deadlock(who) => {
+        RunEnd::Deadlock(who) | RunEnd::Quiet(who) => {
             let who: String = who.iter().map(|line| format!("  {line}\n")).collect();
             format!("nothing can happen any more:\n{who}")
         }

@@ -1,6 +1,5 @@
 //! The measurements, each a world of its own: nodes around one crossbar.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use emulator::observe::stream::Observer;
@@ -142,7 +141,7 @@ impl Setup<'_> {
         let options = RunOptions {
             max_time: Some(LIMIT),
             interrupt: Some(Arc::clone(self.interrupt)),
-            threads: NonZeroUsize::MIN,
+            ..RunOptions::default()
         };
         let outcome = Simulation::new(&scenario)?.run(&options, |_| {});
         if let Some(message) = outcome.problems.first() {

@@ -135,8 +135,6 @@ pub struct AcenicFirmware {
     pub image: &'static str,
     /// Local memory of boards in scenarios.
     pub sram_bytes: u32,
-    /// Word in local memory in which the board counts frames that it dropped for want of space.
-    pub dropped: u32,
 }
 
 /// An image file of another form than ELF.

@@ -287,6 +287,7 @@ impl Traffic {
     /// Time since something arrived, or since `begins_ps` if that is later.
     fn silence_ns(&self, begins_ps: u64) -> u64 {
         let since_ps = self.heard_ps.max(begins_ps);
+        let since_ps = since_ps.max(self.outages.links_back_ps(self.now_ps()));
         self.now_ps().saturating_sub(since_ps) / 1000
     }
 

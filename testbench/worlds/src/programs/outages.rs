@@ -14,9 +14,13 @@ pub struct Outage {
     pub begins_ps: u64,
 }
 
-/// The resets of all nodes that have any.
+/// The resets of all nodes that have any, and the ends of cuts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outages(BTreeMap<u16, Outage>);
+pub struct Outages {
+    of_nodes: BTreeMap<u16, Outage>,
+    /// Cables that are cut for a time: from when until when.
+    cuts: Vec<(SimTime, SimTime)>,
+}
 
 impl Outages {
     /// Of resets in any order: node, time, pause until the program begins anew (`None`: never).
@@ -42,29 +46,45 @@ impl Outages {
             }
         };
         let outages = of_nodes.into_iter();
-        Self(
-            outages
+        Self {
+            of_nodes: outages
                 .map(|(node, resets)| (node, outage(resets)))
                 .collect(),
-        )
+            cuts: Vec::new(),
+        }
+    }
+
+    /// Cables are cut from these times to these, too.
+    #[must_use]
+    pub fn with_cuts(self, cuts: impl IntoIterator<Item = (SimTime, SimTime)>) -> Self {
+        let cuts = cuts.into_iter().collect();
+        Self { cuts, ..self }
+    }
+
+    /// When all cables are plugged in again that were cut up to now and not for good; 0 if there are none. A receiver waits for what
+    /// comes behind that.
+    #[must_use]
+    pub fn links_back_ps(&self, now_ps: u64) -> u64 {
+        let begun = self.cuts.iter().filter(|(from, _)| from.ps() <= now_ps);
+        begun.map(|(_, until)| until.ps()).max().unwrap_or_default()
     }
 
     /// Whether any node is reset.
     #[must_use]
     pub fn any(&self) -> bool {
-        !self.0.is_empty()
+        !self.of_nodes.is_empty()
     }
 
     /// Number of nodes that are reset.
     #[must_use]
     pub fn nodes(&self) -> u64 {
-        self.0.len() as u64
+        self.of_nodes.len() as u64
     }
 
     /// The resets of this node, if there are any.
     #[must_use]
     pub fn of(&self, node: u16) -> Option<Outage> {
-        self.0.get(&node).copied()
+        self.of_nodes.get(&node).copied()
     }
 
     /// The life of this node's program after all resets.

@@ -59,6 +59,8 @@ use crate::files::own::{self, Found};
 
 /// Latest end of a run, in us: eleven days.
 const LATEST_US: f64 = 1e12;
+/// The usual time after which a run is quiet: longer than any pause of a protocol between two tries.
+const QUIET: SimTime = SimTime::from_us(10_000_000);
 /// Largest number of messages of a run, whose records are kept in memory.
 const MOST_MESSAGES: u64 = 10_000_000;
 
@@ -77,6 +79,8 @@ pub struct Scenario {
     pub place: Position,
     /// Time limit of the run, relative to the start of the programs.
     pub max_time: Option<SimTime>,
+    /// The run ends when nothing but timers has happened for this time.
+    pub quiet: Option<SimTime>,
     /// The nodes.
     pub nodes: Vec<Node>,
     /// The network of the nodes.
@@ -171,6 +175,10 @@ impl Scenario {
             Some(item) => Some(microseconds(item.number(1e-3..=LATEST_US)?)),
             None => None,
         };
+        let quiet = match root.get("quiet_us") {
+            Some(item) => microseconds(item.number(0.0..=LATEST_US)?),
+            None => QUIET,
+        };
         let defaults = Defaults::read(&mut root)?;
         let (mut nodes, network, count) = network::read(&mut root, &defaults)?;
         let tables = root.tables("program")?;
@@ -210,6 +218,7 @@ impl Scenario {
             seed,
             place,
             max_time,
+            quiet: Some(quiet).filter(|quiet| *quiet != SimTime::ZERO),
             nodes: nodes.all,
             network,
             programs,

@@ -116,13 +116,13 @@ impl Blueprint {
             counters,
             looks: 0,
             exact_faults,
-            cuts: cuts(scenario),
             collectives: collectives(scenario),
             multicasts: multicasts(scenario),
             atomics: atomics(scenario),
             mpi: mpi(scenario),
             dsm: dsm(scenario),
             max_time: scenario.max_time,
+            quiet: scenario.quiet,
             names: names.collect(),
             elsewhere: BTreeMap::new(),
         })
@@ -257,13 +257,6 @@ fn atomics(scenario: &Scenario) -> Vec<Atomics> {
         _ => None,
     });
     found.collect()
-}
-
-/// Number of faults that cut a link.
-fn cuts(scenario: &Scenario) -> u64 {
-    let cut =
-        |fault: &&FaultSpec| matches!(fault, FaultSpec::Cut { .. } | FaultSpec::Replug { .. });
-    scenario.faults.iter().filter(cut).count() as u64
 }
 
 fn world(scenario: &Scenario, speeds: &[Arc<Speed>], images: &Images) -> Result<World, WorldError> {

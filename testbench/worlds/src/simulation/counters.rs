@@ -67,11 +67,9 @@ pub(super) struct Counters {
     busy: Vec<Busy>,
     /// Protocol of each node's firmware.
     protocols: Vec<Option<Protocol>>,
-    /// The word of each board that counts frames dropped for want of space.
-    dropped: Vec<Option<u32>>,
 }
 
-state!(Counters { ended, busy } fixed { protocols, dropped });
+state!(Counters { ended, busy } fixed { protocols });
 
 /// Busy times of the units of a board, in ps.
 pub(super) type Busy = Vec<u64>;
@@ -84,11 +82,9 @@ fn busy(node: &BoardNode) -> Busy {
 impl Counters {
     pub(super) fn new(nodes: &[Node]) -> Self {
         let protocols = nodes.iter().map(|node| node.protocol);
-        let words = nodes.iter().map(|node| node.board.acenic);
         let (protocols, nodes): (Vec<_>, _) = (protocols.collect(), nodes.len());
         Self {
             protocols,
-            dropped: words.map(|acenic| Some(acenic?.dropped)).collect(),
             ended: vec![[0; MOST_COUNTERS]; nodes],
             busy: vec![Busy::new(); nodes],
         }
@@ -129,15 +125,9 @@ impl Counters {
         self.protocols.get(node).copied().flatten()
     }
 
-    /// The counters of a node's firmware since it was started. That of frames dropped for want of space is the only one of AceNIC firmware.
+    /// The counters of a node's firmware since it was started.
     fn of_life(&self, board: &BoardNode, node: usize) -> NicCounters {
-        let mut counters = nic_counters(board, self.protocols[node]);
-        if let Some(word) =
-            self.dropped[node].filter(|_| self.protocol(node) == Some(Protocol::Acenic))
-        {
-            counters[0] = nodes::firmware_word(board, word).into();
-        }
-        counters
+        nic_counters(board, self.protocols[node])
     }
 
     /// The counters at the end of a run. A board keeps its memory in a reset, so the words of a node that has not begun anew are those of the life before.
@@ -171,9 +161,6 @@ impl Counters {
                         FM_COUNTERS.map(|(name, counter)| (name, all[counter as usize])),
                     );
                 }
-                Some(Protocol::Acenic) if self.dropped[index].is_some() => {
-                    *sums.no_space.get_or_insert_default() += all[0];
-                }
                 Some(Protocol::Acenic) | None => {}
             }
         }
@@ -200,8 +187,6 @@ pub(super) struct Sums {
     pub gm: Named,
     /// Those of FM's firmware, likewise.
     pub fm: Named,
-    /// Frames that boards with AceNIC firmware dropped for want of space, if they count them.
-    pub no_space: Option<u64>,
 }
 
 /// Counters by their names in reports.

@@ -25,7 +25,7 @@ pub struct Document<'a> {
     description: &'a str,
     seed: u64,
     nodes: usize,
-    /// `completed`, `deadlock`, `time limit` or `interrupted`.
+    /// `completed`, `deadlock`, `quiet`, `time limit` or `interrupted`.
     end: &'static str,
     /// Whether every check succeeded.
     good: bool,
@@ -122,7 +122,7 @@ pub fn gm<'a>(
 #[must_use]
 pub fn waiting(outcome: &RunSummary) -> &[String] {
     match &outcome.end {
-        RunEnd::Deadlock(lines) => lines,
+        RunEnd::Deadlock(lines) | RunEnd::Quiet(lines) => lines,
         _ => &[],
     }
 }
@@ -131,6 +131,7 @@ const fn end(outcome: &RunSummary) -> &'static str {
     match outcome.end {
         RunEnd::Completed => "completed",
         RunEnd::Deadlock(_) => "deadlock",
+        RunEnd::Quiet(_) => "quiet",
         RunEnd::TimeLimit(_) => "time limit",
         RunEnd::Interrupted => "interrupted",
     }

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::{RunEnd, RunLimits, World};
+use emulator::sim::world::{Clock, RunEnd, RunLimits, World};
 
 pub use build::Blueprint;
 pub use images::Images;
@@ -52,6 +52,8 @@ pub struct RunOptions {
     pub max_time: Option<SimTime>,
     /// Interrupts the run when set.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// Shows the simulated time that the run has reached.
+    pub clock: Option<Arc<Clock>>,
     /// Number of threads.
     pub threads: NonZeroUsize,
 }
@@ -61,6 +63,7 @@ impl Default for RunOptions {
         Self {
             max_time: None,
             interrupt: None,
+            clock: None,
             threads: NonZeroUsize::MIN,
         }
     }
@@ -146,8 +149,6 @@ pub struct Simulation {
     looks: usize,
     /// Exact faults: positions in the scenario, and hit counters.
     exact_faults: Vec<(Position, Strikes)>,
-    /// Number of faults that cut a link.
-    cuts: u64,
     collectives: Vec<Collective>,
     /// Programs with multicasts: their nodes and settings.
     multicasts: Vec<(Vec<usize>, multicast::Settings)>,
@@ -157,6 +158,8 @@ pub struct Simulation {
     /// Programs over shared memory: their nodes by rank, and settings.
     dsm: Vec<(Vec<usize>, DsmSettings)>,
     max_time: Option<SimTime>,
+    /// The run ends when nothing but timers has happened for this time.
+    quiet: Option<SimTime>,
     names: Vec<String>,
     /// Reports of nodes that other ranks executed.
     elsewhere: BTreeMap<usize, NodeReport>,
@@ -224,6 +227,8 @@ impl Simulation {
         let limits = RunLimits {
             max_time: until,
             interrupt: options.interrupt.clone(),
+            clock: options.clock.clone(),
+            quiet: self.quiet,
             threads: options.threads,
         };
         if self.replays.any() && until.is_some() {
@@ -250,7 +255,7 @@ impl Simulation {
             let stopped = stop.swap(false, Ordering::Relaxed);
             match end {
                 RunEnd::Completed if stopped => {}
-                RunEnd::Deadlock(_) if may_settle && !may_end && settled() => {
+                RunEnd::Deadlock(_) | RunEnd::Quiet(_) if may_settle && !may_end && settled() => {
                     return RunEnd::Completed;
                 }
                 end => return end,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use defs::emp::control::Counter;
+use emulator::observe::event::DropReason;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
@@ -31,7 +32,7 @@ const NIC_DROPS: [(&str, Counter); 7] = [
     ("nic_unmatched", Counter::DropUnmatched),
     ("nic_duplicate", Counter::DropDuplicate),
     ("nic_early", Counter::DropEarly),
-    ("nic_damaged", Counter::DropDamaged),
+    (DAMAGED, Counter::DropDamaged),
     ("nic_foreign", Counter::DropForeign),
     ("nic_epoch", Counter::DropEpoch),
     ("nic_resources", Counter::DropResources),
@@ -162,10 +163,13 @@ impl RunSummary {
             started,
             ..
         } = simulation;
-        let over = matches!(end, RunEnd::Completed | RunEnd::Deadlock(_));
+        let over = matches!(
+            end,
+            RunEnd::Completed | RunEnd::Deadlock(_) | RunEnd::Quiet(_)
+        );
         let reports = simulation.reports();
         let sums = counters.sums(&reports, started, lives);
-        let drops = drops(simulation, &sums);
+        let drops = drops(simulation, &sums, &reports);
         let simulated = world.now().saturating_sub(START);
         let boards = world.nodes.iter().zip(&reports).zip(names);
         let idle_faults = simulation.exact_faults.iter();
@@ -230,7 +234,7 @@ impl RunSummary {
     pub fn is_good(&self) -> bool {
         self.verdict.messages.is_good()
             && self.problems.is_empty()
-            && !matches!(self.end, RunEnd::Deadlock(_))
+            && !matches!(self.end, RunEnd::Deadlock(_) | RunEnd::Quiet(_))
     }
 }
 
@@ -247,13 +251,11 @@ fn verdict(
     let mut all = judge(&others, over);
     if !frames.is_empty() {
         let world = &simulation.world;
+        // Other firmware drops none of these frames, and damaged ones only if a reliable protocol sends them again.
         let of_frames = drops
             .iter()
-            .filter(|(name, _)| !NIC_DROPS.iter().any(|(nic, _)| nic == name));
-        let dropped: u64 = of_frames.map(|(_, count)| count).sum();
-        // A cut interrupts the frame under way in each direction, which its receiver drops.
-        let interrupted = 2 * simulation.cuts;
-        let lost = dropped + interrupted + injected(world, FaultKind::Corrupted);
+            .filter(|(name, _)| *name == DAMAGED || !NIC_DROPS.iter().any(|(nic, _)| nic == name));
+        let lost = of_frames.map(|(_, count)| count).sum();
         let duplicated = injected(world, FaultKind::Duplicated);
         let delayed = injected(world, FaultKind::Delayed) + duplicated > 0;
         let mut frames = judge(&frames, over);
@@ -263,18 +265,30 @@ fn verdict(
     all
 }
 
-/// Name of the frames that boards dropped for want of space.
-const NO_SPACE: &str = "nic_no_space";
+/// Name of the frames that firmware dropped because they were damaged.
+const DAMAGED: &str = "nic_damaged";
 
-fn drops(simulation: &Simulation, sums: &Sums) -> BTreeMap<String, u64> {
+/// Every lost frame, counted once, by the place and the reason of its loss: fault layers (`fault_`), lines and switches (`wire_`), boards and their
+/// firmware (`nic_`).
+fn drops(simulation: &Simulation, sums: &Sums, nodes: &[NodeReport]) -> BTreeMap<String, u64> {
     let world = &simulation.world;
     let mut drops = BTreeMap::new();
-    if let Some(sum) = sums.no_space {
-        drops.insert(NO_SPACE.to_owned(), sum);
-    }
     for (name, counter) in NIC_DROPS {
         let sum = sums.emp.iter().map(|nic| nic[counter as usize]).sum();
         drops.insert(name.to_owned(), sum);
+    }
+    // Firmware that does not count its damaged frames drops those that the board marks.
+    let counts = |node: usize| {
+        let protocol = simulation.counters.protocol(node);
+        !simulation.started.contains(node) && protocol.is_some_and(|it| it != Protocol::Acenic)
+    };
+    let damaged = nodes.iter().enumerate().filter(|(node, _)| !counts(*node));
+    let damaged: u64 = damaged.map(|(_, node)| node.traffic.damaged).sum();
+    *drops.entry(DAMAGED.to_owned()).or_default() += damaged;
+    for reason in DropReason::ALL {
+        let name = format!("nic_{}", reason.words().replace(' ', "_"));
+        let boards = nodes.iter().map(|node| node.traffic.dropped.of(reason));
+        drops.insert(name, boards.sum());
     }
     for reason in LossReason::ALL {
         let name = format!("wire_{}", reason.name().replace(' ', "_"));

@@ -13,6 +13,7 @@
 use std::path::Path;
 
 use emulator::profile::Entry;
+use emulator::sim::quiet::Watch;
 use emulator::sim::ranks::{RankError, Ranks};
 use emulator::sim::saved::Logs;
 use emulator::sim::time::SimTime;
@@ -28,7 +29,7 @@ use crate::scenario::{Scenario, ScenarioError};
 /// Magic bytes of a snapshot.
 pub const MAGIC: &[u8; 8] = b"LANIGON\x01";
 /// Version of the file format. Marks within the state detect versions of its parts.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Largest size of a state.
 const MOST_BYTES: usize = 1 << 32;
 
@@ -187,7 +188,8 @@ impl Simulation {
         scenario: &Scenario,
     ) -> Result<Vec<u8>, SnapshotError> {
         let label = self.label(world.now(), name, text, scenario);
-        self.file(&world.save()?, &world.logs(), &label)
+        let parts = (&*world.save()?, &world.logs(), world.watch());
+        self.file(parts, &label)
     }
 
     /// Like [`save`](Self::save), together with the other ranks, all of which stand at the same time: rank 0 has the file, the others have
@@ -203,22 +205,30 @@ impl Simulation {
         scenario: &Scenario,
     ) -> Result<Result<Option<Vec<u8>>, SnapshotError>, RankError> {
         self.counters.gather(ranks)?;
+        self.world.watch_mut().gather(ranks)?;
         let saved = self.world.save_shared(ranks)?;
         let label = self.label(self.world.now(), name, text, scenario);
-        let file = saved.map(|saved| saved.map(|(world, logs)| self.file(&world, &logs, &label)));
+        let file = saved.map(|saved| {
+            saved.map(|(world, logs)| self.file((&world, &logs, self.world.watch()), &label))
+        });
         Ok(file
             .map_err(SnapshotError::from)
             .and_then(Option::transpose))
     }
 
     /// The bytes of a file.
-    fn file(&self, world: &[u8], logs: &Logs, label: &Label) -> Result<Vec<u8>, SnapshotError> {
+    fn file(
+        &self,
+        (world, logs, watch): (&[u8], &Logs, &Watch),
+        label: &Label,
+    ) -> Result<Vec<u8>, SnapshotError> {
         let mut state = Writer::default();
         world.len().write(&mut state);
         state.bytes(world);
         logs.write(&mut state);
         self.counters.save(&mut state);
         self.looks.write(&mut state);
+        watch.save(&mut state);
         let state = state.into_bytes();
         let label = serde_json::to_vec(label).map_err(|_| SnapshotError::Damaged("label"))?;
         let mut file = MAGIC.to_vec();
@@ -258,6 +268,7 @@ impl Simulation {
         simulation.counters.load(&mut from)?;
         simulation.looks = Value::read(&mut from)?;
         simulation.world.load(world, &logs)?;
+        simulation.world.watch_mut().load(&mut from)?;
         Ok((simulation, scenario, label))
     }
 }

@@ -230,7 +230,11 @@ fn outages(scenario: &Scenario) -> Outages {
         FaultSpec::Reset { node, at, pause } => Some((node as u16, absolute(at), pause)),
         _ => None,
     });
-    Outages::new(resets)
+    let cuts = scenario.faults.iter().filter_map(|fault| match *fault {
+        FaultSpec::Cut { from, until, .. } => Some((absolute(from), absolute(until?))),
+        _ => None,
+    });
+    Outages::new(resets).with_cuts(cuts)
 }
 
 /// Notes that a reset has ended a program of frames: then it is dropped before it has received all.

@@ -29,8 +29,8 @@ const END: SimTime = SimTime::from_us(31_000);
 fn run_to(world: &mut World, time: SimTime, threads: usize) {
     world.pass_time(&RunLimits {
         max_time: Some(time),
-        interrupt: None,
         threads: NonZeroUsize::new(threads).unwrap(),
+        ..RunLimits::default()
     });
 }
 

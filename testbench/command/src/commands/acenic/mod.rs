@@ -62,13 +62,14 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         logging::show_trace(&mut node.trace);
     }
     let logs = spawn(&mut world, &firmware, &config, args);
+    let progress = Progress::run("frames", 2 * u64::from(args.frames));
     let limits = RunLimits {
         max_time: args.max_time,
         interrupt: Some(interrupt.flag()),
+        clock: progress.clock(),
         ..RunLimits::default()
     };
     let mut shown = Shown::default();
-    let progress = Progress::steps("frames", 2 * u64::from(args.frames));
     let end = world.run_until(&limits, || {
         progress.set(logs.iter().map(|log| u64::from(log.received())).sum());
         if !args.json {

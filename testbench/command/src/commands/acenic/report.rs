@@ -128,7 +128,7 @@ impl Report {
                 .unwrap_or_default(),
             cut_short: match end {
                 RunEnd::Completed => None,
-                RunEnd::Deadlock(lines) => {
+                RunEnd::Deadlock(lines) | RunEnd::Quiet(lines) => {
                     Some(format!("nothing can happen: {}", lines.join("; ")))
                 }
                 RunEnd::TimeLimit(lines) => Some(format!("the time is over: {}", lines.join("; "))),

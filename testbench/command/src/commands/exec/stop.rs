@@ -57,7 +57,7 @@ pub enum Cause {
 
 /// Runs the board until every CPU has stopped or reached its instruction limit.
 pub fn run(node: &mut Node, limit: u64, max_time: SimTime, interrupt: &Interrupt) -> Cause {
-    let progress = Progress::new("instructions", limit);
+    let progress = Progress::work("instructions", limit);
     let mut waits = false;
     while views(node.inspect()).any(|(_, view)| may_run(&view, limit)) {
         if interrupt.requested() {

@@ -16,6 +16,7 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::Status;
 use crate::cli::myrinet::MyrinetArgs;
+use crate::progress::Progress;
 use crate::{logging, output};
 use report::{Report, Setup};
 
@@ -133,9 +134,11 @@ fn play<'a>(
         let run = format!("myrinet {}", args.firmware.display());
         record::of_scenario(&run, scenario, &simulation.images)
     })?;
+    let progress = Progress::run("", 0);
     let options = RunOptions {
         max_time: Some(args.max_time),
         interrupt: Some(interrupt.flag()),
+        clock: progress.clock(),
         threads: NonZeroUsize::MIN,
     };
     let mut shown = Shown {
@@ -143,9 +146,13 @@ fn play<'a>(
         quiet: args.json,
         outcome: Ok(()),
     };
-    shown.print(&report::title(&setup));
-    let summary = simulation.run(&options, |_| shown.show(&host.journal));
-    shown.show(&host.journal);
+    progress.around(|| shown.print(&report::title(&setup)));
+    let summary = simulation.run(&options, |_| {
+        progress.set(0);
+        shown.show(&host.journal, &progress);
+    });
+    shown.show(&host.journal, &progress);
+    drop(progress);
     shown.outcome?;
     // The report lets the chip go on.
     simulation.world.finish_observing();
@@ -164,11 +171,13 @@ struct Shown {
 
 impl Shown {
     /// Shows new entries.
-    fn show(&mut self, journal: &Journal) {
+    fn show(&mut self, journal: &Journal, progress: &Progress) {
         let entries = journal.entries_from(self.entries);
         self.entries += entries.len();
         let text: String = entries.iter().map(report::line).collect();
-        self.print(&text);
+        if !text.is_empty() {
+            progress.around(|| self.print(&text));
+        }
     }
 
     fn print(&mut self, text: &str) {

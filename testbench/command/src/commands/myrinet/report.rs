@@ -150,7 +150,7 @@ impl<'a> Report<'a> {
             time_us,
             cut_short: match &summary.end {
                 RunEnd::Completed => None,
-                RunEnd::Deadlock(lines) => {
+                RunEnd::Deadlock(lines) | RunEnd::Quiet(lines) => {
                     Some(format!("nothing can happen: {}", lines.join("; ")))
                 }
                 RunEnd::TimeLimit(_) => Some("the time is over".into()),

@@ -57,12 +57,13 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let snapshot_file = snapshot.as_ref().map(|at| NewFile::begin(&at.file));
     let snapshot_file = snapshot_file.transpose()?;
     let observers = Observers::begin(args, &mut simulation.world, &known)?;
+    let progress = Progress::run("messages", scenario.messages());
     let options = RunOptions {
         max_time: args.max_time,
         interrupt: Some(interrupt.flag()),
+        clock: progress.clock(),
         threads: args.threads,
     };
-    let progress = Progress::steps("messages", scenario.messages());
     let saved = snapshot.as_ref().zip(snapshot_file).map(|(at, file)| {
         at.carry_out(
             file,

@@ -230,6 +230,10 @@ impl Report<'_> {
             RunEnd::Completed if self.outcome.is_good() => format!("all is done after {us:.1} us"),
             RunEnd::Completed => format!("A CHECK FAILED, after {us:.1} us"),
             RunEnd::Deadlock(_) => format!("NOTHING CAN HAPPEN any more, after {us:.1} us"),
+            RunEnd::Quiet(_) => {
+                let seconds = self.scenario.quiet.unwrap_or_default().us() / 1e6;
+                format!("NOTHING BUT TIMERS happened in the last {seconds} s of {us:.1} us")
+            }
             RunEnd::TimeLimit(_) => format!("the time is over, after {us:.1} us"),
             RunEnd::Interrupted => format!("interrupted after {us:.1} us"),
         }

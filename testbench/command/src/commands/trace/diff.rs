@@ -9,6 +9,7 @@ use emulator::observe::file::{End, Events};
 use super::Status;
 use crate::cli::trace::DiffArgs;
 use crate::output;
+use crate::progress::Progress;
 use lanigon_analysis::trace::diff::{Comparison, results, setups};
 use lanigon_analysis::trace::open::{Ending, Source, broken, open};
 
@@ -53,6 +54,7 @@ pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Status> {
     for run in &mut runs {
         run.take()?;
     }
+    let progress = Progress::steps("comparing the traces", 0);
     // Read in the order of time, to keep few unmatched events.
     loop {
         let [a, b] = &runs;
@@ -67,6 +69,7 @@ pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Status> {
         }
     }
     let difference = comparison.finish();
+    drop(progress);
     let results = results(&runs[0].end(), &runs[1].end());
     if args.json {
         let mut document = difference.document();

@@ -4,7 +4,6 @@ mod form;
 mod kernel;
 mod start;
 
-use defs::tigon2::counters;
 use emulator::cpu::mips::architecture::Mips;
 use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
@@ -34,7 +33,6 @@ pub(super) const TIGON2: BoardType = BoardType {
     acenic: Some(AcenicFirmware {
         image: "acenic",
         sram_bytes: 1024 * KB,
-        dropped: counters::DROPPED_SPACE,
     }),
     title: "Alteon Tigon2",
     description: "two MIPS CPUs, gigabit Ethernet",

@@ -88,6 +88,8 @@ impl Simulation {
         let limits = RunLimits {
             max_time: until,
             interrupt: options.interrupt.clone(),
+            clock: options.clock.clone(),
+            quiet: self.quiet,
             threads: options.threads,
         };
         let (lives, resets) = (&self.lives, &self.resets);

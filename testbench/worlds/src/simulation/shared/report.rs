@@ -1,5 +1,6 @@
 //! What the result of a run says about a node: measured on the rank that executes the node.
 
+use emulator::board::Traffic;
 use emulator::sim::ranks::{RankError, Ranks};
 use emulator::sim::time::SimTime;
 use emulator::state::{Reader, Value, Writer};
@@ -37,6 +38,8 @@ pub(in crate::simulation) struct NodeReport {
     pub(in crate::simulation) busy: (Busy, Busy),
     /// Counters of the firmware: of the lives that a reset ended, and of the last one.
     pub(in crate::simulation) counters: (NicCounters, NicCounters),
+    /// What the board's port has sent and received.
+    pub(in crate::simulation) traffic: Traffic,
     pub(in crate::simulation) programs: Vec<ProgramTimes>,
     /// CPUs that have stopped and should not.
     pub(in crate::simulation) stopped: Vec<Stopped>,
@@ -47,6 +50,7 @@ pub(in crate::simulation) struct NodeReport {
 value_struct!(NodeReport {
     busy: busy,
     counters: counters,
+    traffic: traffic,
     programs: programs,
     stopped: stopped,
     problems: problems
@@ -75,6 +79,7 @@ impl NodeReport {
             stopped,
             busy: counters.busy(node, index),
             counters: counters.of_node(node, index),
+            traffic: node.inspect().traffic(),
             programs: programs.collect(),
         }
     }

@@ -164,13 +164,14 @@ fn execute(
     for node in &mut simulation.world.nodes {
         logging::show_trace(&mut node.trace);
     }
+    let first = ranks.rank() == 0;
+    let progress = first.then(|| Progress::run("messages", start.scenario.messages()));
     let options = RunOptions {
         max_time: args.max_time,
         interrupt: Some(interrupt.flag()),
+        clock: progress.as_ref().and_then(Progress::clock),
         threads: args.threads,
     };
-    let first = ranks.rank() == 0;
-    let progress = first.then(|| Progress::steps("messages", start.scenario.messages()));
     let watch = |received| {
         if let Some(progress) = &progress {
             progress.set(received);
