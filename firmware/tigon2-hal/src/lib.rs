@@ -44,6 +44,7 @@ pub mod probe;
 pub mod queue;
 pub mod regs;
 pub mod semaphore;
+mod software;
 pub mod sram;
 #[doc(hidden)]
 pub mod start;

@@ -6,3 +6,4 @@ pub mod map;
 pub mod registers;
 pub mod regs;
 pub mod rings;
+pub mod software;
