@@ -57,6 +57,11 @@ pub trait Architecture: Debug + Sync {
     /// The mnemonic of a word, also of an instruction that the chip does not have; `None` if it is no instruction.
     fn mnemonic(&self, word: u32) -> Option<&'static str>;
 
+    /// What an author writes instead of what became this word, which the chip does not execute; `None` if nothing is known.
+    fn instead(&self, _word: u32) -> Option<&'static str> {
+        None
+    }
+
     /// Whether the chip executes this word.
     fn is_executable(&self, word: u32) -> bool;
 

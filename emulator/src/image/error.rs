@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::check::Forbidden;
+use super::check::{self, Forbidden};
 
 /// Reason for refusing an image.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -146,7 +146,7 @@ pub enum ImageError {
         chain: Vec<String>,
     },
     /// The code contains instructions that the chip does not have.
-    #[error("{}", forbidden_line(.0))]
+    #[error("{}", check::list(.0))]
     ForbiddenInstructions(Vec<Forbidden>),
 }
 
@@ -168,15 +168,6 @@ impl ImageError {
 
 fn but(form: &Option<&str>) -> String {
     form.map_or(String::new(), |form| format!(", but {form}"))
-}
-
-/// The first finding, and the number of the others.
-fn forbidden_line(found: &[Forbidden]) -> String {
-    match found {
-        [] => "instructions that the chip does not have".into(),
-        [only] => only.to_string(),
-        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
-    }
 }
 
 /// A frame that is larger than the stack, or a chain of calls.

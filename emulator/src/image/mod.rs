@@ -22,6 +22,7 @@ pub mod loaded;
 pub mod probes;
 pub mod raw;
 mod segments;
+pub mod software;
 pub mod stack;
 pub mod symbols;
 pub mod unwind;

@@ -4,6 +4,8 @@
 //! They break rules on purpose, so `unsafe` is allowed in them.
 #![no_std]
 
+pub mod operands;
+
 pub use core::hint::black_box;
 /// The hardware abstraction of the board for which the program is built.
 pub use hal;

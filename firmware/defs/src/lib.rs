@@ -9,6 +9,7 @@
 //! * [`emp`]: the EMP protocol: descriptors, control block, frame headers.
 //! * [`gm`]: the GM protocol: map of SRAM, send slots, receive tokens, events, packets.
 //! * [`fm`]: FM with multi-send: map of SRAM, packets, the ring in host memory.
+//! * [`software`]: multiplication, division and unaligned accesses that the Tigon2 does in software.
 //! * [`probe`]: the unloaded ELF section that marks protocol stages and log lines.
 #![no_std]
 
@@ -18,4 +19,5 @@ pub mod fm;
 pub mod gm;
 pub mod lanai;
 pub mod probe;
+pub mod software;
 pub mod tigon2;

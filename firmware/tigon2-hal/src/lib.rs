@@ -21,9 +21,15 @@
 //! tables in SRAM.
 //!
 //! # What to avoid
-//! The chip has no multiply, no divide and no unaligned access. Multiplication by a constant becomes
-//! shifts. `/` and `%` work for powers of two only. Copies and comparisons of byte arrays become unaligned
-//! accesses: use aligned `u32` and `u16`. `lanigon image` finds other violations.
+//! The chip has no multiply, no divide, no unaligned access and no floating point. All of them work, in software, which the
+//! linker `firmware/tigon2-link` adds; they cost 10 to 600 cycles each, so keep them off hot paths. Multiplication by a
+//! constant becomes shifts where that is cheap; `/` and `%` by powers of two always do. Copies and comparisons of byte arrays become
+//! unaligned accesses: aligned `u32` and `u16` are faster. `lanigon image` lists the functions that pay.
+//!
+//! Atomic loads and stores of up to 32 bits work. There are no atomic changes (`fetch_add`, `compare_exchange`) and no `AtomicU64`:
+//! the chip has no instruction that reads and writes memory at once. Use [`semaphore`] or [`queue`].
+//!
+//! `$k0` holds the event mask and `$k1` the result of multiplications and divisions: assembly must not change them.
 #![no_std]
 #![feature(asm_experimental_arch, allow_internal_unsafe)]
 // `allow_internal_unsafe` lets macros of this crate expand to `unsafe` in images that forbid it.

@@ -1,9 +1,9 @@
 //! Multiplication, division and unaligned accesses, which the chip lacks: the linker replaces each instruction by a
-//! call of one of these routines ([`defs::tigon2::software`]). An image without such instructions contains none of them.
+//! call of one of these routines ([`defs::software`]). An image without such instructions contains none of them.
 //!
 //! Both CPUs may be in a routine at the same time: it uses registers, the stack and its CPU's scratchpad only.
 
-use defs::tigon2::software::{BY_ZERO, LEFT, RETURN, RIGHT, SAVED};
+use defs::software::{BY_ZERO, LEFT, RETURN, RIGHT, SAVED};
 
 /// A routine of assembly with these lines, between saving and restoring the registers it uses.
 macro_rules! routines {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use defs::tigon2::software::{HI, ROUTINES, SITES};
+use defs::software::{HI, ROUTINES, SITES};
 
 use crate::elf::{Image, space};
 use crate::emit::Routines;
@@ -86,7 +86,11 @@ fn link(arguments: &[OsString], more: &[OsString]) -> Result<(), LinkError> {
 
 /// What the second link needs besides: the space, and the routines, which nothing names yet.
 fn more(object: &Path, plan: &Plan) -> Vec<OsString> {
-    let used: BTreeSet<usize> = plan.chunks.iter().flat_map(|chunk| chunk.routines()).collect();
+    let used: BTreeSet<usize> = plan
+        .chunks
+        .iter()
+        .flat_map(|chunk| chunk.routines())
+        .collect();
     let used = used.into_iter().map(|number| ROUTINES[number].1);
     let names = used.chain([SITES, HI]);
     let keep = names.map(|name| format!("--undefined={name}").into());

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use defs::probe;
-use defs::tigon2::software::{ROUTINES, SITES};
+use defs::software::{ROUTINES, SITES, SITES_END};
 use object::elf;
 use object::read::elf::ElfFile32;
 use object::write::{Object, Symbol, SymbolSection};
@@ -32,7 +32,9 @@ pub(crate) struct Image {
 }
 
 fn word(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
+    bytes
+        .iter()
+        .fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
 impl Image {
@@ -56,7 +58,9 @@ impl Image {
             image.program.targets.insert(address);
             let own = (address..address.saturating_add(size)).step_by(4);
             match symbol.kind() {
-                SymbolKind::Text if size > 0 => image.functions.push((address, size, name.to_owned())),
+                SymbolKind::Text if size > 0 => {
+                    image.functions.push((address, size, name.to_owned()))
+                }
                 SymbolKind::Data => data.extend(own),
                 _ => {}
             }
@@ -70,7 +74,10 @@ impl Image {
             let bytes = section.data()?;
             if section.name() == Ok(probe::SECTION) {
                 let entries = bytes.chunks_exact(probe::ENTRY_BYTES);
-                image.program.fixed.extend(entries.map(|entry| word(&entry[..4])));
+                image
+                    .program
+                    .fixed
+                    .extend(entries.map(|entry| word(&entry[..4])));
             }
             let is_code = sh_flags & u64::from(elf::SHF_EXECINSTR) != 0;
             let words = bytes.chunks_exact(4).map(word);
@@ -78,7 +85,9 @@ impl Image {
                 let address = section.address() as u32;
                 let words: Vec<u32> = words.collect();
                 tables.extend(image.add_code(address, &words, &data));
-                image.sections.push((address, 4 * words.len() as u32, place as usize));
+                image
+                    .sections
+                    .push((address, 4 * words.len() as u32, place as usize));
             } else if sh_flags & u64::from(elf::SHF_ALLOC) != 0 {
                 tables.extend(words);
             }
@@ -93,9 +102,10 @@ impl Image {
         let end = address.saturating_add(4 * words.len() as u32);
         // The routines are what software does.
         let is_routine = |name: &str| ROUTINES.iter().any(|(_, symbol)| *symbol == name);
-        let own = self.functions.iter().filter(|(at, _, name)| {
-            (address..end).contains(at) && !is_routine(name)
-        });
+        let own = self
+            .functions
+            .iter()
+            .filter(|(at, _, name)| (address..end).contains(at) && !is_routine(name));
         let mut inside: BTreeSet<u32> = own
             .flat_map(|&(at, size, _)| (at..at.saturating_add(size)).step_by(4))
             .collect();
@@ -174,6 +184,7 @@ pub(crate) fn space(flags: u32, functions: &[(String, u32)]) -> object::write::R
         symbol(name, at, *size, SymbolKind::Text, SymbolScope::Compilation);
         at += size;
     }
-    symbol(SITES, 0, total, SymbolKind::Label, SymbolScope::Dynamic);
+    symbol(SITES, 0, 0, SymbolKind::Label, SymbolScope::Dynamic);
+    symbol(SITES_END, total, 0, SymbolKind::Label, SymbolScope::Dynamic);
     object.write()
 }

@@ -1,6 +1,6 @@
 //! Code that has moved out of line.
 
-use defs::tigon2::software::{FRAME_BYTES, LEFT, RETURN, RIGHT, ROUTINES};
+use defs::software::{FRAME_BYTES, LEFT, RETURN, RIGHT, ROUTINES};
 
 use crate::instruction::{
     AT, Flow, NOP, RA, SP, Soft, V0, add, address, branch_by, call, flow, jump, load, rs, rt,
@@ -30,7 +30,9 @@ impl Chunk {
     #[must_use]
     pub fn replaced(&self, to: u32) -> Vec<(u32, u32)> {
         let rest = (1..self.words.len()).map(|index| (self.at(index), NOP));
-        std::iter::once((self.address, jump(to))).chain(rest).collect()
+        std::iter::once((self.address, jump(to)))
+            .chain(rest)
+            .collect()
     }
 
     /// Name of the first instruction that software does.
@@ -47,7 +49,9 @@ impl Chunk {
 
     /// The routines that it calls.
     pub fn routines(&self) -> impl Iterator<Item = usize> {
-        self.words.iter().filter_map(|(_, soft)| soft.as_ref()?.routine())
+        self.words
+            .iter()
+            .filter_map(|(_, soft)| soft.as_ref()?.routine())
     }
 
     /// The code at the new place. Its length does not depend on addresses.
@@ -97,7 +101,10 @@ impl Chunk {
             Flow::CallRegister(register) => Some(register),
             _ => None,
         };
-        code.extend(link.into_iter().flat_map(|register| address(register, behind)));
+        code.extend(
+            link.into_iter()
+                .flat_map(|register| address(register, behind)),
+        );
         let to = target(word, self.at(index)).unwrap_or_default();
         match flow {
             Flow::Jump | Flow::Call => {

@@ -1,6 +1,6 @@
 //! Instructions, as far as moving them requires: what jumps where, and which of them the chip does in software.
 
-use defs::tigon2::software::LO_REGISTER;
+use defs::software::LO_REGISTER;
 
 /// No operation.
 pub(crate) const NOP: u32 = 0;
@@ -88,7 +88,7 @@ pub(crate) fn names(word: u32, register: u32) -> bool {
 pub(crate) enum Soft {
     /// Replaced by one other instruction, in its place.
     InPlace(u32),
-    /// `mult`, `multu`, `div`, `divu`: the number of the routine ([`defs::tigon2::software::ROUTINES`]).
+    /// `mult`, `multu`, `div`, `divu`: the number of the routine ([`defs::software::ROUTINES`]).
     Arithmetic(usize),
     /// `lwl`, `lwr`: the number of the routine.
     Load(usize),

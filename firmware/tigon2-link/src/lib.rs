@@ -9,7 +9,7 @@
 //!   `divu` call a routine of the HAL, which keeps all registers.
 //!
 //! No other instruction changes its address, so that debugging information, probes and branches stay right. What the routines and
-//! the moved code share is in `defs::tigon2::software`.
+//! the moved code share is in `defs::software`.
 
 pub mod driver;
 mod elf;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use defs::tigon2::software::LO_REGISTER;
+use defs::software::LO_REGISTER;
 
 use crate::emit::Chunk;
 use crate::error::{Place, Reason};
@@ -60,7 +60,7 @@ pub fn plan(program: &Program) -> Result<Plan, Vec<Place>> {
         };
         planner.scan(&mut plan, &mut refused);
     }
-    if plan == Plan::default() {
+    if refused.is_empty() && plan == Plan::default() {
         return Ok(plan);
     }
     for code in &program.code {
@@ -136,14 +136,15 @@ impl Planner<'_> {
             };
         }
         let next = words.get(index + 1).copied();
-        let mut end = index + 2 + usize::from(next.and_then(flow).is_some());
+        let jumps = next.and_then(flow).is_some();
+        let mut end = index + 2 + usize::from(jumps);
         let moves = |start: usize, end: usize| {
             let inner = start + 1..end;
             end <= words.len() && !inner.clone().any(|index| self.is_bound(index))
         };
-        if moves(index, end) && !(end == index + 3 && self.changes_jump(index + 2)) {
+        if moves(index, end) && !(jumps && self.changes_jump(index + 2)) {
             // What follows at once moves too: that saves jumps.
-            while end < words.len() && !self.is_bound(end) && self.moves_alone(end) {
+            while !jumps && end < words.len() && !self.is_bound(end) && self.moves_alone(end) {
                 end += 1;
             }
             return Ok((index, end));
@@ -192,7 +193,11 @@ impl Planner<'_> {
         let soft = (start..end).map(|index| soft_at(&self.code.words, index));
         Chunk {
             address: self.address(start),
-            words: self.code.words[start..end].iter().copied().zip(soft).collect(),
+            words: self.code.words[start..end]
+                .iter()
+                .copied()
+                .zip(soft)
+                .collect(),
         }
     }
 }

@@ -39,6 +39,30 @@ impl Architecture for Mips {
         isa::lookup(word).map(|row| row.mnemonic)
     }
 
+    fn instead(&self, word: u32) -> Option<&'static str> {
+        Some(match self.mnemonic(word)? {
+            "mult" | "multu" | "div" | "divu" | "mfhi" | "mthi" | "mflo" | "mtlo" | "lwl"
+            | "lwr" | "swl" | "swr" | "sync" | "teq" => {
+                "multiplication, division, unaligned accesses and fences are done in software by the linker tigon2-link: \
+                 link with it, as firmware/build.sh of a new project does (docs/tutorial.md, \"Ordinary Rust\")"
+            }
+            "ll" | "sc" => {
+                "the chip has no atomic changes of memory: use atomic loads and stores, the semaphore, or a queue of the HAL"
+            }
+            "syscall" | "tge" | "tgeu" | "tlt" | "tltu" | "tne" | "tgei" | "tgeiu" | "tlti"
+            | "tltiu" | "teqi" | "tnei" => {
+                "the chip has no traps: use panic!, or fail! of the HAL, which stop the CPU"
+            }
+            "mfc0" | "mtc0" | "cop0" | "cache" | "pref" => {
+                "the chip has no coprocessors and its cache has no instructions: use the registers of the HAL"
+            }
+            _ => {
+                "compile for firmware/tigon2.json (MIPS II with software floating point); code for other processors of \
+                 the family does not run"
+            }
+        })
+    }
+
     fn is_executable(&self, word: u32) -> bool {
         isa::lookup(word).is_some_and(|row| !matches!(row.kind, Kind::Missing | Kind::Illegal))
     }

@@ -6,4 +6,3 @@ pub mod map;
 pub mod registers;
 pub mod regs;
 pub mod rings;
-pub mod software;

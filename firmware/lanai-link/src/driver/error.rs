@@ -28,6 +28,13 @@ pub enum DriverError {
     /// A file is none of the kinds that can be linked.
     #[error("{0} is neither bitcode, nor an archive of it, nor an object for the LANai")]
     Input(PathBuf),
+    /// The compiler has not joined the program's modules: it has added an object for MIPS that keeps their symbols.
+    #[error(
+        "{} is for MIPS: rustc adds it where it does not join the program's modules; set lto = \"fat\" and codegen-units = 1 in \
+         [profile.release] of the firmware's Cargo.toml, or unset CARGO_PROFILE_RELEASE_LTO and \
+         CARGO_PROFILE_RELEASE_CODEGEN_UNITS", .0.display()
+    )]
+    NotJoined(PathBuf),
     /// A file cannot be read or written.
     #[error("{path}: {source}")]
     File {

@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use object::elf;
 use object::read::archive::ArchiveFile;
 
 use crate::input::Input;
@@ -38,6 +39,9 @@ pub const CODE_GENERATOR_OPTIONS: [&str; 8] = [
 
 /// Name of the variable that keeps the files of all steps.
 const KEEP: &str = "LANIGON_LANAI_KEEP";
+
+/// Place of the processor's number in an ELF file.
+const MACHINE_FIELD: std::ops::Range<usize> = 18..20;
 
 /// The function that start code calls.
 const MAIN: &str = "main";
@@ -151,6 +155,9 @@ fn read_inputs(paths: &[PathBuf]) -> Result<Contents, DriverError> {
         if is_bitcode(&bytes) {
             contents.bitcode.push((short_name(path), bytes));
         } else if bytes.starts_with(b"\x7fELF") {
+            if bytes.get(MACHINE_FIELD) == Some(&elf::EM_MIPS.to_be_bytes()) {
+                return Err(DriverError::NotJoined(path.clone()));
+            }
             let input = Input::new(&short_name(path), &bytes, true)?;
             contents.objects.push(input);
         } else {

@@ -82,12 +82,14 @@ const DROPPED_CONVENTIONS: [&str; 3] = ["coldcc", "preserve_mostcc", "preserve_a
 /// Attributes that name a processor.
 const DROPPED_ATTRIBUTES: [&str; 3] = ["target-cpu", "target-features", "tune-cpu"];
 /// Operations that the back end cannot compile.
-const UNSUPPORTED: [(&str, &str); 4] = [
+const UNSUPPORTED: [(&str, &str); 2] = [
     ("atomicrmw", "an atomic operation"),
     ("cmpxchg", "an atomic operation"),
-    ("load atomic", "an atomic load"),
-    ("store atomic", "an atomic store"),
 ];
+/// Types that one instruction loads or stores.
+const ONE_ACCESS: [&str; 4] = ["i8 ", "i16 ", "i32 ", "ptr "];
+/// Orders of atomic operations.
+const ORDERS: [&str; 5] = ["unordered", "monotonic", "acquire", "release", "seq_cst"];
 /// Intrinsics that the back end cannot compile.
 const UNSUPPORTED_INTRINSICS: [(&str, &str); 2] = [
     ("llvm.experimental.stackmap", "a stack map"),
@@ -184,14 +186,23 @@ fn instruction(line: &str, function: &str) -> Result<String, RetargetError> {
     if let Some((_, what)) = found.clone().find(|(name, _)| operation.starts_with(name)) {
         return Err(unsupported(what));
     }
-    if operation.starts_with("fence ") {
-        // One processor, which executes in order: only the compiler must keep the order.
-        let location = line.find(", !dbg").map_or("", |at| &line[at..]);
-        return Ok(format!(
-            "  call void asm sideeffect \"\", \"~{{memory}}\"(){location}"
-        ));
-    }
     let before = line.len() - operation.len();
+    // One processor, which executes in order: only the compiler must keep the order.
+    let location = line.find(", !dbg").map_or("", |at| &line[at..]);
+    let fence = format!("  call void asm sideeffect \"\", \"~{{memory}}\"(){location}");
+    if operation.starts_with("fence ") {
+        return Ok(fence);
+    }
+    for (kind, what) in [("load", "an atomic load"), ("store", "an atomic store")] {
+        let atomic = operation.strip_prefix(kind);
+        if let Some(rest) = atomic.and_then(|rest| rest.strip_prefix(" atomic ")) {
+            let access = one_access(rest).ok_or_else(|| unsupported(what))?;
+            let result = &line[..before];
+            return Ok(format!(
+                "{fence}\n{result}{kind} volatile {access}\n{fence}"
+            ));
+        }
+    }
     let kinds = ["call ", "tail call ", "musttail call ", "notail call "];
     if !kinds.iter().any(|kind| operation.starts_with(kind)) {
         return Ok(line.to_owned());
@@ -203,6 +214,23 @@ fn instruction(line: &str, function: &str) -> Result<String, RetargetError> {
     }
     let changed = with_convention(operation, "call", &FAST_MATH, name);
     Ok(format!("{}{changed}", &line[..before]))
+}
+
+/// An atomic access behind its keywords as an access that the compiler neither repeats nor leaves out; none for a type that needs two.
+fn one_access(text: &str) -> Option<String> {
+    let text = text.strip_prefix("volatile ").unwrap_or(text);
+    let mut types = ONE_ACCESS.iter();
+    let comma_or_space = text.replacen(',', " ", 1);
+    types.find(|name| comma_or_space.starts_with(**name))?;
+    let (access, alignment) = text.split_once(", align ")?;
+    let (mut access, order) = access.rsplit_once(' ')?;
+    if !ORDERS.contains(&order) {
+        return None;
+    }
+    if let Some((pointer, _)) = access.split_once(" syncscope(") {
+        access = pointer;
+    }
+    Some(format!("{access}, align {alignment}"))
 }
 
 /// `text` with the convention that the function `name` needs, behind `keyword` and any of `words`.
@@ -384,6 +412,29 @@ mod tests {
     }
 
     #[test]
+    fn atomic_accesses_of_a_word_are_plain_ones() {
+        let check_access = |line: &str, expected: &str| {
+            let fence = "  call void asm sideeffect \"\", \"~{memory}\"()";
+            let changed = retarget(&format!("{HEAD}{line}\n")).expect("known text");
+            let expected = [fence, expected, fence];
+            let changed: Vec<&str> = changed.text.lines().skip(1).collect();
+            assert_eq!(changed, expected, "{line}");
+        };
+        check_access(
+            "  %2 = load atomic i32, ptr %1 seq_cst, align 4",
+            "  %2 = load volatile i32, ptr %1, align 4",
+        );
+        check_access(
+            "  %2 = load atomic volatile i8, ptr %1 syncscope(\"singlethread\") acquire, align 1",
+            "  %2 = load volatile i8, ptr %1, align 1",
+        );
+        check_access(
+            "  store atomic ptr @a, ptr getelementptr (i8, ptr @b, i32 4) monotonic, align 4",
+            "  store volatile ptr @a, ptr getelementptr (i8, ptr @b, i32 4), align 4",
+        );
+    }
+
+    #[test]
     fn what_cannot_be_compiled_is_refused() {
         let f = "define void @_ZN3nic4poll17h0123456789abcdefE() {\n";
         check_error(
@@ -391,7 +442,7 @@ mod tests {
             "nic::poll uses an atomic operation, which the LANai's back end cannot compile",
         );
         check_error(
-            &format!("{f}  store atomic i32 0, ptr %1 release, align 4"),
+            &format!("{f}  store atomic i64 0, ptr %1 release, align 8"),
             "nic::poll uses an atomic store, which the LANai's back end cannot compile",
         );
         check_error(

@@ -199,6 +199,21 @@ fn errors_name_what_is_wrong() {
     let text = place.folder.join("program.ll");
     fs::write(&text, PROGRAM).expect("a file");
     place.check_error(&[&text], &["program.ll is neither bitcode, nor"]);
+    // What rustc adds without LTO.
+    let symbols = place.folder.join("symbols.o");
+    fs::write(
+        &symbols,
+        b"\x7fELF\x01\x02\x01\0\0\0\0\0\0\0\0\0\0\x01\0\x08",
+    )
+    .expect("a file");
+    place.check_error(
+        &[&symbols],
+        &[
+            "symbols.o is for MIPS",
+            "lto = \"fat\"",
+            "codegen-units = 1",
+        ],
+    );
     place.check_error(&[Path::new("absent.o")], &["absent.o: No such file"]);
     // A good image removes what a bad one left.
     let program = place.bitcode("program", PROGRAM);

@@ -10,6 +10,9 @@
 //! | report events, lines, failures | [`probe!`], [`log!`], [`fail!`] | [`probe!`], [`log!`], [`fail!`] |
 //! | keep time | [`l9::set_timer`] | [`l4::set_timer`] |
 //!
+//! Atomic loads and stores of up to 32 bits work. There are no atomic changes (`fetch_add`, `compare_exchange`) and no `AtomicU64`: no
+//! instruction reads and writes memory at once. The one CPU shares words with its host and its engines only: [`sram`].
+//!
 //! Images forbid `unsafe`: unsafe code is in this crate and in `lanai_rt`. Rules for firmware are in
 //! `docs/lanai-toolchain.md`, registers in `docs/lanai.md`.
 #![no_std]

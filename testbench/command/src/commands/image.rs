@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use defs::probe::Kind;
 use emulator::boards::names_of;
-use emulator::image::{ELF_FORM, Image, Memory, MemoryLimits, Names, Probe, stack};
+use emulator::image::{ELF_FORM, Image, Memory, MemoryLimits, Names, Probe, software, stack};
 use emulator::observe::names::{BoardNames, NO_BOARD};
 use emulator::sim::initiator::Initiator;
 use host_lib::firmware::linux::{LinuxFirmware, Version};
@@ -97,6 +97,8 @@ struct Document {
     memories: Vec<MemoryUse>,
     sections: Vec<SectionRow>,
     stacks: Vec<StackRow>,
+    /// What software does for want of instructions, by function.
+    software: Vec<SoftwareRow>,
     handlers: Vec<HandlerRow>,
     probes: Vec<ProbeRow>,
     log_lines: Vec<ProbeRow>,
@@ -130,6 +132,13 @@ struct StackRow {
     chain: Vec<String>,
     /// Functions with unknown callees.
     unknown: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct SoftwareRow {
+    function: String,
+    /// Instructions by name, and how often the function has each.
+    instructions: software::Counts,
 }
 
 #[derive(Serialize)]
@@ -213,6 +222,13 @@ impl Document {
             stacks: (0..names.cpus.len())
                 .map(|cpu| StackRow::new(image, cpu, cpu_name(names, cpu)))
                 .collect(),
+            software: software::users(image)
+                .into_iter()
+                .map(|(function, instructions)| SoftwareRow {
+                    function,
+                    instructions,
+                })
+                .collect(),
             handlers: handlers.collect(),
             probes: probes(false),
             log_lines: probes(true),
@@ -252,6 +268,12 @@ impl Document {
         text += "\nstacks\n";
         for row in &self.stacks {
             text += &row.text();
+        }
+        if !self.software.is_empty() {
+            text += &list(
+                "done in software: about 30 to 600 cycles each",
+                self.software.iter().map(SoftwareRow::text),
+            );
         }
         text += &list("handlers", self.handlers.iter().map(HandlerRow::text));
         text += &list("probes", self.probes.iter().map(ProbeRow::text));
@@ -370,6 +392,16 @@ impl StackRow {
             );
         }
         text
+    }
+}
+
+impl SoftwareRow {
+    fn text(&self) -> String {
+        let counts = self.instructions.iter();
+        let counts: Vec<_> = counts
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect();
+        format!("  {}: {}\n", self.function, counts.join(", "))
     }
 }
 

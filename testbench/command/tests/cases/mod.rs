@@ -1,6 +1,8 @@
 //! Programs of `firmware/cases` on the board for which they were built, as `lanigon exec` runs them: values that must be right, and what is
 //! said where a program goes wrong. `make test` builds the programs; here is one row for each of them.
 
+#[path = "../../../../firmware/cases/src/operands.rs"]
+mod operands;
 mod rows;
 mod scenarios;
 
@@ -96,6 +98,33 @@ fn programs_on_the_tigon2() {
 #[test]
 fn programs_on_the_lanai() {
     check_all(Board::Lanai);
+}
+
+#[test]
+fn arithmetic_is_that_of_the_host() {
+    let sums = (1..).zip(operands::sums(1, 30)).zip(operands::KINDS);
+    let sums: Vec<_> = sums
+        .map(|((kind, sum), name): ((u32, _), _)| (format!("log: sum {kind} {sum:#x}\n"), name))
+        .collect();
+    for board in [Board::Tigon2, Board::Lanai] {
+        if !board.has_tools() {
+            continue;
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+        command.args(["exec", "-v", "--max-instructions", "4000000"]);
+        let output = command
+            .arg(program(board, "operands"))
+            .env_remove("RUST_LOG")
+            .output();
+        let printed = text(&output.unwrap());
+        for (line, kind) in &sums {
+            assert!(
+                printed.contains(line),
+                "{kind} on {}: lacks {line:?} in\n{printed}",
+                board.folder()
+            );
+        }
+    }
 }
 
 /// What the build of a program says that cannot be built.

@@ -75,10 +75,39 @@ pub const CASES: &[Case] = &[
     gives("async_work", BOTH, &["log: sum 45 after 11 polls"]),
     gives(
         "mul_div_u32",
-        &[Lanai],
-        &["log: u32 37000111 27027 4", "log: tens 12345 6"],
+        BOTH,
+        &[
+            "log: u32 37000111 27027 4",
+            "log: i32 0xfdcb6c51 0xffff966d 0xfffffffc",
+            "log: tens 12345 6",
+        ],
     ),
-    gives("f32", &[Lanai], &["less 0"]),
+    gives(
+        "mul_div_u64",
+        BOTH,
+        &[
+            "log: product 0x79be0246 0x8abebb49",
+            "log: quotient 0x13 0x16af23b9 remainder 799648",
+        ],
+    ),
+    gives("div_u128", BOTH, &["log: quotient 0x3c861 0xc29e7daf"]),
+    gives("f32", BOTH, &["log: f32 0xc0cc0000 less 0"]),
+    gives(
+        "format",
+        BOTH,
+        &[
+            "log: written 1",
+            "log: text 0x613d3432",
+            "log: text 0x29000000",
+            "log: length 21",
+        ],
+    ),
+    gives(
+        "bytes",
+        BOTH,
+        &["log: equal 0 less 1", "log: bytes 0x10203 0x3020100"],
+    ),
+    gives("atomic32", BOTH, &["log: count 2"]),
     stops(
         "null_call",
         BOTH,
@@ -191,8 +220,12 @@ const fn refused(
 }
 
 pub const REFUSED: &[Refused] = &[
-    refused("atomic32", BOTH, &["src/bin/atomic32.rs:6"]),
     refused("atomic64", BOTH, &["src/bin/atomic64.rs:6"]),
+    refused(
+        "atomic_add",
+        BOTH,
+        &["src/bin/atomic_add.rs:13", "no method named `fetch_add`"],
+    ),
     refused("big_constant", &[Tigon2], TIGON2_FULL),
     refused("big_constant", &[Lanai], LANAI_FULL),
     refused("big_zeroed", &[Tigon2], TIGON2_FULL),

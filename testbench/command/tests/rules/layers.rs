@@ -17,6 +17,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-tigon2-hal", &["defs", "rings"]),
     ("lanigon-lanai-hal", &["defs", "lanai-rt"]),
     ("lanigon-lanai-link", &[]),
+    ("lanigon-tigon2-link", &["defs"]),
     ("lanigon-lanai-rt", &["defs"]),
     ("lanigon-window", &[]),
     ("lanigon-figures", &[]),

@@ -1,4 +1,4 @@
-//! Multiplication, division and unaligned accesses in software: what code moved out of line
+//! Multiplication, division and unaligned accesses in software, for the Tigon2: what code moved out of line
 //! (`firmware/tigon2-link`) and the routines (`firmware/tigon2-hal/src/software.rs`) share.
 //!
 //! The chip has no multiplier and no registers HI and LO. LO is the register `$k1`, which compiled code never
@@ -9,8 +9,11 @@
 pub const LO_REGISTER: u32 = 27;
 /// Symbol of the word that holds HI. Both CPUs have it at the same address, each in its own scratchpad.
 pub const HI: &str = "__software_hi";
-/// Symbol before all code moved out of line; its size is that of the code.
+/// Symbol before all code moved out of line. Each part of it is a function: the name of the one from which it was moved, a
+/// dot, the first instruction that software does there, a dot, and a number.
 pub const SITES: &str = "__software_sites";
+/// Symbol behind that code.
+pub const SITES_END: &str = "__software_sites_end";
 /// Bytes of the stack that a call of a routine takes.
 pub const FRAME_BYTES: u32 = 32;
 /// Place of the left operand (multiplicand, dividend) or of the address in the frame.
