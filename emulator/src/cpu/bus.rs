@@ -27,6 +27,12 @@ pub enum Fault {
         /// Bytes of the access.
         width: u32,
     },
+    /// An access to an address where neither memory nor a register is.
+    #[error("access to {address:#010x}, where nothing answers")]
+    NothingThere {
+        /// The address.
+        address: u32,
+    },
     /// The program counter left all memory that holds code.
     #[error("no memory to execute at {address:#010x}")]
     NoCode {
@@ -91,7 +97,7 @@ impl Fault {
     #[must_use]
     pub const fn kind(&self) -> FaultKind {
         match self {
-            Self::Misaligned { .. } => FaultKind::Access,
+            Self::Misaligned { .. } | Self::NothingThere { .. } => FaultKind::Access,
             Self::Illegal { .. } | Self::Missing { .. } => FaultKind::Instruction,
             _ => FaultKind::Place,
         }

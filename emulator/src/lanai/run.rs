@@ -55,6 +55,16 @@ pub(super) struct CpuBus<'a, 'c, const LOGGED: bool> {
 }
 
 impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
+    /// Nothing answers at `address`. The chip goes on; firmware whose code is known stops, since its program is wrong.
+    #[cold]
+    fn nothing_at(&mut self, address: u32, verb: &str) -> Result<(), BusStop> {
+        self.mistake(format!("{verb} {address:#x}: nothing answers"));
+        match self.fabric.code().is_declared() {
+            true => Err(BusStop::Fault(Fault::NothingThere { address })),
+            false => Ok(()),
+        }
+    }
+
     /// Checks that an access is in order, and brings the node's time to it.
     fn in_turn(&mut self, core: &Core) -> Result<(), BusStop> {
         if core.clock.now >= self.limit {
@@ -205,8 +215,7 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
             return Ok(self.fabric.sram.read(address, width));
         }
         let Some(row) = row_at(self.fabric, address) else {
-            self.mistake(format!("load from {address:#x}: nothing answers"));
-            return Ok(0);
+            return self.nothing_at(address, "load from").map(|()| 0);
         };
         if self.idle.is_due(core, self.fabric) {
             return Err(BusStop::Wait);
@@ -238,8 +247,7 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
             return Ok(());
         }
         let Some(row) = row_at(self.fabric, address) else {
-            self.mistake(format!("store to {address:#x}: nothing answers"));
-            return Ok(());
+            return self.nothing_at(address, "store to");
         };
         core.clock
             .charge(self.fabric.timing.register_store_cycles.into());

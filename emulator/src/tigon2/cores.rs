@@ -1,6 +1,6 @@
 //! The two cores of the board and their control registers (docs/tigon2.md, section 1).
 
-use defs::tigon2::map::SRAM_LIMIT;
+use defs::tigon2::map::{SRAM_LIMIT, STACK_MAP_MASK};
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::CpuState;
 
@@ -78,6 +78,12 @@ state!(CorePrivate {
 } fixed { who, index, dispatch, translation });
 
 impl CorePrivate {
+    /// SRAM address of an access to the stack-overflow map (docs/tigon2.md, section 1). Its base counts words, so that
+    /// an aligned access stays aligned.
+    pub(super) const fn stack_address(&self, address: u32) -> u32 {
+        address.wrapping_sub(self.stack_map & !3) & STACK_MAP_MASK
+    }
+
     /// Halted, with an empty cache.
     #[must_use]
     pub fn new(who: Initiator, scratchpad_bytes: u32, cache_bytes: u32) -> Self {

@@ -128,15 +128,31 @@ impl<'a> Code<'a> {
     }
 
     /// Shows each active function with its registers, innermost first; returns the reason if the list is incomplete.
-    fn each_frame(&self, show: impl FnMut(Frame, &[u32; 32])) -> Option<String> {
+    fn each_frame(&self, mut show: impl FnMut(Frame, &[u32; 32])) -> Option<String> {
         let board = self.board;
         let info = board.cpus().get(self.cpu.index())?;
         let (image, view) = (self.image?, board.cpu(self.cpu)?);
+        let mut registers = [0; 32];
+        for (kept, value) in registers.iter_mut().zip(board.registers(self.cpu)) {
+            *kept = *value;
+        }
+        let lost = board.lost_returns(self.cpu);
+        if view.blamed != view.pc {
+            // It came where no code is by the call to blame, which has changed the return address alone.
+            let architecture = image.architecture;
+            let sp = registers[architecture.stack_pointer() & 31];
+            let address = view.pc;
+            show(Frame { address, sp }, &registers);
+            let at = (view.blamed, sp);
+            if let Some(kept) = lost.iter().rev().find(|kept| (kept.call, kept.sp) == at) {
+                registers[architecture.return_address() & 31] = kept.to;
+            }
+        }
         let standing = Standing {
             who: info.initiator,
-            pc: view.pc,
-            registers: board.registers(self.cpu),
-            lost: board.lost_returns(self.cpu),
+            pc: view.blamed,
+            registers: &registers,
+            lost,
             word: |at: u32| match at & 3 {
                 0 => board.peek(self.cpu, at, self.now),
                 _ => None,

@@ -146,7 +146,11 @@ impl Inspect for Tigon2 {
                 scratchpad.get(address, Width::Word)
             }
             CpuTarget::Register(offset) => Some(self.register(offset, now)),
-            CpuTarget::StackMap | CpuTarget::Nothing => None,
+            CpuTarget::StackMap => {
+                let private = &self.cores[cpu].private;
+                Some(self.fabric.sram.word(private.stack_address(address)))
+            }
+            CpuTarget::Nothing => None,
         }
     }
 

@@ -115,6 +115,7 @@ pub const CASES: &[Case] = &[
             "log: before",
             "(null_call::main+",
             "call to address 0, at 0x",
+            "null_call::main at cases/src/bin/null_call.rs:15",
         ],
     ),
     stops(
@@ -124,6 +125,7 @@ pub const CASES: &[Case] = &[
             "log: start",
             "(endless_recursion::descend+",
             "stack overflow: store to 0x",
+            "endless_recursion::main at cases/src/bin/endless_recursion.rs:18",
         ],
     ),
     Case {
@@ -143,6 +145,15 @@ pub const CASES: &[Case] = &[
             "log: before",
             "misaligned 4-byte access to 0x00004001",
             "at cases/src/bin/misaligned.rs:15",
+        ],
+    ),
+    stops(
+        "no_memory",
+        BOTH,
+        &[
+            "log: before",
+            "access to 0xf0000000, where nothing answers",
+            "at cases/src/bin/no_memory.rs:15",
         ],
     ),
     panics(

@@ -181,7 +181,7 @@ fn a_panic_is_shown_where_it_happened() {
             "core::panicking::panic_fmt",
             "panic_expect::main at cases/src/bin/panic_expect.rs:13",
             "CPU A of 0, stopped",
-            "pc ",
+            "fcsr",
             "nothing can happen any more",
         ],
     );

@@ -1,9 +1,10 @@
 //! A core's accesses outside SRAM and its scratchpad: registers, the stack-overflow map, unmapped addresses.
 
-use defs::tigon2::map::{REGISTER_BASE, REGISTER_BYTES, SRAM_LIMIT, STACK_MAP_MASK};
+use defs::tigon2::map::{REGISTER_BASE, REGISTER_BYTES, SRAM_LIMIT};
 use defs::tigon2::regs::{self, CpuState, HostControl};
 
 use super::CpuBus;
+use crate::board::CpuId;
 use crate::cpu::architecture::Architecture;
 use crate::cpu::mips::architecture::Mips;
 use crate::cpu::mips::bus::{BusStop, Fault, Width};
@@ -36,13 +37,12 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         match map::cpu_target(self.private.who, address) {
             CpuTarget::StackMap => {
                 self.check_stack(core, address)?;
-                let address = self.stack_address(address);
+                let address = self.private.stack_address(address);
                 self.load_sram(core, address, width)
             }
             _ => {
                 self.in_turn(core)?;
-                self.nothing_there(core, address, "read");
-                Ok(0)
+                self.nothing_there(core, address, "read").map(|()| 0)
             }
         }
     }
@@ -187,13 +187,12 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
             CpuTarget::Register(offset) => self.store_register(core, offset, width, value),
             CpuTarget::StackMap => {
                 self.check_stack(core, address)?;
-                let address = self.stack_address(address);
+                let address = self.private.stack_address(address);
                 self.store_sram(core, address, width, value)
             }
             _ => {
                 self.in_turn(core)?;
-                self.nothing_there(core, address, "write");
-                Ok(())
+                self.nothing_there(core, address, "write")
             }
         }
     }
@@ -251,22 +250,21 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
     }
 
-    /// SRAM address of an access to the stack-overflow map (docs/tigon2.md, section 1). Its base counts words, so that
-    /// an aligned access stays aligned.
-    const fn stack_address(&self, address: u32) -> u32 {
-        address.wrapping_sub(self.private.stack_map & !3) & STACK_MAP_MASK
-    }
-
+    /// Nothing answers at `address`. The chip goes on; firmware whose code is known stops, since its program is wrong.
     #[cold]
-    fn nothing_there(&mut self, core: &Core, address: u32, verb: &str) {
+    fn nothing_there(&mut self, core: &Core, address: u32, verb: &str) -> Result<(), BusStop> {
         self.private.idle.disturb();
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
-        if !self.ctx.trace.takes_mistakes() {
-            return;
+        if self.ctx.trace.takes_mistakes() {
+            let place = map::probe(self.private.who, address);
+            let text = format!("{verb} at pc {:#x}: {place}", core.pc());
+            Fabric::mistake(self.who(core), text, self.ctx);
         }
-        let place = map::probe(self.private.who, address);
-        let text = format!("{verb} at pc {:#x}: {place}", core.pc());
-        Fabric::mistake(self.who(core), text, self.ctx);
+        let cpu = CpuId::new(self.private.index());
+        match self.probes.code(cpu).is_declared() {
+            true => Err(BusStop::Fault(Fault::NothingThere { address })),
+            false => Ok(()),
+        }
     }
 }
 
