@@ -65,7 +65,7 @@ fn axes() {
 fn values_of_axes() {
     check(
         &axis("valus = [1]"),
-        "s.toml:1: axis: \"values\" is missing, or \"from\" and \"to\" with \"step\" or \"factor\"",
+        "s.toml:4: axis.valus: no key \"valus\"; did you mean \"values\"?",
     );
     check(
         &axis("values = []"),

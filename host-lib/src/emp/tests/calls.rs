@@ -146,8 +146,8 @@ fn settings_change_at_run_time() {
         ];
         at.map(|at| fake.lock().word(at))
     };
-    // Early waits take less than two timeouts in all.
-    let timeouts_us = 4000 * (2 + 1 + 2 + 4 + 8 + 16 * 7);
+    // Early waits take less than four timeouts in all.
+    let timeouts_us = 4000 * (4 + 1 + 2 + 4 + 8 + 16 * 7);
     let default = [
         3,
         4000,

@@ -14,6 +14,8 @@ use lanigon_analysis::trace::filter::{Filter, Key};
 
 /// Time limit within which a CPU that stops by itself reaches its stop.
 const SOON: SimTime = SimTime::from_ns(50);
+/// So many times that span are waited for at most.
+const SOON_LIMIT: u32 = 20;
 
 /// Reason for which a session has stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -220,9 +222,13 @@ impl Session {
             Direction::Forward => {
                 let start = self.now();
                 let had_stopped = self.cpu().state.stopped().is_some();
-                self.history.go_to(start.saturating_add(SOON))?;
-                if !had_stopped && self.cpu().state.stopped().is_some() {
-                    return Ok(Stopped::There);
+                // A fetch from SRAM waits for transfers.
+                for _ in 0..SOON_LIMIT {
+                    let soon = self.now().saturating_add(SOON);
+                    self.history.go_to(soon)?;
+                    if !had_stopped && self.cpu().state.stopped().is_some() {
+                        return Ok(Stopped::There);
+                    }
                 }
                 self.history.go_to(start)?;
                 Err(self.still())

@@ -7,7 +7,10 @@ use super::client::Client;
 use super::support::changing;
 
 /// Address of the program: unused memory.
-const BASE: u32 = 0xF_0000;
+/// In the start code of emp-so, which is not executed again: only there a CPU may execute what the debugger writes.
+const BASE: u32 = 0x4480;
+/// A word of data that nothing uses.
+const CELL: u32 = 0xF_0800;
 
 const PROGRAM: &str = "
 start:  addiu $t1, $zero, 1
@@ -159,13 +162,13 @@ fn as_the_server_steps_and_back() {
 fn a_stop_in_a_slot_is_shown_at_the_branch() {
     let source = format!(
         ".org {BASE:#x}\nla $t0, {:#x}\nfrom: b to; sw $t0, 0($t0); break\nto: addiu $s0, $s0, 1\nend: b end; nop",
-        BASE + 0x800
+        CELL
     );
     let program = assembled(&source);
     let place = |name: &str| program.symbols[name];
     changing(|client| {
         begin(client, 1, &program);
-        let cell = format!("{:x},4", BASE + 0x800);
+        let cell = format!("{CELL:x},4");
         client.check(&format!("Z2,{cell}"), "OK");
         assert!(client.ask("c").contains("watch:"));
         assert_eq!(client.pc(), place("from"));

@@ -136,11 +136,12 @@ fn chains_are_found_in_any_order() {
             directions,
             ..Variant::default()
         };
-        let (_, journal, outcome) = play(&shared(Generation::L7, variant), "lanai7.2-66", None);
+        let (end, journal, outcome) = play(&shared(Generation::L7, variant), "lanai7.2-66", None);
         let text = text(&journal);
+        let problems = &outcome.summary.problems;
         assert!(
             outcome.summary.is_good(),
-            "{exchanged} {directions}\n{text}"
+            "{exchanged} {directions}: {end:?} {problems:?}\n{text}"
         );
         let remarks = journal.entries_from(0);
         let mut remarks = remarks.iter().filter(|entry| entry.kind == Kind::Remark);

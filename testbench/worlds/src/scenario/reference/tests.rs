@@ -22,7 +22,7 @@ const MYRINET: &str = "board = \"lanai9\"\n";
 const FM: &str = "board = \"lanai4\"\nprotocol = \"fm\"\nfm = { credits = 8, combine_writes = true, timeout_us = 5 }\n";
 
 const SETTINGS: &str =
-    "host_memory_mb = 64\nboard = \"tigon2\"\nprotocol = \"emp\"\nmax_time_us = 1e6
+    "host_memory_mb = 64\nboard = \"tigon2\"\nprotocol = \"emp\"\nmax_time_us = 1e6\nquiet_us = 1e6
 [emp]\nack_group = 4\nframe_bytes = 1000\ntimeout_us = 1000\nretry_limit = 4\nreceive_timeout_us = 5
 [gm]\nroutes = \"computed\"\nverify_us = 5\nresend_us = 1000\nfatal_us = 100000\ncollective_us = 100000\n[costs]\n";
 
