@@ -1,6 +1,6 @@
 //! Where a CPU may find code, as far as the image of its firmware says it, and what is said of a CPU that left it.
 //!
-//! An image that *declares* its code: anything else is no code, whoever wrote it. An image that only says what it *loads*: a CPU may execute
+//! An image that *declares* its code: anything else is no code, also after a write. An image that only says what it *loads*: a CPU may execute
 //! whatever was written later. Memory is cleared at power-on, so there a run of zero words that the image did not load counts as memory to
 //! which nothing was ever written. That is decided whenever such a word is executed, from what memory holds then: nothing else is
 //! remembered, so that a restored board decides alike. A board without an image (the default) decides nothing.

@@ -134,11 +134,12 @@ impl Image {
                 Err(error) => return Some(error),
             }
             let to = registers[architecture.return_address() & 31];
-            if registers[stack_pointer] == sp && to == address {
+            let next = call_before(architecture, to, &word).unwrap_or(to);
+            if registers[stack_pointer] == sp && (to == address || next == address) {
                 // The function would return to itself.
                 return None;
             }
-            address = call_before(architecture, to, &word).unwrap_or(to);
+            address = next;
             let at = (address, registers[stack_pointer]);
             let kept = lost.iter().rev().find(|kept| (kept.call, kept.sp) == at);
             if let Some(kept) = kept {

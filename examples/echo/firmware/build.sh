@@ -15,5 +15,5 @@ export LANIGON_TIGON2_LINKER_HASH
 # A target of one's own is an unstable feature of the pinned stable compiler.
 export RUSTC_BOOTSTRAP=1
 exec cargo build --release --target-dir "$PWD/target" \
-    --target "$lanigon/firmware/tigon2.json" -Z json-target-spec -Z build-std=core \
+    --target "$lanigon/firmware/tigon2.json" -Z json-target-spec -Z build-std=core,alloc \
     --config "target.tigon2.rustflags=['--remap-path-prefix=$lanigon=lanigon']" "$@"

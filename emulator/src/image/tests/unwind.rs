@@ -197,7 +197,7 @@ fn what_is_wrong_is_told() {
         MIDDLE + 4,
         MIDDLE + 4,
         STACK,
-        64,
+        1 << 16,
         UnwindError::TooDeep,
     );
     let cut = frames()[..30].to_vec();

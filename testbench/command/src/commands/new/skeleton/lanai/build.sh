@@ -19,5 +19,5 @@ export LANIGON_LANAI_LINKER_HASH
 # A target of one's own is an unstable feature of the pinned stable compiler.
 export RUSTC_BOOTSTRAP=1
 exec cargo build --release --target-dir "$PWD/target" \
-    --target "$lanigon/firmware/lanai/lanai.json" -Z json-target-spec -Z build-std=core \
+    --target "$lanigon/firmware/lanai/lanai.json" -Z json-target-spec -Z build-std=core,alloc \
     -Z build-std-features=compiler-builtins-mem "$@"
