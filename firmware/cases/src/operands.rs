@@ -128,9 +128,9 @@ pub fn sums(seed: u32, rounds: u32) -> [u32; KINDS.len()] {
         let (a, b) = (random.operand(), random.operand());
         let (c, d) = (random.wide(), random.wide());
         integers!(u32s, a, b, u32);
-        integers!(i32s, a as i32, b as i32, i32);
+        integers!(i32s, a.cast_signed(), b.cast_signed(), i32);
         integers!(u64s, c, d, u64);
-        integers!(i64s, c as i64, d as i64, i64);
+        integers!(i64s, c.cast_signed(), d.cast_signed(), i64);
         let (e, f) = (u128::from(c) << 64 | u128::from(d), u128::from(b) << 40 | 1);
         integers!(u128s, e, f, u128);
         floats!(f32s, f32::from_bits(a), f32::from_bits(b), f32);

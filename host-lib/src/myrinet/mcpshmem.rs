@@ -121,7 +121,7 @@ const REACTION_NS: u64 = 20_000;
 /// Pause between two looks at the structure.
 const LOOK_NS: u64 = 50_000;
 /// Time without a request, or without the result of a test, after which the host gives up.
-const PATIENCE_US: u64 = 10_000_000;
+const PATIENCE_US: u64 = 5_000_000;
 /// Time for results of the benchmark to appear after the self-test.
 const BENCHMARK_US: u64 = 1_000_000;
 /// Words of the benchmark's results.

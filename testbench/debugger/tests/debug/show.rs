@@ -126,7 +126,7 @@ fn registers_with_the_names_of_addresses() {
         "{shown}"
     );
     let (_, short) = ra.rsplit_once("::").unwrap();
-    assert!(shown.contains(&format!("<{short}>")), "{shown}");
+    assert!(shown.contains(&format!("{short}>")), "{shown}");
     assert_eq!(address::describe(&session, 0xC000_0060), "event_a");
 }
 
