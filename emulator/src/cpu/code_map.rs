@@ -310,10 +310,10 @@ mod tests {
 
     #[test]
     fn zeros_outside_of_what_was_loaded_are_doubted() {
-        let loaded = CodeMap::loaded(vec![0x10..0x20]);
+        let loaded = CodeMap::loaded(std::iter::once(0x10..0x20).collect());
         assert!(loaded.doubts(0x20, 0) && loaded.doubts(0, 0));
         assert!(!loaded.doubts(0x1C, 0) && !loaded.doubts(0x20, 1));
-        let declared = CodeMap::declared(vec![0..0x20], Vec::new());
+        let declared = CodeMap::declared(std::iter::once(0..0x20).collect(), Vec::new());
         assert!(declared.doubts(0, 7) && !declared.doubts(4, 0));
         assert!(!CodeMap::default().doubts(0, 0));
         assert!(is_unwritten([0; 3].into_iter()) && is_unwritten([0; 40].into_iter()));

@@ -45,7 +45,10 @@ impl Observer for Tally {
         match event.kind {
             TraceKind::FrameLost { reason, .. } => self.count(name("wire", reason.name())),
             TraceKind::FrameDropped { reason } => self.count(name("nic", reason.words())),
-            TraceKind::Fault { fault, .. } if fault == FaultKind::Lost => {
+            TraceKind::Fault {
+                fault: FaultKind::Lost,
+                ..
+            } => {
                 self.count("fault_lost".into());
             }
             TraceKind::FrameSent { .. } => self.count("sent".into()),
