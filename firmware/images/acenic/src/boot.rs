@@ -164,7 +164,9 @@ impl Firmware {
         self.send_event(message::FIRMWARE_RUNNING, 0, 0);
         if let Err(error) = checked {
             if let ConfigError::OlderHost = error {
-                log!("the host speaks the protocol of firmware 12.1: its information block has no mini ring");
+                log!(
+                    "the host speaks the protocol of firmware 12.1: its information block has no mini ring"
+                );
                 trace!("oldHost", 12, 1);
             }
             trace!("fwOpFail", error as u32);
