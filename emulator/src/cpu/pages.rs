@@ -312,7 +312,10 @@ impl<O: Decoded> Pages<O> {
     /// Discards the decoded instructions that these bytes belong to, which change.
     #[inline(always)]
     pub(crate) fn change(&mut self, bytes: Range<usize>) {
-        if bytes.start / PAGE_BYTES < self.pages.len() {
+        let end = bytes.end.div_ceil(PAGE_BYTES).min(self.pages.len());
+        let pages = self.pages.get(bytes.start / PAGE_BYTES..end);
+        // Most stores are to data, in pages without code.
+        if pages.is_some_and(|pages| pages.iter().any(Option::is_some)) {
             self.change_pages(bytes);
         }
     }

@@ -91,7 +91,7 @@ pub(super) fn check(image: &Image) -> Result<(), ImageError> {
     };
     let functions = functions(image);
     for cpu in 0..MAINS.len() {
-        let deepest = worst_case(image, cpu);
+        let deepest = deepest(image, &functions, cpu);
         if deepest.bytes <= available {
             continue;
         }
@@ -113,9 +113,13 @@ pub(super) fn check(image: &Image) -> Result<(), ImageError> {
 /// empties the stack before each handler.
 #[must_use]
 pub fn worst_case(image: &Image, cpu: usize) -> StackUse {
-    let functions = functions(image);
+    deepest(image, &functions(image), cpu)
+}
+
+/// The deepest stack use of a CPU of an image with these functions.
+fn deepest(image: &Image, functions: &BTreeMap<u32, Function>, cpu: usize) -> StackUse {
     let mut walk = Walk {
-        functions: &functions,
+        functions,
         known: BTreeMap::new(),
         unknown: Vec::new(),
     };
