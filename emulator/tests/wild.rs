@@ -120,7 +120,7 @@ fn stopped(node: &mut Node, cpu: usize, slice: SimTime) -> (CpuView, String) {
     panic!("the CPU does not stop");
 }
 
-/// How a CPU leaves its code.
+/// The way by which a CPU leaves its code.
 #[derive(Debug, Clone, Copy)]
 struct Leap {
     target: u32,

@@ -1,4 +1,4 @@
-//! What a board knows of its firmware: probes by address, the stages that they mark, where code and the stack are.
+//! Knowledge of a board about its firmware: probes by address, the stages that they mark, the ranges of code and stack.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl ProbeTable {
         }
     }
 
-    /// Where a CPU may find code.
+    /// The ranges in which a CPU may find code.
     #[must_use]
     pub fn code(&self, cpu: CpuId) -> &CodeMap {
         &self.code[cpu.index() % CPUS]

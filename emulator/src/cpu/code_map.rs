@@ -1,4 +1,4 @@
-//! Where a CPU may find code, as far as the image of its firmware says it, and what is said of a CPU that left it.
+//! Map of the addresses of code for a CPU, as far as the image of its firmware says it, and what is said of a CPU that left it.
 //!
 //! An image that *declares* its code: anything else is no code, also after a write. An image that only says what it *loads*: a CPU may execute
 //! whatever was written later. Memory is cleared at power-on, so there a run of zero words that the image did not load counts as memory to
@@ -22,7 +22,7 @@ pub const UNWRITTEN_BEFORE_BYTES: u32 = 8;
 /// Most delay slots of a jump.
 const MOST_SLOTS: u32 = 2;
 
-/// Where a CPU may find code. Copies share it.
+/// The ranges in which a CPU may find code. Copies share it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CodeMap(Option<Arc<Known>>);
 
@@ -147,7 +147,7 @@ pub enum Place {
     Unwritten,
 }
 
-/// How a CPU came to an address.
+/// The way by which a CPU came to an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// By the call at this address.

@@ -1,4 +1,4 @@
-//! Where the code and the stack of an image are, for the CPUs that execute it ([`CodeMap`]).
+//! Ranges of the code and of the stack of an image, for the CPUs that execute it ([`CodeMap`]).
 //!
 //! In a section with functions the functions are code, and what lies between them, unless it is all zeros: padding. A section without
 //! functions is code. Objects within code are data.
@@ -10,7 +10,7 @@ use super::{ELF_FORM, Image, Section, stack};
 use crate::cpu::code_map::CodeMap;
 
 impl Image {
-    /// Where a CPU may find code. Only an ELF file with section headers declares it: of others it is known what is loaded, with or
+    /// The ranges in which a CPU may find code. Only an ELF file with section headers declares it: of others it is known what is loaded, with or
     /// without symbols.
     #[must_use]
     pub fn code_map(&self, cpu: usize) -> CodeMap {

@@ -1,7 +1,7 @@
 //! Programs that go wrong, or that compute with all of Rust. Each file in `bin` is one program, for both boards; the table in
 //! `testbench/command/tests/cases` says what each must give.
 //!
-//! They break rules on purpose, so `unsafe` is allowed in them.
+//! Programs break rules on purpose, so `unsafe` is allowed in them.
 #![no_std]
 
 pub mod operands;

@@ -44,7 +44,7 @@ pub(crate) enum Flow {
     Branch { likely: bool, links: bool },
 }
 
-/// How `word` passes control on; `None` if to the next instruction.
+/// The way in which `word` passes control on; `None` if to the next instruction.
 pub(crate) fn flow(word: u32) -> Option<Flow> {
     let branch = |likely, links| Some(Flow::Branch { likely, links });
     match (opcode(word), word & 63, rt(word)) {

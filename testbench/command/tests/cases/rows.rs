@@ -1,4 +1,4 @@
-//! What each program of `firmware/cases` must give.
+//! Expected output of each program of `firmware/cases`.
 
 /// A board for which the programs are built.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What the thesis compares EMP with and this project does not contain. A test looks whether that is still so.
+//! Systems with which the thesis compares EMP and which this project does not contain. A test looks whether that is still so.
 
 use host_lib::emp::OpenError;
 

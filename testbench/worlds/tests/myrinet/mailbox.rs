@@ -1,6 +1,6 @@
 //! A control program with a mailbox, for the LANai 4: its start, one channel, frames both ways.
 //!
-//! It probes each route of a crossbar of eight ports, and the cable without a route, when it becomes ready; a probe says which route
+//! The program probes each route of a crossbar of eight ports, and the cable without a route, when it becomes ready; a probe says which route
 //! it takes, so its receiver knows the way back, which it stores by the last byte of the sender's address, and answers.
 
 use emulator::lanai::chip::Generation;
