@@ -16,8 +16,13 @@ export CARGO_TARGET_LANAI_LINKER="$lanigon/target/release/lanai-link"
 # A changed linker makes the image anew.
 LANIGON_LANAI_LINKER_HASH=$(cksum <"$CARGO_TARGET_LANAI_LINKER")
 export LANIGON_LANAI_LINKER_HASH
+# Panics name the file in which they are. Files of Lanigon and of Rust are named alike wherever they lie, so that the same
+# firmware has the same bytes everywhere.
+rust="$(rustc --print sysroot)/lib/rustlib/src/rust"
+names="'--remap-path-prefix=$lanigon=lanigon', '--remap-path-prefix=$rust=/rust'"
 # A target of one's own is an unstable feature of the pinned stable compiler.
 export RUSTC_BOOTSTRAP=1
 exec cargo build --release --target-dir "$PWD/target" \
     --target "$lanigon/firmware/lanai/lanai.json" -Z json-target-spec -Z build-std=core,alloc \
-    -Z build-std-features=compiler-builtins-mem "$@"
+    -Z build-std-features=compiler-builtins-mem \
+    --config "target.lanai.rustflags=[$names]" "$@"
