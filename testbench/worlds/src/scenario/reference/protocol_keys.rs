@@ -19,7 +19,7 @@ pub(super) const EMP: TableDoc = TableDoc {
         key(
             "timeout_us",
             Integer(1, 1 << 26),
-            "2000",
+            "4000",
             "frames without an ack are sent again after it",
         ),
         key(
