@@ -34,6 +34,9 @@ const MACH_O: &str = "a Mach-O file for macOS";
 /// What a file is, if its first bytes tell.
 #[must_use]
 pub fn form(file: &[u8]) -> Option<&'static str> {
+    if file.is_empty() {
+        return Some("an empty file");
+    }
     let known = FORMS.iter().find(|(magic, _)| file.starts_with(magic));
     known.map(|(_, name)| *name)
 }

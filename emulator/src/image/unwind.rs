@@ -125,6 +125,7 @@ impl Image {
         let mut registers: [u32; 32] =
             std::array::from_fn(|index| registers.get(index).copied().unwrap_or_default());
         let mut address = pc;
+        let mut was_noted = false;
         for _ in 0..DEPTH_LIMIT {
             let sp = registers[stack_pointer];
             show(Frame { address, sp }, &registers);
@@ -135,13 +136,17 @@ impl Image {
             }
             let to = registers[architecture.return_address() & 31];
             let next = call_before(architecture, to, &word).unwrap_or(to);
-            if registers[stack_pointer] == sp && (to == address || next == address) {
+            // A call that does not return may be the last of its function: what it would return to is then the beginning of the
+            // function that lies behind, which may be this one.
+            let is_own = next == address || (to == address && !was_noted);
+            if registers[stack_pointer] == sp && is_own {
                 // The function would return to itself.
                 return None;
             }
             address = next;
             let at = (address, registers[stack_pointer]);
             let kept = lost.iter().rev().find(|kept| (kept.call, kept.sp) == at);
+            was_noted = kept.is_some();
             if let Some(kept) = kept {
                 registers[architecture.return_address() & 31] = kept.to;
             }

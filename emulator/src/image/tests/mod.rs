@@ -278,7 +278,7 @@ fn foreign_files_are_refused() {
         file[at] = byte;
         file
     };
-    check_refused(b"", "not an ELF file");
+    check_refused(b"", "not an ELF file, but an empty file");
     check_refused(b"text", "not an ELF file");
     check_refused(&sample()[..4], "the file is cut off within \"ELF header\"");
     check_refused(&sample()[..40], "the file is cut off within \"ELF header\"");

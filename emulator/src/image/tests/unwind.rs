@@ -139,6 +139,43 @@ fn a_return_address_that_is_not_kept_is_what_the_board_noted() {
     check(&[deeper], &[inner, outer]);
 }
 
+/// LEAF ends in a call of START, which lies behind it and begins with a call too: what START would return to is its own first
+/// instruction, which the board noted.
+#[test]
+fn a_function_behind_a_call_that_does_not_return_has_a_caller() {
+    let mut code = vec![0; 0x300];
+    code[0x18..0x1C].copy_from_slice(&call(START).to_be_bytes());
+    let behind = (START - LEAF) as usize;
+    assert_eq!(behind, 0x200);
+    code[behind - 8..behind - 4].copy_from_slice(&call(START).to_be_bytes());
+    code[behind..behind + 4].copy_from_slice(&call(MIDDLE).to_be_bytes());
+    let debug_frame = [common(), leaf(LEAF, 0x200), leaf(START, 0x20)].concat();
+    let parts = vec![
+        part(".text", CODE, LEAF, Some(LEAF), code),
+        part(".debug_frame", UNLOADED, 0, None, debug_frame),
+    ];
+    let image = Image::parse(&elf(LEAF, parts, &[]), &LIMITS).expect("it is sound");
+    let mut registers = [0; 32];
+    (registers[SP], registers[RA]) = (STACK, START + 8);
+    let noted = |call, to| LostReturn {
+        call,
+        sp: STACK,
+        to,
+    };
+    let lost = [noted(START - 8, 0x4800), noted(START, START)];
+    let word = |at| image.instruction(at);
+    let standing = Standing {
+        lost: &lost,
+        ..standing(MIDDLE, &registers, word)
+    };
+    let (found, error) = image.unwind(standing);
+    let places: Vec<u32> = found.iter().map(|frame| frame.address).collect();
+    assert_eq!(
+        (places, error),
+        (vec![MIDDLE, START, START - 8, 0x4800], None)
+    );
+}
+
 #[test]
 fn on_its_way_out_a_function_has_no_frame() {
     let image = image_with(frames(), &[]);
