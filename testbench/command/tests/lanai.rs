@@ -201,6 +201,8 @@ fn a_panic_ends_a_run_with_its_place() {
     let place = "panic at images/out-of-bounds/src/main.rs:18";
     assert!(said.matches(place).count() >= 2, "{said}");
     assert!(said.contains("square of 8 (entry 0x8)"), "{said}");
-    let shown = output(&["debug", &file, "-e", "continue"], 0);
+    let shown = output(&["debug", &file, "-e", "continue", "-e", "list"], 0);
     assert!(shown.contains(place), "{shown}");
+    // The line that panicked, not the one of the panic handler.
+    assert!(shown.contains("\n->    18  "), "{shown}");
 }

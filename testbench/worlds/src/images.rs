@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use emulator::image::{DebugLink, Image, ImageError, Names, SymbolsError};
 use host_lib::firmware::Firmware;
 
-use crate::boards::{BoardType, DEFAULT, OtherForm};
+use crate::boards::{BOARDS, BoardType, DEFAULT, OtherForm};
 use crate::files::input::Input;
 use crate::files::own::{self, Found};
+use crate::scenario::unknown;
 
 /// A firmware image cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +22,7 @@ pub enum FirmwareError {
         /// Reason.
         error: std::io::Error,
         /// Advice for the user.
-        hint: &'static str,
+        hint: String,
     },
     /// The image is not valid for the board.
     #[error("{path}: {error}")]
@@ -98,12 +99,34 @@ impl BoardType {
             FirmwareError::File {
                 path,
                 hint: match error.kind() {
-                    ErrorKind::NotFound if own => " (build the firmware first: make firmware)",
-                    _ => "",
+                    ErrorKind::NotFound if own => format!(" ({})", self.advice_on(found)),
+                    _ => String::new(),
                 },
                 error,
             }
         })
+    }
+
+    /// What to do about a built-in image that is missing: it is of other boards, its name is misspelled, or nothing is built.
+    fn advice_on(&self, missing: &Found) -> String {
+        let path = PathBuf::from(missing.to_string());
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut others = BOARDS.iter().filter(|board| board.images != self.images);
+        if let Some(other) = others.find(|board| own::images(board.images).contains_key(&*name)) {
+            return format!(
+                "\"{name}\" is an image for {} boards, this one is for {}",
+                other.images, self.images
+            );
+        }
+        let known = own::images(self.images);
+        if known.is_empty() {
+            return "build the firmware first: make firmware".into();
+        }
+        unknown(
+            &format!("image for {} boards", self.images),
+            &name,
+            known.keys().map(String::as_str),
+        )
     }
 
     /// Takes the content of a file as an image for a board of this type with this SRAM: ELF, or the other form of the board's

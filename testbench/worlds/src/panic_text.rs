@@ -4,6 +4,9 @@
 //! them. The source line at the panic has the message, with its placeholders; that of a panic of the language is in the source of `core`.
 
 use std::fs;
+use std::path::Path;
+
+use crate::files::own;
 
 /// Start of the text of a panic.
 const PANIC: &str = "panic at ";
@@ -28,6 +31,13 @@ const PANICS: [(&str, &str); 13] = [
 ];
 /// Largest length of a call, in lines.
 const MOST_LINES: usize = 12;
+
+/// A source file where the compiler read it. Files of this project are named `lanigon/...` wherever it lies.
+#[must_use]
+pub fn source_at(path: &str) -> Option<String> {
+    let read = |path: &Path| fs::read_to_string(path).ok();
+    read(Path::new(path)).or_else(|| read(&own::project().join(path.strip_prefix("lanigon/")?)))
+}
 
 /// The message of the panic in `function` at a line of a source; `None` if that line does not panic itself.
 #[must_use]

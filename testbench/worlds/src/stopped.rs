@@ -1,6 +1,6 @@
 //! CPUs that stopped by themselves: which, where, why, and their active functions. Every command shows them by this module.
 
-use std::{fmt, fs};
+use std::fmt;
 
 use emulator::board::{CpuId, FaultKind, Inspect, StopReason};
 use emulator::image::{Frame, Image, Lines, SourceFrame, Standing, Symbol, SymbolKind};
@@ -9,10 +9,11 @@ use emulator::sim::time::SimTime;
 use emulator::{value_enum, value_struct};
 use serde::{Serialize, Serializer};
 
+pub use crate::panic_text::source_at;
 use crate::panic_text::{message, of_library};
 
 /// Start of the name of the panic handler.
-const HANDLER: &str = "__rustc::";
+pub const HANDLER: &str = "__rustc::";
 /// Starts of the names of functions that only lead from a mistake to the panic handler.
 const TO_THE_HANDLER: [&str; 8] = [
     HANDLER, "__rust_", "core::", "<core::", "<[", "<str", "alloc::", "<alloc::",
@@ -246,7 +247,7 @@ impl<'a> Code<'a> {
             for place in self.source(frame.address) {
                 let path = self.lines.and_then(|lines| lines.path(&place.file));
                 let name = place.function.as_deref().unwrap_or(&function.name);
-                let source = path.and_then(|path| fs::read_to_string(&*path).ok());
+                let source = path.and_then(|path| source_at(&path));
                 let found = source.and_then(|source| message(&source, place.line, name));
                 if found.is_some() {
                     return found;
@@ -260,7 +261,8 @@ impl<'a> Code<'a> {
     }
 
     /// The innermost active function that is no part of the way to the panic handler, with its line.
-    fn guilty(&self) -> Option<SourceFrame> {
+    #[must_use]
+    pub fn guilty(&self) -> Option<SourceFrame> {
         let leads = leads_to_handler;
         let (mut frames, _) = self.frames();
         // A call that led where no code is counts, not where it led.

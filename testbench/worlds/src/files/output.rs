@@ -55,8 +55,9 @@ pub fn create(path: &Path) -> io::Result<(File, Destination)> {
 
 /// The reason alone: the message of a temporary file names a path that the user does not know.
 fn without_path(error: &io::Error) -> String {
-    let inner = error.get_ref().and_then(|inner| inner.source());
-    inner.map_or_else(|| error.to_string(), ToString::to_string)
+    let text = error.to_string();
+    let end = text.find(" at path \"").unwrap_or(text.len());
+    text[..end].into()
 }
 
 impl Destination {
@@ -80,4 +81,15 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (mut file, destination) = create(path)?;
     file.write_all(bytes)?;
     destination.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_folder_is_told_without_the_temporary_file() {
+        let error = create(Path::new("/nowhere/x")).expect_err("there is no such folder");
+        assert_eq!(error.to_string(), "No such file or directory (os error 2)");
+    }
 }

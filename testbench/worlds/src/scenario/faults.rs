@@ -8,7 +8,7 @@ use super::error::{Position, ScenarioError, unknown};
 use super::network::{End, Network};
 use super::nodes::Nodes;
 use super::table::{Item, Table};
-use crate::boards::{Medium, Protocol};
+use crate::boards::{DEFAULT, Medium, Protocol};
 use crate::faults::{Action, Fault, FrameKind, PacketFault, PacketKind, ProgramFault};
 
 /// Latest time and longest duration of a fault, in us: eleven days.
@@ -493,7 +493,13 @@ fn end(item: &Item<'_>, nodes: &Nodes, network: &Network) -> Result<End, Scenari
 }
 
 fn stall(table: &mut Table<'_>, nodes: &Nodes) -> Result<FaultSpec, ScenarioError> {
-    let node = nodes.resolve_one(&table.need("node")?)?;
+    let item = table.need("node")?;
+    let node = nodes.resolve_one(&item)?;
+    let board = nodes.all[node].board;
+    if board.name != DEFAULT.name {
+        let reason = format!("the DMA channels of {} do not stall", board.name);
+        return Err(item.place.refuse(reason));
+    }
     let channels = [("read", DmaDirection::Read), ("write", DmaDirection::Write)];
     let channel = table.need("channel")?.choice("DMA channel", &channels)?;
     let transfer = table.get("transfer");

@@ -170,4 +170,11 @@ fn mistakes_in_scenarios_are_named() {
     check(mixed, "a network has one medium");
     let exact = text("lanai", "topology = \"pair\"") + "[[fault]]\ndo = \"drop\"\nfragment = 1\n";
     check(&exact, "no key \"fragment\"");
+    let stall =
+        "[[fault]]\ndo = \"stall-dma\"\nnode = 0\nchannel = \"read\"\nat_us = 1\nfor_us = 1\n";
+    let stall = text("lanai", "topology = \"pair\"") + stall;
+    check(
+        &stall,
+        "fault.node: the DMA channels of lanai9 do not stall",
+    );
 }

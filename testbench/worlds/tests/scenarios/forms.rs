@@ -105,4 +105,14 @@ fn wrong_files_are_refused_where_they_are_named() {
         "damaged",
     ];
     refused("image = \"cut.bin\"", &cut);
+    let misspelled = [
+        "forms.toml:1: image: ",
+        "no image for tigon2 boards \"helo\"; did you mean \"hello\"?",
+    ];
+    refused("image = \"helo\"", &misspelled);
+    let other_board = [
+        "forms.toml:2: image: ",
+        "\"emp-base\" is an image for tigon2 boards, this one is for lanai",
+    ];
+    refused("board = \"lanai\"\nimage = \"emp-base\"", &other_board);
 }

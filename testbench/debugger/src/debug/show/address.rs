@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use emulator::image::{SourceFrame, Symbol};
+use emulator::image::{Lines, SourceFrame, Symbol};
+use lanigon_worlds::stopped::source_at;
 pub(in crate::debug) use lanigon_worlds::stopped::{plain_name, short_name};
 
 use crate::debug::session::{Focus, Session};
@@ -88,8 +89,12 @@ pub fn own_line(frames: &[SourceFrame]) -> Option<&SourceFrame> {
     own.or(innermost).or(frames.first())
 }
 
-/// Text of a source file, searched from the current folder upwards and in the project's folders.
-pub(super) fn source_text(file: &str) -> Option<String> {
+/// Text of a source file: where the compiler read it, or searched from the current folder upwards and in the project's folders.
+pub(super) fn source_text(lines: Option<&Lines>, file: &str) -> Option<String> {
+    let path = lines.and_then(|lines| lines.path(file));
+    if let Some(text) = path.and_then(|path| source_at(&path)) {
+        return Some(text);
+    }
     let current = std::env::current_dir().unwrap_or_default();
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let around: Vec<PathBuf> = current.ancestors().map(Path::to_owned).collect();

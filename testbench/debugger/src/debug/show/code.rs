@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use emulator::image::Lines;
+use lanigon_worlds::stopped::HANDLER;
+
 use super::{address, text};
 use crate::debug::session::{Focus, Session};
 
@@ -28,16 +31,25 @@ pub(super) fn instruction(session: &Session, focus: Focus, word: u32, at: u32) -
 }
 
 /// Cache of source files.
-#[derive(Default)]
-struct Files(BTreeMap<String, Option<Vec<String>>>);
+struct Files<'a> {
+    lines: Option<&'a Lines>,
+    texts: BTreeMap<String, Option<Vec<String>>>,
+}
 
-impl Files {
+impl<'a> Files<'a> {
+    fn new(session: &'a Session, focus: Focus) -> Self {
+        Self {
+            lines: session.code_of(focus).lines,
+            texts: BTreeMap::new(),
+        }
+    }
+
     fn lines(&mut self, file: &str) -> Option<&[String]> {
         let read = || {
-            let text = address::source_text(file)?;
+            let text = address::source_text(self.lines, file)?;
             Some(text.lines().map(str::to_owned).collect())
         };
-        let lines = self.0.entry(file.into()).or_insert_with(read);
+        let lines = self.texts.entry(file.into()).or_insert_with(read);
         lines.as_deref()
     }
 
@@ -58,7 +70,7 @@ pub fn disassembly(session: &Session, address: u32, count: usize) -> anyhow::Res
     if word(session, focus, first).is_none() {
         return Err(super::memory::nothing_at(session, focus, first));
     }
-    let mut files = Files::default();
+    let mut files = Files::new(session, focus);
     let mut lines = Vec::new();
     let mut before = None;
     for index in 0..count.min(MOST) as u32 {
@@ -106,12 +118,18 @@ fn symbol(session: &Session, focus: Focus, at: u32) -> String {
 pub fn source(session: &Session, context: usize) -> anyhow::Result<String> {
     let pc = session.cpu().pc;
     let frames = address::source(session, pc);
-    let Some(place) = address::own_line(&frames).filter(|frame| frame.line > 0) else {
+    // In the panic handler, and where no code is, the line of the function that led there says more.
+    let function = address::function(session, session.focus, pc);
+    let in_handler = function.is_some_and(|function| function.name.starts_with(HANDLER));
+    let place = address::own_line(&frames).filter(|frame| frame.line > 0 && !in_handler);
+    let guilty = || session.code_of(session.focus).guilty();
+    let guilty = || guilty().filter(|frame| frame.line > 0);
+    let Some(place) = place.cloned().or_else(guilty) else {
         session.lines()?;
         let pc = address::with_symbol(session, session.focus, pc);
         anyhow::bail!("it is not known from which source line {pc} comes");
     };
-    let mut files = Files::default();
+    let mut files = Files::new(session, session.focus);
     let Some(lines) = files.lines(&place.file) else {
         anyhow::bail!("{place}: the file is not found here");
     };
