@@ -4,7 +4,7 @@
 
 use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
-use lanigon_papers::experiments::scheme::Scheme;
+use lanigon_papers::emp::measure::scheme::Scheme;
 use lanigon_worlds::calibrate::stage_times_of;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes::EMP_SRAM_BYTES;

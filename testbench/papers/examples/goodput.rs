@@ -6,8 +6,8 @@ use lanigon_worlds::profile::built_in;
 use std::sync::Arc;
 
 use anyhow::Context;
-use lanigon_papers::experiments::goodput::{self, RATES, SIZE};
-use lanigon_papers::experiments::{Setup, rounds::Rounds};
+use lanigon_papers::emp::measure::goodput::{self, RATES, SIZE};
+use lanigon_papers::emp::measure::{Setup, rounds::Rounds};
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
 

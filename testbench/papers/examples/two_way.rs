@@ -7,9 +7,9 @@ use emulator::tigon2::board::Tigon2;
 use std::sync::Arc;
 
 use emulator::sim::world::RunLimits;
-use lanigon_papers::experiments::scheme::Scheme;
-use lanigon_papers::experiments::usage::{self, Flow, NodeUsage};
-use lanigon_papers::experiments::{Setup, one_way, rounds::Rounds, two_way};
+use lanigon_papers::emp::measure::scheme::Scheme;
+use lanigon_papers::emp::measure::usage::{self, Flow, NodeUsage};
+use lanigon_papers::emp::measure::{Setup, one_way, rounds::Rounds, two_way};
 use lanigon_worlds::calibrate;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;

@@ -1,14 +1,26 @@
-//! Reproduction of published results: experiments, published numbers, tables, plots and claims.
+//! Published results, reproduced: the papers, each a folder with its measurements, rows, claims and figures.
 
 pub mod collectives;
-pub mod conditions;
 pub mod dsm;
-pub mod experiments;
+pub mod emp;
 pub mod gm;
-pub mod interval;
 pub mod multicast;
-mod page;
-pub mod published;
-pub mod reproduce;
-pub mod table_file;
-pub mod verdict;
+
+use lanigon_experiments::paper::Paper;
+
+use collectives::chapter::PAPERS as COLLECTIVES;
+
+/// All papers, in the order in which people are told of them.
+pub static PAPERS: [&Paper; 11] = [
+    &emp::PAPER,
+    &gm::PAPER,
+    &COLLECTIVES[0],
+    &COLLECTIVES[1],
+    &COLLECTIVES[2],
+    &multicast::PAPER,
+    &COLLECTIVES[3],
+    &COLLECTIVES[4],
+    &COLLECTIVES[5],
+    &COLLECTIVES[6],
+    &dsm::PAPER,
+];

@@ -4,10 +4,10 @@ use lanigon_worlds::profile::built_in;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use lanigon_papers::experiments::rounds::Rounds;
-use lanigon_papers::experiments::scheme::Scheme;
-use lanigon_papers::experiments::{Setup, one_way, two_way};
-use lanigon_papers::reproduce::answers::limit_megabits_per_s;
+use lanigon_papers::emp::answers::limit_megabits_per_s;
+use lanigon_papers::emp::measure::rounds::Rounds;
+use lanigon_papers::emp::measure::scheme::Scheme;
+use lanigon_papers::emp::measure::{Setup, one_way, two_way};
 use lanigon_worlds::calibrate;
 use lanigon_worlds::images::own_image;
 use lanigon_worlds::nodes::EMP_SRAM_BYTES;

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use lanigon_papers::dsm::PROFILE;
 use lanigon_papers::dsm::key::{Key, Program, Size, Testbed};
 use lanigon_papers::dsm::primitives::Primitives;
-use lanigon_papers::dsm::published::figure;
+use lanigon_papers::dsm::{PROFILE, TABLE};
 use lanigon_worlds::profile::built_in;
 
 /// Whether GM's image is built: it is where LLVM's tools are; other tests say so.
@@ -32,7 +31,7 @@ fn the_profile_is_calibrated_on_table_1() {
         ("ardmar-017", found.immediate_post_us),
         ("ardmar-022", found.receive_us),
     ] {
-        let published = figure(id).unwrap().value;
+        let published = TABLE.get(id).unwrap().value;
         let error = measured / published - 1.0;
         assert!(
             error.abs() < 0.02,

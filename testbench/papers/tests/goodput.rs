@@ -3,8 +3,8 @@
 use lanigon_worlds::profile::built_in;
 use std::sync::Arc;
 
-use lanigon_papers::experiments::goodput::{SIZE, curve};
-use lanigon_papers::experiments::{Setup, rounds::Rounds};
+use lanigon_papers::emp::measure::goodput::{SIZE, curve};
+use lanigon_papers::emp::measure::{Setup, rounds::Rounds};
 use lanigon_worlds::images::own_image;
 use lanigon_worlds::nodes::EMP_SRAM_BYTES;
 

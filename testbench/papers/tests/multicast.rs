@@ -5,7 +5,7 @@ use std::sync::Arc;
 use host_lib::fm::predict::deliveries;
 use lanigon_papers::multicast::PROFILE;
 use lanigon_papers::multicast::key::{Key, Variant, way};
-use lanigon_papers::multicast::plan::measured_costs;
+use lanigon_papers::multicast::results::measured_costs;
 use lanigon_worlds::boards;
 use lanigon_worlds::programs::multicast::TreeKind;
 

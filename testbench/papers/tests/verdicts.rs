@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lanigon_papers::experiments::rounds::Rounds;
-use lanigon_papers::experiments::scheme::Scheme;
-use lanigon_papers::reproduce::key::Experiment;
-use lanigon_papers::reproduce::{LARGE, MEDIUM, Plan, QUICK_SIZES, Selection, Task, claims};
+use lanigon_experiments::execute::measure;
+use lanigon_experiments::experiment::Experiment;
+use lanigon_papers::emp::key::Experiment as Benchmark;
+use lanigon_papers::emp::measure::rounds::Rounds;
+use lanigon_papers::emp::measure::scheme::Scheme;
+use lanigon_papers::emp::{Emp, LARGE, MEDIUM, Plan, QUICK_SIZES, Selection, Task};
 use lanigon_worlds::profile::built_in;
 use lanigon_worlds::{images, nodes};
 
@@ -16,7 +18,7 @@ fn verdicts(rounds: Rounds) -> BTreeMap<&'static str, (Option<bool>, String)> {
     // What claims are about, but without other systems: these need GM's image, which is not built everywhere.
     let needed = |task: &Task| match task {
         Task::Point(key) => {
-            key.experiment == Experiment::Latency || [MEDIUM, LARGE].contains(&key.size)
+            key.experiment == Benchmark::Latency || [MEDIUM, LARGE].contains(&key.size)
         }
         Task::Usage(..) => true,
         Task::Ledger(..) | Task::Other(..) => false,
@@ -34,9 +36,10 @@ fn verdicts(rounds: Rounds) -> BTreeMap<&'static str, (Option<bool>, String)> {
         max_time: None,
         interrupt: Arc::default(),
     };
-    let judged = claims::judge(&plan.run(|_| {}).unwrap(), &selection);
-    let judged = judged.into_iter().map(|claim| claim.judged);
+    let emp = Emp::of(plan, selection).unwrap();
+    let judged = emp.claims(&measure(&emp, &|_| ()).unwrap());
     judged
+        .into_iter()
         .map(|claim| (claim.id, (claim.holds, claim.evidence)))
         .collect()
 }

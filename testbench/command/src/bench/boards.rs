@@ -10,7 +10,7 @@ use emulator::profile::Profile;
 use emulator::sim::world::{RunEnd, RunLimits};
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
-use lanigon_papers::experiments::latency;
+use lanigon_papers::emp::measure::latency;
 use lanigon_worlds::boards::KB;
 use lanigon_worlds::nodes::{self, START};
 use lanigon_worlds::outcome::ResultSlot;

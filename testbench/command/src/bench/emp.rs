@@ -13,7 +13,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
 use super::{Measurement, Pace, Quantity, Sample, Target, World};
-use lanigon_papers::experiments::{latency, one_way};
+use lanigon_papers::emp::measure::{latency, one_way};
 use lanigon_worlds::nodes::{EMP_SRAM_BYTES, START};
 use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::EmpPairs;

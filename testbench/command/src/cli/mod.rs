@@ -14,10 +14,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use emulator::sim::time::SimTime;
 
-use lanigon_papers::experiments::scheme::Scheme;
+use lanigon_experiments::paper::Paper;
+use lanigon_papers::PAPERS;
 use lanigon_worlds::boards::{DEFAULT, KB};
 use lanigon_worlds::files::own;
 
@@ -137,31 +139,25 @@ pub struct UnpackArgs {
     pub folder: PathBuf,
 }
 
-/// Published results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Paper {
-    /// Latency and bandwidth of EMP on the Tigon2
-    Emp,
-    /// Latency and bandwidth of GM on boards of all types
-    Gm,
-    /// Barriers over GM, on hosts and on boards
-    Barrier,
-    /// Reductions over GM, on hosts and on boards
-    Reduction,
-    /// All-to-all broadcasts over GM, on hosts and on boards
-    Gossip,
-    /// Multicasts over FM's multi-send
-    Multicast,
-    /// Barriers of message passing over GM, on hosts and on boards
-    MpiBarrier,
-    /// Atomic operations and locks over GM, on hosts and on boards
-    Atomics,
-    /// Broadcasts of message passing that go on while programs compute
-    AbBroadcast,
-    /// Reductions of message passing that go on while programs compute
-    AbReduction,
-    /// Programs over shared memory, with and without handlers
-    Ardmar,
+/// What `reproduce` reproduces: a paper, or all of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Papers(pub Option<&'static Paper>);
+
+/// Word for all papers.
+const ALL: &str = "all";
+
+/// Names of the papers, and `all`.
+fn papers() -> impl TypedValueParser<Value = Papers> {
+    let values = PAPERS.map(|paper| PossibleValue::new(paper.name).help(paper.about));
+    let all = PossibleValue::new(ALL).help("All of them, with a summary");
+    let parser = PossibleValuesParser::new(values.into_iter().chain([all]));
+    parser.map(|name| Papers(PAPERS.into_iter().find(|paper| paper.name == name)))
+}
+
+/// Help on the names.
+fn papers_help() -> String {
+    let names = PAPERS.map(|paper| paper.name).join(", ");
+    format!("Which results: {names}; {ALL}: all of them, with a summary")
 }
 
 /// Options of `reproduce`.
@@ -176,18 +172,18 @@ Examples:
   lanigon reproduce emp --size 4 --size 1500 --profile my-nic.toml
   lanigon reproduce gm --profile lanai9.1-133 --out results
   lanigon reproduce gm --profile lanai9.1-133 --explain
-  lanigon reproduce barrier --explain")]
+  lanigon reproduce barrier --explain
+  lanigon reproduce all --quick --out results")]
 pub struct ReproduceArgs {
-    /// Which results: emp, gm, barrier, reduction, gossip, multicast, mpi-barrier, atomics, ab-broadcast, ab-reduction, ardmar
-    #[arg(hide_possible_values = true)]
-    pub paper: Paper,
+    /// Which results.
+    #[arg(value_name = "PAPER", hide_possible_values = true, value_parser = papers(), help = papers_help())]
+    pub papers: Papers,
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)
     #[arg(long, value_name = "ID", conflicts_with = "explain")]
     pub figure: Option<String>,
     /// Show the ledger of a message or of a collective operation; for emp of a scheme (base, so, ro, dsr, sr), with the limit of bandwidth
-    #[arg(long, value_name = "SCHEME", value_parser = explain, conflicts_with = "sizes",
-        num_args = 0..=1, default_missing_value = "")]
-    pub explain: Option<Explain>,
+    #[arg(long, value_name = "SCHEME", conflicts_with = "sizes", num_args = 0..=1, default_missing_value = "")]
+    pub explain: Option<String>,
     /// Fewer sizes and rounds
     #[arg(long, conflicts_with = "full")]
     pub quick: bool,
@@ -478,20 +474,6 @@ fn usual_sram() -> &'static str {
     static KILOBYTES: LazyLock<String> =
         LazyLock::new(|| (DEFAULT.usual_sram_bytes / KB).to_string());
     &KILOBYTES
-}
-
-/// What `--explain` explains: a scheme of EMP, or without one the messages of GM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Explain(pub Option<Scheme>);
-
-fn explain(text: &str) -> Result<Explain, String> {
-    if text.is_empty() {
-        return Ok(Explain(None));
-    }
-    let names = Scheme::ALL.map(Scheme::name).join(", ");
-    let scheme = Scheme::by_name(text);
-    let scheme = scheme.ok_or_else(|| format!("there is no such scheme (there are: {names})"))?;
-    Ok(Explain(Some(scheme)))
 }
 
 pub(crate) fn microseconds(text: &str) -> Result<SimTime, String> {

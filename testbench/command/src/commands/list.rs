@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
 use emulator::image::Image;
 use serde::Serialize;
 
 use super::Status;
-use crate::cli::{ListArgs, Paper};
+use crate::cli::ListArgs;
 use crate::output;
+use lanigon_experiments::paper::Paper;
+use lanigon_papers::PAPERS;
 use lanigon_sweep::file::Sweep;
 use lanigon_worlds::boards::{self, BOARDS, BoardType};
 use lanigon_worlds::files::own::{self, Found};
@@ -18,20 +18,11 @@ use lanigon_worlds::scenario::Scenario;
 
 /// Experiments with descriptions: what `lanigon reproduce` knows.
 fn experiments() -> Vec<Named> {
-    let values = Paper::value_variants().iter();
-    let known = values.filter_map(ValueEnum::to_possible_value);
-    let row = |value: PossibleValue| {
-        let name = value.get_name();
-        let what = value
-            .get_help()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        Named {
-            description: format!("{what} (lanigon reproduce {name})"),
-            name: name.into(),
-        }
+    let row = |paper: &Paper| Named {
+        name: paper.name.into(),
+        description: format!("{} (lanigon reproduce {})", paper.about, paper.name),
     };
-    known.map(row).collect()
+    PAPERS.into_iter().map(row).collect()
 }
 
 /// Command that builds the images.

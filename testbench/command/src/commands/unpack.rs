@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
-use lanigon_papers::published::TABLES;
+use lanigon_papers::PAPERS;
 use lanigon_worlds::boards::{self, BOARDS};
 use lanigon_worlds::files::input::Input;
 use lanigon_worlds::files::{output as files, own};
@@ -51,9 +51,9 @@ pub fn run(args: &UnpackArgs) -> anyhow::Result<Status> {
         write(&path, text.as_bytes())?;
         counts[2] += 1;
     }
-    for (name, text) in TABLES {
-        let path = folder.join("published").join(format!("{name}.csv"));
-        write(&path, text.as_bytes())?;
+    for table in PAPERS.map(|paper| paper.table) {
+        let path = folder.join("published").join(format!("{}.csv", table.name));
+        write(&path, table.text.as_bytes())?;
         counts[3] += 1;
     }
     let [images, scenarios, profiles, tables, sweeps] = counts;

@@ -13,21 +13,21 @@ const columns = [...points.querySelectorAll("th")].map((head) => head.textConten
 const column = (name) => [...points.querySelectorAll("tbody tr")].filter((row) => !row.hidden)
     .map((row) => row.cells[columns.indexOf(name)].textContent);
 const click = (name) => points.querySelectorAll("th button")[columns.indexOf(name)].click();
-const numbers = () => column("value").map(Number);
+const numbers = () => column("here").map(Number);
 const ascends = (list) => list.every((value, index) => index === 0 || list[index - 1] <= value);
 say(columns.join());
 say(numbers().length);
 say("before: " + ascends(numbers()));
-click("value");
-say("ascending: " + ascends(numbers()) + " " + points.querySelectorAll("th")[columns.indexOf("value")].getAttribute("aria-sort"));
-click("value");
+click("here");
+say("ascending: " + ascends(numbers()) + " " + points.querySelectorAll("th")[columns.indexOf("here")].getAttribute("aria-sort"));
+click("here");
 say("descending: " + ascends(numbers().reverse()) + " " + ascends(numbers()));
 click("scheme");
 say("by text: " + ascends(column("scheme")));
 const filter = points.querySelector("input");
 const type = (words) => { filter.value = words; filter.dispatchEvent(new Event("input")); };
 type("latency dsr 933MHZ-direct");
-say("filtered: " + column("scheme").join() + " " + column("experiment").join() + " " + points.querySelector("output").textContent);
+say("filtered: " + column("scheme").join() + " " + column("what").join() + " " + points.querySelector("output").textContent);
 type("no such words");
 say("none: " + column("scheme").length + " " + points.querySelector("output").textContent);
 type("");
@@ -64,13 +64,13 @@ fn a_report_is_interactive() {
     let said = run(&folder.join("report.html"), "</body>", SCRIPT);
     // Two sizes of 37 curves.
     let expected = [
-        "experiment,testbed,scheme,flow control,bytes,value,±,unit,rounds",
+        "scheme,profile,testbed,what,bytes,here,±,unit,rounds,role",
         "74",
         "before: false",
         "ascending: true ascending",
         "descending: true false",
         "by text: true",
-        "filtered: DSR,DSR latency,latency 2 of 74 rows",
+        "filtered: dsr,dsr latency,latency 2 of 74 rows",
         "none: 0 0 of 74 rows",
         "all: 74",
         "tip: true",

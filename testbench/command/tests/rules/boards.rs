@@ -8,7 +8,7 @@ const FOR_EVERY_BOARD: [&str; 9] = [
 ];
 
 /// Folders of the testbench that are about one board, and why.
-const OF_ONE_BOARD: [(&str, &str); 4] = [
+const OF_ONE_BOARD: [(&str, &str); 5] = [
     ("testbench/worlds/src/boards/", "registers the boards"),
     (
         "testbench/command/src/commands/new/skeleton/",
@@ -17,6 +17,10 @@ const OF_ONE_BOARD: [(&str, &str); 4] = [
     (
         "testbench/worlds/src/acenic/",
         "drives AceNIC firmware, which only this chip runs",
+    ),
+    (
+        "testbench/papers/src/emp/",
+        "reproduces a thesis about this chip",
     ),
     (
         "testbench/command/src/commands/acenic/",

@@ -10,14 +10,13 @@ use defs::gm::collective::CHILD_LIMIT;
 use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
 use lanigon_report::{Block, Cell};
 use lanigon_worlds::boards::{BOARDS, Medium};
-use lanigon_worlds::outcome::{RunError, completed};
-use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::{RunOptions, Simulation};
 use serde::Serialize;
 
-use super::plots::Named;
-use super::published::Table;
-use super::{CollectiveError, On};
+use super::chapter::Chapter;
+use lanigon_experiments::drawing::Named;
+use lanigon_experiments::{Error, scenario};
+
+use super::On;
 
 /// Rounds: the first one is a warm-up.
 const ROUNDS: u32 = 11;
@@ -68,15 +67,15 @@ pub struct Value {
 
 /// The measurements beside a table; scaling up to `most` nodes. All-to-all broadcasts have none.
 #[must_use]
-pub fn cases(table: Table, most: u16) -> Vec<Case> {
+pub fn cases(table: Chapter, most: u16) -> Vec<Case> {
     let reduction = match table {
-        Table::Barrier => false,
-        Table::Reduction => true,
-        Table::Gossip
-        | Table::MpiBarrier
-        | Table::Atomics
-        | Table::AbBroadcast
-        | Table::AbReduction => return Vec::new(),
+        Chapter::Barrier => false,
+        Chapter::Reduction => true,
+        Chapter::Gossip
+        | Chapter::MpiBarrier
+        | Chapter::Atomics
+        | Chapter::AbBroadcast
+        | Chapter::AbReduction => return Vec::new(),
     };
     // A root of a binomial tree has as many children as there are steps.
     let most = match reduction {
@@ -134,24 +133,11 @@ impl Case {
     /// Measures it.
     ///
     /// # Errors
-    /// [`CollectiveError`].
-    pub fn measure(&self, interrupt: &Arc<AtomicBool>) -> Result<Value, CollectiveError> {
-        let invalid = |error: &dyn std::fmt::Display| CollectiveError::Profile(error.to_string());
-        let scenario = Scenario::parse("collective operations", &self.scenario());
-        let scenario = scenario.map_err(|error| invalid(&error))?;
-        let mut simulation = Simulation::new(&scenario).map_err(|error| invalid(&error))?;
-        let options = RunOptions {
-            interrupt: Some(Arc::clone(interrupt)),
-            ..RunOptions::default()
-        };
-        let outcome = simulation.run(&options, |_| ());
-        if let Some(message) = outcome.problems.first() {
-            let (program, message) = ("a member", message.clone());
-            return Err(RunError::Program { program, message }.into());
-        }
-        completed(outcome.end)?;
+    /// [`Error`].
+    pub fn measure(&self, interrupt: &Arc<AtomicBool>) -> Result<Value, Error> {
+        let outcome = scenario::run(&self.scenario(), None, interrupt)?;
         let used = outcome.collectives.first();
-        let used = used.ok_or(CollectiveError::NoRound)?;
+        let used = used.ok_or(Error::NoRound)?;
         let us = match self.reduction {
             true => used.p50_us,
             false => used.period_us,
@@ -312,25 +298,27 @@ pub fn figures(values: &[Value]) -> Vec<Named> {
 
 #[cfg(test)]
 mod tests {
+    use lanigon_worlds::scenario::Scenario;
+
     use super::*;
 
     #[test]
     fn every_case_is_a_scenario() {
-        for table in Table::ALL {
+        for table in Chapter::ALL {
             for case in cases(table, 1_024) {
                 let text = case.scenario();
                 let scenario = Scenario::parse("case", &text);
                 assert!(scenario.is_ok(), "{text}: {:?}", scenario.err());
             }
         }
-        let most = cases(Table::Barrier, 1_024).into_iter();
+        let most = cases(Chapter::Barrier, 1_024).into_iter();
         assert_eq!(most.map(|case| case.nodes).max(), Some(1_024));
     }
 
     #[test]
     fn only_growth_with_the_steps_holds() {
         let judged = |us: fn(f64) -> f64| {
-            let all = cases(Table::Barrier, 256).into_iter();
+            let all = cases(Chapter::Barrier, 256).into_iter();
             let value = |case: Case| Value {
                 us: us(f64::from(case.nodes)),
                 case,

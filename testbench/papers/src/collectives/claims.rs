@@ -5,11 +5,11 @@ mod mpi;
 use lanigon_worlds::programs::collective::{Broadcast, Type};
 
 use super::On;
+use super::chapter::Chapter;
 use super::key::{Form, HOST_BLOCKS, L4, L7, L9, L9_GOSSIP, NODES, PLACES, SKEWS_US, What};
-use super::plan::Results;
-use super::published::Table;
+use super::results::Results;
 use super::rows::nic_minus_host;
-use crate::verdict::{self, Judged};
+use lanigon_experiments::verdict::{self, Judged};
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
 pub(super) type Verdict = Option<(bool, String)>;
@@ -18,15 +18,15 @@ pub(super) type Claim = verdict::Claim<Results>;
 
 /// Judges the claims about a table's operations.
 #[must_use]
-pub fn judge(table: Table, results: &Results) -> Vec<Judged> {
+pub fn judge(table: Chapter, results: &Results) -> Vec<Judged> {
     let claims = match table {
-        Table::Barrier => BARRIER,
-        Table::Reduction => REDUCTION,
-        Table::Gossip => GOSSIP,
-        Table::MpiBarrier => mpi::CLAIMS,
-        Table::Atomics => super::atomics::judge::CLAIMS,
-        Table::AbBroadcast => super::bypass::judge::BROADCAST,
-        Table::AbReduction => super::bypass::judge::REDUCTION,
+        Chapter::Barrier => BARRIER,
+        Chapter::Reduction => REDUCTION,
+        Chapter::Gossip => GOSSIP,
+        Chapter::MpiBarrier => mpi::CLAIMS,
+        Chapter::Atomics => super::atomics::judge::CLAIMS,
+        Chapter::AbBroadcast => super::bypass::judge::BROADCAST,
+        Chapter::AbReduction => super::bypass::judge::REDUCTION,
     };
     let mut all = verdict::judge_all(results, results.limits, claims);
     all.sort_by_key(|judged| judged.id);

@@ -8,9 +8,11 @@ use serde::{Serialize, Serializer};
 
 use super::atomics::{self, Point};
 use super::bypass;
-use super::published::Table;
-use super::{CollectiveError, On, Setup};
-use crate::interval::Estimate;
+use super::chapter::Chapter;
+use lanigon_experiments::Error;
+
+use super::{On, Setup};
+use lanigon_experiments::interval::Estimate;
 
 /// The boards with a LANai 4.3 (dissertation, section 3.3).
 pub const L4: &str = "lanai4.3-33";
@@ -179,7 +181,7 @@ impl Key {
         self,
         setup: &Setup<'_>,
         rounds: u64,
-    ) -> Result<Vec<(Self, Estimate)>, CollectiveError> {
+    ) -> Result<Vec<(Self, Estimate)>, Error> {
         match self.what {
             What::Bypass(point) => point.measure(setup, self.nodes, rounds),
             _ => Ok(vec![(self, self.value(setup, rounds)?)]),
@@ -187,7 +189,7 @@ impl Key {
     }
 
     /// The value of a measurement that gives one.
-    fn value(self, setup: &Setup<'_>, rounds: u64) -> Result<Estimate, CollectiveError> {
+    fn value(self, setup: &Setup<'_>, rounds: u64) -> Result<Estimate, Error> {
         let nodes = self.nodes;
         match self.what {
             What::Exchange => setup.barrier(nodes, Barrier::PairwiseExchange, rounds),
@@ -234,7 +236,7 @@ impl Key {
                 Ok(Estimate::single(time))
             }
             What::Atomic(point) => Ok(Estimate::single(point.measure(setup, nodes, rounds)?)),
-            What::Bypass(_) => Err(CollectiveError::NoRound),
+            What::Bypass(_) => Err(Error::NoRound),
             What::Message { collectives } => setup.message(collectives, rounds),
         }
     }
@@ -255,26 +257,26 @@ impl Serialize for Key {
 
 /// The keys of a table, each on both places as far as it exists there. A quick run leaves some nodes, degrees and lengths out.
 #[must_use]
-pub fn keys(table: Table, quick: bool) -> Vec<Key> {
+pub fn keys(table: Chapter, quick: bool) -> Vec<Key> {
     let mut all = Vec::new();
     for on in [On::Host, On::Nic] {
         let mut add = |board, nodes, what| all.push(Key::new(board, on, nodes, what));
         match table {
-            Table::Barrier => barriers(quick, &mut add),
-            Table::Reduction => reductions(&mut add),
-            Table::Gossip => gossip(on, quick, &mut add),
-            Table::MpiBarrier => mpi_barriers(quick, &mut add),
+            Chapter::Barrier => barriers(quick, &mut add),
+            Chapter::Reduction => reductions(&mut add),
+            Chapter::Gossip => gossip(on, quick, &mut add),
+            Chapter::MpiBarrier => mpi_barriers(quick, &mut add),
             // One run is both.
-            Table::AbBroadcast | Table::AbReduction if on == On::Nic => {}
-            Table::AbBroadcast => {
+            Chapter::AbBroadcast | Chapter::AbReduction if on == On::Nic => {}
+            Chapter::AbBroadcast => {
                 let mut add = |nodes, point| add(bypass::SLOW, nodes, What::Bypass(point));
                 bypass::broadcasts(quick, &mut add);
             }
-            Table::AbReduction => {
+            Chapter::AbReduction => {
                 let mut add = |nodes, point| add(bypass::SLOW, nodes, What::Bypass(point));
                 bypass::reductions(quick, &mut add);
             }
-            Table::Atomics => {
+            Chapter::Atomics => {
                 let mut add = |board, nodes, point| add(board, nodes, What::Atomic(point));
                 atomics::points(on, quick, &mut add);
             }

@@ -12,16 +12,16 @@ use lanigon_worlds::programs::collective::{
     self, Broadcast, CollectivePlan, Layer, Settings, Type, Work,
 };
 use lanigon_worlds::programs::deliveries::{Deliveries, Round};
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
-use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{CollectiveError, On, Setup};
+use lanigon_experiments::{Error, scenario};
+
+use super::{On, Setup};
 use crate::gm::{SHORT, bench};
-use crate::interval::Estimate;
+use lanigon_experiments::interval::Estimate;
 
 /// Limit of simulated time.
 const LIMIT: SimTime = SimTime::from_us(600_000_000);
@@ -45,9 +45,9 @@ pub(super) struct Measured {
 
 impl Measured {
     /// The last round of each member.
-    pub(super) fn last_rounds(&self) -> Result<Vec<Round>, CollectiveError> {
+    pub(super) fn last_rounds(&self) -> Result<Vec<Round>, Error> {
         let last = self.rounds.0.iter().map(|all| all.last().copied());
-        last.collect::<Option<_>>().ok_or(CollectiveError::NoRound)
+        last.collect::<Option<_>>().ok_or(Error::NoRound)
     }
 }
 
@@ -56,11 +56,11 @@ struct Rounds(Vec<Vec<Round>>);
 
 impl Rounds {
     /// Mean time from the end of a round at the first member to that of the next one, in us. Every `each` rounds are alike.
-    fn period_us(&self, each: usize) -> Result<Estimate, CollectiveError> {
-        let all = self.0.first().ok_or(CollectiveError::NoRound)?;
+    fn period_us(&self, each: usize) -> Result<Estimate, Error> {
+        let all = self.0.first().ok_or(Error::NoRound)?;
         let ends: Vec<_> = all.iter().map(|round| round.ended_ps).collect();
         let (Some(first), Some(last)) = (ends.first(), ends.last()) else {
-            return Err(CollectiveError::NoRound);
+            return Err(Error::NoRound);
         };
         let mean = (last - first) as f64 / 1e6 / (ends.len() - 1).max(1) as f64;
         let stamps: Vec<_> = ends.iter().copied().step_by(each).collect();
@@ -68,7 +68,7 @@ impl Rounds {
     }
 
     /// Mean time inside the call, over all members and rounds, in us.
-    fn inside_us(&self) -> Result<Estimate, CollectiveError> {
+    fn inside_us(&self) -> Result<Estimate, Error> {
         let members = self.0.len().max(1) as f64;
         let rounds = self.0.iter().map(Vec::len).min().unwrap_or_default();
         let inside = |round: usize| {
@@ -79,16 +79,16 @@ impl Rounds {
     }
 
     /// Mean time from the call of the last member to the return at the first one, in us.
-    fn leaf_to_root_us(&self) -> Result<Estimate, CollectiveError> {
+    fn leaf_to_root_us(&self) -> Result<Estimate, Error> {
         let ends = self.0.first().zip(self.0.last());
-        let (root, leaf) = ends.ok_or(CollectiveError::NoRound)?;
+        let (root, leaf) = ends.ok_or(Error::NoRound)?;
         let times = root.iter().zip(leaf);
         mean_us(times.map(|(root, leaf)| root.ended_ps.saturating_sub(leaf.began_ps)))
     }
 }
 
 /// The mean of the times of rounds, which are in ps, in us.
-fn mean_us(rounds: impl Iterator<Item = u64>) -> Result<Estimate, CollectiveError> {
+fn mean_us(rounds: impl Iterator<Item = u64>) -> Result<Estimate, Error> {
     // As if each round began when the one before ended.
     let mut stamps = vec![0];
     stamps.extend(rounds.scan(0, |end, time| {
@@ -97,7 +97,7 @@ fn mean_us(rounds: impl Iterator<Item = u64>) -> Result<Estimate, CollectiveErro
     }));
     let (count, sum) = (stamps.len() - 1, stamps[stamps.len() - 1]);
     match count {
-        0 => Err(CollectiveError::NoRound),
+        0 => Err(Error::NoRound),
         count => Ok(Estimate::of_rounds(
             sum as f64 / 1e6 / count as f64,
             &stamps,
@@ -136,30 +136,18 @@ pub fn mpi_rounds(rounds: u64) -> Settings {
 
 impl Setup<'_> {
     /// Runs a scenario; fails if one of its programs does.
-    pub(super) fn run_scenario(&self, text: &str) -> Result<RunSummary, CollectiveError> {
-        let scenario = Scenario::parse("a measurement", text)?;
-        let options = RunOptions {
-            max_time: Some(LIMIT),
-            interrupt: Some(Arc::clone(self.interrupt)),
-            ..RunOptions::default()
-        };
-        let outcome = Simulation::new(&scenario)?.run(&options, |_| {});
-        if let Some(message) = outcome.problems.first() {
-            let (program, message) = ("a member", message.clone());
-            return Err(RunError::Program { program, message }.into());
-        }
-        completed(outcome.end.clone())?;
-        Ok(outcome)
+    pub(super) fn run_scenario(&self, text: &str) -> Result<RunSummary, Error> {
+        scenario::run(text, Some(LIMIT), self.interrupt)
     }
 
     /// Runs a program on all nodes; its rounds.
-    fn run(&self, nodes: u16, settings: Settings) -> Result<Rounds, CollectiveError> {
+    fn run(&self, nodes: u16, settings: Settings) -> Result<Rounds, Error> {
         let members: Vec<_> = (0..usize::from(nodes)).collect();
         Ok(self.run_on(&members, settings)?.rounds)
     }
 
     /// Runs a program on the nodes with these numbers, in the order of the ranks: all from 0 on.
-    fn run_on(&self, members: &[usize], settings: Settings) -> Result<Measured, CollectiveError> {
+    fn run_on(&self, members: &[usize], settings: Settings) -> Result<Measured, Error> {
         self.run_observed(members, settings, None)
     }
 
@@ -169,7 +157,7 @@ impl Setup<'_> {
         members: &[usize],
         mut settings: Settings,
         observer: Option<Box<dyn Observer>>,
-    ) -> Result<Measured, CollectiveError> {
+    ) -> Result<Measured, Error> {
         settings.on = self.on;
         if let Layer::Mpi { call_ns } = &mut settings.layer {
             *call_ns = self.profile.host.mpi_call.ps() / 1000;
@@ -224,13 +212,8 @@ impl Setup<'_> {
     /// Mean latency of consecutive barriers, in us (section 3.5.1).
     ///
     /// # Errors
-    /// [`CollectiveError`].
-    pub fn barrier(
-        &self,
-        nodes: u16,
-        algorithm: Barrier,
-        rounds: u64,
-    ) -> Result<Estimate, CollectiveError> {
+    /// [`Error`].
+    pub fn barrier(&self, nodes: u16, algorithm: Barrier, rounds: u64) -> Result<Estimate, Error> {
         let settings = rounds_of(Work::Barrier(algorithm), rounds);
         self.run(nodes, settings)?.period_us(1)
     }
@@ -238,20 +221,16 @@ impl Setup<'_> {
     /// Mean latency of consecutive pairwise-exchange barriers of message passing, in us (section 3.5.3).
     ///
     /// # Errors
-    /// [`CollectiveError`].
-    pub fn mpi_barrier(&self, nodes: u16, rounds: u64) -> Result<Estimate, CollectiveError> {
+    /// [`Error`].
+    pub fn mpi_barrier(&self, nodes: u16, rounds: u64) -> Result<Estimate, Error> {
         self.run(nodes, mpi_rounds(rounds))?.period_us(1)
     }
 
     /// The gather-broadcast barrier with the best degree of 1 to `nodes - 1`: latency in us, and the degree (section 3.5.1).
     ///
     /// # Errors
-    /// [`CollectiveError`].
-    pub fn best_gather_broadcast(
-        &self,
-        nodes: u16,
-        rounds: u64,
-    ) -> Result<(f64, usize), CollectiveError> {
+    /// [`Error`].
+    pub fn best_gather_broadcast(&self, nodes: u16, rounds: u64) -> Result<(f64, usize), Error> {
         let mut best = (f64::INFINITY, 0);
         for degree in 1..usize::from(nodes).max(2) {
             let barrier = Barrier::GatherBroadcast { root: 0, degree };
@@ -267,14 +246,14 @@ impl Setup<'_> {
     /// or minus `percent` at random (sections 3.5.4 and 3.5.5).
     ///
     /// # Errors
-    /// [`CollectiveError`].
+    /// [`Error`].
     pub fn computing_loop(
         &self,
         nodes: u16,
         compute_ns: u64,
         percent: u32,
         rounds: u64,
-    ) -> Result<Estimate, CollectiveError> {
+    ) -> Result<Estimate, Error> {
         let settings = Settings {
             compute_ns: vec![compute_ns],
             variation_percent: percent,
@@ -287,13 +266,13 @@ impl Setup<'_> {
     /// (section 3.5.4).
     ///
     /// # Errors
-    /// [`CollectiveError`].
+    /// [`Error`].
     pub fn least_computation(
         &self,
         nodes: u16,
         efficiency: f64,
         rounds: u64,
-    ) -> Result<f64, CollectiveError> {
+    ) -> Result<f64, Error> {
         let barrier = self.mpi_barrier(nodes, rounds)?.value;
         let (mut least, mut most) = (0.0, 2.0 * barrier * efficiency / (1.0 - efficiency));
         while most - least > 0.01 * most {
@@ -313,13 +292,8 @@ impl Setup<'_> {
     /// in us (section 3.5.6).
     ///
     /// # Errors
-    /// [`CollectiveError`].
-    pub fn synthetic(
-        &self,
-        nodes: u16,
-        steps: u64,
-        runs: u64,
-    ) -> Result<Estimate, CollectiveError> {
+    /// [`Error`].
+    pub fn synthetic(&self, nodes: u16, steps: u64, runs: u64) -> Result<Estimate, Error> {
         let settings = Settings {
             compute_ns: (1..=steps).map(|step| step * 10_000).collect(),
             variation_percent: SYNTHETIC_PERCENT,
@@ -335,14 +309,14 @@ impl Setup<'_> {
     /// for a message of the root.
     ///
     /// # Errors
-    /// [`CollectiveError`].
+    /// [`Error`].
     pub fn reduction(
         &self,
         nodes: u16,
         shape: Shape,
         of: Type,
         rounds: u64,
-    ) -> Result<Estimate, CollectiveError> {
+    ) -> Result<Estimate, Error> {
         let settings = Settings {
             last_late_ns: LEAF_LATE_NS,
             ..reductions(shape, of, 0, rounds)
@@ -354,14 +328,14 @@ impl Setup<'_> {
     /// (sections 4.3.3 and 4.3.4).
     ///
     /// # Errors
-    /// [`CollectiveError`].
+    /// [`Error`].
     pub fn reduction_cpu(
         &self,
         nodes: u16,
         of: Type,
         skew_ns: u64,
         rounds: u64,
-    ) -> Result<Estimate, CollectiveError> {
+    ) -> Result<Estimate, Error> {
         let settings = reductions(Shape::Binomial, of, skew_ns, rounds);
         self.run(nodes, settings)?.inside_us()
     }
@@ -369,14 +343,14 @@ impl Setup<'_> {
     /// Mean time of an all-to-all broadcast at a node, in us (gossip, section 6).
     ///
     /// # Errors
-    /// [`CollectiveError`].
+    /// [`Error`].
     pub fn all_to_all(
         &self,
         nodes: u16,
         algorithm: Broadcast,
         bytes: usize,
         rounds: u64,
-    ) -> Result<Estimate, CollectiveError> {
+    ) -> Result<Estimate, Error> {
         let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
         self.run(nodes, settings)?.inside_us()
     }
@@ -384,7 +358,7 @@ impl Setup<'_> {
     /// [`all_to_all`](Self::all_to_all) with the ranks at other nodes: `places` numbers the orders, which are random.
     ///
     /// # Errors
-    /// [`CollectiveError`].
+    /// [`Error`].
     pub fn placed_all_to_all(
         &self,
         nodes: u16,
@@ -392,7 +366,7 @@ impl Setup<'_> {
         bytes: usize,
         places: u64,
         rounds: u64,
-    ) -> Result<Estimate, CollectiveError> {
+    ) -> Result<Estimate, Error> {
         let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
         let members = shuffled(usize::from(nodes), places);
         self.run_on(&members, settings)?.rounds.inside_us()
@@ -403,19 +377,19 @@ impl Setup<'_> {
     /// long run and a short one.
     ///
     /// # Errors
-    /// [`CollectiveError`].
+    /// [`Error`].
     pub fn host_time(
         &self,
         nodes: u16,
         algorithm: Broadcast,
         bytes: usize,
         rounds: u64,
-    ) -> Result<f64, CollectiveError> {
+    ) -> Result<f64, Error> {
         let members: Vec<_> = (0..usize::from(nodes)).collect();
         let time = |rounds| {
             let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
             let [computing, all] = self.run_on(&members, settings)?.processor_us;
-            Ok::<_, CollectiveError>(match self.on {
+            Ok::<_, Error>(match self.on {
                 On::Host => all,
                 On::Nic => computing,
             })
@@ -426,8 +400,8 @@ impl Setup<'_> {
     /// Latency of a short message between two nodes, in us; with collective operations switched on or off.
     ///
     /// # Errors
-    /// [`CollectiveError`].
-    pub fn message(&self, collectives: bool, rounds: u64) -> Result<Estimate, CollectiveError> {
+    /// [`Error`].
+    pub fn message(&self, collectives: bool, rounds: u64) -> Result<Estimate, Error> {
         let pair = bench::Setup {
             image: self.image,
             profile: self.profile,

@@ -8,54 +8,48 @@
 pub mod atomics;
 pub mod beyond;
 pub mod bypass;
+pub mod chapter;
 pub mod claims;
 pub mod explain;
+mod figures;
 pub mod key;
 pub mod measure;
-pub mod plan;
-pub mod plots;
-pub mod published;
-pub mod report;
+mod report;
+pub mod results;
 pub mod rows;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emulator::image::Image;
 use emulator::profile::Profile;
-use lanigon_worlds::gm::GmWorldError;
-use lanigon_worlds::images::FirmwareError;
-use lanigon_worlds::outcome::RunError;
-
-use crate::gm::GmError;
+use lanigon_experiments::Error;
+use lanigon_experiments::conditions::{Conditions, about};
+use lanigon_experiments::document::Outcome;
+use lanigon_experiments::drawing::Named;
+use lanigon_experiments::error::profile;
+use lanigon_experiments::execute::Found;
+use lanigon_experiments::experiment::Experiment;
+use lanigon_experiments::interval::Estimate;
+use lanigon_experiments::paper::{Amount, Paper, Request};
+use lanigon_experiments::row::Row;
+use lanigon_experiments::verdict::{Judged, Limits};
+use lanigon_report::Block;
+use serde::Serialize;
 
 pub use lanigon_worlds::programs::collective::On;
 
-/// A measurement failed.
-#[derive(Debug, thiserror::Error)]
-pub enum CollectiveError {
-    /// The world cannot be built.
-    #[error(transparent)]
-    World(#[from] GmWorldError),
-    /// The run did not complete.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The image.
-    #[error(transparent)]
-    Firmware(#[from] FirmwareError),
-    /// The profile.
-    #[error("{0}")]
-    Profile(String),
-    /// A measurement of messages.
-    #[error(transparent)]
-    Messages(#[from] GmError),
-    /// A measurement that is a scenario.
-    #[error(transparent)]
-    Scenario(#[from] lanigon_worlds::scenario::ScenarioError),
-    /// There is no result to compute with.
-    #[error("no round was complete")]
-    NoRound,
-}
+use crate::gm;
+use beyond::{Case, Value};
+use chapter::Chapter;
+use key::Key;
+use results::Results;
+
+/// Operations of a measurement with `--full`.
+const FULL_ROUNDS: u64 = 10_000;
+/// What profiles of boards that are as fast as published begin with, before the name of the hardware's.
+const CALIBRATED: &str = "gm-paper-";
 
 /// What is measured on.
 #[derive(Debug, Clone, Copy)]
@@ -68,4 +62,197 @@ pub struct Setup<'a> {
     pub on: On,
     /// Set when the user interrupts.
     pub interrupt: &'a Arc<AtomicBool>,
+}
+
+/// Boards that are measured: their costs, and their image with its name.
+#[derive(Debug, Clone)]
+struct Boards {
+    profile: Profile,
+    name: &'static str,
+    image: Image,
+}
+
+/// The experiment.
+#[derive(Debug, Clone)]
+pub struct Collectives {
+    chapter: Chapter,
+    amount: Amount,
+    /// By the hardware's profile.
+    boards: BTreeMap<&'static str, Boards>,
+    /// Operations of a measurement.
+    rounds: u64,
+    interrupt: Arc<AtomicBool>,
+}
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub enum Measurement {
+    /// A point.
+    Point(Key),
+    /// What no publication has.
+    Beyond(Case),
+}
+
+/// What was measured.
+#[derive(Debug, Clone)]
+pub enum Measured {
+    /// Points of a run.
+    Points(Vec<(Key, Estimate)>),
+    /// What no publication has.
+    Beyond(Value),
+}
+
+impl Collectives {
+    fn all(&self) -> Vec<Key> {
+        key::keys(self.chapter, self.amount == Amount::Quick)
+    }
+
+    fn setup(&self, board: &str, on: On) -> Setup<'_> {
+        let boards = &self.boards[board];
+        Setup {
+            image: &boards.image,
+            profile: &boards.profile,
+            on,
+            interrupt: &self.interrupt,
+        }
+    }
+
+    /// Rounds of most points: all-to-all broadcasts have a fourth of the others'.
+    fn limits(&self) -> Limits {
+        let share = if self.chapter == Chapter::Gossip {
+            4
+        } else {
+            1
+        };
+        Limits {
+            run: (self.rounds / share) as usize,
+            full: (FULL_ROUNDS / share) as usize,
+        }
+    }
+}
+
+impl Experiment for Collectives {
+    type Key = Measurement;
+    type Point = Measured;
+    type Results = Results;
+
+    fn new(paper: &'static Paper, request: &Request) -> Result<Self, Error> {
+        let mut collectives = Self {
+            chapter: Chapter::of(paper).ok_or(Error::NoRound)?,
+            amount: request.amount,
+            boards: BTreeMap::new(),
+            rounds: request.amount.of([40, 200, FULL_ROUNDS]),
+            interrupt: Arc::clone(&request.interrupt),
+        };
+        for Key { board, .. } in collectives.all() {
+            if !collectives.boards.contains_key(board) {
+                let profile = profile(&format!("{CALIBRATED}{board}"))?;
+                let (name, image) = gm::image(&profile)?;
+                let boards = Boards {
+                    profile,
+                    name,
+                    image,
+                };
+                collectives.boards.insert(board, boards);
+            }
+        }
+        Ok(collectives)
+    }
+
+    fn conditions(&self) -> Result<Conditions, Error> {
+        let boards = self.boards.values();
+        let images = boards.map(|boards| (boards.name.to_owned(), boards.image.identity()));
+        let images: BTreeMap<_, _> = images.collect();
+        Ok(Conditions::new(
+            about(self.boards.values().map(|boards| &boards.profile)),
+            images.into_iter().collect(),
+            format!(
+                "{} operations after 20 that are ignored; all-to-all broadcasts a fourth of them",
+                self.rounds
+            ),
+        ))
+    }
+
+    fn keys(&self) -> Vec<Measurement> {
+        let mut cases = beyond::cases(self.chapter, self.amount.of([64, 256, 1_024]));
+        cases.sort_by_key(|case| std::cmp::Reverse(case.nodes));
+        let points = self.all().into_iter().map(Measurement::Point);
+        points
+            .chain(cases.into_iter().map(Measurement::Beyond))
+            .collect()
+    }
+
+    fn measure(&self, key: &Measurement) -> Result<Measured, Error> {
+        Ok(match key {
+            Measurement::Point(key) => {
+                let setup = self.setup(key.board, key.on);
+                Measured::Points(key.measure(&setup, self.rounds)?)
+            }
+            Measurement::Beyond(case) => Measured::Beyond(case.measure(&self.interrupt)?),
+        })
+    }
+
+    fn results(&self, found: Found<Measurement, Measured>) -> Results {
+        let mut results = Results {
+            limits: self.limits(),
+            partial: found.partial,
+            ..Results::default()
+        };
+        for (_, measured) in found.points {
+            match measured {
+                Measured::Points(points) => results.points.extend(points),
+                Measured::Beyond(value) => results.beyond.push(value),
+            }
+        }
+        results.beyond.sort_by(|a, b| a.case.cmp(&b.case));
+        results
+    }
+
+    fn is_partial(&self, results: &Results) -> bool {
+        results.partial
+    }
+
+    fn rows(&self, results: &Results) -> Vec<Row> {
+        rows::rows(self.chapter, results)
+    }
+
+    fn claims(&self, results: &Results) -> Vec<Judged> {
+        claims::judge(self.chapter, results)
+    }
+
+    fn figures(&self, results: &Results) -> Vec<Named> {
+        figures::figures(self.chapter, results)
+    }
+
+    fn points(&self, results: &Results) -> impl Serialize {
+        let points = results.points.iter();
+        Vec::from_iter(points.map(|(key, point)| (*key, point.value, point.interval)))
+    }
+
+    fn extra(&self, results: &Results) -> impl Serialize {
+        BTreeMap::from([("beyond", results.beyond.clone())])
+    }
+
+    fn more(&self, results: &Results) -> String {
+        beyond::render(&results.beyond)
+    }
+
+    fn blocks(&self, results: &Results) -> Vec<(&'static str, Vec<Block>)> {
+        vec![
+            ("Without published values", beyond::blocks(&results.beyond)),
+            ("Points", vec![report::points(&results.points)]),
+        ]
+    }
+
+    /// Explains operations: the critical path of each, on hosts and on boards.
+    fn explain(&self) -> Result<Outcome, Error> {
+        let mut all = Vec::new();
+        for (board, nodes, settings) in explain::subjects(self.chapter) {
+            let places = [On::Host, On::Nic].into_iter();
+            for on in places.filter(|on| explain::is_on(settings.work, *on)) {
+                all.push(self.setup(board, on).explain(nodes, &settings)?);
+            }
+        }
+        Outcome::explanation(explain::render(&all), &all)
+    }
 }

@@ -1,12 +1,14 @@
 //! The published figures beside the measured ones.
 
 use lanigon_worlds::programs::collective::{Broadcast, Type};
-use serde::Serialize;
 
 use super::On;
 use super::key::{BLOCKS, FINE_NS, Form, L9, LONG_BLOCK, NODES, SKEWS_US, TREES, What};
-use super::plan::Results;
-use super::published::{Published, Table};
+use super::results::Results;
+use lanigon_experiments::published::Published;
+use lanigon_experiments::row::{CALIBRATED, PREDICTED, Row};
+
+use super::chapter::Chapter;
 
 /// The figures on which these chapters are calibrated and which are rows themselves: a board's clock, the time of a call of
 /// message passing, the kernel's part of an interrupt for a process that sleeps, and the delay before a reduction with bypass returns. The other testbed's host barrier is
@@ -19,81 +21,26 @@ const CALIBRATED_ON: [&str; 5] = [
     "dissertation-228",
 ];
 
-/// A published figure beside the measured value.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
-    /// The published id.
-    pub id: &'static str,
-    /// Section and figure of the publication.
-    pub section: &'static str,
-    /// The profile that is like the boards.
-    pub profile: &'static str,
-    /// Experiment, scheme and quantity.
-    pub what: String,
-    /// The published value.
-    pub published: f64,
-    /// Its unit; `x`: how many times the NIC is better.
-    pub unit: &'static str,
-    /// The own value.
-    pub measured: Option<f64>,
-    /// Difference from the published one, as a part of it.
-    pub error: Option<f64>,
-    /// `calibrated`, `predicted`, or `not measured`.
-    pub role: &'static str,
-    /// What differs from the publication, or why it was not measured.
-    pub note: &'static str,
-}
-
-impl Row {
-    /// A published figure, what was measured for it, what that is, and what to say of it.
-    pub(crate) fn new(
-        figure: &Published,
-        measured: Option<f64>,
-        role: &'static str,
-        note: &'static str,
-    ) -> Self {
-        Self {
-            id: figure.id,
-            section: figure.section,
-            profile: figure.profile,
-            what: format!(
-                "{} {}, {} nodes: {}",
-                figure.experiment, figure.scheme, figure.nodes, figure.quantity
-            ),
-            published: figure.value,
-            unit: figure.unit,
-            measured,
-            error: measured.map(|value| value / figure.value - 1.0),
-            role,
-            note,
-        }
-    }
-}
-
 /// The rows of a table.
 #[must_use]
-pub fn rows(table: Table, results: &Results) -> Vec<Row> {
+pub fn rows(table: Chapter, results: &Results) -> Vec<Row> {
     let row = |figure: &Published| {
         let measured = match table {
-            Table::Barrier => barrier(figure, results),
-            Table::Reduction => reduction(figure, results),
-            Table::Gossip => gossip(figure, results),
-            Table::MpiBarrier => mpi_barrier(figure, results),
-            Table::Atomics => super::atomics::judge::measured(figure, results),
-            Table::AbBroadcast | Table::AbReduction => {
+            Chapter::Barrier => barrier(figure, results),
+            Chapter::Reduction => reduction(figure, results),
+            Chapter::Gossip => gossip(figure, results),
+            Chapter::MpiBarrier => mpi_barrier(figure, results),
+            Chapter::Atomics => super::atomics::judge::measured(figure, results),
+            Chapter::AbBroadcast | Chapter::AbReduction => {
                 super::bypass::judge::measured(table, figure, results)
             }
         };
-        let (role, note) = match measured {
-            None => ("not measured", "points are missing in this run"),
-            Some(_) if CALIBRATED_ON.contains(&figure.id) => ("calibrated", ""),
-            Some(_)
-                if ["dissertation-071", "dissertation-089", "dissertation-191"]
-                    .contains(&figure.id) =>
-            {
-                ("predicted", "the host's part is calibrated")
+        let (role, note) = match figure.id {
+            id if CALIBRATED_ON.contains(&id) => (CALIBRATED, ""),
+            "dissertation-071" | "dissertation-089" | "dissertation-191" => {
+                (PREDICTED, "the host's part is calibrated")
             }
-            Some(_) => ("predicted", ""),
+            _ => (PREDICTED, ""),
         };
         Row::new(figure, measured, role, note)
     };
@@ -257,10 +204,10 @@ mod tests {
     use super::super::claims::judge;
     use super::super::key::{Key, keys};
     use super::*;
-    use crate::interval::Estimate;
+    use lanigon_experiments::interval::Estimate;
 
     /// Results in which the NIC is twice as fast as the host everywhere, or `nic` times as slow.
-    fn results(table: Table, nic: f64) -> Results {
+    fn results(table: Chapter, nic: f64) -> Results {
         let value = |key: Key| match key.on {
             On::Host => 100.0 * f64::from(key.nodes),
             On::Nic => nic * 100.0 * f64::from(key.nodes),
@@ -276,7 +223,7 @@ mod tests {
 
     #[test]
     fn every_figure_has_an_answer_in_a_whole_and_a_quick_run() {
-        for table in Table::ALL {
+        for table in Chapter::ALL {
             let whole = results(table, 0.5);
             let quick: Vec<_> = keys(table, true).into_iter().flat_map(Key::gives).collect();
             let quick = Results {
@@ -304,10 +251,10 @@ mod tests {
 
     #[test]
     fn a_gain_is_the_host_against_the_nic() {
-        let results = results(Table::Barrier, 0.5);
+        let results = results(Chapter::Barrier, 0.5);
         let row = |id: &str| {
-            let mut all = rows(Table::Barrier, &results).into_iter();
-            all.find(|row| row.id == id).unwrap()
+            let mut all = rows(Chapter::Barrier, &results).into_iter();
+            all.find(|row| row.id == Some(id)).unwrap()
         };
         assert_eq!(row("dissertation-071").measured, Some(2.0));
         assert_eq!(row("dissertation-074").measured, Some(400.0));
@@ -318,7 +265,7 @@ mod tests {
     #[test]
     fn claims_can_hold_and_fail() {
         let holds = |nic, id: &str| {
-            let judged = judge(Table::Reduction, &results(Table::Reduction, nic));
+            let judged = judge(Chapter::Reduction, &results(Chapter::Reduction, nic));
             judged.into_iter().find(|one| one.id == id).unwrap().holds
         };
         assert_eq!(holds(2.0, "dissertation-153"), Some(true));

@@ -2,9 +2,9 @@
 
 use lanigon_worlds::programs::dsm::NodeTimes;
 
-use super::key::{NODES, Program, Size, Testbed};
-use super::plan::Results;
-use crate::verdict::{self, Judged, Limits};
+use super::key::{NODES, Program, Size, Testbed, most_nodes, sizes};
+use super::results::Results;
+use lanigon_experiments::verdict::{self, Judged, Limits};
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
 type Verdict = Option<(bool, String)>;
@@ -59,7 +59,7 @@ const CLAIMS: [Claim; 19] = [
         text: "Water, small size: ardmar is slower than async [async / ardmar]",
         judge: |results| {
             let size = results.nearest(Size::Small);
-            let most = results.amount.most_nodes();
+            let most = most_nodes(results.amount);
             let gain = results.gain(Testbed::Paper, Program::Water, size, most)?;
             Some((gain < 1.0, format!("{gain:.2}")))
         },
@@ -69,9 +69,9 @@ const CLAIMS: [Claim; 19] = [
         text: "ardmar has the better speed-up in all cases, which contradicts ardmar-046 [Barnes, RS, IS, 3DFFT, Water, all sizes; async / ardmar]",
         judge: |results| {
             let mut gains = Vec::new();
-            for &size in results.amount.sizes() {
+            for &size in sizes(results.amount) {
                 for program in Program::APPLICATIONS {
-                    let most = results.amount.most_nodes();
+                    let most = most_nodes(results.amount);
                     gains.push(results.gain(Testbed::Paper, program, size, most)?);
                 }
             }
@@ -83,7 +83,7 @@ const CLAIMS: [Claim; 19] = [
         text: "RS is faster than on one node under ardmar, slower under async [speed-ups async, ardmar]",
         judge: |results| {
             let [async_, ardmar] = both(|ardmar| {
-                let most = results.amount.most_nodes();
+                let most = most_nodes(results.amount);
                 results.speed_up(Program::Radix, largest(results), most, ardmar)
             })?;
             let text = format!("{async_:.2}, {ardmar:.2}");
@@ -125,7 +125,7 @@ const CLAIMS: [Claim; 19] = [
             let three = [Program::Integer, Program::Fft, Program::Water];
             let mut gains = Vec::new();
             for program in three {
-                for nodes in [2, results.amount.most_nodes()] {
+                for nodes in [2, most_nodes(results.amount)] {
                     gains.push(results.gain(Testbed::Paper, program, largest(results), nodes)?);
                 }
             }
@@ -263,7 +263,7 @@ fn trend(
     let mut texts = Vec::new();
     for &program in programs {
         let first = value(results, program, 2, ardmar, of)?;
-        let last = value(results, program, results.amount.most_nodes(), ardmar, of)?;
+        let last = value(results, program, most_nodes(results.amount), ardmar, of)?;
         all &= (last > first) == rises && last != first;
         texts.push(format!("{} {first:.0} to {last:.0}", program.name()));
     }
@@ -280,7 +280,7 @@ fn ratios(
     let mut all = true;
     let mut texts = Vec::new();
     for &program in programs {
-        let nodes = results.amount.most_nodes();
+        let nodes = most_nodes(results.amount);
         let [async_, ardmar] = both(|ardmar| value(results, program, nodes, ardmar, of))?;
         all &= is_so(async_ / ardmar);
         texts.push(format!("{} {:.2}", program.name(), async_ / ardmar));

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emulator::sim::time::SimTime;
-use lanigon_worlds::outcome::{RunError, completed};
+use lanigon_experiments::paper::Amount;
+use lanigon_experiments::{Error, scenario};
 use lanigon_worlds::programs::dsm::NodeTimes;
-use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::{RunOptions, Simulation};
 use serde::Serialize;
 
-use super::{DsmError, OTHER, PROFILE};
+use super::{OTHER, PROFILE};
 
 /// Numbers of nodes of the curves.
 pub const NODES: [u16; 4] = [2, 4, 8, 16];
@@ -152,46 +151,26 @@ pub struct Key {
     pub ardmar: bool,
 }
 
-/// How much is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Amount {
-    /// Reduced sizes on up to 8 nodes.
-    Quick,
-    /// The small sizes of table 2.
-    #[default]
-    Usual,
-    /// The large ones too.
-    Full,
+/// Sizes of the applications, the largest last.
+#[must_use]
+pub const fn sizes(amount: Amount) -> &'static [Size] {
+    match amount {
+        Amount::Quick => &[Size::Reduced],
+        Amount::Usual => &[Size::Small],
+        Amount::Full => &[Size::Small, Size::Large],
+    }
 }
 
-impl Amount {
-    /// Sizes of the applications, the largest last.
-    #[must_use]
-    pub const fn sizes(self) -> &'static [Size] {
-        match self {
-            Self::Quick => &[Size::Reduced],
-            Self::Usual => &[Size::Small],
-            Self::Full => &[Size::Small, Size::Large],
-        }
-    }
+/// Size of the benchmark of page fetches.
+#[must_use]
+pub const fn pages(amount: Amount) -> Size {
+    amount.of([Size::Reduced, Size::Small, Size::Small])
+}
 
-    /// Size of the benchmark of page fetches.
-    #[must_use]
-    pub const fn pages(self) -> Size {
-        match self {
-            Self::Quick => Size::Reduced,
-            Self::Usual | Self::Full => Size::Small,
-        }
-    }
-
-    /// Most nodes of the applications.
-    #[must_use]
-    pub const fn most_nodes(self) -> u16 {
-        match self {
-            Self::Quick => 8,
-            Self::Usual | Self::Full => 16,
-        }
-    }
+/// Most nodes of the applications.
+#[must_use]
+pub const fn most_nodes(amount: Amount) -> u16 {
+    amount.of([8, 16, 16])
 }
 
 /// All runs, those that take longest first.
@@ -209,8 +188,8 @@ pub fn keys(amount: Amount) -> Vec<Key> {
             });
         }
     };
-    let most = amount.most_nodes();
-    for &size in amount.sizes().iter().rev() {
+    let most = most_nodes(amount);
+    for &size in sizes(amount).iter().rev() {
         for program in Program::APPLICATIONS {
             for testbed in Testbed::ALL {
                 add(testbed, program, size, most);
@@ -223,7 +202,7 @@ pub fn keys(amount: Amount) -> Vec<Key> {
     }
     for testbed in Testbed::ALL {
         for nodes in NODES.into_iter().rev() {
-            add(testbed, Program::Pages, amount.pages(), nodes);
+            add(testbed, Program::Pages, pages(amount), nodes);
         }
     }
     keys
@@ -263,22 +242,11 @@ impl Key {
     /// Runs it: the means of its nodes. The program compares its result with that of one process.
     ///
     /// # Errors
-    /// [`DsmError`].
-    pub fn measure(&self, interrupt: &Arc<AtomicBool>) -> Result<NodeTimes, DsmError> {
-        let scenario = Scenario::parse("a measurement", &self.scenario())?;
-        let options = RunOptions {
-            max_time: Some(LIMIT),
-            interrupt: Some(Arc::clone(interrupt)),
-            ..RunOptions::default()
-        };
-        let outcome = Simulation::new(&scenario)?.run(&options, |_| {});
-        if let Some(message) = outcome.problems.first() {
-            let (program, message) = (self.program.key(), message.clone());
-            return Err(RunError::Program { program, message }.into());
-        }
-        completed(outcome.end.clone())?;
+    /// [`Error`].
+    pub fn measure(&self, interrupt: &Arc<AtomicBool>) -> Result<NodeTimes, Error> {
+        let outcome = scenario::run(&self.scenario(), Some(LIMIT), interrupt)?;
         let used = outcome.dsm.first().filter(|used| !used.nodes.is_empty());
-        Ok(used.ok_or(DsmError::NoResult)?.mean)
+        Ok(used.ok_or(Error::NoRound)?.mean)
     }
 }
 

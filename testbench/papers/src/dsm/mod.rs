@@ -2,47 +2,178 @@
 //! (docs/dsm.md, section 6).
 
 pub mod claims;
+mod figures;
 pub mod key;
-pub mod plan;
-pub mod plots;
 pub mod primitives;
-pub mod published;
-pub mod report;
+mod report;
+pub mod results;
 pub mod rows;
 
-use lanigon_worlds::gm::GmWorldError;
-use lanigon_worlds::images::FirmwareError;
-use lanigon_worlds::outcome::RunError;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use crate::gm::GmError;
+use emulator::profile::Profile;
+use lanigon_experiments::Error;
+use lanigon_experiments::conditions::{Conditions, about};
+use lanigon_experiments::drawing::Named;
+use lanigon_experiments::error::profile;
+use lanigon_experiments::execute::Found;
+use lanigon_experiments::experiment::Experiment;
+use lanigon_experiments::paper::{Amount, Explains, Paper, Request, start};
+use lanigon_experiments::published::Table;
+use lanigon_experiments::row::Row;
+use lanigon_experiments::verdict::Judged;
+use lanigon_report::Block;
+use lanigon_worlds::programs::dsm::NodeTimes;
+use serde::Serialize;
+
+use crate::gm;
+use key::Key;
+use primitives::Primitives;
+use results::Results;
 
 /// The profile of the publication's nodes.
 pub const PROFILE: &str = "hca-4x";
 /// Boards of another kind, beside them.
 pub const OTHER: &str = "lanai9.2-200";
+/// Repetitions of each primitive.
+const ROUNDS: u32 = 100;
 
-/// A measurement failed.
-#[derive(Debug, thiserror::Error)]
-pub enum DsmError {
-    /// The world cannot be built.
-    #[error(transparent)]
-    World(#[from] GmWorldError),
-    /// The image.
-    #[error(transparent)]
-    Firmware(#[from] FirmwareError),
-    /// A measurement of messages.
-    #[error(transparent)]
-    Messages(#[from] GmError),
-    /// The profile.
-    #[error("{0}")]
-    Profile(String),
-    /// The run did not complete.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// A measurement that is a scenario.
-    #[error(transparent)]
-    Scenario(#[from] lanigon_worlds::scenario::ScenarioError),
-    /// There is no result to compute with.
-    #[error("a program has no result")]
-    NoResult,
+/// The published figures.
+pub static TABLE: Table = Table::new(
+    "published-ardmar",
+    include_str!("../../data/published-ardmar.csv"),
+);
+
+/// Its place in the list of papers.
+pub static PAPER: Paper = Paper {
+    name: "ardmar",
+    about: "Programs over shared memory, with and without handlers",
+    subject: "Shared memory without handlers",
+    manual: "dsm",
+    accepts: &[],
+    explains: Explains::Nothing(
+        "handlers and waits of many nodes have no critical path; `lanigon run scenarios/dsm.toml` tells where the time of each node goes",
+    ),
+    table: &TABLE,
+    start: start::<Dsm>,
+};
+
+/// The experiment.
+#[derive(Debug, Clone)]
+pub struct Dsm {
+    amount: Amount,
+    /// The paper's testbed, and other boards.
+    profiles: [Profile; 2],
+    interrupt: Arc<AtomicBool>,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy)]
+pub enum Measurement {
+    /// The primitives of a profile, by its place.
+    Primitives(usize),
+    /// A program.
+    Run(Key),
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Copy)]
+pub enum Measured {
+    /// The primitives of a profile.
+    Primitives(Primitives),
+    /// Means of a program's nodes.
+    Run(NodeTimes),
+}
+
+impl Experiment for Dsm {
+    type Key = Measurement;
+    type Point = Measured;
+    type Results = Results;
+
+    fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
+        Ok(Self {
+            amount: request.amount,
+            profiles: [profile(PROFILE)?, profile(OTHER)?],
+            interrupt: Arc::clone(&request.interrupt),
+        })
+    }
+
+    fn conditions(&self) -> Result<Conditions, Error> {
+        Ok(Conditions::new(
+            about(&self.profiles),
+            gm::identities(&self.profiles[..1])?,
+            format!("{ROUNDS} repetitions of each primitive; each program once"),
+        ))
+    }
+
+    fn keys(&self) -> Vec<Measurement> {
+        let runs = key::keys(self.amount).into_iter().map(Measurement::Run);
+        let primitives = [0, 1].map(Measurement::Primitives);
+        primitives.into_iter().chain(runs).collect()
+    }
+
+    fn measure(&self, key: &Measurement) -> Result<Measured, Error> {
+        Ok(match key {
+            Measurement::Primitives(place) => {
+                let profile = &self.profiles[*place];
+                let found = Primitives::measure(profile, ROUNDS, &self.interrupt)?;
+                Measured::Primitives(found)
+            }
+            Measurement::Run(key) => Measured::Run(key.measure(&self.interrupt)?),
+        })
+    }
+
+    fn results(&self, found: Found<Measurement, Measured>) -> Results {
+        let mut results = Results {
+            amount: self.amount,
+            partial: found.partial,
+            ..Results::default()
+        };
+        for point in found.points {
+            match point {
+                (Measurement::Run(key), Measured::Run(times)) => {
+                    results.points.insert(key, times);
+                }
+                (Measurement::Primitives(place), Measured::Primitives(found)) => {
+                    results.primitives.push(([PROFILE, OTHER][place], found));
+                }
+                _ => {}
+            }
+        }
+        results
+    }
+
+    fn is_partial(&self, results: &Results) -> bool {
+        results.partial
+    }
+
+    fn rows(&self, results: &Results) -> Vec<Row> {
+        rows::rows(results)
+    }
+
+    fn claims(&self, results: &Results) -> Vec<Judged> {
+        claims::judge(results)
+    }
+
+    fn figures(&self, results: &Results) -> Vec<Named> {
+        figures::figures(results)
+    }
+
+    fn points(&self, results: &Results) -> impl Serialize {
+        Vec::from_iter(results.points.clone())
+    }
+
+    fn extra(&self, results: &Results) -> impl Serialize {
+        let primitives = results.primitives.iter().copied();
+        std::collections::BTreeMap::from([("primitives", Vec::from_iter(primitives))])
+    }
+
+    fn more(&self, results: &Results) -> String {
+        report::text(results)
+    }
+
+    fn blocks(&self, results: &Results) -> Vec<(&'static str, Vec<Block>)> {
+        vec![("Points", vec![report::points(&results.points)])]
+    }
 }

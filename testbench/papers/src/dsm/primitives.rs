@@ -10,13 +10,13 @@ use emulator::sim::world::RunLimits;
 use host_lib::gm::atomic::{Operation, Word};
 use host_lib::gm::{Buffer, Event, Priority, Remote, Status};
 use host_lib::window::{System, VirtualAddress};
+use lanigon_experiments::Error;
 use lanigon_worlds::boards;
 use lanigon_worlds::gm::{GmNode, GmWorld, GmWorldError};
 use lanigon_worlds::outcome::{RunError, completed};
 use lanigon_worlds::pairs::text;
 use serde::Serialize;
 
-use super::DsmError;
 use crate::gm::{Flow, LONG, SHORT, bench};
 
 /// The port of all programs.
@@ -75,7 +75,7 @@ impl Primitives {
         profile: &Profile,
         rounds: u32,
         interrupt: &Arc<AtomicBool>,
-    ) -> Result<Self, DsmError> {
+    ) -> Result<Self, Error> {
         let board = boards::of(profile);
         let gm = board.gm.ok_or(GmWorldError::Board(board.name))?;
         let image = board.own_image(gm.image, gm.sram_bytes)?;
@@ -87,7 +87,7 @@ impl Primitives {
         let of = |what| mean_us(&image, profile, interrupt, what, rounds);
         let costs = profile.host.dsm;
         let atomic_us = costs.atomic.us();
-        let write_us = |bytes: u32| -> Result<f64, DsmError> {
+        let write_us = |bytes: u32| -> Result<f64, Error> {
             let bytes_us = costs.post_byte.us() * f64::from(bytes);
             Ok(of(Repeat::Post { bytes })? + costs.post.us() + bytes_us)
         };
@@ -113,7 +113,7 @@ fn mean_us(
     interrupt: &Arc<AtomicBool>,
     what: Repeat,
     rounds: u32,
-) -> Result<f64, DsmError> {
+) -> Result<f64, Error> {
     let mut gm = GmWorld::new(2, image, profile)?;
     // Both nodes have their memory at the same address.
     let end = gm.spawn(0, "reader", move |gm| repeat(gm, what, rounds));
@@ -129,7 +129,7 @@ fn mean_us(
     let program = "a primitive";
     let means = means.map_err(|message| RunError::Program { program, message })?;
     completed(run)?;
-    means.first().copied().ok_or(DsmError::NoResult)
+    means.first().copied().ok_or(Error::NoRound)
 }
 
 /// Opens the port; memory that the other node may access.

@@ -1,79 +1,24 @@
-//! The results as text, as one document, and as a report.
+//! Tables of the programs' times, as text and in the report.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use lanigon_report::{Block, Cell, Report};
+use lanigon_report::{Block, Cell};
 use lanigon_worlds::programs::dsm::NodeTimes;
-use serde::Serialize;
 
-use super::claims::judge;
-use super::key::{Key, NODES, Program, Testbed};
-use super::plan::{Plan, Results};
-use super::plots;
-use super::primitives::Primitives;
-use super::rows::rows;
-use crate::collectives::report::write_rows;
-use crate::collectives::rows::Row;
-use crate::conditions::Conditions;
-use crate::page::{Page, write_claims};
-use crate::verdict::{Judged, Totals};
-
-/// Everything, for `--json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Document {
-    /// The published figures.
-    pub rows: Vec<Row>,
-    /// The claims.
-    pub claims: Vec<Judged>,
-    /// Numbers of their verdicts.
-    pub verdicts: Totals,
-    /// The primitives of both profiles.
-    pub primitives: Vec<(&'static str, Primitives)>,
-    /// All measured points: means of the nodes.
-    pub points: Vec<(Key, NodeTimes)>,
-    /// Whether points are missing.
-    pub partial: bool,
-}
-
-impl Document {
-    /// The document of a run.
-    #[must_use]
-    pub fn new(results: &Results) -> Self {
-        let points = results.points.iter();
-        let claims = judge(results);
-        Self {
-            rows: rows(results),
-            verdicts: Totals::of(&claims),
-            claims,
-            primitives: results.primitives.clone(),
-            points: points.map(|(key, times)| (*key, *times)).collect(),
-            partial: results.partial,
-        }
-    }
-}
+use super::key::{Key, NODES, Program, Testbed, most_nodes, sizes};
+use super::results::Results;
 
 const fn protocol(ardmar: bool) -> &'static str {
     if ardmar { "ardmar" } else { "async" }
 }
 
-/// The results as text.
-#[must_use]
-pub fn render(plan: &Plan, results: &Results) -> String {
-    let document = Document::new(results);
+/// The tables as text.
+pub(super) fn text(results: &Results) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
-    for profile in &plan.profiles {
-        let _ = writeln!(text, "profile {}: {}", profile.name, profile.description);
-    }
-    write_rows(&mut text, &document.rows);
-    text.push('\n');
-    write_claims(&mut text, &document.claims);
     write_fetches(&mut text, results);
     write_gains(&mut text, results);
     write_parts(&mut text, results);
-    if results.partial {
-        text.push_str("\nInterrupted: points are missing.\n");
-    }
     text
 }
 
@@ -102,8 +47,8 @@ fn write_fetches(text: &mut String, results: &Results) {
 
 /// How many times faster applications are without handlers, on all testbeds.
 fn write_gains(text: &mut String, results: &Results) {
-    let most = results.amount.most_nodes();
-    for &size in results.amount.sizes() {
+    let most = most_nodes(results.amount);
+    for &size in sizes(results.amount) {
         let _ = write!(
             text,
             "\nTime with async / with ardmar, {} sizes, {most} nodes\n{:<22}",
@@ -127,7 +72,7 @@ fn write_gains(text: &mut String, results: &Results) {
 
 /// Figures 9 to 14: the parts of the time of the paper's testbed.
 fn write_parts(text: &mut String, results: &Results) {
-    for &size in results.amount.sizes() {
+    for &size in sizes(results.amount) {
         let _ = writeln!(
             text,
             "\nMeans of nodes, us, {} sizes (figures 9 to 14)\n{:<7} {:<7} {:>5} {:>10} {:>9} {:>10} {:>10} {:>9} {:>9} {:>9} {:>7} {:>7} {:>8}",
@@ -173,28 +118,9 @@ fn write_parts(text: &mut String, results: &Results) {
     }
 }
 
-/// The report of a run.
-#[must_use]
-pub fn report(plan: &Plan, results: &Results, conditions: &Conditions) -> Report {
-    let document = Document::new(results);
-    let profiles = plan.profiles.iter();
-    let profiles = profiles.map(|profile| (profile.name.as_str(), profile.description.as_str()));
-    Page {
-        name: "ardmar",
-        subject: "Shared memory without handlers".into(),
-        manual: "dsm",
-        facts: conditions.facts(profiles),
-        partial: results.partial,
-        rows: &document.rows,
-        claims: document.claims,
-        figures: plots::figures(results),
-        rest: vec![("Points", vec![points(&document.points)])],
-    }
-    .report()
-}
-
-fn points(points: &[(Key, NodeTimes)]) -> Block {
-    let row = |(key, one): &(Key, NodeTimes)| {
+/// All points.
+pub(super) fn points(points: &BTreeMap<Key, NodeTimes>) -> Block {
+    let row = |(key, one): (&Key, &NodeTimes)| {
         let mut cells = vec![
             Cell::text(key.testbed.name()),
             Cell::text(key.program.name()),

@@ -1,12 +1,11 @@
 //! The published figures beside the measured ones.
 
-use super::PROFILE;
-use super::key::{Program, Size, Testbed};
-use super::plan::Results;
+use super::key::{Program, Size, Testbed, most_nodes, pages};
 use super::primitives::Primitives;
-use super::published::figures;
-use crate::collectives::published::Published;
-use crate::collectives::rows::Row;
+use super::results::Results;
+use super::{PROFILE, TABLE};
+use lanigon_experiments::published::Published;
+use lanigon_experiments::row::{CALIBRATED, PREDICTED, Row};
 
 /// The figures on which the profile is calibrated, and those which it takes over as costs.
 const CALIBRATED_ON: [&str; 9] = [
@@ -25,15 +24,14 @@ const CALIBRATED_ON: [&str; 9] = [
 #[must_use]
 pub fn rows(results: &Results) -> Vec<Row> {
     let row = |figure: &Published| {
-        let measured = value(figure, results);
-        let (role, note) = match measured {
-            None => ("not measured", "points are missing in this run"),
-            Some(_) if CALIBRATED_ON.contains(&figure.id) => ("calibrated", note(figure, results)),
-            Some(_) => ("predicted", note(figure, results)),
+        let role = match CALIBRATED_ON.contains(&figure.id) {
+            true => CALIBRATED,
+            false => PREDICTED,
         };
-        Row::new(figure, measured, role, note)
+        let measured = value(figure, results);
+        Row::new(figure, measured, role, note(figure, results))
     };
-    figures().iter().map(row).collect()
+    TABLE.numbers().iter().map(row).collect()
 }
 
 /// The application that a figure names.
@@ -56,7 +54,7 @@ fn note(figure: &Published, results: &Results) -> &'static str {
         ("ardmar-004", _) => "printed in GB/s, which the link does not have; messages of 64 KB",
         ("ardmar-023", _) => "the paper leaves out all but posts; here until the page is there",
         ("ardmar-026", _) => "23 + 36.39 is 59.39",
-        (_, "gain") if results.amount.most_nodes() < figure.nodes => {
+        (_, "gain") if most_nodes(results.amount) < figure.nodes => {
             "a reduced size on 8 nodes; without --quick the paper's on 16"
         }
         (_, "gain") if results.nearest(size(figure)) != size(figure) => {
@@ -80,12 +78,12 @@ fn value(figure: &Published, results: &Results) -> Option<f64> {
             Some(found.remote_atomic_us + found.read_us)
         }
         "gain" => {
-            let nodes = figure.nodes.min(results.amount.most_nodes());
+            let nodes = figure.nodes.min(most_nodes(results.amount));
             let size = results.nearest(size(figure));
             results.gain(Testbed::Paper, application(figure)?, size, nodes)
         }
         "fault" => {
-            let size = results.amount.pages();
+            let size = pages(results.amount);
             let times = results.times(Testbed::Paper, Program::Pages, size, 2, false)?;
             (times.faults > 0.0).then(|| times.fault_us / times.faults)
         }
@@ -113,7 +111,9 @@ pub(super) mod tests {
     use lanigon_worlds::programs::dsm::NodeTimes;
 
     use super::super::claims::judge;
-    use super::super::key::{Amount, Key, keys};
+    use lanigon_experiments::paper::Amount;
+
+    use super::super::key::{Key, keys};
     use super::*;
 
     /// Results in which a run without handlers takes `ardmar` times as long for each part, and parts become shorter with more nodes.
@@ -161,7 +161,7 @@ pub(super) mod tests {
         let gains = all.iter().filter(|row| row.unit == "x");
         let gains: Vec<_> = gains.filter_map(|row| row.measured).collect();
         assert_eq!(gains, [2.0; 6]);
-        let fault = all.iter().find(|row| row.id == "ardmar-057");
+        let fault = all.iter().find(|row| row.id == Some("ardmar-057"));
         assert_eq!(fault.and_then(|row| row.measured), Some(6.6));
     }
 }

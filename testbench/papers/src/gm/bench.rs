@@ -9,12 +9,13 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use host_lib::gm::{Buffer, Event, Priority, Request, Status, capacity, size_for};
 use host_lib::window::System;
+use lanigon_experiments::Error;
 use lanigon_worlds::gm::{GmNode, GmWorld};
 use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
 use lanigon_worlds::pairs::text;
 
-use super::{GmError, SHORT};
-use crate::interval::Estimate;
+use super::SHORT;
+use lanigon_experiments::interval::Estimate;
 
 /// The port of all programs.
 const PORT: u8 = 2;
@@ -62,12 +63,12 @@ pub(super) fn span(stamps: &[u64]) -> u64 {
 type Outcome<T> = ResultSlot<Result<T, String>>;
 
 impl Setup<'_> {
-    pub(super) fn world(&self) -> Result<GmWorld, GmError> {
+    pub(super) fn world(&self) -> Result<GmWorld, Error> {
         Ok(GmWorld::new(2, self.image, self.profile)?)
     }
 
     /// Runs the world until both programs have ended; their results.
-    fn run<T>(&self, world: &mut World, ends: &[Outcome<T>; 2]) -> Result<[T; 2], GmError> {
+    fn run<T>(&self, world: &mut World, ends: &[Outcome<T>; 2]) -> Result<[T; 2], Error> {
         let limits = RunLimits {
             max_time: Some(LIMIT),
             interrupt: Some(Arc::clone(self.interrupt)),
@@ -91,11 +92,11 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If a program fails.
-    pub fn latency(&self, bytes: u32, rounds: u32) -> Result<Estimate, GmError> {
+    pub fn latency(&self, bytes: u32, rounds: u32) -> Result<Estimate, Error> {
         self.latency_on(&mut self.world()?, bytes, rounds)
     }
 
-    fn latency_on(&self, gm: &mut GmWorld, bytes: u32, rounds: u32) -> Result<Estimate, GmError> {
+    fn latency_on(&self, gm: &mut GmWorld, bytes: u32, rounds: u32) -> Result<Estimate, Error> {
         let stamps = self.ping_pong(gm, bytes, rounds)?;
         let value = span(&stamps) as f64 / f64::from(rounds) / 2e6;
         Ok(Estimate::of_rounds(value, &stamps))
@@ -105,11 +106,7 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If a program fails.
-    pub fn latency_without_collectives(
-        &self,
-        bytes: u32,
-        rounds: u32,
-    ) -> Result<Estimate, GmError> {
+    pub fn latency_without_collectives(&self, bytes: u32, rounds: u32) -> Result<Estimate, Error> {
         let mut gm = self.world()?;
         gm.configure(|config| config.collective_ticks = 0);
         self.latency_on(&mut gm, bytes, rounds)
@@ -124,7 +121,7 @@ impl Setup<'_> {
         gm: &mut GmWorld,
         bytes: u32,
         rounds: u32,
-    ) -> Result<Vec<u64>, GmError> {
+    ) -> Result<Vec<u64>, Error> {
         let ends =
             [0, 1].map(|node| gm.spawn(node, "ping-pong", move |gm| ping_pong(gm, bytes, rounds)));
         let [stamps, _] = self.run(&mut gm.world, &ends)?;
@@ -135,7 +132,7 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If a program fails.
-    pub fn stream(&self, bytes: u32, messages: u32, flow: Flow) -> Result<Estimate, GmError> {
+    pub fn stream(&self, bytes: u32, messages: u32, flow: Flow) -> Result<Estimate, Error> {
         let mut gm = self.world()?;
         // A long stream is as long in bytes, not in messages.
         let messages = match bytes {
@@ -166,7 +163,7 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If a program fails.
-    pub fn host(&self) -> Result<f64, GmError> {
+    pub fn host(&self) -> Result<f64, Error> {
         let mut gm = self.world()?;
         let ends = [0, 1].map(|node| gm.spawn(node, "host", overhead));
         let [sending, receiving] = self.run(&mut gm.world, &ends)?;

@@ -11,12 +11,13 @@ use emulator::observe::stream::Observer;
 use emulator::sim::time::{ClockDomain, SimTime};
 use lanigon_analysis::ledger::follow::Follower;
 use lanigon_analysis::ledger::{Ledger, Owner};
+use lanigon_experiments::Error;
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::nodes::START;
 use serde::Serialize;
 
+use super::SHORT;
 use super::bench::{Setup, span};
-use super::{GmError, SHORT};
 
 /// Rounds of the ping-pong before the measured ones.
 const WARM_UP: u32 = 1;
@@ -123,7 +124,7 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If a program fails.
-    pub fn explain(&self, rounds: u32) -> Result<Explanation, GmError> {
+    pub fn explain(&self, rounds: u32) -> Result<Explanation, Error> {
         let mut gm = self.world()?;
         let follower = Follower::new(Protocol::Gm, self.profile);
         let counter = Instructions::default();

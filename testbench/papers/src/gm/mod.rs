@@ -5,26 +5,48 @@
 
 pub mod bench;
 pub mod explain;
-pub mod page;
-pub mod plot;
-pub mod published;
-pub mod report;
+mod figures;
+mod report;
+mod rows;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emulator::image::{Identity, Image};
-use emulator::profile::{Profile, ProfileError};
+use emulator::profile::Profile;
+use lanigon_experiments::Error;
+use lanigon_experiments::conditions::{Conditions, about};
+use lanigon_experiments::document::{Head, Outcome};
+use lanigon_experiments::drawing::Named;
+use lanigon_experiments::error::profile;
+use lanigon_experiments::execute::Found;
+use lanigon_experiments::experiment::Experiment;
+use lanigon_experiments::interval::Estimate;
+use lanigon_experiments::paper::{Amount, Choice, Explains, Paper, Request, start};
+use lanigon_experiments::published::Table;
+use lanigon_experiments::row::Row;
+use lanigon_report::Block;
 use lanigon_worlds::boards::{self, BOARDS, BoardType, GmFirmware, Medium};
 use lanigon_worlds::gm::GmWorldError;
-use lanigon_worlds::images::FirmwareError;
-use lanigon_worlds::outcome::RunError;
-use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::interval::Estimate;
 pub use bench::Flow;
+
+/// The published figures.
+pub static TABLE: Table = Table::new("published-gm", include_str!("../../data/published-gm.csv"));
+
+/// Its place in the list of papers.
+pub static PAPER: Paper = Paper {
+    name: "gm",
+    about: "Latency and bandwidth of GM on boards of all types",
+    subject: "GM",
+    manual: "gm",
+    accepts: &[Choice::Profile, Choice::Size],
+    explains: Explains::Runs,
+    table: &TABLE,
+    start: start::<Gm>,
+};
 
 /// Profiles on Myrinet that are measured, fastest first.
 const ON_MYRINET: [&str; 4] = ["lanai9.2-200", "lanai9.1-133", "lanai7.2-66", "lanai4.3-33"];
@@ -50,38 +72,6 @@ pub const QUICK_SIZES: &[u32] = &[8, 128, 1024, 4096, 65_536];
 pub const SHORT: u32 = 8;
 /// The long message of the published bandwidths.
 pub const LONG: u32 = 65_536;
-
-/// An experiment with GM failed.
-#[derive(Debug, thiserror::Error)]
-pub enum GmError {
-    /// The world cannot be built.
-    #[error(transparent)]
-    World(#[from] GmWorldError),
-    /// The image.
-    #[error(transparent)]
-    Firmware(#[from] FirmwareError),
-    /// The profile.
-    #[error(transparent)]
-    Profile(#[from] ProfileError),
-    /// The run did not complete.
-    #[error(transparent)]
-    Run(#[from] RunError),
-}
-
-/// What is measured.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// The profiles.
-    pub profiles: Vec<Profile>,
-    /// Lengths of messages.
-    pub sizes: Vec<u32>,
-    /// Rounds of a ping-pong.
-    pub rounds: u32,
-    /// Messages of a stream.
-    pub messages: u32,
-    /// Set when the user interrupts.
-    pub interrupt: Arc<AtomicBool>,
-}
 
 /// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -134,11 +124,35 @@ impl Measured {
 
 /// A measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Task {
+pub enum Task {
+    /// A ping-pong.
     Latency(u32),
+    /// A stream.
     OneWay(u32),
+    /// Two streams.
     TwoWay(u32),
+    /// The library's processor time.
     Host,
+}
+
+/// An image on the boards of a profile.
+#[derive(Debug, Clone)]
+struct Subject {
+    profile: Profile,
+    image: &'static str,
+    loaded: Image,
+}
+
+/// The experiment.
+#[derive(Debug, Clone)]
+pub struct Gm {
+    subjects: Vec<Subject>,
+    sizes: Vec<u32>,
+    /// Rounds of a ping-pong.
+    rounds: u32,
+    /// Messages of a stream.
+    messages: u32,
+    interrupt: Arc<AtomicBool>,
 }
 
 /// The results of all profiles and images.
@@ -146,146 +160,219 @@ enum Task {
 pub struct Results {
     /// Of each image of each profile.
     pub profiles: Vec<Measured>,
-    /// Whether the user interrupted: the profiles before that are there.
+    /// Whether the user interrupted: profiles are missing.
     pub partial: bool,
 }
 
-impl Plan {
-    fn tasks(&self) -> Vec<Task> {
-        let sizes = self.sizes.iter();
-        let curves = sizes.flat_map(|&bytes| {
-            [
-                Task::Latency(bytes),
-                Task::OneWay(bytes),
-                Task::TwoWay(bytes),
-            ]
-        });
-        curves.chain([Task::Host]).collect()
-    }
-
-    /// Names and identities of the images that are measured.
-    ///
-    /// # Errors
-    /// [`GmError`], if one of them is missing.
-    pub fn identities(&self) -> Result<Vec<(String, Identity)>, GmError> {
-        let mut found = BTreeMap::new();
-        for profile in &self.profiles {
-            for image in images(profile)? {
-                found.insert(image.to_owned(), load(profile, image)?.identity());
-            }
+impl Subject {
+    fn setup<'a>(&'a self, interrupt: &'a Arc<AtomicBool>) -> bench::Setup<'a> {
+        bench::Setup {
+            image: &self.loaded,
+            profile: &self.profile,
+            interrupt,
         }
-        Ok(found.into_iter().collect())
     }
 
-    /// Number of measurements.
-    #[must_use]
-    pub fn steps(&self) -> usize {
-        let runs = self
-            .profiles
-            .iter()
-            .map(|profile| images(profile).map_or(0, |all| all.len()));
-        self.tasks().len() * runs.sum::<usize>()
-    }
-
-    /// Carries out all measurements, those of a profile on all threads; `done` is called after each.
-    ///
-    /// # Errors
-    /// [`GmError`]. An interrupt is no error.
-    pub fn run(&self, done: impl Fn() + Sync) -> Result<Results, GmError> {
-        let mut results = Results::default();
-        for profile in &self.profiles {
-            for image in images(profile)? {
-                match self.measure(profile, image, &done) {
-                    Ok(measured) => results.profiles.push(measured),
-                    Err(GmError::Run(RunError::Interrupted)) => {
-                        results.partial = true;
-                        return Ok(results);
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        Ok(results)
-    }
-
-    /// Explains the latency of a short message on boards of each profile.
-    ///
-    /// # Errors
-    /// [`GmError`].
-    pub fn explain(&self) -> Result<Vec<explain::Explanation>, GmError> {
-        let explain = |profile: &Profile| {
-            let setup = bench::Setup {
-                image: &load(profile, gm(profile)?.image)?,
-                profile,
-                interrupt: &self.interrupt,
-            };
-            setup.explain(self.rounds)
-        };
-        self.profiles.iter().map(explain).collect()
-    }
-
-    /// The measurements of a profile with one of its board's images.
-    fn measure(
-        &self,
-        profile: &Profile,
-        image: &'static str,
-        done: &(impl Fn() + Sync),
-    ) -> Result<Measured, GmError> {
-        let setup = bench::Setup {
-            image: &load(profile, image)?,
-            profile,
-            interrupt: &self.interrupt,
-        };
-        let carry_out = |task: Task| {
-            let value = match task {
-                Task::Latency(bytes) => setup.latency(bytes, self.rounds)?,
-                Task::OneWay(bytes) => setup.stream(bytes, self.messages, Flow::OneWay)?,
-                Task::TwoWay(bytes) => setup.stream(bytes, self.messages, Flow::TwoWay)?,
-                Task::Host => Estimate::single(setup.host()?),
-            };
-            done();
-            Ok((task, value))
-        };
-        let found = self.tasks().into_par_iter().map(carry_out);
-        let found: BTreeMap<_, _> = found.collect::<Result<_, GmError>>()?;
+    /// Its results, if all were measured.
+    fn measured(&self, sizes: &[u32], found: &BTreeMap<Task, Estimate>) -> Option<Measured> {
         let point = |&bytes: &u32| {
-            let tasks = [
-                Task::Latency(bytes),
-                Task::OneWay(bytes),
-                Task::TwoWay(bytes),
-            ];
-            let [latency, one_way, two_way] = tasks.map(|task| found[&task]);
-            Point {
+            let tasks = curves(bytes).map(|task| found.get(&task));
+            let [latency, one_way, two_way] = tasks;
+            let all = [latency?, one_way?, two_way?];
+            Some(Point {
                 bytes,
-                latency_us: latency.value,
-                one_way: one_way.value,
-                two_way: two_way.value,
-                intervals: [latency, one_way, two_way].map(|value| value.interval),
-            }
+                latency_us: all[0].value,
+                one_way: all[1].value,
+                two_way: all[2].value,
+                intervals: all.map(|value| value.interval),
+            })
         };
-        Ok(Measured {
-            profile: profile.name.clone(),
-            description: profile.description.clone(),
-            image,
-            points: self.sizes.iter().map(point).collect(),
-            host_us: found[&Task::Host].value,
+        Some(Measured {
+            profile: self.profile.name.clone(),
+            description: self.profile.description.clone(),
+            image: self.image,
+            points: sizes.iter().map(point).collect::<Option<_>>()?,
+            host_us: found.get(&Task::Host)?.value,
         })
     }
 }
 
+/// The measurements with messages of a length.
+const fn curves(bytes: u32) -> [Task; 3] {
+    [
+        Task::Latency(bytes),
+        Task::OneWay(bytes),
+        Task::TwoWay(bytes),
+    ]
+}
+
+impl Experiment for Gm {
+    type Key = (usize, Task);
+    type Point = Estimate;
+    type Results = Results;
+
+    fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
+        let names = match &request.profile {
+            Some(name) => vec![name.as_str()],
+            None => profiles(),
+        };
+        let usual = if request.amount == Amount::Quick {
+            QUICK_SIZES
+        } else {
+            SIZES
+        };
+        let limited = format!("a message has at most {LONG} bytes");
+        let sizes = request.sizes(usual, 0..=LONG, &limited)?;
+        let mut subjects = Vec::new();
+        for name in names {
+            let profile = profile(name)?;
+            if request.explain.is_some() && boards::of(&profile).medium != Medium::Myrinet {
+                if request.profile.is_some() {
+                    return Err(Error::Request(format!(
+                        "--explain follows packets on Myrinet; {name} is no profile of boards on Myrinet"
+                    )));
+                }
+                continue;
+            }
+            for image in images(&profile)? {
+                subjects.push(Subject {
+                    loaded: load(&profile, image)?,
+                    profile: profile.clone(),
+                    image,
+                });
+            }
+        }
+        Ok(Self {
+            subjects,
+            sizes,
+            rounds: request.amount.of([10, 50, 1000]),
+            messages: request.amount.of([80, 300, 2000]),
+            interrupt: Arc::clone(&request.interrupt),
+        })
+    }
+
+    fn conditions(&self) -> Result<Conditions, Error> {
+        let (rounds, messages) = (self.rounds, self.messages);
+        let mut profiles = about(self.subjects.iter().map(|subject| &subject.profile));
+        profiles.dedup();
+        let images = self.subjects.iter();
+        let images: BTreeMap<_, _> = images
+            .map(|subject| (subject.image.to_owned(), subject.loaded.identity()))
+            .collect();
+        let repeats =
+            format!("ping-pongs of {rounds} rounds, streams of up to {messages} messages");
+        Ok(Conditions {
+            sizes: self.sizes.clone(),
+            ..Conditions::new(profiles, images.into_iter().collect(), repeats)
+        })
+    }
+
+    fn keys(&self) -> Vec<(usize, Task)> {
+        let tasks = self.sizes.iter().copied().flat_map(curves);
+        let tasks: Vec<_> = tasks.chain([Task::Host]).collect();
+        let all = 0..self.subjects.len();
+        all.flat_map(|subject| tasks.iter().map(move |task| (subject, *task)))
+            .collect()
+    }
+
+    fn measure(&self, &(subject, task): &(usize, Task)) -> Result<Estimate, Error> {
+        let setup = self.subjects[subject].setup(&self.interrupt);
+        match task {
+            Task::Latency(bytes) => setup.latency(bytes, self.rounds),
+            Task::OneWay(bytes) => setup.stream(bytes, self.messages, Flow::OneWay),
+            Task::TwoWay(bytes) => setup.stream(bytes, self.messages, Flow::TwoWay),
+            Task::Host => Ok(Estimate::single(setup.host()?)),
+        }
+    }
+
+    fn results(&self, found: Found<(usize, Task), Estimate>) -> Results {
+        let mut of_subjects = vec![BTreeMap::new(); self.subjects.len()];
+        for ((subject, task), value) in found.points {
+            of_subjects[subject].insert(task, value);
+        }
+        let all = self.subjects.iter().zip(&of_subjects);
+        Results {
+            profiles: all
+                .filter_map(|(subject, found)| subject.measured(&self.sizes, found))
+                .collect(),
+            partial: found.partial,
+        }
+    }
+
+    fn is_partial(&self, results: &Results) -> bool {
+        results.partial
+    }
+
+    fn rows(&self, results: &Results) -> Vec<Row> {
+        results.profiles.iter().flat_map(rows::rows).collect()
+    }
+
+    fn figures(&self, results: &Results) -> Vec<Named> {
+        figures::figures(&results.profiles)
+    }
+
+    fn points(&self, results: &Results) -> impl Serialize {
+        results.profiles.clone()
+    }
+
+    fn text(&self, _: &Head, results: &Results) -> String {
+        report::render(&results.profiles)
+    }
+
+    fn blocks(&self, results: &Results) -> Vec<(&'static str, Vec<Block>)> {
+        vec![("Points", vec![report::points(&results.profiles)])]
+    }
+
+    /// Explains the latency of a short message on boards of each profile.
+    fn explain(&self) -> Result<Outcome, Error> {
+        let first = |subject: &&Subject| {
+            let own = gm(&subject.profile).map(|gm| gm.image);
+            own.is_ok_and(|image| image == subject.image)
+        };
+        let subjects = self.subjects.iter().filter(first);
+        let all = subjects.map(|subject| subject.setup(&self.interrupt).explain(self.rounds));
+        let all = all.collect::<Result<Vec<_>, _>>()?;
+        Outcome::explanation(explain::render(&all), &all)
+    }
+}
+
+/// Names and identities of the images for the boards of these profiles.
+///
+/// # Errors
+/// One of them is missing.
+pub fn identities<'a>(
+    profiles: impl IntoIterator<Item = &'a Profile>,
+) -> Result<Vec<(String, Identity)>, Error> {
+    let mut found = BTreeMap::new();
+    for profile in profiles {
+        let (name, image) = image(profile)?;
+        found.insert(name.to_owned(), image.identity());
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Name of the usual image for the boards of a profile, and the image.
+///
+/// # Errors
+/// It is missing.
+pub fn image(profile: &Profile) -> Result<(&'static str, Image), Error> {
+    let name = gm(profile)?.image;
+    Ok((name, load(profile, name)?))
+}
+
 /// GM's firmware for the boards of a profile.
-fn gm(profile: &Profile) -> Result<GmFirmware, GmError> {
+fn gm(profile: &Profile) -> Result<GmFirmware, Error> {
     let board = boards::of(profile);
     Ok(board.gm.ok_or(GmWorldError::Board(board.name))?)
 }
 
 /// Names of all its images.
-fn images(profile: &Profile) -> Result<Vec<&'static str>, GmError> {
+fn images(profile: &Profile) -> Result<Vec<&'static str>, Error> {
     let gm = gm(profile)?;
     Ok([&[gm.image], gm.variants].concat())
 }
 
 /// One of its images.
-fn load(profile: &Profile, image: &str) -> Result<Image, GmError> {
+fn load(profile: &Profile, image: &str) -> Result<Image, Error> {
     Ok(boards::of(profile).own_image(image, gm(profile)?.sram_bytes)?)
 }

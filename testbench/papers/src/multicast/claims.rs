@@ -1,9 +1,9 @@
 //! What the publication says without a number, judged by measurements.
 
 use super::key::{LONG, NODES, sizes, way};
-use super::plan::Results;
+use super::results::Results;
 use super::rows::{costs_ns, mean_cost_ns};
-use crate::verdict::{self, Judged, Limits};
+use lanigon_experiments::verdict::{self, Judged, Limits};
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
 type Verdict = Option<(bool, String)>;

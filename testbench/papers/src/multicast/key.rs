@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use lanigon_worlds::outcome::{RunError, completed};
+use lanigon_experiments::{Error, scenario};
+use lanigon_worlds::outcome::RunError;
 use lanigon_worlds::programs::multicast::{TreeKind, Way};
-use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::{RunOptions, Simulation};
 use serde::Serialize;
 
-use super::{MulticastError, PROFILE};
+use super::PROFILE;
 
 /// Numbers of nodes of the figures.
 pub const NODES: [u16; 3] = [4, 8, 16];
@@ -137,28 +136,11 @@ impl Key {
     /// Measures it.
     ///
     /// # Errors
-    /// [`MulticastError`].
-    pub fn measure(
-        &self,
-        rounds: u64,
-        interrupt: &Arc<AtomicBool>,
-    ) -> Result<Point, MulticastError> {
-        let invalid = |error: &dyn std::fmt::Display| MulticastError::Scenario(error.to_string());
-        let scenario = Scenario::parse("multicast", &self.scenario(rounds));
-        let scenario = scenario.map_err(|error| invalid(&error))?;
-        let mut simulation = Simulation::new(&scenario).map_err(|error| invalid(&error))?;
-        let options = RunOptions {
-            interrupt: Some(Arc::clone(interrupt)),
-            ..RunOptions::default()
-        };
-        let outcome = simulation.run(&options, |_| ());
-        if let Some(message) = outcome.problems.first() {
-            let (program, message) = ("a member", message.clone());
-            return Err(RunError::Program { program, message }.into());
-        }
-        completed(outcome.end.clone())?;
+    /// [`Error`].
+    pub fn measure(&self, rounds: u64, interrupt: &Arc<AtomicBool>) -> Result<Point, Error> {
+        let outcome = scenario::run(&self.scenario(rounds), None, interrupt)?;
         let used = outcome.multicasts.first().filter(|used| used.rounds > 0);
-        let used = used.ok_or(MulticastError::NoRound)?;
+        let used = used.ok_or(Error::NoRound)?;
         if !outcome.is_good() {
             let message = "a message is not as it was sent".into();
             let program = "a member";

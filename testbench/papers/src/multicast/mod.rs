@@ -3,29 +3,142 @@
 //! Each measurement is a scenario of its own: nodes around one crossbar whose hosts run the benchmark of section 2.5.
 
 pub mod claims;
+mod figures;
 pub mod key;
 pub mod model;
-pub mod plan;
-pub mod plots;
-pub mod published;
-pub mod report;
+mod report;
+pub mod results;
 pub mod rows;
 
-use lanigon_worlds::outcome::RunError;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use emulator::profile::Profile;
+use lanigon_experiments::Error;
+use lanigon_experiments::conditions::{Conditions, about};
+use lanigon_experiments::drawing::Named;
+use lanigon_experiments::error::profile;
+use lanigon_experiments::execute::Found;
+use lanigon_experiments::experiment::Experiment;
+use lanigon_experiments::paper::{Amount, Explains, Paper, Request, start};
+use lanigon_experiments::published::Table;
+use lanigon_experiments::row::Row;
+use lanigon_experiments::verdict::Judged;
+use lanigon_report::Block;
+use lanigon_worlds::boards;
+use serde::Serialize;
+
+use key::{Key, Point};
+use results::Results;
 
 /// The profile of the publication's nodes.
 pub const PROFILE: &str = "fm-paper-lanai4.3-33";
+/// The images that are measured.
+const IMAGES: [&str; 2] = ["fm", "fm-plain"];
 
-/// A measurement failed.
-#[derive(Debug, thiserror::Error)]
-pub enum MulticastError {
-    /// The scenario cannot be built.
-    #[error("{0}")]
-    Scenario(String),
-    /// The run did not complete.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// There is no result to compute with.
-    #[error("no round was complete")]
-    NoRound,
+/// The published figures.
+pub static TABLE: Table = Table::new(
+    "published-multicast",
+    include_str!("../../data/published-multicast.csv"),
+);
+
+/// Its place in the list of papers.
+pub static PAPER: Paper = Paper {
+    name: "multicast",
+    about: "Multicasts over FM's multi-send",
+    subject: "Multicasts over FM",
+    manual: "fm",
+    accepts: &[],
+    explains: Explains::Nothing(
+        "a multicast has no critical path here; `lanigon plan multicast` tells when each node has the message",
+    ),
+    table: &TABLE,
+    start: start::<Multicast>,
+};
+
+/// The experiment.
+#[derive(Debug, Clone)]
+pub struct Multicast {
+    amount: Amount,
+    /// Rounds for each answering leaf.
+    rounds: u64,
+    profile: Profile,
+    interrupt: Arc<AtomicBool>,
+}
+
+impl Experiment for Multicast {
+    type Key = Key;
+    type Point = Point;
+    type Results = Results;
+
+    fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
+        Ok(Self {
+            amount: request.amount,
+            rounds: request.amount.of([2, 10, 1000]),
+            profile: profile(PROFILE)?,
+            interrupt: Arc::clone(&request.interrupt),
+        })
+    }
+
+    fn conditions(&self) -> Result<Conditions, Error> {
+        let board = boards::of(&self.profile);
+        let identity = |name: &str| {
+            let image = board.own_image(name, board.scenario_sram_bytes)?;
+            Ok((name.to_owned(), image.identity()))
+        };
+        let images = IMAGES.into_iter().map(identity);
+        Ok(Conditions::new(
+            about([&self.profile]),
+            images.collect::<Result<_, Error>>()?,
+            format!("{} messages for each answering leaf", self.rounds),
+        ))
+    }
+
+    fn keys(&self) -> Vec<Key> {
+        key::keys(self.amount == Amount::Quick)
+    }
+
+    fn measure(&self, key: &Key) -> Result<Point, Error> {
+        key.measure(self.rounds, &self.interrupt)
+    }
+
+    fn results(&self, found: Found<Key, Point>) -> Results {
+        Results {
+            quick: self.amount == Amount::Quick,
+            partial: found.partial,
+            points: found.points.into_iter().collect(),
+        }
+    }
+
+    fn is_partial(&self, results: &Results) -> bool {
+        results.partial
+    }
+
+    fn rows(&self, results: &Results) -> Vec<Row> {
+        rows::rows(results)
+    }
+
+    fn claims(&self, results: &Results) -> Vec<Judged> {
+        claims::judge(results)
+    }
+
+    fn figures(&self, results: &Results) -> Vec<Named> {
+        figures::figures(results)
+    }
+
+    fn points(&self, results: &Results) -> impl Serialize {
+        Vec::from_iter(results.points.clone())
+    }
+
+    fn extra(&self, results: &Results) -> impl Serialize {
+        report::Extra::of(results)
+    }
+
+    fn more(&self, results: &Results) -> String {
+        report::text(results)
+    }
+
+    fn blocks(&self, results: &Results) -> Vec<(&'static str, Vec<Block>)> {
+        report::blocks(results)
+    }
 }

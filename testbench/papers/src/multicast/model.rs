@@ -4,7 +4,7 @@ use host_lib::fm::predict::{Costs, Line as CostLine};
 use serde::Serialize;
 
 use super::key::{Key, PACKETS, Variant};
-use super::plan::Results;
+use super::results::Results;
 
 /// A line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

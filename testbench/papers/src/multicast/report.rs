@@ -1,25 +1,17 @@
-//! The results as text, as one document, and as a report.
+//! The best trees and all points: for programs, as text, and in the report.
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
 
-use lanigon_report::{Block, Cell, Report};
+use lanigon_report::{Block, Cell};
 use serde::Serialize;
 
-use super::claims::judge;
 use super::key::{Key, LONG, NODES, Point, Variant, WAYS};
 use super::model::Model;
-use super::plan::Results;
-use super::plots;
-use super::rows::rows;
-use crate::collectives::report::write_rows;
-use crate::collectives::rows::Row;
-use crate::conditions::Conditions;
-use crate::page::{Page, write_claims};
-use crate::verdict::{Judged, Totals};
+use super::results::Results;
 
 /// The best tree for a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Best {
+pub(super) struct Best {
     /// Number of nodes.
     pub nodes: u16,
     /// Whether boards copy packets.
@@ -34,39 +26,20 @@ pub struct Best {
     pub us: f64,
 }
 
-/// Everything, for `--json`.
+/// What is in the document beside rows, claims and points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Document {
-    /// The published figures.
-    pub rows: Vec<Row>,
-    /// The claims.
-    pub claims: Vec<Judged>,
-    /// Numbers of their verdicts.
-    pub verdicts: Totals,
+pub(super) struct Extra {
     /// The cost model.
-    pub model: Option<Model>,
+    model: Option<Model>,
     /// The best trees.
-    pub best: Vec<Best>,
-    /// All measured points.
-    pub points: Vec<(Key, Point)>,
-    /// Whether points are missing.
-    pub partial: bool,
+    best: Vec<Best>,
 }
 
-impl Document {
-    /// The document of a run.
-    #[must_use]
-    pub fn new(results: &Results) -> Self {
-        let points = results.points.iter();
-        let claims = judge(results);
+impl Extra {
+    pub(super) fn of(results: &Results) -> Self {
         Self {
-            rows: rows(results),
-            verdicts: Totals::of(&claims),
-            claims,
             model: Model::of(results, Variant::Usual),
             best: best(results),
-            points: points.map(|(key, point)| (*key, point.clone())).collect(),
-            partial: results.partial,
         }
     }
 }
@@ -90,61 +63,33 @@ fn best(results: &Results) -> Vec<Best> {
     cases.filter_map(of).collect()
 }
 
-/// The results as text.
-#[must_use]
-pub fn render(results: &Results) -> String {
-    let document = Document::new(results);
-    let mut text = String::new();
-    write_rows(&mut text, &document.rows);
-    text.push('\n');
-    write_claims(&mut text, &document.claims);
-    text.push('\n');
-    for best in &document.best {
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            text,
-            "{} nodes, {} bytes, {}, {}: lambda {}, {:.2} us",
-            best.nodes,
-            best.bytes,
-            if best.multi_send {
-                "multi-sends"
-            } else {
-                "ordinary sends"
-            },
-            if best.pipelined {
-                "pipelined"
-            } else {
-                "whole messages"
-            },
-            best.lambda,
-            best.us
-        );
-    }
-    if results.partial {
-        text.push_str("\nInterrupted: points are missing.\n");
-    }
-    text
+/// The best trees as text.
+pub(super) fn text(results: &Results) -> String {
+    let line = |best: Best| {
+        let kind = match best.multi_send {
+            true => "multi-sends",
+            false => "ordinary sends",
+        };
+        let way = if best.pipelined {
+            "pipelined"
+        } else {
+            "whole messages"
+        };
+        format!(
+            "{} nodes, {} bytes, {kind}, {way}: lambda {}, {:.2} us\n",
+            best.nodes, best.bytes, best.lambda, best.us
+        )
+    };
+    let lines: String = best(results).into_iter().map(line).collect();
+    format!("\n{lines}")
 }
 
-/// The report of a run.
-#[must_use]
-pub fn report(results: &Results, conditions: &Conditions, profile: (&str, &str)) -> Report {
-    let document = Document::new(results);
-    Page {
-        name: "multicast",
-        subject: "Multicasts over FM".into(),
-        manual: "fm",
-        facts: conditions.facts(std::iter::once(profile)),
-        partial: results.partial,
-        rows: &document.rows,
-        claims: document.claims,
-        figures: plots::figures(results),
-        rest: vec![
-            ("Best trees", vec![trees(&document.best)]),
-            ("Points", vec![points(&document.points)]),
-        ],
-    }
-    .report()
+/// The best trees, and all points.
+pub(super) fn blocks(results: &Results) -> Vec<(&'static str, Vec<Block>)> {
+    vec![
+        ("Best trees", vec![trees(&best(results))]),
+        ("Points", vec![points(&results.points)]),
+    ]
 }
 
 fn trees(all: &[Best]) -> Block {
@@ -174,8 +119,8 @@ fn trees(all: &[Best]) -> Block {
     })
 }
 
-fn points(points: &[(Key, Point)]) -> Block {
-    let row = |(key, point): &(Key, Point)| {
+fn points(points: &BTreeMap<Key, Point>) -> Block {
+    let row = |(key, point): (&Key, &Point)| {
         vec![
             Cell::text(format!("{:?}", key.variant)),
             Cell::of(Some(key.nodes.into())),

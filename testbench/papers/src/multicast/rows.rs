@@ -1,11 +1,11 @@
 //! The published figures beside the measured ones.
 
+use super::TABLE;
 use super::key::{LONG, PACKETS, Variant, way};
 use super::model::Model;
-use super::plan::Results;
-use super::published::figures;
-use crate::collectives::published::Published;
-use crate::collectives::rows::Row;
+use super::results::Results;
+use lanigon_experiments::published::Published;
+use lanigon_experiments::row::{CALIBRATED, PREDICTED, Row};
 
 /// The figures on which the hosts of the profile are calibrated.
 const CALIBRATED_ON: [&str; 3] = ["dissertation-011", "dissertation-012", "dissertation-016"];
@@ -18,15 +18,13 @@ const SIX: u32 = 6;
 #[must_use]
 pub fn rows(results: &Results) -> Vec<Row> {
     let row = |figure: &Published| {
-        let measured = value(figure, results);
-        let (role, note) = match measured {
-            None => ("not measured", "points are missing in this run"),
-            Some(_) if CALIBRATED_ON.contains(&figure.id) => ("calibrated", ""),
-            Some(_) => ("predicted", note(figure)),
+        let (role, note) = match CALIBRATED_ON.contains(&figure.id) {
+            true => (CALIBRATED, ""),
+            false => (PREDICTED, note(figure)),
         };
-        Row::new(figure, measured, role, note)
+        Row::new(figure, value(figure, results), role, note)
     };
-    figures().iter().map(row).collect()
+    TABLE.numbers().iter().map(row).collect()
 }
 
 /// What differs from the publication.
@@ -155,7 +153,7 @@ mod tests {
     fn a_gain_is_many_sends_against_one_and_claims_can_fail() {
         let gain = |copy_us| {
             let all = rows(&results(true, copy_us)).into_iter();
-            let mut found = all.filter(|row| row.id == "dissertation-042");
+            let mut found = all.filter(|row| row.id == Some("dissertation-042"));
             found.next().unwrap().measured.unwrap()
         };
         assert!(gain(1.0) > gain(10.0));

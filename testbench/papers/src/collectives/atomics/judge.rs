@@ -4,9 +4,9 @@ use host_lib::gm::atomic::Wait;
 
 use super::super::On;
 use super::super::claims::{Claim, all, list};
-use super::super::plan::Results;
-use super::super::published::Published;
+use super::super::results::Results;
 use super::{HIT, How, Kernel, LOCKERS, Load, PAUSES_US, Point, key};
+use lanigon_experiments::published::Published;
 
 /// Latency of a compare and swap that hits, in us.
 fn latency(results: &Results, how: How) -> Option<f64> {

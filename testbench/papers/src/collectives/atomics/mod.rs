@@ -1,14 +1,16 @@
 //! Atomic operations and locks: the measurements of Buntinas 2003, section 5.4, each a scenario that `lanigon run` takes too.
 
+pub mod figures;
 pub mod judge;
-pub mod plots;
 
 use host_lib::gm::atomic::Wait;
 use lanigon_worlds::programs::atomic::{AtomicUse, Which};
 use lanigon_worlds::simulation::result::RunSummary;
 
 use super::key::{Key, L9, L9_ATOMICS};
-use super::{CollectiveError, On, Setup};
+use lanigon_experiments::Error;
+
+use super::{On, Setup};
 
 /// The operations of figure 5.6, with their names in scenarios.
 pub const OPERATIONS: [(Which, &str); 4] = [
@@ -170,7 +172,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    fn run(&self) -> Result<RunSummary, CollectiveError> {
+    fn run(&self) -> Result<RunSummary, Error> {
         let Self {
             setup,
             nodes,
@@ -189,18 +191,13 @@ impl Text<'_> {
 }
 
 /// The program's result.
-fn used(outcome: &RunSummary) -> Result<&AtomicUse, CollectiveError> {
-    outcome.atomics.first().ok_or(CollectiveError::NoRound)
+fn used(outcome: &RunSummary) -> Result<&AtomicUse, Error> {
+    outcome.atomics.first().ok_or(Error::NoRound)
 }
 
 impl Point {
     /// Measures it.
-    pub(super) fn measure(
-        self,
-        setup: &Setup<'_>,
-        nodes: u16,
-        rounds: u64,
-    ) -> Result<f64, CollectiveError> {
+    pub(super) fn measure(self, setup: &Setup<'_>, nodes: u16, rounds: u64) -> Result<f64, Error> {
         match self {
             Self::Latency { operation, how } => {
                 let (_, name) = OPERATIONS[operation];
@@ -238,7 +235,7 @@ impl Point {
 }
 
 /// One node uses a lock with pauses; its home counts.
-fn load(setup: &Setup<'_>, what: Load, pause_us: u32) -> Result<f64, CollectiveError> {
+fn load(setup: &Setup<'_>, what: Load, pause_us: u32) -> Result<f64, Error> {
     let (count, pause_us) = match pause_us {
         // One use, and a pause until the end.
         0 => (1, COUNTING_US),
@@ -262,7 +259,7 @@ fn load(setup: &Setup<'_>, what: Load, pause_us: u32) -> Result<f64, CollectiveE
         Load::Busy => {
             let board = outcome.boards.first();
             let share = board.and_then(|board| board.share("cpu"));
-            share.ok_or(CollectiveError::NoRound)
+            share.ok_or(Error::NoRound)
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The published figures and claims about application bypass, and what they are here.
 
 use super::super::claims::{Claim, all, list};
-use super::super::plan::Results;
-use super::super::published::{Published, Table};
+use super::super::results::Results;
+use lanigon_experiments::published::Published;
+
+use super::super::chapter::Chapter;
 use super::{ALL, DOUBLES, LATENCY_DOUBLES, MOST_US, Mean, NODES, Operation, Point, SKEWS_US, key};
 
 /// Differences up to this part are none.
@@ -56,13 +58,13 @@ pub(super) fn latency(
 
 /// What a published figure is here.
 pub(in super::super) fn measured(
-    table: Table,
+    table: Chapter,
     figure: &Published,
     results: &Results,
 ) -> Option<f64> {
     let size: usize = figure.scheme.parse().ok()?;
     let operation = match table {
-        Table::AbReduction => Operation::Reduce(size),
+        Chapter::AbReduction => Operation::Reduce(size),
         _ => Operation::Broadcast(size),
     };
     let nodes = figure.nodes;

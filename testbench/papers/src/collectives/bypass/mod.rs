@@ -4,14 +4,16 @@
 //! A measurement is a scenario with a program of message passing on the publications' cluster: ranks 0 to 15 on hosts of 700 MHz and
 //! the others on hosts of 1 GHz for broadcasts, both in turn for reductions; four of the faster hosts have faster boards.
 
+pub(super) mod figures;
 pub(super) mod judge;
-pub(super) mod plots;
 
 use lanigon_worlds::programs::mpi::{Measured, Skewed};
 
 use super::key::{Key, What};
-use super::{CollectiveError, On, Setup};
-use crate::interval::Estimate;
+use lanigon_experiments::Error;
+
+use super::{On, Setup};
+use lanigon_experiments::interval::Estimate;
 
 /// The boards in hosts of 700 MHz.
 pub(super) const SLOW: &str = "bypass-lanai9.1-133";
@@ -140,19 +142,14 @@ fn bypass_keys(bypass: bool, name: &str, nodes: u16) -> String {
 }
 
 /// Runs a program on the cluster; what its rank 0 has measured.
-fn run(
-    setup: &Setup<'_>,
-    hosts: Hosts,
-    count: u16,
-    program: &str,
-) -> Result<Measured, CollectiveError> {
+fn run(setup: &Setup<'_>, hosts: Hosts, count: u16, program: &str) -> Result<Measured, Error> {
     let nodes = nodes(hosts, count, &setup.profile.name);
     let text = format!(
         "[network]\ntopology = \"star\"\n{nodes}[[program]]\nrun = \"mpi\"\nnodes = \"all\"\n{program}"
     );
     let outcome = setup.run_scenario(&text)?;
     let measured = outcome.mpi.first().and_then(|one| one.measured.first());
-    measured.copied().ok_or(CollectiveError::NoRound)
+    measured.copied().ok_or(Error::NoRound)
 }
 
 impl Point {
@@ -189,7 +186,7 @@ impl Point {
         setup: &Setup<'_>,
         nodes: u16,
         rounds: u64,
-    ) -> Result<Vec<(Key, Estimate)>, CollectiveError> {
+    ) -> Result<Vec<(Key, Estimate)>, Error> {
         match self {
             Self::Time {
                 operation,
@@ -206,7 +203,7 @@ impl Point {
                     "benchmark = \"{name}\"\nbytes = {bytes}\nskew_us = {most_us}\nrounds = {rounds}\n{how}"
                 );
                 let measured = run(setup, hosts, nodes, &program)?;
-                let Skewed { total_us, .. } = measured.skewed.ok_or(CollectiveError::NoRound)?;
+                let Skewed { total_us, .. } = measured.skewed.ok_or(Error::NoRound)?;
                 let [inside, total] = self.gives(nodes);
                 let [value, total_us] = [measured.value, total_us].map(Estimate::single);
                 Ok(vec![(inside, value), (total, total_us)])

@@ -17,10 +17,12 @@ use lanigon_worlds::programs::collective::{Broadcast, Settings, Type, Work};
 use lanigon_worlds::programs::deliveries::Round;
 use serde::Serialize;
 
+use super::chapter::Chapter;
 use super::key::{L4, L7, L9, L9_GOSSIP};
 use super::measure::{mpi_rounds, rounds_of};
-use super::published::Table;
-use super::{CollectiveError, On, Setup};
+use lanigon_experiments::Error;
+
+use super::{On, Setup};
 use boards::Recorder;
 
 pub use text::render;
@@ -72,18 +74,18 @@ pub struct Explanation {
 
 /// What of a table is explained: profile, members, operation; each on both places as far as it exists there.
 #[must_use]
-pub fn subjects(table: Table) -> Vec<(&'static str, u16, Settings)> {
+pub fn subjects(table: Chapter) -> Vec<(&'static str, u16, Settings)> {
     let barrier = |algorithm| rounds_of(Work::Barrier(algorithm), ROUNDS);
     let broadcast = |algorithm, bytes| rounds_of(Work::AllToAll { algorithm, bytes }, ROUNDS);
     let tree = Barrier::GatherBroadcast { root: 0, degree: 2 };
     match table {
-        Table::Barrier => vec![
+        Chapter::Barrier => vec![
             (L4, 16, barrier(Barrier::PairwiseExchange)),
             (L4, 16, barrier(tree)),
             (L7, 8, barrier(Barrier::PairwiseExchange)),
         ],
-        Table::MpiBarrier => vec![(L4, 16, mpi_rounds(ROUNDS)), (L7, 8, mpi_rounds(ROUNDS))],
-        Table::Reduction => {
+        Chapter::MpiBarrier => vec![(L4, 16, mpi_rounds(ROUNDS)), (L7, 8, mpi_rounds(ROUNDS))],
+        Chapter::Reduction => {
             let work = Work::Reduction {
                 operation: Operation::Sum,
                 of: Type::Integer,
@@ -103,8 +105,8 @@ pub fn subjects(table: Table) -> Vec<(&'static str, u16, Settings)> {
             vec![(L9, 16, late), (L9, 16, together)]
         }
         // Members do not wait for each other as in a collective operation.
-        Table::Atomics | Table::AbBroadcast | Table::AbReduction => Vec::new(),
-        Table::Gossip => vec![
+        Chapter::Atomics | Chapter::AbBroadcast | Chapter::AbReduction => Vec::new(),
+        Chapter::Gossip => vec![
             (L9_GOSSIP, 16, broadcast(Broadcast::RecursiveDoubling, 4)),
             (
                 L9_GOSSIP,
@@ -202,8 +204,8 @@ impl Setup<'_> {
     /// Explains an operation among this many nodes: the last of some rounds.
     ///
     /// # Errors
-    /// [`CollectiveError`].
-    pub fn explain(&self, nodes: u16, settings: &Settings) -> Result<Explanation, CollectiveError> {
+    /// [`Error`].
+    pub fn explain(&self, nodes: u16, settings: &Settings) -> Result<Explanation, Error> {
         let members: Vec<_> = (0..usize::from(nodes)).collect();
         let follower = Follower::new(Protocol::Gm, self.profile);
         let recorder = Recorder::default();
@@ -214,12 +216,11 @@ impl Setup<'_> {
         let measured = self.run_observed(&members, settings.clone(), Some(observer))?;
         let calls = Calls(measured.last_rounds()?);
         let found = calls.last_return(settings.work).zip(calls.last_call());
-        let (last_rank, last_caller) = found.ok_or(CollectiveError::NoRound)?;
+        let (last_rank, last_caller) = found.ok_or(Error::NoRound)?;
         let path = match self.on {
             On::Host => {
                 let account = follower.account(self.profile);
-                let account =
-                    account.map_err(|error| CollectiveError::Profile(error.to_string()))?;
+                let account = account.map_err(|error| Error::Request(error.to_string()))?;
                 on_hosts(&account.ledgers, &calls, last_rank)
             }
             On::Nic => recorder.path(&calls, last_rank),

@@ -1,0 +1,118 @@
+//! The results for programs: one form for all papers.
+
+use lanigon_report::Report;
+use serde::Serialize;
+
+use crate::Error;
+use crate::conditions::Conditions;
+use crate::drawing::Named;
+use crate::paper::{Amount, Paper};
+use crate::row::Row;
+use crate::verdict::{Judged, Totals};
+
+/// What the documents of all papers begin with.
+#[derive(Debug, Clone, Serialize)]
+pub struct Head {
+    /// Name of the paper.
+    pub experiment: &'static str,
+    /// How much was measured.
+    pub amount: Amount,
+    /// What results depend on.
+    pub conditions: Conditions,
+    /// The published numbers.
+    pub rows: Vec<Row>,
+    /// Numbers of the verdicts.
+    pub verdicts: Totals,
+    /// The claims.
+    pub claims: Vec<Judged>,
+    /// Whether the user interrupted: points are missing.
+    pub partial: bool,
+}
+
+impl Head {
+    pub(crate) fn new(
+        paper: &Paper,
+        amount: Amount,
+        conditions: Conditions,
+        rows: Vec<Row>,
+        claims: Vec<Judged>,
+        partial: bool,
+    ) -> Self {
+        Self {
+            experiment: paper.name,
+            amount,
+            conditions,
+            rows,
+            verdicts: Totals::of(&claims),
+            claims,
+            partial,
+        }
+    }
+}
+
+/// A document.
+#[derive(Debug, Serialize)]
+struct Document<'a, P, X> {
+    #[serde(flatten)]
+    head: &'a Head,
+    /// The measured points.
+    points: &'a P,
+    /// What else the experiment has.
+    extra: &'a X,
+}
+
+/// What came of an experiment.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// The results for programs, as JSON.
+    pub document: String,
+    /// The results for people.
+    pub text: String,
+    /// The rows as CSV.
+    pub table: String,
+    /// The figures.
+    pub figures: Vec<Named>,
+    /// The report.
+    pub report: Report,
+    /// What documents begin with; `None` for an explanation.
+    pub head: Option<Head>,
+}
+
+impl Outcome {
+    /// An explanation, which is printed only.
+    ///
+    /// # Errors
+    /// It has no form as JSON.
+    pub fn explanation(text: String, explained: &impl Serialize) -> Result<Self, Error> {
+        Ok(Self {
+            document: json(explained)?,
+            text,
+            ..Self::default()
+        })
+    }
+
+    /// Whether the user interrupted.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.head.as_ref().is_some_and(|head| head.partial)
+    }
+}
+
+/// The document of results.
+pub(crate) fn write(
+    head: &Head,
+    points: &impl Serialize,
+    extra: &impl Serialize,
+) -> Result<String, Error> {
+    json(&Document {
+        head,
+        points,
+        extra,
+    })
+}
+
+pub(crate) fn json(value: &impl Serialize) -> Result<String, Error> {
+    let text = serde_json::to_string_pretty(value);
+    let text = text.map_err(|error| Error::Request(error.to_string()))?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,67 @@
+//! Figures of measured curves, with published points.
+
+use lanigon_figures::{Axis, Curve, Figure, Mark, Panel, Point, Scale};
+
+use crate::published::Table;
+
+/// A figure and the name of its files.
+pub type Named = (String, Figure);
+
+/// A curve through the points that were measured.
+pub fn curve(name: String, points: impl Iterator<Item = (f64, Option<f64>)>) -> Curve {
+    let points = points.filter_map(|(x, y)| {
+        Some(Point {
+            x,
+            y: y?,
+            error: None,
+        })
+    });
+    Curve {
+        name,
+        points: points.collect(),
+    }
+}
+
+/// A panel without marks, of the curves that have points.
+#[must_use]
+pub fn panel(title: &str, x: (&str, Scale), y: (&str, Scale), curves: Vec<Curve>) -> Panel {
+    let axis = |(label, scale): (&str, Scale)| Axis {
+        label: label.into(),
+        scale,
+    };
+    Panel {
+        title: title.into(),
+        x: axis(x),
+        y: axis(y),
+        curves: curves
+            .into_iter()
+            .filter(|one| !one.points.is_empty())
+            .collect(),
+        marks: Vec::new(),
+    }
+}
+
+/// Published numbers of a table, at a horizontal position each.
+#[must_use]
+pub fn marks(table: &Table, places: &[(&str, f64)]) -> Vec<Mark> {
+    let found = places.iter().filter_map(|&(id, x)| {
+        let number = table.get(id)?;
+        Some(Mark {
+            x,
+            y: number.value,
+            id: id.into(),
+            what: format!("{} {}", number.scheme, number.quantity),
+        })
+    });
+    found.collect()
+}
+
+/// A figure with the name of its files.
+#[must_use]
+pub fn named(file: &str, title: &str, panels: Vec<Panel>) -> Named {
+    let figure = Figure {
+        title: title.into(),
+        panels,
+    };
+    (file.into(), figure)
+}

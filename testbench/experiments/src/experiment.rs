@@ -1,0 +1,179 @@
+//! What an experiment has of its own.
+
+use lanigon_report::{Block, Report, Section};
+use serde::Serialize;
+
+use crate::Error;
+use crate::conditions::Conditions;
+use crate::document::{self, Head, Outcome};
+use crate::drawing::Named;
+use crate::execute::{self, Found};
+use crate::page;
+use crate::paper::{Amount, Paper, Request};
+use crate::row::{self, Row};
+use crate::verdict::Judged;
+
+/// An experiment, made from a request: what is measured, and what becomes of the results.
+pub trait Experiment: Sized + Sync {
+    /// Which point.
+    type Key: Send + Sync;
+    /// What is measured at a point.
+    type Point: Send;
+    /// All points, as claims and figures take them.
+    type Results;
+
+    /// The experiment that a request asks for. The request has no option that the paper does not accept.
+    ///
+    /// # Errors
+    /// The request is invalid, or a file is missing.
+    fn new(paper: &'static Paper, request: &Request) -> Result<Self, Error>;
+
+    /// What results depend on.
+    ///
+    /// # Errors
+    /// An image is missing.
+    fn conditions(&self) -> Result<Conditions, Error>;
+
+    /// All points; those whose measurement takes longest first.
+    fn keys(&self) -> Vec<Self::Key>;
+
+    /// Measures a point.
+    ///
+    /// # Errors
+    /// [`Error`].
+    fn measure(&self, key: &Self::Key) -> Result<Self::Point, Error>;
+
+    /// The results from all measured points.
+    fn results(&self, found: Found<Self::Key, Self::Point>) -> Self::Results;
+
+    /// The published numbers beside the measured ones.
+    fn rows(&self, results: &Self::Results) -> Vec<Row>;
+
+    /// The judged claims.
+    fn claims(&self, _results: &Self::Results) -> Vec<Judged> {
+        Vec::new()
+    }
+
+    /// The figures, with the names of their files.
+    fn figures(&self, results: &Self::Results) -> Vec<Named>;
+
+    /// The measured points, for programs.
+    fn points(&self, results: &Self::Results) -> impl Serialize;
+
+    /// What else there is, for programs.
+    fn extra(&self, _results: &Self::Results) -> impl Serialize {}
+
+    /// Whether points are missing.
+    fn is_partial(&self, results: &Self::Results) -> bool;
+
+    /// Text behind rows and claims.
+    fn more(&self, _results: &Self::Results) -> String {
+        String::new()
+    }
+
+    /// The results as text.
+    fn text(&self, head: &Head, results: &Self::Results) -> String {
+        let mut text = String::new();
+        for (name, about) in &head.conditions.profiles {
+            text += &format!("profile {name}: {about}\n");
+        }
+        row::write(&mut text, &head.rows);
+        text.push('\n');
+        page::write_claims(&mut text, &head.claims);
+        text += &self.more(results);
+        if head.partial {
+            text.push_str("\nInterrupted: points are missing.\n");
+        }
+        text
+    }
+
+    /// Rows of the table for programs: the published numbers, and points in their form.
+    fn table(&self, rows: &[Row], _results: &Self::Results) -> Vec<Row> {
+        rows.to_vec()
+    }
+
+    /// Sections of the report behind the run's.
+    fn sections(&self, head: &Head, results: &Self::Results) -> Vec<Section> {
+        let mut sections = page::sections(head, self.figures(results));
+        let blocks = self.blocks(results).into_iter();
+        sections.extend(blocks.map(|(title, blocks)| page::section(title, blocks)));
+        sections
+    }
+
+    /// What the report has behind its figures, with titles.
+    fn blocks(&self, _results: &Self::Results) -> Vec<(&'static str, Vec<Block>)> {
+        Vec::new()
+    }
+
+    /// An explanation: as text and for programs.
+    ///
+    /// # Errors
+    /// [`Error`].
+    fn explain(&self) -> Result<Outcome, Error> {
+        Err(Error::NoRound)
+    }
+}
+
+/// An experiment of any kind.
+pub trait Started: Sync {
+    /// Number of measurements.
+    fn steps(&self) -> usize;
+
+    /// What results depend on.
+    ///
+    /// # Errors
+    /// An image is missing.
+    fn conditions(&self) -> Result<Conditions, Error>;
+
+    /// Carries out all measurements; `done` is called with the number of finished ones.
+    ///
+    /// # Errors
+    /// [`Error`]. An interrupt is none.
+    fn run(&self, done: &(dyn Fn(usize) + Sync)) -> Result<Outcome, Error>;
+
+    /// An explanation.
+    ///
+    /// # Errors
+    /// [`Error`].
+    fn explain(&self) -> Result<Outcome, Error>;
+}
+
+impl<E: Experiment> Started for (&'static Paper, Amount, E) {
+    fn steps(&self) -> usize {
+        self.2.keys().len()
+    }
+
+    fn conditions(&self) -> Result<Conditions, Error> {
+        self.2.conditions()
+    }
+
+    fn run(&self, done: &(dyn Fn(usize) + Sync)) -> Result<Outcome, Error> {
+        let (paper, amount, experiment) = self;
+        let conditions = experiment.conditions()?;
+        let results = execute::measure(experiment, done)?;
+        let partial = experiment.is_partial(&results);
+        let (rows, claims) = (experiment.rows(&results), experiment.claims(&results));
+        let head = Head::new(paper, *amount, conditions, rows, claims, partial);
+        let mut sections = vec![page::run(paper, &head)];
+        sections.extend(experiment.sections(&head, &results));
+        Ok(Outcome {
+            document: document::write(
+                &head,
+                &experiment.points(&results),
+                &experiment.extra(&results),
+            )?,
+            text: experiment.text(&head, &results),
+            table: row::csv(&experiment.table(&head.rows, &results)),
+            figures: experiment.figures(&results),
+            report: Report {
+                title: format!("{}: published and reproduced", paper.subject),
+                sections,
+            },
+            head: Some(head),
+        })
+    }
+
+    fn explain(&self) -> Result<Outcome, Error> {
+        self.2.explain()
+    }
+}

@@ -1,0 +1,30 @@
+//! The engine of experiments: one way from a request to measured points, published numbers, claims, figures and a report.
+//!
+//! | step | module |
+//! |------|--------|
+//! | a list of [`Paper`](paper::Paper)s; a request names one, and its options are checked | `paper` |
+//! | the paper's [`Experiment`](experiment::Experiment) says what is measured, and how | `experiment` |
+//! | its points are measured on all threads, each a world of its own | `execute` |
+//! | published numbers stand beside measured ones; claims get verdicts that the numbers carry | `published`, `row`, `interval`, `verdict` |
+//! | all of it becomes one document, a text, figures and a report, printed or written into a folder | `document`, `drawing`, `page`, `folder` |
+//! | several papers become one summary | `summary` |
+
+#![deny(missing_docs)]
+
+pub mod conditions;
+pub mod document;
+pub mod drawing;
+pub mod error;
+pub mod execute;
+pub mod experiment;
+pub mod folder;
+pub mod interval;
+pub mod page;
+pub mod paper;
+pub mod published;
+pub mod row;
+pub mod scenario;
+pub mod summary;
+pub mod verdict;
+
+pub use error::Error;

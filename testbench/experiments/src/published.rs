@@ -1,0 +1,216 @@
+//! Tables of published numbers (`data/README.md`): those in the program, or in the user's data folder.
+
+use std::sync::OnceLock;
+
+use lanigon_worlds::files::input::Input;
+use lanigon_worlds::files::own;
+
+/// A published number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Published {
+    /// Its id.
+    pub id: &'static str,
+    /// Section and figure of the publication.
+    pub section: &'static str,
+    /// `measured`; `derived` by its author; `parameter` of an experiment; `recalled`: no document states it.
+    pub kind: &'static str,
+    /// The profile that is like the boards.
+    pub profile: &'static str,
+    /// Number of nodes; 0 without one.
+    pub nodes: u16,
+    /// The measurement.
+    pub experiment: &'static str,
+    /// Division of work, algorithm and place, or system.
+    pub scheme: &'static str,
+    /// Quantity.
+    pub quantity: &'static str,
+    /// Its value; the lowest one of a range.
+    pub value: f64,
+    /// The highest value of a range; otherwise the value.
+    pub high: f64,
+    /// Its unit; `x`: how many times one is better than another.
+    pub unit: &'static str,
+    /// Message size, if it has one.
+    pub message_bytes: Option<u32>,
+    /// Testbed, or `-`.
+    pub testbed: &'static str,
+}
+
+impl Published {
+    /// The difference of a value from the number or range, as a part of its nearest end; 0 within a range.
+    #[must_use]
+    pub fn error(&self, value: f64) -> f64 {
+        value / value.clamp(self.value, self.high) - 1.0
+    }
+}
+
+/// A table that the user gave cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TableError(String);
+
+/// A table, which is read once.
+#[derive(Debug)]
+pub struct Table {
+    /// Name of its file, without `.csv`.
+    pub name: &'static str,
+    /// The text in the program.
+    pub text: &'static str,
+    numbers: OnceLock<Result<Vec<Published>, TableError>>,
+}
+
+impl Table {
+    /// The table with this name and text.
+    #[must_use]
+    pub const fn new(name: &'static str, text: &'static str) -> Self {
+        Self {
+            name,
+            text,
+            numbers: OnceLock::new(),
+        }
+    }
+
+    fn read(&self) -> &Result<Vec<Published>, TableError> {
+        self.numbers.get_or_init(|| {
+            let columns = self.text.lines().next().unwrap_or_default();
+            load(self.name, self.text, |line| parse(columns, line))
+        })
+    }
+
+    /// Its numbers.
+    pub fn numbers(&self) -> &[Published] {
+        self.read().as_deref().unwrap_or_default()
+    }
+
+    /// A number.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&Published> {
+        self.numbers().iter().find(|number| number.id == id)
+    }
+
+    /// Whether the file can be read.
+    ///
+    /// # Errors
+    /// [`TableError`].
+    pub fn check(&self) -> Result<(), TableError> {
+        self.read().as_ref().map(drop).map_err(Clone::clone)
+    }
+}
+
+/// Reads the table `name`, or its `built_in` text; the first line has the names of the columns.
+fn load<T>(
+    name: &str,
+    built_in: &'static str,
+    parse: impl Fn(&'static str) -> Option<T>,
+) -> Result<Vec<T>, TableError> {
+    let (place, text) = match own::published(name) {
+        None => (name.to_owned(), built_in),
+        Some(path) => {
+            let place = path.display().to_string();
+            let text = Input::Published.read_text(&path);
+            let text = text.map_err(|error| TableError(format!("{place}: {error}")))?;
+            // Read once, and kept to the end.
+            (place, &*Box::leak(text.into_boxed_str()))
+        }
+    };
+    let lines = text.lines().enumerate().skip(1);
+    let rows = lines.map(|(index, line)| {
+        parse(line).ok_or_else(|| {
+            TableError(format!(
+                "{place}:{}: no line of this table: \"{line}\"",
+                index + 1
+            ))
+        })
+    });
+    rows.collect()
+}
+
+/// A line of a table with these columns.
+fn parse(columns: &str, line: &'static str) -> Option<Published> {
+    let mut number = Published {
+        id: "",
+        section: "",
+        kind: "",
+        profile: "",
+        nodes: 0,
+        experiment: "",
+        scheme: "",
+        quantity: "",
+        value: f64::NAN,
+        high: f64::NAN,
+        unit: "",
+        message_bytes: None,
+        testbed: "-",
+    };
+    let fields: Vec<_> = line.split(',').collect();
+    let names: Vec<_> = columns.split(',').collect();
+    if fields.len() != names.len() {
+        return None;
+    }
+    for (name, field) in names.into_iter().zip(fields) {
+        match name {
+            "id" => number.id = field,
+            "section" => number.section = field,
+            "kind" | "basis" => {
+                let known = ["measured", "derived", "parameter", "recalled"];
+                number.kind = known.contains(&field).then_some(field)?;
+            }
+            "profile" => number.profile = field,
+            "nodes" => number.nodes = field.parse().ok()?,
+            "experiment" => number.experiment = field,
+            "scheme" | "system" => number.scheme = field,
+            "quantity" => number.quantity = field,
+            "value" | "low" => number.value = field.parse().ok()?,
+            "high" => number.high = field.parse().ok()?,
+            "unit" => number.unit = field,
+            "message_bytes" => {
+                number.message_bytes = match field {
+                    "-" => None,
+                    bytes => Some(bytes.parse().ok()?),
+                }
+            }
+            "testbed" => number.testbed = field,
+            _ => return None,
+        }
+    }
+    if number.high.is_nan() {
+        number.high = number.value;
+    }
+    (number.value <= number.high).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_the_columns_of_the_first_one() {
+        let range = parse("id,low,high,basis", "a-1,8.5,10,recalled");
+        let range = range.unwrap_or_else(|| panic!("no line"));
+        assert_eq!(
+            (range.value, range.high, range.kind),
+            (8.5, 10.0, "recalled")
+        );
+        let single = parse("id,value,message_bytes", "a-2,3,-");
+        assert_eq!(
+            single.map(|one| (one.high, one.message_bytes)),
+            Some((3.0, None))
+        );
+        for wrong in [
+            "a-1,8.5,10",
+            "a-1,8.5,x,measured",
+            "a-1,8.5,10,guessed",
+            "a-1,9,8,measured",
+        ] {
+            assert_eq!(parse("id,low,high,basis", wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_the_distance_from_the_range() {
+        let number = parse("id,low,high", "a-1,11,14").unwrap_or_else(|| panic!("no line"));
+        assert_eq!(number.error(12.0), 0.0);
+        assert!((number.error(15.4) - 0.1).abs() < 1e-9);
+        assert!((number.error(9.9) + 0.1).abs() < 1e-9);
+    }
+}

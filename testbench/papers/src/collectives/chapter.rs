@@ -1,0 +1,193 @@
+//! The papers and chapters, with their published figures (`data/README.md`).
+
+use lanigon_experiments::paper::{Explains, Paper, start};
+use lanigon_experiments::published::{Published, Table};
+
+use super::Collectives;
+
+/// What is reproduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chapter {
+    /// Barriers.
+    Barrier = 0,
+    /// Reductions.
+    Reduction = 1,
+    /// All-to-all broadcasts.
+    Gossip = 2,
+    /// Barriers of message passing.
+    MpiBarrier = 3,
+    /// Atomic operations and locks.
+    Atomics = 4,
+    /// Broadcasts with application bypass.
+    AbBroadcast = 5,
+    /// Reductions with application bypass.
+    AbReduction = 6,
+}
+
+macro_rules! table {
+    ($name:literal) => {
+        Table::new(
+            concat!("published-", $name),
+            include_str!(concat!("../../data/published-", $name, ".csv")),
+        )
+    };
+}
+
+static TABLES: [Table; 7] = [
+    table!("barrier"),
+    table!("reduction"),
+    table!("gossip"),
+    table!("mpi-barrier"),
+    table!("atomics"),
+    table!("ab-broadcast"),
+    table!("ab-reduction"),
+];
+
+/// Why nothing is explained of atomic operations.
+const NO_PATH: Explains = Explains::Nothing(
+    "there is no critical path of atomic operations; `lanigon ledger` splits the messages to servers",
+);
+/// Why nothing is explained of late processes.
+const LATE: Explains = Explains::Nothing(
+    "late processes have no critical path; `mpi time` of `lanigon run scenarios/mpi-bypass.toml` tells where their time goes",
+);
+
+/// Their places in the list of papers.
+pub static PAPERS: [Paper; 7] = [
+    paper(
+        ["barrier", "Barriers over GM, on hosts and on boards"],
+        ["Collective operations, barrier", "collectives"],
+        Explains::Runs,
+        &TABLES[0],
+    ),
+    paper(
+        ["reduction", "Reductions over GM, on hosts and on boards"],
+        ["Collective operations, reduction", "collectives"],
+        Explains::Runs,
+        &TABLES[1],
+    ),
+    paper(
+        [
+            "gossip",
+            "All-to-all broadcasts over GM, on hosts and on boards",
+        ],
+        ["Collective operations, gossip", "collectives"],
+        Explains::Runs,
+        &TABLES[2],
+    ),
+    paper(
+        [
+            "mpi-barrier",
+            "Barriers of message passing over GM, on hosts and on boards",
+        ],
+        ["Collective operations, mpi-barrier", "mpi"],
+        Explains::Runs,
+        &TABLES[3],
+    ),
+    paper(
+        [
+            "atomics",
+            "Atomic operations and locks over GM, on hosts and on boards",
+        ],
+        ["Operations on words, atomics", "gm-atomics"],
+        NO_PATH,
+        &TABLES[4],
+    ),
+    paper(
+        [
+            "ab-broadcast",
+            "Broadcasts of message passing that go on while programs compute",
+        ],
+        ["Collective operations, ab-broadcast", "mpi"],
+        LATE,
+        &TABLES[5],
+    ),
+    paper(
+        [
+            "ab-reduction",
+            "Reductions of message passing that go on while programs compute",
+        ],
+        ["Collective operations, ab-reduction", "mpi"],
+        LATE,
+        &TABLES[6],
+    ),
+];
+
+const fn paper(
+    [name, about]: [&'static str; 2],
+    [subject, manual]: [&'static str; 2],
+    explains: Explains,
+    table: &'static Table,
+) -> Paper {
+    Paper {
+        name,
+        about,
+        subject,
+        manual,
+        accepts: &[],
+        explains,
+        table,
+        start: start::<Collectives>,
+    }
+}
+
+impl Chapter {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Barrier,
+        Self::Reduction,
+        Self::Gossip,
+        Self::MpiBarrier,
+        Self::Atomics,
+        Self::AbBroadcast,
+        Self::AbReduction,
+    ];
+
+    /// That of a paper.
+    #[must_use]
+    pub fn of(paper: &Paper) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|chapter| PAPERS[*chapter as usize].name == paper.name)
+    }
+
+    /// The published figures.
+    #[must_use]
+    pub fn table(self) -> &'static Table {
+        &TABLES[self as usize]
+    }
+
+    /// The published figures, one by one.
+    #[must_use]
+    pub fn figures(self) -> &'static [Published] {
+        self.table().numbers()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_line_is_read() {
+        let mut ids = BTreeSet::new();
+        for chapter in Chapter::ALL {
+            let Table { name, text, .. } = chapter.table();
+            assert_eq!(Chapter::of(&PAPERS[chapter as usize]), Some(chapter));
+            assert_eq!(chapter.figures().len(), text.lines().count() - 1, "{name}");
+            for figure in chapter.figures() {
+                assert!(ids.insert(figure.id), "{} twice", figure.id);
+                let profile = format!("gm-paper-{}", figure.profile);
+                let known = lanigon_worlds::profile::built_in(&profile);
+                assert!(known.is_ok(), "{}: {profile}", figure.id);
+                assert!((2..=32).contains(&figure.nodes), "{}", figure.id);
+                assert!(
+                    figure.value.is_finite() && figure.value > 0.0,
+                    "{}",
+                    figure.id
+                );
+            }
+        }
+    }
+}

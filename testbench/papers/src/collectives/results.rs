@@ -1,0 +1,91 @@
+//! All measured points, as rows, claims and figures take them.
+
+use std::collections::BTreeMap;
+
+use lanigon_experiments::interval::Estimate;
+use lanigon_experiments::verdict::{Limits, Sample};
+use lanigon_worlds::programs::collective::Broadcast;
+
+use super::On;
+use super::beyond::Value;
+use super::key::{Key, What};
+
+/// The results of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Results {
+    /// The measured points.
+    pub points: BTreeMap<Key, Estimate>,
+    /// What no publication has.
+    pub beyond: Vec<Value>,
+    /// Rounds of a point.
+    pub limits: Limits,
+    /// Whether the user interrupted: points are missing.
+    pub partial: bool,
+}
+
+impl Sample for Results {
+    fn means(&mut self) -> Vec<&mut Estimate> {
+        self.points.values_mut().collect()
+    }
+
+    fn name(&self, place: usize) -> String {
+        let key = self.points.keys().nth(place);
+        key.map(Key::to_string).unwrap_or_default()
+    }
+}
+
+impl Results {
+    /// A measured value.
+    #[must_use]
+    pub fn at(&self, board: &'static str, on: On, nodes: u16, what: What) -> Option<f64> {
+        self.of(Key::new(board, on, nodes, what))
+    }
+
+    /// The value of a point.
+    #[must_use]
+    pub fn of(&self, key: Key) -> Option<f64> {
+        self.points.get(&key).map(|point| point.value)
+    }
+
+    /// How many times the board is faster than the hosts.
+    #[must_use]
+    pub fn gain(&self, board: &'static str, nodes: u16, what: What) -> Option<f64> {
+        let on = |on| self.at(board, on, nodes, what);
+        on(On::Host).zip(on(On::Nic)).map(|(host, nic)| host / nic)
+    }
+
+    /// The barrier of a node count, on a tree of the best degree or by exchange.
+    #[must_use]
+    pub fn barrier(&self, board: &'static str, on: On, nodes: u16, tree: bool) -> Option<f64> {
+        if !tree {
+            return self.at(board, on, nodes, What::Exchange);
+        }
+        let degrees = 1..usize::from(nodes).max(2);
+        let times = degrees.filter_map(|degree| self.at(board, on, nodes, What::Tree { degree }));
+        times.reduce(f64::min)
+    }
+
+    /// Time of an all-to-all broadcast.
+    #[must_use]
+    pub fn all_to_all(
+        &self,
+        on: On,
+        nodes: u16,
+        algorithm: Broadcast,
+        bytes: usize,
+    ) -> Option<f64> {
+        self.at(
+            super::key::L9_GOSSIP,
+            on,
+            nodes,
+            What::AllToAll { algorithm, bytes },
+        )
+    }
+
+    /// How many times an algorithm on boards is faster than recursive doubling on hosts.
+    #[must_use]
+    pub fn gossip_gain(&self, nodes: u16, algorithm: Broadcast, bytes: usize) -> Option<f64> {
+        let host = self.all_to_all(On::Host, nodes, Broadcast::RecursiveDoubling, bytes)?;
+        Some(host / self.all_to_all(On::Nic, nodes, algorithm, bytes)?)
+    }
+}

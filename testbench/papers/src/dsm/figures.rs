@@ -1,0 +1,118 @@
+//! The paper's figures 8 to 14, with the published points.
+
+use lanigon_figures::{Curve, Panel, Scale};
+use lanigon_worlds::programs::dsm::NodeTimes;
+
+use super::TABLE;
+use super::key::{NODES, Program, Size, Testbed, sizes};
+use super::results::Results;
+use lanigon_experiments::drawing::{Named, curve, marks, named, panel};
+
+const BY_NODES: (&str, Scale) = ("nodes", Scale::Log2);
+const TIME: (&str, Scale) = ("time, us", Scale::Linear);
+const PROTOCOLS: [(bool, &str); 2] = [(false, "async"), (true, "ardmar")];
+
+/// The figures.
+#[must_use]
+pub fn figures(results: &Results) -> Vec<Named> {
+    if results.points.is_empty() {
+        return Vec::new();
+    }
+    let mut all = vec![fetches(results)];
+    for &size in sizes(results.amount) {
+        let by_nodes = |number: u32, title: &str, y: &'static str, of: fn(&NodeTimes) -> f64| {
+            let panels = Program::APPLICATIONS.map(|program| {
+                let value = |nodes, ardmar| {
+                    let times = results.times(Testbed::Paper, program, size, nodes, ardmar);
+                    times.map(of)
+                };
+                let curves = curves("", &value);
+                panel(program.name(), BY_NODES, (y, Scale::Linear), curves)
+            });
+            drawn(number, title, size, panels.into())
+        };
+        all.extend([
+            speed_ups(results, size),
+            by_nodes(10, "Execution time", "time, us", |one| one.total_us),
+            gains(results, size),
+            by_nodes(12, "Time in handlers", "time, us", |one| one.handler_us),
+            by_nodes(13, "Page time", "time, us", |one| one.page_us),
+            by_nodes(14, "Page faults", "faults", |one| one.faults),
+        ]);
+    }
+    all
+}
+
+fn drawn(number: u32, title: &str, size: Size, panels: Vec<Panel>) -> Named {
+    let size = size.name();
+    named(
+        &format!("ardmar-{number}-{size}"),
+        &format!("{title} by nodes, {size} sizes (figure {number})"),
+        panels,
+    )
+}
+
+/// A curve for each protocol.
+fn curves(prefix: &str, value: &dyn Fn(u16, bool) -> Option<f64>) -> Vec<Curve> {
+    let of = |(ardmar, name): (bool, &str)| {
+        let points = NODES.map(|nodes| (f64::from(nodes), value(nodes, ardmar)));
+        curve(format!("{prefix}{name}"), points.into_iter())
+    };
+    PROTOCOLS.map(of).into()
+}
+
+/// Figure 8.
+fn fetches(results: &Results) -> Named {
+    let panels = Testbed::ALL.map(|testbed| {
+        let curves = curves("", &|nodes, ardmar| {
+            results.fetch_us(testbed, nodes, ardmar)
+        });
+        let mut panel = panel(testbed.name(), BY_NODES, TIME, curves);
+        if testbed == Testbed::Paper {
+            panel.marks = marks(&TABLE, &[("ardmar-023", 2.0), ("ardmar-026", 2.0)]);
+        }
+        panel
+    });
+    named("ardmar-8", "Time of a page fetch (figure 8)", panels.into())
+}
+
+/// Figure 9.
+fn speed_ups(results: &Results, size: Size) -> Named {
+    let panels = Program::APPLICATIONS.map(|program| {
+        let value = |nodes, ardmar| results.speed_up(program, size, nodes, ardmar);
+        let y = ("speed-up", Scale::Linear);
+        panel(program.name(), BY_NODES, y, curves("", &value))
+    });
+    drawn(9, "Speed-up over one node", size, panels.into())
+}
+
+/// The factors that the text on figure 10 states.
+fn gains(results: &Results, size: Size) -> Named {
+    let of = |program: Program| {
+        let gain = |nodes| results.gain(Testbed::Paper, program, size, nodes);
+        let points = NODES.map(|nodes| (f64::from(nodes), gain(nodes)));
+        curve(program.name().into(), points.into_iter())
+    };
+    let all = Program::APPLICATIONS.map(of);
+    let y = ("async / ardmar", Scale::Linear);
+    let mut panel = panel("execution time", BY_NODES, y, all.into());
+    let ids: &[&str] = match size {
+        Size::Large => &[
+            "ardmar-040",
+            "ardmar-042",
+            "ardmar-043",
+            "ardmar-044",
+            "ardmar-045",
+        ],
+        Size::Small => &["ardmar-041"],
+        Size::Reduced => &[],
+    };
+    let places: Vec<_> = ids.iter().map(|id| (*id, 16.0)).collect();
+    panel.marks = marks(&TABLE, &places);
+    let size = size.name();
+    named(
+        &format!("ardmar-10-gain-{size}"),
+        &format!("Gain by nodes, {size} sizes (section 5.3.1)"),
+        vec![panel],
+    )
+}

@@ -1,0 +1,71 @@
+//! Claims about other systems, and those that cannot be judged, with reasons.
+
+use super::super::key::{Experiment, Key};
+use super::super::{LARGE_LATENCY, OTHER_SIZES, absent};
+use super::{Claim, Verdict, View};
+use crate::emp::measure::passing::System;
+use crate::emp::measure::scheme::Scheme::Base;
+
+/// From this length on a byte of a message costs alike everywhere, in bytes.
+const FROM: u32 = 256;
+
+pub const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "emp-016",
+        taken: "",
+        judge: |_| Err("the thesis announces numbers and gives none".into()),
+    },
+    Claim {
+        id: "emp-066",
+        taken: "GM on the LANai 7.2, 256 bytes to 14 KB: one at most 1.5 times the other",
+        judge: alike_per_byte,
+    },
+    Claim {
+        id: "emp-075",
+        taken: "",
+        judge: |_| Err(format!("not modelled: {}", absent::TCP)),
+    },
+    Claim {
+        id: "emp-180",
+        taken: "",
+        judge: |_| Err(absent::second_process()),
+    },
+    Claim {
+        id: "emp-187",
+        taken: "MPI over GM on the LANai 7.2, 4 bytes to 14 KB: latencies at most twice as long",
+        judge: passing_compares,
+    },
+    Claim {
+        id: "emp-188",
+        taken: "",
+        judge: |_| Err(absent::SOCKETS.into()),
+    },
+];
+
+fn alike_per_byte(view: &View<'_>) -> Verdict {
+    let base = |size| view.value(Key::new(Experiment::Latency, Base, size));
+    let gm = |size| view.other(System::Gm, size);
+    let bytes = f64::from(LARGE_LATENCY - FROM);
+    let emp_ns = 1e3 * (base(LARGE_LATENCY)? - base(FROM)?) / bytes;
+    let gm_ns = 1e3 * (gm(LARGE_LATENCY)? - gm(FROM)?) / bytes;
+    let ratio = (emp_ns / gm_ns).max(gm_ns / emp_ns);
+    let evidence = format!("EMP {emp_ns:.2} ns a byte, GM {gm_ns:.2}");
+    Ok(((1.0..=1.5).contains(&ratio), evidence))
+}
+
+fn passing_compares(view: &View<'_>) -> Verdict {
+    let mut holds = true;
+    let mut words = Vec::new();
+    for size in OTHER_SIZES {
+        let (emp, gm) = (
+            view.other(System::MpiOverEmp, size)?,
+            view.other(System::MpiOverGm, size)?,
+        );
+        holds &= emp <= 2.0 * gm;
+        words.push(format!("{size} bytes {emp:.1} and {gm:.1}"));
+    }
+    Ok((
+        holds,
+        format!("latency over EMP and over GM: {} us", words.join(", ")),
+    ))
+}

@@ -1,0 +1,309 @@
+//! The tasks of a run, and how each is carried out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use emulator::image::Image;
+use emulator::profile::Profile;
+use emulator::sim::time::SimTime;
+use lanigon_experiments::Error;
+use lanigon_experiments::execute::Found;
+use lanigon_experiments::interval::Estimate;
+use lanigon_experiments::verdict::Limits;
+use lanigon_worlds::calibrate;
+use lanigon_worlds::images::FirmwareError;
+use lanigon_worlds::outcome::RunError;
+use lanigon_worlds::profile::built_in;
+
+use super::key::{Experiment, Key};
+use super::measure::passing::{self, System};
+use super::measure::quiet::{self, Quiet};
+use super::measure::rounds::Rounds;
+use super::measure::scheme::Scheme;
+use super::measure::testbed::Testbed;
+use super::measure::usage::{self, Flow, Usage};
+use super::measure::{Setup, latency, one_way, two_way};
+use super::results::{ProfileResults, Results, SchemeResults};
+use super::{LARGE, LEDGERS, OTHER_SIZES};
+use crate::gm;
+
+/// A task of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    /// A point.
+    Point(Key),
+    /// The ledger of one message of this length.
+    Ledger(Scheme, u32),
+    /// Utilisation of resources.
+    Usage(Scheme, Flow),
+    /// The latency of another system with messages of this length.
+    Other(System, u32),
+}
+
+impl Task {
+    /// The scheme whose firmware it needs. Experiments with GM need no scheme, but its image.
+    pub(super) const fn scheme(self) -> Scheme {
+        match self {
+            Self::Point(key) => key.scheme,
+            Self::Ledger(scheme, _) | Self::Usage(scheme, _) => scheme,
+            Self::Other(..) => Scheme::Base,
+        }
+    }
+
+    /// The latencies of other systems.
+    pub fn others() -> impl Iterator<Item = Self> {
+        let all = System::ALL.into_iter();
+        all.flat_map(|system| OTHER_SIZES.map(|size| Self::Other(system, size)))
+    }
+
+    /// Testbed and flow control of the task.
+    pub(super) const fn conditions(self) -> (Testbed, bool) {
+        match self {
+            Self::Point(key) => (key.testbed, key.flow_control),
+            Self::Ledger(..) | Self::Usage(..) | Self::Other(..) => (Testbed::Direct933, false),
+        }
+    }
+
+    /// Tasks that explain a scheme: ledgers and utilisation.
+    pub fn explanation(scheme: Scheme) -> impl Iterator<Item = Self> {
+        let ledgers = LEDGERS.into_iter();
+        let flows = [Flow::OneWay, Flow::TwoWay].into_iter();
+        ledgers
+            .map(move |size| Self::Ledger(scheme, size))
+            .chain(flows.map(move |flow| Self::Usage(scheme, flow)))
+    }
+
+    /// Rough amount of work: the largest tasks start first.
+    const fn work(self) -> u32 {
+        match self {
+            Self::Point(key) => key.size,
+            Self::Ledger(..) => 0,
+            Self::Usage(..) => LARGE,
+            Self::Other(_, size) => size,
+        }
+    }
+}
+
+/// Result of a task.
+#[derive(Debug)]
+pub enum TaskResult {
+    /// A mean.
+    Mean(Estimate),
+    /// A ledger.
+    Ledger(Box<Quiet>),
+    /// Utilisation.
+    Usage(Usage),
+    /// There is none: an image is missing, or the firmware does not tell it.
+    Nothing,
+}
+
+/// Plan of measurements.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The firmware of each scheme that has one.
+    pub images: BTreeMap<Scheme, Arc<Image>>,
+    /// Profiles.
+    pub profiles: Vec<Profile>,
+    /// Tasks; those of schemes without an image are skipped.
+    pub tasks: BTreeSet<Task>,
+    /// GM's boards and image, if it is built.
+    pub gm: Option<(Profile, Image)>,
+    /// Number of rounds.
+    pub rounds: Rounds,
+    /// Limit of simulated time per point.
+    pub max_time: Option<SimTime>,
+    /// Set when the user interrupts.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+/// A profile with the stage durations of each scheme's firmware.
+#[derive(Debug)]
+pub(super) struct Calibrated {
+    profile: Arc<Profile>,
+    pub(super) schemes: BTreeMap<Scheme, SchemeResults>,
+}
+
+impl Plan {
+    /// The executable tasks, largest first.
+    pub(super) fn possible(&self) -> Vec<Task> {
+        let has_image = |task: &Task| {
+            let is_on_gm = matches!(task, Task::Other(system, _) if system.is_on_gm());
+            self.images.contains_key(&task.scheme()) && (!is_on_gm || self.gm.is_some())
+        };
+        let mut tasks: Vec<_> = self.tasks.iter().copied().filter(has_image).collect();
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.work()));
+        tasks
+    }
+
+    /// The results of some tasks under the calibrated profiles.
+    pub(super) fn results(
+        &self,
+        calibrated: &[Calibrated],
+        found: Found<(usize, Task), TaskResult>,
+    ) -> Results {
+        let of_profile = |of: &Calibrated| ProfileResults {
+            profile: Arc::clone(&of.profile),
+            schemes: of.schemes.clone(),
+            points: BTreeMap::new(),
+            others: BTreeMap::new(),
+        };
+        let mut profiles: Vec<_> = calibrated.iter().map(of_profile).collect();
+        for ((profile, task), result) in found.points {
+            let of = &mut profiles[profile];
+            let scheme = of.schemes.entry(task.scheme()).or_default();
+            match (task, result) {
+                (Task::Point(key), TaskResult::Mean(mean)) => {
+                    of.points.insert(key, mean);
+                }
+                (Task::Other(system, size), TaskResult::Mean(mean)) => {
+                    of.others.insert((system, size), mean);
+                }
+                (_, TaskResult::Ledger(quiet)) => {
+                    scheme.ledgers.insert(quiet.ledger.length, *quiet);
+                }
+                (_, TaskResult::Usage(usage)) => scheme.usages.push(usage),
+                (_, TaskResult::Nothing | TaskResult::Mean(_)) => {}
+            }
+        }
+        Results {
+            profiles,
+            limits: Limits {
+                run: self.rounds.most,
+                full: Rounds::FULL.most,
+            },
+            missing: self.missing(),
+            partial: found.partial,
+        }
+    }
+
+    /// GM's boards in the thesis's comparison, and its image; `None`: that is not built.
+    ///
+    /// # Errors
+    /// The profile or the image is not usable.
+    pub fn gm_boards() -> Result<Option<(Profile, Image)>, Error> {
+        let profile = built_in(passing::GM_PROFILE)?;
+        match gm::image(&profile) {
+            Ok((_, image)) => Ok(Some((profile, image))),
+            Err(Error::Firmware(FirmwareError::File { error, .. }))
+                if error.kind() == ErrorKind::NotFound =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Requested schemes without an image.
+    fn missing(&self) -> Vec<Scheme> {
+        let wanted: BTreeSet<_> = self.tasks.iter().map(|task| task.scheme()).collect();
+        let missing = wanted.into_iter();
+        missing
+            .filter(|scheme| !self.images.contains_key(scheme))
+            .collect()
+    }
+
+    pub(super) fn calibrate(&self, profile: &Profile) -> Result<Calibrated, Error> {
+        let schemes: BTreeSet<_> = self.possible().into_iter().map(Task::scheme).collect();
+        let images = self
+            .images
+            .iter()
+            .filter(|(scheme, _)| schemes.contains(scheme));
+        let schemes = images.map(|(&scheme, image)| {
+            let stages = calibrate::stage_times(image, profile)?;
+            let factors = calibrate::factors_of(&stages, profile)?;
+            let results = SchemeResults {
+                stages,
+                factors,
+                ..SchemeResults::default()
+            };
+            Ok((scheme, results))
+        });
+        Ok(Calibrated {
+            schemes: schemes.collect::<Result<_, Error>>()?,
+            profile: Arc::new(profile.clone()),
+        })
+    }
+
+    /// Setup of a scheme's worlds on a testbed. It is independent of the experiment: all experiments use
+    /// one set of parameters.
+    pub(super) fn setup(
+        &self,
+        calibrated: &Calibrated,
+        scheme: Scheme,
+        testbed: Testbed,
+        flow_control: bool,
+    ) -> Result<Option<Setup>, Error> {
+        let Some((image, results)) = self
+            .images
+            .get(&scheme)
+            .zip(calibrated.schemes.get(&scheme))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Setup {
+            image: Arc::clone(image),
+            profile: Arc::new(testbed.profile(&calibrated.profile)?),
+            factors: Arc::new(results.factors.clone()),
+            switch: testbed.switch()?.map(Arc::new),
+            flow_control,
+            rounds: self.rounds,
+            max_time: self.max_time,
+            interrupt: Arc::clone(&self.interrupt),
+        }))
+    }
+
+    pub(super) fn carry_out(
+        &self,
+        calibrated: &Calibrated,
+        task: Task,
+    ) -> Result<TaskResult, Error> {
+        if self.interrupt.load(Ordering::Relaxed) {
+            return Err(RunError::Interrupted.into());
+        }
+        let (testbed, flow_control) = task.conditions();
+        let setup = self.setup(calibrated, task.scheme(), testbed, flow_control)?;
+        let Some(setup) = setup else {
+            return Ok(TaskResult::Nothing);
+        };
+        Ok(match task {
+            Task::Point(key) => TaskResult::Mean(measure(&setup, key)?),
+            Task::Ledger(_, size) => match quiet::follow(&setup, size)? {
+                Some(quiet) => TaskResult::Ledger(Box::new(quiet)),
+                None => TaskResult::Nothing,
+            },
+            Task::Usage(_, flow) => TaskResult::Usage(usage::measure(&setup, flow, LARGE)?),
+            Task::Other(system, size) => match (system, &self.gm) {
+                (System::MpiOverEmp, _) => TaskResult::Mean(passing::mpi_over_emp(&setup, size)?),
+                (System::MpiOverGm, Some((profile, image))) => {
+                    TaskResult::Mean(passing::mpi_over_gm(&setup, image, profile, size)?)
+                }
+                (System::Gm, Some((profile, image))) => {
+                    TaskResult::Mean(passing::gm_alone(&setup, image, profile, size)?)
+                }
+                (_, None) => TaskResult::Nothing,
+            },
+        })
+    }
+}
+
+fn measure(setup: &Setup, key: Key) -> Result<Estimate, Error> {
+    let bandwidth = |bandwidth: one_way::Bandwidth| Estimate {
+        value: bandwidth.megabits_per_s,
+        rounds: bandwidth.rounds,
+        interval: bandwidth.interval,
+    };
+    Ok(match key.experiment {
+        Experiment::Latency => {
+            let latency = latency::measure(setup, key.size)?;
+            Estimate {
+                value: latency.us,
+                rounds: latency.rounds,
+                interval: latency.interval,
+            }
+        }
+        Experiment::OneWay => bandwidth(one_way::measure(setup, key.size)?),
+        Experiment::TwoWay => bandwidth(two_way::measure(setup, key.size)?),
+    })
+}

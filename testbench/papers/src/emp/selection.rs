@@ -1,0 +1,203 @@
+//! Selection of published numbers, claims and figures, and the tasks that they need.
+
+use std::collections::BTreeSet;
+
+use super::answers::answer;
+use super::figures::{self, Figure};
+use super::{LARGE, QUICK_SIZES, SMALL, Task, claims};
+use crate::emp::measure::scheme::Scheme;
+use crate::emp::published;
+
+/// Selected numbers, claims and figures.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// Published numbers.
+    pub numbers: Vec<&'static str>,
+    /// Claims.
+    pub claims: Vec<&'static str>,
+    /// Figures.
+    pub figures: Vec<Figure>,
+    /// Tasks that they need.
+    pub tasks: BTreeSet<Task>,
+}
+
+/// Tables of the thesis that can be selected by number.
+const TABLES: [&str; 3] = ["table 3.1", "table 3.2", "table 3.3"];
+
+impl Selection {
+    /// Selects everything, with curves of these sizes.
+    #[must_use]
+    pub fn whole(sizes: &[u32]) -> Self {
+        let mut whole = Self::points(sizes);
+        whole
+            .tasks
+            .extend(Scheme::ALL.into_iter().flat_map(Task::explanation));
+        whole.tasks.extend(Task::others());
+        whole.numbers = answered().collect();
+        for id in &whole.numbers {
+            whole.tasks.extend(needs(id, sizes));
+        }
+        whole.claims = claims::all().iter().map(|claim| claim.id).collect();
+        whole
+    }
+
+    /// Selects every experiment with these sizes, and the published numbers that they answer.
+    #[must_use]
+    pub fn sizes(sizes: &[u32]) -> Self {
+        let mut selection = Self::points(sizes);
+        let enough = |id: &&str| {
+            // The highest value of a curve needs a sufficient number of points.
+            let needs = needs(id, QUICK_SIZES);
+            !needs.is_empty() && needs.iter().all(|task| selection.tasks.contains(task))
+        };
+        selection.numbers = answered().filter(enough).collect();
+        selection
+    }
+
+    fn points(sizes: &[u32]) -> Self {
+        let figures = figures::all();
+        let keys: BTreeSet<_> = figures
+            .iter()
+            .flat_map(|figure| figure.keys(sizes))
+            .collect();
+        Self {
+            numbers: Vec::new(),
+            claims: Vec::new(),
+            tasks: keys.into_iter().map(Task::Point).collect(),
+            figures,
+        }
+    }
+
+    /// Selects a figure or table by number, or a published number or claim by id.
+    #[must_use]
+    pub fn by_id(id: &str, sizes: &[u32]) -> Option<Self> {
+        let mut selection = Self {
+            numbers: Vec::new(),
+            claims: Vec::new(),
+            figures: Vec::new(),
+            tasks: BTreeSet::new(),
+        };
+        let table = id.replace('-', " ");
+        if let Some(figure) = figures::by_id(id) {
+            selection.tasks = figure.keys(sizes).map(Task::Point).collect();
+            selection.figures = vec![figure];
+        } else if TABLES.contains(&table.as_str()) {
+            let numbers = published::emp()
+                .iter()
+                .filter(|number| number.section == table);
+            selection.numbers = numbers.map(|number| number.id).collect();
+        } else if let Some(id) = answered().find(|known| *known == id) {
+            selection.numbers = vec![id];
+        } else {
+            let claim = claims::all().into_iter().find(|claim| claim.id == id)?;
+            selection = Self::whole(sizes);
+            selection.numbers.clear();
+            selection.figures.clear();
+            selection.claims = vec![claim.id];
+            return Some(selection);
+        }
+        for id in &selection.numbers {
+            selection.tasks.extend(needs(id, sizes));
+        }
+        // The thesis's latency includes its ledger.
+        if let Some(Task::Point(key)) = selection.tasks.first()
+            && selection.tasks.len() == 1
+            && key.size == SMALL
+        {
+            selection.tasks.insert(Task::Ledger(key.scheme, SMALL));
+        }
+        Some(selection)
+    }
+
+    /// Selects the explanation of a scheme.
+    #[must_use]
+    pub fn explanation(scheme: Scheme) -> Self {
+        Self {
+            numbers: Vec::new(),
+            claims: Vec::new(),
+            figures: Vec::new(),
+            tasks: Task::explanation(scheme).collect(),
+        }
+    }
+
+    /// All known ids, for an error message.
+    #[must_use]
+    pub fn known() -> String {
+        let figures: Vec<_> = figures::all().iter().map(|figure| figure.id).collect();
+        let claims: Vec<_> = claims::all().iter().map(|claim| claim.id).collect();
+        let is_point = |task: &Task| matches!(task, Task::Point(_));
+        let numbers: Vec<_> = answered()
+            .filter(|id| needs(id, &[LARGE]).iter().any(is_point))
+            .collect();
+        format!(
+            "figures {}; {}; numbers {}; claims {}",
+            figures.join(", "),
+            TABLES.join(", "),
+            numbers.join(", "),
+            claims.join(", ")
+        )
+    }
+}
+
+/// Ids of all published numbers with an answer, including "not modelled".
+fn answered() -> impl Iterator<Item = &'static str> {
+    let numbers = published::emp().iter();
+    numbers
+        .filter(|number| answer(number).is_some())
+        .map(|number| number.id)
+}
+
+/// Tasks needed for a published number.
+fn needs(id: &str, sizes: &[u32]) -> Vec<Task> {
+    let answer = published::by_id(id).and_then(answer);
+    answer.map_or_else(Vec::new, |answer| answer.quantity.needs(sizes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emp::SIZES;
+    use crate::emp::published::PARAMETER;
+
+    #[test]
+    fn every_measured_or_derived_number_is_accounted_for() {
+        let whole = Selection::whole(SIZES);
+        for number in published::emp() {
+            let asked = whole.numbers.contains(&number.id);
+            assert_eq!(asked, number.kind != PARAMETER, "{}", number.id);
+        }
+    }
+
+    #[test]
+    fn a_quick_run_measures_all_that_numbers_need() {
+        for sizes in [SIZES, QUICK_SIZES] {
+            let points = Selection::points(sizes);
+            for id in answered() {
+                for task in needs(id, sizes) {
+                    let apart = matches!(task, Task::Ledger(..) | Task::Other(..));
+                    let there = apart || points.tasks.contains(&task);
+                    assert!(there, "{id}: {task:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_thing_at_a_time() {
+        let counts = |id| {
+            let selection = Selection::by_id(id, &[4, 10])?;
+            Some((selection.numbers.len(), selection.tasks.len()))
+        };
+        assert_eq!(counts("emp-004"), Some((1, 2)));
+        assert_eq!(counts("emp-010"), Some((1, 2)));
+        assert_eq!(counts("3.1"), Some((0, 10)));
+        assert_eq!(counts("table-3.1"), Some((6, 1)));
+        assert_eq!(counts("emp-074"), Some((1, 0)));
+        assert_eq!(counts("emp-none"), None);
+        assert_eq!(counts(""), None);
+        assert_eq!(
+            Selection::by_id("emp-178", &[10]).map(|one| one.claims),
+            Some(vec!["emp-178"])
+        );
+    }
+}

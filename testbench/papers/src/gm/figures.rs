@@ -1,0 +1,130 @@
+//! The curves of GM as figures, with the published values of the same products.
+
+use lanigon_experiments::drawing::{Named, named};
+use lanigon_experiments::published::Published;
+use lanigon_figures::{Axis, Curve, Mark, Panel, Point as Drawn, Scale};
+
+use super::rows::hardware;
+use super::{LONG, Measured, Point, SHORT, TABLE};
+use crate::emp::plot::SIZE;
+
+/// A quantity of a panel: its experiment among the published ones, and where it is in a point.
+struct Shown {
+    title: &'static str,
+    axis: &'static str,
+    scale: Scale,
+    experiment: &'static str,
+    index: usize,
+    /// Largest message.
+    up_to: u32,
+}
+
+const LATENCY: Shown = Shown {
+    title: "latency, short messages",
+    axis: "latency, us",
+    scale: Scale::Linear,
+    experiment: "latency",
+    index: 0,
+    up_to: 1024,
+};
+const LATENCY_OF_ALL: Shown = Shown {
+    title: "latency, all messages",
+    scale: Scale::Log10,
+    up_to: LONG,
+    ..LATENCY
+};
+const ONE_WAY: Shown = Shown {
+    title: "bandwidth, one way",
+    axis: "bandwidth, MB/s",
+    scale: Scale::Linear,
+    experiment: "one-way",
+    index: 1,
+    up_to: LONG,
+};
+const TWO_WAY: Shown = Shown {
+    title: "bandwidth, sum of both ways",
+    experiment: "two-way",
+    index: 2,
+    ..ONE_WAY
+};
+
+impl Shown {
+    fn value(&self, point: &Point) -> f64 {
+        [point.latency_us, point.one_way, point.two_way][self.index]
+    }
+
+    /// The length of message of the published values.
+    fn published_bytes(&self) -> u32 {
+        match self.experiment {
+            "latency" => SHORT,
+            _ => LONG,
+        }
+    }
+
+    fn panel(&self, results: &[Measured]) -> Panel {
+        Panel {
+            title: self.title.into(),
+            x: Axis {
+                label: SIZE.into(),
+                scale: Scale::Log2,
+            },
+            y: Axis {
+                label: self.axis.into(),
+                scale: self.scale,
+            },
+            curves: results.iter().map(|of| self.curve(of)).collect(),
+            marks: TABLE
+                .numbers()
+                .iter()
+                .filter(|figure| figure.experiment == self.experiment)
+                .filter(|figure| results.iter().any(|of| hardware(of) == figure.profile))
+                .flat_map(|figure| self.marks(figure))
+                .collect(),
+        }
+    }
+
+    fn curve(&self, of: &Measured) -> Curve {
+        let points = of.points.iter().filter(|point| point.bytes <= self.up_to);
+        Curve {
+            name: format!("{}, {}", of.profile, of.image),
+            points: points
+                .map(|point| Drawn {
+                    x: point.bytes.into(),
+                    y: self.value(point),
+                    error: point.intervals[self.index],
+                })
+                .collect(),
+        }
+    }
+
+    /// One mark, or two for the ends of a range.
+    fn marks(&self, figure: &Published) -> Vec<Mark> {
+        let (low, high) = (figure.value, figure.high);
+        let ends = match low == high {
+            true => vec![(low, "")],
+            false => vec![(low, ", lowest"), (high, ", highest")],
+        };
+        let mark = |(value, end): (f64, &str)| Mark {
+            x: self.published_bytes().into(),
+            y: value,
+            id: figure.id.into(),
+            what: format!("{}, {}{end}", figure.scheme, figure.quantity),
+        };
+        ends.into_iter().map(mark).collect()
+    }
+}
+
+/// The figures; none without results.
+#[must_use]
+pub fn figures(results: &[Measured]) -> Vec<Named> {
+    if results.iter().all(|of| of.points.is_empty()) {
+        return Vec::new();
+    }
+    let figure = |file: &str, title: &str, panels: [&Shown; 2]| {
+        named(file, title, panels.map(|shown| shown.panel(results)).into())
+    };
+    vec![
+        figure("gm-latency", "Latency of GM", [&LATENCY, &LATENCY_OF_ALL]),
+        figure("gm-bandwidth", "Bandwidth of GM", [&ONE_WAY, &TWO_WAY]),
+    ]
+}
