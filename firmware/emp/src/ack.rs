@@ -14,8 +14,10 @@
 use crate::Emp;
 use crate::jobs::{self, Queue};
 use crate::nic::{Arrival, Event, Nic, RxFrame, Stage, type_kind};
+use crate::peer::Answered;
 use crate::roles::Roles;
 use crate::tables::{Closing, Slot};
+use core::hint::cold_path;
 use defs::emp::control::Counter;
 use defs::emp::descriptor::Code;
 use defs::emp::frame::{
@@ -25,6 +27,13 @@ use defs::emp::frame::{
 
 /// Capacity of the queue of waiting acks, a power of two.
 pub(crate) const QUEUE_ENTRIES: usize = 32;
+
+/// Whether code is on the path without losses, where calls are inlined.
+#[derive(Clone, Copy)]
+enum Usual {
+    Yes,
+    No,
+}
 
 /// Contents of an ack.
 #[derive(Debug, Clone, Copy)]
@@ -174,6 +183,7 @@ impl<N: Nic> Emp<'_, N> {
             self.write_addresses(start, node);
             self.store(start, WORD_TYPE_KIND, type_kind(ack.kind) | FLAG_GROUP_END);
             if self.config.flow_control {
+                cold_path();
                 self.add_pressure(start);
             }
             self.store(start, WORD_SOURCE_MESSAGE, self.config.node_high | message);
@@ -243,6 +253,7 @@ impl<N: Nic> Emp<'_, N> {
         }
         let number = number_epoch >> 16;
         let pressure = if self.config.flow_control {
+            cold_path();
             self.pressure_of(start)
         } else {
             0
@@ -274,22 +285,57 @@ impl<N: Nic> Emp<'_, N> {
     #[inline(always)]
     fn apply(&mut self, kind: u8, key: u32, number: u16, pressure: u32) -> Option<Counter> {
         match self.answered_transmit(key >> 16, key as u16) {
+            Answered::Nothing => Some(Counter::DropDuplicate),
+            Answered::Next(slot) => self.apply_to(slot, kind, number, pressure, Usual::Yes),
+            Answered::Later => self.apply_later(kind, key, number, pressure),
+        }
+    }
+
+    /// [`apply`](Self::apply) if the answer perhaps shows a loss. Its own copy of the work keeps the usual
+    /// path free of calls in its middle.
+    #[cold]
+    #[inline(never)]
+    fn apply_later(&mut self, kind: u8, key: u32, number: u16, pressure: u32) -> Option<Counter> {
+        match self.answered_later(key >> 16, key as u16) {
             None => Some(Counter::DropDuplicate),
-            Some(slot) if kind == Kind::Ack as u8 => self.apply_ack(slot, number, pressure),
-            Some(slot) if kind == Kind::Gap as u8 => Some(self.apply_gap(slot)),
-            Some(slot) => Some(self.apply_nack(slot, number)),
+            Some(slot) => self.apply_to(slot, kind, number, pressure, Usual::No),
+        }
+    }
+
+    #[inline(always)]
+    fn apply_to(
+        &mut self,
+        slot: Slot,
+        kind: u8,
+        number: u16,
+        pressure: u32,
+        usual: Usual,
+    ) -> Option<Counter> {
+        if kind == Kind::Ack as u8 {
+            self.apply_ack(slot, number, pressure, usual)
+        } else if kind == Kind::Gap as u8 {
+            Some(self.apply_gap(slot))
+        } else {
+            Some(self.apply_nack(slot, number))
         }
     }
 
     /// Marks the group with last frame `number` as acknowledged.
     #[inline(always)]
-    fn apply_ack(&mut self, slot: Slot, number: u16, pressure: u32) -> Option<Counter> {
+    fn apply_ack(
+        &mut self,
+        slot: Slot,
+        number: u16,
+        pressure: u32,
+        usual: Usual,
+    ) -> Option<Counter> {
         let record = self.tables.transmit_mut(slot);
         let (node, id) = (u32::from(record.node), u32::from(record.id));
         if number >= record.frames {
             return Some(Counter::DropForeign);
         }
         if self.config.flow_control {
+            cold_path();
             self.adapt_rate(node, pressure);
         }
         if !self.tables.unacked_mut(slot).has(number) {
@@ -301,7 +347,10 @@ impl<N: Nic> Emp<'_, N> {
             if record.code == Code::Pending {
                 record.code = Code::Done;
             }
-            self.settle_transmit(slot);
+            match usual {
+                Usual::Yes => self.settle_transmit(slot),
+                Usual::No => self.settle_at_last(slot),
+            }
             self.tables.unacked_mut(slot).remove(number);
         } else {
             record.retries = 0;
@@ -309,7 +358,10 @@ impl<N: Nic> Emp<'_, N> {
             let waiting = record.outstanding != 0;
             self.tables.unacked_mut(slot).remove(number);
             if waiting {
-                self.restart_timer(slot);
+                match usual {
+                    Usual::Yes => self.restart_timer(slot),
+                    Usual::No => self.postpone(slot),
+                }
             }
         }
         self.end_timing(slot, number);

@@ -128,6 +128,7 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Starts CPU B's part. CPU A starts CPU B after the host's request.
     #[inline(never)]
+    #[cold]
     pub fn begin(&mut self) {
         self.config = self.host_config();
         self.take_settings();

@@ -12,6 +12,9 @@
 //!
 //! Rate and end of the pause are in the receiver's route entry, the latter as 10 bits of the time in us. A
 //! time long past can look like a pause again, once, for at most the length of a pause.
+//!
+//! What a frame or an ack calls here is not marked as cold, although it is without flow control: the linker
+//! keeps cold functions away from those that run per frame, with which these must share the instruction cache.
 
 use crate::Emp;
 use crate::nic::Nic;
@@ -30,7 +33,6 @@ const _: () = assert!(SLOWEST <= FLOW_RATE_MASK && PAUSE_US << SLOWEST <= DUE_MA
 
 impl<N: Nic> Emp<'_, N> {
     /// Adds the pressure to the ack at `start`, before it is sent.
-    #[cold]
     #[inline(never)]
     pub(crate) fn add_pressure(&mut self, start: u32) {
         let pressure = (self.nic.rx_pressure() & PRESSURE_MASK) << PRESSURE_SHIFT;
@@ -39,14 +41,12 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     /// The pressure in the ack at `start`.
-    #[cold]
     #[inline(never)]
     pub(crate) fn pressure_of(&self, start: u32) -> u32 {
         (self.word(start, WORD_TYPE_KIND) >> PRESSURE_SHIFT) & PRESSURE_MASK
     }
 
     /// Applies the pressure reported by `node`.
-    #[cold]
     #[inline(never)]
     pub(crate) fn adapt_rate(&mut self, node: u32, pressure: u32) {
         let at = self.route_word(node, ROUTE_EPOCH);
@@ -61,7 +61,6 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     /// Whether the head of the send queue must wait; then it is held. Otherwise its frame counts as sent.
-    #[cold]
     #[inline(never)]
     pub(crate) fn hold_back(&mut self, slot: Slot) -> bool {
         let node = u32::from(self.tables.transmit_mut(slot).node);

@@ -33,6 +33,16 @@ pub(crate) const WINDOW: u16 = 1 << 14;
 /// The bits of the epoch word that do not belong to flow control.
 const EPOCH_BITS: u32 = EPOCH_DOUBT | EPOCH_UNMET | EPOCH_UNKNOWN | 0xFFFF;
 
+/// The message that an answer of a peer belongs to.
+pub(crate) enum Answered {
+    /// None that is open.
+    Nothing,
+    /// The one that is to be answered next.
+    Next(Slot),
+    /// Perhaps one after it.
+    Later,
+}
+
 /// Whether identifier or epoch `a` is later than `b`; both wrap.
 #[inline(always)]
 pub(crate) fn is_after(a: u16, b: u16) -> bool {
@@ -140,24 +150,32 @@ impl<N: Nic> Emp<'_, N> {
         self.tables.transmit_mut(next).peer_previous = previous;
     }
 
-    /// The open message to `node` with identifier `id`, which `node` has answered.
+    /// Finds the open message to `node` with identifier `id`, which `node` has answered.
     #[inline(always)]
-    pub(crate) fn answered_transmit(&mut self, node: u32, id: u16) -> Option<Slot> {
+    pub(crate) fn answered_transmit(&mut self, node: u32, id: u16) -> Answered {
         let oldest = self.oldest_transmit(node);
-        if oldest == NO_SLOT {
-            None
-        } else if self.tables.transmit_mut(oldest).id == id {
-            Some(oldest)
-        } else {
-            self.answered_later(oldest, id)
+        let mut slot = oldest;
+        while slot != NO_SLOT {
+            let record = self.tables.transmit_mut(slot);
+            if record.id == id {
+                return Answered::Next(slot);
+            }
+            // A decided message may wait for a transmitter on the other CPU for long; nothing was lost.
+            if N::Roles::TRANSMITTER || record.code == Code::Pending {
+                return Answered::Later;
+            }
+            slot = record.peer_next;
+            if slot == oldest {
+                break;
+            }
         }
+        Answered::Nothing
     }
 
-    /// The open message with identifier `id` to the same peer as the `oldest` one. It has overtaken older
-    /// ones.
-    #[cold]
-    #[inline(never)]
-    fn answered_later(&mut self, oldest: Slot, id: u16) -> Option<Slot> {
+    /// Finds the open message to `node` with identifier `id`, which was answered although older ones may
+    /// wait for acks.
+    pub(crate) fn answered_later(&mut self, node: u32, id: u16) -> Option<Slot> {
+        let oldest = self.oldest_transmit(node);
         let mut slot = oldest;
         while self.tables.transmit_mut(slot).id != id {
             slot = self.tables.transmit_mut(slot).peer_next;

@@ -78,7 +78,7 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     /// Checks the deadline of the path to `node`, to which the message in `oldest` is the oldest open one.
-    #[inline(never)]
+    #[inline(always)]
     fn check_path(&mut self, node: u32, oldest: Slot, now_us: u32) {
         let mut first = oldest;
         loop {
@@ -91,20 +91,23 @@ impl<N: Nic> Emp<'_, N> {
                 return;
             }
         }
+        let record = self.tables.transmit_mut(first);
+        let (deadline_us, queueing) = (record.deadline_us, record.queueing);
         // The next look: after progress another message is the first one, perhaps with an earlier deadline.
         let soon_us = now_us.wrapping_add(self.first_wait_us());
-        let record = self.tables.transmit_mut(first);
-        let deadline_us = record.deadline_us;
-        if !is_due(deadline_us, now_us.wrapping_add(GRAIN_US)) {
-            let earlier = is_due(soon_us, deadline_us);
-            return self.arm_timer(if earlier { soon_us } else { deadline_us });
+        let due = is_due(deadline_us, now_us.wrapping_add(GRAIN_US));
+        let soon = due || is_due(soon_us, deadline_us);
+        self.arm_timer(if soon { soon_us } else { deadline_us });
+        // While it still has frames to send, the peer is not silent.
+        if due && queueing == Queueing::Out {
+            self.repair_path(node, first, now_us);
         }
-        let sends = record.queueing != Queueing::Out;
-        self.arm_timer(soon_us);
-        if sends {
-            // It still has frames to send: the peer is not silent.
-            return;
-        }
+    }
+
+    /// Sends messages to `node` again, or gives up; the message in `first` is due.
+    #[cold]
+    #[inline(never)]
+    fn repair_path(&mut self, node: u32, first: Slot, now_us: u32) {
         if !self.try_again(node, first) {
             return self.fail_messages(node, Transmit::is_tried);
         }
@@ -114,6 +117,7 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     /// Number of open messages to `node` that were sent again without an ack since.
+    #[cold]
     #[inline(never)]
     fn count_tried(&mut self, node: u32) -> u8 {
         let oldest = self.oldest_transmit(node);
@@ -171,6 +175,8 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Sends again what is not acknowledged of messages to a peer, from `first` on, in their order and before
     /// anything new.
+    #[cold]
+    #[inline(never)]
     fn send_again(&mut self, first: Slot, again: Again) {
         let record = self.tables.transmit_mut(first);
         let (node, retries, early) = (
@@ -254,7 +260,7 @@ impl<N: Nic> Emp<'_, N> {
     /// [`restart_timer`](Self::restart_timer) where it is rare.
     #[cold]
     #[inline(never)]
-    fn postpone(&mut self, slot: Slot) {
+    pub(crate) fn postpone(&mut self, slot: Slot) {
         self.restart_timer(slot);
     }
 
@@ -298,6 +304,8 @@ impl<N: Nic> Emp<'_, N> {
 
     /// Moves the cursor to the first frame of the first group from frame `number` on that must be sent
     /// again; ends the retransmission if there is none. The last such group may have begun only.
+    #[cold]
+    #[inline(never)]
     fn resend_from(&mut self, slot: Slot, number: u16) {
         let (record, unacked) = self.tables.transmit_and_unacked(slot);
         let fresh = record.fresh;

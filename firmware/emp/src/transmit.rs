@@ -22,6 +22,7 @@ use crate::jobs::{self, Queue};
 use crate::nic::{Event, Nic, Stage, type_kind};
 use crate::roles::Roles;
 use crate::tables::{Closing, Cursor, FRAME_LIMIT, NO_SLOT, Queueing, Slot};
+use core::hint::cold_path;
 use defs::emp::control::{Counter, MAILBOX_TRANSMIT};
 use defs::emp::descriptor::{
     Code, Form, MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS, WORD_LENGTH, WORD_NODE_TAG,
@@ -261,8 +262,11 @@ impl<N: Nic> Emp<'_, N> {
             (DATA_PAYLOAD, self.config.data_capacity)
         };
         let payload = record.length.saturating_sub(cursor.offset).min(capacity);
-        if self.config.flow_control && self.hold_back(slot) {
-            return None;
+        if self.config.flow_control {
+            cold_path();
+            if self.hold_back(slot) {
+                return None;
+            }
         }
         Some(Cut {
             slot,

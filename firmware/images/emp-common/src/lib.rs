@@ -171,27 +171,27 @@ macro_rules! __emp_cpu {
 }
 
 /// Defines an image: `emp_image!(Base, one CPU);` or `emp_image!(So, two CPUs);`, or, if that does not fit
-/// into the scratchpads, `emp_image!(Sr, two CPUs, acks in SRAM);`.
+/// into the scratchpads, `emp_image!(Sr, two CPUs, acks in SRAM);`: then posted receives fit in instead.
 #[macro_export]
 macro_rules! emp_image {
     ($scheme:ident, one CPU) => {
         $crate::__emp_main! { $scheme, |_| {}, { scratchpad_a! }, { scratchpad_a! }, }
     };
     ($scheme:ident, two CPUs) => {
-        $crate::__emp_two_cpus! { $scheme, { scratchpad_a! }, { scratchpad_b! } }
+        $crate::__emp_two_cpus! { $scheme, { $crate::__in_sram! }, { scratchpad_a! }, { scratchpad_b! } }
     };
     ($scheme:ident, two CPUs, acks in SRAM) => {
-        $crate::__emp_two_cpus! { $scheme, { $crate::__in_sram! }, { $crate::__in_sram! } }
+        $crate::__emp_two_cpus! { $scheme, { scratchpad_a! }, { $crate::__in_sram! }, { $crate::__in_sram! } }
     };
 }
 
-/// An image that uses both CPUs; `take_ack` is placed in memory of these kinds.
+/// An image that uses both CPUs; `post_receive` of CPU A and `take_ack` are placed in memory of these kinds.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __emp_two_cpus {
-    ($scheme:ident, { $($ack_a:tt)* }, { $($ack_b:tt)* }) => {
+    ($scheme:ident, { $($receive_a:tt)* }, { $($ack_a:tt)* }, { $($ack_b:tt)* }) => {
         $crate::__emp_main! {
-            $scheme, $crate::tigon2_hal::cpu::start_b, { $crate::__in_sram! }, { $($ack_a)* },
+            $scheme, $crate::tigon2_hal::cpu::start_b, { $($receive_a)* }, { $($ack_a)* },
             SOFT_FRAMES => on_frames,
             SOFT_ARRIVALS => on_arrivals,
             SOFT_ACKS => on_acks,
@@ -212,6 +212,7 @@ macro_rules! __emp_two_cpus {
 
         $crate::tigon2_hal::entry_b!(main_b);
 
+        #[cold]
         fn main_b(cpu: $crate::tigon2_hal::cpu::B) -> ! {
             let nic = $crate::chip::Chip::new();
             let memory = $crate::emp::Memory::at($crate::tigon2_hal::sram::image_end());
@@ -233,6 +234,7 @@ macro_rules! __emp_main {
 
         $crate::tigon2_hal::entry_a!(main);
 
+        #[cold]
         fn main(cpu: $crate::tigon2_hal::cpu::A) -> ! {
             use $crate::emp::{Emp, Memory, RESERVED_BYTES};
             use $crate::tigon2_hal::layout::{self, Layout};
