@@ -41,7 +41,7 @@ fn steady(shown: &str) -> String {
 }
 
 /// CPU A is in a handler and in a stage.
-const IN_STAGE_NS: u64 = 20_060_000;
+const IN_STAGE_NS: u64 = 20_054_000;
 
 #[test]
 fn before_boot() {
@@ -149,7 +149,7 @@ fn both_scratchpads_and_registers_as_memory() {
     let timer = memory::memory(&session, 0xC000_0054, 4).unwrap();
     assert_eq!(
         timer.trim_end(),
-        format!("c0000054  {:08x}{:29} ..N\\", 20_060, "")
+        format!("c0000054  {:08x}{:29} ..N\\", 20_054, "")
     );
 }
 

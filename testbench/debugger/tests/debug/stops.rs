@@ -164,7 +164,8 @@ fn a_watch_means_memory_and_not_its_address() {
     shows(&mut session, "cpu b");
     session.go_to(BEGIN).unwrap();
     shows(&mut session, "delete all");
-    shows(&mut session, &format!("watch {:#x} 64 on 0", stack - 64));
+    // At the beginning it is perhaps in a handler, with its frame above the stack pointer.
+    shows(&mut session, &format!("watch {:#x} 128 on 0", stack - 64));
     let stopped = session.run(Direction::Forward, Vec::new(), END).unwrap();
     assert!(matches!(stopped, Stopped::At(_)), "{stopped:?}");
     assert_eq!(session.focus.cpu.index(), 1, "its own scratchpad is meant");
