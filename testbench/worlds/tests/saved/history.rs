@@ -148,8 +148,8 @@ fn breakpoints_are_found_forwards_and_backwards() {
 #[test]
 fn writes_to_memory_are_found_whoever_writes() {
     let watches = vec![Watch {
-        address: 0x2_4000,
-        length: 0x400,
+        address: 0x2_4200,
+        length: 0x800,
         cpu: CpuId::new(0),
     }];
     check(&Stops::watching(watches), 10);
@@ -158,8 +158,8 @@ fn writes_to_memory_are_found_whoever_writes() {
 #[test]
 fn watches_of_one_memory_do_not_hide_another() {
     let sram = Watch {
-        address: 0x2_4000,
-        length: 0x400,
+        address: 0x2_4200,
+        length: 0x800,
         cpu: CpuId::new(0),
     };
     let scratchpad = |cpu| Watch {
