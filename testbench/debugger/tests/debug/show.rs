@@ -149,7 +149,7 @@ fn both_scratchpads_and_registers_as_memory() {
     let timer = memory::memory(&session, 0xC000_0054, 4).unwrap();
     assert_eq!(
         timer.trim_end(),
-        format!("c0000054  {:08x}{:29} ..N\\", 20_054, "")
+        format!("c0000054  {:08x}{:29} ..NV", 20_054, "")
     );
 }
 
@@ -227,7 +227,7 @@ fn blocks_of_the_chip() {
     let lines: Vec<_> = shown.lines().collect();
     assert_eq!(
         lines[0],
-        "c0000054  timer_count                    00004e5c"
+        "c0000054  timer_count                    00004e56"
     );
     assert!(
         lines.len() == 3 && lines[2].starts_with("c0000078  timer_reference_b"),
