@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 
 use emulator::sim::time::SimTime;
 use lanigon_worlds::outcome::{RunError, completed};
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
@@ -20,7 +19,7 @@ pub fn run(
     limit: Option<SimTime>,
     interrupt: &Arc<AtomicBool>,
 ) -> Result<RunSummary, Error> {
-    let scenario = Scenario::parse("a measurement", text)?;
+    let scenario = lanigon_workloads::parse("a measurement", text)?;
     let options = RunOptions {
         max_time: limit,
         interrupt: Some(Arc::clone(interrupt)),

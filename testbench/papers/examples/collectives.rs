@@ -7,9 +7,9 @@ use std::sync::Arc;
 use host_lib::gm::collective::{Barrier, Shape};
 use lanigon_papers::collectives::{On, Setup};
 use lanigon_papers::gm::{SHORT, bench};
+use lanigon_workloads::collective::{Broadcast, Type};
 use lanigon_worlds::boards;
 use lanigon_worlds::profile;
-use lanigon_worlds::programs::collective::{Broadcast, Type};
 
 /// Rounds of each measurement.
 const ROUNDS: u64 = 200;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use host_lib::gm::collective::{Barrier, Operation, Shape};
 use lanigon_papers::collectives::{self, On, Setup};
+use lanigon_workloads::collective::{Broadcast, Settings, Type, Work};
 use lanigon_worlds::boards;
 use lanigon_worlds::profile::built_in;
-use lanigon_worlds::programs::collective::{Broadcast, Settings, Type, Work};
 
 /// Executes a check on a profile's boards, if GM's image is built.
 fn with(on: On, check: impl FnOnce(&Setup<'_>)) {

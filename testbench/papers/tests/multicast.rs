@@ -6,8 +6,8 @@ use host_lib::fm::predict::deliveries;
 use lanigon_papers::multicast::PROFILE;
 use lanigon_papers::multicast::key::{Key, Variant, way};
 use lanigon_papers::multicast::results::measured_costs;
+use lanigon_workloads::multicast::TreeKind;
 use lanigon_worlds::boards;
-use lanigon_worlds::programs::multicast::TreeKind;
 
 /// Largest difference between a planned time and that of a run, as a share: a line through packets of 0 to 1,536 bytes is some 10 %
 /// off for short ones, whose headers are rewritten after the DMA, and a plan knows nothing of credits that are returned.

@@ -5,7 +5,7 @@ use std::path::{Path as FilePath, PathBuf};
 use lanigon_worlds::files::input::Input;
 use lanigon_worlds::files::own::{self, Found};
 use lanigon_worlds::scenario::table::{Item, Source, Table};
-use lanigon_worlds::scenario::{Position, Scenario, ScenarioError};
+use lanigon_worlds::scenario::{Position, ScenarioError};
 
 use crate::axis::{Axis, check_name};
 use crate::error::SweepError;
@@ -148,7 +148,7 @@ fn read_base(sweep: &str, item: &Item<'_>, folder: &FilePath) -> Result<Base, Sw
         Ok(table) => table,
         // The scenario's own reader gives a position.
         Err(error) => {
-            Scenario::parse(&name, &text)?;
+            lanigon_workloads::parse(&name, &text)?;
             return Err(refuse(&error).into());
         }
     };

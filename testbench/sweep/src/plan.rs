@@ -197,7 +197,7 @@ fn text(sweep: &Sweep, point: &[usize], seed: Option<i64>) -> Result<String, Sce
 /// # Errors
 /// If it is invalid.
 pub fn scenario(sweep: &Sweep, text: &str) -> Result<Scenario, ScenarioError> {
-    let mut scenario = Scenario::parse(&sweep.base.name, text)?;
+    let mut scenario = lanigon_workloads::parse(&sweep.base.name, text)?;
     scenario.folder = sweep.base.folder.clone();
     Ok(scenario)
 }

@@ -13,7 +13,6 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use emulator::wire::myrinet::Myrinet;
 use lanigon_worlds::nodes::START;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::Blueprint;
 
 const USAGE: &str = "numbers: NODES [MICROSECONDS [TIMES]]";
@@ -58,7 +57,7 @@ fn main() -> anyhow::Result<()> {
         "board = \"lanai9.2-200\"\n[network]\ntopology = \"clos\"\nnodes = {nodes}\nports = 16\n\
          [[program]]\nrun = \"barrier\"\nnodes = \"all\"\nrounds = {ROUNDS}\n"
     );
-    let scenario = Scenario::parse("barriers", &text)?;
+    let scenario = lanigon_workloads::parse("barriers", &text)?;
     let span = SimTime::from_us(number(1, 1_000));
     let mut best = [Duration::MAX; 2];
     let mut sent = 0;

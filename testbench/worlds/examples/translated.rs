@@ -53,7 +53,7 @@ fn world(work: &str) -> anyhow::Result<World> {
     let profile = built_in("tigon2-88mhz")?;
     let emp = |program: &str| -> anyhow::Result<World> {
         let text = format!("[network]\ntopology = \"pair\"\n[[program]]\n{program}");
-        let scenario = Scenario::parse("work", &text)?;
+        let scenario = lanigon_workloads::parse("work", &text)?;
         Ok(Blueprint::new(&scenario)?.build()?.world)
     };
     Ok(match work {

@@ -24,4 +24,6 @@ pub mod replay;
 pub mod scenario;
 pub mod simulation;
 pub mod stopped;
+pub mod text;
 pub mod wire;
+pub mod workload;

@@ -8,7 +8,6 @@ use lanigon_worlds::boards;
 use lanigon_worlds::kernel::{self, Code, Load};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::profile::built_in;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{Blueprint, RunOptions, Simulation};
 
 /// A fixed amount of work.
@@ -225,7 +224,7 @@ impl Work {
     }
 
     fn scenario(&self, text: &str, part: Part) -> anyhow::Result<Done> {
-        let scenario = Scenario::parse(self.name, text)?;
+        let scenario = lanigon_workloads::parse(self.name, text)?;
         let mut simulation = Blueprint::new(&scenario)?.build()?;
         let from = match part {
             Part::Span(_) => START.saturating_add(SimTime::from_us(AT_WORK_US)),

@@ -12,7 +12,6 @@ use lanigon_debugger::debug::Session;
 use lanigon_debugger::debug::console::{Console, End};
 use lanigon_worlds::files::input::Input;
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::snapshot;
 
 /// Runs the command.
@@ -61,13 +60,14 @@ pub(super) fn session(what: &DebugWhat, interrupt: &Interrupt) -> anyhow::Result
         let name = path.display().to_string();
         let file = snapshot::read(path).with_context(|| name.clone())?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        return Session::from_snapshot(file, folder, interrupt).context(name);
+        return Session::from_snapshot(lanigon_workloads::ALL, file, folder, interrupt)
+            .context(name);
     }
     let Some(path) = &what.scenario else {
         bail!("neither a scenario nor a snapshot is named");
     };
     let name = path.display().to_string();
-    let (mut scenario, text) = Scenario::load_with_text(path)?;
+    let (mut scenario, text) = lanigon_workloads::ALL.load_with_text(path)?;
     if let Some(seed) = what.seed {
         scenario.seed = seed;
     }

@@ -28,8 +28,8 @@ pub fn completions(shell: Shell) -> anyhow::Result<Status> {
 /// If it cannot be written.
 pub fn schema(as_reference: bool) -> anyhow::Result<Status> {
     match as_reference {
-        true => output::print(&reference::markdown())?,
-        false => output::print_json(&reference::schema())?,
+        true => output::print(&reference::markdown(lanigon_workloads::ALL))?,
+        false => output::print_json(&reference::schema(lanigon_workloads::ALL))?,
     }
     Ok(Status::Done)
 }

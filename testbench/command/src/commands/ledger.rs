@@ -43,7 +43,7 @@ pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         !(is_scenario && args.profile.is_some()),
         "--profile is for traces: a scenario names the timing profile itself"
     );
-    let scenario = is_scenario.then(|| Scenario::load(&args.source));
+    let scenario = is_scenario.then(|| lanigon_workloads::load(&args.source));
     let scenario = scenario.transpose()?;
     if let Some(scenario) = &scenario {
         output::apart_from_scenario(scenario, &[("--svg", args.svg.as_deref())])?;

@@ -14,7 +14,6 @@ use lanigon_papers::PAPERS;
 use lanigon_sweep::file::Sweep;
 use lanigon_worlds::boards::{self, BOARDS, BoardType};
 use lanigon_worlds::files::own::{self, Found};
-use lanigon_worlds::scenario::Scenario;
 
 /// Experiments with descriptions: what `lanigon reproduce` knows.
 fn experiments() -> Vec<Named> {
@@ -95,7 +94,7 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
         images: images(),
         profiles: profiles.collect::<anyhow::Result<_>>()?,
         scenarios: texts(own::scenarios(), |path| {
-            Ok(Scenario::load(path)?.description)
+            Ok(lanigon_workloads::load(path)?.description)
         }),
         sweeps: texts(own::sweeps(), |path| Ok(Sweep::load(path)?.description)),
     };

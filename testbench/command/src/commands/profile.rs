@@ -28,7 +28,7 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     let from = args.from.map_or(START, |time| time.at(START));
     let until = args.until.map_or(SimTime::MAX, |time| time.at(START));
     ensure!(from < until, "--from {from} is not before --until {until}");
-    let scenario = Scenario::load(&args.scenario)?;
+    let scenario = lanigon_workloads::load(&args.scenario)?;
     output::apart_from_scenario(&scenario, &written)?;
     let flame_file = args.flame.as_deref().map(NewFile::begin).transpose()?;
     let folded_file = args.folded.as_deref().map(NewFile::begin).transpose()?;

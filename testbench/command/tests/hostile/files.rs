@@ -105,7 +105,7 @@ pub fn snapshot(plain: &[u8]) -> Option<String> {
     file.extend(label);
     file.extend(sum.finalize().to_le_bytes());
     file.extend(lz4_flex::compress_prepend_size(state));
-    let loaded = Simulation::load(&file, Path::new(""));
+    let loaded = Simulation::load(lanigon_workloads::ALL, &file, Path::new(""));
     loaded.err().map(|error| error.to_string())
 }
 

@@ -19,7 +19,6 @@ use lanigon_worlds::faults::{EmpFrame, GmPacket};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::myrinet::program::{ControlProgram, Format};
 use lanigon_worlds::replay::RecordedNode;
-use lanigon_worlds::scenario::Scenario;
 
 use super::super::myrinet::{mailbox, mcpshmem};
 use super::files;
@@ -45,7 +44,7 @@ pub const PARSERS: &[Parser] = &[
         is_text: true,
         shares: 30,
         seeds: || read_all("scenarios", ".toml"),
-        parse: |bytes| refused(Scenario::parse("hostile.toml", &text(bytes))),
+        parse: |bytes| refused(lanigon_workloads::parse("hostile.toml", &text(bytes))),
     },
     Parser {
         name: "profile",
@@ -297,7 +296,7 @@ thread_local! {
     /// A session at the start of a scenario.
     static SESSION: Session = {
         let text = crate::pair(&crate::stream(1, 10));
-        let scenario = Scenario::parse("pair.toml", &text).unwrap();
+        let scenario = lanigon_workloads::parse("pair.toml", &text).unwrap();
         Session::new("pair.toml", &text, &scenario, &Interrupt::default()).unwrap()
     };
 }

@@ -38,7 +38,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-mpi", &["emulator"]),
     (
         "lanigon-experiments",
-        &["emulator", "figures", "report", "worlds"],
+        &["emulator", "figures", "report", "workloads", "worlds"],
     ),
     (
         "lanigon-kit",

@@ -23,6 +23,7 @@ use lanigon_worlds::scenario::{self, ImageName, Scenario};
 use lanigon_worlds::simulation::Images;
 use lanigon_worlds::simulation::{Blueprint, Simulation};
 use lanigon_worlds::stopped::Code;
+use lanigon_worlds::workload::Workloads;
 
 /// The focused CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -94,16 +95,17 @@ impl Session {
     }
 
     /// Starts a session at a snapshot's time, from the bytes of its file; files of its scenario are
-    /// relative to `folder`. The history begins at that time.
+    /// relative to `folder`, its programs may be these workloads. The history begins at that time.
     ///
     /// # Errors
     /// If the bytes are no valid snapshot, or other inputs are installed here.
     pub fn from_snapshot(
+        workloads: Workloads,
         file: Vec<u8>,
         folder: &Path,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Self> {
-        let (simulation, scenario, label) = Simulation::load(&file, folder)?;
+        let (simulation, scenario, label) = Simulation::load(workloads, &file, folder)?;
         let origin = Origin {
             name: &label.scenario,
             text: &label.text,
@@ -345,7 +347,7 @@ impl Session {
     pub fn snapshot(&mut self) -> anyhow::Result<Vec<u8>> {
         let now = self.now();
         let mut simulation = match &self.snapshot {
-            Some((file, folder)) => Simulation::load(file, folder)?.0,
+            Some((file, folder)) => Simulation::load(self.scenario.workloads, file, folder)?.0,
             None => self.blueprint.build()?,
         };
         while let Some(time) = simulation.next_look_before(now) {

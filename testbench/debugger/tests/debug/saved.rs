@@ -5,6 +5,7 @@ use std::path::Path;
 use emulator::sim::time::SimTime;
 use lanigon_debugger::debug::Session;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
+use lanigon_worlds::workload::Workloads;
 
 use super::{PAIR, shows, simulation};
 
@@ -24,7 +25,8 @@ fn a_saved_moment_is_that_of_a_run() {
         let kept = run.save("test.toml", PAIR, &scenario).unwrap();
         // The time of a pause affects only the idle detectors' state.
         let [ours, theirs] = [saved, kept].map(|file| {
-            let (mut rest, ..) = Simulation::load(&file, Path::new("")).unwrap();
+            let (mut rest, ..) =
+                Simulation::load(Workloads::default(), &file, Path::new("")).unwrap();
             let outcome = rest.run(&RunOptions::default(), |_| {});
             assert!(outcome.is_good(), "{us}");
             let nics = format!("{:?}", (outcome.nics, outcome.verdict.messages));
@@ -40,7 +42,8 @@ fn a_snapshot_is_where_another_session_begins() {
     first.go_to(SimTime::from_us(20_250)).unwrap();
     let file = first.snapshot().unwrap();
     let interrupt = lanigon_worlds::interrupt::Interrupt::default();
-    let mut second = Session::from_snapshot(file, Path::new(""), &interrupt).unwrap();
+    let mut second =
+        Session::from_snapshot(Workloads::default(), file, Path::new(""), &interrupt).unwrap();
     assert_eq!(second.now(), first.now());
     for us in [20_400, 20_300, 20_310] {
         first.go_to(SimTime::from_us(us)).unwrap();
@@ -53,7 +56,7 @@ fn a_snapshot_is_where_another_session_begins() {
     assert_eq!(second.now(), SimTime::from_us(20_250));
     second.go_to(SimTime::from_us(20_333)).unwrap();
     let later = second.snapshot().unwrap();
-    let (mut rest, ..) = Simulation::load(&later, Path::new("")).unwrap();
+    let (mut rest, ..) = Simulation::load(Workloads::default(), &later, Path::new("")).unwrap();
     let mut whole = simulation(PAIR);
     let [rest, whole] = [&mut rest, &mut whole].map(|simulation| {
         let outcome = simulation.run(&RunOptions::default(), |_| {});

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use defs::gm::collective::CHILD_LIMIT;
 use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
 use lanigon_report::{Block, Cell};
+use lanigon_workloads::collective::CollectiveUse;
 use lanigon_worlds::boards::{BOARDS, Medium};
 use serde::Serialize;
 
@@ -136,7 +137,7 @@ impl Case {
     /// [`Error`].
     pub fn measure(&self, interrupt: &Arc<AtomicBool>) -> Result<Value, Error> {
         let outcome = scenario::run(&self.scenario(), None, interrupt)?;
-        let used = outcome.collectives.first();
+        let used = outcome.result::<CollectiveUse>();
         let used = used.ok_or(Error::NoRound)?;
         let us = match self.reduction {
             true => used.p50_us,
@@ -307,7 +308,7 @@ mod tests {
         for table in Chapter::ALL {
             for case in cases(table, 1_024) {
                 let text = case.scenario();
-                let scenario = Scenario::parse("case", &text);
+                let scenario = lanigon_workloads::parse("case", &text);
                 assert!(scenario.is_ok(), "{text}: {:?}", scenario.err());
             }
         }

@@ -2,7 +2,7 @@
 
 mod mpi;
 
-use lanigon_worlds::programs::collective::{Broadcast, Type};
+use lanigon_workloads::collective::{Broadcast, Type};
 
 use super::On;
 use super::chapter::Chapter;

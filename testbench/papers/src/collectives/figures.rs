@@ -4,7 +4,7 @@ mod mpi;
 
 use lanigon_experiments::drawing::{Named, curve, marks, named, panel};
 use lanigon_figures::{Curve, Panel, Scale};
-use lanigon_worlds::programs::collective::Broadcast;
+use lanigon_workloads::collective::Broadcast;
 
 use super::On;
 use super::chapter::Chapter;
@@ -91,7 +91,7 @@ fn barrier(results: &Results) -> Vec<Named> {
 fn typed(
     results: &Results,
     xs: &[(f64, u16)],
-    what: impl Fn(lanigon_worlds::programs::collective::Type, f64) -> What,
+    what: impl Fn(lanigon_workloads::collective::Type, f64) -> What,
 ) -> Vec<Curve> {
     let mut curves = Vec::new();
     for (of, name) in TYPES {

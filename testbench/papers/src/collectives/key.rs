@@ -3,7 +3,7 @@
 use std::fmt;
 
 use host_lib::gm::collective::{Barrier, Shape};
-use lanigon_worlds::programs::collective::{Broadcast, Type};
+use lanigon_workloads::collective::{Broadcast, Type};
 use serde::{Serialize, Serializer};
 
 use super::atomics::{self, Point};

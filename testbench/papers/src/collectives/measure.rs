@@ -6,12 +6,11 @@ use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
 use host_lib::gm::collective::{Barrier, Operation, Shape};
+use lanigon_workloads::collective::Round;
+use lanigon_workloads::collective::{self, Broadcast, CollectivePlan, Layer, Settings, Type, Work};
 use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::outcome::{RunError, completed};
-use lanigon_worlds::programs::collective::{
-    self, Broadcast, CollectivePlan, Layer, Settings, Type, Work,
-};
-use lanigon_worlds::programs::deliveries::{Deliveries, Round};
+use lanigon_worlds::programs::deliveries::Deliveries;
 use lanigon_worlds::simulation::result::RunSummary;
 
 use rand_chacha::ChaCha8Rng;
@@ -191,8 +190,8 @@ impl Setup<'_> {
                 let program = "a member";
                 return Err(RunError::Program { program, message }.into());
             }
-            let records = records.records();
-            rounds.push(records.rounds.iter().skip(WARM_UP).copied().collect());
+            let collective::Rounds(all) = records.records().own_copy();
+            rounds.push(all.into_iter().skip(WARM_UP).collect());
         }
         completed(run)?;
         let mut processor_us = [0.0; 2];

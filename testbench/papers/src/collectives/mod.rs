@@ -38,7 +38,7 @@ use lanigon_experiments::verdict::{Judged, Limits};
 use lanigon_report::Block;
 use serde::Serialize;
 
-pub use lanigon_worlds::programs::collective::On;
+pub use lanigon_workloads::collective::On;
 
 use crate::gm;
 use beyond::{Case, Value};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::verdict::{Limits, Sample};
-use lanigon_worlds::programs::collective::Broadcast;
+use lanigon_workloads::collective::Broadcast;
 
 use super::On;
 use super::beyond::Value;

@@ -1,6 +1,6 @@
 //! The published figures beside the measured ones.
 
-use lanigon_worlds::programs::collective::{Broadcast, Type};
+use lanigon_workloads::collective::{Broadcast, Type};
 
 use super::On;
 use super::key::{BLOCKS, FINE_NS, Form, L9, LONG_BLOCK, NODES, SKEWS_US, TREES, What};

@@ -1,6 +1,6 @@
 //! What the paper says without a number, judged by measurements.
 
-use lanigon_worlds::programs::dsm::NodeTimes;
+use lanigon_workloads::dsm::NodeTimes;
 
 use super::key::{NODES, Program, Size, Testbed, most_nodes, sizes};
 use super::results::Results;

@@ -1,7 +1,7 @@
 //! The paper's figures 8 to 14, with the published points.
 
 use lanigon_figures::{Curve, Panel, Scale};
-use lanigon_worlds::programs::dsm::NodeTimes;
+use lanigon_workloads::dsm::NodeTimes;
 
 use super::TABLE;
 use super::key::{NODES, Program, Size, Testbed, sizes};

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use emulator::sim::time::SimTime;
 use lanigon_experiments::paper::Amount;
 use lanigon_experiments::{Error, scenario};
-use lanigon_worlds::programs::dsm::NodeTimes;
+use lanigon_workloads::dsm::DsmUse;
+use lanigon_workloads::dsm::NodeTimes;
 use serde::Serialize;
 
 use super::{OTHER, PROFILE};
@@ -245,7 +246,8 @@ impl Key {
     /// [`Error`].
     pub fn measure(&self, interrupt: &Arc<AtomicBool>) -> Result<NodeTimes, Error> {
         let outcome = scenario::run(&self.scenario(), Some(LIMIT), interrupt)?;
-        let used = outcome.dsm.first().filter(|used| !used.nodes.is_empty());
+        let used = outcome.result::<DsmUse>();
+        let used = used.filter(|used| !used.nodes.is_empty());
         Ok(used.ok_or(Error::NoRound)?.mean)
     }
 }

@@ -24,7 +24,7 @@ use lanigon_experiments::published::Table;
 use lanigon_experiments::row::Row;
 use lanigon_experiments::verdict::Judged;
 use lanigon_report::Block;
-use lanigon_worlds::programs::dsm::NodeTimes;
+use lanigon_workloads::dsm::NodeTimes;
 use serde::Serialize;
 
 use crate::gm;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use lanigon_report::{Block, Cell};
-use lanigon_worlds::programs::dsm::NodeTimes;
+use lanigon_workloads::dsm::NodeTimes;
 
 use super::key::{Key, NODES, Program, Testbed, most_nodes, sizes};
 use super::results::Results;

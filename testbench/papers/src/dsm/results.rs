@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lanigon_experiments::paper::Amount;
 use lanigon_experiments::verdict::Sample;
-use lanigon_worlds::programs::dsm::NodeTimes;
+use lanigon_workloads::dsm::NodeTimes;
 
 use super::key::{Key, Program, Size, Testbed, pages, sizes};
 use super::primitives::Primitives;

@@ -108,7 +108,7 @@ fn primitive(found: &Primitives, scheme: &str) -> Option<f64> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use lanigon_worlds::programs::dsm::NodeTimes;
+    use lanigon_workloads::dsm::NodeTimes;
 
     use super::super::claims::judge;
     use lanigon_experiments::paper::Amount;

@@ -19,13 +19,14 @@ pub fn second_process() -> String {
 #[cfg(test)]
 mod tests {
 
-    use lanigon_worlds::scenario::Scenario;
-
     #[test]
     fn no_scenario_runs_what_is_absent() {
         let network = "[network]\ntopology = \"pair\"\n[[program]]\nrun = ";
         let refused = |name: &str| {
-            let found = Scenario::parse("test", &format!("{network}\"{name}\"\nnodes = \"all\"\n"));
+            let found = lanigon_workloads::parse(
+                "test",
+                &format!("{network}\"{name}\"\nnodes = \"all\"\n"),
+            );
             found.err().map(|error| error.to_string())
         };
         for name in ["tcp", "sockets", "socket", "ip"] {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use lanigon_experiments::{Error, scenario};
+use lanigon_workloads::multicast::MulticastUse;
+use lanigon_workloads::multicast::{TreeKind, Way};
 use lanigon_worlds::outcome::RunError;
-use lanigon_worlds::programs::multicast::{TreeKind, Way};
 use serde::Serialize;
 
 use super::PROFILE;
@@ -139,7 +140,8 @@ impl Key {
     /// [`Error`].
     pub fn measure(&self, rounds: u64, interrupt: &Arc<AtomicBool>) -> Result<Point, Error> {
         let outcome = scenario::run(&self.scenario(rounds), None, interrupt)?;
-        let used = outcome.multicasts.first().filter(|used| used.rounds > 0);
+        let used = outcome.result::<MulticastUse>();
+        let used = used.filter(|used| used.rounds > 0);
         let used = used.ok_or(Error::NoRound)?;
         if !outcome.is_good() {
             let message = "a message is not as it was sent".into();

@@ -8,7 +8,7 @@ use host_lib::fm::predict::{Costs, Line};
 use lanigon_experiments::Error;
 use lanigon_experiments::error::profile;
 use lanigon_experiments::verdict::Sample;
-use lanigon_worlds::programs::multicast::Way;
+use lanigon_workloads::multicast::Way;
 use rayon::prelude::*;
 
 use super::key::{Key, PACKETS, Point, Variant, lambdas};

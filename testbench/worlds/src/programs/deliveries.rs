@@ -1,12 +1,11 @@
 //! Records of the messages that one incarnation of a node's program sent and received.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::atomic::AtomicRecords;
 use super::content::Flow;
-use super::mpi::Report;
-use host_lib::dsm;
+use crate::workload::OwnRecords;
 
 /// Result of sending a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,17 +44,6 @@ pub struct Got {
     pub intact: bool,
 }
 
-/// A round of a collective operation at a member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Round {
-    /// Which of the members of its node this is.
-    pub process: usize,
-    /// The call.
-    pub began_ps: u64,
-    /// Its return.
-    pub ended_ps: u64,
-}
-
 /// An incarnation of a program that exchanges frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FrameLife {
@@ -72,16 +60,8 @@ pub struct Records {
     pub sent: BTreeMap<Flow, Vec<Sent>>,
     /// Received messages, by flow, in the order of the receives.
     pub got: BTreeMap<Flow, Vec<Got>>,
-    /// Rounds of a collective operation, of all members of the node.
-    pub rounds: Vec<Round>,
-    /// Times that the calls took in which the root of multicasts sent its messages, in ps.
-    pub calls_ps: Vec<u64>,
-    /// Atomic operations and uses of a lock.
-    pub atomic: AtomicRecords,
-    /// What rank 0 of message passing reports.
-    pub report: Report,
-    /// What a node has done in a shared memory.
-    pub shared: Option<dsm::Report>,
+    /// What a workload records, of its own type.
+    pub own: Option<Box<dyn OwnRecords>>,
     /// Number of received messages.
     pub received: u64,
     /// Error statuses of failed receives.
@@ -90,7 +70,7 @@ pub struct Records {
     pub failures: Vec<String>,
     /// All posts have ended, and only answers to messages that have not arrived may be left to send.
     pub sending_over: bool,
-    /// Members of a collective program that have operations left.
+    /// Processes of a workload that have operations left.
     pub operations_left: usize,
     /// Nothing is received any more: messages that are not here are lost.
     pub receiving_over: bool,
@@ -118,9 +98,27 @@ impl Deliveries {
     pub fn records(&self) -> MutexGuard<'_, Records> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Changes the records of a workload, which are empty at first. A job has one type of records.
+    pub fn record<T: OwnRecords + Default>(&self, change: impl FnOnce(&mut T)) {
+        let mut records = self.records();
+        let own = records.own.get_or_insert_with(|| Box::new(T::default()));
+        let own: &mut dyn Any = &mut **own;
+        if let Some(own) = own.downcast_mut() {
+            change(own);
+        }
+    }
 }
 
 impl Records {
+    /// A copy of the records of a workload; empty ones if it has recorded nothing.
+    #[must_use]
+    pub fn own_copy<T: OwnRecords + Default + Clone>(&self) -> T {
+        let own: Option<&dyn Any> = self.own.as_ref().map(|own| &**own as &dyn Any);
+        let own = own.and_then(<dyn Any>::downcast_ref::<T>);
+        own.cloned().unwrap_or_default()
+    }
+
     /// Records a post; returns its sequence number.
     pub fn post(&mut self, flow: Flow, posted_ps: u64, length: u32) -> u32 {
         let sent = self.sent.entry(flow).or_default();

@@ -7,7 +7,6 @@ use host_lib::emp::{Source, Tag};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::multicast;
 use crate::scenario::programs::{Program, ProgramSpec, Sizes};
 
 /// The tag of programs with a single tag.
@@ -200,21 +199,8 @@ fn receives(spec: &ProgramSpec) -> usize {
 /// Largest memory of a node's buffers, in bytes.
 #[must_use]
 pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
-    if let Program::Collective { nodes, settings } = &spec.program {
-        return settings.memory_bytes(nodes.len());
-    }
-    if let Program::Dsm { nodes, settings } = &spec.program {
-        return settings.memory_bytes(nodes.len());
-    }
-    if let Program::Mpi { settings, .. } = &spec.program {
-        return settings.memory_bytes();
-    }
-    if let Program::Multicast { settings, .. } = &spec.program {
-        return multicast::memory_bytes(settings);
-    }
-    if let Program::Atomic { .. } = spec.program {
-        // A few pages of words and messages.
-        return 1 << 20;
+    if let Some(workload) = spec.workload() {
+        return workload.memory_bytes();
     }
     // Each class has at least one receive.
     let classes = match spec.program {
@@ -243,11 +229,7 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
         } => incast(spec, from, *to, *bursts, *pause_ns),
         Program::Idle { nodes } => nodes.iter().map(|&node| (node, Plan::new(spec))).collect(),
         Program::Frames { .. }
-        | Program::Collective { .. }
-        | Program::Multicast { .. }
-        | Program::Atomic { .. }
-        | Program::Mpi { .. }
-        | Program::Dsm { .. }
+        | Program::Workload(..)
         | Program::Start { .. }
         | Program::Control { .. }
         | Program::Replay { .. } => Vec::new(),

@@ -4,22 +4,17 @@
 //! a reason. [`crate::simulation`] builds the world from the scenario.
 
 mod acenic;
-mod atomics;
 mod cables;
-mod collectives;
 mod control;
 mod costs;
-mod dsm;
 mod emp;
 mod error;
 pub mod faults;
 mod fm;
 mod gm;
 mod limits;
-mod mpi;
-mod multicasts;
 mod network;
-mod nodes;
+pub mod nodes;
 pub mod programs;
 pub mod reference;
 mod routes;
@@ -44,8 +39,7 @@ pub use gm::GmSettings;
 pub use network::{CrossbarSpec, End, Forwarding, LinkSpec, Network, SwitchSpec};
 pub use nodes::{ImageName, MOST_NODES, Node, ProfileName};
 
-use crate::boards::{Medium, Protocol};
-use crate::programs::collective::On;
+use crate::boards::Protocol;
 use crate::programs::content::LABEL_BYTES;
 use crate::programs::plan::memory_bytes;
 use acenic::TAG_BYTES;
@@ -56,6 +50,7 @@ use table::{Source, Table};
 
 use crate::files::input::Input;
 use crate::files::own::{self, Found};
+use crate::workload::{Workload, Workloads};
 
 /// Latest end of a run, in us: eleven days.
 const LATEST_US: f64 = 1e12;
@@ -91,6 +86,8 @@ pub struct Scenario {
     pub faults: Vec<FaultSpec>,
     /// Nodes with a mapper of GM.
     pub mappers: Vec<usize>,
+    /// The kinds of workloads that its programs may name.
+    pub workloads: Workloads,
 }
 
 impl Scenario {
@@ -99,14 +96,11 @@ impl Scenario {
     /// # Errors
     /// If the file cannot be read or contains an error.
     pub fn load(path: &Path) -> anyhow::Result<Self> {
-        Ok(Self::load_with_text(path)?.0)
+        Ok(Self::load_with(Workloads::default(), path)?.0)
     }
 
     /// Reads and parses a scenario file, or the example that has the name if there is no such file; returns its text too.
-    ///
-    /// # Errors
-    /// If it cannot be read or contains an error.
-    pub fn load_with_text(path: &Path) -> anyhow::Result<(Self, String)> {
+    pub(crate) fn load_with(workloads: Workloads, path: &Path) -> anyhow::Result<(Self, String)> {
         let name = path.display().to_string();
         let example = path.to_str().filter(|_| !path.exists());
         let found = example.and_then(own::scenario);
@@ -121,7 +115,7 @@ impl Scenario {
                 (text.with_context(|| name.clone())?, Some(path.into()))
             }
         };
-        let mut scenario = Self::parse(&name, &text)?;
+        let mut scenario = Self::parse_with(workloads, &name, &text)?;
         scenario.source = source;
         scenario.folder = path.parent().unwrap_or(Path::new("")).into();
         Ok((scenario, text))
@@ -149,23 +143,32 @@ impl Scenario {
         })
     }
 
-    /// Parses the text of a scenario; `name` is its file name, for messages.
+    /// Parses the text of a scenario whose programs are messages, frames or control programs; `name` is its file name, for messages.
+    /// [`Workloads::parse`] knows other programs too.
     ///
     /// # Errors
     /// The first error.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        Self::parse_with(Workloads::default(), name, text)
+    }
+
+    pub(crate) fn parse_with(
+        workloads: Workloads,
+        name: &str,
+        text: &str,
+    ) -> Result<Self, ScenarioError> {
         let source = Source::new(name, text);
         let document = source.parse(text)?;
         let root = || Table::root(&source, document.get_ref());
-        Self::read(root()).map_err(|error| {
+        Self::read(root(), workloads).map_err(|error| {
             // What follows from a misspelled key says less than its name.
             let doc = reference::table("");
-            let misspelled = doc.and_then(|doc| root().misspelled(doc));
+            let misspelled = doc.and_then(|doc| root().misspelled(doc, workloads));
             misspelled.unwrap_or(error)
         })
     }
 
-    fn read(mut root: Table<'_>) -> Result<Self, ScenarioError> {
+    fn read(mut root: Table<'_>, workloads: Workloads) -> Result<Self, ScenarioError> {
         let description = match root.get("description") {
             Some(item) => item.text()?.trim().to_owned(),
             None => String::new(),
@@ -184,7 +187,7 @@ impl Scenario {
         let tables = root.tables("program")?;
         let programs = tables
             .into_iter()
-            .map(|table| programs::read(table, &nodes));
+            .map(|table| programs::read(table, &nodes, workloads));
         let programs: Vec<_> = programs.collect::<Result<_, _>>()?;
         if programs.is_empty() {
             return Err(root.place.refuse("no [[program]]: nothing would happen"));
@@ -212,6 +215,7 @@ impl Scenario {
         let mappers = gm::mappers(&nodes.all, &programs, &islands, &place)?;
         let scenario = Self {
             mappers,
+            workloads,
             description,
             folder: PathBuf::new(),
             source: None,
@@ -295,33 +299,17 @@ impl Scenario {
                 return Err(place.refuse(reason));
             }
             self.check_memory(spec)?;
-            self.check_members(spec)?;
+            self.check_workload(spec)?;
         }
         Ok(())
     }
 
-    /// Checks that the members of one node have a way to each other: boards know it, messages need a crossbar that sends them back.
-    fn check_members(&self, spec: &ProgramSpec) -> Result<(), ScenarioError> {
-        let Program::Collective { nodes, settings } = &spec.program else {
-            return Ok(());
-        };
-        if settings.per_node == 1 || settings.on == On::Nic {
-            return Ok(());
-        }
-        let network = &self.network;
-        let has_way = |node: &usize| {
-            let link = network.link_of(*node).map(|link| network.links[link].ends);
-            let switched = |end: &End| matches!(end, End::Port { .. });
-            let switched = link.is_some_and(|ends| ends.iter().any(switched));
-            switched && network.medium == Medium::Myrinet && !self.nodes[*node].gm.mapped
-        };
-        match nodes.iter().find(|node| !has_way(node)) {
-            None => Ok(()),
-            Some(&node) => Err(spec.place.refuse(format!(
-                "messages between members of node {} need a crossbar and computed routes: on = \"nic\"",
-                self.nodes[node].name
-            ))),
-        }
+    /// Checks a workload against the scenario.
+    fn check_workload(&self, spec: &ProgramSpec) -> Result<(), ScenarioError> {
+        let checked = spec
+            .workload()
+            .map_or(Ok(()), |workload| workload.check(self));
+        checked.map_err(|reason| spec.place.refuse(reason))
     }
 
     /// Checks that the board of a node runs the protocol of its program, and that its packets are those of the first node.
@@ -345,20 +333,12 @@ impl Scenario {
                 spec.name,
                 protocol.map_or("none", Protocol::name)
             )
-        } else if spec.executes() && protocol != Some(Protocol::Gm) {
+        } else if let Some(needed) = missing_protocol(spec, protocol) {
             format!(
-                "{} needs GM, and node {name} runs {}",
+                "{} needs {needed}, and node {name} runs {}",
                 spec.name,
                 protocol.map_or("none", Protocol::name)
             )
-        } else if spec.is_multicast() && !matches!(protocol, Some(Protocol::Gm | Protocol::Fm)) {
-            format!(
-                "{} needs FM or GM, and node {name} runs {}",
-                spec.name,
-                protocol.map_or("none", Protocol::name)
-            )
-        } else if spec.passes_messages() && protocol == Some(Protocol::Fm) {
-            format!("{} needs EMP or GM, and node {name} runs FM", spec.name)
         } else if !frames && spec.talks() && protocol == Some(Protocol::Acenic) {
             format!(
                 "{} needs EMP or GM, and node {name} runs {}: use run = \"frames\"",
@@ -403,12 +383,22 @@ impl Scenario {
     }
 }
 
-/// Why a program cannot run on a node beside another one. Programs that send frames share a driver; a collective operation and
-/// messages are two processes with GM.
+/// The protocols that a workload needs, if a node's is none of them.
+fn missing_protocol(spec: &ProgramSpec, protocol: Option<Protocol>) -> Option<String> {
+    let needed = spec.workload()?.protocols();
+    let has = protocol.is_some_and(|protocol| needed.contains(&protocol));
+    let names = needed.iter().map(|protocol| protocol.name());
+    (!has).then(|| names.collect::<Vec<_>>().join(" or "))
+}
+
+/// Why a program cannot run on a node beside another one. Programs that send frames share a driver; some workloads and messages are
+/// two processes with GM.
 fn refused_beside(spec: &ProgramSpec, other: &ProgramSpec) -> Option<String> {
-    if (spec.is_collective() && other.sends_messages())
-        || (other.is_collective() && spec.sends_messages())
-    {
+    let beside = |spec: &ProgramSpec, other: &ProgramSpec| {
+        let workload = spec.workload();
+        workload.is_some_and(Workload::runs_beside_messages) && other.sends_messages()
+    };
+    if beside(spec, other) || beside(other, spec) {
         return None;
     }
     if !(spec.sends_frames() && other.sends_frames()) {
@@ -445,8 +435,7 @@ impl Scenario {
 /// Checks that messages are long enough for a label, which identifies the incarnation of a restarted
 /// sender.
 fn check_labels(programs: &[ProgramSpec], reset: &Position) -> Result<(), ScenarioError> {
-    let executes =
-        |spec: &&ProgramSpec| spec.executes() || spec.passes_messages() || spec.control().is_some();
+    let executes = |spec: &&ProgramSpec| spec.workload().is_some() || spec.control().is_some();
     if let Some(spec) = programs.iter().find(executes) {
         let reason = format!("{} does not go on without one of its nodes", spec.name);
         return Err(reset.refuse(reason));
@@ -474,17 +463,8 @@ fn total(spec: &ProgramSpec) -> u64 {
             let both = from.iter().filter(|node| to.contains(node)).count();
             (from.len() * to.len() - both) as u64
         }
-        Program::Multicast { nodes, settings } => {
-            let members = nodes.len();
-            return settings
-                .all_rounds(members)
-                .saturating_mul(members as u64 - 1);
-        }
-        Program::Collective { .. }
-        | Program::Atomic { .. }
-        | Program::Mpi { .. }
-        | Program::Dsm { .. }
-        | Program::Idle { .. }
+        Program::Workload(_, workload) => return workload.messages(),
+        Program::Idle { .. }
         | Program::Start { .. }
         | Program::Control { .. }
         | Program::Replay { .. } => 0,

@@ -482,7 +482,7 @@ impl Nodes {
     }
 
     /// The nodes in a list of numbers, names, groups and ranges, without duplicates.
-    pub(super) fn resolve(&self, item: &Item<'_>) -> Result<Vec<usize>, ScenarioError> {
+    pub fn resolve(&self, item: &Item<'_>) -> Result<Vec<usize>, ScenarioError> {
         let mut nodes: Vec<usize> = Vec::new();
         for item in item.list() {
             for node in self.resolve_item(&item)? {
@@ -500,7 +500,7 @@ impl Nodes {
     }
 
     /// The node with a number or a name.
-    pub(super) fn resolve_one(&self, item: &Item<'_>) -> Result<usize, ScenarioError> {
+    pub fn resolve_one(&self, item: &Item<'_>) -> Result<usize, ScenarioError> {
         match self.resolve(item)?.as_slice() {
             [node] => Ok(*node),
             several => {

@@ -1,25 +1,25 @@
 //! The host programs of a scenario, and their parameters.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use defs::acenic::SEND_ENTRIES;
 use host_lib::acenic::JUMBO_MTU;
 
 use super::acenic::TAG_BYTES;
 use super::control::{self, ControlSettings};
-use super::error::{Position, ScenarioError};
+use super::error::{Position, ScenarioError, unknown};
 use super::limits::Limits;
 use super::nodes::Nodes;
 use super::table::{Item, Table};
-use super::{atomics, collectives, multicasts};
 use crate::myrinet::HostKind;
 use crate::programs::frame::SHORTEST_BYTES;
-use crate::programs::{atomic, collective, dsm, mpi, multicast};
+use crate::workload::{Workload, WorkloadType, Workloads};
 
 /// Largest number of messages of a program's node.
 pub(super) const MOST_MESSAGES: u64 = 10_000_000;
 /// Longest pause and latest start, in us.
-const LONGEST_PAUSE_US: f64 = 1e9;
+pub const LONGEST_US: f64 = 1e9;
 /// Default number of transmits posted at a time (emp-149).
 pub(super) const DEFAULT_WINDOW: usize = 2;
 
@@ -44,7 +44,7 @@ impl Sizes {
 }
 
 /// A host program.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Program {
     /// Ping-pong: the first node sends, the second one answers.
     PingPong {
@@ -88,43 +88,8 @@ pub enum Program {
         /// The receivers.
         to: Vec<usize>,
     },
-    /// A collective operation over GM.
-    Collective {
-        /// The nodes, by rank.
-        nodes: Vec<usize>,
-        /// The operation and its repeats.
-        settings: collective::Settings,
-    },
-    /// Multicasts along a tree.
-    Multicast {
-        /// The nodes, the root first.
-        nodes: Vec<usize>,
-        /// The tree, the messages and their repeats.
-        settings: multicast::Settings,
-    },
-    /// Atomic operations over GM.
-    Atomic {
-        /// The members.
-        nodes: Vec<usize>,
-        /// The nodes whose words are used.
-        homes: Vec<usize>,
-        /// The operations and their repeats.
-        settings: atomic::Settings,
-    },
-    /// Message passing.
-    Mpi {
-        /// The nodes, by rank.
-        nodes: Vec<usize>,
-        /// The program.
-        settings: mpi::MpiSettings,
-    },
-    /// A program over shared memory.
-    Dsm {
-        /// The nodes, by rank.
-        nodes: Vec<usize>,
-        /// The program.
-        settings: dsm::DsmSettings,
-    },
+    /// A workload.
+    Workload(&'static WorkloadType, Arc<dyn Workload>),
     /// Boots the firmware of the board's protocol and does nothing.
     Idle {
         /// The nodes.
@@ -179,7 +144,7 @@ impl Default for FrameSettings {
 }
 
 /// A program and its parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ProgramSpec {
     /// The program.
     pub program: Program,
@@ -211,19 +176,11 @@ impl ProgramSpec {
             Program::Replay { node, .. } => vec![*node],
             Program::AllToAll { nodes }
             | Program::Random { nodes, .. }
-            | Program::Collective { nodes, .. }
-            | Program::Mpi { nodes, .. }
-            | Program::Dsm { nodes, .. }
-            | Program::Multicast { nodes, .. }
             | Program::Control { nodes, .. }
             | Program::Idle { nodes }
             | Program::Start { nodes } => nodes.clone(),
-            Program::Frames { from, to }
-            | Program::Atomic {
-                nodes: from,
-                homes: to,
-                ..
-            } => {
+            Program::Workload(_, workload) => workload.nodes(),
+            Program::Frames { from, to } => {
                 let others = to.iter().filter(|node| !from.contains(node));
                 from.iter().chain(others).copied().collect()
             }
@@ -239,41 +196,26 @@ impl ProgramSpec {
         self.uses_protocol() && !matches!(self.program, Program::Idle { .. })
     }
 
-    /// Whether its nodes execute a collective operation.
+    /// The workload, if it is one.
     #[must_use]
-    pub const fn is_collective(&self) -> bool {
-        matches!(self.program, Program::Collective { .. })
-    }
-
-    /// Whether its nodes pass messages on along a tree.
-    #[must_use]
-    pub const fn is_multicast(&self) -> bool {
-        matches!(self.program, Program::Multicast { .. })
-    }
-
-    /// Whether its nodes execute operations over GM, collective or atomic ones, or share memory over it.
-    #[must_use]
-    pub const fn executes(&self) -> bool {
-        matches!(
-            self.program,
-            Program::Collective { .. } | Program::Atomic { .. } | Program::Dsm { .. }
-        )
-    }
-
-    /// Whether its nodes pass messages as MPI does, over EMP or GM.
-    #[must_use]
-    pub const fn passes_messages(&self) -> bool {
-        matches!(self.program, Program::Mpi { .. })
+    pub fn workload(&self) -> Option<&dyn Workload> {
+        match &self.program {
+            Program::Workload(_, workload) => Some(&**workload),
+            _ => None,
+        }
     }
 
     /// Whether its nodes exchange messages as planned, which are checked one by one.
     #[must_use]
-    pub const fn sends_messages(&self) -> bool {
-        self.talks()
-            && !self.executes()
-            && !self.is_multicast()
-            && !self.passes_messages()
-            && !self.sends_frames()
+    pub fn sends_messages(&self) -> bool {
+        self.talks() && self.workload().is_none() && !self.sends_frames()
+    }
+
+    /// Whether the deliveries of its messages are a part of the result.
+    #[must_use]
+    pub fn shows_messages(&self) -> bool {
+        let of_workload = self.workload().map(Workload::messages);
+        self.uses_protocol() && of_workload != Some(0)
     }
 
     /// Whether its nodes exchange frames of Ethernet.
@@ -317,39 +259,19 @@ enum Name {
     Random,
     Incast,
     Frames,
-    Collective(collectives::Name),
-    Multicast,
-    Atomic(atomics::Name),
-    Mpi,
-    Dsm,
     Control(HostKind),
     Idle,
     Start,
     Replay,
 }
 
-const NAMES: [(&str, Name); 20] = [
+const NAMES: [(&str, Name); 11] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
     ("random", Name::Random),
     ("incast", Name::Incast),
     ("frames", Name::Frames),
-    ("barrier", Name::Collective(collectives::Name::Barrier)),
-    ("reduction", Name::Collective(collectives::Name::Reduction)),
-    (
-        "all-to-all-broadcast",
-        Name::Collective(collectives::Name::AllToAllBroadcast),
-    ),
-    (
-        "random-collectives",
-        Name::Collective(collectives::Name::Random),
-    ),
-    ("multicast", Name::Multicast),
-    ("atomics", Name::Atomic(atomics::Name::Atomics)),
-    ("lock", Name::Atomic(atomics::Name::Lock)),
-    ("mpi", Name::Mpi),
-    ("dsm", Name::Dsm),
     ("mcp-mailbox", Name::Control(HostKind::Mailbox)),
     ("mcp-shmem", Name::Control(HostKind::Mcpshmem)),
     ("idle", Name::Idle),
@@ -358,14 +280,25 @@ const NAMES: [(&str, Name); 20] = [
 ];
 
 /// Reads a `[[program]]`.
-pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, ScenarioError> {
+pub(super) fn read(
+    mut table: Table<'_>,
+    nodes: &Nodes,
+    workloads: Workloads,
+) -> Result<ProgramSpec, ScenarioError> {
     let run = table.need("run")?;
-    let name = run.choice("program", &NAMES)?;
-    let text = NAMES.iter().find(|(_, other)| *other == name);
-    let program = read_program(name, &mut table, nodes)?;
+    let (program, text, name) = match workloads.find(run.text()?) {
+        Some((kind, text)) => {
+            let workload = (kind.read)(text, &mut table, nodes)?;
+            (Program::Workload(kind, workload), text, None)
+        }
+        None => {
+            let (name, text) = own_name(&run, workloads)?;
+            (read_program(name, &mut table, nodes)?, text, Some(name))
+        }
+    };
     let mut spec = ProgramSpec {
         program,
-        name: text.map_or("", |(text, _)| text),
+        name: text,
         messages: 0,
         sizes: Sizes::List(vec![0]),
         window: DEFAULT_WINDOW,
@@ -373,7 +306,7 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
         frames: FrameSettings::default(),
         start_ns: match name {
             // A recording has its own times.
-            Name::Replay => 0,
+            Some(Name::Replay) => 0,
             _ => match table.get("start_us") {
                 Some(item) => nanoseconds(&item)?,
                 None => 0,
@@ -387,14 +320,32 @@ pub(super) fn read(mut table: Table<'_>, nodes: &Nodes) -> Result<ProgramSpec, S
         read_frames(&mut spec, &mut table)?;
     } else if spec.sends_messages() {
         let limits = Limits::of(&spec, nodes);
-        read_traffic(&mut spec, &mut table, name == Name::Random, limits)?;
+        let random = name == Some(Name::Random);
+        read_traffic(&mut spec, &mut table, random, limits)?;
     }
     table.finish()?;
     Ok(spec)
 }
 
-pub(super) fn nanoseconds(item: &Item<'_>) -> Result<u64, ScenarioError> {
-    Ok((item.number(0.0..=LONGEST_PAUSE_US)? * 1000.0).round() as u64)
+/// The program of this crate that `run` names.
+fn own_name(run: &Item<'_>, workloads: Workloads) -> Result<(Name, &'static str), ScenarioError> {
+    let text = run.text()?;
+    if let Some((own, name)) = NAMES.iter().find(|(own, _)| *own == text) {
+        return Ok((*name, own));
+    }
+    let own = NAMES.iter().map(|(name, _)| *name);
+    let others = workloads.0.iter().flat_map(|kind| kind.names).copied();
+    Err(run
+        .place
+        .refuse(unknown("program", text, own.chain(others))))
+}
+
+/// A time in us, as ns.
+///
+/// # Errors
+/// If it is no number, or out of range.
+pub fn nanoseconds(item: &Item<'_>) -> Result<u64, ScenarioError> {
+    Ok((item.number(0.0..=LONGEST_US)? * 1000.0).round() as u64)
 }
 
 fn read_program(
@@ -429,17 +380,6 @@ fn read_program(
         },
         Name::Incast => incast(table, nodes)?,
         Name::Frames => frames(table, nodes)?,
-        Name::Collective(name) => {
-            let (nodes, settings) = collectives::read(name, table, nodes)?;
-            Program::Collective { nodes, settings }
-        }
-        Name::Multicast => {
-            let (nodes, settings) = multicasts::read(table, nodes)?;
-            Program::Multicast { nodes, settings }
-        }
-        Name::Atomic(name) => atomics::read(name, table, nodes)?,
-        Name::Mpi => super::mpi::read(table, nodes)?,
-        Name::Dsm => super::dsm::read(table, nodes)?,
         Name::Control(host) => control::read(host, table, nodes)?,
         Name::Idle => Program::Idle {
             nodes: nodes.resolve(&table.need("nodes")?)?,

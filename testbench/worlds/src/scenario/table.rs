@@ -9,7 +9,9 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 
 use super::error::{Position, ScenarioError, is_near, unknown};
-use super::reference::{self, TableDoc, Values};
+use super::programs::nanoseconds;
+use super::reference::{self, Key, TableDoc, Values};
+use crate::workload::Workloads;
 
 /// What the parser asked for, for the test of the reference.
 #[cfg(test)]
@@ -158,13 +160,13 @@ impl<'t> Table<'t> {
 
     /// The error for the first key that its table does not have, if one that it has resembles it.
     #[must_use]
-    pub fn misspelled(&self, doc: &TableDoc) -> Option<ScenarioError> {
+    pub fn misspelled(&self, doc: &TableDoc, workloads: Workloads) -> Option<ScenarioError> {
         self.entries.iter().find_map(|(key, value)| {
             let name: &str = key.get_ref();
-            let Some(known) = doc.all().find(|known| known.name == name) else {
-                doc.all().find(|known| is_near(name, known.name))?;
+            let Some(known) = doc.all(workloads).find(|known| known.name == name) else {
+                doc.all(workloads).find(|known| is_near(name, known.name))?;
                 let place = self.source.place(key.span(), self.name_of(name));
-                let names = doc.all().map(|known| known.name);
+                let names = doc.all(workloads).map(|known| known.name);
                 return Some(place.refuse(unknown("key", name, names)));
             };
             let (Values::Table(inner) | Values::Tables(inner)) = known.values else {
@@ -173,8 +175,76 @@ impl<'t> Table<'t> {
             let inner = reference::table(inner)?;
             let tables = self.item(known.name, value).list();
             let tables = tables.into_iter().filter_map(|item| item.table().ok());
-            tables.into_iter().find_map(|table| table.misspelled(inner))
+            tables
+                .into_iter()
+                .find_map(|table| table.misspelled(inner, workloads))
         })
+    }
+
+    /// The value of a key, if present.
+    pub fn find(&mut self, key: &Key) -> Option<Item<'t>> {
+        self.get(key.name)
+    }
+
+    /// The value of a key that must be there.
+    ///
+    /// # Errors
+    /// If it is missing.
+    pub fn want(&mut self, key: &Key) -> Result<Item<'t>, ScenarioError> {
+        self.need(key.name)
+    }
+
+    /// The whole number of a key in its range, if present.
+    ///
+    /// # Errors
+    /// If it is of another kind, or out of range.
+    pub fn find_whole<T: TryFrom<u64>>(&mut self, key: &Key) -> Result<Option<T>, ScenarioError> {
+        let item = self.find(key);
+        item.map(|item| item.integer(key.range())).transpose()
+    }
+
+    /// The whole number of a key in its range, or its default.
+    ///
+    /// # Errors
+    /// If it is of another kind, or out of range.
+    pub fn whole<T: TryFrom<u64>>(&mut self, key: &Key) -> Result<T, ScenarioError> {
+        if let Some(value) = self.find_whole(key)? {
+            return Ok(value);
+        }
+        let default = key.default.and_then(|text| text.parse::<u64>().ok());
+        let default = default.and_then(|value| T::try_from(value).ok());
+        default.ok_or_else(|| self.missing(key.name, &format!("\"{}\" is missing", key.name)))
+    }
+
+    /// Whether the flag of a key is set; false by default.
+    ///
+    /// # Errors
+    /// If it is of another kind.
+    pub fn is_set(&mut self, key: &Key) -> Result<bool, ScenarioError> {
+        self.find(key).map_or(Ok(false), |item| item.flag())
+    }
+
+    /// The time of a key in us, as ns, if present.
+    ///
+    /// # Errors
+    /// If it is of another kind, or out of range.
+    pub fn find_time(&mut self, key: &Key) -> Result<Option<u64>, ScenarioError> {
+        let item = self.find(key);
+        item.map(|item| nanoseconds(&item)).transpose()
+    }
+
+    /// The value that one of the names in `choices` means, if the key is present; `what` is what they are names of.
+    ///
+    /// # Errors
+    /// If it is none of them.
+    pub fn choose<T: Copy>(
+        &mut self,
+        key: &Key,
+        what: &str,
+        choices: &[(&str, T)],
+    ) -> Result<Option<T>, ScenarioError> {
+        let item = self.find(key);
+        item.map(|item| item.choice(what, choices)).transpose()
     }
 
     /// The table `key`, if present.

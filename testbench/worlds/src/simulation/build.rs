@@ -16,7 +16,7 @@ use super::inputs;
 use super::mapping;
 use super::media;
 use super::started::Started;
-use super::{Atomics, Collective, Simulation, tasks};
+use super::{Simulation, StartedWorkload, tasks};
 use crate::boards::Parts;
 use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
@@ -24,9 +24,6 @@ use crate::faults::{self, Strikes};
 use crate::myrinet;
 use crate::myrinet::host::Host;
 use crate::nodes::{self, START};
-use crate::programs::dsm::DsmSettings;
-use crate::programs::mpi::MpiSettings;
-use crate::programs::multicast;
 use crate::replay::Replays;
 use crate::scenario::faults::{ExactFault, FaultSpec};
 use crate::scenario::programs::Program;
@@ -116,11 +113,8 @@ impl Blueprint {
             counters,
             looks: 0,
             exact_faults,
-            collectives: collectives(scenario),
-            multicasts: multicasts(scenario),
-            atomics: atomics(scenario),
-            mpi: mpi(scenario),
-            dsm: dsm(scenario),
+            workloads: workloads(scenario),
+            seed: scenario.seed,
             max_time: scenario.max_time,
             quiet: scenario.quiet,
             names: names.collect(),
@@ -172,48 +166,15 @@ fn speed(scenario: &Scenario, node: &Node, image: &Image) -> Result<Speed, Scena
     })
 }
 
-/// The programs that execute collective operations.
-fn collectives(scenario: &Scenario) -> Vec<Collective> {
+/// The programs that are workloads.
+fn workloads(scenario: &Scenario) -> Vec<StartedWorkload> {
     let programs = scenario.programs.iter();
     let found = programs.filter_map(|spec| match &spec.program {
-        Program::Collective { nodes, settings } => Some(Collective {
+        Program::Workload(kind, workload) => Some(StartedWorkload {
             name: spec.name,
-            nodes: nodes.clone(),
-            per_node: settings.per_node,
-            work: settings.work,
-            on: settings.on,
-            seed: scenario.seed,
+            results: kind.results,
+            workload: Arc::clone(workload),
         }),
-        _ => None,
-    });
-    found.collect()
-}
-
-/// The programs over shared memory: their nodes by rank, and settings.
-fn dsm(scenario: &Scenario) -> Vec<(Vec<usize>, DsmSettings)> {
-    let programs = scenario.programs.iter();
-    let found = programs.filter_map(|spec| match &spec.program {
-        Program::Dsm { nodes, settings } => Some((nodes.clone(), *settings)),
-        _ => None,
-    });
-    found.collect()
-}
-
-/// The programs of message passing: settings, and the node with rank 0.
-fn mpi(scenario: &Scenario) -> Vec<(usize, MpiSettings, usize)> {
-    let programs = scenario.programs.iter();
-    let found = programs.filter_map(|spec| match &spec.program {
-        Program::Mpi { nodes, settings } => Some((*nodes.first()?, settings.clone(), nodes.len())),
-        _ => None,
-    });
-    found.collect()
-}
-
-/// The programs with multicasts.
-fn multicasts(scenario: &Scenario) -> Vec<(Vec<usize>, multicast::Settings)> {
-    let programs = scenario.programs.iter();
-    let found = programs.filter_map(|spec| match &spec.program {
-        Program::Multicast { nodes, settings } => Some((nodes.clone(), *settings)),
         _ => None,
     });
     found.collect()
@@ -238,25 +199,6 @@ fn hosts(scenario: &Scenario) -> BTreeMap<usize, Host> {
         }
     }
     hosts
-}
-
-/// The programs with atomic operations.
-fn atomics(scenario: &Scenario) -> Vec<Atomics> {
-    let programs = scenario.programs.iter();
-    let found = programs.filter_map(|spec| match &spec.program {
-        Program::Atomic {
-            nodes,
-            homes,
-            settings,
-        } => Some(Atomics {
-            homes: homes.clone(),
-            name: spec.name,
-            nodes: nodes.clone(),
-            settings: *settings,
-        }),
-        _ => None,
-    });
-    found.collect()
 }
 
 fn world(scenario: &Scenario, speeds: &[Arc<Speed>], images: &Images) -> Result<World, WorldError> {

@@ -9,14 +9,10 @@ use serde::Serialize;
 use super::mapping::Mapping;
 use super::result::{BoardUse, ProgramUse, RunSummary};
 use crate::myrinet::host::HostReport;
-use crate::programs::atomic::AtomicUse;
-use crate::programs::collective::CollectiveUse;
-use crate::programs::dsm::DsmUse;
-use crate::programs::mpi::MpiUse;
-use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::Messages;
 use crate::scenario::Scenario;
 use crate::stopped::Stopped;
+use crate::workload::Outcome;
 
 /// JSON document of a run.
 #[derive(Debug, Serialize)]
@@ -42,15 +38,9 @@ pub struct Document<'a> {
     fm: Option<&'a BTreeMap<&'static str, u64>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     maps: &'a [Mapping],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    collectives: &'a [CollectiveUse],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    multicasts: &'a [MulticastUse],
-    atomics: &'a [AtomicUse],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    mpi: &'a [MpiUse],
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    dsm: &'a [DsmUse],
+    /// Results of workloads, by kind.
+    #[serde(flatten)]
+    outcomes: BTreeMap<&'static str, Vec<&'a dyn Outcome>>,
     /// Hosts of control programs.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     hosts: &'a [HostReport],
@@ -127,6 +117,19 @@ pub fn waiting(outcome: &RunSummary) -> &[String] {
     }
 }
 
+/// The results of all kinds of workloads, none too.
+fn by_kind<'a>(
+    scenario: &Scenario,
+    outcome: &'a RunSummary,
+) -> BTreeMap<&'static str, Vec<&'a dyn Outcome>> {
+    let kinds = scenario.workloads.0.iter();
+    let mut all: BTreeMap<_, Vec<_>> = kinds.map(|kind| (kind.results, Vec::new())).collect();
+    for (kind, outcome) in &outcome.outcomes {
+        all.entry(*kind).or_default().push(&**outcome);
+    }
+    all
+}
+
 const fn end(outcome: &RunSummary) -> &'static str {
     match outcome.end {
         RunEnd::Completed => "completed",
@@ -156,11 +159,7 @@ impl<'a> Document<'a> {
             gm: gm(scenario, outcome),
             fm: outcome.fm.as_ref(),
             maps: &outcome.maps,
-            collectives: &outcome.collectives,
-            multicasts: &outcome.multicasts,
-            atomics: &outcome.atomics,
-            mpi: &outcome.mpi,
-            dsm: &outcome.dsm,
+            outcomes: by_kind(scenario, outcome),
             hosts: &outcome.hosts,
             drops: &outcome.drops,
             faults: &outcome.faults,

@@ -12,7 +12,7 @@ mod settings;
 pub mod shared;
 pub mod snapshot;
 mod started;
-mod tasks;
+pub(crate) mod tasks;
 mod ways;
 
 use std::collections::BTreeMap;
@@ -30,15 +30,11 @@ pub use images::Images;
 use crate::faults::Strikes;
 use crate::myrinet::host::Host;
 use crate::nodes::START;
-use crate::programs::atomic;
-use crate::programs::collective::{On, Work};
 use crate::programs::deliveries::Deliveries;
-use crate::programs::dsm::DsmSettings;
-use crate::programs::mpi::MpiSettings;
-use crate::programs::multicast;
 use crate::programs::verdict::{self, Life};
 use crate::replay::Replays;
 use crate::scenario::Position;
+use crate::workload::{ReadRecords, Workload};
 use counters::Counters;
 use mapping::Mappings;
 use result::RunSummary;
@@ -71,19 +67,35 @@ impl Default for RunOptions {
 
 /// The incarnations of one node's program: start times and records.
 #[derive(Debug, Clone, Default)]
-struct Lives(Arc<Mutex<Vec<(u64, Deliveries)>>>);
+struct Lives {
+    all: Arc<Mutex<Vec<(u64, Deliveries)>>>,
+    /// Reads records of the workload's own type that another rank has written.
+    read_records: Option<ReadRecords>,
+}
 
 impl Lives {
+    /// The lives of a job whose own records are read in this way.
+    fn with(read_records: Option<ReadRecords>) -> Self {
+        Self {
+            all: Arc::default(),
+            read_records,
+        }
+    }
+
+    const fn read_records(&self) -> Option<ReadRecords> {
+        self.read_records
+    }
+
     fn begin(&self, now_ps: u64) -> Deliveries {
         let deliveries = Deliveries::default();
-        let mut lives = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lives = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         lives.push((now_ps, deliveries.clone()));
         deliveries
     }
 
     /// The records of the incarnation that has begun last.
     fn last(&self) -> Deliveries {
-        let lives = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lives = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let last = lives.last();
         last.map(|(_, deliveries)| deliveries.clone())
             .unwrap_or_default()
@@ -91,36 +103,24 @@ impl Lives {
 
     /// Replaces them by those of another rank.
     fn set(&self, lives: impl Iterator<Item = (u64, Deliveries)>) {
-        let mut mine = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut mine = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         *mine = lives.collect();
     }
 
     fn all(&self) -> Vec<(u64, Deliveries)> {
-        let lives = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lives = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         lives.clone()
     }
 }
 
-/// A program that executes a collective operation.
+/// A workload of the scenario.
 #[derive(Debug)]
-struct Collective {
+struct StartedWorkload {
+    /// The value of `run`.
     name: &'static str,
-    nodes: Vec<usize>,
-    per_node: usize,
-    work: Work,
-    on: On,
-    seed: u64,
-}
-
-/// A program with atomic operations.
-#[derive(Debug)]
-struct Atomics {
-    name: &'static str,
-    /// Its members.
-    nodes: Vec<usize>,
-    /// Its homes.
-    homes: Vec<usize>,
-    settings: atomic::Settings,
+    /// Key of its outcome in the result's document.
+    results: &'static str,
+    workload: Arc<dyn Workload>,
 }
 
 /// A running scenario.
@@ -149,14 +149,9 @@ pub struct Simulation {
     looks: usize,
     /// Exact faults: positions in the scenario, and hit counters.
     exact_faults: Vec<(Position, Strikes)>,
-    collectives: Vec<Collective>,
-    /// Programs with multicasts: their nodes and settings.
-    multicasts: Vec<(Vec<usize>, multicast::Settings)>,
-    atomics: Vec<Atomics>,
-    /// Programs of message passing: the node with rank 0, settings, number of ranks.
-    mpi: Vec<(usize, MpiSettings, usize)>,
-    /// Programs over shared memory: their nodes by rank, and settings.
-    dsm: Vec<(Vec<usize>, DsmSettings)>,
+    /// Programs that are workloads, in the scenario's order.
+    workloads: Vec<StartedWorkload>,
+    seed: u64,
     max_time: Option<SimTime>,
     /// The run ends when nothing but timers has happened for this time.
     quiet: Option<SimTime>,

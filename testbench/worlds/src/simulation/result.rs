@@ -1,6 +1,8 @@
 //! Results of a run: messages, frames, and utilisation of the boards.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use defs::emp::control::Counter;
 use emulator::observe::event::DropReason;
@@ -15,17 +17,13 @@ use serde::Serializer;
 use super::counters::{Busy, NicCounters, Sums};
 use super::mapping::Mapping;
 use super::shared::report::NodeReport;
-use super::{Collective, Simulation, media};
+use super::{Simulation, StartedWorkload, media};
 use crate::boards::Protocol;
 use crate::myrinet::host::HostReport;
 use crate::nodes::START;
-use crate::programs::atomic::{AtomicRecords, AtomicUse};
-use crate::programs::collective::CollectiveUse;
-use crate::programs::dsm::DsmUse;
-use crate::programs::mpi::MpiUse;
-use crate::programs::multicast::MulticastUse;
 use crate::programs::verdict::{Life, Verdict, judge};
 use crate::stopped::Stopped;
+use crate::workload::{Outcome, ProgramRecords};
 
 /// Drop counters of a NIC, with their names in reports.
 const NIC_DROPS: [(&str, Counter); 7] = [
@@ -118,16 +116,8 @@ pub struct RunSummary {
     pub fm: Option<BTreeMap<&'static str, u64>>,
     /// Times at which a mapper gave routes.
     pub maps: Vec<Mapping>,
-    /// Results of collective operations, by program.
-    pub collectives: Vec<CollectiveUse>,
-    /// Results of multicasts, by program.
-    pub multicasts: Vec<MulticastUse>,
-    /// Results of atomic operations and locks, by program.
-    pub atomics: Vec<AtomicUse>,
-    /// Results of message passing, by program.
-    pub mpi: Vec<MpiUse>,
-    /// Results of programs over shared memory.
-    pub dsm: Vec<DsmUse>,
+    /// Results of workloads, with their keys in the document.
+    pub outcomes: Vec<(&'static str, Arc<dyn Outcome>)>,
     /// What hosts of control programs have done.
     pub hosts: Vec<HostReport>,
     /// Lost frames, by reason.
@@ -176,10 +166,7 @@ impl RunSummary {
         let idle_faults = idle_faults.filter(|(_, strikes)| strikes.count() == 0);
         let mut problems = host_problems(lives, names);
         problems.extend(simulation.mappings.problem());
-        let collectives = collectives(simulation, lives, &mut problems);
-        let atomics = atomics(simulation, lives, &mut problems);
-        let mpi = mpi(simulation, lives);
-        let dsm = dsm(simulation, lives);
+        let outcomes = outcomes(simulation, lives, &mut problems);
         let hosts = simulation.hosts.iter();
         let hosts: Vec<_> = hosts
             .map(|(node, host)| host.report(&names[*node]))
@@ -212,15 +199,25 @@ impl RunSummary {
             gm: sums.gm,
             fm: sums.fm,
             maps: simulation.mappings.done(),
-            collectives,
-            multicasts: multicasts(simulation, lives),
-            atomics,
-            mpi,
-            dsm,
+            outcomes,
             simulated,
             trace_hash: world.trace_hash(),
             end,
         }
+    }
+
+    /// The results of the workloads of one kind, in the scenario's order.
+    #[must_use]
+    pub fn results<T: Outcome>(&self) -> Vec<&T> {
+        let all = self.outcomes.iter();
+        all.filter_map(|(_, outcome)| (&**outcome as &dyn Any).downcast_ref())
+            .collect()
+    }
+
+    /// The first result of a workload of this kind.
+    #[must_use]
+    pub fn result<T: Outcome>(&self) -> Option<&T> {
+        self.results().first().copied()
     }
 
     /// Sum of a counter over all NICs.
@@ -345,113 +342,23 @@ fn host_problems(lives: &[Life], names: &[String]) -> Vec<String> {
     problems
 }
 
-impl Collective {
-    /// The only member that learns the result of a round.
-    fn root(&self, round: u64) -> Option<usize> {
-        let work = self.work;
-        let members = self.nodes.len() * self.per_node;
-        let work = work.in_round(self.on, self.seed, members, round);
-        work.root()
-    }
-}
-
-/// The results of collective operations; problems if a round was over before all members took part.
-fn collectives(
+/// The results of workloads, with their keys in the document, in the scenario's order; and what was wrong.
+fn outcomes(
     simulation: &Simulation,
     lives: &[Life],
     problems: &mut Vec<String>,
-) -> Vec<CollectiveUse> {
-    let mut results = Vec::new();
-    for collective in &simulation.collectives {
-        let Collective {
-            name,
-            nodes,
-            per_node,
-            ..
-        } = collective;
-        let rounds = |member: usize| {
-            let (node, process) = (nodes[member / per_node], member % per_node);
-            let mut rounds = match lives.iter().find(|life| life.node == node) {
-                Some(life) => life.deliveries.records().rounds.clone(),
-                None => Vec::new(),
-            };
-            rounds.retain(|round| round.process == process);
-            rounds
+) -> Vec<(&'static str, Arc<dyn Outcome>)> {
+    let outcome = |started: &StartedWorkload| {
+        let records = ProgramRecords {
+            name: started.name,
+            seed: simulation.seed,
+            lives,
         };
-        let members: Vec<_> = (0..nodes.len() * per_node).map(rounds).collect();
-        let Some((result, early)) = CollectiveUse::of(
-            name,
-            collective.on,
-            |round| collective.root(round),
-            &members,
-        ) else {
-            continue;
-        };
-        if let Some(round) = early.first() {
-            let count = early.len();
-            problems.push(format!(
-                "{name}: {count} rounds were over at a node before all nodes had begun, first round {round}"
-            ));
-        }
-        results.push(result);
-    }
-    results
-}
-
-/// What the ranks 0 of message passing have measured.
-fn mpi(simulation: &Simulation, lives: &[Life]) -> Vec<MpiUse> {
-    let programs = simulation.mpi.iter();
-    let results = programs.map(|(first, settings, ranks)| {
-        let life = lives.iter().find(|life| life.node == *first);
-        let report = life.map(|life| life.deliveries.records().report.clone());
-        MpiUse::new(settings, *ranks, report.unwrap_or_default())
-    });
-    results.collect()
-}
-
-/// The results of programs over shared memory. A node that has not ended has none.
-fn dsm(simulation: &Simulation, lives: &[Life]) -> Vec<DsmUse> {
-    let report = |node: &usize| {
-        let life = lives.iter().find(|life| life.node == *node)?;
-        life.deliveries.records().shared.clone()
-    };
-    let of = |(nodes, settings): &(Vec<usize>, _)| {
-        let reports: Option<Vec<_>> = nodes.iter().map(report).collect();
-        DsmUse::new(settings, &reports.unwrap_or_default())
-    };
-    simulation.dsm.iter().map(of).collect()
-}
-
-/// The results of multicasts.
-fn multicasts(simulation: &Simulation, lives: &[Life]) -> Vec<MulticastUse> {
-    let records = |&node: &usize| {
-        let life = lives.iter().find(|life| life.node == node);
-        life.map(|life| life.deliveries.clone()).unwrap_or_default()
-    };
-    let of = |(nodes, settings): &(Vec<usize>, _)| {
-        let records: Vec<_> = nodes.iter().map(records).collect();
-        MulticastUse::of(settings, nodes, &records)
-    };
-    simulation.multicasts.iter().filter_map(of).collect()
-}
-
-/// The results of atomic operations and locks; problems of what has no explanation.
-fn atomics(simulation: &Simulation, lives: &[Life], problems: &mut Vec<String>) -> Vec<AtomicUse> {
-    let mut results = Vec::new();
-    for program in &simulation.atomics {
-        let records = |node: &usize| match lives.iter().find(|life| life.node == *node) {
-            Some(life) => life.deliveries.records().atomic.clone(),
-            None => AtomicRecords::default(),
-        };
-        let nodes: Vec<_> = program.nodes.iter().map(records).collect();
-        let others = program.homes.iter();
-        let others = others.filter(|home| !program.nodes.contains(home));
-        let homes: Vec<_> = others.map(records).collect();
-        let (result, found) = AtomicUse::of(program.name, &program.settings, &nodes, &homes);
+        let (outcome, found) = started.workload.outcome(&records);
         problems.extend(found);
-        results.push(result);
-    }
-    results
+        outcome.map(|outcome| (started.results, outcome))
+    };
+    simulation.workloads.iter().filter_map(outcome).collect()
 }
 
 fn failures(lives: &[Life], names: &[String]) -> Vec<String> {

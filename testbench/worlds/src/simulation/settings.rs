@@ -9,9 +9,11 @@ use host_lib::{acenic, emp, fm, gm};
 
 use super::ways;
 use crate::boards::{Medium, Protocol};
+use crate::gm::OWN_PORT;
 use crate::nodes::{ethernet_route, mac_address};
 use crate::scenario::Scenario;
-use crate::scenario::programs::Program;
+use crate::scenario::programs::ProgramSpec;
+use crate::workload::{GmNeeds, Workload};
 
 /// Settings of a node's protocol.
 pub(super) enum Settings {
@@ -36,8 +38,9 @@ pub(super) fn of_nodes(
             return Settings::Acenic(acenic_config(scenario, index));
         }
         if let (Some(Protocol::Gm), Some(firmware)) = (node.protocol, node.board.gm) {
+            let needs = gm_needs(scenario, index);
             let routes = (0..count).map(|to| match node.board.medium {
-                Medium::Myrinet if to == index => own_route(scenario, index),
+                Medium::Myrinet if to == index => needs.own_route.then(|| vec![OWN_PORT]),
                 Medium::Myrinet => ways.get(&(index, to)).cloned(),
                 Medium::Ethernet => ethernet_route(index, to),
             });
@@ -48,7 +51,7 @@ pub(super) fn of_nodes(
             };
             node.gm.apply(&mut config);
             config.overhead_ns = overhead_ns;
-            config.page_buckets = config.page_buckets.max(page_buckets(scenario, index));
+            config.page_buckets = config.page_buckets.max(page_buckets(needs.shared_bytes));
             return Settings::Gm(config);
         }
         if node.protocol == Some(Protocol::Fm) {
@@ -66,26 +69,17 @@ pub(super) fn of_nodes(
     Ok(settings.collect())
 }
 
-/// Buckets of the page table that a node's shared memory needs: one for each page, since some fill up before others.
-fn page_buckets(scenario: &Scenario, node: usize) -> u32 {
-    let mut programs = scenario.programs.iter();
-    let bytes = programs.find_map(|spec| match &spec.program {
-        Program::Dsm { nodes, settings } if nodes.contains(&node) => {
-            Some(settings.memory_bytes(nodes.len()))
-        }
-        _ => None,
-    });
-    let pages = bytes.map_or(0, |bytes: u64| bytes.div_ceil(PAGE_BYTES.into()));
-    u32::try_from(pages.next_power_of_two()).unwrap_or(u32::MAX)
+/// What the workloads of a node need of GM.
+fn gm_needs(scenario: &Scenario, node: usize) -> GmNeeds {
+    let workloads = scenario.programs.iter().filter_map(ProgramSpec::workload);
+    let mut on_node = workloads.filter(|workload| workload.nodes().contains(&node));
+    on_node.next().map(Workload::gm_needs).unwrap_or_default()
 }
 
-/// Route from a node to itself, by its crossbar, if it has processes that send messages to each other.
-fn own_route(scenario: &Scenario, node: usize) -> Option<Vec<u8>> {
-    let talks = scenario.programs.iter().any(|spec| match &spec.program {
-        Program::Collective { nodes, settings } => settings.per_node > 1 && nodes.contains(&node),
-        _ => false,
-    });
-    talks.then(|| vec![crate::gm::OWN_PORT])
+/// Buckets of the page table that a node's shared memory needs: one for each page, since some fill up before others.
+fn page_buckets(shared_bytes: u64) -> u32 {
+    let pages = shared_bytes.div_ceil(PAGE_BYTES.into());
+    u32::try_from(pages.next_power_of_two()).unwrap_or(u32::MAX)
 }
 
 /// The configuration of a node's driver, for what its program sends.

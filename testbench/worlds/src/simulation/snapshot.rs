@@ -25,6 +25,7 @@ use super::{RunOptions, Simulation};
 use crate::files::input::Input;
 use crate::nodes::START;
 use crate::scenario::{Scenario, ScenarioError};
+use crate::workload::Workloads;
 
 /// Magic bytes of a snapshot.
 pub const MAGIC: &[u8; 8] = b"LANIGON\x01";
@@ -240,13 +241,17 @@ impl Simulation {
         Ok(file)
     }
 
-    /// Loads a simulation and its scenario. Files of the scenario are relative to `folder`.
+    /// Loads a simulation and its scenario, whose programs may be these workloads. Files of the scenario are relative to `folder`.
     ///
     /// # Errors
     /// If the bytes are no valid snapshot, or other inputs are installed here.
-    pub fn load(file: &[u8], folder: &Path) -> Result<(Self, Scenario, Label), SnapshotError> {
+    pub fn load(
+        workloads: Workloads,
+        file: &[u8],
+        folder: &Path,
+    ) -> Result<(Self, Scenario, Label), SnapshotError> {
         let (label, state) = parts(file)?;
-        let mut scenario = Scenario::parse(&label.scenario, &label.text)?;
+        let mut scenario = workloads.parse(&label.scenario, &label.text)?;
         scenario.folder = folder.into();
         scenario.seed = label.seed;
         let mut simulation = Self::new(&scenario)?;

@@ -10,58 +10,38 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::myrinet::routes::RouteError;
 use host_lib::firmware::Firmware;
-use host_lib::gm;
 
 use super::Lives;
 use super::build::absolute;
 use super::images::Images;
 use super::settings::{self, Settings};
 use crate::boards::BoardType;
-use crate::fm as fm_nodes;
-use crate::gm::{self as gm_nodes, GmNode};
+use crate::fm::{self, FmNode};
+use crate::gm::{self, GmNode};
 use crate::images::firmware;
 use crate::myrinet::host::Host;
-use crate::pairs;
+use crate::pairs::{self, EmpNode};
 use crate::processes::Processes;
-use crate::programs::atomic::{self, AtomicPlan, Region};
 use crate::programs::check::Identity;
-use crate::programs::collective::{self, CollectivePlan, On};
 use crate::programs::deliveries::{Deliveries, FrameLife};
-use crate::programs::dsm::DsmPlan;
 use crate::programs::frames::{self, FramePlan};
-use crate::programs::mpi::MpiPlan;
-use crate::programs::multicast::{self, Library, MulticastPlan};
 use crate::programs::outages::Outages;
 use crate::programs::plan::{Plan, plans};
 use crate::programs::{fm_traffic, gm_traffic, traffic};
 use crate::scenario::Scenario;
 use crate::scenario::faults::FaultSpec;
-use crate::scenario::programs::{Program, ProgramSpec};
+use crate::scenario::programs::Program;
+use crate::workload::{self, JobContext};
 
 /// Sessions of GM that a node may begin between two resets.
 const SESSIONS_OF_A_LIFE: u16 = 0x100;
 
-/// Number of the process that exchanges messages on a host with several; others have those of their members.
-const MESSAGES: usize = 0;
-/// Number of the process that executes atomic operations for others, on a host with a member.
-const SERVER: usize = 1;
-
 /// Program of a node's host.
-#[derive(Clone)]
 enum Job {
     /// Boots the firmware of the board's protocol, and runs a plan of messages.
     Messages(Plan),
-    /// Boots GM's firmware, and takes part in a collective operation: a process for each member of the node. Another process of the host
-    /// may run a plan of messages.
-    Collective(Vec<CollectivePlan>, Option<Plan>),
-    /// Boots the firmware of the board's protocol, and takes part in multicasts.
-    Multicast(MulticastPlan),
-    /// Boots GM's firmware, and executes atomic operations. A second process of the host may be a server.
-    Atomic(AtomicPlan),
-    /// Boots the firmware of EMP or GM, and passes messages.
-    Mpi(MpiPlan),
-    /// Boots GM's firmware, and runs a program over shared memory.
-    Dsm(DsmPlan),
+    /// Does the part of a workload. Another process of the host may run a plan of messages.
+    Workload(Box<dyn workload::Job>, Option<Plan>),
     /// Boots the firmware of the board, and runs plans of frames: one for each program.
     Frames(Vec<FramePlan>),
     /// Is the host of a control program.
@@ -73,58 +53,29 @@ enum Job {
 /// Name and program of each node. Nodes without a program boot the firmware of their protocol and do nothing; if no node
 /// uses a protocol, their boards stay untouched.
 fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
-    let other = scenario
-        .uses_protocol()
-        .then(|| ("idle", Job::Messages(Plan::default())));
+    let any_protocol = scenario.uses_protocol();
     let nodes = scenario.nodes.iter();
-    let idle = nodes.map(|node| other.clone().filter(|_| node.protocol.is_some()));
+    let idle = nodes.map(|node| {
+        let boots = any_protocol && node.protocol.is_some();
+        boots.then(|| ("idle", Job::Messages(Plan::default())))
+    });
     let mut jobs: Vec<_> = idle.collect();
     for (spec, tag) in scenario.programs.iter().zip(0..) {
+        let start_ns = spec.start_ns;
         if let Program::Start { nodes } = &spec.program {
             for &node in nodes {
-                let after = SimTime::from_ns(spec.start_ns);
-                jobs[node] = Some((spec.name, Job::Start(after)));
+                jobs[node] = Some((spec.name, Job::Start(SimTime::from_ns(start_ns))));
             }
         }
-        for (node, plan) in multicast_plans(scenario, spec) {
-            jobs[node] = Some((spec.name, Job::Multicast(plan)));
-        }
-        if let Program::Collective { nodes, settings } = &spec.program {
-            let beside = scenario.has_messages_on(nodes);
-            let (start_ns, seed) = (spec.start_ns, scenario.seed);
-            for (node, plan) in CollectivePlan::all(settings, nodes, start_ns, seed, beside) {
+        if let Program::Workload(_, workload) = &spec.program {
+            for (node, job) in workload.jobs(JobContext { scenario, start_ns }) {
                 let messages = match &mut jobs[node] {
-                    Some((_, Job::Collective(plans, _))) => {
-                        plans.push(plan);
-                        continue;
-                    }
                     Some((_, Job::Messages(messages))) if scenario.has_messages_on(&[node]) => {
                         Some(std::mem::take(messages))
                     }
                     _ => None,
                 };
-                jobs[node] = Some((spec.name, Job::Collective(vec![plan], messages)));
-            }
-        }
-        if let Program::Mpi { nodes, settings } = &spec.program {
-            for (node, plan) in MpiPlan::all(settings, nodes, spec.start_ns) {
-                jobs[node] = Some((spec.name, Job::Mpi(plan)));
-            }
-        }
-        if let Program::Dsm { nodes, settings } = &spec.program {
-            for (node, plan) in DsmPlan::all(settings, nodes, spec.start_ns) {
-                jobs[node] = Some((spec.name, Job::Dsm(plan)));
-            }
-        }
-        if let Program::Atomic {
-            nodes,
-            homes,
-            settings,
-        } = &spec.program
-        {
-            let (start_ns, seed) = (spec.start_ns, scenario.seed);
-            for (node, plan) in AtomicPlan::all(settings, nodes, homes, start_ns, seed) {
-                jobs[node] = Some((spec.name, Job::Atomic(plan)));
+                jobs[node] = Some((spec.name, Job::Workload(job, messages)));
             }
         }
         for (node, plan) in frames::plans(spec, tag) {
@@ -135,23 +86,12 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
         }
         for (node, plan) in plans(spec, scenario.seed, scenario.resets()) {
             match &mut jobs[node] {
-                Some((_, Job::Collective(_, messages))) => *messages = Some(plan),
+                Some((_, Job::Workload(_, messages))) => *messages = Some(plan),
                 job => *job = Some((spec.name, Job::Messages(plan))),
             }
         }
     }
     jobs
-}
-
-/// The plans of a program with multicasts; none of another one.
-fn multicast_plans(scenario: &Scenario, spec: &ProgramSpec) -> Vec<(usize, MulticastPlan)> {
-    let Program::Multicast { nodes, settings } = &spec.program else {
-        return Vec::new();
-    };
-    let timeout_ns = scenario.nodes[nodes[0]].fm.timeout_ns();
-    let (start_ns, seed) = (spec.start_ns, scenario.seed);
-    // The scenario's reader has built the tree before.
-    MulticastPlan::all(settings, nodes, start_ns, seed, timeout_ns).unwrap_or_default()
 }
 
 /// Starts the programs.
@@ -172,7 +112,10 @@ pub(super) fn spawn(
     let mut all_lives = Vec::with_capacity(settings.len());
     for (index, (job, settings)) in jobs(scenario).into_iter().zip(settings).enumerate() {
         let node = &scenario.nodes[index];
-        let lives = Lives::default();
+        let lives = Lives::with(match &job {
+            Some((_, Job::Workload(job, _))) => Some(job.read_records()),
+            _ => None,
+        });
         all_lives.push(lives.clone());
         let host = hosts.get(&index);
         let host = host.map(|host| (host.kind.program(), Job::Control(host.clone())));
@@ -188,40 +131,28 @@ pub(super) fn spawn(
             firmware: Arc::clone(&firmware[images.index_of(index)]),
             seed: scenario.seed,
             processes: Processes::default(),
-            region: Region::default(),
             outages: outages.clone(),
             mpi_call_ns: profiles[index].host.mpi_call.ps() / 1000,
             host: profiles[index].host,
         });
-        let programs = &mut world.nodes[index].programs;
-        if let Job::Collective(_, Some(_)) = task.job {
-            let task = Arc::clone(&task);
-            programs.spawn("messages", move |machine| async move {
-                task.run_beside(machine).await;
-            });
-        }
-        if let Job::Atomic(plan) = &task.job
-            && plan.settings.on == On::Host
-        {
-            let task = Arc::clone(&task);
-            programs.spawn("server", move |machine| async move {
-                task.run_server(machine).await;
-            });
-        }
-        if let Job::Collective(plans, _) = &task.job {
-            for process in 1..plans.len() {
-                let task = Arc::clone(&task);
-                programs.spawn(name, move |machine| async move {
-                    task.run_member(machine, process).await;
-                });
-            }
-        }
-        programs.spawn_restartable(name, move |machine, life| {
-            let task = Arc::clone(&task);
-            async move { task.run(machine, life).await }
-        });
+        start(world, index, name, task);
     }
     Ok(all_lives)
+}
+
+/// Starts the processes of a host: those that wait for a library first, then the one that boots the board.
+fn start(world: &mut World, node: usize, name: &'static str, task: Arc<Task>) {
+    let programs = &mut world.nodes[node].programs;
+    for (process, name) in task.further().into_iter().enumerate() {
+        let task = Arc::clone(&task);
+        programs.spawn(name, move |machine| async move {
+            task.run_further(machine, process).await;
+        });
+    }
+    programs.spawn_restartable(name, move |machine, life| {
+        let task = Arc::clone(&task);
+        async move { task.run(machine, life).await }
+    });
 }
 
 /// The resets of the scenario's nodes.
@@ -267,8 +198,6 @@ struct Task {
     firmware: Arc<Firmware>,
     seed: u64,
     processes: Processes,
-    /// The words of atomic operations that a server serves.
-    region: Region,
     /// The resets of all nodes.
     outages: Outages,
     /// Processor time of a call of message passing, in ns.
@@ -277,16 +206,93 @@ struct Task {
     host: HostCosts,
 }
 
+/// A process of a host, in which the job of a workload runs.
+#[derive(Clone)]
+pub struct HostProcess<'a> {
+    task: &'a Task,
+    machine: Machine,
+    /// Which start of the host's program this is, from 1.
+    life: u32,
+    /// The records of this start.
+    pub deliveries: Deliveries,
+}
+
+impl HostProcess<'_> {
+    /// The scenario's seed.
+    #[must_use]
+    pub const fn seed(&self) -> u64 {
+        self.task.seed
+    }
+
+    /// Costs of the host.
+    #[must_use]
+    pub const fn costs(&self) -> &HostCosts {
+        &self.task.host
+    }
+
+    /// Processor time of a call of message passing, in ns.
+    #[must_use]
+    pub const fn mpi_call_ns(&self) -> u64 {
+        self.task.mpi_call_ns
+    }
+
+    /// Boots the firmware of the board's protocol.
+    ///
+    /// # Errors
+    /// The board does not start, or its firmware has no messages.
+    pub async fn boot(&self) -> Result<Library, String> {
+        let machine = self.machine.clone();
+        self.task.boot(machine, self.life).await
+    }
+
+    /// Boots GM's firmware.
+    ///
+    /// # Errors
+    /// The board does not start, or runs another protocol.
+    pub async fn boot_gm(&self) -> Result<GmNode, String> {
+        match self.boot().await? {
+            Library::Gm(gm) => Ok(*gm),
+            _ => Err("the board does not run GM".into()),
+        }
+    }
+
+    /// Gives the further processes of the host libraries of the board; none if it has not started.
+    ///
+    /// # Errors
+    /// There are more processes than ports.
+    pub fn share(&self, board: Option<&GmNode>) -> Result<(), String> {
+        self.task.processes.share(board)
+    }
+}
+
+/// The library of a message protocol, on a board that runs.
+pub enum Library {
+    /// EMP.
+    Emp(Box<EmpNode>),
+    /// GM.
+    Gm(Box<GmNode>),
+    /// FM.
+    Fm(Box<FmNode>),
+}
+
 impl Task {
+    /// Names of the processes that get a library from the one that boots the board.
+    fn further(&self) -> Vec<&'static str> {
+        let Job::Workload(job, messages) = &self.job else {
+            return Vec::new();
+        };
+        let messages = messages.iter().map(|_| "messages");
+        messages.chain(job.further()).collect()
+    }
+
     async fn run(&self, machine: Machine, life: u32) {
         let deliveries = self.lives.begin(machine.now().ps());
         let done = match &self.job {
             Job::Messages(plan) => self.exchange(machine, life, plan, &deliveries).await,
-            Job::Collective(plans, _) => self.collective(machine, life, plans, &deliveries).await,
-            Job::Multicast(plan) => self.multicast(machine, life, plan, &deliveries).await,
-            Job::Atomic(plan) => self.atomic(machine, life, plan, &deliveries).await,
-            Job::Mpi(plan) => self.pass_messages(machine, life, plan, &deliveries).await,
-            Job::Dsm(plan) => self.share_memory(machine, life, plan, &deliveries).await,
+            Job::Workload(job, _) => {
+                deliveries.records().operations_left = job.operations();
+                job.run(self.process(machine, life, &deliveries)).await
+            }
             Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
             Job::Control(host) => {
                 deliveries.records().operations_left = 1;
@@ -302,131 +308,76 @@ impl Task {
         };
         let mut records = deliveries.records();
         // Another process says itself when its messages have been sent.
-        records.sending_over |= !matches!(self.job, Job::Collective(_, Some(_)));
+        records.sending_over |= !matches!(self.job, Job::Workload(_, Some(_)));
         records.operations_left = records.operations_left.saturating_sub(1);
         records.problem = records.problem.take().or(done.err());
     }
 
-    /// Takes part in a collective operation as a further member of the node, once the first one has booted the firmware.
-    async fn run_member(&self, machine: Machine, process: usize) {
-        let Job::Collective(plans, _) = &self.job else {
+    fn process(&self, machine: Machine, life: u32, deliveries: &Deliveries) -> HostProcess<'_> {
+        HostProcess {
+            task: self,
+            machine,
+            life,
+            deliveries: deliveries.clone(),
+        }
+    }
+
+    /// Runs a further process of a workload's host, once the first one has booted the firmware.
+    async fn run_further(&self, machine: Machine, process: usize) {
+        let Job::Workload(job, messages) = &self.job else {
             return;
         };
-        let library = self.processes.join(process, machine).await;
-        let (Some(plan), Some(gm)) = (plans.get(process), library) else {
-            return;
-        };
+        let library = self.processes.join(process, machine.clone()).await;
+        let Some(gm) = library else { return };
         let deliveries = self.lives.last();
-        let done = collective::run(gm, plan.clone(), deliveries.clone()).await;
+        let done = match (messages, process) {
+            (Some(plan), 0) => {
+                let who = self.identity(1);
+                let done = gm_traffic::run(gm, who, plan.clone(), deliveries.clone()).await;
+                deliveries.records().sending_over = true;
+                done
+            }
+            _ => {
+                let place = process - messages.iter().len();
+                let process = self.process(machine, 1, &deliveries);
+                job.run_further(place, gm, process).await
+            }
+        };
         let mut records = deliveries.records();
-        records.operations_left = records.operations_left.saturating_sub(1);
         records.problem = records.problem.take().or(done.err());
     }
 
-    /// Runs a program of message passing.
-    async fn pass_messages(
-        &self,
-        machine: Machine,
-        life: u32,
-        plan: &MpiPlan,
-        deliveries: &Deliveries,
-    ) -> Result<(), String> {
-        deliveries.records().operations_left = 1;
-        let mut plan = plan.clone();
-        plan.settings.library_ns = self.mpi_call_ns;
-        plan.settings.seed = self.seed;
-        let report = match &self.settings {
+    /// Who sends the messages of a start.
+    fn identity(&self, life: u32) -> Identity {
+        Identity {
+            node: self.node,
+            life: (life - 1) as u16,
+            seed: self.seed,
+        }
+    }
+
+    async fn boot(&self, machine: Machine, life: u32) -> Result<Library, String> {
+        match &self.settings {
             Settings::Emp(config) => {
                 let mut config = config.clone();
                 // EMP requires a later epoch at each start.
                 config.epoch = life as u16;
                 let emp = pairs::boot(machine, &self.firmware, config).await?;
-                plan.over_emp(emp).await?
+                Ok(Library::Emp(Box::new(emp)))
             }
             Settings::Gm(config) => {
-                plan.over_gm(self.boot_gm(machine, life, config).await?)
-                    .await?
+                let mut config = config.clone();
+                // A connection begins sessions of its own after the first one.
+                config.session = (life as u16).wrapping_mul(SESSIONS_OF_A_LIFE);
+                let gm = gm::boot(machine, &self.firmware, config).await?;
+                Ok(Library::Gm(Box::new(gm)))
             }
-            Settings::Fm(_) | Settings::Acenic(_) => {
-                return Err("the board runs neither EMP nor GM".into());
+            Settings::Fm(config) => {
+                let fm = fm::boot(machine, &self.firmware, config.clone()).await?;
+                Ok(Library::Fm(Box::new(fm)))
             }
-        };
-        deliveries.records().report = report;
-        Ok(())
-    }
-
-    /// Runs a program over shared memory.
-    async fn share_memory(
-        &self,
-        machine: Machine,
-        life: u32,
-        plan: &DsmPlan,
-        deliveries: &Deliveries,
-    ) -> Result<(), String> {
-        let Settings::Gm(config) = &self.settings else {
-            return Err("the board does not run GM".into());
-        };
-        deliveries.records().operations_left = 1;
-        let gm = self.boot_gm(machine, life, config).await?;
-        let report = plan.run(gm, &self.host).await?;
-        deliveries.records().shared = Some(report);
-        Ok(())
-    }
-
-    /// Executes atomic operations for others, once the member of the node has booted the firmware.
-    async fn run_server(&self, machine: Machine) {
-        let Job::Atomic(plan) = &self.job else {
-            return;
-        };
-        let Some(gm) = self.processes.join(SERVER, machine).await else {
-            return;
-        };
-        let deliveries = self.lives.last();
-        let done = atomic::serve(gm, plan.settings.wait, &self.region).await;
-        let mut records = deliveries.records();
-        records.problem = records.problem.take().or(done.err());
-    }
-
-    async fn atomic(
-        &self,
-        machine: Machine,
-        life: u32,
-        plan: &AtomicPlan,
-        deliveries: &Deliveries,
-    ) -> Result<(), String> {
-        let Settings::Gm(config) = &self.settings else {
-            return Err("the board does not run GM".into());
-        };
-        deliveries.records().operations_left = 1;
-        let gm = self.boot_gm(machine, life, config).await;
-        if gm.is_err() {
-            self.processes.share(None)?;
+            Settings::Acenic(_) => Err("the board exchanges frames only".into()),
         }
-        let share = |gm: &GmNode, words| {
-            self.region.set(words);
-            self.processes.share(Some(gm))
-        };
-        atomic::run(gm?, plan.clone(), share, deliveries.clone()).await
-    }
-
-    /// Exchanges messages beside a collective operation, in a process of its own, once the other one has booted the firmware.
-    async fn run_beside(&self, machine: Machine) {
-        let Job::Collective(_, Some(plan)) = &self.job else {
-            return;
-        };
-        let Some(gm) = self.processes.join(MESSAGES, machine).await else {
-            return;
-        };
-        let deliveries = self.lives.last();
-        let who = Identity {
-            node: self.node,
-            life: 0,
-            seed: self.seed,
-        };
-        let done = gm_traffic::run(gm, who, plan.clone(), deliveries.clone()).await;
-        let mut records = deliveries.records();
-        records.sending_over = true;
-        records.problem = records.problem.take().or(done.err());
     }
 
     async fn exchange(
@@ -436,87 +387,19 @@ impl Task {
         plan: &Plan,
         deliveries: &Deliveries,
     ) -> Result<(), String> {
-        let who = Identity {
-            node: self.node,
-            life: (life - 1) as u16,
-            seed: self.seed,
-        };
-        let (plan, deliveries) = (plan.clone(), deliveries.clone());
-        match &self.settings {
-            Settings::Emp(config) => {
-                let mut config = config.clone();
-                // EMP requires a later epoch at each start.
-                config.epoch = life as u16;
-                let emp = pairs::boot(machine, &self.firmware, config).await?;
-                traffic::run(emp, who, plan, deliveries).await
-            }
-            Settings::Gm(config) => {
-                let gm = self.boot_gm(machine, life, config).await?;
-                gm_traffic::run(gm, who, plan, deliveries).await
-            }
-            Settings::Fm(config) => {
-                let fm = fm_nodes::boot(machine, &self.firmware, config.clone()).await?;
-                fm_traffic::run(fm, who, plan, deliveries).await
-            }
-            Settings::Acenic(config) => {
-                // Programs with messages use other protocols: this one is idle.
-                deliveries.records().receiving_over = true;
-                let nic = frames::boot(machine, &self.firmware, config.clone()).await;
-                nic.map(drop)
-            }
+        if let Settings::Acenic(config) = &self.settings {
+            // Programs with messages use other protocols: this one is idle.
+            deliveries.records().receiving_over = true;
+            let nic = frames::boot(machine, &self.firmware, config.clone()).await;
+            return nic.map(drop);
         }
-    }
-
-    async fn boot_gm(
-        &self,
-        machine: Machine,
-        life: u32,
-        config: &gm::Config,
-    ) -> Result<GmNode, String> {
-        let mut config = config.clone();
-        // A connection begins sessions of its own after the first one.
-        config.session = (life as u16).wrapping_mul(SESSIONS_OF_A_LIFE);
-        gm_nodes::boot(machine, &self.firmware, config).await
-    }
-
-    async fn collective(
-        &self,
-        machine: Machine,
-        life: u32,
-        plans: &[CollectivePlan],
-        deliveries: &Deliveries,
-    ) -> Result<(), String> {
-        let Settings::Gm(config) = &self.settings else {
-            return Err("the board does not run GM".into());
-        };
-        deliveries.records().operations_left = plans.len();
-        let gm = self.boot_gm(machine, life, config).await;
-        self.processes.share(gm.as_ref().ok())?;
-        let gm = gm?;
-        let plan = plans.first().ok_or("a program without a member")?;
-        collective::run(gm, plan.clone(), deliveries.clone()).await
-    }
-
-    async fn multicast(
-        &self,
-        machine: Machine,
-        life: u32,
-        plan: &MulticastPlan,
-        deliveries: &Deliveries,
-    ) -> Result<(), String> {
-        deliveries.records().operations_left = 1;
-        let library = match &self.settings {
-            Settings::Fm(config) => Library::Fm(Box::new(
-                fm_nodes::boot(machine, &self.firmware, config.clone()).await?,
-            )),
-            Settings::Gm(config) => {
-                Library::Gm(Box::new(self.boot_gm(machine, life, config).await?))
-            }
-            Settings::Emp(_) | Settings::Acenic(_) => {
-                return Err("the board runs neither FM nor GM".into());
-            }
-        };
-        multicast::run(library, plan.clone(), deliveries.clone()).await
+        let who = self.identity(life);
+        let (plan, deliveries) = (plan.clone(), deliveries.clone());
+        match self.boot(machine, life).await? {
+            Library::Emp(emp) => traffic::run(*emp, who, plan, deliveries).await,
+            Library::Gm(gm) => gm_traffic::run(*gm, who, plan, deliveries).await,
+            Library::Fm(fm) => fm_traffic::run(*fm, who, plan, deliveries).await,
+        }
     }
 
     /// Exchanges frames.
@@ -531,11 +414,7 @@ impl Task {
             return Err("the board does not exchange frames".into());
         };
         let _end = FramesEnd::begin(deliveries);
-        let who = Identity {
-            node: self.node,
-            life: (life - 1) as u16,
-            seed: self.seed,
-        };
+        let who = self.identity(life);
         let nic = frames::boot(machine, &self.firmware, config.clone()).await;
         // Nothing arrives at a node that does not start.
         deliveries.records().receiving_over = nic.is_err();

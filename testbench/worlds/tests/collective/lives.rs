@@ -17,9 +17,9 @@ use host_lib::gm::collective::{
 };
 use host_lib::gm::{Event, Status};
 use host_lib::window::System;
+use lanigon_workloads::collective::{Broadcast, On, Type, Work};
 use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::pairs::text;
-use lanigon_worlds::programs::collective::{Broadcast, On, Type, Work};
 use lanigon_worlds::programs::verdict::{Life, judge};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

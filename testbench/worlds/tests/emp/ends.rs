@@ -6,7 +6,6 @@ use host_lib::window::System;
 use lanigon_worlds::faults::{self, Fault};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::pairs::EmpNode;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
@@ -88,7 +87,7 @@ fn run_soak(messages: u32) -> RunSummary {
     let whole = "messages = 62500 ";
     assert!(text.contains(whole));
     let text = text.replace(whole, &format!("messages = {messages} "));
-    let scenario = Scenario::parse("soak.toml", &text).unwrap();
+    let scenario = lanigon_workloads::parse("soak.toml", &text).unwrap();
     let mut simulation = Simulation::new(&scenario).unwrap();
     simulation.run(&RunOptions::default(), |_| {})
 }

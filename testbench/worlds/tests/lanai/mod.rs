@@ -6,7 +6,6 @@ use emulator::board::CpuId;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::boards;
 use lanigon_worlds::nodes::{firmware_word, mac_address};
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 /// A mark of the image `hello`, above its stack, when its results are complete.
@@ -32,7 +31,7 @@ fn text(board: &str, network: &str) -> String {
 }
 
 fn simulation(text: &str) -> Simulation {
-    let scenario = Scenario::parse("test.toml", text).unwrap();
+    let scenario = lanigon_workloads::parse("test.toml", text).unwrap();
     Simulation::new(&scenario).unwrap()
 }
 
@@ -128,7 +127,9 @@ fn nodes_of_one_network_may_have_different_chips() {
 #[test]
 fn mistakes_in_scenarios_are_named() {
     let check = |text: &str, expected: &str| {
-        let error = Scenario::parse("test.toml", text).unwrap_err().to_string();
+        let error = lanigon_workloads::parse("test.toml", text)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(expected), "{text}\n{error}");
     };
     check(

@@ -5,13 +5,11 @@ use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::gm::collective::Endpoint;
 use host_lib::mpi::{BarrierOn, Bypass, GmTransport};
 use host_lib::window::System;
+use lanigon_workloads::mpi::{self, Class, Measured, MpiSettings, Report, Skewed, TimeUse, Work};
 use lanigon_worlds::boards;
 use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::pairs::text;
 use lanigon_worlds::profile::built_in;
-use lanigon_worlds::programs::mpi::{
-    self, Class, Measured, MpiSettings, Report, Skewed, TimeUse, Work,
-};
 
 use super::scenarios::gm::built;
 

@@ -41,7 +41,7 @@ fn scenario(file: &[u8], board: &str, network: &str, lines: &str) -> Scenario {
         "board = \"{board}\"\nimage = \"{path}\"\nmax_time_us = 1e8\n[network]\n{network}\n\
          [[program]]\nrun = \"{run}\"\nnodes = \"all\"\n{lines}"
     );
-    Scenario::parse("test", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    lanigon_workloads::parse("test", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// Runs a scenario to its end.
@@ -376,7 +376,7 @@ fn wrong_scenarios_are_refused() {
         let text = format!(
             "{head}\n[network]\ntopology = \"pair\"\n[[program]]\nnodes = \"all\"\n{program}"
         );
-        let scenario = Scenario::parse("test", &text);
+        let scenario = lanigon_workloads::parse("test", &text);
         let simulation = scenario.and_then(|scenario| Simulation::new(&scenario));
         let error = simulation.expect_err(reason).to_string();
         assert!(error.contains(reason), "{error}");

@@ -12,7 +12,7 @@ use lanigon_worlds::simulation::shared;
 use lanigon_worlds::simulation::{Blueprint, RunOptions, Simulation};
 
 fn scenario(text: &str) -> Scenario {
-    Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"))
+    lanigon_workloads::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn run(

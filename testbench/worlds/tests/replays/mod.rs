@@ -83,7 +83,7 @@ fn recorded() -> RecordedNode {
 fn scenario(name: &str, recorded: &RecordedNode) -> Scenario {
     let folder = folder(name);
     std::fs::write(folder.join("node0.replay"), recorded.to_bytes()).unwrap();
-    let mut scenario = Scenario::parse("world.toml", TEXT).unwrap();
+    let mut scenario = lanigon_workloads::parse("world.toml", TEXT).unwrap();
     scenario.folder = folder;
     scenario
 }
@@ -116,7 +116,7 @@ fn a_snapshot_of_a_repeated_run_continues_as_the_run_did() {
     let half = SimTime::from_us(25);
     simulation.run_to(half, &options, |_| {}).unwrap();
     let saved = simulation.save("world.toml", TEXT, &scenario).unwrap();
-    let load = || Simulation::load(&saved, &scenario.folder);
+    let load = || Simulation::load(lanigon_workloads::ALL, &saved, &scenario.folder);
     let (mut loaded, ..) = load().unwrap();
     let rest = loaded.run(&options, |_| {});
     assert_eq!(rest.trace_hash, whole.trace_hash);
@@ -155,7 +155,7 @@ fn what_is_no_recording_is_refused() {
     }
     let missing = "[network]\ntopology = \"pair\"\n[[program]]\nrun = \"replay\"\nnode = 1\n\
                    file = \"nowhere.replay\"\n";
-    let error = Simulation::new(&Scenario::parse("x.toml", missing).unwrap());
+    let error = Simulation::new(&lanigon_workloads::parse("x.toml", missing).unwrap());
     let error = error.expect_err("no file").to_string();
     assert!(
         error.starts_with("x.toml:4: program.run: nowhere.replay: "),
@@ -169,7 +169,7 @@ fn a_scenario_may_choose_the_size_of_a_boards_memory() {
         let text = format!(
             "{more}\n[network]\ntopology = \"none\"\nnodes = 1\n[[program]]\nrun = \"start\"\nnodes = 0\n"
         );
-        Scenario::parse("x.toml", &text)
+        lanigon_workloads::parse("x.toml", &text)
     };
     assert_eq!(world("").unwrap().nodes[0].sram_bytes(), 512 << 10);
     let larger = world("board_memory_kb = 1024").unwrap();

@@ -14,7 +14,7 @@ const TEXT: &str =
     [[fault]]\ndo = \"drop\"\nmessage = 1\ntimes = 3\n";
 
 fn build(seed: u64) -> (Simulation, Scenario) {
-    let mut scenario = Scenario::parse("test.toml", TEXT).unwrap();
+    let mut scenario = lanigon_workloads::parse("test.toml", TEXT).unwrap();
     scenario.seed = seed;
     (Simulation::new(&scenario).unwrap(), scenario)
 }
@@ -43,7 +43,8 @@ fn a_run_goes_on_from_a_file_as_if_nothing_had_been() {
     for us in [0, 400, 1500, 3500] {
         let file = file(us);
         assert!(file.len() < 3_000_000, "{} bytes", file.len());
-        let (mut simulation, scenario, label) = Simulation::load(&file, Path::new("")).unwrap();
+        let (mut simulation, scenario, label) =
+            Simulation::load(lanigon_workloads::ALL, &file, Path::new("")).unwrap();
         assert_eq!(
             (scenario.seed, label.time_ps),
             (5, i128::from(us) * 1_000_000)
@@ -66,7 +67,7 @@ fn sealed(mut file: Vec<u8>) -> Vec<u8> {
 #[test]
 fn what_is_no_snapshot_is_refused() {
     let whole = file(400);
-    let load = |bytes: &[u8]| match Simulation::load(bytes, Path::new("")) {
+    let load = |bytes: &[u8]| match Simulation::load(lanigon_workloads::ALL, bytes, Path::new("")) {
         Ok(_) => panic!("it was taken"),
         Err(error) => error,
     };

@@ -14,11 +14,11 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use emulator::state::{Reader, StateError, Value, Writer};
 use emulator::tigon2::board::Tigon2;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::Simulation;
 
 fn simulation(text: &str) -> Simulation {
-    let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let scenario =
+        lanigon_workloads::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
     simulation.world.keep_logs();
     simulation

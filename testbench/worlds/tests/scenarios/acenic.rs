@@ -5,7 +5,6 @@ use std::path::Path;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::boards::Protocol;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
@@ -47,7 +46,7 @@ fn every_frame_arrives_in_order() {
     assert_eq!(counts(&outcome), [50, 50, 0]);
     assert_eq!(outcome.verdict.bytes, 10 * (60 + 61 + 128 + 129 + 1514));
     assert!(outcome.drops.values().all(|&count| count == 0));
-    let scenario = Scenario::parse("test.toml", &frames("bytes = 60")).unwrap();
+    let scenario = lanigon_workloads::parse("test.toml", &frames("bytes = 60")).unwrap();
     for node in scenario.nodes {
         assert_eq!(node.protocol, Some(Protocol::Acenic));
         assert_eq!(node.image.name, "acenic");
@@ -131,7 +130,7 @@ fn a_board_without_room_accounts_for_losses() {
 fn losses_that_nothing_accounts_for_fail_the_run() {
     let text = frames("frames = 6\nbytes = [60, 1600]");
     let text = format!("[acenic]\nmtu = 9018\n{text}");
-    let mut scenario = Scenario::parse("test.toml", &text).unwrap();
+    let mut scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
     // The receiver's firmware drops what is longer.
     scenario.nodes[1].acenic.mtu = 1518;
     let mut simulation = Simulation::new(&scenario).unwrap();
@@ -155,7 +154,9 @@ fn emp_and_frames_live_side_by_side() {
     };
     let mixed = text.replace("nodes = \"a\"\nframes", "nodes = \"all\"\nframes");
     for text in [mixed, format!("{text}{}", node("e0"))] {
-        let error = Scenario::parse("test.toml", &text).unwrap_err().to_string();
+        let error = lanigon_workloads::parse("test.toml", &text)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("needs protocol = \"acenic\""), "{error}");
     }
 }
@@ -177,7 +178,7 @@ fn a_node_has_several_programs_of_frames() {
     assert_eq!(counts(&outcome), [160, 160, 0]);
     assert!(outcome.simulated > SimTime::from_us(4000));
     let refused = |last: &str, expected: &str| {
-        let error = Scenario::parse("test.toml", &format!("{text}{last}"));
+        let error = lanigon_workloads::parse("test.toml", &format!("{text}{last}"));
         let error = error.unwrap_err().to_string();
         assert!(error.contains(expected), "{expected:?} not in {error:?}");
     };
@@ -206,7 +207,7 @@ fn a_snapshot_goes_on_with_equal_results() {
         3,
         "frames = 30\nbytes = [60, 1514]\ngap_us = 40\n[faults]\nloss = 0.02",
     );
-    let scenario = Scenario::parse("test.toml", &text).unwrap();
+    let scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
     let options = RunOptions::default();
     let result = |simulation: &mut Simulation| {
         let mut outcome = simulation.run(&options, |_| {});
@@ -220,7 +221,8 @@ fn a_snapshot_goes_on_with_equal_results() {
         let time = SimTime::from_us(us);
         simulation.run_to(time, &options, |_| {}).unwrap();
         let file = simulation.save("test.toml", &text, &scenario).unwrap();
-        let (mut loaded, ..) = Simulation::load(&file, Path::new("")).unwrap();
+        let (mut loaded, ..) =
+            Simulation::load(lanigon_workloads::ALL, &file, Path::new("")).unwrap();
         assert_eq!(result(&mut loaded), whole, "{us} us");
     }
 }
@@ -284,7 +286,9 @@ fn a_forged_frame_fails_the_run() {
 #[test]
 fn mistakes_are_refused_where_they_are() {
     let refused = |text: &str, expected: &str| {
-        let error = Scenario::parse("test.toml", text).unwrap_err().to_string();
+        let error = lanigon_workloads::parse("test.toml", text)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(expected), "{expected:?} not in {error:?}");
     };
     refused(

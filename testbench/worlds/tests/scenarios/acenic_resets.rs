@@ -4,7 +4,6 @@ use std::path::Path;
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 use proptest::prelude::*;
@@ -89,7 +88,7 @@ fn a_reset_excuses_nothing_else() {
         "[acenic]\nmtu = 9018\n{}",
         text.replace("300]", "300, 1600]")
     );
-    let mut scenario = Scenario::parse("test.toml", &text).unwrap();
+    let mut scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
     // The receiver's firmware drops what is longer.
     scenario.nodes[1].acenic.mtu = 1518;
     let mut simulation = Simulation::new(&scenario).unwrap();
@@ -107,7 +106,7 @@ fn a_snapshot_between_lives_goes_on_with_equal_results() {
         &[(1, 3000, Some(2000)), (2, 5000, None)],
         "[faults]\nloss = 0.02\n",
     );
-    let scenario = Scenario::parse("test.toml", &text).unwrap();
+    let scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
     let options = RunOptions::default();
     let result = |simulation: &mut Simulation| {
         let mut outcome = simulation.run(&options, |_| {});
@@ -122,7 +121,8 @@ fn a_snapshot_between_lives_goes_on_with_equal_results() {
             .run_to(SimTime::from_us(us), &options, |_| {})
             .unwrap();
         let file = simulation.save("test.toml", &text, &scenario).unwrap();
-        let (mut loaded, ..) = Simulation::load(&file, Path::new("")).unwrap();
+        let (mut loaded, ..) =
+            Simulation::load(lanigon_workloads::ALL, &file, Path::new("")).unwrap();
         assert_eq!(result(&mut loaded), whole, "{us} us");
     }
 }

@@ -1,12 +1,12 @@
 //! Scenarios with atomic operations and locks.
 
+use lanigon_workloads::atomic::AtomicUse;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use defs::gm::atomic::{ANSWER_BYTES, ANSWERS};
 use emulator::board::CpuId;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::gm::built;
@@ -54,8 +54,8 @@ fn every_program_runs_and_is_checked() {
             for on in waits {
                 let text = on_board(board, 3, &format!("{program}\n{on}\ncount = 10\n"));
                 let outcome = good(&text);
-                let [result] = &outcome.atomics[..] else {
-                    panic!("{text}: {:?}", outcome.atomics);
+                let [result] = &outcome.results::<AtomicUse>()[..] else {
+                    panic!("{text}: {:?}", outcome.results::<AtomicUse>());
                 };
                 let counts = (result.members, result.operations.min(30), result.pending);
                 assert_eq!(counts, (3, 30, 0), "{text}");
@@ -84,7 +84,7 @@ fn a_home_need_not_be_a_member_and_programs_share_a_cpu() {
         let text = text(3, &program).replace("\"all\"", "[1, 2]");
         let many = good(&text);
         let one = good(&format!("{text}[costs]\n\"host.cpus\" = 1\n"));
-        let [many, one] = [many, one].map(|outcome| outcome.atomics[0].clone());
+        let [many, one] = [many, one].map(|outcome| outcome.results::<AtomicUse>()[0].clone());
         assert_eq!((many.members, many.uses, one.uses), (2, 20, 20));
         match on {
             // A board needs no CPU of its host.
@@ -96,7 +96,9 @@ fn a_home_need_not_be_a_member_and_programs_share_a_cpu() {
 
 #[track_caller]
 fn refused(text: &str, expected: &str) {
-    let error = Scenario::parse("test.toml", text).unwrap_err().to_string();
+    let error = lanigon_workloads::parse("test.toml", text)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains(expected), "{error}");
 }
 
@@ -170,7 +172,7 @@ fn history(seed: u64) -> String {
 #[track_caller]
 fn check_history(seed: u64) {
     let outcome = good(&history(seed));
-    let result = &outcome.atomics[0];
+    let result = &outcome.results::<AtomicUse>()[0];
     assert_eq!((result.operations, result.words), (192, 4), "seed {seed}");
     assert!(outcome.faults["lost"] > 0 && outcome.faults["duplicated"] > 0);
 }
@@ -217,7 +219,7 @@ fn a_board_without_its_answers_is_found() {
     if !built() {
         return;
     }
-    let scenario = Scenario::parse("test.toml", &history(1)).unwrap();
+    let scenario = lanigon_workloads::parse("test.toml", &history(1)).unwrap();
     let mut simulation = Simulation::new(&scenario).unwrap();
     let nothing = vec![0; (16 * ANSWER_BYTES) as usize];
     for step in 1..20_000 {

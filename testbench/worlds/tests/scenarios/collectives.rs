@@ -2,7 +2,7 @@
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
-use lanigon_worlds::scenario::Scenario;
+use lanigon_workloads::collective::CollectiveUse;
 use lanigon_worlds::simulation::RunOptions;
 
 use super::gm::built;
@@ -43,8 +43,8 @@ fn every_algorithm_runs_and_is_checked() {
         let outcome = super::run(&text, &RunOptions::default());
         assert_eq!(outcome.end, RunEnd::Completed, "{program}");
         assert!(outcome.is_good(), "{program}: {:?}", outcome.problems);
-        let [result] = &outcome.collectives[..] else {
-            panic!("{program}: {:?}", outcome.collectives);
+        let [result] = &outcome.results::<CollectiveUse>()[..] else {
+            panic!("{program}: {:?}", outcome.results::<CollectiveUse>());
         };
         assert_eq!((result.members, result.rounds), (5, 20), "{program}");
         assert!(
@@ -81,8 +81,8 @@ fn a_node_has_several_members() {
         assert_eq!(outcome.end, RunEnd::Completed, "{program}: {outcome:?}");
         assert!(outcome.is_good(), "{program}: {:?}", outcome.problems);
         assert_eq!(outcome.verdict.messages.delivered, 60, "{program}");
-        let [result] = &outcome.collectives[..] else {
-            panic!("{program}: {:?}", outcome.collectives);
+        let [result] = &outcome.results::<CollectiveUse>()[..] else {
+            panic!("{program}: {:?}", outcome.results::<CollectiveUse>());
         };
         let per_node = program.split("per_node = ").nth(1).unwrap();
         let per_node: usize = per_node[..1].parse().unwrap();
@@ -103,7 +103,10 @@ fn a_run_repeats_bit_by_bit() {
     let run = |seed: u32| {
         let text = format!("seed = {seed}\n{}", text(4, program));
         let outcome = super::run(&text, &RunOptions::default());
-        (outcome.trace_hash, outcome.collectives)
+        (
+            outcome.trace_hash,
+            outcome.result::<CollectiveUse>().cloned(),
+        )
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
@@ -111,7 +114,9 @@ fn a_run_repeats_bit_by_bit() {
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
-    let error = Scenario::parse("test.toml", text).unwrap_err().to_string();
+    let error = lanigon_workloads::parse("test.toml", text)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains(expected), "{error}");
 }
 
@@ -238,8 +243,8 @@ fn collectives_and_messages_share_boards_that_lose_packets() {
         assert_eq!(outcome.end, RunEnd::Completed, "{on}: {outcome:?}");
         assert!(outcome.is_good(), "{on}: {:?}", outcome.problems);
         assert_eq!(outcome.verdict.messages.delivered, 8 * 60, "{on}");
-        let [result] = &outcome.collectives[..] else {
-            panic!("{on}: {:?}", outcome.collectives);
+        let [result] = &outcome.results::<CollectiveUse>()[..] else {
+            panic!("{on}: {:?}", outcome.results::<CollectiveUse>());
         };
         assert_eq!((result.members, result.rounds), (8, 150), "{on}");
     }
@@ -265,7 +270,11 @@ fn members_go_ahead_of_the_root_of_reductions() {
         let outcome = super::run(&text(8, &program), &RunOptions::default());
         assert_eq!(outcome.end, RunEnd::Completed, "{shape}: {outcome:?}");
         assert!(outcome.is_good(), "{shape}: {:?}", outcome.problems);
-        assert_eq!(outcome.collectives[0].rounds, rounds, "{shape}");
+        assert_eq!(
+            outcome.results::<CollectiveUse>()[0].rounds,
+            rounds,
+            "{shape}"
+        );
     }
 }
 

@@ -7,7 +7,7 @@ const PAIR: &str = "[network]\ntopology = \"pair\"\n\
     [[program]]\nrun = \"ping-pong\"\nnodes = [0, 1]\nmessages = 20\nbytes = 1000\n";
 
 fn scenario(costs: &str) -> Scenario {
-    Scenario::parse("s", &format!("{PAIR}{costs}")).unwrap()
+    lanigon_workloads::parse("s", &format!("{PAIR}{costs}")).unwrap()
 }
 
 #[test]

@@ -15,7 +15,6 @@ use emulator::wire::lane::LaneCounts;
 use emulator::wire::loss::LossReason;
 use emulator::wire::myrinet::Myrinet;
 use emulator::wire::port::Port;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 use proptest::prelude::*;
 
@@ -192,8 +191,8 @@ fn check_myrinet(world: &World) -> Books {
 
 /// Runs a scenario, and compares what result, trace and capture say of losses. Returns those with a number.
 fn check(text: &str) -> Counts {
-    let scenario =
-        Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario = lanigon_workloads::parse("test.toml", text)
+        .unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut simulation =
         Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (trace, capture) = (Tally::default(), Tally::default());

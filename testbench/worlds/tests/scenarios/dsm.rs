@@ -1,6 +1,6 @@
 //! Programs over shared memory in scenarios: each with both protocols and all options, on small sizes; wrong settings; nodes that are cut off.
 
-use lanigon_worlds::scenario::Scenario;
+use lanigon_workloads::dsm::DsmUse;
 use lanigon_worlds::simulation::RunOptions;
 
 use super::gm::built;
@@ -36,8 +36,8 @@ fn applications_compute_what_one_process_computes() {
         for (nodes, way) in ways {
             let program = format!("{application}\n{way}");
             let outcome = good(&text(nodes, &program, "[faults]\nloss = 0.001\n"));
-            let [result] = &outcome.dsm[..] else {
-                panic!("{program}: {:?}", outcome.dsm);
+            let [result] = &outcome.results::<DsmUse>()[..] else {
+                panic!("{program}: {:?}", outcome.results::<DsmUse>());
             };
             assert_eq!(result.nodes.len(), nodes as usize);
             assert!(result.mean.fetches > 0.0 && result.mean.total_us > 0.0);
@@ -66,7 +66,7 @@ fn one_node_needs_no_network() {
     for protocol in ["async", "ardmar"] {
         let program = format!("application = \"fft\"\nsize = 8\nprotocol = \"{protocol}\"");
         let outcome = good(&text(2, &program, "").replace("\"all\"", "0"));
-        assert!(outcome.dsm[0].mean.fetches == 0.0);
+        assert!(outcome.results::<DsmUse>()[0].mean.fetches == 0.0);
     }
 }
 
@@ -79,7 +79,7 @@ fn ardmar_needs_no_handler_for_pages() {
         let program = format!("application = \"pages\"\nsize = 16\nprotocol = \"{protocol}\"");
         let outcome = good(&text(4, &program, ""));
         // The first node waits in the barrier, where three others come to.
-        outcome.dsm[0].nodes[0].handled
+        outcome.results::<DsmUse>()[0].nodes[0].handled
     };
     assert_eq!(
         (handled("async"), handled("ardmar")),
@@ -98,7 +98,7 @@ fn requests_pay_for_posts_and_dispatch() {
             "application = \"pages\"\nsize = 16\nprotocol = \"async\"\ndispatch = \"{dispatch}\""
         );
         let text = text(4, &program, costs).replace("lanai9.2-200", "hca-4x");
-        let home = good(&text).dsm[0].nodes[0];
+        let home = good(&text).results::<DsmUse>()[0].nodes[0];
         home.handler_us / home.handled
     };
     let each = handler_us("each", "");
@@ -118,7 +118,7 @@ fn cables_are_as_fast_as_the_profile_says() {
         let text = text(2, "application = \"pages\"\nprotocol = \"async\"", "");
         let text = text.replace("lanai9.2-200", board);
         let text = text.replace("[[program]]", &format!("{more}[[program]]"));
-        let scenario = Scenario::parse("test.toml", &text).unwrap();
+        let scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
         scenario.network.links[0].byte_time.ps()
     };
     let slow = "link = { speed_mbit = 1000 }\n";
@@ -130,7 +130,7 @@ fn cables_are_as_fast_as_the_profile_says() {
 #[test]
 fn wrong_programs_are_refused() {
     let check = |program: &str, expected: &str| {
-        let error = Scenario::parse("test.toml", &text(3, program, ""));
+        let error = lanigon_workloads::parse("test.toml", &text(3, program, ""));
         let error = error.expect_err(program).to_string();
         assert!(error.contains(expected), "{error}");
     };
@@ -164,7 +164,9 @@ fn wrong_programs_are_refused() {
     );
     let emp = text(3, &format!("{fft}protocol = \"async\""), "").replace("lanai9.2-200", "tigon2");
     let emp = emp.replace("[network]", "protocol = \"emp\"\n[network]");
-    let error = Scenario::parse("test.toml", &emp).unwrap_err().to_string();
+    let error = lanigon_workloads::parse("test.toml", &emp)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("dsm needs GM"), "{error}");
 }
 

@@ -2,8 +2,12 @@
 
 use defs::emp::control::Counter;
 use emulator::sim::world::RunEnd;
+use lanigon_workloads::atomic::AtomicUse;
+use lanigon_workloads::collective::CollectiveUse;
+use lanigon_workloads::dsm::DsmUse;
+use lanigon_workloads::mpi::MpiUse;
+use lanigon_workloads::multicast::MulticastUse;
 use lanigon_worlds::files::own;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::RunOptions;
 use lanigon_worlds::simulation::result::RunSummary;
 
@@ -33,7 +37,7 @@ fn every_example_is_right_and_says_what_it_shows() {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(own::project_scenarios()).unwrap() {
         let path = entry.unwrap().path();
-        let scenario = Scenario::load(&path).unwrap_or_else(|error| panic!("{error}"));
+        let scenario = lanigon_workloads::load(&path).unwrap_or_else(|error| panic!("{error}"));
         assert!(scenario.description.len() > 20, "{}", path.display());
         names.push(path.file_stem().unwrap().to_str().unwrap().to_owned());
     }
@@ -146,9 +150,13 @@ fn mpi() {
         return;
     }
     let outcome = run("mpi", &[]);
-    let counts: Vec<_> = outcome.mpi.iter().map(|one| one.measured.len()).collect();
+    let counts: Vec<_> = outcome
+        .results::<MpiUse>()
+        .iter()
+        .map(|one| one.measured.len())
+        .collect();
     assert_eq!(counts, [5, 2, 1]);
-    let times = &outcome.mpi[0].measured;
+    let times = &outcome.results::<MpiUse>()[0].measured;
     assert!(times.is_sorted_by(|a, b| a.size < b.size), "{times:?}");
     // Longer messages take longer, a long one several times as long as a short one.
     assert!(times[4].value > 10.0 * times[1].value, "{times:?}");
@@ -162,7 +170,7 @@ fn mpi_bypass() {
     let inside = |bypass: &str| {
         let changed = format!("bypass = \"{bypass}\"");
         let outcome = run("mpi-bypass", &[("bypass = \"broadcast\"", &changed)]);
-        outcome.mpi[0].measured[0].value
+        outcome.results::<MpiUse>()[0].measured[0].value
     };
     assert!(inside("broadcast") < 0.2 * inside("none"));
 }
@@ -179,8 +187,8 @@ fn dsm() {
             ("repeats = 2", "repeats = 1"),
         ],
     );
-    let [handlers, boards] = &outcome.dsm[..] else {
-        panic!("{:?}", outcome.dsm);
+    let [handlers, boards] = &outcome.results::<DsmUse>()[..] else {
+        panic!("{:?}", outcome.results::<DsmUse>());
     };
     assert!(handlers.mean.handled > 50.0, "{:?}", handlers.mean);
     assert_eq!(boards.mean.handled, 0.0);
@@ -193,10 +201,14 @@ fn gm_atomics() {
     }
     let outcome = run("gm-atomics", &[]);
     assert!(outcome.faults["lost"] > 0 && outcome.faults["duplicated"] > 0);
-    let done: Vec<_> = outcome.atomics.iter().map(|one| one.uses).collect();
+    let done: Vec<_> = outcome
+        .results::<AtomicUse>()
+        .iter()
+        .map(|one| one.uses)
+        .collect();
     assert_eq!(done, [0, 0, 200, 200]);
-    let [nic, host, ..] = &outcome.atomics[..] else {
-        panic!("{:?}", outcome.atomics);
+    let [nic, host, ..] = &outcome.results::<AtomicUse>()[..] else {
+        panic!("{:?}", outcome.results::<AtomicUse>());
     };
     assert_eq!((nic.operations, host.operations), (800, 800));
 }
@@ -207,7 +219,8 @@ fn gm_collectives() {
         return;
     }
     let outcome = run("gm-collectives", &[]);
-    let results = outcome.collectives.iter();
+    let results = outcome.results::<CollectiveUse>();
+    let results = results.iter();
     let found: Vec<_> = results
         .map(|one| (&*one.program, one.on, one.members, one.rounds))
         .collect();
@@ -233,8 +246,8 @@ fn fewer_random_collectives() {
     ];
     let outcome = run("gm-collectives-random", &changes);
     assert_eq!(outcome.verdict.messages.delivered, 12 * 20);
-    let [result] = &outcome.collectives[..] else {
-        panic!("{:?}", outcome.collectives);
+    let [result] = &outcome.results::<CollectiveUse>()[..] else {
+        panic!("{:?}", outcome.results::<CollectiveUse>());
     };
     assert_eq!((result.on, result.members, result.rounds), ("nic", 12, 60));
     assert!(outcome.drops["fault_lost"] > 0, "{:?}", outcome.drops);
@@ -246,8 +259,8 @@ fn fm_multicast() {
         return;
     }
     let outcome = run("fm-multicast", &[]);
-    let [result] = &outcome.multicasts[..] else {
-        panic!("{:?}", outcome.multicasts);
+    let [result] = &outcome.results::<MulticastUse>()[..] else {
+        panic!("{:?}", outcome.results::<MulticastUse>());
     };
     assert_eq!(
         (result.nodes, result.bytes, result.rounds),
@@ -267,7 +280,7 @@ fn a_multicast_over_bad_links() {
         ("loss = 0.0001", "loss = 0.002"),
     ];
     let outcome = run("gm-multicast-256", &changes);
-    let result = &outcome.multicasts[0];
+    let result = &outcome.results::<MulticastUse>()[0];
     let messages = outcome.verdict.messages;
     assert_eq!(messages.delivered, 35 * result.rounds as u64);
     assert!(outcome.drops["fault_lost"] > 0, "{:?}", outcome.drops);

@@ -4,7 +4,6 @@ use defs::emp::control::Counter;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::faults::{self, Fault};
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
@@ -14,7 +13,7 @@ use super::{pair, run, stream};
 /// number of hits.
 fn with(fault: &Fault) -> (RunSummary, u32) {
     let text = pair(&(stream(6, 4000) + "[emp]\ntimeout_us = 500\n"));
-    let scenario = Scenario::parse("test.toml", &text).unwrap();
+    let scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
     let mut simulation = Simulation::new(&scenario).unwrap();
     let strikes = faults::install(&mut simulation.world, fault).unwrap();
     let outcome = simulation.run(&RunOptions::default(), |_| {});

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use host_lib::firmware::linux::{LinuxFirmware, Version};
 use lanigon_worlds::boards::KB;
 use lanigon_worlds::images::{firmware, own_image};
-use lanigon_worlds::scenario::{Scenario, ScenarioError};
+use lanigon_worlds::scenario::ScenarioError;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
@@ -24,7 +24,7 @@ fn folder(test: &str, image: &str) -> PathBuf {
 }
 
 fn simulation(folder: PathBuf, text: &str) -> Result<Simulation, ScenarioError> {
-    let mut scenario = Scenario::parse("forms.toml", text).unwrap();
+    let mut scenario = lanigon_workloads::parse("forms.toml", text).unwrap();
     scenario.folder = folder;
     Simulation::new(&scenario)
 }
@@ -62,7 +62,7 @@ fn symbols_belong_to_the_image_beside_them() {
     let text = "image = \"stripped.bin\"\nsymbols = \"hello\"\n\
         [[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\nimage = \"timer-tick\"\n[[node]]\nname = \"c\"\nsymbols = \"./none.elf\"\n\
         [network]\ntopology = \"none\"\n[[program]]\nrun = \"start\"\nnodes = \"all\"\n";
-    let scenario = Scenario::parse("forms.toml", text).unwrap();
+    let scenario = lanigon_workloads::parse("forms.toml", text).unwrap();
     let nodes = scenario.nodes.iter();
     let named: Vec<_> = nodes
         .map(|node| node.symbols.as_ref().map(|symbols| symbols.name.as_str()))

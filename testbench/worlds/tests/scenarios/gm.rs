@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::boards;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::RunOptions;
 use lanigon_worlds::simulation::result::RunSummary;
 
@@ -258,7 +257,9 @@ fn faults_of_packets_name_what_they_cannot_select() {
             "run = \"stream\"\nfrom = 0\nto = 1\nbytes = 8\n[[fault]]\ndo = \"drop\"\n{fault}\n"
         );
         let text = text("lanai", PAIR, &program, "");
-        let error = Scenario::parse("test.toml", &text).unwrap_err().to_string();
+        let error = lanigon_workloads::parse("test.toml", &text)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(expected), "{fault}\n{error}");
     };
     check(
@@ -276,7 +277,9 @@ fn faults_of_packets_name_what_they_cannot_select() {
 fn mistakes_are_named_with_their_line() {
     let check = |program: &str, more: &str, expected: &str| {
         let text = text("lanai", PAIR, program, more);
-        let error = Scenario::parse("test.toml", &text).unwrap_err().to_string();
+        let error = lanigon_workloads::parse("test.toml", &text)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(expected), "{text}\n{error}");
     };
     let stream = "run = \"stream\"\nfrom = 0\nto = 1\n";
@@ -313,7 +316,7 @@ fn mistakes_are_named_with_their_line() {
     );
     let mixed = "[network]\ntopology = \"star\"\n[[node]]\nname = \"a\"\nboard = \"lanai4\"\n[[node]]\nname = \"b\"\n\
                  board = \"lanai9\"\n[[program]]\nrun = \"ping-pong\"\nnodes = \"all\"\nbytes = 8\n";
-    let error = Scenario::parse("mixed.toml", mixed)
+    let error = lanigon_workloads::parse("mixed.toml", mixed)
         .unwrap_err()
         .to_string();
     assert!(error.contains("check their packets differently"), "{error}");
@@ -323,7 +326,7 @@ fn mistakes_are_named_with_their_line() {
 fn images_follow_from_the_programs() {
     let images = |program: &str, more: &str| {
         let text = text("lanai", "topology = \"star\"\nnodes = 3", program, more);
-        let scenario = Scenario::parse("test.toml", &text).unwrap();
+        let scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
         let names: Vec<_> = scenario
             .nodes
             .into_iter()

@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 
 use emulator::sim::world::RunEnd;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::RunOptions;
 use lanigon_worlds::simulation::result::RunSummary;
 
@@ -165,7 +164,9 @@ fn a_restarted_node_gets_its_routes_again() {
 fn mistakes_are_named() {
     let check = |gm: &str, network: &str, more: &str, expected: &str| {
         let text = text("lanai9", gm, network, more);
-        let error = Scenario::parse("test.toml", &text).unwrap_err().to_string();
+        let error = lanigon_workloads::parse("test.toml", &text)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(expected), "{text}\n{error}");
     };
     let star = "topology = \"star\"\nnodes = 3";
@@ -204,6 +205,8 @@ fn mistakes_are_named() {
     );
     check("", star, &fault("ends = [1, \"switch0:5\"]"), "which link?");
     let text = format!("[network]\n{star}\n{}", ends("[1, \"switch0:5\"]"));
-    let error = Scenario::parse("test.toml", &text).unwrap_err().to_string();
+    let error = lanigon_workloads::parse("test.toml", &text)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("only cables of a Myrinet"), "{error}");
 }

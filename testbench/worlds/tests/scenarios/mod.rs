@@ -25,14 +25,14 @@ mod runs;
 mod started;
 
 use emulator::sim::world::RunEnd;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 /// Runs the text of a scenario.
 #[track_caller]
 fn run(text: &str, options: &RunOptions) -> RunSummary {
-    let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let scenario =
+        lanigon_workloads::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
     simulation.run(options, |_| {})
 }

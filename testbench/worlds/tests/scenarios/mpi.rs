@@ -1,7 +1,7 @@
 //! Message passing in scenarios: the same programs over GM and EMP, with losses; wrong settings; processes that end.
 
-use lanigon_worlds::programs::mpi::Measured;
-use lanigon_worlds::scenario::Scenario;
+use lanigon_workloads::mpi::Measured;
+use lanigon_workloads::mpi::MpiUse;
 use lanigon_worlds::simulation::RunOptions;
 
 use super::gm::built;
@@ -43,8 +43,8 @@ fn every_program_runs_over_both_protocols_with_losses() {
         for (nodes, program) in programs {
             let loss = "[faults]\nloss = 0.002\n";
             let outcome = good(&text(board, nodes, program, loss));
-            let [result] = &outcome.mpi[..] else {
-                panic!("{program}: {:?}", outcome.mpi);
+            let [result] = &outcome.results::<MpiUse>()[..] else {
+                panic!("{program}: {:?}", outcome.results::<MpiUse>());
             };
             assert_eq!(result.ranks, nodes as usize);
             assert!(!result.measured.is_empty());
@@ -64,8 +64,8 @@ fn operations_go_on_while_programs_compute_with_losses() {
                 "benchmark = \"{name}\"\nbytes = [8, 6000]\nskew_us = 300\nrounds = 8\nbypass = \"{bypass}\"\nexit_delay_us = 5"
             );
             let outcome = good(&text(GM, 9, &program, "[faults]\nloss = 0.002\n"));
-            let [result] = &outcome.mpi[..] else {
-                panic!("{program}: {:?}", outcome.mpi);
+            let [result] = &outcome.results::<MpiUse>()[..] else {
+                panic!("{program}: {:?}", outcome.results::<MpiUse>());
             };
             let handlers = |one: &Measured| one.skewed.is_some_and(|skewed| skewed.handlers > 0.0);
             assert_eq!(result.measured.iter().all(handlers), bypass != "none");
@@ -80,7 +80,7 @@ fn barriers_of_boards_are_faster() {
     }
     let time = |barrier| {
         let program = format!("benchmark = \"barrier\"\nbarrier = \"{barrier}\"");
-        good(&text(GM, 8, &program, "")).mpi[0].measured[0].value
+        good(&text(GM, 8, &program, "")).results::<MpiUse>()[0].measured[0].value
     };
     assert!(time("nic") < 0.8 * time("host"));
 }
@@ -88,7 +88,7 @@ fn barriers_of_boards_are_faster() {
 #[test]
 fn wrong_programs_are_refused() {
     let check = |board, nodes, program, expected: &str| {
-        let error = Scenario::parse("test.toml", &text(board, nodes, program, ""));
+        let error = lanigon_workloads::parse("test.toml", &text(board, nodes, program, ""));
         let error = error.expect_err(program).to_string();
         assert!(error.contains(expected), "{error}");
     };

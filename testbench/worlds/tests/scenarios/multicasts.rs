@@ -1,7 +1,7 @@
 //! Scenarios with FM: messages, multicasts, losses, bad input.
 
 use emulator::sim::world::RunEnd;
-use lanigon_worlds::scenario::Scenario;
+use lanigon_workloads::multicast::MulticastUse;
 use lanigon_worlds::simulation::RunOptions;
 
 use super::gm::built;
@@ -37,7 +37,7 @@ fn every_tree_and_way_brings_every_byte() {
                 let outcome = super::run(&text(7, "", &program), &RunOptions::default());
                 assert_eq!(outcome.end, RunEnd::Completed, "{program}");
                 assert!(outcome.is_good(), "{program}: {:?}", outcome.problems);
-                let result = &outcome.multicasts[0];
+                let result = &outcome.results::<MulticastUse>()[0];
                 assert!(result.rounds >= 2 && result.deliveries.len() == 6);
                 let messages = outcome.verdict.messages;
                 assert_eq!(messages.delivered, 6 * result.rounds as u64, "{program}");
@@ -101,7 +101,7 @@ fn a_lost_packet_of_fm_is_told() {
 fn impossible_multicasts_are_refused_where_they_are_wrong() {
     let check = |nodes, program: &str, expected: &str| {
         let program = format!("run = \"multicast\"\nbytes = 8\n{program}\n");
-        let error = Scenario::parse("test.toml", &text(nodes, "", &program)).unwrap_err();
+        let error = lanigon_workloads::parse("test.toml", &text(nodes, "", &program)).unwrap_err();
         let error = error.to_string();
         assert!(error.contains(expected), "{error}");
     };
@@ -118,11 +118,15 @@ fn impossible_multicasts_are_refused_where_they_are_wrong() {
         "{}network = {{ topology = \"clos\", nodes = 100, ports = 16 }}\nprogram = [{{ run = \"multicast\", nodes = \"all\", bytes = 8, tree = \"star\" }}]\n",
         "board = \"lanai4\"\nprotocol = \"fm\"\n"
     );
-    let error = Scenario::parse("test.toml", &star).unwrap_err().to_string();
+    let error = lanigon_workloads::parse("test.toml", &star)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("99 children"), "{error}");
     let gm = |program: &str, expected: &str| {
         let text = text(4, "", program).replace("protocol = \"fm\"", "protocol = \"gm\"");
-        let error = Scenario::parse("test.toml", &text).unwrap_err().to_string();
+        let error = lanigon_workloads::parse("test.toml", &text)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(expected), "{error}");
     };
     let multicast = "run = \"multicast\"\nnodes = \"all\"\nbytes = 8\n";
@@ -135,7 +139,7 @@ fn impossible_multicasts_are_refused_where_they_are_wrong() {
         "pipelined needs protocol = \"fm\"",
     );
     let barrier = text(4, "", "run = \"barrier\"\nnodes = \"all\"\n");
-    let error = Scenario::parse("test.toml", &barrier)
+    let error = lanigon_workloads::parse("test.toml", &barrier)
         .unwrap_err()
         .to_string();
     assert!(
@@ -143,6 +147,8 @@ fn impossible_multicasts_are_refused_where_they_are_wrong() {
         "{error}"
     );
     let board = "board = \"lanai9\"\nprotocol = \"fm\"\n";
-    let error = Scenario::parse("test.toml", board).unwrap_err().to_string();
+    let error = lanigon_workloads::parse("test.toml", board)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("do not run FM"), "{error}");
 }

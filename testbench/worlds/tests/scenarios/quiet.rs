@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
@@ -127,13 +126,14 @@ fn neither_threads_nor_a_snapshot_change_the_end() {
     let end = |of: &RunSummary| (of.simulated, of.trace_hash, of.end.clone());
     assert_eq!(end(&other), end(&plain));
     // In the middle of the silence, within a slice.
-    let scenario = Scenario::parse("test.toml", &text).unwrap();
+    let scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
     let mut simulation = Simulation::new(&scenario).unwrap();
     simulation.keep_logs();
     let (time, options) = (SimTime::from_ns(30_000_123), RunOptions::default());
     simulation.run_to(time, &options, |_| {}).unwrap();
     let file = simulation.save("test.toml", &text, &scenario).unwrap();
     assert_eq!(end(&simulation.run(&options, |_| {})), end(&plain));
-    let (mut again, ..) = Simulation::load(&file, std::path::Path::new("")).unwrap();
+    let (mut again, ..) =
+        Simulation::load(lanigon_workloads::ALL, &file, std::path::Path::new("")).unwrap();
     assert_eq!(end(&again.run(&options, |_| {})), end(&plain));
 }

@@ -12,7 +12,6 @@ use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::files::own;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 /// Address of the pool's count.
@@ -30,7 +29,7 @@ struct Access {
 /// Simulation of the example, with this image.
 fn simulation(image: &str) -> Simulation {
     let path = own::project_scenarios().join("race.toml");
-    let mut scenario = Scenario::load(&path).unwrap();
+    let mut scenario = lanigon_workloads::load(&path).unwrap();
     for node in &mut scenario.nodes {
         image.clone_into(&mut node.image.name);
     }

@@ -9,7 +9,6 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::images::own_image;
 use lanigon_worlds::nodes::EMP_SRAM_BYTES;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::{pair, run, stream};
@@ -104,7 +103,7 @@ fn each_node_runs_its_own_image() {
     let outcome = run(TWO_IMAGES, &RunOptions::default());
     assert!(outcome.is_good(), "{outcome:?}");
     assert_eq!(outcome.verdict.messages.delivered, 5);
-    let scenario = Scenario::parse("two.toml", TWO_IMAGES).unwrap();
+    let scenario = lanigon_workloads::parse("two.toml", TWO_IMAGES).unwrap();
     let simulation = Simulation::new(&scenario).unwrap();
     let images = &simulation.images;
     assert_eq!(images.all().count(), 2);
@@ -124,7 +123,7 @@ fn each_node_runs_its_own_image() {
 #[test]
 fn an_unknown_image_is_refused_where_it_is_named() {
     let text = TWO_IMAGES.replace("emp-base", "emp-bse");
-    let scenario = Scenario::parse("two.toml", &text).unwrap();
+    let scenario = lanigon_workloads::parse("two.toml", &text).unwrap();
     let error = Simulation::new(&scenario).unwrap_err().to_string();
     assert!(error.starts_with("two.toml:7:"), "{error}");
     assert!(error.contains("emp-bse"), "{error}");

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
@@ -99,7 +98,7 @@ fn boards_beside_it_do_what_they_are_told() {
 #[test]
 fn it_goes_on_from_a_snapshot() {
     let text = text("race-two-cpus", 1, "max_time_us = 100000");
-    let scenario = Scenario::parse("race.toml", &text).unwrap();
+    let scenario = lanigon_workloads::parse("race.toml", &text).unwrap();
     let mut simulation = Simulation::new(&scenario).unwrap();
     simulation.keep_logs();
     let options = RunOptions::default();
@@ -109,7 +108,7 @@ fn it_goes_on_from_a_snapshot() {
     let file = simulation.save("race.toml", &text, &scenario).unwrap();
     let outcome = simulation.run(&options, |_| {});
     panicked(&outcome);
-    let (mut again, ..) = Simulation::load(&file, Path::new("")).unwrap();
+    let (mut again, ..) = Simulation::load(lanigon_workloads::ALL, &file, Path::new("")).unwrap();
     let other = again.run(&options, |_| {});
     assert_eq!(other.trace_hash, outcome.trace_hash);
     assert_eq!(other.problems, outcome.problems);

@@ -9,9 +9,7 @@ use emulator::sim::world::RunEnd;
 
 use crate::output::grouped;
 use lanigon_worlds::boards::Protocol;
-use lanigon_worlds::programs::atomic::AtomicUse;
-use lanigon_worlds::programs::collective::CollectiveUse;
-use lanigon_worlds::programs::multicast::MulticastUse;
+use lanigon_worlds::scenario::programs::ProgramSpec;
 use lanigon_worlds::scenario::{Node, Scenario};
 use lanigon_worlds::simulation::document::{self, Document, Latency};
 use lanigon_worlds::simulation::mapping::Mapping;
@@ -93,33 +91,15 @@ impl Report<'_> {
         let mut lines = Vec::new();
         if self.scenario.uses_protocol() {
             let mut programs = self.scenario.programs.iter();
-            // Messages of collective and atomic operations are not checked one by one.
-            if programs
-                .any(|spec| spec.uses_protocol() && !spec.executes() && !spec.passes_messages())
-            {
+            if programs.any(ProgramSpec::shows_messages) {
                 lines.extend([
                     ("messages", self.messages()),
                     ("payload", self.payload()),
                     ("latency", self.latencies()),
                 ]);
             }
-            let results = self.outcome.collectives.iter();
-            lines.extend(results.map(|result| ("operation", collective(result))));
-            let results = self.outcome.multicasts.iter();
-            lines.extend(results.map(|result| ("multicast", multicast(result))));
-            let results = self.outcome.atomics.iter();
-            lines.extend(results.map(|result| ("operation", atomic(result))));
-            for result in &self.outcome.mpi {
-                let (name, ranks) = (result.benchmark, result.ranks);
-                lines.push(("mpi", format!("{name} of {ranks}")));
-                lines.extend(result.lines().into_iter().map(|line| ("", line)));
-                lines.extend(result.time_line().map(|line| ("mpi time", line)));
-            }
-            for result in &self.outcome.dsm {
-                let (name, size, protocol) = (result.program, result.size, result.protocol);
-                lines.push(("dsm", format!("{name} of {size}, {protocol}")));
-                lines.extend(result.lines().into_iter().map(|line| ("", line)));
-            }
+            let outcomes = self.outcome.outcomes.iter();
+            lines.extend(outcomes.flat_map(|(_, outcome)| outcome.lines()));
             let emp = |node: &Node| node.protocol == Some(Protocol::Emp);
             let all_gm = !self.scenario.nodes.iter().any(emp);
             if !all_gm {
@@ -309,81 +289,6 @@ fn table(titles: &[&str], boards: &[&BoardUse]) -> String {
     }
     line("", "mean", mean.into_iter().map(percent).collect());
     line("", "highest", most.into_iter().map(percent).collect());
-    text
-}
-
-/// The results of a collective operation, in one line.
-fn collective(result: &CollectiveUse) -> String {
-    format!(
-        "{} on {} of {}, {} rounds: mean {:.2} us, p50 {:.2} us, p99 {:.2} us; a round each {:.2} us; {:.2} us inside the call",
-        result.program,
-        result.on,
-        result.members,
-        grouped(result.rounds as u64),
-        result.mean_us,
-        result.p50_us,
-        result.p99_us,
-        result.period_us,
-        result.cpu_us,
-    )
-}
-
-/// The results of a program with multicasts, in one line.
-fn multicast(result: &MulticastUse) -> String {
-    let send = match result.multi_send {
-        true => "multi-sends",
-        false => "unicast sends",
-    };
-    let pipelined = match result.pipelined {
-        true => ", pipelined",
-        false => "",
-    };
-    format!(
-        "{} bytes to {} nodes, {}, {send}{pipelined}, {} rounds: last delivery after {:.2} us, slowest answer after {:.2} us",
-        grouped(result.bytes.into()),
-        result.nodes - 1,
-        result.tree,
-        grouped(result.rounds as u64),
-        result.last_us(),
-        result.answered_us,
-    )
-}
-
-/// Results of atomic operations or of a lock, in one line.
-fn atomic(result: &AtomicUse) -> String {
-    let AtomicUse {
-        program,
-        on,
-        members,
-        operations,
-        pending,
-        words,
-        uses,
-        ..
-    } = result;
-    let count = |count: usize| grouped(count as u64);
-    let mut text = format!(
-        "{program} on {on} of {members}, {} operations on {}",
-        count(*operations),
-        match words {
-            1 => "1 word".to_owned(),
-            words => format!("{} words", count(*words)),
-        }
-    );
-    if *pending > 0 {
-        text += &format!(", {} of unknown outcome", count(*pending));
-    }
-    if *uses > 0 {
-        text += &format!(", {} uses", count(*uses));
-    }
-    let (mean, p50, p99) = (result.mean_us, result.p50_us, result.p99_us);
-    text += &format!(": mean {mean:.2} us, p50 {p50:.2} us, p99 {p99:.2} us");
-    if result.iterations > 0.0 {
-        text += &format!(
-            "; homes count {:.0} iterations in 1,000 us",
-            result.iterations
-        );
-    }
     text
 }
 

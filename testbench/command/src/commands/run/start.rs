@@ -32,7 +32,7 @@ pub(super) fn begin(args: &RunArgs) -> anyhow::Result<Start> {
         let file = snapshot::read(path).with_context(|| shown(path))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let (simulation, scenario, label) =
-            Simulation::load(&file, folder).with_context(|| shown(path))?;
+            Simulation::load(lanigon_workloads::ALL, &file, folder).with_context(|| shown(path))?;
         return Ok(Start {
             name: label.scenario,
             text: label.text,
@@ -44,7 +44,7 @@ pub(super) fn begin(args: &RunArgs) -> anyhow::Result<Start> {
     let Some(path) = &args.scenario else {
         bail!("neither a scenario nor a snapshot is named");
     };
-    let (mut scenario, text) = Scenario::load_with_text(path)?;
+    let (mut scenario, text) = lanigon_workloads::ALL.load_with_text(path)?;
     if let Some(seed) = args.seed {
         scenario.seed = seed;
     }

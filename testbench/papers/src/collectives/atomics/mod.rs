@@ -4,7 +4,7 @@ pub mod figures;
 pub mod judge;
 
 use host_lib::gm::atomic::Wait;
-use lanigon_worlds::programs::atomic::{AtomicUse, Which};
+use lanigon_workloads::atomic::{AtomicUse, Which};
 use lanigon_worlds::simulation::result::RunSummary;
 
 use super::key::{Key, L9, L9_ATOMICS};
@@ -192,7 +192,7 @@ impl Text<'_> {
 
 /// The program's result.
 fn used(outcome: &RunSummary) -> Result<&AtomicUse, Error> {
-    outcome.atomics.first().ok_or(Error::NoRound)
+    outcome.result().ok_or(Error::NoRound)
 }
 
 impl Point {

@@ -7,7 +7,8 @@
 pub(super) mod figures;
 pub(super) mod judge;
 
-use lanigon_worlds::programs::mpi::{Measured, Skewed};
+use lanigon_workloads::mpi::MpiUse;
+use lanigon_workloads::mpi::{Measured, Skewed};
 
 use super::key::{Key, What};
 use lanigon_experiments::Error;
@@ -148,7 +149,8 @@ fn run(setup: &Setup<'_>, hosts: Hosts, count: u16, program: &str) -> Result<Mea
         "[network]\ntopology = \"star\"\n{nodes}[[program]]\nrun = \"mpi\"\nnodes = \"all\"\n{program}"
     );
     let outcome = setup.run_scenario(&text)?;
-    let measured = outcome.mpi.first().and_then(|one| one.measured.first());
+    let measured = outcome.result::<MpiUse>();
+    let measured = measured.and_then(|one| one.measured.first());
     measured.copied().ok_or(Error::NoRound)
 }
 

@@ -12,9 +12,9 @@ use emulator::sim::time::SimTime;
 use host_lib::gm::collective::{Barrier, Operation, Shape};
 use lanigon_analysis::ledger::follow::Follower;
 use lanigon_analysis::ledger::{Ledger, Owner};
+use lanigon_workloads::collective::Round;
+use lanigon_workloads::collective::{Broadcast, Settings, Type, Work};
 use lanigon_worlds::boards::Protocol;
-use lanigon_worlds::programs::collective::{Broadcast, Settings, Type, Work};
-use lanigon_worlds::programs::deliveries::Round;
 use serde::Serialize;
 
 use super::chapter::Chapter;

@@ -7,7 +7,9 @@ use super::program_keys::PROGRAM;
 use super::protocol_keys::{ACENIC, EMP, FM, GM};
 use super::{Key, TableDoc, Values};
 
-pub(super) const fn need(name: &'static str, values: Values, what: &'static str) -> Key {
+/// A key that must be there, where it applies.
+#[must_use]
+pub const fn need(name: &'static str, values: Values, what: &'static str) -> Key {
     Key {
         name,
         values,
@@ -16,7 +18,9 @@ pub(super) const fn need(name: &'static str, values: Values, what: &'static str)
     }
 }
 
-pub(super) const fn key(
+/// A key with a default.
+#[must_use]
+pub const fn key(
     name: &'static str,
     values: Values,
     default: &'static str,

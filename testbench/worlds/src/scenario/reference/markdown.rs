@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Key, TableDoc, Values, tables};
+use crate::workload::Workloads;
 
 const HEAD: &str = "\
 # Scenario files: every key
@@ -12,25 +13,35 @@ A scenario is a TOML file that `lanigon run`, `debug`, `gdb`, `profile` and `led
 if its first line is `#:schema ./scenario.schema.json`. Times are of the simulation. `lanigon list` names examples; README.md explains one.
 ";
 
-/// The page.
+/// The page, with the keys of these workloads.
 #[must_use]
-pub fn markdown() -> String {
+pub fn markdown(workloads: Workloads) -> String {
     let mut text = HEAD.to_owned();
     for table in tables() {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n## {}\n\n{}\n", table.title(), table.what);
-        if table.all().next().is_some() {
-            text +=
-                "\n| key | values | default | meaning |\n|-----|--------|---------|---------|\n";
-        }
-        for key in table.keys {
-            text += &row(key);
-        }
+        text += &rows(table.keys, table.all(workloads).next().is_some());
         for name in table.includes {
             let _ = writeln!(text, "\nIt also has the keys of {}.", link(name));
         }
+        for kind in workloads.0.iter().filter(|_| table.name == "program") {
+            let runs = kind.names.iter().map(|name| format!("`run = \"{name}\"`"));
+            let runs: Vec<_> = runs.collect();
+            let _ = write!(text, "\n### {}\n\n{}\n", runs.join(", "), kind.about);
+            text += &rows(kind.keys, true);
+        }
     }
     text
+}
+
+/// A table of keys.
+fn rows(keys: &[Key], any: bool) -> String {
+    let head = "\n| key | values | default | meaning |\n|-----|--------|---------|---------|\n";
+    let rows: String = keys.iter().map(row).collect();
+    match any {
+        true => head.to_owned() + &rows,
+        false => rows,
+    }
 }
 
 impl TableDoc {

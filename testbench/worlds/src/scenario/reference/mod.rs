@@ -1,5 +1,6 @@
 //! Reference of the scenario format: every key, its values, unit, default and meaning, as Markdown and as a JSON schema.
 //!
+//! Workloads declare their keys with [`keys!`](crate::keys), and read their values by them: what is documented is what is parsed.
 //! `keys.rs` and the files of keys beside it are data. A test holds it against the parser: keys, ranges, choices and defaults that the parser asks for, over scenarios of every
 //! kind, are those of the reference.
 
@@ -13,7 +14,11 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-pub use keys::{TABLES, table, tables};
+use std::ops::RangeInclusive;
+
+use crate::workload::Workloads;
+
+pub use keys::{TABLES, key, need, table, tables};
 pub use markdown::markdown;
 pub use schema::schema;
 
@@ -74,7 +79,41 @@ pub struct TableDoc {
     pub includes: &'static [&'static str],
 }
 
+/// Declares the keys of a workload: a constant for each, by which its reader asks for the value, and `KEYS`, all of them in the order of
+/// the reference.
+#[macro_export]
+macro_rules! keys {
+    ($($name:ident = $key:expr;)*) => {
+        $(const $name: $crate::scenario::reference::Key = $key;)*
+
+        /// The keys, in the order of the reference.
+        pub(super) const KEYS: &[$crate::scenario::reference::Key] = &[$($name),*];
+    };
+}
+
+/// The names of choices, for [`Values::Choice`].
+#[must_use]
+pub const fn names<T, const N: usize>(choices: &[(&'static str, T); N]) -> [&'static str; N] {
+    let mut names = [""; N];
+    let mut place = 0;
+    while place < N {
+        names[place] = choices[place].0;
+        place += 1;
+    }
+    names
+}
+
 impl Key {
+    /// The range of whole numbers; of another kind of values an empty one.
+    #[must_use]
+    pub const fn range(&self) -> RangeInclusive<u64> {
+        match self.values {
+            Values::Integer(least, most) => least..=most,
+            Values::Lengths(most) => 0..=most,
+            _ => 1..=0,
+        }
+    }
+
     /// The unit, which is the end of the name.
     #[must_use]
     pub fn unit(&self) -> Option<&'static str> {
@@ -95,11 +134,13 @@ impl Key {
 }
 
 impl TableDoc {
-    /// All keys, those of included tables too.
-    pub fn all(&self) -> impl Iterator<Item = &'static Key> {
+    /// All keys, those of included tables too; of a program those of the workloads.
+    pub fn all(&self, workloads: Workloads) -> impl Iterator<Item = &'static Key> {
         let included = self.includes.iter().filter_map(|name| keys::table(name));
+        let kinds = workloads.0.iter().filter(|_| self.name == "program");
         self.keys
             .iter()
             .chain(included.flat_map(|table| table.keys.iter()))
+            .chain(kinds.flat_map(|kind| kind.keys))
     }
 }

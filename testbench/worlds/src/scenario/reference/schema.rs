@@ -3,11 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{Key, TableDoc, Values, keys};
+use crate::workload::Workloads;
 
-/// The schema (draft 7).
+/// The schema (draft 7), with the keys of these workloads.
 #[must_use]
-pub fn schema() -> Value {
-    let mut schema = keys::table("").map_or_else(Map::new, object);
+pub fn schema(workloads: Workloads) -> Value {
+    let root = keys::table("");
+    let mut schema = root.map_or_else(Map::new, |root| object(root, workloads));
     schema.insert(
         "$schema".into(),
         "http://json-schema.org/draft-07/schema#".into(),
@@ -16,12 +18,25 @@ pub fn schema() -> Value {
     Value::Object(schema)
 }
 
-fn object(table: &TableDoc) -> Map<String, Value> {
-    let properties: Map<_, _> = table
-        .all()
-        .map(|key| (key.name.to_owned(), property(key)))
-        .collect();
-    let needed = table.all().filter(|key| key.default.is_none());
+fn object(table: &TableDoc, workloads: Workloads) -> Map<String, Value> {
+    let mut properties = Map::new();
+    for key in table.all(workloads) {
+        let property = property(key, workloads);
+        match properties.get_mut(key.name) {
+            None => {
+                properties.insert(key.name.into(), property);
+            }
+            Some(known) => *known = either(known.take(), property),
+        }
+    }
+    let names = workloads.0.iter().flat_map(|kind| kind.names);
+    let runs = properties
+        .get_mut("run")
+        .and_then(|run| run.get_mut("enum"));
+    if let Some(Value::Array(known)) = runs {
+        known.extend(names.map(|name| Value::from(*name)));
+    }
+    let needed = table.keys.iter().filter(|key| key.default.is_none());
     let needed: Vec<_> = needed.map(|key| key.name).collect();
     let mut object = Map::new();
     object.insert("type".into(), "object".into());
@@ -39,8 +54,26 @@ fn object(table: &TableDoc) -> Map<String, Value> {
     object
 }
 
-fn property(key: &Key) -> Value {
-    let mut value = values(key.values);
+/// A key of several programs: its values in one or the other.
+fn either(known: Value, other: Value) -> Value {
+    if known == other {
+        return known;
+    }
+    let mut all = match known {
+        Value::Object(mut known) if known.len() == 1 && known.contains_key("anyOf") => {
+            match known.remove("anyOf") {
+                Some(Value::Array(all)) => all,
+                _ => Vec::new(),
+            }
+        }
+        known => vec![known],
+    };
+    all.push(other);
+    json!({ "anyOf": all })
+}
+
+fn property(key: &Key, workloads: Workloads) -> Value {
+    let mut value = values(key.values, workloads);
     if let Value::Object(value) = &mut value {
         let unit = key.unit().map(|unit| format!(" ({unit})"));
         let default = key.default.map(|text| format!(" Default: {text}."));
@@ -55,9 +88,12 @@ fn property(key: &Key) -> Value {
     value
 }
 
-fn values(values: Values) -> Value {
+fn values(values: Values, workloads: Workloads) -> Value {
     let node = json!({ "type": ["integer", "string"] });
-    let table = |name: &str| keys::table(name).map_or_else(Map::new, object);
+    let table = |name: &str| {
+        let found = keys::table(name);
+        found.map_or_else(Map::new, |table| object(table, workloads))
+    };
     match values {
         Values::Text => json!({ "type": "string" }),
         Values::Flag => json!({ "type": "boolean" }),

@@ -3,15 +3,11 @@
 use emulator::sim::ranks::{RankError, Ranks};
 use emulator::state::{Reader, StateError, Value, Writer};
 use emulator::{value_enum, value_struct};
-use host_lib::dsm;
-use host_lib::gm::atomic::Operation;
 
-use crate::programs::atomic::linear::Operated;
-use crate::programs::atomic::{AtomicRecords, Executed, Use};
 use crate::programs::content::Flow;
-use crate::programs::deliveries::{Deliveries, FrameLife, Got, Records, Round, Sending, Sent};
-use crate::programs::mpi::{Measured, Report, Skewed, TimeUse};
+use crate::programs::deliveries::{Deliveries, FrameLife, Got, Records, Sending, Sent};
 use crate::simulation::Lives;
+use crate::workload::ReadRecords;
 
 value_struct!(Flow {
     from: from,
@@ -32,219 +28,59 @@ value_struct!(Got {
     length: length,
     intact: intact
 });
-value_struct!(Round {
-    process: process,
-    began_ps: began_ps,
-    ended_ps: ended_ps
-});
 value_struct!(FrameLife {
     opened_ps: opened_ps,
     is_cut: is_cut
 });
-value_struct!(Use {
-    acquired_ps: acquired_ps,
-    released_ps: released_ps
-});
-value_struct!(Executed {
-    home: home,
-    word: word,
-    operated: operated
-});
-value_struct!(AtomicRecords {
-    executed: executed,
-    uses: uses,
-    iterations: iterations
-});
-value_struct!(Skewed {
-    total_us: total_us,
-    handler_us: handler_us,
-    handlers: handlers
-});
-value_struct!(Measured {
-    size: size,
-    value: value,
-    skewed: skewed
-});
-value_struct!(TimeUse {
-    compute_us: compute_us,
-    handlers_us: handlers_us,
-    waiting_us: waiting_us,
-    copies_us: copies_us,
-    library_us: library_us,
-    signals: signals
-});
-value_struct!(Report {
-    measured: measured,
-    times: times
-});
-
-/// An operation as its number, operand and compared value.
-impl Value for Operated {
-    fn write(&self, out: &mut Writer) {
-        let operation = match self.operation {
-            Operation::FetchAdd(value) => (0_u8, value, 0),
-            Operation::FetchWrite(value) => (1, value, 0),
-            Operation::CompareSwap { expected, new } => (2, new, expected),
-        };
-        (operation, self.began_ps, self.end).write(out);
+/// Records of a program; those of a workload's own type are read by its job.
+fn write(records: &Records, out: &mut Writer) {
+    let Records {
+        sent,
+        got,
+        own,
+        received,
+        failed_receives,
+        failures,
+        sending_over,
+        operations_left,
+        receiving_over,
+        frames,
+        problem,
+    } = records;
+    sent.write(out);
+    got.write(out);
+    own.is_some().write(out);
+    if let Some(own) = own {
+        own.write(out);
     }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let ((kind, value, expected), began_ps, end) = Value::read(from)?;
-        let operation = match kind {
-            0_u8 => Operation::FetchAdd(value),
-            1 => Operation::FetchWrite(value),
-            2 => Operation::CompareSwap {
-                expected,
-                new: value,
-            },
-            _ => return Err(StateError::Value("an operation")),
-        };
-        Ok(Self {
-            operation,
-            began_ps,
-            end,
-        })
-    }
+    received.write(out);
+    failed_receives.write(out);
+    failures.write(out);
+    sending_over.write(out);
+    operations_left.write(out);
+    receiving_over.write(out);
+    frames.write(out);
+    problem.write(out);
 }
 
-/// What a node has done in a shared memory, in the order of the report's fields.
-struct Shared(dsm::Report);
-
-impl Value for Shared {
-    fn write(&self, out: &mut Writer) {
-        let report = &self.0;
-        let times = [
-            report.page_ps,
-            report.handler_ps,
-            report.lock_ps,
-            report.barrier_ps,
-            report.compute_ps,
-            report.fault_ps,
-            report.total_ps,
-        ];
-        let counts = [
-            report.read_faults,
-            report.write_faults,
-            report.fetches,
-            report.repeats,
-            report.handled,
-            report.diffs,
-            report.diff_bytes,
-            report.invalidations,
-            report.locks,
-            report.barriers,
-        ];
-        let races = report.races.iter();
-        let races: Vec<_> = races
-            .map(|race| (race.page, race.word, race.ranks))
-            .collect();
-        (times, counts, races).write(out);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let (times, counts, races): ([u64; 7], [u64; 10], Vec<_>) = Value::read(from)?;
-        let [
-            page_ps,
-            handler_ps,
-            lock_ps,
-            barrier_ps,
-            compute_ps,
-            fault_ps,
-            total_ps,
-        ] = times;
-        let [
-            read_faults,
-            write_faults,
-            fetches,
-            repeats,
-            handled,
-            diffs,
-            diff_bytes,
-            invalidations,
-            locks,
-            barriers,
-        ] = counts;
-        let races = races.into_iter();
-        let races = races.map(|(page, word, ranks)| dsm::Race { page, word, ranks });
-        Ok(Self(dsm::Report {
-            page_ps,
-            handler_ps,
-            lock_ps,
-            barrier_ps,
-            compute_ps,
-            fault_ps,
-            total_ps,
-            read_faults,
-            write_faults,
-            fetches,
-            repeats,
-            handled,
-            diffs,
-            diff_bytes,
-            invalidations,
-            locks,
-            barriers,
-            races: races.collect(),
-        }))
-    }
-}
-
-impl Value for Records {
-    fn write(&self, out: &mut Writer) {
-        let Self {
-            sent,
-            got,
-            rounds,
-            calls_ps,
-            atomic,
-            report,
-            shared,
-            received,
-            failed_receives,
-            failures,
-            sending_over,
-            operations_left,
-            receiving_over,
-            frames,
-            problem,
-        } = self;
-        sent.write(out);
-        got.write(out);
-        rounds.write(out);
-        calls_ps.write(out);
-        atomic.write(out);
-        report.write(out);
-        shared.clone().map(Shared).write(out);
-        received.write(out);
-        failed_receives.write(out);
-        failures.write(out);
-        sending_over.write(out);
-        operations_left.write(out);
-        receiving_over.write(out);
-        frames.write(out);
-        problem.write(out);
-    }
-
-    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        Ok(Self {
-            sent: Value::read(from)?,
-            got: Value::read(from)?,
-            rounds: Value::read(from)?,
-            calls_ps: Value::read(from)?,
-            atomic: Value::read(from)?,
-            report: Value::read(from)?,
-            shared: Option::<Shared>::read(from)?.map(|shared| shared.0),
-            received: Value::read(from)?,
-            failed_receives: Value::read(from)?,
-            failures: Value::read(from)?,
-            sending_over: Value::read(from)?,
-            operations_left: Value::read(from)?,
-            receiving_over: Value::read(from)?,
-            frames: Value::read(from)?,
-            problem: Value::read(from)?,
-        })
-    }
+fn read(from: &mut Reader<'_>, own: Option<ReadRecords>) -> Result<Records, StateError> {
+    Ok(Records {
+        sent: Value::read(from)?,
+        got: Value::read(from)?,
+        own: match (bool::read(from)?, own) {
+            (false, _) => None,
+            (true, Some(own)) => Some(own(from)?),
+            (true, None) => return Err(StateError::Value("records of a workload")),
+        },
+        received: Value::read(from)?,
+        failed_receives: Value::read(from)?,
+        failures: Value::read(from)?,
+        sending_over: Value::read(from)?,
+        operations_left: Value::read(from)?,
+        receiving_over: Value::read(from)?,
+        frames: Value::read(from)?,
+        problem: Value::read(from)?,
+    })
 }
 
 /// Brings the records of the programs of all nodes to all ranks.
@@ -259,7 +95,7 @@ pub(super) fn exchange(lives: &[Lives], ranks: &mut Ranks) -> Result<(), RankErr
         all.len().write(&mut out);
         for (began_ps, deliveries) in all {
             began_ps.write(&mut out);
-            deliveries.records().write(&mut out);
+            write(&deliveries.records(), &mut out);
         }
     }
     let owners: Vec<usize> = (0..lives.len()).map(|node| ranks.owner(node)).collect();
@@ -267,10 +103,23 @@ pub(super) fn exchange(lives: &[Lives], ranks: &mut Ranks) -> Result<(), RankErr
     let messages = ranks.exchange(&out.into_bytes())?;
     let mut readers: Vec<_> = messages.iter().map(|bytes| Reader::new(bytes)).collect();
     for (lives, rank) in lives.iter().zip(owners).filter(|(_, owner)| *owner != me) {
-        let read = Vec::<(u64, Records)>::read(&mut readers[rank]);
+        let read = read_all(&mut readers[rank], lives.read_records());
         let read = read.map_err(|error| RankError::Unreadable { rank, error })?;
-        let all = read.into_iter();
-        lives.set(all.map(|(began_ps, records)| (began_ps, Deliveries::from(records))));
+        lives.set(read.into_iter());
     }
     Ok(())
+}
+
+/// The start times and records of a node's incarnations.
+fn read_all(
+    from: &mut Reader<'_>,
+    own: Option<ReadRecords>,
+) -> Result<Vec<(u64, Deliveries)>, StateError> {
+    let count = usize::read(from)?;
+    let mut all = Vec::new();
+    for _ in 0..count {
+        let began_ps = u64::read(from)?;
+        all.push((began_ps, Deliveries::from(read(from, own)?)));
+    }
+    Ok(all)
 }

@@ -14,7 +14,6 @@ use lanigon_worlds::programs::check::Identity;
 use lanigon_worlds::programs::deliveries::Deliveries;
 use lanigon_worlds::programs::gm_traffic;
 use lanigon_worlds::programs::plan::{Plan, Sends, plans};
-use lanigon_worlds::scenario::Scenario;
 
 use super::{Case, LIMIT_TICKS, Member, Records};
 
@@ -30,7 +29,7 @@ fn traffic(case: &Case) -> Vec<Plan> {
          [[program]]\nrun = \"random\"\nnodes = \"all\"\nmessages = {}\nmax_bytes = 3000\n",
         case.seed, case.nodes, case.messages
     );
-    let scenario = Scenario::parse("traffic.toml", &scenario).unwrap();
+    let scenario = lanigon_workloads::parse("traffic.toml", &scenario).unwrap();
     let plans = plans(&scenario.programs[0], case.seed, false);
     let slow = |(_, mut plan): (usize, Plan)| {
         if let Sends::Drawn(steps) = &mut plan.sends {

@@ -1,8 +1,10 @@
 //! Programs that execute a collective operation over GM many times, and check each result.
 
 mod engine;
+mod keys;
 mod random;
 mod summary;
+mod workload;
 
 use host_lib::gm::collective::{Barrier, Endpoint, Group, Operation, Shape, Value};
 use host_lib::window::System;
@@ -12,10 +14,11 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 pub use engine::Broadcast;
 use engine::{Engine, Outcome};
 pub use summary::CollectiveUse;
+pub use workload::{KIND, Rounds};
 
-use super::deliveries::{Deliveries, Round};
-use crate::gm::GmNode;
-use crate::pairs::text;
+use lanigon_worlds::gm::GmNode;
+use lanigon_worlds::pairs::text;
+use lanigon_worlds::programs::deliveries::Deliveries;
 
 /// The port of members on nodes with no other program.
 pub const PORT: u8 = 2;
@@ -26,11 +29,11 @@ const MORE_PORTS: [u8; 3] = [5, 6, 7];
 /// Most members of a node.
 pub const MOST_PER_NODE: usize = 1 + MORE_PORTS.len();
 /// The first round begins so long after the ports have been opened, so that all of them are.
-pub(super) const LEAD_NS: u64 = 500_000;
+pub(crate) const LEAD_NS: u64 = 500_000;
 /// A wait without an event for so long fails, beyond the time that others may compute.
 const PATIENCE_NS: u64 = 1_000_000_000;
 /// Longest wait for the routes of a mapper.
-pub(super) const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
+pub(crate) const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
 
 /// Where an operation is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -197,6 +200,17 @@ impl Settings {
     }
 }
 
+/// A round of an operation at a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Round {
+    /// Which of the members of its node this is; of a multicast, which leaf has answered.
+    pub process: usize,
+    /// The call.
+    pub began_ps: u64,
+    /// Its return.
+    pub ended_ps: u64,
+}
+
 /// The part of one member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectivePlan {
@@ -356,11 +370,12 @@ pub async fn run(
         let result = result.map_err(|error| format!("round {round} ({work:?}): {error}"))?;
         let ended_ps = engine.gm().system().now_ps();
         check(&plan, work, round, &result)?;
-        deliveries.records().rounds.push(Round {
+        let round = Round {
             process: plan.process,
             began_ps,
             ended_ps,
-        });
+        };
+        deliveries.record(|Rounds(rounds)| rounds.push(round));
     }
     engine.flush().await
 }

@@ -6,7 +6,9 @@
 
 mod fm;
 mod gm;
+mod keys;
 mod summary;
+mod workload;
 
 use std::sync::Arc;
 
@@ -16,11 +18,14 @@ use host_lib::window::System;
 
 pub use host_lib::fm::predict::Way;
 pub use summary::{Delivery, MulticastUse};
+pub use workload::KIND;
+use workload::Records;
 
-use super::content::{self, Flow};
-use super::deliveries::{Deliveries, Got, Round};
-use crate::fm::FmNode;
-use crate::gm::GmNode;
+use lanigon_worlds::programs::content::{self, Flow};
+use lanigon_worlds::programs::deliveries::{Deliveries, Got};
+use lanigon_worlds::workload::Library;
+
+use crate::collective::Round;
 
 /// Longest message, in bytes: that of GM's buffers of 16 MB, over FM too.
 pub const MOST_BYTES: u32 = capacity(24);
@@ -167,14 +172,6 @@ impl MulticastPlan {
     }
 }
 
-/// A node's library, ready for the program.
-pub enum Library {
-    /// Over FM.
-    Fm(Box<FmNode>),
-    /// Over GM.
-    Gm(Box<GmNode>),
-}
-
 /// The two engines.
 enum Engine {
     Fm(Box<fm::Engine>),
@@ -186,6 +183,7 @@ impl Engine {
         Ok(match library {
             Library::Fm(fm) => Self::Fm(Box::new(fm::Engine::new(*fm, plan)?)),
             Library::Gm(gm) => Self::Gm(Box::new(gm::Engine::new(*gm, plan).await?)),
+            Library::Emp(_) => return Err("the board runs neither FM nor GM".into()),
         })
     }
 
@@ -281,14 +279,15 @@ async fn lead(
     }
     engine.send(&bytes).await?;
     let called_ps = engine.system().now_ps() - began_ps;
-    deliveries.records().calls_ps.push(called_ps);
+    deliveries.record(|own: &mut Records| own.calls_ps.push(called_ps));
     engine.await_answer().await?;
     let ended_ps = engine.system().now_ps();
-    deliveries.records().rounds.push(Round {
+    let round = Round {
         process: place,
         began_ps,
         ended_ps,
-    });
+    };
+    deliveries.record(|own: &mut Records| own.rounds.push(round));
     Ok(())
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use lanigon_worlds::workload::{Outcome, grouped};
+
 use super::linear::{Linearity, check};
 use super::{AtomicRecords, Operated, Settings, Work};
 
@@ -146,13 +148,59 @@ fn overlaps(nodes: &[AtomicRecords]) -> Option<(u64, usize)> {
     Some((*times.first()?, times.len()))
 }
 
+impl Outcome for AtomicUse {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        vec![("operation", self.line())]
+    }
+}
+
+impl AtomicUse {
+    /// In one line.
+    fn line(&self) -> String {
+        let AtomicUse {
+            program,
+            on,
+            members,
+            operations,
+            pending,
+            words,
+            uses,
+            ..
+        } = self;
+        let count = |count: usize| grouped(count as u64);
+        let mut text = format!(
+            "{program} on {on} of {members}, {} operations on {}",
+            count(*operations),
+            match words {
+                1 => "1 word".to_owned(),
+                words => format!("{} words", count(*words)),
+            }
+        );
+        if *pending > 0 {
+            text += &format!(", {} of unknown outcome", count(*pending));
+        }
+        if *uses > 0 {
+            text += &format!(", {} uses", count(*uses));
+        }
+        let (mean, p50, p99) = (self.mean_us, self.p50_us, self.p99_us);
+        text += &format!(": mean {mean:.2} us, p50 {p50:.2} us, p99 {p99:.2} us");
+        if self.iterations > 0.0 {
+            text += &format!(
+                "; homes count {:.0} iterations in 1,000 us",
+                self.iterations
+            );
+        }
+        text
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use host_lib::gm::atomic::{Operation, Wait};
 
     use super::super::{Executed, Use, Which};
     use super::*;
-    use crate::programs::collective::On;
+    use crate::collective::On;
 
     const SETTINGS: Settings = Settings {
         work: Work::Lock { hold_ns: 0 },

@@ -2,21 +2,23 @@
 
 use defs::fm::map::MULTI_LIMIT;
 
-use super::error::ScenarioError;
-use super::nodes::Nodes;
-use super::programs::nanoseconds;
-use super::table::Table;
-use crate::boards::Protocol;
-use crate::programs::multicast::{MOST_BYTES, Settings, TreeKind, Way};
+use super::workload::Multicast;
+use super::{MOST_BYTES, Settings, TreeKind, Way};
+use lanigon_worlds::boards::Protocol;
+use lanigon_worlds::keys;
+use lanigon_worlds::scenario::ScenarioError;
+use lanigon_worlds::scenario::nodes::Nodes;
+use lanigon_worlds::scenario::programs::LONGEST_US;
+use lanigon_worlds::scenario::reference::Values::{
+    Choice, Flag, Integer, Node as NodeOf, Nodes as NodesOf, Number,
+};
+use lanigon_worlds::scenario::reference::{key, names, need};
+use lanigon_worlds::scenario::table::Table;
 
 /// Most repeats for each answering node.
 const MOST_ROUNDS: u64 = 1_000_000;
-/// Repeats, unless the scenario says otherwise.
-const DEFAULT_ROUNDS: u64 = 100;
 /// Most nodes, and so the largest lambda.
 const MOST_MEMBERS: u64 = 256;
-/// Lambda, unless the scenario says otherwise (dissertation-051).
-const DEFAULT_LAMBDA: u32 = 2;
 
 /// Shapes of trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,19 +37,48 @@ const SHAPES: [(&str, Shape); 3] = [
 /// Ways of sending a message to several nodes: whether the board copies it.
 const SENDS: [(&str, bool); 2] = [("multi-send", true), ("unicast", false)];
 
+keys! {
+    NODES = need("nodes", NodesOf, "the members");
+    ROOT = key("root", NodeOf, "the first one", "the root of the tree");
+    TREE = key(
+        "tree",
+        Choice(const { &names(&SHAPES) }),
+        "optimal",
+        "the best tree of the postal model for `lambda`, a binomial tree, or the root sends to all",
+    );
+    LAMBDA = key(
+        "lambda",
+        Integer(1, MOST_MEMBERS),
+        "2",
+        "time until a receiver can send on, in times between two sends (dissertation-051)",
+    );
+    SEND = key(
+        "send",
+        Choice(const { &names(&SENDS) }),
+        "multi-send with FM, else unicast",
+        "who copies a message for several nodes, the board or the host",
+    );
+    PIPELINED = key(
+        "pipelined",
+        Flag,
+        "false",
+        "over FM: nodes send on each packet when it comes, not the whole message",
+    );
+    BYTES = need("bytes", Integer(0, MOST_BYTES as u64), "length of a message");
+    ROUNDS = key("rounds", Integer(1, MOST_ROUNDS), "100", "how often for each leaf that answers");
+    PAUSE_US = key("pause_us", Number(0.0, LONGEST_US), "0", "pause before each message");
+}
+
 /// Reads the nodes, the root first, and the settings of a multicast.
-pub(super) fn read(
-    table: &mut Table<'_>,
-    nodes: &Nodes,
-) -> Result<(Vec<usize>, Settings), ScenarioError> {
-    let item = table.need("nodes")?;
+pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Multicast, ScenarioError> {
+    let item = table.want(&NODES)?;
     let mut members = nodes.resolve(&item)?;
     let count = members.len();
     if !(2..=MOST_MEMBERS as usize).contains(&count) {
         let reason = format!("a multicast has 2 to {MOST_MEMBERS} nodes, not {count}");
         return Err(item.place.refuse(reason));
     }
-    if let Some(item) = table.get("root") {
+    if let Some(item) = table.find(&ROOT) {
         let root = nodes.resolve_one(&item)?;
         let Some(place) = members.iter().position(|member| *member == root) else {
             let name = &nodes.all[root].name;
@@ -56,29 +87,24 @@ pub(super) fn read(
         };
         members.rotate_left(place);
     }
-    let shape = match table.get("tree") {
-        Some(item) => item.choice("tree", &SHAPES)?,
-        None => Shape::Optimal,
-    };
+    let shape = table.choose(&TREE, "tree", &SHAPES)?;
+    let shape = shape.unwrap_or(Shape::Optimal);
     let tree = match shape {
         Shape::Binomial => TreeKind::Binomial,
         Shape::Star => TreeKind::Optimal {
             lambda: count as u32,
         },
         Shape::Optimal => TreeKind::Optimal {
-            lambda: table.integer("lambda", 1..=MOST_MEMBERS, DEFAULT_LAMBDA)?,
+            lambda: table.whole(&LAMBDA)?,
         },
     };
     let way = way(table, nodes.all[members[0]].protocol == Some(Protocol::Fm))?;
     let settings = Settings {
         tree,
         way,
-        bytes: table.need("bytes")?.integer(0..=u64::from(MOST_BYTES))?,
-        rounds: table.integer("rounds", 1..=MOST_ROUNDS, DEFAULT_ROUNDS)?,
-        pause_ns: match table.get("pause_us") {
-            Some(item) => nanoseconds(&item)?,
-            None => 0,
-        },
+        bytes: table.whole(&BYTES)?,
+        rounds: table.whole(&ROUNDS)?,
+        pause_ns: table.find_time(&PAUSE_US)?.unwrap_or_default(),
     };
     let built = settings.tree.build(count);
     let built = built.map_err(|error| item.place.refuse(error.to_string()))?;
@@ -90,19 +116,22 @@ pub(super) fn read(
         );
         return Err(item.place.refuse(reason));
     }
-    Ok((members, settings))
+    Ok(Multicast {
+        nodes: members,
+        settings,
+    })
 }
 
 /// How messages are sent on. Only boards with FM copy packets, and only its packets can be sent on before the message is complete.
 fn way(table: &mut Table<'_>, over_fm: bool) -> Result<Way, ScenarioError> {
-    let send = table.get("send");
+    let send = table.find(&SEND);
     let multi_send = match &send {
         Some(item) => item.choice("send", &SENDS)?,
         None => over_fm,
     };
     let way = Way {
         multi_send,
-        pipelined: table.flag("pipelined", false)?,
+        pipelined: table.is_set(&PIPELINED)?,
     };
     let place = || send.map_or_else(|| table.place.clone(), |item| item.place);
     match way {

@@ -1,7 +1,9 @@
 //! Results of a program with multicasts.
 
+use super::workload::Records;
 use super::{MulticastPlan, Settings};
-use crate::programs::deliveries::Deliveries;
+use lanigon_worlds::programs::deliveries::Deliveries;
+use lanigon_worlds::workload::{Outcome, grouped};
 
 /// Deliveries to a node.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -45,8 +47,9 @@ impl MulticastUse {
     #[must_use]
     pub fn of(settings: &Settings, nodes: &[usize], records: &[Deliveries]) -> Option<Self> {
         let root = records.first()?.records();
+        let own = root.own_copy::<Records>();
         let mut leaves: Vec<(u64, u64)> = Vec::new();
-        for round in &root.rounds {
+        for round in &own.rounds {
             if leaves.len() <= round.process {
                 leaves.resize(round.process + 1, (0, 0));
             }
@@ -61,8 +64,8 @@ impl MulticastUse {
         let delivery = |(rank, (node, plan)): (usize, &(usize, MulticastPlan))| {
             let flow = plan.flow(*node as u16);
             let sent = root.sent.get(&flow)?;
-            let own = records.get(rank)?.records();
-            let got = own.got.get(&flow)?;
+            let receiver = records.get(rank)?.records();
+            let got = receiver.got.get(&flow)?;
             let spans = got.iter().filter_map(|got| {
                 let sent = sent.get(got.sequence as usize)?;
                 Some(got.time_ps.saturating_sub(sent.posted_ps))
@@ -80,10 +83,10 @@ impl MulticastUse {
             pipelined: settings.way.pipelined,
             bytes: settings.bytes,
             nodes: nodes.len(),
-            rounds: root.rounds.len(),
-            call_us: root.calls_ps.iter().sum::<u64>() as f64
+            rounds: own.rounds.len(),
+            call_us: own.calls_ps.iter().sum::<u64>() as f64
                 / 1e6
-                / root.calls_ps.len().max(1) as f64,
+                / own.calls_ps.len().max(1) as f64,
             answered_us: means.fold(0.0, f64::max),
             deliveries: plans
                 .iter()
@@ -99,5 +102,34 @@ impl MulticastUse {
     pub fn last_us(&self) -> f64 {
         let times = self.deliveries.iter().map(|delivery| delivery.mean_us);
         times.fold(0.0, f64::max)
+    }
+}
+
+impl Outcome for MulticastUse {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        vec![("multicast", self.line())]
+    }
+}
+
+impl MulticastUse {
+    /// In one line.
+    fn line(&self) -> String {
+        let send = match self.multi_send {
+            true => "multi-sends",
+            false => "unicast sends",
+        };
+        let pipelined = match self.pipelined {
+            true => ", pipelined",
+            false => "",
+        };
+        format!(
+            "{} bytes to {} nodes, {}, {send}{pipelined}, {} rounds: last delivery after {:.2} us, slowest answer after {:.2} us",
+            grouped(self.bytes.into()),
+            self.nodes - 1,
+            self.tree,
+            grouped(self.rounds as u64),
+            self.last_us(),
+            self.answered_us,
+        )
     }
 }

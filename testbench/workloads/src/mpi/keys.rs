@@ -2,17 +2,21 @@
 
 use host_lib::mpi::BarrierOn;
 
-use super::error::ScenarioError;
-use super::nodes::Nodes;
-use super::programs::{Program, nanoseconds};
-use super::table::Table;
-use crate::boards::Protocol;
-use crate::programs::mpi::{Class, MpiSettings, Work};
+use super::workload::MessagePassing;
+use super::{Class, MpiSettings, Work};
+use lanigon_worlds::boards::Protocol;
+use lanigon_worlds::keys;
+use lanigon_worlds::scenario::ScenarioError;
+use lanigon_worlds::scenario::nodes::Nodes;
+use lanigon_worlds::scenario::programs::LONGEST_US;
+use lanigon_worlds::scenario::reference::Values::{
+    Choice, Integer, Lengths, Nodes as NodesOf, Number,
+};
+use lanigon_worlds::scenario::reference::{key, names, need};
+use lanigon_worlds::scenario::table::Table;
 
 /// Most ranks of a program.
 const MOST_RANKS: usize = 1024;
-/// Measured rounds, unless the scenario says otherwise.
-const DEFAULT_ROUNDS: u32 = 100;
 /// Longest message in bytes.
 const MOST_BYTES: u64 = (1 << 24) - 8;
 /// Longest message that can be sent at once.
@@ -50,10 +54,77 @@ const BYPASSES: [(&str, (bool, bool)); 4] = [
     ("both", (true, true)),
 ];
 
+keys! {
+    NODES = need("nodes", NodesOf, "the nodes, by rank");
+    BENCHMARK = need(
+        "benchmark",
+        Choice(const { &names(&BENCHMARKS) }),
+        "the program; latency, bandwidth and both-ways have two ranks",
+    );
+    BYTES = key(
+        "bytes",
+        Lengths(MOST_BYTES),
+        "those of the OSU set",
+        "lengths of the messages that are measured, in turn",
+    );
+    ROUNDS = key("rounds", Integer(1, 1_000_000), "100", "measured rounds of each length");
+    EAGER_BYTES = key(
+        "eager_bytes",
+        Integer(0, MOST_EAGER_BYTES),
+        "16384",
+        "messages up to this length are sent at once, longer ones when their receive has begun",
+    );
+    BARRIER = key("barrier", Choice(const { &names(&PLACES) }), "host", "where barriers are executed");
+    CLASS = key("class", Choice(const { &names(&CLASSES) }), "S", "integer-sort: 2^16 or 2^20 keys");
+    POINTS = key(
+        "points",
+        Integer(3, 4096),
+        "64",
+        "stencil: points of the plate in each direction",
+    );
+    STEPS = key("steps", Integer(1, 100_000), "20", "stencil: steps in time");
+    OPERATION_NS = key(
+        "operation_ns",
+        Integer(0, 1_000_000),
+        "10",
+        "integer-sort, stencil: processor time for each key or point",
+    );
+    SKEW_US = key(
+        "skew_us",
+        Number(0.0, LONGEST_US),
+        "none",
+        "broadcast, reduce: before each round a barrier, then a random delay up to this one",
+    );
+    BYPASS = key(
+        "bypass",
+        Choice(const { &names(&BYPASSES) }),
+        "none",
+        "over GM: which collective operations go on in handlers of signals while programs compute",
+    );
+    EXIT_DELAY_US = key(
+        "exit_delay_us",
+        Number(0.0, LONGEST_US),
+        "0",
+        "with bypass of reductions: a rank waits so long for its children before it returns",
+    );
+    CATCH_UP_US = key(
+        "catch_up_us",
+        Number(0.0, LONGEST_US),
+        "500",
+        "reduce with skew_us: how long all ranks compute after each reduction, besides the longest delay",
+    );
+    PIN_US = key(
+        "pin_us",
+        Number(0.0, LONGEST_US),
+        "1",
+        "over GM: processor time that pins a page of a long message",
+    );
+}
+
 /// Reads the nodes and settings of a program.
-pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, ScenarioError> {
-    let members = nodes.resolve(&table.need("nodes")?)?;
-    let item = table.need("benchmark")?;
+pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<MessagePassing, ScenarioError> {
+    let members = nodes.resolve(&table.want(&NODES)?)?;
+    let item = table.want(&BENCHMARK)?;
     let mut work = item.choice("benchmark", &BENCHMARKS)?;
     let ranks = members.len();
     if let Some(needed) = work.ranks().filter(|needed| *needed != ranks) {
@@ -66,13 +137,13 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, Scen
     }
     match &mut work {
         Work::IntegerSort(class) => {
-            if let Some(item) = table.get("class") {
+            if let Some(item) = table.find(&CLASS) {
                 *class = item.choice("class", &CLASSES)?;
             }
         }
         Work::Stencil { points, steps } => {
-            *points = table.integer("points", 3..=4096, 64)?;
-            *steps = table.integer("steps", 1..=100_000, 20)?;
+            *points = table.whole(&POINTS)?;
+            *steps = table.whole(&STEPS)?;
             if *points < ranks {
                 let reason = format!("{points} rows for {ranks} ranks: each needs one");
                 return Err(table.place.refuse(reason));
@@ -82,7 +153,7 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, Scen
     }
     let mut settings = MpiSettings::new(work);
     if let Some(least) = work.least_bytes()
-        && let Some(item) = table.get("bytes")
+        && let Some(item) = table.find(&BYTES)
     {
         let sizes = item.list().into_iter();
         let sizes = sizes.map(|item| item.integer(least as u64..=MOST_BYTES));
@@ -93,10 +164,9 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, Scen
             return Err(item.place.refuse(reason));
         }
     }
-    settings.rounds = table.integer("rounds", 1..=1_000_000, DEFAULT_ROUNDS)?;
-    let eager = settings.eager_bytes;
-    settings.eager_bytes = table.integer("eager_bytes", 0..=MOST_EAGER_BYTES, eager)?;
-    if let Some(item) = table.get("barrier") {
+    settings.rounds = table.whole(&ROUNDS)?;
+    settings.eager_bytes = table.whole(&EAGER_BYTES)?;
+    if let Some(item) = table.find(&BARRIER) {
         settings.barrier = item.choice("place", &PLACES)?;
         let emp = |node: &&usize| nodes.all[**node].protocol == Some(Protocol::Emp);
         if settings.barrier == BarrierOn::Nic && members.iter().find(emp).is_some() {
@@ -104,15 +174,13 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, Scen
             return Err(item.place.refuse(reason));
         }
     }
-    if let Some(item) = table.get("operation_ns") {
-        settings.operation_ns = item.integer(0..=1_000_000)?;
-    }
-    if let Some(item) = table.get("pin_us") {
-        settings.pin_page_ns = nanoseconds(&item)?;
+    settings.operation_ns = table.whole(&OPERATION_NS)?;
+    if let Some(pin_page_ns) = table.find_time(&PIN_US)? {
+        settings.pin_page_ns = pin_page_ns;
     }
     read_skew(table, &mut settings)?;
     read_bypass(table, &members, nodes, &mut settings)?;
-    Ok(Program::Mpi {
+    Ok(MessagePassing {
         nodes: members,
         settings,
     })
@@ -123,13 +191,11 @@ fn read_skew(table: &mut Table<'_>, settings: &mut MpiSettings) -> Result<(), Sc
     if !matches!(settings.work, Work::Broadcast | Work::Reduce) {
         return Ok(());
     }
-    if let Some(item) = table.get("skew_us") {
-        settings.skew_ns = Some(nanoseconds(&item)?);
-    }
+    settings.skew_ns = table.find_time(&SKEW_US)?;
     if settings.work == Work::Reduce
-        && let Some(item) = table.get("catch_up_us")
+        && let Some(catch_up_ns) = table.find_time(&CATCH_UP_US)?
     {
-        settings.catch_up_ns = nanoseconds(&item)?;
+        settings.catch_up_ns = catch_up_ns;
     }
     Ok(())
 }
@@ -141,7 +207,7 @@ fn read_bypass(
     nodes: &Nodes,
     settings: &mut MpiSettings,
 ) -> Result<(), ScenarioError> {
-    if let Some(item) = table.get("bypass") {
+    if let Some(item) = table.find(&BYPASS) {
         (settings.bypass.broadcast, settings.bypass.reduce) = item.choice("bypass", &BYPASSES)?;
         let emp = |node: &&usize| nodes.all[**node].protocol == Some(Protocol::Emp);
         if settings.bypasses() && members.iter().find(emp).is_some() {
@@ -149,8 +215,8 @@ fn read_bypass(
             return Err(item.place.refuse(reason));
         }
     }
-    if let Some(item) = table.get("exit_delay_us") {
-        settings.bypass.exit_delay_ns = nanoseconds(&item)?;
+    if let Some(exit_delay_ns) = table.find_time(&EXIT_DELAY_US)? {
+        settings.bypass.exit_delay_ns = exit_delay_ns;
     }
     Ok(())
 }

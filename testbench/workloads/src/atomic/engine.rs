@@ -9,9 +9,9 @@ use host_lib::gm::atomic::{
 };
 
 use super::{SERVER_PORT, Settings};
-use crate::gm::GmNode;
-use crate::pairs::text;
-use crate::programs::collective::On;
+use crate::collective::On;
+use lanigon_worlds::gm::GmNode;
+use lanigon_worlds::pairs::text;
 
 /// The executor of a member.
 pub(super) enum Engine {

@@ -4,12 +4,14 @@
 mod barnes;
 mod fft;
 mod integer_sort;
+mod keys;
 mod pages;
 mod radix;
 mod random;
 mod summary;
 mod tree;
 mod water;
+mod workload;
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -23,9 +25,10 @@ use host_lib::window::System;
 
 pub use barnes::MOST_ROUNDS;
 pub use summary::{DsmUse, NodeTimes};
+pub use workload::KIND;
 
-use super::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT};
-use crate::gm::GmNode;
+use crate::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT};
+use lanigon_worlds::gm::GmNode;
 
 type Memory = Dsm<Machine, Machine>;
 

@@ -5,29 +5,20 @@ use host_lib::gm::collective::{
     Barrier, MOST_GOSSIP_MEMBERS, MOST_MEMBERS, Operation, Shape, most_children,
 };
 
-use super::error::ScenarioError;
-use super::nodes::Nodes;
-use super::programs::nanoseconds;
-use super::table::{Item, Table};
-use crate::programs::collective::{Broadcast, Layer, MOST_PER_NODE, On, Settings, Type, Work};
+use super::workload::Collective;
+use super::{Broadcast, Layer, MOST_PER_NODE, On, Settings, Type, Work};
+use lanigon_worlds::keys;
+use lanigon_worlds::scenario::ScenarioError;
+use lanigon_worlds::scenario::nodes::Nodes;
+use lanigon_worlds::scenario::programs::LONGEST_US;
+use lanigon_worlds::scenario::reference::Values::{
+    Choice, Flag, Integer, Node as NodeOf, Nodes as NodesOf, Number,
+};
+use lanigon_worlds::scenario::reference::{key, names, need};
+use lanigon_worlds::scenario::table::{Item, Table};
 
-/// Most rounds of a program.
-const MOST_ROUNDS: u64 = 1_000_000;
-/// Rounds, unless the scenario says otherwise.
-const DEFAULT_ROUNDS: u64 = 100;
-/// Children of a node of a tree, unless the scenario says otherwise.
-const DEFAULT_DEGREE: usize = 2;
 /// Longest block of an all-to-all broadcast, in bytes.
 const MOST_BLOCK_BYTES: u64 = 1 << 20;
-
-/// The operations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Name {
-    Barrier,
-    Reduction,
-    AllToAllBroadcast,
-    Random,
-}
 
 /// The algorithms of all operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,55 +54,120 @@ const TYPES: [(&str, Type); 2] = [("integer", Type::Integer), ("float", Type::Fl
 
 const PLACES: [(&str, On); 2] = [("host", On::Host), ("nic", On::Nic)];
 
+keys! {
+    NODES = need("nodes", NodesOf, "the members, by rank");
+    ALGORITHM = key(
+        "algorithm",
+        Choice(const { &names(&ALGORITHMS) }),
+        "the first one of the program",
+        "barrier: pairwise-exchange, gather-broadcast; reduction: binomial, tree; all-to-all-broadcast: recursive-doubling, on hosts ring, on NICs concurrent-broadcasting",
+    );
+    ON = key("on", Choice(const { &names(&PLACES) }), "host", "where it is executed");
+    PER_NODE = key(
+        "per_node",
+        Integer(1, MOST_PER_NODE as u64),
+        "1",
+        "members of each node, processes with ports of their own, whose ranks follow each other; the root is the first one of its node",
+    );
+    ROUNDS = key("rounds", Integer(1, 1_000_000), "100", "how often");
+    BYTES = need(
+        "bytes",
+        Integer(0, MOST_BLOCK_BYTES),
+        "all-to-all-broadcast: the length of a block; random-collectives: the longest one",
+    );
+    DEGREE = key(
+        "degree",
+        Integer(1, 255),
+        "2",
+        "gather-broadcast, tree: children of a node; reduction on the NIC: up to 9",
+    );
+    ROOT = key("root", NodeOf, "the first one", "gather-broadcast, reduction: the root of the tree");
+    OPERATION = key(
+        "operation",
+        Choice(const { &names(&OPERATIONS) }),
+        "sum",
+        "reduction: what is computed",
+    );
+    TYPE = key(
+        "type",
+        Choice(const { &names(&TYPES) }),
+        "integer",
+        "reduction: values of 64 bits; and, or are for integers",
+    );
+    ALL = key(
+        "all",
+        Flag,
+        "false",
+        "reduction on the NIC: all nodes get the result, not only the root",
+    );
+    COMPUTE_US = key("compute_us", Number(0.0, LONGEST_US), "0", "computation before each round");
+    VARIATION = key(
+        "variation",
+        Integer(0, 100),
+        "0",
+        "percentage by which each node computes longer or shorter at random",
+    );
+    SKEW_US = key(
+        "skew_us",
+        Number(0.0, LONGEST_US),
+        "none",
+        "before each round a barrier, then a random delay up to this one",
+    );
+    LAST_LATE_US = key(
+        "last_late_us",
+        Number(0.0, LONGEST_US),
+        "0",
+        "the last of `nodes` comes so much later to each round than the others",
+    );
+}
+
 /// Reads the nodes and settings of a collective operation.
 pub(super) fn read(
-    name: Name,
+    name: &'static str,
     table: &mut Table<'_>,
     nodes: &Nodes,
-) -> Result<(Vec<usize>, Settings), ScenarioError> {
-    let members = nodes.resolve(&table.need("nodes")?)?;
-    let on = match table.get("on") {
-        Some(item) => item.choice("place", &PLACES)?,
-        None => On::Host,
-    };
-    let per_node = table.integer("per_node", 1..=MOST_PER_NODE as u64, 1)?;
+) -> Result<Collective, ScenarioError> {
+    let members = nodes.resolve(&table.want(&NODES)?)?;
+    let on = table.choose(&ON, "place", &PLACES)?;
+    let on = on.unwrap_or(On::Host);
+    let per_node = table.whole(&PER_NODE)?;
     let count = members.len() * per_node;
     if count > MOST_MEMBERS {
         let reason = format!("{count} members are more than {MOST_MEMBERS}");
         return Err(table.place.refuse(reason));
     }
     let algorithm = match name {
-        Name::Random => None,
-        _ => table.get("algorithm"),
+        "random-collectives" => None,
+        _ => table.find(&ALGORITHM),
     };
     let work = match name {
-        Name::Barrier => Work::Barrier(barrier(algorithm, table, nodes, (&members, per_node))?),
-        Name::Reduction => reduction(algorithm, table, nodes, &members, (on, per_node))?,
-        Name::AllToAllBroadcast => all_to_all(algorithm, table, (on, count))?,
-        Name::Random => {
+        "barrier" => Work::Barrier(barrier(algorithm, table, nodes, (&members, per_node))?),
+        "reduction" => reduction(algorithm, table, nodes, &members, (on, per_node))?,
+        "all-to-all-broadcast" => all_to_all(algorithm, table, (on, count))?,
+        _ => {
             check_gossip(table, (on, count))?;
             Work::Random {
-                bytes: table.need("bytes")?.integer(1..=MOST_BLOCK_BYTES)?,
+                bytes: table.want(&BYTES)?.integer(1..=MOST_BLOCK_BYTES)?,
             }
         }
     };
-    let compute_ns = time(table, "compute_us")?.into_iter().collect();
+    let compute_ns = table.find_time(&COMPUTE_US)?.into_iter().collect();
     let settings = Settings {
         work,
         on,
         layer: Layer::Gm,
         per_node,
-        rounds: table.integer("rounds", 1..=MOST_ROUNDS, DEFAULT_ROUNDS)?,
+        rounds: table.whole(&ROUNDS)?,
         compute_ns,
-        variation_percent: table.integer("variation", 0..=100, 0)?,
-        skew_ns: time(table, "skew_us")?,
-        last_late_ns: time(table, "last_late_us")?.unwrap_or_default(),
+        variation_percent: table.whole(&VARIATION)?,
+        skew_ns: table.find_time(&SKEW_US)?,
+        last_late_ns: table.find_time(&LAST_LATE_US)?.unwrap_or_default(),
     };
-    Ok((members, settings))
-}
-
-fn time(table: &mut Table<'_>, key: &'static str) -> Result<Option<u64>, ScenarioError> {
-    table.get(key).map(|item| nanoseconds(&item)).transpose()
+    Ok(Collective {
+        name,
+        nodes: members,
+        settings,
+    })
 }
 
 fn chosen(item: Option<&Item<'_>>, usual: Algorithm) -> Result<Algorithm, ScenarioError> {
@@ -157,11 +213,9 @@ fn reduction(
         },
         _ => return refuse(item, table, "binomial and tree"),
     };
-    let of = match table.get("type") {
-        Some(item) => item.choice("type", &TYPES)?,
-        None => Type::Integer,
-    };
-    let item = table.get("operation");
+    let of = table.choose(&TYPE, "type", &TYPES)?;
+    let of = of.unwrap_or(Type::Integer);
+    let item = table.find(&OPERATION);
     let operation = match &item {
         Some(item) => item.choice("operation", &OPERATIONS)?,
         None => Operation::Sum,
@@ -171,7 +225,7 @@ fn reduction(
             .place
             .refuse("and, or are operations on type = \"integer\""));
     }
-    let all = table.flag("all", false)?;
+    let all = table.is_set(&ALL)?;
     if all && on == On::Host {
         let reason = "only boards give the result to all nodes: on = \"nic\"";
         return Err(table.place.refuse(reason));
@@ -217,7 +271,10 @@ fn check_gossip(table: &Table<'_>, (on, members): (On, usize)) -> Result<(), Sce
 fn reduction_degree(table: &mut Table<'_>, on: On) -> Result<usize, ScenarioError> {
     match on {
         On::Host => degree(table),
-        On::Nic => table.integer("degree", 1..=u64::from(CHILD_LIMIT), DEFAULT_DEGREE),
+        On::Nic => match table.find(&DEGREE) {
+            Some(item) => item.integer(1..=u64::from(CHILD_LIMIT)),
+            None => degree(table),
+        },
     }
 }
 
@@ -246,17 +303,17 @@ fn all_to_all(
     };
     Ok(Work::AllToAll {
         algorithm,
-        bytes: table.need("bytes")?.integer(least..=MOST_BLOCK_BYTES)?,
+        bytes: table.want(&BYTES)?.integer(least..=MOST_BLOCK_BYTES)?,
     })
 }
 
 fn degree(table: &mut Table<'_>) -> Result<usize, ScenarioError> {
-    table.integer("degree", 1..=255, DEFAULT_DEGREE)
+    table.whole(&DEGREE)
 }
 
 /// The rank of the root: a node of the program, or its first one.
 fn root(table: &mut Table<'_>, nodes: &Nodes, members: &[usize]) -> Result<usize, ScenarioError> {
-    let Some(item) = table.get("root") else {
+    let Some(item) = table.find(&ROOT) else {
         return Ok(0);
     };
     let node = nodes.resolve_one(&item)?;

@@ -1,7 +1,9 @@
 //! Results of a program with a collective operation.
 
 use super::On;
-use crate::programs::deliveries::Round;
+use lanigon_worlds::workload::{Outcome, grouped};
+
+use super::Round;
 
 /// Results of a program, over all its members.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -77,5 +79,29 @@ impl CollectiveUse {
             cpu_us: us(inside_ps, rounds * members.len()),
         };
         Some((result, early))
+    }
+}
+
+impl Outcome for CollectiveUse {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        vec![("operation", self.line())]
+    }
+}
+
+impl CollectiveUse {
+    /// In one line.
+    fn line(&self) -> String {
+        format!(
+            "{} on {} of {}, {} rounds: mean {:.2} us, p50 {:.2} us, p99 {:.2} us; a round each {:.2} us; {:.2} us inside the call",
+            self.program,
+            self.on,
+            self.members,
+            grouped(self.rounds as u64),
+            self.mean_us,
+            self.p50_us,
+            self.p99_us,
+            self.period_us,
+            self.cpu_us,
+        )
     }
 }

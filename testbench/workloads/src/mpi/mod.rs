@@ -3,9 +3,11 @@
 //! They are written against [`Mpi`] alone, so they run over GM and over EMP. Each checks what it computes.
 
 mod benchmark;
+mod keys;
 mod skew;
 mod sort;
 mod stencil;
+mod workload;
 
 use emulator::host::machine::Machine;
 use host_lib::gm::collective::Endpoint;
@@ -14,10 +16,12 @@ use host_lib::mpi::{
 };
 
 pub use sort::Class;
+pub use workload::KIND;
 
-use super::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT};
-use crate::gm::GmNode;
-use crate::pairs::{EmpNode, text};
+use crate::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT};
+use lanigon_worlds::gm::GmNode;
+use lanigon_worlds::pairs::{EmpNode, text};
+use lanigon_worlds::workload::Outcome;
 
 /// Memory of long messages at least, in bytes.
 const LEAST_LONG_BYTES: u64 = 8 << 20;
@@ -350,7 +354,7 @@ impl MpiUse {
 
     /// The values as the OSU set prints them.
     #[must_use]
-    pub fn lines(&self) -> Vec<String> {
+    pub fn values(&self) -> Vec<String> {
         let line = |one: &Measured| match (one.skewed, self.header.starts_with("# Avg")) {
             (Some(skewed), _) => format!(
                 "{:<10}{:>20.2}{:>12.2}{:>14.2}{:>12.2}",
@@ -382,6 +386,19 @@ impl MpiUse {
         ];
         let mean = all / self.times.len() as f64;
         (all > 0.0).then(|| format!("{mean:.1} us: {}", parts.join(", ")))
+    }
+}
+
+impl Outcome for MpiUse {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let head = format!("{} of {}", self.benchmark, self.ranks);
+        let values = self.values().into_iter().map(|line| ("", line));
+        let times = self.time_line().map(|line| ("mpi time", line));
+        [("mpi", head)]
+            .into_iter()
+            .chain(values)
+            .chain(times)
+            .collect()
     }
 }
 

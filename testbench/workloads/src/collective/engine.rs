@@ -8,8 +8,8 @@ use host_lib::gm::collective::{
 use host_lib::mpi::{BarrierOn, Config, GmSettings, GmTransport, Mpi};
 
 use super::{Layer, On, Work};
-use crate::gm::GmNode;
-use crate::pairs::text;
+use lanigon_worlds::gm::GmNode;
+use lanigon_worlds::pairs::text;
 
 /// Algorithm of an all-to-all broadcast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,8 +1,10 @@
 //! Programs that execute atomic operations over GM, alone or for a lock, and record them for a check.
 
 mod engine;
+mod keys;
 pub mod linear;
 mod summary;
+mod workload;
 
 use emulator::host::machine::Machine;
 use host_lib::gm::Buffer;
@@ -16,11 +18,12 @@ use engine::Engine;
 pub use engine::{Region, serve};
 pub use linear::{Linearity, Operated};
 pub use summary::AtomicUse;
+pub use workload::KIND;
 
-use super::collective::On;
-use super::deliveries::Deliveries;
-use crate::gm::GmNode;
-use crate::pairs::text;
+use crate::collective::On;
+use lanigon_worlds::gm::GmNode;
+use lanigon_worlds::pairs::text;
+use lanigon_worlds::programs::deliveries::Deliveries;
 
 /// The port of members.
 const PORT: u8 = 2;
@@ -272,7 +275,7 @@ async fn count(gm: &mut GmNode, deliveries: &Deliveries) {
             gm.system_mut().compute(ITERATION_NS).await;
             iterations += 1;
         }
-        deliveries.records().atomic.iterations.push(iterations);
+        deliveries.record(|own: &mut AtomicRecords| own.iterations.push(iterations));
     }
 }
 
@@ -433,15 +436,19 @@ impl Part {
                 gm.system_mut().compute(hold_ns).await;
             }
             let released = gm.system().now_ps();
-            deliveries.records().atomic.uses.push(Use {
-                acquired_ps: (called, acquired),
-                released_ps: (released, None),
+            deliveries.record(|own: &mut AtomicRecords| {
+                own.uses.push(Use {
+                    acquired_ps: (called, acquired),
+                    released_ps: (released, None),
+                });
             });
             lock.release(gm, &mut recorded).await.map_err(failed)?;
             let ended = gm.system().now_ps();
-            if let Some(last) = deliveries.records().atomic.uses.last_mut() {
-                last.released_ps.1 = Some(ended);
-            }
+            deliveries.record(|own: &mut AtomicRecords| {
+                if let Some(last) = own.uses.last_mut() {
+                    last.released_ps.1 = Some(ended);
+                }
+            });
             self.think(gm).await;
         }
         Ok(())
@@ -468,7 +475,7 @@ impl Executor<Machine, Machine> for Recorded<'_> {
             return self.engine.execute(gm, word, operation).await;
         }
         let (home, number) = self.place;
-        self.deliveries.records().atomic.executed.push(Executed {
+        let executed = Executed {
             home,
             word: number,
             operated: Operated {
@@ -476,12 +483,16 @@ impl Executor<Machine, Machine> for Recorded<'_> {
                 began_ps: gm.system().now_ps(),
                 end: None,
             },
-        });
+        };
+        self.deliveries
+            .record(|own: &mut AtomicRecords| own.executed.push(executed));
         let before = self.engine.execute(gm, word, operation).await?;
         let ended_ps = gm.system().now_ps();
-        if let Some(last) = self.deliveries.records().atomic.executed.last_mut() {
-            last.operated.end = Some((ended_ps, before));
-        }
+        self.deliveries.record(|own: &mut AtomicRecords| {
+            if let Some(last) = own.executed.last_mut() {
+                last.operated.end = Some((ended_ps, before));
+            }
+        });
         Ok(before)
     }
 }

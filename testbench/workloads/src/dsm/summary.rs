@@ -2,6 +2,8 @@
 
 use host_lib::dsm::Report;
 
+use lanigon_worlds::workload::Outcome;
+
 use super::{DsmSettings, Work};
 
 /// Times and counts of one node, or the mean of all.
@@ -123,7 +125,7 @@ impl DsmUse {
 
     /// The results as lines: a header, each node, the mean.
     #[must_use]
-    pub fn lines(&self) -> Vec<String> {
+    pub fn table(&self) -> Vec<String> {
         let header = "  rank  total us   compute      page   handler      lock   barrier     fault  faults fetches".to_owned();
         let line = |name: String, of: &NodeTimes| {
             let times = [
@@ -148,5 +150,13 @@ impl DsmUse {
             .chain([line("mean".into(), &self.mean)])
             .chain(races)
             .collect()
+    }
+}
+
+impl Outcome for DsmUse {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let head = format!("{} of {}, {}", self.program, self.size, self.protocol);
+        let table = self.table().into_iter().map(|line| ("", line));
+        [("dsm", head)].into_iter().chain(table).collect()
     }
 }

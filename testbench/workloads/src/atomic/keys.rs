@@ -1,0 +1,216 @@
+//! Atomic operations of a scenario: programs that execute them, alone or for a lock.
+
+use host_lib::gm::atomic::Wait;
+use host_lib::gm::collective::MOST_MEMBERS;
+
+use super::workload::Atomics;
+use super::{MOST_WORDS, Settings, Which, Work};
+use crate::collective::On;
+use lanigon_worlds::keys;
+use lanigon_worlds::scenario::ScenarioError;
+use lanigon_worlds::scenario::nodes::Nodes;
+use lanigon_worlds::scenario::programs::LONGEST_US;
+use lanigon_worlds::scenario::reference::Values::{
+    Choice, Flag, Integer, Node as NodeOf, Nodes as NodesOf, Number,
+};
+use lanigon_worlds::scenario::reference::{key, names, need};
+use lanigon_worlds::scenario::table::Table;
+
+/// Most operations of all members, whose records are kept in memory.
+const MOST_OPERATIONS: u64 = 10_000_000;
+
+const OPERATIONS: [(&str, Which); 5] = [
+    ("random", Which::Random),
+    ("fetch-add", Which::FetchAdd),
+    ("fetch-write", Which::FetchWrite),
+    ("compare-swap", Which::CompareSwap),
+    ("compare-swap-miss", Which::CompareSwapMiss),
+];
+
+const EXECUTORS: [(&str, On); 2] = [("host", On::Host), ("nic", On::Nic)];
+
+const WAITS: [(&str, Wait); 3] = [
+    ("poll", Wait::Poll),
+    ("spin-block", Wait::SpinBlock),
+    ("block", Wait::Block),
+];
+
+const REPLIES: [(&str, bool); 2] = [("event", false), ("memory", true)];
+
+keys! {
+    NODES = need("nodes", NodesOf, "the members, by rank");
+    HOMES = key("homes", NodesOf, "the members", "atomics: the nodes whose words are changed");
+    HOME = key("home", NodeOf, "the first member", "lock: the node with the word of the lock");
+    WORDS = key("words", Integer(1, MOST_WORDS as u64), "4", "atomics: words of each home");
+    WHICH = key(
+        "operations",
+        Choice(const { &names(&OPERATIONS) }),
+        "random",
+        "atomics: which ones; compare-swap compares with the value that the member has seen last, compare-swap-miss with one that never stands there",
+    );
+    ON = key("on", Choice(const { &names(&EXECUTORS) }), "nic", "who executes the operations");
+    WAIT = key(
+        "wait",
+        Choice(const { &names(&WAITS) }),
+        "poll",
+        "on hosts: how a server waits for requests",
+    );
+    REPLY = key(
+        "reply",
+        Choice(const { &names(&REPLIES) }),
+        "event",
+        "on boards: how a member gets a result, by an event or by a word in its memory",
+    );
+    MUTEX = key(
+        "mutex",
+        Flag,
+        "false",
+        "on boards: boards keep operations apart from what their hosts do with the words",
+    );
+    COUNT = key(
+        "count",
+        Integer(1, 1_000_000),
+        "100",
+        "atomics: operations of each member; lock: how often each acquires it",
+    );
+    WARM_UP = key(
+        "warm_up",
+        Integer(0, 999_999),
+        "0",
+        "how many of these do not count for the times; fewer than `count`",
+    );
+    COUNTER = key(
+        "counter",
+        Flag,
+        "false",
+        "homes that are no members count the iterations of a loop, once they have computed for 100 ms",
+    );
+    HOLD_US = key("hold_us", Number(0.0, LONGEST_US), "0", "lock: for so long a member holds it");
+    THINK_US = key(
+        "think_us",
+        Number(0.0, LONGEST_US),
+        "0",
+        "pause after each operation or release",
+    );
+    VARIATION = key(
+        "variation",
+        Integer(0, 100),
+        "0",
+        "percentage by which each pause is longer or shorter at random",
+    );
+}
+
+/// Who executes the operations, how servers wait, and how boards answer.
+struct Execution {
+    on: On,
+    wait: Wait,
+    direct: bool,
+    mutex: bool,
+}
+
+impl Execution {
+    fn read(table: &mut Table<'_>) -> Result<Self, ScenarioError> {
+        let on = table.choose(&ON, "place", &EXECUTORS)?;
+        let on = on.unwrap_or(On::Nic);
+        let wait = match (on, table.find(&WAIT)) {
+            (On::Host, Some(item)) => item.choice("kind of wait", &WAITS)?,
+            (On::Nic, Some(item)) => {
+                let reason = "it is servers on hosts that wait for requests: on = \"host\"";
+                return Err(item.place.refuse(reason));
+            }
+            (_, None) => Wait::Poll,
+        };
+        let direct = table.choose(&REPLY, "place of results", &REPLIES)?;
+        let direct = direct.unwrap_or(false);
+        let mutex = table.is_set(&MUTEX)?;
+        if on == On::Host && (direct || mutex) {
+            let reason = "reply and mutex are settings of boards: on = \"nic\"";
+            return Err(table.place.refuse(reason));
+        }
+        Ok(Self {
+            on,
+            wait,
+            direct,
+            mutex,
+        })
+    }
+}
+
+/// What the members do, and with the words of which nodes.
+fn work(
+    name: &'static str,
+    table: &mut Table<'_>,
+    nodes: &Nodes,
+    members: &[usize],
+) -> Result<(Work, Vec<usize>), ScenarioError> {
+    Ok(match name {
+        "atomics" => {
+            let homes = match table.find(&HOMES) {
+                Some(item) => nodes.resolve(&item)?,
+                None => members.to_vec(),
+            };
+            let which = table.choose(&WHICH, "operation", &OPERATIONS)?;
+            let which = which.unwrap_or(Which::Random);
+            let words = table.whole(&WORDS)?;
+            (Work::Operations { which, words }, homes)
+        }
+        _ => {
+            let home = match table.find(&HOME) {
+                Some(item) => nodes.resolve_one(&item)?,
+                None => members[0],
+            };
+            let hold_ns = table.find_time(&HOLD_US)?.unwrap_or_default();
+            (Work::Lock { hold_ns }, vec![home])
+        }
+    })
+}
+
+/// Reads the nodes and settings of a program.
+pub(super) fn read(
+    name: &'static str,
+    table: &mut Table<'_>,
+    nodes: &Nodes,
+) -> Result<Atomics, ScenarioError> {
+    let members = nodes.resolve(&table.want(&NODES)?)?;
+    let Execution {
+        on,
+        wait,
+        direct,
+        mutex,
+    } = Execution::read(table)?;
+    let (work, homes) = work(name, table, nodes, &members)?;
+    let count = table.whole(&COUNT)?;
+    let warm_up = table.whole(&WARM_UP)?;
+    if warm_up >= count {
+        let reason =
+            format!("{count} (count) times in all, of which {warm_up} (warm_up) do not count");
+        return Err(table.place.refuse(reason));
+    }
+    let settings = Settings {
+        work,
+        on,
+        wait,
+        direct,
+        mutex,
+        count,
+        warm_up,
+        counter: table.is_set(&COUNTER)?,
+        think_ns: table.find_time(&THINK_US)?.unwrap_or_default(),
+        variation_percent: table.whole(&VARIATION)?,
+    };
+    let others = homes.iter().filter(|home| !members.contains(home)).count();
+    let (all, operations) = (members.len() + others, count * members.len() as u64);
+    if all > MOST_MEMBERS {
+        let reason = format!("{all} nodes are more than {MOST_MEMBERS}");
+        return Err(table.place.refuse(reason));
+    }
+    if operations > MOST_OPERATIONS {
+        let reason = format!("{operations} operations in all; {MOST_OPERATIONS} can be checked");
+        return Err(table.place.refuse(reason));
+    }
+    Ok(Atomics {
+        nodes: members,
+        homes,
+        settings,
+    })
+}

@@ -1,0 +1,189 @@
+//! Collective operations as a workload.
+
+use std::sync::Arc;
+
+use emulator::value_struct;
+use lanigon_worlds::boards::{Medium, Protocol};
+use lanigon_worlds::gm::GmNode;
+use lanigon_worlds::scenario::{End, Scenario};
+use lanigon_worlds::workload::{
+    GmNeeds, HostProcess, Job, JobContext, Outcome, ProgramRecords, ReadRecords, Running, Workload,
+    WorkloadType, read_records,
+};
+
+use super::{CollectivePlan, CollectiveUse, On, Round, Settings, keys, run};
+
+/// Collective operations over GM.
+pub const KIND: WorkloadType = WorkloadType {
+    names: &[
+        "barrier",
+        "reduction",
+        "all-to-all-broadcast",
+        "random-collectives",
+    ],
+    about: "Collective operations over GM, on hosts and on boards (docs/gm.md). random-collectives: in each round a barrier, a reduction or an all-to-all broadcast at random.",
+    keys: keys::KEYS,
+    results: "collectives",
+    read: |name, table, nodes| Ok(Arc::new(keys::read(name, table, nodes)?)),
+};
+
+/// A program of a scenario.
+#[derive(Debug)]
+pub(super) struct Collective {
+    /// The value of `run`.
+    pub(super) name: &'static str,
+    /// The nodes, by rank.
+    pub(super) nodes: Vec<usize>,
+    pub(super) settings: Settings,
+}
+
+/// Rounds of all members of a node.
+#[derive(Debug, Clone, Default)]
+pub struct Rounds(pub Vec<Round>);
+
+value_struct!(Round {
+    process: process,
+    began_ps: began_ps,
+    ended_ps: ended_ps
+});
+value_struct!(Rounds { 0: rounds });
+
+impl Collective {
+    /// The only member that learns the result of a round.
+    fn root(&self, seed: u64, round: u64) -> Option<usize> {
+        let Settings {
+            work, on, per_node, ..
+        } = self.settings;
+        let members = self.nodes.len() * per_node;
+        work.in_round(on, seed, members, round).root()
+    }
+}
+
+impl Workload for Collective {
+    fn nodes(&self) -> Vec<usize> {
+        self.nodes.clone()
+    }
+
+    fn protocols(&self) -> &'static [Protocol] {
+        &[Protocol::Gm]
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.settings.memory_bytes(self.nodes.len())
+    }
+
+    fn runs_beside_messages(&self) -> bool {
+        true
+    }
+
+    fn gm_needs(&self) -> GmNeeds {
+        GmNeeds {
+            shared_bytes: 0,
+            own_route: self.settings.per_node > 1,
+        }
+    }
+
+    /// The members of one node need a way to each other: boards know it, messages need a crossbar that sends them back.
+    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        if self.settings.per_node == 1 || self.settings.on == On::Nic {
+            return Ok(());
+        }
+        let network = &scenario.network;
+        let has_way = |node: &usize| {
+            let link = network.link_of(*node).map(|link| network.links[link].ends);
+            let switched = |end: &End| matches!(end, End::Port { .. });
+            let switched = link.is_some_and(|ends| ends.iter().any(switched));
+            switched && network.medium == Medium::Myrinet && !scenario.nodes[*node].gm.mapped
+        };
+        match self.nodes.iter().find(|node| !has_way(node)) {
+            None => Ok(()),
+            Some(&node) => Err(format!(
+                "messages between members of node {} need a crossbar and computed routes: on = \"nic\"",
+                scenario.nodes[node].name
+            )),
+        }
+    }
+
+    fn jobs(&self, context: JobContext<'_>) -> Vec<(usize, Box<dyn Job>)> {
+        let JobContext { scenario, start_ns } = context;
+        let beside = scenario.has_messages_on(&self.nodes);
+        let seed = scenario.seed;
+        let plans = CollectivePlan::all(&self.settings, &self.nodes, start_ns, seed, beside);
+        let of_node = plans.chunk_by(|(a, _), (b, _)| a == b);
+        let job = |members: &[(usize, CollectivePlan)]| {
+            let job = CollectiveJob {
+                name: self.name,
+                plans: members.iter().map(|(_, plan)| plan.clone()).collect(),
+            };
+            (members[0].0, Box::new(job) as Box<dyn Job>)
+        };
+        of_node.map(job).collect()
+    }
+
+    fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
+        let Settings { on, per_node, .. } = self.settings;
+        let rounds = |member: usize| {
+            let (node, process) = (self.nodes[member / per_node], member % per_node);
+            let Rounds(mut rounds) = records.of(node).records().own_copy();
+            rounds.retain(|round| round.process == process);
+            rounds
+        };
+        let members: Vec<_> = (0..self.nodes.len() * per_node).map(rounds).collect();
+        let (name, seed) = (records.name, records.seed);
+        let found = CollectiveUse::of(name, on, |round| self.root(seed, round), &members);
+        let Some((outcome, early)) = found else {
+            return (None, Vec::new());
+        };
+        let problem = early.first().map(|round| {
+            let count = early.len();
+            format!(
+                "{name}: {count} rounds were over at a node before all nodes had begun, first round {round}"
+            )
+        });
+        (Some(Arc::new(outcome)), problem.into_iter().collect())
+    }
+}
+
+/// The members of a node.
+struct CollectiveJob {
+    name: &'static str,
+    plans: Vec<CollectivePlan>,
+}
+
+impl Job for CollectiveJob {
+    fn operations(&self) -> usize {
+        self.plans.len()
+    }
+
+    fn run<'a>(&'a self, process: HostProcess<'a>) -> Running<'a> {
+        Box::pin(async move {
+            let gm = process.boot_gm().await;
+            process.share(gm.as_ref().ok())?;
+            let plan = self.plans.first().ok_or("a program without a member")?;
+            run(gm?, plan.clone(), process.deliveries.clone()).await
+        })
+    }
+
+    fn further(&self) -> Vec<&'static str> {
+        vec![self.name; self.plans.len().saturating_sub(1)]
+    }
+
+    fn run_further<'a>(
+        &'a self,
+        place: usize,
+        gm: GmNode,
+        process: HostProcess<'a>,
+    ) -> Running<'a> {
+        Box::pin(async move {
+            let plan = self.plans.get(1 + place).ok_or("no such member")?;
+            let done = run(gm, plan.clone(), process.deliveries.clone()).await;
+            let mut records = process.deliveries.records();
+            records.operations_left = records.operations_left.saturating_sub(1);
+            done
+        })
+    }
+
+    fn read_records(&self) -> ReadRecords {
+        read_records::<Rounds>
+    }
+}

@@ -1,0 +1,138 @@
+//! Programs over shared memory of a scenario.
+
+use host_lib::dsm::{Barriers, Diffs, Dispatch, Locks, MOST_NODES, Protocol};
+
+use lanigon_worlds::scenario::ScenarioError;
+use lanigon_worlds::scenario::nodes::Nodes;
+
+use super::workload::SharedMemory;
+use super::{DsmSettings, MOST_ROUNDS, Work};
+use lanigon_worlds::keys;
+use lanigon_worlds::scenario::reference::Values::{Choice, Flag, Integer, Nodes as NodesOf};
+use lanigon_worlds::scenario::reference::{key, names, need};
+use lanigon_worlds::scenario::table::Table;
+
+/// The programs and their usual sizes, with the key that chooses.
+const APPLICATIONS: [(&str, Work); 6] = [
+    ("pages", Work::Pages(1024)),
+    ("radix-sort", Work::Radix(52_488)),
+    ("integer-sort", Work::IntegerSort(1 << 21)),
+    ("fft", Work::Fft(64)),
+    ("barnes-hut", Work::Barnes(16_384)),
+    ("water", Work::Water(4096)),
+];
+
+const PROTOCOLS: [(&str, Protocol); 2] = [("async", Protocol::Async), ("ardmar", Protocol::Ardmar)];
+const DIFFS: [(&str, Diffs); 2] = [("handler", Diffs::Handler), ("put", Diffs::Put)];
+const LOCKS: [(&str, Locks); 2] = [("handler", Locks::Handler), ("atomic", Locks::Atomic)];
+const DISPATCHES: [(&str, Dispatch); 2] = [("each", Dispatch::Each), ("once", Dispatch::Once)];
+const BARRIERS: [(&str, Barriers); 2] = [("handler", Barriers::Handler), ("nic", Barriers::Nic)];
+
+/// Largest size of a program.
+const MOST: u64 = 1 << 26;
+
+keys! {
+    NODES = need("nodes", NodesOf, "the nodes, by rank");
+    APPLICATION = need("application", Choice(const { &names(&APPLICATIONS) }), "the program");
+    PROTOCOL = need("protocol", Choice(const { &names(&PROTOCOLS) }), "how pages are fetched");
+    SIZE = key(
+        "size",
+        Integer(1, MOST),
+        "1024, 52488, 2097152, 64, 16384, 4096",
+        "pages, keys of the sorts, points of a side, bodies, molecules; at least one for each node",
+    );
+    REPEATS = key(
+        "repeats",
+        Integer(1, MOST_ROUNDS as u64),
+        "1, 1, 5, 2, 2, 2",
+        "rankings of the integer sort, transforms, steps in time; the other programs run once",
+    );
+    DIFFS_BY = key(
+        "diffs",
+        Choice(const { &names(&DIFFS) }),
+        "handler",
+        "how changes reach the homes of pages; put needs ardmar",
+    );
+    LOCKS_BY = key("locks", Choice(const { &names(&LOCKS) }), "handler", "how locks are passed on");
+    BARRIERS_BY = key("barriers", Choice(const { &names(&BARRIERS) }), "handler", "how nodes meet");
+    RACES = key(
+        "races",
+        Flag,
+        "false",
+        "looks for words that two nodes write without an order between them",
+    );
+    DISPATCH = key(
+        "dispatch",
+        Choice(const { &names(&DISPATCHES) }),
+        "each",
+        "which requests pay for the handler's dispatch, each one or one that finds no handler running",
+    );
+    CLOCK_MHZ = key(
+        "clock_mhz",
+        Integer(1, 10_000),
+        "2400",
+        "clock of the processor that executes the counted operations",
+    );
+}
+
+/// Reads the nodes and settings of a program.
+pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<SharedMemory, ScenarioError> {
+    let members = nodes.resolve(&table.want(&NODES)?)?;
+    let work = work(table, members.len())?;
+    let protocol = table.want(&PROTOCOL)?;
+    let protocol = protocol.choice("protocol", &PROTOCOLS)?;
+    let mut settings = DsmSettings::new(work, protocol);
+    if let Some(rounds) = table.find_whole(&REPEATS)? {
+        settings.rounds = rounds;
+    }
+    let memory = &mut settings.memory;
+    if let Some(item) = table.find(&DIFFS_BY) {
+        memory.diffs = item.choice("way", &DIFFS)?;
+        if memory.diffs == Diffs::Put && protocol == Protocol::Async {
+            let reason = "diffs by put need protocol = \"ardmar\"";
+            return Err(item.place.refuse(reason));
+        }
+    }
+    if let Some(locks) = table.choose(&LOCKS_BY, "way", &LOCKS)? {
+        memory.locks_by = locks;
+    }
+    if let Some(barriers) = table.choose(&BARRIERS_BY, "way", &BARRIERS)? {
+        memory.barriers_by = barriers;
+    }
+    memory.find_races = table.is_set(&RACES)?;
+    if memory.find_races && memory.diffs == Diffs::Put {
+        let reason = "races are found in diffs that a handler applies";
+        return Err(table.place.refuse(reason));
+    }
+    if let Some(dispatch) = table.choose(&DISPATCH, "way", &DISPATCHES)? {
+        memory.dispatch = dispatch;
+    }
+    settings.clock_mhz = table.whole(&CLOCK_MHZ)?;
+    Ok(SharedMemory {
+        nodes: members,
+        settings,
+    })
+}
+
+/// The program and its size.
+fn work(table: &mut Table<'_>, nodes: usize) -> Result<Work, ScenarioError> {
+    let work = table.want(&APPLICATION)?;
+    let work = work.choice("application", &APPLICATIONS)?;
+    if nodes > MOST_NODES {
+        let reason = format!("{nodes} nodes are more than {MOST_NODES}");
+        return Err(table.place.refuse(reason));
+    }
+    let Some(item) = table.find(&SIZE) else {
+        return Ok(work);
+    };
+    let size: usize = item.integer(SIZE.range())?;
+    if size < nodes {
+        let reason = format!("a size of {size} for {nodes} nodes: each needs a part");
+        return Err(item.place.refuse(reason));
+    }
+    if matches!(work, Work::Fft(_)) && !size.is_power_of_two() {
+        let reason = format!("a grid of {size}: it has to be a power of two");
+        return Err(item.place.refuse(reason));
+    }
+    Ok(work.with_size(size))
+}

@@ -1,0 +1,173 @@
+//! Programs over shared memory as a workload.
+
+use std::sync::Arc;
+
+use emulator::state::{Reader, StateError, Value, Writer};
+use host_lib::dsm;
+use lanigon_worlds::boards::Protocol;
+use lanigon_worlds::workload::{
+    GmNeeds, HostProcess, Job, JobContext, Outcome, ProgramRecords, ReadRecords, Running, Workload,
+    WorkloadType, read_records,
+};
+
+use super::{DsmPlan, DsmSettings, DsmUse, keys};
+
+/// Programs over shared memory.
+pub const KIND: WorkloadType = WorkloadType {
+    names: &["dsm"],
+    about: "Memory shared over GM (docs/dsm.md).",
+    keys: keys::KEYS,
+    results: "dsm",
+    read: |_, table, nodes| Ok(Arc::new(keys::read(table, nodes)?)),
+};
+
+/// A program of a scenario.
+#[derive(Debug)]
+pub(super) struct SharedMemory {
+    /// The nodes, by rank.
+    pub(super) nodes: Vec<usize>,
+    pub(super) settings: DsmSettings,
+}
+
+/// What a node has done in a shared memory; nothing if its program has not ended.
+#[derive(Debug, Clone, Default)]
+struct Records(Option<dsm::Report>);
+
+impl Workload for SharedMemory {
+    fn nodes(&self) -> Vec<usize> {
+        self.nodes.clone()
+    }
+
+    fn protocols(&self) -> &'static [Protocol] {
+        &[Protocol::Gm]
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.settings.memory_bytes(self.nodes.len())
+    }
+
+    fn gm_needs(&self) -> GmNeeds {
+        GmNeeds {
+            shared_bytes: self.memory_bytes(),
+            own_route: false,
+        }
+    }
+
+    fn jobs(&self, context: JobContext<'_>) -> Vec<(usize, Box<dyn Job>)> {
+        let plans = DsmPlan::all(&self.settings, &self.nodes, context.start_ns).into_iter();
+        let job = |(node, plan)| (node, Box::new(DsmJob(plan)) as Box<dyn Job>);
+        plans.map(job).collect()
+    }
+
+    fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
+        let report = |node: &usize| records.of(*node).records().own_copy::<Records>().0;
+        let reports: Option<Vec<_>> = self.nodes.iter().map(report).collect();
+        let outcome = DsmUse::new(&self.settings, &reports.unwrap_or_default());
+        (Some(Arc::new(outcome)), Vec::new())
+    }
+}
+
+struct DsmJob(DsmPlan);
+
+impl Job for DsmJob {
+    fn run<'a>(&'a self, process: HostProcess<'a>) -> Running<'a> {
+        Box::pin(async move {
+            let gm = process.boot_gm().await?;
+            let report = self.0.run(gm, process.costs()).await?;
+            process
+                .deliveries
+                .record(|own| *own = Records(Some(report)));
+            Ok(())
+        })
+    }
+
+    fn read_records(&self) -> ReadRecords {
+        read_records::<Records>
+    }
+}
+
+/// The report's fields in their order, if there is one.
+impl Value for Records {
+    fn write(&self, out: &mut Writer) {
+        let Some(report) = &self.0 else {
+            return false.write(out);
+        };
+        true.write(out);
+        let times = [
+            report.page_ps,
+            report.handler_ps,
+            report.lock_ps,
+            report.barrier_ps,
+            report.compute_ps,
+            report.fault_ps,
+            report.total_ps,
+        ];
+        let counts = [
+            report.read_faults,
+            report.write_faults,
+            report.fetches,
+            report.repeats,
+            report.handled,
+            report.diffs,
+            report.diff_bytes,
+            report.invalidations,
+            report.locks,
+            report.barriers,
+        ];
+        let races = report.races.iter();
+        let races: Vec<_> = races
+            .map(|race| (race.page, race.word, race.ranks))
+            .collect();
+        (times, counts, races).write(out);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+        if !bool::read(from)? {
+            return Ok(Self(None));
+        }
+        let (times, counts, races): ([u64; 7], [u64; 10], Vec<_>) = Value::read(from)?;
+        let [
+            page_ps,
+            handler_ps,
+            lock_ps,
+            barrier_ps,
+            compute_ps,
+            fault_ps,
+            total_ps,
+        ] = times;
+        let [
+            read_faults,
+            write_faults,
+            fetches,
+            repeats,
+            handled,
+            diffs,
+            diff_bytes,
+            invalidations,
+            locks,
+            barriers,
+        ] = counts;
+        let races = races.into_iter();
+        let races = races.map(|(page, word, ranks)| dsm::Race { page, word, ranks });
+        Ok(Self(Some(dsm::Report {
+            page_ps,
+            handler_ps,
+            lock_ps,
+            barrier_ps,
+            compute_ps,
+            fault_ps,
+            total_ps,
+            read_faults,
+            write_faults,
+            fetches,
+            repeats,
+            handled,
+            diffs,
+            diff_bytes,
+            invalidations,
+            locks,
+            barriers,
+            races: races.collect(),
+        })))
+    }
+}
