@@ -26,6 +26,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-translator", &[]),
     ("lanigon-emulator", &["defs", "translator", "window"]),
     ("lanigon-worlds", &["defs", "emulator", "host"]),
+    ("lanigon-workloads", &["defs", "emulator", "host", "worlds"]),
     ("lanigon-analysis", &["defs", "emulator", "worlds"]),
     (
         "lanigon-timeline",
@@ -54,10 +55,14 @@ const PACKAGES: &[(&str, &[&str])] = &[
             "figures",
             "host",
             "report",
+            "workloads",
             "worlds",
         ],
     ),
-    ("lanigon-sweep", &["emulator", "figures", "worlds"]),
+    (
+        "lanigon-sweep",
+        &["emulator", "figures", "workloads", "worlds"],
+    ),
     (
         "lanigon-command",
         &[
@@ -72,6 +77,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
             "papers",
             "sweep",
             "timeline",
+            "workloads",
             "worlds",
         ],
     ),
@@ -84,6 +90,7 @@ const NOT_IN_THE_KIT: &[&str] = &[
     "env_logger",
     "gdbstub",
     "indicatif",
+    "lanigon-workloads",
     "pdf-writer",
     "prost",
     "regex",

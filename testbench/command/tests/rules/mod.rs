@@ -115,3 +115,29 @@ fn the_device_model_takes_register_offsets_from_defs() {
         &broken,
     );
 }
+
+/// A workload is a folder and a line of the list; papers measure with some, and tests run them.
+#[test]
+fn workloads_stand_in_one_place() {
+    let folders = fs::read_dir(root().join("testbench/workloads/src")).expect("workloads");
+    let folders = folders.map(|entry| entry.expect("an entry").path());
+    let names = folders.filter(|path| path.is_dir()).map(|path| {
+        let name = path.file_name().expect("a name");
+        format!("workloads::{}", name.to_string_lossy())
+    });
+    let names: Vec<_> = names.collect();
+    assert!(names.len() >= 5, "{names:?}");
+    let mut broken = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        let may = ["testbench/workloads/", "testbench/papers/"];
+        if may.iter().any(|start| path.starts_with(start)) || path.contains("/tests/") {
+            continue;
+        }
+        for (number, line) in (1..).zip(text.lines()) {
+            if names.iter().any(|name| line.contains(name.as_str())) {
+                broken.push(format!("{path}:{number}: {}", line.trim()));
+            }
+        }
+    }
+    check("no file but a workload's own names it", &broken);
+}

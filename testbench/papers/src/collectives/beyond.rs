@@ -299,7 +299,6 @@ pub fn figures(values: &[Value]) -> Vec<Named> {
 
 #[cfg(test)]
 mod tests {
-    use lanigon_worlds::scenario::Scenario;
 
     use super::*;
 
