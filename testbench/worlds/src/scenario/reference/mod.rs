@@ -104,13 +104,13 @@ pub const fn names<T, const N: usize>(choices: &[(&'static str, T); N]) -> [&'st
 }
 
 impl Key {
-    /// The range of whole numbers; of another kind of values an empty one.
+    /// The range of whole numbers; of another kind of values any.
     #[must_use]
     pub const fn range(&self) -> RangeInclusive<u64> {
         match self.values {
             Values::Integer(least, most) => least..=most,
             Values::Lengths(most) => 0..=most,
-            _ => 1..=0,
+            _ => 0..=u64::MAX,
         }
     }
 
