@@ -49,7 +49,7 @@ fn files_that_are_no_firmware_are_refused() {
         assert!(message.contains(reason), "{name}: {message}");
         assert_eq!(message.lines().count(), 1, "{name}: {message}");
     };
-    check("empty.fw", b"", &[], "0 bytes are too short");
+    check("empty.fw", b"", &[], "an empty file");
     check(
         "header.fw",
         &linux([version, 0x4000, 0x4000], b""),

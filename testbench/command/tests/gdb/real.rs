@@ -168,11 +168,11 @@ fn a_panic_is_shown_where_it_happened() {
     check_case(
         "panic_expect",
         // The slot of a branch that is taken.
-        "tbreak *0x40cc\ncontinue\nx/i $pc - 4\nprintf \"slot %x\\n\", $pc\n\
+        "tbreak *0x40e0\ncontinue\nx/i $pc - 4\nprintf \"slot %x\\n\", $pc\n\
          continue\nbt\nmonitor backtrace\ninfo threads\ninfo all-registers\nstepi",
         &[
             "bne",
-            "slot 40cc",
+            "slot 40e0",
             "CPU A has stopped: panic at cases/src/bin/panic_expect.rs:13: no descriptor is free",
             "received signal SIGABRT",
             "#0  ",
