@@ -38,7 +38,7 @@ fn figures_are_near_the_published_ones() {
     let output = lanigon(&["reproduce", "gm", "--quick", "--json"]);
     assert_eq!(output.status.code(), Some(0));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(document["points"].as_array().unwrap().len(), 6);
+    assert_eq!(document["extra"]["profiles"].as_array().unwrap().len(), 6);
     let rows = document["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 14);
     let check = |id: &str, at_most: f64| {
@@ -134,7 +134,7 @@ fn an_explanation_adds_up_to_the_measured_latency() {
     assert!(between["mean_us"].as_f64().unwrap() < 0.1, "{between}");
     // Observers change nothing.
     let measured = with(&["--size", "8"]);
-    let point = &measured["points"][0]["points"][0];
+    let point = &measured["points"][0];
     assert_eq!(explained["latency_us"], point["latency_us"]);
     for count in ["sent_instructions", "received_instructions"] {
         let count = explained[count].as_f64().unwrap();

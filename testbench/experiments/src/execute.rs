@@ -15,14 +15,14 @@ pub struct Found<K, P> {
     pub partial: bool,
 }
 
-/// Measures all points; `done` is called with the number of finished ones.
+/// Measures all points; `done` is called with the number of finished ones. The results, and whether the user interrupted.
 ///
 /// # Errors
 /// The error of the first point that has one. An interrupt is no error.
 pub fn measure<E: Experiment>(
     experiment: &E,
     done: &(impl Fn(usize) + Sync + ?Sized),
-) -> Result<E::Results, Error> {
+) -> Result<(E::Results, bool), Error> {
     let keys = experiment.keys();
     let found = in_parallel(keys.len(), done, |index| experiment.measure(&keys[index]))?;
     let count = keys.len();
@@ -31,10 +31,8 @@ pub fn measure<E: Experiment>(
         .into_iter()
         .filter_map(|(key, point)| Some((key, point?)))
         .collect();
-    Ok(experiment.results(Found {
-        partial: points.len() < count,
-        points,
-    }))
+    let partial = points.len() < count;
+    Ok((experiment.results(Found { points, partial }), partial))
 }
 
 /// Does `work` for every index below `count` on all threads, in that order; results in order, `None` for what was interrupted. Nothing is

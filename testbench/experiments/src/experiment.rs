@@ -1,6 +1,6 @@
 //! What an experiment has of its own.
 
-use lanigon_report::{Block, Report, Section};
+use lanigon_report::{Report, Section};
 use serde::Serialize;
 
 use crate::Error;
@@ -10,8 +10,9 @@ use crate::drawing::Named;
 use crate::execute::{self, Found};
 use crate::page;
 use crate::paper::{Amount, Paper, Request};
-use crate::row::{self, Row};
-use crate::verdict::Judged;
+use crate::published::Published;
+use crate::row::{self, CALIBRATED, PREDICTED, Row};
+use crate::verdict::{self, Claim, Judged, Limits, Sample};
 
 /// An experiment, made from a request: what is measured, and what becomes of the results.
 pub trait Experiment: Sized + Sync {
@@ -20,7 +21,10 @@ pub trait Experiment: Sized + Sync {
     /// What is measured at a point.
     type Point: Send;
     /// All points, as claims and figures take them.
-    type Results;
+    type Results: Sample + 'static;
+
+    /// The claims.
+    const CLAIMS: &'static [Claim<Self::Results>] = &[];
 
     /// The experiment that a request asks for. The request has no option that the paper does not accept.
     ///
@@ -46,25 +50,45 @@ pub trait Experiment: Sized + Sync {
     /// The results from all measured points.
     fn results(&self, found: Found<Self::Key, Self::Point>) -> Self::Results;
 
+    /// The own value for a published number; `None`: it was not measured.
+    fn value(&self, number: &Published, results: &Self::Results) -> Option<f64>;
+
+    /// What differs from the publication.
+    fn note(&self, _number: &Published, _results: &Self::Results) -> &'static str {
+        ""
+    }
+
     /// The published numbers beside the measured ones.
-    fn rows(&self, results: &Self::Results) -> Vec<Row>;
+    fn rows(&self, paper: &Paper, results: &Self::Results) -> Vec<Row> {
+        let row = |number: &Published| {
+            let role = match paper.calibrated.contains(&number.id) {
+                true => CALIBRATED,
+                false => PREDICTED,
+            };
+            let value = self.value(number, results);
+            Row::new(number, value, role, self.note(number, results))
+        };
+        paper.table.numbers().iter().map(row).collect()
+    }
+
+    /// Numbers of rounds, if points are means.
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
 
     /// The judged claims.
-    fn claims(&self, _results: &Self::Results) -> Vec<Judged> {
-        Vec::new()
+    fn claims(&self, results: &Self::Results) -> Vec<Judged> {
+        verdict::judge_all(results, self.limits(), Self::CLAIMS)
     }
 
     /// The figures, with the names of their files.
     fn figures(&self, results: &Self::Results) -> Vec<Named>;
 
-    /// The measured points, for programs.
+    /// The measured points, for programs and as a table of the report.
     fn points(&self, results: &Self::Results) -> impl Serialize;
 
-    /// What else there is, for programs.
+    /// What else there is, for programs; lists by name are tables of the report.
     fn extra(&self, _results: &Self::Results) -> impl Serialize {}
-
-    /// Whether points are missing.
-    fn is_partial(&self, results: &Self::Results) -> bool;
 
     /// Text behind rows and claims.
     fn more(&self, _results: &Self::Results) -> String {
@@ -95,14 +119,9 @@ pub trait Experiment: Sized + Sync {
     /// Sections of the report behind the run's.
     fn sections(&self, head: &Head, results: &Self::Results) -> Vec<Section> {
         let mut sections = page::sections(head, self.figures(results));
-        let blocks = self.blocks(results).into_iter();
-        sections.extend(blocks.map(|(title, blocks)| page::section(title, blocks)));
+        sections.extend(page::lists(&self.extra(results)));
+        sections.extend(page::list("Points", &self.points(results)));
         sections
-    }
-
-    /// What the report has behind its figures, with titles.
-    fn blocks(&self, _results: &Self::Results) -> Vec<(&'static str, Vec<Block>)> {
-        Vec::new()
     }
 
     /// An explanation: as text and for programs.
@@ -150,9 +169,9 @@ impl<E: Experiment> Started for (&'static Paper, Amount, E) {
     fn run(&self, done: &(dyn Fn(usize) + Sync)) -> Result<Outcome, Error> {
         let (paper, amount, experiment) = self;
         let conditions = experiment.conditions()?;
-        let results = execute::measure(experiment, done)?;
-        let partial = experiment.is_partial(&results);
-        let (rows, claims) = (experiment.rows(&results), experiment.claims(&results));
+        let (results, partial) = execute::measure(experiment, done)?;
+        let rows = experiment.rows(paper, &results);
+        let claims = experiment.claims(&results);
         let head = Head::new(paper, *amount, conditions, rows, claims, partial);
         let mut sections = vec![page::run(paper, &head)];
         sections.extend(experiment.sections(&head, &results));

@@ -28,3 +28,6 @@ pub mod summary;
 pub mod verdict;
 
 pub use error::Error;
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use lanigon_report::{Block, Claim, Picture, Section};
+use lanigon_report::{Block, Cell, Claim, Picture, Section, Table};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::document::Head;
 use crate::drawing::Named;
@@ -13,6 +15,9 @@ use crate::verdict::{Judged, Totals};
 /// What error bars and the columns "±" are.
 const INTERVALS: &str = "Error bars and the columns ± are half of the 95 % confidence interval of a mean (batch means). \
      Runs are deterministic: the same images, profiles and sizes give the same numbers.";
+
+/// Items of a list within a point that are shown.
+const LONGEST_LIST: usize = 3;
 
 /// A section.
 #[must_use]
@@ -59,6 +64,78 @@ pub(crate) fn sections(head: &Head, figures: Vec<Named>) -> Vec<Section> {
     });
     sections.push(section("Figures", pictures.collect()));
     sections
+}
+
+/// Each list of an object as a section.
+pub(crate) fn lists(object: &impl Serialize) -> Vec<Section> {
+    let Ok(Value::Object(lists)) = serde_json::to_value(object) else {
+        return Vec::new();
+    };
+    let sections = lists.iter().filter_map(|(name, list)| list_of(name, list));
+    sections.collect()
+}
+
+/// A list as a section with a table; none without items.
+pub(crate) fn list(title: &str, list: &impl Serialize) -> Option<Section> {
+    list_of(title, &serde_json::to_value(list).ok()?)
+}
+
+fn list_of(title: &str, list: &Value) -> Option<Section> {
+    let items = list.as_array().filter(|items| !items.is_empty())?;
+    let mut columns: Vec<String> = Vec::new();
+    let mut rows = Vec::new();
+    for item in items {
+        let mut cells = Vec::new();
+        flatten("", item, &mut cells);
+        let mut row = vec![Cell::default(); columns.len()];
+        for (name, cell) in cells {
+            match columns.iter().position(|column| *column == name) {
+                Some(place) => row[place] = cell,
+                None => {
+                    columns.push(name);
+                    row.push(cell);
+                }
+            }
+        }
+        rows.push(row);
+    }
+    for row in &mut rows {
+        row.resize(columns.len(), Cell::default());
+    }
+    let table = Table {
+        title: format!("{} rows", rows.len()),
+        columns,
+        rows,
+    };
+    Some(section(title, vec![Block::Table(table)]))
+}
+
+/// The scalars of a value, each with its name; long lists are left out.
+fn flatten(name: &str, value: &Value, cells: &mut Vec<(String, Cell)>) {
+    let cell = match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                flatten(name, value, cells);
+            }
+            return;
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().take(LONGEST_LIST).enumerate() {
+                let name = match (name, item) {
+                    (_, Value::Object(_)) => String::new(),
+                    ("", _) => "point".into(),
+                    (name, _) => format!("{name} {}", index + 1),
+                };
+                flatten(&name, item, cells);
+            }
+            return;
+        }
+        Value::Null => Cell::default(),
+        Value::Bool(is_so) => Cell::text(if *is_so { "yes" } else { "no" }),
+        Value::Number(number) => Cell::of(number.as_f64()),
+        Value::String(text) => Cell::text(text),
+    };
+    cells.push((name.replace('_', " "), cell));
 }
 
 /// Judged claims as a block.

@@ -140,6 +140,8 @@ pub struct Paper {
     pub explains: Explains,
     /// The published numbers.
     pub table: &'static Table,
+    /// Ids of those to which profiles are adjusted.
+    pub calibrated: &'static [&'static str],
     /// Begins its experiment.
     pub start: Start,
 }

@@ -1,16 +1,21 @@
 //! Several papers, one summary of how near they are.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 
 use lanigon_report::{Block, Cell, Report, Table};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::Error;
-use crate::document::{Head, Outcome, json};
+use crate::document::json;
 use crate::folder;
 use crate::page::section;
 use crate::paper::{self, Amount, Paper, Request};
-use crate::row::{CALIBRATED, NOT_MEASURED, PREDICTED, Row, median};
+use crate::row::{CALIBRATED, NOT_MEASURED, PREDICTED, median};
 use crate::verdict::Totals;
 
 /// Predictions of one kind.
@@ -23,9 +28,10 @@ pub struct Predictions {
 }
 
 impl Predictions {
-    fn of(rows: &[Row], error: impl Fn(&Row) -> Option<f64>) -> Self {
-        let predicted = rows.iter().filter(|row| row.role == PREDICTED);
-        let errors: Vec<_> = predicted.filter_map(error).map(f64::abs).collect();
+    fn of(rows: &[&Value], error: &str) -> Self {
+        let predicted = rows.iter().filter(|row| row["role"] == PREDICTED);
+        let errors = predicted.filter_map(|row| row[error].as_f64());
+        let errors: Vec<_> = errors.map(f64::abs).collect();
         Self {
             count: errors.len(),
             median: median(errors),
@@ -33,11 +39,13 @@ impl Predictions {
     }
 }
 
-/// How near a paper's results are.
+/// How near the results of a paper are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// Name of the paper.
-    pub name: &'static str,
+    pub name: String,
+    /// The profile, if numbers are compared under several; claims are judged under one of them.
+    pub profile: Option<String>,
     /// Predicted numbers; errors are parts of the published ones.
     pub predicted: Predictions,
     /// Predicted percentages; errors are percentage points.
@@ -57,25 +65,56 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of results.
+    /// The summaries of a paper's document: one for each profile under which the same numbers are compared.
     #[must_use]
-    pub fn of(head: &Head) -> Self {
-        let rows = &head.rows;
-        let with = |role| rows.iter().filter(|row| row.role == role).count();
-        let predicted = Predictions::of(rows, |row| row.error);
-        let percentages = Predictions::of(rows, |row| row.error_points);
+    pub fn of(document: &Value) -> Vec<Self> {
+        let rows: Vec<_> = document["rows"].as_array().into_iter().flatten().collect();
+        let ids: BTreeSet<_> = rows.iter().map(|row| row["id"].as_str()).collect();
+        let mut profiles: Vec<&str> = Vec::new();
+        for row in &rows {
+            let profile = row["profile"].as_str().unwrap_or_default();
+            if !profiles.contains(&profile) {
+                profiles.push(profile);
+            }
+        }
+        if ids.len() * profiles.len() != rows.len() || profiles.len() < 2 {
+            return vec![Self::part(document, &rows, None)];
+        }
+        let part = |profile: &&str| {
+            let of = rows.iter().filter(|row| row["profile"] == *profile);
+            let of: Vec<_> = of.copied().collect();
+            Self::part(document, &of, Some(profile))
+        };
+        profiles.iter().map(part).collect()
+    }
+
+    fn part(document: &Value, rows: &[&Value], profile: Option<&str>) -> Self {
+        let with = |role| rows.iter().filter(|row| row["role"] == role).count();
+        let predicted = Predictions::of(rows, "error");
+        let percentages = Predictions::of(rows, "error_points");
         let (calibrated, not_measured) = (with(CALIBRATED), with(NOT_MEASURED));
         let all_predicted = with(PREDICTED);
+        let judged = document["extra"]["judged_under"].as_str();
+        let verdicts = &document["verdicts"];
+        let count = |verdict: &str| verdicts[verdict].as_u64().unwrap_or_default() as usize;
         Self {
-            name: head.experiment,
+            name: document["experiment"].as_str().unwrap_or_default().into(),
+            profile: profile.map(String::from),
             bounds: all_predicted - predicted.count - percentages.count,
             predicted,
             percentages,
             other: rows.len() - all_predicted - calibrated - not_measured,
             calibrated,
             not_measured,
-            claims: head.verdicts,
-            partial: head.partial,
+            claims: match profile.is_none() || profile == judged {
+                true => Totals {
+                    hold: count("hold"),
+                    fail: count("fail"),
+                    open: count("open"),
+                },
+                false => Totals::default(),
+            },
+            partial: document["partial"] == true,
         }
     }
 
@@ -97,9 +136,11 @@ impl Summary {
         ];
         let [bounds, calibrated, other, missing, hold, fail, open] =
             counts.map(|count| count.to_string());
+        let profile = self.profile.as_ref();
+        let profile = profile.map_or_else(String::new, |profile| format!(", {profile}"));
         let partial = if self.partial { " (interrupted)" } else { "" };
         [
-            format!("{}{partial}", self.name),
+            format!("{}{profile}{partial}", self.name),
             self.predicted.count.to_string(),
             median(percent, " %"),
             self.percentages.count.to_string(),
@@ -139,12 +180,15 @@ const LEGEND: &str = "predicted: numbers that the model gives without having bee
 /// What came of several papers.
 #[derive(Debug, Clone, Default)]
 pub struct All {
-    /// The outcomes, in the order of the list.
-    pub outcomes: Vec<Outcome>,
+    /// Their documents, in the order of the list.
+    documents: Vec<String>,
+    /// How near they are.
+    summaries: Vec<Summary>,
 }
 
-/// Reproduces all papers. `begin` is called with the name of each paper and the number of its measurements, and its result with the number of
-/// finished ones. After an interrupt the following papers are not begun.
+/// Reproduces all papers. `begin` is called with each paper and the number of its measurements, and its result with the number of finished
+/// ones. After an interrupt the following papers are not begun. A paper whose results are in the folder already, from the same program
+/// and for the same conditions, is not measured again.
 ///
 /// # Errors
 /// The request has an option that is for single papers, or a measurement fails.
@@ -153,26 +197,28 @@ pub fn run<P: Fn(usize) + Sync>(
     request: &Request,
     begin: impl Fn(&'static Paper, usize) -> P,
 ) -> Result<All, Error> {
-    let single = Request {
-        amount: request.amount,
-        out: request.out.clone(),
-        interrupt: request.interrupt.clone(),
-        ..Request::default()
-    };
     paper::check_all(request)?;
+    let mut earlier = None;
     if let Some(folder) = &request.out {
         folder::prepare(folder, NAME)?;
+        let program = program();
+        let is_same = fs::read_to_string(folder.join(PROGRAM)).is_ok_and(|text| text == program);
+        earlier = Some(folder).filter(|_| is_same);
+        folder::write_file(folder, PROGRAM, program.as_bytes())?;
     }
     let mut all = All::default();
     for paper in papers {
         let request = Request {
             out: request.out.as_ref().map(|folder| folder.join(paper.name)),
-            ..single.clone()
+            ..request.clone()
         };
-        let outcome = paper::run(paper, &request, |steps| begin(paper, steps))?;
-        let ends = outcome.is_partial();
-        all.outcomes.push(outcome);
-        if ends {
+        let stored = earlier.and_then(|folder| stored(folder, paper, &request));
+        let document = match stored {
+            Some(document) => document,
+            None => paper::run(paper, &request, |steps| begin(paper, steps))?.document,
+        };
+        all.add(document)?;
+        if all.is_partial() {
             break;
         }
     }
@@ -182,27 +228,51 @@ pub fn run<P: Fn(usize) + Sync>(
     Ok(all)
 }
 
+/// File that tells which program has written the others.
+const PROGRAM: &str = "program.txt";
+
+/// Identity of the running program: results of another one are not taken for its own.
+fn program() -> String {
+    let bytes = std::env::current_exe().and_then(fs::read);
+    let mut hasher = DefaultHasher::new();
+    bytes.unwrap_or_default().hash(&mut hasher);
+    format!("{:016x}\n", hasher.finish())
+}
+
+/// The document of a paper in a folder, if it is complete and for what is requested.
+fn stored(folder: &Path, paper: &'static Paper, request: &Request) -> Option<String> {
+    let file = folder.join(paper.name).join(format!("{}.json", paper.name));
+    let text = fs::read_to_string(file).ok()?;
+    let document: Value = serde_json::from_str(&text).ok()?;
+    let conditions = (paper.start)(paper, request).ok()?.conditions().ok()?;
+    let same = document["partial"] == false
+        && document["amount"] == serde_json::to_value(request.amount).ok()?
+        && document["conditions"] == serde_json::to_value(conditions).ok()?;
+    same.then_some(text)
+}
+
 /// Name of all papers together, and of the files about them.
 pub const NAME: &str = "all";
 
 /// The summaries as an object of JSON.
 #[derive(Debug, Serialize)]
-struct Document {
-    summary: Vec<Summary>,
+struct Document<'a> {
+    summary: &'a [Summary],
 }
 
 impl All {
+    fn add(&mut self, document: String) -> Result<(), Error> {
+        let parsed = serde_json::from_str(&document);
+        let parsed = parsed.map_err(|error| Error::Request(error.to_string()))?;
+        self.summaries.extend(Summary::of(&parsed));
+        self.documents.push(document);
+        Ok(())
+    }
+
     /// Whether the user interrupted.
     #[must_use]
     pub fn is_partial(&self) -> bool {
-        self.outcomes.iter().any(Outcome::is_partial)
-    }
-
-    /// The summaries.
-    #[must_use]
-    pub fn summaries(&self) -> Vec<Summary> {
-        let heads = self.outcomes.iter().filter_map(|one| one.head.as_ref());
-        heads.map(Summary::of).collect()
+        self.summaries.iter().any(|one| one.partial)
     }
 
     /// One document: the papers', and the summaries.
@@ -211,10 +281,10 @@ impl All {
     /// A summary has no form as JSON.
     pub fn document(&self) -> Result<String, Error> {
         // The documents are texts already.
-        let papers = self.outcomes.iter().map(|one| indented(&one.document));
+        let papers = self.documents.iter().map(|one| indented(one));
         let papers: Vec<_> = papers.collect();
         let summary = json(&Document {
-            summary: self.summaries(),
+            summary: &self.summaries,
         })?;
         let rest = summary.trim_start_matches('{');
         Ok(format!(
@@ -226,7 +296,7 @@ impl All {
     /// The summaries as text.
     #[must_use]
     pub fn text(&self) -> String {
-        let lines: Vec<_> = self.summaries().iter().map(Summary::cells).collect();
+        let lines: Vec<_> = self.summaries.iter().map(Summary::cells).collect();
         let head = COLUMNS.map(String::from);
         let mut text = String::new();
         let lines: Vec<_> = std::iter::once(&head).chain(&lines).collect();
@@ -255,13 +325,12 @@ impl All {
             Some(Ok(number)) => Cell::number(number, text),
             _ => Cell::text(text),
         };
-        let rows = self.summaries().into_iter();
+        let rows = self.summaries.iter();
         let rows = rows.map(|one| one.cells().map(cell).into()).collect();
-        let pages = self.outcomes.iter().filter_map(|one| one.head.as_ref());
-        let pages = pages.map(|head| {
-            let name = head.experiment;
-            (name.to_owned(), format!("{name}/report.html"))
-        });
+        let mut pages: Vec<_> = self.summaries.iter().map(|one| one.name.clone()).collect();
+        pages.dedup();
+        let pages = pages.into_iter();
+        let pages = pages.map(|name| (name.clone(), format!("{name}/report.html")));
         let amount = format!("{amount:?}").to_lowercase();
         Report {
             title: "Papers: published and reproduced".into(),
@@ -284,7 +353,7 @@ impl All {
         }
     }
 
-    fn write(&self, folder: &std::path::Path, amount: Amount) -> Result<(), Error> {
+    fn write(&self, folder: &Path, amount: Amount) -> Result<(), Error> {
         let write = |name: &str, text: &str| folder::write_file(folder, name, text.as_bytes());
         write("all.txt", &self.text())?;
         write("all.json", &self.document()?)?;

@@ -127,7 +127,7 @@ pub fn judge<S: Sample, J: Fn(&S) -> Verdict>(
     claims.into_iter().map(judge).collect()
 }
 
-/// Judges a table of claims.
+/// Judges a table of claims; by id.
 pub fn judge_all<S: Sample>(sample: &S, limits: Limits, claims: &[Claim<S>]) -> Vec<Judged> {
     let claims = claims.iter().map(|claim| {
         let judge = |sample: &S| {
@@ -136,7 +136,9 @@ pub fn judge_all<S: Sample>(sample: &S, limits: Limits, claims: &[Claim<S>]) -> 
         };
         (claim.id, claim.text.to_owned(), judge)
     });
-    judge(sample, limits, claims)
+    let mut judged = judge(sample, limits, claims);
+    judged.sort_by_key(|one| one.id);
+    judged
 }
 
 /// Whether a bound is met; or why that is open.

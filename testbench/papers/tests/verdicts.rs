@@ -37,7 +37,7 @@ fn verdicts(rounds: Rounds) -> BTreeMap<&'static str, (Option<bool>, String)> {
         interrupt: Arc::default(),
     };
     let emp = Emp::of(plan, selection).unwrap();
-    let judged = emp.claims(&measure(&emp, &|_| ()).unwrap());
+    let judged = emp.claims(&measure(&emp, &|_| ()).unwrap().0);
     judged
         .into_iter()
         .map(|claim| (claim.id, (claim.holds, claim.evidence)))

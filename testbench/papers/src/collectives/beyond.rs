@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicBool;
 
 use defs::gm::collective::CHILD_LIMIT;
 use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
-use lanigon_report::{Block, Cell};
 use lanigon_workloads::collective::CollectiveUse;
 use lanigon_worlds::boards::{BOARDS, Medium};
 use serde::Serialize;
@@ -233,30 +232,6 @@ fn judge(values: &[Value]) -> Option<(bool, String)> {
         ));
     }
     Some((holds, text.join("; ")))
-}
-
-/// The values as tables of a report.
-#[must_use]
-pub fn blocks(values: &[Value]) -> Vec<Block> {
-    let table = |(part, title): (Part, &str)| {
-        let row = |(image, nodes, times): Row| {
-            let times = times.map(Cell::of);
-            let mut cells = vec![Cell::text(image), Cell::of(Some(nodes.into()))];
-            cells.extend(times);
-            cells
-        };
-        Block::Table(lanigon_report::Table {
-            title: title.into(),
-            columns: ["image", "nodes", "host, us", "NIC, us"]
-                .map(String::from)
-                .into(),
-            rows: rows(values, part).into_iter().map(row).collect(),
-        })
-    };
-    match values.is_empty() {
-        true => Vec::new(),
-        false => PARTS.into_iter().map(table).collect(),
-    }
 }
 
 /// The figure of scaling; none without values.

@@ -4,6 +4,7 @@ use lanigon_experiments::paper::{Explains, Paper, start};
 use lanigon_experiments::published::{Published, Table};
 
 use super::Collectives;
+use super::rows::CALIBRATED_ON;
 
 /// What is reproduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +128,7 @@ const fn paper(
         accepts: &[],
         explains,
         table,
+        calibrated: &CALIBRATED_ON,
         start: start::<Collectives>,
     }
 }

@@ -9,17 +9,16 @@ use super::chapter::Chapter;
 use super::key::{Form, HOST_BLOCKS, L4, L7, L9, L9_GOSSIP, NODES, PLACES, SKEWS_US, What};
 use super::results::Results;
 use super::rows::nic_minus_host;
-use lanigon_experiments::verdict::{self, Judged};
+use lanigon_experiments::verdict;
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
 pub(super) type Verdict = Option<(bool, String)>;
 /// A claim.
 pub(super) type Claim = verdict::Claim<Results>;
 
-/// Judges the claims about a table's operations.
-#[must_use]
-pub fn judge(table: Chapter, results: &Results) -> Vec<Judged> {
-    let claims = match table {
+/// The claims about operations.
+pub(super) const fn of(chapter: Chapter) -> &'static [Claim] {
+    match chapter {
         Chapter::Barrier => BARRIER,
         Chapter::Reduction => REDUCTION,
         Chapter::Gossip => GOSSIP,
@@ -27,10 +26,7 @@ pub fn judge(table: Chapter, results: &Results) -> Vec<Judged> {
         Chapter::Atomics => super::atomics::judge::CLAIMS,
         Chapter::AbBroadcast => super::bypass::judge::BROADCAST,
         Chapter::AbReduction => super::bypass::judge::REDUCTION,
-    };
-    let mut all = verdict::judge_all(results, results.limits, claims);
-    all.sort_by_key(|judged| judged.id);
-    all
+    }
 }
 
 /// Whether a value of each pair of neighbours is smaller than the next one.

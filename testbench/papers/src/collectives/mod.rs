@@ -14,7 +14,6 @@ pub mod explain;
 mod figures;
 pub mod key;
 pub mod measure;
-mod report;
 pub mod results;
 pub mod rows;
 
@@ -33,9 +32,8 @@ use lanigon_experiments::execute::Found;
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::paper::{Amount, Paper, Request};
-use lanigon_experiments::row::Row;
-use lanigon_experiments::verdict::{Judged, Limits};
-use lanigon_report::Block;
+use lanigon_experiments::published::Published;
+use lanigon_experiments::verdict::{self, Judged, Limits};
 use serde::Serialize;
 
 pub use lanigon_workloads::collective::On;
@@ -116,19 +114,6 @@ impl Collectives {
             interrupt: &self.interrupt,
         }
     }
-
-    /// Rounds of most points: all-to-all broadcasts have a fourth of the others'.
-    fn limits(&self) -> Limits {
-        let share = if self.chapter == Chapter::Gossip {
-            4
-        } else {
-            1
-        };
-        Limits {
-            run: (self.rounds / share) as usize,
-            full: (FULL_ROUNDS / share) as usize,
-        }
-    }
 }
 
 impl Experiment for Collectives {
@@ -193,11 +178,7 @@ impl Experiment for Collectives {
     }
 
     fn results(&self, found: Found<Measurement, Measured>) -> Results {
-        let mut results = Results {
-            limits: self.limits(),
-            partial: found.partial,
-            ..Results::default()
-        };
+        let mut results = Results::default();
         for (_, measured) in found.points {
             match measured {
                 Measured::Points(points) => results.points.extend(points),
@@ -208,16 +189,29 @@ impl Experiment for Collectives {
         results
     }
 
-    fn is_partial(&self, results: &Results) -> bool {
-        results.partial
+    fn value(&self, number: &Published, results: &Results) -> Option<f64> {
+        rows::value(self.chapter, number, results)
     }
 
-    fn rows(&self, results: &Results) -> Vec<Row> {
-        rows::rows(self.chapter, results)
+    fn note(&self, number: &Published, _: &Results) -> &'static str {
+        rows::note(number)
+    }
+
+    /// Rounds of most points: all-to-all broadcasts have a fourth of the others'.
+    fn limits(&self) -> Limits {
+        let share = if self.chapter == Chapter::Gossip {
+            4
+        } else {
+            1
+        };
+        Limits {
+            run: (self.rounds / share) as usize,
+            full: (FULL_ROUNDS / share) as usize,
+        }
     }
 
     fn claims(&self, results: &Results) -> Vec<Judged> {
-        claims::judge(self.chapter, results)
+        verdict::judge_all(results, self.limits(), claims::of(self.chapter))
     }
 
     fn figures(&self, results: &Results) -> Vec<Named> {
@@ -225,8 +219,7 @@ impl Experiment for Collectives {
     }
 
     fn points(&self, results: &Results) -> impl Serialize {
-        let points = results.points.iter();
-        Vec::from_iter(points.map(|(key, point)| (*key, point.value, point.interval)))
+        Vec::from_iter(results.points.clone())
     }
 
     fn extra(&self, results: &Results) -> impl Serialize {
@@ -235,13 +228,6 @@ impl Experiment for Collectives {
 
     fn more(&self, results: &Results) -> String {
         beyond::render(&results.beyond)
-    }
-
-    fn blocks(&self, results: &Results) -> Vec<(&'static str, Vec<Block>)> {
-        vec![
-            ("Without published values", beyond::blocks(&results.beyond)),
-            ("Points", vec![report::points(&results.points)]),
-        ]
     }
 
     /// Explains operations: the critical path of each, on hosts and on boards.

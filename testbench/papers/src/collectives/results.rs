@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lanigon_experiments::interval::Estimate;
-use lanigon_experiments::verdict::{Limits, Sample};
+use lanigon_experiments::verdict::Sample;
 use lanigon_workloads::collective::Broadcast;
 
 use super::On;
@@ -17,10 +17,6 @@ pub struct Results {
     pub points: BTreeMap<Key, Estimate>,
     /// What no publication has.
     pub beyond: Vec<Value>,
-    /// Rounds of a point.
-    pub limits: Limits,
-    /// Whether the user interrupted: points are missing.
-    pub partial: bool,
 }
 
 impl Sample for Results {

@@ -6,14 +6,13 @@ use super::On;
 use super::key::{BLOCKS, FINE_NS, Form, L9, LONG_BLOCK, NODES, SKEWS_US, TREES, What};
 use super::results::Results;
 use lanigon_experiments::published::Published;
-use lanigon_experiments::row::{CALIBRATED, PREDICTED, Row};
 
 use super::chapter::Chapter;
 
 /// The figures on which these chapters are calibrated and which are rows themselves: a board's clock, the time of a call of
 /// message passing, the kernel's part of an interrupt for a process that sleeps, and the delay before a reduction with bypass returns. The other testbed's host barrier is
 /// the product of dissertation-069 and 071.
-const CALIBRATED_ON: [&str; 5] = [
+pub(super) const CALIBRATED_ON: [&str; 5] = [
     "ab-reduction-023",
     "dissertation-075",
     "dissertation-086",
@@ -21,30 +20,28 @@ const CALIBRATED_ON: [&str; 5] = [
     "dissertation-228",
 ];
 
-/// The rows of a table.
-#[must_use]
-pub fn rows(table: Chapter, results: &Results) -> Vec<Row> {
-    let row = |figure: &Published| {
-        let measured = match table {
-            Chapter::Barrier => barrier(figure, results),
-            Chapter::Reduction => reduction(figure, results),
-            Chapter::Gossip => gossip(figure, results),
-            Chapter::MpiBarrier => mpi_barrier(figure, results),
-            Chapter::Atomics => super::atomics::judge::measured(figure, results),
-            Chapter::AbBroadcast | Chapter::AbReduction => {
-                super::bypass::judge::measured(table, figure, results)
-            }
-        };
-        let (role, note) = match figure.id {
-            id if CALIBRATED_ON.contains(&id) => (CALIBRATED, ""),
-            "dissertation-071" | "dissertation-089" | "dissertation-191" => {
-                (PREDICTED, "the host's part is calibrated")
-            }
-            _ => (PREDICTED, ""),
-        };
-        Row::new(figure, measured, role, note)
-    };
-    table.figures().iter().map(row).collect()
+/// The own value for a figure.
+pub(super) fn value(chapter: Chapter, figure: &Published, results: &Results) -> Option<f64> {
+    match chapter {
+        Chapter::Barrier => barrier(figure, results),
+        Chapter::Reduction => reduction(figure, results),
+        Chapter::Gossip => gossip(figure, results),
+        Chapter::MpiBarrier => mpi_barrier(figure, results),
+        Chapter::Atomics => super::atomics::judge::measured(figure, results),
+        Chapter::AbBroadcast | Chapter::AbReduction => {
+            super::bypass::judge::measured(chapter, figure, results)
+        }
+    }
+}
+
+/// What differs from the publication.
+pub(super) fn note(figure: &Published) -> &'static str {
+    match figure.id {
+        "dissertation-071" | "dissertation-089" | "dissertation-191" => {
+            "the host's part is calibrated"
+        }
+        _ => "",
+    }
 }
 
 /// The place that a scheme names; `None`: it compares both.
@@ -201,9 +198,35 @@ fn gossip(figure: &Published, results: &Results) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::claims::judge;
     use super::super::key::{Key, keys};
+    use std::collections::BTreeMap;
+
+    use lanigon_experiments::experiment::Experiment;
+    use lanigon_experiments::paper::Amount;
+    use lanigon_experiments::row::Row;
+    use lanigon_experiments::verdict::Judged;
+
+    use super::super::Collectives;
+    use super::super::chapter::PAPERS;
     use super::*;
+
+    fn of(chapter: Chapter) -> Collectives {
+        Collectives {
+            chapter,
+            amount: Amount::Usual,
+            boards: BTreeMap::new(),
+            rounds: 200,
+            interrupt: std::sync::Arc::default(),
+        }
+    }
+
+    fn rows(chapter: Chapter, results: &Results) -> Vec<Row> {
+        of(chapter).rows(&PAPERS[chapter as usize], results)
+    }
+
+    fn judge(chapter: Chapter, results: &Results) -> Vec<Judged> {
+        of(chapter).claims(results)
+    }
     use lanigon_experiments::interval::Estimate;
 
     /// Results in which the NIC is twice as fast as the host everywhere, or `nic` times as slow.

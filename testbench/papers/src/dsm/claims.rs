@@ -4,7 +4,7 @@ use lanigon_workloads::dsm::NodeTimes;
 
 use super::key::{NODES, Program, Size, Testbed, most_nodes, sizes};
 use super::results::Results;
-use lanigon_experiments::verdict::{self, Judged, Limits};
+use lanigon_experiments::verdict;
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
 type Verdict = Option<(bool, String)>;
@@ -19,7 +19,7 @@ const LOCKING: [Program; 3] = [Program::Barnes, Program::Radix, Program::Integer
 /// Those that have none.
 const OTHERS: [Program; 2] = [Program::Fft, Program::Water];
 
-const CLAIMS: [Claim; 19] = [
+pub(super) const CLAIMS: [Claim; 19] = [
     Claim {
         id: "ardmar-027",
         text: "async fetches pages slightly faster at 2 and 4 nodes [faster, by less than a third]",
@@ -201,12 +201,6 @@ const CLAIMS: [Claim; 19] = [
         judge: |results| ratios(results, &OTHERS, |one| one.faults, |ratio| ratio < 1.0),
     },
 ];
-
-/// Judges all claims.
-#[must_use]
-pub fn judge(results: &Results) -> Vec<Judged> {
-    verdict::judge_all(results, Limits::default(), &CLAIMS)
-}
 
 /// The largest size of the run.
 fn largest(results: &Results) -> Size {

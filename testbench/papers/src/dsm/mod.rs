@@ -1,14 +1,15 @@
 //! Shared memory in pages: the measurements of the paper on DSM over InfiniBand (sections 5.1 to 5.3), beside the published figures
 //! (docs/dsm.md, section 6).
 
-pub mod claims;
+mod claims;
 mod figures;
 pub mod key;
 pub mod primitives;
-mod report;
 pub mod results;
-pub mod rows;
+mod rows;
+mod text;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -20,10 +21,8 @@ use lanigon_experiments::error::profile;
 use lanigon_experiments::execute::Found;
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::paper::{Amount, Explains, Paper, Request, start};
-use lanigon_experiments::published::Table;
-use lanigon_experiments::row::Row;
-use lanigon_experiments::verdict::Judged;
-use lanigon_report::Block;
+use lanigon_experiments::published::{Published, Table};
+use lanigon_experiments::verdict::Claim;
 use lanigon_workloads::dsm::NodeTimes;
 use serde::Serialize;
 
@@ -56,6 +55,7 @@ pub static PAPER: Paper = Paper {
         "handlers and waits of many nodes have no critical path; `lanigon run scenarios/dsm.toml` tells where the time of each node goes",
     ),
     table: &TABLE,
+    calibrated: &rows::CALIBRATED_ON,
     start: start::<Dsm>,
 };
 
@@ -90,6 +90,7 @@ impl Experiment for Dsm {
     type Key = Measurement;
     type Point = Measured;
     type Results = Results;
+    const CLAIMS: &'static [Claim<Results>] = &claims::CLAIMS;
 
     fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
         Ok(Self {
@@ -127,7 +128,6 @@ impl Experiment for Dsm {
     fn results(&self, found: Found<Measurement, Measured>) -> Results {
         let mut results = Results {
             amount: self.amount,
-            partial: found.partial,
             ..Results::default()
         };
         for point in found.points {
@@ -144,16 +144,12 @@ impl Experiment for Dsm {
         results
     }
 
-    fn is_partial(&self, results: &Results) -> bool {
-        results.partial
+    fn value(&self, number: &Published, results: &Results) -> Option<f64> {
+        rows::value(number, results)
     }
 
-    fn rows(&self, results: &Results) -> Vec<Row> {
-        rows::rows(results)
-    }
-
-    fn claims(&self, results: &Results) -> Vec<Judged> {
-        claims::judge(results)
+    fn note(&self, number: &Published, results: &Results) -> &'static str {
+        rows::note(number, results)
     }
 
     fn figures(&self, results: &Results) -> Vec<Named> {
@@ -165,15 +161,10 @@ impl Experiment for Dsm {
     }
 
     fn extra(&self, results: &Results) -> impl Serialize {
-        let primitives = results.primitives.iter().copied();
-        std::collections::BTreeMap::from([("primitives", Vec::from_iter(primitives))])
+        BTreeMap::from([("primitives", results.primitives.clone())])
     }
 
     fn more(&self, results: &Results) -> String {
-        report::text(results)
-    }
-
-    fn blocks(&self, results: &Results) -> Vec<(&'static str, Vec<Block>)> {
-        vec![("Points", vec![report::points(&results.points)])]
+        text::text(results)
     }
 }

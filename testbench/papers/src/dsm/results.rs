@@ -18,8 +18,6 @@ pub struct Results {
     pub points: BTreeMap<Key, NodeTimes>,
     /// How much was asked for.
     pub amount: Amount,
-    /// Whether the user interrupted: points are missing.
-    pub partial: bool,
 }
 
 // Its values are those of single runs, without intervals.

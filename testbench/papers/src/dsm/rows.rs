@@ -1,14 +1,13 @@
 //! The published figures beside the measured ones.
 
+use super::PROFILE;
 use super::key::{Program, Size, Testbed, most_nodes, pages};
 use super::primitives::Primitives;
 use super::results::Results;
-use super::{PROFILE, TABLE};
 use lanigon_experiments::published::Published;
-use lanigon_experiments::row::{CALIBRATED, PREDICTED, Row};
 
 /// The figures on which the profile is calibrated, and those which it takes over as costs.
-const CALIBRATED_ON: [&str; 9] = [
+pub(super) const CALIBRATED_ON: [&str; 9] = [
     "ardmar-003",
     "ardmar-012",
     "ardmar-014",
@@ -19,20 +18,6 @@ const CALIBRATED_ON: [&str; 9] = [
     "ardmar-023b",
     "ardmar-057",
 ];
-
-/// The rows.
-#[must_use]
-pub fn rows(results: &Results) -> Vec<Row> {
-    let row = |figure: &Published| {
-        let role = match CALIBRATED_ON.contains(&figure.id) {
-            true => CALIBRATED,
-            false => PREDICTED,
-        };
-        let measured = value(figure, results);
-        Row::new(figure, measured, role, note(figure, results))
-    };
-    TABLE.numbers().iter().map(row).collect()
-}
 
 /// The application that a figure names.
 fn application(figure: &Published) -> Option<Program> {
@@ -49,7 +34,7 @@ fn size(figure: &Published) -> Size {
 }
 
 /// What differs from the publication.
-fn note(figure: &Published, results: &Results) -> &'static str {
+pub(super) fn note(figure: &Published, results: &Results) -> &'static str {
     match (figure.id, figure.experiment) {
         ("ardmar-004", _) => "printed in GB/s, which the link does not have; messages of 64 KB",
         ("ardmar-023", _) => "the paper leaves out all but posts; here until the page is there",
@@ -64,7 +49,8 @@ fn note(figure: &Published, results: &Results) -> &'static str {
     }
 }
 
-fn value(figure: &Published, results: &Results) -> Option<f64> {
+/// The own value for a figure.
+pub(super) fn value(figure: &Published, results: &Results) -> Option<f64> {
     match figure.experiment {
         "primitive" => primitive(results.primitives(PROFILE)?, figure.scheme),
         "fetch" => results.fetch_us(Testbed::Paper, figure.nodes, figure.scheme == "ardmar"),
@@ -110,11 +96,24 @@ fn primitive(found: &Primitives, scheme: &str) -> Option<f64> {
 pub(super) mod tests {
     use lanigon_workloads::dsm::NodeTimes;
 
-    use super::super::claims::judge;
-    use lanigon_experiments::paper::Amount;
+    use lanigon_experiments::experiment::Experiment;
+    use lanigon_experiments::paper::{Amount, Request};
+    use lanigon_experiments::row::Row;
+    use lanigon_experiments::verdict::Judged;
 
     use super::super::key::{Key, keys};
+    use super::super::{Dsm, PAPER};
     use super::*;
+
+    fn rows(results: &Results) -> Vec<Row> {
+        let dsm = Dsm::new(&PAPER, &Request::default()).unwrap();
+        dsm.rows(&PAPER, results)
+    }
+
+    pub(in super::super) fn judge(results: &Results) -> Vec<Judged> {
+        let dsm = Dsm::new(&PAPER, &Request::default()).unwrap();
+        dsm.claims(results)
+    }
 
     /// Results in which a run without handlers takes `ardmar` times as long for each part, and parts become shorter with more nodes.
     pub(in super::super) fn results(amount: Amount, ardmar: f64) -> Results {
@@ -136,7 +135,6 @@ pub(super) mod tests {
             primitives: vec![(PROFILE, Primitives::default())],
             points: all.collect(),
             amount,
-            partial: false,
         }
     }
 

@@ -34,6 +34,7 @@ use lanigon_experiments::error::profile;
 use lanigon_experiments::execute::Found;
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::paper::{Choice, Explains, Paper, Request, start};
+use lanigon_experiments::published::Published;
 use lanigon_experiments::row::Row;
 use lanigon_experiments::verdict::Judged;
 use lanigon_report::Section;
@@ -62,6 +63,7 @@ pub static PAPER: Paper = Paper {
     ],
     explains: Explains::Schemes,
     table: &published::TABLE,
+    calibrated: &[],
     start: start::<Emp>,
 };
 
@@ -250,11 +252,11 @@ impl Experiment for Emp {
         self.plan.results(&self.calibrated, found)
     }
 
-    fn is_partial(&self, results: &Results) -> bool {
-        results.partial
+    fn value(&self, _: &Published, _: &Results) -> Option<f64> {
+        None
     }
 
-    fn rows(&self, results: &Results) -> Vec<Row> {
+    fn rows(&self, _: &Paper, results: &Results) -> Vec<Row> {
         let profiles = results.profiles.iter();
         profiles
             .flat_map(|profile| rows::of_profile(results, profile, &self.selection))

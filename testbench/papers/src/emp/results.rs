@@ -103,6 +103,8 @@ pub struct Results {
     pub partial: bool,
 }
 
+impl Sample for Results {}
+
 impl Results {
     /// The profile for judging claims: one that stretches stages to the thesis's durations, because the
     /// claims are about that firmware; otherwise the first one.

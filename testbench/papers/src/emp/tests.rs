@@ -77,7 +77,7 @@ fn schemes_without_an_image_are_reported() -> Result<(), Error> {
         .into();
     let emp = Emp::of(plan, Selection::whole(QUICK_SIZES))?;
     assert_eq!(emp.keys().len(), 1);
-    let results = measure(&emp, &|_| ())?;
+    let (results, _) = measure(&emp, &|_| ())?;
     assert_eq!(results.missing, Scheme::SPLIT);
     assert_eq!(results.profiles[0].points.len(), 1);
     Ok(())

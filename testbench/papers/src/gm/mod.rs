@@ -6,8 +6,8 @@
 pub mod bench;
 pub mod explain;
 mod figures;
-mod report;
 mod rows;
+mod text;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use lanigon_experiments::execute::Found;
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::paper::{Amount, Choice, Explains, Paper, Request, start};
-use lanigon_experiments::published::Table;
+use lanigon_experiments::published::{Published, Table};
 use lanigon_experiments::row::Row;
-use lanigon_report::Block;
+use lanigon_experiments::verdict::Sample;
 use lanigon_worlds::boards::{self, BOARDS, BoardType, GmFirmware, Medium};
 use lanigon_worlds::gm::GmWorldError;
 use serde::Serialize;
@@ -45,6 +45,7 @@ pub static PAPER: Paper = Paper {
     accepts: &[Choice::Profile, Choice::Size],
     explains: Explains::Runs,
     table: &TABLE,
+    calibrated: &[],
     start: start::<Gm>,
 };
 
@@ -88,6 +89,15 @@ pub struct Point {
     pub intervals: [Option<f64>; 3],
 }
 
+/// A point with the boards on which it was measured.
+#[derive(Debug, Serialize)]
+struct NamedPoint {
+    profile: String,
+    image: &'static str,
+    #[serde(flatten)]
+    point: Point,
+}
+
 /// The results of a profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
@@ -98,6 +108,7 @@ pub struct Measured {
     /// Name of the firmware's image.
     pub image: &'static str,
     /// A point for each length.
+    #[serde(skip)]
     pub points: Vec<Point>,
     /// Processor time of the library for a send, its event, a receive and the next buffer, in microseconds.
     pub host_us: f64,
@@ -156,13 +167,13 @@ pub struct Gm {
 }
 
 /// The results of all profiles and images.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Results {
     /// Of each image of each profile.
     pub profiles: Vec<Measured>,
-    /// Whether the user interrupted: profiles are missing.
-    pub partial: bool,
 }
+
+impl Sample for Results {}
 
 impl Subject {
     fn setup<'a>(&'a self, interrupt: &'a Arc<AtomicBool>) -> bench::Setup<'a> {
@@ -295,15 +306,14 @@ impl Experiment for Gm {
             profiles: all
                 .filter_map(|(subject, found)| subject.measured(&self.sizes, found))
                 .collect(),
-            partial: found.partial,
         }
     }
 
-    fn is_partial(&self, results: &Results) -> bool {
-        results.partial
+    fn value(&self, _: &Published, _: &Results) -> Option<f64> {
+        None
     }
 
-    fn rows(&self, results: &Results) -> Vec<Row> {
+    fn rows(&self, _: &Paper, results: &Results) -> Vec<Row> {
         results.profiles.iter().flat_map(rows::rows).collect()
     }
 
@@ -312,15 +322,24 @@ impl Experiment for Gm {
     }
 
     fn points(&self, results: &Results) -> impl Serialize {
-        results.profiles.clone()
+        let named = |of: &Measured| {
+            let Measured { profile, image, .. } = of.clone();
+            let points = of.points.clone().into_iter();
+            points.map(move |point| NamedPoint {
+                profile: profile.clone(),
+                image,
+                point,
+            })
+        };
+        results.profiles.iter().flat_map(named).collect::<Vec<_>>()
+    }
+
+    fn extra(&self, results: &Results) -> impl Serialize {
+        BTreeMap::from([("profiles", results.profiles.clone())])
     }
 
     fn text(&self, _: &Head, results: &Results) -> String {
-        report::render(&results.profiles)
-    }
-
-    fn blocks(&self, results: &Results) -> Vec<(&'static str, Vec<Block>)> {
-        vec![("Points", vec![report::points(&results.profiles)])]
+        text::render(&results.profiles)
     }
 
     /// Explains the latency of a short message on boards of each profile.

@@ -3,7 +3,7 @@
 use super::key::{LONG, NODES, sizes, way};
 use super::results::Results;
 use super::rows::{costs_ns, mean_cost_ns};
-use lanigon_experiments::verdict::{self, Judged, Limits};
+use lanigon_experiments::verdict;
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
 type Verdict = Option<(bool, String)>;
@@ -20,7 +20,7 @@ const COST_NS: f64 = 500.0;
 /// Times that differ by less than this share are equal.
 const EQUAL: f64 = 0.005;
 
-const CLAIMS: [Claim; 8] = [
+pub(super) const CLAIMS: [Claim; 8] = [
     Claim {
         id: "dissertation-010",
         text: "multi-sends cost other packets less than 500 ns [delivery with and without them in the firmware, mean of packets of 0 to 1,536 bytes]",
@@ -103,12 +103,6 @@ const CLAIMS: [Claim; 8] = [
         },
     },
 ];
-
-/// Judges all claims.
-#[must_use]
-pub fn judge(results: &Results) -> Vec<Judged> {
-    verdict::judge_all(results, Limits::default(), &CLAIMS)
-}
 
 /// Gains of multi-sends to 15 destinations, by length.
 fn gains(results: &Results, of: fn(u32) -> bool, holds: fn(f64) -> bool) -> Verdict {

@@ -2,13 +2,13 @@
 //!
 //! Each measurement is a scenario of its own: nodes around one crossbar whose hosts run the benchmark of section 2.5.
 
-pub mod claims;
+mod best;
+mod claims;
 mod figures;
 pub mod key;
 pub mod model;
-mod report;
 pub mod results;
-pub mod rows;
+mod rows;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,10 +21,8 @@ use lanigon_experiments::error::profile;
 use lanigon_experiments::execute::Found;
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::paper::{Amount, Explains, Paper, Request, start};
-use lanigon_experiments::published::Table;
-use lanigon_experiments::row::Row;
-use lanigon_experiments::verdict::Judged;
-use lanigon_report::Block;
+use lanigon_experiments::published::{Published, Table};
+use lanigon_experiments::verdict::Claim;
 use lanigon_worlds::boards;
 use serde::Serialize;
 
@@ -53,6 +51,7 @@ pub static PAPER: Paper = Paper {
         "a multicast has no critical path here; `lanigon plan multicast` tells when each node has the message",
     ),
     table: &TABLE,
+    calibrated: &["dissertation-011", "dissertation-012", "dissertation-016"],
     start: start::<Multicast>,
 };
 
@@ -70,6 +69,7 @@ impl Experiment for Multicast {
     type Key = Key;
     type Point = Point;
     type Results = Results;
+    const CLAIMS: &'static [Claim<Results>] = &claims::CLAIMS;
 
     fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
         Ok(Self {
@@ -105,21 +105,16 @@ impl Experiment for Multicast {
     fn results(&self, found: Found<Key, Point>) -> Results {
         Results {
             quick: self.amount == Amount::Quick,
-            partial: found.partial,
             points: found.points.into_iter().collect(),
         }
     }
 
-    fn is_partial(&self, results: &Results) -> bool {
-        results.partial
+    fn value(&self, number: &Published, results: &Results) -> Option<f64> {
+        rows::value(number, results)
     }
 
-    fn rows(&self, results: &Results) -> Vec<Row> {
-        rows::rows(results)
-    }
-
-    fn claims(&self, results: &Results) -> Vec<Judged> {
-        claims::judge(results)
+    fn note(&self, number: &Published, _: &Results) -> &'static str {
+        rows::note(number)
     }
 
     fn figures(&self, results: &Results) -> Vec<Named> {
@@ -131,14 +126,10 @@ impl Experiment for Multicast {
     }
 
     fn extra(&self, results: &Results) -> impl Serialize {
-        report::Extra::of(results)
+        best::Extra::of(results)
     }
 
     fn more(&self, results: &Results) -> String {
-        report::text(results)
-    }
-
-    fn blocks(&self, results: &Results) -> Vec<(&'static str, Vec<Block>)> {
-        report::blocks(results)
+        best::text(results)
     }
 }

@@ -23,8 +23,6 @@ pub struct Results {
     pub points: BTreeMap<Key, Point>,
     /// Fewer points were asked for.
     pub quick: bool,
-    /// Whether the user interrupted: points are missing.
-    pub partial: bool,
 }
 
 /// The cost model of the publication's nodes, measured by short runs.

@@ -1,34 +1,17 @@
 //! The published figures beside the measured ones.
 
-use super::TABLE;
 use super::key::{LONG, PACKETS, Variant, way};
 use super::model::Model;
 use super::results::Results;
 use lanigon_experiments::published::Published;
-use lanigon_experiments::row::{CALIBRATED, PREDICTED, Row};
 
-/// The figures on which the hosts of the profile are calibrated.
-const CALIBRATED_ON: [&str; 3] = ["dissertation-011", "dissertation-012", "dissertation-016"];
 /// Bytes of the packet of section 2.1.
 const PACKET: u32 = 1536;
 /// Destinations there.
 const SIX: u32 = 6;
 
-/// The rows.
-#[must_use]
-pub fn rows(results: &Results) -> Vec<Row> {
-    let row = |figure: &Published| {
-        let (role, note) = match CALIBRATED_ON.contains(&figure.id) {
-            true => (CALIBRATED, ""),
-            false => (PREDICTED, note(figure)),
-        };
-        Row::new(figure, value(figure, results), role, note)
-    };
-    TABLE.numbers().iter().map(row).collect()
-}
-
 /// What differs from the publication.
-fn note(figure: &Published) -> &'static str {
+pub(super) fn note(figure: &Published) -> &'static str {
     match figure.id {
         "dissertation-010" => "an upper bound is published; mean of seven lengths",
         "dissertation-013" => "of a copy, with its header",
@@ -41,7 +24,8 @@ fn note(figure: &Published) -> &'static str {
     }
 }
 
-fn value(figure: &Published, results: &Results) -> Option<f64> {
+/// The own value for a figure.
+pub(super) fn value(figure: &Published, results: &Results) -> Option<f64> {
     let nodes = figure.nodes;
     let bytes = match figure.quantity {
         "8 KB" => 8192,
@@ -105,9 +89,24 @@ fn modelled(model: &Model, scheme: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::claims::judge;
     use super::super::key::{Key, Point, keys};
+    use lanigon_experiments::experiment::Experiment;
+    use lanigon_experiments::paper::Request;
+    use lanigon_experiments::row::Row;
+    use lanigon_experiments::verdict::Judged;
+
+    use super::super::{Multicast, PAPER};
     use super::*;
+
+    fn rows(results: &Results) -> Vec<Row> {
+        let multicast = Multicast::new(&PAPER, &Request::default()).unwrap();
+        multicast.rows(&PAPER, results)
+    }
+
+    fn judge(results: &Results) -> Vec<Judged> {
+        let multicast = Multicast::new(&PAPER, &Request::default()).unwrap();
+        multicast.claims(results)
+    }
 
     /// Results in which every send to a destination takes 10 us, and a copy by a board `copy_us`.
     fn results(quick: bool, copy_us: f64) -> Results {
@@ -130,7 +129,6 @@ mod tests {
         Results {
             points: points.collect(),
             quick,
-            partial: false,
         }
     }
 

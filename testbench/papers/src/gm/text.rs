@@ -1,9 +1,8 @@
-//! The results as text, and all points in the report.
+//! The results as text.
 
 use std::fmt::{self, Write};
 
 use lanigon_experiments::row::Row;
-use lanigon_report::{Block, Cell, Table};
 
 use super::Measured;
 use super::rows::{CALIBRATED, rows};
@@ -73,39 +72,4 @@ fn row_text(text: &mut String, row: &Row) -> fmt::Result {
         }
         _ => writeln!(text, "{:>9}", "-"),
     }
-}
-
-/// All points.
-pub(super) fn points(results: &[Measured]) -> Block {
-    let rows = results.iter().flat_map(|of| {
-        of.points.iter().map(|point| {
-            let values = [point.latency_us, point.one_way, point.two_way];
-            let values = values.into_iter().zip(point.intervals);
-            let mut row = vec![
-                Cell::text(&of.profile),
-                Cell::text(of.image),
-                Cell::of(Some(point.bytes.into())),
-            ];
-            for (value, interval) in values {
-                row.extend([Cell::of(Some(value)), Cell::of(interval)]);
-            }
-            row
-        })
-    });
-    let columns = [
-        "profile",
-        "image",
-        "bytes",
-        "latency, us",
-        "±",
-        "one-way, MB/s",
-        "±",
-        "two-way, MB/s",
-        "±",
-    ];
-    Block::Table(Table {
-        title: "Measured points".into(),
-        columns: columns.map(String::from).into(),
-        rows: rows.collect(),
-    })
 }

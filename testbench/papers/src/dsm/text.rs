@@ -1,12 +1,8 @@
-//! Tables of the programs' times, as text and in the report.
+//! Tables of the programs' times, as text.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use lanigon_report::{Block, Cell};
-use lanigon_workloads::dsm::NodeTimes;
-
-use super::key::{Key, NODES, Program, Testbed, most_nodes, sizes};
+use super::key::{NODES, Program, Testbed, most_nodes, sizes};
 use super::results::Results;
 
 const fn protocol(ardmar: bool) -> &'static str {
@@ -116,39 +112,4 @@ fn write_parts(text: &mut String, results: &Results) {
             }
         }
     }
-}
-
-/// All points.
-pub(super) fn points(points: &BTreeMap<Key, NodeTimes>) -> Block {
-    let row = |(key, one): (&Key, &NodeTimes)| {
-        let mut cells = vec![
-            Cell::text(key.testbed.name()),
-            Cell::text(key.program.name()),
-            Cell::of(Some(key.size.of(key.program) as f64)),
-            Cell::of(Some(key.nodes.into())),
-            Cell::text(protocol(key.ardmar)),
-        ];
-        let values = [
-            one.total_us,
-            one.compute_us,
-            one.page_us,
-            one.handler_us,
-            one.lock_us,
-            one.barrier_us,
-            one.fault_us,
-            one.faults,
-            one.fetches,
-        ];
-        cells.extend(values.map(|value| Cell::of(Some(value))));
-        cells
-    };
-    let columns = [
-        "testbed", "program", "size", "nodes", "protocol", "total", "compute", "page", "handler",
-        "lock", "barrier", "fault", "faults", "fetches",
-    ];
-    Block::Table(lanigon_report::Table {
-        title: "Measured points: means of the nodes, times in us".into(),
-        columns: columns.map(String::from).into(),
-        rows: points.iter().map(row).collect(),
-    })
 }
