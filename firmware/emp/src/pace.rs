@@ -2,8 +2,8 @@
 //!
 //! One group at a time is timed, from the reservation of its last frame in the transmit buffer to its ack.
 //! The estimate rises at once to a longer time and falls slowly to shorter ones. A retransmission makes a
-//! measurement ambiguous, so it is discarded; the estimate then grows by an eighth, so that it adapts to
-//! peers that have become slow.
+//! measurement ambiguous, so it is discarded, unless it is the first one; the estimate then grows by an
+//! eighth, so that it adapts to peers that have become slow.
 //!
 //! The estimate only adds shorter waits at the start. Every other one is twice as long, until they reach the
 //! host's timeout; from there on the host's timeouts and retry limit apply unchanged. So a peer is asked earlier, but never
@@ -18,6 +18,11 @@ use defs::emp::control::TIMEOUT_DOUBLINGS;
 const MARGIN_US: u32 = 128;
 /// Longest estimate.
 const LONGEST_US: u32 = 1 << 20;
+
+/// Nodes whose later tries are apart, less one: senders that have failed together at a full buffer would meet there again.
+const SPREAD_NODES: u32 = 15;
+/// They are this power of two apart, in us: longer than a group of frames takes.
+const SPREAD_SHIFT: u32 = 6;
 
 /// State of the ack time estimate.
 pub(crate) struct Pace {
@@ -87,6 +92,25 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
+    /// Handles a retransmission of a message that may be timed. Without an estimate its time goes on: it is
+    /// too long then, which is better than the host's timeout until an ack comes that no loss has delayed.
+    pub(crate) fn doubt_timed(&mut self, slot: Slot) {
+        if self.pace.estimate_us != 0 {
+            self.stop_timing(slot);
+        }
+    }
+
+    /// Frames of a group that a try without progress leaves out: a burst may lose the same frame at a full
+    /// buffer each time. Every other try begins with another frame.
+    #[cold]
+    pub(crate) fn frames_to_skip(&mut self, slot: Slot) -> u8 {
+        let record = self.tables.transmit_mut(slot);
+        if record.early & EARLY_TWICE != 0 || record.retries & 1 != 0 {
+            return 0;
+        }
+        (record.early & !(EARLY_NOW | EARLY_TWICE)) + (record.retries >> 1)
+    }
+
     /// Raises the estimate after a timeout of a path.
     pub(crate) fn doubt_timing(&mut self) {
         let estimate_us = self.pace.estimate_us;
@@ -121,7 +145,11 @@ impl<N: Nic> Emp<'_, N> {
                 return us;
             }
         }
-        timeout_us << u32::from(retries).min(TIMEOUT_DOUBLINGS)
+        let spread_us = match retries {
+            0 => 0,
+            _ => ((self.config.node_high >> 16) & SPREAD_NODES) << SPREAD_SHIFT,
+        };
+        (timeout_us << u32::from(retries).min(TIMEOUT_DOUBLINGS)) + spread_us
     }
 
     /// Ends a wait for an ack. Returns whether it was an early one, which does not count as a retry.

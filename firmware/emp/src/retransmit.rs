@@ -211,7 +211,11 @@ impl<N: Nic> Emp<'_, N> {
                     }
                     _ => {}
                 }
-                self.begin_again(slot);
+                let skip = match again {
+                    Again::Due(_) => self.frames_to_skip(slot),
+                    _ => 0,
+                };
+                self.begin_again(slot, skip);
                 if is_out {
                     self.insert(slot, before);
                 }
@@ -227,9 +231,9 @@ impl<N: Nic> Emp<'_, N> {
         self.raise_send();
     }
 
-    /// Begins to send a message's unacknowledged frames again.
-    fn begin_again(&mut self, slot: Slot) {
-        self.stop_timing(slot);
+    /// Begins to send a message's unacknowledged frames again, without so many of the first group.
+    fn begin_again(&mut self, slot: Slot, skip: u8) {
+        self.doubt_timed(slot);
         let record = self.tables.transmit_mut(slot);
         if !record.resending {
             record.resending = true;
@@ -243,7 +247,7 @@ impl<N: Nic> Emp<'_, N> {
             u32::from(id),
             u32::from(retries),
         );
-        self.resend_from(slot, 0);
+        self.resend_from(slot, 0, skip);
     }
 
     /// Moves a record's deadline to one timeout from now.
@@ -292,7 +296,7 @@ impl<N: Nic> Emp<'_, N> {
         self.tables.transmit_mut(slot).cursor = next;
         if next.before == 0 {
             self.postpone(slot);
-            self.resend_from(slot, next.number);
+            self.resend_from(slot, next.number, 0);
         } else if next.number == self.tables.transmit_mut(slot).fresh.number {
             self.tables.transmit_mut(slot).resending = false;
         }
@@ -303,10 +307,11 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     /// Moves the cursor to the first frame of the first group from frame `number` on that must be sent
-    /// again; ends the retransmission if there is none. The last such group may have begun only.
+    /// again, without its first `skip` frames; ends the retransmission if there is none. The last such group
+    /// may have begun only.
     #[cold]
     #[inline(never)]
-    fn resend_from(&mut self, slot: Slot, number: u16) {
+    fn resend_from(&mut self, slot: Slot, number: u16, skip: u8) {
         let (record, unacked) = self.tables.transmit_and_unacked(slot);
         let fresh = record.fresh;
         let first = match unacked.next(number, fresh.number) {
@@ -325,6 +330,11 @@ impl<N: Nic> Emp<'_, N> {
             record.cursor = fresh;
             return;
         }
+        let mut before = skip;
+        while before != 0 && (before >= fresh.group || first + u16::from(before) >= fresh.number) {
+            before -= 1;
+        }
+        let first = first + u16::from(before);
         let offset = match first {
             0 => 0,
             _ => self.config.header_capacity + product(first - 1, self.config.data_capacity),
@@ -332,7 +342,7 @@ impl<N: Nic> Emp<'_, N> {
         record.cursor = Cursor {
             offset,
             number: first,
-            before: 0,
+            before,
             group: fresh.group,
         };
     }

@@ -41,23 +41,24 @@ fn is_ack(frame: &[u8]) -> bool {
 
 #[test]
 pub fn a_silent_peer_is_given_up_after_the_last_retry() {
-    let check = |length: usize, frames: u32| {
+    // The second try leaves out the first frame of a group.
+    let check = |length: usize, frames: u32, left_out: u32| {
         let mut world = pair(quick());
         world.loses = |_| true;
         let send = world.send(0, 1, 1, &vec![5; length], Form::Chained);
         assert_eq!(world.await_outcome(0, send.head).code, Code::Timeout);
         let node = &world.nodes[0];
         assert_eq!(node.counter(Counter::FramesSent), frames);
-        assert_eq!(node.counter(Counter::FramesResent), 3 * frames);
+        assert_eq!(node.counter(Counter::FramesResent), 3 * frames - left_out);
         assert_eq!(node.events(Event::Retransmit), 3);
         // 300 us, twice, four times and eight times as much.
         let waited = node.emp.nic().now_us().wrapping_sub(u32::MAX - 20_000);
         assert!((4500..4700).contains(&waited), "{waited} us");
         world.settle();
     };
-    check(0, 1);
-    check(1000, 1);
-    check(10_000, 7);
+    check(0, 1, 0);
+    check(1000, 1, 0);
+    check(10_000, 7, 1);
 }
 
 #[test]
