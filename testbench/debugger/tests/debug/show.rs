@@ -87,12 +87,12 @@ fn instructions_as_they_stand_in_memory() {
         .collect();
     assert_eq!(present.len(), 1, "{shown}");
     assert!(
-        present[0].starts_with(&format!("-> {pc:08x} <take_ack+0x")),
+        present[0].starts_with(&format!("-> {pc:08x} <")) && present[0].contains("+0x"),
         "{shown}"
     );
     let source = code::source(&session, 1).unwrap();
     assert!(
-        source.contains("\n->") && source.contains("emp/src/"),
+        source.contains("\n->") && source.contains(".rs:"),
         "{source}"
     );
     // Changed memory is shown, whatever the image contains.
