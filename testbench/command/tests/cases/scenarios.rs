@@ -39,6 +39,22 @@ const ROWS: [Row; 3] = [
     },
 ];
 
+/// Runs a scenario and checks the exit code and what is said.
+#[track_caller]
+fn check(file: &Path, scenario: &str, code: i32, says: &[&'static str]) {
+    std::fs::write(file, scenario).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+    let output = command
+        .arg("run")
+        .arg(file)
+        .env_remove("RUST_LOG")
+        .output()
+        .unwrap();
+    let printed = text(&output);
+    assert_eq!(missing(says, &printed), <[&str; 0]>::default(), "{printed}");
+    assert_eq!(output.status.code(), Some(code), "{printed}");
+}
+
 #[test]
 fn frames_over_a_cut_cable() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cut-frames.toml");
@@ -54,16 +70,36 @@ fn frames_over_a_cut_cable() {
              [[program]]\nrun = \"frames\"\nfrom = [0]\nto = 1\nframes = 2000\nbytes = 1514\n\
              [[fault]]\ndo = \"cut\"\nnodes = [1]\nat_us = 2000\n{cut}\n"
         );
-        std::fs::write(&file, scenario).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
-        let output = command
-            .arg("run")
-            .arg(&file)
-            .env_remove("RUST_LOG")
-            .output()
-            .unwrap();
-        let printed = text(&output);
-        assert_eq!(missing(says, &printed), <[&str; 0]>::default(), "{printed}");
-        assert_eq!(output.status.code(), Some(code), "{printed}");
+        check(&file, &scenario, code, says);
+    }
+}
+
+const FAILED: &[&str] = &[
+    "PROBLEM   3 messages failed, and no fault of the scenario explains it; the first one from node 0 to 1: transmit",
+    "A CHECK FAILED",
+];
+const EXPLAINED: &[&str] = &["3 failed with a status", "all is done"];
+
+/// Faults of a scenario whose messages fail since their timeout is too short; the exit code, and what is said.
+const FAILURES: [(&str, i32, &[&str]); 3] = [
+    ("", 1, FAILED),
+    ("do = \"random\"\nduplication = 0.5", 1, FAILED),
+    (
+        "do = \"cut\"\nnodes = 0\nat_us = 9e3\nfor_us = 1",
+        0,
+        EXPLAINED,
+    ),
+];
+
+#[test]
+fn messages_that_fail_need_a_cause() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("failed-messages.toml");
+    for (fault, code, says) in FAILURES {
+        let head = if fault.is_empty() { "" } else { "[[fault]]\n" };
+        let scenario = format!(
+            "[network]\ntopology = \"pair\"\n[emp]\ntimeout_us = 1\nretry_limit = 0\n\
+             [[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = 3\nbytes = 100\n{head}{fault}\n"
+        );
+        check(&file, &scenario, code, says);
     }
 }

@@ -72,6 +72,15 @@ macro_rules! pattern_methods {
             self
         }
 
+        /// How often what matches is lost or damaged: `None` without end, 0 if the fault is another.
+        #[must_use]
+        pub const fn losses(&self) -> Option<u32> {
+            match self.action {
+                Action::Drop | Action::Corrupt { .. } => self.pattern.times,
+                Action::Duplicate | Action::Delay(_) => Some(0),
+            }
+        }
+
         /// The fault with times later by `span`.
         #[must_use]
         pub const fn later_by(mut self, span: SimTime) -> Self {

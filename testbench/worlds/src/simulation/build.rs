@@ -11,6 +11,7 @@ use emulator::sim::world::World;
 use emulator::wire::fault::RandomFaults;
 
 use super::counters::Counters;
+use super::failed;
 use super::images::Images;
 use super::inputs;
 use super::mapping;
@@ -117,6 +118,7 @@ impl Blueprint {
             seed: scenario.seed,
             max_time: scenario.max_time,
             quiet: scenario.quiet,
+            may_fail: failed::may_fail(scenario),
             names: names.collect(),
             elsewhere: BTreeMap::new(),
         })

@@ -3,6 +3,7 @@
 mod build;
 mod counters;
 pub mod document;
+mod failed;
 mod images;
 pub mod inputs;
 pub mod mapping;
@@ -155,6 +156,8 @@ pub struct Simulation {
     max_time: Option<SimTime>,
     /// The run ends when nothing but timers has happened for this time.
     quiet: Option<SimTime>,
+    /// The scenario states a cause for messages that fail.
+    may_fail: bool,
     names: Vec<String>,
     /// Reports of nodes that other ranks executed.
     elsewhere: BTreeMap<usize, NodeReport>,

@@ -17,7 +17,7 @@ use serde::Serializer;
 use super::counters::{Busy, NicCounters, Sums};
 use super::mapping::Mapping;
 use super::shared::report::NodeReport;
-use super::{Simulation, StartedWorkload, media};
+use super::{Simulation, StartedWorkload, failed, media};
 use crate::boards::Protocol;
 use crate::myrinet::host::HostReport;
 use crate::nodes::START;
@@ -177,8 +177,10 @@ impl RunSummary {
             let stopped = report.stopped.iter().cloned();
             stopped.map(move |stopped| (node, stopped))
         });
+        let verdict = verdict(simulation, lives, &drops, over);
+        failed::check(simulation, lives, &verdict, &mut problems);
         Self {
-            verdict: verdict(simulation, lives, &drops, over),
+            verdict,
             drops,
             faults: faults(world),
             idle_faults: idle_faults.map(|(place, _)| place.to_string()).collect(),
