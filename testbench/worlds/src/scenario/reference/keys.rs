@@ -34,6 +34,32 @@ pub const fn key(
     }
 }
 
+/// A constant as text: the defaults of protocols stand in one place.
+pub(super) struct Decimal<const VALUE: u32>;
+
+impl<const VALUE: u32> Decimal<VALUE> {
+    const DIGITS: [u8; 10] = {
+        let (mut digits, mut rest, mut index) = ([b'0'; 10], VALUE, 10);
+        while rest > 0 {
+            index -= 1;
+            digits[index] += (rest % 10) as u8;
+            rest /= 10;
+        }
+        digits
+    };
+    /// Its decimal digits.
+    pub(super) const TEXT: &'static str = {
+        let length = match VALUE.checked_ilog10() {
+            Some(power) => power as usize + 1,
+            None => 1,
+        };
+        match str::from_utf8(Self::DIGITS.split_at(10 - length).1) {
+            Ok(text) => text,
+            Err(_) => unreachable!(),
+        }
+    };
+}
+
 /// Latest time of a scenario in us.
 pub(super) const LATEST: f64 = 1e12;
 

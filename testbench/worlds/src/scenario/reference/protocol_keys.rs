@@ -1,31 +1,38 @@
 //! Keys of the settings of protocols.
 
+use defs::emp::control;
+
 use super::TableDoc;
 use super::Values::{Choice, Flag, Integer};
-use super::keys::key;
+use super::keys::{Decimal, key};
 
 pub(super) const EMP: TableDoc = TableDoc {
     name: "emp",
     written: "[emp], emp = { ... }",
     what: "Settings of EMP (docs/emp.md), of all nodes or of a `[[node]]`.",
     keys: &[
-        key("ack_group", Integer(1, 16), "3", "frames for each ack"),
+        key(
+            "ack_group",
+            Integer(1, 16),
+            Decimal::<{ control::DEFAULT_ACK_GROUP }>::TEXT,
+            "frames for each ack",
+        ),
         key(
             "frame_bytes",
             Integer(46, 9000),
-            "1500",
+            Decimal::<{ control::DEFAULT_FRAME_BYTES }>::TEXT,
             "payload of an Ethernet frame",
         ),
         key(
             "timeout_us",
             Integer(1, 1 << 26),
-            "4000",
+            Decimal::<{ control::DEFAULT_TIMEOUT_US }>::TEXT,
             "frames without an ack are sent again after it",
         ),
         key(
             "retry_limit",
             Integer(0, 254),
-            "10",
+            Decimal::<{ control::DEFAULT_RETRY_LIMIT }>::TEXT,
             "a message fails after so many times",
         ),
         key(
