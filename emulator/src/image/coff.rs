@@ -63,6 +63,18 @@ pub enum CoffError {
         /// Size of the memory.
         sram_bytes: u32,
     },
+    /// Two sections have a place in common.
+    #[error("\"{first}\" and \"{second}\" both use {from:#x} to {end:#x}")]
+    Overlap {
+        /// Name of the section that begins first.
+        first: String,
+        /// Name of the other one.
+        second: String,
+        /// Begin of the common place.
+        from: u32,
+        /// Its end.
+        end: u32,
+    },
     /// No instruction stands at address 0.
     #[error("the COFF image has no code at address 0")]
     NoEntry,
@@ -101,6 +113,7 @@ impl Coff {
         if !sections.iter().any(is_entry) {
             return Err(CoffError::NoEntry);
         }
+        check_apart(&sections)?;
         Ok(Self { sections })
     }
 
@@ -170,6 +183,26 @@ fn section(
         size_bytes,
         bytes: bytes.to_vec(),
     })
+}
+
+/// Checks that no two sections use the same bytes of the memory.
+fn check_apart(sections: &[CoffSection]) -> Result<(), CoffError> {
+    let used = sections.iter().filter(|section| section.size_bytes > 0);
+    let mut used: Vec<_> = used.collect();
+    used.sort_by_key(|section| section.address);
+    for pair in used.windows(2) {
+        let [first, second] = [pair[0], pair[1]];
+        let ends = [first, second].map(|section| section.address + section.size_bytes);
+        if second.address < ends[0] {
+            return Err(CoffError::Overlap {
+                first: first.name.clone(),
+                second: second.name.clone(),
+                from: second.address,
+                end: ends[0].min(ends[1]),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// A COFF file with text at address 0, data behind it, and bss: for tests.
@@ -254,6 +287,17 @@ mod tests {
         let mut elsewhere = good.clone();
         elsewhere[HEADERS + 15] = 0x40;
         check(&elsewhere, SRAM, "no code at address 0");
+        let moved = |section: usize, address: u8| {
+            let mut file = good.clone();
+            file[HEADERS + section * HEADER_BYTES + 15] = address;
+            file
+        };
+        let text = "\".text\" and \".data\" both use 0x4 to 0x8";
+        check(&moved(1, 4), SRAM, text);
+        let data = "\".data\" and \".bss\" both use 0x8 to 0xc";
+        check(&moved(BSS, 8), SRAM, data);
+        let whole = "\".text\" and \".data\" both use 0x0 to 0x4";
+        check(&moved(1, 0), SRAM, whole);
     }
 
     proptest! {
