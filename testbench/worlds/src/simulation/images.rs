@@ -6,8 +6,9 @@ use std::sync::Arc;
 use emulator::image::{Image, Names};
 
 use crate::files::input::Input;
+use crate::images::ELF_MAGIC;
 use crate::myrinet;
-use crate::myrinet::program::ControlProgram;
+use crate::myrinet::program::{ControlProgram, is_control_program};
 use crate::scenario::programs::ProgramSpec;
 use crate::scenario::{ControlSettings, Node, Scenario, ScenarioError};
 
@@ -73,6 +74,19 @@ fn read(scenario: &Scenario, node: &Node) -> Result<Image, ScenarioError> {
     named.map_err(|error| symbols.place.refuse(error.to_string()))
 }
 
+/// The warning of a control program that a host only starts, if it is for another chip than the node's.
+fn other_chip(scenario: &Scenario, node: &Node) -> Option<String> {
+    let generation = myrinet::generation(node.board)?;
+    let found = node.image.find(node.board, &scenario.folder);
+    let file = found.read(Input::Image).ok()?;
+    if file.starts_with(ELF_MAGIC) || !is_control_program(&file) {
+        return None;
+    }
+    let program = ControlProgram::parse(&file, None, None, node.sram_bytes()).ok()?;
+    let warning = program.warning(generation)?;
+    Some(format!("{found}: {warning}"))
+}
+
 impl Images {
     /// Reads the images.
     ///
@@ -96,7 +110,7 @@ impl Images {
                 None => {
                     let (image, warning) = match control {
                         Some(settings) => read_control(scenario, node, settings)?,
-                        None => (read(scenario, node)?, None),
+                        None => (read(scenario, node)?, other_chip(scenario, node)),
                     };
                     all.push(Known {
                         name: name.clone(),
