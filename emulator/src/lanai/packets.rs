@@ -155,11 +155,13 @@ impl Fabric {
         let length = bytes.len() as u32;
         self.sram.store(address, bytes);
         self.bus.take(Engine::Receive, tick, length);
+        let is_damaged = self.receiver.is_damaged(self.checking());
         match self.receiver.stored(length, ctx.now) {
             Outcome::More => {}
             Outcome::Full => self.raise(Cause::Buffer, ctx),
             Outcome::Tail { length, overshoot } => {
                 self.traffic.stored += 1;
+                self.traffic.damaged += u64::from(is_damaged);
                 if let Some(packet) = packet {
                     note_head(&packet, Initiator::Receiver, ctx);
                 }

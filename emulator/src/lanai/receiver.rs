@@ -74,12 +74,15 @@ pub struct Incoming {
     line: Line,
     /// When its tail came.
     tail: Option<SimTime>,
+    /// Its tail came too early.
+    is_cut: bool,
 }
 
 value_struct!(Incoming {
     packet: packet,
     line: line,
-    tail: tail
+    tail: tail,
+    is_cut: is_cut
 });
 
 impl Incoming {
@@ -97,7 +100,12 @@ impl Incoming {
             byte_time,
             most: u64::MAX,
         };
-        Self { packet, line, tail }
+        Self {
+            packet,
+            line,
+            tail,
+            is_cut: false,
+        }
     }
 
     /// The packet.
@@ -118,6 +126,7 @@ impl Incoming {
 
     /// The beginning of a packet whose tail came too early: its last byte stands in the place of the CRC-8.
     fn cut(&mut self, bytes: u64) {
+        self.is_cut = true;
         let whole = [&**self.packet.bytes(), &[self.packet.crc()]].concat();
         let bytes = (bytes as usize).min(whole.len().saturating_sub(1)).max(1);
         if let Some((&last, rest)) = whole.get(..bytes).and_then(<[u8]>::split_last) {
@@ -348,6 +357,19 @@ impl Receiver {
             .min(self.stored + self.pending.min(self.room()) as usize);
         let unit = self.generation.unit_bytes();
         Some((self.pointer & !(unit - 1), self.form.get(self.stored..end)?))
+    }
+
+    /// Whether the residue of the first packet says that it is damaged. One that was cut short is a loss of its cable.
+    #[must_use]
+    pub fn is_damaged(&self, checking: Checking) -> bool {
+        let residue_bytes = match checking {
+            Checking::Off => 0,
+            Checking::Crc8 => 1,
+            Checking::Crc32 => 4,
+        };
+        let residue = self.form.iter().rev().take(residue_bytes);
+        let is_cut = self.waiting.front().is_none_or(|first| first.is_cut);
+        !is_cut && residue.into_iter().any(|&byte| byte != 0)
     }
 
     /// That part of `length` bytes is stored.

@@ -276,10 +276,10 @@ fn drops(simulation: &Simulation, sums: &Sums, nodes: &[NodeReport]) -> BTreeMap
         let sum = sums.emp.iter().map(|nic| nic[counter as usize]).sum();
         drops.insert(name.to_owned(), sum);
     }
-    // Firmware that does not count its damaged frames drops those that the board marks.
+    // EMP counts its damaged frames. Other firmware drops those that the board marks.
     let counts = |node: usize| {
         let protocol = simulation.counters.protocol(node);
-        !simulation.started.contains(node) && protocol.is_some_and(|it| it != Protocol::Acenic)
+        !simulation.started.contains(node) && protocol == Some(Protocol::Emp)
     };
     let damaged = nodes.iter().enumerate().filter(|(node, _)| !counts(*node));
     let damaged: u64 = damaged.map(|(_, node)| node.traffic.damaged).sum();

@@ -325,3 +325,38 @@ fn a_cut_is_counted_by_the_line_whose_frames_it_takes() {
         assert!(lost["wire_link_cut"] > 50, "{lost:?}");
     }
 }
+
+/// Damaged packets, of every protocol, are counted where the firmware drops them.
+#[test]
+fn damaged_packets_are_counted_by_the_board() {
+    let exact = "do = \"corrupt\"\nbyte = 40\ntimes = 3\nfrom = 0\n";
+    let random = "do = \"random\"\ncorruption = 0.05\n";
+    for (board, fault, expected) in [
+        ("protocol = \"emp\"", exact, Some(3)),
+        ("protocol = \"gm\"", exact, Some(3)),
+        ("protocol = \"gm\"", random, None),
+        ("board = \"lanai9.1-133\"", exact, Some(3)),
+        ("board = \"lanai9.1-133\"", random, None),
+        ("board = \"lanai7.2-66\"", random, None),
+        ("board = \"lanai4.3-33\"\nprotocol = \"gm\"", exact, Some(3)),
+        ("board = \"lanai4.3-33\"\nprotocol = \"fm\"", random, None),
+    ] {
+        let text = format!(
+            "max_time_us = 30000\n{board}\n[network]\ntopology = \"pair\"\n[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\n\
+             messages = 40\nbytes = 1000\n[[fault]]\n{fault}"
+        );
+        let scenario = lanigon_workloads::parse("test.toml", &text);
+        let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let outcome = simulation.run(&RunOptions::default(), |_| {});
+        let damaged = outcome.drops["nic_damaged"];
+        assert!(damaged > 0, "{text}: {outcome:?}");
+        assert!(
+            expected.is_none_or(|count| count == damaged),
+            "{text}: {damaged}"
+        );
+        for counters in [&outcome.gm, &outcome.fm].into_iter().flatten() {
+            assert_eq!(counters["bad_packets"], damaged, "{text}");
+        }
+    }
+}
