@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use defs::probe::{ENTRY_BYTES, Kind, SECTION, TEXT_SECTION};
+use defs::probe::{ENTRY_BYTES, Kind, SECTION, TEXT_SECTION, placeholders};
 use goblin::elf::Elf;
 
 use super::Section;
@@ -103,17 +103,24 @@ fn read_entry(entry: &[u8], texts: &[u8]) -> Result<Probe, &'static str> {
         let named = PAIR_FORMS.iter().find_map(|form| form.read(pair));
         registers.extend(named.ok_or("an argument that names no registers")?);
     }
-    let count = registers
-        .iter()
-        .position(|&register| register == 0)
-        .unwrap_or(registers.len());
-    registers.truncate(count);
+    let text = read_text(texts, text)?;
+    registers.truncate(arguments(kind, text, &registers));
     Ok(Probe {
         address,
         kind,
-        text: read_text(texts, text)?.into(),
+        text: text.into(),
         registers,
     })
+}
+
+/// The number of arguments. A constant 0 may be in register 0, which stands for "no argument" too: the text of a line tells how many there are.
+fn arguments(kind: Kind, text: &str, registers: &[u8]) -> usize {
+    let last = registers.iter().rposition(|&register| register != 0);
+    let named = last.map_or(0, |last| last + 1);
+    match kind {
+        Kind::Log | Kind::Panic => named.max(placeholders(text)).min(registers.len()),
+        _ => named,
+    }
 }
 
 fn read_text(texts: &[u8], offset: u32) -> Result<&str, &'static str> {

@@ -11,7 +11,8 @@
 //! An entry is five big-endian words: the marked address; the [`Kind`]; the offset of a
 //! NUL-terminated text in the section [`TEXT_SECTION`]; two words that name registers. The latter
 //! are instructions (MIPS: `addu $zero, rs, rt`; LANai: `add %rs1, %rs2, %r0`), since the assembler can place a register's number
-//! only inside an instruction; a register number of 0 means "no argument".
+//! only inside an instruction; a register number of 0 means "no argument", unless
+//! a later argument or a placeholder of the text (log, panic) needs one: then it is the 0 that this register holds.
 //!
 //! The text is the probe's name (event), the stage's name (stage, wait) or a format in which each
 //! `{}` (decimal) or `{x}` (hexadecimal) stands for the next argument, and `{s}` for a text in the

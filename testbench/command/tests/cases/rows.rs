@@ -71,6 +71,11 @@ pub const CASES: &[Case] = &[
         &["log: seven", "log: match 1323 1073741750"],
     ),
     gives("ring", BOTH, &["log: ring 600"]),
+    gives(
+        "log_zero",
+        BOTH,
+        &["log: sum 0 0x2a", "log: zeros 0 0 0x0 0", "log: end 7 0"],
+    ),
     gives("static_mut", BOTH, &["log: static 6 7 8"]),
     gives("async_work", BOTH, &["log: sum 45 after 11 polls"]),
     gives(
