@@ -19,6 +19,7 @@ pub mod identity;
 pub mod lines;
 pub mod link;
 pub mod loaded;
+mod moved;
 pub mod probes;
 pub mod raw;
 mod segments;

@@ -7,7 +7,7 @@ use gimli::{
 };
 use thiserror::Error;
 
-use super::Image;
+use super::{Image, moved};
 use crate::cpu::architecture::{Architecture, FramePointer, Transfer};
 use crate::sim::initiator::Initiator;
 
@@ -129,6 +129,10 @@ impl Image {
         for _ in 0..DEPTH_LIMIT {
             let sp = registers[stack_pointer];
             show(Frame { address, sp }, &registers);
+            if let Some((behind, resumed)) = moved::back(self, address, &registers, &word) {
+                (address, registers) = (behind, resumed);
+                continue;
+            }
             match self.caller(who, address, &registers, &word) {
                 Ok(Some(caller)) => registers = caller,
                 Ok(None) => return None,
@@ -172,7 +176,8 @@ impl Image {
         }
         let section = DebugFrame::from(section);
         let Some(entry) = self.frame_entry(&section, who, address)? else {
-            return Ok(None);
+            let routine = moved::is_routine(self, address);
+            return Ok(routine.then_some(*registers));
         };
         if has_left(self.architecture, &entry, address, word) {
             return Ok(Some(*registers));

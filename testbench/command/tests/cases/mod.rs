@@ -100,6 +100,37 @@ fn programs_on_the_lanai() {
     check_all(Board::Lanai);
 }
 
+/// Inside code that the linker moved, in the slot of its call of a routine, and in the routine.
+#[test]
+fn backtraces_go_on_behind_arithmetic_in_software() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("software.toml");
+    let scenario = format!(
+        "image = \"{}\"\nmax_time_us = 1000\n[network]\ntopology = \"none\"\nnodes = 1\n[[program]]\nrun = \"start\"\nnodes = \"all\"\n",
+        program(Board::Tigon2, "divide_by_zero")
+    );
+    std::fs::write(&file, scenario).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+    command.args(["debug", &file.display().to_string()]);
+    let look = [
+        "backtrace",
+        "expect divide_by_zero::share at cases/src/bin/divide_by_zero.rs:",
+        "backtrace",
+        "expect divide_by_zero::main at cases/src/bin/divide_by_zero.rs:22",
+    ];
+    let mut script = vec!["break divide_by_zero::share", "continue"];
+    // All of the moved code, and the routine up to its end.
+    for _ in 0..23 {
+        script.push("step");
+        script.extend(look);
+    }
+    script.extend(["backtrace", "expect __software_divu"]);
+    for line in script {
+        command.args(["-e", line]);
+    }
+    let output = command.env_remove("RUST_LOG").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+}
+
 #[test]
 fn arithmetic_is_that_of_the_host() {
     let sums = (1..).zip(operands::sums(1, 30)).zip(operands::KINDS);

@@ -197,6 +197,22 @@ pub const CASES: &[Case] = &[
         ],
     ),
     panics(
+        "overflow_product",
+        BOTH,
+        &[
+            "log: before",
+            "panic at cases/src/bin/overflow_product.rs:13: attempt to ",
+            "overflow_product::weigh at cases/src/bin/overflow_product.rs:13",
+            "overflow_product::total at cases/src/bin/overflow_product.rs:19",
+            "overflow_product::main at cases/src/bin/overflow_product.rs:25",
+        ],
+    ),
+    gives(
+        "divide_by_zero",
+        &[Tigon2],
+        &["cpu_a: break 7 at pc 0x", "(__software_divu+"],
+    ),
+    panics(
         "overflow",
         BOTH,
         &[
