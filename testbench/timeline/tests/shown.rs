@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 
 use lanigon_analysis::trace::record;
 use lanigon_timeline::{Options, Timeline};
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::decoded::{self, Slice};
@@ -39,7 +38,8 @@ fn run_on(
     threads: usize,
     options: Option<Options>,
 ) -> (Vec<u8>, u64) {
-    let scenario = Scenario::parse("test.toml", scenario).unwrap_or_else(|error| panic!("{error}"));
+    let scenario =
+        lanigon_workloads::parse("test.toml", scenario).unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
     let page = Page::default();
     if let Some(options) = options {

@@ -164,6 +164,8 @@ fn settled(words: &Words, epochs: [u32; 2]) -> Vec<(Field, u32)> {
             (ANSWERED_EPOCH, epochs[0]),
             (FRAME, frame + after),
         ],
+        // The report of a gap names the header frame that is missing.
+        Some(Kind::Gap) => vec![(SOURCE, 1), (EPOCH, epochs[1]), (ANSWERED_EPOCH, epochs[0])],
         kind => panic!("a frame that nobody sends here: {kind:?}"),
     }
 }

@@ -329,6 +329,11 @@ pub(super) fn read(
 
 /// The program of this crate that `run` names.
 fn own_name(run: &Item<'_>, workloads: Workloads) -> Result<(Name, &'static str), ScenarioError> {
+    #[cfg(test)]
+    {
+        let names = NAMES.map(|(name, _)| name).join(" ");
+        super::table::asked::note(&run.place.key, format!("choice {names}"));
+    }
     let text = run.text()?;
     if let Some((own, name)) = NAMES.iter().find(|(own, _)| *own == text) {
         return Ok((*name, own));
