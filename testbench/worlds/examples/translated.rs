@@ -16,7 +16,6 @@ use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::cores::{CoreUnit, write_control};
 use lanigon_worlds::kernel::{self, Code};
 use lanigon_worlds::profile::built_in;
-use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::Blueprint;
 
 /// Time before the measured part, in which code is translated.

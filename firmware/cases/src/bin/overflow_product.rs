@@ -17,7 +17,7 @@ fn weigh(count: u32, weight: u32) -> u32 {
 fn total(count: u32) -> u32 {
     let first = weigh(count, black_box(2));
     let second = weigh(count, black_box(u32::MAX / 10));
-    first ^ second * black_box(1)
+    first ^ (second * black_box(1))
 }
 
 fn main() -> ! {
