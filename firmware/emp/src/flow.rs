@@ -13,7 +13,7 @@
 //! Rate and end of the pause are in the receiver's route entry, the latter as 10 bits of the time in us. A
 //! time long past can look like a pause again, once, for at most the length of a pause.
 //!
-//! What a frame or an ack calls here is not marked as cold, although it is without flow control: the linker
+//! Functions that frames and acks call here are not marked as cold, although they do nothing without flow control: the linker
 //! keeps cold functions away from those that run per frame, with which these must share the instruction cache.
 
 use crate::Emp;

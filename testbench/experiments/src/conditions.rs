@@ -14,7 +14,7 @@ pub struct Conditions {
     /// Names and identities of the firmware's images.
     #[serde(serialize_with = "as_text")]
     pub images: Vec<(String, Identity)>,
-    /// How many repeats there are.
+    /// Number of repeats, as a sentence.
     pub repeats: String,
     /// Lengths of messages, in bytes; empty: they are those of the points.
     pub sizes: Vec<u32>,

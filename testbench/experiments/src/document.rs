@@ -15,7 +15,7 @@ use crate::verdict::{Judged, Totals};
 pub struct Head {
     /// Name of the paper.
     pub experiment: &'static str,
-    /// How much was measured.
+    /// Amount of the measurements.
     pub amount: Amount,
     /// What results depend on.
     pub conditions: Conditions,

@@ -1,4 +1,4 @@
-//! What an experiment has of its own.
+//! The trait of an experiment: its points, their measurement, rows and claims.
 
 use lanigon_report::{Report, Section};
 use serde::Serialize;

@@ -66,7 +66,7 @@ pub(crate) fn sections(head: &Head, figures: Vec<Named>) -> Vec<Section> {
     sections
 }
 
-/// Each list of an object as a section.
+/// Sections of a report, one for each list of a JSON object.
 pub(crate) fn lists(object: &impl Serialize) -> Vec<Section> {
     let Ok(Value::Object(lists)) = serde_json::to_value(object) else {
         return Vec::new();

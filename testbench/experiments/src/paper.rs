@@ -12,7 +12,7 @@ use crate::document::Outcome;
 use crate::experiment::{Experiment, Started};
 use crate::published::Table;
 
-/// How much is measured.
+/// Amount of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Amount {
@@ -39,7 +39,7 @@ impl Amount {
 /// A request for results.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// How much is measured.
+    /// Amount of the measurements.
     pub amount: Amount,
     /// Only this figure, table, number or claim.
     pub figure: Option<String>,

@@ -43,7 +43,7 @@ impl Results {
         self.points.get(&key).map(|point| point.value)
     }
 
-    /// How many times the board is faster than the hosts.
+    /// Ratio of the hosts' time to the board's.
     #[must_use]
     pub fn gain(&self, board: &'static str, nodes: u16, what: What) -> Option<f64> {
         let on = |on| self.at(board, on, nodes, what);
@@ -78,7 +78,7 @@ impl Results {
         )
     }
 
-    /// How many times an algorithm on boards is faster than recursive doubling on hosts.
+    /// Ratio of the time of recursive doubling on hosts to that of an algorithm on boards.
     #[must_use]
     pub fn gossip_gain(&self, nodes: u16, algorithm: Broadcast, bytes: usize) -> Option<f64> {
         let host = self.all_to_all(On::Host, nodes, Broadcast::RecursiveDoubling, bytes)?;

@@ -223,7 +223,7 @@ fn fetches(results: &Results, ardmar: bool) -> Option<[f64; 4]> {
     Some([two?, four?, eight?, sixteen?])
 }
 
-/// How many times faster ardmar fetches pages.
+/// Ratio of the time of a page fetch with async to that with ardmar.
 fn fetch_gains(results: &Results, nodes: &[u16]) -> Option<Vec<f64>> {
     let gain = |nodes: &u16| {
         let [async_, ardmar] = both(|ardmar| results.fetch_us(Testbed::Paper, *nodes, ardmar))?;

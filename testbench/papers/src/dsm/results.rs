@@ -16,7 +16,7 @@ pub struct Results {
     pub primitives: Vec<(&'static str, Primitives)>,
     /// The programs: means of their nodes.
     pub points: BTreeMap<Key, NodeTimes>,
-    /// How much was asked for.
+    /// Amount of the measurements.
     pub amount: Amount,
 }
 
@@ -59,7 +59,7 @@ impl Results {
         times.map(NodeTimes::page_fetch_us)
     }
 
-    /// How many times faster an application is without handlers.
+    /// Ratio of an application's time with handlers to its time without them.
     #[must_use]
     pub fn gain(&self, testbed: Testbed, program: Program, size: Size, nodes: u16) -> Option<f64> {
         let total = |ardmar| {
@@ -69,7 +69,7 @@ impl Results {
         Some(total(false)? / total(true)?)
     }
 
-    /// How many times faster an application is than on one node, which needs no network.
+    /// Speed-up: ratio of an application's time on one node, which needs no network, to its time on `nodes`.
     #[must_use]
     pub fn speed_up(&self, program: Program, size: Size, nodes: u16, ardmar: bool) -> Option<f64> {
         let total = |nodes, ardmar| {

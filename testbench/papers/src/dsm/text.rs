@@ -41,7 +41,7 @@ fn write_fetches(text: &mut String, results: &Results) {
     }
 }
 
-/// How many times faster applications are without handlers, on all testbeds.
+/// Ratios of the applications' times with handlers to those without, on all testbeds.
 fn write_gains(text: &mut String, results: &Results) {
     let most = most_nodes(results.amount);
     for &size in sizes(results.amount) {

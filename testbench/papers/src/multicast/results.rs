@@ -73,7 +73,7 @@ impl Results {
         self.answered_us(Key::star(Variant::Usual, nodes, multi_send, bytes))
     }
 
-    /// How many times a multi-send is faster.
+    /// Ratio of the time of ordinary sends to that of a multi-send.
     #[must_use]
     pub fn star_gain(&self, nodes: u16, bytes: u32) -> Option<f64> {
         Some(self.star_us(nodes, false, bytes)? / self.star_us(nodes, true, bytes)?)

@@ -21,7 +21,7 @@ pub(super) fn lock(results: &Results, on: On, kernel: Kernel, lockers: u16) -> O
     results.of(key(on, lockers, point))
 }
 
-/// How many times faster the lock is on boards.
+/// Ratio of the lock's time on hosts to its time on boards.
 pub(super) fn gain(results: &Results, kernel: Kernel, lockers: u16) -> Option<f64> {
     let on = |on| lock(results, on, kernel, lockers);
     Some(on(On::Host)? / on(On::Nic)?)
