@@ -136,7 +136,7 @@ impl<N: Nic> Emp<'_, N> {
         self.queue_first = NO_SLOT;
         self.queue_last = NO_SLOT;
         self.free_active = 0;
-        self.pace = Pace::new();
+        self.pace = Pace::new(self.config.timeout_us);
         self.open_count = 0;
         self.open_slots = [0; 8];
     }

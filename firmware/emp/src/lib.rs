@@ -132,7 +132,7 @@ impl<'a, N: Nic> Emp<'a, N> {
             watching: false,
             held: 0,
             look_at_us: 0,
-            pace: pace::Pace::new(),
+            pace: pace::Pace::new(0),
             open_count: 0,
             open_slots: [0; 8],
             acks: ack::AckQueue::new(),

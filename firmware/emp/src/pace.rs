@@ -2,8 +2,10 @@
 //!
 //! One group at a time is timed, from the reservation of its last frame in the transmit buffer to its ack.
 //! The estimate rises at once to a longer time and falls slowly to shorter ones. A retransmission makes a
-//! measurement ambiguous, so it is discarded, unless it is the first one; the estimate then grows by an
-//! eighth, so that it adapts to peers that have become slow.
+//! measurement ambiguous, so it is discarded, unless it is the first one: that begins again at each
+//! retransmission. The estimate grows by an eighth with each try (less with the first one since an ack), so
+//! that it adapts to peers that have become slow. Before the first measurement it is a sixteenth of the
+//! host's timeout.
 //!
 //! The estimate only adds shorter waits at the start. Every other one is twice as long, until they reach the
 //! host's timeout; from there on the host's timeouts and retry limit apply unchanged. So a peer is asked earlier, but never
@@ -19,6 +21,10 @@ const MARGIN_US: u32 = 128;
 /// Longest estimate.
 const LONGEST_US: u32 = 1 << 20;
 
+/// A sixteenth of the host's timeout, as a power of two: the estimate before an ack has been timed. It is added
+/// to a first time that may belong to a retransmission.
+const ASSUMED_SHIFT: u32 = 4;
+
 /// Last try that leaves out frames: a peer that still does not answer gets all that there is.
 const LAST_SHIFTED: u8 = 6;
 /// Nodes whose later tries are apart, less one: senders that have failed together at a full buffer would meet there again.
@@ -28,8 +34,10 @@ const SPREAD_SHIFT: u32 = 6;
 
 /// State of the ack time estimate.
 pub(crate) struct Pace {
-    /// The estimate, in us; 0 while no ack has been timed.
+    /// The estimate, in us.
     estimate_us: u32,
+    /// Whether an ack has been timed: before, the estimate is a part of the host's timeout.
+    measured: bool,
     /// The message whose group is timed, or [`NO_SLOT`].
     slot: Slot,
     /// Number of the timed group's last frame, and the time at which it was sent.
@@ -38,9 +46,11 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    pub(crate) const fn new() -> Self {
+    /// Starts without a measurement, with the host's timeout.
+    pub(crate) const fn new(timeout_us: u32) -> Self {
         Self {
-            estimate_us: 0,
+            estimate_us: timeout_us >> ASSUMED_SHIFT,
+            measured: false,
             slot: NO_SLOT,
             number: 0,
             sent_us: 0,
@@ -81,9 +91,10 @@ impl<N: Nic> Emp<'_, N> {
         let us = self.nic.now_us().wrapping_sub(self.pace.sent_us).max(1);
         let estimate_us = self.pace.estimate_us;
         self.pace.estimate_us = match estimate_us.checked_sub(us) {
-            Some(excess) => estimate_us - (excess >> 2),
-            None => us.min(LONGEST_US),
+            Some(excess) if self.pace.measured => estimate_us - (excess >> 2),
+            _ => us.min(LONGEST_US),
         };
+        self.pace.measured = true;
     }
 
     /// Stops timing a message that has failed.
@@ -94,11 +105,15 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Handles a retransmission of a message that may be timed. Without an estimate its time goes on: it is
-    /// too long then, which is better than the host's timeout until an ack comes that no loss has delayed.
+    /// Handles a retransmission of a message that may be timed. Before the first measurement its time counts from
+    /// here, and from somewhat earlier: if the ack is one of the first transmission, the estimate is too
+    /// short then, but not by so much that all messages that follow are sent again for long.
     pub(crate) fn doubt_timed(&mut self, slot: Slot) {
-        if self.pace.estimate_us != 0 {
+        if self.pace.measured {
             self.stop_timing(slot);
+        } else if self.pace.slot == slot {
+            let assumed_us = self.config.timeout_us >> ASSUMED_SHIFT;
+            self.pace.sent_us = self.nic.now_us().wrapping_sub(assumed_us);
         }
     }
 
@@ -114,18 +129,17 @@ impl<N: Nic> Emp<'_, N> {
         (record.early & !(EARLY_NOW | EARLY_TWICE)) + (record.retries >> 1)
     }
 
-    /// Raises the estimate after a timeout of a path.
-    pub(crate) fn doubt_timing(&mut self) {
+    /// Raises the estimate after a timeout of a path: by little if it is the first one since an ack, which
+    /// a lost frame explains as well as a peer that has become slow.
+    pub(crate) fn doubt_timing(&mut self, is_first: bool) {
         let estimate_us = self.pace.estimate_us;
-        self.pace.estimate_us = (estimate_us + (estimate_us >> 3)).min(LONGEST_US);
+        let rise_us = estimate_us >> if is_first { 5 } else { 3 };
+        self.pace.estimate_us = (estimate_us + rise_us).min(LONGEST_US);
     }
 
     /// The wait for an ack before the first try.
     pub(crate) fn first_wait_us(&self) -> u32 {
-        match self.pace.estimate_us {
-            0 => self.config.timeout_us,
-            us => ((us << 1) + MARGIN_US).min(self.config.timeout_us),
-        }
+        ((self.pace.estimate_us << 1) + MARGIN_US).min(self.config.timeout_us)
     }
 
     /// How long before its deadline a message's ack is overdue.
@@ -141,7 +155,7 @@ impl<N: Nic> Emp<'_, N> {
         let early = &mut self.tables.transmit_mut(slot).early;
         *early &= !EARLY_NOW;
         let first_us = (self.pace.estimate_us << 1) + MARGIN_US;
-        if retries == 0 && self.pace.estimate_us != 0 {
+        if retries == 0 {
             let us = first_us.wrapping_shl(u32::from(*early));
             if us < timeout_us {
                 *early |= EARLY_NOW;

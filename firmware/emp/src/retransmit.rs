@@ -142,7 +142,8 @@ impl<N: Nic> Emp<'_, N> {
             record.retries = 0;
             record.early &= EARLY_NOW;
         }
-        self.doubt_timing();
+        let is_first = !self.tables.transmit_mut(first).is_tried();
+        self.doubt_timing(is_first);
         let is_early = self.expire_early(first);
         let record = self.tables.transmit_mut(first);
         record.retries += u8::from(!is_early);

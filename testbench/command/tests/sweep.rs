@@ -111,7 +111,7 @@ fn a_sweep_makes_tables_and_plots_and_goes_on() {
         (&document["runs"], &document["done"]),
         (&12.into(), &12.into())
     );
-    let point = &document["points"][1];
+    let point = &document["points"][3];
     assert_eq!(
         (&point["axes"]["loss"], &point["runs"]),
         (&0.1.into(), &3.into())

@@ -182,7 +182,8 @@ pub fn ack_groups_change_between_messages_not_within() {
 pub fn timeout_and_retry_limit_hold_at_once() {
     let mut world = pair();
     world.loses = |_| true;
-    set(&mut world, 0, &[(TIMEOUT_US, 1000), (RETRY_LIMIT, 254)]);
+    // Less than the first early wait, which is an eighth of the default timeout and 128 us.
+    set(&mut world, 0, &[(TIMEOUT_US, 300), (RETRY_LIMIT, 254)]);
     let send = world.send(0, 1, 7, &[1; 100], Form::Short);
     let retries = |world: &World| world.nodes[0].events(Event::Retransmit);
     world.run(20_000, |world| retries(world) == 3);
@@ -190,14 +191,15 @@ pub fn timeout_and_retry_limit_hold_at_once() {
     let start_us = world.nodes[0].emp.nic().now_us();
     assert_eq!(world.await_outcome(0, send.head).code, Code::Timeout);
     let waited_us = world.nodes[0].emp.nic().now_us().wrapping_sub(start_us);
-    // The rest of the third wait (8000 us), then 1600 us twice.
-    assert!((11_000..11_300).contains(&waited_us), "{waited_us} us");
+    // The rest of the third wait (2400 us), then 1600 us twice.
+    assert!((5_500..5_800).contains(&waited_us), "{waited_us} us");
     assert_eq!(retries(&world), 5);
     // Invalid values select the default.
     set(&mut world, 0, &[(TIMEOUT_US, 0), (RETRY_LIMIT, 255)]);
     let before = retries(&world);
     let send = world.send(0, 1, 7, &[1; 100], Form::Short);
     assert_eq!(world.await_outcome(0, send.head).code, Code::Timeout);
-    assert_eq!(retries(&world) - before, 10);
+    // Early waits come first: an eighth of the timeout and 128 us, twice and four times as much, each two times.
+    assert_eq!(retries(&world) - before, 6 + 10);
     world.settle();
 }

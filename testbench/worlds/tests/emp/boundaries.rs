@@ -164,12 +164,13 @@ fn acks_just_before_and_just_after_the_timeout() {
         let (end, got) = send_one(timeout_us, 10, &late);
         assert_eq!((end, got), (Ok(()), resent), "{late_us} us of {timeout_us}");
     };
-    for timeout_us in [500, 4000] {
+    // Without a measured ack the first wait is the host's timeout, or an eighth of it and 128 us.
+    for (timeout_us, first_us) in [(130, 130), (500, 190), (4000, 628)] {
         // The ack of an undelayed frame takes about 20 us.
-        check(timeout_us, u64::from(timeout_us) - 40, 0);
-        check(timeout_us, u64::from(timeout_us) + 20, 1);
+        check(timeout_us, first_us - 40, 0);
+        check(timeout_us, first_us + 20, 1);
     }
-    // The second timeout is twice as long: the delayed ack and that of the second copy.
+    // The ack of the second copy comes long before the delayed one.
     check(500, 1450, 1);
 }
 
@@ -177,7 +178,8 @@ fn acks_just_before_and_just_after_the_timeout() {
 fn the_last_retry_counts_and_no_other_follows() {
     let check = |retry_limit: u32, lost: u32, end| {
         let lossy = Fault::drop().header().times(lost);
-        let got = send_one(300, retry_limit, &lossy);
+        // So short that no earlier waits precede it.
+        let got = send_one(100, retry_limit, &lossy);
         assert_eq!(got, (end, retry_limit), "{lost} lost of {retry_limit} + 1");
     };
     for retry_limit in [0, 1, 6] {

@@ -60,11 +60,11 @@ fn a_sender_gives_up_in_the_stated_time() {
         let sender = move |emp| send_into_the_void(emp, before);
         run_well(&mut pair, sender, move |emp| receive(emp, before)).0
     };
-    let longest = ALL_WAITS_US + 200;
-    assert!((ALL_WAITS_US..longest).contains(&waited_us(0)));
-    // With a short ack estimate, early waits come first: less than two timeouts in all.
-    let early = waited_us(20) - ALL_WAITS_US;
-    assert!((100..2 * TIMEOUT_US + 200).contains(&early), "{early} us");
+    for before in [0, 20] {
+        // Early waits come first: less than two timeouts in all.
+        let early = waited_us(before) - ALL_WAITS_US;
+        assert!((100..2 * TIMEOUT_US + 200).contains(&early), "{early} us");
+    }
 }
 
 #[test]
