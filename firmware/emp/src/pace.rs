@@ -25,8 +25,6 @@ const LONGEST_US: u32 = 1 << 20;
 /// to a first time that may belong to a retransmission.
 const ASSUMED_SHIFT: u32 = 4;
 
-/// Last try that leaves out frames: a peer that still does not answer gets all that there is.
-const LAST_SHIFTED: u8 = 6;
 /// Nodes whose later tries are apart, less one: senders that have failed together at a full buffer would meet there again.
 const SPREAD_NODES: u32 = 15;
 /// They are this power of two apart, in us: longer than a group of frames takes.
@@ -123,7 +121,7 @@ impl<N: Nic> Emp<'_, N> {
     pub(crate) fn frames_to_skip(&mut self, slot: Slot) -> u8 {
         let record = self.tables.transmit_mut(slot);
         let whole = record.early & EARLY_TWICE != 0 || record.retries & 1 != 0;
-        if whole || record.retries > LAST_SHIFTED {
+        if whole {
             return 0;
         }
         (record.early & !(EARLY_NOW | EARLY_TWICE)) + (record.retries >> 1)

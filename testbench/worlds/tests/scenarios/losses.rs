@@ -100,3 +100,21 @@ proptest! {
         prop_assert!(lossy <= most, "{} us at {}, not {} (seed {})", lossy, loss, plain, seed);
     }
 }
+
+/// Messages of three frames from several senders through a port that buffers one frame: each whole group loses
+/// a frame there, tries that leave out frames get the others through.
+#[test]
+fn senders_share_a_buffer_of_one_frame() {
+    for senders in [1, 2, 4, 7, 15] {
+        let nodes = senders + 1;
+        let from: Vec<String> = (1..nodes).map(|node| node.to_string()).collect();
+        let outcome = good(&format!(
+            "image = \"emp-base\"\n[network]\ntopology = \"star\"\nnodes = {nodes}\n\
+             switch = {{ buffer_bytes = 2048 }}\n\
+             [[program]]\nrun = \"incast\"\nfrom = [{}]\nto = 0\nmessages = 8\nbytes = 4096\n",
+            from.join(", ")
+        ));
+        let delivered = outcome.verdict.messages.delivered;
+        assert_eq!(delivered, 8 * senders, "{senders} senders");
+    }
+}
