@@ -70,6 +70,7 @@ impl FaultCounts {
 pub struct Passage<U> {
     pub(super) units: Vec<Departure<U>>,
     pub(super) faults: Vec<FaultKind>,
+    can_duplicate: bool,
 }
 
 impl<U> Default for Passage<U> {
@@ -77,20 +78,40 @@ impl<U> Default for Passage<U> {
         Self {
             units: Vec::new(),
             faults: Vec::new(),
+            can_duplicate: true,
         }
     }
 }
 
 impl<U> Passage<U> {
+    /// A passage where at most one unit leaves a layer: the unit is under way already.
+    #[must_use]
+    pub fn of_one() -> Self {
+        Self {
+            can_duplicate: false,
+            ..Self::default()
+        }
+    }
+
+    /// Whether more than one unit can leave. Otherwise, a second unit and a reported duplication are ignored.
+    #[must_use]
+    pub const fn can_duplicate(&self) -> bool {
+        self.can_duplicate
+    }
+
     /// Lets a unit leave, not before the one that came: an earlier time means at once.
     pub fn forward(&mut self, departure: Departure<U>) {
-        self.units.push(departure);
+        if self.can_duplicate || self.units.is_empty() {
+            self.units.push(departure);
+        }
     }
 
     /// Reports a fault, which is counted and traced: a unit that is not forwarded as lost, and so on. A layer that
     /// forwards the unit unchanged reports nothing.
     pub fn report(&mut self, fault: FaultKind) {
-        self.faults.push(fault);
+        if self.can_duplicate || fault != FaultKind::Duplicated {
+            self.faults.push(fault);
+        }
     }
 
     /// The units that leave.
@@ -228,7 +249,7 @@ impl<U: Unit> FaultLayer<U> for RandomFaults {
         if lost {
             return passage.report(FaultKind::Lost);
         }
-        if twice {
+        if twice && passage.can_duplicate() {
             passage.report(FaultKind::Duplicated);
             passage.forward(departure.clone());
         }

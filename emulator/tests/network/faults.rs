@@ -205,6 +205,43 @@ fn rates_are_kept_and_streams_differ() {
 }
 
 #[test]
+fn a_unit_that_cannot_be_duplicated_suffers_the_other_faults() {
+    let rates = FaultRates {
+        duplication: 1.0,
+        corruption: 1.0,
+        ..FaultRates::default()
+    };
+    let sent = frame(address(1), 0, 0, 64);
+    let check = |mut passage: Passage<Frame>, kinds: &[FaultKind], damaged: &[bool]| {
+        let departure = Departure {
+            head: SimTime::ZERO,
+            unit: sent.clone(),
+        };
+        random(rates).pass(departure, &mut passage);
+        assert_eq!(passage.faults(), kinds);
+        let left = passage.take_units().map(|after| after.unit != sent);
+        assert_eq!(left.collect::<Vec<_>>(), damaged);
+    };
+    let (twice, damage) = (FaultKind::Duplicated, FaultKind::Corrupted);
+    check(Passage::default(), &[twice, damage], &[false, true]);
+    check(Passage::of_one(), &[damage], &[true]);
+}
+
+#[test]
+fn a_layer_that_duplicates_nonetheless_adds_nothing() {
+    let sent = frame(address(1), 0, 0, 64);
+    let mut passage = Passage::of_one();
+    for _ in 0..2 {
+        passage.report(FaultKind::Duplicated);
+        passage.forward(Departure {
+            head: SimTime::ZERO,
+            unit: sent.clone(),
+        });
+    }
+    assert_eq!((passage.faults().len(), passage.units().len()), (0, 1));
+}
+
+#[test]
 fn impossible_rates_are_refused() {
     let rates = |loss| FaultRates {
         loss,

@@ -446,7 +446,7 @@ impl<'a> Joined<'a> {
     fn pass_layers(&mut self, channel: usize, id: HopId, notes: &mut Vec<Note>) -> Option<SimTime> {
         let mut unit = self.network.worm(id.0)?.packet_at(id.1);
         let (mut head, length) = (self.now, unit.length());
-        let mut passage = Passage::default();
+        let mut passage = Passage::of_one();
         let lane = &mut self.network.channels[channel].lane;
         for layer in 0..lane.layers() {
             let before = Departure { head, unit };

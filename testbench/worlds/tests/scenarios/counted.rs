@@ -1,4 +1,5 @@
-//! Every loss is counted once, where it happens: result, trace and capture agree, and what is sent is delivered, dropped or under way.
+//! Every loss and every duplication is counted once, where it happens: result, trace and capture agree, and what is sent is delivered,
+//! dropped or under way.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,7 @@ use emulator::observe::stream::Observer;
 use emulator::sim::world::World;
 use emulator::wire::ethernet::Ethernet;
 use emulator::wire::ethernet::switch::Switch;
-use emulator::wire::fault::FaultKind;
+use emulator::wire::fault::{FaultCounts, FaultKind};
 use emulator::wire::lane::LaneCounts;
 use emulator::wire::loss::LossReason;
 use emulator::wire::myrinet::Myrinet;
@@ -50,6 +51,12 @@ impl Observer for Tally {
             } => {
                 self.count("fault_lost".into());
             }
+            TraceKind::Fault {
+                fault: FaultKind::Duplicated,
+                ..
+            } => {
+                self.count("duplicated".into());
+            }
             TraceKind::FrameSent { .. } => self.count("sent".into()),
             TraceKind::FrameReceived { .. } => self.count("stored".into()),
             _ => {}
@@ -61,6 +68,13 @@ impl FrameObserver for Tally {
     fn begin(&mut self, _: &[Interface]) {}
 
     fn frames(&mut self, frames: &[CapturedFrame]) {
+        for frame in frames {
+            // Several layers may have duplicated the frame: the original is the first copy of each.
+            let is_copy = |note: &Note| matches!(note, Note::Duplicated { copy: 2.., .. });
+            if frame.notes.iter().any(is_copy) {
+                self.count("duplicated".into());
+            }
+        }
         for note in frames.iter().flat_map(|frame| &frame.notes) {
             match note {
                 Note::Lost { reason, .. } => self.count(name("wire", reason.name())),
@@ -85,13 +99,16 @@ fn ports(world: &World) -> Vec<Port> {
 /// What a world's links, switches and boards have counted.
 struct Books {
     lost: Counts,
+    duplicated: u64,
+    under_way: u64,
     sent: u64,
     announced: u64,
     stored: u64,
 }
 
 impl Books {
-    fn of(world: &World, lanes: &[LaneCounts], fault_lost: u64) -> Self {
+    fn of(world: &World, lanes: &[LaneCounts], layers: &[FaultCounts], under_way: u64) -> Self {
+        let faults = |kind| layers.iter().map(|counts| counts.of(kind)).sum();
         let traffic: Vec<Traffic> = world
             .nodes
             .iter()
@@ -111,9 +128,11 @@ impl Books {
             let boards = traffic.iter().map(|of| of.dropped.of(reason));
             lost.insert(name("nic", reason.words()), boards.sum());
         }
-        lost.insert("fault_lost".into(), fault_lost);
+        lost.insert("fault_lost".into(), faults(FaultKind::Lost));
         Self {
             lost,
+            duplicated: faults(FaultKind::Duplicated),
+            under_way,
             sent: traffic.iter().map(|of| of.sent).sum(),
             announced: traffic.iter().map(|of| of.announced).sum(),
             stored: traffic.iter().map(|of| of.stored).sum(),
@@ -141,13 +160,14 @@ fn check_ethernet(world: &World) -> Books {
     let faults = ports
         .iter()
         .filter_map(|port| world.fault_counts(*port).ok());
-    let fault_lost = faults.flatten().map(|counts| counts.of(FaultKind::Lost));
-    let books = Books::of(world, &lanes, fault_lost.sum());
-    let doubled: u64 = lanes.iter().map(|lane| lane.doubled).sum();
-    let copies = world.switches().iter().flat_map(Switch::counts);
-    let copies: u64 = copies.map(|port| port.copies).sum();
+    let layers: Vec<FaultCounts> = faults.flatten().collect();
     let ethernet = world.network::<Ethernet>();
     let under_way = ethernet.map_or(0, |network| network.under_way()) as u64;
+    let books = Books::of(world, &lanes, &layers, under_way);
+    let doubled: u64 = lanes.iter().map(|lane| lane.doubled).sum();
+    assert_eq!(doubled, books.duplicated);
+    let copies = world.switches().iter().flat_map(Switch::counts);
+    let copies: u64 = copies.map(|port| port.copies).sum();
     assert_eq!(
         books.sent + doubled + copies,
         books.announced + books.between() + under_way,
@@ -165,18 +185,16 @@ fn check_ethernet(world: &World) -> Books {
 /// What is sent on a Myrinet reaches a board, as a whole or not, is lost, or is under way.
 fn check_myrinet(world: &World) -> Books {
     let lanes: Vec<LaneCounts> = world.myrinet_lanes().copied().collect();
-    let fault_lost = world
-        .myrinet_layers()
-        .map(|counts| counts.of(FaultKind::Lost));
-    let books = Books::of(world, &lanes, fault_lost.sum());
+    let layers: Vec<FaultCounts> = world.myrinet_layers().collect();
+    let fabric = world.network::<Myrinet>();
+    let under_way = fabric.map_or(0, |network| network.under_way()) as u64;
+    let books = Books::of(world, &lanes, &layers, under_way);
     let counts = world.fabric_counts();
-    let under_way = world
-        .network::<Myrinet>()
-        .map_or(0, |network| network.under_way());
+    assert_eq!(counts.doubled, books.duplicated);
     let reached = counts.delivered + counts.cut_short;
     assert_eq!(
         counts.sent + counts.doubled,
-        reached + counts.lost + under_way as u64
+        reached + counts.lost + under_way
     );
     assert_eq!(
         counts.lost + counts.cut_short,
@@ -184,12 +202,12 @@ fn check_myrinet(world: &World) -> Books {
         "{:?}",
         books.lost
     );
-    assert!((reached..=reached + under_way as u64).contains(&books.announced));
+    assert!((reached..=reached + under_way).contains(&books.announced));
     assert!(books.sent >= counts.sent);
     books
 }
 
-/// Runs a scenario, and compares what result, trace and capture say of losses. Returns those with a number.
+/// Runs a scenario, and compares what result, trace and capture say of losses and duplications. Returns the losses with a number.
 fn check(text: &str) -> Counts {
     let scenario = lanigon_workloads::parse("test.toml", text)
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -206,12 +224,24 @@ fn check(text: &str) -> Counts {
         Some(_) => check_myrinet(world),
         None => check_ethernet(world),
     };
-    let (mut traced, captured) = (trace.counts(), capture.counts());
+    let (mut traced, mut captured) = (trace.counts(), capture.counts());
     let mut take = |name| traced.remove(name).unwrap_or_default();
     assert_eq!(
         [take("sent"), take("stored")],
         [books.sent, books.stored],
         "{text}"
+    );
+    let duplicated = books.duplicated;
+    assert_eq!(take("duplicated"), duplicated, "the trace\n{text}");
+    assert_eq!(
+        outcome.faults["duplicated"], duplicated,
+        "the result\n{text}"
+    );
+    // A frame is captured where it enters the wire, which a copy that is under way may still wait for.
+    let copies = captured.remove("duplicated").unwrap_or_default();
+    assert!(
+        (copies..=copies + books.under_way).contains(&duplicated),
+        "the capture: {copies} of {duplicated}\n{text}"
     );
     let mut lost = books.lost;
     for (name, count) in &lost {
@@ -358,5 +388,20 @@ fn damaged_packets_are_counted_by_the_board() {
         for counters in [&outcome.gm, &outcome.fm].into_iter().flatten() {
             assert_eq!(counters["bad_packets"], damaged, "{text}");
         }
+    }
+}
+
+/// A crossbar's port loses, damages and delays packets, but cannot duplicate them; what it cannot do is counted nowhere.
+#[test]
+fn duplications_are_counted_where_they_happen() {
+    let stream = "run = \"all-to-all\"\nnodes = [0, 1]\nmessages = 40\nbytes = 1000\n";
+    let faults = "[faults]\nduplication = 0.3\ncorruption = 0.01\ndelay = 0.01\n";
+    let myrinet = |network| format!("board = \"lanai9.1-133\"\n[network]\n{network}\n");
+    let ethernet = |network| format!("protocol = \"emp\"\n[network]\n{network}\n");
+    let networks = MYRINETS.into_iter().map(myrinet);
+    for network in networks.chain(ETHERNETS.into_iter().map(ethernet)) {
+        check(&format!(
+            "max_time_us = 30000\n{network}[[program]]\n{stream}{faults}"
+        ));
     }
 }

@@ -12,7 +12,7 @@ const RATE: Values = Number(0.0, 1.0);
 
 const RATES: &[Key] = &[
     key("loss", RATE, "0", "share of frames that are lost"),
-    key("duplication", RATE, "0", "share of frames that come twice"),
+    key("duplication", RATE, "0", "share of frames that come twice; not at ports of Myrinet crossbars"),
     key("delay", RATE, "0", "share of frames that are held back"),
     key(
         "corruption",
@@ -190,7 +190,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "duplication",
             RATE,
             "0",
-            "random: share of frames that come twice",
+            "random: share of frames that come twice; not at ports of Myrinet crossbars",
         ),
         key(
             "delay",
