@@ -139,6 +139,11 @@ pub trait Inspect {
         Traffic::default()
     }
 
+    /// Number of units in the rings of its port: to be sent, or received and not released by the firmware. By default there are none.
+    fn queued_units(&self) -> u64 {
+        0
+    }
+
     /// Number of transfers to or from host memory that failed so far.
     fn failed_transfers(&self) -> u64 {
         0

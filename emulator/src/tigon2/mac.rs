@@ -191,6 +191,14 @@ impl Mac {
         on && self.sending.is_none() && self.tx.pending() != 0
     }
 
+    /// Number of frames in both rings, without the one that is on its way out.
+    #[must_use]
+    pub fn queued_frames(&self) -> u64 {
+        let leaving = u32::from(self.sending.is_some());
+        let to_send = self.tx.pending().saturating_sub(leaving);
+        u64::from(to_send + self.rx.distance(self.rx.consumer, self.rx.producer))
+    }
+
     /// The frame of a descriptor, if TxBufProd already covers its end.
     #[must_use]
     pub const fn covered(&self, address: u32, length: u32) -> Option<Sending> {
@@ -365,6 +373,11 @@ mod tests {
         assert_eq!(sending.end, 0x1064);
         mac.sending = Some(sending);
         assert!(!mac.wants_descriptor());
+        assert_eq!(mac.queued_frames(), 0);
+        mac.tx.producer = 4;
+        mac.rx.producer = 2;
+        assert_eq!(mac.queued_frames(), 3 + 2);
+        mac.tx.producer = 1;
         mac.sent();
         assert_eq!((mac.tx.reference, mac.tx_buffer.consumer), (1, 0x1064));
     }

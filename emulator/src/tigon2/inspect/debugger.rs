@@ -88,6 +88,10 @@ impl Inspect for Tigon2 {
         self.fabric.traffic
     }
 
+    fn queued_units(&self) -> u64 {
+        self.fabric.mac.queued_frames()
+    }
+
     fn failed_transfers(&self) -> u64 {
         self.fabric.dma_read.failures() + self.fabric.dma_write.failures()
     }

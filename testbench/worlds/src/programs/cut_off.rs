@@ -145,6 +145,7 @@ mod tests {
         deliveries.records().frames = Some(FrameLife {
             opened_ps: Some(opened_ps),
             is_cut: ended_ps.is_some(),
+            strangers: 0,
         });
         Life {
             node,

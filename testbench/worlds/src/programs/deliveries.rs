@@ -51,6 +51,8 @@ pub struct FrameLife {
     pub opened_ps: Option<u64>,
     /// A reset has ended the program.
     pub is_cut: bool,
+    /// Number of received frames that no program has sent, as far as their headers say.
+    pub strangers: u64,
 }
 
 /// Records of one incarnation of a program.

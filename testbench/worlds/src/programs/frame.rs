@@ -21,7 +21,7 @@ const VLAN_BYTES: usize = 4;
 /// Bytes of both addresses.
 const ADDRESSES_BYTES: usize = 12;
 /// Bytes of an Ethernet header.
-const HEADER_BYTES: usize = 14;
+pub(super) const HEADER_BYTES: usize = 14;
 /// Bytes of the headers of IPv4 and UDP.
 const UDP_HEADERS_BYTES: usize = 28;
 /// Place of UDP's checksum.

@@ -1,8 +1,8 @@
 //! The engine of host programs over the AceNIC driver: sends frames as planned, and checks each received frame.
 //!
 //! Ethernet promises nothing. A frame that was handed to the board and did not arrive is lost; the result of the run compares
-//! losses with what faults, switches, full boards and resets dropped. A receiver ends when all frames of each sender's last life are here, or
-//! after a silence.
+//! losses with what faults, switches, full boards and resets dropped. A receiver ends when all frames of each sender's last life are here.
+//! After a silence it takes the missing ones for lost, unless they come nonetheless before the run ends.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -182,6 +182,17 @@ impl Stream {
     }
 }
 
+/// What a node has still to receive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expects {
+    /// Frames of its senders.
+    Frames,
+    /// Nothing, after a long silence: missing frames are taken for lost until they come.
+    Silence,
+    /// Nothing: all frames are here.
+    Nothing,
+}
+
 struct Traffic {
     nic: Nic,
     who: Identity,
@@ -213,8 +224,17 @@ impl Traffic {
             let sent = !planned && self.under_way.is_empty();
             // A node that is reset sends again, so then the run lasts until receivers wait for nothing.
             self.deliveries.records().sending_over = sent && !self.outages.any();
-            if sent && self.is_over()? {
-                break;
+            let expects = match sent {
+                true => self.expects()?,
+                false => Expects::Frames,
+            };
+            self.deliveries.records().receiving_over = expects != Expects::Frames;
+            if expects != Expects::Frames {
+                self.check_reports()?;
+            }
+            // With resets the run lasts until every program has ended.
+            if expects == Expects::Nothing || expects == Expects::Silence && self.outages.any() {
+                return Ok(());
             }
             let wait_ns = self.longest_wait_ns();
             let work = self.nic.wait(wait_ns).await.map_err(text)?;
@@ -225,6 +245,10 @@ impl Traffic {
             }
             self.take(work).await?;
         }
+    }
+
+    /// Checks that all reports of the firmware were valid.
+    fn check_reports(&self) -> Result<(), String> {
         match self.nic.mistakes() {
             (0, _) => Ok(()),
             (count, first) => Err(format!(
@@ -244,11 +268,11 @@ impl Traffic {
         first.map_or_else(FrameSettings::default, |stream| stream.plan.settings)
     }
 
-    /// Whether no frame is expected any more: all are here, or nothing came for a long time.
-    fn is_over(&self) -> Result<bool, String> {
+    /// What is to be received, when everything is sent.
+    fn expects(&self) -> Result<Expects, String> {
         let plans = self.streams.iter().map(|stream| &stream.plan);
         if plans.clone().all(|plan| self.has_all(plan)) {
-            return Ok(true);
+            return Ok(Expects::Nothing);
         }
         // A sender may wait for each node that is gone, one after the other.
         let least_ns = match self.outages.nodes() {
@@ -263,9 +287,10 @@ impl Traffic {
         let silence_ns = self.silence_ns(begins.max().unwrap_or_default());
         let life = |node| self.known.get(node);
         match senders.find(|node| life(*node) < Some(&self.outages.last_life(**node))) {
-            None => Ok(silence_ns >= patience.max().unwrap_or_default()),
-            Some(_) if silence_ns < STRANGER_NS => Ok(false),
-            Some(&node) if self.may_be_gone(node) => Ok(true),
+            None if silence_ns >= patience.max().unwrap_or_default() => Ok(Expects::Silence),
+            None => Ok(Expects::Frames),
+            Some(_) if silence_ns < STRANGER_NS => Ok(Expects::Frames),
+            Some(&node) if self.may_be_gone(node) => Ok(Expects::Silence),
             Some(node) => Err(format!("nothing came from node {node}")),
         }
     }
@@ -425,8 +450,8 @@ impl Traffic {
         }
         let parsed = frame::check(&received.bytes, self.who, self.settings().checksum);
         let Some(parsed) = parsed else {
-            let bytes = received.bytes.len();
-            return Err(format!("a frame of {bytes} bytes that no program has sent"));
+            self.record_stranger(&received.bytes);
+            return Ok(());
         };
         let life = self.known.entry(parsed.from).or_default();
         *life = parsed.life.max(*life);
@@ -456,6 +481,22 @@ impl Traffic {
         let settings = self.settings();
         let sum = received.bytes.get(34..).map(frame::ones_sum);
         received.vlan == settings.vlan && (!settings.checksum || received.tcp_udp_sum == sum)
+    }
+
+    /// Records a frame whose header no program has written: a fault may have changed it.
+    fn record_stranger(&self, bytes: &[u8]) {
+        let mut records = self.deliveries.records();
+        if let Some(life) = &mut records.frames {
+            life.strangers += 1;
+        }
+        let header = bytes.iter().take(frame::HEADER_BYTES);
+        let header: Vec<_> = header.map(|byte| format!("{byte:02x}")).collect();
+        let text = format!(
+            "a frame of {} bytes that no program has sent: its header is {}",
+            bytes.len(),
+            header.join(" ")
+        );
+        records.failed_receives.push(text);
     }
 
     fn record(&mut self, parsed: Parsed, intact: bool, length: u32) {

@@ -65,6 +65,21 @@ pub struct Verdict {
     pub first_ps: Option<u64>,
     /// Time of the last delivery.
     pub last_ps: Option<u64>,
+    /// Received with a header that fits no message: each is counted as corrupted, and its message may be missing.
+    pub strays: u64,
+}
+
+/// What an unreliable network did with frames, as far as it is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Frames that were dropped.
+    pub dropped: u64,
+    /// Frames that were duplicated.
+    pub duplicated: u64,
+    /// Frames may have overtaken others.
+    pub reordered: bool,
+    /// Frames that are in the rings of boards, or between boards.
+    pub under_way: u64,
 }
 
 /// Time of the first reception of each message of a flow.
@@ -88,7 +103,11 @@ pub fn judge(lives: &[Life], over: bool) -> Verdict {
     }
     let mut arrivals = Arrivals::new();
     for life in lives {
-        for (flow, got) in &life.deliveries.records().got {
+        let records = life.deliveries.records();
+        let strangers = records.frames.map_or(0, |frames| frames.strangers);
+        verdict.strays += strangers;
+        verdict.messages.corrupted += strangers;
+        for (flow, got) in &records.got {
             let sent = sent.get(flow).map_or(&[][..], Vec::as_slice);
             verdict.count_received(sent, got, arrivals.entry(*flow).or_default());
         }
@@ -126,6 +145,7 @@ impl Verdict {
             let wrong = !got.intact || known.is_none_or(|sent| sent.length != got.length);
             self.messages.corrupted += u64::from(wrong);
             if known.is_none() {
+                self.strays += 1;
                 continue;
             }
             let again = std::mem::replace(&mut seen[index], true);
@@ -182,13 +202,20 @@ impl Verdict {
         }
     }
 
-    /// Excuses what an unreliable network did: these numbers of losses and duplicates, and any order if frames were delayed.
-    pub fn excuse(&mut self, lost: u64, duplicated: u64, delayed: bool) {
+    /// Explains missing and repeated frames by what an unreliable network is known to have done.
+    pub fn explain(&mut self, known: Known) {
         let messages = &mut self.messages;
-        messages.dropped = messages.lost.min(lost);
-        messages.lost -= messages.dropped;
-        messages.duplicated = messages.duplicated.saturating_sub(duplicated);
-        if delayed {
+        let mut take = |most: u64| {
+            let explained = messages.lost.min(most);
+            messages.lost -= explained;
+            explained
+        };
+        // The message of a stray is there, and counted as corrupted.
+        take(self.strays);
+        messages.dropped = take(known.dropped);
+        messages.unfinished += take(known.under_way);
+        messages.duplicated = messages.duplicated.saturating_sub(known.duplicated);
+        if known.reordered {
             messages.reordered = 0;
         }
     }
@@ -207,6 +234,7 @@ impl Verdict {
         mine.cut_off += more.cut_off;
         mine.unfinished += more.unfinished;
         mine.dropped += more.dropped;
+        self.strays += other.strays;
         self.bytes += other.bytes;
         self.latencies_ps.extend(other.latencies_ps);
         self.latencies_ps.sort_unstable();
@@ -405,29 +433,43 @@ mod tests {
     fn a_network_is_excused_for_what_it_did() {
         let messages = Messages {
             posted: 9,
-            lost: 3,
+            lost: 4,
             duplicated: 2,
             reordered: 4,
             ..Messages::default()
         };
-        let excused = |lost, duplicated, delayed| {
+        let check = |known: Known, strays, expected: [u64; 5]| {
             let mut verdict = Verdict {
                 messages,
+                strays,
                 ..Verdict::default()
             };
-            verdict.excuse(lost, duplicated, delayed);
+            verdict.explain(known);
             let Messages {
                 lost,
                 dropped,
+                unfinished,
                 duplicated,
                 reordered,
                 ..
             } = verdict.messages;
-            [lost, dropped, duplicated, reordered]
+            assert_eq!(
+                [lost, dropped, unfinished, duplicated, reordered],
+                expected,
+                "{known:?}"
+            );
         };
-        assert_eq!(excused(0, 0, false), [3, 0, 2, 4]);
-        assert_eq!(excused(2, 1, false), [1, 2, 1, 4]);
-        assert_eq!(excused(7, 7, true), [0, 3, 0, 0]);
+        let known = |dropped, under_way, duplicated, reordered| Known {
+            dropped,
+            duplicated,
+            reordered,
+            under_way,
+        };
+        check(known(0, 0, 0, false), 0, [4, 0, 0, 2, 4]);
+        check(known(2, 0, 1, false), 0, [2, 2, 0, 1, 4]);
+        check(known(2, 1, 0, false), 1, [0, 2, 1, 2, 4]);
+        check(known(3, 9, 0, false), 0, [0, 3, 1, 2, 4]);
+        check(known(7, 9, 7, true), 9, [0, 0, 0, 0, 0]);
     }
 
     #[test]

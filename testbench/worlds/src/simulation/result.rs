@@ -9,6 +9,7 @@ use emulator::observe::event::DropReason;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
+use emulator::wire::ethernet::Ethernet;
 use emulator::wire::ethernet::switch::Switch;
 use emulator::wire::fault::FaultKind;
 use emulator::wire::loss::LossReason;
@@ -21,7 +22,7 @@ use super::{Simulation, StartedWorkload, failed, media};
 use crate::boards::Protocol;
 use crate::myrinet::host::HostReport;
 use crate::nodes::START;
-use crate::programs::verdict::{Life, Verdict, judge};
+use crate::programs::verdict::{Known, Life, Verdict, judge};
 use crate::stopped::Stopped;
 use crate::workload::{Outcome, ProgramRecords};
 
@@ -177,7 +178,7 @@ impl RunSummary {
             let stopped = report.stopped.iter().cloned();
             stopped.map(move |stopped| (node, stopped))
         });
-        let verdict = verdict(simulation, lives, &drops, over);
+        let verdict = verdict(simulation, lives, (&reports, &drops), over);
         failed::check(simulation, lives, &verdict, &mut problems);
         Self {
             verdict,
@@ -241,7 +242,7 @@ impl RunSummary {
 fn verdict(
     simulation: &Simulation,
     lives: &[Life],
-    drops: &BTreeMap<String, u64>,
+    (boards, drops): (&[NodeReport], &BTreeMap<String, u64>),
     over: bool,
 ) -> Verdict {
     let framed = |node: usize| simulation.counters.protocol(node) == Some(Protocol::Acenic);
@@ -254,14 +255,28 @@ fn verdict(
         let of_frames = drops
             .iter()
             .filter(|(name, _)| *name == DAMAGED || !NIC_DROPS.iter().any(|(nic, _)| nic == name));
-        let lost = of_frames.map(|(_, count)| count).sum();
         let duplicated = injected(world, FaultKind::Duplicated);
-        let delayed = injected(world, FaultKind::Delayed) + duplicated > 0;
+        let known = Known {
+            dropped: of_frames.map(|(_, count)| count).sum(),
+            duplicated,
+            reordered: injected(world, FaultKind::Delayed) + duplicated > 0,
+            under_way: under_way(world, boards),
+        };
         let mut frames = judge(&frames, over);
-        frames.excuse(lost, duplicated, delayed);
+        frames.explain(known);
         all.add(frames);
     }
     all
+}
+
+/// Frames between boards, and in the rings of these.
+fn under_way(world: &World, boards: &[NodeReport]) -> u64 {
+    let on_boards = boards
+        .iter()
+        .map(|board| board.queued + board.traffic.coming());
+    let ethernet = world.network::<Ethernet>();
+    let between = ethernet.map_or(0, |network| network.under_way());
+    on_boards.sum::<u64>() + between as u64
 }
 
 /// Name of the frames that firmware dropped because they were damaged.

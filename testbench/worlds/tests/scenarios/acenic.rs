@@ -283,6 +283,59 @@ fn a_forged_frame_fails_the_run() {
     assert_eq!(outcome.verdict.messages.corrupted, 1, "{outcome:?}");
 }
 
+/// The board's filter drops a frame for another board; the receiver goes on after a frame that no program has sent.
+#[test]
+fn a_forged_header_fails_the_run_and_ends_no_program() {
+    for byte in 0..20 {
+        let fault =
+            format!("[[fault]]\ndo = \"corrupt\"\nbyte = {byte}\nvalid_fcs = true\nmessage = 3\n");
+        let text = format!("{}{fault}", frames("frames = 100\nbytes = 700"));
+        let outcome = super::run(&text, &RunOptions::default());
+        let messages = &outcome.verdict.messages;
+        let [delivered, dropped, corrupted] = match byte {
+            0..6 => [99, 1, 0],
+            // The sender's address, the kind.
+            6..12 | 14 => [99, 0, 1],
+            _ => [100, 0, 1],
+        };
+        let found = [messages.delivered, messages.dropped, messages.corrupted];
+        assert_eq!(found, [delivered, dropped, corrupted], "byte {byte}");
+        assert_eq!(outcome.drops["nic_filtered"], dropped, "byte {byte}");
+        assert_eq!((messages.lost, messages.unfinished), (0, 0), "byte {byte}");
+        assert_eq!(outcome.end, RunEnd::Completed, "byte {byte}");
+        assert_eq!(outcome.problems, [""; 0], "byte {byte}");
+        assert_eq!(outcome.is_good(), corrupted == 0, "byte {byte}");
+        if byte == 9 {
+            let said = "node 1: a frame of 700 bytes that no program has sent: its header is 02 4c 61 6e 00 01 02 4c 61 91 00 00 88 b5";
+            assert_eq!(outcome.failures, [said]);
+        }
+    }
+}
+
+/// Every frame is delivered, dropped or under way, whenever the receiver takes the missing ones for lost.
+#[test]
+fn frames_that_come_after_a_silence_or_not_at_all_are_no_losses() {
+    let always = "[[fault]]\ndo = \"drop\"\nalways = true\n";
+    let most = "[[fault]]\ndo = \"drop\"\ntimes = 4600\n";
+    for (more, fault, arrive) in [
+        ("bytes = 1000", always, 0),
+        ("bytes = 1000", most, 400),
+        ("bytes = [60, 1514]\npatience_us = 5000", most, 400),
+        ("bytes = [60, 1514]\npatience_us = 1000", "", 5000),
+    ] {
+        for assist in ["software", "hardware"] {
+            let frames = frames(&format!("frames = 5000\n{more}"));
+            let outcome = good(&format!("[acenic]\nassist = \"{assist}\"\n{frames}{fault}"));
+            let [sent, arrived, dropped] = counts(&outcome);
+            let under_way = outcome.verdict.messages.unfinished;
+            assert_eq!(arrived + dropped + under_way, sent, "{more} {fault}");
+            assert_eq!(arrived, arrive, "{more} {fault}");
+            // The run ends while frames lie in the sender's ring, unless the receiver waits for some.
+            assert_eq!(under_way > 0, arrive == 0, "{more} {fault}");
+        }
+    }
+}
+
 #[test]
 fn mistakes_are_refused_where_they_are() {
     let refused = |text: &str, expected: &str| {

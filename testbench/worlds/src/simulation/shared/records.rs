@@ -30,7 +30,8 @@ value_struct!(Got {
 });
 value_struct!(FrameLife {
     opened_ps: opened_ps,
-    is_cut: is_cut
+    is_cut: is_cut,
+    strangers: strangers
 });
 /// Records of a program; those of a workload's own type are read by its job.
 fn write(records: &Records, out: &mut Writer) {

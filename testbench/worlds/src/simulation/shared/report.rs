@@ -40,6 +40,8 @@ pub(in crate::simulation) struct NodeReport {
     pub(in crate::simulation) counters: (NicCounters, NicCounters),
     /// What the board's port has sent and received.
     pub(in crate::simulation) traffic: Traffic,
+    /// Units in the rings of its port.
+    pub(in crate::simulation) queued: u64,
     pub(in crate::simulation) programs: Vec<ProgramTimes>,
     /// CPUs that have stopped and should not.
     pub(in crate::simulation) stopped: Vec<Stopped>,
@@ -51,6 +53,7 @@ value_struct!(NodeReport {
     busy: busy,
     counters: counters,
     traffic: traffic,
+    queued: queued,
     programs: programs,
     stopped: stopped,
     problems: problems
@@ -80,6 +83,7 @@ impl NodeReport {
             busy: counters.busy(node, index),
             counters: counters.of_node(node, index),
             traffic: node.inspect().traffic(),
+            queued: node.inspect().queued_units(),
             programs: programs.collect(),
         }
     }
