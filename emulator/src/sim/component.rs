@@ -3,7 +3,7 @@
 //! Two nodes that can take turns do so. Nodes that are joined in any other way run in rounds (`rounds.rs`).
 
 use super::node::Node;
-use super::quiet::Watch;
+use super::quiet::{Patience, Watch};
 use super::ranks::{Parts, RankError, Ranks, Reach, Together};
 use super::rounds::{self, Alone, Rounds};
 use super::slot::Replies;
@@ -163,9 +163,9 @@ impl<'a> Component<'a> {
     }
 
     /// When it stirred last, or will stir as far as it is known ([`Watch`]).
-    pub(super) fn stirred(&self, watch: &mut Watch, now: SimTime, quiet: SimTime) -> SimTime {
+    pub(super) fn stirred(&self, watch: &mut Watch, now: SimTime, patience: Patience) -> SimTime {
         let mine = self.members.iter().filter(|member| member.is_mine);
-        let nodes = mine.map(|member| watch.stirred(member.index, member.node, now, quiet));
+        let nodes = mine.map(|member| watch.stirred(member.index, member.node, now, patience));
         let nodes = nodes.fold(SimTime::ZERO, SimTime::max);
         match self.next_of_segment() {
             SimTime::MAX => nodes,

@@ -4,7 +4,8 @@
 //! its programs are busy for a considerable share of the time: firmware that computes, transfers. What a timer does again and again (an alarm
 //! of firmware, the look of a program at its board every millisecond) is none of these. A wait that states its end (a sleep, a
 //! computation, a time-out, the pause of a reset, a cable that will be plugged in again) counts up to that end if it is at least as
-//! long as the time after which a run is quiet.
+//! long as the time after which a run is quiet. Work of boards stirs their nodes for a limited time, if
+//! nothing else happens meanwhile: firmware may go round in circles for ever.
 
 use super::node::Node;
 use super::ranks::{RankError, Ranks};
@@ -16,6 +17,15 @@ use crate::value_struct;
 
 /// A unit that is busy for one part in so many of the time stirs its node.
 const IDLE_SHARE: u64 = 10;
+
+/// The times after which a run is quiet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Nothing but timers has happened for this time.
+    pub idle: SimTime,
+    /// Nothing but timers and work of boards has happened for this time. `None`: boards may work for ever.
+    pub work: Option<SimTime>,
+}
 
 /// What stirs a node, but for its busy units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,6 +46,8 @@ struct Watched {
     seen: Seen,
     /// It has not stirred since.
     since: SimTime,
+    /// Nothing but its board's work has stirred it since.
+    alone: SimTime,
     /// The last look.
     looked: SimTime,
     /// A look behind `since`, and the busy times then.
@@ -45,6 +57,7 @@ struct Watched {
 value_struct!(Watched {
     seen: seen,
     since: since,
+    alone: alone,
     looked: looked,
     busy: busy
 });
@@ -84,25 +97,25 @@ impl Watch {
     }
 }
 
-/// Busy times of a board's units, and of the host's programs.
+/// Busy times of the host's programs, and of the board's units.
 fn busy_times(node: &Node) -> Vec<SimTime> {
     let units = node.inspect().busy_units();
     let programs = node.programs.cpu_times(node.now());
     let computing = programs.fold(SimTime::ZERO, |sum, (_, time)| sum + time.computing);
     let units = units.into_iter().map(|unit| unit.time);
-    units.chain([computing]).collect()
+    std::iter::once(computing).chain(units).collect()
 }
 
 impl Watch {
-    /// Looks at a node at `now`, the end of a slice. Returns when it stirred last, or will stir as far as it is known. A run is quiet after a
-    /// span of `quiet`.
+    /// Looks at a node at `now`, the end of a slice. Returns when it stirred last, or will stir as far as it is known.
     pub(super) fn stirred(
         &mut self,
         index: usize,
         node: &Node,
         now: SimTime,
-        quiet: SimTime,
+        patience: Patience,
     ) -> SimTime {
+        let quiet = patience.idle;
         if self.0.len() <= index {
             self.0.resize(index + 1, Watched::default());
         }
@@ -121,6 +134,7 @@ impl Watch {
         if waited || seen != watched.seen {
             (watched.seen, watched.busy) = (seen, None);
             watched.since = whole_slices(now);
+            watched.alone = watched.since;
             return watched.since;
         }
         let Some((first, before)) = &watched.busy else {
@@ -131,10 +145,18 @@ impl Watch {
         if now.saturating_sub(watched.since) >= quiet {
             let (span, after) = (now.saturating_sub(*first), busy_times(node));
             let spans = before.iter().zip(&after);
-            let most = spans.map(|(before, after)| after.saturating_sub(*before));
-            let most = most.max().unwrap_or_default();
-            let works = span > SimTime::ZERO && most.ps() >= span.ps() / IDLE_SHARE;
-            let until = match works {
+            let works = |(before, after): (&SimTime, &SimTime)| {
+                let busy = after.saturating_sub(*before);
+                span > SimTime::ZERO && busy.ps() >= span.ps() / IDLE_SHARE
+            };
+            let mut spans = spans.map(works);
+            let (host, board) = (spans.next() == Some(true), spans.any(|works| works));
+            if host {
+                watched.alone = whole_slices(now);
+            }
+            let alone = now.saturating_sub(watched.alone);
+            let may_work = patience.work.is_none_or(|work| alone < work);
+            let until = match host || board && may_work {
                 true => whole_slices(now),
                 false => node.awaited(quiet),
             };

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::component::Component;
 use super::node::Node;
-use super::quiet::Watch;
+use super::quiet::{Patience, Watch};
 use super::ranks::{Ranks, Reach};
 use super::threads::Crew;
 use super::time::SimTime;
@@ -51,8 +51,8 @@ pub struct RunLimits {
     pub interrupt: Option<Arc<AtomicBool>>,
     /// Shows the time that the run has reached.
     pub clock: Option<Arc<Clock>>,
-    /// The run ends when nothing but timers has happened for this simulated time ([`quiet`](super::quiet)).
-    pub quiet: Option<SimTime>,
+    /// The run ends when nothing but timers has happened for so long ([`quiet`](super::quiet)).
+    pub quiet: Option<Patience>,
     /// Number of threads that share the work. Only speed depends on it.
     pub threads: NonZeroUsize,
 }
@@ -302,10 +302,10 @@ impl World {
             } else if !components.iter().any(Component::is_live) {
                 Some(Stop::Deadlock)
             } else {
-                let quiet = limits.quiet?;
+                let patience = limits.quiet?;
                 let now = earliest(components.iter().map(Component::now));
-                let stirred = stirred(components, &mut watch, quiet);
-                (now.saturating_sub(stirred) >= quiet).then_some(Stop::Quiet)
+                let stirred = stirred(components, &mut watch, patience);
+                (now.saturating_sub(stirred) >= patience.idle).then_some(Stop::Quiet)
             }
         });
         self.watch = watch;
@@ -412,10 +412,14 @@ pub(super) enum Stop {
 }
 
 /// When nodes stirred last that this process executes, or will stir.
-pub(super) fn stirred(components: &[Component<'_>], watch: &mut Watch, quiet: SimTime) -> SimTime {
+pub(super) fn stirred(
+    components: &[Component<'_>],
+    watch: &mut Watch,
+    patience: Patience,
+) -> SimTime {
     let now = earliest(components.iter().map(Component::now));
     let times = components.iter();
-    let times = times.map(|component| component.stirred(watch, now, quiet));
+    let times = times.map(|component| component.stirred(watch, now, patience));
     times.fold(SimTime::ZERO, SimTime::max)
 }
 

@@ -28,7 +28,7 @@ pub enum ConfigError {
         /// Frames asked for.
         ack_group: u32,
     },
-    /// The first timeout is 0, or too long for the NIC's timer.
+    /// The first timeout is too short or too long for the NIC's timer.
     #[error(
         "a retransmission timeout of {timeout_us} us is not between {} and {}",
         TIMEOUT_US_RANGE.start(),

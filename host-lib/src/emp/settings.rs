@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use defs::emp::control::{
     ACK_GROUP, COMMAND_SET, FLOW_CONTROL, MAILBOX_COMMAND, RECEIVE_TIMEOUT_LIMIT_US,
-    RECEIVE_TIMEOUT_US, RETRY_LIMIT, RETRY_LIMIT_MOST, TIMEOUT_LIMIT_US, TIMEOUT_US,
-    receive_timeout_us,
+    RECEIVE_TIMEOUT_US, RETRY_LIMIT, RETRY_LIMIT_MOST, TIMEOUT_LEAST_US, TIMEOUT_LIMIT_US,
+    TIMEOUT_US, receive_timeout_us,
 };
 use defs::emp::frame::GROUP_LIMIT;
 
@@ -15,7 +15,7 @@ use super::error::ConfigError;
 use crate::window::{System, Window};
 
 /// Valid first retransmission timeouts, in microseconds.
-pub const TIMEOUT_US_RANGE: RangeInclusive<u32> = 1..=TIMEOUT_LIMIT_US;
+pub const TIMEOUT_US_RANGE: RangeInclusive<u32> = TIMEOUT_LEAST_US..=TIMEOUT_LIMIT_US;
 /// The highest retry limit.
 pub const MAXIMUM_RETRY_LIMIT: u32 = RETRY_LIMIT_MOST;
 /// The longest receive timeout, in microseconds.
@@ -76,7 +76,7 @@ impl Settings {
         if ack_group == 0 || ack_group > GROUP_LIMIT {
             return Err(ConfigError::AckGroup { ack_group });
         }
-        if timeout_us == 0 || timeout_us > TIMEOUT_LIMIT_US {
+        if timeout_us < TIMEOUT_LEAST_US || timeout_us > TIMEOUT_LIMIT_US {
             return Err(ConfigError::Timeout { timeout_us });
         }
         if retry_limit > MAXIMUM_RETRY_LIMIT {

@@ -3,7 +3,7 @@
 use super::{RankError, Ranks};
 use crate::observe::tracer::Tracer;
 use crate::sim::component::Component;
-use crate::sim::quiet::Watch;
+use crate::sim::quiet::{Patience, Watch};
 use crate::sim::threads::Crew;
 use crate::sim::time::SimTime;
 use crate::sim::world::{RunEnd, RunLimits, Stop, World, earliest, end_of_slice, stirred};
@@ -31,13 +31,15 @@ value_struct!(Standing {
 });
 
 impl Standing {
-    fn of(components: &[Component<'_>], watch: &mut Watch, quiet: Option<SimTime>) -> Self {
+    fn of(components: &[Component<'_>], watch: &mut Watch, quiet: Option<Patience>) -> Self {
         Self {
             now: earliest(components.iter().map(Component::now)),
             next_activity: earliest(components.iter().map(Component::next_activity)),
             programs_ended: components.iter().all(Component::programs_ended),
             is_live: components.iter().any(Component::is_live),
-            stirred: quiet.map_or(SimTime::ZERO, |quiet| stirred(components, watch, quiet)),
+            stirred: quiet.map_or(SimTime::ZERO, |patience| {
+                stirred(components, watch, patience)
+            }),
         }
     }
 
@@ -78,7 +80,7 @@ impl World {
                 Some(Stop::Deadlock)
             } else {
                 let still = standing.now.saturating_sub(standing.stirred);
-                let is_quiet = limits.quiet.is_some_and(|quiet| still >= quiet);
+                let is_quiet = limits.quiet.is_some_and(|patience| still >= patience.idle);
                 is_quiet.then_some(Stop::Quiet)
             })
         })?;

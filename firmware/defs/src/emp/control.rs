@@ -76,6 +76,9 @@ pub const DEFAULT_TIMEOUT_US: u32 = 4000;
 pub const DEFAULT_RETRY_LIMIT: u32 = 10;
 /// Number of times that the retransmission timeout doubles.
 pub const TIMEOUT_DOUBLINGS: u32 = 4;
+/// Shortest first timeout that a host sets, in us: with a shorter one the NIC's timer can be due again before its handler ends, for
+/// ever.
+pub const TIMEOUT_LEAST_US: u32 = 32;
 /// Longest first timeout: after all doublings it is below half the period of the NIC's timer.
 pub const TIMEOUT_LIMIT_US: u32 = 1 << 26;
 /// Highest retry limit.

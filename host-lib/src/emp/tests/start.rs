@@ -85,7 +85,7 @@ fn settings_that_make_no_sense_are_refused() {
             ConfigError::AckGroup { ack_group },
         );
     }
-    for timeout_us in [0, (1 << 26) + 1] {
+    for timeout_us in [0, 31, (1 << 26) + 1] {
         check_refused(
             |_, config| config.timeout_us = timeout_us,
             ConfigError::Timeout { timeout_us },

@@ -97,8 +97,8 @@ fn messages_that_fail_need_a_cause() {
     for (fault, code, says) in FAILURES {
         let head = if fault.is_empty() { "" } else { "[[fault]]\n" };
         let scenario = format!(
-            "[network]\ntopology = \"pair\"\n[emp]\ntimeout_us = 1\nretry_limit = 0\n\
-             [[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = 3\nbytes = 100\n{head}{fault}\n"
+            "[network]\ntopology = \"pair\"\n[emp]\ntimeout_us = 32\nretry_limit = 0\n\
+             [[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = 3\nbytes = 20000\n{head}{fault}\n"
         );
         check(&file, &scenario, code, says);
     }

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use emulator::profile::Profile;
+use emulator::sim::quiet::Patience;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{Clock, RunEnd, RunLimits, World};
 
@@ -41,6 +42,9 @@ use mapping::Mappings;
 use result::RunSummary;
 use shared::report::NodeReport;
 use started::Started;
+
+/// Boards may work for so many times the time after which a run is quiet, if nothing else happens.
+const LONGEST_WORK: u64 = 10;
 
 /// Options of a run.
 #[derive(Debug, Clone)]
@@ -226,7 +230,7 @@ impl Simulation {
             max_time: until,
             interrupt: options.interrupt.clone(),
             clock: options.clock.clone(),
-            quiet: self.quiet,
+            quiet: self.patience(),
             threads: options.threads,
         };
         if self.replays.any() && until.is_some() {
@@ -259,6 +263,16 @@ impl Simulation {
                 end => return end,
             }
         }
+    }
+
+    /// When the run is quiet. Bare firmware may compute for ever; other firmware works for its host.
+    fn patience(&self) -> Option<Patience> {
+        let idle = self.quiet?;
+        let longest = SimTime::from_ps(idle.ps().saturating_mul(LONGEST_WORK));
+        Some(Patience {
+            idle,
+            work: Some(longest).filter(|_| !self.started.any()),
+        })
     }
 
     /// Time of the next sample of counters, and the node if it precedes a reset.

@@ -30,7 +30,7 @@ use crate::workload::Workloads;
 /// Magic bytes of a snapshot.
 pub const MAGIC: &[u8; 8] = b"LANIGON\x01";
 /// Version of the file format. Marks within the state detect versions of its parts.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// Largest size of a state.
 const MOST_BYTES: usize = 1 << 32;
 

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use emulator::board::CpuId;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::simulation::result::RunSummary;
@@ -76,6 +77,57 @@ fn every_protocol_ends_without_its_peer() {
         assert!(!matches!(outcome.end, RunEnd::TimeLimit(_)), "{text}");
         println!("{board}, {}: {:?}", &program[..20], outcome.end);
     }
+}
+
+/// The shortest timeout is longer than the handler of the timer: messages arrive or fail.
+#[test]
+fn short_timeouts_leave_time_for_frames() {
+    for (topology, program) in [
+        ("topology = \"pair\"", "run = \"stream\"\nfrom = 0\nto = 1"),
+        (
+            "topology = \"star\"\nnodes = 12",
+            "run = \"all-to-all\"\nnodes = \"all\"",
+        ),
+    ] {
+        for bytes in [100, 20_000] {
+            let text = format!(
+                "max_time_us = 1e6\n[emp]\ntimeout_us = 32\nretry_limit = 1\n[network]\n{topology}\n\
+                 [[program]]\n{program}\nmessages = 3\nbytes = {bytes}\n"
+            );
+            let outcome = run(&text, &RunOptions::default());
+            assert_eq!(outcome.end, RunEnd::Completed, "{text}");
+            assert_eq!(outcome.verdict.messages.unfinished, 0, "{text}");
+        }
+    }
+}
+
+/// Firmware that works for ever, while its host waits, sends nothing.
+#[test]
+fn a_board_that_only_works_ends_the_run() {
+    let text = pair(&stream(5, 2000)).replacen("[network]", "quiet_us = 20000\n[network]", 1);
+    let scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
+    let mut simulation = Simulation::new(&scenario).unwrap();
+    let options = RunOptions::default();
+    let time = SimTime::from_us(50);
+    simulation.run_to(time, &options, |_| {}).unwrap();
+    let (node, cpu) = (&mut simulation.world.nodes[0], CpuId::default());
+    let pc = node.inspect().cpu(cpu).unwrap().pc;
+    // Counts up, and jumps back.
+    let endless = [0x2508_0001, 0x0800_0000 | (pc >> 2) & 0x03FF_FFFF, 0];
+    let endless = endless.map(u32::to_be_bytes).concat();
+    node.poke(cpu, pc, &endless).unwrap();
+    let outcome = simulation.run(&options, |_| {});
+    let RunEnd::Quiet(lines) = &outcome.end else {
+        panic!("{:?}", outcome.end)
+    };
+    for begins in ["node 0: stream waits for", "node 0: cpu_a running at"] {
+        assert!(
+            lines.iter().any(|line| line.starts_with(begins)),
+            "{lines:?}"
+        );
+    }
+    let ms = outcome.simulated.us() / 1e3;
+    assert!((200.0..250.0).contains(&ms), "{ms} ms");
 }
 
 #[test]

@@ -12,7 +12,12 @@ const RATE: Values = Number(0.0, 1.0);
 
 const RATES: &[Key] = &[
     key("loss", RATE, "0", "share of frames that are lost"),
-    key("duplication", RATE, "0", "share of frames that come twice; not at ports of Myrinet crossbars"),
+    key(
+        "duplication",
+        RATE,
+        "0",
+        "share of frames that come twice; not at ports of Myrinet crossbars",
+    ),
     key("delay", RATE, "0", "share of frames that are held back"),
     key(
         "corruption",

@@ -25,7 +25,7 @@ pub(super) const EMP: TableDoc = TableDoc {
         ),
         key(
             "timeout_us",
-            Integer(1, 1 << 26),
+            Integer(control::TIMEOUT_LEAST_US as u64, 1 << 26),
             Decimal::<{ control::DEFAULT_TIMEOUT_US }>::TEXT,
             "frames without an ack are sent again after it",
         ),

@@ -89,7 +89,7 @@ impl Simulation {
             max_time: until,
             interrupt: options.interrupt.clone(),
             clock: options.clock.clone(),
-            quiet: self.quiet,
+            quiet: self.patience(),
             threads: options.threads,
         };
         let (lives, resets) = (&self.lives, &self.resets);
