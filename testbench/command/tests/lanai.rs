@@ -79,11 +79,15 @@ fn an_image_says_what_board_it_is_for() {
         wrong.contains("an ELF file for another processor (machine 244)"),
         "{wrong}"
     );
-    let unknown = output(&["image", &hello, "--board", "lanai8"], 2);
-    assert!(
-        unknown.contains("no board \"lanai8\"; there are tigon2, "),
-        "{unknown}"
-    );
+    for (board, hint) in [
+        ("lanai8", "; did you mean \"lanai4\"? There are tigon2, "),
+        ("tigon", "; did you mean \"tigon2\"? There are tigon2, "),
+        ("e1000-pro", "; there are tigon2, "),
+    ] {
+        let unknown = output(&["image", &hello, "--board", board], 2);
+        let expected = format!("no board \"{board}\"{hint}");
+        assert!(unknown.contains(&expected), "{unknown}");
+    }
 }
 
 #[test]

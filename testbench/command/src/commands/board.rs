@@ -11,6 +11,7 @@ use lanigon_worlds::boards::{self, BOARDS, BoardType, DEFAULT, KB};
 use lanigon_worlds::files::own::Found;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::profile;
+use lanigon_worlds::scenario::nearest;
 
 use crate::cli::BoardArgs;
 
@@ -90,10 +91,11 @@ pub fn read_image(
 pub fn named(name: &str) -> anyhow::Result<(&'static BoardType, &'static str)> {
     boards::named(name).ok_or_else(|| {
         let known: Vec<_> = boards::names().collect();
-        anyhow!(
-            "--board: no board \"{name}\"; there are {}",
-            known.join(", ")
-        )
+        let hint = match nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"? There are"),
+            None => "there are".to_owned(),
+        };
+        anyhow!("--board: no board \"{name}\"; {hint} {}", known.join(", "))
     })
 }
 

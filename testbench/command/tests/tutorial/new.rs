@@ -131,6 +131,31 @@ fn an_empty_folder_is_welcome_and_gives_its_name() {
     );
 }
 
+#[test]
+fn the_folder_may_be_the_current_one() {
+    let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-here/my-nic");
+    let _ = fs::remove_dir_all(&at);
+    fs::create_dir_all(at.join("inner")).expect("a folder");
+    let check = |folder: &Path, name: &str, expected: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_lanigon"))
+            .args(["new", name])
+            .current_dir(folder)
+            .output()
+            .expect("lanigon");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(text, expected);
+    };
+    check(
+        &at.join("inner"),
+        "..",
+        "error: .. exists and is not empty\n",
+    );
+    fs::remove_dir(at.join("inner")).expect("an empty folder");
+    check(&at, ".", "");
+    let manifest = fs::read_to_string(at.join("firmware/Cargo.toml")).expect("a project");
+    assert!(manifest.contains("name = \"my-nic\""), "{manifest}");
+}
+
 /// Runs the command with a board in an empty folder; returns its exit code, what it wrote on stderr, and the project.
 fn new_for(test: &str, board: &str) -> (Option<i32>, String, PathBuf) {
     let at = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
@@ -161,8 +186,7 @@ fn the_board_chooses_firmware_and_tests() {
     check("lanai4", "lanai4.3-33", "l4");
     let (code, text, _) = new_for("new-lanai8", "lanai8");
     assert_eq!(code, Some(2));
-    let expected =
-        "error: --board: no board \"lanai8\"; there are tigon2, lanai4, lanai7, lanai9, lanai, ";
+    let expected = "error: --board: no board \"lanai8\"; did you mean \"lanai4\"? There are tigon2, lanai4, lanai7, lanai9, lanai, ";
     assert!(text.starts_with(expected), "{text}");
     let (code, text, _) = new_for("new-emp-thesis", "emp-thesis");
     assert_eq!(code, Some(2));

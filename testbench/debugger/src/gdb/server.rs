@@ -106,7 +106,11 @@ impl Listener {
                 let port = listener.local_addr().map_or(0, |address| address.port());
                 format!(":{port}")
             }
-            Self::Unix(_, file) => file.path.display().to_string(),
+            // gdb may be started in another folder.
+            Self::Unix(_, file) => std::path::absolute(&file.path)
+                .unwrap_or_else(|_| file.path.clone())
+                .display()
+                .to_string(),
         }
     }
 

@@ -51,14 +51,19 @@ pub fn is_near(name: &str, other: &str) -> bool {
     strsim::damerau_levenshtein(name, other) <= 1 + name.chars().count() / 3
 }
 
+/// The known name that another one may be a misspelling of.
+pub fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let distance = |other: &&str| strsim::damerau_levenshtein(name, other);
+    let nearest = known.min_by_key(distance);
+    nearest.filter(|other| is_near(name, other))
+}
+
 /// Reason for an unknown name: a similar name, or a list of all names.
 pub fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> String {
     let known: Vec<&str> = known.collect();
-    let distance = |other: &&&str| strsim::damerau_levenshtein(name, other);
-    let nearest = known.iter().min_by_key(distance);
-    let near = |other: &&&str| is_near(name, other);
+    let near = nearest(name, known.iter().copied());
     let name: String = name.chars().take(LONGEST_NAME).collect();
-    match nearest.filter(near) {
+    match near {
         Some(nearest) => format!("no {what} \"{name}\"; did you mean \"{nearest}\"?"),
         None if known.is_empty() => format!("no {what} \"{name}\"; there is none here"),
         None if known.len() > MOST_NAMES => format!(
@@ -73,7 +78,7 @@ pub fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>)
 /// Largest number of names that an error lists.
 const MOST_NAMES: usize = 20;
 /// Longest part of a name that an error repeats.
-const LONGEST_NAME: usize = 60;
+pub(super) const LONGEST_NAME: usize = 60;
 
 #[cfg(test)]
 mod tests {

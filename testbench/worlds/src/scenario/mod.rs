@@ -4,6 +4,7 @@
 //! a reason. [`crate::simulation`] builds the world from the scenario.
 
 mod acenic;
+mod buffers;
 mod cables;
 mod control;
 mod costs;
@@ -33,7 +34,7 @@ pub use acenic::AcenicSettings;
 pub use control::ControlSettings;
 pub use costs::Cost;
 pub use emp::EmpSettings;
-pub use error::{Position, ScenarioError, is_near, unknown};
+pub use error::{Position, ScenarioError, is_near, nearest, unknown};
 pub use fm::FmSettings;
 pub use gm::GmSettings;
 pub use network::{CrossbarSpec, End, Forwarding, LinkSpec, Network, SwitchSpec};
@@ -299,6 +300,7 @@ impl Scenario {
                 return Err(place.refuse(reason));
             }
             self.check_memory(spec)?;
+            buffers::check(spec, &self.nodes, &self.network)?;
             self.check_workload(spec)?;
         }
         Ok(())

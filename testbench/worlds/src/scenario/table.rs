@@ -8,7 +8,7 @@ use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 
-use super::error::{Position, ScenarioError, is_near, unknown};
+use super::error::{LONGEST_NAME, Position, ScenarioError, is_near, unknown};
 use super::programs::nanoseconds;
 use super::reference::{self, Key, TableDoc, Values};
 use crate::workload::Workloads;
@@ -62,8 +62,16 @@ impl Source {
     /// If it is no TOML.
     pub fn parse<'t>(&self, text: &'t str) -> Result<Spanned<DeTable<'t>>, ScenarioError> {
         DeTable::parse(text).map_err(|error| {
-            let place = self.place(error.span().unwrap_or(0..0), String::new());
-            place.refuse(error.message())
+            let span = error.span().unwrap_or(0..0);
+            let place = self.place(span.clone(), String::new());
+            match text.get(span) {
+                Some(key) if error.message() == DUPLICATE_KEY => {
+                    let key = key.trim_matches(['"', '\'']).chars();
+                    let key: String = key.take(LONGEST_NAME).collect();
+                    place.refuse(format!("{DUPLICATE_KEY} \"{key}\""))
+                }
+                _ => place.refuse(error.message()),
+            }
         })
     }
 
@@ -77,6 +85,9 @@ impl Source {
         }
     }
 }
+
+/// What the parser says of a key that stands twice in a table.
+const DUPLICATE_KEY: &str = "duplicate key";
 
 /// A table being read.
 #[derive(Debug)]

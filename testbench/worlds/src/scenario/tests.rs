@@ -127,6 +127,12 @@ fn misspelled_tables_are_named() {
 
 #[test]
 fn slips_of_the_pen_are_named() {
+    check(
+        "seed = 1\n\"seed\" = 2\n",
+        "\"seed\"",
+        "",
+        "duplicate key \"seed\"",
+    );
     check_changed("seed", "sed", "sed", "did you mean \"seed\"?");
     check_changed(
         "topology",

@@ -45,6 +45,7 @@ struct Project<'a> {
 /// If there is no such board, the folder is not empty or cannot be written, or it has no path to this project.
 pub fn run(args: &NewArgs) -> anyhow::Result<Status> {
     let folder = &args.folder;
+    let named = named(folder);
     let (board, profile) = match &args.board {
         Some(name) => board::named(name)?,
         None => (DEFAULT, DEFAULT.profile),
@@ -56,7 +57,7 @@ pub fn run(args: &NewArgs) -> anyhow::Result<Status> {
             board.name
         );
     }
-    let name = name(folder)?;
+    let name = name(&named)?;
     check_empty(folder)?;
     let home = home(args.source.as_deref())?;
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -93,6 +94,14 @@ fn home(source: Option<&Path>) -> anyhow::Result<PathBuf> {
     }
     home.canonicalize()
         .with_context(|| home.display().to_string())
+}
+
+/// The folder by a path that ends with its name, as `.` and `..` do not.
+fn named(folder: &Path) -> PathBuf {
+    match (folder.file_name(), folder.canonicalize()) {
+        (None, Ok(path)) => path,
+        _ => folder.to_owned(),
+    }
 }
 
 /// Name of the project: that of its folder.
