@@ -68,7 +68,8 @@ impl fmt::Display for StopReason {
 value_enum!(FaultKind {
     Access {},
     Instruction {},
-    Place {}
+    Place {},
+    Stack {}
 });
 value_enum!(StopReason { Break { code: code }, Fault { 0: text, 1: kind } });
 

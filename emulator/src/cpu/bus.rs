@@ -90,6 +90,8 @@ pub enum FaultKind {
     Instruction,
     /// Execution where no code is, or memory that the program must not use.
     Place,
+    /// A stack that has left its region.
+    Stack,
 }
 
 impl Fault {
@@ -99,6 +101,7 @@ impl Fault {
         match self {
             Self::Misaligned { .. } | Self::NothingThere { .. } => FaultKind::Access,
             Self::Illegal { .. } | Self::Missing { .. } => FaultKind::Instruction,
+            Self::StackOverflow { .. } => FaultKind::Stack,
             _ => FaultKind::Place,
         }
     }

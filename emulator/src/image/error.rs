@@ -132,7 +132,7 @@ pub enum ImageError {
         reason: &'static str,
     },
     /// The stack cannot hold what the code is known to use.
-    #[error("{}", stack_line(*.available_bytes, *.needed_bytes, .function, *.frame_bytes, .chain))]
+    #[error("{}", stack_line(*.available_bytes, *.needed_bytes, .function, *.frame_bytes, .chain) + "; " + .remedy)]
     StackTooSmall {
         /// Size of its stack, with the area to which it may overflow.
         available_bytes: u32,
@@ -144,6 +144,8 @@ pub enum ImageError {
         frame_bytes: u32,
         /// The chain, outermost first.
         chain: Vec<String>,
+        /// What gives it a larger stack.
+        remedy: String,
     },
     /// The code contains instructions that the chip does not have.
     #[error("{}", check::list(.0))]

@@ -18,6 +18,8 @@ const STACK_BYTES: &str = "__stack_bytes";
 const STACK_ENDS: [&str; 2] = ["__bss_end", "__stack_top"];
 /// Where overflows of CPU A's stack go, in SRAM, and what the chip subtracts to get there: symbols of the linker script.
 const OVERFLOW_MAP: [&str; 2] = ["__overflow_a", "__stack_map_a"];
+/// Bytes of that part of the stack, and the option that sets them: symbols of the linker script.
+const OVERFLOW_BYTES: [&str; 2] = ["__overflow_bytes", "__stack_sram_bytes"];
 /// Bytes of the guard of a stack that lies beside data, if no frame is larger and there is room: whole pages of decoded code.
 const GUARD_BYTES: u32 = 4096;
 /// Bytes of the guard of a stack at whose end is nothing.
@@ -104,9 +106,30 @@ pub(super) fn check(image: &Image) -> Result<(), ImageError> {
             function: largest.map_or_else(String::new, |function| function.name.clone()),
             frame_bytes: largest.map_or(0, |function| function.frame_bytes),
             chain: deepest.chain,
+            remedy: remedy(image, deepest.bytes - available),
         });
     }
     Ok(())
+}
+
+/// The linker's option that gives each CPU `more` bytes of stack; `None` if the image does not say how large it is in SRAM.
+#[must_use]
+pub fn option_for(image: &Image, more: u32) -> Option<String> {
+    let [bytes, option] = OVERFLOW_BYTES;
+    let enough = image.symbols.named(bytes)?.address.checked_add(more)?;
+    let enough = enough.checked_next_multiple_of(64)?;
+    Some(format!("-Clink-arg=--defsym={option}={enough}"))
+}
+
+/// What to do about a stack that lacks `missing` bytes.
+fn remedy(image: &Image, missing: u32) -> String {
+    match option_for(image, missing) {
+        Some(option) => format!("make large local values `static`, or link with {option}"),
+        None => {
+            "make local values, or code and data, which leave it the rest of the memory, smaller"
+                .into()
+        }
+    }
 }
 
 /// The deepest stack use of a CPU (0 for A, 1 for B), by its main function or by a handler. The event loop

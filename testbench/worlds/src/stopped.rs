@@ -3,7 +3,7 @@
 use std::fmt;
 
 use emulator::board::{CpuId, FaultKind, Inspect, StopReason};
-use emulator::image::{Frame, Image, Lines, SourceFrame, Standing, Symbol, SymbolKind};
+use emulator::image::{Frame, Image, Lines, SourceFrame, Standing, Symbol, SymbolKind, stack};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::{value_enum, value_struct};
@@ -194,6 +194,18 @@ impl<'a> Code<'a> {
         frames.into_iter().nth(chosen)
     }
 
+    /// How to double the stack, if it has overflowed and the image's linker script has an option for it.
+    fn larger_stack(&self, reason: &StopReason) -> String {
+        let StopReason::Fault(_, FaultKind::Stack) = reason else {
+            return String::new();
+        };
+        let option = self.image.and_then(|image| {
+            let now = stack::region(image)?;
+            stack::option_for(image, now.end - now.start)
+        });
+        option.map_or_else(String::new, |option| format!(" ({option} doubles it)"))
+    }
+
     /// The active functions as lines, innermost first, with inlined ones.
     #[must_use]
     pub fn backtrace(&self) -> Vec<String> {
@@ -382,7 +394,7 @@ impl Stopped {
                     panic + &message.unwrap_or_default()
                 }
                 Some(panic) => panic,
-                None => reason.to_string(),
+                None => reason.to_string() + &code.larger_stack(reason),
             },
             cause,
             pc: format!("{:#010x}", view.blamed),

@@ -133,13 +133,19 @@ pub const CASES: &[Case] = &[
             "endless_recursion::main at cases/src/bin/endless_recursion.rs:18",
         ],
     ),
+    stops(
+        "endless_recursion",
+        &[Tigon2],
+        &["the stack ends (-Clink-arg=--defsym=__stack_sram_bytes=4352 doubles it)"],
+    ),
     Case {
         program: "big_frame",
         boards: &[Tigon2],
         code: 2,
         says: &[
             "the stack of 2288 bytes is too small",
-            "big_frame::sum_of_squares takes 32032 for its frame",
+            "big_frame::sum_of_squares takes 32032 for its frame; make large local values `static`",
+            "or link with -Clink-arg=--defsym=__stack_sram_bytes=31",
         ],
     },
     gives("big_frame", &[Lanai], &["log: sum 0"]),

@@ -35,7 +35,7 @@ const fn signal_of(stopped: &StoppedCpu) -> Signal {
         Cause::Break => Signal::SIGTRAP,
         Cause::Fault(FaultKind::Instruction) => Signal::SIGILL,
         Cause::Fault(FaultKind::Access) => Signal::SIGBUS,
-        Cause::Fault(FaultKind::Place) => Signal::SIGSEGV,
+        Cause::Fault(FaultKind::Place | FaultKind::Stack) => Signal::SIGSEGV,
     }
 }
 
