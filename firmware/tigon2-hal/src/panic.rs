@@ -1,7 +1,12 @@
 //! Panic handler: stops the CPU at a `break` with a probe that gives the panic's source position to the
-//! emulator. An image can run code before: [`panic_hook!`](crate::panic_hook).
+//! emulator, and with the feature `panic-values` its message. An image can run code before: [`panic_hook!`](crate::panic_hook).
 
 use core::panic::PanicInfo;
+
+use defs::line::Line;
+
+/// Most bytes of a panic's place and message.
+const TEXT_BYTES: usize = 192;
 
 #[panic_handler]
 fn panic(info: &PanicInfo) -> ! {
@@ -13,6 +18,18 @@ fn panic(info: &PanicInfo) -> ! {
     }
     // SAFETY: `panic_hook!` defines the function, or the linker script uses the one below.
     unsafe { __panic_hook(line) };
+    if cfg!(feature = "panic-values") {
+        let text = Line::<TEXT_BYTES>::of(format_args!("{file}:{line}: {}", info.message()));
+        // The emulator reads it, of which the compiler knows nothing.
+        let text = core::hint::black_box(&text).bytes();
+        crate::__probe!(
+            Panic,
+            "panic at {s}",
+            text.as_ptr() as u32,
+            text.len() as u32
+        );
+        crate::cpu::stop()
+    }
     crate::__probe!(
         Panic,
         "panic at {s}:{}",

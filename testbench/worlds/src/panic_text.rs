@@ -1,10 +1,11 @@
 //! The message of a panic, from the source at which it happened.
 //!
-//! An image holds no messages: its panic handler gives the place alone, so the compiler drops the texts, and the code that would format
-//! them. The source line at the panic has the message, with its placeholders; that of a panic of the language is in the source of `core`.
+//! An image holds no messages, unless the firmware formats them (feature `panic-values` of both hardware abstractions): its panic handler gives
+//! the place alone, so the compiler drops the texts, and the code that would format them. The source line at the panic has the message, with its
+//! placeholders; that of a panic of the language is in the source of `core`.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::files::own;
 
@@ -32,11 +33,22 @@ const PANICS: [(&str, &str); 13] = [
 /// Largest length of a call, in lines.
 const MOST_LINES: usize = 12;
 
-/// A source file where the compiler read it. Files of this project are named `lanigon/...` wherever it lies.
+/// Where build scripts say that the sources of Rust lie.
+const RUST: &str = "/rust/";
+
+/// A source file where the compiler read it. Files of this project are named `lanigon/...` and those of Rust `/rust/...` wherever they lie.
 #[must_use]
 pub fn source_at(path: &str) -> Option<String> {
     let read = |path: &Path| fs::read_to_string(path).ok();
-    read(Path::new(path)).or_else(|| read(&own::project().join(path.strip_prefix("lanigon/")?)))
+    let own = || read(&own::project().join(path.strip_prefix("lanigon/")?));
+    let rust = || read(&rust_sources()?.join(path.strip_prefix(RUST)?));
+    read(Path::new(path)).or_else(own).or_else(rust)
+}
+
+/// The sources of Rust that come with the toolchain of this program, which is the one for firmware.
+fn rust_sources() -> Option<PathBuf> {
+    let toolchain = Path::new(env!("CARGO")).parent()?.parent()?;
+    Some(toolchain.join("lib/rustlib/src/rust"))
 }
 
 /// The message of the panic in `function` at a line of a source; `None` if that line does not panic itself.
@@ -50,10 +62,27 @@ pub fn message(source: &str, line: u32, function: &str) -> Option<String> {
 #[must_use]
 pub fn of_library(panic: &str) -> Option<(String, Option<String>)> {
     let (path, line) = panic.strip_prefix(PANIC)?.rsplit_once(':')?;
-    let (_, short) = path.split_once(LIBRARY)?;
-    let source = fs::read_to_string(path).ok();
-    let found = source.and_then(|source| of_line(&source, line.parse().ok()?));
-    Some((format!("{PANIC}{short}:{line}"), found))
+    path.split_once(LIBRARY)?;
+    let found = source_at(path).and_then(|source| of_line(&source, line.parse().ok()?));
+    Some((short(panic), found))
+}
+
+/// The text of a panic with the path as line tables show it.
+fn short(panic: &str) -> String {
+    let place = panic.strip_prefix(PANIC).unwrap_or(panic);
+    let path = place.split(':').next().unwrap_or_default();
+    match path.split_once(LIBRARY) {
+        Some((before, _)) => format!("{PANIC}{}", &place[before.len() + LIBRARY.len()..]),
+        None => panic.into(),
+    }
+}
+
+/// The text of a panic with a message of the firmware's, in one line: `assert_eq!` makes three.
+#[must_use]
+pub fn complete(panic: &str) -> String {
+    let panic = short(panic);
+    let lines: Vec<&str> = panic.lines().map(str::trim).collect();
+    lines.join(", ")
 }
 
 /// The message of the call at a line.
@@ -154,6 +183,28 @@ mod tests {
         check("\nexpect(\"without an end", None);
         check("\npanic!(TEXT); let a = \"b\";", None);
         check("", None);
+    }
+
+    #[test]
+    fn messages_of_the_firmware() {
+        let check = |panic: &str, expected: &str| assert_eq!(complete(panic), expected);
+        check("panic at src/a.rs:3: ring 7", "panic at src/a.rs:3: ring 7");
+        check(
+            "panic at /rust/library/core/src/cell.rs:3: it",
+            "panic at core/src/cell.rs:3: it",
+        );
+        check(
+            "panic at a.rs:3: `left == right` failed: /library/\n  left: 1\n right: 2",
+            "panic at a.rs:3: `left == right` failed: /library/, left: 1, right: 2",
+        );
+    }
+
+    #[test]
+    fn sources_of_the_language() {
+        let source = source_at("/rust/library/core/src/panicking.rs").expect("rust-src");
+        let name = "core::panicking::panic_const::panic_const_mul_overflow";
+        let expected = Some("attempt to multiply with overflow");
+        assert_eq!(message(&source, 1, name).as_deref(), expected);
     }
 
     #[test]

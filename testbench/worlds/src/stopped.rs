@@ -10,7 +10,7 @@ use emulator::{value_enum, value_struct};
 use serde::{Serialize, Serializer};
 
 pub use crate::panic_text::source_at;
-use crate::panic_text::{message, of_library};
+use crate::panic_text::{complete, message, of_library};
 
 /// Start of the name of the panic handler.
 pub const HANDLER: &str = "__rustc::";
@@ -386,14 +386,14 @@ impl Stopped {
             cpu: info.name.into(),
             id: info.id.into(),
             what: match panic {
-                // `fail!` says more than the place.
+                // `fail!`, and firmware that formats messages, say more than the place.
                 Some(panic) if !panic.contains(": ") => {
                     let (panic, known) = of_library(&panic).unwrap_or((panic, None));
                     let message = known.or_else(|| code.panic_message());
                     let message = message.map(|message| format!(": {message}"));
                     panic + &message.unwrap_or_default()
                 }
-                Some(panic) => panic,
+                Some(panic) => complete(&panic),
                 None => reason.to_string() + &code.larger_stack(reason),
             },
             cause,

@@ -19,6 +19,7 @@ use core::arch::asm;
 use core::panic::PanicInfo;
 use core::sync::atomic::{Ordering, compiler_fence};
 
+use defs::line::Line;
 use defs::probe::Kind;
 
 /// Names the function where an image begins: `entry!(main);` with `fn main() -> !`.
@@ -83,34 +84,53 @@ pub fn stop() -> ! {
     }
 }
 
-/// A panic stops the CPU, after a probe that gives its place to the emulator. The chip has no instruction that stops it: there the
-/// CPU stays in [`stop`].
-#[panic_handler]
-fn on_panic(info: &PanicInfo<'_>) -> ! {
-    let (file, line) = info
-        .location()
-        .map_or(("", 0), |place| (place.file(), place.line()));
-    // The linker does not load this section.
-    #[unsafe(link_section = ".probetext")]
-    static TEXT: [u8; 16] = *b"panic at {s}:{}\0";
-    // SAFETY: a `nop` and an unloaded entry.
-    unsafe {
+/// Most bytes of a panic's place and message.
+const TEXT_BYTES: usize = 192;
+
+/// The probe of a panic, with a text as its first argument.
+macro_rules! panic_probe {
+    ($format:ident, $second:literal, $text:ident $(, $name:ident = in(reg) $value:expr)?) => {
         asm!(
             "9: nop",
             ".pushsection .probes, \"\", @progbits",
             ".4byte 9b",
             ".4byte {kind}",
-            ".4byte {text}",
-            "add {file}, {length}, %r0",
-            "add {line}, %r0, %r0",
+            ".4byte {format}",
+            "add {text}, {length}, %r0",
+            $second,
             ".popsection",
-            file = in(reg) file.as_ptr().addr() as u32,
-            length = in(reg) file.len() as u32,
-            line = in(reg) line,
+            text = in(reg) $text.as_ptr().addr() as u32,
+            length = in(reg) $text.len() as u32,
+            $($name = in(reg) $value,)?
             kind = const Kind::Panic as u32,
-            text = sym TEXT,
+            format = sym $format,
             options(nomem, nostack, preserves_flags),
         )
+    };
+}
+
+/// A panic stops the CPU, after a probe that gives its place to the emulator, and with the feature `panic-values` its message. The chip
+/// has no instruction that stops it: there the CPU stays in [`stop`].
+#[panic_handler]
+fn on_panic(info: &PanicInfo<'_>) -> ! {
+    let (file, line) = info
+        .location()
+        .map_or(("", 0), |place| (place.file(), place.line()));
+    if cfg!(feature = "panic-values") {
+        let text = Line::<TEXT_BYTES>::of(format_args!("{file}:{line}: {}", info.message()));
+        // The emulator reads it, of which the compiler knows nothing.
+        let text = core::hint::black_box(&text).bytes();
+        // The linker does not load this section.
+        #[unsafe(link_section = ".probetext")]
+        static TEXT: [u8; 13] = *b"panic at {s}\0";
+        // SAFETY: a `nop` and an unloaded entry.
+        unsafe { panic_probe!(TEXT, "add %r0, %r0, %r0", text) }
+        stop()
     }
+    // The linker does not load this section.
+    #[unsafe(link_section = ".probetext")]
+    static TEXT: [u8; 16] = *b"panic at {s}:{}\0";
+    // SAFETY: a `nop` and an unloaded entry.
+    unsafe { panic_probe!(TEXT, "add {line}, %r0, %r0", file, line = in(reg) line) }
     stop()
 }

@@ -5,6 +5,7 @@
 mod operands;
 mod rows;
 mod scenarios;
+mod values;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -77,6 +77,7 @@ impl Probe {
         crate::image::probes::format(&self.text, &values, |address| {
             match map::cpu_target(private.who, address) {
                 CpuTarget::Scratchpad => private.scratchpad.read(address, Width::Byte) as u8,
+                CpuTarget::StackMap => sram.read(private.stack_address(address), Width::Byte) as u8,
                 _ => sram.read(address, Width::Byte) as u8,
             }
         })
