@@ -15,4 +15,7 @@ LANIGON_TIGON2_LINKER_HASH=$(cksum <"$CARGO_TARGET_TIGON2_LINKER")
 export LANIGON_TIGON2_LINKER_HASH
 # build-std and a custom target are unstable features of the pinned stable compiler.
 export RUSTC_BOOTSTRAP=1
-exec cargo build --profile "${PROFILE:-release}" --target-dir "$PWD/target" "$@"
+profile=${PROFILE:-release}
+# Cases are built as projects are, in which each panic has a function of its own.
+case $profile in cases) set -- --config 'target.tigon2.rustflags=["-Zmerge-functions=disabled"]' "$@" ;; esac
+exec cargo build --profile "$profile" --target-dir "$PWD/target" "$@"

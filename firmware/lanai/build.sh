@@ -18,4 +18,7 @@ if tools=$("$root/scripts/llvm" find); then
 fi
 # build-std and a custom target are unstable features of the pinned stable compiler.
 export RUSTC_BOOTSTRAP=1
-exec cargo build --profile "${PROFILE:-release}" --target-dir "$root/firmware/target" "$@"
+profile=${PROFILE:-release}
+# Cases are built as projects are, in which each panic has a function of its own.
+case $profile in cases) set -- --config 'target.lanai.rustflags=["-Zmerge-functions=disabled"]' "$@" ;; esac
+exec cargo build --profile "$profile" --target-dir "$root/firmware/target" "$@"

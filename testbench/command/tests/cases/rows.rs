@@ -207,7 +207,7 @@ pub const CASES: &[Case] = &[
         BOTH,
         &[
             "log: before",
-            "panic at cases/src/bin/overflow_product.rs:13: attempt to ",
+            "panic at cases/src/bin/overflow_product.rs:13: attempt to multiply with overflow",
             "overflow_product::weigh at cases/src/bin/overflow_product.rs:13",
             "overflow_product::total at cases/src/bin/overflow_product.rs:19",
             "overflow_product::main at cases/src/bin/overflow_product.rs:25",
