@@ -66,14 +66,26 @@ pub fn folder() -> Option<&'static Path> {
     FOLDER.get().map(PathBuf::as_path)
 }
 
-/// The project's folder, in which this program was built.
+/// Files of this project that a folder around the program must have to be taken for it.
+const PARTS: [&str; 2] = ["testbench/worlds/Cargo.toml", "firmware/defs/Cargo.toml"];
+
+/// The project's folder: the one in which this program lies, which may be a copy of the one in which it was built; otherwise that one.
 #[must_use]
 pub fn project() -> &'static Path {
     static PROJECT: LazyLock<PathBuf> = LazyLock::new(|| {
-        let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let built = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let program = std::env::current_exe().unwrap_or_default();
+        let program = program.canonicalize().unwrap_or(program);
+        let project = around(&program).map_or_else(built, Path::to_owned);
         project.canonicalize().unwrap_or(project)
     });
     &PROJECT
+}
+
+/// The nearest folder around a file that is a clone of this project.
+fn around(file: &Path) -> Option<&Path> {
+    let is_clone = |folder: &&Path| PARTS.iter().all(|part| folder.join(part).is_file());
+    file.ancestors().find(is_clone)
 }
 
 /// Whether this program lies in the project's folder for built files.
