@@ -29,6 +29,7 @@ mod myrinet;
 mod optional_tools;
 mod ranks;
 mod reproduce;
+mod room;
 mod rules;
 mod run;
 mod schema;

@@ -48,7 +48,7 @@ fn program(board: Board, name: &str) -> String {
 }
 
 /// What a command printed on both streams, one behind the other.
-fn text(output: &Output) -> String {
+pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
