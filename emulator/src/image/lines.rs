@@ -1,6 +1,7 @@
 //! Source lines of an image's code, from its DWARF sections: the source line and inlined functions of an
 //! instruction, and the instructions of a line.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
@@ -292,7 +293,15 @@ fn means(path: &str, file: &str) -> bool {
     !file.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
-/// The folders in which the compiler ran. They are removed from displayed paths.
+/// The end of an absolute path, from its package's folder on; the file's name if it lies in no folder `src`.
+fn of_package(path: &str) -> &str {
+    let source = path.rfind("/src/").unwrap_or(path.len());
+    let start = path[..source].rfind('/').unwrap_or(0);
+    path[start..].trim_start_matches('/')
+}
+
+/// The folders in which the compiler ran for the image's workspace. They are removed from displayed paths. Of other packages, which cargo names by
+/// absolute paths, the folder's name stays: `src/lib.rs` could be any.
 #[derive(Debug, Default)]
 struct Folders(BTreeSet<String>);
 
@@ -301,8 +310,13 @@ impl Folders {
         let mut folders = BTreeSet::new();
         let mut units = dwarf.units();
         while let Some(header) = units.next()? {
-            if let Some(folder) = dwarf.unit(header)?.comp_dir {
-                let folder = gimli::Reader::to_string_lossy(&folder)?;
+            let unit = dwarf.unit(header)?;
+            let text = |text: Option<Bytes>| match text {
+                Some(text) => gimli::Reader::to_string_lossy(&text).map(Cow::into_owned),
+                None => Ok(String::new()),
+            };
+            let (folder, name) = (text(unit.comp_dir.clone())?, text(unit.name.clone())?);
+            if !folder.is_empty() && !name.starts_with(&folder) {
                 folders.insert(format!("{}/", folder.trim_end_matches('/')));
             }
         }
@@ -321,8 +335,7 @@ impl Folders {
         let inside = self.0.iter().find_map(|folder| path.strip_prefix(folder));
         match inside {
             Some(inside) => inside.into(),
-            // Other paths: keep the file name.
-            None if path.starts_with('/') => path.rsplit('/').next().unwrap_or(path).into(),
+            None if path.starts_with('/') => of_package(path).into(),
             None => path.into(),
         }
     }
@@ -347,6 +360,11 @@ mod tests {
             "bitflags-2.9/src/lib.rs",
         );
         check("/elsewhere/main.rs", "main.rs");
+        check("/elsewhere/gm/src/page/mod.rs", "gm/src/page/mod.rs");
+        check(
+            "lanigon/firmware/lanai/rt/src/lib.rs",
+            "lanigon/firmware/lanai/rt/src/lib.rs",
+        );
         check("src/main.rs", "src/main.rs");
     }
 
