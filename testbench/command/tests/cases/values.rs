@@ -61,7 +61,7 @@ fn panics_show_their_values() {
                 line.trim_end_matches(')')
                     .ends_with(&format!(": {expected}"))
             };
-            if !shown.clone().any(|line| ends(line)) {
+            if !shown.clone().any(ends) {
                 wrong.push(format!("{profile}: lacks {expected:?} in\n{printed}"));
             }
         }
