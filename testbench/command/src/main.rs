@@ -2,11 +2,12 @@
 
 mod embedded;
 
+use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use lanigon_command::cli::Cli;
+use lanigon_command::cli::{Cli, START};
 use lanigon_command::{commands, interrupt, logging, output};
 use lanigon_worlds::files::own;
 use lanigon_worlds::interrupt::Interrupt;
@@ -14,6 +15,7 @@ use lanigon_worlds::interrupt::Interrupt;
 fn main() -> ExitCode {
     own::provide(embedded::EMBEDDED);
     let status = match Cli::try_parse() {
+        _ if env::args_os().len() == 1 => start(),
         Ok(cli) => run(&cli),
         Err(message) => explain(&message),
     };
@@ -39,6 +41,12 @@ fn run(cli: &Cli) -> anyhow::Result<commands::Status> {
         interrupt::on_ctrl_c(&interrupt)?;
     }
     commands::run(&cli.command, &interrupt)
+}
+
+/// Shows what to try first.
+fn start() -> anyhow::Result<commands::Status> {
+    output::print(START)?;
+    Ok(commands::Status::Done)
 }
 
 /// Shows a message of the parser: a wrong request, or a help text, which may go to a full disk.

@@ -34,6 +34,7 @@ mod rules;
 mod run;
 mod schema;
 mod shown;
+mod start;
 mod stripped;
 mod sweep;
 mod timeline;

@@ -34,7 +34,7 @@ use trace::{RecordArgs, TraceArgs};
 
 /// Run NIC firmware on emulated programmable NICs.
 #[derive(Debug, Parser)]
-#[command(name = "lanigon", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "lanigon", version, after_help = EXIT_CODES)]
 pub struct Cli {
     /// Show the trace on standard error (-vv: more; RUST_LOG=warn,dma_read=info: one block)
     #[arg(short, long, global = true, action = ArgAction::Count)]
@@ -46,6 +46,18 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
+
+/// What the command without arguments shows.
+pub const START: &str = "\
+Lanigon runs the firmware of programmable network adapters on emulated boards, in simulated time.
+
+Three commands to try:
+  lanigon run pair               two nodes exchange messages over EMP: latency, load of the CPUs, trace hash
+  lanigon debug star-with-loss   stop at any time, look inside, step, and go back
+  lanigon new my-nic             a project of your own: firmware and its tests
+
+`lanigon list` shows what there is to run, `lanigon --help` all commands, `lanigon doctor` what this machine has.
+";
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 a check failed or the guest faulted, 2 wrong request, 130 interrupted.
@@ -89,6 +101,8 @@ Examples:
     Dissector,
     /// List experiments, images, profiles, scenarios and sweeps
     List(ListArgs),
+    /// Show which optional tools are on this machine, and how to get the others
+    Doctor(DoctorArgs),
     /// Write the built-in images, scenarios, sweeps and profiles into a folder, to change them
     #[command(after_help = "\
 Examples:
@@ -130,6 +144,14 @@ Examples:
         /// The folder
         folder: PathBuf,
     },
+}
+
+/// Options of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Options of `unpack`.

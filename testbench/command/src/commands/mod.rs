@@ -5,6 +5,7 @@ pub mod bench;
 mod board;
 mod debug;
 mod dissector;
+mod doctor;
 mod documents;
 pub mod exec;
 mod gdb;
@@ -112,6 +113,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Myrinet(args) => myrinet::run(args, interrupt),
         Command::Image(args) => image::run(args),
         Command::Dissector => dissector::run(),
+        Command::Doctor(args) => doctor::run(args),
         Command::List(args) => list::run(args),
         Command::New(args) => new::run(args),
         Command::Debug(args) => debug::run(args, interrupt),
