@@ -12,7 +12,7 @@ FIRMWARE = $(MAKE) --no-print-directory -C firmware
 ARGS =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup firmware install run test test-independent test-mpi bench instructions profiled soak check clean
+.PHONY: help setup firmware install run book test test-independent test-mpi bench instructions profiled soak check clean
 
 help:
 	@echo 'make run       build everything and reproduce results of EMP and GM (ARGS=--quick: a shorter run)'
@@ -20,6 +20,7 @@ help:
 	@echo 'make test-independent  compare the cores with Unicorn and llvm-mc, timelines with Perfetto (optional; needs Python packages)'
 	@echo 'make test-mpi  share runs among processes of mpirun (optional; needs Open MPI and libclang; says so if they are missing)'
 	@echo 'make install   build everything and install `lanigon` (cargo install), with all images and scenarios in it'
+	@echo 'make book      build the book of docs/ with mdBook (target/book/html), which is installed if it is not there'
 	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release, firmware/target/lanai/release)'
 	@echo 'make bench     measure how fast the emulator is'
 	@echo 'make instructions  compare host instructions of fixed work with a baseline (needs valgrind; says so if it is missing)'
@@ -42,6 +43,9 @@ run: firmware
 
 install: firmware
 	cargo install --locked --path testbench/command $(ARGS)
+
+book:
+	@scripts/book
 
 bench: firmware
 	@$(LANIGON) bench $(ARGS)

@@ -1,4 +1,4 @@
-//! Interrupts, as host programs see them (docs/tigon2.md, section 2: `RAISE_INTERRUPT`,
+//! Interrupts, as host programs see them (docs/tigon2-registers.md, section 2: `RAISE_INTERRUPT`,
 //! `MASK_INTERRUPTS`, mailbox 0).
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Registers behave alike for CPUs and the host (docs/tigon2.md, section 2).
+//! Registers behave alike for CPUs and the host (docs/tigon2-registers.md, section 2).
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"

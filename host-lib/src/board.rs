@@ -1,7 +1,7 @@
 //! A driver's view of a Tigon2: registers, SRAM through the window, and chip bring-up.
 //!
 //! The window shows all registers, the lowest 1 KB of SRAM, and a movable 2 KB view of the rest
-//! (docs/tigon2.md, section 2). This module keeps the view's base: it writes `WINDOW_BASE` only when an
+//! (docs/tigon2-registers.md, section 2). This module keeps the view's base: it writes `WINDOW_BASE` only when an
 //! access needs a different base. That is sound because a [`BoardWindow`] is the only user of its window
 //! and its methods take `&mut self`. Users who share a window take turns, and forget the base after another one's turn.
 
@@ -231,7 +231,7 @@ impl<W: Window> BoardWindow<W> {
         }
     }
 
-    /// Resets the chip; both CPUs are halted then (docs/tigon2.md, section 8, steps 1 and 2). The window
+    /// Resets the chip; both CPUs are halted then (docs/tigon2-driver.md, section 8, steps 1 and 2). The window
     /// then preserves values: a host word equals the NIC's big-endian word.
     ///
     /// # Errors

@@ -65,7 +65,7 @@ impl Lanai {
     }
 
     /// A board after power-on, with a pipeline that may be that of another generation or of LLVM
-    /// (docs/lanai.md, section 1).
+    /// (docs/lanai-core.md, section 1).
     #[must_use]
     pub fn new(sram_bytes: u32, timing: Timing, pipeline: Pipeline) -> Self {
         let mut core = Core::new(pipeline);

@@ -1,4 +1,4 @@
-//! Effects of register accesses by CPUs, host and debugger (docs/tigon2.md, section 2).
+//! Effects of register accesses by CPUs, host and debugger (docs/tigon2-registers.md, section 2).
 //!
 //! The callers determine time and cost of an access: `run::bus` for the CPUs, `board` for the host.
 

@@ -1,5 +1,5 @@
 //! The hardware DMA assist: feeds the channels from two rings of 64 descriptors in SRAM
-//! (docs/tigon2.md, section 5).
+//! (docs/tigon2-io.md, section 5).
 
 use defs::tigon2::regs::AssistState;
 use defs::tigon2::rings::{DMA_DESCRIPTOR_BYTES, DMA_RING_ENTRIES};

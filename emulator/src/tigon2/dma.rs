@@ -1,4 +1,4 @@
-//! The two DMA channels (docs/tigon2.md, section 5). Read = host to NIC, write = NIC to host.
+//! The two DMA channels (docs/tigon2-io.md, section 5). Read = host to NIC, write = NIC to host.
 //!
 //! A channel moves bursts of at most 64 bytes that do not cross a 64-byte line of host memory.
 //! The board determines the costs.

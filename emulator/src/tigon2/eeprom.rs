@@ -1,4 +1,4 @@
-//! The serial EEPROM behind LOCAL_CONTROL bits 20 to 23 (docs/tigon2.md, section 2): an I2C device of the
+//! The serial EEPROM behind LOCAL_CONTROL bits 20 to 23 (docs/tigon2-registers.md, section 2): an I2C device of the
 //! 24C64 kind, which holds the board's MAC address.
 //!
 //! Nothing here takes time: the host makes the clock, edge by edge.

@@ -187,7 +187,7 @@ state!(Fabric {
     outbox
 });
 
-/// The PCI configuration header at offset 0: an AceNIC (docs/tigon2.md, section 2).
+/// The PCI configuration header at offset 0: an AceNIC (docs/tigon2-registers.md, section 2).
 const PCI_HEADER: [(usize, u32); 4] = [
     // Device 0x0001, vendor 0x12AE: fibre AceNIC.
     (0x00, 0x0001_12AE),

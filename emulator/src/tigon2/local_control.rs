@@ -1,4 +1,4 @@
-//! LOCAL_CONTROL: the host interrupt and the lines of EEPROM, MDIO and serdes (docs/tigon2.md, section 2).
+//! LOCAL_CONTROL: the host interrupt and the lines of EEPROM, MDIO and serdes (docs/tigon2-registers.md, section 2).
 
 use defs::tigon2::regs as r;
 use defs::tigon2::regs::LocalControl;

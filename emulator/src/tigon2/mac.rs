@@ -1,4 +1,4 @@
-//! The MAC: transmit and receive rings, their buffers, the address filter (docs/tigon2.md, section 6).
+//! The MAC: transmit and receive rings, their buffers, the address filter (docs/tigon2-io.md, section 6).
 //!
 //! The MAC decides and keeps its pointers; the board moves the bytes and schedules.
 

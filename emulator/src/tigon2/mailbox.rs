@@ -1,4 +1,4 @@
-//! Mailboxes: SRAM words whose host write raises an event (docs/tigon2.md, section 2).
+//! Mailboxes: SRAM words whose host write raises an event (docs/tigon2-registers.md, section 2).
 
 use crate::state;
 use defs::tigon2::map::{MAILBOX_BASE, MAILBOX_COUNT};

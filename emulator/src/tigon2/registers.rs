@@ -1,4 +1,4 @@
-//! The register file: values and effects of each offset (docs/tigon2.md, section 2).
+//! The register file: values and effects of each offset (docs/tigon2-registers.md, section 2).
 //!
 //! For the registers of the cores (0x140.., 0x180.., 0x240.., 0x280..) see `cores`.
 

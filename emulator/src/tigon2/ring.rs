@@ -1,4 +1,4 @@
-//! The pointers of a descriptor ring as the chip keeps them (docs/tigon2.md, section 5).
+//! The pointers of a descriptor ring as the chip keeps them (docs/tigon2-io.md, section 5).
 //!
 //! Software writes plain addresses and reads full addresses back: the chip keeps only the bits
 //! that count entries and knows where the ring lies.

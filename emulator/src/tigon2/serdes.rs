@@ -1,5 +1,5 @@
 //! The serializer of a fibre board and its link partner: carrier, configuration
-//! words, loopback (docs/tigon2.md, section 6, "Link start-up").
+//! words, loopback (docs/tigon2-io.md, section 6, "Link start-up").
 //!
 //! Configuration words never leave the board: a negotiating partner, as required by known firmware, and a
 //! fixed one are modelled here.

@@ -1,4 +1,4 @@
-//! The host's 16 KB PCI window: targets of its offsets (docs/tigon2.md, section 2).
+//! The host's 16 KB PCI window: targets of its offsets (docs/tigon2-registers.md, section 2).
 
 use crate::state;
 use defs::tigon2::map::{WINDOW_LOW_SRAM, WINDOW_USED_BYTES, WINDOW_VIEW, WINDOW_VIEW_BYTES};

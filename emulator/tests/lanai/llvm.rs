@@ -162,7 +162,7 @@ fn comparison(word: u32, theirs: Option<&String>) -> Comparison {
     }
 }
 
-/// Counts comparisons of entirely random words. docs/lanai.md explains each kind of difference.
+/// Counts comparisons of entirely random words. docs/lanai-core.md explains each kind of difference.
 #[test]
 fn random_words_differ_in_known_ways_only() {
     let Some(tool) = tool() else {

@@ -1,5 +1,5 @@
 //! An independent model of the core: bits of words are taken apart anew, and every delayed effect is an entry in a calendar
-//! of steps. Slow, and written for comparison with docs/lanai.md alone.
+//! of steps. Slow, and written for comparison with docs/lanai-core.md alone.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The table of pipelines in docs/lanai.md, section 1: one case for each row. A case fails if its row is changed.
+//! The table of pipelines in docs/lanai-core.md, section 1: one case for each row. A case fails if its row is changed.
 
 use emulator::cpu::lanai::asm::assemble;
 use emulator::cpu::lanai::exec::{Core, Exit, run};

@@ -1,4 +1,4 @@
-//! The host's information block and its validation (docs/tigon2.md, section 8).
+//! The host's information block and its validation (docs/tigon2-driver.md, section 8).
 
 use defs::acenic::descriptor::{RECEIVE_BYTES, SEND_BYTES};
 use defs::acenic::info::{self, RECEIVE_FLAGS_ALIKE, RingFlags};

@@ -1,5 +1,5 @@
 //! Link state machine: a fixed link is up as soon as there is a carrier; a negotiated link after an
-//! exchange of configuration words (802.3z, clause 37; docs/tigon2.md, section 6).
+//! exchange of configuration words (802.3z, clause 37; docs/tigon2-io.md, section 6).
 //!
 //! The firmware steps the machine periodically with the receiver's signals. The machine returns how to
 //! drive the transmitter, and whether the link went up or down.
@@ -220,7 +220,7 @@ mod tests {
     enum Partner {
         /// Always sends idle.
         Idle,
-        /// The minimum that satisfies the vendor's firmware (docs/tigon2.md, section 6).
+        /// The minimum that satisfies the vendor's firmware (docs/tigon2-io.md, section 6).
         Minimal(u32),
         /// Sends configuration words and never answers.
         Deaf,

@@ -1,4 +1,4 @@
-//! The host's list of multicast addresses, and the hash filter derived from it (docs/tigon2.md, section 6).
+//! The host's list of multicast addresses, and the hash filter derived from it (docs/tigon2-io.md, section 6).
 
 /// Capacity of the list. With more addresses every multicast frame is accepted.
 pub const MOST: usize = 64;

@@ -1,4 +1,4 @@
-//! Order and space in the chip's frame buffers (docs/tigon2.md, sections 5 and 6), and queues between its
+//! Order and space in the chip's frame buffers (docs/tigon2-io.md, sections 5 and 6), and queues between its
 //! CPUs.
 //!
 //! Both buffers are rings of SRAM. A move of a buffer's pointer releases everything before it. Two parties

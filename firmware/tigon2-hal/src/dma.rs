@@ -1,5 +1,5 @@
 //! DMA between host memory and SRAM through the chip's two rings and its hardware assist
-//! (docs/tigon2.md, section 5). DMA read = host to NIC, DMA write = NIC to host.
+//! (docs/tigon2-io.md, section 5). DMA read = host to NIC, DMA write = NIC to host.
 //!
 //! The firmware pushes descriptors; the assist executes them in order and moves the reference. A ring's
 //! `DONE` event is set while the ring holds completed descriptors that the firmware has not consumed. If no

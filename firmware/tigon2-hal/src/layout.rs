@@ -1,4 +1,4 @@
-//! Layout of rings and frame buffers (docs/tigon2.md, sections 5 and 6): one register per buffer gives its
+//! Layout of rings and frame buffers (docs/tigon2-io.md, sections 5 and 6): one register per buffer gives its
 //! start, and the rings lie below the first buffer.
 
 use defs::tigon2::map::RX_BUFFER_LIMIT;

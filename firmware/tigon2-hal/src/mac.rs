@@ -1,4 +1,4 @@
-//! The MAC: link, filter, and its two descriptor rings (docs/tigon2.md, section 6).
+//! The MAC: link, filter, and its two descriptor rings (docs/tigon2-io.md, section 6).
 //!
 //! Transmit: the firmware assembles a frame in the transmit buffer at a multiple of 8 and pushes a
 //! descriptor. The MAC sends the frame once `TX_BUFFER_PRODUCER` has passed its end. A DMA read with

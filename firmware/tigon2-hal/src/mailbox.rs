@@ -1,4 +1,4 @@
-//! Mailboxes: words of low SRAM; a host write to one raises the `MAILBOX` event (docs/tigon2.md, section
+//! Mailboxes: words of low SRAM; a host write to one raises the `MAILBOX` event (docs/tigon2-registers.md, section
 //! 2).
 //!
 //! ```ignore

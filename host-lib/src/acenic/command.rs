@@ -1,4 +1,4 @@
-//! Commands to the firmware, through the command ring in SRAM (docs/tigon2.md, section 8).
+//! Commands to the firmware, through the command ring in SRAM (docs/tigon2-driver.md, section 8).
 
 use defs::acenic::message::{self as m, word};
 use defs::acenic::{

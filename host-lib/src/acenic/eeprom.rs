@@ -1,4 +1,4 @@
-//! The serial EEPROM, accessed bit by bit through `LOCAL_CONTROL` (docs/tigon2.md, section 2): a memory of
+//! The serial EEPROM, accessed bit by bit through `LOCAL_CONTROL` (docs/tigon2-registers.md, section 2): a memory of
 //! the 24C family with two wires, clock and data.
 
 use defs::tigon2::regs::{LOCAL_CONTROL, LocalControl};

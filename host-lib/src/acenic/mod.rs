@@ -1,5 +1,5 @@
 //! A driver for AceNIC adapters: Tigon2 boards whose firmware sends and receives Ethernet frames
-//! (docs/tigon2.md, section 8; layouts in `defs::acenic`).
+//! (docs/tigon2-driver.md, section 8; layouts in `defs::acenic`).
 //!
 //! Drivers of this hardware do the same steps, one call each:
 //!

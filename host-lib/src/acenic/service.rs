@@ -1,7 +1,7 @@
 //! The interrupt handler: processes everything that the firmware has reported.
 //!
 //! While the handler runs it sets mailbox 0, and the firmware raises no interrupt. So after clearing
-//! mailbox 0 the handler checks once more: reports in between would raise no interrupt (docs/tigon2.md,
+//! mailbox 0 the handler checks once more: reports in between would raise no interrupt (docs/tigon2-driver.md,
 //! section 8).
 
 use defs::acenic::info::STATISTICS;

@@ -1,4 +1,4 @@
-//! Start-up, in the order of docs/tigon2.md, section 8: chip, modes and own address, memory, general
+//! Start-up, in the order of docs/tigon2-driver.md, section 8: chip, modes and own address, memory, general
 //! information block and words, release.
 
 use defs::acenic as ace;

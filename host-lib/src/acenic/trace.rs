@@ -1,4 +1,4 @@
-//! The firmware's trace buffer in SRAM (docs/tigon2.md, section 7).
+//! The firmware's trace buffer in SRAM (docs/tigon2-driver.md, section 7).
 
 use std::fmt;
 

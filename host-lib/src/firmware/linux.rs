@@ -1,5 +1,5 @@
 //! The Linux format of AceNIC firmware: a header of 12 bytes (version, start address, load address;
-//! big-endian), then one contiguous piece to load (docs/tigon2.md, section 8).
+//! big-endian), then one contiguous piece to load (docs/tigon2-driver.md, section 8).
 //!
 //! The header does not identify the chip: Tigon1 firmware has an equal format and version. The running
 //! firmware detects a wrong chip and reports a bad configuration.
@@ -27,7 +27,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Whether a vendor's firmware of this version has the host protocol of 12.1 (docs/tigon2.md, section 8).
+    /// Whether a vendor's firmware of this version has the host protocol of 12.1 (docs/tigon2-driver.md, section 8).
     #[must_use]
     pub const fn is_older_protocol(self) -> bool {
         self.major == 12 && self.minor < 3

@@ -1,8 +1,9 @@
 //! Every command line of `lanigon` in the documents is one that the program understands.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use lanigon_command::cli::Cli;
 
 /// The words of a line of a shell: quotes hold words together, and what other programs get is left out.
@@ -74,4 +75,28 @@ fn every_shown_command_is_understood() {
     }
     assert!(count > 60, "{count}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// README.md has one line for each command, and none for others; docs/commands.md has rows for all.
+#[test]
+fn the_readme_names_every_command() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (_, section) = text.split_once("\n## Commands\n").expect("commands");
+    let section = section.split("\n## ").next().unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+    let names = rows.filter_map(|row| row.split('`').next());
+    let shown: Vec<_> = names.filter(|name| !name.contains(' ')).collect();
+    let command = Cli::command();
+    let known: BTreeSet<_> = command
+        .get_subcommands()
+        .map(|one| one.get_name())
+        .collect();
+    assert_eq!(shown.len(), known.len(), "{shown:?}");
+    assert_eq!(shown.into_iter().collect::<BTreeSet<_>>(), known);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let is_missing = |name: &&&str| !page.contains(&format!("| `lanigon {name}"));
+    let missing: Vec<_> = known.iter().filter(is_missing).collect();
+    assert!(missing.is_empty(), "docs/commands.md lacks {missing:?}");
 }

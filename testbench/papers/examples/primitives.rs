@@ -1,4 +1,4 @@
-//! Table 1 of the paper on shared memory, on profiles by name or file: what `hca-4x` is calibrated on (docs/dsm.md, section 6).
+//! Table 1 of the paper on shared memory, on profiles by name or file: what `hca-4x` is calibrated on (docs/dsm-results.md, section 6).
 //!
 //! `make firmware && cargo run --release -p lanigon-papers --example primitives [PROFILE]...`
 

@@ -121,7 +121,7 @@ pub trait Bus {
         value: u32,
     ) -> Result<(), BusStop>;
 
-    /// Reads the interrupt status, which is register 31 of some pipelines (docs/lanai.md, section 1).
+    /// Reads the interrupt status, which is register 31 of some pipelines (docs/lanai-core.md, section 1).
     ///
     /// # Errors
     /// As for [`load`](Self::load).

@@ -160,7 +160,7 @@ fn decode_access(row: &Row, word: u32) -> Op {
         let shifts = matches!(operator, Operator::Sh | Operator::Sha);
         let access = Combined {
             operator,
-            // Shifted addresses are those of words (docs/lanai.md, section 2).
+            // Shifted addresses are those of words (docs/lanai-core.md, section 2).
             width: if shifts { Width::Word } else { width },
             signed: signed && !shifts,
             stores,

@@ -1,4 +1,4 @@
-//! The LANai core: big-endian, jumps with slots, and by generation exposed loads (docs/lanai.md, sections 1 and 2).
+//! The LANai core: big-endian, jumps with slots, and by generation exposed loads (docs/lanai-core.md, sections 1 and 2).
 
 pub mod alu;
 pub mod architecture;

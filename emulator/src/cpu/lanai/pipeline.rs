@@ -1,4 +1,4 @@
-//! Pipelines: the differences between generations of the core, as data (docs/lanai.md, section 1).
+//! Pipelines: the differences between generations of the core, as data (docs/lanai-core.md, section 1).
 
 /// Value of the program counter as an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -44,7 +44,7 @@ impl Architecture for Mips {
             "mult" | "multu" | "div" | "divu" | "mfhi" | "mthi" | "mflo" | "mtlo" | "lwl"
             | "lwr" | "swl" | "swr" | "sync" | "teq" => {
                 "multiplication, division, unaligned accesses and fences are done in software by the linker tigon2-link: \
-                 link with it, as firmware/build.sh of a new project does (docs/tutorial.md, \"Ordinary Rust\")"
+                 link with it, as firmware/build.sh of a new project does (docs/images.md, \"Ordinary Rust\")"
             }
             "ll" | "sc" => {
                 "the chip has no atomic changes of memory: use atomic loads and stores, the semaphore, or a queue of the HAL"

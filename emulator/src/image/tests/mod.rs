@@ -377,7 +377,7 @@ fn forbidden_instructions_are_named() {
         &with_code(&[NOP, MULT, JR_RA, NOP]),
         "_start+0x4 (0x4004): the chip has no mult instruction (0x00220018)\nmultiplication, division, unaligned accesses and \
          fences are done in software by the linker tigon2-link: link with it, as firmware/build.sh of a new project does \
-         (docs/tutorial.md, \"Ordinary Rust\")",
+         (docs/images.md, \"Ordinary Rust\")",
     );
     check_refused(
         &with_code(&[NOP, 0x0000_0005, 0xc082_0000, NOP]),

@@ -1,5 +1,5 @@
 //! Execution of DMA: times and costs of bursts, effects of a completion
-//! (docs/tigon2.md, section 5).
+//! (docs/tigon2-io.md, section 5).
 
 use defs::tigon2::regs::{self, DmaState};
 use defs::tigon2::rings::{DMA_CHECKSUM_OFFSET, DmaDescriptor, READ_RING_BELOW, WRITE_RING_BELOW};

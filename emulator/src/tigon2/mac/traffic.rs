@@ -1,4 +1,4 @@
-//! Execution of the MAC's decisions: frames leave and arrive (docs/tigon2.md, section 6).
+//! Execution of the MAC's decisions: frames leave and arrive (docs/tigon2-io.md, section 6).
 
 use defs::tigon2::counters;
 use defs::tigon2::regs as r;

@@ -1,4 +1,4 @@
-//! The fibre's carrier and the link partner's configuration words (docs/tigon2.md, section 6).
+//! The fibre's carrier and the link partner's configuration words (docs/tigon2-io.md, section 6).
 
 use defs::tigon2::regs::{MacRxState, MacTxState};
 

@@ -1,4 +1,4 @@
-//! Send and receive descriptors (docs/tigon2.md, section 8). Offsets are bytes, fields big-endian words.
+//! Send and receive descriptors (docs/tigon2-driver.md, section 8). Offsets are bytes, fields big-endian words.
 
 use bitflags::bitflags;
 

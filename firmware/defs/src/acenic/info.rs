@@ -1,5 +1,5 @@
 //! The general information block in host memory: statistics, ring control blocks, and pointers to the words
-//! in which the firmware reports its indices (docs/tigon2.md, section 8).
+//! in which the firmware reports its indices (docs/tigon2-driver.md, section 8).
 
 use bitflags::bitflags;
 

@@ -1,5 +1,5 @@
 //! The AceNIC host protocol: layouts shared by a driver and the firmware of a Tigon2 Ethernet adapter
-//! (docs/tigon2.md, sections 7 and 8).
+//! (docs/tigon2-driver.md, sections 7 and 8).
 //!
 //! * this file: the general communication words, mailboxes, link words;
 //! * [`info`]: the general information block and its ring control blocks, in host memory;

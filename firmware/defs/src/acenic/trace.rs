@@ -1,4 +1,4 @@
-//! The firmware's trace buffer in SRAM (docs/tigon2.md, section 7): records that grow downwards.
+//! The firmware's trace buffer in SRAM (docs/tigon2-driver.md, section 7): records that grow downwards.
 //! [`TRACE_NEXT`](super::TRACE_NEXT) is the address of the slot to be written next.
 
 /// Bytes of a record.

@@ -1,4 +1,4 @@
-//! GM over Ethernet: frames, and the memory of a board with a MAC (docs/gm.md, "On the Tigon2").
+//! GM over Ethernet: frames, and the memory of a board with a MAC (docs/gm-tigon2.md).
 //!
 //! The route of a packet is the beginning of its frame: target, sender, Ethertype, two bytes of padding.
 

@@ -1,4 +1,4 @@
-//! The MAC's statistics counters in SRAM: addresses of words (docs/tigon2.md, section 6).
+//! The MAC's statistics counters in SRAM: addresses of words (docs/tigon2-io.md, section 6).
 
 use super::map::STATISTICS_BASE;
 

@@ -1,4 +1,4 @@
-//! The names of the registers: one table for firmware authors, device model and tools (docs/tigon2.md, section 2).
+//! The names of the registers: one table for firmware authors, device model and tools (docs/tigon2-registers.md, section 2).
 
 use super::regs as r;
 

@@ -1,4 +1,4 @@
-//! Register offsets and their bits (docs/tigon2.md, section 2). A CPU adds `REGISTER_BASE`; for the host an
+//! Register offsets and their bits (docs/tigon2-registers.md, section 2). A CPU adds `REGISTER_BASE`; for the host an
 //! offset is a window offset.
 
 use bitflags::bitflags;

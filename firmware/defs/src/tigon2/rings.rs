@@ -1,4 +1,4 @@
-//! Rings that hardware reads: addresses, sizes and entries (docs/tigon2.md, sections 5 and 6).
+//! Rings that hardware reads: addresses, sizes and entries (docs/tigon2-io.md, sections 5 and 6).
 //!
 //! Every ring lies at a fixed distance below the transmit buffer's base.
 

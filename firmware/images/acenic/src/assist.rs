@@ -1,4 +1,4 @@
-//! CPU B: the software DMA assist, which moves descriptors from the rings to the channels (docs/tigon2.md,
+//! CPU B: the software DMA assist, which moves descriptors from the rings to the channels (docs/tigon2-io.md,
 //! section 5).
 //!
 //! CPU A writes CPU B's event register after each descriptor; CPU B idles until then. CPU B has no other

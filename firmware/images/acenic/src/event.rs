@@ -1,4 +1,4 @@
-//! The event ring in host memory, and interrupts (docs/tigon2.md, section 8).
+//! The event ring in host memory, and interrupts (docs/tigon2-driver.md, section 8).
 
 use defs::acenic::message::{self, EVENT_BYTES};
 use defs::acenic::{EVENT_CONSUMER, EVENT_ENTRIES, MAILBOX_INTERRUPT, MASK_INTERRUPTS, Mode};

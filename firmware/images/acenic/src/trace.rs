@@ -1,4 +1,4 @@
-//! The trace buffer: records that grow downwards and wrap to the top (docs/tigon2.md, section 7).
+//! The trace buffer: records that grow downwards and wrap to the top (docs/tigon2-driver.md, section 7).
 
 use defs::acenic::trace::{ARGUMENTS, CODE, NAME, NAME_BYTES, RECORD_BYTES, TIME};
 use defs::acenic::{TRACE_LENGTH, TRACE_NEXT, TRACE_START};

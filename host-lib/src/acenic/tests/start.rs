@@ -4,7 +4,7 @@ use super::*;
 use defs::acenic::info::RingFlags;
 use defs::acenic::{Link, Mode};
 
-/// Steps 1 to 7 of docs/tigon2.md, section 8, for a driver that knows its address.
+/// Steps 1 to 7 of docs/tigon2-driver.md, section 8, for a driver that knows its address.
 const ACCESSES: &str = "
     W 040 8000008, R 040, W 040 22000022, R 040,
     R 140, W 140 10000, R 140,

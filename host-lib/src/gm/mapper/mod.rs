@@ -1,4 +1,4 @@
-//! The mapper of GM: finds out how the network is wired and gives routes to all nodes (docs/gm.md, "Mapper").
+//! The mapper of GM: finds out how the network is wired and gives routes to all nodes (docs/gm-mapper.md).
 //!
 //! [`Mapper::map`] explores the network with packets of its own, numbers the nodes, computes routes, and sends each node its
 //! routes over the network. [`Mapper::maintain`] looks whether the network has changed since, and then maps it again. The

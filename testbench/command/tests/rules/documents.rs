@@ -1,12 +1,21 @@
 //! Documents and the published numbers agree with the code.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use super::{check, files, read, root, words_after};
 
+/// The pages about the Tigon2.
+fn tigon2() -> String {
+    let pages = files(&[".md"]).into_iter();
+    let pages = pages.filter(|(path, _)| path.starts_with("docs/tigon2"));
+    pages.map(|(_, text)| text).collect()
+}
+
 #[test]
 fn registers_are_documented_with_their_offsets() {
-    let reference = read("docs/tigon2.md");
+    let reference = tigon2();
     let registers = read("firmware/defs/src/tigon2/regs.rs");
     let offsets: Vec<(&str, &str)> = registers
         .lines()
@@ -20,12 +29,12 @@ fn registers_are_documented_with_their_offsets() {
         .map(|(name, offset)| format!("| {offset} | `{name}` |"))
         .filter(|row| !reference.contains(row))
         .collect();
-    check("docs/tigon2.md has a row for each register", &broken);
+    check("docs/tigon2*.md have a row for each register", &broken);
 }
 
 #[test]
 fn bits_are_documented() {
-    let reference = read("docs/tigon2.md");
+    let reference = tigon2();
     let registers = read("firmware/defs/src/tigon2/regs.rs");
     let events = read("firmware/defs/src/tigon2/event.rs");
     let flags = registers.lines().filter_map(|line| {
@@ -47,7 +56,7 @@ fn bits_are_documented() {
         .map(|name| format!("| `{name}` |"))
         .filter(|cell| !reference.contains(cell))
         .collect();
-    check("docs/tigon2.md has a row for each bit", &broken);
+    check("docs/tigon2*.md have a row for each bit", &broken);
 }
 
 /// Ids of data/published-emp.csv; checks the shape of each line.
@@ -99,18 +108,122 @@ fn cited_numbers_are_published() {
     );
 }
 
+/// The text without the marks of comments and the ends of lines.
+fn in_one_line(text: &str) -> String {
+    let words = text.split_whitespace();
+    let words = words.filter(|word| !matches!(*word, "//" | "///" | "//!" | "#"));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A source file that names a page of docs/ names one that exists, and a section that it has.
 #[test]
-fn cited_sections_exist() {
-    let reference = read("docs/tigon2.md");
+fn cited_pages_and_sections_exist() {
     let mut broken = Vec::new();
-    for (path, text) in files(&[".rs", ".toml"]) {
-        for section in words_after(&text, "docs/tigon2.md, section ", |c| c.is_ascii_digit()) {
-            if !reference.contains(&format!("\n## {section}. ")) {
-                broken.push(format!("{path}: section {section}"));
+    for (path, text) in files(&[".rs", ".toml", ".sh", "Makefile"]) {
+        let text = in_one_line(&text);
+        // Names in capitals stand for others.
+        let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        for (at, start) in text.match_indices("docs/") {
+            let rest = &text[at + start.len()..];
+            let name = &rest[..rest.find(|c| !part(c)).unwrap_or(rest.len())];
+            let Some(rest) = rest[name.len()..].strip_prefix(".md") else {
+                continue;
+            };
+            let page = format!("docs/{name}.md");
+            if !root().join(&page).exists() {
+                broken.push(format!("{path}: {page}"));
+                continue;
+            }
+            let rest = rest.trim_start_matches(['`', ',']).trim_start();
+            let section = rest
+                .strip_prefix("sections")
+                .or(rest.strip_prefix("section"));
+            let Some(section) = section.map(str::trim_start) else {
+                continue;
+            };
+            let end = section.find(|c: char| !c.is_ascii_digit());
+            let number = &section[..end.unwrap_or(section.len())];
+            if !number.is_empty() && !read(&page).contains(&format!("\n## {number}. ")) {
+                broken.push(format!("{path}: {page}, section {number}"));
             }
         }
     }
-    check("every cited section of docs/tigon2.md exists", &broken);
+    check("every cited page of docs/ and its section exist", &broken);
+}
+
+/// The title, and the first paragraph, which says for whom the page is.
+#[test]
+fn pages_say_for_whom_they_are_and_stand_in_the_book() {
+    const LIMIT: usize = 20 * 1024;
+    // Made from the parser's tables.
+    const MADE: [&str; 1] = ["docs/scenarios.md"];
+    let summary = read("docs/SUMMARY.md");
+    let mut broken = Vec::new();
+    let pages = files(&[".md"]).into_iter();
+    for (path, text) in pages.filter(|(path, _)| path.starts_with("docs/")) {
+        let name = path.trim_start_matches("docs/");
+        if name == "SUMMARY.md" {
+            continue;
+        }
+        if !summary.contains(&format!("({name})")) {
+            broken.push(format!("{path}: not in docs/SUMMARY.md"));
+        }
+        let made = MADE.contains(&path.as_str());
+        if text.len() > LIMIT && !made {
+            broken.push(format!("{path}: {} bytes", text.len()));
+        }
+        let first = text.lines().skip(1).find(|line| !line.is_empty());
+        if !made && !first.is_some_and(|line| line.starts_with("For ")) {
+            broken.push(format!("{path}: for whom is it?"));
+        }
+    }
+    check(
+        "pages of docs/ are short, name their readers, and stand in the book",
+        &broken,
+    );
+}
+
+/// Links between documents, and to headings in them.
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let documents = files(&[".md"]);
+    let mut broken = Vec::new();
+    for (path, text) in &documents {
+        let folder = Path::new(path).parent().expect("a folder");
+        for link in words_after(text, "](", |c| c != ')' && !c.is_whitespace()) {
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            if link.contains("://") {
+                continue;
+            }
+            let target = match file {
+                "" => path.clone(),
+                _ => folder.join(file).to_string_lossy().into_owned(),
+            };
+            let Ok(text) = fs::read_to_string(root().join(&target)) else {
+                broken.push(format!("{path}: {link}"));
+                continue;
+            };
+            let headings = text.lines().filter(|line| line.starts_with('#'));
+            if !heading.is_empty() && !headings.map(anchor).any(|known| known == heading) {
+                broken.push(format!("{path}: {link}"));
+            }
+        }
+    }
+    check(
+        "every link in a document leads to a file and a heading",
+        &broken,
+    );
+}
+
+/// The name of a heading in a link.
+fn anchor(heading: &str) -> String {
+    let words = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = words.chars().filter_map(|c| match c {
+        ' ' => Some('-'),
+        '-' | '_' => Some(c),
+        _ => c.is_alphanumeric().then_some(c),
+    });
+    kept.collect()
 }
 
 #[test]

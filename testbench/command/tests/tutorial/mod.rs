@@ -1,5 +1,5 @@
-//! Follows README.md, docs/tutorial.md, docs/lanai-tutorial.md, docs/debugging.md and docs/sweep.md literally, each in its own folder, and compares the
-//! output with the document.
+//! Follows README.md and pages of docs/ literally, and compares the output with the document. Pages that go on with each other are followed in one
+//! folder.
 //!
 //! Differences between machines and runs are removed on both sides ([`reader`]): cargo's progress,
 //! durations, the order of parallel tests, the location of the clone. gdb's output is compared literally
@@ -21,11 +21,15 @@ use std::process::Command;
 
 use reader::{CLONE, Reader, link, root};
 
-const TUTORIAL: &str = "docs/tutorial.md";
+const TUTORIAL: [&str; 2] = ["docs/tutorial.md", "docs/tutorial-search.md"];
 const LANAI_TUTORIAL: &str = "docs/lanai-tutorial.md";
-const README: &str = "README.md";
+/// The scenario of README.md, and the pages that go on with it.
+const FIRST_STEPS: [&str; 3] = ["README.md", "docs/run-scenarios.md", "docs/inspect.md"];
+const COMMANDS: &str = "docs/commands.md";
+const ACENIC: &str = "docs/acenic.md";
 const DEBUGGING: &str = "docs/debugging.md";
-const GM: &str = "docs/gm.md";
+const GDB: &str = "docs/gdb.md";
+const GM: [&str; 3] = ["docs/gm-scenarios.md", "docs/gm-tigon2.md", "docs/gm-mapper.md"];
 const SWEEPS: &str = "docs/sweep.md";
 const EXAMPLE: &str = "examples/echo";
 /// Folder of the project in the tutorial.
@@ -66,7 +70,8 @@ fn the_tutorial_works_word_by_word() {
         (project.join("firmware"), firmware),
         (project.clone(), root().join("target")),
     ];
-    match reader.follow(TUTORIAL) {
+    let [first, second] = TUTORIAL;
+    match reader.follow(first) | reader.follow(second) {
         true => update_example(&project),
         false => compare_with_example(&project),
     }
@@ -111,40 +116,55 @@ fn lanai_firmware() -> PathBuf {
     folder
 }
 
-/// docs/gm.md shows what its commands print.
 #[test]
 fn gm_works_word_by_word() {
-    if has_lanai_tools(GM) {
-        clone_reader("gm").follow(GM);
+    if has_lanai_tools("pages about GM") {
+        follow("gm", &GM);
     }
 }
 
-/// README.md shows what its commands print.
 #[test]
 fn the_readme_works_word_by_word() {
-    clone_reader("readme").follow(README);
+    follow("readme", &FIRST_STEPS);
+}
+
+#[test]
+fn commands_work_word_by_word() {
+    follow("commands", &[COMMANDS]);
+}
+
+#[test]
+fn acenic_works_word_by_word() {
+    follow("acenic", &[ACENIC]);
+}
+
+#[test]
+fn gdb_works_word_by_word() {
+    follow("gdb", &[GDB]);
 }
 
 /// The reader's files are outside of the clone's tracked files.
 #[test]
 fn debugging_works_word_by_word() {
-    clone_reader("debugging").follow(DEBUGGING);
+    follow("debugging", &[DEBUGGING]);
 }
 
 #[test]
 fn sweeps_work_word_by_word() {
-    clone_reader("sweeps").follow(SWEEPS);
+    follow("sweeps", &[SWEEPS]);
 }
 
-/// A reader in a clone: a folder with links to all of the clone's files.
-fn clone_reader(folder: &str) -> Reader {
-    let reader = Reader::new(folder, CLONE);
+/// Follows pages, one after the other, in a clone: a folder with links to all of the clone's files.
+fn follow(folder: &str, pages: &[&str]) {
+    let mut reader = Reader::new(folder, CLONE);
     for entry in fs::read_dir(root()).expect("the clone") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name");
         link(&path, &reader.folder.join(name));
     }
-    reader
+    for page in pages {
+        reader.follow(page);
+    }
 }
 
 /// The project's files, as they would be in the example's folder.

@@ -168,7 +168,9 @@ impl Reader {
             }
             number += 1;
         }
-        assert!(number > 2, "{document} is read wrongly");
+        let commands = text.lines().filter(|line| line.starts_with("$ "));
+        assert_eq!(number, commands.count(), "{document} is read wrongly");
+        assert!(number > 0, "{document} has no command");
         if std::env::var_os("LANIGON_UPDATE_TUTORIAL").is_some() {
             fs::write(&path, text).expect(document);
             return true;

@@ -1,5 +1,5 @@
 //! Shared memory in pages: the measurements of the paper on DSM over InfiniBand (sections 5.1 to 5.3), beside the published figures
-//! (docs/dsm.md, section 6).
+//! (docs/dsm-results.md, section 6).
 
 mod claims;
 mod figures;

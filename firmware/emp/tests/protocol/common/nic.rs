@@ -1,5 +1,5 @@
 //! A NIC without a chip: SRAM, two DMA channels, frame buffers and a MAC that obey the same pointer
-//! rules as the Tigon2 (docs/tigon2.md, sections 5 and 6), moved by `step_...` calls.
+//! rules as the Tigon2 (docs/tigon2-io.md, sections 5 and 6), moved by `step_...` calls.
 //!
 //! It detects errors that hardware would not report: released memory is poisoned, a frame whose DMA failed
 //! must be void when it is sent, and buffer pointers must only move forward.

@@ -1,4 +1,4 @@
-//! Experiments with the thesis's methods (docs/emp.md, "Benchmarks").
+//! Experiments with the thesis's methods (docs/emp-stages.md, "Benchmarks").
 
 pub mod activity;
 pub mod goodput;

@@ -1,6 +1,6 @@
 //! Schemes of EMP: division of work between the two CPUs of a NIC.
 
-/// A division of the stages between CPU A and CPU B (docs/emp.md, section 7).
+/// A division of the stages between CPU A and CPU B (docs/emp-stages.md, section 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
     /// All roles on CPU A.

@@ -1,5 +1,5 @@
 //! Boards with Myricom's LANai: one type for each generation of the chip. Firmware of the project has LLVM's pipeline on all of them,
-//! control programs of real adapters that of their chip (docs/lanai.md, section 1).
+//! control programs of real adapters that of their chip (docs/lanai-core.md, section 1).
 
 mod form;
 mod kernel;
