@@ -29,7 +29,11 @@ const COMMANDS: &str = "docs/commands.md";
 const ACENIC: &str = "docs/acenic.md";
 const DEBUGGING: &str = "docs/debugging.md";
 const GDB: &str = "docs/gdb.md";
-const GM: [&str; 3] = ["docs/gm-scenarios.md", "docs/gm-tigon2.md", "docs/gm-mapper.md"];
+const GM: [&str; 3] = [
+    "docs/gm-scenarios.md",
+    "docs/gm-tigon2.md",
+    "docs/gm-mapper.md",
+];
 const SWEEPS: &str = "docs/sweep.md";
 const EXAMPLE: &str = "examples/echo";
 /// Folder of the project in the tutorial.
