@@ -68,7 +68,6 @@ test: firmware
 	@$(FIRMWARE) cases
 	@scripts/optional-tools install
 	cargo test --workspace
-	cargo test -p lanigon-emulator --features translate --test robust translated
 	@scripts/optional-tools summary
 
 # Python packages that do the same as parts of the project, in a folder of their own.
@@ -95,7 +94,7 @@ test-mpi: setup firmware
 	cargo test -p lanigon-command $(MPI) --test main mpi::
 
 # All features but `mpi`.
-FEATURES = lanigon-command/translate lanigon-emulator/unicorn lanigon-timeline/perfetto
+FEATURES = lanigon-emulator/unicorn lanigon-timeline/perfetto
 
 check: setup
 	cargo fetch --locked

@@ -26,9 +26,6 @@ mod polls;
 mod races;
 #[path = "robust/streams.rs"]
 mod streams;
-#[cfg(feature = "translate")]
-#[path = "robust/translated.rs"]
-mod translated;
 
 use std::env;
 use std::fs;

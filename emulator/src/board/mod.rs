@@ -15,8 +15,6 @@ mod traffic;
 use std::fmt::Debug;
 
 pub use crate::cpu::shared::SharedCode;
-#[cfg(feature = "translate")]
-pub use crate::cpu::translation::Translations;
 use crate::host::request::{PollAccess, PollRequest};
 use crate::observe::tracer::Tracer;
 use crate::sim::time::SimTime;
@@ -62,10 +60,6 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
 
     /// Shares decoded code with other boards from now on, with the same results. By default a board decodes for itself.
     fn share_code(&mut self, _shared: &SharedCode) {}
-
-    /// Uses translated code from now on, with the same results, or no more (`None`). By default there is none.
-    #[cfg(feature = "translate")]
-    fn translate(&mut self, _translations: Option<&Translations>) {}
 
     /// The earliest time at which a core can act without an event: `now` while one is
     /// busy, [`SimTime::MAX`] when all are halted or idle for good. A run whose programs all wait ends once this is

@@ -25,7 +25,6 @@ pub trait Decoded: Copy {
 /// A place for a decoded instruction. Threads need no order among their accesses: a place that boards share holds nothing yet, or the one
 /// instruction that it can hold.
 #[derive(Debug)]
-#[repr(transparent)]
 pub struct Place<O>(AtomicU64, PhantomData<O>);
 
 impl<O: Decoded> Place<O> {

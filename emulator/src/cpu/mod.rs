@@ -12,6 +12,4 @@ pub mod lanai;
 pub mod mips;
 pub(crate) mod pages;
 pub(crate) mod shared;
-#[cfg(feature = "translate")]
-pub mod translation;
 pub mod witness;

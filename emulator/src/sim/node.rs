@@ -342,12 +342,6 @@ impl Node {
         self.slot.share_code(shared);
     }
 
-    /// Uses translated code from now on, with the same results, or no more (`None`).
-    #[cfg(feature = "translate")]
-    pub fn translate(&mut self, translations: Option<&crate::board::Translations>) {
-        self.slot.translate(translations);
-    }
-
     /// Executes everything due before `horizon`.
     pub fn run_until(&mut self, horizon: SimTime) {
         let (slot, at) = self.split();

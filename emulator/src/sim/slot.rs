@@ -7,8 +7,6 @@ use std::fmt::Debug;
 use super::initiator::Initiator;
 use super::queue::EventQueue;
 use super::time::SimTime;
-#[cfg(feature = "translate")]
-use crate::board::Translations;
 use crate::board::{
     Board, Context, CpuId, Inspect, NodeEvent, NothingThere, Ran, SharedCode, SharedMemory,
 };
@@ -117,9 +115,6 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
     /// Shares decoded code with other nodes.
     fn share_code(&mut self, shared: &SharedCode);
-    /// Passes on how code is translated.
-    #[cfg(feature = "translate")]
-    fn translate(&mut self, translations: Option<&Translations>);
     fn start_programs(&mut self, at: Surroundings<'_>);
     fn run_until(&mut self, horizon: SimTime, at: Surroundings<'_>);
     fn run_until_reply(&mut self, horizon: SimTime, replies: Replies, at: Surroundings<'_>);
@@ -321,11 +316,6 @@ impl<B: Board> AnySlot for Slot<B> {
 
     fn share_code(&mut self, shared: &SharedCode) {
         self.board.share_code(shared);
-    }
-
-    #[cfg(feature = "translate")]
-    fn translate(&mut self, translations: Option<&Translations>) {
-        self.board.translate(translations);
     }
 
     fn start_programs(&mut self, mut at: Surroundings<'_>) {

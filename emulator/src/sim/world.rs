@@ -145,14 +145,6 @@ impl World {
         }
     }
 
-    /// Executes translated code from now on, which all nodes share, or no more (`None`). Only the speed of runs depends on it.
-    #[cfg(feature = "translate")]
-    pub fn translate(&mut self, translations: Option<&crate::board::Translations>) {
-        for node in &mut self.nodes {
-            node.translate(translations);
-        }
-    }
-
     /// The networks.
     pub(super) fn networks(&self) -> &[Box<dyn Network>] {
         &self.networks

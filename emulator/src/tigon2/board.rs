@@ -22,8 +22,6 @@ use super::window::Target;
 use crate::board::{Board, Context, CpuId, NothingThere, Ran, SharedCode, StopReason};
 use crate::board::{ProbeTable, StageState};
 use crate::cpu::mips::exec::{Core, CoreTiming};
-#[cfg(feature = "translate")]
-use crate::cpu::translation::Translations;
 use crate::host::costs::HostCosts;
 use crate::host::request::{PollAccess, PollRequest};
 use crate::observe::event::{Details, TraceKind};
@@ -262,11 +260,6 @@ impl Board for Tigon2 {
         for unit in &mut self.cores {
             unit.private.scratchpad.share_code(&shared.scratchpads);
         }
-    }
-
-    #[cfg(feature = "translate")]
-    fn translate(&mut self, translations: Option<&Translations>) {
-        self.share_translations(translations);
     }
 
     fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, BoardEvent>) -> Ran {

@@ -13,15 +13,9 @@ use super::sram::Sram;
 use crate::board::StopReason;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
-#[cfg(feature = "translate")]
-use crate::cpu::translation::CoreTranslation;
 use crate::observe::instructions::InstructionLog;
 use crate::sim::initiator::Initiator;
 use crate::state;
-
-/// Without translated code nothing is kept for it.
-#[cfg(not(feature = "translate"))]
-type CoreTranslation = ();
 
 /// A core's private memory and state.
 #[derive(Debug)]
@@ -51,8 +45,6 @@ pub struct CorePrivate {
     observed: bool,
     /// Tick up to which its being ahead has been recorded.
     pub(super) seen_ahead_until: u64,
-    /// Its translated code.
-    pub translation: CoreTranslation,
     /// Number of its first instructions that are known to have been executed in turn.
     pub(super) in_turn_until: u64,
     /// Reason why it stopped, until it is started again.
@@ -75,7 +67,7 @@ state!(CorePrivate {
     in_turn_until,
     stopped,
     blamed
-} fixed { who, index, dispatch, translation });
+} fixed { who, index, dispatch });
 
 impl CorePrivate {
     /// SRAM address of an access to the stack-overflow map (docs/tigon2.md, section 1). Its base counts words, so that
@@ -101,7 +93,6 @@ impl CorePrivate {
             scratch_address: 0,
             observed: false,
             seen_ahead_until: 0,
-            translation: CoreTranslation::default(),
             in_turn_until: 0,
             stopped: None,
             blamed: None,

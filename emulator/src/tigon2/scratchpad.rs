@@ -27,8 +27,6 @@ pub struct Scratchpad {
     is_shared: bool,
     /// Among these the board looks for its code at the first execution.
     others: Option<SharedWhole>,
-    /// Number of times at which decoded code was changed or forgotten: code translated before that does not hold any more.
-    changes: Cell<u64>,
 }
 
 impl State for Scratchpad {
@@ -60,7 +58,6 @@ impl Scratchpad {
             code: Places::default(),
             is_shared: false,
             others: None,
-            changes: Cell::new(0),
         }
     }
 
@@ -100,11 +97,6 @@ impl Scratchpad {
         is_data
     }
 
-    /// Notes a change of decoded code.
-    fn code_changes(&self) {
-        self.changes.set(self.changes.get().wrapping_add(1));
-    }
-
     /// Reads a value; 0 outside. `address` is aligned to `width`.
     #[inline(always)]
     #[must_use]
@@ -121,16 +113,8 @@ impl Scratchpad {
                 self.leave_others();
             }
             self.code[index].set(Op::DATA);
-            self.code_changes();
         }
         self.set(address, width, value);
-    }
-
-    /// The words, and the number of changes of decoded code so far.
-    #[cfg(feature = "translate")]
-    #[inline(always)]
-    pub(super) fn words(&self) -> (&[Cell<u32>], u64) {
-        (&self.words, self.changes.get())
     }
 
     /// The instructions, as far as they are decoded; none before the first execution.
@@ -193,7 +177,6 @@ impl Scratchpad {
     fn use_places(&mut self, shared: Option<Places>) {
         self.is_shared = shared.is_some();
         self.code = shared.unwrap_or_else(|| whole::places(self.words.len()));
-        self.code_changes();
     }
 
     /// Gets a copy of what is decoded for this board alone.
@@ -208,7 +191,6 @@ impl Scratchpad {
     pub(super) fn forget_all_code(&mut self) {
         self.code = Places::default();
         self.is_shared = false;
-        self.code_changes();
     }
 
     /// Remembers the decoded instruction at `pc`.
@@ -223,11 +205,7 @@ impl Scratchpad {
             Err(_) if self.is_shared => self.leave_others(),
             Err(_) => {}
         }
-        let place = &self.code[index];
-        if place.get().is_decoded() {
-            self.code_changes();
-        }
-        place.set(op);
+        self.code[index].set(op);
     }
 }
 
@@ -329,18 +307,15 @@ mod tests {
             let mut boards = boards(&shared);
             for (index, act) in acts {
                 let board = &mut boards[index];
-                let changes = board.changes.get();
                 match act {
                     Act::Fetch(pc) => {
                         let expected = Op::decode(board.read(pc, Width::Word));
                         prop_assert_eq!(fetch(board, pc), expected);
                     }
                     Act::Store(address, value) => {
-                        let decoded = board.op(address).is_decoded();
                         if !board.set(address, Width::Word, value) {
                             board.write(address, Width::Word, value);
                         }
-                        prop_assert_eq!(board.changes.get() != changes, decoded);
                         prop_assert_eq!(board.read(address, Width::Word), value);
                     }
                     Act::Forget => board.forget_all_code(),

@@ -1,8 +1,6 @@
 //! External SRAM: bytes, their decoded form as code, and the one bus that all actors share
 //! (docs/tigon2.md, section 1).
 
-use std::cell::Cell;
-
 use crate::cpu::clock::CpuClock;
 use crate::cpu::decoded::Place;
 use crate::cpu::mips::bus::Width;
@@ -12,8 +10,6 @@ use crate::tigon2::sram_bus::SramBus;
 
 /// Bytes of a page of decoded code.
 const CODE_PAGE_BYTES: usize = 4096;
-/// Bytes of SRAM for which one mark says that code was decoded there.
-pub(super) const LINE_BYTES: usize = 256;
 const CODE_PAGE_OPS: usize = CODE_PAGE_BYTES / 4;
 
 type CodePage = Box<[Place<Op>; CODE_PAGE_OPS]>;
@@ -23,8 +19,6 @@ type CodePage = Box<[Place<Op>; CODE_PAGE_OPS]>;
 pub(super) struct Code {
     pages: Vec<Option<CodePage>>,
     mask: usize,
-    /// For each line whether code was decoded in it. Marks stay when code is overwritten.
-    lines: Box<[Cell<u8>]>,
 }
 
 impl Code {
@@ -70,14 +64,6 @@ impl AloneSram<'_> {
         free
     }
 
-    /// Its bytes, for each line of them whether code was decoded there, and its bus.
-    #[cfg(feature = "translate")]
-    #[inline(always)]
-    pub(super) fn parts(&mut self) -> (&[Cell<u8>], &[Cell<u8>], &mut SramBus) {
-        let bytes = Cell::from_mut(self.bytes.as_mut_slice()).as_slice_of_cells();
-        (bytes, &self.code.lines, self.bus)
-    }
-
     /// [`Sram::read`].
     #[inline(always)]
     pub(super) fn read(&self, address: u32, width: Width) -> u32 {
@@ -91,13 +77,6 @@ impl AloneSram<'_> {
         self.code.forget(at);
         write(self.bytes, at, width, value);
     }
-}
-
-/// The mark of the line around `address`, which says whether code was decoded there.
-#[cfg(feature = "translate")]
-pub(super) fn line_of(lines: &[Cell<u8>], address: u32) -> Option<&Cell<u8>> {
-    let last = lines.len().checked_sub(1)?;
-    lines.get((address as usize / LINE_BYTES) & last)
 }
 
 #[inline(always)]
@@ -203,7 +182,6 @@ impl Sram {
             code: Code {
                 pages: code,
                 mask: size.bytes() - 1,
-                lines: vec![Cell::new(0); size.bytes() / LINE_BYTES].into(),
             },
             bus: SramBus::default(),
         }
@@ -400,9 +378,6 @@ impl Sram {
             let page =
                 page.get_or_insert_with(|| Box::new(std::array::from_fn(|_| Place::default())));
             page[at % CODE_PAGE_BYTES / 4].set(op);
-        }
-        if let Some(line) = self.code.lines.get(at / LINE_BYTES) {
-            line.set(1);
         }
     }
 }

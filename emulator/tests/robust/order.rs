@@ -136,6 +136,54 @@ pub(super) fn scene() -> impl Strategy<Value = Scene> {
         })
 }
 
+/// An instruction of a loop that mostly accesses memory: $2 points to data in SRAM, $3 to the scratchpad with the code.
+fn in_loop() -> impl Strategy<Value = u32> {
+    let access = (
+        prop::sample::select(vec![
+            0x20u32, 0x21, 0x23, 0x24, 0x25, 0x28, 0x29, 0x2B, 0x2B,
+        ]),
+        prop_oneof![9 => Just(2u32), 1 => Just(3u32)],
+        8..16u32,
+        prop_oneof![1 => 0..4u32, 1 => 40..60u32],
+    )
+        .prop_map(|(opcode, base, rt, word)| opcode << 26 | base << 21 | rt << 16 | (4 * word));
+    let value = (
+        prop::sample::select(vec![0x21u32, 0x23, 0x24, 0x26, 0x2B]),
+        0..16u32,
+        8..16u32,
+        8..16u32,
+    )
+        .prop_map(|(function, rs, rt, rd)| rs << 21 | rt << 16 | rd << 11 | function);
+    // Conditional ones, some of which are likely.
+    let branch = (
+        prop::sample::select(vec![4u32, 5, 6, 7, 20, 21, 22]),
+        8..16u32,
+        8..16u32,
+        -6..6i16,
+    )
+        .prop_map(|(opcode, rs, rt, words)| {
+            let rt = if opcode & 2 == 0 { rt } else { 0 };
+            opcode << 26 | rs << 21 | rt << 16 | u32::from(words.cast_unsigned())
+        });
+    prop_oneof![5 => access, 6 => value, 3 => branch]
+}
+
+/// Two loops in scratchpads, which exchange turns at almost each access.
+fn loops() -> impl Strategy<Value = Scene> {
+    let program = || vec(in_loop(), 6..20);
+    let programs = prop_oneof![
+        3 => [program(), program()],
+        1 => program().prop_map(|program| [program.clone(), program]),
+    ];
+    (programs, vec(0..9u32, 16)).prop_map(|(programs, values)| Scene {
+        programs,
+        in_scratchpad: [true, true],
+        shown: [false, false],
+        values,
+        patches: Vec::new(),
+    })
+}
+
 /// A program that repeats endlessly.
 fn endless(program: &[u32]) -> Vec<u32> {
     let back = (program.len() as u32 + 1).wrapping_neg();
@@ -435,4 +483,13 @@ fn one_order_however_far_a_core_runs_at_a_time() {
     println!("{promised} of {all} scenes held against others");
     result.unwrap_or_else(|error| panic!("{error}"));
     assert!(promised * 20 > all * 19, "{promised} of {all} scenes");
+}
+
+proptest! {
+    #![proptest_config(cases(96))]
+
+    #[test]
+    fn loops_that_exchange_turns(scene in loops(), slices_ns in vec(1..3000u64, 1..6)) {
+        prop_assert!(check(&scene, &slices_ns));
+    }
 }

@@ -1,8 +1,6 @@
 //! Construction of worlds: nodes, switches and cables. Every world of the testbench is built here.
 
 use emulator::board::NoSuchFault;
-#[cfg(feature = "translate")]
-use emulator::cpu::translation::Translations;
 use emulator::profile::ProfileError;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -198,8 +196,6 @@ impl WorldBuilder {
     /// If a switch or a cable is invalid.
     pub fn build(self) -> Result<World, WorldError> {
         let mut world = World::new(self.nodes);
-        #[cfg(feature = "translate")]
-        world.translate(Some(&Translations::default()));
         for config in &self.switches {
             world.add_switch(config)?;
         }

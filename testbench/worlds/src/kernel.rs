@@ -49,8 +49,6 @@ pub fn node(profile: &Profile, load: Load) -> Result<Node, BoardError> {
     };
     let mut node = board.node(0, &parts)?;
     board.load(&mut node, load)?;
-    #[cfg(feature = "translate")]
-    node.translate(Some(&emulator::cpu::translation::Translations::default()));
     Ok(node)
 }
 

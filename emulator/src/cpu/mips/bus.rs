@@ -1,6 +1,5 @@
 //! The interface of a MIPS core to its board.
 
-pub use super::core::Registers;
 use super::exec::Core;
 use super::isa::Op;
 use super::witness::Witness;
@@ -11,46 +10,6 @@ pub use crate::cpu::bus::{BusStop, Fault, OwnMemory, Width};
 /// a probe ([`Op::has_probe`]) or without a decoding ([`Op::UNDECODED`]).
 pub type Private<'a, M, W> = bus::Private<'a, Op, M, W>;
 
-/// The state of a core's private loop besides registers and memory, in few numbers, so that they stay in registers of
-/// the host.
-#[derive(Debug, Clone, Copy)]
-pub struct Progress {
-    /// Address of the next instruction.
-    pub pc: u32,
-    /// Address of the one after it.
-    pub next_pc: u32,
-    /// The cycles that are left: an instruction begins in time as long as there are any.
-    pub left: i64,
-    /// Cycles beyond the ones that each instruction takes.
-    pub extra_cycles: i64,
-}
-
-/// Reason why translated code was left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
-    /// There is none.
-    Absent,
-    /// No cycles are left.
-    Time,
-    /// The next instruction needs the bus.
-    Access,
-    /// The next instruction must be fetched.
-    Unknown,
-    /// The next instruction is for the interpreter.
-    Step,
-}
-
-/// A core's private memory, with translated code for it if there is some.
-pub trait Translated: OwnMemory {
-    /// Executes translated code as far as it goes: what the private loop does, in the same number of cycles.
-    #[inline(always)]
-    fn execute(&mut self, _registers: &mut Registers, _progress: &mut Progress) -> Left {
-        Left::Absent
-    }
-}
-
-impl Translated for () {}
-
 /// The bus of a core.
 ///
 /// Each access takes place at `core.clock.now`. The bus charges the access's own cost with
@@ -59,7 +18,7 @@ impl Translated for () {}
 /// the sign. `address` is aligned to `width`: the core checks that first.
 pub trait Bus {
     /// Private memory of a core.
-    type Own<'a>: Translated
+    type Own<'a>: OwnMemory
     where
         Self: 'a;
 

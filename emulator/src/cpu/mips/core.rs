@@ -29,23 +29,12 @@ impl Default for CoreTiming {
     }
 }
 
-impl CoreTiming {
-    /// Number of instructions that take so many cycles, with the extra ones among them.
-    #[inline(always)]
-    pub(super) fn instructions_in(&self, cycles: u64, extra_cycles: u64) -> u64 {
-        match self.instruction_cycles {
-            0 | 1 => cycles - extra_cycles,
-            each => (cycles - extra_cycles) / u64::from(each),
-        }
-    }
-}
-
 /// Size of the register array: 32 registers, and an entry behind them for results for register 0. The size makes any
 /// byte of an [`Op`] a valid index without a check or a mask.
 pub(super) const PLACES: usize = 256;
 
 /// The registers with the places behind them.
-pub type Registers = [u32; PLACES];
+pub(super) type Registers = [u32; PLACES];
 
 /// A MIPS core.
 ///
@@ -293,7 +282,10 @@ impl Core {
     pub(super) fn advance(&mut self, pc: u32, next_pc: u32, cycles: u64, extra_cycles: u64) {
         self.pc = pc;
         self.next_pc = next_pc;
-        self.instructions += self.timing.instructions_in(cycles, extra_cycles);
+        self.instructions += match self.timing.instruction_cycles {
+            0 | 1 => cycles - extra_cycles,
+            each => (cycles - extra_cycles) / u64::from(each),
+        };
         self.clock.charge(cycles);
     }
 

@@ -13,7 +13,5 @@ pub mod isa;
 pub mod linear;
 mod op;
 mod private;
-#[cfg(feature = "translate")]
-pub(crate) mod translation;
 pub(crate) mod whole;
 pub mod witness;

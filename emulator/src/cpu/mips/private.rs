@@ -1,7 +1,7 @@
 //! The fast path: instructions on the core's registers and its private memory.
 
 use super::alu;
-use super::bus::{Bus, Left, OwnMemory, Private, Progress, Translated, Width};
+use super::bus::{Bus, OwnMemory, Private, Width};
 use super::core::{Core, CoreTiming, Registers};
 use super::exec::{extend_byte, extend_half};
 use super::flow::{self, Next};
@@ -20,6 +20,17 @@ pub(super) enum Stop {
     Unknown,
 }
 
+/// State of the loop besides registers and memory, in few numbers, so that they
+/// stay in registers of the host.
+struct Progress {
+    pc: u32,
+    next_pc: u32,
+    /// The cycles that are left: an instruction begins in time as long as there are any.
+    left: i64,
+    /// Cycles beyond the ones that each instruction takes.
+    extra_cycles: i64,
+}
+
 /// Executes instructions from the program counter on, as long as they are private and begin before
 /// `until`.
 #[inline(always)]
@@ -35,77 +46,26 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
     };
     let cycle = core.clock.ticks_per_cycle;
     let (registers, timing) = core.parts();
-    let stop = if B::WITNESSED {
-        go_on(registers, timing, cycle, &mut private, &mut progress)
-    } else {
-        loop {
-            let left = private.memory.execute(registers, &mut progress);
-            match left {
-                Left::Absent => {
-                    break go_on(registers, timing, cycle, &mut private, &mut progress);
-                }
-                Left::Time => break Stop::Time,
-                Left::Access => break stop_at(&private, progress.pc),
-                Left::Unknown => break Stop::Unknown,
-                Left::Step => {}
-            }
-            if let Some(stop) = step(registers, timing, cycle, &mut private, &mut progress) {
-                break stop;
-            }
-        }
-    };
+    let stop = carry_out(registers, timing, cycle, &mut private, &mut progress);
     let cycles = (room - progress.left).cast_unsigned();
     let extra = progress.extra_cycles.cast_unsigned();
     core.advance(progress.pc, progress.next_pc, cycles, extra);
     stop
 }
 
-/// The stop before the instruction at `pc`, which is not private.
+/// The loop of [`run`], with the ticks per cycle.
 #[inline(always)]
-fn stop_at<M, W>(private: &Private<'_, M, W>, pc: u32) -> Stop {
-    match private.at(pc) {
-        Some(op) if !op.has_probe() => Stop::Op(op),
-        _ => Stop::Unknown,
-    }
-}
-
-/// Executes one instruction on which translated code left; gives the reason to stop, if there is one.
-#[inline(never)]
-fn step<M: OwnMemory, W: Witness>(
-    registers: &mut Registers,
-    timing: &CoreTiming,
-    cycle: u64,
-    private: &mut Private<'_, M, W>,
-    progress: &mut Progress,
-) -> Option<Stop> {
-    carry_out::<true, M, W>(registers, timing, cycle, private, progress)
-}
-
-/// Executes instructions until there is a reason to stop.
-#[inline(always)]
-fn go_on<M: OwnMemory, W: Witness>(
+fn carry_out<M: OwnMemory, W: Witness>(
     registers: &mut Registers,
     timing: &CoreTiming,
     cycle: u64,
     private: &mut Private<'_, M, W>,
     progress: &mut Progress,
 ) -> Stop {
-    carry_out::<false, M, W>(registers, timing, cycle, private, progress).unwrap_or(Stop::Time)
-}
-
-/// The loop of [`run`], with the ticks per cycle. `None` if it was to execute one instruction only (`ONCE`), and did.
-#[inline(always)]
-fn carry_out<const ONCE: bool, M: OwnMemory, W: Witness>(
-    registers: &mut Registers,
-    timing: &CoreTiming,
-    cycle: u64,
-    private: &mut Private<'_, M, W>,
-    progress: &mut Progress,
-) -> Option<Stop> {
     while progress.left > 0 {
         let (pc, next_pc) = (progress.pc, progress.next_pc);
         let Some(op) = private.at(pc) else {
-            return Some(Stop::Unknown);
+            return Stop::Unknown;
         };
         if let Some(value) = alu::result(op.plain_kind(), op, registers) {
             registers[op.dst() as usize] = value;
@@ -125,24 +85,21 @@ fn carry_out<const ONCE: bool, M: OwnMemory, W: Witness>(
                 let spent = u64::from(cycles) * cycle;
                 private.witness.accessed(pc, next_pc, address, 0, spent);
                 if private.witness.is_full() {
-                    return Some(Stop::Time);
+                    return Stop::Time;
                 }
             }
         } else if let Some(next) = flow::next(registers, op, pc) {
             progress.go_to(next, timing, cycle, &mut private.witness);
             if private.witness.is_full() {
-                return Some(Stop::Time);
+                return Stop::Time;
             }
         } else if op.has_probe() {
-            return Some(Stop::Unknown);
+            return Stop::Unknown;
         } else {
-            return Some(Stop::Op(op));
-        }
-        if ONCE {
-            return None;
+            return Stop::Op(op);
         }
     }
-    Some(Stop::Time)
+    Stop::Time
 }
 
 impl Progress {

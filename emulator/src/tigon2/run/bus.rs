@@ -57,9 +57,6 @@ pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
     pub skips_periods: bool,
     /// Something that the node must look at.
     pub ran: Option<Ran>,
-    /// Translated code of both cores may be executed.
-    #[cfg(feature = "translate")]
-    pub walks: bool,
 }
 
 impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
@@ -333,15 +330,11 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
             idle: &mut self.private.idle,
             timing: &self.fabric.timing,
             writable: (ALONE || !self.private.ahead.is_active()) && !watches_own,
-            #[cfg(feature = "translate")]
-            translation: &mut self.private.translation,
         };
-        let mut memory = Memory::new(own, sram, !watches_sram, &core.clock);
-        memory.translate_at(core.pc(), ops.is_empty());
         Private {
             ops,
             base,
-            memory,
+            memory: Memory::new(own, sram, !watches_sram, &core.clock),
             witness,
         }
     }

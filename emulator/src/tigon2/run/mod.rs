@@ -5,8 +5,6 @@
 //! * `ahead`: execution of cached SRAM code ahead of the other core, with a checkpoint to go back to;
 //! * `private_memory`: memory accessed by a core's inner loop without the bus;
 //! * `idle`: detection of idle loops;
-//! * `translate`: translation of the code in the scratchpads, if the emulator is built with it;
-//! * `translated`: translated code of both cores, which take turns;
 //! * `period`: idle loops that follow the timer and repeat periodically;
 //! * `wild`: execution that has left the code of the firmware.
 
@@ -15,9 +13,5 @@ pub(super) mod bus;
 pub(super) mod idle;
 pub(super) mod period;
 pub(super) mod private_memory;
-#[cfg(feature = "translate")]
-mod translate;
-#[cfg(feature = "translate")]
-mod translated;
 pub(super) mod turns;
 mod wild;

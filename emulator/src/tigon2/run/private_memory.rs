@@ -1,16 +1,10 @@
 //! Memory that a core accesses without its bus: its scratchpad, and all of SRAM while it runs alone.
 
 use defs::tigon2::map::SRAM_LIMIT;
-#[cfg(feature = "translate")]
-use translator::{Leave, SharedBus, Start};
 
 use crate::cpu::bus::Access;
 use crate::cpu::clock::CpuClock;
-#[cfg(feature = "translate")]
-use crate::cpu::mips::bus::{Left, Progress, Registers};
-use crate::cpu::mips::bus::{OwnMemory, Translated, Width};
-#[cfg(feature = "translate")]
-use crate::cpu::translation::CoreTranslation;
+use crate::cpu::mips::bus::{OwnMemory, Width};
 use crate::tigon2::run::idle::IdleDetector;
 use crate::tigon2::scratchpad::Scratchpad;
 use crate::tigon2::sram::AloneSram;
@@ -23,9 +17,6 @@ pub struct OwnScratchpad<'a> {
     pub(in crate::tigon2) timing: &'a Timing,
     /// Stores may bypass the bus: no rollback is pending and no watchpoint is set.
     pub(in crate::tigon2) writable: bool,
-    /// Translated code of the scratchpad.
-    #[cfg(feature = "translate")]
-    pub(in crate::tigon2) translation: &'a mut CoreTranslation,
 }
 
 impl OwnMemory for OwnScratchpad<'_> {
@@ -59,8 +50,6 @@ pub struct Memory<'a, const ALONE: bool> {
     /// End of all its cycles, in ticks, and the ticks per cycle.
     end: u64,
     ticks_per_cycle: u64,
-    /// Whether translated code may be used.
-    translates: bool,
 }
 
 impl<'a, const ALONE: bool> Memory<'a, ALONE> {
@@ -78,16 +67,7 @@ impl<'a, const ALONE: bool> Memory<'a, ALONE> {
             sram_writable,
             end: clock.now,
             ticks_per_cycle: clock.ticks_per_cycle,
-            translates: false,
         }
-    }
-
-    /// Allows translated code for a core at `pc` that runs alone, unless it must be interpreted (`withheld`): code in the
-    /// scratchpad, with nothing that watches memory. Two busy cores execute theirs in `translated`.
-    #[inline(always)]
-    pub(in crate::tigon2) const fn translate_at(&mut self, pc: u32, withheld: bool) {
-        self.translates =
-            ALONE && pc >= SRAM_LIMIT && !withheld && self.own.writable && self.sram_writable;
     }
 
     #[inline(always)]
@@ -135,74 +115,5 @@ impl<const ALONE: bool> OwnMemory for Memory<'_, ALONE> {
             self.sram.write(address, width, value);
             cycles
         })
-    }
-}
-
-#[cfg(not(feature = "translate"))]
-impl<const ALONE: bool> Translated for Memory<'_, ALONE> {}
-
-#[cfg(feature = "translate")]
-impl<const ALONE: bool> Translated for Memory<'_, ALONE> {
-    #[inline(always)]
-    fn execute(&mut self, registers: &mut Registers, progress: &mut Progress) -> Left {
-        if !self.translates {
-            return Left::Absent;
-        }
-        let own = &mut self.own;
-        let (words, changes) = own.scratchpad.words();
-        let Some((code, usage, lacks)) = own.translation.code(changes) else {
-            return Left::Absent;
-        };
-        if progress.next_pc != progress.pc.wrapping_add(4) {
-            // A delay slot.
-            return Left::Step;
-        }
-        match own.scratchpad.find_op(progress.pc) {
-            Some(op) if !op.has_probe() => {}
-            _ => return Left::Unknown,
-        }
-        let (shared, lines, bus) = self.sram.parts();
-        let memory = translator::Memory {
-            own: words,
-            decoded: own.scratchpad.ops(),
-            shared,
-            lines,
-        };
-        let Some(mut guest) = code.guest(memory) else {
-            return Left::Absent;
-        };
-        guest.start(Start {
-            pc: progress.pc,
-            left: progress.left,
-            end: self.end,
-            ticks_per_cycle: self.ticks_per_cycle,
-        });
-        let mut shared_bus = SharedBus {
-            free_at: bus.free_at,
-            next_burst: bus.next_burst,
-        };
-        let leave = guest.run(registers, &mut shared_bus);
-        bus.free_at = shared_bus.free_at;
-        let end = guest.end();
-        if end.disturbed {
-            own.idle.disturb();
-        }
-        usage.entries += 1;
-        usage.cycles += end.spent.cycles - end.spent.extra;
-        progress.pc = end.pc;
-        progress.next_pc = end.next_pc;
-        progress.left -= end.spent.cycles.cast_signed();
-        progress.extra_cycles += end.spent.extra.cast_signed();
-        match leave {
-            Leave::Time => Left::Time,
-            Leave::Access => Left::Access,
-            Leave::Step => match own.scratchpad.find_op(end.pc) {
-                Some(op) if !op.has_probe() => {
-                    *lacks += 1;
-                    Left::Step
-                }
-                _ => Left::Unknown,
-            },
-        }
     }
 }

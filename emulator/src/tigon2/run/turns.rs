@@ -227,19 +227,13 @@ impl Tigon2 {
             may_idle,
             skips_periods: self.skip_idle && self.skip_periods && !watched,
             ran: None,
-            #[cfg(feature = "translate")]
-            walks: false,
         };
-        #[cfg(feature = "translate")]
-        bus.prepare_turns();
         if ALONE {
             bus.private.ahead.settle();
         } else {
             bus.set_limit(end);
         }
         loop {
-            #[cfg(feature = "translate")]
-            bus.take_translated_turns(&mut core, until);
             match exec::run_until(core, &mut bus, until) {
                 // Only the other core's time can have stopped an access here: that core is behind.
                 Pause::Wait if !ALONE && core.clock.now < bus.turns_until => {
@@ -363,8 +357,6 @@ impl Tigon2 {
         if ctx.trace.begins_instructions() {
             instruction_log::begin(&mut self.cores, &self.fabric, ctx.trace);
         }
-        #[cfg(feature = "translate")]
-        self.translate_due(ctx);
         let ran = self.run_and_poll(until, beyond, ctx);
         for unit in &mut self.cores {
             // Either both have reached `until`, which confirms their execution up to it; or one of them

@@ -1,4 +1,4 @@
-//! Runs are deterministic: repeated, observed or not, with idle loops stepped or skipped, with translated code or without.
+//! Runs are deterministic: repeated, observed or not, with idle loops stepped or skipped.
 
 use emulator::tigon2::board::Tigon2;
 use lanigon_worlds::profile::built_in;
@@ -46,9 +46,6 @@ struct Manner {
     sink: bool,
     /// An observer with all details is added.
     details: bool,
-    /// Code is translated soon.
-    #[cfg(feature = "translate")]
-    translated: bool,
 }
 
 const PLAIN: Manner = Manner {
@@ -56,8 +53,6 @@ const PLAIN: Manner = Manner {
     keep_trace: false,
     sink: false,
     details: false,
-    #[cfg(feature = "translate")]
-    translated: false,
 };
 
 /// All observable results of a run.
@@ -117,11 +112,6 @@ fn run(costs: &Costs, work: Work, manner: Manner) -> Fingerprint {
             node.trace.add_sink(Box::new(Counting(seen.clone())));
         }
     }
-    #[cfg(feature = "translate")]
-    let translations = emulator::cpu::translation::Translations::new(100, false);
-    #[cfg(feature = "translate")]
-    pair.world
-        .translate(manner.translated.then_some(&translations));
     let details = ResultSlot::default();
     if manner.details {
         pair.world.observe(Box::new(Details(details.clone())));
@@ -141,8 +131,6 @@ fn run(costs: &Costs, work: Work, manner: Manner) -> Fingerprint {
     assert!(pair.world.finish_observing().is_empty());
     assert_eq!(details.with(|counts| counts.is_some()), manner.details);
     details.take().iter().for_each(check_details);
-    #[cfg(feature = "translate")]
-    assert_eq!(translations.made().translations > 0, manner.translated);
     let nodes = &mut pair.world.nodes;
     let events: Vec<_> = nodes.iter().map(|node| node.trace.count()).collect();
     let total = events.iter().sum();
@@ -204,15 +192,6 @@ fn trace_kept_or_not() {
 fn trace_watched_or_not() {
     check(Manner {
         sink: true,
-        ..PLAIN
-    });
-}
-
-#[cfg(feature = "translate")]
-#[test]
-fn code_translated_or_not() {
-    check(Manner {
-        translated: true,
         ..PLAIN
     });
 }

@@ -14,7 +14,9 @@ use crate::observe::instructions::Record;
 use crate::tigon2::inspect::instruction_log::standing;
 use crate::tigon2::inspect::stops;
 use crate::tigon2::run::wild;
-use crate::tigon2::sram::LINE_BYTES;
+
+/// SRAM is decoded ahead up to the next multiple of so many bytes.
+const AHEAD_BYTES: u32 = 256;
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     /// Fetches an instruction in SRAM that is not in the block of the last fetch, is not decoded or carries a
@@ -111,12 +113,12 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
     }
 
-    /// Decodes an instruction in SRAM, and the ones behind it in its line.
+    /// Decodes an instruction in SRAM, and the ones behind it, up to a multiple of [`AHEAD_BYTES`].
     #[inline(never)]
     fn decode_sram(&mut self, core: &Core, pc: u32) -> Op {
         let word = self.fabric.sram.word(pc);
         let mut ahead = Ahead::new(!LOGGED);
-        let last = pc | (LINE_BYTES as u32 - 1);
+        let last = pc | (AHEAD_BYTES - 1);
         for at in (pc..=last).step_by(4) {
             if self.fabric.sram.op(at) != Op::UNDECODED || !self.code().allows(at) {
                 break;
