@@ -24,7 +24,14 @@ pub fn curve(name: String, points: impl Iterator<Item = (f64, Option<f64>)>) -> 
 
 /// A panel without marks, of the curves that have points.
 #[must_use]
-pub fn panel(title: &str, x: (&str, Scale), y: (&str, Scale), curves: Vec<Curve>) -> Panel {
+pub fn panel(title: &str, x: (&str, Scale), y: (&str, Scale), mut curves: Vec<Curve>) -> Panel {
+    curves.retain(|one| !one.points.is_empty());
+    whole_panel(title, x, y, curves)
+}
+
+/// A panel without marks, of all these curves.
+#[must_use]
+pub fn whole_panel(title: &str, x: (&str, Scale), y: (&str, Scale), curves: Vec<Curve>) -> Panel {
     let axis = |(label, scale): (&str, Scale)| Axis {
         label: label.into(),
         scale,
@@ -33,10 +40,7 @@ pub fn panel(title: &str, x: (&str, Scale), y: (&str, Scale), curves: Vec<Curve>
         title: title.into(),
         x: axis(x),
         y: axis(y),
-        curves: curves
-            .into_iter()
-            .filter(|one| !one.points.is_empty())
-            .collect(),
+        curves,
         marks: Vec::new(),
     }
 }
@@ -54,6 +58,15 @@ pub fn marks(table: &Table, places: &[(&str, f64)]) -> Vec<Mark> {
         })
     });
     found.collect()
+}
+
+/// The files of a figure: how their names end, and what is in them.
+#[must_use]
+pub fn files(figure: &Figure) -> [(&'static str, Vec<u8>); 2] {
+    [
+        ("svg", lanigon_figures::svg(figure).into_bytes()),
+        ("pdf", lanigon_figures::pdf(figure)),
+    ]
 }
 
 /// A figure with the name of its files.

@@ -1,7 +1,7 @@
 //! Measurements on all threads, each a world of its own.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc;
 
 use crate::Error;
 use crate::experiment::Experiment;
@@ -35,45 +35,73 @@ pub fn measure<E: Experiment>(
     Ok((experiment.results(Found { points, partial }), partial))
 }
 
+/// Performs jobs on threads, each begun in its order. `done` gets each result with the number of its job on the calling thread, in the order
+/// in which they end. A job without result was interrupted. No job is begun any more after that, after an error of `done`, or when `stop` is set.
+///
+/// # Errors
+/// That of `done`.
+pub fn each<J: Sync, T: Send, E>(
+    jobs: &[J],
+    threads: usize,
+    stop: &AtomicBool,
+    perform: impl Fn(&J) -> Option<T> + Sync,
+    mut done: impl FnMut(usize, T) -> Result<(), E>,
+) -> Result<(), E> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let work = |results: mpsc::Sender<(usize, T)>| {
+        while !stop.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(result) = jobs.get(index).and_then(&perform) else {
+                return;
+            };
+            if results.send((index, result)).is_err() {
+                return;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let (sender, results) = mpsc::channel();
+        for _ in 0..threads.min(jobs.len()) {
+            let sender = sender.clone();
+            scope.spawn(|| work(sender));
+        }
+        drop(sender);
+        for (index, result) in results {
+            let ended = done(index, result);
+            failed.store(ended.is_err(), Ordering::Relaxed);
+            ended?;
+        }
+        Ok(())
+    })
+}
+
 /// Does `work` for every index below `count` on all threads, in that order; results in order, `None` for what was interrupted. Nothing is
 /// begun after an error.
 fn in_parallel<T: Send>(
     count: usize,
-    progress: &(impl Fn(usize) + Sync + ?Sized),
+    progress: &(impl Fn(usize) + ?Sized),
     work: impl Fn(usize) -> Result<T, Error> + Sync,
 ) -> Result<Vec<Option<T>>, Error> {
-    let (next, done, failed) = (
-        AtomicUsize::new(0),
-        AtomicUsize::new(0),
-        AtomicBool::new(false),
-    );
-    let slots: Vec<Mutex<Option<Result<T, Error>>>> =
-        (0..count).map(|_| Mutex::new(None)).collect();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let one_by_one = || {
-        while !failed.load(Ordering::Relaxed) {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(slot) = slots.get(index) else {
-                return;
-            };
-            let result = work(index);
-            if result.as_ref().is_err_and(|error| !error.is_interrupt()) {
-                failed.store(true, Ordering::Relaxed);
-            }
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+    let failed = AtomicBool::new(false);
+    let perform = |index: &usize| {
+        let result = work(*index);
+        if result.as_ref().is_err_and(|error| !error.is_interrupt()) {
+            failed.store(true, Ordering::Relaxed);
         }
+        Some(result)
     };
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(count) {
-            scope.spawn(one_by_one);
-        }
-    });
-    let results = slots
-        .into_iter()
-        .map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let mut results: Vec<Option<Result<T, Error>>> = (0..count).map(|_| None).collect();
+    let mut done = 0;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let all: Vec<usize> = (0..count).collect();
+    each(&all, threads, &failed, perform, |index, result| {
+        results[index] = Some(result);
+        done += 1;
+        progress(done);
+        Ok::<(), Error>(())
+    })?;
     // Earlier ones were begun before: the first error is the same on every run.
-    let results = results.map(|result| match result {
+    let results = results.into_iter().map(|result| match result {
         Some(Err(error)) if error.is_interrupt() => Ok(None),
         result => result.transpose(),
     });
@@ -100,6 +128,32 @@ mod tests {
         assert_eq!(found, (0..100).map(expected).collect::<Vec<_>>());
         assert_eq!(most.into_inner(), 100);
         Ok(())
+    }
+
+    #[test]
+    fn each_job_is_done_once_until_one_is_interrupted() {
+        let jobs: Vec<usize> = (0..50).collect();
+        let perform = |threads, last| {
+            let stop = AtomicBool::new(false);
+            let mut done = Vec::new();
+            let perform = |job: &usize| {
+                stop.fetch_or(*job == last, Ordering::Relaxed);
+                (*job != last).then_some(*job)
+            };
+            let ended: Result<(), ()> = each(&jobs, threads, &stop, perform, |_, job| {
+                done.push(job);
+                Ok(())
+            });
+            assert_eq!(ended, Ok(()));
+            done.sort_unstable();
+            done
+        };
+        for threads in [1, 2, 8] {
+            assert_eq!(perform(threads, 50), jobs);
+        }
+        let done = perform(2, 20);
+        let count = done.len();
+        assert!(!done.contains(&20) && (19..50).contains(&count), "{done:?}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use lanigon_worlds::files::output as files;
 
 use crate::Error;
 use crate::document::Outcome;
+use crate::drawing;
 
 /// Creates the folder for results, and checks that it is writable.
 ///
@@ -45,11 +46,9 @@ pub fn write(folder: &Path, outcome: &Outcome) -> Result<(), Error> {
     let name = head.experiment;
     let write = |file: &str, bytes: &[u8]| write_file(folder, file, bytes);
     for (file, figure) in &outcome.figures {
-        write(
-            &format!("{file}.svg"),
-            lanigon_figures::svg(figure).as_bytes(),
-        )?;
-        write(&format!("{file}.pdf"), &lanigon_figures::pdf(figure))?;
+        for (kind, drawing) in drawing::files(figure) {
+            write(&format!("{file}.{kind}"), &drawing)?;
+        }
     }
     write(&format!("{name}.json"), outcome.document.as_bytes())?;
     write(&format!("{name}.csv"), outcome.table.as_bytes())?;

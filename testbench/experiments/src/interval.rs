@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::statistics::Sample;
+
 /// Number of batches.
 const BATCHES: usize = 4;
 /// Student's t for 95 % and one degree of freedom less than there are batches.
@@ -89,14 +91,9 @@ pub fn share(stamps: &[u64]) -> Option<f64> {
         .windows(2)
         .map(|ends| ends[1].saturating_sub(ends[0]) as f64)
         .collect();
-    let count = spans.len() as f64;
-    let mean = spans.iter().sum::<f64>() / count;
-    if mean <= 0.0 {
-        return None;
-    }
-    let squares: f64 = spans.iter().map(|span| (span - mean).powi(2)).sum();
-    let deviation = (squares / (count - 1.0)).sqrt();
-    Some(STUDENT * deviation / count.sqrt() / mean)
+    let sample = Sample::of(&spans).filter(|sample| sample.mean > 0.0)?;
+    let error = sample.deviation? / (BATCHES as f64).sqrt();
+    Some(STUDENT * error / sample.mean)
 }
 
 #[cfg(test)]

@@ -8,6 +8,10 @@
 //! | published numbers stand beside measured ones; claims get verdicts that the numbers carry | `published`, `row`, `interval`, `verdict` |
 //! | all of it becomes one document, a text, figures and a report, printed or written into a folder | `document`, `drawing`, `page`, `folder` |
 //! | several papers become one summary | `summary` |
+//!
+//! A sweep is an experiment that its user writes (crate `sweep`): it takes threads (`execute`), runs of scenarios (`scenario`), numbers
+//! of their documents (`path`, `measure`), means with confidence intervals (`statistics`) and figures (`drawing`) from here, and adds its file
+//! format, plan, store and tables.
 
 #![deny(missing_docs)]
 
@@ -19,11 +23,14 @@ pub mod execute;
 pub mod experiment;
 pub mod folder;
 pub mod interval;
+pub mod measure;
 pub mod page;
 pub mod paper;
+pub mod path;
 pub mod published;
 pub mod row;
 pub mod scenario;
+pub mod statistics;
 pub mod summary;
 pub mod verdict;
 

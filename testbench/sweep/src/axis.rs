@@ -4,8 +4,8 @@ use lanigon_worlds::scenario::table::{Item, Table};
 use lanigon_worlds::scenario::{Position, ScenarioError};
 use toml::Value;
 
-use crate::measure;
-use crate::path::Path;
+use lanigon_experiments::measure;
+use lanigon_experiments::path::Path;
 
 /// Largest number of values of an axis.
 const MOST_VALUES: usize = 10_000;

@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use emulator::sim::world::RunEnd;
-use lanigon_worlds::simulation::document::Document;
-use lanigon_worlds::simulation::{RunOptions, Simulation};
+use lanigon_experiments::Error;
+use lanigon_experiments::execute::each;
+use lanigon_experiments::scenario::document;
+use serde_json::Value;
 
 use crate::error::SweepError;
 use crate::file::Sweep;
@@ -97,8 +97,15 @@ pub fn run(
     let before = progress.done;
     watch(progress);
     let mut clock = Estimate::new(&pending);
-    let perform = |job: &&Job| one(sweep, job, &options.interrupt);
-    each(&pending, options, perform, |job, outcome| {
+    let perform = |job: &&Job| {
+        outcome(|| {
+            let scenario = scenario(sweep, &job.text)?;
+            document(&sweep.base.name, &scenario, &options.interrupt)
+        })
+    };
+    let (threads, stop) = (options.threads.get(), &options.interrupt);
+    each(&pending, threads, stop, perform, |index, outcome| {
+        let job = pending[index];
         store.append(&plan.runs[job.run].key, &outcome)?;
         progress.done += 1;
         progress.failed += usize::from(store::failed(&outcome));
@@ -118,68 +125,13 @@ pub fn run(
     })
 }
 
-/// Runs one scenario; `None` if it was interrupted.
-fn one(sweep: &Sweep, job: &Job, interrupt: &Arc<AtomicBool>) -> Option<Outcome> {
-    let result = scenario(sweep, &job.text).and_then(|scenario| {
-        let mut simulation = Simulation::new(&scenario)?;
-        let options = RunOptions {
-            interrupt: Some(Arc::clone(interrupt)),
-            ..RunOptions::default()
-        };
-        let summary = simulation.run(&options, |_| {});
-        if summary.end == RunEnd::Interrupted {
-            return Ok(None);
-        }
-        let document = Document::new(sweep.base.name.clone(), &scenario, &summary);
-        let document = serde_json::to_value(&document);
-        Ok(Some(match document {
-            Ok(document) => Outcome::Document(document),
-            Err(error) => Outcome::Error(error.to_string()),
-        }))
-    });
-    result.unwrap_or_else(|error| Some(Outcome::Error(error.to_string())))
-}
-
-/// Performs jobs on threads. `done` gets each outcome on the calling thread, in the order in which they end. A job without outcome
-/// was interrupted; no further one is begun. A job that panics fails alone.
-fn each<J: Sync, E>(
-    jobs: &[J],
-    options: &Options,
-    perform: impl Fn(&J) -> Option<Outcome> + Sync,
-    mut done: impl FnMut(&J, Outcome) -> Result<(), E>,
-) -> Result<(), E> {
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let stopped = || stop.load(Ordering::Relaxed) || options.interrupt.load(Ordering::Relaxed);
-    let work = |results: &mpsc::Sender<(usize, Outcome)>| {
-        while !stopped() {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(job) = jobs.get(index) else { return };
-            let outcome = catch_unwind(AssertUnwindSafe(|| perform(job)));
-            let outcome = outcome.unwrap_or_else(|panic| Some(Outcome::Error(message(&*panic))));
-            let Some(outcome) = outcome else { return };
-            if results.send((index, outcome)).is_err() {
-                return;
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let (sender, results) = mpsc::channel();
-        for _ in 0..options.threads.get().min(jobs.len()) {
-            let sender = sender.clone();
-            scope.spawn(|| {
-                let sender = sender;
-                work(&sender);
-            });
-        }
-        drop(sender);
-        for (index, outcome) in results {
-            if let Err(error) = done(&jobs[index], outcome) {
-                stop.store(true, Ordering::Relaxed);
-                return Err(error);
-            }
-        }
-        Ok(())
-    })
+/// The outcome of a run; `None` if it was interrupted. A panic is an error of this run alone.
+fn outcome(run: impl FnOnce() -> Result<Option<Value>, Error>) -> Option<Outcome> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(document)) => document.map(Outcome::Document),
+        Ok(Err(error)) => Some(Outcome::Error(error.to_string())),
+        Err(panic) => Some(Outcome::Error(message(&*panic))),
+    }
 }
 
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
@@ -216,61 +168,10 @@ impl Estimate {
 mod tests {
     use super::*;
 
-    fn options(threads: usize) -> Options {
-        Options {
-            threads: NonZeroUsize::new(threads).expect("threads"),
-            shard: Shard::ALL,
-            fresh: false,
-            interrupt: Arc::default(),
-        }
-    }
-
-    /// Numbers of the jobs that were done, sorted, and the errors.
-    fn perform(
-        options: &Options,
-        perform: impl Fn(&usize) -> Option<Outcome> + Sync,
-    ) -> (Vec<usize>, Vec<String>) {
-        let (mut done, mut errors) = (Vec::new(), Vec::new());
-        let jobs: Vec<usize> = (0..50).collect();
-        let ended: Result<(), ()> = each(&jobs, options, perform, |job, outcome| {
-            done.push(*job);
-            if let Outcome::Error(error) = outcome {
-                errors.push(error);
-            }
-            Ok(())
-        });
-        ended.expect("no error");
-        done.sort_unstable();
-        (done, errors)
-    }
-
     #[test]
-    fn each_job_is_done_once_and_a_panic_is_its_own() {
-        let fine = Some(Outcome::Document(serde_json::Value::Null));
-        for threads in [1, 2, 8] {
-            let (done, errors) = perform(&options(threads), |&job| {
-                assert_ne!(job, 17, "job 17");
-                fine.clone()
-            });
-            assert_eq!(done, (0..50).collect::<Vec<_>>());
-            assert_eq!(errors.len(), 1);
-            assert!(errors[0].contains("job 17"), "{errors:?}");
-        }
-    }
-
-    #[test]
-    fn an_interruption_leaves_what_is_done() {
-        let options = options(2);
-        let (done, _) = perform(&options, |&job| {
-            if job == 20 {
-                options.interrupt.store(true, Ordering::Relaxed);
-                return None;
-            }
-            Some(Outcome::Document(serde_json::Value::Null))
-        });
-        assert!(
-            !done.contains(&20) && done.len() >= 19 && done.len() < 50,
-            "{done:?}"
-        );
+    fn a_panic_is_an_outcome() {
+        let outcome = outcome(|| panic!("job 17"));
+        let expected = "the emulator failed: job 17".to_owned();
+        assert_eq!(outcome, Some(Outcome::Error(expected)));
     }
 }

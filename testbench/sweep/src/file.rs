@@ -9,9 +9,9 @@ use lanigon_worlds::scenario::{Position, ScenarioError};
 
 use crate::axis::{Axis, check_name};
 use crate::error::SweepError;
-use crate::measure::{self, Measure};
-use crate::path::Path;
 use crate::plot::Plot;
+use lanigon_experiments::measure::{self, Measure};
+use lanigon_experiments::path::Path;
 
 /// Largest number of seeds of a point.
 const MOST_SEEDS: u64 = 100_000;

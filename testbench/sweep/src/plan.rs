@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::VERSION;
 use crate::file::Sweep;
-use crate::measure::{self, Measure};
 use crate::plot::Plot;
+use lanigon_experiments::measure::{self, Measure};
 
 /// Largest number of runs.
 const MOST_RUNS: u64 = 1_000_000;

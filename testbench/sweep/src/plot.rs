@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
+use lanigon_experiments::drawing::{self, whole_panel};
+use lanigon_figures::{Curve, Figure, Point, Scale};
 use lanigon_worlds::scenario::table::{Item, Table};
 use lanigon_worlds::scenario::{ScenarioError, unknown};
 use serde::{Deserialize, Serialize};
 
 use crate::axis;
 use crate::error::SweepError;
-use crate::measure::Measure;
 use crate::plan::Plan;
 use crate::store::{Rows, replace};
 use crate::table;
+use lanigon_experiments::measure::Measure;
 
 /// Scale of an axis of a plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,26 +172,18 @@ impl Plot {
                     points: inside.filter_map(point).collect(),
                 }
             };
-            let named = |axis: usize, label: &String| {
+            let title = self.panels.zip(panel_label).map(|(axis, label)| {
                 let axis = &plan.axes[axis];
-                format!("{} {label} {}", axis.name, axis.unit)
-                    .trim_end()
-                    .to_owned()
-            };
-            let title = self.panels.zip(panel_label);
-            Panel {
-                title: title.map_or(String::new(), |(axis, label)| named(axis, label)),
-                x: Axis {
-                    label: quantity(&plan.axes[self.x].name, &plan.axes[self.x].unit),
-                    scale: self.x_scale.into(),
-                },
-                y: Axis {
-                    label: quantity(&measure.name, &measure.unit),
-                    scale: self.y_scale.into(),
-                },
-                curves: labels(self.curves).into_iter().map(curve).collect(),
-                marks: Vec::new(),
-            }
+                let title = format!("{} {label} {}", axis.name, axis.unit);
+                title.trim_end().to_owned()
+            });
+            let x = &plan.axes[self.x];
+            whole_panel(
+                &title.unwrap_or_default(),
+                (&quantity(&x.name, &x.unit), self.x_scale.into()),
+                (&quantity(&measure.name, &measure.unit), self.y_scale.into()),
+                labels(self.curves).into_iter().map(curve).collect(),
+            )
         };
         Figure {
             title: self.title.clone(),
@@ -266,11 +259,7 @@ pub fn write(folder: &Path, plan: &Plan, rows: &Rows) -> Result<Vec<PathBuf>, Sw
     let mut written = Vec::new();
     for plot in &plan.plots {
         let figure = plot.figure(plan, rows);
-        let drawings = [
-            ("svg", lanigon_figures::svg(&figure).into_bytes()),
-            ("pdf", lanigon_figures::pdf(&figure)),
-        ];
-        for (kind, drawing) in drawings {
+        for (kind, drawing) in drawing::files(&figure) {
             let path = folder.join(format!("{}.{kind}", plot.name));
             replace(&path, &drawing)?;
             written.push(path);

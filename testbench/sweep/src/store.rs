@@ -8,12 +8,13 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use lanigon_worlds::files::output;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::SweepError;
-use crate::measure::Measure;
 use crate::plan::Plan;
+use lanigon_experiments::measure::Measure;
 
 /// Name of the plan's file.
 pub const PLAN: &str = "plan.json";
@@ -282,11 +283,7 @@ pub fn read(folder: &Path, measures: &[Measure]) -> Result<Rows, SweepError> {
 /// # Errors
 /// If it cannot be written.
 pub fn replace(path: &Path, text: &[u8]) -> Result<(), SweepError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
-    written.map_err(SweepError::io(path))
+    output::write(path, text).map_err(SweepError::io(path))
 }
 
 /// Writes the plan of a folder.

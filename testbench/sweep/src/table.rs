@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::error::SweepError;
 use crate::plan::Plan;
 use crate::plot;
-use crate::statistics::Sample;
 use crate::store::{Rows, replace};
+use lanigon_experiments::statistics::Sample;
 
 /// Results of a point.
 #[derive(Debug, Clone, PartialEq)]

@@ -60,7 +60,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ),
     (
         "lanigon-sweep",
-        &["emulator", "figures", "workloads", "worlds"],
+        &["emulator", "experiments", "figures", "workloads", "worlds"],
     ),
     (
         "lanigon-command",

@@ -153,12 +153,6 @@ impl Measure {
     pub fn column(&self) -> String {
         column(&self.name, &self.unit)
     }
-
-    /// Title of its axis in a plot.
-    #[must_use]
-    pub fn title(&self) -> String {
-        title(&self.name, &self.unit)
-    }
 }
 
 /// A column's name: a name and a unit, of which only letters, digits and `_` remain.
@@ -170,15 +164,6 @@ pub fn column(name: &str, unit: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() { c } else { '_' };
     let unit: String = unit.replace('%', "percent").chars().map(plain).collect();
     format!("{name}_{unit}")
-}
-
-/// A title: a name and a unit.
-#[must_use]
-pub fn title(name: &str, unit: &str) -> String {
-    match unit.is_empty() {
-        true => name.into(),
-        false => format!("{name} ({unit})"),
-    }
 }
 
 #[cfg(test)]
