@@ -4,6 +4,7 @@
 //! |------|--------|
 //! | a list of [`Paper`](paper::Paper)s; a request names one, and its options are checked | `paper` |
 //! | the paper's [`Experiment`](experiment::Experiment) says what is measured, and how | `experiment` |
+//! | its points are scenarios that a file says; or it measures them itself | `grid`, `scenario`, `path` |
 //! | its points are measured on all threads, each a world of its own | `execute` |
 //! | published numbers stand beside measured ones; claims get verdicts that the numbers carry | `published`, `row`, `interval`, `verdict` |
 //! | all of it becomes one document, a text, figures and a report, printed or written into a folder | `document`, `drawing`, `page`, `folder` |
@@ -22,6 +23,7 @@ pub mod error;
 pub mod execute;
 pub mod experiment;
 pub mod folder;
+pub mod grid;
 pub mod interval;
 pub mod measure;
 pub mod page;

@@ -27,6 +27,12 @@ fn summary(
     Ok(Simulation::new(scenario)?.run(&options, |_| {}))
 }
 
+fn written(name: &str, scenario: &Scenario, summary: &RunSummary) -> Result<Value, Error> {
+    let document = Document::new(name.into(), scenario, summary);
+    let document = serde_json::to_value(&document);
+    document.map_err(|error| Error::Request(error.to_string()))
+}
+
 /// The document of a run, that of `lanigon run --json`, whatever came of it; `None`: the user interrupted. `name`: the scenario's file.
 ///
 /// # Errors
@@ -37,16 +43,13 @@ pub fn document(
     interrupt: &Arc<AtomicBool>,
 ) -> Result<Option<Value>, Error> {
     let summary = summary(scenario, None, interrupt)?;
-    if summary.end == RunEnd::Interrupted {
-        return Ok(None);
+    match summary.end {
+        RunEnd::Interrupted => Ok(None),
+        _ => written(name, scenario, &summary).map(Some),
     }
-    let document = Document::new(name.into(), scenario, &summary);
-    let document = serde_json::to_value(&document);
-    let document = document.map_err(|error| Error::Request(error.to_string()))?;
-    Ok(Some(document))
 }
 
-/// Runs a scenario to its end.
+/// Runs a scenario to its end: the results as Rust has them.
 ///
 /// # Errors
 /// It is invalid, a program of it has a problem, or it does not complete within `limit`.
@@ -55,12 +58,43 @@ pub fn run(
     limit: Option<SimTime>,
     interrupt: &Arc<AtomicBool>,
 ) -> Result<RunSummary, Error> {
-    let scenario = lanigon_workloads::parse("a measurement", text)?;
+    Ok(to_end(text, limit, interrupt)?.1)
+}
+
+/// The same, as a document; a message that is not as it was sent is an error too.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn measured(
+    text: &str,
+    limit: Option<SimTime>,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<Value, Error> {
+    let (scenario, outcome) = to_end(text, limit, interrupt)?;
+    if !outcome.is_good() {
+        return Err(failed("a message is not as it was sent".into()));
+    }
+    written(MEASUREMENT, &scenario, &outcome)
+}
+
+/// Name of a scenario without a file.
+const MEASUREMENT: &str = "a measurement";
+
+fn failed(message: String) -> Error {
+    let program = "a member";
+    RunError::Program { program, message }.into()
+}
+
+fn to_end(
+    text: &str,
+    limit: Option<SimTime>,
+    interrupt: &Arc<AtomicBool>,
+) -> Result<(Scenario, RunSummary), Error> {
+    let scenario = lanigon_workloads::parse(MEASUREMENT, text)?;
     let outcome = summary(&scenario, limit, interrupt)?;
     if let Some(message) = outcome.problems.first() {
-        let (program, message) = ("a member", message.clone());
-        return Err(RunError::Program { program, message }.into());
+        return Err(failed(message.clone()));
     }
     completed(outcome.end.clone())?;
-    Ok(outcome)
+    Ok((scenario, outcome))
 }

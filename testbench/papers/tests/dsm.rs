@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use lanigon_papers::dsm::key::{Key, Program, Size, Testbed};
+use lanigon_experiments::grid::Grid;
+use lanigon_experiments::key;
+use lanigon_experiments::paper::{Amount, Request};
 use lanigon_papers::dsm::primitives::Primitives;
-use lanigon_papers::dsm::{PROFILE, TABLE};
+use lanigon_papers::dsm::{FILE, PROFILE, TABLE};
 use lanigon_worlds::profile::built_in;
 
 /// Whether GM's image is built: it is where LLVM's tools are; other tests say so.
@@ -45,21 +47,25 @@ fn page_fetches_without_handlers_need_no_home() {
     if !is_built() {
         return;
     }
-    let times = |testbed, nodes, ardmar| {
-        let key = Key {
-            testbed,
-            program: Program::Pages,
-            size: Size::Reduced,
-            nodes,
-            ardmar,
-        };
-        key.measure(&Arc::default()).unwrap()
+    let request = Request {
+        amount: Amount::Quick,
+        ..Request::default()
     };
-    let fetch = |testbed, nodes, ardmar| times(testbed, nodes, ardmar).page_fetch_us();
+    let grid = Grid::new(FILE, &request).unwrap();
+    let means = |testbed, nodes: u16, ardmar| {
+        let key = key![testbed, "Pages", "Reduced", nodes, ardmar];
+        grid.measure(&key).unwrap()
+    };
+    // In the order of the file's measures: waits for pages, and their number.
+    let fetches = |means: &[Vec<f64>]| means[8][0];
+    let fetch = |testbed, nodes, ardmar| {
+        let means = means(testbed, nodes, ardmar);
+        means[2][0] / fetches(&means)
+    };
     // Each of three nodes waits for the handler of the first one, unless there is none.
-    let paper = Testbed::Paper;
-    assert!(fetch(paper, 4, false) > fetch(Testbed::CheapHandler, 4, false) + 10.0);
-    let (same, cheap) = (fetch(paper, 2, true), fetch(Testbed::CheapHandler, 2, true));
+    let (paper, cheap_handler) = ("Paper", "CheapHandler");
+    assert!(fetch(paper, 4, false) > fetch(cheap_handler, 4, false) + 10.0);
+    let (same, cheap) = (fetch(paper, 2, true), fetch(cheap_handler, 2, true));
     assert!((same - cheap).abs() < 1.0, "{same} {cheap}");
-    assert!(times(paper, 2, true).fetches > 100.0);
+    assert!(fetches(&means(paper, 2, true)) > 100.0);
 }

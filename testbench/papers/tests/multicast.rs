@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use host_lib::fm::predict::deliveries;
-use lanigon_papers::multicast::PROFILE;
-use lanigon_papers::multicast::key::{Key, Variant, way};
-use lanigon_papers::multicast::results::measured_costs;
+use lanigon_experiments::grid::Grid;
+use lanigon_experiments::paper::{Amount, Request};
+use lanigon_papers::multicast::FILE;
+use lanigon_papers::multicast::results::{measured_costs, tree, way};
 use lanigon_workloads::multicast::TreeKind;
 use lanigon_worlds::boards;
 
@@ -15,7 +16,7 @@ const TOLERANCE: f64 = 0.12;
 
 #[test]
 fn a_run_has_the_planned_times() {
-    let (board, _) = boards::named(PROFILE).unwrap();
+    let (board, _) = boards::named("fm-paper-lanai4.3-33").unwrap();
     let fm = board.fm.unwrap();
     // Built where LLVM's tools are; other tests say so.
     if board.own_image(fm.image, fm.sram_bytes).is_err() {
@@ -23,6 +24,12 @@ fn a_run_has_the_planned_times() {
     }
     let interrupt = Arc::default();
     let costs = measured_costs(&interrupt).unwrap();
+    // Two rounds.
+    let request = Request {
+        amount: Amount::Quick,
+        ..Request::default()
+    };
+    let grid = Grid::new(FILE, &request).unwrap();
     for (nodes, lambda, (multi_send, pipelined), bytes) in [
         (8, Some(2), (true, false), 1536),
         (16, Some(3), (true, false), 16_384),
@@ -31,23 +38,18 @@ fn a_run_has_the_planned_times() {
         (8, None, (false, true), 16_384),
         (8, Some(8), (true, false), 8192),
     ] {
-        let key = Key {
-            variant: Variant::Usual,
-            nodes,
-            lambda,
-            multi_send,
-            pipelined,
-            bytes,
-        };
+        let way = way(multi_send, pipelined);
+        let key = tree(nodes, lambda, way, bytes);
         let kind = match lambda {
             Some(lambda) => TreeKind::Optimal { lambda },
             None => TreeKind::Binomial,
         };
-        let tree = kind.build(usize::from(nodes)).unwrap();
-        let planned = deliveries(&tree, bytes, way(multi_send, pipelined), &costs);
-        let point = key.measure(2, &interrupt).unwrap();
-        assert_eq!(point.delivered_us.len() + 1, planned.len());
-        for (rank, (planned, us)) in planned[1..].iter().zip(&point.delivered_us).enumerate() {
+        let built = kind.build(usize::from(nodes)).unwrap();
+        let planned = deliveries(&built, bytes, way, &costs);
+        let point = grid.measure(&key).unwrap();
+        let delivered_us = &point[2];
+        assert_eq!(delivered_us.len() + 1, planned.len());
+        for (rank, (planned, us)) in planned[1..].iter().zip(delivered_us).enumerate() {
             let planned_us = *planned.last().unwrap() as f64 / 1e6;
             let error = planned_us / us - 1.0;
             assert!(

@@ -1,9 +1,6 @@
 //! What the paper says without a number, judged by measurements.
 
-use lanigon_workloads::dsm::NodeTimes;
-
-use super::key::{NODES, Program, Size, Testbed, most_nodes, sizes};
-use super::results::Results;
+use super::results::{APPLICATIONS, LARGE, NODES, PAPERS, Results, SMALL};
 use lanigon_experiments::verdict;
 
 /// Whether a claim is true, with the numbers; `None`: points are missing.
@@ -15,9 +12,9 @@ type Claim = verdict::Claim<Results>;
 /// Below this share handler time is virtually none.
 const NONE: f64 = 0.05;
 /// Applications whose handlers remain for locks and changes.
-const LOCKING: [Program; 3] = [Program::Barnes, Program::Radix, Program::Integer];
+const LOCKING: [&str; 3] = ["Barnes", "Radix", "Integer"];
 /// Those that have none.
-const OTHERS: [Program; 2] = [Program::Fft, Program::Water];
+const OTHERS: [&str; 2] = ["Fft", "Water"];
 
 pub(super) const CLAIMS: [Claim; 19] = [
     Claim {
@@ -58,9 +55,9 @@ pub(super) const CLAIMS: [Claim; 19] = [
         id: "ardmar-046",
         text: "Water, small size: ardmar is slower than async [async / ardmar]",
         judge: |results| {
-            let size = results.nearest(Size::Small);
-            let most = most_nodes(results.amount);
-            let gain = results.gain(Testbed::Paper, Program::Water, size, most)?;
+            let size = results.nearest(SMALL);
+            let most = results.most();
+            let gain = results.gain((PAPERS, "Water", size, most))?;
             Some((gain < 1.0, format!("{gain:.2}")))
         },
     },
@@ -69,10 +66,10 @@ pub(super) const CLAIMS: [Claim; 19] = [
         text: "ardmar has the better speed-up in all cases, which contradicts ardmar-046 [Barnes, RS, IS, 3DFFT, Water, all sizes; async / ardmar]",
         judge: |results| {
             let mut gains = Vec::new();
-            for &size in sizes(results.amount) {
-                for program in Program::APPLICATIONS {
-                    let most = most_nodes(results.amount);
-                    gains.push(results.gain(Testbed::Paper, program, size, most)?);
+            for &size in results.sizes() {
+                for (program, _) in APPLICATIONS {
+                    let most = results.most();
+                    gains.push(results.gain((PAPERS, program, size, most))?);
                 }
             }
             Some((gains.iter().all(|gain| *gain > 1.0), listed(&gains)))
@@ -83,8 +80,8 @@ pub(super) const CLAIMS: [Claim; 19] = [
         text: "RS is faster than on one node under ardmar, slower under async [speed-ups async, ardmar]",
         judge: |results| {
             let [async_, ardmar] = both(|ardmar| {
-                let most = most_nodes(results.amount);
-                results.speed_up(Program::Radix, largest(results), most, ardmar)
+                let most = results.most();
+                results.speed_up("Radix", largest(results), most, ardmar)
             })?;
             let text = format!("{async_:.2}, {ardmar:.2}");
             Some((async_ < 1.0 && ardmar > 1.0, text))
@@ -93,40 +90,35 @@ pub(super) const CLAIMS: [Claim; 19] = [
     Claim {
         id: "ardmar-048",
         text: "Barnes: execution time rises with nodes under async [2 nodes against most]",
-        judge: |results| trend(results, &[Program::Barnes], false, |one| one.total_us, true),
+        judge: |results| trend(results, &["Barnes"], false, "total_us", true),
     },
     Claim {
         id: "ardmar-048b",
         text: "Barnes: execution time falls with nodes under ardmar [2 nodes against most]",
-        judge: |results| trend(results, &[Program::Barnes], true, |one| one.total_us, false),
+        judge: |results| trend(results, &["Barnes"], true, "total_us", false),
     },
     Claim {
         id: "ardmar-049",
         text: "page time of Barnes, RS, IS, 3DFFT is shorter under ardmar [most nodes; async / ardmar]",
         judge: |results| {
-            let four = [
-                Program::Barnes,
-                Program::Radix,
-                Program::Integer,
-                Program::Fft,
-            ];
-            ratios(results, &four, |one| one.page_us, |ratio| ratio > 1.0)
+            let four = ["Barnes", "Radix", "Integer", "Fft"];
+            ratios(results, &four, "page_us", |ratio| ratio > 1.0)
         },
     },
     Claim {
         id: "ardmar-050",
         text: "RS: page time falls with nodes under ardmar [2 nodes against most]",
-        judge: |results| trend(results, &[Program::Radix], true, |one| one.page_us, false),
+        judge: |results| trend(results, &["Radix"], true, "page_us", false),
     },
     Claim {
         id: "ardmar-051",
         text: "IS, 3DFFT, Water scale better under ardmar [gain at most nodes above that at 2; gains at 2 and at most]",
         judge: |results| {
-            let three = [Program::Integer, Program::Fft, Program::Water];
+            let three = ["Integer", "Fft", "Water"];
             let mut gains = Vec::new();
             for program in three {
-                for nodes in [2, most_nodes(results.amount)] {
-                    gains.push(results.gain(Testbed::Paper, program, largest(results), nodes)?);
+                for nodes in [2, results.most()] {
+                    gains.push(results.gain((PAPERS, program, largest(results), nodes))?);
                 }
             }
             let better = gains.chunks(2).all(|pair| pair[1] > pair[0]);
@@ -136,32 +128,25 @@ pub(super) const CLAIMS: [Claim; 19] = [
     Claim {
         id: "ardmar-052",
         text: "3DFFT, Water: virtually no handler time under ardmar [below 5 % of async's]",
-        judge: |results| {
-            ratios(
-                results,
-                &OTHERS,
-                |one| one.handler_us,
-                |ratio| ratio > 1.0 / NONE,
-            )
-        },
+        judge: |results| ratios(results, &OTHERS, "handler_us", |ratio| ratio > 1.0 / NONE),
     },
     Claim {
         id: "ardmar-053",
         text: "Barnes, RS, IS: handler time remains under ardmar, for locks and changes [async / ardmar; above 5 % of async's]",
         judge: |results| {
             let remains = |ratio| (1.0..1.0 / NONE).contains(&ratio);
-            ratios(results, &LOCKING, |one| one.handler_us, remains)
+            ratios(results, &LOCKING, "handler_us", remains)
         },
     },
     Claim {
         id: "ardmar-054",
         text: "page time of nearly all applications ends below async's [at most nodes, 4 of 5 at least; async / ardmar]",
         judge: |results| {
-            let all = &Program::APPLICATIONS;
-            let (_, text) = ratios(results, all, |one| one.page_us, |_| true)?;
+            let all = &APPLICATIONS.map(|(program, _)| program);
+            let (_, text) = ratios(results, all, "page_us", |_| true)?;
             let shorter = all.iter().filter(|program| {
                 let only = [**program];
-                let found = ratios(results, &only, |one| one.page_us, |ratio| ratio > 1.0);
+                let found = ratios(results, &only, "page_us", |ratio| ratio > 1.0);
                 found.is_some_and(|(shorter, _)| shorter)
             });
             Some((shorter.count() >= 4, text))
@@ -171,9 +156,9 @@ pub(super) const CLAIMS: [Claim; 19] = [
         id: "ardmar-054b",
         text: "Water: page time rises under async and falls under ardmar [2 nodes against most]",
         judge: |results| {
-            let water = [Program::Water];
-            let (rises, first) = trend(results, &water, false, |one| one.page_us, true)?;
-            let (falls, second) = trend(results, &water, true, |one| one.page_us, false)?;
+            let water = ["Water"];
+            let (rises, first) = trend(results, &water, false, "page_us", true)?;
+            let (falls, second) = trend(results, &water, true, "page_us", false)?;
             Some((rises && falls, format!("{first}; {second}")))
         },
     },
@@ -183,8 +168,8 @@ pub(super) const CLAIMS: [Claim; 19] = [
         judge: |results| {
             let mut all = Vec::new();
             for ardmar in [false, true] {
-                all.push(trend(results, &LOCKING, ardmar, |one| one.fetches, true)?);
-                all.push(trend(results, &LOCKING, ardmar, |one| one.page_us, true)?);
+                all.push(trend(results, &LOCKING, ardmar, "fetches", true)?);
+                all.push(trend(results, &LOCKING, ardmar, "page_us", true)?);
             }
             let texts: Vec<_> = all.iter().map(|(_, text)| text.as_str()).collect();
             Some((all.iter().all(|(rises, _)| *rises), texts.join("; ")))
@@ -193,18 +178,24 @@ pub(super) const CLAIMS: [Claim; 19] = [
     Claim {
         id: "ardmar-055b",
         text: "3DFFT: page misses fall with nodes [ardmar, 2 nodes against most]",
-        judge: |results| trend(results, &[Program::Fft], true, |one| one.fetches, false),
+        judge: |results| trend(results, &["Fft"], true, "fetches", false),
     },
     Claim {
         id: "ardmar-056",
         text: "3DFFT, Water: more page faults under ardmar [async / ardmar]",
-        judge: |results| ratios(results, &OTHERS, |one| one.faults, |ratio| ratio < 1.0),
+        judge: |results| ratios(results, &OTHERS, "faults", |ratio| ratio < 1.0),
     },
 ];
 
 /// The largest size of the run.
-fn largest(results: &Results) -> Size {
-    results.nearest(Size::Large)
+fn largest(results: &Results) -> &'static str {
+    results.nearest(LARGE)
+}
+
+/// As the paper calls an application.
+fn name(program: &str) -> &'static str {
+    let found = APPLICATIONS.iter().find(|(known, _)| *known == program);
+    found.map_or("", |(_, name)| name)
 }
 
 fn both(value: impl Fn(bool) -> Option<f64>) -> Option<[f64; 2]> {
@@ -218,7 +209,7 @@ fn listed(values: &[f64]) -> String {
 
 /// Times of a page fetch by number of nodes, in us.
 fn fetches(results: &Results, ardmar: bool) -> Option<[f64; 4]> {
-    let times = NODES.map(|nodes| results.fetch_us(Testbed::Paper, nodes, ardmar));
+    let times = NODES.map(|nodes| results.fetch_us(PAPERS, nodes, ardmar));
     let [two, four, eight, sixteen] = times;
     Some([two?, four?, eight?, sixteen?])
 }
@@ -226,58 +217,39 @@ fn fetches(results: &Results, ardmar: bool) -> Option<[f64; 4]> {
 /// Ratio of the time of a page fetch with async to that with ardmar.
 fn fetch_gains(results: &Results, nodes: &[u16]) -> Option<Vec<f64>> {
     let gain = |nodes: &u16| {
-        let [async_, ardmar] = both(|ardmar| results.fetch_us(Testbed::Paper, *nodes, ardmar))?;
+        let [async_, ardmar] = both(|ardmar| results.fetch_us(PAPERS, *nodes, ardmar))?;
         Some(async_ / ardmar)
     };
     nodes.iter().map(gain).collect()
 }
 
 /// A value of a run of the largest size on the paper's testbed.
-fn value(
-    results: &Results,
-    program: Program,
-    nodes: u16,
-    ardmar: bool,
-    of: fn(&NodeTimes) -> f64,
-) -> Option<f64> {
-    let size = largest(results);
-    let times = results.times(Testbed::Paper, program, size, nodes, ardmar);
-    times.map(of)
+fn value(results: &Results, program: &str, nodes: u16, ardmar: bool, of: &str) -> Option<f64> {
+    results.mean((PAPERS, program, largest(results), nodes), ardmar, of)
 }
 
 /// Whether a value rises, or falls, from 2 nodes to most, for all of these applications.
-fn trend(
-    results: &Results,
-    programs: &[Program],
-    ardmar: bool,
-    of: fn(&NodeTimes) -> f64,
-    rises: bool,
-) -> Verdict {
+fn trend(results: &Results, programs: &[&str], ardmar: bool, of: &str, rises: bool) -> Verdict {
     let mut all = true;
     let mut texts = Vec::new();
     for &program in programs {
         let first = value(results, program, 2, ardmar, of)?;
-        let last = value(results, program, most_nodes(results.amount), ardmar, of)?;
+        let last = value(results, program, results.most(), ardmar, of)?;
         all &= (last > first) == rises && last != first;
-        texts.push(format!("{} {first:.0} to {last:.0}", program.name()));
+        texts.push(format!("{} {first:.0} to {last:.0}", name(program)));
     }
     Some((all, texts.join(", ")))
 }
 
 /// A value under async by that under ardmar at most nodes, and whether all of these applications have a ratio as is said.
-fn ratios(
-    results: &Results,
-    programs: &[Program],
-    of: fn(&NodeTimes) -> f64,
-    is_so: fn(f64) -> bool,
-) -> Verdict {
+fn ratios(results: &Results, programs: &[&str], of: &str, is_so: fn(f64) -> bool) -> Verdict {
     let mut all = true;
     let mut texts = Vec::new();
     for &program in programs {
-        let nodes = most_nodes(results.amount);
+        let nodes = results.most();
         let [async_, ardmar] = both(|ardmar| value(results, program, nodes, ardmar, of))?;
         all &= is_so(async_ / ardmar);
-        texts.push(format!("{} {:.2}", program.name(), async_ / ardmar));
+        texts.push(format!("{} {:.2}", name(program), async_ / ardmar));
     }
     Some((all, texts.join(", ")))
 }

@@ -1,16 +1,13 @@
 //! The paper's figures 8 to 14, with the published points.
 
 use lanigon_figures::{Curve, Panel, Scale};
-use lanigon_workloads::dsm::NodeTimes;
 
 use super::TABLE;
-use super::key::{NODES, Program, Size, Testbed, sizes};
-use super::results::Results;
+use super::results::{APPLICATIONS, LARGE, NODES, PAPERS, PROTOCOLS, Results, SMALL, TESTBEDS};
 use lanigon_experiments::drawing::{Named, curve, marks, named, panel};
 
 const BY_NODES: (&str, Scale) = ("nodes", Scale::Log2);
 const TIME: (&str, Scale) = ("time, us", Scale::Linear);
-const PROTOCOLS: [(bool, &str); 2] = [(false, "async"), (true, "ardmar")];
 
 /// The figures.
 #[must_use]
@@ -19,32 +16,30 @@ pub fn figures(results: &Results) -> Vec<Named> {
         return Vec::new();
     }
     let mut all = vec![fetches(results)];
-    for &size in sizes(results.amount) {
-        let by_nodes = |number: u32, title: &str, y: &'static str, of: fn(&NodeTimes) -> f64| {
-            let panels = Program::APPLICATIONS.map(|program| {
-                let value = |nodes, ardmar| {
-                    let times = results.times(Testbed::Paper, program, size, nodes, ardmar);
-                    times.map(of)
-                };
+    for &size in results.sizes() {
+        let by_nodes = |number: u32, title: &str, y: &'static str, of: &str| {
+            let panels = APPLICATIONS.map(|(program, name)| {
+                let value =
+                    |nodes, ardmar| results.mean((PAPERS, program, size, nodes), ardmar, of);
                 let curves = curves("", &value);
-                panel(program.name(), BY_NODES, (y, Scale::Linear), curves)
+                panel(name, BY_NODES, (y, Scale::Linear), curves)
             });
             drawn(number, title, size, panels.into())
         };
         all.extend([
             speed_ups(results, size),
-            by_nodes(10, "Execution time", "time, us", |one| one.total_us),
+            by_nodes(10, "Execution time", "time, us", "total_us"),
             gains(results, size),
-            by_nodes(12, "Time in handlers", "time, us", |one| one.handler_us),
-            by_nodes(13, "Page time", "time, us", |one| one.page_us),
-            by_nodes(14, "Page faults", "faults", |one| one.faults),
+            by_nodes(12, "Time in handlers", "time, us", "handler_us"),
+            by_nodes(13, "Page time", "time, us", "page_us"),
+            by_nodes(14, "Page faults", "faults", "faults"),
         ]);
     }
     all
 }
 
-fn drawn(number: u32, title: &str, size: Size, panels: Vec<Panel>) -> Named {
-    let size = size.name();
+fn drawn(number: u32, title: &str, size: &str, panels: Vec<Panel>) -> Named {
+    let size = size.to_lowercase();
     named(
         &format!("ardmar-{number}-{size}"),
         &format!("{title} by nodes, {size} sizes (figure {number})"),
@@ -63,12 +58,12 @@ fn curves(prefix: &str, value: &dyn Fn(u16, bool) -> Option<f64>) -> Vec<Curve> 
 
 /// Figure 8.
 fn fetches(results: &Results) -> Named {
-    let panels = Testbed::ALL.map(|testbed| {
+    let panels = TESTBEDS.map(|(testbed, name)| {
         let curves = curves("", &|nodes, ardmar| {
             results.fetch_us(testbed, nodes, ardmar)
         });
-        let mut panel = panel(testbed.name(), BY_NODES, TIME, curves);
-        if testbed == Testbed::Paper {
+        let mut panel = panel(name, BY_NODES, TIME, curves);
+        if testbed == PAPERS {
             panel.marks = marks(&TABLE, &[("ardmar-023", 2.0), ("ardmar-026", 2.0)]);
         }
         panel
@@ -77,39 +72,39 @@ fn fetches(results: &Results) -> Named {
 }
 
 /// Figure 9.
-fn speed_ups(results: &Results, size: Size) -> Named {
-    let panels = Program::APPLICATIONS.map(|program| {
+fn speed_ups(results: &Results, size: &str) -> Named {
+    let panels = APPLICATIONS.map(|(program, name)| {
         let value = |nodes, ardmar| results.speed_up(program, size, nodes, ardmar);
         let y = ("speed-up", Scale::Linear);
-        panel(program.name(), BY_NODES, y, curves("", &value))
+        panel(name, BY_NODES, y, curves("", &value))
     });
     drawn(9, "Speed-up over one node", size, panels.into())
 }
 
 /// The factors that the text on figure 10 states.
-fn gains(results: &Results, size: Size) -> Named {
-    let of = |program: Program| {
-        let gain = |nodes| results.gain(Testbed::Paper, program, size, nodes);
+fn gains(results: &Results, size: &str) -> Named {
+    let of = |(program, name): (&str, &str)| {
+        let gain = |nodes| results.gain((PAPERS, program, size, nodes));
         let points = NODES.map(|nodes| (f64::from(nodes), gain(nodes)));
-        curve(program.name().into(), points.into_iter())
+        curve(name.into(), points.into_iter())
     };
-    let all = Program::APPLICATIONS.map(of);
+    let all = APPLICATIONS.map(of);
     let y = ("async / ardmar", Scale::Linear);
     let mut panel = panel("execution time", BY_NODES, y, all.into());
     let ids: &[&str] = match size {
-        Size::Large => &[
+        LARGE => &[
             "ardmar-040",
             "ardmar-042",
             "ardmar-043",
             "ardmar-044",
             "ardmar-045",
         ],
-        Size::Small => &["ardmar-041"],
-        Size::Reduced => &[],
+        SMALL => &["ardmar-041"],
+        _ => &[],
     };
     let places: Vec<_> = ids.iter().map(|id| (*id, 16.0)).collect();
     panel.marks = marks(&TABLE, &places);
-    let size = size.name();
+    let size = size.to_lowercase();
     named(
         &format!("ardmar-10-gain-{size}"),
         &format!("Gain by nodes, {size} sizes (section 5.3.1)"),

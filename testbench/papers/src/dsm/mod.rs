@@ -3,7 +3,6 @@
 
 mod claims;
 mod figures;
-pub mod key;
 pub mod primitives;
 pub mod results;
 mod rows;
@@ -13,24 +12,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emulator::profile::Profile;
 use lanigon_experiments::Error;
-use lanigon_experiments::conditions::{Conditions, about};
+use lanigon_experiments::conditions::Conditions;
 use lanigon_experiments::drawing::Named;
-use lanigon_experiments::error::profile;
 use lanigon_experiments::execute::Found;
 use lanigon_experiments::experiment::Experiment;
+use lanigon_experiments::grid::{self, Grid};
 use lanigon_experiments::paper::{Amount, Explains, Paper, Request, start};
 use lanigon_experiments::published::{Published, Table};
 use lanigon_experiments::verdict::Claim;
-use lanigon_workloads::dsm::NodeTimes;
 use serde::Serialize;
 
-use crate::gm;
-use key::Key;
 use primitives::Primitives;
 use results::Results;
 
+/// The programs.
+pub const FILE: &str = include_str!("experiment.toml");
 /// The profile of the publication's nodes.
 pub const PROFILE: &str = "hca-4x";
 /// Boards of another kind, beside them.
@@ -63,27 +60,27 @@ pub static PAPER: Paper = Paper {
 #[derive(Debug, Clone)]
 pub struct Dsm {
     amount: Amount,
-    /// The paper's testbed, and other boards.
-    profiles: [Profile; 2],
+    /// The programs; its profiles are those of the paper's testbed and of other boards.
+    grid: Grid,
     interrupt: Arc<AtomicBool>,
 }
 
 /// What is measured.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Measurement {
     /// The primitives of a profile, by its place.
     Primitives(usize),
     /// A program.
-    Run(Key),
+    Run(grid::Key),
 }
 
 /// What was measured.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Measured {
     /// The primitives of a profile.
     Primitives(Primitives),
     /// Means of a program's nodes.
-    Run(NodeTimes),
+    Run(grid::Point),
 }
 
 impl Experiment for Dsm {
@@ -95,21 +92,17 @@ impl Experiment for Dsm {
     fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
         Ok(Self {
             amount: request.amount,
-            profiles: [profile(PROFILE)?, profile(OTHER)?],
+            grid: Grid::new(FILE, request)?,
             interrupt: Arc::clone(&request.interrupt),
         })
     }
 
     fn conditions(&self) -> Result<Conditions, Error> {
-        Ok(Conditions::new(
-            about(&self.profiles),
-            gm::identities(&self.profiles[..1])?,
-            format!("{ROUNDS} repetitions of each primitive; each program once"),
-        ))
+        self.grid.conditions()
     }
 
     fn keys(&self) -> Vec<Measurement> {
-        let runs = key::keys(self.amount).into_iter().map(Measurement::Run);
+        let runs = self.grid.keys().into_iter().map(Measurement::Run);
         let primitives = [0, 1].map(Measurement::Primitives);
         primitives.into_iter().chain(runs).collect()
     }
@@ -117,31 +110,31 @@ impl Experiment for Dsm {
     fn measure(&self, key: &Measurement) -> Result<Measured, Error> {
         Ok(match key {
             Measurement::Primitives(place) => {
-                let profile = &self.profiles[*place];
+                let profile = &self.grid.profiles[*place];
                 let found = Primitives::measure(profile, ROUNDS, &self.interrupt)?;
                 Measured::Primitives(found)
             }
-            Measurement::Run(key) => Measured::Run(key.measure(&self.interrupt)?),
+            Measurement::Run(key) => Measured::Run(self.grid.measure(key)?),
         })
     }
 
     fn results(&self, found: Found<Measurement, Measured>) -> Results {
-        let mut results = Results {
-            amount: self.amount,
-            ..Results::default()
-        };
+        let (mut points, mut primitives) = (Vec::new(), Vec::new());
         for point in found.points {
             match point {
-                (Measurement::Run(key), Measured::Run(times)) => {
-                    results.points.insert(key, times);
-                }
+                (Measurement::Run(key), Measured::Run(times)) => points.push((key, times)),
                 (Measurement::Primitives(place), Measured::Primitives(found)) => {
-                    results.primitives.push(([PROFILE, OTHER][place], found));
+                    primitives.push(([PROFILE, OTHER][place], found));
                 }
                 _ => {}
             }
         }
-        results
+        let partial = found.partial;
+        Results {
+            primitives,
+            points: self.grid.points(Found { points, partial }),
+            amount: self.amount,
+        }
     }
 
     fn value(&self, number: &Published, results: &Results) -> Option<f64> {
@@ -157,7 +150,7 @@ impl Experiment for Dsm {
     }
 
     fn points(&self, results: &Results) -> impl Serialize {
-        Vec::from_iter(results.points.clone())
+        results.points.clone()
     }
 
     fn extra(&self, results: &Results) -> impl Serialize {

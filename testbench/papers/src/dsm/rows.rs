@@ -1,9 +1,8 @@
 //! The published figures beside the measured ones.
 
 use super::PROFILE;
-use super::key::{Program, Size, Testbed, most_nodes, pages};
 use super::primitives::Primitives;
-use super::results::Results;
+use super::results::{APPLICATIONS, LARGE, PAPERS, Results, SMALL};
 use lanigon_experiments::published::Published;
 
 /// The figures on which the profile is calibrated, and those which it takes over as costs.
@@ -20,16 +19,16 @@ pub(super) const CALIBRATED_ON: [&str; 9] = [
 ];
 
 /// The application that a figure names.
-fn application(figure: &Published) -> Option<Program> {
-    let mut all = Program::APPLICATIONS.into_iter();
-    all.find(|program| program.name() == figure.scheme)
+fn application(figure: &Published) -> Option<&'static str> {
+    let found = APPLICATIONS.iter().find(|(_, name)| *name == figure.scheme);
+    found.map(|(program, _)| *program)
 }
 
 /// The size of the paper's run.
-fn size(figure: &Published) -> Size {
+fn size(figure: &Published) -> &'static str {
     match figure.quantity.starts_with("small") {
-        true => Size::Small,
-        false => Size::Large,
+        true => SMALL,
+        false => LARGE,
     }
 }
 
@@ -39,7 +38,7 @@ pub(super) fn note(figure: &Published, results: &Results) -> &'static str {
         ("ardmar-004", _) => "printed in GB/s, which the link does not have; messages of 64 KB",
         ("ardmar-023", _) => "the paper leaves out all but posts; here until the page is there",
         ("ardmar-026", _) => "23 + 36.39 is 59.39",
-        (_, "gain") if most_nodes(results.amount) < figure.nodes => {
+        (_, "gain") if results.most() < figure.nodes => {
             "a reduced size on 8 nodes; without --quick the paper's on 16"
         }
         (_, "gain") if results.nearest(size(figure)) != size(figure) => {
@@ -53,7 +52,7 @@ pub(super) fn note(figure: &Published, results: &Results) -> &'static str {
 pub(super) fn value(figure: &Published, results: &Results) -> Option<f64> {
     match figure.experiment {
         "primitive" => primitive(results.primitives(PROFILE)?, figure.scheme),
-        "fetch" => results.fetch_us(Testbed::Paper, figure.nodes, figure.scheme == "ardmar"),
+        "fetch" => results.fetch_us(PAPERS, figure.nodes, figure.scheme == "ardmar"),
         "fetch posts" => {
             let found = results.primitives(PROFILE)?;
             let posts = found.immediate_post_us + found.page_post_us + found.short_post_us;
@@ -64,14 +63,15 @@ pub(super) fn value(figure: &Published, results: &Results) -> Option<f64> {
             Some(found.remote_atomic_us + found.read_us)
         }
         "gain" => {
-            let nodes = figure.nodes.min(most_nodes(results.amount));
+            let nodes = figure.nodes.min(results.most());
             let size = results.nearest(size(figure));
-            results.gain(Testbed::Paper, application(figure)?, size, nodes)
+            results.gain((PAPERS, application(figure)?, size, nodes))
         }
         "fault" => {
-            let size = pages(results.amount);
-            let times = results.times(Testbed::Paper, Program::Pages, size, 2, false)?;
-            (times.faults > 0.0).then(|| times.fault_us / times.faults)
+            let run = (PAPERS, "Pages", results.pages(), 2);
+            let mean = |of| results.mean(run, false, of);
+            let faults = mean("faults").filter(|faults| *faults > 0.0)?;
+            Some(mean("fault_us")? / faults)
         }
         _ => None,
     }
@@ -94,15 +94,14 @@ fn primitive(found: &Primitives, scheme: &str) -> Option<f64> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use lanigon_workloads::dsm::NodeTimes;
-
+    use lanigon_experiments::execute::Found;
     use lanigon_experiments::experiment::Experiment;
+    use lanigon_experiments::grid::{Grid, Value};
     use lanigon_experiments::paper::{Amount, Request};
     use lanigon_experiments::row::Row;
     use lanigon_experiments::verdict::Judged;
 
-    use super::super::key::{Key, keys};
-    use super::super::{Dsm, PAPER};
+    use super::super::{Dsm, FILE, Measured, Measurement, PAPER};
     use super::*;
 
     fn rows(results: &Results) -> Vec<Row> {
@@ -117,24 +116,56 @@ pub(super) mod tests {
 
     /// Results in which a run without handlers takes `ardmar` times as long for each part, and parts become shorter with more nodes.
     pub(in super::super) fn results(amount: Amount, ardmar: f64) -> Results {
-        let times = |key: &Key| {
-            let factor = if key.ardmar { ardmar } else { 1.0 };
-            let part = factor * 1000.0 / f64::from(key.nodes);
-            NodeTimes {
-                total_us: 5.0 * part,
-                page_us: part,
-                handler_us: part,
-                faults: 10.0,
-                fetches: 10.0,
-                fault_us: 66.0,
-                ..NodeTimes::default()
-            }
-        };
-        let all = keys(amount).into_iter().map(|key| (key, times(&key)));
-        Results {
-            primitives: vec![(PROFILE, Primitives::default())],
-            points: all.collect(),
+        let request = Request {
             amount,
+            ..Request::default()
+        };
+        let dsm = Dsm::new(&PAPER, &request).unwrap();
+        let measured = |measurement: Measurement| {
+            let measured = match &measurement {
+                Measurement::Primitives(_) => Measured::Primitives(Primitives::default()),
+                Measurement::Run(key) => {
+                    let factor = if key[4] == Value::Flag(true) {
+                        ardmar
+                    } else {
+                        1.0
+                    };
+                    let Value::Count(nodes) = key[3] else {
+                        panic!("{key:?}");
+                    };
+                    let part = factor * 1000.0 / nodes as f64;
+                    // In the order of the file's measures.
+                    let means = [
+                        5.0 * part,
+                        0.0,
+                        part,
+                        part,
+                        0.0,
+                        0.0,
+                        66.0,
+                        10.0,
+                        10.0,
+                        0.0,
+                        0.0,
+                    ];
+                    Measured::Run(means.map(|mean| vec![mean]).into())
+                }
+            };
+            (measurement, measured)
+        };
+        let points = dsm.keys().into_iter().map(measured).collect();
+        let partial = false;
+        dsm.results(Found { points, partial })
+    }
+
+    #[test]
+    fn every_program_is_a_scenario() {
+        for amount in [Amount::Quick, Amount::Usual, Amount::Full] {
+            let request = Request {
+                amount,
+                ..Request::default()
+            };
+            Grid::new(FILE, &request).unwrap().check().unwrap();
         }
     }
 

@@ -2,12 +2,7 @@
 
 use std::fmt::Write;
 
-use super::key::{NODES, Program, Testbed, most_nodes, sizes};
-use super::results::Results;
-
-const fn protocol(ardmar: bool) -> &'static str {
-    if ardmar { "ardmar" } else { "async" }
-}
+use super::results::{APPLICATIONS, NODES, PAPERS, PROTOCOLS, Results, TESTBEDS};
 
 /// The tables as text.
 pub(super) fn text(results: &Results) -> String {
@@ -29,9 +24,9 @@ fn write_fetches(text: &mut String, results: &Results) {
         "\nTime of a page fetch, us (figure 8)\n{:<22} {:>8} {:>9} {:>9} {:>9} {:>9}",
         "", "protocol", 2, 4, 8, 16
     );
-    for testbed in Testbed::ALL {
-        for ardmar in [false, true] {
-            let _ = write!(text, "{:<22} {:>8}", testbed.name(), protocol(ardmar));
+    for (testbed, name) in TESTBEDS {
+        for (ardmar, protocol) in PROTOCOLS {
+            let _ = write!(text, "{:<22} {:>8}", name, protocol);
             for nodes in NODES {
                 let fetch = number(results.fetch_us(testbed, nodes, ardmar));
                 let _ = write!(text, " {fetch:>9}");
@@ -43,22 +38,22 @@ fn write_fetches(text: &mut String, results: &Results) {
 
 /// Ratios of the applications' times with handlers to those without, on all testbeds.
 fn write_gains(text: &mut String, results: &Results) {
-    let most = most_nodes(results.amount);
-    for &size in sizes(results.amount) {
+    let most = results.most();
+    for &size in results.sizes() {
         let _ = write!(
             text,
             "\nTime with async / with ardmar, {} sizes, {most} nodes\n{:<22}",
-            size.name(),
+            size.to_lowercase(),
             ""
         );
-        for program in Program::APPLICATIONS {
-            let _ = write!(text, " {:>8}", program.name());
+        for (_, name) in APPLICATIONS {
+            let _ = write!(text, " {name:>8}");
         }
         text.push('\n');
-        for testbed in Testbed::ALL {
-            let _ = write!(text, "{:<22}", testbed.name());
-            for program in Program::APPLICATIONS {
-                let gain = number(results.gain(testbed, program, size, most));
+        for (testbed, name) in TESTBEDS {
+            let _ = write!(text, "{:<22}", name);
+            for (program, _) in APPLICATIONS {
+                let gain = number(results.gain((testbed, program, size, most)));
                 let _ = write!(text, " {gain:>8}");
             }
             text.push('\n');
@@ -68,11 +63,11 @@ fn write_gains(text: &mut String, results: &Results) {
 
 /// Figures 9 to 14: the parts of the time of the paper's testbed.
 fn write_parts(text: &mut String, results: &Results) {
-    for &size in sizes(results.amount) {
+    for &size in results.sizes() {
         let _ = writeln!(
             text,
             "\nMeans of nodes, us, {} sizes (figures 9 to 14)\n{:<7} {:<7} {:>5} {:>10} {:>9} {:>10} {:>10} {:>9} {:>9} {:>9} {:>7} {:>7} {:>8}",
-            size.name(),
+            size.to_lowercase(),
             "",
             "",
             "nodes",
@@ -87,26 +82,29 @@ fn write_parts(text: &mut String, results: &Results) {
             "fetches",
             "speed-up"
         );
-        for program in Program::APPLICATIONS {
-            for ardmar in [false, true] {
+        for (program, name) in APPLICATIONS {
+            for (ardmar, protocol) in PROTOCOLS {
                 for nodes in [1].into_iter().chain(NODES) {
-                    let found = results.times(Testbed::Paper, program, size, nodes, ardmar);
-                    let Some(one) = found else { continue };
+                    let run = (PAPERS, program, size, nodes);
+                    let mean = |of| results.mean(run, ardmar, of).unwrap_or_default();
+                    if results.mean(run, ardmar, "total_us").is_none() {
+                        continue;
+                    }
                     let up = number(results.speed_up(program, size, nodes, ardmar));
                     let _ = writeln!(
                         text,
                         "{:<7} {:<7} {nodes:>5} {:>10.0} {:>9.0} {:>10.0} {:>10.0} {:>9.0} {:>9.0} {:>9.0} {:>7.0} {:>7.0} {up:>8}",
-                        program.name(),
-                        protocol(ardmar),
-                        one.total_us,
-                        one.compute_us,
-                        one.page_us,
-                        one.handler_us,
-                        one.lock_us,
-                        one.barrier_us,
-                        one.fault_us,
-                        one.faults,
-                        one.fetches,
+                        name,
+                        protocol,
+                        mean("total_us"),
+                        mean("compute_us"),
+                        mean("page_us"),
+                        mean("handler_us"),
+                        mean("lock_us"),
+                        mean("barrier_us"),
+                        mean("fault_us"),
+                        mean("faults"),
+                        mean("fetches"),
                     );
                 }
             }

@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use super::key::{LONG, NODES, Variant, WAYS};
 use super::model::Model;
-use super::results::Results;
+use super::results::{LONG, NODES, Results, USUAL, WAYS};
 
 /// The best tree for a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,7 +34,7 @@ pub(super) struct Extra {
 impl Extra {
     pub(super) fn of(results: &Results) -> Self {
         Self {
-            model: Model::of(results, Variant::Usual),
+            model: Model::of(results, USUAL),
             best: best(results),
         }
     }

@@ -1,7 +1,6 @@
 //! What the publication says without a number, judged by measurements.
 
-use super::key::{LONG, NODES, sizes, way};
-use super::results::Results;
+use super::results::{LONG, NODES, Results, way};
 use super::rows::{costs_ns, mean_cost_ns};
 use lanigon_experiments::verdict;
 
@@ -48,7 +47,7 @@ pub(super) const CLAIMS: [Claim; 8] = [
         judge: |results| {
             let mut least: Option<(f64, String)> = None;
             for nodes in NODES {
-                for &bytes in sizes(results.quick) {
+                for &bytes in &results.sizes {
                     let gain = results.gain(nodes, true, bytes)?;
                     if least.as_ref().is_none_or(|(known, _)| gain < *known) {
                         least = Some((gain, format!("{nodes} nodes, {bytes} bytes")));
@@ -79,10 +78,7 @@ pub(super) const CLAIMS: [Claim; 8] = [
         text: "below 32 bytes multi-sends are a little slower than ordinary sends, both along their best trees [16 nodes, not pipelined]",
         judge: |results| {
             let mut all = Vec::new();
-            for &bytes in sizes(results.quick)
-                .iter()
-                .filter(|bytes| **bytes < CROSSOVER)
-            {
+            for &bytes in results.sizes.iter().filter(|bytes| **bytes < CROSSOVER) {
                 all.push((bytes, results.same_gain(16, false, bytes)?));
             }
             Some((all.iter().all(|(_, gain)| *gain < 1.0), listed(&all)))
@@ -107,7 +103,7 @@ pub(super) const CLAIMS: [Claim; 8] = [
 /// Gains of multi-sends to 15 destinations, by length.
 fn gains(results: &Results, of: fn(u32) -> bool, holds: fn(f64) -> bool) -> Verdict {
     let mut all = Vec::new();
-    for &bytes in sizes(results.quick).iter().filter(|bytes| of(**bytes)) {
+    for &bytes in results.sizes.iter().filter(|bytes| of(**bytes)) {
         all.push((bytes, results.star_gain(16, bytes)?));
     }
     Some((all.iter().all(|(_, gain)| holds(*gain)), listed(&all)))
@@ -116,7 +112,7 @@ fn gains(results: &Results, of: fn(u32) -> bool, holds: fn(f64) -> bool) -> Verd
 fn pipelining(results: &Results) -> Verdict {
     let mut worst: (f64, String) = (0.0, "equal everywhere".into());
     for nodes in NODES {
-        for &bytes in sizes(results.quick) {
+        for &bytes in &results.sizes {
             if nodes != 4 && bytes > PACKET {
                 continue;
             }

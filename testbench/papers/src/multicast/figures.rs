@@ -3,8 +3,7 @@
 use lanigon_figures::{Curve, Mark, Panel, Scale};
 
 use super::TABLE;
-use super::key::{LONG, NODES, sizes, way};
-use super::results::Results;
+use super::results::{LONG, NODES, Results, way};
 use lanigon_experiments::drawing::{Named, curve, named, panel};
 
 const BYTES: (&str, Scale) = ("bytes of a message", Scale::Log2);
@@ -83,7 +82,7 @@ fn drawn(
     ids: &[&str],
 ) -> Named {
     let along = |nodes: u16, value: Value<'_>| {
-        let points = sizes(results.quick).iter();
+        let points = results.sizes.iter();
         let points = points.map(|&bytes| (f64::from(bytes), value(nodes, bytes)));
         points.collect::<Vec<_>>()
     };

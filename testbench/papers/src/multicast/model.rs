@@ -3,8 +3,7 @@
 use host_lib::fm::predict::{Costs, Line as CostLine};
 use serde::Serialize;
 
-use super::key::{Key, PACKETS, Variant};
-use super::results::Results;
+use super::results::{PACKETS, Results, star};
 
 /// A line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -66,17 +65,16 @@ pub struct Model {
 impl Model {
     /// Fits it; `None`: points are missing.
     #[must_use]
-    pub fn of(results: &Results, variant: Variant) -> Option<Self> {
-        let one = |bytes| results.point(Key::star(variant, 2, false, bytes));
-        let fifteen = |bytes| results.point(Key::star(variant, 16, true, bytes));
+    pub fn of(results: &Results, variant: &str) -> Option<Self> {
         let (mut send, mut transmit, mut receive) = (Vec::new(), Vec::new(), Vec::new());
         for bytes in PACKETS {
             let x = f64::from(bytes);
-            let point = one(bytes)?;
-            let delivered_us = *point.delivered_us.first()?;
-            send.push((x, point.call_us));
-            receive.push((x, delivered_us - point.call_us));
-            let times = &fifteen(bytes)?.delivered_us;
+            let one = star(variant, 2, false, bytes);
+            let call_us = results.points.at(&one, "call_us")?;
+            send.push((x, call_us));
+            receive.push((x, results.points.at(&one, "delivered_us")? - call_us));
+            let fifteen = star(variant, 16, true, bytes);
+            let times = results.points.all(&fifteen, "delivered_us")?;
             let (first, last) = times.first().zip(times.last())?;
             transmit.push((x, (last - first) / (times.len() - 1).max(1) as f64));
         }

@@ -1,28 +1,71 @@
 //! All measured points, as rows, claims and figures take them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use host_lib::fm::predict::{Costs, Line};
-use lanigon_experiments::Error;
-use lanigon_experiments::error::profile;
+use lanigon_experiments::execute::Found;
+use lanigon_experiments::grid::{Grid, Key, Points};
+use lanigon_experiments::paper::Request;
 use lanigon_experiments::verdict::Sample;
+use lanigon_experiments::{Error, key};
 use lanigon_workloads::multicast::Way;
 use rayon::prelude::*;
 
-use super::key::{Key, PACKETS, Point, Variant, lambdas};
 use super::model::Model;
 
+/// Numbers of nodes of the figures.
+pub const NODES: [u16; 3] = [4, 8, 16];
+/// Lengths of packets from which the cost model is fitted, in bytes.
+pub const PACKETS: [u32; 7] = [0, 16, 64, 256, 512, 1024, 1536];
+/// The length to which most published factors belong, in bytes.
+pub const LONG: u32 = 16_384;
+/// The ways of the figures: multi-sends and ordinary sends, pipelined and not.
+pub const WAYS: [Way; 4] = [
+    way(true, true),
+    way(true, false),
+    way(false, true),
+    way(false, false),
+];
 /// Rounds of the runs for the cost model.
-const MODEL_ROUNDS: u64 = 3;
+const MODEL_ROUNDS: i64 = 3;
+/// The publication's nodes.
+pub const USUAL: &str = "usual";
+
+/// A way.
+#[must_use]
+pub const fn way(multi_send: bool, pipelined: bool) -> Way {
+    Way {
+        multi_send,
+        pipelined,
+    }
+}
+
+/// All to all destinations at once: a tree of one level.
+#[must_use]
+pub fn star(variant: &str, nodes: u16, multi_send: bool, bytes: u32) -> Key {
+    key![variant, nodes, nodes, multi_send, false, bytes]
+}
+
+/// A tree of the postal model; without lambda a binomial one.
+#[must_use]
+pub fn tree(nodes: u16, lambda: Option<u32>, way: Way, bytes: u32) -> Key {
+    key![USUAL, nodes, lambda, way.multi_send, way.pipelined, bytes]
+}
+
+/// The whole lambdas with different trees: the least one of each.
+#[must_use]
+pub const fn lambdas(nodes: u16) -> std::ops::RangeInclusive<u32> {
+    1..=nodes as u32 - 2
+}
+
 /// The results of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
     /// The measured points.
-    pub points: BTreeMap<Key, Point>,
-    /// Fewer points were asked for.
-    pub quick: bool,
+    pub points: Points,
+    /// Lengths of the figures' messages, in bytes.
+    pub sizes: Vec<u32>,
 }
 
 /// The cost model of the publication's nodes, measured by short runs.
@@ -30,26 +73,31 @@ pub struct Results {
 /// # Errors
 /// [`Error`].
 pub fn measured_costs(interrupt: &Arc<AtomicBool>) -> Result<Costs, Error> {
+    let request = Request {
+        interrupt: Arc::clone(interrupt),
+        ..Request::default()
+    };
+    let grid = Grid::new(super::FILE, &request)?.with("rounds", MODEL_ROUNDS);
     let keys = PACKETS.into_iter().flat_map(|bytes| {
-        [
-            Key::star(Variant::Usual, 2, false, bytes),
-            Key::star(Variant::Usual, 16, true, bytes),
-        ]
+        [(2, false), (16, true)].map(|(nodes, multi)| star(USUAL, nodes, multi, bytes))
     });
     let keys: Vec<_> = keys.collect();
-    let measure = |key: Key| Ok((key, key.measure(MODEL_ROUNDS, interrupt)?));
+    let measure = |key: Key| grid.measure(&key).map(|point| (key, point));
     let points = keys.into_par_iter().map(measure);
     let results = Results {
-        points: points.collect::<Result<_, Error>>()?,
+        points: grid.points(Found {
+            points: points.collect::<Result<_, Error>>()?,
+            partial: false,
+        }),
         ..Results::default()
     };
-    let profile = profile(super::PROFILE)?;
+    let host = &grid.profiles[0].host;
     // What the receiving library does for a packet is a call and a copy.
     let handle = Line {
-        fixed_ps: profile.host.post.ps(),
-        per_byte_ps: profile.host.copy.byte.ps(),
+        fixed_ps: host.post.ps(),
+        per_byte_ps: host.copy.byte.ps(),
     };
-    let model = Model::of(&results, Variant::Usual).ok_or(Error::NoRound)?;
+    let model = Model::of(&results, USUAL).ok_or(Error::NoRound)?;
     Ok(model.costs(handle))
 }
 
@@ -57,20 +105,14 @@ pub fn measured_costs(interrupt: &Arc<AtomicBool>) -> Result<Costs, Error> {
 impl Sample for Results {}
 
 impl Results {
-    /// A point.
-    #[must_use]
-    pub fn point(&self, key: Key) -> Option<&Point> {
-        self.points.get(&key)
-    }
-
-    fn answered_us(&self, key: Key) -> Option<f64> {
-        self.point(key).map(|point| point.answered_us)
+    fn answered_us(&self, key: &Key) -> Option<f64> {
+        self.points.at(key, "answered_us")
     }
 
     /// Time of a send to all destinations, in us: in one multi-send or in many sends.
     #[must_use]
     pub fn star_us(&self, nodes: u16, multi_send: bool, bytes: u32) -> Option<f64> {
-        self.answered_us(Key::star(Variant::Usual, nodes, multi_send, bytes))
+        self.answered_us(&star(USUAL, nodes, multi_send, bytes))
     }
 
     /// Ratio of the time of ordinary sends to that of a multi-send.
@@ -79,10 +121,10 @@ impl Results {
         Some(self.star_us(nodes, false, bytes)? / self.star_us(nodes, true, bytes)?)
     }
 
-    /// Time of the host-based multicast, in us.
+    /// Time of the host-based multicast, in us: ordinary sends along a binomial tree.
     #[must_use]
     pub fn binomial_us(&self, nodes: u16, bytes: u32) -> Option<f64> {
-        self.answered_us(Key::binomial(nodes, bytes))
+        self.answered_us(&tree(nodes, None, way(false, false), bytes))
     }
 
     /// Time of a multicast along the best tree of the postal model, in us, and its lambda: the least one of several.
@@ -90,7 +132,7 @@ impl Results {
     pub fn best(&self, nodes: u16, way: Way, bytes: u32) -> Option<(f64, u32)> {
         let mut best: Option<(f64, u32)> = None;
         for lambda in lambdas(nodes) {
-            let us = self.answered_us(Key::optimal(nodes, lambda, way, bytes))?;
+            let us = self.answered_us(&tree(nodes, Some(lambda), way, bytes))?;
             if best.is_none_or(|(least, _)| us < least) {
                 best = Some((us, lambda));
             }
@@ -101,14 +143,13 @@ impl Results {
     /// How many times multi-sends along the best tree are faster than the host-based multicast.
     #[must_use]
     pub fn gain(&self, nodes: u16, pipelined: bool, bytes: u32) -> Option<f64> {
-        let way = super::key::way(true, pipelined);
-        Some(self.binomial_us(nodes, bytes)? / self.best(nodes, way, bytes)?.0)
+        Some(self.binomial_us(nodes, bytes)? / self.best(nodes, way(true, pipelined), bytes)?.0)
     }
 
     /// How many times multi-sends along the best tree are faster than ordinary sends along their best tree.
     #[must_use]
     pub fn same_gain(&self, nodes: u16, pipelined: bool, bytes: u32) -> Option<f64> {
-        let of = |multi_send| self.best(nodes, super::key::way(multi_send, pipelined), bytes);
+        let of = |multi_send| self.best(nodes, way(multi_send, pipelined), bytes);
         Some(of(false)?.0 / of(true)?.0)
     }
 
@@ -116,9 +157,9 @@ impl Results {
     #[must_use]
     pub fn cost_ns(&self, bytes: u32) -> Option<f64> {
         let of = |variant| {
-            let point = self.point(Key::star(variant, 2, false, bytes))?;
-            point.delivered_us.first().copied()
+            let key = star(variant, 2, false, bytes);
+            self.points.at(&key, "delivered_us")
         };
-        Some(1e3 * (of(Variant::Usual)? - of(Variant::Plain)?))
+        Some(1e3 * (of(USUAL)? - of("plain")?))
     }
 }

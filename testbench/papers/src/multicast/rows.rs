@@ -1,8 +1,7 @@
 //! The published figures beside the measured ones.
 
-use super::key::{LONG, PACKETS, Variant, way};
 use super::model::Model;
-use super::results::Results;
+use super::results::{LONG, PACKETS, Results, USUAL, way};
 use lanigon_experiments::published::Published;
 
 /// Bytes of the packet of section 2.1.
@@ -34,14 +33,14 @@ pub(super) fn value(figure: &Published, results: &Results) -> Option<f64> {
     match (figure.experiment, figure.scheme) {
         ("model", "plain") => mean_cost_ns(results),
         ("model", _) => {
-            let line = line(&Model::of(results, Variant::Usual)?, figure.scheme)?;
+            let line = line(&Model::of(results, USUAL)?, figure.scheme)?;
             Some(match figure.unit {
                 "us/byte" => line.byte_us,
                 _ => line.fixed_us,
             })
         }
-        ("model 1536", _) => modelled(&Model::of(results, Variant::Usual)?, figure.scheme),
-        ("combining 1536", _) => modelled(&Model::of(results, Variant::Combining)?, figure.scheme),
+        ("model 1536", _) => modelled(&Model::of(results, USUAL)?, figure.scheme),
+        ("combining 1536", _) => modelled(&Model::of(results, "combining")?, figure.scheme),
         ("multi-send", _) => results.star_gain(nodes, bytes),
         ("pipelined", _) => results.gain(nodes, true, bytes),
         ("whole", _) => results.gain(nodes, false, bytes),
@@ -89,13 +88,16 @@ fn modelled(model: &Model, scheme: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::key::{Key, Point, keys};
+    use lanigon_experiments::execute::Found;
     use lanigon_experiments::experiment::Experiment;
-    use lanigon_experiments::paper::Request;
+    use lanigon_experiments::grid::{Grid, Key, Value};
+    use lanigon_experiments::paper::{Amount, Request};
     use lanigon_experiments::row::Row;
     use lanigon_experiments::verdict::Judged;
+    use lanigon_workloads::multicast::TreeKind;
 
-    use super::super::{Multicast, PAPER};
+    use super::super::results::{NODES, lambdas};
+    use super::super::{FILE, Multicast, PAPER};
     use super::*;
 
     fn rows(results: &Results) -> Vec<Row> {
@@ -109,36 +111,52 @@ mod tests {
     }
 
     /// Results in which every send to a destination takes 10 us, and a copy by a board `copy_us`.
-    fn results(quick: bool, copy_us: f64) -> Results {
-        let point = |key: &Key| {
-            let each = match key.multi_send {
-                true => copy_us,
-                false => 10.0,
-            };
-            let ranks = 1..key.nodes;
-            let delivered: Vec<_> = ranks
-                .map(|rank| 20.0 + each * f64::from(rank) + f64::from(key.bytes) / 100.0)
-                .collect();
-            Point {
-                answered_us: delivered[delivered.len() - 1] + f64::from(key.lambda.unwrap_or(1)),
-                call_us: 3.0 + f64::from(key.bytes) / 200.0,
-                delivered_us: delivered,
-            }
+    fn results(amount: Amount, copy_us: f64) -> Results {
+        let request = Request {
+            amount,
+            ..Request::default()
         };
-        let points = keys(quick).into_iter().map(|key| (key, point(&key)));
-        Results {
-            points: points.collect(),
-            quick,
+        let multicast = Multicast::new(&PAPER, &request).unwrap();
+        let count = |value: &Value| match value {
+            Value::Count(count) => *count as f64,
+            _ => 1.0,
+        };
+        let point = |key: &Key| {
+            let each = if key[3] == true.into() { copy_us } else { 10.0 };
+            let (nodes, bytes) = (count(&key[1]), count(&key[5]));
+            let ranks = 1..nodes as u32;
+            let delivered: Vec<_> = ranks
+                .map(|rank| 20.0 + each * f64::from(rank) + bytes / 100.0)
+                .collect();
+            let answered = delivered[delivered.len() - 1] + count(&key[2]);
+            vec![vec![answered], vec![3.0 + bytes / 200.0], delivered]
+        };
+        let points = multicast.keys().into_iter();
+        let points = points.map(|key| (key.clone(), point(&key))).collect();
+        let partial = false;
+        multicast.results(Found { points, partial })
+    }
+
+    #[test]
+    fn the_file_has_scenarios_and_each_lambda_another_tree() {
+        let grid = Grid::new(FILE, &Request::default()).unwrap();
+        grid.check().unwrap();
+        for nodes in NODES {
+            let tree = |lambda| TreeKind::Optimal { lambda }.build(usize::from(nodes));
+            let trees = (1..=u32::from(nodes)).map(|lambda| tree(lambda).unwrap());
+            let mut trees: Vec<_> = trees.collect();
+            trees.dedup();
+            assert_eq!(trees.len(), lambdas(nodes).count());
         }
     }
 
     #[test]
     fn every_figure_has_an_answer_in_a_whole_and_a_quick_run() {
-        for quick in [false, true] {
-            for row in rows(&results(quick, 1.0)) {
+        for amount in [Amount::Quick, Amount::Usual, Amount::Full] {
+            for row in rows(&results(amount, 1.0)) {
                 assert!(row.measured.is_some(), "{row:?}");
             }
-            for judged in judge(&results(quick, 1.0)) {
+            for judged in judge(&results(amount, 1.0)) {
                 assert!(judged.holds.is_some(), "{judged:?}");
             }
         }
@@ -150,14 +168,14 @@ mod tests {
     #[test]
     fn a_gain_is_many_sends_against_one_and_claims_can_fail() {
         let gain = |copy_us| {
-            let all = rows(&results(true, copy_us)).into_iter();
+            let all = rows(&results(Amount::Quick, copy_us)).into_iter();
             let mut found = all.filter(|row| row.id == Some("dissertation-042"));
             found.next().unwrap().measured.unwrap()
         };
         assert!(gain(1.0) > gain(10.0));
         assert!((gain(10.0) - 1.0).abs() < 1e-9);
         let holds = |copy_us, id: &str| {
-            let judged = judge(&results(true, copy_us));
+            let judged = judge(&results(Amount::Quick, copy_us));
             judged.into_iter().find(|one| one.id == id).unwrap().holds
         };
         assert_eq!(holds(1.0, "dissertation-041"), Some(true));

@@ -1,0 +1,493 @@
+//! Points that are scenarios, as a file says (`experiment.toml`): axes, a scenario, and what is taken from its document.
+//!
+//! | key | meaning |
+//! |-----|---------|
+//! | `profiles`, `images`, `repeats` | what results depend on; images are those of the first profile's boards |
+//! | `lists` | values that differ by amount: quick, usual, full; the last one given is that of all greater amounts. `"@NAME"` stands for them |
+//! | `scenario` | what all points have in common; `limit_s`: limit of its simulated time |
+//! | `axis` | `name`; `set`: keys of the scenario with their values, in which `{}` is the axis' value; `values`: values with a `set` of their own instead. Names are listed there, in their order. A table chooses by the value of another axis |
+//! | `measures` | names, with paths into the document of `lanigon run --json` |
+//! | `points` | for each axis a value or several: all combinations are measured |
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use emulator::profile::Profile;
+use emulator::sim::time::SimTime;
+use lanigon_worlds::boards;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value as Json;
+use toml::{Table, Value as Toml};
+
+use crate::Error;
+use crate::conditions::{Conditions, about};
+use crate::error::profile;
+use crate::execute::Found;
+use crate::paper::{Amount, Request};
+use crate::path::Path;
+use crate::scenario;
+
+/// The value of an axis.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// Yes or no.
+    Flag(bool),
+    /// A number.
+    Count(u64),
+    /// A name; `none`: no value, which is `null` in documents.
+    Name(String),
+}
+
+/// Name of no value.
+const NONE: &str = "none";
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Flag(flag) => serializer.serialize_bool(*flag),
+            Self::Count(count) => serializer.serialize_u64(*count),
+            Self::Name(name) if name == NONE => serializer.serialize_none(),
+            Self::Name(name) => serializer.serialize_str(name),
+        }
+    }
+}
+
+macro_rules! from {
+    ($($from:ty, $value:ident => $into:expr;)*) => {
+        $(impl From<$from> for Value {
+            fn from($value: $from) -> Self {
+                $into
+            }
+        })*
+    };
+}
+
+from! {
+    bool, flag => Self::Flag(flag);
+    u16, count => Self::Count(count.into());
+    u32, count => Self::Count(count.into());
+    &str, name => Self::Name(name.into());
+    Option<u32>, count => count.map_or_else(|| NONE.into(), Self::from);
+}
+
+/// A point: a value for each axis, in their order.
+pub type Key = Vec<Value>;
+
+/// The [`Key`] of these values.
+#[macro_export]
+macro_rules! key {
+    ($($value:expr),* $(,)?) => {
+        vec![$($crate::grid::Value::from($value)),*]
+    };
+}
+
+/// What was measured at a point: for each measure a number, or several where its path has `[*]`.
+pub type Point = Vec<Vec<f64>>;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    profiles: Vec<String>,
+    images: Vec<String>,
+    repeats: String,
+    limit_s: Option<u64>,
+    #[serde(default)]
+    lists: BTreeMap<String, Vec<Toml>>,
+    scenario: Table,
+    axis: Vec<Axis>,
+    measures: Vec<(String, String)>,
+    points: Vec<BTreeMap<String, Toml>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Axis {
+    name: String,
+    #[serde(default)]
+    set: Table,
+    #[serde(default)]
+    values: Vec<Special>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Special {
+    is: Value,
+    set: Option<Table>,
+}
+
+/// The points of an experiment.
+#[derive(Debug, Clone)]
+pub struct Grid {
+    file: File,
+    amount: Amount,
+    interrupt: Arc<AtomicBool>,
+    /// The profiles of the boards.
+    pub profiles: Vec<Profile>,
+}
+
+fn invalid(reason: impl std::fmt::Display) -> Error {
+    Error::Request(format!("experiment.toml: {reason}"))
+}
+
+impl Grid {
+    /// The points that a file names, for a request.
+    ///
+    /// # Errors
+    /// The file is invalid, or a profile is missing.
+    pub fn new(text: &str, request: &Request) -> Result<Self, Error> {
+        let file: File = toml::from_str(text).map_err(invalid)?;
+        let profiles = file.profiles.iter().map(|name| profile(name));
+        Ok(Self {
+            profiles: profiles.collect::<Result<_, _>>()?,
+            file,
+            amount: request.amount,
+            interrupt: Arc::clone(&request.interrupt),
+        })
+    }
+
+    /// The same with another value of a list.
+    #[must_use]
+    pub fn with(mut self, list: &str, value: impl Into<Toml>) -> Self {
+        self.file.lists.insert(list.into(), vec![value.into()]);
+        self
+    }
+
+    /// What results depend on.
+    ///
+    /// # Errors
+    /// An image is missing.
+    pub fn conditions(&self) -> Result<Conditions, Error> {
+        let identity = |name: &String| {
+            let board = boards::of(&self.profiles[0]);
+            let image = board.own_image(name, board.scenario_sram_bytes)?;
+            Ok((name.clone(), image.identity()))
+        };
+        let images = self.file.images.iter().map(identity);
+        let images = images.collect::<Result<_, Error>>()?;
+        let mut repeats = self.file.repeats.clone();
+        for name in self.file.lists.keys() {
+            repeats = repeats.replace(&format!("@{name}"), &self.list(name)?.to_string());
+        }
+        Ok(Conditions::new(about(&self.profiles), images, repeats))
+    }
+
+    /// The numbers of a list; empty: there are none.
+    #[must_use]
+    pub fn numbers(&self, list: &str) -> Vec<u32> {
+        let numbers = self.list(list).ok().map(|list| list.clone().try_into());
+        numbers.and_then(Result::ok).unwrap_or_default()
+    }
+
+    fn list(&self, name: &str) -> Result<&Toml, Error> {
+        let place = self.amount as usize;
+        let list = self.file.lists.get(name);
+        let value = list.and_then(|list| list.get(place).or(list.last()));
+        value.ok_or_else(|| invalid(format!("no list {name}")))
+    }
+
+    /// Checks that every point is a scenario.
+    ///
+    /// # Errors
+    /// One is not.
+    pub fn check(&self) -> Result<(), Error> {
+        for key in self.try_keys()? {
+            lanigon_workloads::parse("a point", &self.scenario(&key)?)?;
+        }
+        Ok(())
+    }
+
+    /// All points, in the order of the file; none if it is invalid.
+    #[must_use]
+    pub fn keys(&self) -> Vec<Key> {
+        self.try_keys().unwrap_or_default()
+    }
+
+    fn try_keys(&self) -> Result<Vec<Key>, Error> {
+        let (mut keys, mut known) = (Vec::new(), BTreeSet::new());
+        for block in &self.file.points {
+            let mut all: Vec<Key> = vec![Vec::new()];
+            for Axis { name, .. } in &self.file.axis {
+                let values = block.get(name);
+                let values = values.ok_or_else(|| invalid(format!("points without {name}")))?;
+                let values = match self.listed(values)? {
+                    Toml::Array(values) => values,
+                    single => vec![single],
+                };
+                let values: Vec<Value> = values
+                    .into_iter()
+                    .map(|value| value.try_into().map_err(invalid))
+                    .collect::<Result<_, _>>()?;
+                let longer = |key: &Key| {
+                    let longer = |value: &Value| [key, &[value.clone()][..]].concat();
+                    values.iter().map(longer).collect::<Vec<_>>()
+                };
+                all = all.iter().flat_map(longer).collect();
+            }
+            keys.extend(all.into_iter().filter(|key| known.insert(key.clone())));
+        }
+        Ok(keys)
+    }
+
+    /// A value, with those of lists in place of their names.
+    fn listed(&self, value: &Toml) -> Result<Toml, Error> {
+        Ok(match value {
+            Toml::String(text) => match text.strip_prefix('@') {
+                Some(name) => self.list(name)?.clone(),
+                None => value.clone(),
+            },
+            Toml::Array(items) => {
+                let items = items.iter().map(|item| self.listed(item));
+                items.collect::<Result<Vec<_>, _>>()?.into()
+            }
+            Toml::Table(table) => {
+                let entries = table.iter();
+                let entries = entries.map(|(key, item)| Ok((key.clone(), self.listed(item)?)));
+                Toml::Table(entries.collect::<Result<_, Error>>()?)
+            }
+            other => other.clone(),
+        })
+    }
+
+    /// The scenario of a point.
+    ///
+    /// # Errors
+    /// The file is invalid.
+    pub fn scenario(&self, key: &Key) -> Result<String, Error> {
+        let Toml::Table(mut scenario) = self.listed(&self.file.scenario.clone().into())? else {
+            return Err(invalid("scenario"));
+        };
+        for (axis, value) in self.file.axis.iter().zip(key) {
+            let special = axis.values.iter().find(|special| special.is == *value);
+            let own = special.and_then(|special| special.set.as_ref());
+            for (path, target) in own.unwrap_or(&axis.set) {
+                let path = Path::parse(path).map_err(invalid)?;
+                let target = filled(target, value, key)?;
+                path.set(&mut scenario, target).map_err(invalid)?;
+            }
+        }
+        toml::to_string(&scenario).map_err(invalid)
+    }
+
+    /// Measures a point.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn measure(&self, key: &Key) -> Result<Point, Error> {
+        let limit = self.file.limit_s.map(|s| SimTime::from_us(s * 1_000_000));
+        let document = scenario::measured(&self.scenario(key)?, limit, &self.interrupt)?;
+        let value = |(_, path): &(String, String)| {
+            let found = Path::parse(path).and_then(|path| {
+                let found = path.find(&document)?;
+                let numbers = found.into_iter().map(Json::as_f64);
+                Ok(numbers.collect::<Option<Vec<_>>>())
+            });
+            found.map_err(invalid)?.ok_or(Error::NoRound)
+        };
+        self.file.measures.iter().map(value).collect()
+    }
+
+    /// The measured points, in the order of the axes' values.
+    #[must_use]
+    pub fn points(&self, found: Found<Key, Point>) -> Points {
+        let rank = |axis: &Axis, value: &Value| {
+            let place = axis.values.iter().position(|special| special.is == *value);
+            place.filter(|_| matches!(value, Value::Name(_)))
+        };
+        let order = |(a, _): &(Key, Point), (b, _): &(Key, Point)| {
+            let values = a.iter().zip(b).zip(&self.file.axis);
+            let order = values.map(|((a, b), axis)| match (rank(axis, a), rank(axis, b)) {
+                (Some(a), Some(b)) => a.cmp(&b),
+                // No value comes first.
+                (a_name, b_name) => b_name.cmp(&a_name).then(a.cmp(b)),
+            });
+            order.fold(Ordering::Equal, Ordering::then)
+        };
+        let mut points = found.points;
+        points.sort_by(order);
+        let measures = self.file.measures.iter();
+        Points {
+            axes: self
+                .file
+                .axis
+                .iter()
+                .map(|axis| axis.name.clone())
+                .collect(),
+            measures: measures
+                .map(|(name, path)| (name.clone(), path.contains("[*]")))
+                .collect(),
+            order: points.iter().map(|(key, _)| key.clone()).collect(),
+            values: points.into_iter().collect(),
+        }
+    }
+}
+
+/// The value that a key gets: `{}` is that of the axis, a table chooses by the value of another one.
+fn filled(target: &Toml, value: &Value, key: &Key) -> Result<Toml, Error> {
+    let text = match value {
+        Value::Flag(flag) => flag.to_string(),
+        Value::Count(count) => count.to_string(),
+        Value::Name(name) => name.clone(),
+    };
+    Ok(match target {
+        Toml::String(whole) if whole == "{}" => match value {
+            Value::Flag(flag) => (*flag).into(),
+            Value::Count(count) => Toml::Integer((*count).cast_signed()),
+            Value::Name(name) => name.clone().into(),
+        },
+        Toml::String(part) => part.replace("{}", &text).into(),
+        Toml::Array(items) => {
+            let items = items.iter().map(|item| filled(item, value, key));
+            items.collect::<Result<Vec<_>, _>>()?.into()
+        }
+        Toml::Table(table) => {
+            let chosen = key.iter().find_map(|value| match value {
+                Value::Name(name) => table.get(name),
+                _ => None,
+            });
+            chosen
+                .cloned()
+                .ok_or_else(|| invalid("no value is chosen"))?
+        }
+        other => other.clone(),
+    })
+}
+
+/// Measured points.
+#[derive(Debug, Clone, Default)]
+pub struct Points {
+    axes: Vec<String>,
+    /// Names, and whether there are several numbers.
+    measures: Vec<(String, bool)>,
+    order: Vec<Key>,
+    values: BTreeMap<Key, Point>,
+}
+
+impl Points {
+    /// All numbers of a measure at a point.
+    #[must_use]
+    pub fn all(&self, key: &Key, measure: &str) -> Option<&[f64]> {
+        let place = self.measures.iter().position(|(name, _)| name == measure)?;
+        let point = self.values.get(key)?;
+        point.get(place).map(Vec::as_slice)
+    }
+
+    /// The number of a measure at a point; the first one of several.
+    #[must_use]
+    pub fn at(&self, key: &Key, measure: &str) -> Option<f64> {
+        self.all(key, measure)?.first().copied()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+}
+
+impl Serialize for Points {
+    /// Pairs of objects: the axes' values, and the measures.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.order.iter().map(|key| {
+            let axes = self.axes.iter().zip(key);
+            (Object(axes), Object(self.numbers(key)))
+        }))
+    }
+}
+
+impl Points {
+    fn numbers(&self, key: &Key) -> impl Iterator<Item = (&String, Numbers<'_>)> + Clone {
+        let numbers = self.values.get(key).into_iter().flatten();
+        let measures = self.measures.iter().zip(numbers);
+        measures.map(
+            |((name, several), numbers)| match (several, numbers.first()) {
+                (false, Some(number)) => (name, Numbers::One(*number)),
+                _ => (name, Numbers::Several(numbers)),
+            },
+        )
+    }
+}
+
+#[derive(Clone, Serialize)]
+#[serde(untagged)]
+enum Numbers<'a> {
+    One(f64),
+    Several(&'a [f64]),
+}
+
+/// Names with values.
+struct Object<I>(I);
+
+impl<'a, V: Serialize, I: Iterator<Item = (&'a String, V)> + Clone> Serialize for Object<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+profiles = []
+images = []
+repeats = "@rounds rounds"
+measures = [["one", "a[0].b"], ["all", "a[*].b"]]
+[lists]
+rounds = [2, 10]
+[scenario]
+rounds = "@rounds"
+[[axis]]
+name = "kind"
+values = [{ is = "z", set = { x = "other" } }, { is = "a" }]
+set = { x = "{}" }
+[[axis]]
+name = "size"
+values = [{ is = "none" }]
+set = { "t.y" = { z = 7, a = 8 }, s = ["0..{}", "{}"] }
+[[points]]
+kind = ["a", "z"]
+size = ["none", 3]
+"#;
+
+    #[test]
+    fn points_are_scenarios_in_the_order_of_values() -> Result<(), Error> {
+        let grid = Grid::new(FILE, &Request::default())?;
+        let keys = grid.keys();
+        assert_eq!(keys.len(), 4);
+        for (key, expected) in [
+            (
+                key!["z", 3_u16],
+                "rounds = 10\nx = \"other\"\ns = [\"0..3\", 3]\nt.y = 7",
+            ),
+            (
+                key!["a", 3_u16],
+                "rounds = 10\nx = \"a\"\ns = [\"0..3\", 3]\nt.y = 8",
+            ),
+        ] {
+            assert!(keys.contains(&key));
+            let found: Option<Table> = grid.scenario(&key)?.parse().ok();
+            assert_eq!(found, expected.parse().ok());
+        }
+        let point = |key: Key| (key, vec![vec![1.5], vec![2.0]]);
+        let points = grid.points(Found {
+            points: keys.into_iter().map(point).collect(),
+            partial: false,
+        });
+        assert_eq!(points.at(&key!["a", None::<u32>], "all"), Some(2.0));
+        let written = serde_json::to_value(&points).unwrap_or_default();
+        let expected = serde_json::json!({"one": 1.5, "all": [2.0]});
+        for (place, kind, size) in [
+            (0, "z", Json::Null),
+            (1, "z", 3.into()),
+            (2, "a", Json::Null),
+        ] {
+            let axes = serde_json::json!({"kind": kind, "size": size});
+            assert_eq!(written[place], Json::Array(vec![axes, expected.clone()]));
+        }
+        Ok(())
+    }
+}
