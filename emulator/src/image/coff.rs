@@ -3,6 +3,7 @@
 //! Big-endian. The file header and the optional header take 48 bytes; three section headers of 40 bytes follow: text,
 //! data, bss.
 
+use byteorder::{BigEndian, ByteOrder};
 use thiserror::Error;
 
 /// First half of a file.
@@ -87,10 +88,9 @@ pub fn is_coff(file: &[u8]) -> bool {
 }
 
 fn word(header: &[u8], offset: usize) -> u32 {
-    let bytes = header
+    header
         .get(offset..offset + 4)
-        .and_then(|b| b.try_into().ok());
-    bytes.map_or(0, u32::from_be_bytes)
+        .map_or(0, BigEndian::read_u32)
 }
 
 impl Coff {

@@ -1,5 +1,6 @@
 //! The EEPROM with the board's record (docs/lanai.md, section 3.13). It is read only.
 
+use byteorder::{BigEndian, ByteOrder};
 use defs::lanai::window::record;
 
 use super::chip::Generation;
@@ -44,11 +45,7 @@ impl Eeprom {
     #[must_use]
     pub fn word(&self, offset: u32) -> u32 {
         let at = (offset & !3) as usize;
-        let word = self
-            .bytes
-            .get(at..at + 4)
-            .and_then(|word| word.try_into().ok());
-        word.map_or(!0, u32::from_be_bytes)
+        self.bytes.get(at..at + 4).map_or(!0, BigEndian::read_u32)
     }
 }
 

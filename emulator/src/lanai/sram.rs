@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use byteorder::{BigEndian, ByteOrder};
+
 use crate::board::{CpuId, ProbeTable};
 use crate::cpu::ahead::Ahead;
 use crate::cpu::bus::Access;
@@ -149,7 +151,7 @@ impl Sram {
     /// The words from the one that holds an address on, up to the end of the installed memory.
     pub(super) fn words_from(&self, address: u32) -> impl Iterator<Item = u32> {
         let words = self.bytes[self.at(address) & !3..].chunks_exact(4);
-        words.map(|word| word.try_into().map_or(0, u32::from_be_bytes))
+        words.map(BigEndian::read_u32)
     }
 
     /// Writes a value at an aligned address.
@@ -405,14 +407,10 @@ impl OwnMemory for OwnSram<'_> {
 #[inline(always)]
 fn read(bytes: &[u8], at: usize, width: Width) -> u32 {
     match width {
-        Width::Word => bytes
-            .get(at..at + 4)
-            .and_then(|word| word.try_into().ok())
-            .map_or(0, u32::from_be_bytes),
+        Width::Word => bytes.get(at..at + 4).map_or(0, BigEndian::read_u32),
         Width::Half => bytes
             .get(at..at + 2)
-            .and_then(|half| half.try_into().ok())
-            .map_or(0, |half| u32::from(u16::from_be_bytes(half))),
+            .map_or(0, |half| BigEndian::read_u16(half).into()),
         Width::Byte => bytes.get(at).copied().map_or(0, u32::from),
     }
 }

@@ -1,6 +1,8 @@
 //! External SRAM: bytes, their decoded form as code, and the one bus that all actors share
 //! (docs/tigon2.md, section 1).
 
+use byteorder::{BigEndian, ByteOrder};
+
 use crate::cpu::clock::CpuClock;
 use crate::cpu::decoded::Place;
 use crate::cpu::mips::bus::Width;
@@ -82,14 +84,10 @@ impl AloneSram<'_> {
 #[inline(always)]
 fn read(bytes: &[u8], at: usize, width: Width) -> u32 {
     match width {
-        Width::Word => bytes
-            .get(at..at + 4)
-            .and_then(|w| w.try_into().ok())
-            .map_or(0, u32::from_be_bytes),
+        Width::Word => bytes.get(at..at + 4).map_or(0, BigEndian::read_u32),
         Width::Half => bytes
             .get(at..at + 2)
-            .and_then(|w| w.try_into().ok())
-            .map_or(0, |w| u32::from(u16::from_be_bytes(w))),
+            .map_or(0, |half| BigEndian::read_u16(half).into()),
         Width::Byte => bytes.get(at).copied().map_or(0, u32::from),
     }
 }
@@ -267,7 +265,7 @@ impl Sram {
     /// The words from `address` on, up to the end of the installed memory, without regard to time.
     pub(super) fn words_from(&self, address: u32) -> impl Iterator<Item = u32> {
         let words = self.bytes[address as usize & self.mask & !3..].chunks_exact(4);
-        words.map(|word| word.try_into().map_or(0, u32::from_be_bytes))
+        words.map(BigEndian::read_u32)
     }
 
     /// Writes a word without regard to time.

@@ -120,7 +120,10 @@ impl<N: Nic> Emp<'_, N> {
     #[cold]
     pub(crate) fn frames_to_skip(&mut self, slot: Slot) -> u8 {
         let record = self.tables.transmit_mut(slot);
-        let whole = record.early & EARLY_TWICE != 0 || record.retries & 1 != 0;
+        let whole = match record.retries {
+            0 => record.early & EARLY_TWICE != 0,
+            retries => retries & 1 != 0,
+        };
         if whole {
             return 0;
         }

@@ -15,14 +15,16 @@ const PANIC: &str = "panic at ";
 const LIBRARY: &str = "/library/";
 
 /// Functions and macros that panic with a message, and what the message begins with.
-const PANICS: [(&str, &str); 13] = [
+const PANICS: [(&str, &str); 15] = [
     ("panic!(", ""),
+    ("const_panic!(", ""),
     ("expect(", ""),
     ("expect_err(", ""),
     ("panic(", ""),
     ("panic_nounwind(", ""),
     ("panic_nounwind_fmt(", ""),
     ("panic_str(", ""),
+    ("unwrap(", "called `Result::unwrap()` on an `Err` value"),
     ("unreachable!(", "internal error: entered unreachable code"),
     ("todo!(", "not yet implemented"),
     ("unimplemented!(", "not implemented"),
@@ -55,6 +57,12 @@ fn rust_sources() -> Option<PathBuf> {
 #[must_use]
 pub fn message(source: &str, line: u32, function: &str) -> Option<String> {
     of_line(source, line).or_else(|| of_function(source, function))
+}
+
+/// Whether a message of a source with this path says what happened: one of the library may consist of what its caller gives.
+#[must_use]
+pub fn is_told(message: &str, path: &str) -> bool {
+    !(message.starts_with('{') && path.contains(LIBRARY))
 }
 
 /// The message of a panic that names its place as an absolute path, as those of the standard library do, and the text with that path
@@ -177,6 +185,14 @@ mod tests {
             Some("assertion failed: {a}"),
         );
         check("\nassert!(a < b(c));", Some("assertion failed: a < b(c)"));
+        check(
+            "\n    const_panic!(\n        \"no {n}\",\n        \"\",\n    )",
+            Some("no {n}"),
+        );
+        check(
+            "\nlet x = a.unwrap() + b(\"c\");",
+            Some("called `Result::unwrap()` on an `Err` value"),
+        );
         check("\ntodo!()", Some("not yet implemented"));
         check("\ncore_panic!(\"other\")", None);
         check("\nlet x = a[i];\npanic!(\"later\")", None);

@@ -10,7 +10,7 @@ use emulator::{value_enum, value_struct};
 use serde::{Serialize, Serializer};
 
 pub use crate::panic_text::source_at;
-use crate::panic_text::{complete, message, of_library};
+use crate::panic_text::{complete, is_told, message, of_library};
 
 /// Start of the name of the panic handler.
 pub const HANDLER: &str = "__rustc::";
@@ -259,8 +259,10 @@ impl<'a> Code<'a> {
             for place in self.source(frame.address) {
                 let path = self.lines.and_then(|lines| lines.path(&place.file));
                 let name = place.function.as_deref().unwrap_or(&function.name);
-                let source = path.and_then(|path| source_at(&path));
-                let found = source.and_then(|source| message(&source, place.line, name));
+                let found = path.and_then(|path| {
+                    let found = message(&source_at(&path)?, place.line, name)?;
+                    is_told(&found, &path).then_some(found)
+                });
                 if found.is_some() {
                     return found;
                 }

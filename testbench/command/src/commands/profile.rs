@@ -63,6 +63,9 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     } else {
         output::print(&report::text(&cores, args.all))?;
     }
+    for problem in outcome.problems.iter().chain(&outcome.failures) {
+        output::print_aside(&format!("PROBLEM   {problem}\n"));
+    }
     // An output error must not hide results.
     if let Some(file) = flame_file {
         let title = args.scenario.display().to_string();
