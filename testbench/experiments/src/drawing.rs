@@ -7,18 +7,40 @@ use crate::published::Table;
 /// A figure and the name of its files.
 pub type Named = (String, Figure);
 
+/// A horizontal position.
+pub trait Position: Copy {
+    /// As a number.
+    fn number(self) -> f64;
+}
+
+macro_rules! positions {
+    ($($of:ty),*) => {
+        $(impl Position for $of {
+            fn number(self) -> f64 {
+                self as f64
+            }
+        })*
+    };
+}
+
+positions!(u16, u32, u64, usize);
+
 /// A curve through the points that were measured.
-pub fn curve(name: String, points: impl Iterator<Item = (f64, Option<f64>)>) -> Curve {
-    let points = points.filter_map(|(x, y)| {
+pub fn curve<X: Position>(
+    name: impl Into<String>,
+    along: impl IntoIterator<Item = X>,
+    y: impl Fn(X) -> Option<f64>,
+) -> Curve {
+    let point = |x: X| {
         Some(Point {
-            x,
-            y: y?,
+            x: x.number(),
+            y: y(x)?,
             error: None,
         })
-    });
+    };
     Curve {
-        name,
-        points: points.collect(),
+        name: name.into(),
+        points: along.into_iter().filter_map(point).collect(),
     }
 }
 
@@ -43,6 +65,13 @@ pub fn whole_panel(title: &str, x: (&str, Scale), y: (&str, Scale), curves: Vec<
         curves,
         marks: Vec::new(),
     }
+}
+
+/// A panel with published numbers, at a horizontal position each.
+#[must_use]
+pub fn marked(mut panel: Panel, table: &Table, places: &[(&str, f64)]) -> Panel {
+    panel.marks = marks(table, places);
+    panel
 }
 
 /// Published numbers of a table, at a horizontal position each.

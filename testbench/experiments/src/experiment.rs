@@ -25,6 +25,8 @@ pub trait Experiment: Sized + Sync {
 
     /// The claims.
     const CLAIMS: &'static [Claim<Self::Results>] = &[];
+    /// What each of them says, by id: a TOML file.
+    const TEXTS: &'static str = "";
 
     /// The experiment that a request asks for. The request has no option that the paper does not accept.
     ///
@@ -78,7 +80,7 @@ pub trait Experiment: Sized + Sync {
 
     /// The judged claims.
     fn claims(&self, results: &Self::Results) -> Vec<Judged> {
-        verdict::judge_all(results, self.limits(), Self::CLAIMS)
+        verdict::judge_all(results, self.limits(), Self::CLAIMS, Self::TEXTS)
     }
 
     /// The figures, with the names of their files.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::conditions::Conditions;
-use crate::drawing::{Named, curve, marks, named, panel};
+use crate::drawing::{Named, curve, marked, named, panel};
 use crate::execute::Found;
 use crate::experiment::Experiment;
 use crate::paper::{Amount, Choice, Explains, Paper, Request, check, start};
@@ -51,11 +51,10 @@ impl Experiment for Squares {
     type Key = u64;
     type Point = f64;
     type Results = Results;
-    const CLAIMS: &'static [Claim<Results>] = &[Claim {
-        id: "test-3",
-        text: "squares grow",
-        judge: |results| Some((results.0.values().is_sorted(), "all".into())),
-    }];
+    const CLAIMS: &'static [Claim<Results>] = &[Claim("test-3", |results| {
+        Some((results.0.values().is_sorted(), "all".into()))
+    })];
+    const TEXTS: &'static str = "test-3 = 'squares grow'";
 
     fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
         Ok(Self {
@@ -85,10 +84,10 @@ impl Experiment for Squares {
     }
 
     fn figures(&self, results: &Results) -> Vec<Named> {
-        let points = results.0.iter().map(|(x, y)| (*x as f64, Some(*y)));
-        let curves = vec![curve("squares".into(), points)];
-        let mut panel = panel("all", ("x", Scale::Linear), ("y", Scale::Linear), curves);
-        panel.marks = marks(&TABLE, &[("test-1", 2.0)]);
+        let numbers = results.0.keys().copied();
+        let curves = vec![curve("squares", numbers, |x| results.0.get(&x).copied())];
+        let panel = panel("all", ("x", Scale::Linear), ("y", Scale::Linear), curves);
+        let panel = marked(panel, &TABLE, &[("test-1", 2.0)]);
         vec![named("squares-1", "Squares", vec![panel])]
     }
 
@@ -141,6 +140,7 @@ fn results_in_a_folder_are_not_measured_again() -> Result<(), Error> {
     assert_eq!(paper["rows"][0]["role"], "calibrated");
     assert_eq!(paper["rows"][1]["error"], 9.0 / 10.0 - 1.0);
     assert_eq!(paper["claims"][0]["verdict"], "holds");
+    assert_eq!(paper["claims"][0]["claim"], "squares grow");
     let summary = &first["summary"][0];
     let median = summary["predicted"]["median"].as_f64().unwrap_or_default();
     assert!((median - 0.1).abs() < 1e-9, "{summary}");

@@ -5,6 +5,7 @@
 //! rounds is named with which they would agree: an interval shrinks with the square root of the rounds. The claims of all papers, and the
 //! bounds among the published numbers, pass through this rule. Values without an interval, of one deterministic run, are taken as they are.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use rand_chacha::ChaCha8Rng;
@@ -25,6 +26,47 @@ const NAMED: usize = 3;
 /// Whether a claim is true, with the numbers; or the reason why it cannot be judged.
 pub type Verdict = Result<(bool, String), String>;
 
+/// Whether a claim is true, with the numbers; `None`: points are missing.
+pub type Judgement = Option<(bool, String)>;
+
+/// Values, as evidence shows them.
+#[must_use]
+pub fn list(values: &[f64]) -> String {
+    let texts: Vec<_> = values.iter().map(|value| format!("{value:.2}")).collect();
+    texts.join(", ")
+}
+
+/// Several lists of values, likewise.
+pub fn lists(all: &[impl AsRef<[f64]>]) -> String {
+    let texts: Vec<_> = all.iter().map(|one| list(one.as_ref())).collect();
+    texts.join("; ")
+}
+
+/// All values, or `None` if one is missing.
+pub fn all<T, V>(
+    of: impl IntoIterator<Item = T>,
+    value: impl Fn(T) -> Option<V>,
+) -> Option<Vec<V>> {
+    of.into_iter().map(value).collect()
+}
+
+/// Whether something is true of every value.
+pub fn every(values: &[f64], is_so: impl Fn(f64) -> bool) -> Judgement {
+    Some((values.iter().all(|value| is_so(*value)), list(values)))
+}
+
+/// Whether each value is smaller than the next one.
+#[must_use]
+pub fn rises(values: &[f64]) -> bool {
+    values.is_sorted_by(|a, b| a < b)
+}
+
+/// Whether each value is larger than the next one.
+#[must_use]
+pub fn falls(values: &[f64]) -> bool {
+    values.is_sorted_by(|a, b| a > b)
+}
+
 /// Results that claims are about.
 pub trait Sample: Clone {
     /// The means with intervals, always in the same order.
@@ -38,16 +80,9 @@ pub trait Sample: Clone {
     }
 }
 
-/// A claim about results; without a judgement points are missing.
+/// A claim about results: its id, and whether it is true. A file has what it says (`claims.toml`).
 #[derive(Debug)]
-pub struct Claim<S> {
-    /// Its id.
-    pub id: &'static str,
-    /// What it says, with the interpretation in brackets.
-    pub text: &'static str,
-    /// Whether it is true, with the numbers.
-    pub judge: fn(&S) -> Option<(bool, String)>,
-}
+pub struct Claim<S>(pub &'static str, pub fn(&S) -> Judgement);
 
 /// A judged claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -127,14 +162,20 @@ pub fn judge<S: Sample, J: Fn(&S) -> Verdict>(
     claims.into_iter().map(judge).collect()
 }
 
-/// Judges a table of claims; by id.
-pub fn judge_all<S: Sample>(sample: &S, limits: Limits, claims: &[Claim<S>]) -> Vec<Judged> {
-    let claims = claims.iter().map(|claim| {
-        let judge = |sample: &S| {
+/// Judges a table of claims; by id. `texts`: a TOML file of what each says, by id.
+pub fn judge_all<S: Sample>(
+    sample: &S,
+    limits: Limits,
+    claims: &[Claim<S>],
+    texts: &str,
+) -> Vec<Judged> {
+    let mut texts: BTreeMap<String, String> = toml::from_str(texts).unwrap_or_default();
+    let claims = claims.iter().map(|&Claim(id, judge)| {
+        let judge = move |sample: &S| {
             let missing = || "points are missing in this run".to_owned();
-            (claim.judge)(sample).ok_or_else(missing)
+            judge(sample).ok_or_else(missing)
         };
-        (claim.id, claim.text.to_owned(), judge)
+        (id, texts.remove(id).unwrap_or_default(), judge)
     });
     let mut judged = judge(sample, limits, claims);
     judged.sort_by_key(|one| one.id);

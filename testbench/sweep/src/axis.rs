@@ -2,6 +2,7 @@
 
 use lanigon_worlds::scenario::table::{Item, Table};
 use lanigon_worlds::scenario::{Position, ScenarioError};
+use serde::{Deserialize, Serialize};
 use toml::Value;
 
 use lanigon_experiments::measure;
@@ -61,17 +62,34 @@ impl Target {
     }
 }
 
+/// An axis, as tables show it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedAxis {
+    /// Name.
+    pub name: String,
+    /// Unit; may be empty.
+    pub unit: String,
+    /// Names of its values.
+    pub labels: Vec<String>,
+    /// Its values, where they are numbers.
+    pub numbers: Vec<Option<f64>>,
+}
+
+impl PlannedAxis {
+    /// Name of its column.
+    #[must_use]
+    pub fn column(&self) -> String {
+        measure::column(&self.name, &self.unit)
+    }
+}
+
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// Name.
-    pub name: String,
-    /// Unit of the values; may be empty.
-    pub unit: String,
+    /// What tables show of it.
+    pub shown: PlannedAxis,
     /// The values.
     pub values: Vec<Value>,
-    /// Their names in tables.
-    pub labels: Vec<String>,
     /// The keys that it sets.
     pub targets: Vec<Target>,
     /// Axes with the same word here move together.
@@ -127,10 +145,13 @@ impl Axis {
         };
         table.finish()?;
         Ok(Self {
-            name,
-            unit,
+            shown: PlannedAxis {
+                name,
+                unit,
+                labels,
+                numbers: values.iter().map(as_number).collect(),
+            },
             values,
-            labels,
             targets,
             zip,
             place: Position {
@@ -138,18 +159,6 @@ impl Axis {
                 ..place
             },
         })
-    }
-
-    /// The values as numbers, where they are numbers.
-    #[must_use]
-    pub fn numbers(&self) -> Vec<Option<f64>> {
-        self.values.iter().map(as_number).collect()
-    }
-
-    /// Name of its column.
-    #[must_use]
-    pub fn column(&self) -> String {
-        measure::column(&self.name, &self.unit)
     }
 }
 

@@ -241,10 +241,15 @@ fn check_axes(
     let mut keys: Vec<&Path> = seed_key.into_iter().collect();
     let mut columns: Vec<String> = measures.iter().map(Measure::column).collect();
     for (index, axis) in axes.iter().enumerate() {
-        let column = axis.column();
-        let named = axes[..index].iter().any(|other| other.name == axis.name);
+        let column = axis.shown.column();
+        let named = axes[..index]
+            .iter()
+            .any(|other| other.shown.name == axis.shown.name);
         if named || columns.contains(&column) {
-            let reason = format!("there is an axis or measure \"{}\" already", axis.name);
+            let reason = format!(
+                "there is an axis or measure \"{}\" already",
+                axis.shown.name
+            );
             return Err(axis.place.refuse(reason));
         }
         columns.push(column);
@@ -263,9 +268,9 @@ fn check_axes(
                 if first.values.len() != axis.values.len() {
                     let reason = format!(
                         "axes that move together have equally many values: \"{}\" has {}, \"{}\" has {}",
-                        first.name,
+                        first.shown.name,
                         first.values.len(),
-                        axis.name,
+                        axis.shown.name,
                         axis.values.len()
                     );
                     return Err(axis.place.refuse(reason));

@@ -8,33 +8,13 @@ use lanigon_worlds::simulation::inputs;
 use serde::{Deserialize, Serialize};
 
 use crate::VERSION;
+use crate::axis::PlannedAxis;
 use crate::file::Sweep;
 use crate::plot::Plot;
-use lanigon_experiments::measure::{self, Measure};
+use lanigon_experiments::measure::Measure;
 
 /// Largest number of runs.
 const MOST_RUNS: u64 = 1_000_000;
-
-/// An axis, as tables show it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PlannedAxis {
-    /// Name.
-    pub name: String,
-    /// Unit; may be empty.
-    pub unit: String,
-    /// Names of its values.
-    pub labels: Vec<String>,
-    /// Its values, where they are numbers.
-    pub numbers: Vec<Option<f64>>,
-}
-
-impl PlannedAxis {
-    /// Name of its column.
-    #[must_use]
-    pub fn column(&self) -> String {
-        measure::column(&self.name, &self.unit)
-    }
-}
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,16 +82,10 @@ impl Plan {
                 });
             }
         }
-        let axes = sweep.axes.iter().map(|axis| PlannedAxis {
-            name: axis.name.clone(),
-            unit: axis.unit.clone(),
-            labels: axis.labels.clone(),
-            numbers: axis.numbers(),
-        });
         let plan = Self {
             description: sweep.description.clone(),
             version: VERSION.into(),
-            axes: axes.collect(),
+            axes: sweep.axes.iter().map(|axis| axis.shown.clone()).collect(),
             measures: sweep.measures.clone(),
             plots: sweep.plots.clone(),
             runs,
@@ -216,8 +190,8 @@ fn explain(
     for (axis, &at) in sweep.axes.iter().zip(point).rev() {
         let mut targets = axis.targets.iter();
         if let Some(target) = targets.find(|target| target.path.concerns(&error.key)) {
-            let value = &axis.labels[at];
-            let reason = format!("with {} = {value}: {reason}", axis.name);
+            let value = &axis.shown.labels[at];
+            let reason = format!("with {} = {value}: {reason}", axis.shown.name);
             return target.place.refuse(reason);
         }
     }
@@ -232,7 +206,7 @@ fn explain(
     let mut values = String::new();
     for (axis, &at) in sweep.axes.iter().zip(point) {
         // Writing to a string cannot fail.
-        let _ = write!(values, "{} = {}, ", axis.name, axis.labels[at]);
+        let _ = write!(values, "{} = {}, ", axis.shown.name, axis.shown.labels[at]);
     }
     if let Some(seed) = seed {
         let _ = write!(values, "seed {seed}");

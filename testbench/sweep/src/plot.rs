@@ -74,8 +74,11 @@ impl Plot {
         };
         let x_item = need(&mut table, "x")?;
         let x = axis_of(&x_item, axes)?;
-        if axes[x].numbers().iter().any(Option::is_none) {
-            let reason = format!("the values of axis \"{}\" are no numbers", axes[x].name);
+        if axes[x].shown.numbers.iter().any(Option::is_none) {
+            let reason = format!(
+                "the values of axis \"{}\" are no numbers",
+                axes[x].shown.name
+            );
             return Err(x_item.place.refuse(reason));
         }
         let item = need(&mut table, "y")?;
@@ -101,7 +104,7 @@ impl Plot {
         used.extend(fixed.iter().map(|(axis, _)| *axis));
         for group in groups {
             let count = used.iter().filter(|axis| group.contains(axis)).count();
-            let name = &axes[group[0]].name;
+            let name = &axes[group[0]].shown.name;
             if count > 1 {
                 let reason = format!("axis \"{name}\" has two roles in this plot");
                 return Err(place.refuse(reason));
@@ -218,21 +221,23 @@ fn position<'n, N: Iterator<Item = &'n str>>(
 }
 
 fn axis_of(item: &Item<'_>, axes: &[axis::Axis]) -> Result<usize, ScenarioError> {
-    position(item, "axis", || axes.iter().map(|axis| axis.name.as_str()))
+    position(item, "axis", || {
+        axes.iter().map(|axis| axis.shown.name.as_str())
+    })
 }
 
 /// Reads `where`: axes with the label or the value that they have in the plot.
 fn fixed(table: &Table<'_>, axes: &[axis::Axis]) -> Result<Vec<(usize, usize)>, ScenarioError> {
     let mut fixed = Vec::new();
     for (name, item) in table.entries() {
-        let names = || axes.iter().map(|axis| axis.name.as_str());
+        let names = || axes.iter().map(|axis| axis.shown.name.as_str());
         let index = names().position(|known| known == name);
         let index = index.ok_or_else(|| item.place.refuse(unknown("axis", &name, names())))?;
         let axis = &axes[index];
         let at = match item.is_text() {
             true => {
                 let label = item.text()?;
-                axis.labels.iter().position(|known| known == label)
+                axis.shown.labels.iter().position(|known| known == label)
             }
             false => {
                 let value = item.value()?;
@@ -240,7 +245,7 @@ fn fixed(table: &Table<'_>, axes: &[axis::Axis]) -> Result<Vec<(usize, usize)>, 
             }
         };
         let at = at.ok_or_else(|| {
-            let labels = axis.labels.iter().map(String::as_str);
+            let labels = axis.shown.labels.iter().map(String::as_str);
             let wanted = item.value().map(|value| axis::label(&value));
             let wanted = wanted.unwrap_or_default();
             let what = format!("value of axis {name}");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::axis::PlannedAxis;
 use crate::error::SweepError;
 use crate::plan::Plan;
 use crate::plot;
@@ -82,7 +83,7 @@ pub fn check_measures(plan: &Plan, rows: &Rows) -> Result<(), SweepError> {
 /// Text of `results.csv`: axes, seed, measures, status and trace hash of each run that has a result.
 #[must_use]
 pub fn results(plan: &Plan, rows: &Rows) -> String {
-    let axes = plan.axes.iter().map(super::plan::PlannedAxis::column);
+    let axes = plan.axes.iter().map(PlannedAxis::column);
     let measures = plan.measures.iter().map(|measure| measure.column());
     let mut header = vec!["run".to_owned()];
     header.extend(axes);
@@ -115,11 +116,7 @@ pub fn results(plan: &Plan, rows: &Rows) -> String {
 /// width of the confidence interval.
 #[must_use]
 pub fn summary(plan: &Plan, rows: &Rows) -> String {
-    let mut header: Vec<String> = plan
-        .axes
-        .iter()
-        .map(super::plan::PlannedAxis::column)
-        .collect();
+    let mut header: Vec<String> = plan.axes.iter().map(PlannedAxis::column).collect();
     header.extend(["runs", "failed"].map(str::to_owned));
     for measure in &plan.measures {
         let column = measure.column();

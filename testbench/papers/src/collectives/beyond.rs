@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use defs::gm::collective::CHILD_LIMIT;
-use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
+use lanigon_figures::Scale;
 use lanigon_workloads::collective::CollectiveUse;
 use lanigon_worlds::boards::{BOARDS, Medium};
 use serde::Serialize;
 
 use super::chapter::Chapter;
-use lanigon_experiments::drawing::Named;
+use lanigon_experiments::drawing::{Named, curve, named, whole_panel};
 use lanigon_experiments::{Error, scenario};
 
 use super::On;
@@ -241,35 +241,17 @@ pub fn figures(values: &[Value]) -> Vec<Named> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let curve = |(place, name): (usize, &str)| {
-        let point = |row: &Row| {
-            Some(Point {
-                x: row.1.into(),
-                y: row.2[place]?,
-                error: None,
-            })
-        };
-        Curve {
-            name: name.into(),
-            points: rows.iter().filter_map(point).collect(),
-        }
-    };
-    let axis = |label: &str, scale| Axis {
-        label: label.into(),
-        scale,
-    };
-    let panel = Panel {
-        title: SCALED.into(),
-        x: axis("nodes", Scale::Log2),
-        y: axis("time, us", Scale::Linear),
-        curves: [(0, "host"), (1, "NIC")].map(curve).into(),
-        marks: Vec::new(),
-    };
-    let figure = Figure {
-        title: "Scaling".into(),
-        panels: vec![panel],
-    };
-    vec![("scaling".into(), figure)]
+    let nodes = rows.iter().map(|row| row.1);
+    let curves = ["host", "NIC"]
+        .into_iter()
+        .enumerate()
+        .map(|(place, name)| {
+            let time = |nodes| rows.iter().find(|row| row.1 == nodes)?.2[place];
+            curve(name, nodes.clone(), time)
+        });
+    let (x, y) = (("nodes", Scale::Log2), ("time, us", Scale::Linear));
+    let panel = whole_panel(SCALED, x, y, curves.collect());
+    vec![named("scaling", "Scaling", vec![panel])]
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 mod mpi;
 
-use lanigon_experiments::drawing::{Named, curve, marks, named, panel};
+use lanigon_experiments::drawing::{Named, Position, curve, marked, named, panel};
 use lanigon_figures::{Curve, Panel, Scale};
-use lanigon_workloads::collective::Broadcast;
+use lanigon_workloads::collective::{Broadcast, Type};
 
 use super::On;
 use super::chapter::Chapter;
@@ -30,6 +30,8 @@ pub fn figures(table: Chapter, results: &Results) -> Vec<Named> {
     all
 }
 
+/// Nodes of barriers.
+const MORE_NODES: [u16; 5] = [2, 4, 7, 8, 16];
 const PLACES: [(On, &str); 2] = [(On::Host, "host"), (On::Nic, "NIC")];
 const BOARDS: [(&str, &str, u16); 2] = [(L4, "LANai 4", 16), (L7, "LANai 7", 8)];
 
@@ -41,19 +43,15 @@ const HOST_TIME: (&str, Scale) = ("time of the host, us", Scale::Linear);
 const BARRIER: Chapter = Chapter::Barrier;
 
 fn barrier(results: &Results) -> Vec<Named> {
-    let latency = |board, marked: &[(&str, f64)], title: &str| {
+    let latency = |board, ids: &[(&str, f64)], title: &str| {
         let mut curves = Vec::new();
         for (tree, algorithm) in [(false, "exchange"), (true, "tree")] {
             for (on, place) in PLACES {
-                let nodes = [2, 4, 7, 8, 16].into_iter();
-                let points =
-                    nodes.map(|nodes| (f64::from(nodes), results.barrier(board, on, nodes, tree)));
-                curves.push(curve(format!("{algorithm}, {place}"), points));
+                let time = |nodes| results.barrier(board, on, nodes, tree);
+                curves.push(curve(format!("{algorithm}, {place}"), MORE_NODES, time));
             }
         }
-        let mut panel = panel(title, BY_NODES, TIME, curves);
-        panel.marks = marks(BARRIER.table(), marked);
-        panel
+        marked(panel(title, BY_NODES, TIME, curves), BARRIER.table(), ids)
     };
     let old = [("dissertation-069", 16.0), ("dissertation-070", 16.0)];
     let new = [("dissertation-074", 8.0), ("dissertation-075", 8.0)];
@@ -63,14 +61,11 @@ fn barrier(results: &Results) -> Vec<Named> {
                 let on = |on| results.barrier(board, on, nodes, tree);
                 Some(on(On::Host)? / on(On::Nic)?)
             };
-            let points = NODES
-                .into_iter()
-                .map(|nodes| (f64::from(nodes), gain(nodes)));
-            curve(format!("{name}, {algorithm}"), points)
+            curve(format!("{name}, {algorithm}"), NODES, gain)
         })
     });
-    let mut gains = panel("gain", BY_NODES, GAIN, gains.collect());
-    gains.marks = marks(
+    let gains = marked(
+        panel("gain", BY_NODES, GAIN, gains.collect()),
         BARRIER.table(),
         &[
             ("dissertation-071", 16.0),
@@ -88,18 +83,17 @@ fn barrier(results: &Results) -> Vec<Named> {
 }
 
 /// Curves on both places for both types.
-fn typed(
+fn typed<X: Position>(
     results: &Results,
-    xs: &[(f64, u16)],
-    what: impl Fn(lanigon_workloads::collective::Type, f64) -> What,
+    xs: &[X],
+    nodes: impl Fn(X) -> u16,
+    what: impl Fn(Type, X) -> What,
 ) -> Vec<Curve> {
     let mut curves = Vec::new();
     for (of, name) in TYPES {
         for (on, place) in PLACES {
-            let points = xs
-                .iter()
-                .map(|&(x, nodes)| (x, results.at(L9, on, nodes, what(of, x))));
-            curves.push(curve(format!("{name}, {place}"), points));
+            let time = |x| results.at(L9, on, nodes(x), what(of, x));
+            curves.push(curve(format!("{name}, {place}"), xs.iter().copied(), time));
         }
     }
     curves
@@ -119,25 +113,26 @@ fn single(number: &str, title: &str, panel: Panel) -> Named {
 
 /// Latencies along trees.
 fn trees(results: &Results) -> Vec<Named> {
-    let by_nodes = NODES.map(|nodes| (f64::from(nodes), nodes));
-    let by_depth = TREES.map(|nodes| (f64::from(nodes - 1), nodes));
-    let curves =
-        |xs: &[(f64, u16)], form| typed(results, xs, move |of, _| What::Reduction { form, of });
+    let depths = TREES.map(|nodes| nodes - 1);
+    let curves = |xs: &[u16], more, form| {
+        let what = |of, _| What::Reduction { form, of };
+        typed(results, xs, |x| x + more, what)
+    };
     let panels = [
         (
             "binomial trees",
             BY_NODES,
-            curves(&by_nodes, Form::Binomial),
+            curves(&NODES, 0, Form::Binomial),
         ),
         (
             "chains",
             ("depth", Scale::Linear),
-            curves(&by_depth, Form::Chain),
+            curves(&depths, 1, Form::Chain),
         ),
         (
             "stars",
             ("degree", Scale::Linear),
-            curves(&by_depth, Form::Star),
+            curves(&depths, 1, Form::Star),
         ),
     ];
     let numbers = ["4.3", "4.4", "4.5"].into_iter();
@@ -149,18 +144,9 @@ fn trees(results: &Results) -> Vec<Named> {
 
 /// The hosts' times.
 fn processor(results: &Results) -> Vec<Named> {
-    let by_nodes = NODES.map(|nodes| (f64::from(nodes), nodes));
-    let by_skew = SKEWS_US.map(|us| (us as f64, 16));
-    let fixed = |skew_us| {
-        typed(results, &by_nodes, move |of, _| What::Processor {
-            of,
-            skew_us,
-        })
-    };
-    let varied = typed(results, &by_skew, |of, x| What::Processor {
-        of,
-        skew_us: x as u64,
-    });
+    let what = |of, skew_us| What::Processor { of, skew_us };
+    let fixed = |skew_us| typed(results, &NODES, |nodes| nodes, |of, _| what(of, skew_us));
+    let varied = typed(results, &SKEWS_US, |_| 16, what);
     let delay = ("largest delay, us", Scale::Linear);
     let panels = [
         ("no delays", BY_NODES, fixed(0)),
@@ -201,11 +187,10 @@ fn gossip(results: &Results) -> Vec<Named> {
     let by_bytes = |value: &dyn Fn(f64, f64) -> f64, range: std::ops::RangeInclusive<usize>| {
         let curves = ALGORITHMS.map(|(on, algorithm, name)| {
             let bytes = BLOCKS.into_iter().filter(|bytes| range.contains(bytes));
-            let points = bytes.map(|bytes| {
-                let us = results.all_to_all(on, 16, algorithm, bytes);
-                (bytes as f64, us.map(|us| value(bytes as f64, us)))
-            });
-            curve(name.into(), points)
+            curve(name, bytes, |bytes| {
+                let us = results.all_to_all(on, 16, algorithm, bytes)?;
+                Some(value(bytes as f64, us))
+            })
         });
         Vec::from(curves)
     };
@@ -226,23 +211,18 @@ fn gossip(results: &Results) -> Vec<Named> {
         Broadcast::ConcurrentBroadcasting,
     ]
     .map(|algorithm| {
-        let points = BLOCKS.map(|bytes| (bytes as f64, results.gossip_gain(16, algorithm, bytes)));
-        curve(format!("{algorithm:?}"), points.into_iter())
+        let gain = |bytes| results.gossip_gain(16, algorithm, bytes);
+        curve(format!("{algorithm:?}"), BLOCKS, gain)
     });
-    let mut gains = panel("16 nodes", bytes, GAIN, gains.into());
-    gains.marks = marks(
+    let gains = marked(
+        panel("16 nodes", bytes, GAIN, gains.into()),
         Chapter::Gossip.table(),
         &[("gossip-016", 4_096.0), ("gossip-017", 64.0)],
     );
     let scaling = [4_usize, 4_096].map(|bytes| {
         let curves = ALGORITHMS.map(|(on, algorithm, name)| {
-            let points = NODES.map(|nodes| {
-                (
-                    f64::from(nodes),
-                    results.all_to_all(on, nodes, algorithm, bytes),
-                )
-            });
-            curve(name.into(), points.into_iter())
+            let time = |nodes| results.all_to_all(on, nodes, algorithm, bytes);
+            curve(name, NODES, time)
         });
         panel(&format!("{bytes} bytes"), BY_NODES, TIME, curves.into())
     });

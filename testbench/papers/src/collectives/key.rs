@@ -142,6 +142,17 @@ pub enum What {
     },
 }
 
+impl What {
+    /// A loop of computations that vary each way, and barriers.
+    #[must_use]
+    pub const fn looped(compute_ns: u64, percent: u32) -> Self {
+        Self::Loop {
+            compute_ns,
+            percent,
+        }
+    }
+}
+
 /// A measured point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
@@ -306,15 +317,7 @@ fn mpi_barriers(quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
             add(board, nodes, What::Mpi);
         }
         for compute_ns in FINE_NS {
-            let percent = 0;
-            add(
-                board,
-                8,
-                What::Loop {
-                    compute_ns,
-                    percent,
-                },
-            );
+            add(board, 8, What::looped(compute_ns, 0));
         }
         for percent in EFFICIENCIES {
             for nodes in NODES.into_iter().filter(|nodes| *nodes <= most) {
@@ -329,15 +332,7 @@ fn mpi_barriers(quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
     }
     for us in VARIED_US {
         for percent in VARIED_PERCENT {
-            let compute_ns = us * 1_000;
-            add(
-                L4,
-                16,
-                What::Loop {
-                    compute_ns,
-                    percent,
-                },
-            );
+            add(L4, 16, What::looped(us * 1_000, percent));
         }
     }
 }

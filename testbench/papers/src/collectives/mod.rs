@@ -211,7 +211,8 @@ impl Experiment for Collectives {
     }
 
     fn claims(&self, results: &Results) -> Vec<Judged> {
-        verdict::judge_all(results, self.limits(), claims::of(self.chapter))
+        let claims = claims::of(self.chapter);
+        verdict::judge_all(results, self.limits(), claims, include_str!("claims.toml"))
     }
 
     fn figures(&self, results: &Results) -> Vec<Named> {

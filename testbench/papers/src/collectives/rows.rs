@@ -104,18 +104,7 @@ const FLAT: f64 = 1.05;
 
 /// The longest computation with which a loop of 8 nodes is flat, in us, between the measured ones.
 pub(super) fn flat_us(results: &Results, board: &'static str, on: On) -> Option<f64> {
-    let time = |compute_ns| {
-        let percent = 0;
-        results.at(
-            board,
-            on,
-            8,
-            What::Loop {
-                compute_ns,
-                percent,
-            },
-        )
-    };
+    let time = |compute_ns| results.at(board, on, 8, What::looped(compute_ns, 0));
     let limit = FLAT * time(FINE_NS[0])?;
     let (mut x, mut y) = (FINE_NS[0] as f64 / 1e3, time(FINE_NS[0])?);
     for compute_ns in FINE_NS {

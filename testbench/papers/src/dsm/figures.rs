@@ -21,7 +21,7 @@ pub fn figures(results: &Results) -> Vec<Named> {
             let panels = APPLICATIONS.map(|(program, name)| {
                 let value =
                     |nodes, ardmar| results.mean((PAPERS, program, size, nodes), ardmar, of);
-                let curves = curves("", &value);
+                let curves = curves(&value);
                 panel(name, BY_NODES, (y, Scale::Linear), curves)
             });
             drawn(number, title, size, panels.into())
@@ -48,20 +48,15 @@ fn drawn(number: u32, title: &str, size: &str, panels: Vec<Panel>) -> Named {
 }
 
 /// A curve for each protocol.
-fn curves(prefix: &str, value: &dyn Fn(u16, bool) -> Option<f64>) -> Vec<Curve> {
-    let of = |(ardmar, name): (bool, &str)| {
-        let points = NODES.map(|nodes| (f64::from(nodes), value(nodes, ardmar)));
-        curve(format!("{prefix}{name}"), points.into_iter())
-    };
+fn curves(value: &dyn Fn(u16, bool) -> Option<f64>) -> Vec<Curve> {
+    let of = |(ardmar, name): (bool, &str)| curve(name, NODES, |nodes| value(nodes, ardmar));
     PROTOCOLS.map(of).into()
 }
 
 /// Figure 8.
 fn fetches(results: &Results) -> Named {
     let panels = TESTBEDS.map(|(testbed, name)| {
-        let curves = curves("", &|nodes, ardmar| {
-            results.fetch_us(testbed, nodes, ardmar)
-        });
+        let curves = curves(&|nodes, ardmar| results.fetch_us(testbed, nodes, ardmar));
         let mut panel = panel(name, BY_NODES, TIME, curves);
         if testbed == PAPERS {
             panel.marks = marks(&TABLE, &[("ardmar-023", 2.0), ("ardmar-026", 2.0)]);
@@ -76,7 +71,7 @@ fn speed_ups(results: &Results, size: &str) -> Named {
     let panels = APPLICATIONS.map(|(program, name)| {
         let value = |nodes, ardmar| results.speed_up(program, size, nodes, ardmar);
         let y = ("speed-up", Scale::Linear);
-        panel(name, BY_NODES, y, curves("", &value))
+        panel(name, BY_NODES, y, curves(&value))
     });
     drawn(9, "Speed-up over one node", size, panels.into())
 }
@@ -85,8 +80,7 @@ fn speed_ups(results: &Results, size: &str) -> Named {
 fn gains(results: &Results, size: &str) -> Named {
     let of = |(program, name): (&str, &str)| {
         let gain = |nodes| results.gain((PAPERS, program, size, nodes));
-        let points = NODES.map(|nodes| (f64::from(nodes), gain(nodes)));
-        curve(name.into(), points.into_iter())
+        curve(name, NODES, gain)
     };
     let all = APPLICATIONS.map(of);
     let y = ("async / ardmar", Scale::Linear);

@@ -88,6 +88,7 @@ impl Experiment for Dsm {
     type Point = Measured;
     type Results = Results;
     const CLAIMS: &'static [Claim<Results>] = &claims::CLAIMS;
+    const TEXTS: &'static str = include_str!("claims.toml");
 
     fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
         Ok(Self {

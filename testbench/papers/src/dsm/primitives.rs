@@ -3,21 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emulator::image::Image;
 use emulator::profile::Profile;
-use emulator::sim::time::SimTime;
-use emulator::sim::world::RunLimits;
 use host_lib::gm::atomic::{Operation, Word};
 use host_lib::gm::{Buffer, Event, Priority, Remote, Status};
 use host_lib::window::{System, VirtualAddress};
 use lanigon_experiments::Error;
-use lanigon_worlds::boards;
-use lanigon_worlds::gm::{GmNode, GmWorld, GmWorldError};
-use lanigon_worlds::outcome::{RunError, completed};
+use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::pairs::text;
 use serde::Serialize;
 
-use crate::gm::{Flow, LONG, SHORT, bench};
+use crate::gm::{self, Flow, LONG, SHORT, bench};
 
 /// The port of all programs.
 const PORT: u8 = 2;
@@ -29,8 +24,6 @@ const WRITE_BYTES: u32 = 140;
 const LEAD_NS: u64 = 500_000;
 /// Messages of the stream.
 const MESSAGES: u32 = 200;
-/// Limit of simulated time.
-const LIMIT: SimTime = SimTime::from_us(60_000_000);
 
 /// Times of the primitives on a board, in us.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -76,15 +69,13 @@ impl Primitives {
         rounds: u32,
         interrupt: &Arc<AtomicBool>,
     ) -> Result<Self, Error> {
-        let board = boards::of(profile);
-        let gm = board.gm.ok_or(GmWorldError::Board(board.name))?;
-        let image = board.own_image(gm.image, gm.sram_bytes)?;
+        let (_, image) = gm::image(profile)?;
         let pair = bench::Setup {
             image: &image,
             profile,
             interrupt,
         };
-        let of = |what| mean_us(&image, profile, interrupt, what, rounds);
+        let of = |what| mean_us(&pair, what, rounds);
         let costs = profile.host.dsm;
         let atomic_us = costs.atomic.us();
         let write_us = |bytes: u32| -> Result<f64, Error> {
@@ -107,29 +98,13 @@ impl Primitives {
 }
 
 /// Mean time of an operation of node 0 on a pair of nodes, in us.
-fn mean_us(
-    image: &Image,
-    profile: &Profile,
-    interrupt: &Arc<AtomicBool>,
-    what: Repeat,
-    rounds: u32,
-) -> Result<f64, Error> {
-    let mut gm = GmWorld::new(2, image, profile)?;
+fn mean_us(pair: &bench::Setup<'_>, what: Repeat, rounds: u32) -> Result<f64, Error> {
+    let mut gm = pair.world()?;
     // Both nodes have their memory at the same address.
-    let end = gm.spawn(0, "reader", move |gm| repeat(gm, what, rounds));
-    let other = gm.spawn(1, "read", open_memory);
-    let limits = RunLimits {
-        max_time: Some(LIMIT),
-        interrupt: Some(Arc::clone(interrupt)),
-        ..RunLimits::default()
-    };
-    let run = gm.world.run(&limits);
-    let ended = end.take().into_iter().chain(other.take());
-    let means = ended.collect::<Result<Vec<f64>, String>>();
-    let program = "a primitive";
-    let means = means.map_err(|message| RunError::Program { program, message })?;
-    completed(run)?;
-    means.first().copied().ok_or(Error::NoRound)
+    let reader = gm.spawn(0, "reader", move |gm| repeat(gm, what, rounds));
+    let ends = [reader, gm.spawn(1, "read", open_memory)];
+    let [us, _] = pair.run(&mut gm.world, &ends)?;
+    Ok(us)
 }
 
 /// Opens the port; memory that the other node may access.

@@ -176,7 +176,10 @@ pub(super) mod tests {
                 assert!(row.measured.is_some(), "{row:?}");
             }
             for judged in judge(&results(amount, 0.5)) {
-                assert!(judged.holds.is_some(), "{judged:?}");
+                assert!(
+                    judged.holds.is_some() && !judged.claim.is_empty(),
+                    "{judged:?}"
+                );
             }
         }
         for row in rows(&Results::default()) {

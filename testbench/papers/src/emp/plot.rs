@@ -1,12 +1,13 @@
 //! The thesis's figures as drawn ones: measured curves, and the published numbers that are points of them.
 
-use lanigon_figures::{self as drawn, Axis, Curve, Mark, Scale};
+use lanigon_figures::{self as drawn, Curve, Mark, Scale};
 
 use super::answers::{Comparison, Quantity, answer};
 use super::figures::{Figure, Panel, Series};
 use super::key::{Experiment, Key};
 use super::published;
 use super::results::ProfileResults;
+use lanigon_experiments::drawing::whole_panel;
 use lanigon_experiments::published::Published;
 
 /// Sizes over this factor are drawn on a logarithmic axis.
@@ -51,21 +52,14 @@ fn panel(panel: &Panel, results: &ProfileResults) -> drawn::Panel {
     let marks = marks
         .filter_map(|number| mark(panel, number, results))
         .filter(apart);
+    let marks = match curves.is_empty() {
+        true => Vec::new(),
+        false => marks.collect(),
+    };
+    let y = format!("{metric}, {}", panel.unit());
     drawn::Panel {
-        title: panel.title.clone(),
-        x: Axis {
-            label: SIZE.into(),
-            scale,
-        },
-        y: Axis {
-            label: format!("{metric}, {}", panel.unit()),
-            scale: Scale::Linear,
-        },
-        marks: match curves.is_empty() {
-            true => Vec::new(),
-            false => marks.collect(),
-        },
-        curves,
+        marks,
+        ..whole_panel(&panel.title, (SIZE, scale), (&y, Scale::Linear), curves)
     }
 }
 

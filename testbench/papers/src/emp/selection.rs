@@ -37,7 +37,7 @@ impl Selection {
         for id in &whole.numbers {
             whole.tasks.extend(needs(id, sizes));
         }
-        whole.claims = claims::all().iter().map(|claim| claim.id).collect();
+        whole.claims = claims::all().iter().map(|claim| claim.0).collect();
         whole
     }
 
@@ -89,11 +89,11 @@ impl Selection {
         } else if let Some(id) = answered().find(|known| *known == id) {
             selection.numbers = vec![id];
         } else {
-            let claim = claims::all().into_iter().find(|claim| claim.id == id)?;
+            let claim = claims::all().into_iter().find(|claim| claim.0 == id)?;
             selection = Self::whole(sizes);
             selection.numbers.clear();
             selection.figures.clear();
-            selection.claims = vec![claim.id];
+            selection.claims = vec![claim.0];
             return Some(selection);
         }
         for id in &selection.numbers {
@@ -124,7 +124,7 @@ impl Selection {
     #[must_use]
     pub fn known() -> String {
         let figures: Vec<_> = figures::all().iter().map(|figure| figure.id).collect();
-        let claims: Vec<_> = claims::all().iter().map(|claim| claim.id).collect();
+        let claims: Vec<_> = claims::all().iter().map(|claim| claim.0).collect();
         let is_point = |task: &Task| matches!(task, Task::Point(_));
         let numbers: Vec<_> = answered()
             .filter(|id| needs(id, &[LARGE]).iter().any(is_point))

@@ -63,12 +63,16 @@ pub(super) fn span(stamps: &[u64]) -> u64 {
 type Outcome<T> = ResultSlot<Result<T, String>>;
 
 impl Setup<'_> {
-    pub(super) fn world(&self) -> Result<GmWorld, Error> {
+    pub(crate) fn world(&self) -> Result<GmWorld, Error> {
         Ok(GmWorld::new(2, self.image, self.profile)?)
     }
 
     /// Runs the world until both programs have ended; their results.
-    fn run<T>(&self, world: &mut World, ends: &[Outcome<T>; 2]) -> Result<[T; 2], Error> {
+    pub(crate) fn run<T>(
+        &self,
+        world: &mut World,
+        ends: &[Outcome<T>; 2],
+    ) -> Result<[T; 2], Error> {
         let limits = RunLimits {
             max_time: Some(LIMIT),
             interrupt: Some(Arc::clone(self.interrupt)),

@@ -1,8 +1,8 @@
 //! The curves of GM as figures, with the published values of the same products.
 
-use lanigon_experiments::drawing::{Named, named};
+use lanigon_experiments::drawing::{Named, named, whole_panel};
 use lanigon_experiments::published::Published;
-use lanigon_figures::{Axis, Curve, Mark, Panel, Point as Drawn, Scale};
+use lanigon_figures::{Curve, Mark, Panel, Point as Drawn, Scale};
 
 use super::rows::hardware;
 use super::{LONG, Measured, Point, SHORT, TABLE};
@@ -62,24 +62,15 @@ impl Shown {
     }
 
     fn panel(&self, results: &[Measured]) -> Panel {
+        let curves = results.iter().map(|of| self.curve(of)).collect();
+        let (x, y) = ((SIZE, Scale::Log2), (self.axis, self.scale));
+        let of_boards =
+            |figure: &&Published| results.iter().any(|of| hardware(of) == figure.profile);
+        let figures = TABLE.numbers().iter().filter(of_boards);
+        let figures = figures.filter(|figure| figure.experiment == self.experiment);
         Panel {
-            title: self.title.into(),
-            x: Axis {
-                label: SIZE.into(),
-                scale: Scale::Log2,
-            },
-            y: Axis {
-                label: self.axis.into(),
-                scale: self.scale,
-            },
-            curves: results.iter().map(|of| self.curve(of)).collect(),
-            marks: TABLE
-                .numbers()
-                .iter()
-                .filter(|figure| figure.experiment == self.experiment)
-                .filter(|figure| results.iter().any(|of| hardware(of) == figure.profile))
-                .flat_map(|figure| self.marks(figure))
-                .collect(),
+            marks: figures.flat_map(|figure| self.marks(figure)).collect(),
+            ..whole_panel(self.title, x, y, curves)
         }
     }
 

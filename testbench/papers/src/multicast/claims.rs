@@ -2,13 +2,7 @@
 
 use super::results::{LONG, NODES, Results, way};
 use super::rows::{costs_ns, mean_cost_ns};
-use lanigon_experiments::verdict;
-
-/// Whether a claim is true, with the numbers; `None`: points are missing.
-type Verdict = Option<(bool, String)>;
-
-/// A claim.
-type Claim = verdict::Claim<Results>;
+use lanigon_experiments::verdict::{Claim, Judgement};
 
 /// The length below which a multi-send is said to be slower, in bytes.
 const CROSSOVER: u32 = 32;
@@ -19,89 +13,61 @@ const COST_NS: f64 = 500.0;
 /// Times that differ by less than this share are equal.
 const EQUAL: f64 = 0.005;
 
-pub(super) const CLAIMS: [Claim; 8] = [
-    Claim {
-        id: "dissertation-010",
-        text: "multi-sends cost other packets less than 500 ns [delivery with and without them in the firmware, mean of packets of 0 to 1,536 bytes]",
-        judge: |results| {
-            let (mean, all) = (mean_cost_ns(results)?, costs_ns(results)?);
-            let least = all.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let text = format!("mean {mean:.0} ns; by length {least:.0} to {most:.0} ns");
-            Some((mean < COST_NS, text))
-        },
-    },
-    Claim {
-        id: "dissertation-040",
-        text: "a multi-send of less than 32 bytes is slower than many sends [15 destinations]",
-        judge: |results| gains(results, |bytes| bytes < CROSSOVER, |gain| gain < 1.0),
-    },
-    Claim {
-        id: "dissertation-041",
-        text: "a multi-send of more than 32 bytes is faster than many sends [15 destinations]",
-        judge: |results| gains(results, |bytes| bytes > CROSSOVER, |gain| gain > 1.0),
-    },
-    Claim {
-        id: "dissertation-043",
-        text: "pipelined multi-sends along the best tree are faster than sends along a binomial tree [all lengths; 4, 8, 16 nodes]",
-        judge: |results| {
-            let mut least: Option<(f64, String)> = None;
-            for nodes in NODES {
-                for &bytes in &results.sizes {
-                    let gain = results.gain(nodes, true, bytes)?;
-                    if least.as_ref().is_none_or(|(known, _)| gain < *known) {
-                        least = Some((gain, format!("{nodes} nodes, {bytes} bytes")));
-                    }
+pub(super) const CLAIMS: [Claim<Results>; 8] = [
+    Claim("dissertation-010", |results| {
+        let (mean, all) = (mean_cost_ns(results)?, costs_ns(results)?);
+        let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let text = format!("mean {mean:.0} ns; by length {least:.0} to {most:.0} ns");
+        Some((mean < COST_NS, text))
+    }),
+    Claim("dissertation-040", |results| {
+        gains(results, |bytes| bytes < CROSSOVER, |gain| gain < 1.0)
+    }),
+    Claim("dissertation-041", |results| {
+        gains(results, |bytes| bytes > CROSSOVER, |gain| gain > 1.0)
+    }),
+    Claim("dissertation-043", |results| {
+        let mut least: Option<(f64, String)> = None;
+        for nodes in NODES {
+            for &bytes in &results.sizes {
+                let gain = results.gain(nodes, true, bytes)?;
+                if least.as_ref().is_none_or(|(known, _)| gain < *known) {
+                    least = Some((gain, format!("{nodes} nodes, {bytes} bytes")));
                 }
             }
-            let (gain, place) = least?;
-            Some((gain > 1.0, format!("least gain {gain:.2}: {place}")))
-        },
-    },
-    Claim {
-        id: "dissertation-044",
-        text: "the gain dips at 2,048 bytes [16 nodes, pipelined: less than at 1,024 and at 4,096 bytes]",
-        judge: |results| {
-            let gain = |bytes| results.gain(16, true, bytes);
-            let [before, dip, behind] = [gain(1024)?, gain(2048)?, gain(4096)?];
-            let text = format!("{before:.2}, {dip:.2}, {behind:.2}");
-            Some((dip < before && dip < behind, text))
-        },
-    },
-    Claim {
-        id: "dissertation-050",
-        text: "pipelining changes nothing for messages of one packet, nor for four nodes",
-        judge: pipelining,
-    },
-    Claim {
-        id: "dissertation-052",
-        text: "below 32 bytes multi-sends are a little slower than ordinary sends, both along their best trees [16 nodes, not pipelined]",
-        judge: |results| {
-            let mut all = Vec::new();
-            for &bytes in results.sizes.iter().filter(|bytes| **bytes < CROSSOVER) {
-                all.push((bytes, results.same_gain(16, false, bytes)?));
-            }
-            Some((all.iter().all(|(_, gain)| *gain < 1.0), listed(&all)))
-        },
-    },
-    Claim {
-        id: "dissertation-053",
-        text: "for long messages the best tree of ordinary sends is the binomial one [lambda 1; 16 KB, not pipelined]",
-        judge: |results| {
-            let mut all = Vec::new();
-            for nodes in NODES {
-                all.push((
-                    u32::from(nodes),
-                    f64::from(results.best(nodes, way(false, false), LONG)?.1),
-                ));
-            }
-            Some((all.iter().all(|(_, lambda)| *lambda == 1.0), listed(&all)))
-        },
-    },
+        }
+        let (gain, place) = least?;
+        Some((gain > 1.0, format!("least gain {gain:.2}: {place}")))
+    }),
+    Claim("dissertation-044", |results| {
+        let gain = |bytes| results.gain(16, true, bytes);
+        let [before, dip, behind] = [gain(1024)?, gain(2048)?, gain(4096)?];
+        let text = format!("{before:.2}, {dip:.2}, {behind:.2}");
+        Some((dip < before && dip < behind, text))
+    }),
+    Claim("dissertation-050", pipelining),
+    Claim("dissertation-052", |results| {
+        let mut all = Vec::new();
+        for &bytes in results.sizes.iter().filter(|bytes| **bytes < CROSSOVER) {
+            all.push((bytes, results.same_gain(16, false, bytes)?));
+        }
+        Some((all.iter().all(|(_, gain)| *gain < 1.0), listed(&all)))
+    }),
+    Claim("dissertation-053", |results| {
+        let mut all = Vec::new();
+        for nodes in NODES {
+            all.push((
+                u32::from(nodes),
+                f64::from(results.best(nodes, way(false, false), LONG)?.1),
+            ));
+        }
+        Some((all.iter().all(|(_, lambda)| *lambda == 1.0), listed(&all)))
+    }),
 ];
 
 /// Gains of multi-sends to 15 destinations, by length.
-fn gains(results: &Results, of: fn(u32) -> bool, holds: fn(f64) -> bool) -> Verdict {
+fn gains(results: &Results, of: fn(u32) -> bool, holds: fn(f64) -> bool) -> Judgement {
     let mut all = Vec::new();
     for &bytes in results.sizes.iter().filter(|bytes| of(**bytes)) {
         all.push((bytes, results.star_gain(16, bytes)?));
@@ -109,7 +75,7 @@ fn gains(results: &Results, of: fn(u32) -> bool, holds: fn(f64) -> bool) -> Verd
     Some((all.iter().all(|(_, gain)| holds(*gain)), listed(&all)))
 }
 
-fn pipelining(results: &Results) -> Verdict {
+fn pipelining(results: &Results) -> Judgement {
     let mut worst: (f64, String) = (0.0, "equal everywhere".into());
     for nodes in NODES {
         for &bytes in &results.sizes {

@@ -1,6 +1,6 @@
 //! The publication's figures, with the published points.
 
-use lanigon_figures::{Curve, Mark, Panel, Scale};
+use lanigon_figures::{Mark, Panel, Scale};
 
 use super::TABLE;
 use super::results::{LONG, NODES, Results, way};
@@ -81,23 +81,15 @@ fn drawn(
     gain: Value<'_>,
     ids: &[&str],
 ) -> Named {
-    let along = |nodes: u16, value: Value<'_>| {
-        let points = results.sizes.iter();
-        let points = points.map(|&bytes| (f64::from(bytes), value(nodes, bytes)));
-        points.collect::<Vec<_>>()
+    let along = |name: String, nodes, value: Value<'_>| {
+        let sizes = results.sizes.iter().copied();
+        curve(name, sizes, |bytes| value(nodes, bytes))
     };
     let curves = times.iter().flat_map(|(name, value)| {
-        NODES.map(|nodes| {
-            curve(
-                format!("{name}, {nodes} nodes"),
-                along(nodes, *value).into_iter(),
-            )
-        })
+        NODES.map(|nodes| along(format!("{name}, {nodes} nodes"), nodes, *value))
     });
-    let gains: Vec<Curve> = NODES
-        .map(|nodes| curve(format!("{nodes} nodes"), along(nodes, gain).into_iter()))
-        .into();
-    let mut gains: Panel = panel("gain", BYTES, GAIN, gains);
+    let gains = NODES.map(|nodes| along(format!("{nodes} nodes"), nodes, gain));
+    let mut gains: Panel = panel("gain", BYTES, GAIN, gains.into());
     gains.marks = ids.iter().filter_map(|id| mark(id)).collect();
     let panels = vec![panel("time", BYTES, TIME, curves.collect()), gains];
     let title = match number {

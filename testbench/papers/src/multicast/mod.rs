@@ -55,6 +55,7 @@ impl Experiment for Multicast {
     type Point = Point;
     type Results = Results;
     const CLAIMS: &'static [Claim<Results>] = &claims::CLAIMS;
+    const TEXTS: &'static str = include_str!("claims.toml");
 
     fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
         Ok(Self(Grid::new(FILE, request)?))

@@ -157,7 +157,10 @@ mod tests {
                 assert!(row.measured.is_some(), "{row:?}");
             }
             for judged in judge(&results(amount, 1.0)) {
-                assert!(judged.holds.is_some(), "{judged:?}");
+                assert!(
+                    judged.holds.is_some() && !judged.claim.is_empty(),
+                    "{judged:?}"
+                );
             }
         }
         for row in rows(&Results::default()) {

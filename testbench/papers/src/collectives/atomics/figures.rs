@@ -7,7 +7,7 @@ use super::super::chapter::Chapter;
 use super::super::results::Results;
 use super::judge::{gain, load, lock};
 use super::{How, Kernel, LOCKERS, Load, OPERATIONS, PAUSES_US, Point, key};
-use lanigon_experiments::drawing::{Named, curve, marks, named, panel};
+use lanigon_experiments::drawing::{Named, curve, marked, named, panel};
 
 const TIME: (&str, Scale) = ("time, us", Scale::Linear);
 const KERNELS: [(Kernel, &str); 2] = [(Kernel::Smp, "SMP"), (Kernel::Up, "UP")];
@@ -25,18 +25,16 @@ pub(in super::super) fn figures(results: &Results) -> Vec<Named> {
 
 fn latencies(results: &Results) -> Named {
     let curves = How::ALL.map(|(how, name)| {
-        let points = (0..OPERATIONS.len()).map(|operation| {
-            let point = Point::Latency { operation, how };
-            let value = results.of(key(how.on(), 2, point));
-            (operation as f64 + 1.0, value)
-        });
-        curve(name.into(), points)
+        curve(name, 1..=OPERATIONS.len(), |number| {
+            let operation = number - 1;
+            results.of(key(how.on(), 2, Point::Latency { operation, how }))
+        })
     });
     let names: Vec<_> = OPERATIONS.iter().map(|(_, name)| *name).collect();
     let x = ("operation", Scale::Linear);
-    let mut panel = panel(&names.join(", "), x, TIME, curves.into());
     let hit = 3.0;
-    panel.marks = marks(
+    let panel = marked(
+        panel(&names.join(", "), x, TIME, curves.into()),
         Chapter::Atomics.table(),
         &[
             ("dissertation-186", hit),
@@ -54,22 +52,16 @@ fn latencies(results: &Results) -> Named {
 
 fn locks(results: &Results) -> Named {
     let x = ("nodes that use the lock", Scale::Linear);
-    let by_lockers = |value: &dyn Fn(u16) -> Option<f64>, name: String| {
-        let points = LOCKERS.into_iter();
-        curve(name, points.map(|count| (f64::from(count), value(count))))
-    };
     let times = PLACES.into_iter().flat_map(|(on, place)| {
         KERNELS.map(|(kernel, name)| {
-            by_lockers(
-                &|count| lock(results, on, kernel, count),
-                format!("{place}, {name}"),
-            )
+            let time = |count| lock(results, on, kernel, count);
+            curve(format!("{place}, {name}"), LOCKERS, time)
         })
     });
-    let gains = KERNELS
-        .map(|(kernel, name)| by_lockers(&|count| gain(results, kernel, count), name.into()));
-    let mut gains = panel("gain", x, ("host / NIC", Scale::Linear), gains.into());
-    gains.marks = marks(
+    let gains =
+        KERNELS.map(|(kernel, name)| curve(name, LOCKERS, |count| gain(results, kernel, count)));
+    let gains = marked(
+        panel("gain", x, ("host / NIC", Scale::Linear), gains.into()),
         Chapter::Atomics.table(),
         &[("dissertation-194", 4.0), ("dissertation-195", 4.0)],
     );

@@ -3,7 +3,7 @@
 use host_lib::gm::atomic::Wait;
 
 use super::super::On;
-use super::super::claims::{Claim, all, list};
+use super::super::claims::{Claim, all, list, lists};
 use super::super::results::Results;
 use super::{HIT, How, Kernel, LOCKERS, Load, PAUSES_US, Point, key};
 use lanigon_experiments::published::Published;
@@ -80,88 +80,60 @@ fn times(results: &Results, on: On, kernel: Kernel, lockers: &[u16]) -> Option<V
 const SOME: [u16; 4] = [2, 4, 7, 15];
 
 /// What chapter 5 says without a number.
-pub(in super::super) const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "dissertation-192",
-        text: "boards without mutex, and with direct results, are faster than every server; with mutex and events they are faster than one that blocks only [no mutex, direct, mutex; poll, spin-block, block; us]",
-        judge: |results| {
-            let found = all(How::ALL, |(how, _)| latency(results, how))?;
-            let [no_mutex, direct, mutex, poll, spin, block] = found[..] else {
-                return None;
-            };
-            let fastest = poll.min(spin).min(block);
-            let holds = no_mutex < fastest && direct < fastest && mutex > fastest && mutex < block;
-            Some((holds, list(&found)))
-        },
-    },
-    Claim {
-        id: "dissertation-196",
-        text: "a lock on boards takes the same time with both kernels and less than on hosts [2, 4, 7, 15 lockers; boards SMP, UP; hosts SMP, UP; us; within 2 %]",
-        judge: |results| {
-            let of = |on, kernel| times(results, on, kernel, &SOME);
-            let nic = [of(On::Nic, Kernel::Smp)?, of(On::Nic, Kernel::Up)?];
-            let host = [of(On::Host, Kernel::Smp)?, of(On::Host, Kernel::Up)?];
-            let same = nic[0]
-                .iter()
-                .zip(&nic[1])
-                .all(|(a, b)| (a / b - 1.0).abs() < 0.02);
-            let less = host
-                .iter()
-                .all(|host| host.iter().zip(&nic[0]).all(|(host, nic)| nic < host));
-            let texts = nic.iter().chain(&host).map(|times| list(times));
-            Some((same && less, texts.collect::<Vec<_>>().join("; ")))
-        },
-    },
-    Claim {
-        id: "dissertation-197",
-        text: "on hosts a lock is faster with SMP and polling servers than with one CPU and servers that block [2, 4, 7, 15 lockers; SMP, UP; us]",
-        judge: |results| {
-            let smp = times(results, On::Host, Kernel::Smp, &SOME)?;
-            let up = times(results, On::Host, Kernel::Up, &SOME)?;
-            let holds = smp.iter().zip(&up).all(|(smp, up)| smp < up);
-            Some((holds, format!("{}; {}", list(&smp), list(&up))))
-        },
-    },
-    Claim {
-        id: "dissertation-198",
-        text: "on boards the time stays about the same from two to seven lockers, then it grows [2, 4, 7, 15 lockers, us; a further locker adds less than half of what it adds from seven on]",
-        judge: |results| {
-            let found = times(results, On::Nic, Kernel::Smp, &SOME)?;
-            let [two, _, seven, many] = found[..] else {
-                return None;
-            };
-            let (few, more) = ((seven - two) / 5.0, (many - seven) / 8.0);
-            Some((few < 0.5 * more, list(&found)))
-        },
-    },
-    Claim {
-        id: "dissertation-199",
-        text: "on hosts with SMP the time grows at once: the home's board is busy with two lockers [2, 4, 7, 15 lockers, us; a further locker adds at least half of what it adds from seven on]",
-        judge: |results| {
-            let found = times(results, On::Host, Kernel::Smp, &SOME)?;
-            let [two, _, seven, many] = found[..] else {
-                return None;
-            };
-            let (few, more) = ((seven - two) / 5.0, (many - seven) / 8.0);
-            Some((few >= 0.5 * more, list(&found)))
-        },
-    },
-    Claim {
-        id: "dissertation-201",
-        text: "a process at the lock's home counts as far as without a lock if boards execute the operations, less far with servers the more often it is used [pauses of 400 and 50 us; of boards: idle, then these; of hosts; iterations in 1000 us; within 1 %]",
-        judge: |results| {
-            let of = |on| {
-                all([0, 400, 50], |pause| {
-                    load(results, on, Load::Iterations, pause)
-                })
-            };
-            let (nic, host) = (of(On::Nic)?, of(On::Host)?);
-            let undisturbed = nic.iter().all(|count| (count / nic[0] - 1.0).abs() < 0.01);
-            let falls = host.windows(2).all(|pair| pair[1] < 0.99 * pair[0]);
-            Some((
-                undisturbed && falls,
-                format!("{}; {}", list(&nic), list(&host)),
-            ))
-        },
-    },
+pub(in super::super) const CLAIMS: &[Claim<Results>] = &[
+    Claim("dissertation-192", |results| {
+        let found = all(How::ALL, |(how, _)| latency(results, how))?;
+        let [no_mutex, direct, mutex, poll, spin, block] = found[..] else {
+            return None;
+        };
+        let fastest = poll.min(spin).min(block);
+        let holds = no_mutex < fastest && direct < fastest && mutex > fastest && mutex < block;
+        Some((holds, list(&found)))
+    }),
+    Claim("dissertation-196", |results| {
+        let of = |on, kernel| times(results, on, kernel, &SOME);
+        let nic = [of(On::Nic, Kernel::Smp)?, of(On::Nic, Kernel::Up)?];
+        let host = [of(On::Host, Kernel::Smp)?, of(On::Host, Kernel::Up)?];
+        let same = nic[0]
+            .iter()
+            .zip(&nic[1])
+            .all(|(a, b)| (a / b - 1.0).abs() < 0.02);
+        let less = host
+            .iter()
+            .all(|host| host.iter().zip(&nic[0]).all(|(host, nic)| nic < host));
+        Some((same && less, lists(&[nic, host].concat())))
+    }),
+    Claim("dissertation-197", |results| {
+        let smp = times(results, On::Host, Kernel::Smp, &SOME)?;
+        let up = times(results, On::Host, Kernel::Up, &SOME)?;
+        let holds = smp.iter().zip(&up).all(|(smp, up)| smp < up);
+        Some((holds, lists(&[smp, up])))
+    }),
+    Claim("dissertation-198", |results| {
+        let found = times(results, On::Nic, Kernel::Smp, &SOME)?;
+        let [two, _, seven, many] = found[..] else {
+            return None;
+        };
+        let (few, more) = ((seven - two) / 5.0, (many - seven) / 8.0);
+        Some((few < 0.5 * more, list(&found)))
+    }),
+    Claim("dissertation-199", |results| {
+        let found = times(results, On::Host, Kernel::Smp, &SOME)?;
+        let [two, _, seven, many] = found[..] else {
+            return None;
+        };
+        let (few, more) = ((seven - two) / 5.0, (many - seven) / 8.0);
+        Some((few >= 0.5 * more, list(&found)))
+    }),
+    Claim("dissertation-201", |results| {
+        let of = |on| {
+            all([0, 400, 50], |pause| {
+                load(results, on, Load::Iterations, pause)
+            })
+        };
+        let (nic, host) = (of(On::Nic)?, of(On::Host)?);
+        let undisturbed = nic.iter().all(|count| (count / nic[0] - 1.0).abs() < 0.01);
+        let falls = host.windows(2).all(|pair| pair[1] < 0.99 * pair[0]);
+        Some((undisturbed && falls, lists(&[nic, host])))
+    }),
 ];

@@ -163,31 +163,20 @@ pub(super) fn points(on: On, quick: bool, add: &mut impl FnMut(&'static str, u16
     }
 }
 
-/// What a scenario lacks of keys: boards, network, CPUs, a program.
-struct Text<'a> {
-    setup: &'a Setup<'a>,
+/// Runs a program of a scenario: on so many nodes, and CPUs if the profile does not say it.
+fn run(
+    setup: &Setup<'_>,
     nodes: u16,
     cpus: Option<u32>,
-    program: String,
-}
-
-impl Text<'_> {
-    fn run(&self) -> Result<RunSummary, Error> {
-        let Self {
-            setup,
-            nodes,
-            cpus,
-            program,
-        } = self;
-        let profile = &setup.profile.name;
-        let cpus = cpus.map_or_else(String::new, |cpus| {
-            format!("[costs]\n\"host.cpus\" = {cpus}\n")
-        });
-        let text = format!(
-            "board = \"{L9}\"\nprofile = \"{profile}\"\n[network]\ntopology = \"star\"\nnodes = {nodes}\n[[program]]\n{program}{cpus}"
-        );
-        setup.run_scenario(&text)
-    }
+    program: &str,
+) -> Result<RunSummary, Error> {
+    let profile = &setup.profile.name;
+    let cpus = cpus.map_or_else(String::new, |cpus| {
+        format!("[costs]\n\"host.cpus\" = {cpus}\n")
+    });
+    setup.run_scenario(&format!(
+        "board = \"{L9}\"\nprofile = \"{profile}\"\n[network]\ntopology = \"star\"\nnodes = {nodes}\n[[program]]\n{program}{cpus}"
+    ))
 }
 
 /// The program's result.
@@ -206,13 +195,7 @@ impl Point {
                     rounds + WARM_UP,
                     how.keys()
                 );
-                let text = Text {
-                    setup,
-                    nodes,
-                    cpus: None,
-                    program,
-                };
-                Ok(used(&text.run()?)?.mean_us)
+                Ok(used(&run(setup, nodes, None, &program)?)?.mean_us)
             }
             Self::Lock { kernel } => {
                 let program = format!(
@@ -221,13 +204,8 @@ impl Point {
                     rounds + WARM_UP,
                     kernel.how(setup.on).keys()
                 );
-                let text = Text {
-                    setup,
-                    nodes: nodes + 1,
-                    cpus: Some(kernel.cpus()),
-                    program,
-                };
-                Ok(used(&text.run()?)?.first_mean_us)
+                let outcome = run(setup, nodes + 1, Some(kernel.cpus()), &program)?;
+                Ok(used(&outcome)?.first_mean_us)
             }
             Self::Load { what, pause_us } => load(setup, what, pause_us),
         }
@@ -245,13 +223,7 @@ fn load(setup: &Setup<'_>, what: Load, pause_us: u32) -> Result<f64, Error> {
         "run = \"lock\"\nnodes = 1\nhome = 0\ncount = {count}\nhold_us = {pause_us}\nthink_us = {pause_us}\ncounter = true\n{}",
         Kernel::Up.how(setup.on).keys()
     );
-    let text = Text {
-        setup,
-        nodes: 2,
-        cpus: Some(Kernel::Up.cpus()),
-        program,
-    };
-    let outcome = text.run()?;
+    let outcome = run(setup, 2, Some(Kernel::Up.cpus()), &program)?;
     let result = used(&outcome)?;
     match what {
         Load::Iterations => Ok(result.iterations),

@@ -4,9 +4,9 @@ use lanigon_figures::{Curve, Scale};
 
 use super::super::chapter::Chapter;
 use super::super::results::Results;
-use super::judge::{gain, latency, time};
+use super::judge::{latency, time};
 use super::{ALL, DOUBLES, LATENCY_DOUBLES, LENGTHS, MOST_US, Mean, NODES, Operation, SKEWS_US};
-use lanigon_experiments::drawing::{Named, curve, marks, named, panel};
+use lanigon_experiments::drawing::{Named, Position, curve, marked, named, panel};
 
 const BY_SKEW: (&str, Scale) = ("longest delay, us", Scale::Linear);
 const BY_NODES: (&str, Scale) = ("processes", Scale::Log2);
@@ -21,43 +21,36 @@ fn name(operation: Operation) -> String {
     }
 }
 
-/// Curves of time and gain by delay.
-fn by_skew(results: &Results, operations: &[Operation], mean: Mean) -> [Vec<Curve>; 2] {
-    let points = |value: &dyn Fn(u64) -> Option<f64>| {
-        let points = SKEWS_US.map(|most_us| (most_us as f64, value(most_us)));
-        points.into_iter()
-    };
+/// Curves of time and gain along delays or numbers of nodes.
+fn both<X: Position>(
+    operations: &[Operation],
+    along: &[X],
+    time: impl Fn(Operation, bool, X) -> Option<f64>,
+) -> [Vec<Curve>; 2] {
     let mut times = Vec::new();
     let mut gains = Vec::new();
-    for &operation in operations {
+    for &of in operations {
+        let along = || along.iter().copied();
         for (bypass, how) in NAMES {
-            let at = |most_us| time(results, ALL, operation, bypass, most_us, mean);
-            times.push(curve(format!("{}, {how}", name(operation)), points(&at)));
+            let name = format!("{}, {how}", name(of));
+            times.push(curve(name, along(), |x| time(of, bypass, x)));
         }
-        let at = |most_us| gain(results, ALL, operation, most_us, mean);
-        gains.push(curve(name(operation), points(&at)));
+        let gain = |x| Some(time(of, false, x)? / time(of, true, x)?);
+        gains.push(curve(name(of), along(), gain));
     }
     [times, gains]
 }
 
-/// Curves of time and gain by number of nodes.
+fn by_skew(results: &Results, operations: &[Operation], mean: Mean) -> [Vec<Curve>; 2] {
+    both(operations, &SKEWS_US, |of, bypass, most_us| {
+        time(results, ALL, of, bypass, most_us, mean)
+    })
+}
+
 fn by_nodes(results: &Results, operations: &[Operation], most_us: u64) -> [Vec<Curve>; 2] {
-    let points = |value: &dyn Fn(u16) -> Option<f64>| {
-        let points = NODES.map(|nodes| (f64::from(nodes), value(nodes)));
-        points.into_iter()
-    };
-    let mean = Mean::Total;
-    let mut times = Vec::new();
-    let mut gains = Vec::new();
-    for &operation in operations {
-        for (bypass, how) in NAMES {
-            let at = |nodes| time(results, nodes, operation, bypass, most_us, mean);
-            times.push(curve(format!("{}, {how}", name(operation)), points(&at)));
-        }
-        let at = |nodes| gain(results, nodes, operation, most_us, mean);
-        gains.push(curve(name(operation), points(&at)));
-    }
-    [times, gains]
+    both(operations, &NODES, |of, bypass, nodes| {
+        time(results, nodes, of, bypass, most_us, Mean::Total)
+    })
 }
 
 /// A figure of time and gain.
@@ -68,8 +61,7 @@ fn figure(
     [times, gains]: [Vec<Curve>; 2],
     (table, ids): (Chapter, &[(&str, f64)]),
 ) -> Named {
-    let mut gains = panel("gain", x, GAIN, gains);
-    gains.marks = marks(table.table(), ids);
+    let gains = marked(panel("gain", x, GAIN, gains), table.table(), ids);
     named(file, title, vec![panel("time", x, TIME, times), gains])
 }
 
@@ -172,15 +164,14 @@ pub(in super::super) fn reductions(results: &Results) -> Vec<Named> {
 fn latencies(results: &Results) -> Named {
     let of = |mixed: bool| {
         NAMES.map(|(bypass, how)| {
-            let at = |nodes| latency(results, nodes, 1, bypass, mixed);
-            let points = NODES.map(|nodes| (f64::from(nodes), at(nodes)));
-            curve(how.into(), points.into_iter())
+            curve(how, NODES, |nodes| {
+                latency(results, nodes, 1, bypass, mixed)
+            })
         })
     };
     let lengths = NAMES.map(|(bypass, how)| {
         let at = |doubles| latency(results, ALL, doubles, bypass, true);
-        let points = LATENCY_DOUBLES.map(|doubles| (doubles as f64, at(doubles)));
-        curve(how.into(), points.into_iter())
+        curve(how, LATENCY_DOUBLES, at)
     });
     let by_length = ("doubles", Scale::Log2);
     named(

@@ -1,6 +1,6 @@
 //! The published figures and claims about application bypass, and what they are here.
 
-use super::super::claims::{Claim, all, list};
+use super::super::claims::{Claim, all, every, list, lists};
 use super::super::results::Results;
 use lanigon_experiments::published::Published;
 
@@ -19,13 +19,7 @@ pub(super) fn time(
     most_us: u64,
     mean: Mean,
 ) -> Option<f64> {
-    let point = Point::Time {
-        operation,
-        bypass,
-        most_us,
-        mean,
-    };
-    results.of(key(nodes, point))
+    results.of(key(nodes, Point::time(operation, bypass, most_us, mean)))
 }
 
 /// How many times shorter it is with bypass.
@@ -100,63 +94,43 @@ fn by_nodes(
 }
 
 /// What chapter 6 says without a number.
-pub(in super::super) const BROADCAST: &[Claim] = &[
-    Claim {
-        id: "dissertation-232",
-        text: "without bypass the time in the call is shorter with small delays than without any, and rises from there [1 byte; by longest delay; us]",
-        judge: |results| {
-            let found = inside(results, 1, false);
-            let [none, small, rest @ ..] = &found[..] else {
-                return None;
-            };
-            let more = std::iter::once(small).chain(rest);
-            let rises = more.is_sorted_by(|a, b| a < b);
-            Some((small < none && rises, list(&found)))
-        },
-    },
-    Claim {
-        id: "dissertation-233",
-        text: "with bypass the time in the call falls as delays rise [1 byte; by longest delay; us]",
-        judge: |results| {
-            let found = inside(results, 1, true);
-            let falls = found.len() > 2 && found.is_sorted_by(|a, b| a > b);
-            (!found.is_empty()).then(|| (falls, list(&found)))
-        },
-    },
-    Claim {
-        id: "dissertation-234",
-        text: "long messages gain already without delays [2, 4, 8 KB; times]",
-        judge: |results| {
-            let gains = all([2_048, 4_096, 8_192], |bytes| {
-                gain(results, ALL, Operation::Broadcast(bytes), 0, Mean::Inside)
-            })?;
-            Some((gains.iter().all(|gain| *gain > 1.0), list(&gains)))
-        },
-    },
-    Claim {
-        id: "dissertation-236",
-        text: "short messages: almost constant with bypass, rising with the number of processes without [1 byte, longest delay; 2 to 32 nodes; with bypass less than a tenth of the other one's rise; us]",
-        judge: |results| {
-            let operation = Operation::Broadcast(1);
-            let of = |bypass| by_nodes(results, operation, bypass, MOST_US);
-            let (usual, bypass) = (of(false)?, of(true)?);
-            let rise = |times: &[f64]| times[times.len() - 1] - times[0];
-            let holds = usual.is_sorted_by(|a, b| a < b) && rise(&bypass) < 0.1 * rise(&usual);
-            Some((holds, format!("{}; {}", list(&usual), list(&bypass))))
-        },
-    },
-    Claim {
-        id: "dissertation-237",
-        text: "long messages grow much more slowly with bypass [4 KB, longest delay; 2 to 32 nodes; less than half of the other one's rise; us]",
-        judge: |results| {
-            let operation = Operation::Broadcast(4_096);
-            let of = |bypass| by_nodes(results, operation, bypass, MOST_US);
-            let (usual, bypass) = (of(false)?, of(true)?);
-            let rise = |times: &[f64]| times[times.len() - 1] - times[0];
-            let holds = rise(&bypass) < 0.5 * rise(&usual);
-            Some((holds, format!("{}; {}", list(&usual), list(&bypass))))
-        },
-    },
+pub(in super::super) const BROADCAST: &[Claim<Results>] = &[
+    Claim("dissertation-232", |results| {
+        let found = inside(results, 1, false);
+        let [none, small, rest @ ..] = &found[..] else {
+            return None;
+        };
+        let more = std::iter::once(small).chain(rest);
+        let rises = more.is_sorted_by(|a, b| a < b);
+        Some((small < none && rises, list(&found)))
+    }),
+    Claim("dissertation-233", |results| {
+        let found = inside(results, 1, true);
+        let falls = found.len() > 2 && found.is_sorted_by(|a, b| a > b);
+        (!found.is_empty()).then(|| (falls, list(&found)))
+    }),
+    Claim("dissertation-234", |results| {
+        let gains = all([2_048, 4_096, 8_192], |bytes| {
+            gain(results, ALL, Operation::Broadcast(bytes), 0, Mean::Inside)
+        })?;
+        every(&gains, |gain| gain > 1.0)
+    }),
+    Claim("dissertation-236", |results| {
+        let operation = Operation::Broadcast(1);
+        let of = |bypass| by_nodes(results, operation, bypass, MOST_US);
+        let (usual, bypass) = (of(false)?, of(true)?);
+        let rise = |times: &[f64]| times[times.len() - 1] - times[0];
+        let holds = usual.is_sorted_by(|a, b| a < b) && rise(&bypass) < 0.1 * rise(&usual);
+        Some((holds, lists(&[usual, bypass])))
+    }),
+    Claim("dissertation-237", |results| {
+        let operation = Operation::Broadcast(4_096);
+        let of = |bypass| by_nodes(results, operation, bypass, MOST_US);
+        let (usual, bypass) = (of(false)?, of(true)?);
+        let rise = |times: &[f64]| times[times.len() - 1] - times[0];
+        let holds = rise(&bypass) < 0.5 * rise(&usual);
+        Some((holds, lists(&[usual, bypass])))
+    }),
 ];
 
 /// Gains of the three lengths, by number of nodes.
@@ -168,11 +142,6 @@ fn gains(results: &Results, most_us: u64) -> Option<Vec<Vec<f64>>> {
         })
     };
     DOUBLES.into_iter().map(of).collect()
-}
-
-fn lists(all: &[Vec<f64>]) -> String {
-    let texts: Vec<_> = all.iter().map(|one| list(one)).collect();
-    texts.join("; ")
 }
 
 /// Latencies of a double by number of nodes: usual, with bypass.
@@ -190,127 +159,85 @@ fn is_same(a: f64, b: f64) -> bool {
 }
 
 /// What the paper on reductions says without a number.
-pub(in super::super) const REDUCTION: &[Claim] = &[
-    Claim {
-        id: "ab-reduction-009",
-        text: "up to 16 nodes the mixed hosts and equal ones give nearly the same [latency of a double; 2, 4, 8, 16 nodes; mixed and equal without bypass, both with; us; within 10 %]",
-        judge: |results| {
-            let mixed = latencies(results, &NODES[..4], true)?;
-            let equal = latencies(results, &NODES[..4], false)?;
-            let pairs = mixed.iter().zip(&equal);
-            let same = pairs
-                .clone()
-                .all(|(a, b)| a.iter().zip(b).all(|(a, b)| is_same(*a, *b)));
-            let texts: Vec<_> = pairs
-                .map(|(a, b)| format!("{}; {}", list(a), list(b)))
-                .collect();
-            Some((same, texts.join("; ")))
-        },
-    },
-    Claim {
-        id: "ab-reduction-018",
-        text: "bypass takes less processor time at every delay and length [32 nodes; gain, by delay; 4, 32, 128 doubles]",
-        judge: |results| {
-            let of = |doubles| {
-                let operation = Operation::Reduce(doubles);
-                let gain = |most_us| gain(results, ALL, operation, most_us, Mean::Total);
-                SKEWS_US.into_iter().filter_map(gain).collect::<Vec<_>>()
-            };
-            let found: Vec<_> = DOUBLES.into_iter().map(of).collect();
-            let holds = found.iter().flatten().all(|gain| *gain > 1.0);
-            let measured = found.iter().all(|gains| !gains.is_empty());
-            measured.then(|| (holds, lists(&found)))
-        },
-    },
-    Claim {
-        id: "ab-reduction-019",
-        text: "with delays bypass takes less at every number of nodes, and the gain grows with it [longest delay; from 4 nodes on, with two no process has both a parent and children; 4, 32, 128 doubles]",
-        judge: |results| {
-            let found = gains(results, MOST_US)?;
-            let grows = |gains: &Vec<f64>| gains[1] > 1.0 && gains[1..].is_sorted_by(|a, b| a < b);
-            Some((found.iter().all(grows), lists(&found)))
-        },
-    },
-    Claim {
-        id: "ab-reduction-020",
-        text: "the gain is largest for the smallest messages [32 nodes, longest delay; 4, 32, 128 doubles]",
-        judge: |results| {
-            let gains = all(DOUBLES, |doubles| {
-                gain(
-                    results,
-                    ALL,
-                    Operation::Reduce(doubles),
-                    MOST_US,
-                    Mean::Total,
-                )
-            })?;
-            Some((gains.is_sorted_by(|a, b| a > b), list(&gains)))
-        },
-    },
-    Claim {
-        id: "ab-reduction-024",
-        text: "without delays bypass loses with few nodes and wins with 32, with fewer for longer messages [gains at 4 to 32 nodes, with two no process has both a parent and children; 4, 32, 128 doubles]",
-        judge: |results| {
-            let mut found = gains(results, 0)?;
-            for gains in &mut found {
-                gains.remove(0);
-            }
-            let crossing = |gains: &Vec<f64>| gains.iter().position(|gain| *gain > 1.0);
-            let crossings: Option<Vec<_>> = found.iter().map(crossing).collect();
-            let holds = crossings
-                .is_some_and(|crossings| crossings[0] > 0 && crossings.is_sorted_by(|a, b| a >= b));
-            Some((holds, lists(&found)))
-        },
-    },
-    Claim {
-        id: "ab-reduction-025",
-        text: "without delays the usual reduction's time rises with the number of nodes, that with bypass less [4 doubles; 2 to 32 nodes; us]",
-        judge: |results| {
-            let of = |bypass| by_nodes(results, Operation::Reduce(4), bypass, 0);
-            let (usual, bypass) = (of(false)?, of(true)?);
-            let rise = |times: &[f64]| times[times.len() - 1] / times[0];
-            let holds = rise(&bypass) < rise(&usual);
-            Some((holds, format!("{}; {}", list(&usual), list(&bypass))))
-        },
-    },
-    Claim {
-        id: "ab-reduction-026",
-        text: "up to four nodes the latency is nearly the same [a double; 2, 4 nodes; usual, bypass; us; within 10 %]",
-        judge: |results| {
-            let [usual, bypass] = latencies(results, &NODES[..2], true)?;
-            let same = usual.iter().zip(&bypass).all(|(a, b)| is_same(*a, *b));
-            Some((same, format!("{}; {}", list(&usual), list(&bypass))))
-        },
-    },
-    Claim {
-        id: "ab-reduction-027",
-        text: "with four equal hosts of 700 MHz it is slightly lower with bypass [a double; usual, bypass; us]",
-        judge: |results| {
-            let [usual, bypass] = latencies(results, &NODES[1..2], false)?;
-            Some((bypass[0] < usual[0], list(&[usual[0], bypass[0]])))
-        },
-    },
-    Claim {
-        id: "ab-reduction-028",
-        text: "with more than four nodes the latency is higher with bypass [a double; 8, 16, 32 nodes; usual, bypass; us]",
-        judge: |results| {
-            let [usual, bypass] = latencies(results, &NODES[2..], true)?;
-            let higher = usual.iter().zip(&bypass).all(|(a, b)| b > a);
-            Some((higher, format!("{}; {}", list(&usual), list(&bypass))))
-        },
-    },
-    Claim {
-        id: "ab-reduction-029",
-        text: "the difference stays about constant with the length [32 nodes; 1 to 128 doubles; us; from 4 doubles on within a fourth of their mean]",
-        judge: |results| {
-            let more = all(LATENCY_DOUBLES, |doubles| {
-                let of = |bypass| latency(results, ALL, doubles, bypass, true);
-                Some(of(true)? - of(false)?)
-            })?;
-            let rest = &more[1..];
-            let mean = rest.iter().sum::<f64>() / rest.len() as f64;
-            let holds = rest.iter().all(|one| (one / mean - 1.0).abs() < 0.25);
-            Some((holds, list(&more)))
-        },
-    },
+pub(in super::super) const REDUCTION: &[Claim<Results>] = &[
+    Claim("ab-reduction-009", |results| {
+        let mixed = latencies(results, &NODES[..4], true)?;
+        let equal = latencies(results, &NODES[..4], false)?;
+        let pairs = mixed.iter().zip(&equal);
+        let same = pairs
+            .clone()
+            .all(|(a, b)| a.iter().zip(b).all(|(a, b)| is_same(*a, *b)));
+        let texts: Vec<_> = pairs.map(|(a, b)| lists(&[a, b])).collect();
+        Some((same, texts.join("; ")))
+    }),
+    Claim("ab-reduction-018", |results| {
+        let of = |doubles| {
+            let operation = Operation::Reduce(doubles);
+            let gain = |most_us| gain(results, ALL, operation, most_us, Mean::Total);
+            SKEWS_US.into_iter().filter_map(gain).collect::<Vec<_>>()
+        };
+        let found: Vec<_> = DOUBLES.into_iter().map(of).collect();
+        let holds = found.iter().flatten().all(|gain| *gain > 1.0);
+        let measured = found.iter().all(|gains| !gains.is_empty());
+        measured.then(|| (holds, lists(&found)))
+    }),
+    Claim("ab-reduction-019", |results| {
+        let found = gains(results, MOST_US)?;
+        let grows = |gains: &Vec<f64>| gains[1] > 1.0 && gains[1..].is_sorted_by(|a, b| a < b);
+        Some((found.iter().all(grows), lists(&found)))
+    }),
+    Claim("ab-reduction-020", |results| {
+        let gains = all(DOUBLES, |doubles| {
+            gain(
+                results,
+                ALL,
+                Operation::Reduce(doubles),
+                MOST_US,
+                Mean::Total,
+            )
+        })?;
+        Some((gains.is_sorted_by(|a, b| a > b), list(&gains)))
+    }),
+    Claim("ab-reduction-024", |results| {
+        let mut found = gains(results, 0)?;
+        for gains in &mut found {
+            gains.remove(0);
+        }
+        let crossing = |gains: &Vec<f64>| gains.iter().position(|gain| *gain > 1.0);
+        let crossings: Option<Vec<_>> = found.iter().map(crossing).collect();
+        let holds = crossings
+            .is_some_and(|crossings| crossings[0] > 0 && crossings.is_sorted_by(|a, b| a >= b));
+        Some((holds, lists(&found)))
+    }),
+    Claim("ab-reduction-025", |results| {
+        let of = |bypass| by_nodes(results, Operation::Reduce(4), bypass, 0);
+        let (usual, bypass) = (of(false)?, of(true)?);
+        let rise = |times: &[f64]| times[times.len() - 1] / times[0];
+        let holds = rise(&bypass) < rise(&usual);
+        Some((holds, lists(&[usual, bypass])))
+    }),
+    Claim("ab-reduction-026", |results| {
+        let [usual, bypass] = latencies(results, &NODES[..2], true)?;
+        let same = usual.iter().zip(&bypass).all(|(a, b)| is_same(*a, *b));
+        Some((same, lists(&[usual, bypass])))
+    }),
+    Claim("ab-reduction-027", |results| {
+        let [usual, bypass] = latencies(results, &NODES[1..2], false)?;
+        Some((bypass[0] < usual[0], list(&[usual[0], bypass[0]])))
+    }),
+    Claim("ab-reduction-028", |results| {
+        let [usual, bypass] = latencies(results, &NODES[2..], true)?;
+        let higher = usual.iter().zip(&bypass).all(|(a, b)| b > a);
+        Some((higher, lists(&[usual, bypass])))
+    }),
+    Claim("ab-reduction-029", |results| {
+        let more = all(LATENCY_DOUBLES, |doubles| {
+            let of = |bypass| latency(results, ALL, doubles, bypass, true);
+            Some(of(true)? - of(false)?)
+        })?;
+        let rest = &more[1..];
+        let mean = rest.iter().sum::<f64>() / rest.len() as f64;
+        let holds = rest.iter().all(|one| (one / mean - 1.0).abs() < 0.25);
+        Some((holds, list(&more)))
+    }),
 ];

@@ -155,31 +155,28 @@ fn run(setup: &Setup<'_>, hosts: Hosts, count: u16, program: &str) -> Result<Mea
 }
 
 impl Point {
+    /// A time.
+    pub(super) const fn time(operation: Operation, bypass: bool, most_us: u64, mean: Mean) -> Self {
+        Self::Time {
+            operation,
+            bypass,
+            most_us,
+            mean,
+        }
+    }
+
     /// The time in the call, and the whole one; a latency twice.
-    pub(super) const fn gives(self, nodes: u16) -> [Key; 2] {
-        match self {
+    pub(super) fn gives(self, nodes: u16) -> [Key; 2] {
+        let of = |mean| match self {
             Self::Time {
                 operation,
                 bypass,
                 most_us,
                 ..
-            } => {
-                let inside = Self::Time {
-                    operation,
-                    bypass,
-                    most_us,
-                    mean: Mean::Inside,
-                };
-                let total = Self::Time {
-                    operation,
-                    bypass,
-                    most_us,
-                    mean: Mean::Total,
-                };
-                [key(nodes, inside), key(nodes, total)]
-            }
-            Self::Latency { .. } => [key(nodes, self), key(nodes, self)],
-        }
+            } => key(nodes, Self::time(operation, bypass, most_us, mean)),
+            Self::Latency { .. } => key(nodes, self),
+        };
+        [Mean::Inside, Mean::Total].map(of)
     }
 
     /// Measures it, and what the same run gives besides.
@@ -284,15 +281,6 @@ pub(super) fn reductions(quick: bool, add: &mut impl FnMut(u16, Point)) {
 /// A time with and without bypass. The run of one mean gives the other one too.
 fn add_both(nodes: u16, operation: Operation, most_us: u64, add: &mut impl FnMut(u16, Point)) {
     for bypass in [false, true] {
-        let mean = Mean::Total;
-        add(
-            nodes,
-            Point::Time {
-                operation,
-                bypass,
-                most_us,
-                mean,
-            },
-        );
+        add(nodes, Point::time(operation, bypass, most_us, Mean::Total));
     }
 }

@@ -5,7 +5,10 @@ use super::super::chapter::Chapter;
 use super::super::key::{EFFICIENCIES, FINE_NS, L4, NODES, STEPS, VARIED_PERCENT, VARIED_US, What};
 use super::super::results::Results;
 use super::super::rows::mpi_adds;
-use super::{BOARDS, BY_NODES, GAIN, LONG_TIME, Named, PLACES, TIME, curve, marks, named, panel};
+use super::{
+    BOARDS, BY_NODES, GAIN, LONG_TIME, MORE_NODES, Named, PLACES, Position, TIME, curve, marked,
+    named, panel,
+};
 use lanigon_figures::Scale;
 
 const MPI_BARRIER: Chapter = Chapter::MpiBarrier;
@@ -23,20 +26,11 @@ pub(super) fn figures(results: &Results) -> Vec<Named> {
 }
 
 fn overhead(results: &Results) -> Named {
-    let curves = BOARDS.map(|(board, name, _)| {
-        let adds = |nodes| mpi_adds(results, board, nodes);
-        let points = NODES
-            .into_iter()
-            .map(|nodes| (f64::from(nodes), adds(nodes)));
-        curve(name.into(), points)
-    });
-    let mut panel = panel(
-        "NIC",
-        BY_NODES,
-        ("MPI - GM, us", Scale::Linear),
-        curves.into(),
-    );
-    panel.marks = marks(
+    let curves =
+        BOARDS.map(|(board, name, _)| curve(name, NODES, |nodes| mpi_adds(results, board, nodes)));
+    let y = ("MPI - GM, us", Scale::Linear);
+    let panel = marked(
+        panel("NIC", BY_NODES, y, curves.into()),
         MPI_BARRIER.table(),
         &[("dissertation-082", 16.0), ("dissertation-083", 8.0)],
     );
@@ -48,19 +42,18 @@ fn overhead(results: &Results) -> Named {
 }
 
 fn latency(results: &Results) -> Named {
-    let nodes = || [2, 4, 7, 8, 16].into_iter();
     let mut times = Vec::new();
     let mut gains = Vec::new();
     for (board, name, _) in BOARDS {
         for (on, place) in PLACES {
-            let at = |nodes| (f64::from(nodes), results.at(board, on, nodes, What::Mpi));
-            times.push(curve(format!("{name}, {place}"), nodes().map(at)));
+            let at = |nodes| results.at(board, on, nodes, What::Mpi);
+            times.push(curve(format!("{name}, {place}"), MORE_NODES, at));
         }
-        let gain = |nodes| (f64::from(nodes), results.gain(board, nodes, What::Mpi));
-        gains.push(curve(name.into(), nodes().map(gain)));
+        let gain = |nodes| results.gain(board, nodes, What::Mpi);
+        gains.push(curve(name, MORE_NODES, gain));
     }
-    let mut times = panel("latency", BY_NODES, TIME, times);
-    times.marks = marks(
+    let times = marked(
+        panel("latency", BY_NODES, TIME, times),
         MPI_BARRIER.table(),
         &[
             ("dissertation-085", 16.0),
@@ -69,8 +62,8 @@ fn latency(results: &Results) -> Named {
             ("dissertation-088", 8.0),
         ],
     );
-    let mut gains = panel("gain", BY_NODES, GAIN, gains);
-    gains.marks = marks(
+    let gains = marked(
+        panel("gain", BY_NODES, GAIN, gains),
         MPI_BARRIER.table(),
         &[("dissertation-089", 16.0), ("dissertation-090", 8.0)],
     );
@@ -81,17 +74,21 @@ fn latency(results: &Results) -> Named {
     )
 }
 
+/// A computation, at the place of its microseconds.
+#[derive(Debug, Clone, Copy)]
+struct Ns(u64);
+
+impl Position for Ns {
+    fn number(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+}
+
 fn fine(results: &Results) -> Named {
     let curves = BOARDS.into_iter().flat_map(|(board, name, _)| {
         PLACES.map(|(on, place)| {
-            let points = FINE_NS.into_iter().map(|compute_ns| {
-                let what = What::Loop {
-                    compute_ns,
-                    percent: 0,
-                };
-                (compute_ns as f64 / 1e3, results.at(board, on, 8, what))
-            });
-            curve(format!("{name}, {place}"), points)
+            let time = |ns: Ns| results.at(board, on, 8, What::looped(ns.0, 0));
+            curve(format!("{name}, {place}"), FINE_NS.map(Ns), time)
         })
     });
     let x = ("computation, us", Scale::Linear);
@@ -107,22 +104,13 @@ fn efficiency(results: &Results) -> Named {
     let panels = EFFICIENCIES.map(|percent| {
         let curves = BOARDS.into_iter().flat_map(|(board, name, _)| {
             PLACES.map(|(on, place)| {
-                let points = NODES.into_iter().map(|nodes| {
-                    (
-                        f64::from(nodes),
-                        results.at(board, on, nodes, What::Least { percent }),
-                    )
-                });
-                curve(format!("{name}, {place}"), points)
+                let least = |nodes| results.at(board, on, nodes, What::Least { percent });
+                curve(format!("{name}, {place}"), NODES, least)
             })
         });
         let title = format!("efficiency 0.{percent}");
-        let mut panel = panel(
-            &title,
-            BY_NODES,
-            ("computation, us", Scale::Linear),
-            curves.collect(),
-        );
+        let y = ("computation, us", Scale::Linear);
+        let panel = panel(&title, BY_NODES, y, curves.collect());
         let ids: &[(&str, f64)] = match percent {
             50 => &[
                 ("dissertation-103", 16.0),
@@ -138,8 +126,7 @@ fn efficiency(results: &Results) -> Named {
             ],
             _ => &[],
         };
-        panel.marks = marks(MPI_BARRIER.table(), ids);
-        panel
+        marked(panel, MPI_BARRIER.table(), ids)
     });
     named(
         "mpi-barrier-3.11",
@@ -149,21 +136,11 @@ fn efficiency(results: &Results) -> Named {
 }
 
 fn varied(results: &Results) -> Named {
-    let at = |on, us: u64, percent| {
-        let what = What::Loop {
-            compute_ns: us * 1_000,
-            percent,
-        };
-        results.at(L4, on, 16, what)
-    };
-    let points = |value: &dyn Fn(u64) -> Option<f64>| {
-        let points = VARIED_US.map(|us| (us as f64, value(us)));
-        points.into_iter()
-    };
-    let loops = PLACES.map(|(on, place)| curve(place.into(), points(&|us| at(on, us, 20))));
+    let at = |on, us: u64, percent| results.at(L4, on, 16, What::looped(us * 1_000, percent));
+    let loops = PLACES.map(|(on, place)| curve(place, VARIED_US, |us| at(on, us, 20)));
     let gaps = VARIED_PERCENT.map(|percent| {
         let gap = |us| Some(at(On::Host, us, percent)? - at(On::Nic, us, percent)?);
-        curve(format!("{percent} %"), points(&gap))
+        curve(format!("{percent} %"), VARIED_US, gap)
     });
     let x = ("mean computation, us", Scale::Log2);
     let panels = vec![
@@ -182,31 +159,37 @@ fn varied(results: &Results) -> Named {
     )
 }
 
+/// The steps of a synthetic application, at the place of their sum.
+#[derive(Debug, Clone, Copy)]
+struct Computation(u64);
+
+impl Computation {
+    const fn what(self) -> What {
+        What::Synthetic { steps: self.0 }
+    }
+}
+
+impl Position for Computation {
+    fn number(self) -> f64 {
+        (5 * self.0 * (self.0 + 1)) as f64
+    }
+}
+
 fn synthetic(results: &Results) -> Named {
-    let total = |steps: u64| (5 * steps * (steps + 1)) as f64;
+    let all = STEPS.map(Computation);
     let x = ("computation, us", Scale::Linear);
     let mut times = Vec::new();
     let mut gains = Vec::new();
     for (board, name, most) in BOARDS {
         for (on, place) in PLACES {
-            let points = STEPS.map(|steps| {
-                (
-                    total(steps),
-                    results.at(board, on, most, What::Synthetic { steps }),
-                )
-            });
-            times.push(curve(format!("{name}, {place}"), points.into_iter()));
+            let time = |of: Computation| results.at(board, on, most, of.what());
+            times.push(curve(format!("{name}, {place}"), all, time));
         }
-        let points = STEPS.map(|steps| {
-            (
-                total(steps),
-                results.gain(board, most, What::Synthetic { steps }),
-            )
-        });
-        gains.push(curve(name.into(), points.into_iter()));
+        let gain = |of: Computation| results.gain(board, most, of.what());
+        gains.push(curve(name, all, gain));
     }
-    let mut gains = panel("gain", x, GAIN, gains);
-    gains.marks = marks(
+    let gains = marked(
+        panel("gain", x, GAIN, gains),
         MPI_BARRIER.table(),
         &[
             ("dissertation-123", 360.0),

@@ -15,51 +15,39 @@ const LATENCY: Experiment = Experiment::Latency;
 const ONE_WAY: Experiment = Experiment::OneWay;
 
 pub const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "emp-008",
-        taken: "within 2 %",
-        judge: switch_keeps_bandwidth,
-    },
-    Claim {
-        id: "emp-048",
-        taken: "two-way and one-way, large messages",
-        judge: only_the_buffer_overflows,
-    },
-    Claim {
-        id: "emp-067",
-        taken: "16 KB and 10 bytes; twice",
-        judge: switch_costs_large_messages_more,
-    },
-    Claim {
-        id: "emp-068",
-        taken: "within 2 %",
-        judge: switch_keeps_bandwidth,
-    },
-    Claim {
-        id: "emp-076",
-        taken: "1478 to 1479 bytes: more than 100 bytes would cost",
-        judge: frame_step,
-    },
-    Claim {
-        id: "emp-077",
-        taken: "4096 to 4097 bytes: more than 10 bytes would cost",
-        judge: page_step,
-    },
-    Claim {
-        id: "emp-078",
-        taken: "8 and 64 KB; not lower",
-        judge: |view| flow_control_loses(view, Testbed::Direct933),
-    },
-    Claim {
-        id: "emp-079",
-        taken: "8 and 64 KB; not lower",
-        judge: |view| flow_control_loses(view, Testbed::Switch700),
-    },
-    Claim {
-        id: "emp-189",
-        taken: "one-way, large messages: no gain above 1 %",
-        judge: flow_control_is_useless,
-    },
+    Claim("emp-008", "within 2 %", switch_keeps_bandwidth),
+    Claim(
+        "emp-048",
+        "two-way and one-way, large messages",
+        only_the_buffer_overflows,
+    ),
+    Claim(
+        "emp-067",
+        "16 KB and 10 bytes; twice",
+        switch_costs_large_messages_more,
+    ),
+    Claim("emp-068", "within 2 %", switch_keeps_bandwidth),
+    Claim(
+        "emp-076",
+        "1478 to 1479 bytes: more than 100 bytes would cost",
+        frame_step,
+    ),
+    Claim(
+        "emp-077",
+        "4096 to 4097 bytes: more than 10 bytes would cost",
+        page_step,
+    ),
+    Claim("emp-078", "8 and 64 KB; not lower", |view| {
+        flow_control_loses(view, Testbed::Direct933)
+    }),
+    Claim("emp-079", "8 and 64 KB; not lower", |view| {
+        flow_control_loses(view, Testbed::Switch700)
+    }),
+    Claim(
+        "emp-189",
+        "one-way, large messages: no gain above 1 %",
+        flow_control_is_useless,
+    ),
 ];
 
 fn switch_keeps_bandwidth(view: &View<'_>) -> Verdict {

@@ -18,20 +18,20 @@ use lanigon_experiments::verdict::{self, Judged, Verdict};
 
 /// A claim of the thesis without a number (`data/published-emp-claims.csv`).
 #[derive(Debug, Clone, Copy)]
-pub struct Claim {
+pub struct Claim(
     /// Id.
-    pub id: &'static str,
+    pub &'static str,
     /// Interpretation: sizes, and thresholds for words such as "about".
-    pub taken: &'static str,
-    judge: fn(&View<'_>) -> Verdict,
-}
+    pub &'static str,
+    fn(&View<'_>) -> Verdict,
+);
 
 impl Claim {
     /// The claim, with its interpretation in brackets.
     #[must_use]
     pub fn text(&self) -> String {
-        let statement = published::claim(self.id).unwrap_or_default();
-        match self.taken {
+        let statement = published::claim(self.0).unwrap_or_default();
+        match self.1 {
             "" => statement.to_owned(),
             taken => format!("{statement} [{taken}]"),
         }
@@ -48,7 +48,7 @@ pub fn all() -> Vec<Claim> {
         other::CLAIMS,
     ];
     let mut claims = lists.concat();
-    claims.sort_by_key(|claim| claim.id);
+    claims.sort_by_key(|claim| claim.0);
     claims
 }
 
@@ -60,10 +60,10 @@ pub fn judge(results: &Results, selection: &Selection) -> Vec<Judged> {
     };
     let asked = all()
         .into_iter()
-        .filter(|claim| selection.claims.contains(&claim.id));
+        .filter(|claim| selection.claims.contains(&claim.0));
     let asked = asked.map(|claim| {
-        let judge = move |profile: &ProfileResults| (claim.judge)(&View { results, profile });
-        (claim.id, claim.text(), judge)
+        let judge = move |profile: &ProfileResults| claim.2(&View { results, profile });
+        (claim.0, claim.text(), judge)
     });
     verdict::judge(profile, results.limits, asked)
 }
@@ -170,13 +170,13 @@ mod tests {
     #[test]
     fn ids_are_unique() {
         let claims = all();
-        let ids: BTreeSet<_> = claims.iter().map(|claim| claim.id).collect();
+        let ids: BTreeSet<_> = claims.iter().map(|claim| claim.0).collect();
         assert_eq!(ids.len(), claims.len());
     }
 
     #[test]
     fn every_published_claim_is_judged() {
-        let judged: Vec<_> = all().iter().map(|claim| claim.id).collect();
+        let judged: Vec<_> = all().iter().map(|claim| claim.0).collect();
         let published: Vec<_> = published::claims().map(|(id, _)| id).collect();
         assert_eq!(judged, published);
     }

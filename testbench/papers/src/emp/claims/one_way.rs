@@ -10,66 +10,36 @@ const LATENCY: Experiment = Experiment::Latency;
 const ONE_WAY: Experiment = Experiment::OneWay;
 
 pub const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "emp-009a",
-        taken: "10 bytes",
-        judge: ro_is_quickest,
-    },
-    Claim {
-        id: "emp-015",
-        taken: "within 3 points",
-        judge: gains_are_alike,
-    },
-    Claim {
-        id: "emp-154",
-        taken: "64 KB; within 2 %",
-        judge: |view| compared_with_base(view, So, -2.0, 2.0),
-    },
-    Claim {
-        id: "emp-154a",
-        taken: "its CPU A is the busiest resource",
-        judge: receiver_limits,
-    },
-    Claim {
-        id: "emp-158",
-        taken: "14 KB; at most 3 %",
-        judge: so_latency,
-    },
-    Claim {
-        id: "emp-160",
-        taken: "64 KB; at least 8 %",
-        judge: |view| compared_with_base(view, Ro, 8.0, f64::INFINITY),
-    },
-    Claim {
-        id: "emp-163",
-        taken: "64 KB; 0 to 7 %",
-        judge: |view| compared_with_base(view, Dsr, 0.0, 7.0),
-    },
-    Claim {
-        id: "emp-167",
-        taken: "64 KB; within 0.5 % of the best",
-        judge: |view| best(view, Sr),
-    },
-    Claim {
-        id: "emp-167a",
-        taken: "64 KB; within 0.5 % of the best",
-        judge: |view| best(view, Ro),
-    },
-    Claim {
-        id: "emp-168",
-        taken: "10 bytes, 14 KB",
-        judge: sr_latency,
-    },
-    Claim {
-        id: "emp-169",
-        taken: "64 KB; within 2 %",
-        judge: switch_keeps_bandwidth,
-    },
-    Claim {
-        id: "emp-170",
-        taken: "10 bytes; differences below 0.1 us are ties",
-        judge: same_order_behind_the_switch,
-    },
+    Claim("emp-009a", "10 bytes", ro_is_quickest),
+    Claim("emp-015", "within 3 points", gains_are_alike),
+    Claim("emp-154", "64 KB; within 2 %", |view| {
+        compared_with_base(view, So, -2.0, 2.0)
+    }),
+    Claim(
+        "emp-154a",
+        "its CPU A is the busiest resource",
+        receiver_limits,
+    ),
+    Claim("emp-158", "14 KB; at most 3 %", so_latency),
+    Claim("emp-160", "64 KB; at least 8 %", |view| {
+        compared_with_base(view, Ro, 8.0, f64::INFINITY)
+    }),
+    Claim("emp-163", "64 KB; 0 to 7 %", |view| {
+        compared_with_base(view, Dsr, 0.0, 7.0)
+    }),
+    Claim("emp-167", "64 KB; within 0.5 % of the best", |view| {
+        best(view, Sr)
+    }),
+    Claim("emp-167a", "64 KB; within 0.5 % of the best", |view| {
+        best(view, Ro)
+    }),
+    Claim("emp-168", "10 bytes, 14 KB", sr_latency),
+    Claim("emp-169", "64 KB; within 2 %", switch_keeps_bandwidth),
+    Claim(
+        "emp-170",
+        "10 bytes; differences below 0.1 us are ties",
+        same_order_behind_the_switch,
+    ),
 ];
 
 fn compared_with_base(view: &View<'_>, scheme: Scheme, least: f64, most: f64) -> Verdict {

@@ -10,36 +10,24 @@ use crate::emp::measure::scheme::Scheme::Base;
 const FROM: u32 = 256;
 
 pub const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "emp-016",
-        taken: "",
-        judge: |_| Err("the thesis announces numbers and gives none".into()),
-    },
-    Claim {
-        id: "emp-066",
-        taken: "GM on the LANai 7.2, 256 bytes to 14 KB: one at most 1.5 times the other",
-        judge: alike_per_byte,
-    },
-    Claim {
-        id: "emp-075",
-        taken: "",
-        judge: |_| Err(format!("not modelled: {}", absent::TCP)),
-    },
-    Claim {
-        id: "emp-180",
-        taken: "",
-        judge: |_| Err(absent::second_process()),
-    },
-    Claim {
-        id: "emp-187",
-        taken: "MPI over GM on the LANai 7.2, 4 bytes to 14 KB: latencies at most twice as long",
-        judge: passing_compares,
-    },
-    Claim {
-        id: "emp-188",
-        taken: "",
-        judge: |_| Err(absent::SOCKETS.into()),
-    },
+    Claim("emp-016", "", |_| {
+        Err("the thesis announces numbers and gives none".into())
+    }),
+    Claim(
+        "emp-066",
+        "GM on the LANai 7.2, 256 bytes to 14 KB: one at most 1.5 times the other",
+        alike_per_byte,
+    ),
+    Claim("emp-075", "", |_| {
+        Err(format!("not modelled: {}", absent::TCP))
+    }),
+    Claim("emp-180", "", |_| Err(absent::second_process())),
+    Claim(
+        "emp-187",
+        "MPI over GM on the LANai 7.2, 4 bytes to 14 KB: latencies at most twice as long",
+        passing_compares,
+    ),
+    Claim("emp-188", "", |_| Err(absent::SOCKETS.into())),
 ];
 
 fn alike_per_byte(view: &View<'_>) -> Verdict {

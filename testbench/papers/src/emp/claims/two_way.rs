@@ -9,51 +9,19 @@ use crate::emp::measure::testbed::Testbed;
 const TWO_WAY: Experiment = Experiment::TwoWay;
 
 pub const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "emp-171",
-        taken: "64 KB; at least 1 % less",
-        judge: switch_costs_bandwidth,
-    },
-    Claim {
-        id: "emp-172",
-        taken: "64 KB; within 1 %",
-        judge: hosts_do_not_matter,
-    },
-    Claim {
-        id: "emp-173",
-        taken: "64 KB; at least 5 %",
-        judge: all_gain,
-    },
-    Claim {
-        id: "emp-176",
-        taken: "8 and 64 KB",
-        judge: ro_crosses_so,
-    },
-    Claim {
-        id: "emp-177",
-        taken: "8 KB",
-        judge: dsr_below_ro,
-    },
-    Claim {
-        id: "emp-178",
-        taken: "64 KB",
-        judge: so_is_best,
-    },
-    Claim {
-        id: "emp-179",
-        taken: "8 KB",
-        judge: sr_is_best_at_first,
-    },
-    Claim {
-        id: "emp-179a",
-        taken: "64 KB",
-        judge: sr_is_worst_at_last,
-    },
-    Claim {
-        id: "emp-186",
-        taken: "64 KB; within 3 % of the best",
-        judge: dsr_is_very_good,
-    },
+    Claim(
+        "emp-171",
+        "64 KB; at least 1 % less",
+        switch_costs_bandwidth,
+    ),
+    Claim("emp-172", "64 KB; within 1 %", hosts_do_not_matter),
+    Claim("emp-173", "64 KB; at least 5 %", all_gain),
+    Claim("emp-176", "8 and 64 KB", ro_crosses_so),
+    Claim("emp-177", "8 KB", dsr_below_ro),
+    Claim("emp-178", "64 KB", so_is_best),
+    Claim("emp-179", "8 KB", sr_is_best_at_first),
+    Claim("emp-179a", "64 KB", sr_is_worst_at_last),
+    Claim("emp-186", "64 KB; within 3 % of the best", dsr_is_very_good),
 ];
 
 fn direct(view: &View<'_>, size: u32) -> Result<Vec<(Scheme, f64)>, String> {
