@@ -50,6 +50,17 @@ impl Estimate {
         }
     }
 
+    /// The sum of independent means.
+    #[must_use]
+    pub fn sum(all: &[Self]) -> Self {
+        let squares = all.iter().map(|one| one.interval.map(|half| half * half));
+        Self {
+            value: all.iter().map(|one| one.value).sum(),
+            rounds: all.iter().map(|one| one.rounds).min().unwrap_or_default(),
+            interval: squares.sum::<Option<f64>>().map(f64::sqrt),
+        }
+    }
+
     /// The mean multiplied by a constant.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {

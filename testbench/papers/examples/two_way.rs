@@ -48,9 +48,9 @@ fn line(profile: &str, scheme: Scheme) -> anyhow::Result<String> {
         max_time: None,
         interrupt: Arc::default(),
     };
-    let one_way = one_way::measure(&setup, LARGE)?.megabits_per_s;
+    let one_way = one_way::measure(&setup, LARGE)?.value;
     let [medium, large] = [MEDIUM, LARGE].map(|size| two_way::measure(&setup, size));
-    let (medium, large) = (medium?.megabits_per_s, large?.megabits_per_s);
+    let (medium, large) = (medium?.value, large?.value);
     let usage = usage::measure(&setup, Flow::TwoWay, LARGE)?;
     let node = &usage.nodes[0];
     let [busy, semaphore, outside] =

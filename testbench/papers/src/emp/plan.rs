@@ -289,21 +289,9 @@ impl Plan {
 }
 
 fn measure(setup: &Setup, key: Key) -> Result<Estimate, Error> {
-    let bandwidth = |bandwidth: one_way::Bandwidth| Estimate {
-        value: bandwidth.megabits_per_s,
-        rounds: bandwidth.rounds,
-        interval: bandwidth.interval,
-    };
-    Ok(match key.experiment {
-        Experiment::Latency => {
-            let latency = latency::measure(setup, key.size)?;
-            Estimate {
-                value: latency.us,
-                rounds: latency.rounds,
-                interval: latency.interval,
-            }
-        }
-        Experiment::OneWay => bandwidth(one_way::measure(setup, key.size)?),
-        Experiment::TwoWay => bandwidth(two_way::measure(setup, key.size)?),
-    })
+    match key.experiment {
+        Experiment::Latency => latency::measure(setup, key.size),
+        Experiment::OneWay => one_way::measure(setup, key.size),
+        Experiment::TwoWay => two_way::measure(setup, key.size),
+    }
 }

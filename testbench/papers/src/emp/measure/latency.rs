@@ -6,22 +6,12 @@ use emulator::sim::time::SimTime;
 use host_lib::emp::{Source, Tag};
 
 use super::{Error, Run, Setup};
+use lanigon_experiments::interval::Estimate;
 use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer, text};
 
 /// Tag of the messages.
 const TAG: u16 = 1;
-
-/// A measured latency.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Latency {
-    /// Half of the mean round trip, in microseconds.
-    pub us: f64,
-    /// Number of rounds.
-    pub rounds: usize,
-    /// Half of the width of its 95 % confidence interval; `None` with too few rounds.
-    pub interval: Option<f64>,
-}
 
 /// The ping side: stores its start time and the end of each round in `stamps`.
 pub async fn ping(
@@ -74,18 +64,13 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
     }
 }
 
-/// Measures the latency of messages of `size` bytes.
+/// Measures the latency of messages of `size` bytes, in microseconds: half of the mean round trip.
 ///
 /// # Errors
 /// If a program cannot finish its rounds.
-pub fn measure(setup: &Setup, size: u32) -> Result<Latency, Error> {
+pub fn measure(setup: &Setup, size: u32) -> Result<Estimate, Error> {
     let mut pair = setup.pair()?;
     let run = spawn(&mut pair, size, setup.rounds.all());
     let mean = run.mean(setup, &mut pair.world)?;
-    let us = mean.ps / 2.0 / 1e6;
-    Ok(Latency {
-        us,
-        rounds: mean.rounds,
-        interval: mean.interval.map(|share| share * us),
-    })
+    Ok(mean.estimate(mean.ps / 2.0 / 1e6))
 }

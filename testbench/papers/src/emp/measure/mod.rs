@@ -23,9 +23,10 @@ use emulator::sim::world::{RunLimits, World};
 use emulator::wire::ethernet::switch::SwitchConfig;
 
 use lanigon_experiments::Error;
+use lanigon_experiments::interval::Estimate;
 use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
 use lanigon_worlds::pairs::EmpPairs;
-use one_way::{Bandwidth, MORE};
+use one_way::MORE;
 use rounds::{Mean, Rounds};
 use wire::Starts;
 
@@ -122,7 +123,7 @@ impl Run {
         pair: &mut EmpPairs,
         size: u32,
         nodes: &[u16],
-    ) -> Result<Bandwidth, Error> {
+    ) -> Result<Estimate, Error> {
         let starts = Starts::default();
         pair.world.observe(starts.observer());
         // The first message after the ignored rounds begins when those that were posted with them have gone.
@@ -140,9 +141,9 @@ impl Run {
             let starts = starts.of(node, begin);
             let window = starts.get(first..).unwrap_or_default();
             let mean = Mean::of(window, rounds).ok_or(RunError::Interrupted)?;
-            Ok(Bandwidth::new(size.into(), &mean))
+            Ok(mean.estimate(f64::from(size) * 8.0 / (mean.ps / 1e6)))
         };
         let all: Vec<_> = nodes.iter().map(of_node).collect::<Result<_, RunError>>()?;
-        Ok(Bandwidth::sum(&all))
+        Ok(Estimate::sum(&all))
     }
 }

@@ -8,8 +8,8 @@ use defs::emp::descriptor::{CHAIN_PAGES, PAGE_BYTES};
 use emulator::sim::time::SimTime;
 use host_lib::emp::{Buffer, Source, Tag};
 
-use super::rounds::Mean;
 use super::{Error, Run, Setup};
+use lanigon_experiments::interval::Estimate;
 use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer};
 
@@ -24,39 +24,6 @@ pub(super) const BUFFERS: usize = 8;
 
 /// Number of messages that are posted at once, so that wire and host differ by as many.
 pub(super) const MORE: usize = 2;
-
-/// A measured bandwidth.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bandwidth {
-    /// Payload bits per second, in millions.
-    pub megabits_per_s: f64,
-    /// Number of messages.
-    pub rounds: usize,
-    /// Half of the width of its 95 % confidence interval; `None` with too few rounds.
-    pub interval: Option<f64>,
-}
-
-impl Bandwidth {
-    /// The bandwidth of independent directions together.
-    pub(super) fn sum(all: &[Self]) -> Self {
-        let squares = all.iter().map(|one| one.interval.map(|half| half * half));
-        Self {
-            megabits_per_s: all.iter().map(|one| one.megabits_per_s).sum(),
-            rounds: all.iter().map(|one| one.rounds).min().unwrap_or_default(),
-            interval: squares.sum::<Option<f64>>().map(f64::sqrt),
-        }
-    }
-
-    /// The bandwidth with this many bytes in each round.
-    pub(super) fn new(bytes: f64, mean: &Mean) -> Self {
-        let megabits_per_s = bytes * 8.0 / (mean.ps / 1e6);
-        Self {
-            megabits_per_s,
-            rounds: mean.rounds,
-            interval: mean.interval.map(|share| share * megabits_per_s),
-        }
-    }
-}
 
 /// Number of receives of `size` bytes that the descriptor pool allows.
 pub(super) const fn receives(size: u32) -> usize {
@@ -147,11 +114,11 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
     }
 }
 
-/// Measures the one-way bandwidth of messages of `size` bytes.
+/// Measures the one-way bandwidth of messages of `size` bytes, in Mb/s.
 ///
 /// # Errors
 /// If a program cannot finish its rounds.
-pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, Error> {
+pub fn measure(setup: &Setup, size: u32) -> Result<Estimate, Error> {
     let mut pair = setup.pair()?;
     let run = spawn(&mut pair, size, setup.rounds.all() + 3 * MORE);
     run.bandwidth(setup, &mut pair, size, &[0])

@@ -2,7 +2,7 @@
 
 use emulator::sim::time::SimTime;
 
-use lanigon_experiments::interval;
+use lanigon_experiments::interval::{self, Estimate};
 
 /// Mean duration of a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,6 +83,15 @@ impl Rounds {
 }
 
 impl Mean {
+    /// What follows from it, with the same certainty.
+    pub(super) fn estimate(&self, value: f64) -> Estimate {
+        Estimate {
+            value,
+            rounds: self.rounds,
+            interval: self.interval.map(|share| share * value),
+        }
+    }
+
     /// Of the first `count` rounds between `stamps`; `None` if there are fewer.
     pub(super) fn of(stamps: &[SimTime], count: usize) -> Option<Self> {
         let counted: Vec<_> = stamps

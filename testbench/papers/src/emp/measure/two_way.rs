@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 use emulator::sim::time::SimTime;
 use host_lib::emp::{Buffer, ReceiveHandle, SendHandle, Source, Tag};
 
-use super::one_way::{BUFFERS, Bandwidth, MORE, receives};
+use super::one_way::{BUFFERS, MORE, receives};
 use super::{Error, Run, Setup};
+use lanigon_experiments::interval::Estimate;
 use lanigon_worlds::outcome::ResultSlot;
 use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer, text};
 
@@ -125,11 +126,11 @@ pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
     }
 }
 
-/// Measures the two-way bandwidth of messages of `size` bytes.
+/// Measures the two-way bandwidth of messages of `size` bytes, in Mb/s.
 ///
 /// # Errors
 /// If a program cannot finish its rounds.
-pub fn measure(setup: &Setup, size: u32) -> Result<Bandwidth, Error> {
+pub fn measure(setup: &Setup, size: u32) -> Result<Estimate, Error> {
     let mut pair = setup.pair()?;
     let run = spawn(&mut pair, size, setup.rounds.all() + 3 * MORE);
     run.bandwidth(setup, &mut pair, size, &[0, 1])
