@@ -10,7 +10,7 @@
 //! * [`gm`]: the GM protocol: map of SRAM, send slots, receive tokens, events, packets.
 //! * [`fm`]: FM with multi-send: map of SRAM, packets, the ring in host memory.
 //! * [`software`]: multiplication, division and unaligned accesses that the Tigon2 does in software.
-//! * [`line`]: a text that firmware formats.
+//! * [`mod@line`]: a text that firmware formats.
 //! * [`probe`]: the unloaded ELF section that marks protocol stages and log lines.
 #![no_std]
 
