@@ -118,7 +118,7 @@ impl Blueprint {
             seed: scenario.seed,
             max_time: scenario.max_time,
             quiet: scenario.quiet,
-            may_fail: failed::may_fail(scenario),
+            may_fail_from: failed::may_fail_from(scenario),
             names: names.collect(),
             elsewhere: BTreeMap::new(),
         })

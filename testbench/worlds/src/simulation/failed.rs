@@ -1,41 +1,61 @@
 //! Failed messages: whether the scenario states a cause for them.
 
+use emulator::sim::time::SimTime;
+
 use super::Simulation;
 use crate::boards::Protocol;
+use crate::nodes::START;
 use crate::programs::content::Flow;
 use crate::programs::deliveries::Sending;
 use crate::programs::verdict::{Life, Verdict};
 use crate::scenario::faults::{ExactFault, FaultSpec};
 use crate::scenario::{Node, Scenario};
 
-/// Whether a fault of the scenario lasts or destroys, so that messages may fail. What the protocol repairs by sending again is no cause.
-pub(super) fn may_fail(scenario: &Scenario) -> bool {
+/// The time from which messages may fail, because a fault of the scenario lasts or destroys; `None` if there is no such fault.
+/// What the protocol repairs by sending again is no cause.
+pub(super) fn may_fail_from(scenario: &Scenario) -> Option<SimTime> {
     let tries = scenario.nodes.iter().map(tries).min();
     let tries = tries.unwrap_or_default();
-    scenario.faults.iter().any(|fault| match fault {
+    let begins = scenario.faults.iter().filter_map(|fault| match fault {
         FaultSpec::Exact(fault, _) => {
             let losses = match fault {
                 ExactFault::Emp(fault) => fault.losses(),
                 ExactFault::Gm(fault) => fault.losses(),
                 ExactFault::Program(fault) => fault.losses(),
             };
-            losses.is_none_or(|losses| losses >= tries.max(1))
+            losses
+                .is_none_or(|losses| losses >= tries.max(1))
+                .then_some(SimTime::ZERO)
         }
-        FaultSpec::Random { rates, .. } => rates.loss + rates.corruption + rates.delay > 0.0,
-        FaultSpec::Cut { .. }
-        | FaultSpec::Replug { .. }
-        | FaultSpec::Board { .. }
-        | FaultSpec::Reset { .. } => true,
-    })
+        FaultSpec::Random { rates, .. } => {
+            (rates.loss + rates.corruption + rates.delay > 0.0).then_some(SimTime::ZERO)
+        }
+        FaultSpec::Cut { from: at, .. }
+        | FaultSpec::Replug { at, .. }
+        | FaultSpec::Reset { at, .. } => Some(*at),
+        FaultSpec::Board { .. } => Some(SimTime::ZERO),
+    });
+    begins.min()
 }
 
 /// How often a node sends something before it gives up.
 fn tries(node: &Node) -> u32 {
     match node.protocol {
         Some(Protocol::Emp) => node.emp.retry_limit + 1,
-        Some(Protocol::Gm) => node.gm.fatal_us.div_ceil(node.gm.resend_us),
+        Some(Protocol::Gm) => gm_tries(node.gm.resend_us, node.gm.fatal_us),
         Some(Protocol::Fm | Protocol::Acenic) | None => 1,
     }
+}
+
+/// How often GM sends a packet within `fatal_us`: each wait is twice as long as the one before, up to 16 times the first.
+fn gm_tries(resend_us: u32, fatal_us: u32) -> u32 {
+    let resend_us = u64::from(resend_us.max(1));
+    let (mut tries, mut waited_us) = (1, resend_us);
+    while waited_us < fatal_us.into() {
+        waited_us += resend_us << tries.min(4);
+        tries += 1;
+    }
+    tries
 }
 
 /// Adds the problem of messages that failed without a cause, if nothing else went wrong: how many, the first one's nodes, and what its sender was told.
@@ -46,7 +66,10 @@ pub(super) fn check(
     problems: &mut Vec<String>,
 ) {
     let count = verdict.messages.failed_with_status;
-    if simulation.may_fail || count == 0 || !problems.is_empty() {
+    let explained = simulation
+        .may_fail_from
+        .is_some_and(|at| START + at <= simulation.world.now());
+    if explained || count == 0 || !problems.is_empty() {
         return;
     }
     let first = lives.iter().filter_map(first).min_by_key(|(at, ..)| *at);
@@ -78,9 +101,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn waits_of_gm_double() {
+        for (resend_us, fatal_us, expected) in [
+            (10_000, 500_000, 7),
+            (1000, 4000, 3),
+            (1000, 1000, 1),
+            (1000, 31_001, 6),
+            (1000, 47_001, 7),
+            (0, 1, 1),
+        ] {
+            let tries = gm_tries(resend_us, fatal_us);
+            assert_eq!(tries, expected, "{resend_us} {fatal_us}");
+        }
+    }
+
+    #[test]
     fn faults_that_last_or_destroy_explain_failures() {
         const EMP: &str = "[emp]\nretry_limit = 3\n";
-        const GM: &str = "protocol = \"gm\"\n[gm]\nresend_us = 1000\nfatal_us = 4000\n";
+        const GM: &str = "protocol = \"gm\"\n[gm]\nresend_us = 1000\nfatal_us = 8000\n";
         for (fault, expected) in [
             ("do = \"drop\"", false),
             ("do = \"drop\"\ntimes = 3", false),
@@ -107,7 +145,7 @@ mod tests {
                 );
                 let scenario = Scenario::parse("test.toml", &text);
                 let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
-                assert_eq!(may_fail(&scenario), expected, "{text}");
+                assert_eq!(may_fail_from(&scenario).is_some(), expected, "{text}");
             }
         }
     }

@@ -160,8 +160,8 @@ pub struct Simulation {
     max_time: Option<SimTime>,
     /// The run ends when nothing but timers has happened for this time.
     quiet: Option<SimTime>,
-    /// The scenario states a cause for messages that fail.
-    may_fail: bool,
+    /// The time of programs from which the scenario states a cause for messages that fail, if it states one.
+    may_fail_from: Option<SimTime>,
     names: Vec<String>,
     /// Reports of nodes that other ranks executed.
     elsewhere: BTreeMap<usize, NodeReport>,

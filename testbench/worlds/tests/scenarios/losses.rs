@@ -1,8 +1,9 @@
 //! EMP repairs losses, whatever image, window and size: no message fails, and little time is lost.
 
+use lanigon_worlds::simulation::RunOptions;
 use proptest::prelude::*;
 
-use super::good;
+use super::{good, run};
 
 const IMAGES: [&str; 5] = ["emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr"];
 /// The host's timeout, in us. The first loss may cost one: no ack has been timed yet.
@@ -117,4 +118,26 @@ fn senders_share_a_buffer_of_one_frame() {
         let delivered = outcome.verdict.messages.delivered;
         assert_eq!(delivered, 8 * senders, "{senders} senders");
     }
+}
+
+/// A fault excuses messages that fail from its time on, and not before.
+#[test]
+fn a_fault_that_comes_too_late_excuses_nothing() {
+    let failed = |more: &str| {
+        // One descriptor cannot name so many frames: the NIC rejects it.
+        let outcome = run(
+            &format!(
+                "[emp]\nframe_bytes = 46\n[network]\ntopology = \"pair\"\n\
+                 [[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nbytes = 65536\n{more}"
+            ),
+            &RunOptions::default(),
+        );
+        assert_eq!(outcome.verdict.messages.failed_with_status, 1, "{more}");
+        !outcome.is_good()
+    };
+    let cut =
+        |at_us: u32| format!("[[fault]]\ndo = \"cut\"\nnodes = 0\nat_us = {at_us}\nfor_us = 1\n");
+    assert!(failed(""));
+    assert!(failed(&cut(5_000_000)));
+    assert!(!failed(&cut(0)));
 }
