@@ -81,11 +81,17 @@ const FAILED: &[&str] = &[
 const EXPLAINED: &[&str] = &["3 failed with a status", "all is done"];
 
 /// Faults of a scenario whose messages fail since their timeout is too short; the exit code, and what is said.
-const FAILURES: [(&str, i32, &[&str]); 3] = [
+const FAILURES: [(&str, i32, &[&str]); 4] = [
     ("", 1, FAILED),
     ("do = \"random\"\nduplication = 0.5", 1, FAILED),
+    // The run is over before: it explains nothing.
     (
         "do = \"cut\"\nnodes = 0\nat_us = 9e3\nfor_us = 1",
+        1,
+        FAILED,
+    ),
+    (
+        "do = \"cut\"\nnodes = 0\nat_us = 400\nfor_us = 1",
         0,
         EXPLAINED,
     ),
