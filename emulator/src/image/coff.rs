@@ -73,7 +73,7 @@ pub enum CoffError {
         second: String,
         /// Begin of the common place.
         from: u32,
-        /// Its end.
+        /// End of the common place.
         end: u32,
     },
     /// No instruction stands at address 0.

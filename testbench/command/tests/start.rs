@@ -1,4 +1,4 @@
-//! What a newcomer meets first: `lanigon` alone, and `lanigon doctor`.
+//! The first commands of a newcomer: `lanigon` alone, and `lanigon doctor`.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,7 @@ fn lanigon(arguments: &[&str], path: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Each command that the short start shows is one that the program knows, and its scenario is there.
+/// Commands of the short start exist, and so do the scenarios that they name.
 #[test]
 fn the_short_start_shows_commands_that_work() {
     let folder = tempfile::tempdir().unwrap();

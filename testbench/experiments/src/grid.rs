@@ -192,7 +192,7 @@ impl Grid {
     /// Checks that every point is a scenario.
     ///
     /// # Errors
-    /// One is not.
+    /// The first point that is none.
     pub fn check(&self) -> Result<(), Error> {
         for key in self.try_keys()? {
             lanigon_workloads::parse("a point", &self.scenario(&key)?)?;

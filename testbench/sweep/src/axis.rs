@@ -71,7 +71,7 @@ pub struct PlannedAxis {
     pub unit: String,
     /// Names of its values.
     pub labels: Vec<String>,
-    /// Its values, where they are numbers.
+    /// Values of the axis, where they are numbers.
     pub numbers: Vec<Option<f64>>,
 }
 

@@ -194,7 +194,7 @@ impl<'a> Code<'a> {
         frames.into_iter().nth(chosen)
     }
 
-    /// How to double the stack, if it has overflowed and the image's linker script has an option for it.
+    /// Advice to double the stack, if it has overflowed and the image's linker script has an option for it.
     fn larger_stack(&self, reason: &StopReason) -> String {
         let StopReason::Fault(_, FaultKind::Stack) = reason else {
             return String::new();

@@ -16,7 +16,7 @@ case!(main);
 static KIND: AtomicU32 = AtomicU32::new(0);
 
 #[derive(Debug)]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the derived text alone reads the fields")]
 enum Refused {
     Full { free: u8, name: &'static str },
 }

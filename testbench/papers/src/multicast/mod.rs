@@ -1,6 +1,6 @@
 //! Multicasts over FM's multi-send: the measurements of Buntinas 2003, chapter 2, beside the published figures (docs/fm.md).
 //!
-//! What is measured is in `experiment.toml`.
+//! The file `experiment.toml` holds the measured points.
 
 mod best;
 mod claims;

@@ -72,7 +72,7 @@ macro_rules! pattern_methods {
             self
         }
 
-        /// How often what matches is lost or damaged: `None` without end, 0 if the fault is another.
+        /// Number of losses and damages that the pattern causes: `None` without end, 0 if the fault is another.
         #[must_use]
         pub const fn losses(&self) -> Option<u32> {
             match self.action {

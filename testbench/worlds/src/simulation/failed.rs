@@ -38,7 +38,7 @@ pub(super) fn may_fail_from(scenario: &Scenario) -> Option<SimTime> {
     begins.min()
 }
 
-/// How often a node sends something before it gives up.
+/// Number of times that a node sends something before it gives up.
 fn tries(node: &Node) -> u32 {
     match node.protocol {
         Some(Protocol::Emp) => node.emp.retry_limit + 1,
@@ -47,7 +47,7 @@ fn tries(node: &Node) -> u32 {
     }
 }
 
-/// How often GM sends a packet within `fatal_us`: each wait is twice as long as the one before, up to 16 times the first.
+/// Number of times that GM sends a packet within `fatal_us`: each wait is twice as long as the one before, up to 16 times the first.
 fn gm_tries(resend_us: u32, fatal_us: u32) -> u32 {
     let resend_us = u64::from(resend_us.max(1));
     let (mut tries, mut waited_us) = (1, resend_us);

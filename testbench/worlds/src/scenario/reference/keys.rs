@@ -47,7 +47,7 @@ impl<const VALUE: u32> Decimal<VALUE> {
         }
         digits
     };
-    /// Its decimal digits.
+    /// Decimal digits of the number.
     pub(super) const TEXT: &'static str = {
         let length = match VALUE.checked_ilog10() {
             Some(power) => power as usize + 1,
