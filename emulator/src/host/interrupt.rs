@@ -11,15 +11,28 @@ use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 
 impl Programs {
-    /// A program has begun to wait for the interrupt. If the line is asserted already, no other event would wake it.
+    /// A program has begun to wait for the interrupt. If the line is asserted already, no other event would wake it, and
+    /// a wait that is shorter than the interrupt's way lasts until the interrupt is there: else a program that waits
+    /// briefly again and again would never take it.
     pub(super) fn interrupt_awaited<B: Board>(
-        &self,
+        &mut self,
         board: &B,
         ctx: &mut HostContext<'_, B::Event>,
     ) {
-        if board.interrupt_line() {
-            let taken = ctx.now.saturating_add(self.costs.interrupt);
-            schedule(ctx, taken, HostEvent::Interrupt);
+        if !board.interrupt_line() {
+            return;
+        }
+        let taken = ctx.now.saturating_add(self.costs.interrupt);
+        schedule(ctx, taken, HostEvent::Interrupt);
+        // After the handler: a timeout at that very time would come first.
+        let handled = taken.saturating_add(self.costs.interrupt_work);
+        let least = handled.saturating_add(SimTime::from_ps(1));
+        for program in &mut self.programs {
+            if let Some(sleep) = &mut program.work.sleep
+                && sleep.event == Event::Interrupt
+            {
+                sleep.deadline = sleep.deadline.max(least);
+            }
         }
     }
 

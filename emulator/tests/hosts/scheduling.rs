@@ -5,7 +5,7 @@ use emulator::sim::time::SimTime;
 use host_lib::window::{System, Window};
 
 use crate::bench::{Bench, costs, memory, notes, ns, us, window};
-use crate::script::{ACKNOWLEDGE, Act};
+use crate::script::{ACKNOWLEDGE, Act, INTERRUPT};
 
 /// Spawns a program that computes and notes its end.
 fn computes(bench: &mut Bench, name: &'static str, us: u64) {
@@ -176,6 +176,26 @@ fn the_interrupt_is_acknowledged_once() {
     });
     assert_eq!(bench.run().len(), 1);
     assert_eq!(bench.cpu_time("driver").stolen, SimTime::ZERO);
+}
+
+/// A driver that only ever waits for less time than an interrupt needs.
+#[test]
+fn short_waits_take_an_interrupt_that_is_asserted() {
+    for timeout_ns in [0, 1, 500, 1_999, 2_000, 2_499, 2_500, 10_000] {
+        let mut bench = Bench::new(&costs());
+        bench.at(us(10), Act::Interrupt);
+        bench.spawn("driver", move |mut machine, notes| async move {
+            while machine.wait_interrupt(Some(timeout_ns)).await.is_err() {
+                machine.compute(100).await;
+            }
+            notes.add(&machine, "taken");
+        });
+        let notes = bench.run();
+        assert_eq!(notes.len(), 1, "{timeout_ns}");
+        let late = notes[0].1 - us(10).ps();
+        let most = ns(timeout_ns + 100) + INTERRUPT + ns(500 + 1_500);
+        assert!(late <= most.ps(), "{timeout_ns}: after {late} ps");
+    }
 }
 
 #[test]

@@ -274,10 +274,12 @@ impl Traffic {
         if plans.clone().all(|plan| self.has_all(plan)) {
             return Ok(Expects::Nothing);
         }
+        // The board reports what has arrived only after so long.
+        let reported_ns = u64::from(self.nic.config().coalescing.rx_ticks) * 1000 + LOOK_NS;
         // A sender may wait for each node that is gone, one after the other.
         let least_ns = match self.outages.nodes() {
-            0 => 0,
-            nodes => (nodes + 1) * ABSENT_NS,
+            0 => reported_ns,
+            nodes => (nodes + 1) * ABSENT_NS + reported_ns,
         };
         let patience = plans
             .clone()
@@ -328,7 +330,9 @@ impl Traffic {
             .iter()
             .filter_map(|stream| match stream.step()? {
                 _ if now_ps < stream.ready_ps => Some(stream.ready_ps),
-                step if !self.answered.contains(&step.to) => Some(self.greeting_ps),
+                step if !self.answered.contains(&step.to) && self.nic.send_free() > 0 => {
+                    Some(self.greeting_ps)
+                }
                 _ => None,
             });
         let next_ns = next.map(|ps| ps.saturating_sub(now_ps).div_ceil(1000));

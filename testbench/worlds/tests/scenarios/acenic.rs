@@ -100,6 +100,24 @@ fn coalescing_delays_reports() {
 }
 
 #[test]
+fn a_receiver_waits_for_reports_of_its_board() {
+    let frames = frames("frames = 20\nbytes = 60\npatience_us = 100");
+    let outcome = good(&format!("[acenic]\nrx_ticks_us = 5000\n{frames}"));
+    assert_eq!(counts(&outcome), [20, 20, 0]);
+}
+
+#[test]
+fn a_board_whose_reports_rest_for_long_goes_on_afterwards() {
+    for channel in ["read", "write"] {
+        let rest = format!(
+            "[[fault]]\ndo = \"stall-dma\"\nnode = 0\nchannel = \"{channel}\"\nat_us = 0\nfor_us = 100000\n"
+        );
+        let outcome = good(&format!("{}{rest}", star(3, "frames = 50\nbytes = 61")));
+        assert_eq!(counts(&outcome), [300, 300, 0], "{channel}");
+    }
+}
+
+#[test]
 fn losses_are_those_that_faults_account_for() {
     let text = star(3, "frames = 100\nbytes = [60, 1514]\ngap_us = 20");
     let random = "[faults]\nloss = 0.03\ncorruption = 0.02\nduplication = 0.02\ndelay = 0.02\n";
