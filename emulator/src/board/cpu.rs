@@ -8,6 +8,7 @@ use crate::cpu::bus::FaultKind;
 use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 use crate::value_enum;
+use defs::probe::END_BREAK;
 
 /// A CPU of a board: its index in the [board's list](super::Inspect::cpus).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -56,9 +57,18 @@ pub enum StopReason {
     Fault(Arc<str>, FaultKind),
 }
 
+impl StopReason {
+    /// Whether firmware ends on purpose in this way.
+    #[must_use]
+    pub const fn is_end(&self) -> bool {
+        matches!(self, Self::Break { code: END_BREAK })
+    }
+}
+
 impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Break { code: END_BREAK } => f.write_str("the end of the program"),
             Self::Break { code } => write!(f, "break {code}"),
             Self::Fault(fault, _) => f.write_str(fault),
         }

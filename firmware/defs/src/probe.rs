@@ -27,6 +27,9 @@ pub const ENTRY_BYTES: usize = 20;
 /// Most arguments of a probe.
 pub const MAX_ARGUMENTS: usize = 4;
 
+/// Number of the `break` by which MIPS firmware ends on purpose. The compiler's own, for `core::intrinsics::abort`, has 0.
+pub const END_BREAK: u32 = 1023;
+
 /// What a probe marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]

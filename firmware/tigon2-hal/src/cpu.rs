@@ -76,8 +76,14 @@ pub fn b_has_started() -> bool {
     state.contains(regs::CpuState::STARTED)
 }
 
-/// Halts the executing CPU permanently.
+/// Halts the executing CPU permanently: the firmware has ended on purpose.
 pub fn stop() -> ! {
     // SAFETY: `break` halts this CPU: nothing after it runs.
-    unsafe { core::arch::asm!("break", options(nomem, nostack, noreturn)) }
+    unsafe {
+        core::arch::asm!(
+            "break {end}",
+            end = const defs::probe::END_BREAK,
+            options(nomem, nostack, noreturn)
+        )
+    }
 }

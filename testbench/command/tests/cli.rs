@@ -244,7 +244,9 @@ fn endless_programs_end_at_a_limit() {
         "spin",
         "again: b again\n nop",
         "--max-instructions 12345",
-        limit("cpu_a: limit of 12345 instructions reached at pc 0x0000400"),
+        limit(
+            "cpu_a: rests at a jump to itself after 12345 instructions, the limit: at pc 0x0000400",
+        ),
         &[
             ("/cpu_a/instructions", json!(12345)),
             ("/memory", json!({})),
@@ -254,8 +256,19 @@ fn endless_programs_end_at_a_limit() {
         "timed",
         "again: b again\n nop",
         "--max-time 250",
-        limit("cpu_a: running at pc"),
+        limit("cpu_a: rests at a jump to itself when the time is over: at pc"),
         &[("/cpu_a/instructions", json!(21994))],
+    );
+    check_run(
+        "busy",
+        "again: addiu $t0, $t0, 1\n b again\n nop",
+        "",
+        (
+            "limit",
+            1,
+            "cpu_a: still runs after 10000000 instructions, the limit",
+        ),
+        &[("/cpu_a/instructions", json!(10_000_000))],
     );
     let idle = "lui $t0, 0xc000\n again: lw $t1, 0x60($t0)\n b again\n nop";
     let waits = "nothing is pending that could wake it";
@@ -281,7 +294,7 @@ fn endless_programs_end_at_a_limit() {
         "lui $t0, 0xc000\n li $t1, 0x4014\n sw $t1, 0x244($t0)\n sw $zero, 0x240($t0)\n \
          break\n again: b again\n nop",
         "--max-instructions 1000",
-        limit("cpu_b: limit of 1000 instructions"),
+        limit("cpu_b: rests at a jump to itself after 1000 instructions, the limit"),
         &[("/cpu_b/instructions", json!(1000))],
     );
 }

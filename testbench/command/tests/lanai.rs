@@ -102,7 +102,7 @@ fn exec_runs_an_image_to_its_end() {
         document["reason"]
             .as_str()
             .unwrap()
-            .contains("cpu: idle at pc")
+            .contains("cpu: idle after ")
     );
     let slow = json(&[
         "exec", &hello, "--board", "lanai4", "--dump", mark, "--json",

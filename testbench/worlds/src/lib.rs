@@ -21,6 +21,7 @@ pub mod profile;
 pub mod programs;
 pub mod ranks;
 pub mod replay;
+pub mod running;
 pub mod scenario;
 pub mod simulation;
 pub mod stopped;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use defs::probe::END_BREAK;
 use emulator::board::{CpuId, FaultKind, Inspect, StopReason};
 use emulator::image::{Frame, Image, Lines, SourceFrame, Standing, Symbol, SymbolKind, stack};
 use emulator::sim::node::Node;
@@ -15,9 +16,21 @@ use crate::panic_text::{complete, is_told, message, of_library};
 /// Start of the name of the panic handler.
 pub const HANDLER: &str = "__rustc::";
 /// Starts of the names of functions that only lead from a mistake to the panic handler.
-const TO_THE_HANDLER: [&str; 8] = [
-    HANDLER, "__rust_", "core::", "<core::", "<[", "<str", "alloc::", "<alloc::",
+const TO_THE_HANDLER: [&str; 9] = [
+    HANDLER,
+    "__rust_",
+    "__software_",
+    "core::",
+    "<core::",
+    "<[",
+    "<str",
+    "alloc::",
+    "<alloc::",
 ];
+/// The function that LANai code calls for `core::intrinsics::abort`, and the text of its probe.
+const ABORT: &str = "abort";
+/// Number of the `break` of a division by zero, by the convention of MIPS.
+const DIVISION_BY_ZERO: u32 = 7;
 /// Starts of the paths of sources of the language.
 const LIBRARY: [&str; 2] = ["core/src/", "alloc/src/"];
 /// Frames of one function in succession that are shown; the others of a recursion are counted.
@@ -64,7 +77,9 @@ fn plain_frame(frame: SourceFrame) -> SourceFrame {
 }
 
 fn leads_to_handler(name: &str) -> bool {
-    TO_THE_HANDLER.iter().any(|start| name.starts_with(start))
+    // The linker names moved code like this: `share.divu.0`.
+    let is_moved = [".div.", ".divu."].iter().any(|part| name.contains(part));
+    is_moved || name == ABORT || TO_THE_HANDLER.iter().any(|start| name.starts_with(start))
 }
 
 /// A board's code as one of its CPUs sees it.
@@ -83,6 +98,23 @@ pub struct Code<'a> {
 }
 
 impl<'a> Code<'a> {
+    /// The code of a CPU of a node.
+    #[must_use]
+    pub fn of(
+        node: &'a Node,
+        cpu: CpuId,
+        image: Option<&'a Image>,
+        lines: Option<&'a Lines>,
+    ) -> Self {
+        Self {
+            board: node.inspect(),
+            cpu,
+            image,
+            lines,
+            now: node.now(),
+        }
+    }
+
     fn symbol(&self, address: u32) -> Option<(&'a Symbol, u32)> {
         let who = self.board.cpus().get(self.cpu.index())?.initiator;
         self.image?.symbols.seen_by(who, address)
@@ -316,8 +348,10 @@ impl<'a> Code<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cause {
-    /// A plain `break`, the regular end of a program.
+    /// The regular end of a program.
     Break,
+    /// Any other `break`: the compiler makes one of `core::intrinsics::abort`.
+    Abort,
     /// A panic of the firmware, also by `fail!`.
     Panic,
     /// An instruction that cannot be executed.
@@ -329,7 +363,40 @@ fn fault<S: Serializer>(_: &FaultKind, serializer: S) -> Result<S::Ok, S::Error>
     serializer.serialize_str("fault")
 }
 
-value_enum!(Cause { Break {}, Panic {}, Fault { 0: kind } });
+value_enum!(Cause { Break {}, Panic {}, Fault { 0: kind }, Abort {} });
+
+impl Cause {
+    /// Why a CPU stopped by itself; `None` if it did not. Machine code without an image ends by any `break`.
+    #[must_use]
+    pub fn of(board: &dyn Inspect, cpu: CpuId, has_image: bool) -> Option<Self> {
+        let view = board.cpu(cpu)?;
+        Some(match view.state.stopped()? {
+            StopReason::Fault(_, kind) => Self::Fault(*kind),
+            StopReason::Break { code } => match board.panic_at(cpu) {
+                Some(panic) if panic != ABORT => Self::Panic,
+                None if END_BREAK == *code || !has_image => Self::Break,
+                _ => Self::Abort,
+            },
+        })
+    }
+
+    /// Whether the program went wrong.
+    #[must_use]
+    pub fn is_mistake(self) -> bool {
+        self != Self::Break
+    }
+}
+
+/// What a `break` that is no regular end says.
+fn aborted(reason: &StopReason) -> String {
+    match reason {
+        StopReason::Break { code: 0 } => "abort".into(),
+        StopReason::Break {
+            code: DIVISION_BY_ZERO,
+        } => format!("division by zero ({reason})"),
+        _ => reason.to_string(),
+    }
+}
 
 /// A CPU that stopped by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -370,16 +437,12 @@ impl Stopped {
         let view = code.board.cpu(code.cpu)?;
         let info = code.board.cpus().get(code.cpu.index())?;
         let reason = view.state.stopped()?;
-        let panic = code.board.panic_at(code.cpu);
-        let cause = match reason {
-            StopReason::Fault(_, kind) => Cause::Fault(*kind),
-            StopReason::Break { .. } if panic.is_some() => Cause::Panic,
-            StopReason::Break { .. } => Cause::Break,
-        };
+        let cause = Cause::of(code.board, code.cpu, code.image.is_some())?;
+        let panic = (cause == Cause::Panic).then(|| code.board.panic_at(code.cpu));
         let guilty = code.guilty();
         let line = guilty.as_ref().filter(|frame| frame.line > 0);
         let function = match cause {
-            Cause::Panic => guilty.as_ref().and_then(|frame| frame.function.clone()),
+            Cause::Panic | Cause::Abort => guilty.as_ref().and_then(|frame| frame.function.clone()),
             _ => code
                 .symbol(view.blamed)
                 .map(|_| code.described(view.blamed)),
@@ -387,7 +450,7 @@ impl Stopped {
         Some(Self {
             cpu: info.name.into(),
             id: info.id.into(),
-            what: match panic {
+            what: match panic.flatten() {
                 // `fail!`, and firmware that formats messages, say more than the place.
                 Some(panic) if !panic.contains(": ") => {
                     let (panic, known) = of_library(&panic).unwrap_or((panic, None));
@@ -396,6 +459,7 @@ impl Stopped {
                     panic + &message.unwrap_or_default()
                 }
                 Some(panic) => complete(&panic),
+                None if cause == Cause::Abort => aborted(reason),
                 None => reason.to_string() + &code.larger_stack(reason),
             },
             cause,
@@ -422,22 +486,16 @@ impl Stopped {
             return Vec::new();
         }
         let lines = image.and_then(|image| image.lines().ok());
-        let code = |cpu| Code {
-            board,
-            cpu,
-            image,
-            lines: lines.as_ref(),
-            now: node.now(),
-        };
+        let code = |cpu| Code::of(node, cpu, image, lines.as_ref());
         cpus().filter_map(|cpu| Self::of(&code(cpu))).collect()
     }
 }
 
 impl Stopped {
-    /// Whether it was no plain `break`.
+    /// Whether it was no regular end.
     #[must_use]
     pub fn is_mistake(&self) -> bool {
-        self.cause != Cause::Break
+        self.cause.is_mistake()
     }
 
     /// Which CPU, what happened, and the active functions, as lines.

@@ -13,8 +13,12 @@ const MOST_INSTRUCTIONS: u64 = 1_000_000_000_000;
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("program").args(["image", "load"]).required(true).multiple(true))]
 #[command(after_help = "\
-A run ends when each CPU that runs has stopped (`break`, a fault, halted) or has executed
---max-instructions. A CPU that was not started stays halted.
+A run ends when each CPU that runs has stopped (the end of the program, a fault, halted) or has
+executed --max-instructions. A CPU that was not started stays halted.
+
+A program ends by `stop` of its hardware abstraction, machine code of --load by any
+`break`. Exit code 1: a panic, a fault, another `break` of an image, or a CPU that is busy after 10 million
+instructions if no limit was asked for.
 
 Examples:
   lanigon exec --load 0x4000=prog.bin --pc 0x4000 --dump 0x70000:16 --json
@@ -36,11 +40,11 @@ pub struct ExecArgs {
     /// The CPU to start, a or b
     #[arg(long, value_enum, default_value_t = Cpu::A, hide_possible_values = true)]
     pub cpu: Cpu,
-    /// Limit of instructions per CPU
-    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    /// Limit of instructions per CPU: a CPU may still run there [default: 10000000, an error if one does]
+    #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_INSTRUCTIONS))]
-    pub max_instructions: u64,
-    /// Limit of simulated microseconds
+    pub max_instructions: Option<u64>,
+    /// Limit of simulated microseconds: a CPU may still run there
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,
     /// The board.

@@ -62,8 +62,21 @@ pub const CASES: &[Case] = &[
     gives("recursion", BOTH, &["log: depth 3 and 7"]),
     gives(
         "infinite",
-        BOTH,
-        &["log: before", "limit of 200000 instructions"],
+        &[Tigon2],
+        &[
+            "log: before",
+            "cpu_a: still runs after 200000 instructions, the limit: in main at cases/src/bin/infinite.rs:12, called by",
+            "_start",
+        ],
+    ),
+    gives(
+        "infinite",
+        &[Lanai],
+        &[
+            "log: before",
+            "cpu: still runs after 200000 instructions, the limit: in ",
+            "infinite::main at cases/src/bin/infinite.rs:12, called by main at rt/src/lib.rs:",
+        ],
     ),
     gives(
         "big_match",
@@ -213,10 +226,42 @@ pub const CASES: &[Case] = &[
             "overflow_product::main at cases/src/bin/overflow_product.rs:25",
         ],
     ),
-    gives(
+    stops(
         "divide_by_zero",
         &[Tigon2],
-        &["cpu_a: break 7 at pc 0x", "(__software_divu+"],
+        &[
+            "cpu_a: division by zero (break 7) at pc 0x",
+            "(divide_by_zero::share at cases/src/bin/divide_by_zero.rs:17)",
+            "__software_divu",
+        ],
+    ),
+    stops(
+        "abort",
+        &[Tigon2],
+        &[
+            "log: before",
+            "stop: abort",
+            "cpu_a: abort at pc 0x",
+            "(main at cases/src/bin/abort.rs:14)",
+            "abort::start at cases/src/lib.rs:",
+        ],
+    ),
+    stops(
+        "abort",
+        &[Lanai],
+        &[
+            "cpu: abort at pc 0x",
+            "(abort::main at cases/src/bin/abort.rs:14)",
+            "main at rt/src/lib.rs:",
+        ],
+    ),
+    stops(
+        "own_break",
+        &[Tigon2],
+        &[
+            "cpu_a: break 9 at pc 0x",
+            "(main at cases/src/bin/own_break.rs:16)",
+        ],
     ),
     panics(
         "overflow",

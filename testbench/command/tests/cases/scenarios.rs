@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{missing, text};
+use super::rows::Board;
+use super::{missing, program, text};
 
 struct Row {
     /// Of two nodes.
@@ -69,6 +70,50 @@ fn frames_over_a_cut_cable() {
             "[network]\ntopology = \"{topology}\"\nnodes = 2\n\
              [[program]]\nrun = \"frames\"\nfrom = [0]\nto = 1\nframes = 2000\nbytes = 1514\n\
              [[fault]]\ndo = \"cut\"\nnodes = [1]\nat_us = 2000\n{cut}\n"
+        );
+        check(&file, &scenario, code, says);
+    }
+}
+
+/// Programs that a host only starts, and what is said of them within a millisecond.
+const STARTED: [(&str, i32, &[&str]); 4] = [
+    (
+        "abort",
+        1,
+        &[
+            "node 0: CPU A has stopped: abort at pc 0x",
+            "(main at cases/src/bin/abort.rs:14)",
+            "abort::start at",
+        ],
+    ),
+    (
+        "own_break",
+        1,
+        &["node 0: CPU A has stopped: break 9 at pc 0x"],
+    ),
+    (
+        "infinite",
+        0,
+        &[
+            "node 0: CPU A still runs after 1000.0 us: in main at cases/src/bin/infinite.rs:12, called by infinite::start at",
+            "the time is over",
+        ],
+    ),
+    (
+        "recursion",
+        0,
+        &["node 0: CPU A rests at a jump to itself after 1000.0 us: in rest at cases/src/lib.rs:"],
+    ),
+];
+
+#[test]
+fn programs_that_are_only_started() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("started.toml");
+    for (name, code, says) in STARTED {
+        let image = program(Board::Tigon2, name);
+        let scenario = format!(
+            "image = \"{image}\"\nmax_time_us = 1000\n[network]\ntopology = \"none\"\nnodes = 1\n\
+             [[program]]\nrun = \"start\"\nnodes = \"all\"\n"
         );
         check(&file, &scenario, code, says);
     }

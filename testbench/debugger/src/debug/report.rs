@@ -102,10 +102,10 @@ fn more(session: &Session, event: &TraceEvent) -> Option<String> {
     }
 }
 
-/// The panic of a CPU that stopped at one.
+/// The panic of a CPU that stopped at one, or what another `break` that is no regular end means.
 fn panic(session: &Session, focus: Focus) -> Option<String> {
     let stopped = StoppedCpu::of(&session.code_of(focus))?;
-    (stopped.cause == Cause::Panic).then_some(stopped.what)
+    matches!(stopped.cause, Cause::Panic | Cause::Abort).then_some(stopped.what)
 }
 
 /// Report of a run's end.

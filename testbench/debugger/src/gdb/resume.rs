@@ -32,7 +32,7 @@ pub(super) type Reason = MultiThreadStopReason<u32>;
 const fn signal_of(stopped: &StoppedCpu) -> Signal {
     match stopped.cause {
         Cause::Panic => Signal::SIGABRT,
-        Cause::Break => Signal::SIGTRAP,
+        Cause::Break | Cause::Abort => Signal::SIGTRAP,
         Cause::Fault(FaultKind::Instruction) => Signal::SIGILL,
         Cause::Fault(FaultKind::Access) => Signal::SIGBUS,
         Cause::Fault(FaultKind::Place | FaultKind::Stack) => Signal::SIGSEGV,

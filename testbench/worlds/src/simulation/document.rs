@@ -61,6 +61,9 @@ pub struct Document<'a> {
     stopped: Vec<StoppedCpu<'a>>,
     failures: &'a [String],
     waiting: &'a [String],
+    /// Where CPUs stand that still run.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    running: &'a [String],
     /// 16 hexadecimal digits: JSON's numbers do not hold 64 bits.
     trace_hash: String,
 }
@@ -181,6 +184,7 @@ impl<'a> Document<'a> {
                 .collect(),
             failures: &outcome.failures,
             waiting: waiting(outcome),
+            running: &outcome.running,
             trace_hash: format!("{:016x}", outcome.trace_hash),
         }
     }

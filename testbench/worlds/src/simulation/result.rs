@@ -133,6 +133,8 @@ pub struct RunSummary {
     pub programs: Vec<ProgramUse>,
     /// Errors of programs, and stopped CPUs.
     pub problems: Vec<String>,
+    /// Where CPUs stand that still run, of nodes that only firmware drives.
+    pub running: Vec<String>,
     /// What is strange about images: control programs for other chips.
     pub warnings: Vec<String>,
     /// The stopped CPUs: index of the node, and report.
@@ -195,6 +197,10 @@ impl RunSummary {
                 .collect(),
             hosts,
             problems,
+            running: reports
+                .iter()
+                .flat_map(|report| report.running.clone())
+                .collect(),
             warnings: simulation.images.warnings().map(str::to_owned).collect(),
             stopped: stopped.collect(),
             failures: failures(lives, names),

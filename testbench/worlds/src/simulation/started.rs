@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use emulator::board::{CpuId, CpuState, Inspect, StopReason};
+use emulator::board::{CpuId, CpuState, Inspect};
 use emulator::image::Image;
 use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
 use emulator::sim::node::Node;
 use emulator::sim::world::World;
 
+use crate::nodes::START;
+use crate::running::{Doing, Running};
 use crate::scenario::Scenario;
 use crate::scenario::programs::Program;
-use crate::stopped::Stopped;
+use crate::stopped::{Cause, Stopped};
 
 /// The set of these nodes.
 #[derive(Debug, Default)]
@@ -75,7 +77,7 @@ impl Started {
         let mut these = world.nodes.iter().zip(&self.nodes).filter(|(_, is)| **is);
         these.any(|(node, _)| {
             let mut cpus = (0..node.inspect().cpus().len()).map(CpuId::new);
-            cpus.any(|cpu| is_mistake(node.inspect(), cpu))
+            cpus.any(|cpu| Cause::of(node.inspect(), cpu, true).is_some_and(Cause::is_mistake))
         })
     }
 
@@ -96,6 +98,30 @@ impl Started {
         stopped.retain(|cpu| cpu.is_mistake() || !self.contains(index));
         stopped
     }
+
+    /// One line per CPU of a node that only firmware drives, if it runs and does not idle.
+    pub(super) fn running(
+        &self,
+        index: usize,
+        node: &Node,
+        image: &Image,
+        name: &str,
+    ) -> Vec<String> {
+        if !self.contains(index) {
+            return Vec::new();
+        }
+        let us = node.now().saturating_sub(START).us();
+        let running = Running::all(node, Some(image)).into_iter();
+        let running = running.filter(|cpu| cpu.doing != Doing::Idles);
+        running
+            .map(|running| {
+                let Running {
+                    cpu, place, doing, ..
+                } = running;
+                format!("node {name}: {cpu} {doing} after {us:.1} us: {place}")
+            })
+            .collect()
+    }
 }
 
 /// The report of a CPU that is halted by its state register on a board with failed transfers: firmware that gives up
@@ -108,15 +134,6 @@ fn halt_after_failure(board: &dyn Inspect, cpu: CpuId) -> Option<String> {
         let pc = view.pc;
         format!("{name} is halted at pc {pc:#010x}; failed DMA transfers: {failures}")
     })
-}
-
-/// Whether a CPU stopped for another reason than a plain `break`, the regular end of firmware.
-fn is_mistake(board: &dyn Inspect, cpu: CpuId) -> bool {
-    match board.cpu(cpu).as_ref().and_then(|cpu| cpu.state.stopped()) {
-        Some(StopReason::Fault(..)) => true,
-        Some(StopReason::Break { .. }) => board.panic_at(cpu).is_some(),
-        None => false,
-    }
 }
 
 #[cfg(test)]

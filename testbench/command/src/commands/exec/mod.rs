@@ -20,11 +20,15 @@ use lanigon_worlds::boards::Parts;
 use lanigon_worlds::files::input;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::nodes;
+use lanigon_worlds::running::Doing;
 use report::Report;
 use stop::Stop;
 
 /// Host memory in megabytes, for code that starts a DMA; there is no host program.
 const HOST_MEGABYTES: u32 = 1;
+
+/// Limit of instructions per CPU, if none was asked for.
+const USUAL_INSTRUCTIONS: u64 = 10_000_000;
 
 /// Runs the command.
 ///
@@ -37,6 +41,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         profile,
         sram_bytes,
     } = board::choose(&args.board, args.profile.as_deref(), image)?;
+    let limit = args.max_instructions.unwrap_or(USUAL_INSTRUCTIONS);
     let symbols = args.symbols.as_deref();
     let image = image.map(|path| board::read_image(board, path, symbols, sram_bytes));
     let image = image.transpose()?;
@@ -60,7 +65,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     );
     for cpu in 0..cpus {
         let board = node.inspect_mut();
-        board.hold_after(CpuId::new(cpu), args.max_instructions);
+        board.hold_after(CpuId::new(cpu), limit);
     }
     for (address, bytes) in image.iter().flat_map(Image::load_parts) {
         node.poke(CpuId::new(0), address, bytes)?;
@@ -74,18 +79,30 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     logging::show_trace(&mut node.trace);
     node.start_cpu(CpuId::new(args.cpu.index()), pc);
     let max_time = args.max_time.unwrap_or(SimTime::MAX);
-    let cause = stop::run(&mut node, args.max_instructions, max_time, interrupt);
-    let ending = stop::Ending::new(&node, cause, args.max_instructions, image.as_ref());
+    let cause = stop::run(&mut node, limit, max_time, interrupt);
+    let ending = stop::Ending::new(&node, cause, limit, image.as_ref());
     let symbols = image.map(|image| image.symbols).unwrap_or_default();
     let report = Report::new(&node, ending, args)?;
+    let has_limit = args.max_instructions.is_some() || args.max_time.is_some();
     if args.json {
         output::print_json(&report.json())?;
     } else {
         output::print(&report.text(&symbols))?;
     }
     Ok(match report.ending.stop {
+        // Nobody asked for a limit: the program should have ended, or wait.
+        Stop::Limit
+            if !has_limit
+                && report
+                    .ending
+                    .running
+                    .iter()
+                    .any(|cpu| cpu.doing == Doing::Works) =>
+        {
+            Status::Failed
+        }
         Stop::Break | Stop::Limit => Status::Done,
-        Stop::Fault | Stop::Panic => Status::Failed,
+        Stop::Fault | Stop::Panic | Stop::Abort => Status::Failed,
         Stop::Interrupted => Status::Interrupted,
     })
 }

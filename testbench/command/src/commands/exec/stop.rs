@@ -1,6 +1,6 @@
 //! Runs a board to its end.
 
-use emulator::board::{CpuId, CpuView, Inspect, StopReason};
+use emulator::board::{CpuId, CpuView, Inspect};
 use emulator::image::{Image, Symbols};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::progress::Progress;
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::stopped::Stopped;
+use lanigon_worlds::running::Running;
+use lanigon_worlds::stopped::{Cause as CpuCause, Stopped};
 
 /// Slice of simulated time between checks of the end.
 const SLICE: SimTime = SimTime::from_us(10);
@@ -21,6 +22,8 @@ pub enum Stop {
     Break,
     /// A CPU was still running at a limit.
     Limit,
+    /// A CPU executed a `break` that is no regular end.
+    Abort,
     /// A CPU could not execute an instruction.
     Fault,
     /// The firmware of a CPU has panicked.
@@ -35,6 +38,7 @@ impl Stop {
         match self {
             Self::Break => "break",
             Self::Limit => "limit",
+            Self::Abort => "abort",
             Self::Fault => "fault",
             Self::Panic => "panic",
             Self::Interrupted => "interrupted",
@@ -110,21 +114,25 @@ pub struct Ending {
     pub reason: String,
     /// The CPUs that stopped by themselves.
     pub stopped: Vec<Stopped>,
+    /// The CPUs that run.
+    pub running: Vec<Running>,
 }
 
 impl Ending {
     /// The end of a run for the reason `cause`.
     pub fn new(node: &Node, cause: Cause, limit: u64, image: Option<&Image>) -> Self {
         let board = node.inspect();
-        let stopped = Stopped::all(node, image);
+        let (stopped, running) = (Stopped::all(node, image), Running::all(node, image));
         let symbols = image.map(|image| image.symbols.clone()).unwrap_or_default();
-        let faulted = |view: &CpuView| matches!(view.state.stopped(), Some(StopReason::Fault(..)));
+        let any = |is: fn(CpuCause) -> bool| stopped.iter().any(|cpu| is(cpu.cause));
         let stop = if cause == Cause::Interrupt {
             Stop::Interrupted
-        } else if views(board).any(|(_, view)| faulted(&view)) {
+        } else if any(|cause| matches!(cause, CpuCause::Fault(_))) {
             Stop::Fault
-        } else if stopped.iter().any(|cpu| cpu.is_mistake()) {
+        } else if any(|cause| cause == CpuCause::Panic) {
             Stop::Panic
+        } else if any(|cause| cause == CpuCause::Abort) {
+            Stop::Abort
         } else if views(board).any(|(_, view)| view.state.executes()) {
             Stop::Limit
         } else {
@@ -133,10 +141,12 @@ impl Ending {
         let lines: Vec<_> = views(board)
             .filter(|(_, view)| has_run(view))
             .map(|(who, view)| {
-                let found = stopped.iter().find(|cpu| cpu.id == who);
-                match found {
-                    Some(found) => describe_stop(who, &view, found),
-                    None => describe(who, &view, cause, limit, &symbols),
+                let stopped = stopped.iter().find(|cpu| cpu.id == who);
+                let running = running.iter().find(|cpu| cpu.id == who);
+                match (stopped, running) {
+                    (Some(stopped), _) => describe_stop(who, stopped),
+                    (_, Some(running)) => describe(running, &view, cause, limit),
+                    _ => format!("{who}: halted at pc {}", place(view.blamed, &symbols)),
                 }
             })
             .collect();
@@ -145,6 +155,7 @@ impl Ending {
             stop,
             reason,
             stopped,
+            running,
         }
     }
 }
@@ -163,29 +174,31 @@ pub fn place(pc: u32, symbols: &Symbols) -> String {
 }
 
 /// The line of a CPU that stopped by itself.
-fn describe_stop(who: &str, view: &CpuView, stopped: &Stopped) -> String {
-    let Stopped { what, .. } = stopped;
+fn describe_stop(who: &str, stopped: &Stopped) -> String {
+    let Stopped { what, cause, .. } = stopped;
     let place = stopped.place();
-    match view.state.stopped() {
-        Some(StopReason::Break { .. }) if stopped.is_mistake() => format!("{who}: {what}"),
-        Some(StopReason::Break { code: 0 }) => format!("{who}: break at pc {place}"),
-        Some(StopReason::Break { .. }) => format!("{who}: {what} at pc {place}"),
-        _ => format!("{who}: fault at pc {place}: {what}"),
+    match cause {
+        CpuCause::Panic => format!("{who}: {what}"),
+        CpuCause::Fault(_) => format!("{who}: fault at pc {place}: {what}"),
+        CpuCause::Break if what == "break 0" => format!("{who}: break at pc {place}"),
+        CpuCause::Break | CpuCause::Abort => format!("{who}: {what} at pc {place}"),
     }
 }
 
-fn describe(who: &str, view: &CpuView, cause: Cause, limit: u64, symbols: &Symbols) -> String {
-    let pc = place(view.blamed, symbols);
+/// The line of a CPU that runs.
+fn describe(running: &Running, view: &CpuView, cause: Cause, limit: u64) -> String {
+    let Running {
+        id, doing, place, ..
+    } = running;
     let count = view.instructions;
     match cause {
-        _ if !view.state.executes() => format!("{who}: halted at pc {pc}"),
         Cause::WaitsForEver => format!(
-            "{who}: idle at pc {pc} after {count} instructions, and nothing is pending that could wake it"
+            "{id}: idle after {count} instructions, and nothing is pending that could wake it: {place}"
         ),
         _ if count >= limit => {
-            format!("{who}: limit of {count} instructions reached at pc {pc}")
+            format!("{id}: {doing} after {count} instructions, the limit: {place}")
         }
-        Cause::Time => format!("{who}: running at pc {pc} when the time was over"),
-        _ => format!("{who}: running at pc {pc}"),
+        Cause::Time => format!("{id}: {doing} when the time is over: {place}"),
+        _ => format!("{id}: {doing}: {place}"),
     }
 }

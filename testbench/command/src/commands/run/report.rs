@@ -58,6 +58,7 @@ impl Report<'_> {
             ("PROBLEM", &self.outcome.problems[..]),
             ("failed", &self.outcome.failures[..]),
             ("waiting", document::waiting(self.outcome)),
+            ("running", &self.outcome.running[..]),
         ] {
             for line in lines.iter().take(MOST_LINES) {
                 let _ = writeln!(text, "{what:<10}{line}");

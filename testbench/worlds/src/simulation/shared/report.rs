@@ -47,6 +47,8 @@ pub(in crate::simulation) struct NodeReport {
     pub(in crate::simulation) stopped: Vec<Stopped>,
     /// A line for each of them, and for those that gave up.
     pub(in crate::simulation) problems: Vec<String>,
+    /// A line for each CPU of a node without a host's program that runs.
+    pub(in crate::simulation) running: Vec<String>,
 }
 
 value_struct!(NodeReport {
@@ -56,7 +58,8 @@ value_struct!(NodeReport {
     queued: queued,
     programs: programs,
     stopped: stopped,
-    problems: problems
+    problems: problems,
+    running: running
 });
 
 impl NodeReport {
@@ -79,6 +82,9 @@ impl NodeReport {
             .stopped(index, node, simulation.images.of(index));
         Self {
             problems: Started::problems(node, &stopped, name),
+            running: simulation
+                .started
+                .running(index, node, simulation.images.of(index), name),
             stopped,
             busy: counters.busy(node, index),
             counters: counters.of_node(node, index),
