@@ -23,6 +23,7 @@ mod gm;
 mod hostile;
 mod installed;
 mod lanai;
+mod limits;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod myrinet;

@@ -20,9 +20,7 @@ use lanigon_worlds::boards::Parts;
 use lanigon_worlds::files::input;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::nodes;
-use lanigon_worlds::running::Doing;
 use report::Report;
-use stop::Stop;
 
 /// Host memory in megabytes, for code that starts a DMA; there is no host program.
 const HOST_MEGABYTES: u32 = 1;
@@ -89,22 +87,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     } else {
         output::print(&report.text(&symbols))?;
     }
-    Ok(match report.ending.stop {
-        // Nobody asked for a limit: the program should have ended, or wait.
-        Stop::Limit
-            if !has_limit
-                && report
-                    .ending
-                    .running
-                    .iter()
-                    .any(|cpu| cpu.doing == Doing::Works) =>
-        {
-            Status::Failed
-        }
-        Stop::Break | Stop::Limit => Status::Done,
-        Stop::Fault | Stop::Panic | Stop::Abort => Status::Failed,
-        Stop::Interrupted => Status::Interrupted,
-    })
+    Ok(report.ending.status(has_limit))
 }
 
 fn load_files(node: &mut Node, args: &ExecArgs, sram_bytes: u32) -> anyhow::Result<()> {

@@ -6,9 +6,10 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use serde::Serialize;
 
+use crate::commands::Status;
 use crate::progress::Progress;
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::running::Running;
+use lanigon_worlds::running::{Doing, Running};
 use lanigon_worlds::stopped::{Cause as CpuCause, Stopped};
 
 /// Slice of simulated time between checks of the end.
@@ -156,6 +157,19 @@ impl Ending {
             reason,
             stopped,
             running,
+        }
+    }
+}
+
+impl Ending {
+    /// The exit code; `has_limit` tells whether a limit was asked for. Without one, programs should end, or wait.
+    pub fn status(&self, has_limit: bool) -> Status {
+        let is_busy = || self.running.iter().any(|cpu| cpu.doing == Doing::Works);
+        match self.stop {
+            Stop::Limit if !has_limit && is_busy() => Status::Failed,
+            Stop::Break | Stop::Limit => Status::Done,
+            Stop::Fault | Stop::Panic | Stop::Abort => Status::Failed,
+            Stop::Interrupted => Status::Interrupted,
         }
     }
 }
