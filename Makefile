@@ -8,15 +8,16 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 LANIGON = cargo run --release -p lanigon-command --bin lanigon --
 FIRMWARE = $(MAKE) --no-print-directory -C firmware
 
-# More options for the command behind `run` and `bench`, e.g. make run ARGS=--quick
+# More options for the command behind `run` and `bench`, e.g. make run ARGS=--full
 ARGS =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup firmware install run book test test-independent test-mpi bench instructions profiled soak check clean
+.PHONY: help setup firmware install run book test test-all test-independent test-mpi bench instructions profiled soak check clean
 
 help:
-	@echo 'make run       build everything and reproduce results of EMP and GM (ARGS=--quick: a shorter run)'
+	@echo 'make run       build everything, show the path of a message, and reproduce published results into out/ (ARGS=--full: the whole amount)'
 	@echo 'make test      build everything and run all tests'
+	@echo 'make test-all  the same with four times as many random cases, as continuous integration runs it'
 	@echo 'make test-independent  compare the cores with Unicorn and llvm-mc, timelines with Perfetto (optional; needs Python packages)'
 	@echo 'make test-mpi  share runs among processes of mpirun (optional; needs Open MPI and libclang; says so if they are missing)'
 	@echo 'make install   build everything and install `lanigon` (cargo install), with all images and scenarios in it'
@@ -38,8 +39,7 @@ firmware: setup
 	@$(FIRMWARE) images
 
 run: firmware
-	@$(LANIGON) reproduce emp $(ARGS)
-	@if test -f firmware/target/lanai/release/gm; then $(LANIGON) reproduce gm --quick; fi
+	@scripts/run $(ARGS)
 
 install: firmware
 	cargo install --locked --path testbench/command $(ARGS)
@@ -62,9 +62,12 @@ profiled: firmware
 soak: firmware
 	@$(LANIGON) run scenarios/soak.toml --threads 2 $(ARGS)
 
-# Random tests draw the same cases each time, so that a failure belongs to the change that shows it.
-test: export PROPTEST_RNG_SEED ?= 39
-test: firmware
+# Random tests draw the same cases each time, so that a failure belongs to the change that shows it: a quarter of
+# them in `test` (testbench/cases).
+test test-all: export PROPTEST_RNG_SEED ?= 39
+test-all: export LANIGON_TESTS = all
+test test-all: firmware
+	@echo "random tests: $(or $(LANIGON_TESTS),a quarter) of the cases, seed $(PROPTEST_RNG_SEED)"
 	@$(FIRMWARE) cases
 	@scripts/optional-tools install
 	cargo test --workspace

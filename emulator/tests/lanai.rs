@@ -34,7 +34,7 @@ mod rows;
 mod toolchain;
 
 /// The cases of a data file: title, text above `--`, lines below it.
-fn cases(file: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+fn vectors(file: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     file.split("\n== ").map(|case| {
         let (title, body) = case.split_once('\n').expect("a title line");
         let (source, expected) = body.split_once("--\n").expect("a line of two dashes");

@@ -13,6 +13,7 @@ mod flat;
 #[path = "mips/reference.rs"]
 mod reference;
 
+use cases::cases;
 use emulator::cpu::decoded::Place;
 use emulator::cpu::mips::asm::{Program, assemble};
 use emulator::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
@@ -26,7 +27,7 @@ use reference::{Reference, Step};
 const MEMORY_BYTES: usize = 0x1000;
 
 /// The cases of a data file: title, text above `--`, lines below it.
-fn cases(file: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+fn vectors(file: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     file.split("\n== ").map(|case| {
         let (title, body) = case.split_once('\n').expect("a title line");
         let (source, expected) = body.split_once("--\n").expect("a line of two dashes");
@@ -90,7 +91,7 @@ fn check(title: &str, source: &str, expected: &str) {
 }
 
 fn check_all(file: &str) {
-    for (title, source, expected) in cases(file) {
+    for (title, source, expected) in vectors(file) {
         check(title, source, expected);
     }
 }
@@ -127,7 +128,7 @@ fn faults() {
 
 #[test]
 fn assembler_errors() {
-    for (title, source, expected) in cases(include_str!("mips/errors.txt")) {
+    for (title, source, expected) in vectors(include_str!("mips/errors.txt")) {
         let error = assemble(source).expect_err(title).to_string();
         assert_eq!(error, expected.trim_end(), "{title}");
     }
@@ -510,7 +511,7 @@ fn memory_of(bus: &FlatBus) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(cases(2000))]
 
     #[test]
     fn executes_as_the_reference_does(scene in any_scene()) {

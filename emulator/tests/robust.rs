@@ -27,29 +27,19 @@ mod races;
 #[path = "robust/streams.rs"]
 mod streams;
 
-use std::env;
 use std::fs;
 use std::path::Path;
 
 use act::{Act, play};
 use acts::{acts, sram_size};
 use bench::{Bench, finishes};
+use cases::cases;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::sram::SramSize;
 use polls::{Manner, Polling, poll};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use streams::{execute, instruction};
-
-/// The number of cases, unless the environment asks for another one.
-fn cases(cases: u32) -> ProptestConfig {
-    let cases = env::var("PROPTEST_CASES").map_or(cases, |text| text.parse().unwrap());
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 /// Performs acts on a board, which must then still work.
 fn perform(sram: SramSize, acts: &[Act]) {

@@ -11,12 +11,12 @@
 #[path = "robust_images/hostile.rs"]
 mod hostile;
 
-use std::env;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cases::cases;
 use emulator::image::Image;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -38,16 +38,6 @@ const SIZES: [SramSize; 3] = [SramSize::K512, SramSize::M1, SramSize::M2];
 const START_TIMEOUT_NS: u64 = 2_000_000;
 /// Time by which every driver program has ended.
 const END: SimTime = SimTime::from_us(2_000_000);
-
-/// The number of cases, unless the environment asks for another one.
-fn cases(cases: u32) -> ProptestConfig {
-    let cases = env::var("PROPTEST_CASES").map_or(cases, |text| text.parse().unwrap());
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
-}
 
 /// Starts a firmware with its driver and uses all functions of the driver. Returns the number of mistakes
 /// that the driver found.

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use cases::cases;
 use emulator::board::{CpuId, CpuState, CpuView, ProbeTable, StopReason};
 use emulator::cpu::architecture::Architecture;
 use emulator::cpu::lanai::architecture::LANAI;
@@ -205,7 +206,7 @@ fn check(declares: bool, leap: Leap) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn a_cpu_stops_at_the_first_word_that_is_no_code(leap in leap(target())) {

@@ -1,5 +1,6 @@
 //! Polls that are skipped end as polls that are carried out one by one, whatever happens meanwhile.
 
+use cases::cases;
 use emulator::host::costs::HostCosts;
 use emulator::host::machine::Machine;
 use emulator::sim::time::SimTime;
@@ -161,7 +162,7 @@ fn poll_window(scene: &Scene, sleeper: bool) -> Vec<(String, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn skipped_polls_end_as_stepped_ones(scene in scene()) {

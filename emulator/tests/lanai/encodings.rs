@@ -1,5 +1,6 @@
 //! Words and their text.
 
+use cases::cases;
 use emulator::cpu::decoded::Place;
 use emulator::cpu::lanai::Op;
 use emulator::cpu::lanai::asm::{Program, assemble};
@@ -101,7 +102,7 @@ fn no_operations_are_known() {
 
 #[test]
 fn assembler_errors() {
-    for (title, source, expected) in super::cases(include_str!("errors.txt")) {
+    for (title, source, expected) in super::vectors(include_str!("errors.txt")) {
         let error = assemble(source).expect_err(title).to_string();
         assert_eq!(error, expected.trim_end(), "{title}");
     }
@@ -121,7 +122,7 @@ pub fn any_pipeline() -> impl Strategy<Value = Pipeline> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(cases(4000))]
 
     #[test]
     fn text_and_words_correspond(word in any_word(), pipeline in any_pipeline()) {

@@ -70,7 +70,7 @@ fn check<const FAST: bool>(title: &str, source: &str, expected: &str, pipeline: 
 }
 
 fn check_all(file: &str) {
-    for (title, source, expected) in super::cases(file) {
+    for (title, source, expected) in super::vectors(file) {
         let names = expected
             .lines()
             .find_map(|line| line.strip_prefix("pipelines = "));

@@ -2,6 +2,7 @@
 
 use emulator::cpu::decoded::Place;
 
+use cases::cases;
 use emulator::cpu::lanai::Op;
 use emulator::cpu::lanai::bus::{Bus, BusStop, Fault, Passed, Private, Width};
 use emulator::cpu::lanai::disasm::disassemble;
@@ -295,7 +296,7 @@ fn run_patiently(core: &mut Core, bus: &mut MoodyBus, budget: u64) -> (Exit, u64
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn executes_as_the_reference_does(scene in any_scene()) {

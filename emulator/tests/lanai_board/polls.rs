@@ -1,6 +1,7 @@
 //! A loop that polls the interrupt status and two words of memory, while engines use the bus, the host reads and writes, and timers pass:
 //! skipped and executed rounds give the same results.
 
+use cases::cases;
 use emulator::board::{CpuId, Inspect};
 use proptest::prelude::*;
 
@@ -105,7 +106,7 @@ fn run(profile: usize, acts: &[(Act, u64)], skip: bool) -> (impl PartialEq + std
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn skipped_rounds_are_those_that_are_executed(

@@ -1,5 +1,6 @@
 //! No register write, window write or program makes the board panic; equal runs have equal bits, also over a saved state.
 
+use cases::cases;
 use proptest::prelude::*;
 
 use crate::bench::{Bench, PROFILES};
@@ -67,7 +68,7 @@ fn run(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn no_write_panics(

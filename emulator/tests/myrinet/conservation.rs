@@ -1,5 +1,6 @@
 //! Random topologies and traffic: every packet is accounted for, on any number of threads and across snapshots.
 
+use cases::cases;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::fault::{FaultRates, RandomFaults};
@@ -232,7 +233,7 @@ fn check_plan(plan: &Plan, middle_us: u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(32))]
 
     #[test]
     fn every_packet_is_accounted_for(plan in plans(), middle_us in 1..60_u64) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use cases::cases;
 use emulator::sim::ranks::{RankError, Ranks, Transport, channels};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
@@ -327,7 +328,7 @@ impl Tree {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+    #![proptest_config(cases(40))]
 
     /// Switches of any tree belong to ranks, and nothing changes.
     #[test]

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use cases::cases;
 use emulator::observe::event::TraceEvent;
 use emulator::observe::text::TextTrace;
 use emulator::sim::initiator::Initiator;
@@ -218,7 +219,7 @@ fn calculated(links: &[Link], chain: &[Link], sent: &[Sent]) -> Vec<(u64, u8)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(cases(60))]
 
     /// Stations at each switch of a chain send to one at its end.
     #[test]

@@ -1,8 +1,8 @@
 //! Random loops that follow the timer, with random disturbances: each of them is skipped exactly, or not at all.
 
 use std::cell::Cell;
-use std::env;
 
+use cases::cases;
 use defs::tigon2::map::WINDOW_LOW_SRAM;
 use defs::tigon2::regs as r;
 use proptest::collection::vec;
@@ -83,15 +83,6 @@ fn writes() -> impl Strategy<Value = Vec<Write>> {
         writes.sort_by_key(|write| write.0);
         writes
     })
-}
-
-fn cases(cases: u32) -> ProptestConfig {
-    let cases = env::var("PROPTEST_CASES").map_or(cases, |text| text.parse().unwrap());
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
 }
 
 /// Random loops on both CPUs, with random disturbances and slices.

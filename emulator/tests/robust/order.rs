@@ -3,9 +3,9 @@
 //! cycle.
 
 use std::cell::Cell;
-use std::env;
 
 use super::bench::{Bench, CODE, words};
+use cases::cases;
 use defs::tigon2::map::{REGISTER_BASE, SCRATCHPAD_BASE};
 use defs::tigon2::regs::{CPU_B, SCRATCH_ADDRESS, SCRATCH_DATA, SEMAPHORE_A, WINDOW_DATA};
 use emulator::cpu::clock::CpuClock;
@@ -328,16 +328,6 @@ fn check(scene: &Scene, slices_ns: &[u64]) -> bool {
     let observed = run_observed(scene);
     assert_eq!(whole, observed, "with details and without");
     true
-}
-
-/// The number of cases, unless the environment asks for another one.
-fn cases(cases: u32) -> ProptestConfig {
-    let cases = env::var("PROPTEST_CASES").map_or(cases, |text| text.parse().unwrap());
-    ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    }
 }
 
 /// CPU A counts in its scratchpad, with code in SRAM that CPU B rewrites all the time: however often A

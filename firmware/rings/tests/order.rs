@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use cases::cases;
 use proptest::prelude::*;
 use rings::{Region, ReleaseOrder};
 
@@ -154,7 +155,7 @@ fn check(steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(cases(2000))]
     #[test]
     fn every_history_is_released_in_order(steps in prop::collection::vec(step(), 0..400)) {
         check(&steps);

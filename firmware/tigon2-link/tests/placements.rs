@@ -18,6 +18,7 @@ mod reference;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use cases::cases;
 use defs::software::{BY_ZERO, HI, LO_REGISTER, ROUTINES};
 use emulator::cpu::mips::bus::Width;
 use emulator::cpu::mips::exec::{Core, Exit, run};
@@ -352,12 +353,9 @@ fn changed_programs_do_the_same() {
     );
     let bus = std::cell::RefCell::new(bus);
     let compared = std::cell::Cell::new(0);
-    let config = ProptestConfig::with_cases(2000);
+    let config = cases(2000);
     let cases = config.cases;
-    let mut runner = TestRunner::new(ProptestConfig {
-        failure_persistence: None,
-        ..config
-    });
+    let mut runner = TestRunner::new(config);
     let result = runner.run(&strategy, |(draws, mut registers, data, jumps)| {
         for (register, value) in [(0, 0), (23, DATA), (26, 7), (27, 0), (29, STACK)] {
             registers[register] = value;

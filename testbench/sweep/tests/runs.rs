@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::atomic::Ordering;
 
+use cases::cases;
 use lanigon_sweep::error::SweepError;
 use lanigon_sweep::execute;
 use lanigon_sweep::plan::scenario;
@@ -50,7 +51,7 @@ fn two_hundred_runs_equal_runs_made_one_by_one() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(cases(12))]
 
     /// A results file that is cut anywhere, as by a crash, leads to the same tables.
     #[test]

@@ -98,7 +98,7 @@ fn place(code: &Code, pc: u32) -> String {
         .collect();
     match calls.len() {
         0 => format!("at pc {pc:#010x}"),
-        0..=MOST_CALLS => format!("in {}", calls.join(", called by ")),
+        1..=MOST_CALLS => format!("in {}", calls.join(", called by ")),
         count => {
             let shown = calls[..MOST_CALLS].join(", called by ");
             format!("in {shown}, called by {} more", count - MOST_CALLS)

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use crate::common::memory::Random;
 use crate::common::{Faults, Posting, Settings, World};
+#[cfg(not(target_os = "none"))]
+use cases::cases;
 use defs::emp::descriptor::{ANY_NODE, ANY_TAG, Code, Form, node_tag};
 #[cfg(not(target_os = "none"))]
 use proptest::prelude::*;
@@ -175,7 +177,7 @@ fn exchange(seed: u64, settings: &Settings, faults: Faults, count: usize, most: 
 
 #[cfg(not(target_os = "none"))]
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn every_message_arrives_once_in_order_and_whole(

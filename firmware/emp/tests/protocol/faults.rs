@@ -4,6 +4,8 @@
 use crate::common::memory::{HostMemory, Random};
 use crate::common::nic::{SHARED_BASE, word_of};
 use crate::common::{Buffer, Faults, Node, Posting, Settings, World, descriptor_address};
+#[cfg(not(target_os = "none"))]
+use cases::cases;
 use defs::emp::control::{Counter, MAILBOX_RECEIVE, MAILBOX_TRANSMIT};
 use defs::emp::descriptor::{
     ANY_NODE, ANY_TAG, Code, Form, MESSAGE_LIMIT_BYTES, STATUS_FORM_SHIFT, STATUS_NEXT_NONE,
@@ -462,7 +464,7 @@ pub fn a_node_that_starts_anew_is_met_again() {
 
 #[cfg(not(target_os = "none"))]
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(200))]
 
     /// Frames with the right Ethertype and any content.
     #[test]

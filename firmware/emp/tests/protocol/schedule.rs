@@ -9,6 +9,7 @@ use crate::common::Settings;
 use crate::common::engine::Records;
 use crate::hosts::{Hosts, ReceiveRequest, SendRequest};
 use crate::network::{Garbage, Hold, Network, Numbers, Rates};
+use cases::cases;
 use defs::emp::descriptor::PAGE_BYTES;
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
 use proptest::option;
@@ -417,25 +418,13 @@ pub fn schedule() -> impl Strategy<Value = Schedule> {
         )
 }
 
-/// Number of cases: `PROPTEST_CASES`, or a number that keeps the suite quick.
-pub fn config(quick: u32) -> ProptestConfig {
-    let mut config = ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = quick;
-    }
-    config
-}
-
 /// Configuration that runs previously failed cases first.
 fn remembering(quick: u32) -> ProptestConfig {
     const REGRESSIONS: &str = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/protocol/regressions.txt"
     );
-    let mut config = config(quick);
+    let mut config = cases(quick);
     config.failure_persistence = Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS)));
     config
 }

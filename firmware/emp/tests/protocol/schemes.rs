@@ -2,13 +2,15 @@
 //! schedules, in every scheme.
 
 #[cfg(not(target_os = "none"))]
+use cases::cases;
+#[cfg(not(target_os = "none"))]
 use proptest::prelude::*;
 
 #[cfg(not(target_os = "none"))]
 use crate::common::engine::SCHEMES;
 use crate::common::engine::use_scheme;
 #[cfg(not(target_os = "none"))]
-use crate::schedule::{config, schedule};
+use crate::schedule::schedule;
 use crate::{control, exchange, faults, flow, timeouts};
 
 /// Tests that must pass in every scheme.
@@ -73,7 +75,7 @@ fn sr() {
 
 #[cfg(not(target_os = "none"))]
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn the_promise_holds_on_two_cpus(scheme in 1..SCHEMES, schedule in schedule()) {

@@ -14,8 +14,8 @@ use proptest::prelude::*;
 
 use crate::nic::Wire;
 use crate::node::{Message, PROGRAM, TABLE, queue};
-use crate::schedule::cases;
 use crate::world::{World, message};
+use cases::cases;
 
 /// The process that writes anything: its port on node 0, its number, its memory.
 const PORT: u32 = 1;

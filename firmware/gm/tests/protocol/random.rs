@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cases::cases;
 use defs::gm::event::Status;
 use defs::gm::packet::capacity;
 use defs::gm::port::{GET, PUT};
@@ -174,7 +175,7 @@ fn provide(world: &mut World, one: &Message, tag: u32) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(48))]
 
     #[test]
     fn without_faults(nodes in 2_u32..5, seed in any::<u64>()) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cases::cases;
 use defs::gm::event::Status;
 use defs::gm::packet::size_for;
 use defs::gm::port::{DROP, GET, PUT, RESUME};
@@ -495,17 +496,6 @@ fn check(ops: &[Op], seed: u64, never: bool) {
         run.act(op);
     }
     run.finish(never);
-}
-
-/// As many cases as the environment asks for, else `usual`.
-pub fn cases(usual: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok();
-    ProptestConfig {
-        cases: asked.and_then(|text| text.parse().ok()).unwrap_or(usual),
-        failure_persistence: None,
-        max_shrink_iters: 20_000,
-        ..ProptestConfig::default()
-    }
 }
 
 proptest! {

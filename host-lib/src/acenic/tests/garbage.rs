@@ -93,7 +93,7 @@ fn every_kind_of_nonsense_has_its_name() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(cases::remembered(40))]
 
     #[test]
     fn no_garbage_stops_the_driver(

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use cases::cases;
 use proptest::prelude::*;
 
 use super::schedule::{
@@ -301,7 +302,7 @@ fn all_to_all(steps: &[Vec<Step>], mut pick: impl FnMut(usize) -> usize) -> Resu
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(cases(60))]
 
     #[test]
     fn every_barrier_separates_arrivals_from_departures(

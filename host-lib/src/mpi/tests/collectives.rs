@@ -18,7 +18,7 @@ fn all(size: usize, count: usize) -> Vec<u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(120))]
+    #![proptest_config(cases::remembered(120))]
 
     #[test]
     fn collectives_compute_what_one_program_computes(
@@ -150,7 +150,7 @@ fn check_bypass(size: usize, steps: &[Step], bypass: Bypass, seed: u64) -> usize
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases::remembered(200))]
 
     #[test]
     fn operations_that_go_on_while_programs_compute_have_the_same_results(

@@ -1,5 +1,6 @@
 //! Layouts, persistent requests, prefixes and blocks of different lengths, against what one program computes.
 
+use cases::cases;
 use proptest::prelude::*;
 
 use super::{EAGER_BYTES, check};
@@ -61,7 +62,7 @@ fn layouts() -> impl Strategy<Value = (Layout, Vec<usize>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn layouts_name_the_elements_that_their_definition_names((layout, elements) in layouts()) {

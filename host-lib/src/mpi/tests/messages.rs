@@ -158,7 +158,7 @@ impl Plan {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases::remembered(200))]
 
     #[test]
     fn messages_match_in_order(plan in plans()) {

@@ -1,5 +1,6 @@
 //! The language: output of commands, refusals, and absence of side effects.
 
+use cases::cases;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
 use emulator::tigon2::board::Tigon2;
@@ -296,7 +297,7 @@ fn nobody_notices_breakpoints_everywhere() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn nobody_notices_a_session(commands in prop::collection::vec(command(), 1..14)) {

@@ -4,6 +4,7 @@ use emulator::board::{CpuId, Inspect};
 use emulator::tigon2::board::Tigon2;
 use std::cell::RefCell;
 
+use cases::cases;
 use emulator::observe::event::Details;
 use emulator::sim::time::SimTime;
 use lanigon_debugger::debug::Session;
@@ -77,10 +78,7 @@ fn nothing_makes_it_panic() {
     ];
     let lengths = prop_oneof![0..100u32, any::<u32>()];
     let moment = (times, 0..4usize, addresses, lengths, any::<[u32; 4]>());
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: 30,
-        ..ProptestConfig::default()
-    });
+    let mut runner = proptest::test_runner::TestRunner::new(cases(30));
     runner
         .run(&moment, |(ns, focus, at, length, wild)| {
             let session = &mut *session.borrow_mut();

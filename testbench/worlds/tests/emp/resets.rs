@@ -4,6 +4,7 @@
 use emulator::tigon2::board::Tigon2;
 use std::num::NonZeroUsize;
 
+use cases::cases;
 use defs::emp::control::Counter;
 use emulator::host::machine::Machine;
 use emulator::observe::event::{TraceEvent, TraceKind};
@@ -419,7 +420,7 @@ pub fn a_talk_survives_resets() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn no_reset_doubles_or_reorders_messages_or_stops_the_talk(

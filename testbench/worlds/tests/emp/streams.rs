@@ -1,5 +1,6 @@
 //! Random messages in both directions at once: every byte arrives.
 
+use cases::cases;
 use defs::emp::frame::GROUP_LIMIT;
 use proptest::prelude::*;
 
@@ -8,13 +9,6 @@ use super::support::{Streams, pair};
 #[test]
 fn ten_thousand_messages_of_random_sizes_both_ways_at_once() {
     Streams::new(1, 5_000, 65_536).run(&mut pair());
-}
-
-fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(cases)
-    }
 }
 
 proptest! {

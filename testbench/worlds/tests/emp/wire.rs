@@ -1,5 +1,6 @@
 //! Invalid frames between valid messages: each is dropped and counted, without other effects.
 
+use cases::cases;
 use defs::emp::control::{COUNTER_COUNT, Counter};
 use defs::emp::descriptor::MESSAGE_LIMIT_BYTES;
 use defs::emp::frame::{
@@ -357,10 +358,7 @@ fn any_frame() -> impl Strategy<Value = Frame> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(32)
-    })]
+    #![proptest_config(cases(32))]
 
     #[test]
     fn any_frames_are_counted_and_harm_nobody(bad in vec(vec(any_frame(), 0..=MOST), 1..4)) {

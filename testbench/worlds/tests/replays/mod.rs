@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cases::cases;
 use emulator::host::tape::Actions;
 use emulator::sim::time::SimTime;
 use emulator::wire::fault::FaultKind;
@@ -191,7 +192,7 @@ fn a_record_of_no_faults_is_empty() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(cases(200))]
 
     /// Changed bytes of a file are refused; changed actions, with a correct checksum, are refused or run.
     #[test]

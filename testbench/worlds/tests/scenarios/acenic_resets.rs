@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use cases::cases;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::simulation::result::RunSummary;
@@ -128,7 +129,7 @@ fn a_snapshot_between_lives_goes_on_with_equal_results() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(cases(12))]
 
     #[test]
     fn resets_at_any_time_lose_nothing_else(

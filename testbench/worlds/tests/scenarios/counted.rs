@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use cases::cases;
 use emulator::board::Traffic;
 use emulator::observe::capture::{CapturedFrame, FrameObserver, Interface, Note};
 use emulator::observe::event::{DropReason, TraceEvent, TraceKind};
@@ -320,7 +321,7 @@ fn faults() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(cases(24))]
 
     #[test]
     fn result_trace_and_capture_agree_on_every_loss(

@@ -1,5 +1,6 @@
 //! EMP repairs losses, whatever image, window and size: no message fails, and little time is lost.
 
+use cases::cases;
 use lanigon_worlds::simulation::RunOptions;
 use proptest::prelude::*;
 
@@ -62,13 +63,6 @@ fn case() -> impl Strategy<Value = Case> {
         window: (1u32 << window).min(50),
         bytes,
     })
-}
-
-fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(cases)
-    }
 }
 
 proptest! {

@@ -4,6 +4,7 @@ mod network;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cases::cases;
 use defs::gm::mapping::NO_NODE;
 use proptest::prelude::*;
 
@@ -122,7 +123,7 @@ fn check(network: &mut Network, tries: u32) -> Map {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) })]
+    #![proptest_config(cases(150))]
 
     /// Any network: crossbars of 4 to 16 ports, parallel cables, cables from a crossbar to itself, nodes that do not answer.
     #[test]

@@ -1,0 +1,44 @@
+//! How many random cases the property tests of all crates try.
+//!
+//! | in the environment | cases |
+//! |--------------------|-------|
+//! | nothing (`make test`) | a quarter |
+//! | `LANIGON_TESTS=all` (`make test-all`, continuous integration) | all |
+//! | `PROPTEST_CASES=N` | N |
+//!
+//! `make` fixes the seed (`PROPTEST_RNG_SEED`), so that a failure belongs to the change that shows it.
+
+use std::env;
+
+use proptest::test_runner::Config;
+
+/// Which share of the cases is tried without more words.
+const SHARE: u32 = 4;
+
+/// Whether the long tests are to run too.
+#[must_use]
+pub fn all() -> bool {
+    env::var_os("LANIGON_TESTS").is_some_and(|which| which == "all")
+}
+
+/// Configuration of a property test with this many cases in all. Failed cases are not kept in files: the seed repeats them.
+#[must_use]
+pub fn cases(whole: u32) -> Config {
+    let asked = env::var("PROPTEST_CASES").ok();
+    let asked = asked.and_then(|number| number.parse().ok());
+    let usual = if all() { whole } else { whole.div_ceil(SHARE) };
+    Config {
+        cases: asked.unwrap_or(usual),
+        failure_persistence: None,
+        ..Config::default()
+    }
+}
+
+/// The same; cases that failed before stand in a file of the folder `proptest-regressions`, and are tried first.
+#[must_use]
+pub fn remembered(whole: u32) -> Config {
+    Config {
+        failure_persistence: Config::default().failure_persistence,
+        ..cases(whole)
+    }
+}
