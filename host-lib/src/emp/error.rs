@@ -1,6 +1,7 @@
 //! Errors: at start-up, at a post, and during a transfer.
 
 use defs::emp::descriptor::{INDIRECT_PAGES, MESSAGE_LIMIT_BYTES};
+use defs::emp::frame::FRAME_LIMIT;
 use defs::emp::frame::GROUP_LIMIT;
 use thiserror::Error;
 
@@ -128,6 +129,18 @@ pub enum PostError {
     TooLong {
         /// Length asked for.
         length_bytes: u64,
+    },
+    /// The message to send has more frames than the firmware can name.
+    #[error(
+        "a message of {length} bytes is longer than {most}, {FRAME_LIMIT} frames with frame_bytes = {frame_bytes}"
+    )]
+    TooManyFrames {
+        /// Its length.
+        length: u32,
+        /// The longest one.
+        most: u32,
+        /// Payload of a frame.
+        frame_bytes: u32,
     },
     /// The message has more pieces of pages than a descriptor can hold.
     #[error("the message lies in {pages} pieces of pages, a descriptor names {INDIRECT_PAGES}")]

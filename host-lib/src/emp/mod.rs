@@ -97,6 +97,8 @@ pub struct Emp<W, S> {
     /// Nodes of the route table.
     nodes: u16,
     post_overhead_ns: u64,
+    /// Payload of a frame.
+    frame_bytes: u32,
     settings: Settings,
     /// NIC address of the descriptor array.
     descriptors: u32,

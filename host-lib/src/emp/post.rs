@@ -2,6 +2,7 @@
 
 use defs::emp::control::{MAILBOX_RECEIVE, MAILBOX_TRANSMIT};
 use defs::emp::descriptor::{Form, PAGE_BYTES, WORD_PAGE_HIGH};
+use defs::emp::frame::message_limit;
 
 use super::Emp;
 use super::buffer::{Buffer, Piece, message_length, pieces};
@@ -95,6 +96,14 @@ impl<W: Window, S: System> Emp<W, S> {
         buffers: &[Buffer],
     ) -> Result<Transfer, PostError> {
         let length = message_length(buffers)?;
+        let (frame_bytes, most) = (self.frame_bytes, message_limit(self.frame_bytes));
+        if label.direction == Direction::Transmit && length > most {
+            return Err(PostError::TooManyFrames {
+                length,
+                most,
+                frame_bytes,
+            });
+        }
         self.system.compute(self.post_overhead_ns).await;
         let pieces = pieces(&mut self.system, buffers).await?;
         let form = layout::form(pieces.len());

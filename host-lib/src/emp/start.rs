@@ -73,6 +73,7 @@ impl<W: Window, S: System> Emp<W, S> {
             system: starter.system,
             nodes,
             post_overhead_ns: config.post_overhead_ns,
+            frame_bytes: config.frame_bytes,
             settings: Settings::from(&config),
             descriptors,
             // Both pools hand out the descriptors next to their common border first, so that the

@@ -80,3 +80,30 @@ fn examples_are_read() {
     }
     assert!(read > 10);
 }
+
+#[test]
+fn messages_of_processes_fit_into_the_frames_of_emp() {
+    let check = |frame_bytes, size, reason: Option<&str>| {
+        let text = format!(
+            "[network]\ntopology = \"pair\"\n[emp]\nframe_bytes = {frame_bytes}\n\
+             [[program]]\nrun = \"mpi\"\nbenchmark = \"latency\"\nnodes = \"all\"\nbytes = [8, {size}]\n"
+        );
+        let error = lanigon_workloads::parse("file.toml", &text).err();
+        let shown = error.map(|error| error.to_string());
+        let shown = shown.as_deref();
+        match reason {
+            Some(reason) => assert!(
+                shown.is_some_and(|shown| shown.contains(reason)),
+                "{shown:?}"
+            ),
+            None => assert_eq!(shown, None),
+        }
+    };
+    check(
+        46,
+        60000,
+        Some("file.toml:9: program.bytes: 60000 bytes are more"),
+    );
+    check(1500, 4_000_000, Some("at most 2097152"));
+    check(1500, 60000, None);
+}

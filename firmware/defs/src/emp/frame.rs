@@ -32,6 +32,8 @@
 //! and its payload starts at byte 36. The payload's length is the smaller of the rest of the frame and the
 //! rest of the message (the MAC pads short frames).
 
+use super::descriptor::MESSAGE_LIMIT_BYTES;
+
 /// Ethertype of EMP frames (one of two reserved for local experiments).
 pub const ETHERTYPE: u16 = 0x88B5;
 /// Bytes of the Ethernet header.
@@ -154,4 +156,19 @@ pub const fn header_frame_capacity(frame_bytes: u32) -> u32 {
 #[must_use]
 pub const fn data_frame_capacity(frame_bytes: u32) -> u32 {
     frame_bytes - FRAME_HEADER_BYTES
+}
+
+/// Most frames of a message. With 1500-byte frames the longest message has 1412.
+pub const FRAME_LIMIT: u32 = 1536;
+
+/// Longest message of a node whose frames have up to this Ethernet payload.
+#[must_use]
+pub const fn message_limit(frame_bytes: u32) -> u32 {
+    let others = (FRAME_LIMIT - 1) * data_frame_capacity(frame_bytes);
+    let most = header_frame_capacity(frame_bytes) + others;
+    if most < MESSAGE_LIMIT_BYTES {
+        most
+    } else {
+        MESSAGE_LIMIT_BYTES
+    }
 }

@@ -14,13 +14,12 @@ pub(crate) use send::{Closing, Cursor, Queueing, Source, Transmit};
 use crate::ack::{Ack, QUEUE_ENTRIES};
 use crate::roles::{A, Base, On, Records, Roles, Seat};
 use defs::emp::descriptor::{MESSAGE_LIMIT_BYTES, SEND_DESCRIPTORS};
+pub use defs::emp::frame::FRAME_LIMIT;
 
 /// Index of a transmit or active-receive record.
 pub(crate) type Slot = u8;
 /// The end of a list of slots.
 pub(crate) const NO_SLOT: Slot = 0xFF;
-/// Largest number of frames of a message. With 1500-byte frames the longest message has 1412.
-pub const FRAME_LIMIT: u32 = 1536;
 /// Slots for transmit records: a send descriptor's index is its slot.
 pub const TRANSMIT_SLOTS: usize = 256;
 /// Number of bitmaps of unacknowledged groups: they are big, and slots above the descriptors are unused.

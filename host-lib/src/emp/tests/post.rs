@@ -126,6 +126,24 @@ fn limits_are_typed_errors_and_hold_nothing() {
 }
 
 #[test]
+fn short_frames_limit_messages() {
+    let mut config = super::config();
+    config.frame_bytes = 46;
+    let mut emp = super::try_start(&Fake::new(), config).unwrap();
+    let too_many = PostError::TooManyFrames {
+        length: 49145,
+        most: 49144,
+        frame_bytes: 46,
+    };
+    let sent = |emp: &mut _, length| block_on(Node::post_transmit(emp, 2, 0, buffer(0, length)));
+    assert_eq!(sent(&mut emp, 49145).err(), Some(too_many));
+    assert!(sent(&mut emp, 49144).is_ok());
+    // What comes in may be of longer frames.
+    let space = buffer(0, 65536);
+    assert!(block_on(emp.post_receive(Source::Any, Tag::Any, space)).is_ok());
+}
+
+#[test]
 fn pools_run_out_and_recover() {
     let (fake, mut emp) = start();
     let exhausted = |needed, free| {

@@ -7,6 +7,7 @@ use super::{Class, MpiSettings, Work};
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
+use lanigon_worlds::scenario::limits::{check_emp_length, shortest_frames};
 use lanigon_worlds::scenario::nodes::Nodes;
 use lanigon_worlds::scenario::programs::LONGEST_US;
 use lanigon_worlds::scenario::reference::Values::{
@@ -156,7 +157,18 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<MessagePassin
         && let Some(item) = table.find(&BYTES)
     {
         let sizes = item.list().into_iter();
-        let sizes = sizes.map(|item| item.integer(least as u64..=MOST_BYTES));
+        let emp = members.iter().copied();
+        let emp: Vec<_> = emp
+            .filter(|&node| nodes.all[node].protocol == Some(Protocol::Emp))
+            .collect();
+        let frame_bytes = shortest_frames(&emp, nodes);
+        let sizes = sizes.map(|item| {
+            let size = item.integer(least as u64..=MOST_BYTES)?;
+            if !emp.is_empty() {
+                check_emp_length(size as u64, frame_bytes, &item.place)?;
+            }
+            Ok(size)
+        });
         settings.sizes = sizes.collect::<Result<_, _>>()?;
         let whole = |size: &&usize| size.is_multiple_of(work.element_bytes());
         if let Some(size) = settings.sizes.iter().find(|size| !whole(size)) {

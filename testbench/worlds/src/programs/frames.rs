@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use emulator::host::machine::Machine;
 use emulator::sim::time::SimTime;
-use host_lib::acenic::{AceNic, Command, Config, Event, Fragment, LinkChange, Received};
+use host_lib::acenic::{AceNic, Command, Config, Event, Fragment, LinkChange, Received, Reported};
 use host_lib::acenic::{SendOptions, Work};
 use host_lib::firmware::Firmware;
 use host_lib::window::System;
@@ -108,10 +108,19 @@ pub async fn boot(machine: Machine, firmware: &Firmware, config: Config) -> Resu
         let link = nic.wait_for(up, "the link to come up", LINK_NS).await;
         link.map_err(text)?;
     }
+    complaint(nic.history())?;
     let now = SimTime::from_ps(nic.system().now_ps());
     let rest = START.saturating_sub(now);
     nic.system_mut().compute(rest.ps() / 1000).await;
     Ok(nic)
+}
+
+/// Fails if the firmware has reported an error.
+fn complaint(events: &[Reported]) -> Result<(), String> {
+    let error = events.iter().find(|reported| reported.event.is_error());
+    error.map_or(Ok(()), |error| {
+        Err(format!("the firmware reports: {}", error.event))
+    })
 }
 
 /// Executes the plans of a node's programs and records all frames in `deliveries`. The programs have the same checksums and VLAN tag.
@@ -435,9 +444,7 @@ impl Traffic {
                 self.deliveries.records().sent(flow, sequence, Ok(()));
             }
         }
-        if let Some(error) = work.events.iter().find(|event| event.event.is_error()) {
-            return Err(format!("the firmware reports {:?}", error.event));
-        }
+        complaint(&work.events)?;
         for received in &work.received {
             self.receive(received).await?;
         }

@@ -13,7 +13,7 @@ mod error;
 pub mod faults;
 mod fm;
 mod gm;
-mod limits;
+pub mod limits;
 mod network;
 pub mod nodes;
 pub mod programs;
@@ -416,7 +416,7 @@ fn refused_beside(spec: &ProgramSpec, other: &ProgramSpec) -> Option<String> {
 }
 
 impl Scenario {
-    /// Checks that frames fit the MTU of their nodes.
+    /// Checks that frames fit the MTU of their nodes, and that these can make sums.
     fn check_frames(&self, spec: &ProgramSpec) -> Result<(), ScenarioError> {
         let needed = spec.longest() + TAG_BYTES;
         for node in spec.nodes().into_iter().map(|node| &self.nodes[node]) {
@@ -426,6 +426,14 @@ impl Scenario {
                     spec.longest(),
                     node.name,
                     node.acenic.mtu
+                );
+                return Err(spec.place.refuse(reason));
+            }
+            // Firmware of the user's own may know better.
+            if spec.frames.checksum && node.acenic.hardware_assist && !node.image.given {
+                let reason = format!(
+                    "checksum = true and [acenic] assist = \"hardware\" of node {} exclude each other: the chip's assist makes no sums over the board's synchronous SRAM",
+                    node.name
                 );
                 return Err(spec.place.refuse(reason));
             }

@@ -406,3 +406,16 @@ fn mistakes_are_refused_where_they_are() {
         "do not run AceNIC firmware",
     );
 }
+
+#[test]
+fn complaints_of_the_firmware_are_told() {
+    // An image that the scenario names may know better; this one does not.
+    let more = "frames = 1\nbytes = 64\nchecksum = true\n[acenic]\nassist = \"hardware\"";
+    let text = format!(
+        "image = \"acenic\"\nprotocol = \"acenic\"\n{}",
+        frames(more)
+    );
+    let outcome = super::run(&text, &RunOptions::default());
+    let expected = "node 0: the firmware reports: error: bad configuration";
+    assert!(outcome.problems[0].starts_with(expected), "{outcome:?}");
+}
