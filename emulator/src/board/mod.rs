@@ -217,6 +217,12 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
         false
     }
 
+    /// Executes a write before a host's poll, as [`fruitless_poll`](Self::fruitless_poll) does if it can, but visibly for observers: what
+    /// these see has no effect.
+    fn poll_write(&mut self, (offset, value): (u32, u32), ctx: &mut Context<'_, Self::Event>) {
+        self.window_write(offset, value, ctx);
+    }
+
     /// Executes `times` fruitless polls at once, from `first` on, one per `period_ps`, if the board is unchanged
     /// for all of them; returns whether it did. Allows polls to be skipped by the number. By default each is
     /// executed.

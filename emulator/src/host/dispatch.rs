@@ -86,7 +86,7 @@ impl Programs {
                 poll,
                 ready,
             } => {
-                board.window_write(write.0, write.1, ctx);
+                board.poll_write(write, ctx);
                 self.watch_prepared(program, poll, ready, ctx);
             }
         }

@@ -437,6 +437,19 @@ impl Board for Tigon2 {
             .fruitless_poll(access, [&a.private, &b.private], tick)
     }
 
+    fn poll_write(&mut self, write: (u32, u32), ctx: &mut Context<'_, BoardEvent>) {
+        if !self.moves_view(write) || !self.fruitless_poll(PollAccess::Move(write), ctx.now) {
+            return self.window_write(write.0, write.1, ctx);
+        }
+        if ctx.trace.wants(Details::REGISTERS) {
+            let address = map::register_address(write.0);
+            let value = write.1;
+            let kind = TraceKind::RegisterWrite { address, value };
+            ctx.trace
+                .record_detail(ctx.now, Initiator::Host, None, kind);
+        }
+    }
+
     fn skip_polls(
         &mut self,
         poll: &PollRequest,

@@ -161,3 +161,20 @@ fn people_get_a_summary() {
         assert!(shown.contains(part), "{part}: not in\n{shown}");
     }
 }
+
+#[test]
+fn results_do_not_depend_on_observation() {
+    let program = "[[program]]\nrun = \"ping-pong\"\nnodes = [0, 1]\nmessages = 100\nbytes = 64\n";
+    let text = pair(program);
+    let plain = json("observed.toml", &text, &[]);
+    let trace = file("observed.trace", "");
+    let timeline = file("observed.pftrace", "");
+    let [trace, timeline] = [&trace, &timeline].map(|path| path.to_str().unwrap());
+    let check = |options: &[&str]| {
+        let observed = json("observed.toml", &text, options);
+        assert_eq!(observed, plain, "{options:?}");
+    };
+    check(&["--timeline", timeline]);
+    check(&["--trace", trace, "--details", "all"]);
+    check(&["--trace", trace, "--instructions"]);
+}
