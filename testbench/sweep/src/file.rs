@@ -89,7 +89,7 @@ impl Sweep {
     pub fn parse(name: &str, text: &str, folder: &FilePath) -> Result<Self, SweepError> {
         let source = Source::new(name, text);
         let document = source.parse(text)?;
-        let mut root = Table::root(&source, document.get_ref());
+        let mut root = Table::root(&source, document.get_ref(), None);
         let description = match root.get("description") {
             Some(item) => item.text()?.trim().to_owned(),
             None => String::new(),
@@ -166,7 +166,10 @@ fn read_seeds(table: Option<Table<'_>>) -> Result<(Vec<Option<i64>>, Path), Scen
         return Ok((vec![None], Path::key("seed")));
     };
     let item = table.need("seeds")?;
-    let first: i64 = table.integer("first", 0..=LARGEST_SEED / 2, 1)?;
+    let first: i64 = match table.get("first") {
+        Some(item) => item.integer(0..=LARGEST_SEED / 2)?,
+        None => 1,
+    };
     let seeds = match item.value()? {
         toml::Value::Array(_) => listed_seeds(&item)?,
         _ => {

@@ -125,7 +125,7 @@ fn work(table: &mut Table<'_>, nodes: usize) -> Result<Work, ScenarioError> {
     let Some(item) = table.find(&SIZE) else {
         return Ok(work);
     };
-    let size: usize = item.integer(SIZE.range())?;
+    let size: usize = item.whole()?;
     if size < nodes {
         let reason = format!("a size of {size} for {nodes} nodes: each needs a part");
         return Err(item.place.refuse(reason));

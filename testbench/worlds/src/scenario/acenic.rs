@@ -2,7 +2,7 @@
 
 use defs::acenic::info::RingFlags;
 use defs::acenic::{JUMBO_ENTRIES, Mode};
-use host_lib::acenic::{Coalescing, Config, JUMBO_MTU, STANDARD_MTU};
+use host_lib::acenic::{Coalescing, Config, STANDARD_MTU};
 
 use super::error::ScenarioError;
 use super::programs::FrameSettings;
@@ -10,10 +10,6 @@ use super::table::Table;
 
 /// Bytes of a VLAN tag, which the MTU contains.
 pub(super) const TAG_BYTES: u32 = 4;
-/// Longest coalescing delay, in us.
-const LONGEST_TICKS_US: u64 = 1_000_000;
-/// Largest number of descriptors of a report.
-const MOST_DESCRIPTORS: u64 = 511;
 
 /// Settings of a node's driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +23,7 @@ pub struct AcenicSettings {
 }
 
 /// Values of `assist`: whether it is that of the chip.
-const ASSISTS: [(&str, bool); 2] = [("software", false), ("hardware", true)];
+pub(super) const ASSISTS: [(&str, bool); 2] = [("software", false), ("hardware", true)];
 
 impl Default for AcenicSettings {
     fn default() -> Self {
@@ -65,25 +61,16 @@ impl AcenicSettings {
         let Some(mut table) = table else {
             return Ok(self);
         };
-        let mtu = u64::from(STANDARD_MTU)..=u64::from(JUMBO_MTU);
-        let (ticks, descriptors) = (0..=LONGEST_TICKS_US, 1..=MOST_DESCRIPTORS);
         let old = self.coalescing;
         let settings = Self {
-            mtu: table.integer("mtu", mtu, self.mtu)?,
+            mtu: table.integer("mtu", self.mtu)?,
             coalescing: Coalescing {
-                rx_ticks: table.integer("rx_ticks_us", ticks.clone(), old.rx_ticks)?,
-                tx_ticks: table.integer("tx_ticks_us", ticks, old.tx_ticks)?,
-                rx_descriptors: table.integer(
-                    "rx_frames",
-                    descriptors.clone(),
-                    old.rx_descriptors,
-                )?,
-                tx_descriptors: table.integer("tx_descriptors", descriptors, old.tx_descriptors)?,
+                rx_ticks: table.integer("rx_ticks_us", old.rx_ticks)?,
+                tx_ticks: table.integer("tx_ticks_us", old.tx_ticks)?,
+                rx_descriptors: table.integer("rx_frames", old.rx_descriptors)?,
+                tx_descriptors: table.integer("tx_descriptors", old.tx_descriptors)?,
             },
-            hardware_assist: match table.get("assist") {
-                Some(item) => item.choice("assist", &ASSISTS)?,
-                None => self.hardware_assist,
-            },
+            hardware_assist: table.choice("assist", "assist", &ASSISTS, self.hardware_assist)?,
         };
         table.finish()?;
         Ok(settings)

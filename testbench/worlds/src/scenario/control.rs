@@ -6,16 +6,14 @@ use host_lib::myrinet::mailbox::LONGEST_BYTES;
 
 use super::error::ScenarioError;
 use super::nodes::{Node, Nodes};
-use super::programs::{MOST_MESSAGES, Program, ProgramSpec, Sizes};
+use super::programs::{Program, ProgramSpec, Sizes};
 use super::table::Table;
 use crate::myrinet::program::Format;
 use crate::myrinet::{self, HostKind};
 use crate::nodes::{START, mac_address};
 
 /// Names of formats.
-const FORMATS: [(&str, Format); 2] = [("raw", Format::Raw), ("coff", Format::Coff)];
-/// Most bytes in front of an image.
-const MOST_SKIPPED: u64 = 1 << 20;
+pub(super) const FORMATS: [(&str, Format); 2] = [("raw", Format::Raw), ("coff", Format::Coff)];
 
 /// How nodes run a control program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +35,7 @@ pub(super) fn read(
     let format = table.get("format");
     let format = format.map(|item| item.choice("format", &FORMATS));
     let skip_bytes = table.get("skip_bytes");
-    let skip_bytes = skip_bytes.map(|item| item.integer(0..=MOST_SKIPPED));
+    let skip_bytes = skip_bytes.map(|item| item.whole());
     Ok(Program::Control {
         nodes: nodes.resolve(&table.need("nodes")?)?,
         settings: ControlSettings {
@@ -53,7 +51,7 @@ pub(super) fn read_exchange(
     spec: &mut ProgramSpec,
     table: &mut Table<'_>,
 ) -> Result<(), ScenarioError> {
-    spec.messages = table.integer("frames", 1..=MOST_MESSAGES, 1)?;
+    spec.messages = table.integer("frames", 1)?;
     let Some(item) = table.get("bytes") else {
         spec.sizes = Sizes::List(vec![SHORTEST_BYTES]);
         return Ok(());

@@ -1,11 +1,7 @@
 //! Settings of EMP.
 
 use defs::emp::control;
-use defs::emp::frame::GROUP_LIMIT;
-use host_lib::emp::{
-    Config, MAXIMUM_FRAME_PAYLOAD_BYTES, MAXIMUM_RECEIVE_TIMEOUT_US, MAXIMUM_RETRY_LIMIT,
-    MINIMUM_FRAME_PAYLOAD_BYTES, ReceiveTimeout, TIMEOUT_US_RANGE,
-};
+use host_lib::emp::{Config, ReceiveTimeout};
 
 use super::error::{Position, ScenarioError};
 use super::nodes::{MOST_NODES, Node};
@@ -59,18 +55,14 @@ impl EmpSettings {
         let Some(mut table) = table else {
             return Ok(self);
         };
-        let payload =
-            u64::from(MINIMUM_FRAME_PAYLOAD_BYTES)..=u64::from(MAXIMUM_FRAME_PAYLOAD_BYTES);
-        let timeouts = u64::from(*TIMEOUT_US_RANGE.start())..=u64::from(*TIMEOUT_US_RANGE.end());
-        let retries = 0..=u64::from(MAXIMUM_RETRY_LIMIT);
         let settings = Self {
-            ack_group: table.integer("ack_group", 1..=u64::from(GROUP_LIMIT), self.ack_group)?,
-            frame_bytes: table.integer("frame_bytes", payload, self.frame_bytes)?,
-            timeout_us: table.integer("timeout_us", timeouts, self.timeout_us)?,
-            retry_limit: table.integer("retry_limit", retries, self.retry_limit)?,
+            ack_group: table.integer("ack_group", self.ack_group)?,
+            frame_bytes: table.integer("frame_bytes", self.frame_bytes)?,
+            timeout_us: table.integer("timeout_us", self.timeout_us)?,
+            retry_limit: table.integer("retry_limit", self.retry_limit)?,
             flow_control: table.flag("flow_control", self.flow_control)?,
             receive_timeout: match table.get("receive_timeout_us") {
-                Some(item) => match item.integer(0..=u64::from(MAXIMUM_RECEIVE_TIMEOUT_US))? {
+                Some(item) => match item.whole()? {
                     0 => ReceiveTimeout::Never,
                     us => ReceiveTimeout::AfterUs(us),
                 },

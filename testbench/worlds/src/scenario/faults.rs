@@ -11,12 +11,8 @@ use super::table::{Item, Table};
 use crate::boards::{DEFAULT, Medium, Protocol};
 use crate::faults::{Action, Fault, FrameKind, PacketFault, PacketKind, ProgramFault};
 
-/// Latest time and longest duration of a fault, in us: eleven days.
-const LATEST_US: f64 = 1e12;
-/// Longest delay of a frame, in us: a minute.
-const LONGEST_DELAY_US: f64 = 60e6;
 /// Default limit of random delays, in us.
-const DEFAULT_DELAY_US: f64 = 100.0;
+const DEFAULT_DELAY: SimTime = SimTime::from_us(100);
 
 /// A fault. Times are relative to the start of the programs.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +77,7 @@ pub enum ExactFault {
 
 /// Value of `do` in a `[[fault]]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verb {
+pub(super) enum Verb {
     Drop,
     Duplicate,
     Delay,
@@ -93,7 +89,7 @@ enum Verb {
     Reset,
 }
 
-const VERBS: [(&str, Verb); 9] = [
+pub(super) const VERBS: [(&str, Verb); 9] = [
     ("drop", Verb::Drop),
     ("duplicate", Verb::Duplicate),
     ("delay", Verb::Delay),
@@ -105,7 +101,7 @@ const VERBS: [(&str, Verb); 9] = [
     ("reset", Verb::Reset),
 ];
 
-const KINDS: [(&str, FrameKind); 5] = [
+pub(super) const KINDS: [(&str, FrameKind); 5] = [
     ("any", FrameKind::Any),
     ("header", FrameKind::Header),
     ("data", FrameKind::Data),
@@ -113,7 +109,7 @@ const KINDS: [(&str, FrameKind); 5] = [
     ("ack", FrameKind::Ack),
 ];
 
-const PACKETS: [(&str, PacketKind); 5] = [
+pub(super) const PACKETS: [(&str, PacketKind); 5] = [
     ("any", PacketKind::Any),
     ("data", PacketKind::Data),
     ("ack", PacketKind::Ack),
@@ -121,7 +117,11 @@ const PACKETS: [(&str, PacketKind); 5] = [
     ("null", PacketKind::Null),
 ];
 
-const PRIORITIES: [(&str, u8); 2] = [("low", 0), ("high", 1)];
+/// DMA channels, by name.
+pub(super) const CHANNELS: [(&str, DmaDirection); 2] =
+    [("read", DmaDirection::Read), ("write", DmaDirection::Write)];
+
+pub(super) const PRIORITIES: [(&str, u8); 2] = [("low", 0), ("high", 1)];
 
 /// Reads `[faults]`, the rates for all links.
 pub(super) fn read_rates(table: Table<'_>, network: &Network) -> Result<FaultSpec, ScenarioError> {
@@ -142,12 +142,12 @@ pub(super) fn read(
         Verb::Drop => exact(&mut table, Action::Drop, nodes, islands)?,
         Verb::Duplicate => exact(&mut table, Action::Duplicate, nodes, islands)?,
         Verb::Delay => {
-            let by = span(&table.need("by_us")?, LONGEST_DELAY_US)?;
+            let by = table.need("by_us")?.time()?;
             exact(&mut table, Action::Delay(by), nodes, islands)?
         }
         Verb::Corrupt => {
             let action = Action::Corrupt {
-                byte: table.need("byte")?.integer(0..=9017)?,
+                byte: table.need("byte")?.whole()?,
                 valid_fcs: table.flag("valid_fcs", false)?,
             };
             exact(&mut table, action, nodes, islands)?
@@ -163,29 +163,15 @@ pub(super) fn read(
         Verb::StallDma => stall(&mut table, nodes)?,
         Verb::Reset => FaultSpec::Reset {
             node: nodes.resolve_one(&table.need("node")?)?,
-            at: time(&table.need("at_us")?)?,
+            at: table.need("at_us")?.time()?,
             pause: match table.get("pause_us") {
-                Some(item) => Some(time(&item)?),
+                Some(item) => Some(item.time()?),
                 None => None,
             },
         },
     };
     table.finish()?;
     Ok((spec, item.place))
-}
-
-fn ps(us: f64) -> SimTime {
-    SimTime::from_ps((us * 1e6).round() as u64)
-}
-
-/// Reads a time.
-fn time(item: &Item<'_>) -> Result<SimTime, ScenarioError> {
-    Ok(ps(item.number(0.0..=LATEST_US)?))
-}
-
-/// Reads a duration greater than 0.
-fn span(item: &Item<'_>, longest_us: f64) -> Result<SimTime, ScenarioError> {
-    Ok(ps(item.number(1e-6..=longest_us)?))
 }
 
 fn exact(
@@ -223,14 +209,11 @@ fn exact(
         }
         None => None,
     };
-    let after = match table.get("after_us") {
-        Some(item) => time(&item)?,
-        None => SimTime::ZERO,
-    };
+    let after = table.time("after_us", SimTime::ZERO)?;
     let fault = fault.limited(from, to, after);
     let times = table.get("times");
     let count = match &times {
-        Some(item) => Some(item.integer(1..=1 << 30)?),
+        Some(item) => Some(item.whole()?),
         None => Some(1),
     };
     let always = table.flag("always", false)?;
@@ -266,13 +249,10 @@ fn protocol(table: &Table<'_>, nodes: &Nodes) -> Result<Protocol, ScenarioError>
 /// Reads what selects frames of EMP.
 fn frames(table: &mut Table<'_>, action: Action) -> Result<Fault, ScenarioError> {
     let mut fault = Fault::new(action);
-    let kind = match table.get("frame") {
-        Some(item) => item.choice("kind of frame", &KINDS)?,
-        None => FrameKind::Any,
-    };
+    let kind = table.choice("frame", "kind of frame", &KINDS, FrameKind::Any)?;
     fault = fault.kind(kind);
     if let Some(item) = table.get("fragment") {
-        let fragment = item.integer(0..=1535)?;
+        let fragment = item.whole()?;
         if (kind == FrameKind::Header && fragment > 0) || (kind == FrameKind::Data && fragment == 0)
         {
             let reason = "a message's first fragment is its header frame, and no other is";
@@ -281,7 +261,7 @@ fn frames(table: &mut Table<'_>, action: Action) -> Result<Fault, ScenarioError>
         fault = fault.fragment(fragment);
     }
     if let Some(item) = table.get("message") {
-        fault = fault.of_message(item.integer(0..=65_535)?);
+        fault = fault.of_message(item.whole()?);
     }
     Ok(fault)
 }
@@ -293,13 +273,13 @@ fn packets(table: &mut Table<'_>, action: Action) -> Result<PacketFault, Scenari
         fault = fault.kind(item.choice("kind of packet", &PACKETS)?);
     }
     if let Some(item) = table.get("sequence") {
-        fault = fault.sequence(item.integer(0..=65_535)?);
+        fault = fault.sequence(item.whole()?);
     }
     if let Some(item) = table.get("priority") {
         fault = fault.priority(item.choice("priority", &PRIORITIES)?);
     }
     if let Some(item) = table.get("nth") {
-        fault = fault.nth(item.integer(1..=1 << 30)?);
+        fault = fault.nth(item.whole()?);
     }
     Ok(fault)
 }
@@ -308,10 +288,10 @@ fn packets(table: &mut Table<'_>, action: Action) -> Result<PacketFault, Scenari
 fn program_frames(table: &mut Table<'_>, action: Action) -> Result<ProgramFault, ScenarioError> {
     let mut fault = ProgramFault::new(action);
     if let Some(item) = table.get("message") {
-        fault = fault.number(item.integer(0..=65_535)?);
+        fault = fault.number(item.whole()?);
     }
     if let Some(item) = table.get("nth") {
-        fault = fault.nth(item.integer(1..=1 << 30)?);
+        fault = fault.nth(item.whole()?);
     }
     Ok(fault)
 }
@@ -370,7 +350,7 @@ fn random(mut table: Table<'_>, links: Vec<usize>) -> Result<FaultSpec, Scenario
     let mut rate = |key| match table.get(key) {
         Some(item) => {
             has_rate = true;
-            item.number(0.0..=1.0)
+            item.amount()
         }
         None => Ok(0.0),
     };
@@ -379,10 +359,7 @@ fn random(mut table: Table<'_>, links: Vec<usize>) -> Result<FaultSpec, Scenario
         duplication: rate("duplication")?,
         delay: rate("delay")?,
         corruption: rate("corruption")?,
-        longest_delay: match table.get("longest_delay_us") {
-            Some(item) => span(&item, LONGEST_DELAY_US)?,
-            None => ps(DEFAULT_DELAY_US),
-        },
+        longest_delay: table.time("longest_delay_us", DEFAULT_DELAY)?,
     };
     let place = table.place.clone();
     table.finish()?;
@@ -399,9 +376,9 @@ fn cut(
     network: &Network,
 ) -> Result<FaultSpec, ScenarioError> {
     let link = one_link(table, nodes, network)?;
-    let from = time(&table.need("at_us")?)?;
+    let from = table.need("at_us")?.time()?;
     let until = match table.get("for_us") {
-        Some(item) => Some(from.saturating_add(span(&item, LATEST_US)?)),
+        Some(item) => Some(from.saturating_add(item.time()?)),
         None => None,
     };
     Ok(FaultSpec::Cut { link, from, until })
@@ -450,9 +427,9 @@ fn replug(
         let reason = "there is another cable from the beginning";
         return Err(item.place.refuse(reason));
     }
-    let at = time(&table.need("at_us")?)?;
+    let at = table.need("at_us")?.time()?;
     let until = match table.get("for_us") {
-        Some(item) => at.saturating_add(span(&item, LATEST_US)?),
+        Some(item) => at.saturating_add(item.time()?),
         None => at,
     };
     Ok(FaultSpec::Replug {
@@ -500,21 +477,20 @@ fn stall(table: &mut Table<'_>, nodes: &Nodes) -> Result<FaultSpec, ScenarioErro
         let reason = format!("the DMA channels of {} do not stall", board.name);
         return Err(item.place.refuse(reason));
     }
-    let channels = [("read", DmaDirection::Read), ("write", DmaDirection::Write)];
-    let channel = table.need("channel")?.choice("DMA channel", &channels)?;
+    let channel = table.need("channel")?.choice("DMA channel", &CHANNELS)?;
     let transfer = table.get("transfer");
     let from = match (table.get("at_us"), &transfer) {
         (Some(_), Some(item)) => {
             return Err(item.place.refuse("either \"at_us\" or \"transfer\""));
         }
-        (Some(item), None) => StallFrom::Time(time(&item)?),
-        (None, Some(item)) => StallFrom::Transfer(item.integer(1..=1 << 40)?),
+        (Some(item), None) => StallFrom::Time(item.time()?),
+        (None, Some(item)) => StallFrom::Transfer(item.whole()?),
         (None, None) => {
             let reason = "when? \"at_us\" or \"transfer\" is missing";
             return Err(table.place.refuse(reason));
         }
     };
-    let span = span(&table.need("for_us")?, LATEST_US)?;
+    let span = table.need("for_us")?.time()?;
     let fault = BoardFault::DmaStall {
         channel,
         from,

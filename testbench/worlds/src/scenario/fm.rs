@@ -1,12 +1,10 @@
 //! Settings of FM.
 
-use host_lib::fm::{Config, MOST_CREDITS, USUAL_CREDITS};
+use host_lib::fm::{Config, USUAL_CREDITS};
 
 use super::error::ScenarioError;
 use super::table::Table;
 
-/// Longest wait of a call, in us: 10 minutes.
-const LONGEST_TIMEOUT_US: u64 = 600_000_000;
 /// Default of it, in us.
 const DEFAULT_TIMEOUT_US: u32 = 1_000_000;
 
@@ -51,9 +49,9 @@ impl FmSettings {
             return Ok(self);
         };
         let settings = Self {
-            credits: table.integer("credits", 1..=u64::from(MOST_CREDITS), self.credits)?,
+            credits: table.integer("credits", self.credits)?,
             combine_writes: table.flag("combine_writes", self.combine_writes)?,
-            timeout_us: table.integer("timeout_us", 1..=LONGEST_TIMEOUT_US, self.timeout_us)?,
+            timeout_us: table.integer("timeout_us", self.timeout_us)?,
         };
         table.finish()?;
         Ok(settings)

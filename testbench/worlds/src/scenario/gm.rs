@@ -12,11 +12,11 @@ use super::table::Table;
 use crate::boards::Protocol;
 
 /// A tick of the firmware's timer, in us.
-const TICK_US: u32 = TICK_HALF_US / 2;
+pub(super) const TICK_US: u32 = TICK_HALF_US / 2;
 /// Longest time before packets are sent again, in us: 10 s.
-const LONGEST_RESEND_US: u64 = 10_000_000;
+pub(super) const LONGEST_RESEND_US: u64 = 10_000_000;
 /// Longest time before a send fails, in us: 10 minutes.
-const LONGEST_FATAL_US: u64 = 600_000_000;
+pub(super) const LONGEST_FATAL_US: u64 = 600_000_000;
 
 /// Default pause after which a mapper looks for changes, in us.
 const DEFAULT_VERIFY_US: u32 = 10_000;
@@ -39,7 +39,7 @@ pub struct GmSettings {
 }
 
 /// Values of `routes`: whether a mapper gives them.
-const ROUTES: [(&str, bool); 2] = [("computed", false), ("mapper", true)];
+pub(super) const ROUTES: [(&str, bool); 2] = [("computed", false), ("mapper", true)];
 
 impl Default for GmSettings {
     fn default() -> Self {
@@ -67,19 +67,14 @@ impl GmSettings {
         let Some(mut table) = table else {
             return Ok(self);
         };
-        let resend = u64::from(TICK_US)..=LONGEST_RESEND_US;
-        let fatal = u64::from(TICK_US)..=LONGEST_FATAL_US;
-        let mapped = match table.get("routes") {
-            Some(item) => item.choice("source of routes", &ROUTES)?,
-            None => self.mapped,
-        };
+        let mapped = table.choice("routes", "source of routes", &ROUTES, self.mapped)?;
         let settings = Self {
             mapped,
             mapper: table.flag("mapper", self.mapper)?,
-            verify_us: table.integer("verify_us", 0..=LONGEST_FATAL_US, self.verify_us)?,
-            resend_us: table.integer("resend_us", resend, self.resend_us)?,
-            fatal_us: table.integer("fatal_us", fatal.clone(), self.fatal_us)?,
-            collective_us: table.integer("collective_us", fatal, self.collective_us)?,
+            verify_us: table.integer("verify_us", self.verify_us)?,
+            resend_us: table.integer("resend_us", self.resend_us)?,
+            fatal_us: table.integer("fatal_us", self.fatal_us)?,
+            collective_us: table.integer("collective_us", self.collective_us)?,
         };
         if settings.mapper && !mapped {
             let reason = "a mapper, but routes are not \"mapper\"";

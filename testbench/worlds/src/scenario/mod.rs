@@ -53,8 +53,6 @@ use crate::files::input::Input;
 use crate::files::own::{self, Found};
 use crate::workload::{Workload, Workloads};
 
-/// Latest end of a run, in us: eleven days.
-const LATEST_US: f64 = 1e12;
 /// The usual time after which a run is quiet: longer than any pause of a protocol between two tries.
 const QUIET: SimTime = SimTime::from_us(10_000_000);
 /// Largest number of messages of a run, whose records are kept in memory.
@@ -160,7 +158,7 @@ impl Scenario {
     ) -> Result<Self, ScenarioError> {
         let source = Source::new(name, text);
         let document = source.parse(text)?;
-        let root = || Table::root(&source, document.get_ref());
+        let root = || Table::root(&source, document.get_ref(), reference::table(""));
         Self::read(root(), workloads).map_err(|error| {
             // What follows from a misspelled key says less than its name.
             let doc = reference::table("");
@@ -174,15 +172,12 @@ impl Scenario {
             Some(item) => item.text()?.trim().to_owned(),
             None => String::new(),
         };
-        let seed = root.integer("seed", 0..=i64::MAX as u64, 1)?;
+        let seed = root.integer("seed", 1)?;
         let max_time = match root.get("max_time_us") {
-            Some(item) => Some(microseconds(item.number(1e-3..=LATEST_US)?)),
+            Some(item) => Some(item.time()?),
             None => None,
         };
-        let quiet = match root.get("quiet_us") {
-            Some(item) => microseconds(item.number(0.0..=LATEST_US)?),
-            None => QUIET,
-        };
+        let quiet = root.time("quiet_us", QUIET)?;
         let defaults = Defaults::read(&mut root)?;
         let (mut nodes, network, count) = network::read(&mut root, &defaults)?;
         let tables = root.tables("program")?;
@@ -480,8 +475,4 @@ fn total(spec: &ProgramSpec) -> u64 {
         | Program::Replay { .. } => 0,
     };
     spec.messages.saturating_mul(times)
-}
-
-fn microseconds(us: f64) -> SimTime {
-    SimTime::from_ps((us * 1e6).round() as u64)
 }

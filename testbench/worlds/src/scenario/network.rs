@@ -299,6 +299,12 @@ const fn default_switch(medium: Medium) -> SwitchSpec {
     }
 }
 
+/// When an Ethernet switch sends a frame on, by name.
+pub(super) const FORWARDING: [(&str, Forwarding); 2] = [
+    ("store-and-forward", Forwarding::StoreAndForward),
+    ("cut-through", Forwarding::CutThrough),
+];
+
 /// Reads the properties of a switch except name and ports.
 fn read_switch(
     table: &mut Table<'_>,
@@ -308,20 +314,11 @@ fn read_switch(
     if medium == Medium::Myrinet {
         return read_crossbar(table, default);
     }
-    let forwarding = [
-        ("store-and-forward", Forwarding::StoreAndForward),
-        ("cut-through", Forwarding::CutThrough),
-    ];
+    let forwarding = default.forwarding;
     Ok(SwitchSpec {
-        forwarding: match table.get("forwarding") {
-            Some(item) => item.choice("way of forwarding", &forwarding)?,
-            None => default.forwarding,
-        },
-        latency: match table.get("latency_ns") {
-            Some(item) => SimTime::from_ps((item.number(0.0..=1e9)? * 1000.0).round() as u64),
-            None => default.latency,
-        },
-        buffer_bytes: table.integer("buffer_bytes", 2048..=1 << 30, default.buffer_bytes)?,
+        forwarding: table.choice("forwarding", "way of forwarding", &FORWARDING, forwarding)?,
+        latency: table.time("latency_ns", default.latency)?,
+        buffer_bytes: table.integer("buffer_bytes", default.buffer_bytes)?,
         ..default
     })
 }
@@ -330,7 +327,7 @@ fn read_switch(
 fn read_crossbar(table: &mut Table<'_>, default: SwitchSpec) -> Result<SwitchSpec, ScenarioError> {
     let before = default.crossbar;
     let stop_bytes = match table.get("stop_bytes") {
-        Some(item) => Some(item.integer(1..=1 << 20)?),
+        Some(item) => Some(item.whole()?),
         None => before.stop_bytes,
     };
     let go = table.get("go_bytes");
@@ -351,10 +348,7 @@ fn read_crossbar(table: &mut Table<'_>, default: SwitchSpec) -> Result<SwitchSpe
             stop_bytes,
             go_bytes,
             watchdog: match table.get("watchdog_us") {
-                Some(item) => {
-                    let us = item.number(1e-3..=1e9)?;
-                    Some(SimTime::from_ps((us * 1e6).round() as u64))
-                }
+                Some(item) => Some(item.time()?),
                 None => before.watchdog,
             },
         },
@@ -364,7 +358,7 @@ fn read_crossbar(table: &mut Table<'_>, default: SwitchSpec) -> Result<SwitchSpe
 
 /// Reads the number of ports of a crossbar.
 pub(super) fn crossbar_ports(item: &Item<'_>) -> Result<usize, ScenarioError> {
-    let ports = item.integer(1..=256)?;
+    let ports = item.whole()?;
     match CROSSBAR_PORTS.contains(&ports) {
         true => Ok(ports),
         false => Err(item.place.refuse("a crossbar has 8, 16 or 32 ports")),
@@ -421,7 +415,7 @@ impl<'a> Custom<'a> {
         let medium = self.parts.cables.medium;
         let ports = match (table.get("ports"), medium) {
             (Some(item), Medium::Myrinet) => crossbar_ports(&item)?,
-            (Some(item), Medium::Ethernet) => item.integer(1..=256)?,
+            (Some(item), Medium::Ethernet) => item.whole()?,
             (None, _) => DEFAULT_PORTS,
         };
         let spec = read_switch(&mut table, self.parts.switch.clone(), medium)?;

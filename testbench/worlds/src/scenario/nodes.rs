@@ -22,7 +22,7 @@ type NamedBoard = (&'static BoardType, &'static str);
 /// Largest number of nodes: those that GM has routes to.
 pub const MOST_NODES: usize = NODE_LIMIT as usize;
 /// Names of protocols.
-const PROTOCOLS: [(&str, Protocol); 4] = [
+pub(super) const PROTOCOLS: [(&str, Protocol); 4] = [
     ("emp", Protocol::Emp),
     ("gm", Protocol::Gm),
     ("fm", Protocol::Fm),
@@ -311,7 +311,7 @@ fn protocol(
 }
 
 fn memory(table: &mut Table<'_>, default: u32) -> Result<u32, ScenarioError> {
-    table.integer("host_memory_mb", 8..=4096, default)
+    table.integer("host_memory_mb", default)
 }
 
 /// The size of a board's local memory in bytes, if a table names it: one with which the board is made.
@@ -319,7 +319,7 @@ fn board_memory(table: &mut Table<'_>, board: &BoardType) -> Result<Option<u32>,
     let Some(item) = table.get("board_memory_kb") else {
         return Ok(None);
     };
-    let kilobytes: u32 = item.integer(1..=1 << 20)?;
+    let kilobytes: u32 = item.whole()?;
     let bytes = kilobytes * KB;
     match board.sram_sizes.contains(&bytes) {
         true => Ok(Some(bytes)),
@@ -363,7 +363,7 @@ impl Nodes {
         }
         let count = table.get("count");
         let number = match &count {
-            Some(item) => item.integer(1..=MOST_NODES as u64)?,
+            Some(item) => item.whole()?,
             None => 1usize,
         };
         let first = self.all.len();

@@ -18,7 +18,7 @@ use crate::workload::{Workload, WorkloadType, Workloads};
 
 /// Largest number of messages of a program's node.
 pub(super) const MOST_MESSAGES: u64 = 10_000_000;
-/// Longest pause and latest start, in us.
+/// Longest time of a program, in us.
 pub const LONGEST_US: f64 = 1e9;
 /// Default number of transmits posted at a time (emp-149).
 pub(super) const DEFAULT_WINDOW: usize = 2;
@@ -252,7 +252,7 @@ impl ProgramSpec {
 
 /// Names of programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Name {
+pub(super) enum Name {
     PingPong,
     Stream,
     AllToAll,
@@ -265,7 +265,7 @@ enum Name {
     Replay,
 }
 
-const NAMES: [(&str, Name); 11] = [
+pub(super) const NAMES: [(&str, Name); 11] = [
     ("ping-pong", Name::PingPong),
     ("stream", Name::Stream),
     ("all-to-all", Name::AllToAll),
@@ -307,10 +307,7 @@ pub(super) fn read(
         start_ns: match name {
             // A recording has its own times.
             Some(Name::Replay) => 0,
-            _ => match table.get("start_us") {
-                Some(item) => nanoseconds(&item)?,
-                None => 0,
-            },
+            _ => table.nanoseconds("start_us", 0)?,
         },
         place: run.place,
     };
@@ -329,11 +326,6 @@ pub(super) fn read(
 
 /// The program of this crate that `run` names.
 fn own_name(run: &Item<'_>, workloads: Workloads) -> Result<(Name, &'static str), ScenarioError> {
-    #[cfg(test)]
-    {
-        let names = NAMES.map(|(name, _)| name).join(" ");
-        super::table::asked::note(&run.place.key, format!("choice {names}"));
-    }
     let text = run.text()?;
     if let Some((own, name)) = NAMES.iter().find(|(own, _)| *own == text) {
         return Ok((*name, own));
@@ -343,14 +335,6 @@ fn own_name(run: &Item<'_>, workloads: Workloads) -> Result<(Name, &'static str)
     Err(run
         .place
         .refuse(unknown("program", text, own.chain(others))))
-}
-
-/// A time in us, as ns.
-///
-/// # Errors
-/// If it is no number, or out of range.
-pub fn nanoseconds(item: &Item<'_>) -> Result<u64, ScenarioError> {
-    Ok((item.number(0.0..=LONGEST_US)? * 1000.0).round() as u64)
 }
 
 fn read_program(
@@ -381,7 +365,7 @@ fn read_program(
         },
         Name::Random => Program::Random {
             nodes: several(table, nodes)?,
-            tags: table.integer("tags", 1..=16, 4)?,
+            tags: table.integer("tags", 4)?,
         },
         Name::Incast => incast(table, nodes)?,
         Name::Frames => frames(table, nodes)?,
@@ -413,11 +397,8 @@ fn incast(table: &mut Table<'_>, nodes: &Nodes) -> Result<Program, ScenarioError
     Ok(Program::Incast {
         from,
         to,
-        bursts: table.integer("bursts", 1..=1_000_000, 1)?,
-        pause_ns: match table.get("pause_us") {
-            Some(item) => nanoseconds(&item)?,
-            None => 0,
-        },
+        bursts: table.integer("bursts", 1)?,
+        pause_ns: table.nanoseconds("pause_us", 0)?,
     })
 }
 
@@ -452,16 +433,10 @@ fn several(table: &mut Table<'_>, nodes: &Nodes) -> Result<Vec<usize>, ScenarioE
 const MOST_FRAMES: u64 = SEND_ENTRIES as u64 - 1;
 /// Default number of these.
 const DEFAULT_FRAMES: usize = 128;
-/// Most descriptors of a frame.
-const MOST_FRAGMENTS: u64 = 16;
-/// Largest VLAN tag: priority, drop eligibility and identifier.
-const LARGEST_TAG: u64 = 0xFFFF;
-/// Longest silence, in us.
-const LONGEST_SILENCE_US: f64 = 1e6;
 
 /// Reads the parameters of a program that sends frames.
 fn read_frames(spec: &mut ProgramSpec, table: &mut Table<'_>) -> Result<(), ScenarioError> {
-    spec.messages = table.integer("frames", 1..=MOST_MESSAGES, 1)?;
+    spec.messages = table.integer("frames", 1)?;
     let lengths = u64::from(SHORTEST_BYTES)..=u64::from(JUMBO_MTU - TAG_BYTES);
     let item = table.need("bytes")?;
     let sizes = item.list();
@@ -471,7 +446,7 @@ fn read_frames(spec: &mut ProgramSpec, table: &mut Table<'_>) -> Result<(), Scen
     let sizes = sizes.iter().map(|item| item.integer(lengths.clone()));
     spec.sizes = Sizes::List(sizes.collect::<Result<_, _>>()?);
     let usual = FrameSettings::default();
-    let fragments = table.integer("fragments", 1..=MOST_FRAGMENTS, usual.fragments)?;
+    let fragments = table.integer("fragments", usual.fragments)?;
     let window = table.get("window");
     spec.window = match &window {
         Some(item) => item.integer(1..=MOST_FRAMES)?,
@@ -489,18 +464,12 @@ fn read_frames(spec: &mut ProgramSpec, table: &mut Table<'_>) -> Result<(), Scen
     spec.frames = FrameSettings {
         fragments,
         vlan: match table.get("vlan") {
-            Some(item) => Some(item.integer(0..=LARGEST_TAG)?),
+            Some(item) => Some(item.whole()?),
             None => None,
         },
         checksum: table.flag("checksum", usual.checksum)?,
-        gap_ns: match table.get("gap_us") {
-            Some(item) => nanoseconds(&item)?,
-            None => usual.gap_ns,
-        },
-        patience_ns: match table.get("patience_us") {
-            Some(item) => (item.number(1.0..=LONGEST_SILENCE_US)? * 1000.0).round() as u64,
-            None => usual.patience_ns,
-        },
+        gap_ns: table.nanoseconds("gap_us", usual.gap_ns)?,
+        patience_ns: table.nanoseconds("patience_us", usual.patience_ns)?,
     };
     Ok(())
 }
@@ -512,7 +481,7 @@ fn read_traffic(
     random: bool,
     limits: Limits,
 ) -> Result<(), ScenarioError> {
-    spec.messages = table.integer("messages", 1..=MOST_MESSAGES, 1)?;
+    spec.messages = table.integer("messages", 1)?;
     let list = table.get("bytes");
     let most = if random { table.get("max_bytes") } else { None };
     spec.sizes = match (&list, most) {
@@ -534,7 +503,10 @@ fn read_traffic(
     };
     let longest = spec.longest();
     let most = limits.transmits(longest) as u64;
-    spec.window = table.integer("window", 1..=most, DEFAULT_WINDOW)?;
+    spec.window = match table.get("window") {
+        Some(item) => item.integer(1..=most)?,
+        None => DEFAULT_WINDOW,
+    };
     let most = limits.receives(longest) as u64;
     spec.receives = match table.get("receives") {
         Some(item) => Some(item.integer(1..=most)?),

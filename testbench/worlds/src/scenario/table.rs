@@ -5,31 +5,34 @@ use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
+use emulator::sim::time::SimTime;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 
 use super::error::{LONGEST_NAME, Position, ScenarioError, is_near, unknown};
-use super::programs::nanoseconds;
 use super::reference::{self, Key, TableDoc, Values};
 use crate::workload::Workloads;
 
-/// What the parser asked for, for the test of the reference.
+/// The keys that the parser asked for and their defaults, for the test of the reference.
 #[cfg(test)]
 pub(super) mod asked {
     use std::cell::RefCell;
-    use std::collections::BTreeSet;
+    use std::collections::BTreeMap;
 
     thread_local! {
-        static ASKED: RefCell<BTreeSet<(String, String)>> = RefCell::default();
+        static ASKED: RefCell<BTreeMap<String, Option<String>>> = RefCell::default();
     }
 
-    /// Notes what a key may be.
-    pub(in crate::scenario) fn note(key: &str, what: String) {
-        ASKED.with_borrow_mut(|asked| asked.insert((key.into(), what)));
+    /// Notes a key, with its default if the parser has one.
+    pub(in crate::scenario) fn note(key: String, default: Option<String>) {
+        ASKED.with_borrow_mut(|asked| {
+            let noted = asked.entry(key).or_default();
+            *noted = default.or(noted.take());
+        });
     }
 
-    /// All notes so far: keys and what they may be.
-    pub(in crate::scenario) fn take() -> BTreeSet<(String, String)> {
+    /// All notes so far.
+    pub(in crate::scenario) fn take() -> BTreeMap<String, Option<String>> {
         ASKED.take()
     }
 }
@@ -96,6 +99,8 @@ pub struct Table<'t> {
     entries: &'t DeTable<'t>,
     /// Its position; the key is its name with the enclosing tables.
     pub place: Position,
+    /// The reference of its keys, by which their values are checked; a file of another kind has none.
+    doc: Option<&'static TableDoc>,
     /// Requested keys.
     known: Vec<&'static str>,
 }
@@ -107,16 +112,23 @@ pub struct Item<'t> {
     value: &'t DeValue<'t>,
     /// Its position.
     pub place: Position,
+    /// Its key in the reference.
+    key: Option<&'static Key>,
 }
 
 impl<'t> Table<'t> {
-    /// The root table.
+    /// The root table of a file; `doc` is the reference of its keys.
     #[must_use]
-    pub fn root(source: &'t Source, entries: &'t DeTable<'t>) -> Self {
+    pub fn root(
+        source: &'t Source,
+        entries: &'t DeTable<'t>,
+        doc: Option<&'static TableDoc>,
+    ) -> Self {
         Self {
             source,
             entries,
             place: source.place(0..0, String::new()),
+            doc,
             known: Vec::new(),
         }
     }
@@ -133,13 +145,14 @@ impl<'t> Table<'t> {
             source: self.source,
             place: self.source.place(value.span(), self.name_of(key)),
             value: value.get_ref(),
+            key: self.doc.and_then(|doc| doc.key(key)),
         }
     }
 
     /// The value of `key`, if present.
     pub fn get(&mut self, key: &'static str) -> Option<Item<'t>> {
         #[cfg(test)]
-        asked::note(&self.name_of(key), String::new());
+        asked::note(self.name_of(key), None);
         self.known.push(key);
         let entries = self.entries;
         let mut found = entries.iter().filter(|(name, _)| name.get_ref() == key);
@@ -192,33 +205,43 @@ impl<'t> Table<'t> {
         })
     }
 
-    /// The value of a key, if present.
-    pub fn find(&mut self, key: &Key) -> Option<Item<'t>> {
-        self.get(key.name)
+    /// The value of a workload's key, if present.
+    pub fn find(&mut self, key: &'static Key) -> Option<Item<'t>> {
+        let item = self.get(key.name)?;
+        Some(Item {
+            key: Some(key),
+            ..item
+        })
     }
 
-    /// The value of a key that must be there.
+    /// The value of a workload's key that must be there.
     ///
     /// # Errors
     /// If it is missing.
-    pub fn want(&mut self, key: &Key) -> Result<Item<'t>, ScenarioError> {
-        self.need(key.name)
+    pub fn want(&mut self, key: &'static Key) -> Result<Item<'t>, ScenarioError> {
+        let item = self.need(key.name)?;
+        Ok(Item {
+            key: Some(key),
+            ..item
+        })
     }
 
     /// The whole number of a key in its range, if present.
     ///
     /// # Errors
     /// If it is of another kind, or out of range.
-    pub fn find_whole<T: TryFrom<u64>>(&mut self, key: &Key) -> Result<Option<T>, ScenarioError> {
-        let item = self.find(key);
-        item.map(|item| item.integer(key.range())).transpose()
+    pub fn find_whole<T: TryFrom<u64>>(
+        &mut self,
+        key: &'static Key,
+    ) -> Result<Option<T>, ScenarioError> {
+        self.find(key).map(|item| item.whole()).transpose()
     }
 
     /// The whole number of a key in its range, or its default.
     ///
     /// # Errors
     /// If it is of another kind, or out of range.
-    pub fn whole<T: TryFrom<u64>>(&mut self, key: &Key) -> Result<T, ScenarioError> {
+    pub fn whole<T: TryFrom<u64>>(&mut self, key: &'static Key) -> Result<T, ScenarioError> {
         if let Some(value) = self.find_whole(key)? {
             return Ok(value);
         }
@@ -231,7 +254,7 @@ impl<'t> Table<'t> {
     ///
     /// # Errors
     /// If it is of another kind.
-    pub fn is_set(&mut self, key: &Key) -> Result<bool, ScenarioError> {
+    pub fn is_set(&mut self, key: &'static Key) -> Result<bool, ScenarioError> {
         self.find(key).map_or(Ok(false), |item| item.flag())
     }
 
@@ -239,9 +262,9 @@ impl<'t> Table<'t> {
     ///
     /// # Errors
     /// If it is of another kind, or out of range.
-    pub fn find_time(&mut self, key: &Key) -> Result<Option<u64>, ScenarioError> {
+    pub fn find_time(&mut self, key: &'static Key) -> Result<Option<u64>, ScenarioError> {
         let item = self.find(key);
-        item.map(|item| nanoseconds(&item)).transpose()
+        item.map(|item| item.nanoseconds()).transpose()
     }
 
     /// The value that one of the names in `choices` means, if the key is present; `what` is what they are names of.
@@ -250,7 +273,7 @@ impl<'t> Table<'t> {
     /// If it is none of them.
     pub fn choose<T: Copy>(
         &mut self,
-        key: &Key,
+        key: &'static Key,
         what: &str,
         choices: &[(&str, T)],
     ) -> Result<Option<T>, ScenarioError> {
@@ -280,27 +303,44 @@ impl<'t> Table<'t> {
             .collect()
     }
 
-    /// An integer, or `default`.
+    /// An integer in the key's range, or `default`.
     pub fn integer<T: TryFrom<u64> + Debug>(
         &mut self,
         key: &'static str,
-        range: RangeInclusive<u64>,
         default: T,
     ) -> Result<T, ScenarioError> {
         #[cfg(test)]
-        asked::note(
-            &self.name_of(key),
-            format!("integer {range:?} default {default:?}"),
-        );
-        self.get(key)
-            .map_or(Ok(default), |item| item.integer(range))
+        asked::note(self.name_of(key), Some(format!("{default:?}")));
+        self.get(key).map_or(Ok(default), |item| item.whole())
     }
 
     /// A boolean, or `default`.
     pub fn flag(&mut self, key: &'static str, default: bool) -> Result<bool, ScenarioError> {
         #[cfg(test)]
-        asked::note(&self.name_of(key), format!("flag default {default:?}"));
+        asked::note(self.name_of(key), Some(format!("{default:?}")));
         self.get(key).map_or(Ok(default), |item| item.flag())
+    }
+
+    /// What one of the names in `choices` means, or `default`; `what` is what they are names of.
+    pub fn choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        what: &str,
+        choices: &[(&str, T)],
+        default: T,
+    ) -> Result<T, ScenarioError> {
+        self.get(key)
+            .map_or(Ok(default), |item| item.choice(what, choices))
+    }
+
+    /// A time in the key's range and in its unit, or `default`.
+    pub fn time(&mut self, key: &'static str, default: SimTime) -> Result<SimTime, ScenarioError> {
+        self.get(key).map_or(Ok(default), |item| item.time())
+    }
+
+    /// A time in whole ns, or `default`.
+    pub fn nanoseconds(&mut self, key: &'static str, default: u64) -> Result<u64, ScenarioError> {
+        self.get(key).map_or(Ok(default), |item| item.nanoseconds())
     }
 
     /// Ends the reading of a table: refuses keys that were not requested.
@@ -323,10 +363,32 @@ impl<'t> Item<'t> {
             .refuse(format!("expected {expected}, found a value of kind {kind}"))
     }
 
-    /// An integer in a range.
+    /// An integer in the range of its key.
+    pub fn whole<T: TryFrom<u64>>(&self) -> Result<T, ScenarioError> {
+        self.integer(self.key.map_or(0..=u64::MAX, Key::range))
+    }
+
+    /// A number in the range of its key.
+    pub fn amount(&self) -> Result<f64, ScenarioError> {
+        self.number(self.key.map_or(f64::MIN..=f64::MAX, Key::amounts))
+    }
+
+    /// A time in the range of its key, in the unit that its name ends with.
+    pub fn time(&self) -> Result<SimTime, ScenarioError> {
+        let ps = match self.key.and_then(Key::unit) {
+            Some("ns") => 1e3,
+            _ => 1e6,
+        };
+        Ok(SimTime::from_ps((self.amount()? * ps).round() as u64))
+    }
+
+    /// The same in whole ns.
+    pub fn nanoseconds(&self) -> Result<u64, ScenarioError> {
+        Ok((self.time()?.ps() + 500) / 1000)
+    }
+
+    /// An integer in a narrower range than its key's.
     pub fn integer<T: TryFrom<u64>>(&self, range: RangeInclusive<u64>) -> Result<T, ScenarioError> {
-        #[cfg(test)]
-        asked::note(&self.place.key, format!("integer {range:?}"));
         let DeValue::Integer(digits) = self.value else {
             return Err(self.wrong_kind("a whole number"));
         };
@@ -341,10 +403,8 @@ impl<'t> Item<'t> {
             })
     }
 
-    /// A number in a range, integer or not.
+    /// A number in a narrower range than its key's, integer or not.
     pub fn number(&self, range: RangeInclusive<f64>) -> Result<f64, ScenarioError> {
-        #[cfg(test)]
-        asked::note(&self.place.key, format!("number {range:?}"));
         let value = match self.value {
             DeValue::Float(digits) => digits.as_str().parse().ok(),
             DeValue::Integer(digits) => i64::from_str_radix(digits.as_str(), digits.radix())
@@ -377,11 +437,6 @@ impl<'t> Item<'t> {
 
     /// One of the names in `choices`.
     pub fn choice<T: Copy>(&self, what: &str, choices: &[(&str, T)]) -> Result<T, ScenarioError> {
-        #[cfg(test)]
-        {
-            let names: Vec<_> = choices.iter().map(|(name, _)| *name).collect();
-            asked::note(&self.place.key, format!("choice {}", names.join(" ")));
-        }
         let text = self.text()?;
         let found = choices.iter().find(|(name, _)| *name == text);
         found.map(|(_, value)| *value).ok_or_else(|| {
@@ -397,6 +452,7 @@ impl<'t> Item<'t> {
                 source: self.source,
                 entries,
                 place: self.place.clone(),
+                doc: self.key.and_then(Key::table),
                 known: Vec::new(),
             }),
             _ => Err(self.wrong_kind("a table")),
@@ -419,6 +475,7 @@ impl<'t> Item<'t> {
             source: self.source,
             place: self.source.place(value.span(), self.place.key.clone()),
             value: value.get_ref(),
+            key: self.key,
         });
         items.collect()
     }

@@ -2,7 +2,8 @@
 
 use super::Values::{Choice, Ends, Flag, Integer, Node, Nodes, Number};
 use super::keys::{LATEST, key, need};
-use super::{Key, TableDoc, Values};
+use super::{Key, TableDoc, Values, names};
+use crate::scenario::faults::{CHANNELS, KINDS, PACKETS, PRIORITIES, VERBS};
 
 /// Longest delay of a frame in us.
 const DELAY: f64 = 6e7;
@@ -46,21 +47,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
     written: "[[fault]]",
     what: "A fault. drop, duplicate, delay and corrupt select frames of EMP, packets of GM, or Ethernet frames of programs (`run = \"frames\"`); the first one, unless `times` or `always` says otherwise.",
     keys: &[
-        need(
-            "do",
-            Choice(&[
-                "drop",
-                "duplicate",
-                "delay",
-                "corrupt",
-                "random",
-                "cut",
-                "replug",
-                "stall-dma",
-                "reset",
-            ]),
-            "what happens",
-        ),
+        need("do", Choice(const { &names(&VERBS) }), "what happens"),
         key(
             "by_us",
             Number(1e-6, DELAY),
@@ -81,7 +68,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
         ),
         key(
             "frame",
-            Choice(&["any", "header", "data", "fragment", "ack"]),
+            Choice(const { &names(&KINDS) }),
             "any",
             "kind of EMP's frames",
         ),
@@ -99,7 +86,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
         ),
         key(
             "packet",
-            Choice(&["any", "data", "ack", "nack", "null"]),
+            Choice(const { &names(&PACKETS) }),
             "any",
             "kind of GM's packets",
         ),
@@ -111,7 +98,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
         ),
         key(
             "priority",
-            Choice(&["low", "high"]),
+            Choice(const { &names(&PRIORITIES) }),
             "any",
             "priority of a GM packet",
         ),
@@ -174,7 +161,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
         key("node", Node, "needed", "stall-dma, reset: the node"),
         key(
             "channel",
-            Choice(&["read", "write"]),
+            Choice(const { &names(&CHANNELS) }),
             "needed",
             "stall-dma: the channel that rests",
         ),

@@ -5,7 +5,8 @@ use super::fault_keys::{FAULT, FAULTS};
 use super::network_keys::{CABLE, LINK, NETWORK, SWITCH, SWITCH_KEYS};
 use super::program_keys::PROGRAM;
 use super::protocol_keys::{ACENIC, EMP, FM, GM};
-use super::{Key, TableDoc, Values};
+use super::{Key, TableDoc, Values, names};
+use crate::scenario::nodes::{MOST_NODES, PROTOCOLS};
 
 /// A key that must be there, where it applies.
 #[must_use]
@@ -125,7 +126,7 @@ const ROOT: TableDoc = TableDoc {
         ),
         key(
             "protocol",
-            Choice(&["emp", "gm", "fm", "acenic"]),
+            Choice(const { &names(&PROTOCOLS) }),
             "that of the board",
             "whose firmware and library the programs use; `[emp]` or `[gm]` alone say it too",
         ),
@@ -222,7 +223,7 @@ const NODE: TableDoc = TableDoc {
         ),
         key(
             "count",
-            Integer(1, 1024),
+            Integer(1, MOST_NODES as u64),
             "one node",
             "nodes of the group: name0, name1, ...",
         ),
@@ -234,7 +235,7 @@ const NODE: TableDoc = TableDoc {
         ),
         key(
             "protocol",
-            Choice(&["emp", "gm", "fm", "acenic"]),
+            Choice(const { &names(&PROTOCOLS) }),
             "that of the file",
             "whose firmware and library the programs use",
         ),

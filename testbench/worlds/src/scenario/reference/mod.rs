@@ -1,8 +1,7 @@
 //! Reference of the scenario format: every key, its values, unit, default and meaning, as Markdown and as a JSON schema.
 //!
-//! Workloads declare their keys with [`keys!`](crate::keys), and read their values by them: what is documented is what is parsed.
-//! `keys.rs` and the files of keys beside it are data. A test holds it against the parser: keys, ranges, choices and defaults that the parser asks for, over scenarios of every
-//! kind, are those of the reference.
+//! The parser checks each value by its key here: what is documented is what is parsed. Workloads declare their keys with [`keys!`](crate::keys).
+//! A test holds keys and defaults, which the parser names too, against it over scenarios of every kind.
 
 mod fault_keys;
 mod keys;
@@ -114,6 +113,24 @@ impl Key {
         }
     }
 
+    /// The range of numbers; of another kind of values any.
+    #[must_use]
+    pub const fn amounts(&self) -> RangeInclusive<f64> {
+        match self.values {
+            Values::Number(least, most) => least..=most,
+            _ => f64::MIN..=f64::MAX,
+        }
+    }
+
+    /// The reference of the table, or of each table, that the key names.
+    #[must_use]
+    pub fn table(&self) -> Option<&'static TableDoc> {
+        match self.values {
+            Values::Table(name) | Values::Tables(name) => table(name),
+            _ => None,
+        }
+    }
+
     /// The unit, which is the end of the name.
     #[must_use]
     pub fn unit(&self) -> Option<&'static str> {
@@ -134,6 +151,14 @@ impl Key {
 }
 
 impl TableDoc {
+    /// The key with this name, of an included table too; none of a workload.
+    #[must_use]
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        let included = self.includes.iter().filter_map(|name| keys::table(name));
+        let mut all = (self.keys.iter()).chain(included.flat_map(|table| table.keys));
+        all.find(|key| key.name == name)
+    }
+
     /// All keys, those of included tables too; of a program those of the workloads.
     pub fn all(&self, workloads: Workloads) -> impl Iterator<Item = &'static Key> {
         let included = self.includes.iter().filter_map(|name| keys::table(name));

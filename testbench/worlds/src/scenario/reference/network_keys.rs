@@ -1,8 +1,11 @@
 //! The keys of networks.
 
-use super::TableDoc;
 use super::Values::{Choice, Ends, Entries, Integer, Number, Table, Text};
 use super::keys::{key, need};
+use super::{TableDoc, names};
+use crate::scenario::network::FORWARDING;
+use crate::scenario::nodes::MOST_NODES;
+use crate::scenario::topology::SHAPES;
 
 pub(super) const NETWORK: TableDoc = TableDoc {
     name: "network",
@@ -11,12 +14,12 @@ pub(super) const NETWORK: TableDoc = TableDoc {
     keys: &[
         need(
             "topology",
-            Choice(&["pair", "loop", "star", "tree", "clos", "custom", "none"]),
+            Choice(const { &names(&SHAPES) }),
             "pair: each two nodes by a cable; loop: each node's cable leads back (Myrinet); star: one switch; tree: switches with `ports`; clos: three stages of crossbars (Myrinet); custom: `[[switch]]` and `[[link]]`",
         ),
         key(
             "nodes",
-            Integer(1, 1024),
+            Integer(1, MOST_NODES as u64),
             "2 for pair; else needed without [[node]]",
             "number of nodes, named by their numbers from 0; at most 256 with EMP",
         ),
@@ -77,7 +80,7 @@ pub(super) const SWITCH_KEYS: TableDoc = TableDoc {
     keys: &[
         key(
             "forwarding",
-            Choice(&["store-and-forward", "cut-through"]),
+            Choice(const { &names(&FORWARDING) }),
             "store-and-forward",
             "Ethernet: when a frame goes on",
         ),

@@ -1,8 +1,10 @@
 //! Keys of programs.
 
-use super::TableDoc;
 use super::Values::{Choice, Flag, Integer, Lengths, Node, Nodes, Number, Text};
 use super::keys::{key, need};
+use super::{TableDoc, names};
+use crate::scenario::control::FORMATS;
+use crate::scenario::programs::{LONGEST_US, MOST_MESSAGES, NAMES};
 
 pub(super) const PROGRAM: TableDoc = TableDoc {
     name: "program",
@@ -11,24 +13,12 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
     keys: &[
         need(
             "run",
-            Choice(&[
-                "ping-pong",
-                "stream",
-                "all-to-all",
-                "random",
-                "incast",
-                "frames",
-                "mcp-mailbox",
-                "mcp-shmem",
-                "idle",
-                "start",
-                "replay",
-            ]),
+            Choice(const { &names(&NAMES) }),
             "the program, one of these or of the tables below; frames: frames of Ethernet by the AceNIC driver; replay: what a failed test recorded; mcp-mailbox, mcp-shmem: hosts of control programs of real Myrinet adapters, which `image` names; idle: nodes that only load their firmware; start: nodes that start firmware of any kind and do nothing more",
         ),
         key(
             "start_us",
-            Number(0.0, 1e9),
+            Number(0.0, LONGEST_US),
             "0",
             "its start, counted from the start of all programs; mcp-shmem, and mcp-mailbox of one node: from power-on",
         ),
@@ -54,13 +44,13 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
         ),
         key(
             "pause_us",
-            Number(0.0, 1e9),
+            Number(0.0, LONGEST_US),
             "0",
             "incast: pause between bursts",
         ),
         key(
             "messages",
-            Integer(1, 10_000_000),
+            Integer(1, MOST_MESSAGES),
             "1",
             "messages: of each sender to each receiver; random: of each node; ping-pong: there and back each",
         ),
@@ -90,7 +80,7 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
         ),
         key(
             "frames",
-            Integer(1, 10_000_000),
+            Integer(1, MOST_MESSAGES),
             "1",
             "frames, mcp-mailbox: of each sender to each receiver",
         ),
@@ -114,7 +104,7 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
         ),
         key(
             "gap_us",
-            Number(0.0, 1e9),
+            Number(0.0, LONGEST_US),
             "0",
             "frames: pause of a sender after each frame",
         ),
@@ -126,7 +116,7 @@ pub(super) const PROGRAM: TableDoc = TableDoc {
         ),
         key(
             "format",
-            Choice(&["raw", "coff"]),
+            Choice(const { &names(&FORMATS) }),
             "the file tells",
             "mcp-mailbox, mcp-shmem: format of the control program",
         ),

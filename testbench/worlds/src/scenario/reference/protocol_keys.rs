@@ -1,10 +1,18 @@
 //! Keys of the settings of protocols.
 
 use defs::emp::control;
+use defs::emp::frame::GROUP_LIMIT;
+use host_lib::acenic::{JUMBO_MTU, STANDARD_MTU};
+use host_lib::emp::{
+    MAXIMUM_FRAME_PAYLOAD_BYTES, MAXIMUM_RECEIVE_TIMEOUT_US, MAXIMUM_RETRY_LIMIT,
+    MINIMUM_FRAME_PAYLOAD_BYTES, TIMEOUT_US_RANGE,
+};
+use host_lib::fm::MOST_CREDITS;
 
-use super::TableDoc;
 use super::Values::{Choice, Flag, Integer};
 use super::keys::{Decimal, key};
+use super::{TableDoc, names};
+use crate::scenario::{acenic, gm};
 
 pub(super) const EMP: TableDoc = TableDoc {
     name: "emp",
@@ -13,25 +21,31 @@ pub(super) const EMP: TableDoc = TableDoc {
     keys: &[
         key(
             "ack_group",
-            Integer(1, 16),
+            Integer(1, GROUP_LIMIT as u64),
             Decimal::<{ control::DEFAULT_ACK_GROUP }>::TEXT,
             "frames for each ack",
         ),
         key(
             "frame_bytes",
-            Integer(46, 9000),
+            Integer(
+                MINIMUM_FRAME_PAYLOAD_BYTES as u64,
+                MAXIMUM_FRAME_PAYLOAD_BYTES as u64,
+            ),
             Decimal::<{ control::DEFAULT_FRAME_BYTES }>::TEXT,
             "payload of an Ethernet frame",
         ),
         key(
             "timeout_us",
-            Integer(control::TIMEOUT_LEAST_US as u64, 1 << 26),
+            Integer(
+                *TIMEOUT_US_RANGE.start() as u64,
+                *TIMEOUT_US_RANGE.end() as u64,
+            ),
             Decimal::<{ control::DEFAULT_TIMEOUT_US }>::TEXT,
             "frames without an ack are sent again after it",
         ),
         key(
             "retry_limit",
-            Integer(0, 254),
+            Integer(0, MAXIMUM_RETRY_LIMIT as u64),
             Decimal::<{ control::DEFAULT_RETRY_LIMIT }>::TEXT,
             "a message fails after so many times",
         ),
@@ -43,7 +57,7 @@ pub(super) const EMP: TableDoc = TableDoc {
         ),
         key(
             "receive_timeout_us",
-            Integer(0, 1 << 30),
+            Integer(0, MAXIMUM_RECEIVE_TIMEOUT_US as u64),
             "when the sender is gone",
             "a partly filled receive fails after it; 0: never",
         ),
@@ -58,7 +72,7 @@ pub(super) const GM: TableDoc = TableDoc {
     keys: &[
         key(
             "routes",
-            Choice(&["computed", "mapper"]),
+            Choice(const { &names(&gm::ROUTES) }),
             "computed",
             "who gives the routes: the hosts compute them, or a mapper explores the network",
         ),
@@ -70,25 +84,25 @@ pub(super) const GM: TableDoc = TableDoc {
         ),
         key(
             "verify_us",
-            Integer(0, 600_000_000),
+            Integer(0, gm::LONGEST_FATAL_US),
             "10000",
             "pause after which the mapper looks for changes; 0: it does not",
         ),
         key(
             "resend_us",
-            Integer(100, 10_000_000),
+            Integer(gm::TICK_US as u64, gm::LONGEST_RESEND_US),
             "10000",
             "packets without an ack are sent again after it",
         ),
         key(
             "fatal_us",
-            Integer(100, 600_000_000),
+            Integer(gm::TICK_US as u64, gm::LONGEST_FATAL_US),
             "60000000",
             "a send fails after so long without progress",
         ),
         key(
             "collective_us",
-            Integer(100, 600_000_000),
+            Integer(gm::TICK_US as u64, gm::LONGEST_FATAL_US),
             "60000000",
             "a collective operation of the board fails that is not complete after so long",
         ),
@@ -103,7 +117,7 @@ pub(super) const FM: TableDoc = TableDoc {
     keys: &[
         key(
             "credits",
-            Integer(1, 1024),
+            Integer(1, MOST_CREDITS as u64),
             "16",
             "packet buffers for each other node, and so its credits; the same on all nodes",
         ),
@@ -130,7 +144,7 @@ pub(super) const ACENIC: TableDoc = TableDoc {
     keys: &[
         key(
             "mtu",
-            Integer(1518, 9018),
+            Integer(STANDARD_MTU as u64, JUMBO_MTU as u64),
             "1518",
             "longest frame without FCS, with a tag, in bytes",
         ),
@@ -160,7 +174,7 @@ pub(super) const ACENIC: TableDoc = TableDoc {
         ),
         key(
             "assist",
-            Choice(&["software", "hardware"]),
+            Choice(const { &names(&acenic::ASSISTS) }),
             "software",
             "who runs the DMA rings: the second CPU, or the chip",
         ),
