@@ -1,4 +1,4 @@
-//! Figures as PDF, drawn by Poppler: not empty, and of the size of a column.
+//! Figures as PDF, drawn by Poppler: not empty, and of the size of a column. Pictures of the documents, drawn by a run.
 
 use std::path::Path;
 use std::process::Command;
@@ -54,5 +54,37 @@ fn pdf_files_show_the_figure() {
     };
     for share in [dark(0, 252), dark(252, 504)] {
         assert!((0.01..0.3).contains(&share), "{share}");
+    }
+}
+
+/// The pictures of runs in `docs/pictures` are what the commands draw; with `LANIGON_UPDATE_TUTORIAL` they are drawn anew.
+#[test]
+fn pictures_of_the_documents_are_of_real_runs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let drawn = Path::new(env!("CARGO_TARGET_TMPDIR")).join("picture.svg");
+    for (name, command) in [
+        (
+            "message.svg",
+            "ledger scenarios/pair.toml --message 0:1:100 --svg",
+        ),
+        ("flame.svg", "profile scenarios/pair.toml --node 0 --flame"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_lanigon"))
+            .current_dir(&root)
+            .args(command.split(' '))
+            .arg(&drawn)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{name}: {output:?}");
+        let kept = root.join("docs/pictures").join(name);
+        if std::env::var_os("LANIGON_UPDATE_TUTORIAL").is_some() {
+            std::fs::copy(&drawn, kept).unwrap();
+        } else {
+            let (drawn, kept) = (std::fs::read(&drawn).unwrap(), std::fs::read(kept).unwrap());
+            assert!(
+                drawn == kept,
+                "docs/pictures/{name} is not what `lanigon {command}` draws"
+            );
+        }
     }
 }

@@ -348,7 +348,7 @@ impl All {
                         }),
                     ],
                 ),
-                section("Reports of the papers", vec![Block::Facts(pages.collect())]),
+                section("Reports of the papers", vec![Block::Links(pages.collect())]),
             ],
         }
     }

@@ -54,6 +54,7 @@ fn add_section(text: &mut String, section: &Section, figures: &mut impl Iterator
             Block::Text(words) => format!("<p>{}</p>\n", escaped(words)),
             Block::Lines(lines) => format!("<pre>{}</pre>\n", escaped_lines(lines)),
             Block::Facts(facts) => list(facts),
+            Block::Links(links) => self::links(links),
             Block::Table(of) => table(of),
             Block::Figure(picture) => figure(picture, &figures.next().unwrap_or_default()),
             Block::Claims(claims) => self::claims(claims),
@@ -73,6 +74,14 @@ fn list(facts: &[(String, String)]) -> String {
         format!("<dt>{name}</dt><dd>{value}</dd>\n")
     });
     format!("<dl>\n{}</dl>\n", rows.collect::<String>())
+}
+
+fn links(links: &[(String, String)]) -> String {
+    let rows = links.iter().map(|(name, page)| {
+        let (name, page) = (escaped(name), escaped(page));
+        format!("<li><a href=\"{page}\">{name}</a></li>\n")
+    });
+    format!("<ul>\n{}</ul>\n", rows.collect::<String>())
 }
 
 fn table(table: &Table) -> String {

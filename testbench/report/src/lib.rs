@@ -36,6 +36,8 @@ pub enum Block {
     Lines(String),
     /// Names with values, such as the conditions of a run.
     Facts(Vec<(String, String)>),
+    /// Names of pages, and where they are.
+    Links(Vec<(String, String)>),
     /// A table.
     Table(Table),
     /// A figure.

@@ -34,6 +34,12 @@ fn add(text: &mut String, block: &Block) {
                 facts.map(|(name, value)| format!("* {}: {}\n", escaped(name), escaped(value)));
             write!(text, "{}", lines.collect::<String>())
         }
+        Block::Links(links) => {
+            let links = links.iter();
+            let lines =
+                links.map(|(name, page)| format!("* [{}]({})\n", escaped(name), address(page)));
+            write!(text, "{}", lines.collect::<String>())
+        }
         Block::Table(of) => table(text, of),
         Block::Figure(picture) => {
             let (caption, file) = (escaped(&picture.caption), address(&picture.file));

@@ -43,6 +43,7 @@ fn example() -> Report {
                     Block::Text("- neither".into()),
                     Block::Lines("a  b\n</pre>".into()),
                     Block::Facts(vec![("image".into(), "0123 \"x\"".into())]),
+                    Block::Links(vec![("a & b".into(), "a/report.html".into())]),
                     Block::Figure(Picture {
                         figure,
                         caption: "the latency".into(),
