@@ -1,5 +1,5 @@
 //! Division of SRAM: tables at the bottom, the two frame buffers up to 0x200000, the chip's rings between
-//! them (docs/tigon2-io.md, sections 5 and 7).
+//! them (docs/tigon2-io.md, section 5; docs/tigon2-driver.md, section 7).
 
 use defs::tigon2::map::RX_BUFFER_LIMIT;
 use defs::tigon2::rings::MAC_TX_BELOW;

@@ -1,4 +1,4 @@
-//! Fill levels of rings and buffers (docs/tigon2.md, sections 4 and 5).
+//! Fill levels of rings and buffers (docs/tigon2-io.md, sections 5 and 6).
 
 use defs::tigon2::map::RX_BUFFER_LIMIT;
 use defs::tigon2::regs as r;

@@ -1,4 +1,4 @@
-//! Address maps: the CPU's view and the host's 16 KB PCI window (docs/tigon2.md, sections 1 and 2).
+//! Address maps: the CPU's view and the host's 16 KB PCI window (docs/tigon2.md, section 1; docs/tigon2-registers.md, section 2).
 
 /// SRAM occupies `0..SRAM_LIMIT` of the CPU's space and repeats modulo its installed size.
 pub const SRAM_LIMIT: u32 = 0x0080_0000;
