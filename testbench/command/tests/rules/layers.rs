@@ -20,6 +20,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-tigon2-link", &["defs"]),
     ("lanigon-lanai-rt", &["defs"]),
     ("lanigon-window", &[]),
+    ("lanigon-cases", &[]),
     ("lanigon-figures", &[]),
     ("lanigon-report", &["figures"]),
     ("lanigon-host", &["defs", "window"]),
