@@ -152,8 +152,8 @@ pub enum Place {
 pub enum Way {
     /// By the call at this address.
     Call(u32),
-    /// By the return of a function: the return address leads there.
-    Return,
+    /// By the return of a function, at this address if it is known: the return address leads there.
+    Return(Option<u32>),
     /// From the instruction before it, at this address.
     Behind(u32),
     /// By a jump.
@@ -162,15 +162,17 @@ pub enum Way {
 
 impl Way {
     /// How a CPU with these registers came to `pc`. A call leaves its place in the register of the return address; its target is in the
-    /// instruction or in another register. `word`: the words of memory.
+    /// instruction or in another register. `jumped_from`: the last jump to what a register or memory held; `word`: the words of memory.
     pub fn to(
         pc: u32,
         architecture: &dyn Architecture,
         registers: &[u32],
         code: &CodeMap,
+        jumped_from: u32,
         word: impl Fn(u32) -> Option<u32>,
     ) -> Self {
         let register = |index: usize| registers.get(index).copied();
+        let popped = register(architecture.stack_pointer()).and_then(|sp| word(sp.wrapping_sub(4)));
         let word = |at: u32| word(at).filter(|_| at.is_multiple_of(4) && code.allows(at));
         let returns_to = register(architecture.return_address()).unwrap_or(0);
         let call = |slots: u32| {
@@ -193,9 +195,15 @@ impl Way {
             })
         });
         let before = pc.wrapping_sub(4);
+        let is_return = |at: &u32| {
+            let last = word(*at);
+            last.is_some_and(|last| architecture.transfer(last) == Some(Transfer::Return))
+        };
+        let returned = || Some(jumped_from).filter(is_return);
         let falls_through = |last| !is_slot && architecture.falls_through(last);
         match word(before) {
-            _ if returns_to == pc => Self::Return,
+            _ if returns_to == pc => Self::Return(returned()),
+            _ if popped == Some(pc) && returned().is_some() => Self::Return(returned()),
             Some(last) if !code.allows(pc) && falls_through(last) => Self::Behind(before),
             _ => Self::Jump,
         }
@@ -218,8 +226,8 @@ impl Wild {
     #[must_use]
     pub const fn blamed(&self) -> Option<u32> {
         match self.way {
-            Way::Call(from) | Way::Behind(from) => Some(from),
-            Way::Return | Way::Jump => None,
+            Way::Call(from) | Way::Behind(from) | Way::Return(Some(from)) => Some(from),
+            Way::Return(None) | Way::Jump => None,
         }
     }
 }
@@ -231,7 +239,7 @@ impl fmt::Display for Wild {
         let address = self.address;
         match self.way {
             Way::Call(_) => f.write_str("call to ")?,
-            Way::Return => f.write_str("return to ")?,
+            Way::Return(_) => f.write_str("return to ")?,
             Way::Jump => f.write_str("jump to ")?,
             Way::Behind(_) => f.write_str("execution runs on to ")?,
         }
@@ -244,7 +252,7 @@ impl fmt::Display for Wild {
             Place::Unwritten => write!(f, "{address:#010x}, to which nothing was ever written"),
         }?;
         match self.way {
-            Way::Call(from) => write!(f, ", at {from:#010x}"),
+            Way::Call(from) | Way::Return(Some(from)) => write!(f, ", at {from:#010x}"),
             _ => Ok(()),
         }
     }
@@ -284,7 +292,7 @@ mod tests {
         );
         check(
             0x84,
-            Way::Return,
+            Way::Return(None),
             true,
             "return to 0x00000084, outside the image",
         );

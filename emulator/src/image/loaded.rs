@@ -81,6 +81,7 @@ impl Image {
             debug: DebugInfo::default(),
             names: Names::Own,
             architecture: limits.architecture,
+            built: None,
         }
     }
 
@@ -118,6 +119,7 @@ impl Image {
             entry: self.entry,
             form: self.form,
             names: Names::Other(name.into()),
+            built: self.built,
             ..named
         };
         check::check(&image)?;

@@ -45,6 +45,7 @@ pub use unwind::{Frame, LostReturn, Standing, UnwindError};
 use segments::Loaded;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -159,6 +160,8 @@ pub struct Image {
     pub names: Names,
     /// Instruction set of its code.
     pub architecture: &'static dyn Architecture,
+    /// When its file was written, if it was read from one.
+    pub built: Option<SystemTime>,
 }
 
 impl Image {
@@ -206,6 +209,7 @@ impl Image {
             debug: DebugInfo::read(&elf, file)?,
             names: Names::read(&elf, file)?,
             architecture: memory.architecture,
+            built: None,
         })
     }
 

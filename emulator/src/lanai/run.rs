@@ -58,11 +58,12 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
     /// Nothing answers at `address`. The chip goes on; firmware whose code is known stops, since its program is wrong.
     #[cold]
     fn nothing_at(&mut self, address: u32, verb: &str) -> Result<(), BusStop> {
-        self.mistake(format!("{verb} {address:#x}: nothing answers"));
-        match self.fabric.code().is_declared() {
-            true => Err(BusStop::Fault(Fault::NothingThere { address })),
-            false => Ok(()),
+        if self.fabric.code().is_declared() {
+            // The stop of the CPU tells it.
+            return Err(BusStop::Fault(Fault::NothingThere { address }));
         }
+        self.mistake(format!("{verb} {address:#x}: nothing answers"));
+        Ok(())
     }
 
     /// Checks that an access is in order, and brings the node's time to it.

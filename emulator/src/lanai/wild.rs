@@ -36,7 +36,14 @@ impl Fabric {
         let architecture = Lanai(*core.pipeline());
         Fault::Wild(Wild {
             address: pc,
-            way: Way::to(pc, &architecture, core.registers(), code, word),
+            way: Way::to(
+                pc,
+                &architecture,
+                core.registers(),
+                code,
+                core.jumped_from(),
+                word,
+            ),
             place: code.place(pc, pc < self.sram.size()),
         })
     }

@@ -67,7 +67,7 @@ fn wrong_options_are_refused() {
     let check = |line: &str, reason| check_refused(&format!("exec {line}"), reason);
     check("", "<IMAGE|--load <ADDR=FILE>>");
     check("--pc 0x4000", "<IMAGE|--load <ADDR=FILE>>");
-    check("--load 0x4000={wrong.bin}", "--pc <ADDR>");
+    check("--load 0x4000={wrong.bin}", "as --pc 0x4000");
     check("--lod 0x4000={wrong.bin}", "'--load'");
     check("--load {wrong.bin} --pc 0", "expected ADDR=FILE");
     check(

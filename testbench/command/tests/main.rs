@@ -27,6 +27,7 @@ mod limits;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod myrinet;
+mod names;
 mod optional_tools;
 mod ranks;
 mod reproduce;

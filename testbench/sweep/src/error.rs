@@ -27,6 +27,14 @@ pub enum SweepError {
         /// Reason.
         error: io::Error,
     },
+    /// The folder for results cannot be used: nothing was run.
+    #[error("{}: no results can be written: {error}", .path.display())]
+    Folder {
+        /// The folder, or a file in it.
+        path: PathBuf,
+        /// Reason.
+        error: io::Error,
+    },
     /// Another process runs the same part of the sweep in this folder.
     #[error("{}: another sweep writes to this file", .0.display())]
     Locked(PathBuf),
@@ -59,6 +67,15 @@ pub enum SweepError {
 }
 
 impl SweepError {
+    /// The error, if it happens before the first run: no result is lost.
+    #[must_use]
+    pub fn before_runs(self) -> Self {
+        match self {
+            Self::Io { path, error } => Self::Folder { path, error },
+            other => other,
+        }
+    }
+
     /// An error of a file operation.
     pub fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |error| Self::Io {

@@ -60,6 +60,17 @@ pub struct Report {
     pub complete: bool,
 }
 
+/// Opens the folder for results, with those that it has.
+fn open(plan: &Plan, folder: &Path, options: &Options) -> Result<(Store, Rows), SweepError> {
+    let mut store = Store::open(folder, options.shard)?;
+    if options.fresh {
+        store.clear()?;
+    }
+    store::write_plan(folder, plan)?;
+    let known = store::read(folder, &plan.measures)?;
+    Ok((store, known))
+}
+
 /// Runs a part of a sweep into a folder; runs with results there are skipped. `watch` is called at the begin and after each run.
 ///
 /// # Errors
@@ -71,12 +82,8 @@ pub fn run(
     options: &Options,
     mut watch: impl FnMut(Progress),
 ) -> Result<Report, SweepError> {
-    let mut store = Store::open(folder, options.shard)?;
-    if options.fresh {
-        store.clear()?;
-    }
-    store::write_plan(folder, plan)?;
-    let known = store::read(folder, &plan.measures)?;
+    let opened = open(plan, folder, options);
+    let (mut store, known) = opened.map_err(SweepError::before_runs)?;
     let mut keys = HashSet::new();
     let mut pending: Vec<&Job> = Vec::new();
     for job in jobs.iter().filter(|job| options.shard.has(job.run)) {

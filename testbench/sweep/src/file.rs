@@ -4,6 +4,7 @@ use std::path::{Path as FilePath, PathBuf};
 
 use lanigon_worlds::files::input::Input;
 use lanigon_worlds::files::own::{self, Found};
+use lanigon_worlds::files::wanted::{self, Wanted};
 use lanigon_worlds::scenario::table::{Item, Source, Table};
 use lanigon_worlds::scenario::{Position, ScenarioError};
 
@@ -63,6 +64,12 @@ impl Sweep {
     /// If a file cannot be read or is invalid.
     pub fn load(path: &FilePath) -> Result<Self, SweepError> {
         let name = path.display().to_string();
+        if let Some(reason) = wanted::refused(path, Wanted::Sweep) {
+            return Err(SweepError::Read {
+                path: path.into(),
+                error: std::io::Error::other(reason),
+            });
+        }
         let example = path.to_str().filter(|_| !path.exists());
         let (file, text) = match example.and_then(own::sweep) {
             Some(Found::Embedded(bytes)) => {

@@ -9,6 +9,7 @@ use host_lib::firmware::Firmware;
 use crate::boards::{BOARDS, BoardType, DEFAULT, OtherForm};
 use crate::files::input::Input;
 use crate::files::own::{self, Found};
+use crate::files::wanted::{self, Wanted};
 use crate::scenario::unknown;
 
 /// A firmware image cannot be used.
@@ -32,7 +33,7 @@ pub enum FirmwareError {
         /// Reason.
         error: ImageError,
     },
-    /// The file is of another form than ELF and not valid for the board.
+    /// The file is of another form than ELF and not valid for the board, or no image.
     #[error("{path}: {reason}")]
     OtherForm {
         /// The file.
@@ -89,13 +90,25 @@ impl BoardType {
     /// If it cannot be read or is not valid for the board.
     pub fn read_alone(&self, found: &Found, sram_bytes: u32) -> Result<Image, FirmwareError> {
         let bytes = self.read_bytes(found)?;
-        self.parse_image(&found.to_string(), &bytes, sram_bytes)
+        let mut image = self.parse_image(&found.to_string(), &bytes, sram_bytes)?;
+        if let Found::File(path) = found {
+            let written = path.metadata().and_then(|file| file.modified());
+            image.built = written.ok();
+        }
+        Ok(image)
     }
 
     pub(crate) fn read_bytes(&self, found: &Found) -> Result<Vec<u8>, FirmwareError> {
+        if let Found::File(path) = found
+            && let Some(reason) = wanted::refused(path, Wanted::Image)
+        {
+            let path = path.clone();
+            return Err(FirmwareError::OtherForm { path, reason });
+        }
         found.read(Input::Image).map_err(|error| {
             let path = PathBuf::from(found.to_string());
-            let own = path.starts_with(self.image_folder());
+            // A name alone is that of a built-in image.
+            let own = path.starts_with(self.image_folder()) || path.components().count() == 1;
             FirmwareError::File {
                 path,
                 hint: match error.kind() {

@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::files::own;
 
@@ -14,26 +15,32 @@ const PANIC: &str = "panic at ";
 /// The folder of the standard library in absolute paths.
 const LIBRARY: &str = "/library/";
 
-/// Functions and macros that panic with a message, and what the message begins with.
-const PANICS: [(&str, &str); 15] = [
-    ("panic!(", ""),
-    ("const_panic!(", ""),
-    ("expect(", ""),
-    ("expect_err(", ""),
-    ("panic(", ""),
-    ("panic_nounwind(", ""),
-    ("panic_nounwind_fmt(", ""),
-    ("panic_str(", ""),
-    ("unwrap(", "called `Result::unwrap()` on an `Err` value"),
-    ("unreachable!(", "internal error: entered unreachable code"),
-    ("todo!(", "not yet implemented"),
-    ("unimplemented!(", "not implemented"),
-    ("assert!(", "assertion failed"),
-    ("assert_eq!(", "assertion `left == right` failed"),
-    ("assert_ne!(", "assertion `left != right` failed"),
+/// Functions and macros that panic with a message: what the message begins with, and the number of its argument.
+const PANICS: [(&str, &str, usize); 15] = [
+    ("panic!(", "", 0),
+    ("const_panic!(", "", 0),
+    ("expect(", "", 0),
+    ("expect_err(", "", 0),
+    ("panic(", "", 0),
+    ("panic_nounwind(", "", 0),
+    ("panic_nounwind_fmt(", "", 0),
+    ("panic_str(", "", 0),
+    ("unwrap(", "called `Result::unwrap()` on an `Err` value", 0),
+    (
+        "unreachable!(",
+        "internal error: entered unreachable code",
+        0,
+    ),
+    ("todo!(", "not yet implemented", 0),
+    ("unimplemented!(", "not implemented", 0),
+    ("assert!(", "assertion failed", 1),
+    ("assert_eq!(", "assertion `left == right` failed", 2),
+    ("assert_ne!(", "assertion `left != right` failed", 2),
 ];
 /// Largest length of a call, in lines.
-const MOST_LINES: usize = 12;
+const MOST_LINES: usize = 64;
+/// Constants and `concat!` within one another.
+const MOST_DEPTH: usize = 8;
 
 /// Where build scripts say that the sources of Rust lie.
 const RUST: &str = "/rust/";
@@ -41,10 +48,22 @@ const RUST: &str = "/rust/";
 /// A source file where the compiler read it. Files of this project are named `lanigon/...` and those of Rust `/rust/...` wherever they lie.
 #[must_use]
 pub fn source_at(path: &str) -> Option<String> {
-    let read = |path: &Path| fs::read_to_string(path).ok();
-    let own = || read(&own::project().join(path.strip_prefix("lanigon/")?));
-    let rust = || read(&rust_sources()?.join(path.strip_prefix(RUST)?));
-    read(Path::new(path)).or_else(own).or_else(rust)
+    fs::read_to_string(file_of(path)?).ok()
+}
+
+/// Whether a source file was changed after `built`. Those of the language do not count: they come with the compiler.
+#[must_use]
+pub fn is_newer(path: &str, built: SystemTime) -> bool {
+    let changed = || file_of(path)?.metadata().ok()?.modified().ok();
+    !path.contains(LIBRARY) && changed().is_some_and(|changed| changed > built)
+}
+
+fn file_of(path: &str) -> Option<PathBuf> {
+    let own = || Some(own::project().join(path.strip_prefix("lanigon/")?));
+    let rust = || Some(rust_sources()?.join(path.strip_prefix(RUST)?));
+    let plain = PathBuf::from(path);
+    let all = [Some(plain), own(), rust()];
+    all.into_iter().flatten().find(|file| file.is_file())
 }
 
 /// The sources of Rust that come with the toolchain of this program, which is the one for firmware.
@@ -98,21 +117,127 @@ fn of_line(source: &str, line: u32) -> Option<String> {
     let first = (line as usize).checked_sub(1)?;
     let lines: Vec<&str> = source.lines().skip(first).take(MOST_LINES).collect();
     let call = lines.first()?;
-    let found = PANICS.iter().filter_map(|(name, start)| {
+    let found = PANICS.iter().filter_map(|(name, start, number)| {
         let at = call.find(name)?;
         let before = call[..at].chars().next_back();
         let is_whole = !before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
-        is_whole.then_some((at + name.len(), *start))
+        is_whole.then_some((at + name.len(), *start, *number))
     });
-    let (at, start) = found.min()?;
+    let (at, start, number) = found.min()?;
     let text = lines.join("\n");
     let inside = arguments(&text[at..]);
-    match (start, literal(inside)) {
-        ("", literal) => literal,
-        (start, Some(literal)) => Some(format!("{start}: {literal}")),
-        ("assertion failed", None) => Some(format!("assertion failed: {}", inside.trim())),
+    let given = split(inside);
+    let message = given
+        .get(number..)
+        .and_then(|given| formatted(source, given));
+    match (start, message) {
+        ("", message) => message,
+        (start, Some(message)) => Some(format!("{start}: {message}")),
+        ("assertion failed", None) => {
+            let condition = given.first().copied().unwrap_or_default();
+            Some(format!("assertion failed: {condition}"))
+        }
         (start, None) => Some(start.into()),
     }
+}
+
+/// The text of a format and its arguments, with the constants among these.
+fn formatted(source: &str, given: &[&str]) -> Option<String> {
+    let (format, values) = given.split_first()?;
+    let text = text_of(source, format, 0).or_else(|| literal(format))?;
+    let mut values = values.iter();
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, behind)) = rest.split_once('{') {
+        let Some((name, after)) = behind.split_once('}') else {
+            break;
+        };
+        out += before;
+        let value = match name {
+            "" => values.next().and_then(|value| text_of(source, value, 0)),
+            name => constant(source, name, 0),
+        };
+        out += &value.unwrap_or_else(|| format!("{{{name}}}"));
+        rest = after;
+    }
+    Some(out + rest)
+}
+
+/// The text of an expression: a string, `concat!`, `stringify!`, a constant of the same source; `None` if it is another one.
+fn text_of(source: &str, expression: &str, depth: usize) -> Option<String> {
+    let expression = expression.trim().trim_start_matches('&');
+    let inside = |name: &str| expression.strip_prefix(name).map(arguments);
+    if depth > MOST_DEPTH {
+        return None;
+    }
+    if expression.starts_with('"') {
+        return literal(expression);
+    }
+    if let Some(raw) = expression.strip_prefix('r') {
+        let marks = raw.len() - raw.trim_start_matches('#').len();
+        if let Some(text) = raw[marks..].strip_prefix('"') {
+            let end = format!("\"{}", "#".repeat(marks));
+            return text.split_once(&end).map(|(text, _)| text.into());
+        }
+    }
+    if let Some(parts) = inside("concat!(") {
+        let part = |part: &&str| {
+            let plain = part.trim().trim_matches('\'');
+            let is_value = plain.starts_with(|first: char| first.is_ascii_digit());
+            let is_value =
+                is_value || part.trim().starts_with('\'') || ["true", "false"].contains(&plain);
+            let other = || is_value.then(|| plain.to_owned());
+            // Where a macro makes the rest, its name stands for it.
+            text_of(source, part, depth + 1)
+                .or_else(other)
+                .unwrap_or_else(|| format!("{{{plain}}}"))
+        };
+        return Some(split(parts).iter().map(part).collect());
+    }
+    if let Some(words) = inside("stringify!(") {
+        return Some(words.trim().into());
+    }
+    let name = expression.rsplit("::").next()?;
+    constant(source, name, depth + 1)
+}
+
+/// The text of a constant that the source declares.
+fn constant(source: &str, name: &str, depth: usize) -> Option<String> {
+    let is_name =
+        |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    if name.is_empty() || !name.chars().all(is_name) {
+        return None;
+    }
+    let declared = ["const", "static"].iter().find_map(|keyword| {
+        let (_, rest) = source.split_once(&format!("{keyword} {name}:"))?;
+        rest.split_once('=')
+    });
+    let (_, value) = declared?;
+    text_of(source, value, depth)
+}
+
+/// The arguments between commas.
+fn split(inside: &str) -> Vec<&str> {
+    let (mut depth, mut quoted, mut escaped, mut from) = (0, false, false, 0);
+    let mut parts = Vec::new();
+    for (at, letter) in inside.char_indices() {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(inside[from..at].trim());
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    let last = inside[from..].trim();
+    parts.extend((!last.is_empty()).then_some(last));
+    parts
 }
 
 /// The message that a table in the source gives to a function: `panic_const_add_overflow = "..."`.
@@ -197,6 +322,31 @@ mod tests {
         check("\ncore_panic!(\"other\")", None);
         check("\nlet x = a[i];\npanic!(\"later\")", None);
         check("\nexpect(\"without an end", None);
+        check(
+            "\npanic!(concat!(\"ring \", stringify!(tx), \": \", 3, ' ', \"of \", SIZE, line!()))\nconst SIZE: &str = \"four\";",
+            Some("ring tx: 3 of four{line!()}"),
+        );
+        check(
+            "\nx.expect(TEXT)\npub const TEXT: &str = concat!(\"no \", \"room, (none)\");",
+            Some("no room, (none)"),
+        );
+        check(
+            "\npanic!(\"{} and {ONE}, {n}: {}\", texts::TWO, n)\nconst ONE: &str = \"1\";\nstatic TWO: &str = r#\"a \"2\"\"#;",
+            Some("a \"2\" and 1, {n}: {}"),
+        );
+        check(
+            "\nassert!(name == \"b\");",
+            Some("assertion failed: name == \"b\""),
+        );
+        check(
+            "\nassert_eq!(name, \"b\");",
+            Some("assertion `left == right` failed"),
+        );
+        check(
+            "\nassert_eq!(f(a, b), 2, \"of {a}\");",
+            Some("assertion `left == right` failed: of {a}"),
+        );
+        check("\npanic!(LOOP)\nconst LOOP: &str = LOOP;", None);
         check("\npanic!(TEXT); let a = \"b\";", None);
         check("", None);
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use defs::probe::END_BREAK;
 use emulator::board::{CpuId, FaultKind, Inspect, StopReason};
+use emulator::cpu::architecture::Transfer;
 use emulator::image::{Frame, Image, Lines, SourceFrame, Standing, Symbol, SymbolKind, stack};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -11,7 +12,7 @@ use emulator::{value_enum, value_struct};
 use serde::{Serialize, Serializer};
 
 pub use crate::panic_text::source_at;
-use crate::panic_text::{complete, is_told, message, of_library};
+use crate::panic_text::{complete, is_newer, is_told, message, of_library};
 
 /// Start of the name of the panic handler.
 pub const HANDLER: &str = "__rustc::";
@@ -176,6 +177,14 @@ impl<'a> Code<'a> {
             let sp = registers[architecture.stack_pointer() & 31];
             let address = view.pc;
             show(Frame { address, sp }, &registers);
+            let word = board.peek(self.cpu, view.blamed, self.now);
+            if word.and_then(|word| architecture.transfer(word)) == Some(Transfer::Return) {
+                let address = view.blamed;
+                show(Frame { address, sp }, &registers);
+                return Some(
+                    "its return address was overwritten: the callers are not known".into(),
+                );
+            }
             let at = (view.blamed, sp);
             if let Some(kept) = lost.iter().rev().find(|kept| (kept.call, kept.sp) == at) {
                 registers[architecture.return_address() & 31] = kept.to;
@@ -292,8 +301,16 @@ impl<'a> Code<'a> {
                 let path = self.lines.and_then(|lines| lines.path(&place.file));
                 let name = place.function.as_deref().unwrap_or(&function.name);
                 let found = path.and_then(|path| {
-                    let found = message(&source_at(&path)?, place.line, name)?;
-                    is_told(&found, &path).then_some(found)
+                    let mut found = message(&source_at(&path)?, place.line, name)?;
+                    let told = is_told(&found, &path);
+                    if self
+                        .image
+                        .and_then(|image| image.built)
+                        .is_some_and(|built| is_newer(&path, built))
+                    {
+                        found += " (source is newer than the image)";
+                    }
+                    told.then_some(found)
                 });
                 if found.is_some() {
                     return found;
@@ -460,7 +477,12 @@ impl Stopped {
                 }
                 Some(panic) => complete(&panic),
                 None if cause == Cause::Abort => aborted(reason),
-                None => reason.to_string() + &code.larger_stack(reason),
+                None => {
+                    // The place is shown beside it.
+                    let text = reason.to_string();
+                    let at = format!(", at {:#010x}", view.blamed);
+                    text.strip_suffix(&at).unwrap_or(&text).to_owned() + &code.larger_stack(reason)
+                }
             },
             cause,
             pc: format!("{:#010x}", view.blamed),
@@ -524,7 +546,10 @@ impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.cause {
             Cause::Panic => f.write_str(&self.what),
-            _ => write!(f, "{} at pc {}", self.what, self.place()),
+            _ => {
+                let comma = if self.what.contains(',') { "," } else { "" };
+                write!(f, "{}{comma} at pc {}", self.what, self.place())
+            }
         }
     }
 }

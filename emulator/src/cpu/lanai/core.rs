@@ -32,6 +32,9 @@ const PLACES: usize = 256;
 /// The place of a loaded processor status that is on its way: such a value is no plain register's.
 const STATUS_PLACE: u8 = NOWHERE + 1;
 
+/// The place for the address of the last instruction that wrote the program counter.
+pub(super) const JUMPED_FROM: usize = 40;
+
 /// The registers with the places behind them.
 pub(super) type Registers = [u32; PLACES];
 
@@ -202,6 +205,12 @@ impl Core {
         &self.registers[..32]
     }
 
+    /// Address of the last instruction that wrote the program counter, which a return does.
+    #[must_use]
+    pub const fn jumped_from(&self) -> u32 {
+        self.registers[JUMPED_FROM]
+    }
+
     /// Sets register `index`, of which the low five bits count. Constant registers stay; a value for the program counter
     /// [starts](Self::start_at) the core there.
     pub fn set_register(&mut self, index: usize, value: u32) {
@@ -343,7 +352,10 @@ impl Core {
     pub(super) fn write(&mut self, register: u8, value: u32) {
         match register {
             ZERO | ONES => {}
-            PC => self.jump(value, self.pipeline.pc_write_slots),
+            PC => {
+                self.registers[JUMPED_FROM] = self.pc;
+                self.jump(value, self.pipeline.pc_write_slots);
+            }
             PS if self.pipeline.status_register => self.flags = value & 15,
             ISR if self.pipeline.interrupt_register => {}
             _ => self.registers[register as usize] = value,
@@ -358,7 +370,10 @@ impl Core {
     /// Sends a loaded value to its register.
     pub(super) fn receive(&mut self, register: u8, value: u32) {
         let place = match register {
-            PC => return self.jump(value, self.pipeline.pc_load_slots),
+            PC => {
+                self.registers[JUMPED_FROM] = self.pc;
+                return self.jump(value, self.pipeline.pc_load_slots);
+            }
             PS if self.pipeline.status_register => STATUS_PLACE,
             _ => register,
         };

@@ -2,7 +2,7 @@
 
 use super::alu::{self, Computed};
 use super::bus::{Bus, OwnCode, OwnMemory, Private, Width};
-use super::core::{Core, Position, Registers};
+use super::core::{Core, JUMPED_FROM, Position, Registers};
 use super::exec::extend;
 use super::fields::Update;
 use super::kind::Kind;
@@ -580,6 +580,7 @@ impl Position {
             return Done::Unfit;
         };
         reach.note(address, cycles);
+        registers[JUMPED_FROM] = reach.access.pc;
         self.jump::<LOADS, STRAIGHT>(registers, target & !3, 2, cycles)
     }
 }

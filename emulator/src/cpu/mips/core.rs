@@ -33,6 +33,9 @@ impl Default for CoreTiming {
 /// byte of an [`Op`] a valid index without a check or a mask.
 pub(super) const PLACES: usize = 256;
 
+/// The place for the address of the last `jr`.
+pub(super) const JUMPED_FROM: usize = 40;
+
 /// The registers with the places behind them.
 pub(super) type Registers = [u32; PLACES];
 
@@ -210,6 +213,12 @@ impl Core {
     #[inline(always)]
     pub(super) const fn registers_mut(&mut self) -> &mut Registers {
         &mut self.registers
+    }
+
+    /// Address of the last jump to what a register held, which a return is.
+    #[must_use]
+    pub const fn jumped_from(&self) -> u32 {
+        self.registers[JUMPED_FROM]
     }
 
     /// The registers with the places behind them, and what instructions cost.

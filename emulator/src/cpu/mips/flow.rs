@@ -1,6 +1,6 @@
 //! Control flow after an instruction.
 
-use super::core::{CoreTiming, Registers};
+use super::core::{CoreTiming, JUMPED_FROM, Registers};
 use super::isa::Kind::{
     Beq, Beql, Bgez, Bgezal, Bgezall, Bgezl, Bgtz, Bgtzl, Blez, Blezl, Bltz, Bltzal, Bltzall,
     Bltzl, Bne, Bnel, J, Jal, Jalr, Joff, Jr,
@@ -99,7 +99,10 @@ pub(super) fn next(registers: &mut Registers, op: Op, pc: u32) -> Option<Next> {
             link();
             jump()
         }
-        Jr => Next::Target(rs),
+        Jr => {
+            registers[JUMPED_FROM] = pc;
+            Next::Target(rs)
+        }
         Jalr => {
             link();
             Next::Target(rs)

@@ -33,7 +33,7 @@ pub(in crate::tigon2) fn no_code(
     let word = |at| word(private, sram, at);
     Fault::Wild(Wild {
         address: pc,
-        way: Way::to(pc, &Mips, core.registers(), code, word),
+        way: Way::to(pc, &Mips, core.registers(), code, core.jumped_from(), word),
         place: code.place(pc, is_memory(private, sram, pc)),
     })
 }

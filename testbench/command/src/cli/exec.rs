@@ -35,7 +35,7 @@ pub struct ExecArgs {
     #[arg(long, value_name = "ADDR=FILE", value_parser = load)]
     pub load: Vec<Load>,
     /// Start address
-    #[arg(long, value_name = "ADDR", value_parser = number, required_unless_present = "image")]
+    #[arg(long, value_name = "ADDR", value_parser = number)]
     pub pc: Option<u32>,
     /// The CPU to start, a or b
     #[arg(long, value_enum, default_value_t = Cpu::A, hide_possible_values = true)]

@@ -35,10 +35,10 @@ struct Found {
 pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let source = ("the scenario or trace", args.source.as_path());
     output::one_file_each(&[source], &[("--svg", args.svg.as_deref())])?;
-    let is_scenario = args
-        .source
-        .extension()
-        .is_some_and(|extension| extension == "toml");
+    let has_extension = |path: &Path| path.extension().is_some_and(|end| end == "toml");
+    // What is no file may be the name of a built-in scenario.
+    let is_name = !args.source.exists() && args.source.as_os_str() != "-";
+    let is_scenario = has_extension(&args.source) || is_name;
     ensure!(
         !(is_scenario && args.profile.is_some()),
         "--profile is for traces: a scenario names the timing profile itself"

@@ -137,6 +137,16 @@ pub const CASES: &[Case] = &[
         ],
     ),
     stops(
+        "smashed_return",
+        BOTH,
+        &[
+            "log: before",
+            "(smashed_return::smash+",
+            " at cases/src/bin/smashed_return.rs:25): return to 0x01234560, where no memory is\n",
+            "(its return address was overwritten: the callers are not known)",
+        ],
+    ),
+    stops(
         "endless_recursion",
         BOTH,
         &[

@@ -153,28 +153,8 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<MessagePassin
         _ => {}
     }
     let mut settings = MpiSettings::new(work);
-    if let Some(least) = work.least_bytes()
-        && let Some(item) = table.find(&BYTES)
-    {
-        let sizes = item.list().into_iter();
-        let emp = members.iter().copied();
-        let emp: Vec<_> = emp
-            .filter(|&node| nodes.all[node].protocol == Some(Protocol::Emp))
-            .collect();
-        let frame_bytes = shortest_frames(&emp, nodes);
-        let sizes = sizes.map(|item| {
-            let size = item.integer(least as u64..=MOST_BYTES)?;
-            if !emp.is_empty() {
-                check_emp_length(size as u64, frame_bytes, &item.place)?;
-            }
-            Ok(size)
-        });
-        settings.sizes = sizes.collect::<Result<_, _>>()?;
-        let whole = |size: &&usize| size.is_multiple_of(work.element_bytes());
-        if let Some(size) = settings.sizes.iter().find(|size| !whole(size)) {
-            let reason = format!("{size} bytes are no whole number of doubles");
-            return Err(item.place.refuse(reason));
-        }
+    if let Some(sizes) = read_sizes(table, &members, nodes, work)? {
+        settings.sizes = sizes;
     }
     settings.rounds = table.whole(&ROUNDS)?;
     settings.eager_bytes = table.whole(&EAGER_BYTES)?;
@@ -196,6 +176,40 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<MessagePassin
         nodes: members,
         settings,
     })
+}
+
+/// Reads the lengths of messages, if the program has some and they are given.
+fn read_sizes(
+    table: &mut Table<'_>,
+    members: &[usize],
+    nodes: &Nodes,
+    work: Work,
+) -> Result<Option<Vec<usize>>, ScenarioError> {
+    let Some(least) = work.least_bytes() else {
+        return Ok(None);
+    };
+    let Some(item) = table.find(&BYTES) else {
+        return Ok(None);
+    };
+    let emp = members.iter().copied();
+    let emp: Vec<_> = emp
+        .filter(|&node| nodes.all[node].protocol == Some(Protocol::Emp))
+        .collect();
+    let frame_bytes = shortest_frames(&emp, nodes);
+    let sizes = item.list().into_iter().map(|item| {
+        let size: usize = item.integer(least as u64..=MOST_BYTES)?;
+        if !emp.is_empty() {
+            check_emp_length(size as u64, frame_bytes, &item.place)?;
+        }
+        Ok(size)
+    });
+    let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
+    let whole = |size: &&usize| size.is_multiple_of(work.element_bytes());
+    if let Some(size) = sizes.iter().find(|size| !whole(size)) {
+        let reason = format!("{size} bytes are no whole number of doubles");
+        return Err(item.place.refuse(reason));
+    }
+    Ok(Some(sizes))
 }
 
 /// Reads the keys of random delays.

@@ -184,7 +184,7 @@ impl Fault {
         self
     }
 
-    pattern_methods!();
+    pattern_methods!(message);
 
     /// Whether a frame that leaves at `time` matches the pattern.
     #[must_use]

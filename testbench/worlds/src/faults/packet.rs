@@ -207,7 +207,7 @@ impl PacketFault {
         self
     }
 
-    pattern_methods!();
+    pattern_methods!(sequence);
 
     /// Whether a packet that leaves at `time` matches the pattern.
     #[must_use]

@@ -26,6 +26,12 @@ impl Pattern {
         }
     }
 
+    /// Whether both may be of one message: of its data, or of its answers, which go the other way.
+    pub(super) fn may_meet(&self, other: &Self) -> bool {
+        let same = agree(self.from, other.from) && agree(self.to, other.to);
+        same || agree(self.from, other.to) && agree(self.to, other.from)
+    }
+
     /// Whether something that leaves at `time` matches; `to` is `None` if its receiver is no node.
     pub(super) fn fits(&self, from: u16, to: Option<u16>, time: SimTime) -> bool {
         time >= self.after
@@ -34,9 +40,24 @@ impl Pattern {
     }
 }
 
+/// Whether one value fits both; `None`: any value.
+pub(super) fn agree<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    }
+}
+
 /// The methods that set a fault's field `pattern`.
 macro_rules! pattern_methods {
-    () => {
+    ($number:ident) => {
+        /// Whether this fault and another one may strike the same message, or what answers it.
+        #[must_use]
+        pub fn may_meet(&self, other: &Self) -> bool {
+            crate::faults::pattern::agree(self.$number, other.$number)
+                && self.pattern.may_meet(&other.pattern)
+        }
+
         /// Matches what comes from this node only.
         #[must_use]
         pub const fn from(mut self, node: u16) -> Self {

@@ -57,7 +57,7 @@ impl ProgramFault {
         self
     }
 
-    pattern_methods!();
+    pattern_methods!(number);
 
     fn fits(&self, frame: &OnWire, time: SimTime) -> bool {
         self.pattern.fits(frame.from, Some(frame.to), time)

@@ -76,3 +76,26 @@ impl AcenicSettings {
         Ok(settings)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn sums_need_the_software_assist() {
+        let text = |more: &str| {
+            format!(
+                "{more}\n[network]\ntopology = \"pair\"\n[acenic]\nassist = \"hardware\"\n[[program]]\nrun = \"frames\"\nfrom = 0\nto = 1\nframes = 1\nbytes = 64\nchecksum = true\n"
+            )
+        };
+        let error = Scenario::parse("file.toml", &text("")).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("file.toml:7: program.run: checksum = true"),
+            "{error}"
+        );
+        // Firmware of the user's own may know better.
+        assert!(Scenario::parse("file.toml", &text("image = \"mine.elf\"")).is_ok());
+    }
+}

@@ -103,3 +103,26 @@ impl Limits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn messages_fit_into_the_frames_of_emp() {
+        let check = |settings: &str, bytes: u32, expected: Option<&str>| {
+            let text = format!(
+                "[network]\ntopology = \"pair\"\n[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\n\
+                 bytes = [64, {bytes}]\n{settings}\n"
+            );
+            let found = Scenario::parse("file.toml", &text).err();
+            let found = found.map(|error| error.to_string());
+            assert_eq!(found.as_deref(), expected, "{text}");
+        };
+        let short = "[emp]\nframe_bytes = 46";
+        let refused = "file.toml:7: program.bytes: 49145 bytes are more than a message over EMP has with frame_bytes = 46: at most 49144, in 1536 frames";
+        check(short, 49145, Some(refused));
+        check(short, 49144, None);
+        check("", 2 << 20, None);
+    }
+}

@@ -27,7 +27,7 @@ mod topology;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use emulator::sim::time::SimTime;
 
 pub use acenic::AcenicSettings;
@@ -51,6 +51,7 @@ use table::{Source, Table};
 
 use crate::files::input::Input;
 use crate::files::own::{self, Found};
+use crate::files::wanted::{self, Wanted};
 use crate::workload::{Workload, Workloads};
 
 /// The usual time after which a run is quiet: longer than any pause of a protocol between two tries.
@@ -103,6 +104,9 @@ impl Scenario {
         let name = path.display().to_string();
         let example = path.to_str().filter(|_| !path.exists());
         let found = example.and_then(own::scenario);
+        if let Some(reason) = wanted::refused(path, Wanted::Scenario) {
+            bail!("{name}: {reason}");
+        }
         let path = match &found {
             Some(Found::File(path)) => path,
             _ => path,

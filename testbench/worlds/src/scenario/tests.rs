@@ -227,13 +227,6 @@ fn impossible_values_are_refused() {
         "program.bytes",
         "2097152",
     );
-    let short = GOOD.replacen("frame_bytes = 9000", "frame_bytes = 46", 1);
-    check(
-        &short.replacen("bytes = [64, 4096]", "bytes = [64, 65536]", 1),
-        "[64",
-        "program.bytes",
-        "frame_bytes = 46: at most 49144, in 1536 frames",
-    );
     check_changed(
         "bytes = [64, 4096]",
         "bytes = []",
@@ -308,18 +301,6 @@ fn impossible_programs_and_networks_are_refused() {
     );
     check(PAIR, "[network]", "", "no [[program]]");
     check("seed = 1", "seed", "", "[network] is missing");
-}
-
-#[test]
-fn sums_need_the_software_assist() {
-    let text = |more: &str| {
-        format!(
-            "{more}\n{PAIR}[acenic]\nassist = \"hardware\"\n[[program]]\nrun = \"frames\"\nfrom = 0\nto = 1\nframes = 1\nbytes = 64\nchecksum = true\n"
-        )
-    };
-    check(&text(""), "run", "program.run", "exclude each other");
-    // Firmware of the user's own may know better.
-    assert!(Scenario::parse("file.toml", &text("image = \"mine.elf\"")).is_ok());
 }
 
 #[test]

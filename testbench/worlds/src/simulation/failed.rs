@@ -18,14 +18,9 @@ pub(super) fn may_fail_from(scenario: &Scenario) -> Option<SimTime> {
     let tries = tries.unwrap_or_default();
     let begins = scenario.faults.iter().filter_map(|fault| match fault {
         FaultSpec::Exact(fault, _) => {
-            let losses = match fault {
-                ExactFault::Emp(fault) => fault.losses(),
-                ExactFault::Gm(fault) => fault.losses(),
-                ExactFault::Program(fault) => fault.losses(),
-            };
-            losses
-                .is_none_or(|losses| losses >= tries.max(1))
-                .then_some(SimTime::ZERO)
+            let losses = losses_with(fault, scenario);
+            let is_enough = losses.is_none_or(|losses| losses >= u64::from(tries.max(1)));
+            (losses_of(fault) != Some(0) && is_enough).then_some(SimTime::ZERO)
         }
         FaultSpec::Random { rates, .. } => {
             (rates.loss + rates.corruption + rates.delay > 0.0).then_some(SimTime::ZERO)
@@ -36,6 +31,31 @@ pub(super) fn may_fail_from(scenario: &Scenario) -> Option<SimTime> {
         FaultSpec::Board { .. } => Some(SimTime::ZERO),
     });
     begins.min()
+}
+
+const fn losses_of(fault: &ExactFault) -> Option<u32> {
+    match fault {
+        ExactFault::Emp(fault) => fault.losses(),
+        ExactFault::Gm(fault) => fault.losses(),
+        ExactFault::Program(fault) => fault.losses(),
+    }
+}
+
+/// The losses that a message may suffer from this fault and all others that may strike it; `None`: without end.
+fn losses_with(fault: &ExactFault, scenario: &Scenario) -> Option<u64> {
+    let exact = scenario.faults.iter().filter_map(|other| match other {
+        FaultSpec::Exact(other, _) => Some(other),
+        _ => None,
+    });
+    let mut meets = exact.filter(|other| match (fault, other) {
+        (ExactFault::Emp(one), ExactFault::Emp(other)) => one.may_meet(other),
+        (ExactFault::Gm(one), ExactFault::Gm(other)) => one.may_meet(other),
+        (ExactFault::Program(one), ExactFault::Program(other)) => one.may_meet(other),
+        _ => false,
+    });
+    meets.try_fold(0, |sum: u64, other| {
+        Some(sum + u64::from(losses_of(other)?))
+    })
 }
 
 /// Number of times that a node sends something before it gives up.
@@ -148,5 +168,30 @@ mod tests {
                 assert_eq!(may_fail_from(&scenario).is_some(), expected, "{text}");
             }
         }
+    }
+
+    #[test]
+    fn faults_of_one_message_add_up() {
+        let check = |faults: &[&str], expected| {
+            let faults = faults.iter().map(|fault| format!("[[fault]]\n{fault}\n"));
+            let text = format!(
+                "[emp]\nretry_limit = 3\n[network]\ntopology = \"pair\"\n\
+                 [[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = 9\nbytes = 64\n{}",
+                faults.collect::<String>()
+            );
+            let scenario = Scenario::parse("test.toml", &text);
+            let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert_eq!(may_fail_from(&scenario).is_some(), expected, "{text}");
+        };
+        let data = "do = \"drop\"\nfrom = 0\nto = 1\nmessage = 3\ntimes = 2";
+        let other = "do = \"drop\"\nfrom = 0\nto = 1\nmessage = 4\ntimes = 2";
+        let acks = "do = \"corrupt\"\nbyte = 1\nframe = \"ack\"\nfrom = 1\nmessage = 3\ntimes = 2";
+        let twice = "do = \"duplicate\"\nfrom = 0\nmessage = 3\ntimes = 9";
+        check(&[data], false);
+        check(&[data, other], false);
+        check(&[data, acks], true);
+        check(&[data, data], true);
+        check(&[data, twice], false);
+        check(&[other, acks, twice], false);
     }
 }

@@ -255,16 +255,17 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     fn nothing_there(&mut self, core: &Core, address: u32, verb: &str) -> Result<(), BusStop> {
         self.private.idle.disturb();
         self.ctx.now = self.fabric.ticks.time_of(core.clock.now);
+        let cpu = CpuId::new(self.private.index());
+        if self.probes.code(cpu).is_declared() {
+            // The stop of the CPU tells it.
+            return Err(BusStop::Fault(Fault::NothingThere { address }));
+        }
         if self.ctx.trace.takes_mistakes() {
             let place = map::probe(self.private.who, address);
             let text = format!("{verb} at pc {:#x}: {place}", core.pc());
             Fabric::mistake(self.who(core), text, self.ctx);
         }
-        let cpu = CpuId::new(self.private.index());
-        match self.probes.code(cpu).is_declared() {
-            true => Err(BusStop::Fault(Fault::NothingThere { address })),
-            false => Ok(()),
-        }
+        Ok(())
     }
 }
 

@@ -6,9 +6,9 @@ mod stop;
 
 use std::path::Path;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use emulator::board::{CpuId, ProbeTable};
-use emulator::image::Image;
+use emulator::image::{Image, ImageError};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 
@@ -18,6 +18,7 @@ use crate::cli::exec::ExecArgs;
 use crate::{logging, output};
 use lanigon_worlds::boards::Parts;
 use lanigon_worlds::files::input;
+use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::nodes;
 use report::Report;
@@ -41,7 +42,10 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     } = board::choose(&args.board, args.profile.as_deref(), image)?;
     let limit = args.max_instructions.unwrap_or(USUAL_INSTRUCTIONS);
     let symbols = args.symbols.as_deref();
-    let image = image.map(|path| board::read_image(board, path, symbols, sram_bytes));
+    let image = image.map(|path| {
+        let image = board::read_image(board, path, symbols, sram_bytes);
+        image.map_err(|error| with_remedy(error, path))
+    });
     let image = image.transpose()?;
     let probes = match &image {
         Some(image) => nodes::probes(image, &[]),
@@ -71,7 +75,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     load_files(&mut node, args, sram_bytes)?;
     check_dumps(&node, args)?;
     let entry = image.as_ref().map(|image| image.entry);
-    let pc = args.pc.or(entry).context("--pc is missing")?;
+    let pc = args.pc.or(entry).with_context(|| missing_start(args))?;
     check_start(&node, pc, args)?;
 
     logging::show_trace(&mut node.trace);
@@ -88,6 +92,30 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         output::print(&report.text(&symbols))?;
     }
     Ok(report.ending.status(has_limit))
+}
+
+/// What to give where the start of raw machine code is missing.
+fn missing_start(args: &ExecArgs) -> String {
+    let first = args.load.first();
+    let address = first.map_or(0, |load| load.address);
+    format!("raw machine code needs the address of its first instruction, as --pc {address:#x}")
+}
+
+/// A file that is no image may be raw machine code.
+fn with_remedy(error: FirmwareError, path: &Path) -> anyhow::Error {
+    let is_no_elf = matches!(
+        error,
+        FirmwareError::Image {
+            error: ImageError::NotElf { .. },
+            ..
+        }
+    );
+    let error = anyhow::Error::from(error);
+    if !is_no_elf {
+        return error;
+    }
+    let path = path.display();
+    anyhow!("{error}; if it is raw machine code: lanigon exec --load 0x4000={path} --pc 0x4000")
 }
 
 fn load_files(node: &mut Node, args: &ExecArgs, sram_bytes: u32) -> anyhow::Result<()> {
