@@ -219,7 +219,7 @@ fn wrong_requests_are_refused() {
     );
     check(
         &["base.toml"],
-        "error: base.toml:1: \"scenario\" is missing",
+        "error: base.toml: this is a scenario: lanigon run base.toml",
     );
 }
 
