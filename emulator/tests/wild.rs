@@ -78,6 +78,7 @@ fn known(
         debug: DebugInfo::default(),
         names: Names::Own,
         architecture,
+        built: None,
     })
 }
 
