@@ -4,10 +4,9 @@ use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
 
 use super::*;
 
-/// A report with every kind of block, and text that looks like markup.
-fn example() -> Report {
+fn figure() -> Figure {
     let points = [(4.0, 10.0), (1024.0, 20.5)];
-    let figure = Figure {
+    Figure {
         title: "Latency".into(),
         panels: vec![Panel {
             title: String::new(),
@@ -25,7 +24,11 @@ fn example() -> Report {
             }],
             marks: Vec::new(),
         }],
-    };
+    }
+}
+
+/// A report with every kind of block, and text that looks like markup.
+fn example() -> Report {
     let claim = |id: &str, holds| Claim {
         id: id.into(),
         text: "a | b".into(),
@@ -45,7 +48,7 @@ fn example() -> Report {
                     Block::Facts(vec![("image".into(), "0123 \"x\"".into())]),
                     Block::Links(vec![("a & b".into(), "a/report.html".into())]),
                     Block::Figure(Picture {
-                        figure,
+                        figure: figure(),
                         caption: "the latency".into(),
                         file: "figure (1)".into(),
                     }),

@@ -14,7 +14,7 @@ use lanigon_worlds::scenario::reference::Values::{
     Choice, Integer, Lengths, Nodes as NodesOf, Number,
 };
 use lanigon_worlds::scenario::reference::{key, names, need};
-use lanigon_worlds::scenario::table::Table;
+use lanigon_worlds::scenario::table::{Item, Table};
 
 /// Most ranks of a program.
 const MOST_RANKS: usize = 1024;
@@ -159,12 +159,7 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<MessagePassin
     settings.rounds = table.whole(&ROUNDS)?;
     settings.eager_bytes = table.whole(&EAGER_BYTES)?;
     if let Some(item) = table.find(&BARRIER) {
-        settings.barrier = item.choice("place", &PLACES)?;
-        let emp = |node: &&usize| nodes.all[**node].protocol == Some(Protocol::Emp);
-        if settings.barrier == BarrierOn::Nic && members.iter().find(emp).is_some() {
-            let reason = "boards with EMP execute no barriers: barrier = \"host\"";
-            return Err(item.place.refuse(reason));
-        }
+        settings.barrier = read_barrier(&item, &members, nodes)?;
     }
     settings.operation_ns = table.whole(&OPERATION_NS)?;
     if let Some(pin_page_ns) = table.find_time(&PIN_US)? {
@@ -176,6 +171,21 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<MessagePassin
         nodes: members,
         settings,
     })
+}
+
+/// Reads where barriers are executed.
+fn read_barrier(
+    item: &Item<'_>,
+    members: &[usize],
+    nodes: &Nodes,
+) -> Result<BarrierOn, ScenarioError> {
+    let place = item.choice("place", &PLACES)?;
+    let emp = |node: &usize| nodes.all[*node].protocol == Some(Protocol::Emp);
+    if place == BarrierOn::Nic && members.iter().any(emp) {
+        let reason = "boards with EMP execute no barriers: barrier = \"host\"";
+        return Err(item.place.refuse(reason));
+    }
+    Ok(place)
 }
 
 /// Reads the lengths of messages, if the program has some and they are given.

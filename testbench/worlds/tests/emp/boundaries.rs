@@ -130,8 +130,13 @@ fn what_is_longer_is_refused() {
     let length = MESSAGE_LIMIT_BYTES + 1;
     let length_bytes = u64::from(length);
     check(1500, length, Err(PostError::TooLong { length_bytes }));
-    let length = frames(46, emp_frame_limit()) + 1;
-    check(46, length, Ok(Failure::BadDescriptor));
+    let (most, frame_bytes) = (frames(46, emp_frame_limit()), 46);
+    let too_many = PostError::TooManyFrames {
+        length: most + 1,
+        most,
+        frame_bytes,
+    };
+    check(frame_bytes, most + 1, Err(too_many));
 }
 
 /// Sends one message of one frame with faults; returns its result and the number of retransmissions.

@@ -118,15 +118,16 @@ fn senders_share_a_buffer_of_one_frame() {
 #[test]
 fn a_fault_that_comes_too_late_excuses_nothing() {
     let failed = |more: &str| {
-        // One descriptor cannot name so many frames: the NIC rejects it.
+        // Senders that try only once lose frames at a full buffer.
         let outcome = run(
             &format!(
-                "[emp]\nframe_bytes = 46\n[network]\ntopology = \"pair\"\n\
-                 [[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nbytes = 65536\n{more}"
+                "[emp]\ntimeout_us = 500\nretry_limit = 0\n\
+                 [network]\ntopology = \"star\"\nnodes = 3\nswitch = {{ buffer_bytes = 2048 }}\n\
+                 [[program]]\nrun = \"incast\"\nfrom = [1, 2]\nto = 0\nmessages = 20\nbytes = 4096\n{more}"
             ),
             &RunOptions::default(),
         );
-        assert_eq!(outcome.verdict.messages.failed_with_status, 1, "{more}");
+        assert!(outcome.verdict.messages.failed_with_status > 0, "{more}");
         !outcome.is_good()
     };
     let cut =
