@@ -113,6 +113,12 @@ impl Programs {
             let calls = lock(&program.port).calls.take().unwrap_or_default();
             record_calls(&program.name, calls, ctx);
         }
+        let said = std::mem::take(&mut lock(&program.port).said);
+        for text in said {
+            let kind = TraceKind::Log { text: text.into() };
+            ctx.trace.record(ctx.now, Initiator::Host, kind);
+        }
+        let program = &mut self.programs[index];
         if ended && program.signals.handling {
             self.notice_writes(ctx);
             return self.end_handler(index, ctx);

@@ -14,7 +14,7 @@ use lanigon_window::window::{
 use super::costs::{CopyCosts, HostCosts};
 use super::log::MemoryAct;
 use super::log::MemoryAnswer::{self, Allocated, Compared, Contiguous, Read, Written};
-use super::memory::HostMemory;
+use super::memory::{HostMemory, Lent};
 use super::request::{Call, Handler, PollRequest, Request, Response, SharedPort, Words, lock};
 use crate::board::SharedMemory;
 use crate::sim::time::SimTime;
@@ -131,6 +131,24 @@ impl Machine {
     /// The machine's memory.
     pub(super) fn lock(memory: &SharedMemory) -> MutexGuard<'_, HostMemory> {
         memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Spends CPU time until then.
+    pub(super) async fn work_until(&self, time: SimTime) {
+        let span = time.saturating_sub(self.now());
+        if span > SimTime::ZERO {
+            self.ask(Request::Compute(span), done).await;
+        }
+    }
+
+    /// Says lines, which become events of the trace.
+    pub(super) fn say(&self, lines: Vec<String>) {
+        lock(&self.port).said.extend(lines);
+    }
+
+    /// From now on this is the machine's memory.
+    pub(super) fn lend(&self, memory: Box<dyn Lent>) {
+        Self::lock(&self.memory).lend(memory);
     }
 
     /// The time.

@@ -16,9 +16,26 @@ pub const PHYSICAL_BASE: u64 = 0x0010_0000;
 #[error("no host memory at physical address {0:#x}")]
 pub struct NoMemory(pub u64);
 
+/// Memory of a host outside, by physical address; [`NoMemory`] where it has none.
+pub trait Lent: std::fmt::Debug + Send {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// The first address where no memory answers.
+    fn read(&self, physical: u64, bytes: &mut [u8]) -> Result<(), NoMemory>;
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// The first address where no memory answers; nothing has been written.
+    fn write(&self, physical: u64, bytes: &[u8]) -> Result<(), NoMemory>;
+}
+
 /// The memory of one host.
 #[derive(Debug)]
 pub struct HostMemory {
+    /// The memory of a host outside, which is used instead of pages.
+    lent: Option<Box<dyn Lent>>,
     /// Physical pages from `PHYSICAL_BASE`; storage comes with the first touch.
     frames: Vec<Option<Page>>,
     /// Virtual page (from `VIRTUAL_BASE`) to physical frame.
@@ -32,7 +49,9 @@ pub struct HostMemory {
 
 impl State for HostMemory {
     fn save(&self, out: &mut Writer) {
+        // No snapshot has a host outside.
         let Self {
+            lent: _,
             frames,
             mapping,
             limit_frames: _,
@@ -76,6 +95,7 @@ impl HostMemory {
     #[must_use]
     pub fn new(megabytes: u32) -> Self {
         Self {
+            lent: None,
             frames: Vec::new(),
             mapping: Vec::new(),
             limit_frames: megabytes as usize * 256,
@@ -84,8 +104,14 @@ impl HostMemory {
         }
     }
 
-    /// Forgets everything: nothing is allocated.
+    /// From now on this is the memory.
+    pub(super) fn lend(&mut self, memory: Box<dyn Lent>) {
+        self.lent = Some(memory);
+    }
+
+    /// Forgets everything: nothing is allocated or lent.
     pub fn clear(&mut self) {
+        self.lent = None;
         self.frames.clear();
         self.mapping.clear();
         self.watched.clear();
@@ -166,6 +192,9 @@ impl HostMemory {
     /// # Errors
     /// The first address where no memory answers.
     pub fn read_physical(&self, mut physical: u64, mut bytes: &mut [u8]) -> Result<(), NoMemory> {
+        if let Some(lent) = &self.lent {
+            return lent.read(physical, bytes);
+        }
         while !bytes.is_empty() {
             let (frame, at) = self.frame(physical)?;
             let part = bytes.len().min(PAGE_BYTES as usize - at);
@@ -185,6 +214,9 @@ impl HostMemory {
     /// # Errors
     /// The first address where no memory answers; bytes before it have been written.
     pub fn write_physical(&mut self, mut physical: u64, mut bytes: &[u8]) -> Result<(), NoMemory> {
+        if let Some(lent) = &self.lent {
+            return lent.write(physical, bytes);
+        }
         if !self.watched.is_empty() {
             let end = physical.saturating_add(bytes.len() as u64);
             let mut watched = self.watched.iter();

@@ -13,6 +13,7 @@
 //! * `memory_poll`: polls of host memory;
 //! * `interrupt`: interrupts of the board, sleeps and their timeouts; `signals`: handlers of interrupts in programs;
 //! * [`machine`]: the programs' interface; it implements the host library's `Window` and `System`;
+//! * [`outside`]: another process in the place of a node's programs;
 //! * [`log`], `restore`: replay logs of programs, and their restoration from a snapshot;
 //! * [`tape`]: the actions of programs as bytes, and a program that repeats them;
 //! * [`memory`], [`pci`], [`costs`]: host memory, the PCI bus, and costs.
@@ -26,6 +27,7 @@ pub mod log;
 pub mod machine;
 pub mod memory;
 mod memory_poll;
+pub mod outside;
 pub mod pci;
 pub mod poller;
 pub mod program;

@@ -227,6 +227,8 @@ pub struct Port {
     pub now: SimTime,
     /// Calls that have begun or returned since the program last went on; `None` without an observer of calls.
     pub calls: Option<Vec<Call>>,
+    /// Lines of a console that it has said since then.
+    pub(super) said: Vec<String>,
     /// What becomes of memory's answers.
     pub(super) answers: Answers,
     /// Whether the program got a response that does not answer its request: the log is that of another program.

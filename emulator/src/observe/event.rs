@@ -120,7 +120,7 @@ pub enum TraceKind {
         /// The awaited condition.
         what: Arc<str>,
     },
-    /// The firmware logged a line.
+    /// The firmware logged a line, or a host outside said one on its console.
     Log {
         /// The line.
         text: Arc<str>,

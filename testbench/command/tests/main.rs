@@ -24,6 +24,7 @@ mod hostile;
 mod installed;
 mod lanai;
 mod limits;
+mod linux;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod myrinet;

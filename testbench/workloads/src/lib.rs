@@ -7,6 +7,7 @@
 pub mod atomic;
 pub mod collective;
 pub mod dsm;
+pub mod linux;
 pub mod mpi;
 pub mod multicast;
 
@@ -22,6 +23,7 @@ pub const ALL: Workloads = Workloads(&[
     &atomic::KIND,
     &mpi::KIND,
     &dsm::KIND,
+    &linux::KIND,
 ]);
 
 /// Parses the text of a scenario with any workload; `name` is its file name, for messages.

@@ -14,6 +14,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use emulator::sim::node::Node;
 use emulator::state::{Reader, StateError, Value, Writer};
 
 use crate::boards::Protocol;
@@ -137,6 +138,19 @@ pub trait Workload: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Checks that what it needs beside the scenario is there.
+    ///
+    /// # Errors
+    /// The first thing that is not.
+    fn check_inputs(&self, _scenario: &Scenario) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Why no snapshot can have its hosts; `None` if it can.
+    fn cannot_be_saved(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The jobs of its nodes.
     fn jobs(&self, context: JobContext<'_>) -> Vec<(usize, Box<dyn Job>)>;
 
@@ -152,6 +166,11 @@ pub trait Job: Send + Sync {
     /// Operations that are left at its start; the run does not end before all have ended.
     fn operations(&self) -> usize {
         1
+    }
+
+    /// Changes its node before the run.
+    fn prepare(&self, node: &mut Node, index: u16) {
+        let _ = (node, index);
     }
 
     /// Boots the firmware and does the work; an error is a problem of the run.

@@ -26,7 +26,11 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-host", &["defs", "window"]),
     ("lanigon-emulator", &["defs", "window"]),
     ("lanigon-worlds", &["defs", "emulator", "host"]),
-    ("lanigon-workloads", &["defs", "emulator", "host", "worlds"]),
+    ("lanigon-guests", &["emulator"]),
+    (
+        "lanigon-workloads",
+        &["defs", "emulator", "guests", "host", "worlds"],
+    ),
     ("lanigon-analysis", &["defs", "emulator", "worlds"]),
     (
         "lanigon-timeline",

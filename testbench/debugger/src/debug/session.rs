@@ -81,6 +81,7 @@ impl Session {
         scenario: &Scenario,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Self> {
+        scenario.check_saving()?;
         let blueprint = Arc::new(Blueprint::new(scenario)?);
         let mut simulation = blueprint.build()?;
         simulation.keep_logs();

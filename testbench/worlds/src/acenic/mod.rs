@@ -13,10 +13,12 @@ use emulator::board::ProbeTable;
 use emulator::host::machine::Machine;
 use emulator::image::{Image, foreign};
 use emulator::profile::Profile;
+use emulator::sim::node::Node;
 use emulator::sim::world::World;
 use emulator::tigon2::board::Tigon2;
 use emulator::tigon2::serdes::LinkPartner;
 use host_lib::acenic::{AceNic, Config};
+use host_lib::emp::MacAddress;
 use host_lib::firmware::Firmware;
 use host_lib::firmware::linux::{LinuxFirmware, Version};
 
@@ -121,6 +123,15 @@ pub fn pair(
     }
     world.pairs(nodes::cable(profile)?);
     world.build()
+}
+
+/// Gives a node's board what a driver finds that knows nothing of the other boards: an address in the EEPROM, and a partner that negotiates.
+/// Boards of other types stay as they are.
+pub fn equip(node: &mut Node, address: MacAddress) {
+    if let Some(board) = node.try_board_mut::<Tigon2>() {
+        board.fabric.eeprom.set_mac_address(address.0);
+        board.fabric.serdes.partner = LinkPartner::FULL_DUPLEX_WITH_PAUSE;
+    }
 }
 
 /// Runs `program` on a node of `world`, with the driver of a board whose firmware has just been started.

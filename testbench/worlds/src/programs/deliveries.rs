@@ -78,6 +78,8 @@ pub struct Records {
     pub receiving_over: bool,
     /// For programs that exchange frames.
     pub frames: Option<FrameLife>,
+    /// Others may wait for this program for ever: the run ends.
+    pub ends_run: bool,
     /// Error of the program.
     pub problem: Option<String>,
 }

@@ -269,10 +269,12 @@ fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     [a, b].into_iter().flatten().min()
 }
 
-/// Whether all programs have finished sending and their operations, and each message has either arrived or failed.
+/// Whether all programs have finished sending and their operations, and each message has either arrived or failed; or one has failed
+/// for which others may wait.
 #[must_use]
 pub fn is_settled(lives: &[Life]) -> bool {
-    are_over(lives) && judge(lives, false).messages.unfinished == 0
+    let ends_run = |life: &Life| life.deliveries.records().ends_run;
+    lives.iter().any(ends_run) || are_over(lives) && judge(lives, false).messages.unfinished == 0
 }
 
 /// Whether these programs have finished sending and their operations.

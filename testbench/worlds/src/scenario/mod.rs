@@ -305,6 +305,23 @@ impl Scenario {
         Ok(())
     }
 
+    /// Checks that snapshots can have the state of all hosts.
+    ///
+    /// # Errors
+    /// The first program of which that is not so.
+    pub fn check_saving(&self) -> Result<(), ScenarioError> {
+        for spec in &self.programs {
+            if let Some(reason) = spec
+                .workload()
+                .and_then(|workload| workload.cannot_be_saved())
+            {
+                let reason = format!("no snapshot, and no step back: {reason}");
+                return Err(spec.place.refuse(reason));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks a workload against the scenario.
     fn check_workload(&self, spec: &ProgramSpec) -> Result<(), ScenarioError> {
         let checked = spec
@@ -340,7 +357,7 @@ impl Scenario {
                 spec.name,
                 protocol.map_or("none", Protocol::name)
             )
-        } else if !frames && spec.talks() && protocol == Some(Protocol::Acenic) {
+        } else if spec.sends_messages() && protocol == Some(Protocol::Acenic) {
             format!(
                 "{} needs EMP or GM, and node {name} runs {}: use run = \"frames\"",
                 spec.name,

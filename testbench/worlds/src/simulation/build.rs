@@ -54,6 +54,11 @@ impl Blueprint {
     /// # Errors
     /// If the image or a profile is invalid; with the position in the scenario.
     pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
+        for spec in &scenario.programs {
+            let workload = spec.workload();
+            let checked = workload.map_or(Ok(()), |workload| workload.check_inputs(scenario));
+            checked.map_err(|reason| spec.place.refuse(reason))?;
+        }
         let images = Images::read(scenario)?;
         Ok(Self {
             speeds: speeds(scenario, &images)?,

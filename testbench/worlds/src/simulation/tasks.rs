@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use emulator::host::costs::HostCosts;
 use emulator::host::machine::Machine;
+use emulator::host::outside::{self, Outside};
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::myrinet::routes::RouteError;
 use host_lib::firmware::Firmware;
+use host_lib::window::System;
 
 use super::Lives;
 use super::build::absolute;
@@ -135,6 +137,9 @@ pub(super) fn spawn(
             mpi_call_ns: profiles[index].host.mpi_call.ps() / 1000,
             host: profiles[index].host,
         });
+        if let Job::Workload(job, _) = &task.job {
+            job.prepare(&mut world.nodes[index], index as u16);
+        }
         start(world, index, name, task);
     }
     Ok(all_lives)
@@ -234,6 +239,30 @@ impl HostProcess<'_> {
     #[must_use]
     pub const fn mpi_call_ns(&self) -> u64 {
         self.task.mpi_call_ns
+    }
+
+    /// The board's firmware, which nothing has loaded.
+    #[must_use]
+    pub fn firmware(&self) -> &Firmware {
+        &self.task.firmware
+    }
+
+    /// Waits until so long after the start of the programs.
+    pub async fn start_after(&self, start_ns: u64) {
+        if start_ns > 0 {
+            let mut machine = self.machine.clone();
+            let time = absolute(SimTime::from_ns(start_ns));
+            let rest = time.saturating_sub(machine.now());
+            machine.sleep(rest.ps() / 1000).await;
+        }
+    }
+
+    /// Has another process in the place of this one, up to its end.
+    ///
+    /// # Errors
+    /// If that process could not go on.
+    pub async fn run_outside<H: Outside>(&self, host: &mut H) -> Result<(), H::Error> {
+        outside::run(self.machine.clone(), host).await
     }
 
     /// Boots the firmware of the board's protocol.

@@ -60,6 +60,8 @@ fn every_example_is_right_and_says_what_it_shows() {
         "gm-pair",
         "gm-soak",
         "lanai-hello",
+        "linux-pair",
+        "linux-star",
         "mpi",
         "mpi-bypass",
         "pair",
@@ -68,7 +70,10 @@ fn every_example_is_right_and_says_what_it_shows() {
         "soak",
         "star-with-loss",
     ];
-    assert_eq!(names, known, "each has a test here");
+    assert_eq!(
+        names, known,
+        "each has a test here; those of Linux in the command's tests"
+    );
 }
 
 #[test]

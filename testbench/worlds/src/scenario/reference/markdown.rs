@@ -63,6 +63,7 @@ fn row(key: &Key) -> String {
     let unit = unit.unwrap_or_default();
     let values = match key.values {
         Values::Text => "text".into(),
+        Values::Texts => "text, or a list".into(),
         Values::Flag => "true, false".into(),
         Values::Integer(least, most) => format!("{least} to {most}{unit}"),
         Values::Number(least, most) => format!("{} to {}{unit}", number(least), number(most)),

@@ -26,6 +26,8 @@ pub use schema::schema;
 pub enum Values {
     /// A text in quotes.
     Text,
+    /// A text, or a list of texts.
+    Texts,
     /// True or false.
     Flag,
     /// A whole number.

@@ -89,13 +89,15 @@ fn property(key: &Key, workloads: Workloads) -> Value {
 }
 
 fn values(values: Values, workloads: Workloads) -> Value {
+    let text = json!({ "type": "string" });
     let node = json!({ "type": ["integer", "string"] });
     let table = |name: &str| {
         let found = keys::table(name);
         found.map_or_else(Map::new, |table| object(table, workloads))
     };
     match values {
-        Values::Text => json!({ "type": "string" }),
+        Values::Text => text,
+        Values::Texts => json!({ "anyOf": [text, { "type": "array", "items": text }] }),
         Values::Flag => json!({ "type": "boolean" }),
         Values::Integer(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })

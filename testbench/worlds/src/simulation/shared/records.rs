@@ -46,6 +46,7 @@ fn write(records: &Records, out: &mut Writer) {
         operations_left,
         receiving_over,
         frames,
+        ends_run,
         problem,
     } = records;
     sent.write(out);
@@ -61,6 +62,7 @@ fn write(records: &Records, out: &mut Writer) {
     operations_left.write(out);
     receiving_over.write(out);
     frames.write(out);
+    ends_run.write(out);
     problem.write(out);
 }
 
@@ -80,6 +82,7 @@ fn read(from: &mut Reader<'_>, own: Option<ReadRecords>) -> Result<Records, Stat
         operations_left: Value::read(from)?,
         receiving_over: Value::read(from)?,
         frames: Value::read(from)?,
+        ends_run: Value::read(from)?,
         problem: Value::read(from)?,
     })
 }

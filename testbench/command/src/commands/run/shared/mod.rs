@@ -87,6 +87,7 @@ fn prepare<'a>(
     if let Some(at) = save_at {
         one_file_each(args, save_at, Some(scenario))?;
         at.check(simulation, [args.max_time, scenario.max_time])?;
+        start.scenario.check_saving()?;
         simulation.keep_logs();
     }
     let file = save_at.filter(|_| first).map(|at| NewFile::begin(&at.file));

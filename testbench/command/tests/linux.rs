@@ -1,0 +1,242 @@
+//! Linux as the host of nodes, end to end. These tests need the kernel of guests (`make linux`); without it they say that they are skipped.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::rules::root;
+
+/// Whether there is a kernel; otherwise says that a test is skipped, past the test's captured output.
+fn has_kernel() -> bool {
+    let there = root().join("target/linux/linux").exists();
+    if !there {
+        let mut out = std::io::stderr().lock();
+        writeln!(
+            out,
+            "SKIPPED for lack of the kernel of guests (`make linux`)"
+        )
+        .unwrap();
+    }
+    there
+}
+
+fn lanigon(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+    command
+        .args(arguments)
+        .env_remove("RUST_LOG")
+        .env_remove("LANIGON_DATA");
+    command
+}
+
+fn scenario(name: &str) -> String {
+    let path = root().join("scenarios").join(name).with_extension("toml");
+    path.to_str().unwrap().to_owned()
+}
+
+/// A file of this test.
+fn file(name: &str, text: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+/// A scenario of one node with Linux that runs a script.
+fn single(script: &str) -> String {
+    format!(
+        "protocol = \"acenic\"\nhost_memory_mb = 64\n[network]\ntopology = \"star\"\nnodes = 1\n\
+         [[program]]\nrun = \"linux\"\nnodes = 0\nscript = '''\n{script}'''\n"
+    )
+}
+
+/// The result of a run as a document; whether its exit code was 0.
+fn document(path: &str, options: &[&str]) -> (Value, bool) {
+    let Output {
+        stdout,
+        status,
+        stderr,
+    } = lanigon(&["run", path, "--json"])
+        .args(options)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&stderr).into_owned();
+    let document = serde_json::from_slice(&stdout);
+    (
+        document.unwrap_or_else(|error| panic!("{error}\n{text}")),
+        status.success(),
+    )
+}
+
+/// The lines of a node's console.
+fn console(document: &Value, node: usize) -> Vec<String> {
+    let programs = document["guests"].as_array().unwrap();
+    let guests = programs
+        .iter()
+        .flat_map(|program| program["guests"].as_array().unwrap());
+    let guest = guests
+        .into_iter()
+        .find(|guest| guest["node"] == node)
+        .unwrap();
+    let lines = guest["console"].as_array().unwrap().iter();
+    lines
+        .map(|line| line["text"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// The first word of the only line with this text.
+#[track_caller]
+fn sum_of(lines: &[String], text: &str) -> String {
+    let found: Vec<_> = lines.iter().filter(|line| line.ends_with(text)).collect();
+    assert_eq!(found.len(), 1, "{text}: {lines:#?}");
+    found[0].split(' ').next().unwrap().to_owned()
+}
+
+#[test]
+fn tcp_passes_and_a_run_repeats_to_the_bit() {
+    if !has_kernel() {
+        return;
+    }
+    let path = scenario("linux-pair");
+    let (first, good) = document(&path, &[]);
+    assert!(good, "{}", first["problems"]);
+    let lines = [console(&first, 0), console(&first, 1)];
+    assert_eq!(sum_of(&lines[0], " received"), sum_of(&lines[1], " sent"));
+    assert!(
+        lines[1]
+            .iter()
+            .any(|line| line.contains("3 packets received, 0% packet loss"))
+    );
+    // Registers, frames and consoles are events of the trace, whose hash is in the document.
+    let (second, _) = document(&path, &["--threads", "2"]);
+    assert_eq!(first, second);
+}
+
+#[test]
+fn eight_guests_exchange_traffic() {
+    if !has_kernel() {
+        return;
+    }
+    let (document, good) = document(&scenario("linux-star"), &[]);
+    assert!(good, "{}", document["problems"]);
+    let received = console(&document, 0);
+    for node in 1..8 {
+        let sent = sum_of(&console(&document, node), " sent");
+        assert_eq!(sum_of(&received, &format!(" from{node}")), sent);
+    }
+}
+
+#[test]
+fn a_script_that_fails_fails_the_run() {
+    if !has_kernel() {
+        return;
+    }
+    let path = file("linux-fails.toml", &single("echo before\nexit 3\n"));
+    let (document, good) = document(path.to_str().unwrap(), &[]);
+    assert!(!good);
+    assert_eq!(
+        document["problems"][0],
+        "node 0: its script has ended with exit code 3"
+    );
+    assert!(console(&document, 0).contains(&"before".to_owned()));
+}
+
+#[test]
+fn a_kernel_that_crashes_ends_the_run_with_its_last_lines() {
+    if !has_kernel() {
+        return;
+    }
+    // The first process ends: the kernel panics.
+    let path = file(
+        "linux-crashes.toml",
+        &single("echo before\nkill -ABRT $PPID; kill -9 -1; exec sleep 1000000\n"),
+    );
+    let text = std::fs::read_to_string(&path).unwrap().replace(
+        "kill -ABRT $PPID; kill -9 -1; exec sleep 1000000",
+        "echo c > /proc/sysrq-trigger",
+    );
+    std::fs::write(&path, text).unwrap();
+    let (document, good) = document(path.to_str().unwrap(), &[]);
+    assert!(!good, "{document:#}");
+}
+
+/// Processes whose command line has this.
+fn processes_with(text: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .filter(|line| String::from_utf8_lossy(line).contains(text))
+        .count()
+}
+
+/// Waits until a condition holds.
+#[track_caller]
+fn await_until(what: &str, holds: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !holds() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_guest_when_lanigon_is_killed() {
+    if !has_kernel() {
+        return;
+    }
+    for (seed, signal) in [(770_001, "INT"), (770_002, "KILL")] {
+        let text = format!("seed = {seed}\n{}", single("while true; do :; done\n"));
+        let path = file(&format!("linux-killed-{signal}.toml"), &text);
+        let mut command = lanigon(&["run", path.to_str().unwrap()]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mark = format!("seed={seed}");
+        let mine = || processes_with(&mark);
+        await_until("the guest begins", || mine() > 0);
+        thread::sleep(Duration::from_secs(3));
+        let kill = Command::new("kill")
+            .args([&format!("-{signal}"), &child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        child.wait().unwrap();
+        await_until("the guest ends", || mine() == 0);
+    }
+}
+
+#[test]
+fn snapshots_are_refused_with_the_reason() {
+    if !has_kernel() {
+        return;
+    }
+    let path = scenario("linux-pair");
+    let saved = Path::new(env!("CARGO_TARGET_TMPDIR")).join("linux.snapshot");
+    let output = lanigon(&[
+        "run",
+        &path,
+        "--snapshot-at",
+        "1000",
+        saved.to_str().unwrap(),
+    ])
+    .output()
+    .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.contains("no snapshot, and no step back: a guest's state"),
+        "{error}"
+    );
+    assert!(!saved.exists());
+}
+
+#[test]
+fn a_missing_kernel_is_named_with_the_remedy() {
+    let text = single("true\n").replace("nodes = 0", "nodes = 0\nkernel = \"no/such/kernel\"");
+    let path = file("linux-missing.toml", &text);
+    let output = lanigon(&["run", path.to_str().unwrap()]).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("no/such/kernel: No such file"), "{error}");
+    assert!(error.contains("`make linux`"), "{error}");
+    assert!(error.contains("linux-missing.toml:6"), "{error}");
+}

@@ -1,0 +1,509 @@
+//! A guest as the host of a node.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use emulator::host::outside::{Act, Cause, Outside};
+use emulator::sim::time::SimTime;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::calendar::{Link, Message, Operation};
+use crate::console::Console;
+use crate::pci::{self, Access, Configuration};
+use crate::process::{Listeners, Process};
+use crate::ring::Request;
+use crate::vhost::{Device, Received};
+use crate::{GuestError, Violation};
+
+/// The queue of accesses, and that of interrupts.
+const ACCESSES: usize = 0;
+const INTERRUPTS: usize = 1;
+/// How far a guest's clock may go by itself after a wait, in ns: many reads of the clock, and no transfer.
+const LEAST_AHEAD_NS: u64 = 100;
+/// The same for a guest that waits busily. It learns of an interrupt so much too late at most.
+const MOST_AHEAD_NS: u64 = 4000;
+/// A guest that asks for no more than this beyond what it was allowed has not slept.
+const STEP_NS: u64 = 16;
+/// Requests from here on mean never.
+const NEVER_NS: u64 = i64::MAX as u64;
+/// The time of day at the start of a guest's clock, in ns: 9 September 2001.
+const TIME_OF_DAY_NS: u64 = 1_000_000_000_000_000_000;
+/// How often the process is looked at while it says nothing.
+const LOOK: Duration = Duration::from_millis(100);
+/// What the first process says before the exit code of its script.
+const EXIT: &str = "lanigon: exit ";
+
+/// What makes a guest.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The kernel.
+    pub kernel: PathBuf,
+    /// Its node.
+    pub node: usize,
+    /// For its random numbers, with the node's number.
+    pub seed: u64,
+    /// Its memory.
+    pub memory_megabytes: u32,
+    /// More words of its command line.
+    pub arguments: Vec<String>,
+    /// How long it may say nothing, of the wall clock.
+    pub patience: Duration,
+}
+
+/// What a guest has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Words of the window that it has read.
+    pub reads: u64,
+    /// Words of the window that it has written.
+    pub writes: u64,
+    /// Interrupts that it has taken.
+    pub interrupts: u64,
+    /// How often it has waited.
+    pub waits: u64,
+}
+
+/// Where a guest stands.
+#[derive(Debug)]
+enum Stage {
+    /// It runs, and its access to the window is carried out, if there is one.
+    Running(Option<(Access, Request)>),
+    /// It waits; the node does not know yet.
+    Stopped,
+    /// It waits.
+    Waiting,
+    /// Its process has ended.
+    Ended,
+}
+
+/// What has come from a guest.
+enum Event {
+    Time(Message),
+    Device(Received),
+    /// It has closed a socket.
+    Closed,
+}
+
+/// A guest.
+#[derive(Debug)]
+pub struct Guest {
+    // The first to be dropped: it ends the process.
+    process: Process,
+    console: Console,
+    listeners: Option<Listeners>,
+    time: Option<Link>,
+    device: Option<Device>,
+    configuration: Configuration,
+    stage: Stage,
+    /// Its clock.
+    clock_ns: u64,
+    /// What it asks for.
+    request_ns: u64,
+    /// Up to here it may move its clock.
+    free_until_ns: u64,
+    /// How far it was allowed to go.
+    ahead_ns: u64,
+    /// It has notified the queue of accesses, and whether it waits for the acknowledgment.
+    notified: Option<bool>,
+    /// It has used the window since the last interrupt. One that it does not answer is not repeated.
+    heeds: bool,
+    exit_code: Option<i32>,
+    statistics: Statistics,
+    patience: Duration,
+}
+
+impl Guest {
+    /// Starts a guest with these files, an [archive](crate::initramfs).
+    ///
+    /// # Errors
+    /// If its process cannot be started.
+    pub fn start(settings: &Settings, archive: &[u8]) -> Result<Self, GuestError> {
+        let console = Console::new()?;
+        let (process, listeners) = Process::start(settings, archive, &console)?;
+        Ok(Self {
+            process,
+            console,
+            listeners: Some(listeners),
+            time: None,
+            device: None,
+            configuration: Configuration::default(),
+            stage: Stage::Running(None),
+            clock_ns: 0,
+            request_ns: NEVER_NS,
+            free_until_ns: 0,
+            ahead_ns: LEAST_AHEAD_NS,
+            notified: None,
+            heeds: true,
+            exit_code: None,
+            statistics: Statistics::default(),
+            patience: settings.patience,
+        })
+    }
+
+    /// The exit code of its script, once it has said it.
+    #[must_use]
+    pub const fn exit_code(&self) -> Option<i32> {
+        self.exit_code
+    }
+
+    /// What it has done.
+    #[must_use]
+    pub const fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    /// What it has said since it was last asked, with the begin of a line: the last words of a guest that has failed.
+    ///
+    /// # Errors
+    /// If its console cannot be read.
+    pub fn last_lines(&mut self) -> Result<Vec<String>, GuestError> {
+        let mut lines = self.lines()?;
+        let rest = self.console.take_line();
+        lines.extend((!rest.is_empty()).then_some(rest));
+        Ok(lines)
+    }
+
+    fn lines(&mut self) -> Result<Vec<String>, GuestError> {
+        let lines = self.console.lines()?;
+        let mut codes = lines
+            .iter()
+            .filter_map(|line| line.strip_prefix(EXIT)?.parse().ok());
+        self.exit_code = codes.next_back().or(self.exit_code);
+        Ok(lines)
+    }
+
+    /// Runs the guest up to its next act.
+    fn next_act(&mut self) -> Result<Act, GuestError> {
+        loop {
+            if let Some(act) = self.serve()? {
+                return Ok(act);
+            }
+            match self.receive()? {
+                Event::Time(message) => {
+                    if self.heed(message)? {
+                        return self.stop(Stage::Stopped);
+                    }
+                }
+                Event::Device(Received::Kick {
+                    ring: ACCESSES,
+                    needs_reply,
+                }) => {
+                    self.notified = Some(needs_reply);
+                }
+                Event::Device(Received::Kick { needs_reply, .. }) => {
+                    if needs_reply {
+                        self.acknowledge_kick()?;
+                    }
+                }
+                Event::Device(Received::Memory) => {
+                    let memory = self.device.as_ref().map(|device| device.memory.clone());
+                    return Ok(Act::Lend(Box::new(memory.unwrap_or_default())));
+                }
+                Event::Device(Received::Nothing) => {}
+                Event::Device(Received::Closed) | Event::Closed => {
+                    let status = self.process.wait()?;
+                    return match status.success() {
+                        true => self.stop(Stage::Ended),
+                        false => Err(GuestError::Ended(status)),
+                    };
+                }
+            }
+        }
+    }
+
+    /// The guest does not go on: tells what it has said, then that it waits, or has ended.
+    fn stop(&mut self, stage: Stage) -> Result<Act, GuestError> {
+        self.stage = stage;
+        let lines = self.lines()?;
+        match lines.is_empty() {
+            true => Ok(self.stopped()),
+            false => Ok(Act::Say(lines)),
+        }
+    }
+
+    fn stopped(&mut self) -> Act {
+        if matches!(self.stage, Stage::Ended) {
+            return Act::End;
+        }
+        self.stage = Stage::Waiting;
+        self.statistics.waits += 1;
+        let is_busy = self.request_ns <= self.free_until_ns.saturating_add(STEP_NS);
+        self.ahead_ns = match is_busy {
+            true => (2 * self.ahead_ns).min(MOST_AHEAD_NS),
+            false => LEAST_AHEAD_NS,
+        };
+        self.wait()
+    }
+
+    const fn wait(&self) -> Act {
+        let until = match self.request_ns {
+            NEVER_NS.. => SimTime::MAX,
+            time => SimTime::from_ps(time.saturating_mul(1000)),
+        };
+        Act::Wait {
+            until,
+            interrupt: self.heeds,
+        }
+    }
+
+    /// Carries out the requests in the queue of accesses, up to one of the window.
+    fn serve(&mut self) -> Result<Option<Act>, GuestError> {
+        let (Some(needs_reply), Some(device)) = (self.notified, &mut self.device) else {
+            return Ok(None);
+        };
+        let at = SimTime::from_ps(self.clock_ns.saturating_mul(1000));
+        while let Some(request) = device.rings[ACCESSES].take(&device.memory)? {
+            let access = Access::parse(&request.bytes)?;
+            let read = match access {
+                Access::ReadConfiguration { address, size } => {
+                    self.configuration.read(address, size).to_le_bytes()
+                }
+                Access::WriteConfiguration {
+                    address,
+                    size,
+                    value,
+                } => {
+                    self.configuration.write(address, size, value);
+                    [0; 8]
+                }
+                Access::Read { offset } => {
+                    self.statistics.reads += 1;
+                    self.stage = Stage::Running(Some((access, request)));
+                    return Ok(Some(Act::Read { at, offset }));
+                }
+                Access::Write { offset, value } => {
+                    self.statistics.writes += 1;
+                    self.stage = Stage::Running(Some((access, request)));
+                    return Ok(Some(Act::Write { at, offset, value }));
+                }
+            };
+            device.rings[ACCESSES].answer(&device.memory, &request, &read)?;
+        }
+        self.notified = None;
+        if needs_reply {
+            self.acknowledge_kick()?;
+        }
+        Ok(None)
+    }
+
+    /// The node has carried out an access.
+    fn accessed(&mut self, request: &Request, cause: Cause) -> Result<(), GuestError> {
+        let word = match cause {
+            Cause::Word(word) => word.to_le_bytes(),
+            _ => [0; 4],
+        };
+        self.heeds = true;
+        self.ahead_ns = LEAST_AHEAD_NS;
+        if let Some(device) = &mut self.device {
+            device.rings[ACCESSES].answer(&device.memory, request, &word)?;
+        }
+        Ok(())
+    }
+
+    fn acknowledge_kick(&mut self) -> Result<(), GuestError> {
+        self.device
+            .as_mut()
+            .map_or(Ok(()), Device::acknowledge_kick)
+    }
+
+    /// Lets a guest run that waits; tells whether it does. It runs at the time for which it has asked and at no other: its clock stays
+    /// behind while it has something to do there.
+    fn run(&mut self, now: SimTime, cause: Cause) -> Result<bool, GuestError> {
+        if cause == Cause::Interrupt {
+            let now_ns = now.ps().div_ceil(1000);
+            // It may have moved its clock up to there.
+            self.clock_ns = self.free_until_ns.max(now_ns).min(self.request_ns);
+            self.heeds = false;
+            self.interrupt()?;
+            // Nobody there has taken it.
+            if self.request_ns > self.clock_ns {
+                return Ok(false);
+            }
+        }
+        self.clock_ns = self.clock_ns.max(self.request_ns);
+        self.process.come_here();
+        self.stage = Stage::Running(None);
+        self.request_ns = NEVER_NS;
+        self.free_until_ns = self.clock_ns.saturating_add(self.ahead_ns);
+        let free = (Operation::FreeUntil, self.free_until_ns);
+        if let Some(time) = &mut self.time {
+            // A guest that has ended is found to have closed its socket.
+            time.command(&[free, (Operation::Run, self.clock_ns)])?;
+        }
+        Ok(true)
+    }
+
+    /// Tells a guest that waits of an interrupt: it asks to run at once then. Without a driver for the bus there is nobody to tell.
+    fn interrupt(&mut self) -> Result<(), GuestError> {
+        let Some(device) = &mut self.device else {
+            return Ok(());
+        };
+        let Some(request) = device.rings[INTERRUPTS].take(&device.memory)? else {
+            return Ok(());
+        };
+        device.rings[INTERRUPTS].answer(&device.memory, &request, &pci::interrupt())?;
+        if !device.call(INTERRUPTS)? {
+            return Ok(());
+        }
+        self.statistics.interrupts += 1;
+        // It asks for the time, and to run at once, before it acknowledges.
+        let begin = Instant::now();
+        loop {
+            let (Some(time), Some(device)) = (&mut self.time, &mut self.device) else {
+                return Ok(());
+            };
+            let Some(channel) = device.channel() else {
+                return Ok(());
+            };
+            let [asks, done] = readable([
+                PollFd::new(time.socket(), PollFlags::IN),
+                PollFd::new(channel, PollFlags::IN),
+            ])?;
+            if asks {
+                let Some(message) = time.receive()? else {
+                    return Ok(());
+                };
+                self.heed(message)?;
+            } else if done {
+                return device.call_acknowledged();
+            } else {
+                self.look(begin)?;
+            }
+        }
+    }
+
+    /// Does what a message about time says; tells whether the guest waits from now on.
+    fn heed(&mut self, message: Message) -> Result<bool, GuestError> {
+        let mut answer = 0;
+        match message.operation {
+            Operation::Start => {}
+            Operation::Request => self.request_ns = message.time_ns,
+            Operation::Wait => {}
+            Operation::Get => answer = self.clock_ns,
+            Operation::TimeOfDay => answer = TIME_OF_DAY_NS,
+            Operation::Update => {
+                let (from, to) = (self.clock_ns, message.time_ns);
+                if to < from || to > self.free_until_ns.max(from) {
+                    return Err(Violation::Clock { from, to }.into());
+                }
+                self.clock_ns = to;
+            }
+            other => return Err(Violation::Time(other as u32).into()),
+        }
+        if let Some(time) = &mut self.time {
+            time.acknowledge(message, answer)?;
+        }
+        Ok(message.operation == Operation::Wait)
+    }
+
+    /// Waits for what comes next from the guest.
+    fn receive(&mut self) -> Result<Event, GuestError> {
+        let begin = Instant::now();
+        loop {
+            if let Some(listeners) = &self.listeners {
+                let waits = PollFlags::IN;
+                let first = match &self.time {
+                    Some(time) => PollFd::new(time.socket(), waits),
+                    None => PollFd::new(&listeners.time, waits),
+                };
+                let second = match &self.device {
+                    Some(device) => PollFd::new(device.socket(), waits),
+                    None => PollFd::new(&listeners.device, waits),
+                };
+                let [asks, acts] = readable([first, second])?;
+                if self.connect(asks, acts)? {
+                    continue;
+                }
+                if asks || acts {
+                    return self.receive_from(asks);
+                }
+            } else if let (Some(time), Some(device)) = (&self.time, &self.device) {
+                let waits = PollFlags::IN;
+                let [asks, acts] = readable([
+                    PollFd::new(time.socket(), waits),
+                    PollFd::new(device.socket(), waits),
+                ])?;
+                if asks || acts {
+                    return self.receive_from(asks);
+                }
+            }
+            self.look(begin)?;
+        }
+    }
+
+    /// Takes a connection that has come; tells whether one has.
+    fn connect(&mut self, asks: bool, acts: bool) -> Result<bool, GuestError> {
+        let Some(listeners) = &self.listeners else {
+            return Ok(false);
+        };
+        let (time, device) = (asks && self.time.is_none(), acts && self.device.is_none());
+        if time {
+            let (socket, _) = listeners.time.accept()?;
+            socket.set_read_timeout(Some(self.patience))?;
+            self.time = Some(Link::new(socket));
+        }
+        if device {
+            let (socket, _) = listeners.device.accept()?;
+            self.device = Some(Device::new(socket, self.patience)?);
+        }
+        if self.time.is_some() && self.device.is_some() {
+            self.listeners = None;
+            self.process.settled();
+        }
+        Ok(time || device)
+    }
+
+    fn receive_from(&mut self, asks: bool) -> Result<Event, GuestError> {
+        match (asks, &mut self.time, &mut self.device) {
+            (true, Some(time), _) => Ok(time.receive()?.map_or(Event::Closed, Event::Time)),
+            (false, _, Some(device)) => Ok(Event::Device(device.receive()?)),
+            _ => Ok(Event::Closed),
+        }
+    }
+
+    /// Nothing has come since `begin`, for a while at least: sees whether the guest has crashed or hangs.
+    fn look(&mut self, begin: Instant) -> Result<(), GuestError> {
+        if let Some(status) = self.process.ended()? {
+            return Err(GuestError::Ended(status));
+        }
+        match begin.elapsed() > self.patience {
+            true => Err(GuestError::Hangs(self.patience.as_secs())),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Outside for Guest {
+    type Error = GuestError;
+
+    fn go_on(&mut self, now: SimTime, cause: Cause) -> Result<Act, GuestError> {
+        match &mut self.stage {
+            Stage::Running(access) => {
+                if let Some((_, request)) = access.take() {
+                    self.accessed(&request, cause)?;
+                }
+            }
+            Stage::Stopped | Stage::Ended => return Ok(self.stopped()),
+            Stage::Waiting => {
+                if !self.run(now, cause)? {
+                    return Ok(self.wait());
+                }
+            }
+        }
+        self.next_act()
+    }
+}
+
+/// Waits a while for what can be read, or is closed.
+fn readable<const N: usize>(mut sockets: [PollFd<'_>; N]) -> Result<[bool; N], GuestError> {
+    let while_ = Timespec {
+        tv_sec: 0,
+        tv_nsec: i64::from(LOOK.subsec_nanos()),
+    };
+    match poll(&mut sockets, Some(&while_)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => {
+            Ok(sockets.map(|socket| !socket.revents().is_empty()))
+        }
+        Err(error) => Err(std::io::Error::from(error).into()),
+    }
+}

@@ -1,0 +1,401 @@
+//! vhost-user: a device of a guest whose back end is here.
+//!
+//! The guest connects, agrees on features, shares its memory and says where its queues are. Notifications are in-band: a guest that has put
+//! requests into a queue sends a message, and goes on when that is acknowledged; a back end that has answered sends a message on a channel of
+//! its own, and the guest acknowledges it.
+
+use std::fs::File;
+use std::io::{self, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+use crate::calendar::is_gone;
+use crate::memory::{Memory, Region};
+use crate::ring::Ring;
+use crate::{GuestError, Violation};
+
+/// Queues of a device.
+pub const RINGS: usize = 2;
+/// Bytes of a message's head: kind, flags, length of what follows.
+pub const HEAD_BYTES: usize = 12;
+/// Most bytes that follow.
+const MOST_BYTES: u32 = 4096;
+/// Most file descriptors of a message.
+const MOST_FILES: usize = 8;
+/// Bytes of a piece of memory in a message.
+const REGION_BYTES: usize = 32;
+
+/// Flags of a head: the version, and whether it is an answer or needs one.
+const VERSION: u32 = 1;
+const REPLY: u32 = 1 << 2;
+const NEED_REPLY: u32 = 1 << 3;
+
+/// Features: virtio 1, and protocol features.
+const FEATURES: u64 = 1 << 32 | 1 << 30;
+/// Protocol features: acknowledgments, a channel of the back end, in-band notifications. The last is what makes a run repeat.
+const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 14;
+
+/// Messages.
+const GET_FEATURES: u32 = 1;
+const SET_FEATURES: u32 = 2;
+const SET_OWNER: u32 = 3;
+const SET_MEM_TABLE: u32 = 5;
+const SET_VRING_NUM: u32 = 8;
+const SET_VRING_ADDR: u32 = 9;
+const SET_VRING_BASE: u32 = 10;
+const GET_PROTOCOL_FEATURES: u32 = 15;
+const SET_PROTOCOL_FEATURES: u32 = 16;
+const SET_VRING_ENABLE: u32 = 18;
+const SET_BACKEND_CHANNEL: u32 = 21;
+const VRING_KICK: u32 = 35;
+/// The message of the back end that a queue has answers.
+const VRING_CALL: u32 = 4;
+
+/// A message of a guest.
+#[derive(Debug)]
+pub enum Message {
+    /// Asks for the features.
+    GetFeatures,
+    /// Asks for the protocol features.
+    GetProtocolFeatures,
+    /// Says what needs no attention: the owner, chosen features, a queue that is enabled.
+    Note,
+    /// Shares memory.
+    Memory(Vec<Region>),
+    /// The number of entries of a queue.
+    Entries(usize, u32),
+    /// The number of requests taken from a queue before.
+    Base(usize, u16),
+    /// Addresses of a queue: descriptors, available and used entries.
+    Addresses(usize, [u64; 3]),
+    /// The channel of the back end.
+    Channel(OwnedFd),
+    /// A queue has requests.
+    Kick(usize),
+}
+
+/// The head of a message.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    request: u32,
+    needs_reply: bool,
+    length: u32,
+}
+
+impl Head {
+    fn parse(bytes: [u8; HEAD_BYTES]) -> Result<Self, Violation> {
+        let [request, flags, length] = words(&bytes);
+        match length {
+            0..=MOST_BYTES => Ok(Self {
+                request,
+                needs_reply: flags & NEED_REPLY != 0,
+                length,
+            }),
+            _ => Err(Violation::Size(length)),
+        }
+    }
+}
+
+/// The first words; zeros where there are none.
+fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
+    let mut words = [0; N];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u32::from_le_bytes(*bytes);
+    }
+    words
+}
+
+/// The first double words; zeros where there are none.
+fn doubles<const N: usize>(bytes: &[u8]) -> [u64; N] {
+    let mut doubles = [0; N];
+    for (double, bytes) in doubles.iter_mut().zip(bytes.as_chunks().0) {
+        *double = u64::from_le_bytes(*bytes);
+    }
+    doubles
+}
+
+impl Message {
+    /// Reads a message: its kind, what follows its head, and its files.
+    ///
+    /// # Errors
+    /// If it is none that may come.
+    pub fn parse(request: u32, payload: &[u8], mut files: Vec<OwnedFd>) -> Result<Self, Violation> {
+        let needs = |needed: usize| match payload.len() {
+            length if length < needed => Err(Violation::Payload {
+                request,
+                length,
+                needed,
+            }),
+            _ => Ok(()),
+        };
+        let no_files = |needed| Violation::Files {
+            request,
+            found: 0,
+            needed,
+        };
+        Ok(match request {
+            GET_FEATURES => Self::GetFeatures,
+            GET_PROTOCOL_FEATURES => Self::GetProtocolFeatures,
+            SET_OWNER | SET_FEATURES | SET_PROTOCOL_FEATURES | SET_VRING_ENABLE => Self::Note,
+            SET_MEM_TABLE => {
+                needs(8)?;
+                let [count] = words(payload);
+                let needed = (count as usize).min(MOST_FILES + 1);
+                if files.len() != needed {
+                    return Err(Violation::Files {
+                        request,
+                        found: files.len(),
+                        needed,
+                    });
+                }
+                needs(8 + needed * REGION_BYTES)?;
+                let pieces = payload[8..].chunks_exact(REGION_BYTES).zip(files);
+                let piece = |(bytes, file)| {
+                    // The third is the address in the guest's process.
+                    let [address, length, _, offset] = doubles(bytes);
+                    Region {
+                        address,
+                        length,
+                        offset,
+                        file: File::from(file),
+                    }
+                };
+                Self::Memory(pieces.map(piece).collect())
+            }
+            SET_VRING_NUM | SET_VRING_BASE => {
+                needs(8)?;
+                let [ring, value] = words(payload);
+                match request {
+                    SET_VRING_NUM => Self::Entries(ring_index(ring)?, value),
+                    _ => Self::Base(ring_index(ring)?, value as u16),
+                }
+            }
+            SET_VRING_ADDR => {
+                needs(40)?;
+                let [ring] = words(payload);
+                let [_, descriptors, used, available] = doubles(payload);
+                Self::Addresses(ring_index(ring)?, [descriptors, available, used])
+            }
+            SET_BACKEND_CHANNEL => Self::Channel(files.pop().ok_or(no_files(1))?),
+            VRING_KICK => {
+                needs(4)?;
+                let [ring] = words(payload);
+                Self::Kick(ring_index(ring)?)
+            }
+            other => return Err(Violation::Request(other)),
+        })
+    }
+}
+
+fn ring_index(ring: u32) -> Result<usize, Violation> {
+    let index = ring as usize;
+    (index < RINGS)
+        .then_some(index)
+        .ok_or(Violation::Queue(ring))
+}
+
+/// What a device has received.
+#[derive(Debug)]
+pub enum Received {
+    /// Something that it has dealt with.
+    Nothing,
+    /// The guest has shared its memory.
+    Memory,
+    /// A queue has requests. The guest waits until that is acknowledged, if it is to be.
+    Kick {
+        /// The queue.
+        ring: usize,
+        /// Whether it is to be acknowledged.
+        needs_reply: bool,
+    },
+    /// The guest has closed its end.
+    Closed,
+}
+
+/// A device.
+#[derive(Debug)]
+pub struct Device {
+    socket: UnixStream,
+    channel: Option<UnixStream>,
+    /// The guest's memory.
+    pub memory: Memory,
+    /// Its queues.
+    pub rings: [Ring; RINGS],
+    /// The longest time that a peer may take for the rest of a message.
+    patience: Duration,
+}
+
+impl Device {
+    /// A device whose guest has connected.
+    ///
+    /// # Errors
+    /// If the socket cannot be set up.
+    pub fn new(socket: UnixStream, patience: Duration) -> io::Result<Self> {
+        socket.set_read_timeout(Some(patience))?;
+        Ok(Self {
+            socket,
+            channel: None,
+            memory: Memory::default(),
+            rings: Default::default(),
+            patience,
+        })
+    }
+
+    /// The socket, to wait for messages.
+    #[must_use]
+    pub const fn socket(&self) -> &UnixStream {
+        &self.socket
+    }
+
+    /// The channel of the back end, once the guest has given it.
+    #[must_use]
+    pub const fn channel(&self) -> Option<&UnixStream> {
+        self.channel.as_ref()
+    }
+
+    /// Receives a message and does what it says.
+    ///
+    /// # Errors
+    /// If it is none that may come.
+    pub fn receive(&mut self) -> Result<Received, GuestError> {
+        let Some((head, files)) = self.receive_head()? else {
+            return Ok(Received::Closed);
+        };
+        let mut payload = vec![0; head.length as usize];
+        self.socket.read_exact(&mut payload)?;
+        let Head {
+            request,
+            needs_reply,
+            ..
+        } = head;
+        let received = match Message::parse(request, &payload, files)? {
+            Message::GetFeatures => return self.reply(request, FEATURES),
+            Message::GetProtocolFeatures => return self.reply(request, PROTOCOL_FEATURES),
+            Message::Kick(ring) => return Ok(Received::Kick { ring, needs_reply }),
+            Message::Note => Received::Nothing,
+            Message::Memory(regions) => {
+                self.memory = Memory::map(regions)?;
+                Received::Memory
+            }
+            Message::Entries(ring, entries) => {
+                self.rings[ring].set_entries(entries)?;
+                Received::Nothing
+            }
+            Message::Base(ring, taken) => {
+                self.rings[ring].set_taken(taken);
+                Received::Nothing
+            }
+            Message::Addresses(ring, [descriptors, available, used]) => {
+                self.rings[ring].set_addresses(descriptors, available, used);
+                Received::Nothing
+            }
+            Message::Channel(file) => {
+                let channel = UnixStream::from(file);
+                channel.set_read_timeout(Some(self.patience))?;
+                self.channel = Some(channel);
+                Received::Nothing
+            }
+        };
+        if needs_reply {
+            self.reply(request, 0)?;
+        }
+        Ok(received)
+    }
+
+    /// The head of the next message, and its files; `None` if the guest has closed its end.
+    fn receive_head(&mut self) -> Result<Option<(Head, Vec<OwnedFd>)>, GuestError> {
+        let mut bytes = [0; HEAD_BYTES];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        let received = recvmsg(
+            &self.socket,
+            &mut [IoSliceMut::new(&mut bytes)],
+            &mut ancillary,
+            flags,
+        );
+        let count = match received.map_err(io::Error::from) {
+            Ok(received) => received.bytes,
+            Err(error) if is_gone(&error) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        if count == 0 {
+            return Ok(None);
+        }
+        let mut files = Vec::new();
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(rights) = message {
+                files.extend(rights);
+            }
+        }
+        self.socket.read_exact(&mut bytes[count..])?;
+        Ok(Some((Head::parse(bytes)?, files)))
+    }
+
+    /// Acknowledges that a queue has been looked at.
+    ///
+    /// # Errors
+    /// If the socket fails.
+    pub fn acknowledge_kick(&mut self) -> Result<(), GuestError> {
+        self.reply(VRING_KICK, 0).map(drop)
+    }
+
+    fn reply(&mut self, request: u32, value: u64) -> Result<Received, GuestError> {
+        let mut message = [0; HEAD_BYTES + 8];
+        for (to, word) in message
+            .as_chunks_mut()
+            .0
+            .iter_mut()
+            .zip([request, VERSION | REPLY, 8])
+        {
+            *to = word.to_le_bytes();
+        }
+        message[HEAD_BYTES..].copy_from_slice(&value.to_le_bytes());
+        send(&mut self.socket, &message)?;
+        Ok(Received::Nothing)
+    }
+
+    /// Tells the guest that a queue has answers; it acknowledges that on the [channel](Self::channel). False if there is no channel.
+    ///
+    /// # Errors
+    /// If the channel fails.
+    pub fn call(&mut self, ring: usize) -> io::Result<bool> {
+        let Some(channel) = &mut self.channel else {
+            return Ok(false);
+        };
+        let mut message = [0; HEAD_BYTES + 8];
+        let words = [VRING_CALL, VERSION | NEED_REPLY, 8, ring as u32];
+        for (to, word) in message.as_chunks_mut().0.iter_mut().zip(words) {
+            *to = word.to_le_bytes();
+        }
+        send(channel, &message)?;
+        Ok(true)
+    }
+
+    /// Takes the guest's acknowledgment of a call.
+    ///
+    /// # Errors
+    /// If it refuses the call.
+    pub fn call_acknowledged(&mut self) -> Result<(), GuestError> {
+        let mut answer = [0; HEAD_BYTES + 8];
+        if let Some(channel) = &mut self.channel {
+            channel.read_exact(&mut answer)?;
+        }
+        match answer[HEAD_BYTES..] == [0; 8] {
+            true => Ok(()),
+            false => Err(Violation::Acknowledgment("a refusal of an interrupt".into()).into()),
+        }
+    }
+}
+
+/// Sends bytes. A guest that has closed its end will be found to have ended.
+fn send(socket: &mut UnixStream, bytes: &[u8]) -> io::Result<()> {
+    match socket.write_all(bytes) {
+        Err(error) if is_gone(&error) => Ok(()),
+        sent => sent,
+    }
+}

@@ -1,0 +1,106 @@
+//! The files of a guest.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use host_lib::firmware::Firmware;
+use host_lib::firmware::linux::{LinuxFirmware, Version};
+use lanigon_guests::GuestError;
+use lanigon_guests::initramfs::Archive;
+use lanigon_worlds::files::own;
+
+/// What a guest needs besides its script, and where it is.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    pub(super) kernel: PathBuf,
+    busybox: PathBuf,
+    /// What the scenario puts into `/root`.
+    own: Vec<PathBuf>,
+}
+
+/// Environment variable that names the folder of kernel and busybox.
+const FOLDER: &str = "LANIGON_LINUX";
+
+impl Files {
+    /// Files of a program: those of the scenario are relative to its folder.
+    pub(super) fn of(kernel: Option<&Path>, own: &[PathBuf], folder: &Path) -> Self {
+        let built = std::env::var_os(FOLDER).map(PathBuf::from);
+        let built = built.unwrap_or_else(|| own::project().join("target/linux"));
+        Self {
+            kernel: kernel.map_or_else(|| built.join("linux"), |kernel| folder.join(kernel)),
+            busybox: built.join("busybox"),
+            own: own.iter().map(|path| folder.join(path)).collect(),
+        }
+    }
+
+    /// Checks that they are there.
+    ///
+    /// # Errors
+    /// The first one that is not, and what to do.
+    pub(super) fn check(&self) -> Result<(), String> {
+        for path in [&self.kernel, &self.busybox].into_iter().chain(&self.own) {
+            if let Err(error) = fs::File::open(path) {
+                let hint = match self.own.contains(path) {
+                    true => "",
+                    false => " (`make linux` builds the kernel of guests and fetches busybox)",
+                };
+                return Err(format!("{}: {error}{hint}", path.display()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The archive that a guest's kernel unpacks.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the driver cannot load the firmware.
+    pub(super) fn archive(
+        &self,
+        script: &str,
+        firmware: &Firmware,
+        sram_bytes: u32,
+    ) -> Result<Vec<u8>, String> {
+        let read = |what, path: &Path| {
+            fs::read(path).map_err(|error| {
+                let path = path.to_owned();
+                GuestError::File { what, path, error }.to_string()
+            })
+        };
+        let version = Version {
+            major: 12,
+            minor: 4,
+            fix: 11,
+        };
+        let firmware = LinuxFirmware {
+            version,
+            firmware: firmware.clone(),
+        };
+        let firmware = firmware
+            .to_file(sram_bytes)
+            .map_err(|error| error.to_string())?;
+        let mut archive = Archive::default();
+        for folder in [
+            "dev",
+            "proc",
+            "sys",
+            "bin",
+            "root",
+            "lib",
+            "lib/firmware",
+            "lib/firmware/acenic",
+        ] {
+            archive.folder(folder);
+        }
+        archive.device("dev/console", 5, 1);
+        archive.device("dev/null", 1, 3);
+        archive.file("bin/busybox", &read("busybox", &self.busybox)?);
+        archive.file("lib/firmware/acenic/tg2.bin", &firmware);
+        archive.file("init", include_bytes!("init"));
+        archive.file("script", script.as_bytes());
+        for path in &self.own {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            archive.file(&format!("root/{name}"), &read("the guest's file", path)?);
+        }
+        Ok(archive.finish())
+    }
+}

@@ -1,0 +1,56 @@
+//! Keys of a program that is a guest.
+
+use std::path::PathBuf;
+
+use super::workload::Linux;
+use lanigon_worlds::keys;
+use lanigon_worlds::scenario::ScenarioError;
+use lanigon_worlds::scenario::nodes::Nodes;
+use lanigon_worlds::scenario::reference::Values::{Integer, Nodes as NodesOf, Text, Texts};
+use lanigon_worlds::scenario::reference::{key, need};
+use lanigon_worlds::scenario::table::Table;
+
+/// Longest silence of a guest, in s of the wall clock.
+const LONGEST_SILENCE_S: u64 = 3600;
+/// The usual one: the driver's wait for a firmware that does not start takes less.
+const SILENCE_S: u64 = 120;
+
+keys! {
+    NODES = need("nodes", NodesOf, "their hosts run Linux, each its own; the board's memory and `image` are as for others, `host_memory_mb` is the guest's");
+    SCRIPT = need(
+        "script",
+        Text,
+        "what the guest's shell runs in `/root`, with the node's number in `$NODE`; its exit code decides, its output is the console",
+    );
+    FILES = key("files", Texts, "none", "files that are put into `/root` under their own names, relative to the scenario");
+    KERNEL = key("kernel", Text, "that of `make linux`", "a kernel of one's own, relative to the scenario");
+    SILENCE_S_KEY = key(
+        "silence_s",
+        Integer(1, LONGEST_SILENCE_S),
+        "120",
+        "a guest that neither waits nor uses the board for so long, of the wall clock, hangs: the run ends",
+    );
+}
+
+/// Reads a program.
+pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Linux, ScenarioError> {
+    let item = table.want(&NODES)?;
+    let nodes = nodes.resolve(&item)?;
+    let script = table.want(&SCRIPT)?.text()?.to_owned();
+    let files = table
+        .find(&FILES)
+        .map(|item| item.list())
+        .unwrap_or_default();
+    let files = files.iter().map(|item| Ok(PathBuf::from(item.text()?)));
+    let files = files.collect::<Result<_, ScenarioError>>()?;
+    let kernel = table
+        .find(&KERNEL)
+        .map(|item| Ok(PathBuf::from(item.text()?)));
+    Ok(Linux {
+        nodes,
+        script,
+        files,
+        kernel: kernel.transpose()?,
+        silence_s: table.find_whole(&SILENCE_S_KEY)?.unwrap_or(SILENCE_S),
+    })
+}

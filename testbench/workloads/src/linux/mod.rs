@@ -1,0 +1,9 @@
+//! Linux on a node's host: a guest with a driver of its own starts the board's firmware and runs a script (docs/linux.md).
+
+mod files;
+mod keys;
+mod summary;
+mod workload;
+
+pub use summary::{GuestUse, GuestsUse, Line};
+pub use workload::KIND;

@@ -1,0 +1,84 @@
+//! Results of guests.
+
+use super::workload::Records;
+use lanigon_worlds::workload::{Outcome, grouped};
+
+/// Lines of a guest's console in the report: the last ones.
+const MOST_LINES: usize = 12;
+
+/// A line of a console.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Line {
+    /// When it was said, in us.
+    pub time_us: f64,
+    /// The line.
+    pub text: String,
+}
+
+/// A guest.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct GuestUse {
+    /// Its node.
+    pub node: usize,
+    /// The exit code of its script; none if it did not come to its end.
+    pub exit_code: Option<u32>,
+    /// Words of the board's window that it has read.
+    pub register_reads: u64,
+    /// Words of the board's window that it has written.
+    pub register_writes: u64,
+    /// Interrupts that it has taken.
+    pub interrupts: u64,
+    /// Its console.
+    pub console: Vec<Line>,
+}
+
+/// The guests of a program.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct GuestsUse {
+    /// By node.
+    pub guests: Vec<GuestUse>,
+}
+
+impl GuestsUse {
+    pub(super) fn of(guests: impl Iterator<Item = (usize, Records)>) -> Self {
+        let line = |(time_ps, text)| Line {
+            time_us: time_ps as f64 / 1e6,
+            text,
+        };
+        let guest = |(node, records): (usize, Records)| GuestUse {
+            node,
+            exit_code: records.exit_code,
+            register_reads: records.reads,
+            register_writes: records.writes,
+            interrupts: records.interrupts,
+            console: records.lines.into_iter().map(line).collect(),
+        };
+        Self {
+            guests: guests.map(guest).collect(),
+        }
+    }
+}
+
+impl Outcome for GuestsUse {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = Vec::new();
+        for guest in &self.guests {
+            let code = match guest.exit_code {
+                Some(code) => format!("exit code {code}"),
+                None => "its script has not ended".into(),
+            };
+            let accesses = grouped(guest.register_reads + guest.register_writes);
+            let interrupts = grouped(guest.interrupts);
+            let node = guest.node;
+            lines.push((
+                "guests",
+                format!("{node}: {code}, {accesses} register accesses, {interrupts} interrupts"),
+            ));
+            let console = &guest.console;
+            for line in &console[console.len().saturating_sub(MOST_LINES)..] {
+                lines.push(("", format!("{node} {:>14.3}  {}", line.time_us, line.text)));
+            }
+        }
+        lines
+    }
+}
