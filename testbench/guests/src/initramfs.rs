@@ -76,7 +76,7 @@ mod tests {
         let bytes = archive.finish();
         let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
         let places: Vec<_> = text.match_indices("070701").map(|(at, _)| at).collect();
-        assert_eq!(places, [0, 116, 236]);
+        assert_eq!(places, [0, 116, 240]);
         assert!(text[116..].starts_with("07070100000002000081ed"));
         assert!(text.ends_with("TRAILER!!!\0\0\0\0"));
     }

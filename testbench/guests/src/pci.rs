@@ -42,6 +42,9 @@ impl Configuration {
     /// Writes up to 8 bytes, little-endian; bits that are fixed stay.
     pub fn write(&mut self, address: u64, size: u32, value: u64) {
         let bytes = value.to_le_bytes();
+        if address >= BYTES as u64 {
+            return;
+        }
         for (at, byte) in (address..).zip(&bytes[..size.min(8) as usize]) {
             let writable = match at {
                 // Command: memory, bus master, write and invalidate, parity; SERR, fast back to back.

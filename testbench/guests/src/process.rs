@@ -152,7 +152,13 @@ fn command(kernel: &Path, folder: &Path, settings: &Settings) -> Command {
         format!("seed={}", settings.seed),
     ]);
     // Random numbers need no time that passes.
-    command.args(["random.trust_cpu=1", "umid=guest", "con=null", "con0=null,fd:1", "panic=-1"]);
+    command.args([
+        "random.trust_cpu=1",
+        "umid=guest",
+        "con=null",
+        "con0=null,fd:1",
+        "panic=-1",
+    ]);
     command.args(&settings.arguments);
     command
         .current_dir(folder)

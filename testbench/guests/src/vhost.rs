@@ -399,3 +399,101 @@ fn send(socket: &mut UnixStream, bytes: &[u8]) -> io::Result<()> {
         sent => sent,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cases::cases;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use std::os::unix::net::UnixStream;
+
+    /// A device, and the guest's end of its socket.
+    fn device() -> (Device, UnixStream) {
+        let (here, there) = UnixStream::pair().unwrap();
+        let device = Device::new(here, Duration::from_millis(100)).unwrap();
+        (device, there)
+    }
+
+    /// Kinds of messages, most of them known.
+    fn request() -> impl Strategy<Value = u32> {
+        prop_oneof![8 => 0..40_u32, 1 => any::<u32>()]
+    }
+
+    proptest! {
+        #![proptest_config(cases(400))]
+
+        /// Whatever comes, there is an answer or an error: one that says what was wrong, not that something is missing here.
+        #[test]
+        fn any_message_is_understood_or_refused(
+            request in request(),
+            flags in any::<u32>(),
+            payload in vec(prop_oneof![0..4_u8, any::<u8>()], 0..100),
+            lie in prop_oneof![9 => Just(0_u32), 1 => any::<u32>()],
+        ) {
+            let (mut device, mut guest) = device();
+            let mut message = Vec::new();
+            for word in [request, flags, payload.len() as u32 ^ lie] {
+                message.extend(word.to_le_bytes());
+            }
+            message.extend(&payload);
+            guest.write_all(&message).unwrap();
+            drop(guest);
+            match device.receive() {
+                Ok(_) => {}
+                Err(GuestError::Violation(error)) => prop_assert!(!error.to_string().is_empty()),
+                // It ends in the middle.
+                Err(GuestError::Io(error)) => prop_assert!(is_gone(&error), "{error}"),
+                Err(other) => prop_assert!(false, "{other}"),
+            }
+        }
+
+        /// Queues at any addresses, with any contents: no request is taken from outside of the memory.
+        #[test]
+        fn any_queue_is_served_or_refused(
+            bytes in vec(prop_oneof![0..4_u8, any::<u8>()], 4096),
+            entries in 0..12_u32,
+            addresses in (any::<u64>(), 0..5000_u64, 0..5000_u64),
+            near in any::<bool>(),
+        ) {
+            let file = tempfile::tempfile().unwrap();
+            (&file).write_all(&bytes).unwrap();
+            let region = Region { address: 0, length: 4096, offset: 0, file };
+            let memory = Memory::map(vec![region]).unwrap();
+            let mut ring = Ring::default();
+            let _ = ring.set_entries(1 << entries);
+            let (first, available, used) = addresses;
+            ring.set_addresses(if near { first % 5000 } else { first }, available, used);
+            for _ in 0..20 {
+                match ring.take(&memory) {
+                    Ok(Some(request)) => {
+                        let _ = crate::pci::Access::parse(&request.bytes);
+                        let _ = ring.answer(&memory, &request, &[1, 2, 3, 4]);
+                    }
+                    Ok(None) | Err(_) => break,
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn messages_that_were_not_offered_are_refused_by_name() {
+        let refused =
+            |request, payload: &[u8]| Message::parse(request, payload, Vec::new()).unwrap_err();
+        assert_eq!(refused(24, &[0; 12]), Violation::Request(24));
+        assert_eq!(refused(VRING_KICK, &[2, 0, 0, 0]), Violation::Queue(2));
+        assert_eq!(
+            refused(VRING_KICK, &[0]).to_string(),
+            "vhost-user message 35 has 1 bytes instead of 4"
+        );
+        let pieces = [255, 255, 255, 255, 0, 0, 0, 0];
+        assert_eq!(
+            refused(SET_MEM_TABLE, &pieces).to_string(),
+            "vhost-user message 5 has 0 file descriptors instead of 9"
+        );
+        assert_eq!(
+            refused(SET_BACKEND_CHANNEL, &[]).to_string(),
+            "vhost-user message 21 has 0 file descriptors instead of 1"
+        );
+    }
+}

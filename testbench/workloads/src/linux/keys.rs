@@ -12,8 +12,6 @@ use lanigon_worlds::scenario::table::Table;
 
 /// Longest silence of a guest, in s of the wall clock.
 const LONGEST_SILENCE_S: u64 = 3600;
-/// The usual one: the driver's wait for a firmware that does not start takes less.
-const SILENCE_S: u64 = 120;
 
 keys! {
     NODES = need("nodes", NodesOf, "their hosts run Linux, each its own; the board's memory and `image` are as for others, `host_memory_mb` is the guest's");
@@ -24,7 +22,7 @@ keys! {
     );
     FILES = key("files", Texts, "none", "files that are put into `/root` under their own names, relative to the scenario");
     KERNEL = key("kernel", Text, "that of `make linux`", "a kernel of one's own, relative to the scenario");
-    SILENCE_S_KEY = key(
+    SILENCE = key(
         "silence_s",
         Integer(1, LONGEST_SILENCE_S),
         "120",
@@ -51,6 +49,6 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Linux, Scenar
         script,
         files,
         kernel: kernel.transpose()?,
-        silence_s: table.find_whole(&SILENCE_S_KEY)?.unwrap_or(SILENCE_S),
+        silence_s: table.whole(&SILENCE)?,
     })
 }
