@@ -315,7 +315,7 @@ impl Guest {
             self.clock_ns = self.free_until_ns.max(now_ns).min(self.request_ns);
             self.heeds = false;
             self.interrupt()?;
-            // Nobody there has taken it.
+            // It has no driver that takes it.
             if self.request_ns > self.clock_ns {
                 return Ok(false);
             }
@@ -333,7 +333,7 @@ impl Guest {
         Ok(true)
     }
 
-    /// Tells a guest that waits of an interrupt: it asks to run at once then. Without a driver for the bus there is nobody to tell.
+    /// Tells a guest that waits of an interrupt: it asks to run at once then. A guest without a driver for the bus does not.
     fn interrupt(&mut self) -> Result<(), GuestError> {
         let Some(device) = &mut self.device else {
             return Ok(());

@@ -49,8 +49,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     } = start::begin(args)?;
     one_file_each(args, snapshot.as_ref(), Some(&scenario))?;
     if let Some(at) = &snapshot {
-        scenario.check_saving()?;
-        at.check(&simulation, [args.max_time, scenario.max_time])?;
+        at.check(&simulation, &scenario, args.max_time)?;
         simulation.keep_logs();
     }
     warn(&simulation);

@@ -81,12 +81,14 @@ impl SaveAt {
         })
     }
 
-    /// Checks that the run reaches that time.
+    /// Checks that the run can be saved, and reaches that time.
     pub(super) fn check(
         &self,
         simulation: &Simulation,
-        max_times: [Option<SimTime>; 2],
+        scenario: &Scenario,
+        max_time: Option<SimTime>,
     ) -> anyhow::Result<()> {
+        scenario.check_saving()?;
         let us = self.time.us();
         let begin = simulation.world.now();
         ensure!(
@@ -94,7 +96,7 @@ impl SaveAt {
             "--snapshot-at {us}: the run begins later, at {} us",
             begin.us() - START.us()
         );
-        let last = max_times.into_iter().flatten().min();
+        let last = [max_time, scenario.max_time].into_iter().flatten().min();
         if let Some(last) = last.filter(|&last| last < self.time) {
             bail!(
                 "--snapshot-at {us}: the run ends before, at {} us",

@@ -86,8 +86,7 @@ fn prepare<'a>(
     let (simulation, scenario) = (&mut start.simulation, &start.scenario);
     if let Some(at) = save_at {
         one_file_each(args, save_at, Some(scenario))?;
-        at.check(simulation, [args.max_time, scenario.max_time])?;
-        start.scenario.check_saving()?;
+        at.check(simulation, scenario, args.max_time)?;
         simulation.keep_logs();
     }
     let file = save_at.filter(|_| first).map(|at| NewFile::begin(&at.file));
