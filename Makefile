@@ -12,7 +12,7 @@ FIRMWARE = $(MAKE) --no-print-directory -C firmware
 ARGS =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup firmware install run book linux test test-all test-independent test-mpi test-linux bench instructions profiled soak check clean
+.PHONY: help setup firmware install run book linux test test-all test-independent test-mpi test-mpi-programs test-linux bench instructions profiled soak check clean
 
 help:
 	@echo 'make run       build everything, show the path of a message, and reproduce published results into out/ (ARGS=--full: the whole amount)'
@@ -22,6 +22,7 @@ help:
 	@echo 'make test-mpi  share runs among processes of mpirun (optional; needs Open MPI and libclang; says so if they are missing)'
 	@echo 'make linux     build the kernel of guests, hosts that run Linux, from Debian packages (target/linux; minutes, once; no root)'
 	@echo 'make test-linux  run the scenarios with Linux (optional; builds the kernel; says so if something is missing)'
+	@echo 'make test-mpi-programs  launch programs of the MPI libraries that are installed on emulated hosts (LANIGON_MPIEXEC names more)'
 	@echo 'make install   build everything and install `lanigon` (cargo install), with all images and scenarios in it'
 	@echo 'make book      build the book of docs/ with mdBook (target/book/html), which is installed if it is not there'
 	@echo 'make firmware  build the NIC images only (firmware/target/tigon2/release, firmware/target/lanai/release)'
@@ -104,6 +105,9 @@ linux:
 test-linux: firmware linux
 	cargo test -p lanigon-guests
 	cargo test --release -p lanigon-command --test main linux:: -- --nocapture
+
+test-mpi-programs: setup firmware
+	cargo test -p lanigon-command --test main mpi_programs:: -- --nocapture
 
 # All features but `mpi`.
 FEATURES = lanigon-emulator/unicorn lanigon-timeline/perfetto

@@ -27,6 +27,7 @@ mod limits;
 mod linux;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod mpi_programs;
 mod myrinet;
 mod names;
 mod optional_tools;

@@ -1,6 +1,7 @@
 //! The options of the `lanigon` command.
 
 pub mod exec;
+pub mod launch;
 pub mod ledger;
 pub mod myrinet;
 pub mod plan;
@@ -24,6 +25,7 @@ use lanigon_worlds::boards::{DEFAULT, KB};
 use lanigon_worlds::files::own;
 
 use exec::ExecArgs;
+use launch::LaunchArgs;
 use ledger::LedgerArgs;
 use myrinet::MyrinetArgs;
 use profile::ProfileArgs;
@@ -70,6 +72,8 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Run a scenario: nodes, a network, host programs, faults
     Run(RunArgs),
+    /// Launch an MPI program of this machine on emulated hosts
+    Launch(LaunchArgs),
     /// Run a scenario with many values: on all cores, resumable, with tables and plots
     Sweep(SweepArgs),
     /// Plan an operation and predict its times

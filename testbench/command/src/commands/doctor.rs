@@ -24,7 +24,7 @@ struct Part {
 const LLVM: &str = "LLVM for the LANai";
 
 /// All parts, those for firmware first.
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     Part {
         name: "Rust",
         programs: &["cargo"],
@@ -66,6 +66,12 @@ const PARTS: [Part; 9] = [
         programs: &["valgrind"],
         purpose: "host instructions of fixed work (make instructions)",
         remedy: "apt-get install valgrind",
+    },
+    Part {
+        name: "MPI starter",
+        programs: &["mpiexec"],
+        purpose: "MPI programs on emulated hosts (lanigon launch)",
+        remedy: "apt-get install openmpi-bin libopenmpi-dev",
     },
     Part {
         name: "Open MPI",

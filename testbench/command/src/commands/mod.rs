@@ -11,6 +11,7 @@ pub mod exec;
 mod gdb;
 pub mod image;
 mod instructions;
+mod launch;
 pub mod ledger;
 pub mod list;
 pub mod myrinet;
@@ -48,6 +49,8 @@ pub enum Status {
     Refused,
     /// The user interrupted it; partial results were shown.
     Interrupted,
+    /// A program of the user has ended with this exit code.
+    Program(u8),
 }
 
 impl Status {
@@ -71,6 +74,7 @@ impl From<Status> for ExitCode {
             Status::Failed => 1,
             Status::Refused => 2,
             Status::Interrupted => EXIT_CODE,
+            Status::Program(code) => code,
         })
     }
 }
@@ -102,6 +106,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
     match command {
         Command::Reproduce(args) => reproduce::run(args, interrupt),
         Command::Run(args) => run::run(args, interrupt),
+        Command::Launch(args) => launch::run(args, interrupt),
         Command::Plan(plan) => plan::run(plan, interrupt),
         Command::Sweep(args) => sweep::run(args, interrupt),
         Command::Gdb(args) => gdb::run(args, interrupt),

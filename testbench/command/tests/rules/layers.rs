@@ -41,6 +41,12 @@ const PACKAGES: &[(&str, &[&str])] = &[
         &["analysis", "defs", "emulator", "worlds"],
     ),
     ("lanigon-mpi", &["emulator"]),
+    ("lanigon-requests", &[]),
+    ("lanigon-provider", &["requests"]),
+    (
+        "lanigon-processes",
+        &["emulator", "host", "requests", "worlds"],
+    ),
     (
         "lanigon-experiments",
         &["emulator", "figures", "report", "workloads", "worlds"],
@@ -79,6 +85,8 @@ const PACKAGES: &[(&str, &[&str])] = &[
             "host",
             "mpi",
             "papers",
+            "processes",
+            "provider",
             "sweep",
             "timeline",
             "workloads",

@@ -1,6 +1,6 @@
 //! `lanigon run`: runs a scenario.
 
-mod report;
+pub(super) mod report;
 mod shared;
 mod start;
 
@@ -12,6 +12,8 @@ use emulator::sim::world::{RunEnd, World};
 
 use super::Status;
 use crate::cli::run::RunArgs;
+use crate::cli::timeline::TimelineArgs;
+use crate::cli::trace::RecordArgs;
 use crate::logging;
 use crate::output::{self, NewFile, WriteError};
 use crate::progress::Progress;
@@ -56,7 +58,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let known = record::of_scenario(&name, &scenario, &simulation.images);
     let snapshot_file = snapshot.as_ref().map(|at| NewFile::begin(&at.file));
     let snapshot_file = snapshot_file.transpose()?;
-    let observers = Observers::begin(args, &mut simulation.world, &known)?;
+    let observers = Observers::begin(&args.into(), &mut simulation.world, &known)?;
     let progress = Progress::run("messages", scenario.messages());
     let options = RunOptions {
         max_time: args.max_time,
@@ -101,7 +103,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
 }
 
 /// Shows what is strange about images.
-fn warn(simulation: &Simulation) {
+pub(super) fn warn(simulation: &Simulation) {
     for warning in simulation.images.warnings() {
         output::print_aside(&format!("warning: {warning}\n"));
     }
@@ -116,19 +118,39 @@ fn status(outcome: &RunSummary) -> Status {
     }
 }
 
+/// Options of the files that are written while the world runs.
+pub(super) struct ObserverArgs<'a> {
+    pub(super) record: &'a RecordArgs,
+    pub(super) timeline: &'a TimelineArgs,
+    pub(super) pcap: Option<&'a Path>,
+}
+
+impl<'a> From<&'a RunArgs> for ObserverArgs<'a> {
+    fn from(args: &'a RunArgs) -> Self {
+        Self {
+            record: &args.record,
+            timeline: &args.timeline,
+            pcap: args.pcap.as_deref(),
+        }
+    }
+}
+
 /// Files that are written while the world runs.
-struct Observers {
-    recording: Recording,
+pub(super) struct Observers {
+    pub(super) recording: Recording,
     drawing: Drawing,
     capture: Option<Capture>,
 }
 
 impl Observers {
-    fn begin(args: &RunArgs, world: &mut World, known: &Header) -> anyhow::Result<Self> {
+    pub(super) fn begin(
+        args: &ObserverArgs<'_>,
+        world: &mut World,
+        known: &Header,
+    ) -> anyhow::Result<Self> {
         let recording = args.record.begin(world, || known.clone())?;
         let drawing = args.timeline.begin(world, || known.clone())?;
-        let capture = args.pcap.as_deref();
-        let capture = capture.map(|path| Capture::start(path, world));
+        let capture = args.pcap.map(|path| Capture::start(path, world));
         for node in &mut world.nodes {
             logging::show_trace(&mut node.trace);
         }
@@ -139,7 +161,7 @@ impl Observers {
         })
     }
 
-    fn finish(self, world: &mut World) -> Result<(), WriteError> {
+    pub(super) fn finish(self, world: &mut World) -> Result<(), WriteError> {
         world.finish_observing();
         let captured = self.capture.map_or(Ok(()), |capture| capture.finish(world));
         captured

@@ -1,0 +1,55 @@
+//! The options of `lanigon launch`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use emulator::sim::time::SimTime;
+
+use super::microseconds;
+use super::timeline::TimelineArgs;
+use super::trace::RecordArgs;
+
+/// Most ranks of a program.
+const MOST_RANKS: u64 = 1024;
+
+/// Options of `launch`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The program is one of this machine, built with any MPI library that loads providers of libfabric: Open MPI, MPICH,
+mpi4py over them. Each rank has an emulated host, its messages go over the host's board, and it reads simulated time.
+Its own computation takes none.
+
+Examples:
+  lanigon launch -n 16 -- ./program arguments
+  lanigon launch -n 2 --pcap run.pcapng -- python3 ping.py
+  lanigon launch -n 4 --scenario net.toml --mpiexec ~/venv/bin/mpiexec -- ./program")]
+pub struct LaunchArgs {
+    /// Number of ranks
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_RANKS))]
+    pub ranks: u64,
+    /// Boards and network (TOML), with a node for each rank at least; without it: LANai 9.2 boards with GM on one crossbar or a Clos network
+    #[arg(long, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
+    /// Random seed, instead of the scenario's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub seed: Option<u64>,
+    /// The starter of the MPI library
+    #[arg(long, value_name = "FILE", default_value = "mpiexec")]
+    pub mpiexec: PathBuf,
+    /// Options of the trace.
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// Write the frames on all wires into this file (pcapng, for Wireshark)
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Options of the timeline.
+    #[command(flatten)]
+    pub timeline: TimelineArgs,
+    /// End the run after this many simulated microseconds
+    #[arg(long, value_name = "US", value_parser = microseconds)]
+    pub max_time: Option<SimTime>,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}

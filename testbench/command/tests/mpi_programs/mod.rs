@@ -1,0 +1,219 @@
+//! `lanigon launch` with programs of real MPI libraries: `make test-mpi-programs`.
+//!
+//! Each `mpiexec` of the search path, and those that LANIGON_MPIEXEC names (separated by colons), is tried with the `mpicc` beside it. Without any,
+//! the tests say SKIPPED.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What the program says that computes.
+const RIGHT: &str = "all right on";
+/// What is said of a rank that dies: its starter may kill the others first.
+const DIED: &str = "has ended without MPI_Finalize";
+/// A launch takes no longer than this.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// The starters of this machine.
+fn starters() -> Vec<PathBuf> {
+    let named = env::var_os("LANIGON_MPIEXEC").unwrap_or_default();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let in_path = env::split_paths(&path).map(|folder| folder.join("mpiexec"));
+    let all = env::split_paths(&named).chain(in_path);
+    let mut known = Vec::new();
+    let mut found = Vec::new();
+    for starter in all {
+        let has_compiler = starter.with_file_name("mpicc").is_file();
+        let Some(real) = starter.canonicalize().ok().filter(|_| has_compiler) else {
+            continue;
+        };
+        if !known.contains(&real) {
+            known.push(real);
+            found.push(starter);
+        }
+    }
+    if found.is_empty() {
+        eprintln!("SKIPPED: no mpiexec with mpicc (docs/mpi-programs.md)");
+    }
+    found
+}
+
+/// Builds a program of this folder with the compiler beside a starter.
+fn build(starter: &Path, name: &str, number: usize) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mpi_programs");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mpi-{name}-{number}"));
+    let compiler = starter.with_file_name("mpicc");
+    let mut command = Command::new(&compiler);
+    command.arg("-O1").arg("-o").arg(&program);
+    let output = command
+        .arg(source.join(format!("{name}.c")))
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {error}", compiler.display());
+    program
+}
+
+/// Launches a program on so many ranks.
+fn command(starter: &Path, ranks: usize, program: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+    command.args(["launch", "-n", &ranks.to_string(), "--mpiexec"]);
+    command.arg(starter).arg("--").args(program);
+    command.env_remove("RUST_LOG").env_remove("LANIGON_DATA");
+    // A starter finds its own files.
+    let folder = starter.parent().unwrap().to_owned();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = [folder].into_iter().chain(env::split_paths(&path));
+    command.env("PATH", env::join_paths(path).unwrap());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// What a launch prints; it ends in time, and leaves no folder behind.
+fn launch(starter: &Path, ranks: usize, program: &[&str]) -> (Output, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = command(starter, ranks, program);
+    command.env("TMPDIR", folder.path());
+    let begin = Instant::now();
+    let output = command.output().unwrap();
+    assert!(begin.elapsed() < LONGEST);
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
+    let ours = left.iter().filter(|entry| {
+        let name = entry.file_name();
+        name.to_string_lossy().starts_with("lanigon-")
+    });
+    assert_eq!(ours.count(), 0, "{left:?}");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output, text)
+}
+
+fn line<'a>(text: &'a str, start: &str) -> &'a str {
+    let mut lines = text.lines();
+    lines
+        .find(|line| line.starts_with(start))
+        .unwrap_or_default()
+}
+
+#[test]
+fn programs_compute_what_they_should_in_the_same_time() {
+    for (number, starter) in starters().iter().enumerate() {
+        let program = build(starter, "all", number);
+        let program = program.to_str().unwrap();
+        for ranks in [1, 2, 4, 16] {
+            let (output, first) = launch(starter, ranks, &[program]);
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(
+                output.status.code(),
+                Some(0),
+                "{}: {first}{error}",
+                starter.display()
+            );
+            assert_eq!(line(&first, RIGHT), format!("{RIGHT} {ranks} ranks"));
+            let (_, again) = launch(starter, ranks, &[program]);
+            assert_eq!(
+                line(&first, "trace"),
+                line(&again, "trace"),
+                "{}",
+                starter.display()
+            );
+            assert_eq!(line(&first, "end"), line(&again, "end"));
+        }
+    }
+}
+
+#[test]
+fn programs_that_end_otherwise_end_the_world() {
+    for (number, starter) in starters().iter().enumerate() {
+        let program = build(starter, "ends", number);
+        let program = program.to_str().unwrap();
+        for (how, codes, said) in [
+            ("exit", &[7][..], DIED),
+            ("abort", &[9], DIED),
+            ("kill", &[9, 137], DIED),
+            ("without", &[1], "0 of 2 ranks have begun MPI"),
+            ("wait", &[1], "all ranks wait, and no message is under way"),
+            ("fork", &[0], "all is done"),
+            ("sleep", &[0], "all is done"),
+        ] {
+            let (output, text) = launch(starter, 2, &[program, how]);
+            let code = output.status.code().unwrap();
+            assert!(text.contains(said), "{}: {how}: {text}", starter.display());
+            assert!(
+                codes.contains(&code),
+                "{}: {how}: {code}",
+                starter.display()
+            );
+        }
+    }
+}
+
+/// Whether a process runs this program.
+fn runs(program: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| line.starts_with(program.as_bytes()))
+}
+
+#[test]
+fn an_interrupt_ends_all_processes() {
+    for (number, starter) in starters().iter().enumerate() {
+        let program = build(starter, "ends", 100 + number);
+        let program = program.to_str().unwrap();
+        for signal in ["INT", "KILL"] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut command = command(starter, 2, &[program, "wait"]);
+            let mut child = command.env("TMPDIR", folder.path()).spawn().unwrap();
+            let begin = Instant::now();
+            while !runs(program) && begin.elapsed() < LONGEST {
+                thread::sleep(Duration::from_millis(20));
+            }
+            thread::sleep(Duration::from_millis(300));
+            let id = child.id().to_string();
+            assert!(
+                Command::new("kill")
+                    .args(["-s", signal, &id])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+            let status = child.wait().unwrap();
+            if signal == "INT" {
+                assert_eq!(status.code(), Some(130));
+            }
+            while runs(program) && begin.elapsed() < LONGEST {
+                thread::sleep(Duration::from_millis(20));
+            }
+            assert!(!runs(program), "{}: {signal}", starter.display());
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_launched_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let strange = folder.path().join("mpiexec");
+    fs::write(&strange, "#!/bin/sh\necho 'My MPI 1.0'\n").unwrap();
+    fs::set_permissions(&strange, fs::Permissions::from_mode(0o755)).unwrap();
+    for (starter, said) in [
+        (Path::new("/no/such/mpiexec"), "No such file"),
+        (
+            &*strange,
+            "says \"My MPI 1.0\"; known are Open MPI 4 and 5, and MPICH 4 and 5",
+        ),
+    ] {
+        let output = command(starter, 2, &["true"]).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(
+            error.contains(said) && error.lines().count() == 1,
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,353 @@
+//! The sockets of all ranks, and who runs and who waits.
+
+use std::fs;
+use std::io;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lanigon_requests::{Answer, End, Hello, Request, VERSION, Welcome};
+
+use crate::connection::{Connection, Incoming};
+use crate::error::{ProcessError, other_version};
+use crate::rank::{Asleep, Place, State};
+
+/// How long a read waits before it looks whether the process sleeps.
+const LOOK: Duration = Duration::from_millis(60);
+/// A process sleeps outside a poll if it has done nothing in so many looks.
+const IDLE_LOOKS: u32 = 5;
+/// How long a new connection has for its first request.
+const GREETING: Duration = Duration::from_secs(5);
+/// How long a look at a process that is away waits.
+const GLANCE: Duration = Duration::from_millis(1);
+/// Passes without a further rank that goes on, after one has gone on for a reason outside.
+const GRACE: u32 = 3;
+/// Longest pause between two passes of a stalled world.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// For so long all ranks may poll without effect, if nothing else is said.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a rank does next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// A request.
+    Request(Request),
+    /// The process sleeps outside a poll.
+    Away,
+    /// The process has ended.
+    Gone,
+}
+
+/// The sockets of all ranks.
+#[derive(Debug)]
+pub struct Hub {
+    listener: UnixListener,
+    path: PathBuf,
+    places: Vec<Mutex<Place>>,
+    welcomed: AtomicBool,
+    /// Messages, and ends of sends, that no process knows yet.
+    flying: AtomicU64,
+    interrupt: Arc<AtomicBool>,
+    /// The starter has ended.
+    ended: Arc<AtomicBool>,
+    failed: AtomicBool,
+    patience: Duration,
+}
+
+impl Hub {
+    /// Listens for so many ranks at a new socket. `interrupt`: the user wants the end.
+    ///
+    /// # Errors
+    /// If there can be no socket.
+    pub fn listen(path: &Path, ranks: usize, interrupt: Arc<AtomicBool>) -> io::Result<Self> {
+        let listener = UnixListener::bind(path)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self {
+            listener,
+            path: path.into(),
+            places: (0..ranks).map(|_| Mutex::default()).collect(),
+            welcomed: AtomicBool::new(false),
+            flying: AtomicU64::new(0),
+            interrupt,
+            ended: Arc::default(),
+            failed: AtomicBool::new(false),
+            patience: PATIENCE,
+        })
+    }
+
+    /// Lets all ranks poll for so long without effect, before that is an error.
+    #[must_use]
+    pub const fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Set when the starter has ended.
+    #[must_use]
+    pub fn ended(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.ended)
+    }
+
+    /// Number of ranks.
+    #[must_use]
+    pub fn ranks(&self) -> usize {
+        self.places.len()
+    }
+
+    pub(crate) fn place(&self, rank: usize) -> MutexGuard<'_, Place> {
+        self.places[rank]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One rank cannot go on: no other one can.
+    pub(crate) fn fail(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the ranks may go on.
+    pub(crate) fn goes_on(&self) -> Result<(), ProcessError> {
+        if self.interrupt.load(Ordering::Relaxed) {
+            return Err(ProcessError::Interrupted);
+        }
+        match self.failed.load(Ordering::Relaxed) {
+            true => Err(ProcessError::Over),
+            false => Ok(()),
+        }
+    }
+
+    /// `count` messages or ends of sends are under way.
+    pub(crate) fn take_off(&self, count: u64) {
+        self.flying.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// One of them is with its receiver.
+    pub(crate) fn land(&self) {
+        self.flying.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Waits until all ranks have connected, and greets them.
+    ///
+    /// # Errors
+    /// [`ProcessError`].
+    pub(crate) fn gather(&self, welcome: Welcome) -> Result<(), ProcessError> {
+        if self.welcomed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let mut connected = 0;
+        while connected < self.ranks() {
+            self.goes_on()?;
+            match self.listener.accept() {
+                Ok((stream, _)) => connected += usize::from(self.greet(stream)?),
+                Err(_) if self.ended.load(Ordering::Relaxed) => {
+                    let ranks = self.ranks();
+                    return Err(ProcessError::Ended { connected, ranks });
+                }
+                Err(_) => thread::sleep(GLANCE),
+            }
+        }
+        // No other process can connect.
+        let _ = fs::remove_file(&self.path);
+        for rank in 0..self.ranks() {
+            let place = &mut *self.place(rank);
+            place.state = State::Unread;
+            place.answer(&[Answer::Welcome(welcome)]);
+        }
+        self.welcomed.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Takes the first request of a connection. What is no process of a rank is closed; a process that does not fit is an error.
+    fn greet(&self, stream: UnixStream) -> Result<bool, ProcessError> {
+        let mut connection = Connection::new(stream);
+        let Ok(Incoming::Request(Request::Hello(hello))) = connection.next(GREETING) else {
+            return Ok(false);
+        };
+        let Hello {
+            version,
+            rank,
+            size,
+            process,
+            job,
+        } = hello;
+        let rank = rank as usize;
+        let refused = |what| Err(ProcessError::Refused { rank, what });
+        if version != VERSION {
+            return refused(other_version(version));
+        }
+        if size as usize != self.ranks() {
+            let ranks = self.ranks();
+            return refused(format!(
+                "belongs to a job of {size} processes ({job}), not {ranks}"
+            ));
+        }
+        let mut place = self.place(rank);
+        if place.connection.is_some() {
+            return refused("has connected before".into());
+        }
+        connection.process = process;
+        place.connection = Some(connection);
+        Ok(true)
+    }
+
+    /// Waits for a rank's next request. The world stands meanwhile.
+    ///
+    /// # Errors
+    /// [`ProcessError`].
+    pub(crate) fn read(&self, rank: usize) -> Result<Next, ProcessError> {
+        let mut idle = 0;
+        let mut seen = Asleep::default();
+        self.place(rank).state = State::Running;
+        loop {
+            match self.look(rank, LOOK)? {
+                Some(next) => return Ok(next),
+                None => self.goes_on()?,
+            }
+            // Who has not been read yet may be what this one waits for.
+            let running = (0..self.ranks()).filter(|other| {
+                let state = self.place(*other).state;
+                *other == rank || state == State::Unread
+            });
+            let processes = running.map(|rank| self.place(rank).process());
+            let now = Asleep::look(processes);
+            idle = if now.is_as(&seen) { idle + 1 } else { 0 };
+            seen = now;
+            if idle == IDLE_LOOKS {
+                self.place(rank).state = State::Away;
+                return Ok(Next::Away);
+            }
+        }
+    }
+
+    /// Waits for a rank's next request for so long at most.
+    fn look(&self, rank: usize, limit: Duration) -> Result<Option<Next>, ProcessError> {
+        let place = &mut *self.place(rank);
+        if let Some(request) = place.queued.pop_front() {
+            return Ok(Some(Next::Request(request)));
+        }
+        let Some(connection) = &mut place.connection else {
+            place.state = State::Gone;
+            return Ok(Some(Next::Gone));
+        };
+        match connection.next(limit) {
+            Ok(Incoming::Request(request)) => Ok(Some(Next::Request(request))),
+            Ok(Incoming::Nothing) => Ok(None),
+            Ok(Incoming::Closed) => {
+                place.connection = None;
+                place.state = State::Gone;
+                Ok(Some(Next::Gone))
+            }
+            Err(error) => Err(ProcessError::Request { rank, error }),
+        }
+    }
+
+    /// Whether simulated time can bring nothing to any rank.
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.flying.load(Ordering::Relaxed) == 0
+            && (0..self.ranks()).all(|rank| self.place(rank).state.is_idle())
+    }
+
+    /// Answers the polls of all ranks while simulated time stands, until one of them does something else.
+    ///
+    /// A rank that does so at its first answer was held only because it has looked before. Otherwise something has happened outside, and other ranks
+    /// may learn of it a little later: they get the time.
+    ///
+    /// # Errors
+    /// [`ProcessError`].
+    pub(crate) fn stall(&self) -> Result<(), ProcessError> {
+        let begin = Instant::now();
+        let mut pause = GLANCE;
+        let (mut ready, mut unchanged) = (0, 0);
+        for pass in 0_u64.. {
+            self.goes_on()?;
+            let held: Vec<_> = (0..self.ranks()).map(|rank| self.release(rank)).collect();
+            for (rank, held) in held.into_iter().enumerate() {
+                self.take(rank, held)?;
+            }
+            let states = (0..self.ranks()).map(|rank| self.place(rank).state);
+            let states: Vec<_> = states.collect();
+            let count = states
+                .iter()
+                .filter(|state| **state == State::Ready)
+                .count();
+            unchanged = if count == ready { unchanged + 1 } else { 0 };
+            ready = count;
+            let settled = ready > 0 && (pass == 0 || unchanged >= GRACE);
+            if settled || states.iter().all(|state| *state == State::Gone) {
+                break;
+            }
+            if ready == 0 && begin.elapsed() > self.patience {
+                self.can_end()?;
+            }
+            thread::sleep(pause);
+            pause = (2 * pause).min(LONGEST_PAUSE);
+        }
+        Ok(())
+    }
+
+    /// A world that stays stalled is no error while a rank sleeps outside MPI, or when no rank polls.
+    fn can_end(&self) -> Result<(), ProcessError> {
+        let places = || (0..self.ranks()).map(|rank| self.place(rank));
+        let polls = places().any(|place| matches!(place.state, State::Held(_)));
+        let is_outside = places().any(|place| place.state == State::Away && !place.has_left);
+        if is_outside || !polls {
+            return Ok(());
+        }
+        let ranks = (0..self.ranks()).filter_map(|rank| self.place(rank).describe(rank));
+        let waiting = ranks.collect();
+        Err(ProcessError::Deadlock { waiting })
+    }
+
+    /// Ends the poll of a rank, if it polls.
+    fn release(&self, rank: usize) -> bool {
+        let place = &mut *self.place(rank);
+        let State::Held(_) = place.state else {
+            return false;
+        };
+        let end = End {
+            time_ns: place.time_ns,
+            stalled: true,
+        };
+        place.answer(&[Answer::End(end)]);
+        true
+    }
+
+    /// Takes what a rank says while the world is stalled.
+    fn take(&self, rank: usize, was_held: bool) -> Result<(), ProcessError> {
+        let state = self.place(rank).state;
+        let next = match (was_held, state) {
+            (true, _) => self.read(rank)?,
+            (false, State::Away) => match self.look(rank, GLANCE)? {
+                Some(next) => next,
+                None => return Ok(()),
+            },
+            (false, _) => return Ok(()),
+        };
+        let place = &mut *self.place(rank);
+        match next {
+            // What it spends between two such polls depends on the machine.
+            Next::Request(Request::Poll { poll, .. }) if poll.limit_ns.is_none() => {
+                place.state = State::Held(poll);
+            }
+            // It leaves; when it does so depends on the machine too.
+            Next::Request(Request::Bye) => place.leave(),
+            Next::Request(request) => {
+                place.queued.push_back(request);
+                place.state = State::Ready;
+            }
+            Next::Gone if !place.has_left => return Err(ProcessError::Died { rank }),
+            Next::Away | Next::Gone => {}
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        // It is gone already if all ranks have connected.
+        let _ = fs::remove_file(&self.path);
+    }
+}

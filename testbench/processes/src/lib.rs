@@ -1,0 +1,35 @@
+//! Programs of this machine as programs of emulated hosts.
+//!
+//! Each rank of an MPI program is a process of this machine. Its MPI library loads the provider `liblanigon-fi.so`, which turns every operation into a
+//! request on a Unix socket. Here is the other end of the socket:
+//!
+//! * [`Hub`] has the sockets of all ranks, and knows who runs and who waits;
+//! * a host program for each rank reads the rank's requests and carries them out on the emulated board, over the transports of `host_lib::mpi`: so a
+//!   message of a process takes the same way as one of this project's own message passing;
+//! * [`Processes`] is the workload of a scenario, and [`KIND`] its kind;
+//! * [`Starter`] is the `mpiexec` of an MPI library, with its processes.
+//!
+//! # Time
+//!
+//! A host program reads its process's requests with reads that wait, so the world stands while a process runs, and the time of its own computation is
+//! none. Only the processor times in the requests, and what the host library and the board take, are simulated time. A process that has nothing to do
+//! polls, and is answered when an event comes for it in simulated time. So results depend on simulated time only.
+//!
+//! What happens outside is told apart by two rules. *Stalled*: all processes poll, and no message is under way. Then simulated time can bring nothing,
+//! and polls are answered while it stands, until a process goes on for another reason (its starter, a file). *Away*: the process whose request is
+//! waited for sleeps outside a poll, and so do all others that run. Then the world goes on without it, and takes its next request when it is stalled.
+
+mod connection;
+mod error;
+mod hub;
+mod network;
+mod program;
+mod rank;
+mod starter;
+mod wire;
+mod workload;
+
+pub use error::{ProcessError, StartError};
+pub use hub::Hub;
+pub use starter::{Library, Starter, StarterKind, provider};
+pub use workload::{KIND, Processes, Used};

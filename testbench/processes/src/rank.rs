@@ -1,0 +1,125 @@
+//! What is known of one rank.
+
+use std::collections::VecDeque;
+use std::fs;
+
+use lanigon_requests::{Answer, Poll, Request};
+
+use crate::connection::Connection;
+
+/// What a rank does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It has not connected.
+    #[default]
+    Absent,
+    /// It was greeted, and has not been read since.
+    Unread,
+    /// Its request is waited for, or carried out.
+    Running,
+    /// It polls for an event.
+    Held(Poll),
+    /// It sleeps outside a poll.
+    Away,
+    /// It has said something while the world was stalled.
+    Ready,
+    /// It has ended.
+    Gone,
+}
+
+impl State {
+    /// Whether it waits for an event, or for something outside.
+    pub(crate) const fn is_idle(self) -> bool {
+        match self {
+            Self::Held(poll) => poll.limit_ns.is_none(),
+            Self::Away | Self::Gone => true,
+            _ => false,
+        }
+    }
+}
+
+/// What is known of one rank.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    pub(crate) connection: Option<Connection>,
+    pub(crate) state: State,
+    /// What it has said while the world was stalled.
+    pub(crate) queued: VecDeque<Request>,
+    /// Simulated time of its last poll or answer, in ns.
+    pub(crate) time_ns: u64,
+    /// It has left the network: it may end.
+    pub(crate) has_left: bool,
+}
+
+impl Place {
+    /// Answers. If the process has ended, the next read will tell: what it has said before is still to be read.
+    pub(crate) fn answer(&mut self, answers: &[Answer]) {
+        if let Some(connection) = &mut self.connection {
+            let _ = connection.answer(answers);
+        }
+    }
+
+    /// It polls, from this time on.
+    pub(crate) fn hold(&mut self, poll: Poll, time_ns: u64) {
+        self.state = State::Held(poll);
+        self.time_ns = time_ns;
+    }
+
+    /// It has left the network. What it does next is no matter of the world.
+    pub(crate) fn leave(&mut self) {
+        self.has_left = true;
+        self.state = State::Away;
+    }
+
+    /// Its process's number in the operating system.
+    pub(crate) fn process(&self) -> Option<u32> {
+        let connection = self.connection.as_ref();
+        connection.map(|connection| connection.process)
+    }
+
+    /// What it waits for.
+    pub(crate) fn describe(&self, rank: usize) -> Option<String> {
+        let many = |count: u32, what: &str| match count {
+            1 => format!("1 {what}"),
+            count => format!("{count} {what}s"),
+        };
+        match self.state {
+            State::Held(poll) => Some(format!(
+                "rank {rank} polls with {} and {}",
+                many(poll.receives, "posted receive"),
+                many(poll.sends, "unfinished send")
+            )),
+            State::Away if !self.has_left => Some(format!("rank {rank} sleeps outside MPI")),
+            _ => None,
+        }
+    }
+}
+
+/// Whether processes sleep, and how much processor time they have had.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asleep(Option<Vec<String>>);
+
+impl Asleep {
+    /// Looks at processes; one that is none any more does not count.
+    pub(crate) fn look(processes: impl Iterator<Item = Option<u32>>) -> Self {
+        let mut times = Vec::new();
+        for process in processes.flatten() {
+            let Ok(text) = fs::read_to_string(format!("/proc/{process}/stat")) else {
+                continue;
+            };
+            // The name may contain anything; behind it stand the state, ten numbers, and the times of user and system.
+            let behind = text.rsplit_once(')').map_or("", |(_, behind)| behind);
+            let mut words = behind.split_whitespace();
+            if words.next() != Some("S") {
+                return Self(None);
+            }
+            times.push(words.skip(10).take(2).collect::<Vec<_>>().join(" "));
+        }
+        Self(Some(times))
+    }
+
+    /// Whether all sleep, and none has had processor time since the other look.
+    pub(crate) fn is_as(&self, other: &Self) -> bool {
+        self.0.is_some() && self == other
+    }
+}

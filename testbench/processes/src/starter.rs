@@ -1,0 +1,347 @@
+//! The starter of an MPI library, with its processes.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::os::unix::fs::symlink;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use lanigon_requests::{LIBRARY, PROVIDER, SOCKET_VARIABLE};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::error::StartError;
+
+/// Starters that are known, for messages.
+const KNOWN: &str = "Open MPI 4 and 5, and MPICH 4 and 5";
+/// How long processes have to end by themselves.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Pause between two looks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The MPI libraries that load providers of libfabric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Library {
+    /// Open MPI 4.
+    OpenMpi4,
+    /// Open MPI 5.
+    OpenMpi5,
+    /// MPICH.
+    Mpich,
+}
+
+/// A starter: `mpiexec`, and its library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StarterKind {
+    /// Its file.
+    pub program: PathBuf,
+    /// Its library.
+    pub library: Library,
+    /// What it says of its version.
+    pub version: String,
+}
+
+impl StarterKind {
+    /// Asks a starter for its version.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn ask(program: &Path) -> Result<Self, StartError> {
+        let asked = Command::new(program)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .output();
+        let output = asked.map_err(|error| StartError::Starter {
+            program: program.into(),
+            error,
+        })?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let found = recognise(&text);
+        let (library, version) = found.ok_or_else(|| StartError::Unknown {
+            program: program.into(),
+            version: text.lines().next().unwrap_or_default().trim().to_owned(),
+            known: KNOWN,
+        })?;
+        Ok(Self {
+            program: program.into(),
+            library,
+            version,
+        })
+    }
+
+    /// Arguments and variables that start so many ranks of a program with the provider.
+    fn arguments(&self, ranks: usize, library: &Path) -> (Vec<OsString>, Vec<(&str, &str)>) {
+        let count = ranks.to_string();
+        let words = |words: &str| -> Vec<OsString> {
+            words.split_whitespace().map(OsString::from).collect()
+        };
+        let mut preload = OsString::from("LD_PRELOAD=");
+        preload.push(library);
+        let openmpi = "--allow-run-as-root --oversubscribe --bind-to none";
+        match self.library {
+            Library::Mpich => {
+                let mut all = words(&format!("-n {count} -genv LD_PRELOAD"));
+                all.push(library.into());
+                // Without RMA of the provider, MPICH makes one-sided calls of messages.
+                let variables = vec![
+                    ("MPIR_CVAR_CH4_NETMOD", "ofi"),
+                    ("MPIR_CVAR_NOLOCAL", "1"),
+                    ("MPIR_CVAR_CH4_SHM_ENABLE", "0"),
+                    ("MPIR_CVAR_CH4_OFI_ENABLE_RMA", "0"),
+                    ("MPIR_CVAR_CH4_OFI_ENABLE_ATOMICS", "0"),
+                ];
+                (all, variables)
+            }
+            Library::OpenMpi4 => {
+                let mut all = words(&format!("{openmpi} -n {count} -x"));
+                all.push(preload);
+                all.extend(words(&format!(
+                    "--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include {PROVIDER} --mca btl self \
+                     --mca osc pt2pt --mca coll ^sm,ucx,hcoll --mca async_mpi_init 1"
+                )));
+                (all, Vec::new())
+            }
+            Library::OpenMpi5 => {
+                let mut all = words(&format!("{openmpi} -n {count} -x"));
+                all.push(preload);
+                all.extend(words(&format!(
+                    "--mca pml cm --mca mtl ofi --mca opal_common_ofi_provider_include {PROVIDER} --mca btl self \
+                     --mca osc ^sm,ucx --mca coll ^sm,ucx,hcoll --mca async_mpi_init 1"
+                )));
+                (all, Vec::new())
+            }
+        }
+    }
+}
+
+/// The library and the version, of what a starter says.
+fn recognise(text: &str) -> Option<(Library, String)> {
+    let first = text.lines().next()?.trim();
+    let openmpi = first.split_once("(Open MPI) ");
+    if let Some((_, version)) = openmpi.or_else(|| first.split_once("(OpenRTE) ")) {
+        let library = match version.split('.').next()? {
+            "4" => Library::OpenMpi4,
+            "5" => Library::OpenMpi5,
+            _ => return None,
+        };
+        return Some((library, format!("Open MPI {version}")));
+    }
+    let hydra = first.starts_with("HYDRA");
+    let mut lines = text.lines().filter_map(|line| line.trim().split_once(':'));
+    let (_, version) = lines.find(|(name, _)| name.trim() == "Version")?;
+    let version = version.trim();
+    let is_known = hydra && matches!(version.split('.').next(), Some("4" | "5"));
+    is_known.then(|| (Library::Mpich, format!("MPICH {version}")))
+}
+
+/// A folder for the files of one run, which is removed at its end.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+/// Begin of the names of these folders; the process that has made one follows, and a number.
+const FOLDER: &str = "lanigon-launch-";
+
+impl Folder {
+    fn new() -> io::Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let all = env::temp_dir();
+        // A process that was killed has left its folder.
+        for entry in fs::read_dir(&all)?.flatten() {
+            let name = entry.file_name();
+            let maker = name
+                .to_str()
+                .and_then(|name| name.strip_prefix(FOLDER)?.split('-').next());
+            if maker.is_some_and(|maker| !Path::new("/proc").join(maker).exists()) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let path = all.join(format!("{FOLDER}{}-{number}", std::process::id()));
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Where the provider is: beside the program, where cargo puts it for one that depends on it, or where it is installed.
+///
+/// # Errors
+/// [`StartError::Provider`].
+pub fn provider(program: &Path) -> Result<PathBuf, StartError> {
+    const BUILT: &str = "liblanigon_fi.so";
+    let folder = program.parent().unwrap_or(Path::new("."));
+    let places = [
+        folder.join(BUILT),
+        folder.join("deps").join(BUILT),
+        folder.join("../deps").join(BUILT),
+        folder.join("../lib").join(BUILT),
+    ];
+    let found = places.iter().find(|place| place.is_file());
+    found
+        .cloned()
+        .ok_or_else(|| StartError::Provider(folder.join(BUILT)))
+}
+
+/// A starter that runs, with its processes. They end with it.
+#[derive(Debug)]
+pub struct Starter {
+    kind: StarterKind,
+    folder: Folder,
+    library: PathBuf,
+    running: Option<(Pid, JoinHandle<Option<i32>>)>,
+}
+
+impl Starter {
+    /// Prepares a starter. Its processes will load the provider from a folder of the run.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn new(kind: StarterKind, provider: &Path) -> Result<Self, StartError> {
+        let folder = Folder::new().map_err(StartError::Socket)?;
+        let library = folder.0.join(LIBRARY);
+        let provider = provider
+            .canonicalize()
+            .map_err(|_| StartError::Provider(provider.into()))?;
+        symlink(provider, &library).map_err(StartError::Socket)?;
+        Ok(Self {
+            kind,
+            folder,
+            library,
+            running: None,
+        })
+    }
+
+    /// Where the processes will connect.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.folder.0.join("world")
+    }
+
+    /// Starts the ranks of a program. `ended` is set when all have ended.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn start(
+        &mut self,
+        ranks: usize,
+        program: &[OsString],
+        ended: Arc<AtomicBool>,
+    ) -> Result<(), StartError> {
+        let (arguments, variables) = self.kind.arguments(ranks, &self.library);
+        let failed = |error| StartError::Starter {
+            program: self.kind.program.clone(),
+            error,
+        };
+        // If this process is killed, its starter shall not stay.
+        let guard = find("setpriv");
+        let mut command = match &guard {
+            Some(setpriv) => Command::new(setpriv),
+            None => Command::new(&self.kind.program),
+        };
+        if guard.is_some() {
+            command
+                .args(["--pdeathsig", "TERM"])
+                .arg(&self.kind.program);
+        }
+        command
+            .args(arguments)
+            .args(program)
+            .envs(variables)
+            .env("FI_PROVIDER_PATH", &self.folder.0)
+            .env("FI_PROVIDER", PROVIDER)
+            .env(SOCKET_VARIABLE, self.socket())
+            .process_group(0);
+        if io::stdin().is_terminal() {
+            command.stdin(Stdio::null());
+        }
+        let child = command.spawn().map_err(failed)?;
+        let id = Pid::from_child(&child);
+        let waiting = thread::spawn(move || wait(child, &ended));
+        self.running = Some((id, waiting));
+        Ok(())
+    }
+
+    /// Waits for the end of the starter for a while, and ends what is left then. Gives the exit code of the program, if it has ended by itself.
+    pub fn finish(mut self, by_force: bool) -> Option<i32> {
+        self.end(by_force)
+    }
+
+    fn end(&mut self, by_force: bool) -> Option<i32> {
+        let (id, waiting) = self.running.take()?;
+        if !by_force {
+            await_end(&waiting);
+        }
+        let by_itself = waiting.is_finished();
+        if !by_itself {
+            let _ = kill_process_group(id, Signal::TERM);
+            await_end(&waiting);
+        }
+        // Processes of the group may be left when their starter has ended.
+        let _ = kill_process_group(id, Signal::KILL);
+        waiting.join().ok().flatten().filter(|_| by_itself)
+    }
+}
+
+impl Drop for Starter {
+    fn drop(&mut self) {
+        self.end(true);
+    }
+}
+
+fn await_end(waiting: &JoinHandle<Option<i32>>) {
+    let begin = Instant::now();
+    while !waiting.is_finished() && begin.elapsed() < PATIENCE {
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Waits for a starter; its exit code, as a shell would tell it.
+fn wait(mut child: Child, ended: &AtomicBool) -> Option<i32> {
+    let status = child.wait();
+    ended.store(true, Ordering::Relaxed);
+    let status = status.ok()?;
+    status.code().or_else(|| Some(128 + status.signal()?))
+}
+
+/// The file of a program in the search path.
+pub(crate) fn find(program: impl AsRef<OsStr>) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let mut files = env::split_paths(&path).map(|folder| folder.join(program.as_ref()));
+    files.find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starters_are_recognised() {
+        let library = recognise;
+        assert_eq!(
+            library("mpirun (Open MPI) 4.1.4\n\nReport bugs"),
+            Some((Library::OpenMpi4, "Open MPI 4.1.4".into()))
+        );
+        assert_eq!(
+            library("mpirun (Open MPI) 5.0.11\n"),
+            Some((Library::OpenMpi5, "Open MPI 5.0.11".into()))
+        );
+        let hydra =
+            "HYDRA build details:\n    Version:                                 5.0.2\n    CC: gcc";
+        assert_eq!(library(hydra), Some((Library::Mpich, "MPICH 5.0.2".into())));
+        assert_eq!(library("HYDRA build details:\n    Version: 3.4\n"), None);
+        assert_eq!(library("mpirun (Open MPI) 1.10.2\n"), None);
+        assert_eq!(library("Intel(R) MPI Library"), None);
+        assert_eq!(library(""), None);
+    }
+}

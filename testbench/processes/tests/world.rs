@@ -1,0 +1,274 @@
+//! Processes that speak the protocol themselves, without any MPI: threads of this one.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use lanigon_processes::{Hub, KIND, Processes};
+use lanigon_requests::{
+    Answer, Decoder, Envelope, Hello, Message, Poll, Request, VERSION, Welcome,
+};
+use lanigon_worlds::scenario::programs::Program;
+use lanigon_worlds::simulation::result::RunSummary;
+use lanigon_worlds::simulation::{RunOptions, Simulation};
+use lanigon_worlds::workload::Workloads;
+
+const WORKLOADS: Workloads = Workloads(&[&KIND]);
+
+/// The process's side of a socket.
+struct Process {
+    stream: UnixStream,
+    decoder: Decoder,
+    welcome: Welcome,
+}
+
+impl Process {
+    fn connect(path: &Path, rank: usize, ranks: usize) -> Self {
+        let mut process = Self {
+            stream: UnixStream::connect(path).expect("the world's socket"),
+            decoder: Decoder::default(),
+            welcome: Welcome::default(),
+        };
+        process.say(&Request::Hello(Hello {
+            version: VERSION,
+            rank: rank as u32,
+            size: ranks as u32,
+            process: 0,
+            job: "test".into(),
+        }));
+        if let Some(Answer::Welcome(welcome)) = process.next() {
+            process.welcome = welcome;
+        }
+        process
+    }
+
+    fn say(&mut self, request: &Request) {
+        let mut bytes = Vec::new();
+        request.write(&mut bytes);
+        // The world may have ended.
+        let _ = self.stream.write_all(&bytes);
+    }
+
+    /// The next answer; `None` when the world has ended.
+    fn next(&mut self) -> Option<Answer> {
+        loop {
+            if let Some(answer) = Answer::next(&mut self.decoder).expect("an answer") {
+                return Some(answer);
+            }
+            let mut bytes = [0; 4096];
+            match self.stream.read(&mut bytes) {
+                Ok(count) if count > 0 => self.decoder.extend(&bytes[..count]),
+                _ => return None,
+            }
+        }
+    }
+
+    fn send(&mut self, rank: usize, tag: u64, bytes: &[u8]) {
+        let is_long = bytes.len() > self.welcome.eager_bytes as usize;
+        let envelope = Envelope {
+            tagged: true,
+            tag,
+            ..Envelope::default()
+        };
+        self.say(&Request::Send {
+            spent_ns: 10,
+            token: u64::from(is_long) * (tag + 1),
+            message: Message {
+                rank: rank as u32,
+                envelope,
+                bytes: bytes.to_vec(),
+            },
+        });
+    }
+
+    /// Polls once; what comes, and the simulated time.
+    fn poll(&mut self, limit_ns: Option<u64>) -> (Vec<Answer>, Option<u64>) {
+        let poll = Poll {
+            limit_ns,
+            receives: 1,
+            sends: 0,
+        };
+        self.say(&Request::Poll { spent_ns: 0, poll });
+        let mut all = Vec::new();
+        loop {
+            match self.next() {
+                Some(Answer::End(end)) => return (all, Some(end.time_ns)),
+                Some(answer) => all.push(answer),
+                None => return (all, None),
+            }
+        }
+    }
+
+    /// Polls until this many answers have come; fewer if the world has ended.
+    fn await_answers(&mut self, count: usize) -> Vec<Answer> {
+        let mut all = Vec::new();
+        while all.len() < count {
+            let (some, time) = self.poll(None);
+            all.extend(some);
+            if time.is_none() {
+                break;
+            }
+        }
+        all
+    }
+
+    fn leave(mut self) {
+        self.say(&Request::Bye);
+    }
+}
+
+/// Runs a world whose ranks do this.
+fn run(
+    network: &str,
+    ranks: usize,
+    rank: impl Fn(Process, usize) + Clone + Send + 'static,
+) -> RunSummary {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("world");
+    let hub = Hub::listen(&path, ranks, Arc::new(AtomicBool::new(false))).expect("a socket");
+    let hub = Arc::new(hub.with_patience(Duration::from_millis(300)));
+    let text =
+        format!("{network}\nnodes = {ranks}\n[[program]]\nrun = \"process\"\nnodes = \"all\"\n");
+    let mut scenario = WORKLOADS.parse("test", &text).expect("a scenario");
+    for spec in &mut scenario.programs {
+        if let Program::Workload(_, workload) = &mut spec.program {
+            *workload = Arc::new(Processes {
+                nodes: workload.nodes(),
+                hub: Some(Arc::clone(&hub)),
+            });
+        }
+    }
+    let threads: Vec<JoinHandle<()>> = (0..ranks)
+        .map(|number| {
+            let (path, rank) = (path.clone(), rank.clone());
+            thread::spawn(move || rank(Process::connect(&path, number, ranks), number))
+        })
+        .collect();
+    let mut simulation = Simulation::new(&scenario).expect("a simulation");
+    let summary = simulation.run(&RunOptions::default(), |_| ());
+    drop((simulation, scenario, hub));
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().expect("a rank"));
+    summary
+}
+
+const GM: &str = "board = \"lanai9.2-200\"\n[network]\ntopology = \"star\"";
+const EMP: &str = "board = \"tigon2-88mhz\"\n[network]\ntopology = \"star\"";
+
+/// Messages of all lengths around the ring, in their order.
+fn ring(mut process: Process, rank: usize) {
+    const LENGTHS: [usize; 6] = [0, 1, 300, 16_384, 16_385, 700_000];
+    let bytes = |rank: usize, length: usize| -> Vec<u8> {
+        (0..length).map(|at| (at * 7 + rank) as u8).collect()
+    };
+    let (next, before) = ((rank + 1) % 3, (rank + 2) % 3);
+    for (tag, length) in (0..).zip(LENGTHS) {
+        process.send(next, tag, &bytes(rank, length));
+    }
+    // Two of the own sends are long: their ends are told.
+    let answers = process.await_answers(LENGTHS.len() + 2);
+    let mut messages = answers.into_iter().filter_map(|answer| match answer {
+        Answer::Message(message) => Some(message),
+        Answer::Done { failed, .. } => {
+            assert!(!failed);
+            None
+        }
+        answer => panic!("{answer:?}"),
+    });
+    for (tag, length) in (0..).zip(LENGTHS) {
+        let message = messages.next().expect("a message");
+        assert_eq!((message.rank as usize, message.envelope.tag), (before, tag));
+        assert!(message.bytes == bytes(before, length));
+    }
+    process.leave();
+}
+
+#[test]
+fn messages_arrive_whole_and_in_order_in_the_same_time() {
+    for network in [GM, EMP] {
+        let first = run(network, 3, ring);
+        assert!(first.is_good(), "{:?}", first.problems);
+        let again = run(network, 3, ring);
+        assert_eq!(first.trace_hash, again.trace_hash);
+        assert_eq!(first.simulated, again.simulated);
+    }
+}
+
+#[test]
+fn polls_end_at_their_limit() {
+    let summary = run(GM, 2, |mut process, rank| {
+        let begin_ns = process.welcome.time_ns;
+        if rank == 0 {
+            let (answers, time_ns) = process.poll(Some(5000));
+            assert!(answers.is_empty());
+            let passed_ns = time_ns.expect("a time") - begin_ns;
+            assert!((5000..6000).contains(&passed_ns), "{passed_ns}");
+        }
+        process.leave();
+    });
+    assert!(summary.is_good(), "{:?}", summary.problems);
+}
+
+/// The one problem of a run.
+fn problem(summary: &RunSummary) -> &str {
+    assert_eq!(summary.problems.len(), 1, "{:?}", summary.problems);
+    &summary.problems[0]
+}
+
+#[test]
+fn a_rank_that_dies_is_named() {
+    let summary = run(GM, 3, |mut process, rank| {
+        if rank != 1 {
+            process.await_answers(1);
+        }
+    });
+    let text = problem(&summary);
+    assert!(
+        text.contains("rank 1 has ended without MPI_Finalize"),
+        "{text}"
+    );
+}
+
+#[test]
+fn ranks_that_wait_for_each_other_are_named() {
+    let summary = run(GM, 2, |mut process, _| {
+        process.await_answers(1);
+    });
+    let text = problem(&summary);
+    assert!(
+        text.contains("rank 1 polls with 1 posted receive and 0 unfinished sends"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_is_no_request_ends_the_run() {
+    for bytes in [&[7_u8; 200][..], &[0; 80], &[255; 80]] {
+        let bytes = bytes.to_vec();
+        let summary = run(GM, 2, move |mut process, rank| {
+            if rank == 0 {
+                let _ = process.stream.write_all(&bytes);
+            }
+            process.await_answers(1);
+        });
+        let text = problem(&summary);
+        assert!(text.contains("rank 0: a message of"), "{text}");
+    }
+}
+
+#[test]
+fn sends_to_no_rank_end_the_run() {
+    let summary = run(GM, 2, |mut process, rank| {
+        if rank == 0 {
+            process.send(7, 0, &[]);
+        }
+        process.await_answers(1);
+    });
+    let text = problem(&summary);
+    assert!(text.contains("rank 0 sends to rank 7"), "{text}");
+}

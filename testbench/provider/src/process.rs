@@ -1,0 +1,475 @@
+//! The process: its socket to the world, its clock, and all that its calls have made.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::process;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use lanigon_requests::{
+    Answer, Decoder, Envelope, Hello, Message, Poll, Request, SOCKET_VARIABLE, VERSION, Welcome,
+};
+
+use crate::endpoint::{Completions, Endpoint, kind};
+use crate::ffi::error::{AGAIN, CONNREFUSED, INVAL, IO};
+use crate::ffi::{COMPLETION, CqEntry, DELIVERY_COMPLETE, MATCH_COMPLETE, SEND};
+use crate::queue::{Completion, Queue};
+
+/// A process that has read the clock since its last poll waits for so long at most, in ns: it may wait for a time.
+const QUANTUM_NS: u64 = 1000;
+/// Reading the clock takes so long, in ns.
+const CLOCK_NS: u64 = 25;
+/// So often a process finds nothing before it is held.
+const LOOKS: u32 = 2;
+/// Most sends that are not complete.
+const MOST_SENDS: usize = 1024;
+/// Most bytes of them.
+const MOST_SEND_BYTES: usize = 64 << 20;
+
+/// Variables with the rank and the number of ranks, by starter.
+const PLACES: [(&str, &str); 2] = [
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+];
+/// Variables with the name of the job.
+const JOBS: [&str; 2] = ["PMIX_NAMESPACE", "PMI_JOBID"];
+
+/// A send whose end the world will tell.
+#[derive(Debug)]
+struct Unfinished {
+    endpoint: usize,
+    context: usize,
+    flags: u64,
+    wanted: bool,
+    bytes: usize,
+}
+
+/// What a send is besides its bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sending {
+    pub tagged: bool,
+    /// Place of the receiver among the addresses.
+    pub to: u64,
+    pub tag: u64,
+    pub data: Option<u64>,
+    pub flags: u64,
+    pub context: usize,
+    /// The call asks for no completion.
+    pub silent: bool,
+}
+
+/// The process.
+#[derive(Debug)]
+pub struct Process {
+    stream: Option<Arc<UnixStream>>,
+    decoder: Decoder,
+    rank: u32,
+    eager_bytes: usize,
+    /// Simulated time of the last answer, in ns.
+    time_ns: u64,
+    /// Processor time since the last request, in ns.
+    spent_ns: u64,
+    /// Whether the world has carried out requests since its last answer: they have taken time.
+    has_asked: bool,
+    clock_reads: u32,
+    vain_reads: u32,
+    vain_looks: u32,
+    /// A thread waits for an answer.
+    waits: bool,
+    pub endpoints: Vec<Option<Endpoint>>,
+    pub queues: Vec<Queue>,
+    pub addresses: Vec<Vec<u64>>,
+    unfinished: BTreeMap<u64, Unfinished>,
+    unfinished_bytes: usize,
+    next_token: u64,
+}
+
+static PROCESS: Mutex<Process> = Mutex::new(Process {
+    stream: None,
+    decoder: Decoder::new(),
+    rank: 0,
+    eager_bytes: 0,
+    time_ns: 0,
+    spent_ns: 0,
+    has_asked: false,
+    clock_reads: 0,
+    vain_reads: 0,
+    vain_looks: 0,
+    waits: false,
+    endpoints: Vec::new(),
+    queues: Vec::new(),
+    addresses: Vec::new(),
+    unfinished: BTreeMap::new(),
+    unfinished_bytes: 0,
+    next_token: 1,
+});
+
+/// Whether this process has simulated time.
+static CONNECTED: AtomicBool = AtomicBool::new(false);
+/// The time that was read last, in ns.
+static LAST_NS: AtomicU64 = AtomicU64::new(0);
+/// The socket, for a child, which closes it.
+static SOCKET: AtomicI32 = AtomicI32::new(-1);
+
+/// Whether this process has simulated time.
+pub fn is_connected() -> bool {
+    CONNECTED.load(Ordering::Relaxed)
+}
+
+/// A child of the process is none of the world's: it has real time, and no socket.
+extern "C" fn forked() {
+    CONNECTED.store(false, Ordering::Relaxed);
+    let socket = SOCKET.swap(-1, Ordering::Relaxed);
+    if socket >= 0 {
+        // SAFETY: the child uses the socket nowhere: `lock` refuses.
+        unsafe { libc::close(socket) };
+    }
+}
+
+/// The process.
+pub fn lock() -> MutexGuard<'static, Process> {
+    PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The world has ended, or says what is no answer: so does the process.
+fn give_up(reason: &str) -> ! {
+    CONNECTED.store(false, Ordering::Relaxed);
+    let _ = writeln!(io::stderr(), "lanigon provider: {reason}");
+    // SAFETY: ends the process at once; handlers of its end would call MPI again.
+    unsafe { libc::_exit(1) }
+}
+
+/// The value of a variable that is a number.
+fn number(name: &str) -> Option<u32> {
+    env::var(name).ok()?.parse().ok()
+}
+
+/// Who this process is.
+fn hello() -> Hello {
+    let mut places = PLACES.into_iter();
+    let place = places.find_map(|(rank, size)| Some((number(rank)?, number(size)?)));
+    let (rank, size) = place.unwrap_or((0, 1));
+    let job = JOBS.into_iter().find_map(|name| env::var(name).ok());
+    Hello {
+        version: VERSION,
+        rank,
+        size,
+        process: process::id(),
+        job: job.unwrap_or_default(),
+    }
+}
+
+/// Connects to the world, once; waits for all ranks.
+///
+/// # Errors
+/// The number of the error.
+pub fn connect() -> Result<(), i32> {
+    let mut process = lock();
+    if process.stream.is_some() {
+        return Ok(());
+    }
+    let path = env::var_os(SOCKET_VARIABLE).ok_or(CONNREFUSED)?;
+    let stream = UnixStream::connect(path).map_err(|_| CONNREFUSED)?;
+    let hello = hello();
+    process.rank = hello.rank;
+    SOCKET.store(stream.as_raw_fd(), Ordering::Relaxed);
+    process.stream = Some(Arc::new(stream));
+    process.request(&Request::Hello(hello));
+    let stream = process.stream.clone().ok_or(CONNREFUSED)?;
+    let Welcome {
+        time_ns,
+        eager_bytes,
+    } = match next(&stream, &mut process.decoder) {
+        Answer::Welcome(welcome) => welcome,
+        answer => give_up(&format!("an answer to no question: {answer:?}")),
+    };
+    process.time_ns = time_ns;
+    process.eager_bytes = eager_bytes as usize;
+    // SAFETY: the handler calls only what a child of a process with threads may call.
+    unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    CONNECTED.store(true, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The next answer of the world.
+fn next(mut stream: &UnixStream, decoder: &mut Decoder) -> Answer {
+    loop {
+        match Answer::next(decoder) {
+            Ok(Some(answer)) => return answer,
+            Ok(None) => {}
+            Err(error) => give_up(&error.to_string()),
+        }
+        let mut bytes = vec![0; decoder.lacks().clamp(64 << 10, 1 << 20)];
+        match stream.read(&mut bytes) {
+            Ok(0) => give_up("the world has ended"),
+            Ok(count) => decoder.extend(&bytes[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => give_up(&format!("the world is out of reach: {error}")),
+        }
+    }
+}
+
+/// Asks the world, and takes its answers to the end. `false` if another thread waits already.
+fn ask(request: impl FnOnce(&mut Process) -> Request) -> bool {
+    let (stream, mut decoder) = {
+        let mut process = lock();
+        let Some(stream) = process.stream.clone().filter(|_| is_connected()) else {
+            return false;
+        };
+        if process.waits {
+            drop(process);
+            thread::yield_now();
+            return false;
+        }
+        process.waits = true;
+        let request = request(&mut process);
+        process.request(&request);
+        (stream, std::mem::take(&mut process.decoder))
+    };
+    loop {
+        let answer = next(&stream, &mut decoder);
+        let process = &mut *lock();
+        match answer {
+            Answer::Message(message) => process.deliver(message),
+            Answer::Done { token, failed } => process.done(token, failed),
+            Answer::End(end) => {
+                process.time_ns = end.time_ns.max(process.time_ns);
+                process.has_asked = false;
+                process.decoder = decoder;
+                process.waits = false;
+                return true;
+            }
+            Answer::Welcome(_) => give_up("a second welcome"),
+        }
+    }
+}
+
+/// Tells the world that the process has nothing to do.
+pub fn poll() -> bool {
+    ask(|process| {
+        let limit_ns = (process.clock_reads > 0).then_some(QUANTUM_NS);
+        process.clock_reads = 0;
+        let waiting: usize = process
+            .endpoints
+            .iter()
+            .flatten()
+            .map(Endpoint::waiting)
+            .sum();
+        Request::Poll {
+            spent_ns: std::mem::take(&mut process.spent_ns),
+            poll: Poll {
+                limit_ns,
+                receives: waiting as u32,
+                sends: process.unfinished.len() as u32,
+            },
+        }
+    })
+}
+
+/// Simulated time in ns. Reading it takes time.
+pub fn now_ns() -> u64 {
+    // A handler of signals that reads the clock may have interrupted a call.
+    let Ok(mut process) = PROCESS.try_lock() else {
+        return LAST_NS.load(Ordering::Relaxed);
+    };
+    process.spent_ns += CLOCK_NS;
+    process.clock_reads += 1;
+    if process.has_asked {
+        drop(process);
+        // Only the world knows what the requests since its last answer have taken.
+        ask(|process| Request::Time {
+            spent_ns: std::mem::take(&mut process.spent_ns),
+        });
+        process = lock();
+    }
+    let now_ns = process.time_ns + process.spent_ns;
+    LAST_NS.store(now_ns, Ordering::Relaxed);
+    now_ns
+}
+
+impl Process {
+    fn request(&mut self, request: &Request) {
+        let mut bytes = Vec::new();
+        request.write(&mut bytes);
+        self.write(&bytes);
+    }
+
+    fn write(&self, bytes: &[u8]) {
+        let Some(mut stream) = self.stream.as_deref() else {
+            return;
+        };
+        // A process whose world is gone ends; it is not killed by a signal.
+        if let Err(error) = stream.write_all(bytes) {
+            give_up(&format!("the world has ended: {error}"));
+        }
+    }
+
+    /// The own address of an endpoint.
+    pub fn own_address(&self, endpoint: usize) -> u64 {
+        u64::from(self.rank) << 8 | endpoint as u64
+    }
+
+    /// Place of an address among those of the first table that has it.
+    pub fn place_of(&self, address: u64) -> Option<u64> {
+        let place = |table: &Vec<u64>| table.iter().position(|known| *known == address);
+        self.addresses
+            .iter()
+            .find_map(place)
+            .map(|place| place as u64)
+    }
+
+    /// Something was done: the next looks are no idle ones.
+    pub fn is_active(&mut self) {
+        self.vain_reads = 0;
+        self.vain_looks = 0;
+    }
+
+    /// A queue had nothing; whether the process is to be held now.
+    pub fn read_in_vain(&mut self) -> bool {
+        self.vain_reads += 1;
+        self.vain_reads >= LOOKS
+    }
+
+    /// A look has found no message; whether the process is to be held now.
+    pub fn looked_in_vain(&mut self) -> bool {
+        self.vain_looks += 1;
+        self.vain_looks >= LOOKS
+    }
+
+    /// Puts completions into a queue of an endpoint.
+    pub fn complete(&mut self, queue: Option<usize>, completions: Completions) {
+        if let Some(queue) = queue.and_then(|queue| self.queues.get_mut(queue)) {
+            completions
+                .into_iter()
+                .for_each(|completion| queue.push(completion));
+        }
+    }
+
+    fn deliver(&mut self, message: Message) {
+        self.is_active();
+        let place = usize::from(message.envelope.to_endpoint);
+        // A message to an endpoint that was closed is lost.
+        if let Some(Some(endpoint)) = self.endpoints.get_mut(place) {
+            let queue = endpoint.receives;
+            let completions = endpoint.deliver(message);
+            self.complete(queue, completions);
+        }
+    }
+
+    fn done(&mut self, token: u64, failed: bool) {
+        self.is_active();
+        if let Some(send) = self.unfinished.remove(&token) {
+            self.unfinished_bytes -= send.bytes;
+            let error = failed.then_some((IO, 0));
+            self.sent(&send, error);
+        }
+    }
+
+    /// A send is complete.
+    fn sent(&mut self, send: &Unfinished, error: Option<(i32, usize)>) {
+        let Some(Some(endpoint)) = self.endpoints.get(send.endpoint) else {
+            return;
+        };
+        let queue = endpoint.sends;
+        let completion = Completion {
+            entry: CqEntry {
+                context: send.context,
+                flags: send.flags,
+                length: send.bytes,
+                buffer: 0,
+                data: 0,
+                tag: 0,
+            },
+            source: None,
+            error,
+        };
+        if send.wanted || error.is_some() {
+            self.complete(queue, vec![completion]);
+        }
+    }
+
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// The number of the error.
+    pub fn send(&mut self, number: usize, sending: Sending, bytes: Vec<u8>) -> Result<(), i32> {
+        let endpoint = self
+            .endpoints
+            .get(number)
+            .and_then(Option::as_ref)
+            .ok_or(INVAL)?;
+        let table = endpoint
+            .addresses
+            .and_then(|table| self.addresses.get(table));
+        let place = usize::try_from(sending.to).map_err(|_| INVAL)?;
+        let to = table
+            .and_then(|table| table.get(place))
+            .copied()
+            .ok_or(INVAL)?;
+        let is_full =
+            self.unfinished.len() >= MOST_SENDS || self.unfinished_bytes > MOST_SEND_BYTES;
+        if is_full {
+            return Err(AGAIN);
+        }
+        let wanted =
+            !sending.silent && (!endpoint.sends_selective || sending.flags & COMPLETION != 0);
+        let send = Unfinished {
+            endpoint: number,
+            context: sending.context,
+            flags: SEND | kind(sending.tagged),
+            wanted,
+            bytes: bytes.len(),
+        };
+        let envelope = Envelope {
+            from_endpoint: number as u8,
+            to_endpoint: to as u8,
+            tagged: sending.tagged,
+            tag: sending.tag,
+            data: sending.data,
+        };
+        let rank = (to >> 8) as u32;
+        self.is_active();
+        if rank == self.rank {
+            self.deliver(Message {
+                rank,
+                envelope,
+                bytes,
+            });
+            self.sent(&send, None);
+            return Ok(());
+        }
+        let is_told = sending.flags & (DELIVERY_COMPLETE | MATCH_COMPLETE) != 0;
+        let token = match is_told || bytes.len() > self.eager_bytes {
+            true => self.next_token,
+            false => 0,
+        };
+        let spent_ns = std::mem::take(&mut self.spent_ns);
+        let mut request = Vec::with_capacity(bytes.len() + 80);
+        Request::write_send_head(spent_ns, token, rank, &envelope, bytes.len(), &mut request);
+        request.extend_from_slice(&bytes);
+        self.write(&request);
+        self.has_asked = true;
+        if token == 0 {
+            self.sent(&send, None);
+        } else {
+            self.next_token += 1;
+            self.unfinished_bytes += send.bytes;
+            self.unfinished.insert(token, send);
+        }
+        Ok(())
+    }
+
+    /// An endpoint was closed. The process leaves the network with its last one.
+    pub fn close(&mut self, number: usize) {
+        if let Some(endpoint) = self.endpoints.get_mut(number) {
+            *endpoint = None;
+        }
+        if self.endpoints.iter().all(Option::is_none) && is_connected() {
+            self.request(&Request::Bye);
+        }
+    }
+}

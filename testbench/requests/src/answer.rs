@@ -1,0 +1,148 @@
+//! What the world answers.
+
+use crate::frame::{Decoder, FIELDS, Frame, RequestError, limited};
+use crate::request::{Envelope, Message};
+
+/// The world greets a process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Welcome {
+    /// Simulated time in ns.
+    pub time_ns: u64,
+    /// Longest message that is complete for its sender at once, in bytes.
+    pub eager_bytes: u32,
+}
+
+/// The end of an answer: the process goes on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct End {
+    /// Simulated time in ns.
+    pub time_ns: u64,
+    /// Nothing will happen in simulated time before something happens outside.
+    pub stalled: bool,
+}
+
+/// What the world answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// To a hello, when all processes of the job are there.
+    Welcome(Welcome),
+    /// A message has come, from this rank.
+    Message(Message),
+    /// A send with this token is complete.
+    Done {
+        /// Name of the send.
+        token: u64,
+        /// Whether the message has not arrived.
+        failed: bool,
+    },
+    /// The end of an answer.
+    End(End),
+}
+
+const WELCOME: u64 = 0x101;
+const MESSAGE: u64 = 0x102;
+const DONE: u64 = 0x103;
+const END: u64 = 0x104;
+
+impl Answer {
+    /// Appends it to `out`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let head = |kind, first: &[u64], bytes, out: &mut Vec<u8>| {
+            let mut fields = [0; FIELDS];
+            fields[..first.len()].copy_from_slice(first);
+            Frame::write_head(kind, fields, bytes, out);
+        };
+        match self {
+            Self::Welcome(welcome) => {
+                let fields = [welcome.time_ns, welcome.eager_bytes.into()];
+                head(WELCOME, &fields, 0, out);
+            }
+            Self::Message(message) => {
+                let [ends, tag, data] = message.envelope.words();
+                let fields = [message.rank.into(), ends, tag, data];
+                head(MESSAGE, &fields, message.bytes.len(), out);
+                out.extend_from_slice(&message.bytes);
+            }
+            Self::Done { token, failed } => head(DONE, &[*token, u64::from(*failed)], 0, out),
+            Self::End(end) => head(END, &[end.time_ns, u64::from(end.stalled)], 0, out),
+        }
+    }
+
+    /// The next answer, if it is complete.
+    ///
+    /// # Errors
+    /// [`RequestError`].
+    pub fn next(decoder: &mut Decoder) -> Result<Option<Self>, RequestError> {
+        decoder.next_frame()?.map(Self::read).transpose()
+    }
+
+    fn read(frame: Frame) -> Result<Self, RequestError> {
+        let [first, second, third, fourth, ..] = frame.fields;
+        let number = |value| limited("a number", value, u32::MAX.into());
+        if frame.kind != MESSAGE {
+            frame.without_bytes("an answer")?;
+        }
+        match frame.kind {
+            WELCOME => Ok(Self::Welcome(Welcome {
+                time_ns: first,
+                eager_bytes: number(second)? as u32,
+            })),
+            MESSAGE => Ok(Self::Message(Message {
+                rank: number(first)? as u32,
+                envelope: Envelope::read([second, third, fourth])?,
+                bytes: frame.bytes,
+            })),
+            DONE => Ok(Self::Done {
+                token: first,
+                failed: limited("a flag", second, 1)? == 1,
+            }),
+            END => Ok(Self::End(End {
+                time_ns: first,
+                stalled: limited("a flag", second, 1)? == 1,
+            })),
+            kind => Err(RequestError::Kind(kind)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read_as_written() {
+        let answers = [
+            Answer::Welcome(Welcome {
+                time_ns: 1,
+                eager_bytes: 16384,
+            }),
+            Answer::Message(Message {
+                rank: 3,
+                envelope: Envelope {
+                    tagged: true,
+                    tag: 9,
+                    data: Some(7),
+                    ..Envelope::default()
+                },
+                bytes: vec![1, 2, 3],
+            }),
+            Answer::Done {
+                token: 5,
+                failed: true,
+            },
+            Answer::End(End {
+                time_ns: 2,
+                stalled: true,
+            }),
+        ];
+        let mut bytes = Vec::new();
+        answers.iter().for_each(|answer| answer.write(&mut bytes));
+        let mut decoder = Decoder::default();
+        decoder.extend(&bytes);
+        for answer in answers {
+            assert_eq!(Answer::next(&mut decoder), Ok(Some(answer)));
+        }
+        assert_eq!(Answer::next(&mut decoder), Ok(None));
+        assert_eq!(decoder.lacks(), 80);
+    }
+}

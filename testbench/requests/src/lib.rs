@@ -1,0 +1,27 @@
+//! What a process of an emulated host and its world say to each other.
+//!
+//! The process is a program of this machine; the library `liblanigon-fi.so` speaks for it. It connects to the world's Unix socket, says who
+//! it is ([`Hello`]), and then sends [`Request`]s. A [`Request::Poll`] and a [`Request::Time`] are answered, with [`Answer`]s up to an
+//! [`Answer::End`]; all others are not. So the process runs between an `End` and its next `Poll`, and the world stands meanwhile.
+//!
+//! Both sides are read by a [`Decoder`], which takes any bytes: what is no message of this protocol is an error.
+
+mod answer;
+mod frame;
+mod request;
+
+pub use answer::{Answer, End, Welcome};
+pub use frame::{Decoder, MOST_BYTES, RequestError};
+pub use request::{Envelope, Hello, LONGEST_NS, Message, Poll, Request};
+
+/// Version of the protocol. The two sides are built together.
+pub const VERSION: u64 = 1;
+
+/// Variable with the path of the world's socket.
+pub const SOCKET_VARIABLE: &str = "LANIGON_SOCKET";
+/// Variable with the epoch of the processes' clocks, in seconds.
+pub const EPOCH_VARIABLE: &str = "LANIGON_EPOCH";
+/// Name of the provider, which MPI libraries ask libfabric for.
+pub const PROVIDER: &str = "lanigon";
+/// File name of the provider: libfabric loads what ends so.
+pub const LIBRARY: &str = "liblanigon-fi.so";
