@@ -133,6 +133,42 @@ fn eight_guests_exchange_traffic() {
 }
 
 #[test]
+fn the_driver_bears_what_users_do_to_it() {
+    if !has_kernel() {
+        return;
+    }
+    let (document, good) = document(&scenario("linux-driver"), &[]);
+    assert!(good, "{}", document["problems"]);
+    let lines = console(&document, 1);
+    let results: Vec<_> = lines
+        .windows(2)
+        .filter(|pair| pair[0].starts_with("== "))
+        .collect();
+    assert!(results.len() >= 9, "{lines:#?}");
+    let losses = lines.iter().filter(|line| line.contains("% packet loss"));
+    let lost: Vec<_> = losses.filter(|line| !line.contains(" 0% ")).collect();
+    // Only those that were longer than the MTU that was lowered.
+    assert_eq!(lost.len(), 1, "{lines:#?}");
+    assert!(lost[0].starts_with("40 packets transmitted"), "{lines:#?}");
+}
+
+#[test]
+fn a_board_that_stalls_stops_the_queue_and_goes_on() {
+    if !has_kernel() {
+        return;
+    }
+    let (document, good) = document(&scenario("linux-stall"), &[]);
+    assert!(good, "{}", document["problems"]);
+    let lines = console(&document, 1);
+    let says = |text: &str| lines.iter().position(|line| line.contains(text));
+    let watchdog = says("NETDEV WATCHDOG").expect("the watchdog speaks");
+    let passed = lines
+        .iter()
+        .rposition(|line| line.contains(" 0% packet loss"));
+    assert!(passed > Some(watchdog), "{lines:#?}");
+}
+
+#[test]
 fn a_script_that_fails_fails_the_run() {
     if !has_kernel() {
         return;

@@ -146,6 +146,11 @@ pub trait Workload: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Whether its hosts may sleep for long without saying so: by default a run with them does not end for that.
+    fn may_be_quiet_for_long(&self) -> bool {
+        false
+    }
+
     /// Why no snapshot can have its hosts; `None` if it can.
     fn cannot_be_saved(&self) -> Option<&'static str> {
         None

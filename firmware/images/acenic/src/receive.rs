@@ -149,6 +149,10 @@ impl Receive {
         let [standard, jumbo, mini] = &mut receive.rings;
         standard.start(&info.standard, STANDARD_ENTRIES);
         jumbo.start(&info.jumbo, JUMBO_ENTRIES);
+        // Linux's driver states no length for the last ring: it takes all frames that are not too long for the interface.
+        if info.jumbo.length == 0 {
+            jumbo.longest = u32::MAX;
+        }
         mini.start(&info.mini, MINI_ENTRIES);
         receive
     }

@@ -87,6 +87,11 @@ impl Workload for Linux {
         self.files(scenario).check()
     }
 
+    /// A kernel wakes for its own timers while its programs sleep.
+    fn may_be_quiet_for_long(&self) -> bool {
+        true
+    }
+
     fn cannot_be_saved(&self) -> Option<&'static str> {
         Some(
             "a guest's state is that of another process; a run from the beginning repeats it exactly",

@@ -181,7 +181,10 @@ impl Scenario {
             Some(item) => Some(item.time()?),
             None => None,
         };
-        let quiet = root.time("quiet_us", QUIET)?;
+        let quiet = match root.get("quiet_us") {
+            Some(item) => Some(item.time()?),
+            None => None,
+        };
         let defaults = Defaults::read(&mut root)?;
         let (mut nodes, network, count) = network::read(&mut root, &defaults)?;
         let tables = root.tables("program")?;
@@ -195,6 +198,10 @@ impl Scenario {
         nodes.choose_protocols(&programs);
         emp::check_nodes(&nodes.all, &programs, &count)?;
         nodes.choose_images(&programs);
+        let usual_quiet = || {
+            let mut workloads = programs.iter().filter_map(ProgramSpec::workload);
+            (!workloads.any(Workload::may_be_quiet_for_long)).then_some(QUIET)
+        };
         let place = root.place.clone();
         let rates = root.table("faults")?;
         let tables = root.tables("fault")?;
@@ -222,7 +229,9 @@ impl Scenario {
             seed,
             place,
             max_time,
-            quiet: Some(quiet).filter(|quiet| *quiet != SimTime::ZERO),
+            quiet: quiet
+                .or_else(usual_quiet)
+                .filter(|quiet| *quiet != SimTime::ZERO),
             nodes: nodes.all,
             network,
             programs,
