@@ -254,7 +254,9 @@ fn one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGH
 /// Lets the core wait if the next instruction reads the register that the one before it has loaded. Returns that instruction if it comes
 /// too late then for what is due meanwhile.
 ///
-/// An instruction with a mark or a packed register waits later, when it is executed.
+/// An instruction with a mark or a packed register waits later, when it is executed: it is returned, since it is not for this loop. One
+/// that is not decoded carries a mark. It must not be looked at again here: another thread may have decoded it by then, and it would be
+/// executed without its wait.
 #[inline(always)]
 fn wait<W: Witness, const LOADS: u8>(
     at: &mut Position,
@@ -267,7 +269,7 @@ fn wait<W: Witness, const LOADS: u8>(
     }
     let op = run.peek()?;
     if op.is_marked() || op.kind().has_packed_register() {
-        return None;
+        return Some(op);
     }
     let loaded = std::mem::replace(&mut at.loaded, NOWHERE);
     if !op.reads_plain(loaded) {

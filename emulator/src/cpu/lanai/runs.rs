@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
         self.slack += costs.of(count);
     }
 
-    /// A jump decides what follows behind `slots` instructions more. `false` if one of these depends on that itself.
+    /// A jump decides what follows behind `slots` instructions more. `false` if one of these depends on that itself, or may.
     #[inline(always)]
     pub fn jump(&mut self, target: u32, slots: u8, costs: Costs) -> bool {
         let slots = usize::from(slots);
@@ -141,7 +141,11 @@ impl<'a> Run<'a> {
         let count = self.ops.len();
         self.cut(count.saturating_sub(slots), costs);
         let mut ops = self.ops.iter();
-        !ops.any(|op| op.get().kind().depends_on_path())
+        // What is not decoded yet carries a mark: another thread may decode it before it is executed.
+        !ops.any(|op| {
+            let op = op.get();
+            op.is_marked() || op.kind().depends_on_path()
+        })
     }
 
     /// Goes on at the target of a jump, once all its slots are over. `false` if there is none.
