@@ -46,6 +46,7 @@ run: firmware
 
 install: firmware
 	cargo install --locked --path testbench/command $(ARGS)
+	install -D target/release/deps/liblanigon_fi.so $(or $(CARGO_HOME),$(HOME)/.cargo)/lib/liblanigon_fi.so
 
 book:
 	@scripts/book

@@ -112,7 +112,7 @@ impl StarterKind {
                 all.push(preload);
                 all.extend(words(&format!(
                     "--mca pml cm --mca mtl ofi --mca opal_common_ofi_provider_include {PROVIDER} --mca btl self \
-                     --mca osc ^sm,ucx --mca coll ^sm,ucx,hcoll --mca async_mpi_init 1"
+                     --mca osc ^sm,ucx,rdma --mca coll ^sm,ucx,hcoll --mca async_mpi_init 1"
                 )));
                 (all, Vec::new())
             }

@@ -25,6 +25,8 @@ const QUANTUM_NS: u64 = 1000;
 const CLOCK_NS: u64 = 25;
 /// So often a process finds nothing before it is held.
 const LOOKS: u32 = 2;
+/// Most polls that are answered here while the world is stalled.
+const MOST_SKIPS: u32 = 255;
 /// Most sends that are not complete.
 const MOST_SENDS: usize = 1024;
 /// Most bytes of them.
@@ -80,6 +82,9 @@ pub struct Process {
     vain_looks: u32,
     /// A thread waits for an answer.
     waits: bool,
+    /// Polls that are answered here, as nothing can have come, and how many the next ones may be.
+    skips: u32,
+    next_skips: u32,
     pub endpoints: Vec<Option<Endpoint>>,
     pub queues: Vec<Queue>,
     pub addresses: Vec<Vec<u64>>,
@@ -100,6 +105,8 @@ static PROCESS: Mutex<Process> = Mutex::new(Process {
     vain_reads: 0,
     vain_looks: 0,
     waits: false,
+    skips: 0,
+    next_skips: 0,
     endpoints: Vec::new(),
     queues: Vec::new(),
     addresses: Vec::new(),
@@ -239,6 +246,11 @@ fn ask(request: impl FnOnce(&mut Process) -> Request) -> bool {
             Answer::End(end) => {
                 process.time_ns = end.time_ns.max(process.time_ns);
                 process.has_asked = false;
+                process.next_skips = match end.stalled {
+                    true => (2 * process.next_skips + 1).min(MOST_SKIPS),
+                    false => 0,
+                };
+                process.skips = process.next_skips;
                 process.decoder = decoder;
                 process.waits = false;
                 return true;
@@ -250,6 +262,14 @@ fn ask(request: impl FnOnce(&mut Process) -> Request) -> bool {
 
 /// Tells the world that the process has nothing to do.
 pub fn poll() -> bool {
+    {
+        let process = &mut *lock();
+        if process.skips > 0 && process.clock_reads == 0 {
+            process.skips -= 1;
+            thread::yield_now();
+            return false;
+        }
+    }
     ask(|process| {
         let limit_ns = (process.clock_reads > 0).then_some(QUANTUM_NS);
         process.clock_reads = 0;
@@ -453,6 +473,7 @@ impl Process {
         request.extend_from_slice(&bytes);
         self.write(&request);
         self.has_asked = true;
+        self.skips = 0;
         if token == 0 {
             self.sent(&send, None);
         } else {
