@@ -200,10 +200,12 @@ impl Way {
             last.is_some_and(|last| architecture.transfer(last) == Some(Transfer::Return))
         };
         let returned = || Some(jumped_from).filter(is_return);
+        // A core may leave the lowest bits of an address out.
+        let is_here = |address: u32| address & !3 == pc & !3;
         let falls_through = |last| !is_slot && architecture.falls_through(last);
         match word(before) {
-            _ if returns_to == pc => Self::Return(returned()),
-            _ if popped == Some(pc) && returned().is_some() => Self::Return(returned()),
+            _ if is_here(returns_to) => Self::Return(returned()),
+            _ if popped.is_some_and(is_here) && returned().is_some() => Self::Return(returned()),
             Some(last) if !code.allows(pc) && falls_through(last) => Self::Behind(before),
             _ => Self::Jump,
         }

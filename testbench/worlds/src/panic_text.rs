@@ -72,6 +72,38 @@ fn rust_sources() -> Option<PathBuf> {
     Some(toolchain.join("lib/rustlib/src/rust"))
 }
 
+/// Most messages of a function of which one is meant.
+const MOST_MESSAGES: usize = 3;
+
+/// The message with which `function` of a source panics, wherever in it: the compiler makes one call of several that differ in their message
+/// alone, and then each of them may be meant.
+#[must_use]
+pub fn of_body(source: &str, function: &str) -> Option<String> {
+    let name = function.rsplit("::").next()?;
+    let name = name.split('<').next()?;
+    let head = format!("fn {name}(");
+    let mut lines = source.lines().enumerate();
+    let (_, first) = lines.find(|(_, line)| line.contains(&head))?;
+    let indent = &first[..first.len() - first.trim_start().len()];
+    let end = format!("{indent}}}");
+    let mut messages: Vec<String> = Vec::new();
+    for (index, line) in lines.take_while(|(_, line)| **line != end) {
+        let call = line.trim_start();
+        if call.starts_with("panic!(") || call.starts_with("const_panic!(") {
+            let message = of_line(source, index as u32 + 1)?;
+            if !messages.contains(&message) {
+                messages.push(message);
+            }
+        }
+    }
+    let more = messages.len() > MOST_MESSAGES;
+    messages.truncate(MOST_MESSAGES);
+    if more {
+        messages.push("...".into());
+    }
+    (!messages.is_empty()).then(|| messages.join(", or "))
+}
+
 /// The message of the panic in `function` at a line of a source; `None` if that line does not panic itself.
 #[must_use]
 pub fn message(source: &str, line: u32, function: &str) -> Option<String> {
@@ -289,6 +321,18 @@ fn literal(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_in_bodies() {
+        let source = "fn other() {\n    panic!(\"no\");\n}\nconst fn fail(at: u32) -> ! {\n    if at > 3 {\n        const_panic!(\n            \"too far\",\n            \"{at}\",\n        )\n    }\n    let x = y.unwrap();\n    panic!(\"too near\")\n}\nfn last() { panic!(\"neither\") }\n";
+        let check = |function: &str, expected: Option<&str>| {
+            assert_eq!(of_body(source, function).as_deref(), expected, "{function}");
+        };
+        check("core::slice::fail", Some("too far, or too near"));
+        check("fail::<u32>", None);
+        check("other", Some("no"));
+        check("missing", None);
+    }
 
     #[test]
     fn messages_of_calls() {

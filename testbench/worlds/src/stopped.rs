@@ -12,7 +12,7 @@ use emulator::{value_enum, value_struct};
 use serde::{Serialize, Serializer};
 
 pub use crate::panic_text::source_at;
-use crate::panic_text::{complete, is_newer, is_told, message, of_library};
+use crate::panic_text::{complete, is_newer, is_told, message, of_body, of_library};
 
 /// Start of the name of the panic handler.
 pub const HANDLER: &str = "__rustc::";
@@ -292,6 +292,8 @@ impl<'a> Code<'a> {
     /// The message of a panic, from the sources of the functions between its place and the handler.
     fn panic_message(&self) -> Option<String> {
         let is_handler = |name: &str| name.starts_with(HANDLER);
+        // The function that was called at the place: where its own lines name a macro of another file, its source is mostly that of its caller.
+        let mut called: Option<String> = None;
         for frame in self.frames().0 {
             let function = self.function(frame.address)?;
             if is_handler(&function.name) {
@@ -300,8 +302,11 @@ impl<'a> Code<'a> {
             for place in self.source(frame.address) {
                 let path = self.lines.and_then(|lines| lines.path(&place.file));
                 let name = place.function.as_deref().unwrap_or(&function.name);
+                let callee = called.replace(name.into());
                 let found = path.and_then(|path| {
-                    let mut found = message(&source_at(&path)?, place.line, name)?;
+                    let source = source_at(&path)?;
+                    let of_callee = || of_body(&source, &callee?);
+                    let mut found = message(&source, place.line, name).or_else(of_callee)?;
                     let told = is_told(&found, &path);
                     if self
                         .image
