@@ -1,4 +1,4 @@
-//! How many random cases the property tests of all crates try.
+//! Number of random cases that the property tests of all crates try.
 //!
 //! | in the environment | cases |
 //! |--------------------|-------|

@@ -1,4 +1,4 @@
-//! What goes wrong with processes.
+//! Errors of processes, their starter and their sockets.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What is known of one rank.
+//! State of one rank, as the world knows it.
 
 use std::collections::VecDeque;
 use std::fs;

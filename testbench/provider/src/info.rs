@@ -1,4 +1,4 @@
-//! What the provider offers.
+//! Capabilities and attributes that the provider offers.
 
 use std::env;
 use std::ffi::{CStr, c_char, c_int, c_void};

@@ -1,4 +1,4 @@
-//! What the world answers.
+//! Answers of the world to a process.
 
 use crate::frame::{Decoder, FIELDS, Frame, RequestError, limited};
 use crate::request::{Envelope, Message};

@@ -1,4 +1,4 @@
-//! What a process of an emulated host and its world say to each other.
+//! Protocol between a process of an emulated host and its world.
 //!
 //! The process is a program of this machine; the library `liblanigon-fi.so` speaks for it. It connects to the world's Unix socket, says who
 //! it is ([`Hello`]), and then sends [`Request`]s. A [`Request::Poll`] and a [`Request::Time`] are answered, with [`Answer`]s up to an

@@ -1,4 +1,4 @@
-//! What a process says.
+//! Requests of a process to the world.
 
 use crate::frame::{Decoder, FIELDS, Frame, RequestError, limited};
 

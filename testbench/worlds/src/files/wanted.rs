@@ -1,4 +1,4 @@
-//! What users name instead of what a command takes: misspelled names, files of another kind, folders. One place says what to give.
+//! Arguments that a command does not take: misspelled names, files of another kind, folders. One place says what to give.
 
 use std::fs::File;
 use std::io::Read;
