@@ -3,14 +3,16 @@
 //! | key | meaning |
 //! |-----|---------|
 //! | `profiles`, `images`, `repeats` | what results depend on; images are those of the first profile's boards |
-//! | `lists` | values that differ by amount: quick, usual, full; the last one given is that of all greater amounts. `"@NAME"` stands for them |
+//! | `lists` | values that differ by amount: quick, usual, full; the last one given is that of all greater amounts. `"@NAME"` stands for them, in other lists too |
 //! | `scenario` | what all points have in common; `limit_s`: limit of its simulated time |
-//! | `axis` | `name`; `set`: keys of the scenario with their values, in which `{}` is the axis' value; `values`: values with a `set` of their own instead. Names are listed there, in their order. A table chooses by the value of another axis |
-//! | `measures` | names, with paths into the document of `lanigon run --json` |
+//! | `axis` | `name`; `set`: keys of the scenario with their values, in which `{}` is the axis' value; `values`: values with a `set` of their own instead. Names are listed there, in their order. A table chooses by the value of the first axis that has one of its keys. `first`: a list of the scenario, of which as many items are left as the value says |
+//! | `node` | of the scenario: nodes without a name are n0, n1, ... |
+//! | `measures` | names, with paths into the document of `lanigon run --json`; what a path with `?` at its end leads to may be missing |
 //! | `points` | for each axis a value or several: all combinations are measured |
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -28,6 +30,7 @@ use crate::execute::Found;
 use crate::paper::{Amount, Request};
 use crate::path::Path;
 use crate::scenario;
+use crate::verdict::Sample;
 
 /// The value of an axis.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -43,6 +46,16 @@ pub enum Value {
 
 /// Name of no value.
 const NONE: &str = "none";
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Count(count) => count.fmt(f),
+            Self::Name(name) => name.fmt(f),
+        }
+    }
+}
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -110,6 +123,7 @@ struct Axis {
     set: Table,
     #[serde(default)]
     values: Vec<Special>,
+    first: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -175,13 +189,6 @@ impl Grid {
         Ok(Conditions::new(about(&self.profiles), images, repeats))
     }
 
-    /// The numbers of a list; empty: there are none.
-    #[must_use]
-    pub fn numbers(&self, list: &str) -> Vec<u32> {
-        let numbers = self.list(list).ok().map(|list| list.clone().try_into());
-        numbers.and_then(Result::ok).unwrap_or_default()
-    }
-
     fn list(&self, name: &str) -> Result<&Toml, Error> {
         let place = self.amount as usize;
         let list = self.file.lists.get(name);
@@ -236,7 +243,7 @@ impl Grid {
     fn listed(&self, value: &Toml) -> Result<Toml, Error> {
         Ok(match value {
             Toml::String(text) => match text.strip_prefix('@') {
-                Some(name) => self.list(name)?.clone(),
+                Some(name) => self.listed(self.list(name)?)?,
                 None => value.clone(),
             },
             Toml::Array(items) => {
@@ -265,8 +272,24 @@ impl Grid {
             let own = special.and_then(|special| special.set.as_ref());
             for (path, target) in own.unwrap_or(&axis.set) {
                 let path = Path::parse(path).map_err(invalid)?;
-                let target = filled(target, value, key)?;
+                let target = self.listed(&filled(target, value, key)?)?;
                 path.set(&mut scenario, target).map_err(invalid)?;
+            }
+            if let (Some(list), Value::Count(count)) = (&axis.first, value) {
+                match scenario.get_mut(list) {
+                    Some(Toml::Array(items)) if items.len() as u64 >= *count => {
+                        items.truncate(*count as usize);
+                    }
+                    _ => return Err(invalid(format!("{list} has fewer than {count} items"))),
+                }
+            }
+        }
+        if let Some(Toml::Array(nodes)) = scenario.get_mut("node") {
+            for (place, node) in nodes.iter_mut().enumerate() {
+                if let Toml::Table(node) = node {
+                    let name = || format!("n{place}").into();
+                    node.entry("name").or_insert_with(name);
+                }
             }
         }
         toml::to_string(&scenario).map_err(invalid)
@@ -280,12 +303,17 @@ impl Grid {
         let limit = self.file.limit_s.map(|s| SimTime::from_us(s * 1_000_000));
         let document = scenario::measured(&self.scenario(key)?, limit, &self.interrupt)?;
         let value = |(_, path): &(String, String)| {
-            let found = Path::parse(path).and_then(|path| {
-                let found = path.find(&document)?;
-                let numbers = found.into_iter().map(Json::as_f64);
-                Ok(numbers.collect::<Option<Vec<_>>>())
-            });
-            found.map_err(invalid)?.ok_or(Error::NoRound)
+            let (path, may_miss) = match path.strip_suffix('?') {
+                Some(path) => (path, true),
+                None => (&**path, false),
+            };
+            let path = Path::parse(path).map_err(invalid)?;
+            let found = match path.find(&document) {
+                Err(_) if may_miss => Vec::new(),
+                found => found.map_err(invalid)?,
+            };
+            let numbers = found.into_iter().map(Json::as_f64);
+            numbers.collect::<Option<_>>().ok_or(Error::NoRound)
         };
         self.file.measures.iter().map(value).collect()
     }
@@ -309,7 +337,12 @@ impl Grid {
         let mut points = found.points;
         points.sort_by(order);
         let measures = self.file.measures.iter();
+        let lists = self.file.lists.keys().filter_map(|name| {
+            let numbers = self.list(name).ok()?.clone().try_into().ok()?;
+            Some((name.clone(), numbers))
+        });
         Points {
+            lists: lists.collect(),
             axes: self
                 .file
                 .axis
@@ -327,11 +360,7 @@ impl Grid {
 
 /// The value that a key gets: `{}` is that of the axis, a table chooses by the value of another one.
 fn filled(target: &Toml, value: &Value, key: &Key) -> Result<Toml, Error> {
-    let text = match value {
-        Value::Flag(flag) => flag.to_string(),
-        Value::Count(count) => count.to_string(),
-        Value::Name(name) => name.clone(),
-    };
+    let text = value.to_string();
     Ok(match target {
         Toml::String(whole) if whole == "{}" => match value {
             Value::Flag(flag) => (*flag).into(),
@@ -344,13 +373,9 @@ fn filled(target: &Toml, value: &Value, key: &Key) -> Result<Toml, Error> {
             items.collect::<Result<Vec<_>, _>>()?.into()
         }
         Toml::Table(table) => {
-            let chosen = key.iter().find_map(|value| match value {
-                Value::Name(name) => table.get(name),
-                _ => None,
-            });
-            chosen
-                .cloned()
-                .ok_or_else(|| invalid("no value is chosen"))?
+            let chosen = key.iter().find_map(|value| table.get(&value.to_string()));
+            let chosen = chosen.ok_or_else(|| invalid("no value is chosen"))?;
+            filled(chosen, value, key)?
         }
         other => other.clone(),
     })
@@ -359,6 +384,8 @@ fn filled(target: &Toml, value: &Value, key: &Key) -> Result<Toml, Error> {
 /// Measured points.
 #[derive(Debug, Clone, Default)]
 pub struct Points {
+    /// The file's lists of numbers.
+    lists: BTreeMap<String, Vec<u32>>,
     axes: Vec<String>,
     /// Names, and whether there are several numbers.
     measures: Vec<(String, bool)>,
@@ -381,12 +408,27 @@ impl Points {
         self.all(key, measure)?.first().copied()
     }
 
+    /// The numbers of a list of the file; empty: there are none.
+    #[must_use]
+    pub fn list(&self, name: &str) -> Vec<u32> {
+        self.lists.get(name).cloned().unwrap_or_default()
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 }
+
+impl AsRef<Self> for Points {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+// Its values are those of single runs, without intervals.
+impl Sample for Points {}
 
 impl Serialize for Points {
     /// Pairs of objects: the axes' values, and the measures.
@@ -404,8 +446,8 @@ impl Points {
         let measures = self.measures.iter().zip(numbers);
         measures.map(
             |((name, several), numbers)| match (several, numbers.first()) {
-                (false, Some(number)) => (name, Numbers::One(*number)),
-                _ => (name, Numbers::Several(numbers)),
+                (false, number) => (name, Numbers::One(number.copied())),
+                (true, _) => (name, Numbers::Several(numbers)),
             },
         )
     }
@@ -414,7 +456,7 @@ impl Points {
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 enum Numbers<'a> {
-    One(f64),
+    One(Option<f64>),
     Several(&'a [f64]),
 }
 

@@ -4,7 +4,7 @@
 //! |------|--------|
 //! | a list of [`Paper`](paper::Paper)s; a request names one, and its options are checked | `paper` |
 //! | the paper's [`Experiment`](experiment::Experiment) says what is measured, and how | `experiment` |
-//! | its points are scenarios that a file says; or it measures them itself | `grid`, `scenario`, `path` |
+//! | its points are scenarios that a file says; or it measures them itself | `scenarios`, `grid`, `scenario`, `path` |
 //! | its points are measured on all threads, each a world of its own | `execute` |
 //! | published numbers stand beside measured ones; claims get verdicts that the numbers carry | `published`, `row`, `interval`, `verdict` |
 //! | all of it becomes one document, a text, figures and a report, printed or written into a folder | `document`, `drawing`, `page`, `folder` |
@@ -32,6 +32,7 @@ pub mod path;
 pub mod published;
 pub mod row;
 pub mod scenario;
+pub mod scenarios;
 pub mod statistics;
 pub mod summary;
 pub mod verdict;

@@ -1,5 +1,7 @@
 //! Published results, reproduced: the papers, each a folder with its measurements, rows, claims and figures.
 
+pub mod atomics;
+pub mod bypass;
 pub mod collectives;
 pub mod dsm;
 pub mod emp;
@@ -19,8 +21,8 @@ pub static PAPERS: [&Paper; 11] = [
     &COLLECTIVES[2],
     &multicast::PAPER,
     &COLLECTIVES[3],
-    &COLLECTIVES[4],
-    &COLLECTIVES[5],
-    &COLLECTIVES[6],
+    &atomics::PAPER,
+    &bypass::BROADCAST,
+    &bypass::REDUCTION,
     &dsm::PAPER,
 ];

@@ -71,11 +71,7 @@ pub fn cases(table: Chapter, most: u16) -> Vec<Case> {
     let reduction = match table {
         Chapter::Barrier => false,
         Chapter::Reduction => true,
-        Chapter::Gossip
-        | Chapter::MpiBarrier
-        | Chapter::Atomics
-        | Chapter::AbBroadcast
-        | Chapter::AbReduction => return Vec::new(),
+        Chapter::Gossip | Chapter::MpiBarrier => return Vec::new(),
     };
     // A root of a binomial tree has as many children as there are steps.
     let most = match reduction {

@@ -17,12 +17,6 @@ pub enum Chapter {
     Gossip = 2,
     /// Barriers of message passing.
     MpiBarrier = 3,
-    /// Atomic operations and locks.
-    Atomics = 4,
-    /// Broadcasts with application bypass.
-    AbBroadcast = 5,
-    /// Reductions with application bypass.
-    AbReduction = 6,
 }
 
 macro_rules! table {
@@ -34,37 +28,23 @@ macro_rules! table {
     };
 }
 
-static TABLES: [Table; 7] = [
+static TABLES: [Table; 4] = [
     table!("barrier"),
     table!("reduction"),
     table!("gossip"),
     table!("mpi-barrier"),
-    table!("atomics"),
-    table!("ab-broadcast"),
-    table!("ab-reduction"),
 ];
 
-/// Why nothing is explained of atomic operations.
-const NO_PATH: Explains = Explains::Nothing(
-    "there is no critical path of atomic operations; `lanigon ledger` splits the messages to servers",
-);
-/// Why nothing is explained of late processes.
-const LATE: Explains = Explains::Nothing(
-    "late processes have no critical path; `mpi time` of `lanigon run scenarios/mpi-bypass.toml` tells where their time goes",
-);
-
 /// Their places in the list of papers.
-pub static PAPERS: [Paper; 7] = [
+pub static PAPERS: [Paper; 4] = [
     paper(
         ["barrier", "Barriers over GM, on hosts and on boards"],
         ["Collective operations, barrier", "collectives"],
-        Explains::Runs,
         &TABLES[0],
     ),
     paper(
         ["reduction", "Reductions over GM, on hosts and on boards"],
         ["Collective operations, reduction", "collectives"],
-        Explains::Runs,
         &TABLES[1],
     ),
     paper(
@@ -73,7 +53,6 @@ pub static PAPERS: [Paper; 7] = [
             "All-to-all broadcasts over GM, on hosts and on boards",
         ],
         ["Collective operations, gossip", "collectives"],
-        Explains::Runs,
         &TABLES[2],
     ),
     paper(
@@ -82,42 +61,13 @@ pub static PAPERS: [Paper; 7] = [
             "Barriers of message passing over GM, on hosts and on boards",
         ],
         ["Collective operations, mpi-barrier", "mpi"],
-        Explains::Runs,
         &TABLES[3],
-    ),
-    paper(
-        [
-            "atomics",
-            "Atomic operations and locks over GM, on hosts and on boards",
-        ],
-        ["Operations on words, atomics", "gm-atomics"],
-        NO_PATH,
-        &TABLES[4],
-    ),
-    paper(
-        [
-            "ab-broadcast",
-            "Broadcasts of message passing that go on while programs compute",
-        ],
-        ["Collective operations, ab-broadcast", "mpi"],
-        LATE,
-        &TABLES[5],
-    ),
-    paper(
-        [
-            "ab-reduction",
-            "Reductions of message passing that go on while programs compute",
-        ],
-        ["Collective operations, ab-reduction", "mpi"],
-        LATE,
-        &TABLES[6],
     ),
 ];
 
 const fn paper(
     [name, about]: [&'static str; 2],
     [subject, manual]: [&'static str; 2],
-    explains: Explains,
     table: &'static Table,
 ) -> Paper {
     Paper {
@@ -126,7 +76,7 @@ const fn paper(
         subject,
         manual,
         accepts: &[],
-        explains,
+        explains: Explains::Runs,
         table,
         calibrated: &CALIBRATED_ON,
         start: start::<Collectives>,
@@ -135,14 +85,11 @@ const fn paper(
 
 impl Chapter {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 4] = [
         Self::Barrier,
         Self::Reduction,
         Self::Gossip,
         Self::MpiBarrier,
-        Self::Atomics,
-        Self::AbBroadcast,
-        Self::AbReduction,
     ];
 
     /// That of a paper.

@@ -19,9 +19,6 @@ pub(super) const fn of(chapter: Chapter) -> &'static [Claim<Results>] {
         Chapter::Reduction => REDUCTION,
         Chapter::Gossip => GOSSIP,
         Chapter::MpiBarrier => mpi::CLAIMS,
-        Chapter::Atomics => super::atomics::judge::CLAIMS,
-        Chapter::AbBroadcast => super::bypass::judge::BROADCAST,
-        Chapter::AbReduction => super::bypass::judge::REDUCTION,
     }
 }
 

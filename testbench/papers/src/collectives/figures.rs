@@ -22,9 +22,6 @@ pub fn figures(table: Chapter, results: &Results) -> Vec<Named> {
         Chapter::Reduction => reduction(results),
         Chapter::Gossip => gossip(results),
         Chapter::MpiBarrier => mpi::figures(results),
-        Chapter::Atomics => super::atomics::figures::figures(results),
-        Chapter::AbBroadcast => super::bypass::figures::broadcasts(results),
-        Chapter::AbReduction => super::bypass::figures::reductions(results),
     };
     all.extend(super::beyond::figures(&results.beyond));
     all

@@ -6,8 +6,6 @@ use host_lib::gm::collective::{Barrier, Shape};
 use lanigon_workloads::collective::{Broadcast, Type};
 use serde::{Serialize, Serializer};
 
-use super::atomics::{self, Point};
-use super::bypass;
 use super::chapter::Chapter;
 use lanigon_experiments::Error;
 
@@ -22,8 +20,6 @@ pub const L7: &str = "lanai7.2-66";
 pub const L9: &str = "lanai9.1-133";
 /// The same boards in other hosts (gossip, section 6).
 pub const L9_GOSSIP: &str = "gossip-lanai9.1-133";
-/// The same boards in the hosts of chapter 5 (dissertation, section 5.4).
-pub const L9_ATOMICS: &str = "atomics-lanai9.1-133";
 
 /// Computations of figure 3.10, in ns (dissertation-094, 095).
 pub const FINE_NS: [u64; 6] = [1_500, 8_000, 17_000, 32_000, 64_000, 129_750];
@@ -131,10 +127,6 @@ pub enum What {
         /// Length of a block.
         bytes: usize,
     },
-    /// Atomic operations and locks; the nodes of a lock are those that use it.
-    Atomic(Point),
-    /// Operations with application bypass, or without for comparison.
-    Bypass(bypass::Point),
     /// Latency of a short message, in us.
     Message {
         /// Whether collective operations are switched on.
@@ -178,29 +170,8 @@ impl Key {
         }
     }
 
-    /// What its run gives: itself and others.
-    #[must_use]
-    pub fn gives(self) -> Vec<Self> {
-        match self.what {
-            What::Bypass(point) => point.gives(self.nodes).into(),
-            _ => vec![self],
-        }
-    }
-
-    /// Measures it, and what the same run gives besides.
-    pub(super) fn measure(
-        self,
-        setup: &Setup<'_>,
-        rounds: u64,
-    ) -> Result<Vec<(Self, Estimate)>, Error> {
-        match self.what {
-            What::Bypass(point) => point.measure(setup, self.nodes, rounds),
-            _ => Ok(vec![(self, self.value(setup, rounds)?)]),
-        }
-    }
-
-    /// The value of a measurement that gives one.
-    fn value(self, setup: &Setup<'_>, rounds: u64) -> Result<Estimate, Error> {
+    /// Measures it.
+    pub(super) fn measure(self, setup: &Setup<'_>, rounds: u64) -> Result<Estimate, Error> {
         let nodes = self.nodes;
         match self.what {
             What::Exchange => setup.barrier(nodes, Barrier::PairwiseExchange, rounds),
@@ -246,8 +217,6 @@ impl Key {
                 let time = setup.host_time(nodes, algorithm, bytes, rounds.div_ceil(4))?;
                 Ok(Estimate::single(time))
             }
-            What::Atomic(point) => Ok(Estimate::single(point.measure(setup, nodes, rounds)?)),
-            What::Bypass(_) => Err(Error::NoRound),
             What::Message { collectives } => setup.message(collectives, rounds),
         }
     }
@@ -277,20 +246,6 @@ pub fn keys(table: Chapter, quick: bool) -> Vec<Key> {
             Chapter::Reduction => reductions(&mut add),
             Chapter::Gossip => gossip(on, quick, &mut add),
             Chapter::MpiBarrier => mpi_barriers(quick, &mut add),
-            // One run is both.
-            Chapter::AbBroadcast | Chapter::AbReduction if on == On::Nic => {}
-            Chapter::AbBroadcast => {
-                let mut add = |nodes, point| add(bypass::SLOW, nodes, What::Bypass(point));
-                bypass::broadcasts(quick, &mut add);
-            }
-            Chapter::AbReduction => {
-                let mut add = |nodes, point| add(bypass::SLOW, nodes, What::Bypass(point));
-                bypass::reductions(quick, &mut add);
-            }
-            Chapter::Atomics => {
-                let mut add = |board, nodes, point| add(board, nodes, What::Atomic(point));
-                atomics::points(on, quick, &mut add);
-            }
         }
     }
     all.sort();

@@ -11,12 +11,11 @@ use lanigon_workloads::collective::{self, Broadcast, CollectivePlan, Layer, Sett
 use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::outcome::{RunError, completed};
 use lanigon_worlds::programs::deliveries::Deliveries;
-use lanigon_worlds::simulation::result::RunSummary;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use lanigon_experiments::{Error, scenario};
+use lanigon_experiments::Error;
 
 use super::{On, Setup};
 use crate::gm::{SHORT, bench};
@@ -134,11 +133,6 @@ pub fn mpi_rounds(rounds: u64) -> Settings {
 }
 
 impl Setup<'_> {
-    /// Runs a scenario; fails if one of its programs does.
-    pub(super) fn run_scenario(&self, text: &str) -> Result<RunSummary, Error> {
-        scenario::run(text, Some(LIMIT), self.interrupt)
-    }
-
     /// Runs a program on all nodes; its rounds.
     fn run(&self, nodes: u16, settings: Settings) -> Result<Rounds, Error> {
         let members: Vec<_> = (0..usize::from(nodes)).collect();

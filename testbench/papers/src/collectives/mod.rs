@@ -1,13 +1,10 @@
 //! Collective operations over GM, on hosts and on NICs: the measurements of Buntinas 2003 (sections 3.5.1, 3.5.4 to 3.5.6,
 //! and 4.3) and of the paper on NIC-based all-to-all broadcast (section 6), beside the published figures
-//! (docs/collectives.md); of atomic operations and locks (chapter 5; docs/gm-atomics.md); and of operations that bypass the application
-//! (chapter 6, and the paper on reductions; docs/mpi.md).
+//! (docs/collectives.md, docs/mpi.md).
 //!
 //! A measurement is a function of a [`Setup`]: profile, image, and the place where the operation is executed.
 
-pub mod atomics;
 pub mod beyond;
-pub mod bypass;
 pub mod chapter;
 pub mod claims;
 pub mod explain;
@@ -94,8 +91,8 @@ pub enum Measurement {
 /// What was measured.
 #[derive(Debug, Clone)]
 pub enum Measured {
-    /// Points of a run.
-    Points(Vec<(Key, Estimate)>),
+    /// A point.
+    Point(Estimate),
     /// What no publication has.
     Beyond(Value),
 }
@@ -171,7 +168,7 @@ impl Experiment for Collectives {
         Ok(match key {
             Measurement::Point(key) => {
                 let setup = self.setup(key.board, key.on);
-                Measured::Points(key.measure(&setup, self.rounds)?)
+                Measured::Point(key.measure(&setup, self.rounds)?)
             }
             Measurement::Beyond(case) => Measured::Beyond(case.measure(&self.interrupt)?),
         })
@@ -179,10 +176,13 @@ impl Experiment for Collectives {
 
     fn results(&self, found: Found<Measurement, Measured>) -> Results {
         let mut results = Results::default();
-        for (_, measured) in found.points {
-            match measured {
-                Measured::Points(points) => results.points.extend(points),
-                Measured::Beyond(value) => results.beyond.push(value),
+        for found in found.points {
+            match found {
+                (Measurement::Point(key), Measured::Point(value)) => {
+                    results.points.insert(key, value);
+                }
+                (_, Measured::Beyond(value)) => results.beyond.push(value),
+                _ => {}
             }
         }
         results.beyond.sort_by(|a, b| a.case.cmp(&b.case));

@@ -9,16 +9,9 @@ use lanigon_experiments::published::Published;
 
 use super::chapter::Chapter;
 
-/// The figures on which these chapters are calibrated and which are rows themselves: a board's clock, the time of a call of
-/// message passing, the kernel's part of an interrupt for a process that sleeps, and the delay before a reduction with bypass returns. The other testbed's host barrier is
-/// the product of dissertation-069 and 071.
-pub(super) const CALIBRATED_ON: [&str; 5] = [
-    "ab-reduction-023",
-    "dissertation-075",
-    "dissertation-086",
-    "dissertation-189",
-    "dissertation-228",
-];
+/// The figures on which these chapters are calibrated and which are rows themselves: a board's clock, and the time of a call of
+/// message passing. The other testbed's host barrier is the product of dissertation-069 and 071.
+pub(super) const CALIBRATED_ON: [&str; 2] = ["dissertation-075", "dissertation-086"];
 
 /// The own value for a figure.
 pub(super) fn value(chapter: Chapter, figure: &Published, results: &Results) -> Option<f64> {
@@ -27,19 +20,13 @@ pub(super) fn value(chapter: Chapter, figure: &Published, results: &Results) -> 
         Chapter::Reduction => reduction(figure, results),
         Chapter::Gossip => gossip(figure, results),
         Chapter::MpiBarrier => mpi_barrier(figure, results),
-        Chapter::Atomics => super::atomics::judge::measured(figure, results),
-        Chapter::AbBroadcast | Chapter::AbReduction => {
-            super::bypass::judge::measured(chapter, figure, results)
-        }
     }
 }
 
 /// What differs from the publication.
 pub(super) fn note(figure: &Published) -> &'static str {
     match figure.id {
-        "dissertation-071" | "dissertation-089" | "dissertation-191" => {
-            "the host's part is calibrated"
-        }
+        "dissertation-071" | "dissertation-089" => "the host's part is calibrated",
         _ => "",
     }
 }
@@ -224,9 +211,10 @@ mod tests {
             On::Host => 100.0 * f64::from(key.nodes),
             On::Nic => nic * 100.0 * f64::from(key.nodes),
         };
-        let points = keys(table, false).into_iter().flat_map(Key::gives);
+        let points = keys(table, false);
         Results {
             points: points
+                .into_iter()
                 .map(|key| (key, Estimate::single(value(key))))
                 .collect(),
             ..Results::default()
@@ -237,7 +225,7 @@ mod tests {
     fn every_figure_has_an_answer_in_a_whole_and_a_quick_run() {
         for table in Chapter::ALL {
             let whole = results(table, 0.5);
-            let quick: Vec<_> = keys(table, true).into_iter().flat_map(Key::gives).collect();
+            let quick = keys(table, true);
             let quick = Results {
                 points: whole
                     .points

@@ -13,9 +13,6 @@ const GAIN: (&str, Scale) = ("gain", Scale::Linear);
 /// The figures.
 #[must_use]
 pub fn figures(results: &Results) -> Vec<Named> {
-    if results.points.is_empty() {
-        return Vec::new();
-    }
     let optimal = |nodes, multi_send, pipelined, bytes| {
         let best = results.best(nodes, way(multi_send, pipelined), bytes);
         best.map(|(us, _)| us)

@@ -84,13 +84,10 @@ pub fn measured_costs(interrupt: &Arc<AtomicBool>) -> Result<Costs, Error> {
     let keys: Vec<_> = keys.collect();
     let measure = |key: Key| grid.measure(&key).map(|point| (key, point));
     let points = keys.into_par_iter().map(measure);
-    let results = Results {
-        points: grid.points(Found {
-            points: points.collect::<Result<_, Error>>()?,
-            partial: false,
-        }),
-        ..Results::default()
-    };
+    let results = Results::from(grid.points(Found {
+        points: points.collect::<Result<_, Error>>()?,
+        partial: false,
+    }));
     let host = &grid.profiles[0].host;
     // What the receiving library does for a packet is a call and a copy.
     let handle = Line {
@@ -103,6 +100,19 @@ pub fn measured_costs(interrupt: &Arc<AtomicBool>) -> Result<Costs, Error> {
 
 // Its values are those of single runs, without intervals.
 impl Sample for Results {}
+
+impl From<Points> for Results {
+    fn from(points: Points) -> Self {
+        let sizes = points.list("sizes");
+        Self { points, sizes }
+    }
+}
+
+impl AsRef<Points> for Results {
+    fn as_ref(&self) -> &Points {
+        &self.points
+    }
+}
 
 impl Results {
     fn answered_us(&self, key: &Key) -> Option<f64> {

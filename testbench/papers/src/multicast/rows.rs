@@ -88,59 +88,33 @@ fn modelled(model: &Model, scheme: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use lanigon_experiments::execute::Found;
     use lanigon_experiments::experiment::Experiment;
-    use lanigon_experiments::grid::{Grid, Key, Value};
-    use lanigon_experiments::paper::{Amount, Request};
-    use lanigon_experiments::row::Row;
-    use lanigon_experiments::verdict::Judged;
+    use lanigon_experiments::grid::{Key, Point, Value};
+    use lanigon_experiments::paper::Amount;
+    use lanigon_experiments::scenarios::{check, made_up};
     use lanigon_workloads::multicast::TreeKind;
 
     use super::super::results::{NODES, lambdas};
-    use super::super::{FILE, Multicast, PAPER};
-    use super::*;
+    use super::super::{Multicast, PAPER};
 
-    fn rows(results: &Results) -> Vec<Row> {
-        let multicast = Multicast::new(&PAPER, &Request::default()).unwrap();
-        multicast.rows(&PAPER, results)
-    }
-
-    fn judge(results: &Results) -> Vec<Judged> {
-        let multicast = Multicast::new(&PAPER, &Request::default()).unwrap();
-        multicast.claims(results)
-    }
-
-    /// Results in which every send to a destination takes 10 us, and a copy by a board `copy_us`.
-    fn results(amount: Amount, copy_us: f64) -> Results {
-        let request = Request {
-            amount,
-            ..Request::default()
-        };
-        let multicast = Multicast::new(&PAPER, &request).unwrap();
+    /// Every send to a destination takes 10 us, and a copy by a board `copy_us`.
+    fn point(key: &Key, copy_us: f64) -> Point {
         let count = |value: &Value| match value {
             Value::Count(count) => *count as f64,
             _ => 1.0,
         };
-        let point = |key: &Key| {
-            let each = if key[3] == true.into() { copy_us } else { 10.0 };
-            let (nodes, bytes) = (count(&key[1]), count(&key[5]));
-            let ranks = 1..nodes as u32;
-            let delivered: Vec<_> = ranks
-                .map(|rank| 20.0 + each * f64::from(rank) + bytes / 100.0)
-                .collect();
-            let answered = delivered[delivered.len() - 1] + count(&key[2]);
-            vec![vec![answered], vec![3.0 + bytes / 200.0], delivered]
-        };
-        let points = multicast.keys().into_iter();
-        let points = points.map(|key| (key.clone(), point(&key))).collect();
-        let partial = false;
-        multicast.results(Found { points, partial })
+        let each = if key[3] == true.into() { copy_us } else { 10.0 };
+        let (nodes, bytes) = (count(&key[1]), count(&key[5]));
+        let ranks = 1..nodes as u32;
+        let delivered: Vec<_> = ranks
+            .map(|rank| 20.0 + each * f64::from(rank) + bytes / 100.0)
+            .collect();
+        let answered = delivered[delivered.len() - 1] + count(&key[2]);
+        vec![vec![answered], vec![3.0 + bytes / 200.0], delivered]
     }
 
     #[test]
-    fn the_file_has_scenarios_and_each_lambda_another_tree() {
-        let grid = Grid::new(FILE, &Request::default()).unwrap();
-        grid.check().unwrap();
+    fn each_lambda_has_another_tree() {
         for nodes in NODES {
             let tree = |lambda| TreeKind::Optimal { lambda }.build(usize::from(nodes));
             let trees = (1..=u32::from(nodes)).map(|lambda| tree(lambda).unwrap());
@@ -151,34 +125,21 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_has_an_answer_in_a_whole_and_a_quick_run() {
-        for amount in [Amount::Quick, Amount::Usual, Amount::Full] {
-            for row in rows(&results(amount, 1.0)) {
-                assert!(row.measured.is_some(), "{row:?}");
-            }
-            for judged in judge(&results(amount, 1.0)) {
-                assert!(
-                    judged.holds.is_some() && !judged.claim.is_empty(),
-                    "{judged:?}"
-                );
-            }
-        }
-        for row in rows(&Results::default()) {
-            assert_eq!((row.measured, row.role), (None, "not measured"));
-        }
-    }
-
-    #[test]
-    fn a_gain_is_many_sends_against_one_and_claims_can_fail() {
+    fn a_gain_is_many_sends_against_one_and_every_figure_has_an_answer() {
         let gain = |copy_us| {
-            let all = rows(&results(Amount::Quick, copy_us)).into_iter();
-            let mut found = all.filter(|row| row.id == Some("dissertation-042"));
-            found.next().unwrap().measured.unwrap()
+            let values = check::<Multicast>(&PAPER, |key| point(key, copy_us));
+            values["dissertation-042"]
         };
         assert!(gain(1.0) > gain(10.0));
         assert!((gain(10.0) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn claims_can_hold_and_fail() {
         let holds = |copy_us, id: &str| {
-            let judged = judge(&results(Amount::Quick, copy_us));
+            let (multicast, results) =
+                made_up::<Multicast>(&PAPER, Amount::Quick, |key| point(key, copy_us));
+            let judged = multicast.claims(&results);
             judged.into_iter().find(|one| one.id == id).unwrap().holds
         };
         assert_eq!(holds(1.0, "dissertation-041"), Some(true));

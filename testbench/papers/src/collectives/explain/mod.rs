@@ -104,8 +104,6 @@ pub fn subjects(table: Chapter) -> Vec<(&'static str, u16, Settings)> {
             };
             vec![(L9, 16, late), (L9, 16, together)]
         }
-        // Members do not wait for each other as in a collective operation.
-        Chapter::Atomics | Chapter::AbBroadcast | Chapter::AbReduction => Vec::new(),
         Chapter::Gossip => vec![
             (L9_GOSSIP, 16, broadcast(Broadcast::RecursiveDoubling, 4)),
             (
