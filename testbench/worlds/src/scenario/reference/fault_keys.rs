@@ -45,7 +45,7 @@ pub(super) const FAULTS: TableDoc = TableDoc {
 pub(super) const FAULT: TableDoc = TableDoc {
     name: "fault",
     written: "[[fault]]",
-    what: "A fault. drop, duplicate, delay and corrupt select frames of EMP, packets of GM, or Ethernet frames of programs (`run = \"frames\"`); the first one, unless `times` or `always` says otherwise.",
+    what: "A fault. drop, duplicate, delay and corrupt select frames of EMP, packets of GM, or Ethernet frames of programs (`run = \"frames\"`); the first one, unless `times` or `always` says otherwise. random hits at rates.",
     keys: &[
         need("do", Choice(const { &names(&VERBS) }), "what happens"),
         key(
@@ -177,31 +177,6 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "it stays off",
             "reset: the node starts again after so long",
         ),
-        key("loss", RATE, "0", "random: share of frames that are lost"),
-        key(
-            "duplication",
-            RATE,
-            "0",
-            "random: share of frames that come twice; not at ports of Myrinet crossbars",
-        ),
-        key(
-            "delay",
-            RATE,
-            "0",
-            "random: share of frames that are held back",
-        ),
-        key(
-            "corruption",
-            RATE,
-            "0",
-            "random: share of frames with a damaged byte",
-        ),
-        key(
-            "longest_delay_us",
-            Number(1e-6, DELAY),
-            "100",
-            "random: longest time for which a frame is held back",
-        ),
     ],
-    includes: &[],
+    includes: &["faults"],
 };

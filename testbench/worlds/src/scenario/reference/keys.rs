@@ -116,7 +116,7 @@ const ROOT: TableDoc = TableDoc {
             "quiet_us",
             Number(0.0, LATEST),
             "1e7",
-            "the run ends, and says who waits for what, when for this time nothing but timers has happened: no frame moved, no program began or ended, no CPU, DMA channel or program was busy for a tenth of it. A wait whose end is known (a sleep, a computation, a timeout, a pause) is waited for if it is as long. It ends too when boards have worked for ten times this time, and nothing else has happened (not with `run = \"start\"`). 0: never, which is usual with `run = \"linux\"`",
+            "the run ends, and says who waits for what, when for so long nothing but timers has happened: no frame moved, no program began or ended, no CPU, DMA channel or program was busy for a tenth of it; and when boards have worked for ten times as long and nothing else has happened (not with `run = \"start\"`). A wait whose end is known (sleep, computation, timeout, pause) is waited for. 0: never, usual with `run = \"linux\"`",
         ),
         key(
             "board",
@@ -214,7 +214,7 @@ const ROOT: TableDoc = TableDoc {
 const NODE: TableDoc = TableDoc {
     name: "node",
     written: "[[node]]",
-    what: "A node with a name, or a group of nodes; instead of `network.nodes`. Keys of the beginning of the file are its defaults.",
+    what: "A node with a name, or a group of nodes; instead of `network.nodes`.",
     keys: &[
         need(
             "name",

@@ -8,9 +8,9 @@ use crate::workload::Workloads;
 const HEAD: &str = "\
 # Scenario files: every key
 
-A scenario is a TOML file that `lanigon run`, `debug`, `gdb`, `profile` and `ledger` take. This page is made from the same tables as the JSON schema
-(`lanigon schema > scenario.schema.json`), and a test holds both against the parser. Editors with a language server for TOML check a scenario and complete its keys
-if its first line is `#:schema ./scenario.schema.json`. Times are of the simulation. `lanigon list` names examples; README.md explains one.
+For everyone who writes scenarios, the TOML files that `lanigon run`, `debug`, `gdb`, `profile` and `ledger` take ([run-scenarios.md](run-scenarios.md)). \
+The parser and the JSON schema (`lanigon schema > scenario.schema.json`) have the same tables. Editors with a language server for TOML check a scenario \
+if its first line is `#:schema ./scenario.schema.json`. Times are of the simulation.
 ";
 
 /// The page, with the keys of these workloads.
@@ -20,7 +20,18 @@ pub fn markdown(workloads: Workloads) -> String {
     for table in tables() {
         // Writing to a string cannot fail.
         let _ = write!(text, "\n## {}\n\n{}\n", table.title(), table.what);
-        text += &rows(table.keys, table.all(workloads).next().is_some());
+        let (mut tables, mut keys): (Vec<Key>, Vec<Key>) = table
+            .keys
+            .iter()
+            .copied()
+            .partition(|key| key.table().is_some());
+        if table.name == "node" {
+            keys.retain(|key| !is_of_the_file(key));
+            tables.clear();
+            text += &of_the_file(table.keys);
+        }
+        text += &rows(&keys);
+        text += &parts(&tables);
         for name in table.includes {
             let _ = writeln!(text, "\nIt also has the keys of {}.", link(name));
         }
@@ -28,20 +39,54 @@ pub fn markdown(workloads: Workloads) -> String {
             let runs = kind.names.iter().map(|name| format!("`run = \"{name}\"`"));
             let runs: Vec<_> = runs.collect();
             let _ = write!(text, "\n### {}\n\n{}\n", runs.join(", "), kind.about);
-            text += &rows(kind.keys, true);
+            text += &rows(kind.keys);
         }
     }
     text
 }
 
 /// A table of keys.
-fn rows(keys: &[Key], any: bool) -> String {
-    let head = "\n| key | values | default | meaning |\n|-----|--------|---------|---------|\n";
+fn rows(keys: &[Key]) -> String {
+    let head = "\n| key | values | default | meaning |\n|--|--|--|--|\n";
     let rows: String = keys.iter().map(row).collect();
-    match any {
-        true => head.to_owned() + &rows,
-        false => rows,
+    match rows.is_empty() {
+        true => rows,
+        false => head.to_owned() + &rows,
     }
+}
+
+/// Keys that are tables: they have sections of their own.
+fn parts(tables: &[Key]) -> String {
+    let part = |key: &Key| {
+        let default = match key.default {
+            None => " (needed)".into(),
+            Some("none") => String::new(),
+            Some(other) => format!(" (default: {other})"),
+        };
+        format!("`{}`{default}, {}", key.name, key.what)
+    };
+    let parts: Vec<_> = tables.iter().map(part).collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!("\nTables, described below: {}.\n", parts.join("; ")),
+    }
+}
+
+const OF_THE_FILE: &str = "that of the file";
+
+/// Whether a node's key is one of the file's.
+fn is_of_the_file(key: &Key) -> bool {
+    key.default == Some(OF_THE_FILE)
+}
+
+/// Names of a node's keys that are those of the file.
+fn of_the_file(keys: &[Key]) -> String {
+    let names = keys.iter().filter(|key| is_of_the_file(key));
+    let names: Vec<_> = names.map(|key| format!("`{}`", key.name)).collect();
+    format!(
+        "\nKeys of the file that a node may also have: {}.\n",
+        names.join(", ")
+    )
 }
 
 impl TableDoc {
@@ -72,8 +117,7 @@ fn row(key: &Key) -> String {
         Values::Nodes => "nodes".into(),
         Values::Ends => "two ends".into(),
         Values::Lengths(most) => format!("0 to {most}{unit}, or a list"),
-        Values::Table(name) | Values::Tables(name) => format!("see {}", link(name)),
-        Values::Entries => "table".into(),
+        Values::Table(_) | Values::Tables(_) | Values::Entries => "table".into(),
     };
     let default = key.default.unwrap_or("needed");
     format!("| `{}` | {values} | {default} | {} |\n", key.name, key.what)

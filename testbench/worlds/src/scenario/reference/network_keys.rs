@@ -15,7 +15,7 @@ pub(super) const NETWORK: TableDoc = TableDoc {
         need(
             "topology",
             Choice(const { &names(&SHAPES) }),
-            "pair: each two nodes by a cable; loop: each node's cable leads back (Myrinet); star: one switch; tree: switches with `ports`; clos: three stages of crossbars (Myrinet); custom: `[[switch]]` and `[[link]]`",
+            "pair: each two nodes by a cable; loop: each node's cable leads back (Myrinet); star: one switch; tree: switches with `ports`; clos: one to three stages of crossbars (Myrinet); custom: `[[switch]]` and `[[link]]`",
         ),
         key(
             "nodes",

@@ -80,7 +80,7 @@ pub(super) const GM: TableDoc = TableDoc {
             "mapper",
             Flag,
             "false",
-            "this node's host is the mapper (default: the first one)",
+            "this node's host is the mapper; if none is, the last node's of each part of the network",
         ),
         key(
             "verify_us",
