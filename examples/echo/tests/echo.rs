@@ -55,7 +55,7 @@ fn one_request_as_it_should_be() -> Result<(), KitError> {
 
 #[test]
 fn a_lost_answer_is_asked_for_again() -> Result<(), KitError> {
-    let lost = FrameFault::drop().from(1).frame(2);
+    let lost = FrameFault::drop().from(1).frame(1);
     let world = Kit::pair()
         .fault(lost)
         .details(Details::HANDLERS)
@@ -70,7 +70,7 @@ fn a_lost_answer_is_asked_for_again() -> Result<(), KitError> {
 
 #[test]
 fn its_repetition_may_be_lost_too() -> Result<(), KitError> {
-    let answer = FrameFault::drop().from(1).frame(1);
+    let answer = FrameFault::drop().from(1);
     let repetition = FrameFault::drop().from(0).after_probe("timeout", 1);
     let (kit, answers) = three_requests(Kit::pair().fault(answer).fault(repetition))?;
     assert_eq!(kit.fault_strikes(), [1, 1]);

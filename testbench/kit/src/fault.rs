@@ -26,7 +26,7 @@ type Predicate = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 /// use lanigon_kit::{FrameFault, us};
 ///
 /// // The third frame that node 0 sends is lost.
-/// let third = FrameFault::drop().from(0).frame(3);
+/// let third = FrameFault::drop().from(0).frame(2);
 /// // The first two frames of type 0x88b6 whose kind is 2 come 300 us late.
 /// let late = FrameFault::delay(us(300))
 ///     .matching(|frame| frame[12..16] == [0x88, 0xb6, 0, 2])
@@ -67,7 +67,7 @@ impl FrameFault {
         Self {
             action,
             from: None,
-            frame: 1,
+            frame: 0,
             times: Some(1),
             after: SimTime::ZERO,
             probe: None,
@@ -115,7 +115,7 @@ impl FrameFault {
         self
     }
 
-    /// Skips matching frames before this one, counted from 1 per sender.
+    /// Skips matching frames before this one, counted from 0 per sender, as everywhere.
     #[must_use]
     pub const fn frame(mut self, number: u32) -> Self {
         self.frame = number;
@@ -304,8 +304,9 @@ emulator::state!(Layer { seen, hits, strikes } fixed { fault });
 impl<U: Forge> FaultLayer<U> for Layer {
     fn pass(&mut self, departure: Departure<U>, passage: &mut Passage<U>) {
         if self.fits(&departure) {
+            let number = self.seen;
             self.seen += 1;
-            if self.seen >= self.fault.frame && self.strikes.take(self.fault.times) {
+            if number >= self.fault.frame && self.strikes.take(self.fault.times) {
                 return self.fault.action.strike(departure, passage);
             }
         }

@@ -9,7 +9,7 @@ use super::fault::FrameFault;
 use super::us;
 use lanigon_worlds::faults::Action;
 
-/// One step of a [`Schedule`]. Frames are numbered from 1 per sending node, pauses from 1 per node of the
+/// One step of a [`Schedule`]. Frames are numbered from 0 per sending node, pauses from 0 per node of the
 /// program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -22,7 +22,7 @@ pub enum Step {
         /// The fault.
         action: Action,
     },
-    /// The `number`-th [`pause`](super::HostNode::pause) of the node's program takes this time.
+    /// This [`pause`](super::HostNode::pause) of the node's program takes this time.
     Pause {
         /// Node of the program.
         node: u16,
@@ -145,7 +145,7 @@ impl Schedule {
             } = *step
                 && of == node
             {
-                let index = number.saturating_sub(1) as usize;
+                let index = number as usize;
                 pauses.resize(pauses.len().max(index + 1), SimTime::ZERO);
                 pauses[index] = span;
             }
@@ -226,7 +226,7 @@ impl Schedules {
     /// The proptest strategy. It shrinks to fewer steps, earlier frames, shorter times, and to losses
     /// rather than other faults.
     pub fn strategy(self) -> impl Strategy<Value = Schedule> {
-        let frame = (0..self.nodes, 1..=self.frames);
+        let frame = (0..self.nodes, 0..self.frames);
         let span = 1..=self.longest_us;
         let pause_weight = u32::from(self.pauses > 0);
         let step = prop_oneof![
@@ -236,7 +236,7 @@ impl Schedules {
                 .prop_map(|((from, number), by)| Step::delay(from, number, by)),
             1 => (frame, any::<u32>())
                 .prop_map(|((from, number), byte)| Step::corrupt(from, number, byte % SHORTEST_FRAME)),
-            3 * pause_weight => (0..self.nodes, 1..=self.pauses.max(1), span)
+            3 * pause_weight => (0..self.nodes, 0..self.pauses.max(1), span)
                 .prop_map(|(node, number, span)| Step::pause(node, number, span)),
         ];
         proptest::collection::vec(step, 1..=self.steps).prop_map(|steps| Schedule { steps })

@@ -15,12 +15,12 @@ use super::schedule::{Schedule, Schedules};
 /// use lanigon_kit::{Schedule, Schedules, Search, Step};
 ///
 /// // A protocol that does not survive the loss of node 0's third frame.
-/// let survives = |schedule: &Schedule| match schedule.steps.contains(&Step::drop(0, 3)) {
+/// let survives = |schedule: &Schedule| match schedule.steps.contains(&Step::drop(0, 2)) {
 ///     true => Err("the third frame was lost"),
 ///     false => Ok(()),
 /// };
 /// let found = Search::new(Schedules::new(2)).find(survives).expect("a schedule");
-/// assert_eq!(found.schedule, Schedule::of([Step::drop(0, 3)]));
+/// assert_eq!(found.schedule, Schedule::of([Step::drop(0, 2)]));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Search {

@@ -97,16 +97,16 @@ fn networks_and_faults_of_all_kinds() {
     });
     check("failed-bytes", || {
         let world = Kit::pair()
-            .fault(FrameFault::forge(30).frame(3))
+            .fault(FrameFault::forge(30).frame(2))
             .fault(FrameFault::duplicate().matching(|frame| frame[30] == 0xFF))
-            .fault(FrameFault::corrupt(40).from(1).frame(5).times(2))
+            .fault(FrameFault::corrupt(40).from(1).frame(4).times(2))
             .fault(Fault::drop());
         let kit = echoes(world)?;
         assert_eq!(kit.fault_strikes(), [1, 1, 2, 0]);
         Ok(kit)
     });
     check("failed-schedule", || {
-        let steps = [Step::delay(0, 2, 5), Step::drop(1, 4), Step::pause(0, 1, 6)];
+        let steps = [Step::delay(0, 1, 5), Step::drop(1, 3), Step::pause(0, 0, 6)];
         let kit = echoes(Kit::star(2).schedule(&Schedule::of(steps)))?;
         assert_eq!(kit.fault_strikes(), [1, 1]);
         Ok(kit)
@@ -115,7 +115,7 @@ fn networks_and_faults_of_all_kinds() {
 
 /// A program that uses memory, translations, timeouts and every kind of wait.
 fn busy_hosts(world: KitBuilder) -> Result<Kit, KitError> {
-    let schedule = Schedule::of([Step::pause(0, 2, 31)]);
+    let schedule = Schedule::of([Step::pause(0, 1, 31)]);
     let mut kit = world.schedule(&schedule).build()?;
     kit.host(0, "asker", |mut host| async move {
         let buffer = host.allocate(10_000)?;
