@@ -287,6 +287,7 @@ fn examples_are_right() {
     }
     names.sort();
     let expected = [
+        ("goodput", "7"),
         ("loss", "150"),
         ("one-fast-cpu", "240"),
         ("when-two-pay", "440"),

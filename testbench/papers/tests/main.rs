@@ -7,6 +7,5 @@
 mod collectives;
 mod determinism;
 mod dsm;
-mod goodput;
 mod multicast;
 mod verdicts;

@@ -378,11 +378,6 @@ impl Session {
         &self.stops
     }
 
-    /// Adds a stop; returns its number.
-    pub fn add_stop(&mut self, what: What, scope: Scope, text: impl Into<String>) -> u32 {
-        self.add_stop_if(what, scope, None, text)
-    }
-
     /// Adds a stop with a condition; returns its number.
     pub fn add_stop_if(
         &mut self,

@@ -219,22 +219,6 @@ impl Setup<'_> {
         self.run(nodes, mpi_rounds(rounds))?.period_us(1)
     }
 
-    /// The gather-broadcast barrier with the best degree of 1 to `nodes - 1`: latency in us, and the degree (section 3.5.1).
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn best_gather_broadcast(&self, nodes: u16, rounds: u64) -> Result<(f64, usize), Error> {
-        let mut best = (f64::INFINITY, 0);
-        for degree in 1..usize::from(nodes).max(2) {
-            let barrier = Barrier::GatherBroadcast { root: 0, degree };
-            let us = self.barrier(nodes, barrier, rounds)?.value;
-            if us < best.0 {
-                best = (us, degree);
-            }
-        }
-        Ok(best)
-    }
-
     /// Mean time of a loop of a computation and a pairwise-exchange barrier of message passing, in us: every node computes for this time, plus
     /// or minus `percent` at random (sections 3.5.4 and 3.5.5).
     ///

@@ -67,15 +67,6 @@ impl NodeTimes {
             &mut self.diffs,
         ]
     }
-
-    /// Time of one page fetch, in us; 0 without any.
-    #[must_use]
-    pub fn page_fetch_us(&self) -> f64 {
-        match self.fetches > 0.0 {
-            true => self.page_us / self.fetches,
-            false => 0.0,
-        }
-    }
 }
 
 /// Results of a program.

@@ -136,3 +136,19 @@ fn a_fault_that_comes_too_late_excuses_nothing() {
     assert!(failed(&cut(5_000_000)));
     assert!(!failed(&cut(0)));
 }
+
+/// `lanigon sweep goodput` measures the whole curve.
+#[test]
+fn one_percent_loss_leaves_most_of_the_goodput() {
+    let rate = |loss: f64| {
+        let outcome = good(&format!(
+            "[network]\ntopology = \"pair\"\n[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\n\
+             messages = 150\nbytes = 65536\nwindow = 2\n[faults]\nloss = {loss}"
+        ));
+        outcome.verdict.megabits_per_s().unwrap()
+    };
+    let [whole, most, part] = [0.0, 0.01, 0.05].map(rate);
+    assert!(whole > 900.0, "{whole}");
+    assert!(most > 0.7 * whole && most < whole, "{most} of {whole}");
+    assert!(part > 0.25 * whole, "{part} of {whole}");
+}

@@ -1,7 +1,6 @@
 //! Experiments with the thesis's methods (docs/emp-stages.md, "Benchmarks").
 
 pub mod activity;
-pub mod goodput;
 pub mod latency;
 pub mod one_way;
 pub mod passing;
