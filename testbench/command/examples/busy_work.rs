@@ -14,7 +14,7 @@ use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use lanigon_command::bench::emp::{Work, at_work};
-use lanigon_worlds::kernel::{self, Code};
+use lanigon_worlds::busy_nodes::{self, Code};
 use lanigon_worlds::{images, nodes};
 
 fn main() -> anyhow::Result<()> {
@@ -35,17 +35,17 @@ fn main() -> anyhow::Result<()> {
 }
 
 fn busy(profile: &str, code: Code, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
-    let mut node = kernel::busy_node(&built_in(profile)?, code)?;
+    let mut node = busy_nodes::busy_node(&built_in(profile)?, code)?;
     let Some(path) = trace else {
         node.run_until(span);
-        println!("{} instructions", kernel::instructions(&node));
+        println!("{} instructions", busy_nodes::instructions(&node));
         return Ok(());
     };
     let chunks = ChunkWriter::new(Box::new(File::create(path)?), &Header::default())?;
     let mut world = World::new(vec![node]);
     world.observe(Box::new(InstructionTrace::new(chunks)));
     pass_time(&mut world, span)?;
-    println!("{} instructions", kernel::instructions(&world.nodes[0]));
+    println!("{} instructions", busy_nodes::instructions(&world.nodes[0]));
     Ok(())
 }
 

@@ -52,7 +52,7 @@ impl Head {
 
 /// A document.
 #[derive(Debug, Serialize)]
-struct Document<'a, P, X> {
+struct PaperDocument<'a, P, X> {
     #[serde(flatten)]
     head: &'a Head,
     /// The measured points.
@@ -104,7 +104,7 @@ pub(crate) fn write(
     points: &impl Serialize,
     extra: &impl Serialize,
 ) -> Result<String, Error> {
-    json(&Document {
+    json(&PaperDocument {
         head,
         points,
         extra,

@@ -5,9 +5,9 @@ use emulator::wire::ethernet::EthernetError;
 use emulator::wire::fault::FaultError;
 use lanigon_worlds::builder::WorldError;
 use lanigon_worlds::calibrate::CalibrationError;
+use lanigon_worlds::end::RunError;
 use lanigon_worlds::gm::GmWorldError;
 use lanigon_worlds::images::FirmwareError;
-use lanigon_worlds::outcome::RunError;
 use lanigon_worlds::scenario::ScenarioError;
 
 use crate::published::TableError;

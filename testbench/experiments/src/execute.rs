@@ -110,7 +110,7 @@ fn in_parallel<T: Send>(
 
 #[cfg(test)]
 mod tests {
-    use lanigon_worlds::outcome::RunError;
+    use lanigon_worlds::end::RunError;
 
     use super::*;
 

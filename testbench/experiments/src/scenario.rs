@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
-use lanigon_worlds::outcome::{RunError, completed};
+use lanigon_worlds::end::{RunError, completed};
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::document::Document;
+use lanigon_worlds::simulation::document::RunDocument;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn summary(
 }
 
 fn written(name: &str, scenario: &Scenario, summary: &RunSummary) -> Result<Value, Error> {
-    let document = Document::new(name.into(), scenario, summary);
+    let document = RunDocument::new(name.into(), scenario, summary);
     let document = serde_json::to_value(&document);
     document.map_err(|error| Error::Request(error.to_string()))
 }

@@ -256,7 +256,7 @@ pub const NAME: &str = "all";
 
 /// The summaries as an object of JSON.
 #[derive(Debug, Serialize)]
-struct Document<'a> {
+struct SummaryDocument<'a> {
     summary: &'a [Summary],
 }
 
@@ -283,7 +283,7 @@ impl All {
         // The documents are texts already.
         let papers = self.documents.iter().map(|one| indented(one));
         let papers: Vec<_> = papers.collect();
-        let summary = json(&Document {
+        let summary = json(&SummaryDocument {
             summary: &self.summaries,
         })?;
         let rest = summary.trim_start_matches('{');

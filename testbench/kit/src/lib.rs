@@ -67,14 +67,14 @@ pub use log::SentFrame;
 pub use schedule::{Schedule, Schedules, Step};
 pub use search::{Failure, Search};
 
+/// The result of a host program.
+pub use lanigon_worlds::end::ResultSlot;
 /// Faults that know EMP or GM.
 pub use lanigon_worlds::faults;
 /// Where the build of the project's own firmware leaves its images.
 pub use lanigon_worlds::images::image_folder;
 /// Start time of host programs.
 pub use lanigon_worlds::nodes::START;
-/// The result of a host program.
-pub use lanigon_worlds::outcome::ResultSlot;
 
 use failed::Records;
 use lanigon_analysis::capture::Capture;

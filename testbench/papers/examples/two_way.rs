@@ -11,9 +11,9 @@ use lanigon_papers::emp::measure::scheme::Scheme;
 use lanigon_papers::emp::measure::usage::{self, Flow, NodeUsage};
 use lanigon_papers::emp::measure::{Setup, one_way, rounds::Rounds, two_way};
 use lanigon_worlds::calibrate;
+use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use lanigon_worlds::pairs::EmpPairs;
 use lanigon_worlds::profile;
 
 const MEDIUM: u32 = 8 * 1024;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use host_lib::gm::collective::{Barrier, Operation, Shape};
 use lanigon_papers::collectives::{self, On, Setup};
-use lanigon_workloads::collective::{Broadcast, Settings, Type, Work};
+use lanigon_workloads::collective::{Broadcast, CollectiveWork, Settings, Type};
 use lanigon_worlds::boards;
 use lanigon_worlds::profile::built_in;
 
@@ -116,10 +116,10 @@ fn boards_execute_every_operation_too() {
 
 /// The legs of a path follow each other and add up, and the path takes this many hops.
 #[track_caller]
-fn check_path(setup: &Setup<'_>, work: Work, hops: RangeInclusive<usize>) {
+fn check_path(setup: &Setup<'_>, work: CollectiveWork, hops: RangeInclusive<usize>) {
     let settings = Settings {
         last_late_ns: match work {
-            Work::Reduction { .. } => 100_000,
+            CollectiveWork::Reduction { .. } => 100_000,
             _ => 0,
         },
         ..collectives::measure::rounds_of(work, 3)
@@ -146,11 +146,15 @@ fn check_path(setup: &Setup<'_>, work: Work, hops: RangeInclusive<usize>) {
 fn paths_lead_from_the_call_on_which_an_operation_depends_to_its_end() {
     for on in [On::Host, On::Nic] {
         with(on, |setup| {
-            check_path(setup, Work::Barrier(Barrier::PairwiseExchange), 3..=3);
+            check_path(
+                setup,
+                CollectiveWork::Barrier(Barrier::PairwiseExchange),
+                3..=3,
+            );
             // Ranks 3 to 6 are in the second level of the tree below the root, rank 7 in the third: up and down again.
             let tree = Barrier::GatherBroadcast { root: 0, degree: 2 };
-            check_path(setup, Work::Barrier(tree), 4..=6);
-            let reduction = Work::Reduction {
+            check_path(setup, CollectiveWork::Barrier(tree), 4..=6);
+            let reduction = CollectiveWork::Reduction {
                 operation: Operation::Sum,
                 of: Type::Integer,
                 shape: Shape::Binomial,
@@ -161,7 +165,7 @@ fn paths_lead_from_the_call_on_which_an_operation_depends_to_its_end() {
             let algorithm = Broadcast::RecursiveDoubling;
             check_path(
                 setup,
-                Work::AllToAll {
+                CollectiveWork::AllToAll {
                     algorithm,
                     bytes: 64,
                 },

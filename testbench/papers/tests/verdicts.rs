@@ -8,7 +8,7 @@ use lanigon_experiments::experiment::Experiment;
 use lanigon_papers::emp::key::Experiment as Benchmark;
 use lanigon_papers::emp::measure::rounds::Rounds;
 use lanigon_papers::emp::measure::scheme::Scheme;
-use lanigon_papers::emp::{Emp, LARGE, MEDIUM, Plan, QUICK_SIZES, Selection, Task};
+use lanigon_papers::emp::{Emp, EmpPlan, LARGE, MEDIUM, QUICK_SIZES, Selection, Task};
 use lanigon_worlds::profile::built_in;
 use lanigon_worlds::{images, nodes};
 
@@ -27,7 +27,7 @@ fn verdicts(rounds: Rounds) -> BTreeMap<&'static str, (Option<bool>, String)> {
         let image = images::own_image(scheme.image(), nodes::EMP_SRAM_BYTES);
         (scheme, Arc::new(image.unwrap()))
     };
-    let plan = Plan {
+    let plan = EmpPlan {
         images: Scheme::ALL.into_iter().map(image).collect(),
         profiles: vec![built_in("emp-thesis").unwrap()],
         gm: None,

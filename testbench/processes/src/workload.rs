@@ -7,9 +7,9 @@ use emulator::value_struct;
 use host_lib::gm::collective::Endpoint;
 use host_lib::mpi::{EmpTransport, GmSettings, GmTransport, HEADER_BYTES, Transport};
 use lanigon_worlds::boards::Protocol;
+use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::keys;
-use lanigon_worlds::pairs::text;
 use lanigon_worlds::scenario::reference::Values::Nodes as NodesOf;
 use lanigon_worlds::scenario::reference::need;
 use lanigon_worlds::workload::{

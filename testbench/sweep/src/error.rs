@@ -40,7 +40,7 @@ pub enum SweepError {
     Locked(PathBuf),
     /// A folder has no plan of a sweep.
     #[error("{}: {reason}", .path.display())]
-    Plan {
+    SweepPlan {
         /// The plan's file.
         path: PathBuf,
         /// Reason.

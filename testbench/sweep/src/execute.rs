@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::error::SweepError;
 use crate::file::Sweep;
-use crate::plan::{Job, Plan, scenario};
+use crate::plan::{Job, SweepPlan, scenario};
 use crate::store::{self, Outcome, Rows, Shard, Store};
 use crate::table;
 
@@ -47,7 +47,7 @@ pub struct Progress {
 
 /// What came of a sweep.
 #[derive(Debug)]
-pub struct Report {
+pub struct SweepReport {
     /// Runs of this part, and those of them with results.
     pub progress: Progress,
     /// Runs of this part that had results before.
@@ -61,7 +61,7 @@ pub struct Report {
 }
 
 /// Opens the folder for results, with those that it has.
-fn open(plan: &Plan, folder: &Path, options: &Options) -> Result<(Store, Rows), SweepError> {
+fn open(plan: &SweepPlan, folder: &Path, options: &Options) -> Result<(Store, Rows), SweepError> {
     let mut store = Store::open(folder, options.shard)?;
     if options.fresh {
         store.clear()?;
@@ -77,11 +77,11 @@ fn open(plan: &Plan, folder: &Path, options: &Options) -> Result<(Store, Rows), 
 /// If another process writes there, a file cannot be written, or a measure exists in no run.
 pub fn run(
     sweep: &Sweep,
-    (plan, jobs): (&Plan, &[Job]),
+    (plan, jobs): (&SweepPlan, &[Job]),
     folder: &Path,
     options: &Options,
     mut watch: impl FnMut(Progress),
-) -> Result<Report, SweepError> {
+) -> Result<SweepReport, SweepError> {
     let opened = open(plan, folder, options);
     let (mut store, known) = opened.map_err(SweepError::before_runs)?;
     let mut keys = HashSet::new();
@@ -123,7 +123,7 @@ pub fn run(
     let rows = store::read(folder, &plan.measures)?;
     let complete = plan.runs.iter().all(|run| rows.contains_key(&run.key));
     table::check_measures(plan, &rows)?;
-    Ok(Report {
+    Ok(SweepReport {
         interrupted: progress.done < progress.total,
         progress,
         before,

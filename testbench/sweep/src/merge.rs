@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::SweepError;
-use crate::plan::Plan;
+use crate::plan::SweepPlan;
 use crate::store::{self, Rows, Shard, Store};
 use crate::table;
 
@@ -12,7 +12,7 @@ use crate::table;
 #[derive(Debug)]
 pub struct Merged {
     /// The plan of all folders.
-    pub plan: Plan,
+    pub plan: SweepPlan,
     /// All results.
     pub rows: Rows,
     /// Numbers of the runs without a result.
@@ -24,7 +24,7 @@ pub struct Merged {
 /// # Errors
 /// If a folder has no plan, two are of different sweeps, or a file cannot be read or written.
 pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, SweepError> {
-    let mut plan: Option<(Plan, &PathBuf)> = None;
+    let mut plan: Option<(SweepPlan, &PathBuf)> = None;
     for folder in folders {
         let other = store::read_plan(folder)?;
         match &plan {
@@ -41,7 +41,7 @@ pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, SweepError> {
         }
     }
     let Some((plan, _)) = plan else {
-        return Err(SweepError::Plan {
+        return Err(SweepError::SweepPlan {
             path: out.into(),
             reason: "no folder to merge".into(),
         });
@@ -80,11 +80,11 @@ pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, SweepError> {
 }
 
 /// What differs between two plans, if anything does.
-fn difference(plan: &Plan, other: &Plan) -> Option<String> {
+fn difference(plan: &SweepPlan, other: &SweepPlan) -> Option<String> {
     if plan.version != other.version {
         return Some(format!("emulator {} and {}", plan.version, other.version));
     }
-    let names = |plan: &Plan| {
+    let names = |plan: &SweepPlan| {
         let names = plan.axes.iter().map(|axis| axis.name.clone());
         names.collect::<Vec<_>>().join(", ")
     };
@@ -107,7 +107,7 @@ fn difference(plan: &Plan, other: &Plan) -> Option<String> {
             at + 1
         ));
     }
-    let measures = |plan: &Plan| {
+    let measures = |plan: &SweepPlan| {
         let measures = plan.measures.iter().cloned();
         let measures = measures.map(|mut measure| {
             measure.place.clear();

@@ -29,7 +29,7 @@ pub struct PlannedRun {
 
 /// Everything about a sweep that its tables need.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct SweepPlan {
     /// Description of the sweep.
     pub description: String,
     /// The emulator that makes the runs.
@@ -55,7 +55,7 @@ pub struct Job {
     pub weight: f64,
 }
 
-impl Plan {
+impl SweepPlan {
     /// Plans the runs of a sweep: each is checked as a scenario, and its images and profiles are read.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::axis;
 use crate::error::SweepError;
-use crate::plan::Plan;
+use crate::plan::SweepPlan;
 use crate::store::{Rows, replace};
 use crate::table;
 use lanigon_experiments::measure::Measure;
@@ -130,7 +130,7 @@ impl Plot {
     }
 
     /// Whether its axes and measures exist in a plan.
-    pub(crate) fn fits(&self, plan: &Plan) -> bool {
+    pub(crate) fn fits(&self, plan: &SweepPlan) -> bool {
         let axes = [Some(self.x), self.curves, self.panels];
         let fixed = self.fixed.iter().map(|(axis, _)| *axis);
         let mut axes = axes.into_iter().flatten().chain(fixed);
@@ -139,7 +139,7 @@ impl Plot {
 
     /// The plot of results. A point's error bar is its confidence interval.
     #[must_use]
-    pub fn figure(&self, plan: &Plan, rows: &Rows) -> Figure {
+    pub fn figure(&self, plan: &SweepPlan, rows: &Rows) -> Figure {
         let points = table::points(plan, rows);
         let measure = &plan.measures[self.y];
         let labels = |axis: Option<usize>| match axis {
@@ -260,7 +260,7 @@ fn fixed(table: &Table<'_>, axes: &[axis::Axis]) -> Result<Vec<(usize, usize)>, 
 ///
 /// # Errors
 /// If one cannot be written.
-pub fn write(folder: &Path, plan: &Plan, rows: &Rows) -> Result<Vec<PathBuf>, SweepError> {
+pub fn write(folder: &Path, plan: &SweepPlan, rows: &Rows) -> Result<Vec<PathBuf>, SweepError> {
     let mut written = Vec::new();
     for plot in &plan.plots {
         let figure = plot.figure(plan, rows);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::SweepError;
-use crate::plan::Plan;
+use crate::plan::SweepPlan;
 use lanigon_experiments::measure::Measure;
 
 /// Name of the plan's file.
@@ -290,7 +290,7 @@ pub fn replace(path: &Path, text: &[u8]) -> Result<(), SweepError> {
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write_plan(folder: &Path, plan: &Plan) -> Result<(), SweepError> {
+pub fn write_plan(folder: &Path, plan: &SweepPlan) -> Result<(), SweepError> {
     let path = folder.join(PLAN);
     let text = serde_json::to_vec(plan).map_err(io::Error::from);
     let text = text.map_err(SweepError::io(&path))?;
@@ -301,13 +301,13 @@ pub fn write_plan(folder: &Path, plan: &Plan) -> Result<(), SweepError> {
 ///
 /// # Errors
 /// If there is none, or it is damaged.
-pub fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
+pub fn read_plan(folder: &Path) -> Result<SweepPlan, SweepError> {
     let path = folder.join(PLAN);
-    let text = fs::read(&path).map_err(|error| SweepError::Plan {
+    let text = fs::read(&path).map_err(|error| SweepError::SweepPlan {
         path: path.clone(),
         reason: format!("{error}: no sweep has been run in this folder"),
     })?;
-    let plan: Plan = serde_json::from_slice(&text).map_err(|error| SweepError::Plan {
+    let plan: SweepPlan = serde_json::from_slice(&text).map_err(|error| SweepError::SweepPlan {
         path: path.clone(),
         reason: error.to_string(),
     })?;
@@ -321,7 +321,7 @@ pub fn read_plan(folder: &Path) -> Result<Plan, SweepError> {
     let plots = plan.plots.iter().all(|plot| plot.fits(&plan));
     match plots && plan.runs.iter().all(fits) {
         true => Ok(plan),
-        false => Err(SweepError::Plan {
+        false => Err(SweepError::SweepPlan {
             path,
             reason: "its runs or plots do not fit its axes".into(),
         }),

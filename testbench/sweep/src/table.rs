@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::axis::PlannedAxis;
 use crate::error::SweepError;
-use crate::plan::Plan;
+use crate::plan::SweepPlan;
 use crate::plot;
 use crate::store::{Rows, replace};
 use lanigon_experiments::statistics::Sample;
@@ -27,7 +27,7 @@ pub struct Point<'p> {
 
 /// The points that have results, in order.
 #[must_use]
-pub fn points<'p>(plan: &'p Plan, rows: &Rows) -> Vec<Point<'p>> {
+pub fn points<'p>(plan: &'p SweepPlan, rows: &Rows) -> Vec<Point<'p>> {
     let of = |(point, runs): (&'p [usize], Vec<usize>)| {
         let found = runs.iter().filter_map(|&run| rows.get(&plan.runs[run].key));
         let found: Vec<_> = found.collect();
@@ -49,7 +49,7 @@ pub fn points<'p>(plan: &'p Plan, rows: &Rows) -> Vec<Point<'p>> {
 
 /// Runs that failed: their numbers and reasons, in order.
 #[must_use]
-pub fn failures<'r>(plan: &Plan, rows: &'r Rows) -> Vec<(usize, &'r str)> {
+pub fn failures<'r>(plan: &SweepPlan, rows: &'r Rows) -> Vec<(usize, &'r str)> {
     let runs = plan.runs.iter().enumerate();
     let failed = runs.filter_map(|(index, run)| {
         let reason = rows.get(&run.key)?.failure.as_deref()?;
@@ -62,7 +62,7 @@ pub fn failures<'r>(plan: &Plan, rows: &'r Rows) -> Vec<(usize, &'r str)> {
 ///
 /// # Errors
 /// [`SweepError::Measure`].
-pub fn check_measures(plan: &Plan, rows: &Rows) -> Result<(), SweepError> {
+pub fn check_measures(plan: &SweepPlan, rows: &Rows) -> Result<(), SweepError> {
     let rows = plan.runs.iter().filter_map(|run| rows.get(&run.key));
     let rows: Vec<_> = rows.filter(|row| !row.trace_hash.is_empty()).collect();
     for (index, measure) in plan.measures.iter().enumerate() {
@@ -82,7 +82,7 @@ pub fn check_measures(plan: &Plan, rows: &Rows) -> Result<(), SweepError> {
 
 /// Text of `results.csv`: axes, seed, measures, status and trace hash of each run that has a result.
 #[must_use]
-pub fn results(plan: &Plan, rows: &Rows) -> String {
+pub fn results(plan: &SweepPlan, rows: &Rows) -> String {
     let axes = plan.axes.iter().map(PlannedAxis::column);
     let measures = plan.measures.iter().map(|measure| measure.column());
     let mut header = vec!["run".to_owned()];
@@ -115,7 +115,7 @@ pub fn results(plan: &Plan, rows: &Rows) -> String {
 /// Text of `summary.csv`: axes, runs, failed runs, and for each measure number of values, mean, standard deviation and half the
 /// width of the confidence interval.
 #[must_use]
-pub fn summary(plan: &Plan, rows: &Rows) -> String {
+pub fn summary(plan: &SweepPlan, rows: &Rows) -> String {
     let mut header: Vec<String> = plan.axes.iter().map(PlannedAxis::column).collect();
     header.extend(["runs", "failed"].map(str::to_owned));
     for measure in &plan.measures {
@@ -139,7 +139,7 @@ pub fn summary(plan: &Plan, rows: &Rows) -> String {
 }
 
 /// Names of a point's values.
-pub fn labels<'p>(plan: &'p Plan, point: &'p [usize]) -> impl Iterator<Item = String> + 'p {
+pub fn labels<'p>(plan: &'p SweepPlan, point: &'p [usize]) -> impl Iterator<Item = String> + 'p {
     let values = plan.axes.iter().zip(point);
     values.map(|(axis, &at)| axis.labels[at].clone())
 }
@@ -170,7 +170,7 @@ fn line(fields: &[String]) -> String {
 ///
 /// # Errors
 /// If one cannot be written.
-pub fn write(folder: &Path, plan: &Plan, rows: &Rows) -> Result<Vec<PathBuf>, SweepError> {
+pub fn write(folder: &Path, plan: &SweepPlan, rows: &Rows) -> Result<Vec<PathBuf>, SweepError> {
     let files = [
         ("results.csv", results(plan, rows)),
         ("summary.csv", summary(plan, rows)),
@@ -196,7 +196,7 @@ pub struct Summary {
 
 /// The points that have results, for JSON documents.
 #[must_use]
-pub fn summaries(plan: &Plan, rows: &Rows) -> Vec<Summary> {
+pub fn summaries(plan: &SweepPlan, rows: &Rows) -> Vec<Summary> {
     let of = |point: Point<'_>| {
         let axes = plan.axes.iter().zip(point.point).map(|(axis, &at)| {
             let value = match axis.numbers[at] {

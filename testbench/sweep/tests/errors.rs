@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use lanigon_sweep::file::Sweep;
-use lanigon_sweep::plan::Plan;
+use lanigon_sweep::plan::SweepPlan;
 use proptest::prelude::*;
 
 use super::{AXES, SCENARIO, folder, sweep};
 
 /// The error of a sweep with this head, when it is read or planned.
 fn error(head: &str) -> String {
-    let planned = sweep(head).and_then(|sweep| Ok(Plan::new(&sweep)?));
+    let planned = sweep(head).and_then(|sweep| Ok(SweepPlan::new(&sweep)?));
     planned.map(|_| ()).unwrap_err().to_string()
 }
 
@@ -227,7 +227,7 @@ fn scenarios_in_files() {
         }
         let text = "description = \"d\"\nscenario = \"base.toml\"\n";
         let planned =
-            Sweep::parse("s.toml", text, &folder).and_then(|sweep| Ok(Plan::new(&sweep)?));
+            Sweep::parse("s.toml", text, &folder).and_then(|sweep| Ok(SweepPlan::new(&sweep)?));
         let error = planned.map(|_| ()).unwrap_err().to_string();
         let error = error.replace(&file.display().to_string(), "BASE");
         assert_eq!(error, expected);

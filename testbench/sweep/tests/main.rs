@@ -14,9 +14,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use lanigon_sweep::error::SweepError;
-use lanigon_sweep::execute::{self, Options, Report};
+use lanigon_sweep::execute::{self, Options, SweepReport};
 use lanigon_sweep::file::Sweep;
-use lanigon_sweep::plan::{Job, Plan};
+use lanigon_sweep::plan::{Job, SweepPlan};
 use lanigon_sweep::store::Shard;
 
 /// A scenario of short runs.
@@ -53,9 +53,9 @@ fn sweep(head: &str) -> Result<Sweep, SweepError> {
     Sweep::parse("s.toml", &text, Path::new(""))
 }
 
-fn planned(head: &str) -> (Sweep, Plan, Vec<Job>) {
+fn planned(head: &str) -> (Sweep, SweepPlan, Vec<Job>) {
     let sweep = sweep(head).unwrap_or_else(|error| panic!("{error}"));
-    let (plan, jobs) = Plan::new(&sweep).unwrap_or_else(|error| panic!("{error}"));
+    let (plan, jobs) = SweepPlan::new(&sweep).unwrap_or_else(|error| panic!("{error}"));
     (sweep, plan, jobs)
 }
 
@@ -79,7 +79,7 @@ fn options(threads: usize, shard: Shard) -> Options {
 }
 
 /// Runs a sweep and writes its tables.
-fn run(head: &str, folder: &Path, options: &Options) -> Report {
+fn run(head: &str, folder: &Path, options: &Options) -> SweepReport {
     let (sweep, plan, jobs) = planned(head);
     let report = execute::run(&sweep, (&plan, &jobs), folder, options, |_| {});
     let report = report.unwrap_or_else(|error| panic!("{error}"));

@@ -15,10 +15,10 @@ use host_lib::emp::{Buffer, Config, Emp, Source, Tag};
 use host_lib::window::System;
 use lanigon_worlds::boards;
 use lanigon_worlds::builder::WorldBuilder;
+use lanigon_worlds::emp::EmpNode;
+use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images::{firmware, own_image};
 use lanigon_worlds::nodes::{START, cable, mac_address, parts, probes};
-use lanigon_worlds::outcome::ResultSlot;
-use lanigon_worlds::pairs::EmpNode;
 
 const USAGE: &str = "numbers: NODES BYTES MESSAGES_EACH [THREADS [FAULTS_PER_MILLE]]";
 

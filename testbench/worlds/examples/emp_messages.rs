@@ -6,9 +6,9 @@ use anyhow::{Context, anyhow};
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::emp::{AnyHandle, Buffer, Cancellation, Source, Tag};
 use host_lib::window::System;
+use lanigon_worlds::emp::{EmpNode, EmpPairs};
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use lanigon_worlds::pairs::{EmpNode, EmpPairs};
 use lanigon_worlds::profile::built_in;
 
 const QUESTION: u16 = 1;

@@ -18,8 +18,8 @@ use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
 
 use crate::builder::WorldError;
-use crate::outcome::{RunError, completed};
-use crate::pairs::{EmpNode, EmpPairs, buffer, text};
+use crate::emp::{EmpNode, EmpPairs, buffer, text};
+use crate::end::{RunError, completed};
 
 /// Pause of the sender, until the receive is posted or both NICs are idle.
 const SETTLE_NS: u64 = 200_000;

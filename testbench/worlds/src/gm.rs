@@ -20,9 +20,9 @@ pub use host_lib::gm::{Call, NO_EVENT};
 
 use crate::boards::{self, BoardType, Medium, Protocol};
 use crate::builder::{WorldBuilder, WorldError, crossbar_ports};
+use crate::end::ResultSlot;
 use crate::images::firmware;
 use crate::nodes::{START, cable, ethernet_route, parts, probes, profile_cable};
-use crate::outcome::ResultSlot;
 
 /// GM's library on an emulated machine.
 pub type GmNode = Gm<Machine, Machine>;

@@ -20,9 +20,9 @@ use emulator::tigon2::board::Tigon2;
 use emulator::wire::ethernet::frame::Frame;
 use host_lib::board::BoardWindow;
 use host_lib::window::{System, VirtualAddress};
+use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use lanigon_worlds::outcome::ResultSlot;
 
 const SRAM: u32 = 512 * KB;
 /// Limit of simulated time of all images.

@@ -7,7 +7,7 @@ use emulator::observe::event::{Details, TraceEvent};
 use emulator::observe::stream::Observer;
 use emulator::profile::{Profile, ProfileError};
 use lanigon_worlds::boards::Protocol;
-use lanigon_worlds::wire::{FrameTimes, PacketTimes};
+use lanigon_worlds::wire_times::{FrameTimes, PacketTimes};
 
 use super::{Desk, Ledger, gm};
 use crate::messages::gm::Tracker;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use emulator::sim::time::SimTime;
-use lanigon_worlds::wire::PacketTimes;
+use lanigon_worlds::wire_times::PacketTimes;
 
 use super::{Ledger, Owner, Span};
 use crate::messages::gm::{Delivery, GmMessage, GmMessages, Transmission};

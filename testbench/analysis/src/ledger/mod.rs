@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 
 use emulator::sim::time::SimTime;
 
-use crate::messages::{Cpu, Message, MessageId, Work};
-use lanigon_worlds::wire::FrameTimes;
+use crate::messages::{Cpu, Message, MessageId, MessageWork};
+use lanigon_worlds::wire_times::FrameTimes;
 
 /// Owner of a span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,7 +126,7 @@ const SHORTEST: u32 = defs::emp::frame::MINIMUM_FRAME_BYTES;
 pub struct Desk {
     times: FrameTimes,
     /// Stages by node and CPU, in order.
-    works: BTreeMap<(u16, Cpu), Vec<Work>>,
+    works: BTreeMap<(u16, Cpu), Vec<MessageWork>>,
     /// Index of the message of each stage, by node, CPU and start.
     owners: BTreeMap<(u16, Cpu, SimTime), usize>,
     /// Frames sent by each node's MAC: start, and end on the wire.
@@ -136,8 +136,8 @@ pub struct Desk {
 impl Desk {
     /// Activities of a run, from its messages and all stages of all CPUs.
     #[must_use]
-    pub fn new(times: &FrameTimes, messages: &[Message], works: Vec<Work>) -> Self {
-        let mut by_cpu: BTreeMap<(u16, Cpu), Vec<Work>> = BTreeMap::new();
+    pub fn new(times: &FrameTimes, messages: &[Message], works: Vec<MessageWork>) -> Self {
+        let mut by_cpu: BTreeMap<(u16, Cpu), Vec<MessageWork>> = BTreeMap::new();
         for work in works {
             by_cpu.entry((work.node, work.cpu)).or_default().push(work);
         }
@@ -182,7 +182,7 @@ impl Desk {
 }
 
 /// All stages that belong to a message.
-fn works_of(message: &Message) -> impl Iterator<Item = &Work> {
+fn works_of(message: &Message) -> impl Iterator<Item = &MessageWork> {
     let frames = message.frames.iter();
     message.posting.iter().chain(frames.flat_map(|frame| {
         let arrivals = frame.arrivals.iter();

@@ -5,7 +5,7 @@ use defs::probe::stage;
 use emulator::sim::time::SimTime;
 
 use super::{Desk, Ledger, Owner, SHORTEST, Span};
-use crate::messages::{Arrival, Completion, Cpu, Dma, FrameWay, Message, MishapKind, Work};
+use crate::messages::{Arrival, Completion, Cpu, Dma, FrameWay, Message, MessageWork, MishapKind};
 
 /// The ledger of a message; `None` if it has not reached its host, or its start is unknown.
 pub(super) fn follow(desk: &Desk, index: usize, message: &Message) -> Option<Ledger> {
@@ -123,12 +123,12 @@ impl Way<'_> {
         }
     }
 
-    fn is_own(&self, work: &Work) -> bool {
+    fn is_own(&self, work: &MessageWork) -> bool {
         self.desk.owner(work) == Some(self.index)
     }
 
     /// Description of a stage from this message's view.
-    fn describe(&self, work: &Work) -> String {
+    fn describe(&self, work: &MessageWork) -> String {
         let cpu = work.cpu;
         match self.desk.owner(work) {
             Some(owner) if owner == self.index => name(work),
@@ -138,7 +138,7 @@ impl Way<'_> {
     }
 
     /// Adds a stage, up to `time`.
-    fn work(&mut self, owner: Owner, work: &Work, time: SimTime) {
+    fn work(&mut self, owner: Owner, work: &MessageWork, time: SimTime) {
         self.until_cpu(work.from.min(time), owner, (work.node, work.cpu));
         self.until(work.to.min(time), owner, name(work));
     }
@@ -166,7 +166,7 @@ impl Way<'_> {
     }
 
     /// Adds the span from the frame's first transmission to the retransmission timeout.
-    fn await_timeout(&mut self, message: &Message, frame: &FrameWay, again: &Work) {
+    fn await_timeout(&mut self, message: &Message, frame: &FrameWay, again: &MessageWork) {
         let same = |other: &&FrameWay| (other.kind, other.number) == (frame.kind, frame.number);
         let Some(lost) = message.frames.iter().find(same) else {
             return;
@@ -290,13 +290,13 @@ impl Way<'_> {
 }
 
 /// Name of a stage of this message.
-fn name(work: &Work) -> String {
+fn name(work: &MessageWork) -> String {
     format!("{}: {}", work.cpu, work.stage)
 }
 
 /// Activity of a CPU.
 enum At<'a> {
-    Stage(&'a Work),
+    Stage(&'a MessageWork),
     /// No stage until this time.
     Free(SimTime),
 }
@@ -314,7 +314,7 @@ impl Desk {
         }
     }
 
-    fn owner(&self, work: &Work) -> Option<usize> {
+    fn owner(&self, work: &MessageWork) -> Option<usize> {
         let key = (work.node, work.cpu, work.from);
         self.owners.get(&key).copied()
     }

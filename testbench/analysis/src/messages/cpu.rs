@@ -11,7 +11,7 @@ use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 
 use super::frames::RxFrame;
-use super::message::{Completion, Cpu, Fate, FrameWay, MishapKind, Work};
+use super::message::{Completion, Cpu, Fate, FrameWay, MessageWork, MishapKind};
 use super::names::MessageName;
 use super::names::emp::{Said, said};
 use super::tracker::{ArrivalRef, FrameRef, Stint, Tracker};
@@ -148,7 +148,7 @@ impl Tracker {
     /// Handles the end of a stage.
     fn stage_over(&mut self, node: u16, cpu: Cpu, open: Open, to: SimTime) {
         let stint = Stint {
-            work: Work {
+            work: MessageWork {
                 node,
                 cpu,
                 stage: open.stage,
@@ -221,7 +221,7 @@ impl Tracker {
                 self.add_works(arrival, stints);
                 let matched = matches!(self.arrival(arrival).fate, Fate::Matched(_));
                 let works = &self.arrival(arrival).works;
-                let delivers = |work: &Work| *work.stage == *stage::RECEIVE_FRAME;
+                let delivers = |work: &MessageWork| *work.stage == *stage::RECEIVE_FRAME;
                 if matched && !works.iter().any(delivers) {
                     self.node(node).matched.push_back(arrival);
                     self.pair_deliveries(node);

@@ -66,7 +66,7 @@ impl fmt::Display for Cpu {
 
 /// Time that a CPU spent in a stage of the firmware.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work {
+pub struct MessageWork {
     /// The node.
     pub node: u16,
     /// Its CPU.
@@ -194,13 +194,13 @@ pub struct Arrival {
     /// Address in the receiver's SRAM.
     pub address: u32,
     /// The firmware's work up to the queued DMA, in order.
-    pub works: Vec<Work>,
+    pub works: Vec<MessageWork>,
     /// What the firmware did with it.
     pub fate: Fate,
     /// Transfers of the payload to host memory.
     pub writes: Vec<Dma>,
     /// The firmware's work after these transfers.
-    pub endings: Vec<Work>,
+    pub endings: Vec<MessageWork>,
 }
 
 /// One transmission of a frame, ack or nack.
@@ -213,7 +213,7 @@ pub struct FrameWay {
     /// Number of earlier transmissions.
     pub again: u16,
     /// The firmware's work up to the queued frame, in order.
-    pub works: Vec<Work>,
+    pub works: Vec<MessageWork>,
     /// Transfers of the payload from host memory.
     pub reads: Vec<Dma>,
     /// Completion of the header.
@@ -259,7 +259,7 @@ pub struct Message {
     /// Times of the post.
     pub post: Post,
     /// The firmware's work to open the record.
-    pub posting: Vec<Work>,
+    pub posting: Vec<MessageWork>,
     /// All frames and acks, in the order in which they were built; one entry per transmission.
     pub frames: Vec<FrameWay>,
     /// Times of retransmission timeouts.

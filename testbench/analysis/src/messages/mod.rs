@@ -29,8 +29,8 @@ use emulator::observe::event::{Details, TraceEvent};
 use emulator::observe::stream::Observer;
 
 pub use message::{
-    Arrival, Completion, Cpu, Dma, End, Fate, FrameWay, Message, MessageId, Mishap, MishapKind,
-    Post, Sending, Work,
+    Arrival, Completion, Cpu, Dma, End, Fate, FrameWay, Message, MessageId, MessageWork, Mishap,
+    MishapKind, Post, Sending,
 };
 pub use names::emp::header as emp_header;
 pub use names::{MessageName, Said, Seen, posts, said, seen};
@@ -70,7 +70,7 @@ impl Messages {
 
     /// Takes all stages of all CPUs so far, in the order of their ends.
     #[must_use]
-    pub fn take_works(&self) -> Vec<Work> {
+    pub fn take_works(&self) -> Vec<MessageWork> {
         let mut tracker = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut tracker.works)
     }

@@ -10,7 +10,7 @@ use emulator::sim::initiator::Initiator;
 use super::cpu::CpuState;
 use super::frames::{Channel, Head, RxFrame};
 use super::host::HostState;
-use super::message::{Arrival, Cpu, FrameWay, Message, MessageId, Work};
+use super::message::{Arrival, Cpu, FrameWay, Message, MessageId, MessageWork};
 use super::names::MessageName;
 
 /// Reference to a frame: index of the message, and of the frame in it.
@@ -30,7 +30,7 @@ pub(super) struct ArrivalRef {
 /// A finished stage with the numbers of its two events.
 #[derive(Debug, Clone)]
 pub(super) struct Stint {
-    pub work: Work,
+    pub work: MessageWork,
     pub events: [u64; 2],
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Tracker {
     /// The latest frame with each FCS.
     pub by_fcs: BTreeMap<u32, FrameRef>,
     /// All stages of all CPUs, in the order of their ends.
-    pub works: Vec<Work>,
+    pub works: Vec<MessageWork>,
 }
 
 impl Tracker {

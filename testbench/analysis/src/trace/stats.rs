@@ -65,7 +65,7 @@ fn by(event: &TraceEvent) -> By {
 
 /// Statistics as a JSON document.
 #[derive(Debug, Serialize)]
-pub struct Document {
+pub struct StatsDocument {
     events: u64,
     first_us: f64,
     last_us: f64,
@@ -228,13 +228,13 @@ impl Stats {
 
     /// Statistics as JSON.
     #[must_use]
-    pub fn document(&self) -> Document {
+    pub fn document(&self) -> StatsDocument {
         let (first, last) = self.span.unwrap_or_default();
         let blocks = |counts: &BTreeMap<By, u64>| {
             let named = counts.iter().map(|(by, count)| (by.1, *count));
             named.collect()
         };
-        Document {
+        StatsDocument {
             events: self.events,
             first_us: first.us(),
             last_us: last.us(),

@@ -15,7 +15,7 @@ use lanigon_analysis::ledger::{Desk, Ledger};
 use lanigon_analysis::messages::{Message, Messages};
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
-use lanigon_worlds::wire::FrameTimes;
+use lanigon_worlds::wire_times::FrameTimes;
 
 /// Images of all schemes.
 const IMAGES: [&str; 5] = ["emp-base", "emp-so", "emp-ro", "emp-dsr", "emp-sr"];

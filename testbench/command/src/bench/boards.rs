@@ -12,9 +12,9 @@ use emulator::sim::world::{RunEnd, RunLimits};
 use super::{Measurement, Pace, Quantity, Sample, Target};
 use lanigon_papers::emp::measure::latency;
 use lanigon_worlds::boards::KB;
+use lanigon_worlds::emp::EmpPairs;
+use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::nodes::{self, START};
-use lanigon_worlds::outcome::ResultSlot;
-use lanigon_worlds::pairs::EmpPairs;
 
 const BOARD: Quantity = Quantity {
     key: "board_megabytes",

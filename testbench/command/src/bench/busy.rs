@@ -6,7 +6,7 @@ use emulator::sim::time::SimTime;
 
 use super::{Measurement, Pace, Quantity, Sample, Target, World};
 use lanigon_worlds::boards::{self, BoardType};
-use lanigon_worlds::kernel::{self, Code, Load};
+use lanigon_worlds::busy_nodes::{self, Code, Load};
 use lanigon_worlds::profile::built_in;
 
 const SLOWDOWN: Quantity = Quantity {
@@ -48,7 +48,7 @@ impl Busy {
     }
 
     fn new(board: &BoardType, busy: &boards::Busy) -> anyhow::Result<Self> {
-        let mut node = kernel::busy_node(&built_in(board.profile)?, busy.code)?;
+        let mut node = busy_nodes::busy_node(&built_in(board.profile)?, busy.code)?;
         // Fill the cache of decoded code.
         node.run_until(SLICE);
         let mips = Quantity {
@@ -75,11 +75,11 @@ impl Measurement for Busy {
 
     fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
         let node = &mut self.node;
-        let (instructions, start) = (kernel::instructions(node), node.now());
+        let (instructions, start) = (busy_nodes::instructions(node), node.now());
         let Some(wall) = pace.time(|| node.run_until(node.now() + SLICE)) else {
             return Ok(Vec::new());
         };
-        let done = kernel::instructions(node) - instructions;
+        let done = busy_nodes::instructions(node) - instructions;
         let mips = done as f64 / wall.as_secs_f64() / 1e6;
         let slowdown = wall.as_secs_f64() * 1e6 / (node.now() - start).us();
         let slowdown = self.slowdown.map(|quantity| (quantity, slowdown));
@@ -97,7 +97,7 @@ impl Polling {
     /// # Errors
     /// If the firmware does not assemble.
     pub fn new(profile: &Profile) -> anyhow::Result<Self> {
-        let mut node = kernel::node(profile, Load::Polling)?;
+        let mut node = busy_nodes::node(profile, Load::Polling)?;
         node.run_until(SLICE);
         Ok(Self(World::new(vec![node])))
     }

@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
-use lanigon_worlds::kernel::{self, Code};
+use lanigon_worlds::busy_nodes::{self, Code};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{Blueprint, Simulation};
@@ -315,7 +315,7 @@ impl BusyStopping {
     /// # Errors
     /// If the kernel does not assemble.
     pub fn new(profile: &Profile, armed: Armed) -> anyhow::Result<Self> {
-        let node = kernel::busy_node(profile, Code::Private)?;
+        let node = busy_nodes::busy_node(profile, Code::Private)?;
         Ok(Self {
             armed,
             world: World::new(vec![node]),
@@ -328,10 +328,10 @@ impl BusyStopping {
         world.nodes[0].inspect_mut().set_stops(stops);
         // Fill the cache of decoded code.
         pass_time(world, world.now().saturating_add(SimTime::from_us(100)));
-        let before = kernel::instructions(&world.nodes[0]);
+        let before = busy_nodes::instructions(&world.nodes[0]);
         let slice = SimTime::from_us(1_000);
         let wall = pace.time(|| pass_time(world, world.now().saturating_add(slice)))?;
-        let done = kernel::instructions(&world.nodes[0]) - before;
+        let done = busy_nodes::instructions(&world.nodes[0]) - before;
         Some(done as f64 / wall.as_secs_f64())
     }
 }

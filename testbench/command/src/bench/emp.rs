@@ -14,9 +14,9 @@ use emulator::sim::world::RunEnd;
 
 use super::{Measurement, Pace, Quantity, Sample, Target, World};
 use lanigon_papers::emp::measure::{latency, one_way};
+use lanigon_worlds::emp::EmpPairs;
+use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::nodes::{EMP_SRAM_BYTES, START};
-use lanigon_worlds::outcome::ResultSlot;
-use lanigon_worlds::pairs::EmpPairs;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::Blueprint;
 

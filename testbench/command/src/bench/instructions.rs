@@ -12,7 +12,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 
 use super::{Measurement, Pace, Quantity, Sample, Target};
-use lanigon_worlds::kernel::{self, Code};
+use lanigon_worlds::busy_nodes::{self, Code};
 
 const MIPS: Quantity = Quantity {
     key: "instruction_trace_mips",
@@ -49,7 +49,7 @@ impl Instructions {
     pub fn new(profile: &Profile) -> anyhow::Result<Self> {
         let name = format!("lanigon-bench-{}.instructions", std::process::id());
         Ok(Self {
-            world: World::new(vec![kernel::busy_node(profile, Code::Private)?]),
+            world: World::new(vec![busy_nodes::busy_node(profile, Code::Private)?]),
             path: std::env::temp_dir().join(name),
         })
     }
@@ -57,12 +57,12 @@ impl Instructions {
     /// Million instructions a second without a log; `None` when interrupted.
     fn plain(&mut self, pace: &Pace<'_>) -> Option<f64> {
         let world = &mut self.world;
-        let before = kernel::instructions(&world.nodes[0]);
+        let before = busy_nodes::instructions(&world.nodes[0]);
         let wall = pace.time(|| {
             let limits = pace.limits(std::num::NonZeroUsize::MIN, world.now() + SLICE);
             world.pass_time(&limits);
         })?;
-        let done = kernel::instructions(&world.nodes[0]) - before;
+        let done = busy_nodes::instructions(&world.nodes[0]) - before;
         Some(done as f64 / wall.as_secs_f64() / 1e6)
     }
 
@@ -94,7 +94,7 @@ impl Measurement for Instructions {
         let Some(plain) = self.plain(pace) else {
             return Ok(Vec::new());
         };
-        let before = kernel::instructions(&self.world.nodes[0]);
+        let before = busy_nodes::instructions(&self.world.nodes[0]);
         let seconds = self.run(pace);
         let shown = || self.path.display().to_string();
         let bytes = std::fs::metadata(&self.path).with_context(shown)?.len();
@@ -102,7 +102,7 @@ impl Measurement for Instructions {
         let Some(seconds) = seconds? else {
             return Ok(Vec::new());
         };
-        let done = (kernel::instructions(&self.world.nodes[0]) - before) as f64;
+        let done = (busy_nodes::instructions(&self.world.nodes[0]) - before) as f64;
         let mips = done / seconds / 1e6;
         Ok(vec![
             (MIPS, mips),

@@ -5,7 +5,7 @@ use emulator::board::CpuId;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use lanigon_worlds::boards;
-use lanigon_worlds::kernel::{self, Code, Load};
+use lanigon_worlds::busy_nodes::{self, Code, Load};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::profile::built_in;
 use lanigon_worlds::simulation::{Blueprint, RunOptions, Simulation};
@@ -213,7 +213,7 @@ impl Work {
         match self.task {
             Task::Scenario(text, part) => self.scenario(text, part),
             Task::Board(load, us) => {
-                let node = kernel::node(&built_in(boards::DEFAULT.profile)?, load)?;
+                let node = busy_nodes::node(&built_in(boards::DEFAULT.profile)?, load)?;
                 let mut world = World::new(vec![node]);
                 pass_time(&mut world, SimTime::from_us(AT_WORK_US));
                 let before = Before::of(&world);

@@ -18,7 +18,7 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 use lanigon_worlds::workload::Workloads;
 
 use super::Status;
-use super::run::report::Report;
+use super::run::report::RunReport;
 use super::run::{ObserverArgs, Observers, warn};
 use crate::cli::launch::LaunchArgs;
 use crate::output;
@@ -75,7 +75,7 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let outcome = simulation.run(&options, |_| ());
     let interrupted = outcome.end == RunEnd::Interrupted;
     let code = starter.finish(interrupted || outcome.end != RunEnd::Completed);
-    let report = Report {
+    let report = RunReport {
         file: Path::new(&name),
         scenario: &scenario,
         outcome: &outcome,

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lanigon_sweep::execute::{self, Options, Progress};
 use lanigon_sweep::file::Sweep;
 use lanigon_sweep::merge;
-use lanigon_sweep::plan::{Job, Plan};
+use lanigon_sweep::plan::{Job, SweepPlan};
 use lanigon_sweep::store::{self, Rows, Shard};
 use lanigon_sweep::table::{self, Summary};
 use lanigon_worlds::interrupt::Interrupt;
@@ -52,7 +52,7 @@ pub fn run(args: &SweepArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     let path = args.file.as_deref().context("no sweep is named")?;
     let sweep = Sweep::load(path)?;
-    let (plan, jobs) = Plan::new(&sweep)?;
+    let (plan, jobs) = SweepPlan::new(&sweep)?;
     if let Some(run) = args.print {
         return print(&plan, &jobs, run);
     }
@@ -156,7 +156,7 @@ fn join(args: &MergeArgs) -> anyhow::Result<Status> {
 }
 
 /// `--print`: the scenario of a run.
-fn print(plan: &Plan, jobs: &[Job], run: usize) -> anyhow::Result<Status> {
+fn print(plan: &SweepPlan, jobs: &[Job], run: usize) -> anyhow::Result<Status> {
     let job = run.checked_sub(1).and_then(|index| jobs.get(index));
     let job = job.with_context(|| format!("--print {run}: the runs are 1 to {}", jobs.len()))?;
     let title = plan.describe(job.run);
@@ -174,7 +174,7 @@ struct Listed {
 }
 
 /// `--dry-run`: the runs.
-fn list(plan: &Plan, folder: &Path, shard: Shard, json: bool) -> anyhow::Result<Status> {
+fn list(plan: &SweepPlan, folder: &Path, shard: Shard, json: bool) -> anyhow::Result<Status> {
     let rows = match folder.exists() {
         true => store::read(folder, &plan.measures)?,
         false => Rows::new(),
@@ -208,7 +208,7 @@ fn list(plan: &Plan, folder: &Path, shard: Shard, json: bool) -> anyhow::Result<
 /// Results to show.
 struct Results<'r> {
     name: &'r str,
-    plan: &'r Plan,
+    plan: &'r SweepPlan,
     rows: &'r Rows,
     folder: &'r Path,
     files: &'r [PathBuf],

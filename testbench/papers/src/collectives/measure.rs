@@ -7,9 +7,11 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
 use host_lib::gm::collective::{Barrier, Operation, Shape};
 use lanigon_workloads::collective::Round;
-use lanigon_workloads::collective::{self, Broadcast, CollectivePlan, Layer, Settings, Type, Work};
+use lanigon_workloads::collective::{
+    self, Broadcast, CollectivePlan, CollectiveWork, Layer, Settings, Type,
+};
+use lanigon_worlds::end::{RunError, completed};
 use lanigon_worlds::gm::GmWorld;
-use lanigon_worlds::outcome::{RunError, completed};
 use lanigon_worlds::programs::deliveries::Deliveries;
 
 use rand_chacha::ChaCha8Rng;
@@ -108,7 +110,7 @@ pub(super) const LEAF_LATE_NS: u64 = 500_000;
 
 /// Rounds of an operation without computation.
 #[must_use]
-pub const fn rounds_of(work: Work, rounds: u64) -> Settings {
+pub const fn rounds_of(work: CollectiveWork, rounds: u64) -> Settings {
     Settings {
         work,
         on: On::Host,
@@ -128,7 +130,7 @@ pub fn mpi_rounds(rounds: u64) -> Settings {
     Settings {
         // The profile has the time of a call.
         layer: Layer::Mpi { call_ns: 0 },
-        ..rounds_of(Work::Barrier(Barrier::PairwiseExchange), rounds)
+        ..rounds_of(CollectiveWork::Barrier(Barrier::PairwiseExchange), rounds)
     }
 }
 
@@ -207,7 +209,7 @@ impl Setup<'_> {
     /// # Errors
     /// [`Error`].
     pub fn barrier(&self, nodes: u16, algorithm: Barrier, rounds: u64) -> Result<Estimate, Error> {
-        let settings = rounds_of(Work::Barrier(algorithm), rounds);
+        let settings = rounds_of(CollectiveWork::Barrier(algorithm), rounds);
         self.run(nodes, settings)?.period_us(1)
     }
 
@@ -328,7 +330,7 @@ impl Setup<'_> {
         bytes: usize,
         rounds: u64,
     ) -> Result<Estimate, Error> {
-        let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
+        let settings = rounds_of(CollectiveWork::AllToAll { algorithm, bytes }, rounds);
         self.run(nodes, settings)?.inside_us()
     }
 
@@ -344,7 +346,7 @@ impl Setup<'_> {
         places: u64,
         rounds: u64,
     ) -> Result<Estimate, Error> {
-        let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
+        let settings = rounds_of(CollectiveWork::AllToAll { algorithm, bytes }, rounds);
         let members = shuffled(usize::from(nodes), places);
         self.run_on(&members, settings)?.rounds.inside_us()
     }
@@ -364,7 +366,7 @@ impl Setup<'_> {
     ) -> Result<f64, Error> {
         let members: Vec<_> = (0..usize::from(nodes)).collect();
         let time = |rounds| {
-            let settings = rounds_of(Work::AllToAll { algorithm, bytes }, rounds);
+            let settings = rounds_of(CollectiveWork::AllToAll { algorithm, bytes }, rounds);
             let [computing, all] = self.run_on(&members, settings)?.processor_us;
             Ok::<_, Error>(match self.on {
                 On::Host => all,
@@ -403,7 +405,7 @@ fn shuffled(count: usize, order: u64) -> Vec<usize> {
 }
 
 fn reductions(shape: Shape, of: Type, skew_ns: u64, rounds: u64) -> Settings {
-    let work = Work::Reduction {
+    let work = CollectiveWork::Reduction {
         operation: Operation::Sum,
         of,
         shape,

@@ -8,8 +8,8 @@ use host_lib::gm::atomic::{Operation, Word};
 use host_lib::gm::{Buffer, Event, Priority, Remote, Status};
 use host_lib::window::{System, VirtualAddress};
 use lanigon_experiments::Error;
+use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::pairs::text;
 use serde::Serialize;
 
 use crate::gm::{self, Flow, LONG, SHORT, bench};

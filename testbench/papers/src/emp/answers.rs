@@ -20,7 +20,7 @@ use crate::emp::measure::testbed::Testbed;
 use lanigon_experiments::published::Published;
 use lanigon_experiments::row;
 use lanigon_worlds::nodes::EMP_SRAM_BYTES;
-use lanigon_worlds::wire::wire_bytes;
+use lanigon_worlds::wire_times::wire_bytes;
 
 /// Value of a result as evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! `lanigon reproduce emp`: runs the thesis's benchmarks and compares the results with its numbers.
 //!
-//! A [`Plan`] lists the tasks; each is an independent world.
+//! A [`EmpPlan`] lists the tasks; each is an independent world.
 
 pub mod absent;
 pub mod answers;
@@ -45,7 +45,7 @@ use serde::Serialize;
 use measure::rounds::Rounds;
 use measure::scheme::Scheme;
 use plan::Calibrated;
-pub use plan::{Plan, Task, TaskResult};
+pub use plan::{EmpPlan, Task, TaskResult};
 use results::Results;
 pub use selection::Selection;
 
@@ -94,7 +94,7 @@ pub const LEDGERS: [u32; 2] = [SMALL, FRAME];
 /// The experiment.
 #[derive(Debug)]
 pub struct Emp {
-    plan: Plan,
+    plan: EmpPlan,
     selection: Selection,
     /// The scheme that is explained.
     scheme: Option<Scheme>,
@@ -108,7 +108,7 @@ impl Emp {
     ///
     /// # Errors
     /// A profile cannot be calibrated.
-    pub fn of(plan: Plan, selection: Selection) -> Result<Self, Error> {
+    pub fn of(plan: EmpPlan, selection: Selection) -> Result<Self, Error> {
         let profiles = plan.profiles.iter();
         let calibrated = profiles.map(|profile| plan.calibrate(profile));
         Ok(Self {
@@ -198,10 +198,10 @@ impl Experiment for Emp {
             None => boards::DEFAULT.profiles.names().collect(),
         };
         let profiles = names.into_iter().map(profile);
-        let plan = Plan {
+        let plan = EmpPlan {
             profiles: profiles.collect::<Result<_, _>>()?,
             images: images(scheme)?,
-            gm: Plan::gm_boards()?,
+            gm: EmpPlan::gm_boards()?,
             tasks: selection.tasks.clone(),
             rounds: request
                 .amount

@@ -13,8 +13,8 @@ use lanigon_experiments::execute::Found;
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::verdict::Limits;
 use lanigon_worlds::calibrate;
+use lanigon_worlds::end::RunError;
 use lanigon_worlds::images::FirmwareError;
-use lanigon_worlds::outcome::RunError;
 use lanigon_worlds::profile::built_in;
 
 use super::key::{Experiment, Key};
@@ -101,7 +101,7 @@ pub enum TaskResult {
 
 /// Plan of measurements.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct EmpPlan {
     /// The firmware of each scheme that has one.
     pub images: BTreeMap<Scheme, Arc<Image>>,
     /// Profiles.
@@ -125,7 +125,7 @@ pub(super) struct Calibrated {
     pub(super) schemes: BTreeMap<Scheme, SchemeResults>,
 }
 
-impl Plan {
+impl EmpPlan {
     /// The executable tasks, largest first.
     pub(super) fn possible(&self) -> Vec<Task> {
         let has_image = |task: &Task| {

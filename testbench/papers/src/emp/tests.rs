@@ -9,10 +9,10 @@ use super::key::{Experiment as Benchmark, Key};
 use super::measure::testbed::Testbed;
 use super::*;
 
-fn plan() -> Plan {
+fn plan() -> EmpPlan {
     let image = images::own_image(Scheme::Base.image(), nodes::EMP_SRAM_BYTES);
     let image = Arc::new(image.unwrap_or_else(|error| panic!("{error}")));
-    Plan {
+    EmpPlan {
         images: Scheme::ALL
             .into_iter()
             .map(|scheme| (scheme, Arc::clone(&image)))
@@ -23,7 +23,7 @@ fn plan() -> Plan {
             .filter_map(|name| built_in(name).ok())
             .collect(),
         tasks: Selection::whole(QUICK_SIZES).tasks,
-        gm: Plan::gm_boards().unwrap_or_default(),
+        gm: EmpPlan::gm_boards().unwrap_or_default(),
         rounds: Rounds::QUICK,
         max_time: None,
         interrupt: Arc::new(AtomicBool::new(false)),

@@ -10,9 +10,9 @@ use emulator::sim::world::{RunLimits, World};
 use host_lib::gm::{Buffer, Event, Priority, Request, Status, capacity, size_for};
 use host_lib::window::System;
 use lanigon_experiments::Error;
+use lanigon_worlds::emp::text;
+use lanigon_worlds::end::{ResultSlot, RunError, completed};
 use lanigon_worlds::gm::{GmNode, GmWorld};
-use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
-use lanigon_worlds::pairs::text;
 
 use super::SHORT;
 use lanigon_experiments::interval::Estimate;

@@ -10,8 +10,8 @@ use host_lib::gm::atomic::{
 
 use super::{SERVER_PORT, Settings};
 use crate::collective::On;
+use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::pairs::text;
 
 /// The executor of a member.
 pub(super) enum Engine {

@@ -4,7 +4,7 @@ use host_lib::gm::atomic::Wait;
 use host_lib::gm::collective::MOST_MEMBERS;
 
 use super::workload::Atomics;
-use super::{MOST_WORDS, Settings, Which, Work};
+use super::{AtomicWork, MOST_WORDS, Settings, Which};
 use crate::collective::On;
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
@@ -142,7 +142,7 @@ fn work(
     table: &mut Table<'_>,
     nodes: &Nodes,
     members: &[usize],
-) -> Result<(Work, Vec<usize>), ScenarioError> {
+) -> Result<(AtomicWork, Vec<usize>), ScenarioError> {
     Ok(match name {
         "atomics" => {
             let homes = match table.find(&HOMES) {
@@ -152,7 +152,7 @@ fn work(
             let which = table.choose(&WHICH, "operation", &OPERATIONS)?;
             let which = which.unwrap_or(Which::Random);
             let words = table.whole(&WORDS)?;
-            (Work::Operations { which, words }, homes)
+            (AtomicWork::Operations { which, words }, homes)
         }
         _ => {
             let home = match table.find(&HOME) {
@@ -160,7 +160,7 @@ fn work(
                 None => members[0],
             };
             let hold_ns = table.find_time(&HOLD_US)?.unwrap_or_default();
-            (Work::Lock { hold_ns }, vec![home])
+            (AtomicWork::Lock { hold_ns }, vec![home])
         }
     })
 }

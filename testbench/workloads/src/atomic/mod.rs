@@ -21,8 +21,8 @@ pub use summary::AtomicUse;
 pub use workload::KIND;
 
 use crate::collective::On;
+use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::pairs::text;
 use lanigon_worlds::programs::deliveries::Deliveries;
 
 /// The port of members.
@@ -67,7 +67,7 @@ pub enum Which {
 
 /// What a program does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub enum AtomicWork {
     /// Operations on random words of random homes.
     Operations {
         /// Which ones.
@@ -86,7 +86,7 @@ pub enum Work {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// What it does.
-    pub work: Work,
+    pub work: AtomicWork,
     /// Who executes the operations: boards, or servers on the hosts.
     pub on: On,
     /// How servers wait.
@@ -162,8 +162,8 @@ impl AtomicPlan {
     /// Bytes of each node's words.
     fn bytes(&self) -> u32 {
         match self.settings.work {
-            Work::Operations { words, .. } => 4 * words,
-            Work::Lock { .. } => (MEMBER + Member::BYTES) as u32,
+            AtomicWork::Operations { words, .. } => 4 * words,
+            AtomicWork::Lock { .. } => (MEMBER + Member::BYTES) as u32,
         }
     }
 
@@ -251,10 +251,10 @@ pub async fn run(
         deliveries,
     };
     match part.plan.settings.work {
-        Work::Operations { which, words } => {
+        AtomicWork::Operations { which, words } => {
             part.operations(&mut gm, &mut engine, which, words).await?;
         }
-        Work::Lock { hold_ns } => part.lock(&mut gm, &mut engine, hold_ns).await?,
+        AtomicWork::Lock { hold_ns } => part.lock(&mut gm, &mut engine, hold_ns).await?,
     }
     engine.flush(&mut gm).await
 }

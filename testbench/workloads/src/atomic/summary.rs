@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lanigon_worlds::workload::{Outcome, grouped};
 
 use super::linear::{Linearity, check};
-use super::{AtomicRecords, Operated, Settings, Work};
+use super::{AtomicRecords, AtomicWork, Operated, Settings};
 
 /// Results of a program, over all its members.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -107,7 +107,7 @@ fn mean_us(times: &[u64]) -> f64 {
 
 /// The times of a node's operations, or of acquiring and releasing the lock, in ps.
 fn times<'a>(settings: &Settings, node: &'a AtomicRecords) -> impl Iterator<Item = u64> + 'a {
-    let of_lock = matches!(settings.work, Work::Lock { .. });
+    let of_lock = matches!(settings.work, AtomicWork::Lock { .. });
     let executed = node.executed.iter().filter(move |_| !of_lock);
     let executed = executed.filter_map(|one| {
         let Operated { began_ps, end, .. } = one.operated;
@@ -203,7 +203,7 @@ mod tests {
     use crate::collective::On;
 
     const SETTINGS: Settings = Settings {
-        work: Work::Lock { hold_ns: 0 },
+        work: AtomicWork::Lock { hold_ns: 0 },
         on: On::Nic,
         wait: Wait::Poll,
         direct: false,
@@ -255,7 +255,7 @@ mod tests {
             },
         };
         let settings = Settings {
-            work: Work::Operations {
+            work: AtomicWork::Operations {
                 which: Which::FetchAdd,
                 words: 8,
             },

@@ -7,9 +7,9 @@ use host_lib::gm::collective::{
 };
 use host_lib::mpi::{BarrierOn, Config, GmSettings, GmTransport, Mpi};
 
-use super::{Layer, On, Work};
+use super::{CollectiveWork, Layer, On};
+use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::pairs::text;
 
 /// Algorithm of an all-to-all broadcast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,7 +85,7 @@ enum Library {
 pub(super) struct Engine(Library);
 
 /// Bytes of host memory that an engine's buffers take.
-pub(super) fn memory_bytes(layer: Layer, on: On, work: Work, members: usize) -> u64 {
+pub(super) fn memory_bytes(layer: Layer, on: On, work: CollectiveWork, members: usize) -> u64 {
     if layer != Layer::Gm {
         return GmTransport::<Machine, Machine>::buffer_bytes(GmSettings::default());
     }
@@ -102,7 +102,7 @@ impl Engine {
         mut gm: GmNode,
         (layer, on): (Layer, On),
         group: Group,
-        work: Work,
+        work: CollectiveWork,
         limit_ns: u64,
     ) -> Result<Self, String> {
         if let Layer::Mpi { call_ns } = layer {
@@ -171,26 +171,30 @@ impl Engine {
     /// Executes an operation to which the member gives `value` or `block`.
     pub(super) async fn execute(
         &mut self,
-        work: Work,
+        work: CollectiveWork,
         value: Value,
         block: &[u8],
     ) -> Result<Outcome, String> {
         match work {
-            Work::Barrier(algorithm) => {
+            CollectiveWork::Barrier(algorithm) => {
                 let barrier = self.barrier(algorithm).await;
                 barrier.map(|()| Outcome::None)
             }
-            Work::Reduction { .. } => self.reduce(work, value).await.map(Outcome::Value),
-            Work::AllToAll { algorithm, .. } => {
+            CollectiveWork::Reduction { .. } => self.reduce(work, value).await.map(Outcome::Value),
+            CollectiveWork::AllToAll { algorithm, .. } => {
                 let all = self.all_to_all(algorithm, block).await;
                 all.map(Outcome::Blocks)
             }
-            Work::Random { .. } => Err("the operation of the round is not chosen".into()),
+            CollectiveWork::Random { .. } => Err("the operation of the round is not chosen".into()),
         }
     }
 
-    async fn reduce(&mut self, work: Work, value: Value) -> Result<Option<Value>, String> {
-        let Work::Reduction {
+    async fn reduce(
+        &mut self,
+        work: CollectiveWork,
+        value: Value,
+    ) -> Result<Option<Value>, String> {
+        let CollectiveWork::Reduction {
             operation,
             shape,
             root,

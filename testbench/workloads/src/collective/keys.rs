@@ -6,7 +6,7 @@ use host_lib::gm::collective::{
 };
 
 use super::workload::Collective;
-use super::{Broadcast, Layer, MOST_PER_NODE, On, Settings, Type, Work};
+use super::{Broadcast, CollectiveWork, Layer, MOST_PER_NODE, On, Settings, Type};
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
 use lanigon_worlds::scenario::nodes::Nodes;
@@ -141,12 +141,14 @@ pub(super) fn read(
         _ => table.find(&ALGORITHM),
     };
     let work = match name {
-        "barrier" => Work::Barrier(barrier(algorithm, table, nodes, (&members, per_node))?),
+        "barrier" => {
+            CollectiveWork::Barrier(barrier(algorithm, table, nodes, (&members, per_node))?)
+        }
         "reduction" => reduction(algorithm, table, nodes, &members, (on, per_node))?,
         "all-to-all-broadcast" => all_to_all(algorithm, table, (on, count))?,
         _ => {
             check_gossip(table, (on, count))?;
-            Work::Random {
+            CollectiveWork::Random {
                 bytes: table.want(&BYTES)?.integer(1..=MOST_BLOCK_BYTES)?,
             }
         }
@@ -202,7 +204,7 @@ fn reduction(
     nodes: &Nodes,
     members: &[usize],
     (on, per_node): (On, usize),
-) -> Result<Work, ScenarioError> {
+) -> Result<CollectiveWork, ScenarioError> {
     let shape = match chosen(item.as_ref(), Algorithm::Binomial)? {
         Algorithm::Binomial => {
             check_binomial(table, on, members.len() * per_node)?;
@@ -230,7 +232,7 @@ fn reduction(
         let reason = "only boards give the result to all nodes: on = \"nic\"";
         return Err(table.place.refuse(reason));
     }
-    Ok(Work::Reduction {
+    Ok(CollectiveWork::Reduction {
         operation,
         of,
         shape,
@@ -282,7 +284,7 @@ fn all_to_all(
     item: Option<Item<'_>>,
     table: &mut Table<'_>,
     (on, members): (On, usize),
-) -> Result<Work, ScenarioError> {
+) -> Result<CollectiveWork, ScenarioError> {
     check_gossip(table, (on, members))?;
     let algorithm = match chosen(item.as_ref(), Algorithm::RecursiveDoubling)? {
         Algorithm::RecursiveDoubling => Some(Broadcast::RecursiveDoubling),
@@ -301,7 +303,7 @@ fn all_to_all(
         On::Host => 0,
         On::Nic => 1,
     };
-    Ok(Work::AllToAll {
+    Ok(CollectiveWork::AllToAll {
         algorithm,
         bytes: table.want(&BYTES)?.integer(least..=MOST_BLOCK_BYTES)?,
     })

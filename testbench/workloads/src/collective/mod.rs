@@ -16,8 +16,8 @@ use engine::{Engine, Outcome};
 pub use summary::CollectiveUse;
 pub use workload::{KIND, Rounds};
 
+use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::pairs::text;
 use lanigon_worlds::programs::deliveries::Deliveries;
 
 /// The port of members on nodes with no other program.
@@ -78,7 +78,7 @@ pub enum Type {
 
 /// The operation of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub enum CollectiveWork {
     /// A barrier.
     Barrier(Barrier),
     /// A reduction.
@@ -108,7 +108,7 @@ pub enum Work {
     },
 }
 
-impl Work {
+impl CollectiveWork {
     /// Bytes of the longest message between hosts.
     fn longest_bytes(self, members: usize) -> usize {
         match self {
@@ -158,7 +158,7 @@ impl Work {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The operation.
-    pub work: Work,
+    pub work: CollectiveWork,
     /// Where it is executed.
     pub on: On,
     /// Through which library.
@@ -275,20 +275,22 @@ impl CollectivePlan {
     }
 
     /// The operation of a round.
-    fn work_in(&self, round: u64) -> Work {
+    fn work_in(&self, round: u64) -> CollectiveWork {
         let Settings { work, on, .. } = self.settings;
         work.in_round(on, self.seed, self.members.len(), round)
     }
 
     /// The value and the block that a rank gives in a round; those that the operation does not take are zero and empty.
-    fn given(&self, work: Work, rank: usize, round: u64) -> (Value, Vec<u8>) {
+    fn given(&self, work: CollectiveWork, rank: usize, round: u64) -> (Value, Vec<u8>) {
         match work {
-            Work::Reduction { of, .. } => (self.value(of, rank, round), Vec::new()),
-            Work::AllToAll { bytes, .. } => {
+            CollectiveWork::Reduction { of, .. } => (self.value(of, rank, round), Vec::new()),
+            CollectiveWork::AllToAll { bytes, .. } => {
                 let block = self.block(bytes, rank, round).collect();
                 (Value::Integer(0), block)
             }
-            Work::Barrier(_) | Work::Random { .. } => (Value::Integer(0), Vec::new()),
+            CollectiveWork::Barrier(_) | CollectiveWork::Random { .. } => {
+                (Value::Integer(0), Vec::new())
+            }
         }
     }
 
@@ -390,11 +392,16 @@ pub(super) fn varied(random: &mut ChaCha8Rng, mean_ns: u64, percent: u32) -> u64
 }
 
 /// Compares a result with what the program computes itself.
-fn check(plan: &CollectivePlan, work: Work, round: u64, result: &Outcome) -> Result<(), String> {
+fn check(
+    plan: &CollectivePlan,
+    work: CollectiveWork,
+    round: u64,
+    result: &Outcome,
+) -> Result<(), String> {
     let ranks = 0..plan.members.len();
     match (work, result) {
         (
-            Work::Reduction {
+            CollectiveWork::Reduction {
                 operation,
                 of,
                 root,
@@ -414,7 +421,7 @@ fn check(plan: &CollectivePlan, work: Work, round: u64, result: &Outcome) -> Res
                 false => Err(format!("round {round} gives {found:?}, not {expected:?}")),
             }
         }
-        (Work::AllToAll { bytes, .. }, Outcome::Blocks(found)) => {
+        (CollectiveWork::AllToAll { bytes, .. }, Outcome::Blocks(found)) => {
             let expected = ranks.flat_map(|rank| plan.block(bytes, rank, round));
             match expected.eq(found.iter().copied()) {
                 true => Ok(()),
@@ -423,7 +430,7 @@ fn check(plan: &CollectivePlan, work: Work, round: u64, result: &Outcome) -> Res
                 )),
             }
         }
-        (Work::Barrier(_), Outcome::None) => Ok(()),
+        (CollectiveWork::Barrier(_), Outcome::None) => Ok(()),
         (work, _) => Err(format!("round {round}: {work:?} gives {result:?}")),
     }
 }

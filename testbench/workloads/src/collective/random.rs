@@ -4,7 +4,7 @@ use host_lib::gm::collective::{Barrier, Operation, Shape};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{Broadcast, On, Type, Work};
+use super::{Broadcast, CollectiveWork, On, Type};
 
 /// Most children of a node in random trees.
 const MOST_CHILDREN: usize = 8;
@@ -34,11 +34,11 @@ impl Below {
 }
 
 /// A barrier, a reduction or an all-to-all broadcast with blocks of 1 to `bytes` bytes.
-pub(super) fn work(on: On, bytes: usize, members: usize, seed: u64) -> Work {
+pub(super) fn work(on: On, bytes: usize, members: usize, seed: u64) -> CollectiveWork {
     let mut random = Below(ChaCha8Rng::seed_from_u64(seed));
     match random.get(5) {
-        0 => Work::Barrier(Barrier::PairwiseExchange),
-        1 => Work::Barrier(Barrier::GatherBroadcast {
+        0 => CollectiveWork::Barrier(Barrier::PairwiseExchange),
+        1 => CollectiveWork::Barrier(Barrier::GatherBroadcast {
             root: random.get(members),
             degree: 1 + random.get(MOST_CHILDREN),
         }),
@@ -52,7 +52,7 @@ pub(super) fn work(on: On, bytes: usize, members: usize, seed: u64) -> Work {
             };
             let all = on == On::Nic && random.get(2) == 0;
             let root = if all { 0 } else { random.get(members) };
-            Work::Reduction {
+            CollectiveWork::Reduction {
                 operation,
                 of,
                 shape,
@@ -65,7 +65,7 @@ pub(super) fn work(on: On, bytes: usize, members: usize, seed: u64) -> Work {
                 On::Host => Broadcast::Ring,
                 On::Nic => Broadcast::ConcurrentBroadcasting,
             };
-            Work::AllToAll {
+            CollectiveWork::AllToAll {
                 algorithm: random.of(&[Broadcast::RecursiveDoubling, other]),
                 bytes: 1 + random.get(bytes),
             }

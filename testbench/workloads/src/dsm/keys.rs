@@ -6,20 +6,20 @@ use lanigon_worlds::scenario::ScenarioError;
 use lanigon_worlds::scenario::nodes::Nodes;
 
 use super::workload::SharedMemory;
-use super::{DsmSettings, MOST_ROUNDS, Work};
+use super::{DsmSettings, DsmWork, MOST_ROUNDS};
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::reference::Values::{Choice, Flag, Integer, Nodes as NodesOf};
 use lanigon_worlds::scenario::reference::{key, names, need};
 use lanigon_worlds::scenario::table::Table;
 
 /// The programs and their usual sizes, with the key that chooses.
-const APPLICATIONS: [(&str, Work); 6] = [
-    ("pages", Work::Pages(1024)),
-    ("radix-sort", Work::Radix(52_488)),
-    ("integer-sort", Work::IntegerSort(1 << 21)),
-    ("fft", Work::Fft(64)),
-    ("barnes-hut", Work::Barnes(16_384)),
-    ("water", Work::Water(4096)),
+const APPLICATIONS: [(&str, DsmWork); 6] = [
+    ("pages", DsmWork::Pages(1024)),
+    ("radix-sort", DsmWork::Radix(52_488)),
+    ("integer-sort", DsmWork::IntegerSort(1 << 21)),
+    ("fft", DsmWork::Fft(64)),
+    ("barnes-hut", DsmWork::Barnes(16_384)),
+    ("water", DsmWork::Water(4096)),
 ];
 
 const PROTOCOLS: [(&str, Protocol); 2] = [("async", Protocol::Async), ("ardmar", Protocol::Ardmar)];
@@ -115,7 +115,7 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<SharedMemory,
 }
 
 /// The program and its size.
-fn work(table: &mut Table<'_>, nodes: usize) -> Result<Work, ScenarioError> {
+fn work(table: &mut Table<'_>, nodes: usize) -> Result<DsmWork, ScenarioError> {
     let work = table.want(&APPLICATION)?;
     let work = work.choice("application", &APPLICATIONS)?;
     if nodes > MOST_NODES {
@@ -130,7 +130,7 @@ fn work(table: &mut Table<'_>, nodes: usize) -> Result<Work, ScenarioError> {
         let reason = format!("a size of {size} for {nodes} nodes: each needs a part");
         return Err(item.place.refuse(reason));
     }
-    if matches!(work, Work::Fft(_)) && !size.is_power_of_two() {
+    if matches!(work, DsmWork::Fft(_)) && !size.is_power_of_two() {
         let reason = format!("a grid of {size}: it has to be a power of two");
         return Err(item.place.refuse(reason));
     }

@@ -34,7 +34,7 @@ type Memory = Dsm<Machine, Machine>;
 
 /// What a program does, and its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Work {
+pub enum DsmWork {
     /// All nodes but the first read a word of each of these pages, whose home is the first node.
     Pages(usize),
     /// Radix sort of so many keys.
@@ -49,7 +49,7 @@ pub enum Work {
     Water(usize),
 }
 
-impl Work {
+impl DsmWork {
     /// Its name in scenarios and results.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -116,7 +116,7 @@ impl Work {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DsmSettings {
     /// What it does.
-    pub work: Work,
+    pub work: DsmWork,
     /// How often.
     pub rounds: u32,
     /// The shared memory; its pages are counted by [`memory`](Self::memory).
@@ -128,7 +128,7 @@ pub struct DsmSettings {
 impl DsmSettings {
     /// The usual settings of a program.
     #[must_use]
-    pub const fn new(work: Work, protocol: dsm::Protocol) -> Self {
+    pub const fn new(work: DsmWork, protocol: dsm::Protocol) -> Self {
         Self {
             work,
             rounds: work.rounds(),
@@ -250,12 +250,12 @@ fn costs(usual: dsm::Costs, host: &HostCosts) -> dsm::Costs {
 async fn execute(worker: &mut Worker, settings: &DsmSettings) -> Result<Verified, String> {
     let rounds = settings.rounds;
     match settings.work {
-        Work::Pages(pages) => pages::run(worker, pages).await,
-        Work::Radix(keys) => radix::run(worker, keys).await,
-        Work::IntegerSort(keys) => integer_sort::run(worker, keys, rounds).await,
-        Work::Fft(grid) => fft::run(worker, grid, rounds).await,
-        Work::Barnes(bodies) => barnes::run(worker, bodies, rounds).await,
-        Work::Water(molecules) => water::run(worker, molecules, rounds).await,
+        DsmWork::Pages(pages) => pages::run(worker, pages).await,
+        DsmWork::Radix(keys) => radix::run(worker, keys).await,
+        DsmWork::IntegerSort(keys) => integer_sort::run(worker, keys, rounds).await,
+        DsmWork::Fft(grid) => fft::run(worker, grid, rounds).await,
+        DsmWork::Barnes(bodies) => barnes::run(worker, bodies, rounds).await,
+        DsmWork::Water(molecules) => water::run(worker, molecules, rounds).await,
     }
 }
 

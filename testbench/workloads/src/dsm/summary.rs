@@ -4,7 +4,7 @@ use host_lib::dsm::Report;
 
 use lanigon_worlds::workload::Outcome;
 
-use super::{DsmSettings, Work};
+use super::{DsmSettings, DsmWork};
 
 /// Times and counts of one node, or the mean of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
@@ -91,7 +91,7 @@ impl DsmUse {
     #[must_use]
     pub fn new(settings: &DsmSettings, reports: &[Report]) -> Self {
         let nodes: Vec<_> = reports.iter().map(NodeTimes::of).collect();
-        let first = usize::from(matches!(settings.work, Work::Pages(_)) && nodes.len() > 1);
+        let first = usize::from(matches!(settings.work, DsmWork::Pages(_)) && nodes.len() > 1);
         let measured = nodes.get(first..).unwrap_or_default();
         let mut mean = NodeTimes::default();
         for node in measured {

@@ -2,7 +2,7 @@
 
 use host_lib::mpi::{Communicator, Mpi, MpiError, Operation, Tag, Transport};
 
-use super::{Measured, MpiSettings, Work, skew};
+use super::{Measured, MpiSettings, MpiWork, skew};
 
 /// Messages of a window.
 pub(super) const WINDOW: usize = 64;
@@ -48,10 +48,10 @@ pub(super) async fn run<T: Transport>(
             continue;
         }
         let value = match settings.work {
-            Work::Latency => latency(mpi, &world, settings, size).await?,
-            Work::Bandwidth => bandwidth(mpi, &world, settings, size, false).await?,
-            Work::ReduceLatency => skew::latency(mpi, &world, settings, size).await?,
-            Work::BothWays => bandwidth(mpi, &world, settings, size, true).await?,
+            MpiWork::Latency => latency(mpi, &world, settings, size).await?,
+            MpiWork::Bandwidth => bandwidth(mpi, &world, settings, size, false).await?,
+            MpiWork::ReduceLatency => skew::latency(mpi, &world, settings, size).await?,
+            MpiWork::BothWays => bandwidth(mpi, &world, settings, size, true).await?,
             _ => collective(mpi, &world, settings, size).await?,
         };
         all.push(Measured {
@@ -159,16 +159,16 @@ async fn collective<T: Transport>(
     let doubles = vec![world.rank() as f64; size / 8];
     let mut inside_ps = 0;
     for round in 0..settings.warmup + settings.rounds {
-        if settings.work != Work::Barrier {
+        if settings.work != MpiWork::Barrier {
             mpi.barrier(world).await?;
         }
         let began = mpi.now_ps();
         match settings.work {
-            Work::Broadcast => mpi.broadcast(world, 0, &mut bytes).await?,
-            Work::Reduce => {
+            MpiWork::Broadcast => mpi.broadcast(world, 0, &mut bytes).await?,
+            MpiWork::Reduce => {
                 mpi.reduce(world, 0, Operation::Sum, &doubles).await?;
             }
-            Work::AllReduce => {
+            MpiWork::AllReduce => {
                 mpi.all_reduce(world, Operation::Sum, &doubles).await?;
             }
             _ => mpi.barrier(world).await?,

@@ -3,7 +3,7 @@
 use host_lib::mpi::BarrierOn;
 
 use super::workload::MessagePassing;
-use super::{Class, MpiSettings, Work};
+use super::{Class, MpiSettings, MpiWork};
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
@@ -24,19 +24,19 @@ const MOST_BYTES: u64 = (1 << 24) - 8;
 const MOST_EAGER_BYTES: u64 = 64 << 10;
 
 /// The programs, with the key that chooses.
-const BENCHMARKS: [(&str, Work); 10] = [
-    ("latency", Work::Latency),
-    ("bandwidth", Work::Bandwidth),
-    ("both-ways", Work::BothWays),
-    ("broadcast", Work::Broadcast),
-    ("reduce", Work::Reduce),
-    ("reduce-latency", Work::ReduceLatency),
-    ("all-reduce", Work::AllReduce),
-    ("barrier", Work::Barrier),
-    ("integer-sort", Work::IntegerSort(Class::S)),
+const BENCHMARKS: [(&str, MpiWork); 10] = [
+    ("latency", MpiWork::Latency),
+    ("bandwidth", MpiWork::Bandwidth),
+    ("both-ways", MpiWork::BothWays),
+    ("broadcast", MpiWork::Broadcast),
+    ("reduce", MpiWork::Reduce),
+    ("reduce-latency", MpiWork::ReduceLatency),
+    ("all-reduce", MpiWork::AllReduce),
+    ("barrier", MpiWork::Barrier),
+    ("integer-sort", MpiWork::IntegerSort(Class::S)),
     (
         "stencil",
-        Work::Stencil {
+        MpiWork::Stencil {
             points: 64,
             steps: 20,
         },
@@ -137,12 +137,12 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<MessagePassin
         return Err(table.place.refuse(reason));
     }
     match &mut work {
-        Work::IntegerSort(class) => {
+        MpiWork::IntegerSort(class) => {
             if let Some(item) = table.find(&CLASS) {
                 *class = item.choice("class", &CLASSES)?;
             }
         }
-        Work::Stencil { points, steps } => {
+        MpiWork::Stencil { points, steps } => {
             *points = table.whole(&POINTS)?;
             *steps = table.whole(&STEPS)?;
             if *points < ranks {
@@ -193,7 +193,7 @@ fn read_sizes(
     table: &mut Table<'_>,
     members: &[usize],
     nodes: &Nodes,
-    work: Work,
+    work: MpiWork,
 ) -> Result<Option<Vec<usize>>, ScenarioError> {
     let Some(least) = work.least_bytes() else {
         return Ok(None);
@@ -224,11 +224,11 @@ fn read_sizes(
 
 /// Reads the keys of random delays.
 fn read_skew(table: &mut Table<'_>, settings: &mut MpiSettings) -> Result<(), ScenarioError> {
-    if !matches!(settings.work, Work::Broadcast | Work::Reduce) {
+    if !matches!(settings.work, MpiWork::Broadcast | MpiWork::Reduce) {
         return Ok(());
     }
     settings.skew_ns = table.find_time(&SKEW_US)?;
-    if settings.work == Work::Reduce
+    if settings.work == MpiWork::Reduce
         && let Some(catch_up_ns) = table.find_time(&CATCH_UP_US)?
     {
         settings.catch_up_ns = catch_up_ns;

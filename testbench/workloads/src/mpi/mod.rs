@@ -19,8 +19,8 @@ pub use sort::Class;
 pub use workload::KIND;
 
 use crate::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT};
+use lanigon_worlds::emp::{EmpNode, text};
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::pairs::{EmpNode, text};
 use lanigon_worlds::workload::Outcome;
 
 /// Memory of long messages at least, in bytes.
@@ -31,7 +31,7 @@ const CATCH_UP_NS: u64 = 500_000;
 
 /// What a program does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub enum MpiWork {
     /// Half the time of a message there and back, between the first two ranks.
     Latency,
     /// Messages in windows from the first rank to the second one.
@@ -59,7 +59,7 @@ pub enum Work {
     },
 }
 
-impl Work {
+impl MpiWork {
     /// Its name in scenarios and results.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -132,7 +132,7 @@ impl Work {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MpiSettings {
     /// What it does.
-    pub work: Work,
+    pub work: MpiWork,
     /// Lengths of messages in bytes.
     pub sizes: Vec<usize>,
     /// Rounds that are not measured, before the others.
@@ -162,7 +162,7 @@ pub struct MpiSettings {
 impl MpiSettings {
     /// The usual settings of a program.
     #[must_use]
-    pub fn new(work: Work) -> Self {
+    pub fn new(work: MpiWork) -> Self {
         let Config {
             barrier,
             library_ns,
@@ -313,7 +313,7 @@ impl TimeUse {
 
 /// What rank 0 reports of a program.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Report {
+pub struct MpiReport {
     /// The measured values.
     pub measured: Vec<Measured>,
     /// Where the time of each rank has gone.
@@ -338,8 +338,8 @@ pub struct MpiUse {
 impl MpiUse {
     /// The results of a program whose rank 0 has measured this.
     #[must_use]
-    pub fn new(settings: &MpiSettings, ranks: usize, report: Report) -> Self {
-        let Report { measured, times } = report;
+    pub fn new(settings: &MpiSettings, ranks: usize, report: MpiReport) -> Self {
+        let MpiReport { measured, times } = report;
         Self {
             benchmark: settings.work.name(),
             ranks,
@@ -435,7 +435,7 @@ impl MpiPlan {
     ///
     /// # Errors
     /// As [`run`].
-    pub async fn over_gm(&self, mut gm: GmNode) -> Result<Report, String> {
+    pub async fn over_gm(&self, mut gm: GmNode) -> Result<MpiReport, String> {
         let at = |node| Endpoint { node, port: PORT };
         let members: Vec<_> = self.nodes.iter().copied().map(at).collect();
         let own = members.get(self.rank).copied().ok_or("no such rank")?;
@@ -453,7 +453,7 @@ impl MpiPlan {
     ///
     /// # Errors
     /// As [`run`].
-    pub async fn over_emp(&self, emp: EmpNode) -> Result<Report, String> {
+    pub async fn over_emp(&self, emp: EmpNode) -> Result<MpiReport, String> {
         let eager_bytes = self.settings.eager_bytes;
         let transport = EmpTransport::new(emp, &self.nodes, self.rank, eager_bytes).await;
         let mut transport = transport.map_err(text)?;
@@ -469,7 +469,7 @@ impl MpiPlan {
 pub async fn run<T: Transport + 'static>(
     transport: T,
     settings: &MpiSettings,
-) -> Result<Report, String> {
+) -> Result<MpiReport, String> {
     let mut mpi = Mpi::with(transport, settings.config()).map_err(|error| error.to_string())?;
     if settings.bypasses() {
         let enabled = mpi.bypass(settings.bypass).await;
@@ -484,7 +484,7 @@ pub async fn run<T: Transport + 'static>(
     let times = times.collect();
     let left = mpi.finalize().await.map_err(|error| error.to_string())?;
     match left {
-        0 => Ok(Report { measured, times }),
+        0 => Ok(MpiReport { measured, times }),
         _ => Err(format!("{left} messages have no receive at the end")),
     }
 }
@@ -494,11 +494,11 @@ async fn execute<T: Transport>(
     settings: &MpiSettings,
 ) -> Result<Vec<Measured>, String> {
     match settings.work {
-        Work::Stencil { points, steps } => {
+        MpiWork::Stencil { points, steps } => {
             let operation_ns = settings.operation_ns;
             stencil::run(mpi, points, steps, operation_ns).await
         }
-        Work::IntegerSort(class) => sort::run(mpi, class, settings).await,
+        MpiWork::IntegerSort(class) => sort::run(mpi, class, settings).await,
         _ => benchmark::run(mpi, settings)
             .await
             .map_err(|error| error.to_string()),

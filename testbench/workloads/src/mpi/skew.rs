@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::benchmark::Failure;
-use super::{Measured, MpiSettings, Skewed, Work};
+use super::{Measured, MpiSettings, MpiWork, Skewed};
 
 /// Tag of the root's message to the farthest rank.
 const NOTICE: i32 = 3;
@@ -48,20 +48,20 @@ pub(super) async fn run<T: Transport>(
     for round in 0..settings.warmup + settings.rounds {
         mpi.barrier(world).await?;
         let (before, begin) = (mpi.times(), mpi.now_ps());
-        let is_late = settings.work != Work::Broadcast || world.rank() != 0;
+        let is_late = settings.work != MpiWork::Broadcast || world.rank() != 0;
         let mut delays = 0;
         if is_late && most_ns > 0 {
             delays = random.next_u64() % (most_ns + 1);
             mpi.compute(delays).await?;
         }
         let called = mpi.now_ps();
-        if settings.work == Work::Broadcast {
+        if settings.work == MpiWork::Broadcast {
             broadcast(mpi, world, size, round).await?;
         } else {
             reduce(mpi, world, &doubles).await?;
         }
         let returned = mpi.now_ps();
-        if settings.work != Work::Broadcast {
+        if settings.work != MpiWork::Broadcast {
             mpi.compute(settings.catch_up_ns + most_ns).await?;
             delays += settings.catch_up_ns + most_ns;
         }

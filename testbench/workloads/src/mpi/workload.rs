@@ -9,7 +9,7 @@ use lanigon_worlds::workload::{
     WorkloadType, read_records,
 };
 
-use super::{Measured, MpiPlan, MpiSettings, MpiUse, Report, Skewed, TimeUse, keys};
+use super::{Measured, MpiPlan, MpiReport, MpiSettings, MpiUse, Skewed, TimeUse, keys};
 
 /// Message passing.
 pub const KIND: WorkloadType = WorkloadType {
@@ -49,7 +49,7 @@ impl Workload for MessagePassing {
 
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
         let first = self.nodes.first().map(|node| records.of(*node));
-        let report = first.map(|first| first.records().own_copy::<Report>());
+        let report = first.map(|first| first.records().own_copy::<MpiReport>());
         let outcome = MpiUse::new(&self.settings, self.nodes.len(), report.unwrap_or_default());
         (Some(Arc::new(outcome)), Vec::new())
     }
@@ -74,7 +74,7 @@ impl Job for MpiJob {
     }
 
     fn read_records(&self) -> ReadRecords {
-        read_records::<Report>
+        read_records::<MpiReport>
     }
 }
 
@@ -96,7 +96,7 @@ value_struct!(TimeUse {
     library_us: library_us,
     signals: signals
 });
-value_struct!(Report {
+value_struct!(MpiReport {
     measured: measured,
     times: times
 });

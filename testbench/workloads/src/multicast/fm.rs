@@ -7,8 +7,8 @@ use host_lib::fm::ReceiveError;
 use host_lib::fm::multicast::{Member, Multicast};
 
 use super::MulticastPlan;
+use lanigon_worlds::emp::text;
 use lanigon_worlds::fm::FmNode;
-use lanigon_worlds::pairs::text;
 
 /// Handler of the multicast's packets.
 const HANDLER: u16 = 1;

@@ -7,8 +7,8 @@ use host_lib::gm::{Buffer, Event, Priority, Received, Request, Status, capacity,
 use host_lib::window::System;
 
 use super::MulticastPlan;
+use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::pairs::text;
 
 /// The port of all nodes.
 const PORT: u8 = 2;

@@ -9,7 +9,7 @@ use host_lib::window::System;
 
 use super::Nic;
 use super::frames::{self, FrameKind};
-use super::node::{Failure, Log, Plan};
+use super::node::{ExchangePlan, Failure, Log};
 
 /// Window in frames.
 const WINDOW: u32 = 32;
@@ -41,7 +41,7 @@ const MOST_DAMAGE: usize = 8;
 /// One side of the exchange.
 struct Side<'a> {
     nic: &'a mut Nic,
-    plan: &'a Plan,
+    plan: &'a ExchangePlan,
     log: &'a Log,
     counts: Counts,
     /// Address of the other side, once known.
@@ -60,7 +60,7 @@ struct Side<'a> {
 ///
 /// # Errors
 /// [`Failure`]: the driver cannot continue. Lost and damaged frames are counted, not errors.
-pub async fn run(nic: &mut Nic, plan: &Plan, log: &Log) -> Result<(), Failure> {
+pub async fn run(nic: &mut Nic, plan: &ExchangePlan, log: &Log) -> Result<(), Failure> {
     let deadline_ps = nic.deadline_ps(PATIENCE_NS);
     let mut side = Side {
         nic,

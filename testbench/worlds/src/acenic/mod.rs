@@ -24,9 +24,9 @@ use host_lib::firmware::linux::{LinuxFirmware, Version};
 
 use crate::boards::{DEFAULT, Parts};
 use crate::builder::{WorldBuilder, WorldError};
+use crate::end;
 use crate::images::{self, ELF_MAGIC, FirmwareError};
 use crate::nodes;
-use crate::outcome;
 
 /// The driver on an emulated machine.
 pub type Nic = AceNic<Machine, Machine>;
@@ -142,13 +142,13 @@ pub fn spawn<T, P, F>(
     firmware: &Arc<Firmware>,
     config: Config,
     program: P,
-) -> outcome::ResultSlot<Result<T, String>>
+) -> end::ResultSlot<Result<T, String>>
 where
     T: Send + 'static,
     P: FnOnce(Nic) -> F + Send + 'static,
     F: Future<Output = Result<T, String>> + Send + 'static,
 {
-    let outcome = outcome::ResultSlot::default();
+    let outcome = end::ResultSlot::default();
     let left = outcome.clone();
     let firmware = Arc::clone(firmware);
     world.nodes[node]

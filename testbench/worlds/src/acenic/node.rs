@@ -18,7 +18,7 @@ const LINK_TIMEOUT_NS: u64 = 5_000_000_000;
 
 /// Plan of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
+pub struct ExchangePlan {
     /// Number of the node, 0 or 1.
     pub node: u16,
     /// Number of data frames in each direction.
@@ -131,7 +131,12 @@ impl Log {
 }
 
 /// Spawns a node's program with a plan; returns its results.
-pub fn spawn(node: &mut Node, firmware: &Arc<Firmware>, config: &Config, plan: Plan) -> Log {
+pub fn spawn(
+    node: &mut Node,
+    firmware: &Arc<Firmware>,
+    config: &Config,
+    plan: ExchangePlan,
+) -> Log {
     let log = Log::default();
     let shared = log.clone();
     let firmware = Arc::clone(firmware);
@@ -149,7 +154,7 @@ async fn drive(
     machine: Machine,
     firmware: &Firmware,
     config: Config,
-    plan: Plan,
+    plan: ExchangePlan,
     log: &Log,
 ) -> Result<(), Failure> {
     let mut nic = AceNic::start(machine.clone(), machine, firmware, config).await?;
@@ -162,7 +167,7 @@ async fn drive(
 }
 
 /// Executes the plan on a firmware that has just been started.
-async fn operate(nic: &mut Nic, plan: Plan, log: &Log) -> Result<(), Failure> {
+async fn operate(nic: &mut Nic, plan: ExchangePlan, log: &Log) -> Result<(), Failure> {
     nic.wait_running().await?;
     log.work(nic);
     nic.fill_rings().await?;

@@ -19,7 +19,7 @@ use host_lib::firmware::Firmware;
 use host_lib::gm;
 use host_lib::lanai::Family;
 
-use crate::kernel::{Code, Load};
+use crate::busy_nodes::{Code, Load};
 
 pub use driver::{Driver, StartError};
 

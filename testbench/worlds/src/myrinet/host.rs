@@ -13,7 +13,7 @@ use host_lib::window::System;
 use serde::Serialize;
 
 use super::{HostKind, chip};
-use crate::outcome::ResultSlot;
+use crate::end::ResultSlot;
 
 /// The host of a control program on a node; clones share its progress.
 #[derive(Debug, Clone)]

@@ -14,9 +14,9 @@ use host_lib::window::System;
 use super::check::Identity;
 use super::content::{self, Flow};
 use super::deliveries::Deliveries;
-use super::plan::{Plan, PlannedMessage, Sends};
+use super::plan::{PlannedMessage, Sends, TrafficPlan};
+use crate::emp::text;
 use crate::fm::FmNode;
-use crate::pairs::text;
 
 /// The handler of all messages.
 const HANDLER: u16 = 1;
@@ -33,7 +33,7 @@ pub const LONGEST_BYTES: u32 = capacity(24);
 pub async fn run(
     mut fm: FmNode,
     who: Identity,
-    plan: Plan,
+    plan: TrafficPlan,
     deliveries: Deliveries,
 ) -> Result<(), String> {
     let inbox: Inbox = Arc::default();

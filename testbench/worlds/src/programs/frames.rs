@@ -19,8 +19,8 @@ use super::deliveries::{Deliveries, Got};
 use super::frame::{self, Kind, Parsed, SHORTEST_BYTES};
 use super::outages::Outages;
 use super::plan::{PlannedMessage, Sends};
+use crate::emp::text;
 use crate::nodes::START;
-use crate::pairs::text;
 use crate::scenario::programs::{FrameSettings, Program, ProgramSpec};
 
 /// A driver on an emulated machine.

@@ -14,9 +14,9 @@ use host_lib::window::{System, VirtualAddress};
 use super::check::{Arrival, Identity};
 use super::content::{self, Flow};
 use super::deliveries::Deliveries;
-use super::plan::{Plan, PlannedMessage, Sends};
+use super::plan::{PlannedMessage, Sends, TrafficPlan};
+use crate::emp::text;
 use crate::gm::GmNode;
-use crate::pairs::text;
 
 /// The port of all programs.
 const PORT: u8 = 2;
@@ -34,7 +34,7 @@ const ALIGNMENT: u32 = 64;
 pub async fn run(
     gm: GmNode,
     who: Identity,
-    plan: Plan,
+    plan: TrafficPlan,
     deliveries: Deliveries,
 ) -> Result<(), String> {
     let mut traffic = Traffic::new(gm, who, plan, deliveries).await?;
@@ -77,7 +77,7 @@ impl Traffic {
     async fn new(
         mut gm: GmNode,
         who: Identity,
-        plan: Plan,
+        plan: TrafficPlan,
         deliveries: Deliveries,
     ) -> Result<Self, String> {
         gm.open(PORT).await.map_err(text)?;

@@ -116,7 +116,7 @@ pub struct Class {
 
 /// Plan of one node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct TrafficPlan {
     /// Start delay, in ns.
     pub start_ns: u64,
     /// Messages to send.
@@ -154,7 +154,7 @@ pub const fn most_receives(length: u32) -> usize {
     RECEIVE_DESCRIPTORS as usize / descriptors(length)
 }
 
-impl Plan {
+impl TrafficPlan {
     fn new(spec: &ProgramSpec) -> Self {
         Self {
             start_ns: spec.start_ns,
@@ -215,7 +215,7 @@ pub fn memory_bytes(spec: &ProgramSpec) -> u64 {
 /// Plans of the nodes of a program that uses EMP; `seed` is the scenario's. `endless`: the number of
 /// messages is unknown, because nodes may be restarted.
 #[must_use]
-pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)> {
+pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, TrafficPlan)> {
     let mut plans = match &spec.program {
         Program::PingPong { nodes } => ping_pong(spec, *nodes),
         Program::Stream { from, to } => stream(spec, *from, *to),
@@ -227,7 +227,10 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
             bursts,
             pause_ns,
         } => incast(spec, from, *to, *bursts, *pause_ns),
-        Program::Idle { nodes } => nodes.iter().map(|&node| (node, Plan::new(spec))).collect(),
+        Program::Idle { nodes } => nodes
+            .iter()
+            .map(|&node| (node, TrafficPlan::new(spec)))
+            .collect(),
         Program::Frames { .. }
         | Program::Workload(..)
         | Program::Start { .. }
@@ -243,9 +246,9 @@ pub fn plans(spec: &ProgramSpec, seed: u64, endless: bool) -> Vec<(usize, Plan)>
     plans
 }
 
-fn ping_pong(spec: &ProgramSpec, [ping, pong]: [usize; 2]) -> Vec<(usize, Plan)> {
+fn ping_pong(spec: &ProgramSpec, [ping, pong]: [usize; 2]) -> Vec<(usize, TrafficPlan)> {
     let plan = |me: usize, peer: usize| {
-        let mut plan = Plan::new(spec);
+        let mut plan = TrafficPlan::new(spec);
         plan.lockstep = true;
         plan.sends = Sends::to(peer, spec);
         if let Sends::Rounds { gate, .. } = &mut plan.sends {
@@ -257,18 +260,18 @@ fn ping_pong(spec: &ProgramSpec, [ping, pong]: [usize; 2]) -> Vec<(usize, Plan)>
     vec![plan(ping, pong), plan(pong, ping)]
 }
 
-fn stream(spec: &ProgramSpec, from: usize, to: usize) -> Vec<(usize, Plan)> {
-    let mut sender = Plan::new(spec);
+fn stream(spec: &ProgramSpec, from: usize, to: usize) -> Vec<(usize, TrafficPlan)> {
+    let mut sender = TrafficPlan::new(spec);
     sender.sends = Sends::to(to, spec);
-    let mut receiver = Plan::new(spec);
+    let mut receiver = TrafficPlan::new(spec);
     receiver.receive(Source::Node(from as u16), Tag::Value(TAG), spec.messages);
     vec![(from, sender), (to, receiver)]
 }
 
-fn all_to_all(spec: &ProgramSpec, nodes: &[usize]) -> Vec<(usize, Plan)> {
+fn all_to_all(spec: &ProgramSpec, nodes: &[usize]) -> Vec<(usize, TrafficPlan)> {
     let others = nodes.len() - 1;
     let plan = |(place, &me): (usize, &usize)| {
-        let mut plan = Plan::new(spec);
+        let mut plan = TrafficPlan::new(spec);
         // Each node begins with its neighbour, so that not all send to one node at once.
         let after = nodes.iter().cycle().skip(place + 1).take(others);
         plan.sends = Sends::to_all(after.map(|&peer| peer as u16).collect(), spec);
@@ -285,12 +288,12 @@ fn incast(
     to: usize,
     bursts: u64,
     pause_ns: u64,
-) -> Vec<(usize, Plan)> {
-    let mut receiver = Plan::new(spec);
+) -> Vec<(usize, TrafficPlan)> {
+    let mut receiver = TrafficPlan::new(spec);
     let expected = from.len() as u64 * spec.messages * bursts;
     receiver.receive(Source::Any, Tag::Any, expected);
     let sender = |&me: &usize| {
-        let mut plan = Plan::new(spec);
+        let mut plan = TrafficPlan::new(spec);
         plan.sends = Sends::Rounds {
             peers: vec![to as u16],
             rounds: spec.messages * bursts,
@@ -331,7 +334,7 @@ impl Style {
     }
 }
 
-fn random(spec: &ProgramSpec, nodes: &[usize], tags: u16, seed: u64) -> Vec<(usize, Plan)> {
+fn random(spec: &ProgramSpec, nodes: &[usize], tags: u16, seed: u64) -> Vec<(usize, TrafficPlan)> {
     let others = nodes.len() - 1;
     let styles: Vec<Style> = [
         (Style::Exact, others * usize::from(tags)),
@@ -347,7 +350,7 @@ fn random(spec: &ProgramSpec, nodes: &[usize], tags: u16, seed: u64) -> Vec<(usi
         .map(|place| random_sends(spec, nodes, place, tags, seed))
         .collect();
     let plan = |(place, &me): (usize, &usize)| {
-        let mut plan = Plan::new(spec);
+        let mut plan = TrafficPlan::new(spec);
         let style = styles[place % styles.len()];
         for ((from, tag), count) in counts(style, nodes, &drawn, me) {
             let (source, tag) = style.class(from, tag);

@@ -9,8 +9,8 @@ use host_lib::window::System;
 use super::check::{Arrival, Identity};
 use super::content::{self, Flow};
 use super::deliveries::Deliveries;
-use super::plan::{Class, Plan, PlannedMessage, Sends};
-use crate::pairs::EmpNode;
+use super::plan::{Class, PlannedMessage, Sends, TrafficPlan};
+use crate::emp::EmpNode;
 
 /// Executes a plan and records all messages in `deliveries`.
 ///
@@ -19,7 +19,7 @@ use crate::pairs::EmpNode;
 pub async fn run(
     emp: EmpNode,
     who: Identity,
-    plan: Plan,
+    plan: TrafficPlan,
     deliveries: Deliveries,
 ) -> Result<(), String> {
     let mut traffic = Traffic::new(emp, who, plan, deliveries)?;
@@ -82,7 +82,7 @@ impl Traffic {
     fn new(
         mut emp: EmpNode,
         who: Identity,
-        plan: Plan,
+        plan: TrafficPlan,
         deliveries: Deliveries,
     ) -> Result<Self, String> {
         let longest = plan.longest;

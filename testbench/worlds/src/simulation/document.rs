@@ -16,7 +16,7 @@ use crate::workload::Outcome;
 
 /// JSON document of a run.
 #[derive(Debug, Serialize)]
-pub struct Document<'a> {
+pub struct RunDocument<'a> {
     scenario: String,
     description: &'a str,
     seed: u64,
@@ -143,7 +143,7 @@ const fn end(outcome: &RunSummary) -> &'static str {
     }
 }
 
-impl<'a> Document<'a> {
+impl<'a> RunDocument<'a> {
     /// The document of a run; `file` is the scenario's file name.
     #[must_use]
     pub fn new(file: String, scenario: &'a Scenario, outcome: &'a RunSummary) -> Self {

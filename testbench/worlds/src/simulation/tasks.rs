@@ -18,21 +18,21 @@ use super::build::absolute;
 use super::images::Images;
 use super::settings::{self, Settings};
 use crate::boards::BoardType;
+use crate::emp::{self, EmpNode};
 use crate::fm::{self, FmNode};
 use crate::gm::{self, GmNode};
 use crate::images::firmware;
 use crate::myrinet::host::Host;
-use crate::pairs::{self, EmpNode};
-use crate::processes::Processes;
 use crate::programs::check::Identity;
 use crate::programs::deliveries::{Deliveries, FrameLife};
 use crate::programs::frames::{self, FramePlan};
 use crate::programs::outages::Outages;
-use crate::programs::plan::{Plan, plans};
+use crate::programs::plan::{TrafficPlan, plans};
 use crate::programs::{fm_traffic, gm_traffic, traffic};
 use crate::scenario::Scenario;
 use crate::scenario::faults::FaultSpec;
 use crate::scenario::programs::Program;
+use crate::shared_board::Processes;
 use crate::workload::{self, JobContext};
 
 /// Sessions of GM that a node may begin between two resets.
@@ -41,9 +41,9 @@ const SESSIONS_OF_A_LIFE: u16 = 0x100;
 /// Program of a node's host.
 enum Job {
     /// Boots the firmware of the board's protocol, and runs a plan of messages.
-    Messages(Plan),
+    Messages(TrafficPlan),
     /// Does the part of a workload. Another process of the host may run a plan of messages.
-    Workload(Box<dyn workload::Job>, Option<Plan>),
+    Workload(Box<dyn workload::Job>, Option<TrafficPlan>),
     /// Boots the firmware of the board, and runs plans of frames: one for each program.
     Frames(Vec<FramePlan>),
     /// Is the host of a control program.
@@ -59,7 +59,7 @@ fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
     let nodes = scenario.nodes.iter();
     let idle = nodes.map(|node| {
         let boots = any_protocol && node.protocol.is_some();
-        boots.then(|| ("idle", Job::Messages(Plan::default())))
+        boots.then(|| ("idle", Job::Messages(TrafficPlan::default())))
     });
     let mut jobs: Vec<_> = idle.collect();
     for (spec, tag) in scenario.programs.iter().zip(0..) {
@@ -391,7 +391,7 @@ impl Task {
                 let mut config = config.clone();
                 // EMP requires a later epoch at each start.
                 config.epoch = life as u16;
-                let emp = pairs::boot(machine, &self.firmware, config).await?;
+                let emp = emp::boot(machine, &self.firmware, config).await?;
                 Ok(Library::Emp(Box::new(emp)))
             }
             Settings::Gm(config) => {
@@ -413,7 +413,7 @@ impl Task {
         &self,
         machine: Machine,
         life: u32,
-        plan: &Plan,
+        plan: &TrafficPlan,
         deliveries: &Deliveries,
     ) -> Result<(), String> {
         if let Settings::Acenic(config) = &self.settings {

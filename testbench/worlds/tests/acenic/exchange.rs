@@ -11,7 +11,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::acenic::{Config, JUMBO_MTU, NEGOTIATED_LINK, SendRing};
 use lanigon_worlds::acenic;
-use lanigon_worlds::acenic::node::{self, Failure, Plan, Record};
+use lanigon_worlds::acenic::node::{self, ExchangePlan, Failure, Record};
 
 use super::support::FIRMWARE;
 
@@ -31,7 +31,7 @@ fn exchange(
     }
     let image = Arc::new(FIRMWARE.firmware.clone());
     let logs = [0, 1].map(|index| {
-        let plan = Plan {
+        let plan = ExchangePlan {
             node: index,
             frames,
             size,
@@ -128,7 +128,7 @@ fn lost_frames_are_counted() {
     world.unplug(0, from, Some(until)).unwrap();
     let image = Arc::new(FIRMWARE.firmware.clone());
     let logs = [0, 1].map(|index| {
-        let plan = Plan {
+        let plan = ExchangePlan {
             node: index,
             frames: 500,
             size: Some(1000),
@@ -182,7 +182,7 @@ fn a_board_that_nobody_answers_gives_up() {
     let config = Config::default();
     let mut world = acenic::pair(&FIRMWARE, &profile, 1024 * KB, config.link).unwrap();
     let image = Arc::new(FIRMWARE.firmware.clone());
-    let plan = Plan {
+    let plan = ExchangePlan {
         node: 0,
         frames: 10,
         size: None,

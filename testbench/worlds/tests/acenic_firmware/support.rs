@@ -13,9 +13,9 @@ use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{AceNic, Command, Config, Event, LinkChange, Statistics, Work};
 use host_lib::address::MacAddress;
 use host_lib::window::System;
+use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use lanigon_worlds::outcome::ResultSlot;
 
 pub type Nic = AceNic<Machine, Machine>;
 

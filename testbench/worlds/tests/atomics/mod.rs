@@ -9,9 +9,9 @@ use host_lib::gm::atomic::{
 use host_lib::gm::{Buffer, Gm};
 use host_lib::window::{System, VirtualAddress};
 use lanigon_worlds::boards;
+use lanigon_worlds::emp::text;
+use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::gm::{GmNode, GmWorld};
-use lanigon_worlds::outcome::ResultSlot;
-use lanigon_worlds::pairs::text;
 use lanigon_worlds::profile::built_in;
 
 use super::scenarios::gm::built;

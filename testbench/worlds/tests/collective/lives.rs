@@ -17,9 +17,9 @@ use host_lib::gm::collective::{
 };
 use host_lib::gm::{Event, Status};
 use host_lib::window::System;
-use lanigon_workloads::collective::{Broadcast, On, Type, Work};
+use lanigon_workloads::collective::{Broadcast, CollectiveWork, On, Type};
+use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::pairs::text;
 use lanigon_worlds::programs::verdict::{Life, judge};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -74,8 +74,8 @@ impl Case {
     }
 
     /// An operation, the same for all members.
-    fn work(&self, group: u64, at: u64) -> Work {
-        let any = Work::Random { bytes: MOST_BYTES };
+    fn work(&self, group: u64, at: u64) -> CollectiveWork {
+        let any = CollectiveWork::Random { bytes: MOST_BYTES };
         let round = group * self.operations + at;
         any.in_round(On::Nic, self.seed, self.nodes.into(), round)
     }
@@ -133,7 +133,7 @@ type Records = BTreeMap<(u64, u64), Record>;
 #[derive(Debug, Clone, Copy)]
 struct Posted {
     at: u64,
-    work: Work,
+    work: CollectiveWork,
 }
 
 /// A member of all groups.
@@ -238,11 +238,13 @@ impl Member {
     }
 
     /// Whether an operation of the same kind must end first.
-    fn collides(&self, work: Work) -> bool {
+    fn collides(&self, work: CollectiveWork) -> bool {
         let of_kind = |posted: &Posted| match work {
-            Work::Barrier(_) => matches!(posted.work, Work::Barrier(_)),
-            Work::AllToAll { .. } => matches!(posted.work, Work::AllToAll { .. }),
-            Work::Reduction { .. } | Work::Random { .. } => false,
+            CollectiveWork::Barrier(_) => matches!(posted.work, CollectiveWork::Barrier(_)),
+            CollectiveWork::AllToAll { .. } => {
+                matches!(posted.work, CollectiveWork::AllToAll { .. })
+            }
+            CollectiveWork::Reduction { .. } | CollectiveWork::Random { .. } => false,
         };
         self.under_way.values().any(of_kind)
     }
@@ -251,7 +253,7 @@ impl Member {
         &mut self,
         group: u64,
         at: u64,
-        work: Work,
+        work: CollectiveWork,
         board: &mut BoardGroup,
     ) -> Result<(), String> {
         let own = board.group().clone();
@@ -259,14 +261,14 @@ impl Member {
         let gm = &mut self.gm;
         let node = gm.node();
         let posted = match work {
-            Work::Barrier(Barrier::PairwiseExchange) => {
+            CollectiveWork::Barrier(Barrier::PairwiseExchange) => {
                 gm.post_exchange(&own, &schedule::exchange(&own)).await
             }
-            Work::Barrier(Barrier::GatherBroadcast { root, degree }) => {
+            CollectiveWork::Barrier(Barrier::GatherBroadcast { root, degree }) => {
                 let tree = schedule::tree(&own, root, degree).map_err(text)?;
                 gm.post_gather_broadcast(&own, &tree).await
             }
-            Work::Reduction {
+            CollectiveWork::Reduction {
                 operation,
                 of,
                 shape,
@@ -288,12 +290,12 @@ impl Member {
                 };
                 gm.post_reduction(&reduction).await
             }
-            Work::AllToAll { algorithm, bytes } => {
+            CollectiveWork::AllToAll { algorithm, bytes } => {
                 let block = self.case.block(bytes, group, at, node);
                 gm.post_all_to_all(board, on_board(algorithm)?, &block)
                     .await
             }
-            Work::Random { .. } => return Err("no operation".into()),
+            CollectiveWork::Random { .. } => return Err("no operation".into()),
         };
         let posted = posted.map_err(|error| format!("operation {at} ({work:?}): {error}"))?;
         self.under_way.insert(posted, Posted { at, work });
@@ -352,13 +354,13 @@ impl Member {
         group: u64,
         board: &BoardGroup,
         at: u64,
-        work: Work,
+        work: CollectiveWork,
         found: u64,
     ) -> Result<(), String> {
         let nodes = 0..self.case.nodes;
         let own = usize::from(self.gm.node());
         let is_right = match work {
-            Work::Reduction {
+            CollectiveWork::Reduction {
                 operation,
                 of,
                 root,
@@ -370,7 +372,7 @@ impl Member {
                 let sum = sum.ok_or("no member")?.map_err(text)?;
                 found == sum.bits()
             }
-            Work::AllToAll { algorithm, bytes } => {
+            CollectiveWork::AllToAll { algorithm, bytes } => {
                 let blocks = self.gm.blocks(board, on_board(algorithm)?, bytes);
                 let expected = nodes.flat_map(|node| self.case.block(bytes, group, at, node));
                 expected.eq(blocks.map_err(text)?)

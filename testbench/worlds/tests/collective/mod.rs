@@ -13,8 +13,8 @@ use host_lib::gm::collective::{
 };
 use host_lib::window::System;
 use lanigon_worlds::boards;
+use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::{GmNode, GmWorld};
-use lanigon_worlds::pairs::text;
 use lanigon_worlds::profile::built_in;
 
 use super::scenarios::gm::built;

@@ -7,8 +7,8 @@ use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::gm::collective::{Barrier, Endpoint, Group, Nic, Operation, Settings, Shape, Value};
 use host_lib::window::System;
 use lanigon_worlds::boards;
+use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::{GmNode, GmWorld};
-use lanigon_worlds::pairs::text;
 use lanigon_worlds::profile::built_in;
 
 use crate::scenarios::gm::built;

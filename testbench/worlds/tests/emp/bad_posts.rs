@@ -10,7 +10,7 @@ use defs::tigon2::map::{WINDOW_BYTES, WINDOW_USED_BYTES, mailbox_low};
 use emulator::observe::event::TraceKind;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::{System, VirtualAddress};
-use lanigon_worlds::pairs::EmpNode;
+use lanigon_worlds::emp::EmpNode;
 
 use super::support::{buffer, compare, message, pair, run_well, text};
 

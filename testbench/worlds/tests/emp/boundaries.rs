@@ -6,8 +6,8 @@ use defs::emp::descriptor::{CHAIN_PAGES, MESSAGE_LIMIT_BYTES, PAGE_BYTES};
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
 use emulator::sim::time::SimTime;
 use host_lib::emp::{Buffer, Failure, PostError, Source, Tag};
+use lanigon_worlds::emp::EmpNode;
 use lanigon_worlds::faults::{self, Fault};
-use lanigon_worlds::pairs::EmpNode;
 
 use super::support::{buffer, compare, message, pair, run_well, text};
 

@@ -11,8 +11,8 @@ use emulator::observe::tracer::Sink;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use lanigon_worlds::calibrate;
-use lanigon_worlds::outcome::ResultSlot;
-use lanigon_worlds::pairs::EmpPairs;
+use lanigon_worlds::emp::EmpPairs;
+use lanigon_worlds::end::ResultSlot;
 
 use super::support::{IMAGE, Streams, ping_pong, run_well};
 

@@ -3,9 +3,9 @@
 use emulator::sim::time::SimTime;
 use host_lib::emp::{Failure, Source, Tag};
 use host_lib::window::System;
+use lanigon_worlds::emp::EmpNode;
 use lanigon_worlds::faults::{self, Fault};
 use lanigon_worlds::nodes::START;
-use lanigon_worlds::pairs::EmpNode;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 

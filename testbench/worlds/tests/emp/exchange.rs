@@ -3,7 +3,7 @@
 use emulator::sim::world::RunEnd;
 use host_lib::emp::{Buffer, Failure, PostError, Source, Tag};
 use host_lib::window::VirtualAddress;
-use lanigon_worlds::pairs::EmpNode;
+use lanigon_worlds::emp::EmpNode;
 
 use super::support::{allocate, pair, run_both};
 

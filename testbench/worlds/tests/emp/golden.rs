@@ -9,8 +9,8 @@ use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use host_lib::window::System;
+use lanigon_worlds::emp::EmpNode;
 use lanigon_worlds::nodes::START;
-use lanigon_worlds::pairs::EmpNode;
 
 use super::support::{buffer, pair, ping_pong_round, run_well};
 

@@ -9,9 +9,9 @@ use host_lib::emp::{
     AnyHandle, Buffer, Cancellation, Device, Direction, Failure, OpenError, Settings, Source, Tag,
 };
 use host_lib::window::System;
+use lanigon_worlds::emp::{EmpNode, EmpPairs};
+use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
-use lanigon_worlds::outcome::ResultSlot;
-use lanigon_worlds::pairs::{EmpNode, EmpPairs};
 
 use super::support::{IMAGE, buffer, compare, message, pair, run_both, run_well, text};
 

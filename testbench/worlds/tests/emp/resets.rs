@@ -16,10 +16,10 @@ use host_lib::emp::{
     Buffer, Config, Direction, Emp, Failure, Progress, ReceiveTimeout, Source, Tag,
 };
 use host_lib::window::System;
+use lanigon_worlds::emp::{EmpNode, EmpPairs};
+use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use lanigon_worlds::outcome::ResultSlot;
-use lanigon_worlds::pairs::{EmpNode, EmpPairs};
 use proptest::prelude::*;
 
 use super::support::{Streams, buffer, compare, message, pair, text, with_image};

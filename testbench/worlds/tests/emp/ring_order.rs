@@ -12,7 +12,7 @@ use emulator::profile::Profile;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use lanigon_worlds::boards;
-use lanigon_worlds::pairs::EmpPairs;
+use lanigon_worlds::emp::EmpPairs;
 
 use super::support::{Counters, IMAGE, Streams};
 

@@ -16,9 +16,9 @@ use emulator::tigon2::dma::Direction;
 use emulator::tigon2::dma::stall::StallFrom;
 use host_lib::emp::{Completion, ReceiveTimeout, Source, Tag};
 use host_lib::window::System;
+use lanigon_worlds::emp::{EmpNode, EmpPairs};
 use lanigon_worlds::faults::{self, Fault};
 use lanigon_worlds::nodes::START;
-use lanigon_worlds::pairs::{EmpNode, EmpPairs};
 
 use super::support::{buffer, message, pair, text};
 

@@ -10,10 +10,10 @@ use emulator::image::Image;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::emp::{Buffer, Source, Tag};
 use host_lib::window::{System, VirtualAddress};
+use lanigon_worlds::emp::{EmpNode, EmpPairs};
+use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use lanigon_worlds::outcome::ResultSlot;
-use lanigon_worlds::pairs::{EmpNode, EmpPairs};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 

@@ -12,8 +12,8 @@ use emulator::sim::time::SimTime;
 use emulator::wire::ethernet::frame::Frame;
 use host_lib::emp::{Buffer, MacAddress, Source, Tag};
 use host_lib::window::System;
+use lanigon_worlds::emp::EmpNode;
 use lanigon_worlds::nodes::{START, mac_address};
-use lanigon_worlds::pairs::EmpNode;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

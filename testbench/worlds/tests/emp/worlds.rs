@@ -14,8 +14,8 @@ use emulator::sim::world::{RunEnd, RunLimits};
 use emulator::tigon2::board::Tigon2;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
+use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::nodes::{EMP_SRAM_BYTES, START};
-use lanigon_worlds::pairs::EmpPairs;
 
 use super::support::{IMAGE, Streams, buffer, message, text};
 

@@ -5,10 +5,12 @@ use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::gm::collective::Endpoint;
 use host_lib::mpi::{BarrierOn, Bypass, GmTransport};
 use host_lib::window::System;
-use lanigon_workloads::mpi::{self, Class, Measured, MpiSettings, Report, Skewed, TimeUse, Work};
+use lanigon_workloads::mpi::{
+    self, Class, Measured, MpiReport, MpiSettings, MpiWork, Skewed, TimeUse,
+};
 use lanigon_worlds::boards;
+use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmWorld;
-use lanigon_worlds::pairs::text;
 use lanigon_worlds::profile::built_in;
 
 use super::scenarios::gm::built;
@@ -19,7 +21,7 @@ const LEAD_NS: u64 = 500_000;
 
 /// Runs a program on `count` nodes; what rank 0 reports.
 #[track_caller]
-fn run(count: u16, settings: &MpiSettings) -> Report {
+fn run(count: u16, settings: &MpiSettings) -> MpiReport {
     let board = boards::board_type("lanai9").unwrap();
     let gm = board.gm.unwrap();
     let image = board.own_image(gm.image, gm.sram_bytes).unwrap();
@@ -47,7 +49,7 @@ fn run(count: u16, settings: &MpiSettings) -> Report {
     results.next().unwrap()
 }
 
-fn settings(work: Work) -> MpiSettings {
+fn settings(work: MpiWork) -> MpiSettings {
     MpiSettings {
         sizes: vec![8, 1024, 65536],
         ..MpiSettings::new(work)
@@ -56,7 +58,7 @@ fn settings(work: Work) -> MpiSettings {
 
 /// Every length has a positive value, and the ranks' times are all of the time.
 #[track_caller]
-fn check(count: u16, settings: &MpiSettings) -> Report {
+fn check(count: u16, settings: &MpiSettings) -> MpiReport {
     let report = run(count, settings);
     let sizes = match settings.work.least_bytes() {
         Some(_) => settings.sizes.len(),
@@ -76,7 +78,7 @@ fn point_to_point() {
     if !built() {
         return;
     }
-    for work in [Work::Latency, Work::Bandwidth, Work::BothWays] {
+    for work in [MpiWork::Latency, MpiWork::Bandwidth, MpiWork::BothWays] {
         check(2, &settings(work));
     }
 }
@@ -87,17 +89,17 @@ fn collectives() {
         return;
     }
     for work in [
-        Work::Broadcast,
-        Work::Reduce,
-        Work::AllReduce,
-        Work::ReduceLatency,
-        Work::Barrier,
+        MpiWork::Broadcast,
+        MpiWork::Reduce,
+        MpiWork::AllReduce,
+        MpiWork::ReduceLatency,
+        MpiWork::Barrier,
     ] {
         check(6, &settings(work));
     }
     let on = |barrier| MpiSettings {
         barrier,
-        ..settings(Work::Barrier)
+        ..settings(MpiWork::Barrier)
     };
     let us = |barrier| check(6, &on(barrier)).measured[0].value;
     assert!(us(BarrierOn::Nic) < us(BarrierOn::Host));
@@ -108,17 +110,17 @@ fn kernels() {
     if !built() {
         return;
     }
-    let plate = Work::Stencil {
+    let plate = MpiWork::Stencil {
         points: 64,
         steps: 20,
     };
     let report = check(5, &settings(plate));
     assert!(report.times.iter().all(|one| one.compute_us > 0.0));
-    check(4, &settings(Work::IntegerSort(Class::S)));
+    check(4, &settings(MpiWork::IntegerSort(Class::S)));
 }
 
 /// What rank 0 of late ranks measures, with bypass or without; long messages do not bypass.
-fn late(work: Work, bypass: Bypass) -> Vec<(f64, Skewed)> {
+fn late(work: MpiWork, bypass: Bypass) -> Vec<(f64, Skewed)> {
     let settings = MpiSettings {
         sizes: vec![8, 4096, 65536],
         skew_ns: Some(500_000),
@@ -139,14 +141,14 @@ fn operations_go_on_while_programs_compute() {
     let (usual, exit_delay_ns) = (Bypass::default(), 0);
     for (work, bypass) in [
         (
-            Work::Broadcast,
+            MpiWork::Broadcast,
             Bypass {
                 broadcast: true,
                 ..usual
             },
         ),
         (
-            Work::Reduce,
+            MpiWork::Reduce,
             Bypass {
                 reduce: true,
                 exit_delay_ns,

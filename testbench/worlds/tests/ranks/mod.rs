@@ -6,7 +6,7 @@ use emulator::sim::ranks::{RankError, Ranks, Transport, channels};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::simulation::document::Document;
+use lanigon_worlds::simulation::document::RunDocument;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::shared;
 use lanigon_worlds::simulation::{Blueprint, RunOptions, Simulation};
@@ -27,7 +27,7 @@ fn run(
 
 /// The report as users see it.
 fn report(scenario: &Scenario, outcome: &RunSummary) -> String {
-    let document = Document::new("test.toml".into(), scenario, outcome);
+    let document = RunDocument::new("test.toml".into(), scenario, outcome);
     serde_json::to_string_pretty(&document).unwrap()
 }
 

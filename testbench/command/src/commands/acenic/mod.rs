@@ -16,11 +16,11 @@ use crate::progress::Progress;
 use crate::{logging, output};
 use lanigon_analysis::trace::record;
 use lanigon_worlds::acenic::frames::LONGEST_BYTES;
-use lanigon_worlds::acenic::node::{self, Log, Plan};
+use lanigon_worlds::acenic::node::{self, ExchangePlan, Log};
 use lanigon_worlds::acenic::{self, AceFirmware};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::profile;
-use report::Report;
+use report::AcenicReport;
 
 /// Number of buffers for jumbo frames.
 const JUMBO_BUFFERS: u32 = 64;
@@ -97,7 +97,7 @@ fn finish(
     firmware: &AceFirmware,
     args: &AcenicArgs,
 ) -> anyhow::Result<Status> {
-    let report = Report::new(nodes, logs, end, firmware, args.frames);
+    let report = AcenicReport::new(nodes, logs, end, firmware, args.frames);
     if args.json {
         output::print_json(&report.json())?;
     } else {
@@ -133,7 +133,7 @@ fn spawn(
     let nodes = (0..).zip(&mut world.nodes);
     nodes
         .map(|(index, host)| {
-            let plan = Plan {
+            let plan = ExchangePlan {
                 node: index,
                 frames: args.frames,
                 size: args.size,

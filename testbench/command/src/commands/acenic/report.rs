@@ -20,7 +20,7 @@ use lanigon_worlds::stopped::Stopped;
 const TRACE_TAIL: usize = 8;
 
 /// Result of a run.
-pub struct Report {
+pub struct AcenicReport {
     nodes: Vec<NodeReport>,
     symbols: Symbols,
     /// Reason of a premature end.
@@ -46,7 +46,7 @@ struct NodeReport {
 
 /// JSON document of the report.
 #[derive(Serialize)]
-pub struct Document<'a> {
+pub struct AcenicDocument<'a> {
     nodes: Vec<NodeDocument<'a>>,
 }
 
@@ -98,7 +98,7 @@ pub fn event_line(node: usize, event: &Reported, released_ps: u64) -> String {
     format!("{us:>14.3} us  node {node}: {}\n", event.event)
 }
 
-impl Report {
+impl AcenicReport {
     /// Collects the report.
     pub fn new(
         nodes: &[Node],
@@ -143,9 +143,9 @@ impl Report {
     }
 
     /// Report as JSON.
-    pub fn json(&self) -> Document<'_> {
+    pub fn json(&self) -> AcenicDocument<'_> {
         let good = self.is_good();
-        Document {
+        AcenicDocument {
             nodes: self
                 .nodes
                 .iter()

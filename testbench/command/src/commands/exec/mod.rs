@@ -21,7 +21,7 @@ use lanigon_worlds::files::input;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::nodes;
-use report::Report;
+use report::ExecReport;
 
 /// Host memory in megabytes, for code that starts a DMA; there is no host program.
 const HOST_MEGABYTES: u32 = 1;
@@ -84,7 +84,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let cause = stop::run(&mut node, limit, max_time, interrupt);
     let ending = stop::Ending::new(&node, cause, limit, image.as_ref());
     let symbols = image.map(|image| image.symbols).unwrap_or_default();
-    let report = Report::new(&node, ending, args)?;
+    let report = ExecReport::new(&node, ending, args)?;
     let has_limit = args.max_instructions.is_some() || args.max_time.is_some();
     if args.json {
         output::print_json(&report.json())?;

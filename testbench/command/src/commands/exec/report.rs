@@ -18,7 +18,7 @@ use lanigon_worlds::running::Doing;
 use lanigon_worlds::stopped::Stopped;
 
 /// The state of a board after a run.
-pub struct Report {
+pub struct ExecReport {
     /// End of the run.
     pub ending: Ending,
     /// Name in commands, and state, of each CPU.
@@ -40,7 +40,7 @@ pub struct CpuState {
 
 /// JSON document of the report.
 #[derive(Serialize)]
-pub struct Document<'a> {
+pub struct ExecDocument<'a> {
     stop: stop::Stop,
     reason: &'a str,
     stopped: &'a [Stopped],
@@ -63,7 +63,7 @@ const DUMP_LINE_BYTES: usize = 16;
 /// Number of rows of the register table.
 const REGISTER_ROWS: usize = 8;
 
-impl Report {
+impl ExecReport {
     /// Collects the state.
     ///
     /// # Errors
@@ -86,10 +86,10 @@ impl Report {
     }
 
     /// Report as JSON.
-    pub fn json(&self) -> Document<'_> {
+    pub fn json(&self) -> ExecDocument<'_> {
         let cpus = self.cpus.iter();
         let dumps = self.dumps.iter();
-        Document {
+        ExecDocument {
             stop: self.ending.stop,
             reason: &self.ending.reason,
             stopped: &self.ending.stopped,

@@ -18,7 +18,7 @@ use super::Status;
 use crate::cli::myrinet::MyrinetArgs;
 use crate::progress::Progress;
 use crate::{logging, output};
-use report::{Report, Setup};
+use report::{MyrinetReport, Setup};
 
 /// Runs the command.
 ///
@@ -107,7 +107,7 @@ fn refused(error: &ScenarioError) -> anyhow::Error {
     }
 }
 
-fn status(report: &Report<'_>, end: &RunEnd) -> Status {
+fn status(report: &MyrinetReport<'_>, end: &RunEnd) -> Status {
     match end {
         RunEnd::Interrupted => Status::Interrupted,
         _ if report.is_good() => Status::Done,
@@ -122,7 +122,7 @@ fn play<'a>(
     args: &MyrinetArgs,
     interrupt: &Interrupt,
     first: bool,
-) -> anyhow::Result<(Report<'a>, RunEnd)> {
+) -> anyhow::Result<(MyrinetReport<'a>, RunEnd)> {
     let mut simulation = Simulation::new(scenario).map_err(|error| refused(&error))?;
     for warning in simulation.images.warnings().filter(|_| first) {
         output::print_aside(&format!("warning: {warning}\n"));
@@ -156,7 +156,7 @@ fn play<'a>(
     shown.outcome?;
     // The report lets the chip go on.
     simulation.world.finish_observing();
-    let report = Report::new(&mut simulation, &host, setup, &summary);
+    let report = MyrinetReport::new(&mut simulation, &host, setup, &summary);
     recording.finish()?;
     Ok((report, summary.end))
 }

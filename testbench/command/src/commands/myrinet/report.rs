@@ -32,7 +32,7 @@ pub struct Setup<'a> {
 }
 
 /// Result of a run.
-pub struct Report<'a> {
+pub struct MyrinetReport<'a> {
     setup: Setup<'a>,
     host: HostReport,
     warning: Option<String>,
@@ -49,7 +49,7 @@ pub struct Report<'a> {
 
 /// JSON document of the report.
 #[derive(Serialize)]
-pub struct Document<'a> {
+pub struct MyrinetDocument<'a> {
     board: &'a str,
     format: &'static str,
     host: &'static str,
@@ -125,7 +125,7 @@ pub fn line(entry: &Entry) -> String {
     format!("{us:>14.3} us  {name:<16} {}\n", entry.text)
 }
 
-impl<'a> Report<'a> {
+impl<'a> MyrinetReport<'a> {
     /// Collects the report. If something failed, the chip executes some further instructions, which show where it loops.
     pub fn new(
         simulation: &mut Simulation,
@@ -176,9 +176,9 @@ impl<'a> Report<'a> {
     }
 
     /// Report as JSON.
-    pub fn json(&self) -> Document<'_> {
+    pub fn json(&self) -> MyrinetDocument<'_> {
         let (setup, host) = (&self.setup, &self.host);
-        Document {
+        MyrinetDocument {
             board: setup.board,
             format: setup.program.format.name(),
             host: host.host,

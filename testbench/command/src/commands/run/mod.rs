@@ -24,7 +24,7 @@ use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
-use report::Report;
+use report::RunReport;
 use start::{SaveAt, Start};
 
 /// Runs the command.
@@ -77,7 +77,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     });
     let outcome = simulation.run(&options, |received| progress.set(received));
     drop(progress);
-    let report = Report {
+    let report = RunReport {
         file: Path::new(&name),
         scenario: &scenario,
         outcome: &outcome,

@@ -11,7 +11,7 @@ use crate::output::grouped;
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::scenario::programs::ProgramSpec;
 use lanigon_worlds::scenario::{Node, Scenario};
-use lanigon_worlds::simulation::document::{self, Document, Latency};
+use lanigon_worlds::simulation::document::{self, Latency, RunDocument};
 use lanigon_worlds::simulation::mapping::Mapping;
 use lanigon_worlds::simulation::result::{BoardUse, RunSummary};
 
@@ -24,22 +24,22 @@ const MOST_LINES: usize = 10;
 const MOST_BACKTRACES: usize = 4;
 
 /// Result of a run.
-pub struct Report<'a> {
+pub struct RunReport<'a> {
     pub file: &'a Path,
     pub scenario: &'a Scenario,
     pub outcome: &'a RunSummary,
 }
 
-impl Report<'_> {
+impl RunReport<'_> {
     /// Counters of GM's firmware, if the scenario uses it.
     fn gm(&self) -> Option<&BTreeMap<&'static str, u64>> {
         document::gm(self.scenario, self.outcome)
     }
 
     /// Report as JSON.
-    pub fn json(&self) -> Document<'_> {
+    pub fn json(&self) -> RunDocument<'_> {
         let file = self.file.display().to_string();
-        Document::new(file, self.scenario, self.outcome)
+        RunDocument::new(file, self.scenario, self.outcome)
     }
 
     /// Report as text.

@@ -13,7 +13,7 @@ use host_lib::gm::collective::{Barrier, Operation, Shape};
 use lanigon_analysis::ledger::follow::Follower;
 use lanigon_analysis::ledger::{Ledger, Owner};
 use lanigon_workloads::collective::Round;
-use lanigon_workloads::collective::{Broadcast, Settings, Type, Work};
+use lanigon_workloads::collective::{Broadcast, CollectiveWork, Settings, Type};
 use lanigon_worlds::boards::Protocol;
 use serde::Serialize;
 
@@ -75,8 +75,9 @@ pub struct Explanation {
 /// What of a table is explained: profile, members, operation; each on both places as far as it exists there.
 #[must_use]
 pub fn subjects(table: Chapter) -> Vec<(&'static str, u16, Settings)> {
-    let barrier = |algorithm| rounds_of(Work::Barrier(algorithm), ROUNDS);
-    let broadcast = |algorithm, bytes| rounds_of(Work::AllToAll { algorithm, bytes }, ROUNDS);
+    let barrier = |algorithm| rounds_of(CollectiveWork::Barrier(algorithm), ROUNDS);
+    let broadcast =
+        |algorithm, bytes| rounds_of(CollectiveWork::AllToAll { algorithm, bytes }, ROUNDS);
     let tree = Barrier::GatherBroadcast { root: 0, degree: 2 };
     match table {
         Chapter::Barrier => vec![
@@ -86,7 +87,7 @@ pub fn subjects(table: Chapter) -> Vec<(&'static str, u16, Settings)> {
         ],
         Chapter::MpiBarrier => vec![(L4, 16, mpi_rounds(ROUNDS)), (L7, 8, mpi_rounds(ROUNDS))],
         Chapter::Reduction => {
-            let work = Work::Reduction {
+            let work = CollectiveWork::Reduction {
                 operation: Operation::Sum,
                 of: Type::Integer,
                 shape: Shape::Binomial,
@@ -117,9 +118,9 @@ pub fn subjects(table: Chapter) -> Vec<(&'static str, u16, Settings)> {
 
 /// Whether an operation exists on a place.
 #[must_use]
-pub const fn is_on(work: Work, on: On) -> bool {
+pub const fn is_on(work: CollectiveWork, on: On) -> bool {
     match work {
-        Work::AllToAll { algorithm, .. } => algorithm.is_on(on),
+        CollectiveWork::AllToAll { algorithm, .. } => algorithm.is_on(on),
         _ => true,
     }
 }
@@ -129,7 +130,7 @@ struct Calls(Vec<Round>);
 
 impl Calls {
     /// Rank of the call that ended the operation: of a reduction to one member, that member's.
-    fn last_return(&self, work: Work) -> Option<u16> {
+    fn last_return(&self, work: CollectiveWork) -> Option<u16> {
         let ranks = 0..self.0.len();
         let last = ranks.max_by_key(|rank| self.0[*rank].ended_ps)?;
         Some(work.root().unwrap_or(last) as u16)
@@ -277,23 +278,25 @@ fn on_hosts(ledgers: &[Ledger], calls: &Calls, last: u16) -> Path {
 
 fn name(settings: &Settings) -> String {
     match settings.work {
-        Work::Barrier(Barrier::PairwiseExchange) => "barrier by pairwise exchange".into(),
-        Work::Barrier(Barrier::GatherBroadcast { degree, .. }) => {
+        CollectiveWork::Barrier(Barrier::PairwiseExchange) => "barrier by pairwise exchange".into(),
+        CollectiveWork::Barrier(Barrier::GatherBroadcast { degree, .. }) => {
             format!("barrier by gather and broadcast, degree {degree}")
         }
-        Work::Reduction { .. } if settings.last_late_ns > 0 => {
+        CollectiveWork::Reduction { .. } if settings.last_late_ns > 0 => {
             "reduction along a binomial tree, the last leaf late".into()
         }
-        Work::Reduction { .. } => "reduction along a binomial tree".into(),
-        Work::AllToAll {
+        CollectiveWork::Reduction { .. } => "reduction along a binomial tree".into(),
+        CollectiveWork::AllToAll {
             algorithm: Broadcast::RecursiveDoubling,
             bytes,
         } => format!("all-to-all broadcast of {bytes} bytes, recursive doubling"),
-        Work::AllToAll {
+        CollectiveWork::AllToAll {
             algorithm: Broadcast::ConcurrentBroadcasting,
             bytes,
         } => format!("all-to-all broadcast of {bytes} bytes, concurrent broadcasting"),
-        Work::AllToAll { bytes, .. } => format!("all-to-all broadcast of {bytes} bytes, ring"),
-        Work::Random { .. } => "any operation".into(),
+        CollectiveWork::AllToAll { bytes, .. } => {
+            format!("all-to-all broadcast of {bytes} bytes, ring")
+        }
+        CollectiveWork::Random { .. } => "any operation".into(),
     }
 }

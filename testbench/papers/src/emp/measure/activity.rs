@@ -5,7 +5,7 @@ use std::sync::Arc;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
-use lanigon_worlds::wire::FrameTimes;
+use lanigon_worlds::wire_times::FrameTimes;
 
 /// An activity of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]

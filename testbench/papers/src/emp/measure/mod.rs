@@ -23,8 +23,8 @@ use emulator::wire::ethernet::switch::SwitchConfig;
 
 use lanigon_experiments::Error;
 use lanigon_experiments::interval::Estimate;
-use lanigon_worlds::outcome::{ResultSlot, RunError, completed};
-use lanigon_worlds::pairs::EmpPairs;
+use lanigon_worlds::emp::EmpPairs;
+use lanigon_worlds::end::{ResultSlot, RunError, completed};
 use one_way::MORE;
 use rounds::{Mean, Rounds};
 use wire::Starts;

@@ -7,9 +7,9 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use host_lib::gm::collective::Endpoint;
 use host_lib::mpi::{Config, EmpTransport, GmSettings, GmTransport, Mpi, Transport};
+use lanigon_worlds::emp::{EmpNode, text};
+use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::gm::{GmNode, GmWorld};
-use lanigon_worlds::outcome::ResultSlot;
-use lanigon_worlds::pairs::{EmpNode, text};
 
 use lanigon_experiments::Error;
 

@@ -8,9 +8,9 @@ use lanigon_analysis::ledger::{Desk, Ledger};
 use lanigon_analysis::messages::{Message, Messages};
 
 use super::{Error, Setup, completed};
-use lanigon_worlds::outcome::RunError;
-use lanigon_worlds::pairs::{EmpNode, buffer, text};
-use lanigon_worlds::wire::FrameTimes;
+use lanigon_worlds::emp::{EmpNode, buffer, text};
+use lanigon_worlds::end::RunError;
+use lanigon_worlds::wire_times::FrameTimes;
 
 /// The followed message.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use host_lib::emp::{Buffer, ReceiveHandle, SendHandle, Source, Tag};
 use super::one_way::{BUFFERS, MORE, receives};
 use super::{Error, Run, Setup};
 use lanigon_experiments::interval::Estimate;
-use lanigon_worlds::outcome::ResultSlot;
-use lanigon_worlds::pairs::{EmpNode, EmpPairs, buffer, text};
+use lanigon_worlds::emp::{EmpNode, EmpPairs, buffer, text};
+use lanigon_worlds::end::ResultSlot;
 
 /// Tag of the messages.
 const TAG: u16 = 3;

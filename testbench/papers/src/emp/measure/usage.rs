@@ -13,9 +13,9 @@ use emulator::sim::time::SimTime;
 
 use super::activity::{self, Activity};
 use super::{Error, Run, Setup, one_way, two_way};
+use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::nodes;
-use lanigon_worlds::pairs::EmpPairs;
-use lanigon_worlds::wire::FrameTimes;
+use lanigon_worlds::wire_times::FrameTimes;
 
 /// Number of rounds before the measurement.
 const WARM_UP: usize = 12;

@@ -6,7 +6,7 @@ use emulator::lanai::board::Lanai;
 use emulator::sim::node::Node;
 
 use crate::boards::BoardError;
-use crate::kernel::Load;
+use crate::busy_nodes::Load;
 
 /// Scans 16 descriptors of 20 bytes for a tag, then copies 64 words and sums them with end-around carry; endlessly. For LLVM's pipeline.
 const KERNEL: &str = "

@@ -15,7 +15,7 @@ use host_lib::gm;
 use host_lib::lanai::Family;
 
 use super::{BoardError, BoardType, Busy, FmFirmware, GmFirmware, HostView, KB, Medium, Parts};
-use crate::kernel::Code;
+use crate::busy_nodes::Code;
 use crate::nodes::mac_address;
 
 /// What all generations have in common, with the values of a LANai 9.

@@ -9,7 +9,7 @@ use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
 
 use crate::boards::BoardError;
-use crate::kernel::{Code, Load};
+use crate::busy_nodes::{Code, Load};
 
 /// Scans 16 descriptors of 20 bytes for a tag, then sums 64 words; endlessly.
 const KERNEL: &str = "

@@ -14,7 +14,7 @@ use emulator::tigon2::timing::{PROFILES, Timing};
 use host_lib::gm;
 
 use super::{AcenicFirmware, BoardError, BoardType, Busy, GmFirmware, HostView, KB, Medium, Parts};
-use crate::kernel::Code;
+use crate::busy_nodes::Code;
 
 pub(super) const TIGON2: BoardType = BoardType {
     name: NAME,

@@ -6,14 +6,14 @@ use emulator::wire::fault::{FaultRates, RandomFaults};
 use emulator::wire::port::Port;
 use lanigon_worlds::boards::{self, Medium};
 use lanigon_worlds::builder::add_layer;
+use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::gm::GmWorld;
-use lanigon_worlds::outcome::ResultSlot;
-use lanigon_worlds::processes::Processes;
 use lanigon_worlds::profile::built_in;
 use lanigon_worlds::programs::check::Identity;
 use lanigon_worlds::programs::deliveries::Deliveries;
 use lanigon_worlds::programs::gm_traffic;
-use lanigon_worlds::programs::plan::{Plan, Sends, plans};
+use lanigon_worlds::programs::plan::{Sends, TrafficPlan, plans};
+use lanigon_worlds::shared_board::Processes;
 
 use super::{Case, LIMIT_TICKS, Member, Records};
 
@@ -23,7 +23,7 @@ const RESEND_TICKS: u32 = 10;
 const PAUSE_NS: u64 = 500_000;
 
 /// The messages of each host: random ones, with pauses.
-fn traffic(case: &Case) -> Vec<Plan> {
+fn traffic(case: &Case) -> Vec<TrafficPlan> {
     let scenario = format!(
         "board = \"lanai9.1-133\"\nseed = {}\n[network]\ntopology = \"star\"\nnodes = {}\n\
          [[program]]\nrun = \"random\"\nnodes = \"all\"\nmessages = {}\nmax_bytes = 3000\n",
@@ -31,7 +31,7 @@ fn traffic(case: &Case) -> Vec<Plan> {
     );
     let scenario = lanigon_workloads::parse("traffic.toml", &scenario).unwrap();
     let plans = plans(&scenario.programs[0], case.seed, false);
-    let slow = |(_, mut plan): (usize, Plan)| {
+    let slow = |(_, mut plan): (usize, TrafficPlan)| {
         if let Sends::Drawn(steps) = &mut plan.sends {
             steps.iter_mut().for_each(|step| step.pause_ns = PAUSE_NS);
         }

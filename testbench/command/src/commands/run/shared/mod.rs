@@ -13,7 +13,7 @@ use emulator::sim::ranks::{RankError, Ranks, Transport};
 use emulator::sim::world::RunEnd;
 use log::LevelFilter;
 
-use super::report::Report;
+use super::report::RunReport;
 use super::start::{self, SaveAt, Start};
 use super::{Status, one_file_each, status};
 use crate::cli::run::RunArgs;
@@ -205,7 +205,7 @@ fn execute(
 
 /// Prints the report of the whole run.
 fn show(args: &RunArgs, start: &Start, outcome: &RunSummary) -> anyhow::Result<()> {
-    let report = Report {
+    let report = RunReport {
         file: Path::new(&start.name),
         scenario: &start.scenario,
         outcome,

@@ -1,4 +1,4 @@
-//! The results of host programs and of runs.
+//! How host programs and runs end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -15,9 +15,9 @@ use host_lib::window::System;
 
 use crate::boards;
 use crate::builder::{WorldBuilder, WorldError};
+use crate::end::ResultSlot;
 use crate::images::firmware;
 use crate::nodes::{EMP_SRAM_BYTES, START, StageFactors, cable, mac_address, parts, probes};
-use crate::outcome::ResultSlot;
 
 /// EMP library on an emulated machine.
 pub type EmpNode = Emp<Machine, Machine>;

@@ -1,4 +1,4 @@
-//! Boards with small programs for measurements: kernels with typical work of NIC firmware, without end, or idle loops.
+//! Nodes with small programs for measurements: kernels with typical work of NIC firmware, without end, or idle loops.
 
 use emulator::board::CpuId;
 use emulator::profile::Profile;
