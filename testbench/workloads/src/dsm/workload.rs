@@ -86,88 +86,49 @@ impl Job for DsmJob {
     }
 }
 
-/// The report's fields in their order, if there is one.
-impl Value for Records {
-    fn write(&self, out: &mut Writer) {
-        let Some(report) = &self.0 else {
-            return false.write(out);
-        };
-        true.write(out);
-        let times = [
-            report.page_ps,
-            report.handler_ps,
-            report.lock_ps,
-            report.barrier_ps,
-            report.compute_ps,
-            report.fault_ps,
-            report.total_ps,
-        ];
-        let counts = [
-            report.read_faults,
-            report.write_faults,
-            report.fetches,
-            report.repeats,
-            report.handled,
-            report.diffs,
-            report.diff_bytes,
-            report.invalidations,
-            report.locks,
-            report.barriers,
-        ];
-        let races = report.races.iter();
-        let races: Vec<_> = races
-            .map(|race| (race.page, race.word, race.ranks))
-            .collect();
-        (times, counts, races).write(out);
-    }
+/// The report's numbers in their order, and its races; nothing without a report.
+macro_rules! records {
+    ($($number:ident),* $(,)?) => {
+        impl Value for Records {
+            fn write(&self, out: &mut Writer) {
+                self.0.is_some().write(out);
+                if let Some(report) = &self.0 {
+                    $(report.$number.write(out);)*
+                    let races = report.races.iter();
+                    let races: Vec<_> = races.map(|race| (race.page, race.word, race.ranks)).collect();
+                    races.write(out);
+                }
+            }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        if !bool::read(from)? {
-            return Ok(Self(None));
+            fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
+                if !bool::read(from)? {
+                    return Ok(Self(None));
+                }
+                $(let $number = Value::read(from)?;)*
+                let races = Vec::read(from)?.into_iter();
+                let races = races.map(|(page, word, ranks)| dsm::Race { page, word, ranks }).collect();
+                Ok(Self(Some(dsm::Report { $($number,)* races })))
+            }
         }
-        let (times, counts, races): ([u64; 7], [u64; 10], Vec<_>) = Value::read(from)?;
-        let [
-            page_ps,
-            handler_ps,
-            lock_ps,
-            barrier_ps,
-            compute_ps,
-            fault_ps,
-            total_ps,
-        ] = times;
-        let [
-            read_faults,
-            write_faults,
-            fetches,
-            repeats,
-            handled,
-            diffs,
-            diff_bytes,
-            invalidations,
-            locks,
-            barriers,
-        ] = counts;
-        let races = races.into_iter();
-        let races = races.map(|(page, word, ranks)| dsm::Race { page, word, ranks });
-        Ok(Self(Some(dsm::Report {
-            page_ps,
-            handler_ps,
-            lock_ps,
-            barrier_ps,
-            compute_ps,
-            fault_ps,
-            total_ps,
-            read_faults,
-            write_faults,
-            fetches,
-            repeats,
-            handled,
-            diffs,
-            diff_bytes,
-            invalidations,
-            locks,
-            barriers,
-            races: races.collect(),
-        })))
-    }
+    };
+}
+
+records! {
+    page_ps,
+    handler_ps,
+    lock_ps,
+    barrier_ps,
+    compute_ps,
+    fault_ps,
+    total_ps,
+    read_faults,
+    write_faults,
+    fetches,
+    repeats,
+    handled,
+    diffs,
+    diff_bytes,
+    invalidations,
+    locks,
+    barriers,
 }
