@@ -1,5 +1,20 @@
 //! The host of the MyriAPI program of 1996: a mailbox in local memory with rings for frames
-//! (docs/control-programs.md, section 2).
+//! (docs/control-programs.md, section 2). Its steps, with the milestones that they reach:
+//!
+//! 1. `eeprom`: the chip is held in reset, the EEPROM gives address and size of memory.
+//! 2. `loaded`: memory is cleared, the image written.
+//! 3. `released`: address, burst sizes (0x3f: GUESS, only stored) and the mask of events (receive) are in the mailbox; interrupts are masked;
+//!    the reset ends.
+//! 4. `ready`: up to 25 times, 20 us apart, the host sets `shakedown`, raises WAKE and sets the channel's state to 1 unless it is; the state
+//!    becomes 2. Linux's driver then gives up; this host says so and makes 200 further attempts, 500 us apart.
+//! 5. The signal to the host may interrupt, 16 receive buffers are posted.
+//! 6. `frame_taken`, within 200 ms: a frame of 100 bytes to the own address (two bytes 02 ab, then an Ethernet header) is in the send queue,
+//!    and the program has advanced its index.
+//! 7. `frame_received`, within 200 ms: it came back over the cable, each byte as sent.
+//! 8. `longest_frame`: the same with 8432 bytes.
+//!
+//! The form of the destination in the send queue is not certain: tried in turn, with a remark, are two zero bytes and the address; once more (the
+//! network may not have been mapped); Linux's form (ffff and the frame's first six bytes); all ones.
 
 use super::adapter::{Adapter, Control};
 use super::error::HostError;

@@ -1,5 +1,27 @@
 //! The host of the control programs of Cplant: a shared structure in local memory, whose address the program publishes
-//! (docs/control-programs.md, section 3).
+//! (docs/control-programs.md, section 3). Its steps, with the milestones that they reach:
+//!
+//! 1. `eeprom`, `loaded`, `released` as in [`mailbox`](super::mailbox).
+//! 2. `handshake`: 20 us after the first signal the host clears it and looks for the structure at the address in register `smp`, then at the
+//!    one in the word at address 16, up to 100 ms. It must not be faster: programs signal before the address is published.
+//! 3. `identification`: the version is 314.
+//! 4. `routes`: 2048 empty routes, node number 1.
+//! 5. Requests: bits of a word, each announced by a signal. The word is cleared before the part of the answer for which the program waits, so
+//!    that no later request is lost.
+//! 6. `self_test`: the program's word for it is 1.
+//!
+//! | bit | milestone | answer |
+//! |-----|-----------|--------|
+//! | 0x20 | `dma_setup` | first blocks of channels 0 (to the host) and 2 (from the host), then the first of their two words becomes 0 |
+//! | 0x04 | `host_structure` | bus address of 256 KB, then the driver's kind, 203 |
+//! | 0x40, 0x80 | `dma_from_host`, `dma_to_host` | tests of DMA |
+//!
+//! A test has three words: buffer, length, result. The program sets the length (a multiple of 4 up to 16 KB) and waits for the buffer. The host
+//! fills it with the pattern of big-endian words (0x40) or clears it (0x80), clears the request, and writes the bus address. The program transfers
+//! and writes the result, *without a signal*: ticks of 0.5 us, or 1 for wrong data. Then the host compares the data, writes the number of wrong
+//! words into the length, and clears the result.
+//!
+//! Which chain belongs to channel 0 is not certain: the host looks at the direction in the blocks' flags.
 
 use super::adapter::{Adapter, Chip, Control, Register};
 use super::error::HostError;

@@ -1,4 +1,8 @@
-//! Words that a process changes itself, besides the operations that its board executes on them.
+//! Words that a process changes itself, besides the operations that its board executes on them: Peterson's algorithm for two
+//! (docs/gm-atomics.md, section 7).
+//!
+//! The board writes its word, waits for that DMA, sets the turn, polls the other two. The host writes its word and the turn and reads the turn
+//! back; then it polls host memory, and the turn again after 20 ns, 40 ns and so on up to 20 us.
 
 use defs::gm::atomic::{GUARD_HOST, GUARD_INTERESTED, GUARD_LOW, GUARD_TURN};
 use defs::gm::port::control_block;

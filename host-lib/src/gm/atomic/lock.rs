@@ -4,6 +4,11 @@
 //! it, and whether it waits. See section 5.3 of the dissertation (docs/gm-atomics.md), whose release writes "none" into the wrong word
 //! in one place.
 //!
+//! * *Acquire*: own words to (none, waits); fetch and write the own rank into the home's word. If another rank was there, write the own
+//!   rank into its *next* word, and poll the own *waits* word until it is 0.
+//! * *Release*: without a next rank, compare and swap the home's word from the own rank to none. If another rank stands there, wait until it
+//!   has written itself into the own *next* word. Then write 0 into its *waits* word.
+//!
 //! If a process dies that holds the lock or waits for it, no other one gets the lock any more.
 
 use thiserror::Error;

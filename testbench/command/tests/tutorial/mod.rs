@@ -29,10 +29,17 @@ const COMMANDS: &str = "docs/commands.md";
 const ACENIC: &str = "docs/acenic.md";
 const DEBUGGING: &str = "docs/debugging.md";
 const GDB: &str = "docs/gdb.md";
-const GM: [&str; 3] = [
+/// Pages about GM, FM, and what runs over them.
+const GM: [&str; 9] = [
     "docs/gm-scenarios.md",
     "docs/gm-tigon2.md",
     "docs/gm-mapper.md",
+    "docs/gm-atomics.md",
+    "docs/collectives.md",
+    "docs/collectives-results.md",
+    "docs/dsm.md",
+    "docs/fm.md",
+    "docs/mpi.md",
 ];
 const SWEEPS: &str = "docs/sweep.md";
 const EXAMPLE: &str = "examples/echo";
