@@ -79,7 +79,7 @@ pub enum KitError {
         program: String,
     },
     /// A program failed.
-    #[error("node {node}: {program} failed at {at}: {error}")]
+    #[error("node {node}: {program} failed at {at}: {error}{}", running.iter().map(|line| format!("\n  {line}")).collect::<String>())]
     Program {
         /// The node.
         node: usize,
@@ -89,6 +89,8 @@ pub enum KitError {
         at: SimTime,
         /// Reason.
         error: HostError,
+        /// After a wait in vain: one line per CPU that does not idle, with its place.
+        running: Vec<String>,
     },
     /// A CPU reached an invalid instruction, or the firmware panicked.
     #[error("node {node}: {cpu} stopped: {reason}")]
@@ -105,7 +107,7 @@ pub enum KitError {
     Deadlock {
         /// Time.
         at: SimTime,
-        /// One line per waiting program.
+        /// One line per waiting program, and per CPU that does not idle.
         waits: Vec<String>,
     },
     /// The time limit was reached before all programs had ended.
@@ -113,7 +115,7 @@ pub enum KitError {
     TimeLimit {
         /// Time.
         at: SimTime,
-        /// One line per running program.
+        /// One line per running program, and per CPU that does not idle, with its place.
         waits: Vec<String>,
     },
     /// A snapshot is too long for a review.

@@ -278,6 +278,7 @@ impl Layer {
         } = &self.fault;
         let time = departure.head;
         time >= *after
+            && self.fault.action.fits(&departure.unit)
             && probe
                 .as_ref()
                 .is_none_or(|(_, wanted)| self.hits.up_to(time) >= *wanted as usize)

@@ -83,6 +83,7 @@ use lanigon_worlds::boards::BoardType;
 use lanigon_worlds::builder::inject;
 use lanigon_worlds::faults::Strikes;
 use lanigon_worlds::images;
+use lanigon_worlds::running::Running;
 use lanigon_worlds::stopped::Stopped;
 use log::{Log, Tap};
 
@@ -240,11 +241,31 @@ impl Kit {
         });
         self.judge()?;
         let at = self.now();
+        let with_cpus = |mut waits: Vec<String>| {
+            waits.extend(self.running());
+            waits
+        };
         match end {
             RunEnd::Completed | RunEnd::Interrupted => Ok(()),
-            RunEnd::Deadlock(waits) | RunEnd::Quiet(waits) => Err(KitError::Deadlock { at, waits }),
-            RunEnd::TimeLimit(waits) => Err(KitError::TimeLimit { at, waits }),
+            RunEnd::Deadlock(waits) | RunEnd::Quiet(waits) => Err(KitError::Deadlock {
+                at,
+                waits: with_cpus(waits),
+            }),
+            RunEnd::TimeLimit(waits) => Err(KitError::TimeLimit {
+                at,
+                waits: with_cpus(waits),
+            }),
         }
+    }
+
+    /// One line per CPU that does not idle: where it stands.
+    fn running(&self) -> Vec<String> {
+        let nodes = self.world.nodes.iter().zip(&self.nodes).enumerate();
+        nodes
+            .flat_map(|(index, (node, state))| {
+                Running::lines(node, state.image.as_ref(), &index.to_string())
+            })
+            .collect()
     }
 
     /// Lets time pass, with or without running programs.
@@ -382,12 +403,16 @@ impl Kit {
         for (node, state) in self.nodes.iter().enumerate() {
             self.check_cpus(node)?;
             if let Some((at, error)) = state.failure.with(|failure| failure.clone()) {
-                let program = state.program.clone().unwrap_or_default();
+                let running = match error {
+                    HostError::TimedOut { .. } => self.running(),
+                    _ => Vec::new(),
+                };
                 return Err(KitError::Program {
                     node,
-                    program,
+                    program: state.program.clone().unwrap_or_default(),
                     at,
                     error,
+                    running,
                 });
             }
         }

@@ -74,6 +74,28 @@ fn a_run_that_cannot_end_says_who_waits_for_what() -> Result<(), KitError> {
     Ok(())
 }
 
+/// A wait in vain and a time limit say where a CPU stands that works.
+#[test]
+fn a_cpu_that_works_for_ever_is_told() -> Result<(), KitError> {
+    let infinite = || Kit::alone().firmware(image("../cases/infinite"));
+    let place = "CPU A still runs after ";
+    let mut kit = infinite().max_time(us(500)).build()?;
+    kit.host(0, "patient", |mut host| async move {
+        host.wait_for(0x200, "a word that nobody writes", 1).await;
+        Ok(())
+    })?;
+    let text = kit.run().expect_err("the time limit").to_string();
+    assert!(text.contains(place) && text.contains("main at "), "{text}");
+    let mut kit = infinite().build()?;
+    let failed = kit.run_host(0, "impatient", |mut host| async move {
+        host.poll(0x200, "an answer", us(100), |word| word == 1)
+            .await
+    });
+    let text = failed.expect_err("a wait in vain").to_string();
+    assert!(text.contains(place) && text.contains("main at "), "{text}");
+    Ok(())
+}
+
 #[test]
 fn a_program_that_fails_and_a_cpu_that_stops_are_named() -> Result<(), KitError> {
     let mut kit = Kit::alone().firmware(image("mailbox-echo")).build()?;

@@ -241,7 +241,7 @@ impl BoardType {
     #[must_use]
     pub fn find(&self, path: &Path) -> Found {
         let name = path.to_str().filter(|name| !name.contains('/'));
-        match name.filter(|_| !path.exists()) {
+        match name.filter(|_| path.symlink_metadata().is_err()) {
             Some(name) if own::images(self.images).contains_key(name) => {
                 own::image(self.images, name)
             }

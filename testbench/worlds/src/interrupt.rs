@@ -11,15 +11,21 @@ const SAME_WISH: Duration = Duration::from_millis(200);
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     wish: Arc<AtomicBool>,
+    /// Whether an operation looks at the flag. Before that nothing is under way that could end early.
+    watched: Arc<AtomicBool>,
     /// Time of the signal, if a signal set the flag.
     since: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Interrupt {
-    /// Requests an end as a signal does; `true` if an earlier signal has requested it already.
+    /// Requests an end as a signal does; `true` if the process is to end at once: no operation looks at the flag yet (it waits for
+    /// its input, for example for the writer of a named pipe), or an earlier signal has requested an end already.
     #[must_use]
     pub fn signal(&self) -> bool {
         self.request();
+        if !self.watched.load(Ordering::Relaxed) {
+            return true;
+        }
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         since.get_or_insert_with(Instant::now).elapsed() > SAME_WISH
     }
@@ -38,12 +44,14 @@ impl Interrupt {
     /// The flag itself.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {
+        self.watched.store(true, Ordering::Relaxed);
         Arc::clone(&self.wish)
     }
 
     /// Whether the flag is set.
     #[must_use]
     pub fn requested(&self) -> bool {
+        self.watched.store(true, Ordering::Relaxed);
         self.wish.load(Ordering::Relaxed)
     }
 }

@@ -110,6 +110,24 @@ pub fn message(source: &str, line: u32, function: &str) -> Option<String> {
     of_line(source, line).or_else(|| of_function(source, function))
 }
 
+/// What a message leaves out: at a signed division the compiler may make one call of that for a divisor of zero and that for an overflow,
+/// which differ in their message alone. Then the image has one of both functions.
+#[must_use]
+pub fn merged(function: &str, has_function: impl Fn(&str) -> bool) -> &'static str {
+    let is = |name: &str| function.ends_with(name);
+    for operation in ["div", "rem"] {
+        let by_zero = format!("panic_const_{operation}_by_zero");
+        let overflow = format!("panic_const_{operation}_overflow");
+        if is(&by_zero) && !has_function(&overflow) {
+            return ", or with overflow if it is signed";
+        }
+        if is(&overflow) && !has_function(&by_zero) {
+            return ", or by zero";
+        }
+    }
+    ""
+}
+
 /// Whether a message of a source with this path says what happened: one of the library may consist of what its caller gives.
 #[must_use]
 pub fn is_told(message: &str, path: &str) -> bool {
@@ -332,6 +350,23 @@ mod tests {
         check("fail::<u32>", None);
         check("other", Some("no"));
         check("missing", None);
+    }
+
+    #[test]
+    fn messages_of_merged_calls() {
+        let check = |function: &str, others: &[&str], expected: &str| {
+            let has = |name: &str| others.iter().any(|other| other.ends_with(name));
+            assert_eq!(merged(function, has), expected, "{function}");
+        };
+        let (zero, overflow) = (
+            "core::panic_const_div_by_zero",
+            "core::panic_const_div_overflow",
+        );
+        check(zero, &[zero], ", or with overflow if it is signed");
+        check(zero, &[zero, overflow], "");
+        check(overflow, &[overflow], ", or by zero");
+        check("core::panic_const_rem_overflow", &[zero], ", or by zero");
+        check("core::panic_const_add_overflow", &[zero], "");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use emulator::board::{CpuId, CpuState, CpuView};
 use emulator::image::Image;
 use emulator::sim::node::Node;
 
+use crate::nodes::START;
 use crate::stopped::{Code, plain_name};
 
 /// Active functions that are named in a line.
@@ -86,6 +87,23 @@ impl Running {
         let lines = image.and_then(|image| image.lines().ok());
         let code = |cpu| Code::of(node, cpu, image, lines.as_ref());
         cpus.filter_map(|cpu| Self::of(&code(cpu))).collect()
+    }
+
+    /// One line per CPU of a node that runs and does not idle.
+    #[must_use]
+    pub fn lines(node: &Node, image: Option<&Image>, name: &str) -> Vec<String> {
+        let us = node.now().saturating_sub(START).us();
+        let running = Self::all(node, image).into_iter();
+        let running = running.filter(|cpu| cpu.doing != Doing::Idles);
+        running
+            .map(
+                |Self {
+                     cpu, place, doing, ..
+                 }| {
+                    format!("node {name}: {cpu} {doing} after {us:.1} us: {place}")
+                },
+            )
+            .collect()
     }
 }
 

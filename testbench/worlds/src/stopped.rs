@@ -12,7 +12,7 @@ use emulator::{value_enum, value_struct};
 use serde::{Serialize, Serializer};
 
 pub use crate::panic_text::source_at;
-use crate::panic_text::{complete, is_newer, is_told, message, of_body, of_library};
+use crate::panic_text::{complete, is_newer, is_told, merged, message, of_body, of_library};
 
 /// Start of the name of the panic handler.
 pub const HANDLER: &str = "__rustc::";
@@ -308,6 +308,10 @@ impl<'a> Code<'a> {
                     let of_callee = || of_body(&source, &callee?);
                     let mut found = message(&source, place.line, name).or_else(of_callee)?;
                     let told = is_told(&found, &path);
+                    found += merged(name, |other| {
+                        let mut symbols = self.image.iter().flat_map(|image| image.symbols.iter());
+                        symbols.any(|symbol| symbol.name.ends_with(other))
+                    });
                     if self
                         .image
                         .and_then(|image| image.built)

@@ -42,13 +42,14 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         !pcap.is_some_and(capture::is_stdout),
         "--pcap: standard output is the program's"
     );
+    let (name, network) = network(args)?;
     let kind = StarterKind::ask(&args.mpiexec)?;
     let provider = provider(&env::current_exe().context("the own program")?)?;
     let mut starter = Starter::new(kind, &provider)?;
     let ranks = args.ranks as usize;
     let hub = Hub::listen(&starter.socket(), ranks, interrupt.flag());
     let hub = Arc::new(hub.context("a socket for the processes")?);
-    let (name, scenario) = scenario(args, &hub)?;
+    let scenario = scenario(args, &name, network, &hub)?;
     let written = [
         ("--trace", args.record.trace.as_deref()),
         ("--pcap", pcap),
@@ -92,32 +93,37 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     })
 }
 
-/// The scenario, with a rank on each of its first nodes, and its name.
-fn scenario(args: &LaunchArgs, hub: &Arc<Hub>) -> anyhow::Result<(String, Scenario)> {
+/// Name and text of the scenario, or of the usual network.
+fn network(args: &LaunchArgs) -> anyhow::Result<(String, String)> {
+    if let Some(path) = &args.scenario {
+        let name = path.display().to_string();
+        let text = fs::read_to_string(path).with_context(|| name.clone())?;
+        return Ok((name, text));
+    }
     let ranks = args.ranks;
-    let (name, network) = match &args.scenario {
-        Some(path) => {
-            let name = path.display().to_string();
-            let text = fs::read_to_string(path).with_context(|| name.clone())?;
-            (name, text)
-        }
-        None => {
-            let shape = match ranks {
-                0..=CROSSBAR_PORTS => "topology = \"star\"",
-                _ => "topology = \"clos\"\nports = 16",
-            };
-            let network =
-                format!("board = \"lanai9.2-200\"\n[network]\n{shape}\nnodes = {ranks}\n");
-            (USUAL.to_owned(), network)
-        }
+    let shape = match ranks {
+        0..=CROSSBAR_PORTS => "topology = \"star\"",
+        _ => "topology = \"clos\"\nports = 16",
     };
+    let network = format!("board = \"lanai9.2-200\"\n[network]\n{shape}\nnodes = {ranks}\n");
+    Ok((USUAL.to_owned(), network))
+}
+
+/// The scenario of this name and text, with a rank on each of its first nodes.
+fn scenario(
+    args: &LaunchArgs,
+    name: &str,
+    network: String,
+    hub: &Arc<Hub>,
+) -> anyhow::Result<Scenario> {
+    let ranks = args.ranks;
     let usual = format!("\n[[program]]\nrun = \"process\"\nnodes = [\"0..{ranks}\"]\n");
     // A scenario may choose the nodes itself.
-    let own = WORKLOADS.parse(&name, &network).ok();
+    let own = WORKLOADS.parse(name, &network).ok();
     let own = own.filter(|own| own.programs.iter().any(|spec| spec.name == "process"));
     let mut scenario = match own {
         Some(own) => own,
-        None => WORKLOADS.parse(&name, &(network + &usual))?,
+        None => WORKLOADS.parse(name, &(network + &usual))?,
     };
     if let Some(path) = &args.scenario {
         scenario.folder = path.parent().unwrap_or(Path::new("")).into();
@@ -134,5 +140,5 @@ fn scenario(args: &LaunchArgs, hub: &Arc<Hub>) -> anyhow::Result<(String, Scenar
             });
         }
     }
-    Ok((name, scenario))
+    Ok(scenario)
 }

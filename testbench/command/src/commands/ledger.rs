@@ -9,6 +9,7 @@ use emulator::profile::Profile;
 use emulator::sim::world::RunEnd;
 
 use super::Status;
+use super::run::warn;
 use crate::cli::ledger::LedgerArgs;
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
@@ -100,6 +101,7 @@ fn account(follower: &Follower, profile: &Profile, status: Status) -> anyhow::Re
 
 fn of_scenario(scenario: &Scenario, interrupt: &Interrupt) -> anyhow::Result<Found> {
     let mut simulation = Simulation::new(scenario)?;
+    warn(&simulation);
     let profile = Arc::clone(&simulation.profiles[0]);
     let found = scenario.nodes.first().and_then(|node| node.protocol);
     let Some(found) = found else {

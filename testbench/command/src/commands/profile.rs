@@ -5,6 +5,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
 use super::Status;
+use super::run::warn;
 use crate::cli::profile::ProfileArgs;
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
@@ -35,6 +36,7 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     let node = args.node.as_deref().map(|name| find(&scenario, name));
     let node = node.transpose()?;
     let mut simulation = Simulation::new(&scenario)?;
+    warn(&simulation);
     let profiler = Profiler::new(&simulation.images, from, until);
     simulation.world.observe(profiler.observer());
     let progress = Progress::run("messages", scenario.messages());

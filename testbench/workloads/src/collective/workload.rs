@@ -93,7 +93,9 @@ impl Workload for Collective {
             let link = network.link_of(*node).map(|link| network.links[link].ends);
             let switched = |end: &End| matches!(end, End::Port { .. });
             let switched = link.is_some_and(|ends| ends.iter().any(switched));
-            switched && network.medium == Medium::Myrinet && !scenario.nodes[*node].gm.mapped
+            switched
+                && network.medium == Medium::Myrinet
+                && !scenario.nodes[*node].settings.gm.mapped
         };
         match self.nodes.iter().find(|node| !has_way(node)) {
             None => Ok(()),

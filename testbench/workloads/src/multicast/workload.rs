@@ -64,7 +64,7 @@ impl Workload for Multicast {
 
     fn jobs(&self, context: JobContext<'_>) -> Vec<(usize, Box<dyn Job>)> {
         let JobContext { scenario, start_ns } = context;
-        let timeout_ns = scenario.nodes[self.nodes[0]].fm.timeout_ns();
+        let timeout_ns = scenario.nodes[self.nodes[0]].settings.fm.timeout_ns();
         let seed = scenario.seed;
         let plans = MulticastPlan::all(&self.settings, &self.nodes, start_ns, seed, timeout_ns);
         // The reader of the keys has built the tree before.

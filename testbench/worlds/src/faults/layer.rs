@@ -22,6 +22,7 @@ impl Exact {
     fn strikes(&self, departure: &Departure<Frame>) -> bool {
         EmpFrame::parse(departure.unit.bytes())
             .is_some_and(|frame| self.fault.fits(&frame, departure.head))
+            && self.fault.action.fits(&departure.unit)
             && self.strikes.take(self.fault.pattern.times)
     }
 }
@@ -58,6 +59,15 @@ impl Forge for Packet {
 }
 
 impl Action {
+    /// Whether a frame or packet is one to which this can happen: it has the byte that is to be damaged.
+    #[must_use]
+    pub fn fits(&self, unit: &impl Unit) -> bool {
+        match *self {
+            Self::Corrupt { byte, .. } => (byte as usize) < unit.bytes().len(),
+            Self::Drop | Self::Duplicate | Self::Delay(_) => true,
+        }
+    }
+
     /// Applies the action to a departing frame or packet.
     pub fn strike<U: Forge>(self, departure: Departure<U>, passage: &mut Passage<U>) {
         match self {
@@ -83,8 +93,7 @@ impl Action {
 
 fn damaged<U: Forge>(unit: &U, byte: u32, valid_check: bool) -> U {
     let mut bytes = unit.bytes().to_vec();
-    let place = (byte as usize).min(bytes.len().saturating_sub(1));
-    if let Some(byte) = bytes.get_mut(place) {
+    if let Some(byte) = bytes.get_mut(byte as usize) {
         *byte = !*byte;
     }
     match valid_check {

@@ -233,8 +233,10 @@ struct Layer {
 state!(Layer { seen, strikes } fixed { fault });
 
 impl Layer {
-    fn strikes(&mut self, packet: Option<GmPacket>, head: SimTime) -> bool {
-        if !packet.is_some_and(|packet| self.fault.fits(&packet, head)) {
+    fn strikes<U: Unit>(&mut self, packet: Option<GmPacket>, departure: &Departure<U>) -> bool {
+        if !packet.is_some_and(|packet| self.fault.fits(&packet, departure.head))
+            || !self.fault.action.fits(&departure.unit)
+        {
             return false;
         }
         self.seen = self.seen.saturating_add(1);
@@ -245,7 +247,7 @@ impl Layer {
 impl FaultLayer<Packet> for Layer {
     fn pass(&mut self, departure: Departure<Packet>, passage: &mut Passage<Packet>) {
         let packet = GmPacket::parse(departure.unit.bytes());
-        if !self.strikes(packet, departure.head) {
+        if !self.strikes(packet, &departure) {
             return passage.forward(departure);
         }
         self.fault.action.strike(departure, passage);
@@ -255,7 +257,7 @@ impl FaultLayer<Packet> for Layer {
 impl FaultLayer<Frame> for Layer {
     fn pass(&mut self, departure: Departure<Frame>, passage: &mut Passage<Frame>) {
         let packet = GmPacket::of_frame(departure.unit.bytes());
-        if !self.strikes(packet, departure.head) {
+        if !self.strikes(packet, &departure) {
             return passage.forward(departure);
         }
         self.fault.action.strike(departure, passage);

@@ -80,7 +80,9 @@ state!(Layer { seen, strikes } fixed { fault });
 impl Layer {
     fn strikes(&mut self, departure: &Departure<Frame>) -> bool {
         let frame = on_wire(departure.unit.bytes());
-        if !frame.is_some_and(|frame| self.fault.fits(&frame, departure.head)) {
+        if !frame.is_some_and(|frame| self.fault.fits(&frame, departure.head))
+            || !self.fault.action.fits(&departure.unit)
+        {
             return false;
         }
         self.seen = self.seen.saturating_add(1);

@@ -102,7 +102,8 @@ pub fn refused(path: &Path, wanted: Wanted) -> Option<String> {
     if path.is_dir() {
         return Some(folder(path, wanted));
     }
-    let exists = path.exists();
+    // A symbolic link that leads nowhere exists too: reading it says what is wrong.
+    let exists = path.symlink_metadata().is_ok();
     let mut others = Wanted::ALL.into_iter().filter(|other| *other != wanted);
     let other = match exists {
         true => others.find(|other| Wanted::of_file(path) == Some(*other)),

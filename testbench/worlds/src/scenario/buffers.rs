@@ -52,7 +52,7 @@ fn longest(spec: &ProgramSpec, node: &Node) -> Option<(u32, String)> {
     };
     match node.protocol? {
         Protocol::Emp => {
-            let most = node.emp.frame_bytes;
+            let most = node.settings.emp.frame_bytes;
             let headers = most - header_frame_capacity(most);
             let payload = message.saturating_add(headers).min(most);
             let from = format!("[emp] frame_bytes = {most}");

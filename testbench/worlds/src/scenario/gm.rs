@@ -107,12 +107,14 @@ pub(super) fn mappers(
             _ => false,
         };
         let runs_gm = node.board.protocol() == Some(Protocol::Gm) && !programs.iter().any(starts);
-        let Some(island) = island.filter(|_| node.gm.mapped && runs_gm) else {
+        let Some(island) = island.filter(|_| node.settings.gm.mapped && runs_gm) else {
             continue;
         };
-        let chosen = found.get(&island).filter(|other| nodes[**other].gm.mapper);
+        let chosen = found
+            .get(&island)
+            .filter(|other| nodes[**other].settings.gm.mapper);
         match chosen {
-            Some(&other) if node.gm.mapper => {
+            Some(&other) if node.settings.gm.mapper => {
                 let (other, name) = (&nodes[other].name, &node.name);
                 let reason = format!("nodes {other} and {name} are both to be the mapper");
                 return Err(place.refuse(reason));

@@ -20,7 +20,9 @@ const GM_LIMIT_BYTES: u32 = capacity(24);
 /// Payload of EMP's frames, of the node among these with the shortest ones.
 #[must_use]
 pub fn shortest_frames(senders: &[usize], nodes: &Nodes) -> u32 {
-    let frames = senders.iter().map(|&node| nodes.all[node].emp.frame_bytes);
+    let frames = senders
+        .iter()
+        .map(|&node| nodes.all[node].settings.emp.frame_bytes);
     frames.min().unwrap_or(control::DEFAULT_FRAME_BYTES)
 }
 

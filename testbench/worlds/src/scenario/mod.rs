@@ -19,6 +19,7 @@ pub mod nodes;
 pub mod programs;
 pub mod reference;
 mod routes;
+mod settings;
 pub mod table;
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub use fm::FmSettings;
 pub use gm::GmSettings;
 pub use network::{CrossbarSpec, End, Forwarding, LinkSpec, Network, SwitchSpec};
 pub use nodes::{ImageName, MOST_NODES, Node, ProfileName};
+pub use settings::ProtocolSettings;
 
 use crate::boards::Protocol;
 use crate::programs::content::LABEL_BYTES;
@@ -88,6 +90,8 @@ pub struct Scenario {
     pub mappers: Vec<usize>,
     /// The kinds of workloads that its programs may name.
     pub workloads: Workloads,
+    /// What a user should know: settings without an effect.
+    pub warnings: Vec<String>,
 }
 
 impl Scenario {
@@ -102,7 +106,7 @@ impl Scenario {
     /// Reads and parses a scenario file, or the example that has the name if there is no such file; returns its text too.
     pub(crate) fn load_with(workloads: Workloads, path: &Path) -> anyhow::Result<(Self, String)> {
         let name = path.display().to_string();
-        let example = path.to_str().filter(|_| !path.exists());
+        let example = path.to_str().filter(|_| path.symlink_metadata().is_err());
         let found = example.and_then(own::scenario);
         if let Some(reason) = wanted::refused(path, Wanted::Scenario) {
             bail!("{name}: {reason}");
@@ -232,6 +236,7 @@ impl Scenario {
             quiet: quiet
                 .or_else(usual_quiet)
                 .filter(|quiet| *quiet != SimTime::ZERO),
+            warnings: settings::warnings(&nodes.all),
             nodes: nodes.all,
             network,
             programs,
@@ -445,17 +450,17 @@ impl Scenario {
     fn check_frames(&self, spec: &ProgramSpec) -> Result<(), ScenarioError> {
         let needed = spec.longest() + TAG_BYTES;
         for node in spec.nodes().into_iter().map(|node| &self.nodes[node]) {
-            if needed > node.acenic.mtu {
+            if needed > node.settings.acenic.mtu {
                 let reason = format!(
                     "frames of {} bytes need [acenic] mtu = {needed} (with room for a tag); that of node {} is {}",
                     spec.longest(),
                     node.name,
-                    node.acenic.mtu
+                    node.settings.acenic.mtu
                 );
                 return Err(spec.place.refuse(reason));
             }
             // Firmware of the user's own may know better.
-            if spec.frames.checksum && node.acenic.hardware_assist && !node.image.given {
+            if spec.frames.checksum && node.settings.acenic.hardware_assist && !node.image.given {
                 let reason = format!(
                     "checksum = true and [acenic] assist = \"hardware\" of node {} exclude each other: the chip's assist makes no sums over the board's synchronous SRAM",
                     node.name

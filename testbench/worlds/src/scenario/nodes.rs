@@ -5,13 +5,10 @@ use std::path::{Path, PathBuf};
 
 use defs::gm::map::NODE_LIMIT;
 
-use super::acenic::AcenicSettings;
 use super::costs::{self, Cost};
-use super::emp::EmpSettings;
 use super::error::{Position, ScenarioError, unknown};
-use super::fm::FmSettings;
-use super::gm::GmSettings;
 use super::programs::ProgramSpec;
+use super::settings::ProtocolSettings;
 use super::table::{Item, Table};
 use crate::boards::{self, BoardType, KB, Protocol};
 use crate::files::own::{self, Found};
@@ -134,14 +131,8 @@ pub struct Node {
     pub image: ImageName,
     /// The ELF file with the symbols of its firmware, if that has none of its own.
     pub symbols: Option<ImageName>,
-    /// EMP settings.
-    pub emp: EmpSettings,
-    /// GM settings.
-    pub gm: GmSettings,
-    /// FM settings.
-    pub fm: FmSettings,
-    /// Settings of the driver for AceNIC firmware.
-    pub acenic: AcenicSettings,
+    /// Settings of the message protocols.
+    pub settings: ProtocolSettings,
     /// Timing profile of board and host.
     pub profile: ProfileName,
     /// Values that replace entries of the profile.
@@ -171,10 +162,7 @@ pub(super) struct Defaults {
     protocol_given: bool,
     pub(super) image: ImageName,
     symbols: Option<ImageName>,
-    pub(super) emp: EmpSettings,
-    pub(super) gm: GmSettings,
-    fm: FmSettings,
-    acenic: AcenicSettings,
+    settings: ProtocolSettings,
     pub(super) profile: ProfileName,
     pub(super) costs: Vec<Cost>,
     pub(super) memory_mb: u32,
@@ -184,12 +172,9 @@ pub(super) struct Defaults {
 impl Defaults {
     /// These settings with those of a `[[node]]`.
     fn changed_by(&self, table: &mut Table<'_>) -> Result<Self, ScenarioError> {
-        let emp = table.table("emp")?;
-        let gm = table.table("gm")?;
-        let fm = table.table("fm")?;
-        let acenic = table.table("acenic")?;
-        let settings = [emp.is_some(), gm.is_some(), fm.is_some(), acenic.is_some()];
-        let asked = asked(table, settings)?;
+        let settings = self.settings.read(table)?;
+        let only = settings.only_protocol_beyond(&self.settings);
+        let asked = asked(table, only)?;
         let own_board = board(table)?;
         let other_board = own_board.filter(|board| board.0.name != self.board.name);
         let board = own_board.map_or(self.board, |board| board.0);
@@ -210,10 +195,7 @@ impl Defaults {
                 (None, Some((board, _))) => ImageName::of(board, &table.place),
                 (None, None) => self.image.clone(),
             },
-            emp: self.emp.read(emp)?,
-            gm: self.gm.read(gm)?,
-            fm: self.fm.read(fm)?,
-            acenic: self.acenic.read(acenic)?,
+            settings,
             profile: match (table.get("profile"), own_board) {
                 (Some(item), _) => ProfileName::read(item)?,
                 (None, Some(board)) => ProfileName::of(board, &table.place),
@@ -227,12 +209,9 @@ impl Defaults {
     }
 
     pub(super) fn read(root: &mut Table<'_>) -> Result<Self, ScenarioError> {
-        let emp = root.table("emp")?;
-        let gm = root.table("gm")?;
-        let fm = root.table("fm")?;
-        let acenic = root.table("acenic")?;
-        let settings = [emp.is_some(), gm.is_some(), fm.is_some(), acenic.is_some()];
-        let asked = asked(root, settings)?;
+        let none = ProtocolSettings::default();
+        let settings = none.read(root)?;
+        let asked = asked(root, settings.only_protocol_beyond(&none))?;
         let named = board(root)?.unwrap_or((boards::DEFAULT, boards::DEFAULT.profile));
         let board = named.0;
         Ok(Self {
@@ -244,10 +223,7 @@ impl Defaults {
                 None => ImageName::of(board, &root.place),
             },
             symbols: root.get("symbols").map(ImageName::read).transpose()?,
-            emp: EmpSettings::default().read(emp)?,
-            gm: GmSettings::default().read(gm)?,
-            fm: FmSettings::default().read(fm)?,
-            acenic: AcenicSettings::default().read(acenic)?,
+            settings,
             profile: match root.get("profile") {
                 Some(item) => ProfileName::read(item)?,
                 None => ProfileName::of(named, &root.place),
@@ -269,22 +245,16 @@ fn board(table: &mut Table<'_>) -> Result<Option<NamedBoard>, ScenarioError> {
     boards::named(name).map(Some).ok_or_else(refused)
 }
 
-/// The protocol that a table asks for, by its name or by its settings alone; the place of the name.
+/// The protocol that a table asks for, by its name or by the settings of one protocol only; the place of the name.
 fn asked(
     table: &mut Table<'_>,
-    given: [bool; 4],
+    only: Option<Protocol>,
 ) -> Result<Option<(Protocol, Option<Position>)>, ScenarioError> {
     if let Some(item) = table.get("protocol") {
         let protocol = item.choice("protocol", &PROTOCOLS)?;
         return Ok(Some((protocol, Some(item.place))));
     }
-    Ok(match given {
-        [true, false, false, false] => Some((Protocol::Emp, None)),
-        [false, true, false, false] => Some((Protocol::Gm, None)),
-        [false, false, true, false] => Some((Protocol::Fm, None)),
-        [false, false, false, true] => Some((Protocol::Acenic, None)),
-        _ => None,
-    })
+    Ok(only.map(|protocol| (protocol, None)))
 }
 
 /// The protocol of a board: the one that is asked for, else that of the other nodes, else its usual one. Only a name is refused if
@@ -520,10 +490,7 @@ impl Defaults {
             protocol_given: self.protocol_given,
             image: self.image.clone(),
             symbols: self.symbols.clone(),
-            emp: self.emp,
-            gm: self.gm,
-            fm: self.fm,
-            acenic: self.acenic,
+            settings: self.settings.clone(),
             profile: self.profile.clone(),
             costs: self.costs.clone(),
             memory_mb: self.memory_mb,

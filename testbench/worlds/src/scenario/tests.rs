@@ -84,8 +84,8 @@ fn a_good_scenario_is_read() {
     let scenario = Scenario::parse("good.toml", GOOD).unwrap();
     let names: Vec<_> = scenario.nodes.iter().map(|node| &node.name[..]).collect();
     assert_eq!(names, ["left0", "left1", "right0", "right1"]);
-    assert_eq!(scenario.nodes[3].emp.frame_bytes, 9000);
-    assert_eq!(scenario.nodes[0].emp.frame_bytes, 1500);
+    assert_eq!(scenario.nodes[3].settings.emp.frame_bytes, 9000);
+    assert_eq!(scenario.nodes[0].settings.emp.frame_bytes, 1500);
     let routes: Vec<_> = scenario
         .network
         .switches
@@ -592,5 +592,36 @@ fn costs_are_those_of_a_node_over_those_of_all() {
     assert_eq!(
         error.to_string().split(": expected").next(),
         Some("s:4: costs.core.clock")
+    );
+}
+
+#[test]
+fn settings_without_an_effect_are_told() {
+    let check = |tables: &str, expected: &[&str]| {
+        let text = format!(
+            "{tables}[network]\ntopology = \"pair\"\n[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nbytes = 100\nmessages = 1\n"
+        );
+        let scenario = Scenario::parse("s.toml", &text).unwrap();
+        assert_eq!(scenario.warnings, expected, "{tables}");
+    };
+    check("", &[]);
+    check("[emp]\nack_group = 4\n", &[]);
+    check("[gm]\nresend_us = 100\n", &[]);
+    check(
+        "protocol = \"gm\"\n[emp]\nack_group = 4\n[gm]\nresend_us = 100\n",
+        &["s.toml:2: [emp] has no effect: none of its nodes runs EMP"],
+    );
+    let nodes = |protocol: &str| {
+        format!(
+            "[emp]\nack_group = 4\n[[node]]\nname = \"a\"\ncount = 2\nprotocol = \"{protocol}\"\n[node.gm]\nresend_us = 100\n"
+        )
+    };
+    check(
+        &nodes("emp"),
+        &["s.toml:7: [node.gm] has no effect: none of its nodes runs GM"],
+    );
+    check(
+        &nodes("gm"),
+        &["s.toml:1: [emp] has no effect: none of its nodes runs EMP"],
     );
 }

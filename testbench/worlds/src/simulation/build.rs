@@ -106,8 +106,11 @@ impl Blueprint {
         let mappings = mapping::spawn(&mut world, scenario);
         let started = Started::new(&mut world, scenario);
         let names = scenario.nodes.iter().map(|node| node.name.clone());
+        let warnings = scenario.warnings.iter().map(String::as_str);
+        let warnings = warnings.chain(images.warnings()).map(str::to_owned);
         Ok(Simulation {
             world,
+            warnings: warnings.collect(),
             images: images.clone(),
             profiles,
             lives,

@@ -61,8 +61,8 @@ fn losses_with(fault: &ExactFault, scenario: &Scenario) -> Option<u64> {
 /// Number of times that a node sends something before it gives up.
 fn tries(node: &Node) -> u32 {
     match node.protocol {
-        Some(Protocol::Emp) => node.emp.retry_limit + 1,
-        Some(Protocol::Gm) => gm_tries(node.gm.resend_us, node.gm.fatal_us),
+        Some(Protocol::Emp) => node.settings.emp.retry_limit + 1,
+        Some(Protocol::Gm) => gm_tries(node.settings.gm.resend_us, node.settings.gm.fatal_us),
         Some(Protocol::Fm | Protocol::Acenic) | None => 1,
     }
 }

@@ -146,7 +146,7 @@ impl Images {
     }
 
     /// What is strange about images: control programs for other chips.
-    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn warnings(&self) -> impl Iterator<Item = &str> {
         self.all.iter().filter_map(|known| known.warning.as_deref())
     }
 

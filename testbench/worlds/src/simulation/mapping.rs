@@ -99,7 +99,7 @@ pub(super) fn spawn(world: &mut World, scenario: &Scenario) -> Mappings {
         let task = Task {
             name: node.name.clone(),
             family,
-            pause_ns: u64::from(node.gm.verify_us) * 1000,
+            pause_ns: u64::from(node.settings.gm.verify_us) * 1000,
             mappings: mappings.clone(),
         };
         let programs = &mut world.nodes[index].programs;

@@ -135,6 +135,8 @@ pub struct Simulation {
     pub world: World,
     /// Images on the boards.
     pub images: Images,
+    /// What a user should know: images for other chips, settings without an effect.
+    pub warnings: Vec<String>,
     /// Timing profile of each node.
     pub profiles: Vec<Arc<Profile>>,
     /// Incarnations of each node's program.

@@ -201,7 +201,7 @@ impl RunSummary {
                 .iter()
                 .flat_map(|report| report.running.clone())
                 .collect(),
-            warnings: simulation.images.warnings().map(str::to_owned).collect(),
+            warnings: simulation.warnings.clone(),
             stopped: stopped.collect(),
             failures: failures(lives, names),
             nics: sums.emp,

@@ -44,12 +44,12 @@ pub(super) fn of_nodes(
                 Medium::Myrinet => ways.get(&(index, to)).cloned(),
                 Medium::Ethernet => ethernet_route(index, to),
             });
-            let mapped = node.gm.mapped && scenario.network.link_of(index).is_some();
+            let mapped = node.settings.gm.mapped && scenario.network.link_of(index).is_some();
             let mut config = match mapped {
                 true => gm::Config::mapped(firmware.family, Some(index as u16)),
                 false => gm::Config::new(firmware.family, index as u16, routes.collect::<Vec<_>>()),
             };
-            node.gm.apply(&mut config);
+            node.settings.gm.apply(&mut config);
             config.overhead_ns = overhead_ns;
             config.page_buckets = config.page_buckets.max(page_buckets(needs.shared_bytes));
             return Settings::Gm(config);
@@ -57,12 +57,12 @@ pub(super) fn of_nodes(
         if node.protocol == Some(Protocol::Fm) {
             let routes = (0..count).map(|to| ways.get(&(index, to)).cloned());
             let mut config = fm::Config::new(index as u16, routes.collect());
-            node.fm.apply(&mut config);
+            node.settings.fm.apply(&mut config);
             config.overhead_ns = overhead_ns;
             return Settings::Fm(config);
         }
         let mut config = emp::Config::new(index as u16, addresses.clone());
-        node.emp.apply(&mut config);
+        node.settings.emp.apply(&mut config);
         config.post_overhead_ns = overhead_ns;
         Settings::Emp(config)
     });
@@ -91,6 +91,9 @@ fn acenic_config(scenario: &Scenario, index: usize) -> acenic::Config {
         address: Some(mac_address(index as u16)),
         ..acenic::Config::default()
     };
-    scenario.nodes[index].acenic.apply(&mut config, frames);
+    scenario.nodes[index]
+        .settings
+        .acenic
+        .apply(&mut config, frames);
     config
 }

@@ -10,8 +10,7 @@ use emulator::observe::stream::Observer;
 use emulator::sim::node::Node;
 use emulator::sim::world::World;
 
-use crate::nodes::START;
-use crate::running::{Doing, Running};
+use crate::running::Running;
 use crate::scenario::Scenario;
 use crate::scenario::programs::Program;
 use crate::stopped::{Cause, Stopped};
@@ -110,17 +109,7 @@ impl Started {
         if !self.contains(index) {
             return Vec::new();
         }
-        let us = node.now().saturating_sub(START).us();
-        let running = Running::all(node, Some(image)).into_iter();
-        let running = running.filter(|cpu| cpu.doing != Doing::Idles);
-        running
-            .map(|running| {
-                let Running {
-                    cpu, place, doing, ..
-                } = running;
-                format!("node {name}: {cpu} {doing} after {us:.1} us: {place}")
-            })
-            .collect()
+        Running::lines(node, Some(image), name)
     }
 }
 

@@ -364,7 +364,7 @@ fn adapters_with_a_shared_structure_meet_at_a_crossbar() {
                 "{entries}"
             );
         }
-        assert_eq!(simulation.images.warnings().count(), 0);
+        assert_eq!(simulation.warnings.len(), 0);
     }
 }
 
@@ -375,7 +375,7 @@ fn a_program_for_another_chip_is_a_warning() {
         let check = |board: &str, expected: &[&str]| {
             let scenario = started(&other, board, run, "topology = \"star\"\nnodes = 2", "");
             let simulation = Simulation::new(&scenario).unwrap();
-            let warnings: Vec<_> = simulation.images.warnings().collect();
+            let warnings: Vec<_> = simulation.warnings.iter().collect();
             let ends = warnings
                 .iter()
                 .map(|warning| warning.split(": ").last().unwrap());

@@ -150,7 +150,7 @@ fn losses_that_nothing_accounts_for_fail_the_run() {
     let text = format!("[acenic]\nmtu = 9018\n{text}");
     let mut scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
     // The receiver's firmware drops what is longer.
-    scenario.nodes[1].acenic.mtu = 1518;
+    scenario.nodes[1].settings.acenic.mtu = 1518;
     let mut simulation = Simulation::new(&scenario).unwrap();
     let outcome = simulation.run(&RunOptions::default(), |_| {});
     assert_eq!(outcome.end, RunEnd::Completed);

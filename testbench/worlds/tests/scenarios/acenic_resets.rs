@@ -91,7 +91,7 @@ fn a_reset_excuses_nothing_else() {
     );
     let mut scenario = lanigon_workloads::parse("test.toml", &text).unwrap();
     // The receiver's firmware drops what is longer.
-    scenario.nodes[1].acenic.mtu = 1518;
+    scenario.nodes[1].settings.acenic.mtu = 1518;
     let mut simulation = Simulation::new(&scenario).unwrap();
     let outcome = simulation.run(&RunOptions::default(), |_| {});
     assert!(

@@ -73,7 +73,7 @@ fn patterns_name_single_frames() {
         1,
         &[("nic_damaged", 1)],
     );
-    check(Fault::corrupt(9999).ack(), 1, &[("nic_damaged", 1)]);
+    check(Fault::corrupt(59).ack(), 1, &[("nic_damaged", 1)]);
     let late = Fault::delay(SimTime::from_us(100))
         .fragment(0)
         .of_message(2);

@@ -124,7 +124,7 @@ fn play<'a>(
     first: bool,
 ) -> anyhow::Result<(MyrinetReport<'a>, RunEnd)> {
     let mut simulation = Simulation::new(scenario).map_err(|error| refused(&error))?;
-    for warning in simulation.images.warnings().filter(|_| first) {
+    for warning in simulation.warnings.iter().filter(|_| first) {
         output::print_aside(&format!("warning: {warning}\n"));
     }
     logging::show_trace(&mut simulation.world.nodes[0].trace);

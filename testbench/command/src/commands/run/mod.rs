@@ -102,9 +102,9 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     Ok(status(&outcome))
 }
 
-/// Shows what is strange about images.
+/// Shows what a user should know before the run.
 pub(super) fn warn(simulation: &Simulation) {
-    for warning in simulation.images.warnings() {
+    for warning in &simulation.warnings {
         output::print_aside(&format!("warning: {warning}\n"));
     }
 }

@@ -58,7 +58,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "byte",
             Integer(0, 9017),
             "needed",
-            "corrupt: index of the damaged byte",
+            "corrupt: index of the damaged byte, from 0; a frame or packet that is shorter is not selected",
         ),
         key(
             "valid_fcs",

@@ -1,0 +1,84 @@
+//! The tables with settings of message protocols: `[emp]`, `[gm]`, `[fm]` and `[acenic]`, of the scenario and of its nodes.
+
+use super::acenic::AcenicSettings;
+use super::emp::EmpSettings;
+use super::error::{Position, ScenarioError};
+use super::fm::FmSettings;
+use super::gm::GmSettings;
+use super::nodes::Node;
+use super::table::Table;
+use crate::boards::Protocol;
+
+/// Settings of a node for each message protocol, of which its firmware runs one.
+#[derive(Debug, Clone, Default)]
+pub struct ProtocolSettings {
+    /// EMP's.
+    pub emp: EmpSettings,
+    /// GM's.
+    pub gm: GmSettings,
+    /// FM's.
+    pub fm: FmSettings,
+    /// Those of the driver for AceNIC firmware.
+    pub acenic: AcenicSettings,
+    /// The tables that hold for the node.
+    given: Vec<(Protocol, Position)>,
+}
+
+impl ProtocolSettings {
+    /// These settings with those of the protocols' tables in `table`.
+    pub(super) fn read(&self, table: &mut Table<'_>) -> Result<Self, ScenarioError> {
+        let emp = table.table("emp")?;
+        let gm = table.table("gm")?;
+        let fm = table.table("fm")?;
+        let acenic = table.table("acenic")?;
+        let own = [
+            (Protocol::Emp, &emp),
+            (Protocol::Gm, &gm),
+            (Protocol::Fm, &fm),
+            (Protocol::Acenic, &acenic),
+        ];
+        let mut given = self.given.clone();
+        given.extend(
+            own.iter()
+                .filter_map(|(protocol, table)| Some((*protocol, table.as_ref()?.place.clone()))),
+        );
+        Ok(Self {
+            emp: self.emp.read(emp)?,
+            gm: self.gm.read(gm)?,
+            fm: self.fm.read(fm)?,
+            acenic: self.acenic.read(acenic)?,
+            given,
+        })
+    }
+
+    /// The only protocol with a table among those that came to `other` settings.
+    pub(super) fn only_protocol_beyond(&self, other: &Self) -> Option<Protocol> {
+        match &self.given[other.given.len()..] {
+            [(protocol, _)] => Some(*protocol),
+            _ => None,
+        }
+    }
+}
+
+/// What a user should know of settings without an effect: those of a protocol that no node with these settings runs.
+pub(super) fn warnings(nodes: &[Node]) -> Vec<String> {
+    let mut tables: Vec<&(Protocol, Position)> = Vec::new();
+    for table in nodes.iter().flat_map(|node| &node.settings.given) {
+        if !tables.contains(&table) {
+            tables.push(table);
+        }
+    }
+    let is_used = |table: &&(Protocol, Position)| {
+        let mut holders = nodes
+            .iter()
+            .filter(|node| node.settings.given.contains(table));
+        holders.any(|node| node.protocol == Some(table.0))
+    };
+    let unused = tables.into_iter().filter(|table| !is_used(table));
+    unused
+        .map(|(protocol, place)| {
+            let (key, protocol) = (&place.key, protocol.name());
+            format!("{place}: [{key}] has no effect: none of its nodes runs {protocol}")
+        })
+        .collect()
+}
