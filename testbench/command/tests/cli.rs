@@ -371,6 +371,38 @@ fn process_name(id: u32) -> String {
     fs::read_to_string(format!("/proc/{id}/comm")).expect("a process")
 }
 
+/// A named pipe without a writer: the command waits for its input, and has nothing to finish.
+#[test]
+fn an_interrupt_ends_a_command_that_waits_for_its_input() {
+    let pipe = file("nobody-writes.toml", b"");
+    fs::remove_file(&pipe).expect("a file");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    for words in ["run", "debug", "gdb", "profile", "sweep", "image", "ledger"] {
+        let mut child = Command::new("env")
+            .args(["--default-signal=INT", env!("CARGO_BIN_EXE_lanigon")])
+            .args([Path::new(words), &pipe])
+            .spawn()
+            .expect("env runs");
+        let waits = |id: u32| {
+            let place = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+            place.contains("(lanigon) S")
+        };
+        while !waits(child.id()) {
+            assert_eq!(child.try_wait().expect("a child"), None, "{words}");
+            std::thread::yield_now();
+        }
+        let id = child.id().to_string();
+        let killed = Command::new("kill").args(["-INT", &id]).status();
+        assert!(killed.expect("kill runs").success());
+        let status = child.wait().expect("the binary ends");
+        assert!(
+            status.signal() == Some(2) || status.code() == Some(130),
+            "{words}: {status}"
+        );
+    }
+}
+
 #[test]
 fn a_look_into_a_trace_ends_at_once() {
     for words in ["show -", "grep x -", "stats -", "instructions -"] {
