@@ -4,10 +4,10 @@
 
 use super::node::Node;
 use super::quiet::{Patience, Watch};
-use super::ranks::{Parts, RankError, Ranks, Reach, Together};
-use super::rounds::{self, Alone, Rounds};
+use super::ranks::{Parts, PeerRanks, RankError, Ranks, Reach};
+use super::rounds::{self, Rounds, SingleProcess};
 use super::slot::Replies;
-use super::threads::Crew;
+use super::threads::ThreadPool;
 use super::time::SimTime;
 use crate::observe::capture::Tap;
 use crate::observe::tracer::Tracer;
@@ -184,7 +184,12 @@ impl<'a> Component<'a> {
     }
 
     /// Brings every node to `end`, unless it is interrupted.
-    pub(super) fn run_until(&mut self, end: SimTime, crew: &Crew, interrupted: impl Fn() -> bool) {
+    pub(super) fn run_until(
+        &mut self,
+        end: SimTime,
+        pool: &ThreadPool,
+        interrupted: impl Fn() -> bool,
+    ) {
         let members = &mut self.members;
         let Some(segment) = self.segment.as_deref_mut() else {
             for member in members {
@@ -196,13 +201,13 @@ impl<'a> Component<'a> {
         match segment.turns() {
             Some(turns) => take_turns(members, segment, turns, end, interrupted),
             None => {
-                let company = Alone(interrupted);
-                let course = Rounds {
+                let peers = SingleProcess(interrupted);
+                let plan = Rounds {
                     segment,
                     end,
-                    company,
+                    peers,
                 };
-                let Ok(()) = rounds::run(members, crew, course);
+                let Ok(()) = rounds::run(members, pool, plan);
             }
         }
     }
@@ -211,7 +216,7 @@ impl<'a> Component<'a> {
     pub(super) fn run_divided(
         &mut self,
         end: SimTime,
-        crew: &Crew,
+        pool: &ThreadPool,
         interrupted: impl Fn() -> bool,
         ranks: &mut Ranks,
     ) -> Result<(), RankError> {
@@ -225,15 +230,15 @@ impl<'a> Component<'a> {
                 end,
                 interrupted,
             };
-            return rounds::run(&mut self.members, crew, parts);
+            return rounds::run(&mut self.members, pool, parts);
         }
-        let company = Together { ranks, interrupted };
-        let course = Rounds {
+        let peers = PeerRanks { ranks, interrupted };
+        let plan = Rounds {
             segment,
             end,
-            company,
+            peers,
         };
-        rounds::run(&mut self.members, crew, course)
+        rounds::run(&mut self.members, pool, plan)
     }
 }
 

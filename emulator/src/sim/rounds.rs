@@ -1,4 +1,4 @@
-//! Rounds: how the nodes of a segment run.
+//! Rounds: the nodes of a segment run in parallel, up to a common horizon.
 //!
 //! In a round all nodes run up to one horizon, on whatever threads there are; then the segment takes the
 //! units and controls that left, in an order of its own, and tells nodes of those that will reach them. The horizon is the
@@ -7,41 +7,41 @@
 //! round costs as much as the nodes that run in it.
 //!
 //! If other processes execute some of the nodes, each process learns after each round what left their nodes, and how soon more can
-//! ([`Company`]); everything else is the same.
+//! ([`Peers`]); everything else is the same.
 
 use std::convert::Infallible;
 
 use super::component::Member;
 use super::earliest::{Departures, Earliest};
 use super::slot::Replies;
-use super::team::Team;
-use super::threads::Crew;
+use super::team::WorkerTeam;
+use super::threads::ThreadPool;
 use super::time::SimTime;
 use crate::wire::network::Segment;
 
-/// Fewer nodes in a round are not worth sharing among threads.
+/// Least number of nodes in a round that is shared among threads. To wake the threads for fewer costs more than it saves.
 const SHARED_FROM: usize = 4;
 
-/// The nodes of a segment, numbered from 0.
-pub(super) trait Crowd {
+/// The nodes of a segment, numbered from 0, and the threads on which they run.
+pub(super) trait NodeSet {
     /// Number of nodes.
     fn len(&self) -> usize;
 
-    /// Uses a node between rounds.
+    /// Calls `act` with a node, between rounds.
     fn with<R>(&mut self, index: usize, act: impl FnOnce(&mut Member<'_>) -> R) -> R;
 
-    /// Lets the nodes `which`, in ascending order, run, as far as this process executes them. What each of them tells then is added to
-    /// `reports`, in any order.
+    /// Runs those of the nodes `which`, in ascending order, that this process executes, each to its target. Adds the report of each of
+    /// them to `reports`, in any order.
     fn run(
         &mut self,
         which: &[usize],
-        goal: impl Fn(usize) -> Goal,
+        target: impl Fn(usize) -> RunTarget,
         reports: &mut Vec<(usize, Report)>,
     );
 }
 
-/// What a node tells at the end of its run. The thread that ran it finds this out, so that the thread that leads the round need not look at
-/// nodes from which nothing left.
+/// State of a node at the end of its run. The thread that ran it computes the report, so that the thread that leads the round need not look
+/// at nodes from which nothing left.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Report {
     /// The earliest times at which a unit, and a control, could leave.
@@ -54,10 +54,10 @@ pub(super) struct Report {
     has_sent: bool,
 }
 
-/// Nodes that run one after the other.
-struct OneByOne<'m, 'a>(&'m mut [Member<'a>]);
+/// Nodes that run one after the other, on the caller's thread.
+struct SequentialNodes<'m, 'a>(&'m mut [Member<'a>]);
 
-impl Crowd for OneByOne<'_, '_> {
+impl NodeSet for SequentialNodes<'_, '_> {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -70,22 +70,24 @@ impl Crowd for OneByOne<'_, '_> {
     fn run(
         &mut self,
         which: &[usize],
-        goal: impl Fn(usize) -> Goal,
+        target: impl Fn(usize) -> RunTarget,
         reports: &mut Vec<(usize, Report)>,
     ) {
         for &index in which {
-            let report = self.0[index].go(goal(index));
+            let report = self.0[index].go(target(index));
             reports.extend(report.map(|report| (index, report)));
         }
     }
 }
 
-/// Nodes that run on several threads.
-struct Shared<'t, 'm, 'a, F>(&'t Team<&'m mut Member<'a>, Goal, Option<Report>, F>);
+/// Nodes that run in parallel, on the threads of a team.
+struct ParallelNodes<'t, 'm, 'a, F>(
+    &'t WorkerTeam<&'m mut Member<'a>, RunTarget, Option<Report>, F>,
+);
 
-impl<'m, 'a, F> Crowd for Shared<'_, 'm, 'a, F>
+impl<'m, 'a, F> NodeSet for ParallelNodes<'_, 'm, 'a, F>
 where
-    F: Fn(&mut &'m mut Member<'a>, Goal) -> Option<Report> + Sync,
+    F: Fn(&mut &'m mut Member<'a>, RunTarget) -> Option<Report> + Sync,
 {
     fn len(&self) -> usize {
         self.0.len()
@@ -98,54 +100,54 @@ where
     fn run(
         &mut self,
         which: &[usize],
-        goal: impl Fn(usize) -> Goal,
+        target: impl Fn(usize) -> RunTarget,
         reports: &mut Vec<(usize, Report)>,
     ) {
-        let orders = which.iter().map(|&index| (index, goal(index)));
-        let told = |index, report: Option<Report>| {
+        let orders = which.iter().map(|&index| (index, target(index)));
+        let add = |index, report: Option<Report>| {
             reports.extend(report.map(|report| (index, report)));
         };
         match which.len() < SHARED_FROM {
-            true => self.0.carry_out(orders, told),
-            false => self.0.give_out(orders, told),
+            true => self.0.run_on_leader(orders, add),
+            false => self.0.run_on_team(orders, add),
         }
     }
 }
 
-/// What nodes do up to the end of a slice.
-pub(super) trait Course {
-    /// Why they cannot go on.
+/// A way to bring the nodes of a segment to the end of a slice of time.
+pub(super) trait RunPlan {
+    /// Reason why the run fails.
     type Error;
 
-    /// Brings the nodes there, unless the run is interrupted.
-    fn advance(self, members: &mut impl Crowd) -> Result<(), Self::Error>;
+    /// Runs the nodes up to the end of the slice, unless the run is interrupted.
+    fn advance(self, members: &mut impl NodeSet) -> Result<(), Self::Error>;
 }
 
-/// The rounds of the nodes of a segment up to a time, when this process runs all of the segment.
+/// The plan for a segment whose links and switches this process simulates alone: rounds up to `end`.
 pub(super) struct Rounds<'a, C> {
     pub(super) segment: &'a mut dyn Segment,
     pub(super) end: SimTime,
-    pub(super) company: C,
+    pub(super) peers: C,
 }
 
-impl<C: Company> Course for Rounds<'_, C> {
+impl<C: Peers> RunPlan for Rounds<'_, C> {
     type Error = C::Error;
 
-    fn advance(self, members: &mut impl Crowd) -> Result<(), C::Error> {
-        advance(members, self.segment, self.end, self.company)
+    fn advance(self, members: &mut impl NodeSet) -> Result<(), C::Error> {
+        advance(members, self.segment, self.end, self.peers)
     }
 }
 
 /// The processes that execute the nodes of a segment.
-pub(super) trait Company {
-    /// Why they cannot go on.
+pub(super) trait Peers {
+    /// Reason why the exchange fails.
     type Error;
 
-    /// Exchanges what left the nodes `which`, in ascending order, and how soon more can; adds what the nodes of other processes tell to
-    /// `reports`. `base`: a time near theirs. Returns whether the run is to end: the same at all processes.
+    /// Exchanges what left the nodes `which`, in ascending order, and how soon more can; adds the reports of nodes of other processes to
+    /// `reports`. `base`: a time near the times of the nodes. Returns whether the run is to end: all processes get the same answer.
     fn announce(
         &mut self,
-        members: &mut impl Crowd,
+        members: &mut impl NodeSet,
         which: &[usize],
         base: SimTime,
         reports: &mut Vec<(usize, Report)>,
@@ -154,20 +156,20 @@ pub(super) trait Company {
     /// Exchanges what left the nodes at the end of a slice.
     fn announce_outboxes(
         &mut self,
-        members: &mut impl Crowd,
+        members: &mut impl NodeSet,
         which: &[usize],
     ) -> Result<(), Self::Error>;
 }
 
 /// The process that executes all nodes, with the answer whether the run is to end.
-pub(super) struct Alone<F>(pub(super) F);
+pub(super) struct SingleProcess<F>(pub(super) F);
 
-impl<F: Fn() -> bool> Company for Alone<F> {
+impl<F: Fn() -> bool> Peers for SingleProcess<F> {
     type Error = Infallible;
 
     fn announce(
         &mut self,
-        _: &mut impl Crowd,
+        _: &mut impl NodeSet,
         _: &[usize],
         _: SimTime,
         _: &mut Vec<(usize, Report)>,
@@ -175,7 +177,7 @@ impl<F: Fn() -> bool> Company for Alone<F> {
         Ok(self.0())
     }
 
-    fn announce_outboxes(&mut self, _: &mut impl Crowd, _: &[usize]) -> Result<(), Infallible> {
+    fn announce_outboxes(&mut self, _: &mut impl NodeSet, _: &[usize]) -> Result<(), Infallible> {
         Ok(())
     }
 }
@@ -197,7 +199,7 @@ impl Member<'_> {
         self.report()
     }
 
-    /// What the node tells.
+    /// The node's report.
     pub(super) fn report(&mut self) -> Report {
         let [unit, control] = self.leads;
         Report {
@@ -208,7 +210,7 @@ impl Member<'_> {
         }
     }
 
-    /// Asks the node how soon something may leave it.
+    /// Updates the times at which something may leave the node.
     fn look(&mut self) {
         self.effect = self.node.next_effect();
         self.transmitter_free_at = self.node.transmitter_free_at();
@@ -222,45 +224,47 @@ impl Member<'_> {
         self.look();
     }
 
-    /// Brings the node to a goal, if this process executes it.
-    fn go(&mut self, goal: Goal) -> Option<Report> {
-        match goal {
+    /// Brings the node to a target, if this process executes it. Returns its report then.
+    fn go(&mut self, target: RunTarget) -> Option<Report> {
+        match target {
             _ if !self.is_mine => return None,
-            Goal::Round(run) => self.run(run),
-            Goal::Stand(time) => self.node.run_until(time),
+            RunTarget::Round(run) => self.run(run),
+            RunTarget::Time(time) => self.node.run_until(time),
         }
         Some(self.report())
     }
 }
 
-/// How far a node runs.
+/// The point at which a node ends its run.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Goal {
-    /// As far as in a round.
+pub(super) enum RunTarget {
+    /// The end of a round.
     Round(Run),
-    /// To a time, with its idle cores.
-    Stand(SimTime),
+    /// A time, to which idle cores come too.
+    Time(SimTime),
 }
 
-/// How far a node runs in a round.
+/// Limits of a node's run in a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
+    /// The node does not run past this time.
     horizon: SimTime,
-    /// Where it stops earlier, when something has left it.
+    /// The node stops earlier if a reply to a unit that has left it can come earlier.
     replies: Replies,
 }
 
 impl Run {
-    /// To a horizon, whatever leaves the node.
+    /// A run to a horizon, whatever leaves the node.
     pub(super) const fn to(horizon: SimTime) -> Self {
         let replies = Replies::NONE;
         Self { horizon, replies }
     }
 }
 
-/// How far the nodes run in a round.
+/// Limits of the runs of all nodes in a round.
 #[derive(Debug, Clone, Copy)]
 struct Round<'n> {
+    /// Limits of the nodes that have no others.
     all: Run,
     /// Nodes that are not `near` go on to where the first thing that happens now can reach them.
     quiet: Option<(Run, &'n [bool])>,
@@ -269,7 +273,7 @@ struct Round<'n> {
 }
 
 impl<'n> Round<'n> {
-    /// The next round, up to `end` at most. `near`: room for what the segment says of the nodes.
+    /// The next round, up to `end` at most. `near`: buffer that the segment fills, with whether each node is near one that can send.
     fn next(
         departures: &Earliest,
         segment: &dyn Segment,
@@ -301,8 +305,8 @@ impl<'n> Round<'n> {
         Self { all, quiet, leader }
     }
 
-    /// How far a node runs.
-    fn of(&self, node: usize) -> Run {
+    /// The limits of a node's run.
+    fn run_of(&self, node: usize) -> Run {
         let run = match self.quiet {
             Some((run, near)) if near.get(node) == Some(&false) => run,
             _ => self.all,
@@ -314,40 +318,40 @@ impl<'n> Round<'n> {
     }
 }
 
-/// Lets nodes take a course, on whatever threads there are.
-pub(super) fn run<C: Course>(
+/// Executes a plan, on the threads of a pool if the nodes are worth them, and else on the caller's.
+pub(super) fn run<C: RunPlan>(
     members: &mut [Member<'_>],
-    crew: &Crew,
-    course: C,
+    pool: &ThreadPool,
+    plan: C,
 ) -> Result<(), C::Error> {
-    if crew.is_alone() || members.len() < SHARED_FROM {
-        return course.advance(&mut OneByOne(members));
+    if pool.is_single_threaded() || members.len() < SHARED_FROM {
+        return plan.advance(&mut SequentialNodes(members));
     }
-    let go = |member: &mut &mut Member<'_>, goal| member.go(goal);
-    crew.team(members.iter_mut(), go, |team| {
-        course.advance(&mut Shared(team))
+    let go = |member: &mut &mut Member<'_>, target| member.go(target);
+    pool.with_team(members.iter_mut(), go, |team| {
+        plan.advance(&mut ParallelNodes(team))
     })
 }
 
-/// The rounds up to `end`.
-fn advance<C: Company>(
-    members: &mut impl Crowd,
+/// Runs rounds up to `end`.
+fn advance<C: Peers>(
+    members: &mut impl NodeSet,
     segment: &mut dyn Segment,
     end: SimTime,
-    mut company: C,
+    mut peers: C,
 ) -> Result<(), C::Error> {
     let all: Vec<usize> = (0..members.len()).collect();
-    let (mut due, mut near, mut told) = (Vec::new(), Vec::new(), Told::default());
+    let (mut due, mut near, mut reports) = (Vec::new(), Vec::new(), RunReports::default());
     for &index in &all {
         members.with(index, |member| {
             if member.is_mine {
-                told.reports.push((index, member.begin()));
+                reports.entries.push((index, member.begin()));
             }
         });
     }
-    let mut is_over = company.announce(members, &all, end, &mut told.reports)?;
+    let mut is_over = peers.announce(members, &all, end, &mut reports.entries)?;
     let mut departures = Earliest::new(members.len());
-    told.take(segment, members, &mut departures, |_| SimTime::ZERO);
+    reports.process(segment, members, &mut departures, |_| SimTime::ZERO);
     let mut now = SimTime::ZERO;
     while now < end && !is_over {
         // Before that time nothing from outside can matter to any node.
@@ -356,20 +360,20 @@ fn advance<C: Company>(
         departures.before(horizon, &mut due);
         members.run(
             &due,
-            |index| Goal::Round(round.of(index)),
-            &mut told.reports,
+            |index| RunTarget::Round(round.run_of(index)),
+            &mut reports.entries,
         );
-        is_over = company.announce(members, &due, horizon, &mut told.reports)?;
-        let horizon_of = |index| round.of(index).horizon;
-        let answers = told.take(segment, members, &mut departures, horizon_of);
+        is_over = peers.announce(members, &due, horizon, &mut reports.entries)?;
+        let horizon_of = |index| round.run_of(index).horizon;
+        let answers = reports.process(segment, members, &mut departures, horizon_of);
         let [unit, control] = departures.first();
         now = horizon.min(answers).min(unit).min(control);
         segment.run_until(now);
         deliver(segment, members, &mut departures);
     }
     // Those that stayed behind, and their idle cores, come there too.
-    members.run(&all, |_| Goal::Stand(now), &mut told.reports);
-    company.announce_outboxes(members, &all)?;
+    members.run(&all, |_| RunTarget::Time(now), &mut reports.entries);
+    peers.announce_outboxes(members, &all)?;
     for &index in &all {
         members.with(index, |member| segment.take(index, member.node.outbox()));
     }
@@ -377,27 +381,28 @@ fn advance<C: Company>(
     Ok(())
 }
 
-/// What the nodes told at the end of their last runs.
+/// The reports of nodes at the end of their last runs.
 #[derive(Debug, Default)]
-pub(super) struct Told {
-    pub(super) reports: Vec<(usize, Report)>,
-    /// Those that sent something, in ascending order.
+pub(super) struct RunReports {
+    /// Each with the number of its node.
+    pub(super) entries: Vec<(usize, Report)>,
+    /// The nodes that sent something, in ascending order.
     senders: Vec<usize>,
 }
 
-impl Told {
-    /// Notes when something may leave the nodes, and takes what left them, each of which was to run to `horizon_of` it. Returns the earliest
-    /// time of an answer to a reply, for which a node stopped before.
-    pub(super) fn take(
+impl RunReports {
+    /// Removes the reports: updates `departures`, and lets the segment take what left the nodes. `horizon_of`: the time to which a node was to
+    /// run. Returns the earliest time of an answer of a node that stopped before its horizon, because of a reply.
+    pub(super) fn process(
         &mut self,
         segment: &mut dyn Segment,
-        members: &mut impl Crowd,
+        members: &mut impl NodeSet,
         departures: &mut Earliest,
         horizon_of: impl Fn(usize) -> SimTime,
     ) -> SimTime {
         let mut answers = SimTime::MAX;
         self.senders.clear();
-        for (index, report) in self.reports.drain(..) {
+        for (index, report) in self.entries.drain(..) {
             departures.set(index, report.departures);
             if report.now < horizon_of(index) {
                 answers = answers.min(report.answers);
@@ -406,6 +411,7 @@ impl Told {
                 self.senders.push(index);
             }
         }
+        // Threads report in any order; the segment takes units in the order of nodes, so that results do not depend on threads.
         self.senders.sort_unstable();
         for &index in &self.senders {
             members.with(index, |member| segment.take(index, member.node.outbox()));
@@ -414,10 +420,10 @@ impl Told {
     }
 }
 
-/// Tells nodes of the units and controls that will reach them.
+/// Delivers the units and controls that are known to reach nodes.
 pub(super) fn deliver(
     segment: &mut dyn Segment,
-    members: &mut impl Crowd,
+    members: &mut impl NodeSet,
     departures: &mut Earliest,
 ) {
     segment.deliver(&mut |to, matters, delivery| {

@@ -1,13 +1,13 @@
-//! Teams: threads that carry out small orders on many things, round after round.
+//! Worker teams: threads that carry out small orders on many items, round after round.
 //!
-//! One thread leads: it gives out orders and waits until all are carried out. Between rounds it alone uses the things, and the
+//! One thread leads: it gives out orders and waits until all are carried out. Between rounds it alone uses the items, and the
 //! others look for the next orders without sleeping: a round lasts microseconds, in which no thread that sleeps would come. Each thread
-//! begins with its own share of the things, which stay in its cache, and helps with the others' then.
+//! begins with its own share of the items, which stay in its cache, and helps with the others' then.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
-/// How often a thread that waits looks before it lets other processes have its core.
+/// Spins of a waiting thread before it yields its core to other processes: a few microseconds, longer than most rounds.
 const LOOKS: u32 = 400;
 
 /// Waits until something is the case.
@@ -31,7 +31,7 @@ struct Share {
     end: usize,
 }
 
-/// Orders of a round: for which of the things, in ascending order.
+/// Orders of a round: for which of the items, in ascending order.
 #[derive(Debug)]
 struct Orders<J> {
     all: Vec<(usize, J)>,
@@ -39,12 +39,12 @@ struct Orders<J> {
 }
 
 impl<J: Copy> Orders<J> {
-    /// Divides the orders among the threads, by the numbers of the things, of which there are `count`.
+    /// Divides the orders among the threads, by the numbers of the items, of which there are `count`.
     fn divide(&mut self, count: usize) {
         let (threads, mut from) = (self.shares.len(), 0);
         for (number, share) in self.shares.iter_mut().enumerate() {
             let bound = (number + 1) * count / threads;
-            share.end = self.all.partition_point(|&(thing, _)| thing < bound);
+            share.end = self.all.partition_point(|&(item, _)| item < bound);
             share.next = AtomicUsize::new(from);
             from = share.end;
         }
@@ -64,14 +64,15 @@ impl<J: Copy> Orders<J> {
 }
 
 /// The orders that a thread has taken in a round, which count as done when this is dropped, even if carrying one out panics. A thread counts
-/// only once in a round: all threads write the same count.
-struct Taken<'a> {
+/// only once in a round, because all threads write one counter, whose cache line would move between them otherwise.
+struct TakenOrders<'a> {
     orders: usize,
     done: &'a AtomicUsize,
 }
 
-impl Drop for Taken<'_> {
+impl Drop for TakenOrders<'_> {
     fn drop(&mut self) {
+        // Release: a leader that reads the full count sees what the orders changed.
         self.done.fetch_add(self.orders, Ordering::Release);
     }
 }
@@ -80,19 +81,20 @@ fn lock<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
     place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the orders that a thread carried out in a round gave, each with the number of its thing.
+/// The results of the orders that one thread carried out in a round, each with the number of its item. Aligned to a cache line, so that
+/// threads do not write to the same one.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Given<R>(Mutex<Vec<(usize, R)>>);
+struct RoundResults<R>(Mutex<Vec<(usize, R)>>);
 
-/// Things of type `T`, and threads that carry out orders `J` on them, which give an `R` each.
+/// Items of type `T`, and threads that carry out orders `J` on them. Each order has a result `R`.
 #[derive(Debug)]
-pub(super) struct Team<T, J, R, F> {
-    things: Vec<Mutex<T>>,
-    carry_out: F,
+pub(super) struct WorkerTeam<T, J, R, F> {
+    items: Vec<Mutex<T>>,
+    execute: F,
     orders: RwLock<Orders<J>>,
-    /// For each thread.
-    given: Vec<Given<R>>,
+    /// One for each thread.
+    results: Vec<RoundResults<R>>,
     /// Number of the round.
     round: AtomicUsize,
     /// Orders of the round that are carried out.
@@ -103,7 +105,7 @@ pub(super) struct Team<T, J, R, F> {
     threads: AtomicUsize,
 }
 
-impl<T, J, R, F> Team<T, J, R, F>
+impl<T, J, R, F> WorkerTeam<T, J, R, F>
 where
     T: Send,
     J: Copy + Send + Sync,
@@ -111,7 +113,7 @@ where
     F: Fn(&mut T, J) -> R + Sync,
 {
     /// A team of at most `threads`.
-    pub(super) fn new(things: impl Iterator<Item = T>, threads: usize, carry_out: F) -> Self {
+    pub(super) fn new(items: impl Iterator<Item = T>, threads: usize, execute: F) -> Self {
         let mut shares = Vec::new();
         shares.resize_with(threads.max(1), Share::default);
         let orders = Orders {
@@ -119,10 +121,10 @@ where
             shares,
         };
         Self {
-            things: things.map(Mutex::new).collect(),
-            carry_out,
-            given: (0..threads.max(1))
-                .map(|_| Given(Mutex::default()))
+            items: items.map(Mutex::new).collect(),
+            execute,
+            results: (0..threads.max(1))
+                .map(|_| RoundResults(Mutex::default()))
                 .collect(),
             orders: RwLock::new(orders),
             round: AtomicUsize::new(0),
@@ -132,69 +134,68 @@ where
         }
     }
 
-    /// Number of things.
+    /// Number of items.
     pub(super) fn len(&self) -> usize {
-        self.things.len()
+        self.items.len()
     }
 
-    /// Uses a thing.
-    pub(super) fn with<A>(&self, thing: usize, act: impl FnOnce(&mut T) -> A) -> A {
-        act(&mut lock(&self.things[thing]))
+    /// Calls `act` with an item.
+    pub(super) fn with<A>(&self, item: usize, act: impl FnOnce(&mut T) -> A) -> A {
+        act(&mut lock(&self.items[item]))
     }
 
-    /// For the leader: has orders carried out, each on the thing with its number, in ascending order; returns when all are. `told` hears
-    /// what each gave, in any order.
-    pub(super) fn give_out(
+    /// For the leader: shares orders among all threads, each for the item with its number, in ascending order; returns when all are carried
+    /// out. `on_result` receives the results, in any order.
+    pub(super) fn run_on_team(
         &self,
         which: impl Iterator<Item = (usize, J)>,
-        mut told: impl FnMut(usize, R),
+        mut on_result: impl FnMut(usize, R),
     ) {
         let count = {
             let orders = self.orders.write();
             let mut orders = orders.unwrap_or_else(PoisonError::into_inner);
             orders.all.clear();
             orders.all.extend(which);
-            orders.divide(self.things.len());
+            orders.divide(self.items.len());
             self.done.store(0, Ordering::Relaxed);
             orders.all.len()
         };
+        // Release: a thread that sees the new round sees its orders.
         self.round.fetch_add(1, Ordering::Release);
         self.work(0);
         wait_until(|| self.done.load(Ordering::Acquire) >= count);
-        for given in &self.given {
-            for (thing, given) in lock(&given.0).drain(..) {
-                told(thing, given);
+        for results in &self.results {
+            for (item, result) in lock(&results.0).drain(..) {
+                on_result(item, result);
             }
         }
     }
 
-    /// For the leader: carries out a few orders itself. `told` hears what each gave.
-    pub(super) fn carry_out(
+    /// For the leader: carries out a few orders on its own thread. `on_result` receives their results.
+    pub(super) fn run_on_leader(
         &self,
         which: impl Iterator<Item = (usize, J)>,
-        mut told: impl FnMut(usize, R),
+        mut on_result: impl FnMut(usize, R),
     ) {
-        for (thing, order) in which {
-            told(
-                thing,
-                self.with(thing, |thing| (self.carry_out)(thing, order)),
-            );
+        for (item, order) in which {
+            let result = self.with(item, |item| (self.execute)(item, order));
+            on_result(item, result);
         }
     }
 
     /// Carries out orders until none are left.
     fn work(&self, thread: usize) {
         let orders = self.orders.read().unwrap_or_else(PoisonError::into_inner);
-        let mut taken = Taken {
+        let mut taken = TakenOrders {
             orders: 0,
             done: &self.done,
         };
-        // Dropped first, so that the leader finds it unlocked.
-        let mut given = lock(&self.given[thread].0);
-        while let Some((thing, order)) = orders.take(thread) {
+        // Dropped before `taken`, so that the leader finds it unlocked.
+        let mut results = lock(&self.results[thread].0);
+        while let Some((item, order)) = orders.take(thread) {
             taken.orders += 1;
-            let gives = self.with(thing, |thing| (self.carry_out)(thing, order));
-            given.push((thing, gives));
+            let result = self.with(item, |item| (self.execute)(item, order));
+            results.push((item, result));
         }
     }
 
@@ -214,17 +215,17 @@ where
         }
     }
 
-    /// For the leader: there are no more rounds once what this returns is dropped.
-    pub(super) const fn lead(&self) -> Leading<'_> {
-        Leading(&self.over)
+    /// For the leader: a guard that ends the rounds when it is dropped.
+    pub(super) const fn lead(&self) -> TeamGuard<'_> {
+        TeamGuard(&self.over)
     }
 }
 
 /// Ends the work of a team when it is dropped.
 #[derive(Debug)]
-pub(super) struct Leading<'a>(&'a AtomicBool);
+pub(super) struct TeamGuard<'a>(&'a AtomicBool);
 
-impl Drop for Leading<'_> {
+impl Drop for TeamGuard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
     }
@@ -242,7 +243,7 @@ mod tests {
                 *sum += order;
                 *sum
             };
-            let team = Team::new((0..50).map(|_| 0_u64), 4, add);
+            let team = WorkerTeam::new((0..50).map(|_| 0_u64), 4, add);
             std::thread::scope(|scope| {
                 for _ in 0..helpers {
                     scope.spawn(|| team.help());
@@ -250,21 +251,20 @@ mod tests {
                 let _leading = team.lead();
                 let mut expected = vec![0; 50];
                 for round in 0..500 {
-                    let which = (0..50).filter(|thing| (thing * 7 + round) % 3 != 0);
+                    let which = (0..50).filter(|item| (item * 7 + round) % 3 != 0);
                     which
                         .clone()
-                        .for_each(|thing| expected[thing] += round as u64);
+                        .for_each(|item| expected[item] += round as u64);
                     let mut told = vec![None; 50];
-                    let orders = which.clone().map(|thing| (thing, round as u64));
-                    team.give_out(orders, |thing, sum| {
-                        assert_eq!(told[thing].replace(sum), None, "told twice");
+                    let orders = which.clone().map(|item| (item, round as u64));
+                    team.run_on_team(orders, |item, sum| {
+                        assert_eq!(told[item].replace(sum), None, "told twice");
                     });
-                    for thing in 0..50 {
-                        let was_ordered = which.clone().any(|other| other == thing);
-                        assert_eq!(told[thing], was_ordered.then_some(expected[thing]));
+                    for item in 0..50 {
+                        let was_ordered = which.clone().any(|other| other == item);
+                        assert_eq!(told[item], was_ordered.then_some(expected[item]));
                     }
-                    let sums: Vec<u64> =
-                        (0..50).map(|thing| team.with(thing, |sum| *sum)).collect();
+                    let sums: Vec<u64> = (0..50).map(|item| team.with(item, |sum| *sum)).collect();
                     assert_eq!(sums, expected);
                 }
             });

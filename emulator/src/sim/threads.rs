@@ -1,14 +1,14 @@
 //! Worker threads of a run.
 
+use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::team::Team;
+use super::team::WorkerTeam;
 
 /// Thread pool for lists of independent tasks. Results do not depend on the thread or the order of tasks.
-pub(super) struct Crew(Option<ThreadPool>);
+pub(super) struct ThreadPool(Option<rayon::ThreadPool>);
 
-impl Crew {
+impl ThreadPool {
     /// A pool of `threads`; a single thread is the caller's own.
     pub(super) fn new(threads: usize) -> Self {
         if threads <= 1 {
@@ -22,24 +22,24 @@ impl Crew {
     }
 
     /// Whether the caller's thread is the only one.
-    pub(super) const fn is_alone(&self) -> bool {
+    pub(super) const fn is_single_threaded(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Runs `act` on a pool thread: its tasks then start without a transfer to the pool.
-    pub(super) fn lead<R: Send>(&self, act: impl FnOnce() -> R + Send) -> R {
+    /// Runs `act` on a thread of the pool, so that its tasks start without a transfer to the pool.
+    pub(super) fn install<R: Send>(&self, act: impl FnOnce() -> R + Send) -> R {
         match &self.0 {
             Some(pool) => pool.install(act),
             None => act(),
         }
     }
 
-    /// Runs `act`, which leads a team of all threads that have nothing else to do.
-    pub(super) fn team<T, J, G, F, R>(
+    /// Runs `act` as the leader of a team of all idle threads of the pool.
+    pub(super) fn with_team<T, J, G, F, R>(
         &self,
-        things: impl Iterator<Item = T>,
-        carry_out: F,
-        act: impl FnOnce(&Team<T, J, G, F>) -> R,
+        items: impl Iterator<Item = T>,
+        execute: F,
+        act: impl FnOnce(&WorkerTeam<T, J, G, F>) -> R,
     ) -> R
     where
         T: Send,
@@ -47,8 +47,11 @@ impl Crew {
         G: Send,
         F: Fn(&mut T, J) -> G + Send + Sync,
     {
-        let threads = self.0.as_ref().map_or(1, ThreadPool::current_num_threads);
-        let team = Team::new(things, threads, carry_out);
+        let threads = self
+            .0
+            .as_ref()
+            .map_or(1, rayon::ThreadPool::current_num_threads);
+        let team = WorkerTeam::new(items, threads, execute);
         let Some(pool) = &self.0 else {
             return act(&team);
         };

@@ -14,7 +14,7 @@ use super::component::Component;
 use super::node::Node;
 use super::quiet::{Patience, Watch};
 use super::ranks::{Ranks, Reach};
-use super::threads::Crew;
+use super::threads::ThreadPool;
 use super::time::SimTime;
 use crate::board::SharedCode;
 use crate::observe::capture::{Captures, FrameObserver};
@@ -326,8 +326,8 @@ impl World {
         let mut components = Component::split(&mut self.nodes, &mut self.networks, None);
         let (stream, captures) = (&mut self.stream, &mut self.captures);
         let most_threads = components.iter().map(Component::most_threads).sum();
-        let crew = Crew::new(limits.threads.get().min(most_threads));
-        crew.lead(|| {
+        let pool = ThreadPool::new(limits.threads.get().min(most_threads));
+        pool.install(|| {
             loop {
                 let now = earliest(components.iter().map(Component::now));
                 limits.reached(now);
@@ -343,8 +343,8 @@ impl World {
                 // Until the next activity the answers stay equal: slices without any are joined.
                 let next = earliest(components.iter().map(Component::next_activity)).max(now);
                 let end = end_of_slice(next).min(max_time);
-                crew.for_each(&mut components, |component| {
-                    component.run_until(end, &crew, || limits.interrupted());
+                pool.for_each(&mut components, |component| {
+                    component.run_until(end, &pool, || limits.interrupted());
                 });
                 let all = earliest(components.iter().map(Component::now));
                 stream.pass_on_before(all, components.iter_mut().flat_map(Component::traces));

@@ -1,11 +1,11 @@
-//! What each rank tells the others about its nodes: what left them, and how soon more can.
+//! Announcements of a rank about its nodes: what left them, and how soon more can.
 //!
 //! A node's announcement is a byte that says whether anything left, the four times of [`Member`] as differences from a time that all
 //! ranks know, and the outbox.
 
 use super::{RankError, Ranks};
 use crate::sim::component::Member;
-use crate::sim::rounds::{Company, Crowd, Report};
+use crate::sim::rounds::{NodeSet, Peers, Report};
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 
@@ -98,17 +98,17 @@ impl Member<'_> {
 }
 
 /// The ranks that execute the nodes of a segment, and the answer whether this one is to end the run.
-pub(in crate::sim) struct Together<'a, F> {
+pub(in crate::sim) struct PeerRanks<'a, F> {
     pub(in crate::sim) ranks: &'a mut Ranks,
     pub(in crate::sim) interrupted: F,
 }
 
-impl<F: Fn() -> bool> Company for Together<'_, F> {
+impl<F: Fn() -> bool> Peers for PeerRanks<'_, F> {
     type Error = RankError;
 
     fn announce(
         &mut self,
-        members: &mut impl Crowd,
+        members: &mut impl NodeSet,
         which: &[usize],
         base: SimTime,
         reports: &mut Vec<(usize, Report)>,
@@ -131,7 +131,7 @@ impl<F: Fn() -> bool> Company for Together<'_, F> {
 
     fn announce_outboxes(
         &mut self,
-        members: &mut impl Crowd,
+        members: &mut impl NodeSet,
         which: &[usize],
     ) -> Result<(), RankError> {
         exchange(
@@ -145,7 +145,7 @@ impl<F: Fn() -> bool> Company for Together<'_, F> {
 }
 
 fn exchange(
-    members: &mut impl Crowd,
+    members: &mut impl NodeSet,
     which: &[usize],
     ranks: &mut Ranks,
     write: impl Fn(&mut Member<'_>, &mut Writer),

@@ -24,7 +24,7 @@ pub use saved::Saved;
 use super::world::World;
 use crate::state::{Reader, StateError, Value, Writer};
 
-pub(super) use announce::Together;
+pub(super) use announce::PeerRanks;
 pub(super) use parts::Parts;
 pub(super) use placement::Reach;
 

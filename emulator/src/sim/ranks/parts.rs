@@ -10,7 +10,7 @@
 
 use super::{RankError, Ranks};
 use crate::sim::earliest::Earliest;
-use crate::sim::rounds::{Course, Crowd, Goal, Run, Told, deliver};
+use crate::sim::rounds::{NodeSet, Run, RunPlan, RunReports, RunTarget, deliver};
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_struct;
@@ -47,10 +47,10 @@ pub(in crate::sim) struct Parts<'a, F> {
     pub(in crate::sim) interrupted: F,
 }
 
-impl<F: Fn() -> bool> Course for Parts<'_, F> {
+impl<F: Fn() -> bool> RunPlan for Parts<'_, F> {
     type Error = RankError;
 
-    fn advance(self, members: &mut impl Crowd) -> Result<(), RankError> {
+    fn advance(self, members: &mut impl NodeSet) -> Result<(), RankError> {
         let Self {
             part,
             ranks,
@@ -78,7 +78,7 @@ impl<F: Fn() -> bool> Course for Parts<'_, F> {
                 break;
             }
         }
-        mine.stand(members, part, now);
+        mine.run_idle(members, part, now);
         mine.exchange(members, part, ranks)?;
         Ok(())
     }
@@ -88,52 +88,57 @@ impl<F: Fn() -> bool> Course for Parts<'_, F> {
 struct Mine {
     nodes: Vec<usize>,
     departures: Earliest,
-    told: Told,
+    reports: RunReports,
     due: Vec<usize>,
 }
 
 impl Mine {
-    fn new(members: &mut impl Crowd, part: &mut dyn Part) -> Self {
+    fn new(members: &mut impl NodeSet, part: &mut dyn Part) -> Self {
         let mut mine = Self {
             nodes: Vec::new(),
             departures: Earliest::new(members.len()),
-            told: Told::default(),
+            reports: RunReports::default(),
             due: Vec::new(),
         };
         for index in 0..members.len() {
             let report = members.with(index, |member| member.is_mine.then(|| member.begin()));
             if let Some(report) = report {
                 mine.nodes.push(index);
-                mine.told.reports.push((index, report));
+                mine.reports.entries.push((index, report));
             }
         }
-        mine.take(members, part);
+        mine.process_reports(members, part);
         mine
     }
 
-    fn take(&mut self, members: &mut impl Crowd, part: &mut dyn Part) {
-        self.told
-            .take(part, members, &mut self.departures, |_| SimTime::ZERO);
+    /// Processes the reports of the last run.
+    fn process_reports(&mut self, members: &mut impl NodeSet, part: &mut dyn Part) {
+        self.reports
+            .process(part, members, &mut self.departures, |_| SimTime::ZERO);
     }
 
     /// Runs the nodes from which something can leave before `horizon`.
-    fn run(&mut self, members: &mut impl Crowd, part: &mut dyn Part, horizon: SimTime) {
+    fn run(&mut self, members: &mut impl NodeSet, part: &mut dyn Part, horizon: SimTime) {
         self.departures.before(horizon, &mut self.due);
-        let goal = |_| Goal::Round(Run::to(horizon));
-        members.run(&self.due, goal, &mut self.told.reports);
-        self.take(members, part);
+        let target = |_| RunTarget::Round(Run::to(horizon));
+        members.run(&self.due, target, &mut self.reports.entries);
+        self.process_reports(members, part);
     }
 
     /// Brings all nodes to a time, with their idle cores.
-    fn stand(&mut self, members: &mut impl Crowd, part: &mut dyn Part, time: SimTime) {
-        members.run(&self.nodes, |_| Goal::Stand(time), &mut self.told.reports);
-        self.take(members, part);
+    fn run_idle(&mut self, members: &mut impl NodeSet, part: &mut dyn Part, time: SimTime) {
+        members.run(
+            &self.nodes,
+            |_| RunTarget::Time(time),
+            &mut self.reports.entries,
+        );
+        self.process_reports(members, part);
     }
 
     /// Sends and receives what passes between ranks, tells the nodes of what will reach them, and finds the earliest times of all ranks.
     fn exchange(
         &mut self,
-        members: &mut impl Crowd,
+        members: &mut impl NodeSet,
         part: &mut dyn Part,
         ranks: &mut Ranks,
     ) -> Result<Soonest, RankError> {

@@ -4,7 +4,7 @@ use super::{RankError, Ranks};
 use crate::observe::tracer::Tracer;
 use crate::sim::component::Component;
 use crate::sim::quiet::{Patience, Watch};
-use crate::sim::threads::Crew;
+use crate::sim::threads::ThreadPool;
 use crate::sim::time::SimTime;
 use crate::sim::world::{RunEnd, RunLimits, Stop, World, earliest, end_of_slice, stirred};
 use crate::state::{Reader, State, StateError, Writer};
@@ -120,8 +120,8 @@ impl World {
         let mut watch = std::mem::take(self.watch_mut());
         let (mut components, stream) = self.divide(Some(ranks));
         let most_threads = components.iter().map(Component::most_threads).sum();
-        let crew = Crew::new(limits.threads.get().min(most_threads));
-        let (stop, now) = crew.lead(|| {
+        let pool = ThreadPool::new(limits.threads.get().min(most_threads));
+        let (stop, now) = pool.install(|| {
             loop {
                 ranks.want_end(limits.interrupted());
                 let standing = Standing::of(&components, &mut watch, limits.quiet).agree(ranks)?;
@@ -137,7 +137,7 @@ impl World {
                     return Ok((Stop::TimeLimit, now));
                 }
                 let end = end_of_slice(standing.next_activity.max(now)).min(max_time);
-                run_slice(&mut components, end, &crew, limits, ranks)?;
+                run_slice(&mut components, end, &pool, limits, ranks)?;
                 let all = earliest(components.iter().map(Component::now));
                 stream.pass_on_before(all, components.iter_mut().flat_map(Component::traces));
             }
@@ -199,18 +199,18 @@ impl World {
 fn run_slice(
     components: &mut [Component<'_>],
     end: SimTime,
-    crew: &Crew,
+    pool: &ThreadPool,
     limits: &RunLimits,
     ranks: &mut Ranks,
 ) -> Result<(), RankError> {
     let is_whole = |component: &&mut Component<'_>| component.is_mine() && !component.is_divided();
     let mut whole: Vec<_> = components.iter_mut().filter(is_whole).collect();
-    crew.for_each(&mut whole, |component| {
-        component.run_until(end, crew, || limits.interrupted());
+    pool.for_each(&mut whole, |component| {
+        component.run_until(end, pool, || limits.interrupted());
     });
     for component in components {
         if component.is_divided() {
-            component.run_divided(end, crew, || limits.interrupted(), ranks)?;
+            component.run_divided(end, pool, || limits.interrupted(), ranks)?;
         }
     }
     Ok(())
