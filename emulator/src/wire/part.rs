@@ -17,7 +17,7 @@ pub trait Part: Segment {
     /// event of any part is at `event`.
     fn events_until(&self, unit: SimTime, event: SimTime) -> SimTime;
 
-    /// As far as the nodes can run then, as [`Segment::horizon`] says of a segment.
+    /// The time up to which the nodes can run then, as [`Segment::horizon`] says of a segment.
     fn nodes_until(&self, unit: SimTime, event: SimTime) -> SimTime;
 
     /// Carries out the events of this part that are due before `until`.
@@ -26,17 +26,17 @@ pub trait Part: Segment {
     /// The earliest event of this part, or of a unit that passes to another one.
     fn next_event(&self) -> SimTime;
 
-    /// The nodes of other ranks that are to hear of a unit, and when it can matter there.
-    fn told_abroad(&self) -> Vec<(usize, SimTime)>;
+    /// The nodes of other ranks that a unit will reach, and the earliest time at which it can have an effect there.
+    fn outgoing_arrivals(&self) -> Vec<(usize, SimTime)>;
 
-    /// Writes what passes to another rank, and forgets it.
-    fn write_crossing(&mut self, rank: usize, out: &mut Writer);
+    /// Writes the units that pass to another rank, and removes them here.
+    fn write_outgoing(&mut self, rank: usize, out: &mut Writer);
 
-    /// Reads what passes to this rank from another one.
+    /// Reads the units that pass to this rank from another one.
     ///
     /// # Errors
-    /// If it is not what passes between such parts.
-    fn read_crossing(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
+    /// If the message has no such units, or they are not for this part.
+    fn read_incoming(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
 
     /// Saves the links, switches and events of this rank, for the others' reports and snapshots.
     fn save_part(&self, out: &mut Writer);

@@ -143,12 +143,12 @@ impl Mine {
         ranks: &mut Ranks,
     ) -> Result<Soonest, RankError> {
         let [mut unit, _] = self.departures.first();
-        for (node, matters) in part.told_abroad() {
+        for (node, matters) in part.outgoing_arrivals() {
             let lead = members.with(node, |member| member.leads[0]);
             unit = unit.min(matters.saturating_add(lead));
         }
         let event = part.next_event();
-        let soonest = ranks.pass_crossing(part, Soonest { unit, event })?;
+        let soonest = ranks.exchange_frames(part, Soonest { unit, event })?;
         deliver(part, members, &mut self.departures);
         ranks.agree_on(soonest)
     }
@@ -156,7 +156,7 @@ impl Mine {
 
 impl Ranks {
     /// Each rank sends what passes to its neighbours, and its earliest times. Returns those of this rank and its neighbours.
-    fn pass_crossing(
+    fn exchange_frames(
         &mut self,
         part: &mut dyn Part,
         soonest: Soonest,
@@ -168,7 +168,7 @@ impl Ranks {
         for &rank in &neighbours {
             let mut message = Writer::default();
             soonest.write(&mut message);
-            part.write_crossing(rank, &mut message);
+            part.write_outgoing(rank, &mut message);
             let message = message.into_bytes();
             self.exchanged.bytes += message.len() as u64;
             out[rank] = Some(message);
@@ -180,7 +180,7 @@ impl Ranks {
         for rank in neighbours {
             let mut from = Reader::new(&self.messages[rank]);
             let read = Soonest::read(&mut from).and_then(|soonest| {
-                part.read_crossing(&mut from)?;
+                part.read_incoming(&mut from)?;
                 Ok(soonest)
             });
             all = all.and(read.map_err(|error| RankError::Unreadable { rank, error })?);

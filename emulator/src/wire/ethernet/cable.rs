@@ -22,7 +22,7 @@ pub(super) struct Direct<'a> {
     /// The line that leads away from each of the two nodes.
     lines: [&'a mut Line; 2],
     /// Frames to pass on, with the node that each will reach.
-    told: Vec<(usize, Delivery<Ethernet>)>,
+    pending: Vec<(usize, Delivery<Ethernet>)>,
 }
 
 impl<'a> Direct<'a> {
@@ -48,7 +48,7 @@ impl<'a> Direct<'a> {
         Ok(Self {
             link: lines[0].link,
             lines,
-            told: Vec::new(),
+            pending: Vec::new(),
         })
     }
 }
@@ -74,12 +74,12 @@ impl Segment for Direct<'_> {
             let head = first_bit + self.link.propagation;
             let tail = Some(head + self.link.frame_span(&unit));
             let arrival = Arrival { head, tail, unit };
-            self.told.push((1 - from, Delivery::Unit(arrival)));
+            self.pending.push((1 - from, Delivery::Unit(arrival)));
         }
     }
 
     fn deliver(&mut self, to: &mut dyn FnMut(usize, SimTime, &mut dyn Any)) {
-        for (node, delivery) in self.told.drain(..) {
+        for (node, delivery) in self.pending.drain(..) {
             pass_on(node, SimTime::ZERO, delivery, to);
         }
     }

@@ -16,7 +16,7 @@ pub(super) enum Step {
     /// The frame is in as a whole at that switch, which has chosen the egress port already, or not.
     Whole(Option<usize>),
     /// It is announced to the node at the line's end, [`ANNOUNCED_AHEAD`](super::segment::ANNOUNCED_AHEAD) before it leaves.
-    Tell,
+    Announce,
     /// It reaches the line's fault layer of this number, or after the last one the wire.
     Layer(usize),
 }
@@ -24,7 +24,7 @@ pub(super) enum Step {
 value_enum!(Step {
     Header {},
     Whole { 0: port },
-    Tell {},
+    Announce {},
     Layer { 0: layer }
 });
 

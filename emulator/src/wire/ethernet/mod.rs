@@ -6,7 +6,6 @@
 
 mod building;
 mod cable;
-mod crossing;
 mod error;
 mod event;
 pub mod frame;
@@ -16,6 +15,7 @@ mod look_ahead;
 mod network;
 mod owners;
 mod places;
+mod remote;
 mod segment;
 pub mod switch;
 

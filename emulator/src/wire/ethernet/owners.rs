@@ -64,7 +64,7 @@ impl Owners {
     pub(super) fn of_step(&self, step: Step, line: &Line) -> usize {
         match step {
             Step::Header | Step::Whole(_) => self.of(line.lane.to()),
-            Step::Tell | Step::Layer(_) => self.of(line.lane.from()),
+            Step::Announce | Step::Layer(_) => self.of(line.lane.from()),
         }
     }
 

@@ -7,7 +7,6 @@ use std::any::Any;
 use std::collections::BinaryHeap;
 
 use super::Ethernet;
-use super::crossing::{Abroad, Crossing};
 use super::event::{Event, Step};
 use super::frame::{Departure, Frame};
 use super::line::Line;
@@ -15,6 +14,7 @@ use super::link::Link;
 use super::look_ahead::LookAhead;
 use super::owners::Owners;
 use super::places::Places;
+use super::remote::{OutgoingFrames, RemoteFrame};
 use super::switch::{Destination, Forwarding, Switch};
 use crate::observe::capture::{Note, Tap};
 use crate::observe::tracer::Tracer;
@@ -37,10 +37,10 @@ pub(super) const ANNOUNCED_AHEAD: SimTime = SimTime::from_us(20);
 
 /// A frame that will reach a node.
 #[derive(Debug)]
-struct Told {
+struct Announcement {
     /// The node in the segment.
     member: usize,
-    /// When the frame can matter.
+    /// The earliest time at which the frame can have an effect.
     matters: SimTime,
     arrival: Arrival<Frame>,
 }
@@ -62,8 +62,8 @@ pub(super) struct Switched<'a> {
     /// Everything before that time has happened.
     now: SimTime,
     /// Frames to announce to nodes.
-    told: Vec<Told>,
-    pub(super) abroad: Abroad,
+    announcements: Vec<Announcement>,
+    pub(super) outgoing: OutgoingFrames,
     /// The output of a fault layer.
     passage: Passage<Frame>,
 }
@@ -78,14 +78,14 @@ impl<'a> Switched<'a> {
         owners: Option<&'a Owners>,
         queue: &'a mut BinaryHeap<Event>,
     ) -> Self {
-        let abroad = owners.map(|owners| {
+        let outgoing = owners.map(|owners| {
             let ends = |line: &&mut Line| [line.lane.from(), line.lane.to()];
             let ends = lines.iter().map(ends);
-            Abroad::new(owners.me, ends.map(|ends| ends.map(|port| owners.of(port))))
+            OutgoingFrames::new(owners.me, ends.map(|ends| ends.map(|port| owners.of(port))))
         });
         Self {
             look_ahead: LookAhead::of(&lines, &switches, places, owners),
-            abroad: abroad.unwrap_or_default(),
+            outgoing: outgoing.unwrap_or_default(),
             lines,
             switches,
             places,
@@ -96,7 +96,7 @@ impl<'a> Switched<'a> {
             node_lines,
             queue,
             now: SimTime::ZERO,
-            told: Vec::new(),
+            announcements: Vec::new(),
             passage: Passage::default(),
         }
     }
@@ -180,11 +180,11 @@ impl<'a> Switched<'a> {
         let begins = first_bit.saturating_add(link.propagation);
         match to {
             Port::Node(_) => {
-                let told = first_bit.saturating_sub(ANNOUNCED_AHEAD);
-                if told <= self.now {
-                    self.tell(index, first_bit, frame);
+                let announced_at = first_bit.saturating_sub(ANNOUNCED_AHEAD);
+                if announced_at <= self.now {
+                    self.announce(index, first_bit, frame);
                 } else {
-                    self.schedule(told, index, Step::Tell, frame, switches);
+                    self.schedule(announced_at, index, Step::Announce, frame, switches);
                 }
             }
             Port::Switch { switch, .. } => {
@@ -195,15 +195,16 @@ impl<'a> Switched<'a> {
                 let time = begins.saturating_add(held);
                 let event = self.event(time, index, step, (frame, Vec::new()), switches);
                 match self.elsewhere(to) {
-                    Some(rank) => self.abroad.push(rank, Crossing::Arrives(event)),
+                    Some(rank) => self.outgoing.push(rank, RemoteFrame::Arrives(event)),
                     None => self.queue.push(event),
                 }
             }
         }
     }
 
-    /// The node of the segment that hears of a frame which leaves for it at `first_bit`, and when that can matter.
-    pub(super) fn hears(&self, index: usize, first_bit: SimTime) -> Option<(usize, SimTime)> {
+    /// The node, by its number in the segment, at the end of a line on which a frame begins at `first_bit`, and the earliest time at which
+    /// the frame can have an effect there.
+    pub(super) fn receiver(&self, index: usize, first_bit: SimTime) -> Option<(usize, SimTime)> {
         let line = &self.lines[self.places.lines[index].index];
         let Port::Node(node) = line.lane.to() else {
             return None;
@@ -212,23 +213,23 @@ impl<'a> Switched<'a> {
         Some((self.places.members[node], matters))
     }
 
-    /// A frame leaves for a node at `first_bit`.
-    pub(super) fn tell(&mut self, index: usize, first_bit: SimTime, frame: Frame) {
-        let Some((member, matters)) = self.hears(index, first_bit) else {
+    /// Announces a frame to the node at the end of a line. Its first bit leaves at `first_bit`.
+    pub(super) fn announce(&mut self, index: usize, first_bit: SimTime, frame: Frame) {
+        let Some((member, matters)) = self.receiver(index, first_bit) else {
             return;
         };
         let line = self.line(index);
         let (link, to) = (line.link, line.lane.to());
         if let Some(rank) = self.elsewhere(to) {
-            let frame = Crossing::Leaves {
+            let frame = RemoteFrame::Leaves {
                 line: index,
                 first_bit,
                 frame,
             };
-            return self.abroad.push(rank, frame);
+            return self.outgoing.push(rank, frame);
         }
         let head = first_bit.saturating_add(link.propagation);
-        self.told.push(Told {
+        self.announcements.push(Announcement {
             member,
             matters,
             arrival: Arrival {
@@ -248,9 +249,9 @@ impl<'a> Switched<'a> {
                 let noted = (event.frame, event.notes);
                 self.carry(event.line, event.time, noted, event.switches);
             }
-            Step::Tell => {
+            Step::Announce => {
                 let first_bit = event.time.saturating_add(ANNOUNCED_AHEAD);
-                self.tell(event.line, first_bit, event.frame);
+                self.announce(event.line, first_bit, event.frame);
             }
             Step::Header => self.header_arrives(event),
             Step::Whole(None) => self.frame_arrives(event),
@@ -480,9 +481,9 @@ impl Segment for Switched<'_> {
     }
 
     fn deliver(&mut self, to: &mut dyn FnMut(usize, SimTime, &mut dyn Any)) {
-        for told in self.told.drain(..) {
-            let delivery = Delivery::<Ethernet>::Unit(told.arrival);
-            pass_on(told.member, told.matters, delivery, to);
+        for announcement in self.announcements.drain(..) {
+            let delivery = Delivery::<Ethernet>::Unit(announcement.arrival);
+            pass_on(announcement.member, announcement.matters, delivery, to);
         }
     }
 

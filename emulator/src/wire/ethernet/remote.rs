@@ -12,7 +12,7 @@ use crate::wire::port::Port;
 
 /// A frame on a line that ends at another process.
 #[derive(Debug)]
-pub(super) enum Crossing {
+pub(super) enum RemoteFrame {
     /// It has reached the switch there.
     Arrives(Event),
     /// It leaves for the node there.
@@ -23,7 +23,7 @@ pub(super) enum Crossing {
     },
 }
 
-value_enum!(Crossing {
+value_enum!(RemoteFrame {
     Arrives { 0: event },
     Leaves {
         line: line,
@@ -32,16 +32,16 @@ value_enum!(Crossing {
     }
 });
 
-/// What passes to other processes.
+/// Frames that wait to be sent to other processes.
 #[derive(Debug, Default)]
-pub(super) struct Abroad {
+pub(super) struct OutgoingFrames {
     /// Each with its process.
-    frames: Vec<(usize, Crossing)>,
+    frames: Vec<(usize, RemoteFrame)>,
     /// The other processes at the ends of lines from this one.
     neighbours: Vec<usize>,
 }
 
-impl Abroad {
+impl OutgoingFrames {
     /// The lines of a segment, each with the process at its start and the one at its end.
     pub(super) fn new(me: usize, lines: impl Iterator<Item = [usize; 2]>) -> Self {
         let mut neighbours: Vec<usize> = lines
@@ -56,14 +56,14 @@ impl Abroad {
         }
     }
 
-    pub(super) fn push(&mut self, rank: usize, crossing: Crossing) {
-        self.frames.push((rank, crossing));
+    pub(super) fn push(&mut self, rank: usize, frame: RemoteFrame) {
+        self.frames.push((rank, frame));
     }
 }
 
 impl Part for Switched<'_> {
     fn neighbours(&self) -> &[usize] {
-        &self.abroad.neighbours
+        &self.outgoing.neighbours
     }
 
     fn events_until(&self, unit: SimTime, event: SimTime) -> SimTime {
@@ -83,57 +83,57 @@ impl Part for Switched<'_> {
 
     fn next_event(&self) -> SimTime {
         let times = self
-            .abroad
+            .outgoing
             .frames
             .iter()
             .filter_map(|(_, frame)| match frame {
-                Crossing::Arrives(event) => Some(event.time),
-                Crossing::Leaves { .. } => None,
+                RemoteFrame::Arrives(event) => Some(event.time),
+                RemoteFrame::Leaves { .. } => None,
             });
         times.fold(self.next_time(), SimTime::min)
     }
 
-    fn told_abroad(&self) -> Vec<(usize, SimTime)> {
-        let told = self
-            .abroad
+    fn outgoing_arrivals(&self) -> Vec<(usize, SimTime)> {
+        let announced = self
+            .outgoing
             .frames
             .iter()
             .filter_map(|(_, frame)| match *frame {
-                Crossing::Arrives(_) => None,
-                Crossing::Leaves {
+                RemoteFrame::Arrives(_) => None,
+                RemoteFrame::Leaves {
                     line, first_bit, ..
-                } => self.hears(line, first_bit),
+                } => self.receiver(line, first_bit),
             });
-        told.collect()
+        announced.collect()
     }
 
-    fn write_crossing(&mut self, rank: usize, out: &mut Writer) {
-        let passes = self.abroad.frames.extract_if(.., |(to, _)| *to == rank);
-        let passes: Vec<Crossing> = passes.map(|(_, crossing)| crossing).collect();
+    fn write_outgoing(&mut self, rank: usize, out: &mut Writer) {
+        let passes = self.outgoing.frames.extract_if(.., |(to, _)| *to == rank);
+        let passes: Vec<RemoteFrame> = passes.map(|(_, frame)| frame).collect();
         passes.write(out);
     }
 
-    fn read_crossing(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
-        for crossing in Vec::<Crossing>::read(from)? {
-            let (line, at_switch) = match &crossing {
-                Crossing::Arrives(event) => (event.line, true),
-                Crossing::Leaves { line, .. } => (*line, false),
+    fn read_incoming(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
+        for frame in Vec::<RemoteFrame>::read(from)? {
+            let (line, at_switch) = match &frame {
+                RemoteFrame::Arrives(event) => (event.line, true),
+                RemoteFrame::Leaves { line, .. } => (*line, false),
             };
             let end = self.end_here(line);
             let end = end.ok_or(StateError::Value("a line that ends at this process"))?;
             if matches!(end, Port::Switch { .. }) != at_switch {
                 return Err(StateError::Value("the end of a line"));
             }
-            match crossing {
-                Crossing::Arrives(event) => match event.step {
+            match frame {
+                RemoteFrame::Arrives(event) => match event.step {
                     Step::Header | Step::Whole(None) => self.queue.push(event),
                     _ => return Err(StateError::Value("a step of a frame")),
                 },
-                Crossing::Leaves {
+                RemoteFrame::Leaves {
                     line,
                     first_bit,
                     frame,
-                } => self.tell(line, first_bit, frame),
+                } => self.announce(line, first_bit, frame),
             }
         }
         Ok(())
@@ -222,8 +222,8 @@ mod tests {
         network
     }
 
-    /// What node 0 sends to node 1, as it passes to rank 1.
-    fn crossing() -> Vec<u8> {
+    /// The message to rank 1 with a frame from node 0 to node 1.
+    fn message_to_rank_1() -> Vec<u8> {
         let mut network = network(0);
         let mut segments = network.segments();
         let part = segments[0].1.part().expect("a part");
@@ -235,7 +235,7 @@ mod tests {
         part.take(0, &mut outbox);
         part.run_events(SimTime::from_us(5));
         let mut out = Writer::default();
-        part.write_crossing(1, &mut out);
+        part.write_outgoing(1, &mut out);
         out.into_bytes()
     }
 
@@ -244,16 +244,16 @@ mod tests {
         let mut network = network(1);
         let mut segments = network.segments();
         let part = segments[0].1.part().expect("a part");
-        part.read_crossing(&mut Reader::new(message))?;
+        part.read_incoming(&mut Reader::new(message))?;
         part.run_events(SimTime::MAX);
-        let mut told = 0;
-        part.deliver(&mut |_, _, _| told += 1);
-        Ok(told)
+        let mut announced = 0;
+        part.deliver(&mut |_, _, _| announced += 1);
+        Ok(announced)
     }
 
     #[test]
     fn a_frame_passes_from_rank_to_rank() {
-        assert_eq!(arrive(&crossing()), Ok(1));
+        assert_eq!(arrive(&message_to_rank_1()), Ok(1));
     }
 
     proptest! {
@@ -265,7 +265,7 @@ mod tests {
             cut in any::<prop::sample::Index>(),
             noise in prop::collection::vec(any::<u8>(), 0..60),
         ) {
-            let mut message = crossing();
+            let mut message = message_to_rank_1();
             let _ = arrive(&message[..cut.index(message.len())]);
             let at = at.index(message.len());
             message[at] = with;
