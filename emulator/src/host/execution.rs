@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Waker};
 
-use super::log::{Answers, Deeds, Told};
+use super::log::{Answers, InputRecord, OutputRecord};
 use super::machine::Machine;
 use super::program::Program;
 use super::request::{Response, lock};
@@ -30,7 +30,7 @@ pub(super) enum Execution {
 impl Program {
     /// Polls the future of the program or of its signal handler once, which runs until its next request or its end; tells
     /// whether it has ended.
-    pub(super) fn go_on(&mut self) -> bool {
+    pub(super) fn poll_future(&mut self) -> bool {
         let mut task = TaskContext::from_waker(Waker::noop());
         if let Some(handler) = &mut self.handler {
             let ended = handler.as_mut().poll(&mut task).is_ready();
@@ -50,7 +50,7 @@ impl Program {
     }
 
     /// Makes the future of the signal handler, after a response that is a signal.
-    pub(super) fn take_signal(&mut self) {
+    pub(super) fn start_handler(&mut self) {
         // Out of the port: the handler may use that.
         let handler = lock(&self.port).handler.take();
         if let Some(mut handler) = handler {
@@ -73,7 +73,7 @@ impl Program {
         {
             let mut port = lock(&self.port);
             port.now = now;
-            if self.lives.is_some() {
+            if self.logs.is_some() {
                 port.response.clone_from(&response);
                 port.answers = Answers::Kept(Vec::new(), Vec::new());
             } else {
@@ -84,29 +84,29 @@ impl Program {
             }
         }
         if signal {
-            self.take_signal();
+            self.start_handler();
         }
         let in_handler = self.handler.is_some();
-        let ended = self.go_on();
+        let ended = self.poll_future();
         if let Some(tape) = &self.tape {
             let port = lock(&self.port);
             let (Answers::Noted(acts) | Answers::Kept(_, acts)) = &port.answers else {
                 return ended;
             };
-            tape.turn(now, in_handler, acts, port.request.as_ref(), ended);
+            tape.record(now, in_handler, acts, port.request.as_ref(), ended);
         }
-        if let Some(life) = self.lives.as_mut().and_then(|lives| lives.last_mut()) {
+        if let Some(log) = self.logs.as_mut().and_then(|logs| logs.last_mut()) {
             let mut port = lock(&self.port);
             if let Answers::Kept(memory, acts) = std::mem::take(&mut port.answers) {
-                let told = Told {
+                let input = InputRecord {
                     now,
                     response,
                     memory,
                 };
                 let request = port.request.clone();
-                life.push(
-                    told,
-                    Deeds {
+                log.push(
+                    input,
+                    OutputRecord {
                         memory: acts,
                         request,
                         ended,
@@ -117,18 +117,18 @@ impl Program {
         ended
     }
 
-    /// Replays the next turn of the log.
+    /// Replays the next step of the log.
     fn repeat_next(
         &mut self,
         now: SimTime,
         response: Option<&Response>,
         memory: &SharedMemory,
     ) -> bool {
-        let life = self.lives.as_mut().and_then(|lives| lives.last_mut());
-        let done = life.and_then(|life| {
-            life.repeat_next(now, response, |deeds| {
-                deeds.repeat(memory);
-                (deeds.request.clone(), deeds.ended)
+        let log = self.logs.as_mut().and_then(|logs| logs.last_mut());
+        let done = log.and_then(|log| {
+            log.repeat_next(now, response, |output| {
+                output.repeat(memory);
+                (output.request.clone(), output.ended)
             })
         });
         let Some((request, ended)) = done else {

@@ -65,13 +65,13 @@ impl MemoryAct {
 
 /// The inputs of a program from one request to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct InputRecord {
     pub(super) now: SimTime,
     pub(super) response: Option<Response>,
     pub(super) memory: Vec<MemoryAnswer>,
 }
 
-value_struct!(Told {
+value_struct!(InputRecord {
     now: now,
     response: response,
     memory: memory
@@ -79,7 +79,7 @@ value_struct!(Told {
 
 /// The actions of a program from one request to the next.
 #[derive(Debug, Clone)]
-pub(super) struct Deeds {
+pub(super) struct OutputRecord {
     pub(super) memory: Vec<MemoryAct>,
     /// Its request.
     pub(super) request: Option<Request>,
@@ -87,7 +87,7 @@ pub(super) struct Deeds {
     pub(super) ended: bool,
 }
 
-impl Deeds {
+impl OutputRecord {
     /// Repeats the changes of memory.
     pub(super) fn repeat(&self, memory: &SharedMemory) {
         if !self.memory.is_empty() {
@@ -99,134 +99,140 @@ impl Deeds {
 
 /// From one request of a program to the next.
 #[derive(Debug)]
-struct Turn {
-    told: Told,
+struct ReplayStep {
+    input: InputRecord,
     /// Not saved: they are known again once a program has received its log.
-    deeds: Option<Deeds>,
+    output: Option<OutputRecord>,
 }
 
-/// The log of one life of a program. Clones share its turns.
+/// The log of one life of a program. Clones share its steps.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Life {
+pub(super) struct ProgramLog {
     /// Perhaps more than this one has had: another one has come further.
-    turns: Arc<Mutex<Vec<Turn>>>,
-    told: usize,
+    steps: Arc<Mutex<Vec<ReplayStep>>>,
+    position: usize,
 }
 
-impl Life {
-    fn turns(&self) -> MutexGuard<'_, Vec<Turn>> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+impl ProgramLog {
+    fn steps(&self) -> MutexGuard<'_, Vec<ReplayStep>> {
+        self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Number of inputs so far.
     pub(super) const fn len(&self) -> usize {
-        self.told
+        self.position
     }
 
-    /// Adds a turn.
-    pub(super) fn push(&mut self, told: Told, deeds: Deeds) {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        if turns.get(self.told).is_none_or(|turn| turn.told != told) {
-            // The later turns of another one do not happen here.
-            turns.truncate(self.told);
-            let deeds = Some(deeds);
-            turns.push(Turn { told, deeds });
+    /// Adds a step.
+    pub(super) fn push(&mut self, input: InputRecord, output: OutputRecord) {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        if steps
+            .get(self.position)
+            .is_none_or(|step| step.input != input)
+        {
+            // The later steps of another one do not happen here.
+            steps.truncate(self.position);
+            let output = Some(output);
+            steps.push(ReplayStep { input, output });
         }
-        self.told += 1;
+        self.position += 1;
     }
 
-    /// Replays the next turn: shows the actions that followed this input at this time. `None` if the log does not have
+    /// Replays the next step: shows the actions that followed this input at this time. `None` if the log does not have
     /// them.
     pub(super) fn repeat_next<T>(
         &mut self,
         now: SimTime,
         response: Option<&Response>,
-        show: impl FnOnce(&Deeds) -> T,
+        show: impl FnOnce(&OutputRecord) -> T,
     ) -> Option<T> {
-        let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        let turn = turns.get(self.told)?;
-        let same = turn.told.now == now && turn.told.response.as_ref() == response;
-        let shown = turn.deeds.as_ref().filter(|_| same).map(show)?;
-        self.told += 1;
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let step = steps.get(self.position)?;
+        let same = step.input.now == now && step.input.response.as_ref() == response;
+        let shown = step.output.as_ref().filter(|_| same).map(show)?;
+        self.position += 1;
         Some(shown)
     }
 
     /// The last request.
     pub(super) fn last_request(&self) -> Option<Request> {
-        let turns = self.turns();
-        let last = turns.get(self.told.checked_sub(1)?)?;
-        last.deeds.as_ref()?.request.clone()
+        let steps = self.steps();
+        let last = steps.get(self.position.checked_sub(1)?)?;
+        last.output.as_ref()?.request.clone()
     }
 
     /// The last request of the program itself, apart from those of its signal handler, which runs if `in_handler`.
     pub(super) fn last_own_request(&self, mut in_handler: bool) -> Option<Request> {
-        let turns = self.turns();
-        for turn in turns.get(..self.told)?.iter().rev() {
-            let deeds = turn.deeds.as_ref()?;
-            // Before the end of the program itself, a turn that ends is the last one of a handler.
-            in_handler |= deeds.ended;
+        let steps = self.steps();
+        for step in steps.get(..self.position)?.iter().rev() {
+            let output = step.output.as_ref()?;
+            // Before the end of the program itself, a step that ends is the last one of a handler.
+            in_handler |= output.ended;
             if !in_handler {
-                return deeds.request.clone();
+                return output.request.clone();
             }
-            in_handler = turn.told.response != Some(Response::Signal);
+            in_handler = step.input.response != Some(Response::Signal);
         }
         None
     }
 
-    /// Drops the turns of others that come later.
+    /// Drops the steps of others that come later.
     pub(super) fn forget_later(&self) {
-        self.turns().truncate(self.told);
+        self.steps().truncate(self.position);
     }
 
-    /// Goes back to the time after this many turns; returns whether the log has as many.
-    pub(super) fn rewind(&mut self, told: usize) -> bool {
-        let known = told <= self.turns().len();
+    /// Goes back to the time after this many steps; returns whether the log has as many.
+    pub(super) fn rewind(&mut self, position: usize) -> bool {
+        let known = position <= self.steps().len();
         if known {
-            self.told = told;
+            self.position = position;
         }
         known
     }
 
-    /// Passes the inputs from turn `first` on to `tell`, which gives the program's actions, or `None` if the program does not
+    /// Passes the inputs from step `first` on to `tell`, which gives the program's actions, or `None` if the program does not
     /// fit the log; tells whether it fitted to the end.
-    pub(super) fn tell_again(
+    pub(super) fn replay_inputs(
         &self,
         first: usize,
-        mut tell: impl FnMut(&Told) -> Option<Deeds>,
+        mut replay: impl FnMut(&InputRecord) -> Option<OutputRecord>,
     ) -> bool {
-        let mut turns = self.turns();
-        let turns = turns.get_mut(first..self.told).unwrap_or_default();
-        turns.iter_mut().all(|turn| {
-            let deeds = tell(&turn.told);
-            let same = deeds.is_some();
-            turn.deeds = turn.deeds.take().or(deeds);
+        let mut steps = self.steps();
+        let steps = steps.get_mut(first..self.position).unwrap_or_default();
+        steps.iter_mut().all(|step| {
+            let output = replay(&step.input);
+            let same = output.is_some();
+            step.output = step.output.take().or(output);
             same
         })
     }
 }
 
-impl Value for Life {
+impl Value for ProgramLog {
     fn write(&self, out: &mut Writer) {
-        self.told.write(out);
-        let turns = self.turns();
-        let told = turns.iter().take(self.told);
-        told.for_each(|turn| turn.told.write(out));
+        self.position.write(out);
+        let steps = self.steps();
+        let passed = steps.iter().take(self.position);
+        passed.for_each(|step| step.input.write(out));
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let all: Vec<Told> = Value::read(from)?;
-        let unknown = |told| Turn { told, deeds: None };
+        let all: Vec<InputRecord> = Value::read(from)?;
+        let unknown = |input| ReplayStep {
+            input,
+            output: None,
+        };
         Ok(Self {
-            told: all.len(),
-            turns: Arc::new(Mutex::new(all.into_iter().map(unknown).collect())),
+            position: all.len(),
+            steps: Arc::new(Mutex::new(all.into_iter().map(unknown).collect())),
         })
     }
 }
 
-/// The logs of the programs of a host: the lives of each, if they are kept.
+/// The logs of the programs of a host: the logs of each, if they are kept.
 #[derive(Debug, Clone, Default)]
 pub struct HostLog {
-    pub(super) programs: Vec<Option<Vec<Life>>>,
+    pub(super) programs: Vec<Option<Vec<ProgramLog>>>,
 }
 
 value_struct!(HostLog { programs: programs });
@@ -236,7 +242,7 @@ value_struct!(HostLog { programs: programs });
 pub(super) enum Answers {
     /// Memory answers.
     #[default]
-    Given,
+    Direct,
     /// Memory answers, and a tape keeps its changes.
     Noted(Vec<MemoryAct>),
     /// Memory answers, and the log keeps answers and changes.
@@ -247,14 +253,14 @@ pub(super) enum Answers {
 
 impl Answers {
     /// Whether the log keeps or gives them.
-    pub(super) const fn matter(&self) -> bool {
-        !matches!(self, Self::Given | Self::Noted(_))
+    pub(super) const fn use_log(&self) -> bool {
+        !matches!(self, Self::Direct | Self::Noted(_))
     }
 
     /// Notes a change of memory.
     pub(super) fn note(&mut self, act: impl FnOnce() -> MemoryAct) {
         match self {
-            Self::Given => {}
+            Self::Direct => {}
             Self::Noted(acts) | Self::Kept(_, acts) | Self::Repeated(_, acts) => acts.push(act()),
         }
     }

@@ -257,7 +257,7 @@ impl System for Machine {
     }
 
     fn read_memory(&self, address: VirtualAddress, bytes: &mut [u8]) -> Result<(), VirtualAddress> {
-        if !lock(&self.port).answers.matter() {
+        if !lock(&self.port).answers.use_log() {
             let memory = Self::lock(&self.memory);
             let read = memory.read_virtual(address.0, bytes);
             return read.map_err(VirtualAddress);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::accounts::{Accounts, Phase};
 use super::costs::HostCosts;
 use super::execution::{Execution, Factory, ProgramFuture};
-use super::log::Life;
+use super::log::ProgramLog;
 use super::machine::Machine;
 use super::memory_poll::MemoryPoll;
 use super::pci::PciBus;
@@ -29,7 +29,7 @@ pub(super) struct Program {
     pub(super) woken: bool,
     pub(super) signals: Signals,
     /// How often it has begun.
-    pub(super) life: u32,
+    pub(super) incarnation: u32,
     pub(super) scheduling: Scheduling,
     /// Its present request.
     pub(super) work: Work,
@@ -38,9 +38,9 @@ pub(super) struct Program {
     /// Makes its future anew after a reset, if it restarts.
     pub(super) factory: Option<Factory>,
     /// Replay log of each incarnation, if kept.
-    pub(super) lives: Option<Vec<Life>>,
+    pub(super) logs: Option<Vec<ProgramLog>>,
     /// Replay logs of its next incarnations, if it replays.
-    pub(super) next_lives: VecDeque<Life>,
+    pub(super) next_logs: VecDeque<ProgramLog>,
     /// Its actions, if they are recorded.
     pub(super) tape: Option<Tape>,
     pub(super) port: SharedPort,
@@ -63,9 +63,9 @@ impl Program {
             name,
             execution: Execution::Alive(future),
             factory: None,
-            life: 1,
-            lives: None,
-            next_lives: VecDeque::new(),
+            incarnation: 1,
+            logs: None,
+            next_logs: VecDeque::new(),
             tape: None,
             awaits_power: false,
             port,
@@ -188,15 +188,17 @@ impl Programs {
     pub fn keep_log(&mut self) {
         self.keeps_log = true;
         for program in self.programs.iter_mut().filter(|program| !program.started) {
-            program.lives.get_or_insert_with(|| vec![Life::default()]);
+            program
+                .logs
+                .get_or_insert_with(|| vec![ProgramLog::default()]);
         }
     }
 
     fn add(&mut self, program: Program) {
-        let lives = self.keeps_log.then(|| vec![Life::default()]);
+        let logs = self.keeps_log.then(|| vec![ProgramLog::default()]);
         let tape = self.keeps_tapes.then(Tape::default);
         self.programs.push(Program {
-            lives,
+            logs,
             tape,
             ..program
         });
@@ -234,7 +236,8 @@ impl Programs {
     ) where
         F: Future<Output = ()> + Send + 'static,
     {
-        let factory: Factory = Box::new(move |machine, life| Box::pin(start(machine, life)));
+        let factory: Factory =
+            Box::new(move |machine, incarnation| Box::pin(start(machine, incarnation)));
         let (port, machine) = self.machine();
         let future = factory(machine.clone(), 1);
         let program = Program::new(name.into(), port, machine, future);
@@ -245,14 +248,14 @@ impl Programs {
     }
 
     /// Begins a program's next life.
-    pub(super) fn begin_life(&mut self, index: usize) {
+    pub(super) fn begin_incarnation(&mut self, index: usize) {
         let (port, machine) = self.machine();
         let program = &mut self.programs[index];
-        program.life += 1;
+        program.incarnation += 1;
         program.port = port;
         program.machine = machine.clone();
         program.execution = match &program.factory {
-            Some(begin) => Execution::Alive(begin(machine, program.life)),
+            Some(begin) => Execution::Alive(begin(machine, program.incarnation)),
             None => Execution::Ended,
         };
     }
@@ -281,15 +284,15 @@ impl Programs {
             if !self.programs[index].awaits_power {
                 continue;
             }
-            self.begin_life(index);
+            self.begin_incarnation(index);
             let program = &mut self.programs[index];
             program.awaits_power = false;
             program.started = false;
             if self.repeats {
                 program.execution = Execution::Repeating;
             }
-            if let Some(lives) = &mut program.lives {
-                lives.push(program.next_lives.pop_front().unwrap_or_default());
+            if let Some(logs) = &mut program.logs {
+                logs.push(program.next_logs.pop_front().unwrap_or_default());
             }
         }
         self.note_activity();
@@ -305,7 +308,7 @@ impl Programs {
     #[must_use]
     pub fn beginnings_and_ends(&self) -> u64 {
         let count = |program: &Program| {
-            u64::from(program.started) + 2 * u64::from(program.life)
+            u64::from(program.started) + 2 * u64::from(program.incarnation)
                 - u64::from(program.is_at_work())
         };
         self.programs.iter().map(count).sum()

@@ -1,7 +1,7 @@
 //! Restores the programs of a host: each restarts and receives its log again, or replays it.
 
 use super::execution::Execution;
-use super::log::{Answers, Deeds, HostLog, Life};
+use super::log::{Answers, HostLog, OutputRecord, ProgramLog};
 use super::poller::Poller;
 use super::program::{Program, Programs};
 use super::request::{HostEvent, Request, Response, lock};
@@ -10,9 +10,9 @@ use crate::state::{Reader, StateError, Value, Writer};
 
 impl Program {
     fn save(&self, out: &mut Writer) {
-        let lives = self.lives.iter().flatten();
-        let told: Vec<usize> = lives.map(Life::len).collect();
-        told.write(out);
+        let logs = self.logs.iter().flatten();
+        let steps: Vec<usize> = logs.map(ProgramLog::len).collect();
+        steps.write(out);
         self.is_at_work().write(out);
         (self.awaits_power, self.started).write(out);
         (self.scheduling, self.woken, self.slice_left).write(out);
@@ -32,28 +32,28 @@ impl Program {
         Ok(())
     }
 
-    /// Passes the logged inputs of an incarnation to the program, from turn `first` on.
-    fn tell_again(&mut self, life: &Life, first: usize) -> Result<(), StateError> {
-        let same = life.tell_again(first, |told| {
+    /// Passes the logged inputs of an incarnation to the program, from step `first` on.
+    fn replay_inputs(&mut self, log: &ProgramLog, first: usize) -> Result<(), StateError> {
+        let same = log.replay_inputs(first, |input| {
             if !matches!(self.execution, Execution::Alive(_)) {
                 return None;
             }
             {
                 let mut port = lock(&self.port);
-                port.now = told.now;
-                port.response.clone_from(&told.response);
-                let answers = told.memory.iter().cloned().collect();
+                port.now = input.now;
+                port.response.clone_from(&input.response);
+                let answers = input.memory.iter().cloned().collect();
                 port.answers = Answers::Repeated(answers, Vec::new());
             }
-            if matches!(told.response, Some(Response::Signal)) {
-                self.take_signal();
+            if matches!(input.response, Some(Response::Signal)) {
+                self.start_handler();
             }
-            let ended = self.go_on();
+            let ended = self.poll_future();
             let mut port = lock(&self.port);
             let request = port.request.take();
             let fits = !port.mismatch;
             match std::mem::take(&mut port.answers) {
-                Answers::Repeated(left, memory) if left.is_empty() && fits => Some(Deeds {
+                Answers::Repeated(left, memory) if left.is_empty() && fits => Some(OutputRecord {
                     memory,
                     request,
                     ended,
@@ -69,7 +69,7 @@ impl Program {
     }
 
     /// States the reason of its polls, as its last request gives it.
-    fn set_why(&mut self, life: &Life) {
+    fn set_why(&mut self, log: &ProgramLog) {
         let why = |request: Option<Request>| match request {
             Some(Request::Poll { poll, .. }) => poll.why,
             Some(Request::PollAny { why, .. } | Request::PollMemory { why, .. }) => why,
@@ -78,12 +78,12 @@ impl Program {
         let begun = self.signals.begun;
         let own = match &mut self.suspended {
             Some(suspended) => {
-                self.work.set_why(why(life.last_request()));
+                self.work.set_why(why(log.last_request()));
                 suspended
             }
             None => &mut self.work,
         };
-        own.set_why(why(life.last_own_request(begun)));
+        own.set_why(why(log.last_own_request(begun)));
     }
 }
 
@@ -95,7 +95,7 @@ impl Programs {
             programs: self
                 .programs
                 .iter()
-                .map(|program| program.lives.clone())
+                .map(|program| program.logs.clone())
                 .collect(),
         }
     }
@@ -105,7 +105,7 @@ impl Programs {
     /// # Errors
     /// The first of which it is not.
     pub fn check_log(&self) -> Result<(), StateError> {
-        let unknown = |program: &&Program| program.started && program.lives.is_none();
+        let unknown = |program: &&Program| program.started && program.logs.is_none();
         match self.programs.iter().find(unknown) {
             Some(program) => Err(StateError::NoLog(program.name.clone())),
             None => Ok(()),
@@ -154,74 +154,74 @@ impl Programs {
     fn load_program(
         &mut self,
         index: usize,
-        log: Option<&[Life]>,
+        log: Option<&[ProgramLog]>,
         from: &mut Reader<'_>,
     ) -> Result<(), StateError> {
-        let told: Vec<usize> = Value::read(from)?;
+        let steps: Vec<usize> = Value::read(from)?;
         let at_work = bool::read(from)?;
-        let mut lives = log.unwrap_or_default().to_vec();
-        let next_lives = lives.split_off(told.len().min(lives.len()));
-        let known = lives.len() == told.len();
-        let rewound = lives
+        let mut logs = log.unwrap_or_default().to_vec();
+        let next_logs = logs.split_off(steps.len().min(logs.len()));
+        let known = logs.len() == steps.len();
+        let rewound = logs
             .iter_mut()
-            .zip(&told)
-            .all(|(life, &told)| life.rewind(told));
+            .zip(&steps)
+            .all(|(log, &steps)| log.rewind(steps));
         if !known || !rewound {
             let name = self.programs[index].name.clone();
             return Err(StateError::NoLog(name));
         }
         if self.repeats {
-            self.begin_to_repeat(index, lives.len(), next_lives);
+            self.begin_to_repeat(index, logs.len(), next_logs);
         } else {
-            self.tell_all_again(index, &lives)?;
+            self.replay_all_inputs(index, &logs)?;
         }
         let program = &mut self.programs[index];
         program.load(from)?;
-        if let Some(life) = lives.last() {
-            program.set_why(life);
+        if let Some(log) = logs.last() {
+            program.set_why(log);
         }
         if !at_work {
             program.execution = Execution::Ended;
         } else if !program.is_at_work() {
             return Err(StateError::Diverged(program.name.clone()));
         }
-        program.lives = Some(lives);
+        program.logs = Some(logs);
         Ok(())
     }
 
-    /// Brings a program to the end of these lives, which begin as its own did.
-    fn tell_all_again(&mut self, index: usize, lives: &[Life]) -> Result<(), StateError> {
-        let own = self.programs[index].lives.as_deref().unwrap_or_default();
+    /// Brings a program to the end of these logs, which begin as its own did.
+    fn replay_all_inputs(&mut self, index: usize, logs: &[ProgramLog]) -> Result<(), StateError> {
+        let own = self.programs[index].logs.as_deref().unwrap_or_default();
         let done = own.len().saturating_sub(1);
-        let mut first = own.last().map_or(0, Life::len);
-        for (number, life) in lives.iter().enumerate().skip(done) {
+        let mut first = own.last().map_or(0, ProgramLog::len);
+        for (number, log) in logs.iter().enumerate().skip(done) {
             if number > done {
-                self.begin_life(index);
+                self.begin_incarnation(index);
             }
-            self.programs[index].tell_again(life, first)?;
+            self.programs[index].replay_inputs(log, first)?;
             first = 0;
         }
         Ok(())
     }
 
-    /// From now on a program does what another one did, also in these lives that come.
-    fn begin_to_repeat(&mut self, index: usize, lives: usize, next_lives: Vec<Life>) {
+    /// From now on a program does what another one did, also in these logs that come.
+    fn begin_to_repeat(&mut self, index: usize, logs: usize, next_logs: Vec<ProgramLog>) {
         let program = &mut self.programs[index];
-        program.life = lives as u32;
+        program.incarnation = logs as u32;
         program.execution = Execution::Repeating;
-        program.next_lives = next_lives
+        program.next_logs = next_logs
             .into_iter()
-            .map(|mut life| {
-                life.rewind(0);
-                life
+            .map(|mut log| {
+                log.rewind(0);
+                log
             })
             .collect();
     }
 
     /// Discards later entries of shared logs.
     pub(crate) fn forget_later(&self) {
-        let lives = self.programs.iter().flat_map(|program| &program.lives);
-        lives.flatten().for_each(Life::forget_later);
+        let logs = self.programs.iter().flat_map(|program| &program.logs);
+        logs.flatten().for_each(ProgramLog::forget_later);
     }
 
     /// Whether programs repeated as long as they were asked to.

@@ -46,18 +46,18 @@ pub enum TapeError {
 
 /// An action.
 #[derive(Debug)]
-pub(super) enum Deed {
+pub(super) enum TapeAction {
     /// A change of memory.
-    Act(MemoryAct),
+    Memory(MemoryAct),
     /// A request; the program waits for the answer.
-    Ask(Request),
+    Request(Request),
     /// The program, or its signal handler, has ended.
     End,
     /// The program awaits something outside the simulation.
     Stuck,
 }
 
-fn put(mut number: u64, out: &mut Vec<u8>) {
+fn write_number(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -65,25 +65,27 @@ fn put(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-fn put_all<const N: usize>(tag: u8, numbers: [u64; N], out: &mut Vec<u8>) {
+fn write_action<const N: usize>(tag: u8, numbers: [u64; N], out: &mut Vec<u8>) {
     out.push(tag);
-    numbers.into_iter().for_each(|number| put(number, out));
+    numbers
+        .into_iter()
+        .for_each(|number| write_number(number, out));
 }
 
-pub(super) fn put_end(out: &mut Vec<u8>) {
+pub(super) fn write_end(out: &mut Vec<u8>) {
     out.push(END);
 }
 
-pub(super) fn put_stuck(out: &mut Vec<u8>) {
+pub(super) fn write_stuck(out: &mut Vec<u8>) {
     out.push(STUCK);
 }
 
-pub(super) fn put_act(act: &MemoryAct, out: &mut Vec<u8>) {
+pub(super) fn write_act(act: &MemoryAct, out: &mut Vec<u8>) {
     match act {
-        MemoryAct::Allocate(length) => put_all(ALLOCATE, [*length], out),
-        MemoryAct::AllocateContiguous(length) => put_all(ALLOCATE_CONTIGUOUS, [*length], out),
+        MemoryAct::Allocate(length) => write_action(ALLOCATE, [*length], out),
+        MemoryAct::AllocateContiguous(length) => write_action(ALLOCATE_CONTIGUOUS, [*length], out),
         MemoryAct::Write(address, bytes) => {
-            put_all(WRITE_MEMORY, [*address, bytes.len() as u64], out);
+            write_action(WRITE_MEMORY, [*address, bytes.len() as u64], out);
             out.extend_from_slice(bytes);
         }
     }
@@ -108,35 +110,35 @@ fn text(why: &str, texts: &mut Vec<Arc<str>>) -> u64 {
     index as u64
 }
 
-fn put_words(words: impl ExactSizeIterator<Item = PolledWord>, out: &mut Vec<u8>) {
-    put(words.len() as u64, out);
+fn write_words(words: impl ExactSizeIterator<Item = PolledWord>, out: &mut Vec<u8>) {
+    write_number(words.len() as u64, out);
     for word in words {
         let (mask, expected) = match word {
             PolledWord::Window(watch) => {
                 match watch.before {
-                    None => put_all(WINDOW_WORD, [watch.offset.into()], out),
+                    None => write_action(WINDOW_WORD, [watch.offset.into()], out),
                     Some((offset, value)) => {
                         let numbers = [watch.offset, offset, value].map(u64::from);
-                        put_all(WINDOW_WORD_PREPARED, numbers, out);
+                        write_action(WINDOW_WORD_PREPARED, numbers, out);
                     }
                 }
                 (watch.mask, watch.expected)
             }
             PolledWord::Memory(watch) => {
-                put_all(MEMORY_WORD, [watch.address.0], out);
+                write_action(MEMORY_WORD, [watch.address.0], out);
                 (watch.mask, watch.expected)
             }
         };
-        put(mask.into(), out);
-        put(expected.into(), out);
+        write_number(mask.into(), out);
+        write_number(expected.into(), out);
     }
 }
 
-pub(super) fn put_request(request: &Request, texts: &mut Vec<Arc<str>>, out: &mut Vec<u8>) {
+pub(super) fn write_request(request: &Request, texts: &mut Vec<Arc<str>>, out: &mut Vec<u8>) {
     match request {
-        Request::Read { offset } => put_all(READ, [(*offset).into()], out),
+        Request::Read { offset } => write_action(READ, [(*offset).into()], out),
         Request::Write { offset, values } => {
-            put_all(WRITE, [(*offset).into(), values.len() as u64], out);
+            write_action(WRITE, [(*offset).into(), values.len() as u64], out);
             for value in values.iter() {
                 out.extend_from_slice(&value.to_le_bytes());
             }
@@ -147,56 +149,58 @@ pub(super) fn put_request(request: &Request, texts: &mut Vec<Arc<str>>, out: &mu
         } => {
             let [offset, mask, expected] = [poll.offset, poll.mask, poll.expected].map(u64::from);
             let why = text(poll.why, texts);
-            put_all(POLL, [offset, mask, expected, timeout(*span), why], out);
+            write_action(POLL, [offset, mask, expected, timeout(*span), why], out);
         }
         Request::PollAny {
             words,
             timeout: span,
             why,
         } => {
-            put_all(POLL_ANY, [timeout(*span), text(why, texts)], out);
-            put_words(words.iter().copied(), out);
+            write_action(POLL_ANY, [timeout(*span), text(why, texts)], out);
+            write_words(words.iter().copied(), out);
         }
         Request::PollMemory {
             words,
             timeout: span,
             why,
         } => {
-            put_all(POLL_MEMORY, [timeout(*span), text(why, texts)], out);
-            put_words(words.iter().copied().map(PolledWord::Memory), out);
+            write_action(POLL_MEMORY, [timeout(*span), text(why, texts)], out);
+            write_words(words.iter().copied().map(PolledWord::Memory), out);
         }
-        Request::Translate { address, length } => put_all(TRANSLATE, [*address, *length], out),
-        Request::Compute(span) => put_all(COMPUTE, [span.ps()], out),
-        Request::Sleep(span) => put_all(SLEEP, [span.ps()], out),
-        Request::Signals { enabled } => put_all(SIGNALS, [(*enabled).into()], out),
-        Request::Interrupt { timeout: span } => put_all(INTERRUPT, [timeout(*span)], out),
+        Request::Translate { address, length } => write_action(TRANSLATE, [*address, *length], out),
+        Request::Compute(span) => write_action(COMPUTE, [span.ps()], out),
+        Request::Sleep(span) => write_action(SLEEP, [span.ps()], out),
+        Request::Signals { enabled } => write_action(SIGNALS, [(*enabled).into()], out),
+        Request::Interrupt { timeout: span } => write_action(INTERRUPT, [timeout(*span)], out),
     }
 }
 
 /// Reads actions. `texts` are those of the tape.
 #[derive(Debug)]
-pub(super) struct Deeds<'a> {
+pub(super) struct TapeReader<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) texts: &'a [&'static str],
 }
 
-impl Deeds<'_> {
+impl TapeReader<'_> {
     /// The next action; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Deed>, TapeError> {
+    pub(super) fn next(&mut self) -> Result<Option<TapeAction>, TapeError> {
         let Some((&tag, rest)) = self.bytes.split_first() else {
             return Ok(None);
         };
         self.bytes = rest;
         Ok(Some(match tag {
-            END => Deed::End,
-            STUCK => Deed::Stuck,
-            ALLOCATE => Deed::Act(MemoryAct::Allocate(self.number()?)),
-            ALLOCATE_CONTIGUOUS => Deed::Act(MemoryAct::AllocateContiguous(self.number()?)),
+            END => TapeAction::End,
+            STUCK => TapeAction::Stuck,
+            ALLOCATE => TapeAction::Memory(MemoryAct::Allocate(self.number()?)),
+            ALLOCATE_CONTIGUOUS => {
+                TapeAction::Memory(MemoryAct::AllocateContiguous(self.number()?))
+            }
             WRITE_MEMORY => {
                 let (address, length) = (self.number()?, self.number()?);
-                Deed::Act(MemoryAct::Write(address, self.take(length)?.into()))
+                TapeAction::Memory(MemoryAct::Write(address, self.read_bytes(length)?.into()))
             }
-            _ => Deed::Ask(self.request(tag)?),
+            _ => TapeAction::Request(self.request(tag)?),
         }))
     }
 
@@ -256,7 +260,7 @@ impl Deeds<'_> {
     fn write(&mut self) -> Result<Request, TapeError> {
         let (offset, count): (u32, u64) = (self.small()?, self.number()?);
         let length = count.checked_mul(4).ok_or(TapeError::Truncated)?;
-        let bytes = self.take(length)?;
+        let bytes = self.read_bytes(length)?;
         let end = u64::from(offset) + length;
         if end > u64::from(u32::MAX) {
             return Err(TapeError::Invalid("offset"));
@@ -280,7 +284,7 @@ impl Deeds<'_> {
     }
 
     fn word(&mut self) -> Result<PolledWord, TapeError> {
-        let tag = self.take(1)?[0];
+        let tag = self.read_bytes(1)?[0];
         if tag == MEMORY_WORD {
             return Ok(PolledWord::Memory(MemoryWatch {
                 address: VirtualAddress(self.number()?),
@@ -302,7 +306,7 @@ impl Deeds<'_> {
         }))
     }
 
-    fn take(&mut self, length: u64) -> Result<&[u8], TapeError> {
+    fn read_bytes(&mut self, length: u64) -> Result<&[u8], TapeError> {
         let length = usize::try_from(length).map_err(|_| TapeError::Truncated)?;
         let cut = self.bytes.split_at_checked(length);
         let (bytes, rest) = cut.ok_or(TapeError::Truncated)?;
@@ -313,7 +317,7 @@ impl Deeds<'_> {
     fn number(&mut self) -> Result<u64, TapeError> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
-            let byte = self.take(1)?[0];
+            let byte = self.read_bytes(1)?[0];
             let bits = u64::from(byte & 0x7F);
             if bits << shift >> shift != bits {
                 return Err(TapeError::Invalid("number"));

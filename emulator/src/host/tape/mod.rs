@@ -69,7 +69,7 @@ impl Tape {
     }
 
     /// Records the actions between two answers.
-    pub(super) fn turn(
+    pub(super) fn record(
         &self,
         now: SimTime,
         in_handler: bool,
@@ -90,11 +90,11 @@ impl Tape {
             true => &mut actions.handlers,
             false => &mut actions.own,
         };
-        memory.iter().for_each(|act| code::put_act(act, track));
+        memory.iter().for_each(|act| code::write_act(act, track));
         match request {
-            Some(request) => code::put_request(request, &mut actions.texts, track),
-            None if ended => code::put_end(track),
-            None => code::put_stuck(track),
+            Some(request) => code::write_request(request, &mut actions.texts, track),
+            None if ended => code::write_end(track),
+            None => code::write_stuck(track),
         }
     }
 }

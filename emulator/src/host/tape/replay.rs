@@ -10,7 +10,7 @@ use super::super::log::MemoryAct;
 use super::super::machine::Machine;
 use super::super::request::Request;
 use super::Actions;
-use super::code::{Deed, Deeds, LONGEST_TEXT_BYTES, MOST_TEXTS, TapeError};
+use super::code::{LONGEST_TEXT_BYTES, MOST_TEXTS, TapeAction, TapeError, TapeReader};
 
 /// Checked actions, ready to be repeated any number of times.
 #[derive(Debug)]
@@ -48,29 +48,29 @@ impl Recording {
             handlers,
         };
         for bytes in [&recording.own, &recording.handlers] {
-            let mut deeds = recording.deeds(bytes);
-            while deeds.next()?.is_some() {}
+            let mut reader = recording.reader(bytes);
+            while reader.next()?.is_some() {}
         }
         Ok(recording)
     }
 
-    fn deeds<'a>(&'a self, bytes: &'a [u8]) -> Deeds<'a> {
-        Deeds {
+    fn reader<'a>(&'a self, bytes: &'a [u8]) -> TapeReader<'a> {
+        TapeReader {
             bytes,
             texts: &self.texts,
         }
     }
 
     /// Takes the next action of a track; `None` at its end.
-    fn next(&self, track: &mut Track) -> Option<Deed> {
+    fn next(&self, track: &mut Track) -> Option<TapeAction> {
         let (bytes, at) = match track {
             Track::Own(at) => (&self.own, at),
             Track::Handlers(at) => (&self.handlers, at),
         };
-        let mut deeds = self.deeds(bytes.get(*at..)?);
-        let deed = deeds.next().ok()?;
-        *at = bytes.len() - deeds.bytes.len();
-        deed
+        let mut reader = self.reader(bytes.get(*at..)?);
+        let action = reader.next().ok()?;
+        *at = bytes.len() - reader.bytes.len();
+        action
     }
 
     /// The program: performs the actions. Behind the last one it waits for ever, unless the recorded program had ended.
@@ -79,8 +79,8 @@ impl Recording {
         let mut own = Track::Own(0);
         loop {
             match self.next(&mut own) {
-                Some(Deed::End) => return,
-                Some(Deed::Ask(Request::Signals { enabled: true })) => {
+                Some(TapeAction::End) => return,
+                Some(TapeAction::Request(Request::Signals { enabled: true })) => {
                     let (recording, handlers) = (Arc::clone(&self), Arc::clone(&handlers));
                     let handler = move |machine| {
                         let (recording, handlers) = (Arc::clone(&recording), Arc::clone(&handlers));
@@ -88,9 +88,9 @@ impl Recording {
                     };
                     machine.handle_interrupts(handler).await;
                 }
-                Some(Deed::Ask(request)) => machine.perform(request).await,
-                Some(Deed::Act(act)) => repeat(&mut machine, act),
-                Some(Deed::Stuck) => pending().await,
+                Some(TapeAction::Request(request)) => machine.perform(request).await,
+                Some(TapeAction::Memory(act)) => repeat(&mut machine, act),
+                Some(TapeAction::Stuck) => pending().await,
                 None => {
                     machine.perform(Request::Interrupt { timeout: None }).await;
                 }
@@ -106,10 +106,10 @@ impl Recording {
                 self.next(&mut track)
             };
             match next {
-                Some(Deed::End) | None => return,
-                Some(Deed::Ask(request)) => machine.perform(request).await,
-                Some(Deed::Act(act)) => repeat(&mut machine, act),
-                Some(Deed::Stuck) => pending().await,
+                Some(TapeAction::End) | None => return,
+                Some(TapeAction::Request(request)) => machine.perform(request).await,
+                Some(TapeAction::Memory(act)) => repeat(&mut machine, act),
+                Some(TapeAction::Stuck) => pending().await,
             }
         }
     }
