@@ -71,7 +71,7 @@ impl Reached {
 /// A world at an earlier time than the front.
 struct Past {
     world: World,
-    /// Its host programs replay their log.
+    /// The host programs of the world replay their log.
     repeats: bool,
 }
 

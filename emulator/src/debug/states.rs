@@ -23,7 +23,7 @@ pub(super) struct Saved {
     pub(super) state: Kept,
     /// Bytes in addition to the previous checkpoint.
     bytes: usize,
-    /// It contains a manual change at its time: a run can cross this time only by loading the checkpoint.
+    /// The checkpoint contains a manual change at its time: a run can cross this time only by loading it.
     changed: bool,
     /// Numbers of executed instructions of each node's CPUs.
     executed: Vec<Vec<u64>>,

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::sim::time::SimTime;
 use crate::value_struct;
 
-/// Where a program's time went since it began.
+/// A program's times since it began, by use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTime {
     /// On a CPU: computation, system calls, single accesses to the board's window.
@@ -56,16 +56,16 @@ impl fmt::Display for CpuTime {
 /// Current use of a program's time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It has not begun, or has ended.
+    /// The program has not begun, or has ended.
     #[default]
     Off,
-    /// It computes, or accesses the window.
+    /// The program computes, or accesses the window.
     Computing,
-    /// It polls.
+    /// The program polls.
     Polling,
-    /// It waits for a CPU.
+    /// The program waits for a CPU.
     Ready,
-    /// It is blocked.
+    /// The program is blocked.
     Blocked,
 }
 

@@ -33,7 +33,7 @@ pub struct HostCosts {
     pub wake_up: SimTime,
     /// CPU time to exchange the program of a CPU.
     pub context_switch: SimTime,
-    /// How long a program keeps its CPU while others wait for one.
+    /// The time for which a program keeps its CPU while others wait for one.
     pub time_slice: SimTime,
     /// A system call that does next to nothing, such as the registration of a signal handler.
     pub system_call: SimTime,
@@ -51,7 +51,7 @@ pub struct HostCosts {
     pub copy: CopyCosts,
     /// Processor time of a message-passing library for each send and each receive, beside copies. Zero if a profile does not state it.
     pub mpi_call: SimTime,
-    /// What shared memory costs the processor beside this.
+    /// Processor times of shared memory over the network, besides the times above.
     pub dsm: DsmCosts,
 }
 
@@ -62,13 +62,13 @@ pub struct DsmCosts {
     pub post: SimTime,
     /// Each byte of it.
     pub post_byte: SimTime,
-    /// What a post takes longer that calls a handler.
+    /// Additional time of a post that calls a handler.
     pub immediate: SimTime,
     /// A handler gives back the place of the request that it has received.
     pub receive: SimTime,
-    /// What an atomic operation takes longer than the board's own time.
+    /// Additional time of an atomic operation, besides the board's own time.
     pub atomic: SimTime,
-    /// What each byte of a read of another node's memory takes longer than the board's own time.
+    /// Additional time for each byte of a read of another node's memory, besides the board's own time.
     pub get_byte: SimTime,
 }
 
@@ -83,7 +83,7 @@ pub struct CopyCosts {
 
 impl CopyCosts {
     /// Processor time of a copy.
-    pub(super) fn of(self, bytes: usize) -> SimTime {
+    pub(super) fn copy_time(self, bytes: usize) -> SimTime {
         let ps = self.byte.ps().saturating_mul(bytes as u64);
         SimTime::from_ps(self.start.ps().saturating_add(ps))
     }

@@ -135,7 +135,7 @@ impl Programs {
         self.notice_writes(ctx);
         match request {
             None if lost => {}
-            Some(request) => self.carry_out(index, request, ctx),
+            Some(request) => self.execute_request(index, request, ctx),
             // It awaits something else than its machine: no event could resume it.
             None => {
                 let text = "program awaits something outside the simulation".into();
@@ -145,7 +145,12 @@ impl Programs {
         }
     }
 
-    fn carry_out<E>(&mut self, program: usize, request: Request, ctx: &mut HostContext<'_, E>) {
+    fn execute_request<E>(
+        &mut self,
+        program: usize,
+        request: Request,
+        ctx: &mut HostContext<'_, E>,
+    ) {
         self.programs[program]
             .accounts
             .enter(request.phase(), ctx.now);

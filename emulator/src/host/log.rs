@@ -22,7 +22,7 @@ use crate::{value_enum, value_struct};
 pub(super) enum MemoryAnswer {
     /// The address of new memory.
     Allocated(Option<u64>),
-    /// The same with a physical address.
+    /// The virtual and the physical address of new contiguous memory.
     Contiguous(Option<(u64, u64)>),
     /// A write was carried out, or met an address that is not mapped.
     Written(Result<(), u64>),
@@ -43,11 +43,11 @@ value_enum!(MemoryAnswer {
 /// A change of memory by a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MemoryAct {
-    /// It asked for so many bytes.
+    /// The program asked for so many bytes.
     Allocate(u64),
-    /// It asked for so many contiguous bytes.
+    /// The program asked for so many contiguous bytes.
     AllocateContiguous(u64),
-    /// It wrote to a virtual address.
+    /// The program wrote to a virtual address.
     Write(u64, Box<[u8]>),
 }
 
@@ -81,7 +81,7 @@ value_struct!(InputRecord {
 #[derive(Debug, Clone)]
 pub(super) struct OutputRecord {
     pub(super) memory: Vec<MemoryAct>,
-    /// Its request.
+    /// The request that ends the step; `None` if the program ended, or awaits something outside the simulation.
     pub(super) request: Option<Request>,
     /// Whether that was its end.
     pub(super) ended: bool,

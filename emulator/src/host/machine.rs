@@ -313,7 +313,7 @@ impl System for Machine {
     }
 
     async fn charge_copy(&mut self, bytes: usize) {
-        let span = self.copy.of(bytes);
+        let span = self.copy.copy_time(bytes);
         if span > SimTime::ZERO {
             self.ask(Request::Compute(span), done).await;
         }

@@ -37,7 +37,7 @@ impl MemoryWord {
     /// The word that a program watches.
     ///
     /// # Errors
-    /// Its address, if there is no such word.
+    /// The address, if no word that a program can read is there.
     pub(super) fn new(watch: &MemoryWatch, memory: &HostMemory) -> Result<Self, u64> {
         let address = watch.address.0;
         let physical = memory

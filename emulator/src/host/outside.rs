@@ -15,7 +15,7 @@ use super::machine::Machine;
 use super::memory::Lent;
 use crate::sim::time::SimTime;
 
-/// What an outside host does next.
+/// The next action of an outside host.
 #[derive(Debug)]
 pub enum Act {
     /// Reads a word of the board's window.
@@ -52,7 +52,7 @@ pub enum Act {
 /// Why an outside host goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// It begins, or its act has no answer and is over.
+    /// The host begins, or its last act is over and has no answer.
     Done,
     /// The word that it read.
     Word(u32),
@@ -71,17 +71,17 @@ pub trait Outside: Send {
     ///
     /// # Errors
     /// If it has crashed, hangs, or breaks the rules of its interface.
-    fn go_on(&mut self, now: SimTime, cause: Cause) -> Result<Act, Self::Error>;
+    fn next_act(&mut self, now: SimTime, cause: Cause) -> Result<Act, Self::Error>;
 }
 
 /// Carries out the acts of an outside host on a machine, until it ends.
 ///
 /// # Errors
-/// As [`Outside::go_on`].
+/// As [`Outside::next_act`].
 pub async fn run<H: Outside>(mut machine: Machine, host: &mut H) -> Result<(), H::Error> {
     let mut cause = Cause::Done;
     loop {
-        cause = match host.go_on(machine.now(), cause)? {
+        cause = match host.next_act(machine.now(), cause)? {
             Act::Read { at, offset } => {
                 machine.work_until(at).await;
                 Cause::Word(machine.read(offset).await)

@@ -94,7 +94,7 @@ enum PollStep {
     Write,
     /// That write reaches the board.
     Move,
-    /// Its request reaches the PCI bus.
+    /// The request of a read reaches the PCI bus.
     Start,
     /// The board returns the value.
     Sample,
@@ -216,22 +216,22 @@ pub(super) fn begin<E>(
     debug_assert!(at < ctx.poller.words.len());
     ctx.poller.moves = moves(&ctx.poller.words);
     ctx.poller.polling = Some(polling);
-    go_on(asked, ctx.now, ctx);
+    continue_poll(asked, ctx.now, ctx);
 }
 
 /// At `back` the processor is ready for the next poll.
 #[inline(always)]
-fn go_on<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
+fn continue_poll<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
     match ctx.poller.moves {
-        true => go_on_in_views(back, now, ctx),
+        true => continue_poll_in_views(back, now, ctx),
         false => ask(back, now, ctx),
     }
 }
 
-/// [`go_on`], if some words need a write before them. That has an own step at its time, unless nothing can happen before:
+/// [`continue_poll`], if some words need a write before them. That has an own step at its time, unless nothing can happen before:
 /// no request that reaches the bus, and no interrupt that holds up the processor.
 #[inline(never)]
-fn go_on_in_views<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
+fn continue_poll_in_views<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
     let Poller {
         costs,
         polling,
@@ -312,7 +312,7 @@ pub fn step<E>(
             if polling.at == words.len() {
                 polling.at = 0;
             }
-            go_on(back, sampled, ctx);
+            continue_poll(back, sampled, ctx);
         }
         PollStep::Sample => {
             hand_over(ctx);

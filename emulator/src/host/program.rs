@@ -28,10 +28,10 @@ pub(super) struct Program {
     /// Whether it has slept since it last used up a time slice.
     pub(super) woken: bool,
     pub(super) signals: Signals,
-    /// How often it has begun.
+    /// Number of times that the program has begun, from 1.
     pub(super) incarnation: u32,
     pub(super) scheduling: Scheduling,
-    /// Its present request.
+    /// The present request.
     pub(super) work: Work,
     pub(super) name: String,
     pub(super) execution: Execution,
@@ -41,13 +41,13 @@ pub(super) struct Program {
     pub(super) logs: Option<Vec<ProgramLog>>,
     /// Replay logs of its next incarnations, if it replays.
     pub(super) next_logs: VecDeque<ProgramLog>,
-    /// Its actions, if they are recorded.
+    /// The recorded actions, if they are recorded.
     pub(super) tape: Option<Tape>,
     pub(super) port: SharedPort,
-    /// What is left of its time slice, if a program that woke has taken its place.
+    /// The rest of the program's time slice, if a program that woke has taken its place.
     pub(super) slice_left: Option<SimTime>,
     pub(super) accounts: Accounts,
-    /// Its request, while its signal handler runs.
+    /// The program's own request, while its signal handler runs.
     pub(super) suspended: Option<Box<Work>>,
     /// The future of its signal handler.
     pub(super) handler: Option<ProgramFuture>,
@@ -102,7 +102,7 @@ impl Program {
         self.started = true;
     }
 
-    /// What it polls or sleeps for.
+    /// The purpose of the program's poll or sleep.
     fn waits_for(&self) -> Option<&'static str> {
         let power = Some("the machine to be on again");
         let work = self.suspended.as_deref().unwrap_or(&self.work);
@@ -110,7 +110,7 @@ impl Program {
             .or_else(|| power.filter(|_| self.awaits_power))
     }
 
-    /// Its sleep, unless a signal has interrupted that.
+    /// The program's sleep, unless a signal has interrupted it.
     pub(super) fn sleep(&self) -> Option<Sleep> {
         let asleep = self.scheduling == Scheduling::Off;
         self.work.sleep.filter(|_| asleep)
@@ -132,7 +132,7 @@ impl Program {
         }
     }
 
-    /// Its polls of host memory.
+    /// The program's polls of host memory.
     pub(super) fn memory_polls(&self) -> impl Iterator<Item = &MemoryPoll> {
         self.work.memory_poll.iter()
     }
@@ -144,7 +144,7 @@ pub struct Programs {
     /// When they act without an event that is not a poll; [`SimTime::ZERO`]: at once. It follows from the rest, and is found again behind
     /// whatever changes that.
     activity: SimTime,
-    /// How long any access takes the PCI bus at least.
+    /// The shortest time for which an access takes the PCI bus.
     shortest_access: SimTime,
     pub(super) programs: Vec<Program>,
     pub(super) cpus: Cpus,
@@ -304,7 +304,7 @@ impl Programs {
         self.programs.iter().all(Program::has_ended)
     }
 
-    /// How often programs began and ended.
+    /// Number of beginnings and ends of programs so far.
     #[must_use]
     pub fn beginnings_and_ends(&self) -> u64 {
         let count = |program: &Program| {
@@ -410,7 +410,7 @@ impl Programs {
             && !self.poll_will_end(board, now)
     }
 
-    /// What each program that has not ended waits for: a line for each.
+    /// A line for each program that has not ended: its state and what it waits for.
     #[must_use]
     pub fn describe(&self) -> Vec<String> {
         self.programs

@@ -41,16 +41,16 @@ pub enum Request {
         words: Vec<PolledWord>,
         /// The timeout.
         timeout: Option<SimTime>,
-        /// What is waited for.
+        /// The purpose of the poll, for reports.
         why: &'static str,
     },
-    /// The same of words of host memory alone.
+    /// Poll words of host memory, until one has its expected value or the timeout is over.
     PollMemory {
         /// The words.
         words: Vec<MemoryWatch>,
         /// The timeout.
         timeout: Option<SimTime>,
-        /// What is waited for.
+        /// The purpose of the poll, for reports.
         why: &'static str,
     },
     /// Translate the pages of a range.
@@ -77,7 +77,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// What the program's time goes to meanwhile.
+    /// The use of the program's time during the request.
     pub(super) const fn phase(&self) -> Phase {
         match self {
             Self::Poll { .. } | Self::PollAny { .. } | Self::PollMemory { .. } => Phase::Polling,
@@ -142,9 +142,9 @@ pub struct PollRequest {
     pub mask: u32,
     /// Their value when the condition holds.
     pub expected: u32,
-    /// Its index among the words that are polled in turn.
+    /// Index of the word among the words that are polled in turn.
     pub at: u32,
-    /// What is waited for.
+    /// The purpose of the poll, for reports.
     pub why: &'static str,
 }
 
@@ -229,7 +229,7 @@ pub struct Port {
     pub calls: Option<Vec<Call>>,
     /// Lines of a console that it has said since then.
     pub(super) said: Vec<String>,
-    /// What becomes of memory's answers.
+    /// The treatment of memory's answers.
     pub(super) answers: Answers,
     /// Whether the program got a response that does not answer its request: the log is that of another program.
     pub(super) mismatch: bool,
@@ -315,7 +315,7 @@ pub enum HostEvent {
     ReadStart {
         /// The program.
         program: usize,
-        /// What it reads.
+        /// The access.
         read: Read,
         /// When it asked.
         asked: SimTime,
@@ -324,7 +324,7 @@ pub enum HostEvent {
     ReadSample {
         /// The program.
         program: usize,
-        /// What it reads.
+        /// The access.
         read: Read,
         /// When it asked.
         asked: SimTime,

@@ -2,7 +2,7 @@
 //!
 //! A program that becomes runnable takes a free CPU: the one that it had last, one that no program had yet, or the first.
 //! If none is free it queues.
-//! It keeps its CPU while it computes or polls, and gives it up when it sleeps. When more programs are runnable than there are
+//! A program keeps its CPU while it computes or polls, and gives it up when it sleeps. When more programs are runnable than there are
 //! CPUs, each gives way at the end of its time slice (round robin). A program that wakes from a sleep takes the place of one
 //! that has computed since its own last sleep for a whole slice or more; that one is the first to go on. What the CPU cannot
 //! interrupt, an access to the window, is over before a program gives way.
@@ -29,12 +29,12 @@ const INTERRUPT_CPU: usize = 0;
 /// Whether a program has a CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Scheduling {
-    /// It is blocked, has not begun, or has ended.
+    /// The program is blocked, has not begun, or has ended.
     #[default]
     Off,
-    /// It waits for a CPU.
+    /// The program waits for a CPU.
     Ready,
-    /// It has this CPU.
+    /// The program has this CPU.
     Running(usize),
 }
 
@@ -47,7 +47,7 @@ value_enum!(Scheduling {
 /// Why a program gives way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Preemption {
-    /// Its time slice is over.
+    /// The time slice of the program is over.
     Slice,
     /// Another one has woken.
     Wake,
@@ -71,7 +71,7 @@ struct Cpu {
     slice_ends: SimTime,
     /// When its slice event is due, if one is pending.
     slice_event: Option<SimTime>,
-    /// Its program gives way as soon as it can.
+    /// The reason why the running program gives way as soon as it can.
     preemption: Option<Preemption>,
 }
 
@@ -269,14 +269,14 @@ impl Programs {
             cpu_state.running = None;
             cpu_state.preemption = None;
             if let Some(next) = self.cpus.ready.pop_front() {
-                self.go_on(next, cpu, ctx);
+                self.resume_queued(next, cpu, ctx);
                 self.arm_slices(ctx);
             }
         }
     }
 
     /// A program that was queued goes on where it stopped.
-    fn go_on<E>(&mut self, index: usize, cpu: usize, ctx: &mut HostContext<'_, E>) {
+    fn resume_queued<E>(&mut self, index: usize, cpu: usize, ctx: &mut HostContext<'_, E>) {
         let start = self.take_cpu(index, cpu, ctx.now);
         match self.programs[index].has_signal() {
             true => self.begin_handler(index, start, ctx),
@@ -390,7 +390,7 @@ impl Programs {
             Preemption::Wake => program.slice_left = Some(left),
         }
         self.queue(index, why == Preemption::Wake, time);
-        self.go_on(next, cpu, ctx);
+        self.resume_queued(next, cpu, ctx);
         self.arm_slices(ctx);
         true
     }

@@ -15,10 +15,10 @@ use super::work::Event;
 use crate::sim::time::SimTime;
 use crate::value_struct;
 
-/// How a program stands to signals.
+/// State of a program's interrupt handling.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Signals {
-    /// It has a handler for interrupts.
+    /// The program has a handler for interrupts.
     pub(super) enabled: bool,
     /// A signal waits for its delivery.
     pub(super) pending: bool,

@@ -55,7 +55,7 @@ pub(super) struct Work {
     pub(super) parked: Option<Response>,
     /// The words of host memory that it polls.
     pub(super) memory_poll: Option<MemoryPoll>,
-    /// Its sleep.
+    /// The pending sleep.
     pub(super) sleep: Option<Sleep>,
 }
 
@@ -99,7 +99,7 @@ impl Work {
         self.polling.is_some() || self.rotation.is_some()
     }
 
-    /// What a poll or a sleep is for.
+    /// The purpose of a poll or a sleep, as its request states it.
     pub(super) fn waits_for(&self) -> Option<&'static str> {
         if let Some(sleep) = self.sleep {
             return Some(match sleep.event {

@@ -4,7 +4,7 @@
 
 use super::node::Node;
 use super::quiet::{Patience, Watch};
-use super::ranks::{Parts, PeerRanks, RankError, Ranks, Reach};
+use super::ranks::{NodeGroup, Parts, PeerRanks, RankError, Ranks};
 use super::rounds::{self, Rounds, SingleProcess};
 use super::slot::Replies;
 use super::threads::ThreadPool;
@@ -17,7 +17,7 @@ use crate::wire::network::{Network, Segment, Turns};
 #[derive(Debug)]
 pub(super) struct Member<'a> {
     pub(super) node: &'a mut Node,
-    /// Its number in the world.
+    /// Number of the node in the world.
     pub(super) index: usize,
     /// The process that executes it.
     pub(super) owner: usize,
@@ -101,10 +101,10 @@ impl<'a> Component<'a> {
         mine.map(|member| &*member.node)
     }
 
-    /// Its nodes, and whether several processes can execute them.
-    pub(super) fn reach(&self) -> Reach {
+    /// The nodes, and whether several processes can execute them.
+    pub(super) fn group(&self) -> NodeGroup {
         let segment = self.segment.as_ref();
-        Reach {
+        NodeGroup {
             nodes: self.members.iter().map(|member| member.index).collect(),
             divisible: segment.is_some_and(|segment| segment.turns().is_none()),
         }
@@ -138,7 +138,7 @@ impl<'a> Component<'a> {
         nodes.chain(segment.into_iter().flatten())
     }
 
-    /// Where units between its nodes are captured.
+    /// The taps that capture units between the nodes.
     pub(super) fn taps(&mut self) -> impl Iterator<Item = &mut Tap> {
         let segment = self.segment.as_mut().map(|segment| segment.taps());
         segment.into_iter().flatten()

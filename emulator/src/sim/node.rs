@@ -327,7 +327,7 @@ impl Node {
         self.slot.save_outbox(out);
     }
 
-    /// What left the board in the process that executes this node.
+    /// Loads the units and controls that left the board in the process that executes this node.
     pub(super) fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         self.slot.load_outbox(from)
     }

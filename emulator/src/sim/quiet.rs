@@ -27,24 +27,24 @@ pub struct Patience {
     pub work: Option<SimTime>,
 }
 
-/// What stirs a node, but for its busy units.
+/// Counts of the activities that stir a node, apart from its busy units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Seen {
+struct Activity {
     traffic: Traffic,
     /// Beginnings and ends of programs.
     programs: u64,
 }
 
-value_struct!(Seen {
+value_struct!(Activity {
     traffic: traffic,
     programs: programs
 });
 
-/// What is known of a node.
+/// Record of one node.
 #[derive(Debug, Clone, Default)]
 struct Watched {
-    seen: Seen,
-    /// It has not stirred since.
+    activity: Activity,
+    /// The node has not stirred since this time.
     since: SimTime,
     /// Nothing but its board's work has stirred it since.
     alone: SimTime,
@@ -55,14 +55,14 @@ struct Watched {
 }
 
 value_struct!(Watched {
-    seen: seen,
+    activity: activity,
     since: since,
     alone: alone,
     looked: looked,
     busy: busy
 });
 
-/// How long each node of a world has not stirred, as far as this process executes it.
+/// Record, for each node of a world that this process executes, of how long it has not stirred.
 #[derive(Debug, Clone, Default)]
 pub struct Watch(Vec<Watched>);
 
@@ -124,15 +124,15 @@ impl Watch {
             // A run that goes on where it was saved.
             return watched.since;
         }
-        let seen = Seen {
+        let activity = Activity {
             traffic: node.inspect().traffic(),
             programs: node.programs.beginnings_and_ends(),
         };
         let looked = std::mem::replace(&mut watched.looked, now);
         // Slices without any activity are joined: then something waited for this time.
         let waited = now.saturating_sub(looked) >= quiet;
-        if waited || seen != watched.seen {
-            (watched.seen, watched.busy) = (seen, None);
+        if waited || activity != watched.activity {
+            (watched.activity, watched.busy) = (activity, None);
             watched.since = whole_slices(now);
             watched.alone = watched.since;
             return watched.since;

@@ -21,7 +21,7 @@ use crate::state::{Reader, State, StateError, Writer};
 use crate::wire::medium::{Delivery, Medium, MediumId, Outbox};
 use crate::wire::network::delivery_of;
 
-/// How far a node goes on after something has left it: spans from a unit's head, and from a control.
+/// Spans for which a node runs on after something has left it: from a unit's head, and from a control.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Replies {
     pub(super) units: SimTime,
@@ -35,7 +35,7 @@ impl Replies {
         controls: SimTime::MAX,
     };
 
-    /// Where a node stops that something has left.
+    /// The time at which a node stops, after what has left it.
     #[inline(always)]
     fn after<M: Medium>(self, outbox: &Outbox<M>) -> SimTime {
         let after = |first: Option<SimTime>, span| {
@@ -423,7 +423,7 @@ impl<B: Board> Slot<B> {
             handle(event, board, programs, &mut ctx);
         }
         ctx.now = now.max(ctx.horizon);
-        tell(board, &mut ctx);
+        record_past_events(board, &mut ctx);
         (*at.now, *at.horizon) = (ctx.now, ctx.horizon);
     }
 }
@@ -478,7 +478,7 @@ fn reset<B: Board>(
     programs: &mut Programs,
     ctx: &mut Context<'_, B::Event>,
 ) {
-    tell(board, ctx);
+    record_past_events(board, ctx);
     ctx.trace
         .record(ctx.now, Initiator::Power, TraceKind::Reset);
     ctx.queue.retain(|event| match event {

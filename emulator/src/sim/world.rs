@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::component::Component;
 use super::node::Node;
 use super::quiet::{Patience, Watch};
-use super::ranks::{Ranks, Reach};
+use super::ranks::{NodeGroup, Ranks};
 use super::threads::ThreadPool;
 use super::time::SimTime;
 use crate::board::SharedCode;
@@ -213,12 +213,12 @@ impl World {
         times.min().unwrap_or(SimTime::ZERO)
     }
 
-    /// How long nodes have not stirred, to be saved beside the state of a world whose runs end when it is quiet.
+    /// The record of how long nodes have not stirred, to be saved beside the state of a world whose runs end when it is quiet.
     pub const fn watch_mut(&mut self) -> &mut Watch {
         &mut self.watch
     }
 
-    /// How long nodes have not stirred.
+    /// The record of how long nodes have not stirred.
     #[must_use]
     pub const fn watch(&self) -> &Watch {
         &self.watch
@@ -360,9 +360,9 @@ impl World {
     }
 
     /// The nodes of each component.
-    pub(super) fn reach(&mut self) -> Vec<Reach> {
+    pub(super) fn node_groups(&mut self) -> Vec<NodeGroup> {
         let (components, _) = self.divide(None);
-        components.iter().map(Component::reach).collect()
+        components.iter().map(Component::group).collect()
     }
 
     fn describe(&self) -> Vec<String> {

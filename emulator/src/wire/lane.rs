@@ -49,7 +49,7 @@ pub struct Lane<U> {
     to: Port,
     /// The trace of losses and faults between this port and the next one.
     pub trace: Tracer,
-    /// Where units are captured, if an observer wants them.
+    /// The tap that captures units, if an observer wants them.
     pub tap: Option<Tap>,
     layers: Vec<Layer<U>>,
     /// From when until when the link is cut.

@@ -9,19 +9,19 @@ pub enum LossReason {
     Cut,
     /// A fault layer made it shorter or longer than the medium allows.
     Length,
-    /// Its check sequence is wrong; a switch that stores units drops such.
+    /// The check sequence of the unit is wrong; a switch that stores units drops such.
     Damaged,
     /// The switch has no route to its destination.
     UnknownDestination,
-    /// Its route leads back to the port where it came in.
+    /// The route of the unit leads back to the port where it came in.
     Returning,
     /// No cable is plugged in at the port to which its route leads.
     Unconnected,
     /// The port's buffer is full.
     BufferFull,
-    /// It passed so many switches that its route must be a loop.
+    /// The unit passed so many switches that its route must be a loop.
     TooManySwitches,
-    /// It was blocked for so long that a watchdog took it out of the network.
+    /// The unit was blocked for so long that a watchdog took it out of the network.
     Blocked,
 }
 

@@ -34,7 +34,7 @@ pub trait Network: State + Any + Debug + Send {
     /// Captures no more.
     fn end_capture(&mut self);
 
-    /// Where units are captured.
+    /// The taps that capture units.
     fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_>;
 
     /// Units that cannot go on until some node or another unit acts, one line for each: who waits for what. Reports of a deadlock
@@ -44,7 +44,7 @@ pub trait Network: State + Any + Debug + Send {
     }
 }
 
-/// How two nodes may take turns: each runs as far as nothing from the other one can reach it.
+/// Two nodes that may take turns: each runs as far as nothing from the other one can reach it.
 #[derive(Debug, Clone, Copy)]
 pub struct Turns {
     /// For each node, from the head of a unit that leaves it to the first moment at which the unit can matter to the other node.
@@ -122,7 +122,7 @@ pub trait Segment: Debug + Send {
     /// If it is not the state of such a segment.
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
 
-    /// Where units are captured.
+    /// The taps that capture units.
     fn taps(&mut self) -> Box<dyn Iterator<Item = &mut Tap> + '_>;
 }
 

@@ -21,9 +21,9 @@ value_enum!(FaultKind {
 /// A unit that left a layer in place of one that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
-    /// How much later.
+    /// Delay that the layer added.
     pub late: SimTime,
-    /// Its bytes and check sequence, if they are not those of the unit that came.
+    /// Bytes and check sequence, if they differ from those of the unit that came.
     pub damaged: Option<(Arc<[u8]>, u32)>,
 }
 
@@ -32,14 +32,14 @@ value_struct!(Left {
     damaged: damaged
 });
 
-/// What a layer did to a unit that it did not just forward.
+/// Record of a unit that a layer did not just forward.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Strike {
     /// Number of the unit among those that came to the layer, from 0.
     pub unit: u64,
     /// The faults that the layer reported.
     pub faults: Vec<FaultKind>,
-    /// What left.
+    /// The units that left in its place.
     pub left: Vec<Left>,
 }
 

@@ -39,9 +39,9 @@ pub trait Unit: Value + Clone + PartialEq + Debug + Send + 'static {
 pub struct Defects {
     /// The check sequence does not fit the bytes.
     pub check: bool,
-    /// It is longer than the medium allows.
+    /// The unit is longer than the medium allows.
     pub too_long: bool,
-    /// It is shorter than the medium allows.
+    /// The unit is shorter than the medium allows.
     pub too_short: bool,
 }
 

@@ -476,7 +476,7 @@ impl Guest {
 impl Outside for Guest {
     type Error = GuestError;
 
-    fn go_on(&mut self, now: SimTime, cause: Cause) -> Result<Act, GuestError> {
+    fn next_act(&mut self, now: SimTime, cause: Cause) -> Result<Act, GuestError> {
         match &mut self.stage {
             Stage::Running(access) => {
                 if let Some((_, request)) = access.take() {

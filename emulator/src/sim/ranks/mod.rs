@@ -26,12 +26,12 @@ use crate::state::{Reader, StateError, Value, Writer};
 
 pub(super) use announce::PeerRanks;
 pub(super) use parts::Parts;
-pub(super) use placement::Reach;
+pub(super) use placement::NodeGroup;
 
 /// Longest message of a [`Transport`]: what is longer travels in parts.
 pub const MESSAGE_BYTES: usize = 1 << 15;
 
-/// What the first byte of each message says.
+/// Flags in the first byte of each part of a message: more parts follow; the sender is to end the run.
 const MORE: u8 = 1;
 const INTERRUPTED: u8 = 2;
 
@@ -54,7 +54,7 @@ pub enum RankError {
     Unreadable {
         /// The process.
         rank: usize,
-        /// What was wrong.
+        /// The error in its message.
         error: StateError,
     },
 }
@@ -81,7 +81,7 @@ pub trait Transport: Debug + Send {
     fn receive(&mut self, from: usize, message: &mut Vec<u8>) -> Result<(), RankError>;
 }
 
-/// How much a run has exchanged.
+/// Counts of the exchanges of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Exchanged {
     /// Rounds of nodes that several ranks execute.
@@ -113,7 +113,7 @@ impl Ranks {
     #[must_use]
     pub fn new(transport: Box<dyn Transport>, world: &mut World) -> Self {
         let ranks = transport.ranks();
-        let owners = placement::owners(&world.reach(), world.nodes.len(), ranks);
+        let owners = placement::owners(&world.node_groups(), world.nodes.len(), ranks);
         for network in world.networks_mut() {
             network.divide(transport.rank(), &owners);
         }
@@ -158,7 +158,7 @@ impl Ranks {
         self.owners[node] == self.rank()
     }
 
-    /// What has been exchanged so far.
+    /// The counts of exchanges so far.
     #[must_use]
     pub const fn exchanged(&self) -> Exchanged {
         self.exchanged

@@ -21,7 +21,7 @@ use crate::wire::part::Part;
 struct Soonest {
     /// At which a unit can leave a node.
     unit: SimTime,
-    /// Of an event.
+    /// At which the next event is due.
     event: SimTime,
 }
 

@@ -2,18 +2,18 @@
 
 /// Nodes that can reach each other, and whether several ranks can execute them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::sim) struct Reach {
+pub(in crate::sim) struct NodeGroup {
     pub(in crate::sim) nodes: Vec<usize>,
     pub(in crate::sim) divisible: bool,
 }
 
 /// The rank of each node. Nodes that can reach each other and are more than the share of a rank are divided among all ranks, in blocks
 /// of neighbours; all others stay together, because they then need no exchange.
-pub(super) fn owners(components: &[Reach], nodes: usize, ranks: usize) -> Vec<usize> {
+pub(super) fn owners(components: &[NodeGroup], nodes: usize, ranks: usize) -> Vec<usize> {
     let share = nodes.div_ceil(ranks.max(1));
     let mut owners = vec![0; nodes];
     let mut loads = vec![0; ranks];
-    let is_divided = |component: &&Reach| component.divisible && component.nodes.len() > share;
+    let is_divided = |component: &&NodeGroup| component.divisible && component.nodes.len() > share;
     for component in components.iter().filter(is_divided) {
         let count = component.nodes.len();
         for (place, &node) in component.nodes.iter().enumerate() {
@@ -40,7 +40,7 @@ mod tests {
         let components = sizes.iter().map(|&(count, divisible)| {
             let nodes = (first..first + count).collect();
             first += count;
-            Reach { nodes, divisible }
+            NodeGroup { nodes, divisible }
         });
         let components: Vec<_> = components.collect();
         assert_eq!(owners(&components, first, ranks), expected);

@@ -10,7 +10,7 @@ use crate::sim::world::{RunEnd, RunLimits, Stop, World, earliest, end_of_slice, 
 use crate::state::{Reader, State, StateError, Writer};
 use crate::value_struct;
 
-/// What ranks must know of each other between slices.
+/// State of a run between slices, on which ranks must agree.
 #[derive(Debug, Clone, Copy)]
 struct Standing {
     /// The time that all nodes have reached.
@@ -31,7 +31,7 @@ value_struct!(Standing {
 });
 
 impl Standing {
-    fn of(components: &[Component<'_>], watch: &mut Watch, quiet: Option<Patience>) -> Self {
+    fn measure(components: &[Component<'_>], watch: &mut Watch, quiet: Option<Patience>) -> Self {
         Self {
             now: earliest(components.iter().map(Component::now)),
             next_activity: earliest(components.iter().map(Component::next_activity)),
@@ -124,7 +124,8 @@ impl World {
         let (stop, now) = pool.install(|| {
             loop {
                 ranks.want_end(limits.interrupted());
-                let standing = Standing::of(&components, &mut watch, limits.quiet).agree(ranks)?;
+                let standing =
+                    Standing::measure(&components, &mut watch, limits.quiet).agree(ranks)?;
                 let now = standing.now;
                 limits.reached(now);
                 if ranks.is_interrupted() {

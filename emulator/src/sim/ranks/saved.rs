@@ -19,8 +19,8 @@ value_struct!(SavedNode {
     log: log
 });
 
-/// What a rank gives: its nodes in ascending order, or why one cannot be saved.
-type Given = Result<Vec<SavedNode>, StateError>;
+/// The nodes of a rank in ascending order, or the reason why one cannot be saved.
+type SavedNodes = Result<Vec<SavedNode>, StateError>;
 
 /// The state of a world and the logs of its host programs at rank 0, nothing at other ranks; or why a host program cannot be saved.
 pub type Saved = Result<Option<(Vec<u8>, Logs)>, StateError>;
@@ -34,7 +34,7 @@ impl World {
     pub fn save_shared(&mut self, ranks: &mut Ranks) -> Result<Saved, RankError> {
         self.complete_shared(ranks)?;
         let mut out = Writer::default();
-        match self.give(ranks) {
+        match self.save_nodes(ranks) {
             Ok(nodes) => {
                 true.write(&mut out);
                 nodes.write(&mut out);
@@ -47,7 +47,7 @@ impl World {
         let messages = ranks.collect(&out.into_bytes())?;
         let mut given = Vec::new();
         for (rank, message) in messages.iter().enumerate() {
-            let taken = take(&mut Reader::new(message));
+            let taken = read_nodes(&mut Reader::new(message));
             given.push(taken.map_err(|error| RankError::Unreadable { rank, error })?);
         }
         if given.is_empty() {
@@ -58,7 +58,7 @@ impl World {
     }
 
     /// This rank's nodes.
-    fn give(&self, ranks: &Ranks) -> Given {
+    fn save_nodes(&self, ranks: &Ranks) -> SavedNodes {
         let nodes = self.nodes.iter().enumerate();
         let mine = nodes.filter(|(index, _)| ranks.owns(*index));
         let saved = mine.map(|(_, node)| {
@@ -91,7 +91,7 @@ impl World {
 }
 
 /// Reads what a rank gave.
-fn take(from: &mut Reader<'_>) -> Result<Given, StateError> {
+fn read_nodes(from: &mut Reader<'_>) -> Result<SavedNodes, StateError> {
     Ok(match bool::read(from)? {
         true => Ok(Value::read(from)?),
         false => Err(StateError::NoLog(String::read(from)?)),

@@ -15,9 +15,9 @@ pub(super) enum Step {
     Header,
     /// The frame is in as a whole at that switch, which has chosen the egress port already, or not.
     Whole(Option<usize>),
-    /// It is announced to the node at the line's end, [`ANNOUNCED_AHEAD`](super::segment::ANNOUNCED_AHEAD) before it leaves.
+    /// The frame is announced to the node at the line's end, [`ANNOUNCED_AHEAD`](super::segment::ANNOUNCED_AHEAD) before it leaves.
     Announce,
-    /// It reaches the line's fault layer of this number, or after the last one the wire.
+    /// The frame reaches the line's fault layer of this number, or after the last one the wire.
     Layer(usize),
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Event {
     /// The line on which it happens, in the network.
     pub(super) line: usize,
     pub(super) step: Step,
-    /// Its number among the events that this line's lane has scheduled.
+    /// Number of the event among those that this line's lane has scheduled.
     pub(super) sequence: u64,
     /// Number of switches that the frame has passed.
     pub(super) switches: u8,

@@ -1,4 +1,4 @@
-//! How far the nodes of an Ethernet segment may run apart: the shortest ways from one event to another.
+//! Look-ahead of an Ethernet segment: the shortest times from one event to another, within which nodes may run apart.
 
 use super::line::Line;
 use super::owners::Owners;

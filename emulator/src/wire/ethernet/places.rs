@@ -1,4 +1,4 @@
-//! Where the nodes, lines and switches of an Ethernet stand in its segments.
+//! Places of the nodes, lines and switches of an Ethernet in its segments.
 
 /// The segment of a line or switch, if it has nodes, and its place there.
 #[derive(Debug, Clone, Copy)]

@@ -13,9 +13,9 @@ use crate::wire::port::Port;
 /// A frame on a line that ends at another process.
 #[derive(Debug)]
 pub(super) enum RemoteFrame {
-    /// It has reached the switch there.
+    /// The frame has reached a switch of the other process.
     Arrives(Event),
-    /// It leaves for the node there.
+    /// The frame leaves for a node of the other process.
     Leaves {
         line: usize,
         first_bit: SimTime,

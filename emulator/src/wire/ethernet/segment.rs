@@ -475,7 +475,7 @@ impl Segment for Switched<'_> {
         }
     }
 
-    /// It may go further than the nodes: a frame that leaves later meets no event within the first look-ahead.
+    /// Runs the segment further than the nodes: a frame that leaves later meets no event within the first look-ahead.
     fn run_until(&mut self, time: SimTime) {
         self.run_before(time.saturating_add(self.look_ahead.first_link));
     }

@@ -115,7 +115,7 @@ pub struct Switch {
     routes: BTreeMap<MacAddress, usize>,
     pub(super) ports: Vec<SwitchPort>,
     pub(super) trace: Tracer,
-    /// Where the frames that it drops are captured, if an observer wants them.
+    /// The tap that captures dropped frames, if an observer wants them.
     pub(super) tap: Option<Tap>,
 }
 
@@ -246,7 +246,7 @@ impl Switch {
         Some(first_bit)
     }
 
-    /// Its number among the world's Ethernet switches.
+    /// Number of the switch among the world's Ethernet switches.
     #[must_use]
     pub const fn index(&self) -> usize {
         self.index

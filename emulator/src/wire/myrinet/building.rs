@@ -270,7 +270,7 @@ impl World {
         crossbars.map(|crossbar| crossbar.ports.len())
     }
 
-    /// What became of all packets.
+    /// Counts of all packets by their fate.
     #[must_use]
     pub fn fabric_counts(&self) -> FabricCounts {
         let myrinet = self.network::<Myrinet>();

@@ -4,7 +4,7 @@ use crate::profile::{ProfileError, Reader};
 use crate::sim::time::SimTime;
 use crate::state;
 
-/// How full a slack buffer is when a port sends STOP and GO.
+/// Fill levels of a slack buffer at which a port sends STOP and GO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watermarks {
     /// STOP at this number of bytes or more.
@@ -14,7 +14,7 @@ pub struct Watermarks {
 }
 
 impl Default for Watermarks {
-    /// Those of the profiles.
+    /// The values of the profiles.
     fn default() -> Self {
         Self {
             stop_bytes: 48,

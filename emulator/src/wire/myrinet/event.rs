@@ -11,7 +11,7 @@ use crate::sim::time::SimTime;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::{value_enum, value_struct};
 
-/// What happens on a channel.
+/// An event on a channel.
 #[derive(Debug)]
 pub(super) enum Step {
     /// The tail of a packet has left its beginning, if the hop has this version.
@@ -32,7 +32,7 @@ pub(super) enum Step {
     Begin(HopId, u64),
     /// Nothing can change any more when the tail leaves the node at its beginning, if the hop has this version.
     Settle(HopId, u64),
-    /// It is free because a packet was taken out.
+    /// The channel is free because a packet was taken out of the network.
     Free,
     /// A packet comes to the lane's fault layer of this number, or after the last one to the wire. Whether its sender is to hear
     /// when it has left.
@@ -41,7 +41,7 @@ pub(super) enum Step {
     Cut(bool),
     /// A packet that still waits for it has waited for too long.
     Watchdog(HopId),
-    /// Its cable is pulled out and another one, of this channel, is plugged in.
+    /// The channel's cable is pulled out and another one, of this channel, is plugged in.
     Replug(usize),
 }
 

@@ -57,7 +57,7 @@ impl Flow {
         }
     }
 
-    /// The same bytes at a place further on.
+    /// The flow of these bytes at a place further on, `span` later.
     pub const fn delayed(&self, span: SimTime) -> Self {
         Self {
             from: self.from.saturating_add(span),

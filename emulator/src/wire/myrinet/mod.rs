@@ -55,7 +55,7 @@ impl Medium for Myrinet {
     type Network = MyrinetNetwork;
 }
 
-/// What travels against the packets, and what a port tells its board.
+/// A control: a symbol that travels against the packets, or a report of a port to its board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     /// From a board: it takes no more bytes. To a board: the bytes that it sends stop.

@@ -24,7 +24,7 @@ const SLOWEST_BYTE: SimTime = SimTime::from_us(1);
 /// Traces number crossbars with 16 bits.
 const MOST: usize = 1 << 16;
 
-/// What became of packets. `sent + doubled` is the sum of the others and of the packets under way.
+/// Counts of packets by their fate. `sent + doubled` is the sum of the others and of the packets under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FabricCounts {
     /// Packets that boards sent.
@@ -75,7 +75,7 @@ impl MyrinetNetwork {
         self.node_channels.resize(count, None);
     }
 
-    /// What became of packets.
+    /// The counts of packets by their fate.
     #[must_use]
     pub const fn counts(&self) -> &FabricCounts {
         &self.counts

@@ -196,7 +196,7 @@ mod tests {
     }
 
     proptest! {
-        /// What was wrong with the CRC stays wrong, bit by bit.
+        /// An error of the CRC stays the same error, bit by bit.
         #[test]
         fn a_crossbar_corrects_the_crc(bytes in prop::collection::vec(any::<u8>(), 0..300), crc in any::<u8>(), hops in 0..9_usize) {
             let packet = Packet::with_crc(bytes, crc);

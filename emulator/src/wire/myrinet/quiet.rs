@@ -37,7 +37,7 @@ pub(super) struct Ends {
     receiver: Option<u32>,
 }
 
-/// What is near to nodes, so that they are not quiet.
+/// Counts of the events and packets that are near nodes, so that these are not quiet.
 #[derive(Debug)]
 pub(super) struct Nearness {
     /// The ends of each channel.
@@ -51,7 +51,7 @@ pub(super) struct Nearness {
 }
 
 impl Nearness {
-    /// What is near to these nodes, but for the packets, all of which are to be looked at.
+    /// The counts for these nodes, without the packets, which are all noted as changed.
     pub fn new(network: &mut MyrinetNetwork, nodes: &[usize]) -> Self {
         network.worms.forget_notes();
         let member = |node: Option<usize>| {

@@ -35,9 +35,9 @@ pub enum RouteError {
     TooFar {
         /// The crossbar.
         crossbar: usize,
-        /// Where the packet comes in.
+        /// The port at which the packet comes in.
         ingress: usize,
-        /// Where it would leave.
+        /// The port at which it would leave.
         egress: usize,
     },
     /// A route that is at an end in a crossbar.
@@ -45,7 +45,7 @@ pub enum RouteError {
     EndsInside {
         /// The sender.
         from: usize,
-        /// Where it ends.
+        /// The crossbar in which the route ends.
         crossbar: usize,
     },
     /// A byte of a route that leads to no cable.
@@ -92,7 +92,7 @@ pub type Route = Vec<u8>;
 /// Routes by the node where they begin and the node to which they lead.
 pub type Routes = BTreeMap<(usize, usize), Route>;
 
-/// Where each cable leads.
+/// The cables of a topology, by their ends.
 #[derive(Debug)]
 struct Map {
     ports: Vec<usize>,

@@ -118,7 +118,7 @@ impl Joined<'_> {
         Some(before.channel)
     }
 
-    /// What comes in at a crossbar changes.
+    /// Updates the flow of bytes that comes in at a crossbar.
     pub fn flow_changes(&mut self, id: HopId, flow: Flow) {
         let now = self.now;
         let Some(hop) = self.network.hop_mut(id) else {

@@ -200,8 +200,8 @@ impl Recorded {
 impl Outside for Recorded {
     type Error = GuestError;
 
-    fn go_on(&mut self, now: SimTime, cause: Cause) -> Result<Act, GuestError> {
-        let act = self.guest.go_on(now, cause);
+    fn next_act(&mut self, now: SimTime, cause: Cause) -> Result<Act, GuestError> {
+        let act = self.guest.next_act(now, cause);
         match &act {
             Ok(Act::Say(lines)) => self.record(now, lines),
             Ok(Act::End) => self.record(now, &[]),
