@@ -147,9 +147,9 @@ pub enum Place {
     Unwritten,
 }
 
-/// The way by which a CPU came to an address.
+/// The control flow by which a CPU came to an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum EntryPath {
     /// By the call at this address.
     Call(u32),
     /// By the return of a function, at this address if it is known: the return address leads there.
@@ -160,10 +160,10 @@ pub enum Way {
     Jump,
 }
 
-impl Way {
-    /// How a CPU with these registers came to `pc`. A call leaves its place in the register of the return address; its target is in the
+impl EntryPath {
+    /// The control flow by which a CPU with these registers came to `pc`. A call leaves its place in the register of the return address; its target is in the
     /// instruction or in another register. `jumped_from`: the last jump to what a register or memory held; `word`: the words of memory.
-    pub fn to(
+    pub fn find(
         pc: u32,
         architecture: &dyn Architecture,
         registers: &[u32],
@@ -217,8 +217,8 @@ impl Way {
 pub struct Wild {
     /// The address.
     pub address: u32,
-    /// How it came there.
-    pub way: Way,
+    /// The control flow by which the CPU came there.
+    pub path: EntryPath,
     /// What is there.
     pub place: Place,
 }
@@ -227,9 +227,11 @@ impl Wild {
     /// The instruction to blame, if it is known: the call, or the last one before the end of the code.
     #[must_use]
     pub const fn blamed(&self) -> Option<u32> {
-        match self.way {
-            Way::Call(from) | Way::Behind(from) | Way::Return(Some(from)) => Some(from),
-            Way::Return(None) | Way::Jump => None,
+        match self.path {
+            EntryPath::Call(from) | EntryPath::Behind(from) | EntryPath::Return(Some(from)) => {
+                Some(from)
+            }
+            EntryPath::Return(None) | EntryPath::Jump => None,
         }
     }
 }
@@ -239,11 +241,11 @@ impl std::error::Error for Wild {}
 impl fmt::Display for Wild {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let address = self.address;
-        match self.way {
-            Way::Call(_) => f.write_str("call to ")?,
-            Way::Return(_) => f.write_str("return to ")?,
-            Way::Jump => f.write_str("jump to ")?,
-            Way::Behind(_) => f.write_str("execution runs on to ")?,
+        match self.path {
+            EntryPath::Call(_) => f.write_str("call to ")?,
+            EntryPath::Return(_) => f.write_str("return to ")?,
+            EntryPath::Jump => f.write_str("jump to ")?,
+            EntryPath::Behind(_) => f.write_str("execution runs on to ")?,
         }
         match &self.place {
             Place::Null => f.write_str("address 0"),
@@ -253,8 +255,8 @@ impl fmt::Display for Wild {
             Place::Beyond => write!(f, "{address:#010x}, outside the image"),
             Place::Unwritten => write!(f, "{address:#010x}, to which nothing was ever written"),
         }?;
-        match self.way {
-            Way::Call(from) | Way::Return(Some(from)) => write!(f, ", at {from:#010x}"),
+        match self.path {
+            EntryPath::Call(from) | EntryPath::Return(Some(from)) => write!(f, ", at {from:#010x}"),
             _ => Ok(()),
         }
     }
@@ -276,43 +278,48 @@ mod tests {
         assert_eq!(allowed(&declared), 14);
         assert_eq!(allowed(&CodeMap::loaded(vec![0..4, 0x10..0x10])), 64);
         assert_eq!(allowed(&CodeMap::default()), 64);
-        let check = |address, way, is_memory, expected| {
+        let check = |address, path, is_memory, expected| {
             let place = declared.place(address, is_memory);
             let wild = Wild {
                 address,
-                way,
+                path,
                 place,
             };
             assert_eq!(wild.to_string(), expected);
         };
-        check(0, Way::Call(8), true, "call to address 0, at 0x00000008");
+        check(
+            0,
+            EntryPath::Call(8),
+            true,
+            "call to address 0, at 0x00000008",
+        );
         check(
             0x44,
-            Way::Jump,
+            EntryPath::Jump,
             true,
             "jump to 0x00000044, no code but .rodata",
         );
         check(
             0x84,
-            Way::Return(None),
+            EntryPath::Return(None),
             true,
             "return to 0x00000084, outside the image",
         );
         check(
             0x18,
-            Way::Behind(0x14),
+            EntryPath::Behind(0x14),
             true,
             "execution runs on to 0x00000018, no code but .text",
         );
         check(
             0x9000,
-            Way::Jump,
+            EntryPath::Jump,
             false,
             "jump to 0x00009000, where no memory is",
         );
         check(
             0x45,
-            Way::Jump,
+            EntryPath::Jump,
             true,
             "jump to 0x00000045, which is no multiple of 4",
         );

@@ -195,14 +195,14 @@ impl Idle {
             return;
         }
         match find(core, fabric, at_poll, phase) {
-            Search::Found(round, seen) => {
+            Search::Found(round, reads) => {
                 if !self.is_idle() {
                     self.until = fabric.timers.next_pass();
                     // In another phase of the bus it reads the same.
-                    self.reads = seen.blocks;
+                    self.reads = reads.blocks;
                 }
                 self.rounds[phase.left as usize] = Some(round);
-                self.poll = seen.poll.or(self.poll);
+                self.poll = reads.poll.or(self.poll);
             }
             // The next time that the CPU comes there.
             Search::Unknown if at_poll => {}
@@ -249,10 +249,10 @@ impl Idle {
     }
 }
 
-/// What a search has found.
+/// Result of a search for a round.
 enum Search {
-    /// A round, and what it reads.
-    Found(Round, Seen),
+    /// A round, and its reads.
+    Found(Round, ReadSet),
     /// The CPU does not repeat a round.
     None,
     /// The bus changes too early for an answer.
@@ -267,11 +267,11 @@ fn find(core: &Core, fabric: &mut Fabric, at_poll: bool, phase: Phase) -> Search
     }
     let now = fabric.ticks.time_of(core.clock.now);
     let mut copy = core.clone();
-    let mut bus = Trial {
+    let mut bus = IdleProbe {
         fabric,
         now,
         begin: at_poll.then(|| (core.pc(), core.instructions())),
-        seen: Seen::default(),
+        reads: ReadSet::default(),
     };
     let limit = core.instructions() + LONGEST;
     while copy.instructions() < limit {
@@ -284,7 +284,7 @@ fn find(core: &Core, fabric: &mut Fabric, at_poll: bool, phase: Phase) -> Search
         }
         if copy.pc() == core.pc() && copy.same_position(core) {
             return match copy.clock.now <= phase.until {
-                true => Search::Found(Round::between(core, &copy), bus.seen),
+                true => Search::Found(Round::between(core, &copy), bus.reads),
                 false => Search::Unknown,
             };
         }
@@ -292,28 +292,29 @@ fn find(core: &Core, fabric: &mut Fabric, at_poll: bool, phase: Phase) -> Search
     Search::None
 }
 
-/// A bus on which nothing changes: whatever would change something, or follows the time, stops the trial.
-struct Trial<'a> {
+/// A bus that executes a CPU on trial, without any effect: an instruction that would change something, or reads a value that follows the
+/// time, ends the trial.
+struct IdleProbe<'a> {
     fabric: &'a mut Fabric,
     now: SimTime,
-    /// The trial ends before this instruction, once others were executed.
+    /// The trial ends before this instruction (address, and number of instructions before it), once others were executed.
     begin: Option<(u32, u64)>,
-    seen: Seen,
+    reads: ReadSet,
 }
 
-/// Most blocks of memory that a round's reads are noted of.
+/// Most blocks of memory in a [`ReadSet`]: a round that reads more is looked for anew after each write to memory.
 const MOST_BLOCKS: usize = 32;
 
-/// What a round reads.
+/// The reads of a round.
 #[derive(Debug)]
-struct Seen {
+struct ReadSet {
     /// The first instruction that polls a register.
     poll: Option<u32>,
-    /// Blocks of memory, as in [`Idle`].
+    /// Blocks of memory, as in [`Idle`]; `None` if there are too many, or if the round reads registers that writes of others change.
     blocks: Option<Vec<u32>>,
 }
 
-impl Default for Seen {
+impl Default for ReadSet {
     fn default() -> Self {
         Self {
             poll: None,
@@ -322,8 +323,8 @@ impl Default for Seen {
     }
 }
 
-impl Seen {
-    /// An access to memory.
+impl ReadSet {
+    /// Adds the block of an access to memory.
     fn note(&mut self, address: u32) {
         let block = address / BLOCK_BYTES;
         let Some(blocks) = &mut self.blocks else {
@@ -339,13 +340,13 @@ impl Seen {
     }
 }
 
-/// Memory that a trial only reads.
-struct Glance<'a> {
+/// Memory that refuses stores, so that a trial cannot change it; loads are noted.
+struct ReadOnlySram<'a> {
     memory: OwnSram<'a>,
-    seen: &'a mut Seen,
+    reads: &'a mut ReadSet,
 }
 
-impl OwnMemory for Glance<'_> {
+impl OwnMemory for ReadOnlySram<'_> {
     const WAITS: bool = true;
 
     fn begin(&mut self, _: u64) {}
@@ -357,7 +358,7 @@ impl OwnMemory for Glance<'_> {
     #[inline(always)]
     fn load(&mut self, address: u32, width: Width, access: Access) -> Option<(u32, u32)> {
         let loaded = self.memory.load(address, width, access)?;
-        self.seen.note(address);
+        self.reads.note(address);
         Some(loaded)
     }
 
@@ -369,11 +370,11 @@ impl OwnMemory for Glance<'_> {
 /// The end of a trial.
 const END: BusStop = BusStop::Fault(Fault::NoCode { address: 0 });
 
-impl Trial<'_> {
+impl IdleProbe<'_> {
     /// An instruction polls a register: the trial ends where it began.
     fn pass(&mut self, core: &Core) -> Result<(), BusStop> {
         let at = (core.pc(), core.instructions());
-        self.seen.poll.get_or_insert(at.0);
+        self.reads.poll.get_or_insert(at.0);
         match self.begin {
             Some(begin) if begin.0 == at.0 && begin.1 != at.1 => Err(BusStop::Wait),
             _ => Ok(()),
@@ -398,14 +399,14 @@ impl Trial<'_> {
     }
 }
 
-impl Bus for Trial<'_> {
+impl Bus for IdleProbe<'_> {
     type Code<'b>
         = SramCode<'b>
     where
         Self: 'b;
 
     type Own<'b>
-        = Glance<'b>
+        = ReadOnlySram<'b>
     where
         Self: 'b;
 
@@ -418,7 +419,7 @@ impl Bus for Trial<'_> {
 
     fn witness(&mut self) {}
 
-    fn private(&mut self, core: &Core) -> Private<SramCode<'_>, Glance<'_>, ()> {
+    fn private(&mut self, core: &Core) -> Private<SramCode<'_>, ReadOnlySram<'_>, ()> {
         let Phase { left, until } = self.fabric.bus.phase(core.clock.now);
         let plain = core.clock.ticks_per_cycle == TICKS_PER_CYCLE;
         let waits = self.fabric.bus.access_waits(left);
@@ -426,9 +427,9 @@ impl Bus for Trial<'_> {
         let (code, memory) = self.fabric.open(true, waits);
         Private {
             code,
-            memory: Glance {
+            memory: ReadOnlySram {
                 memory,
-                seen: &mut self.seen,
+                reads: &mut self.reads,
             },
             witness: (),
             until,
@@ -452,13 +453,13 @@ impl Bus for Trial<'_> {
             let demand = self.fabric.bus.demand(core.pc(), 1);
             let tick = self.fabric.bus.wait(core.clock.now, demand);
             core.clock.stall_until(tick);
-            self.seen.note(address);
+            self.reads.note(address);
             return Ok(self.fabric.sram.read(address, width));
         }
         let row = row_at(self.fabric, address).ok_or(END)?;
         self.pass(core)?;
         if row.special != Special::Isr {
-            self.seen.blocks = None;
+            self.reads.blocks = None;
         }
         core.clock
             .charge(self.fabric.timing.register_load_cycles.into());

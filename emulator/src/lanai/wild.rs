@@ -3,7 +3,7 @@
 use super::fabric::Fabric;
 use super::sram::SPACE;
 use crate::board::CpuId;
-use crate::cpu::code_map::{CodeMap, UNWRITTEN_BEFORE_BYTES, Way, Wild, is_unwritten};
+use crate::cpu::code_map::{CodeMap, EntryPath, UNWRITTEN_BEFORE_BYTES, Wild, is_unwritten};
 use crate::cpu::lanai::Op;
 use crate::cpu::lanai::architecture::Lanai;
 use crate::cpu::lanai::bus::Fault;
@@ -36,7 +36,7 @@ impl Fabric {
         let architecture = Lanai(*core.pipeline());
         Fault::Wild(Wild {
             address: pc,
-            way: Way::to(
+            path: EntryPath::find(
                 pc,
                 &architecture,
                 core.registers(),

@@ -290,38 +290,38 @@ impl World {
         let mut watch = std::mem::take(&mut self.watch);
         let stop = self.run_slices(limits, |components| {
             if done() || components.iter().all(Component::programs_ended) {
-                Some(Stop::Completed)
+                Some(StopReason::Completed)
             } else if !components.iter().any(Component::is_live) {
-                Some(Stop::Deadlock)
+                Some(StopReason::Deadlock)
             } else {
                 let patience = limits.quiet?;
                 let now = earliest(components.iter().map(Component::now));
                 let stirred = stirred(components, &mut watch, patience);
-                (now.saturating_sub(stirred) >= patience.idle).then_some(Stop::Quiet)
+                (now.saturating_sub(stirred) >= patience.idle).then_some(StopReason::Quiet)
             }
         });
         self.watch = watch;
         match stop {
-            Stop::Completed => RunEnd::Completed,
-            Stop::Deadlock => RunEnd::Deadlock(self.describe()),
-            Stop::Quiet => RunEnd::Quiet(self.describe()),
-            Stop::TimeLimit => RunEnd::TimeLimit(self.describe()),
-            Stop::Interrupted => RunEnd::Interrupted,
+            StopReason::Completed => RunEnd::Completed,
+            StopReason::Deadlock => RunEnd::Deadlock(self.describe()),
+            StopReason::Quiet => RunEnd::Quiet(self.describe()),
+            StopReason::TimeLimit => RunEnd::TimeLimit(self.describe()),
+            StopReason::Interrupted => RunEnd::Interrupted,
         }
     }
 
     /// Lets time pass up to `limits.max_time`, whether programs run or not. Returns whether it came so
     /// far, that is, was not interrupted. Does nothing without a time.
     pub fn pass_time(&mut self, limits: &RunLimits) -> bool {
-        limits.max_time.is_none() || self.run_slices(limits, |_| None) == Stop::TimeLimit
+        limits.max_time.is_none() || self.run_slices(limits, |_| None) == StopReason::TimeLimit
     }
 
     /// Runs slice by slice until `stop` ends it, or a limit is reached.
     fn run_slices(
         &mut self,
         limits: &RunLimits,
-        mut stop: impl FnMut(&[Component<'_>]) -> Option<Stop> + Send,
-    ) -> Stop {
+        mut stop: impl FnMut(&[Component<'_>]) -> Option<StopReason> + Send,
+    ) -> StopReason {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
         let mut components = Component::split(&mut self.nodes, &mut self.networks, None);
         let (stream, captures) = (&mut self.stream, &mut self.captures);
@@ -332,13 +332,13 @@ impl World {
                 let now = earliest(components.iter().map(Component::now));
                 limits.reached(now);
                 if limits.interrupted() {
-                    return Stop::Interrupted;
+                    return StopReason::Interrupted;
                 }
                 if let Some(stop) = stop(&components) {
                     return stop;
                 }
                 if now >= max_time {
-                    return Stop::TimeLimit;
+                    return StopReason::TimeLimit;
                 }
                 // Until the next activity the answers stay equal: slices without any are joined.
                 let next = earliest(components.iter().map(Component::next_activity)).max(now);
@@ -395,7 +395,7 @@ fn traces_of(networks: &mut [Box<dyn Network>]) -> impl Iterator<Item = &mut Tra
 
 /// [`RunEnd`] without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum StopReason {
     Completed,
     Deadlock,
     Quiet,

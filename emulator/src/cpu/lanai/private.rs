@@ -14,7 +14,7 @@ use crate::cpu::decoded::Place;
 use crate::cpu::witness::Witness;
 
 /// Reason why [`run`] returned.
-pub(super) enum Stop {
+pub(super) enum ExitReason {
     /// The core stands before this instruction, which carries no probe and begins in time.
     Op(Op),
     /// The time may be over.
@@ -36,9 +36,9 @@ struct Progress {
 /// Executes instructions from the program counter on, as long as they are private and begin before
 /// `until`.
 #[inline(always)]
-pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
+pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> ExitReason {
     let Some(position) = core.position() else {
-        return Stop::Unknown;
+        return ExitReason::Unknown;
     };
     let mut private = bus.private(core);
     let room = core.room(until.min(private.until));
@@ -57,10 +57,10 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
     };
     // One loop for each pipeline that real chips and compilers have.
     let loop_of = match shape(pipeline) {
-        Some((0, 1)) => carry_out::<_, _, _, 0, 1>,
-        Some((1, 1)) => carry_out::<_, _, _, 1, 1>,
-        Some((2, 2)) => carry_out::<_, _, _, 2, 2>,
-        _ => return Stop::Unknown,
+        Some((0, 1)) => run_loop::<_, _, _, 0, 1>,
+        Some((1, 1)) => run_loop::<_, _, _, 1, 1>,
+        Some((2, 2)) => run_loop::<_, _, _, 2, 2>,
+        _ => return ExitReason::Unknown,
     };
     let stop = loop_of(registers, costs, &mut private, &mut progress);
     let stalled = private.memory.stalled();
@@ -80,12 +80,12 @@ const fn shape(pipeline: &Pipeline) -> Option<(u8, u8)> {
 }
 
 /// The loop of [`run`]. `LOADS` is the number of slots behind a load, `SLOTS` behind a branch.
-fn carry_out<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
+fn run_loop<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
     registers: &mut Registers,
     costs: Costs,
     private: &mut Private<C, M, W>,
     progress: &mut Progress,
-) -> Stop {
+) -> ExitReason {
     loop {
         let stop = match progress.position.is_straight() {
             true => execute_runs::<C, M, W, LOADS, SLOTS>(registers, costs, private, progress),
@@ -104,7 +104,7 @@ fn execute_runs<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
     costs: Costs,
     private: &mut Private<C, M, W>,
     progress: &mut Progress,
-) -> Option<Stop> {
+) -> Option<ExitReason> {
     let Private {
         code,
         memory,
@@ -117,40 +117,45 @@ fn execute_runs<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
     let mut instructions = progress.instructions;
     if let Some(late) = wait::<W, LOADS>(&mut at, &mut run, costs, witness) {
         progress.leave(&run, &at, instructions, costs);
-        return Some(stop_at(late));
+        return Some(exit_before(late));
     }
     let stop = loop {
         let Some((op, rest)) = run.next() else {
             let over = run.executed();
             if !run.follow(&*code, costs) {
                 let in_time = run.left(costs) > 0;
-                break Some(if in_time { Stop::Unknown } else { Stop::Time });
+                break Some(if in_time {
+                    ExitReason::Unknown
+                } else {
+                    ExitReason::Time
+                });
             }
             instructions += over;
             match wait::<W, LOADS>(&mut at, &mut run, costs, witness) {
                 None => continue,
-                Some(late) => break Some(stop_at(late)),
+                Some(late) => break Some(exit_before(late)),
             }
         };
         let op = op.get();
         at.pc = run.address();
         let left = run.left(costs);
-        let done =
-            one::<M, W, LOADS, SLOTS, true>(&mut at, registers, op, costs, memory, witness, left);
-        if matches!(done, Done::Unfit) {
-            break Some(stop_at(op));
+        let done = execute_one::<M, W, LOADS, SLOTS, true>(
+            &mut at, registers, op, costs, memory, witness, left,
+        );
+        if matches!(done, StepOutcome::Unfit) {
+            break Some(exit_before(op));
         }
-        run.go_on(rest);
+        run.advance(rest);
         match done {
-            Done::Unfit | Done::Straight => {}
-            Done::Waited(cycles) => run.spend(cycles.into(), costs),
-            Done::Loaded(cycles) => {
+            StepOutcome::Unfit | StepOutcome::Straight => {}
+            StepOutcome::Waited(cycles) => run.spend(cycles.into(), costs),
+            StepOutcome::Loaded(cycles) => {
                 run.spend(cycles.into(), costs);
                 if let Some(late) = wait::<W, LOADS>(&mut at, &mut run, costs, witness) {
-                    break Some(stop_at(late));
+                    break Some(exit_before(late));
                 }
             }
-            Done::Jump {
+            StepOutcome::Jump {
                 target,
                 slots,
                 cycles,
@@ -173,7 +178,7 @@ impl Progress {
         self.instructions = before + run.executed();
         self.left = run.left(costs);
         self.position = *at;
-        run.put(&mut self.position);
+        run.store_position(&mut self.position);
     }
 }
 
@@ -186,9 +191,9 @@ fn execute_slot<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
     costs: Costs,
     private: &mut Private<C, M, W>,
     progress: &mut Progress,
-) -> Option<Stop> {
+) -> Option<ExitReason> {
     if progress.left <= 0 {
-        return Some(Stop::Time);
+        return Some(ExitReason::Time);
     }
     let Private {
         code,
@@ -198,17 +203,20 @@ fn execute_slot<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
     } = private;
     let at = &mut progress.position;
     let Some(op) = code.from(at.pc).first().map(Place::get) else {
-        return Some(Stop::Unknown);
+        return Some(ExitReason::Unknown);
     };
     if at.loaded != NOWHERE && op.reads(at.loaded) {
-        return Some(stop_at(op));
+        return Some(exit_before(op));
     }
     let left = progress.left;
-    let done = one::<M, W, LOADS, SLOTS, false>(at, registers, op, costs, memory, witness, left);
+    let done =
+        execute_one::<M, W, LOADS, SLOTS, false>(at, registers, op, costs, memory, witness, left);
     let cycles = match done {
-        Done::Unfit => return Some(stop_at(op)),
-        Done::Straight => 0,
-        Done::Waited(cycles) | Done::Loaded(cycles) | Done::Jump { cycles, .. } => cycles.into(),
+        StepOutcome::Unfit => return Some(exit_before(op)),
+        StepOutcome::Straight => 0,
+        StepOutcome::Waited(cycles)
+        | StepOutcome::Loaded(cycles)
+        | StepOutcome::Jump { cycles, .. } => cycles.into(),
     };
     progress.left -= costs.each + cycles;
     progress.instructions += 1;
@@ -217,17 +225,17 @@ fn execute_slot<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
 
 /// The stop before an instruction that the loop does not execute.
 #[cold]
-const fn stop_at(op: Op) -> Stop {
+const fn exit_before(op: Op) -> ExitReason {
     if op.has_probe() {
-        Stop::Unknown
+        ExitReason::Unknown
     } else {
-        Stop::Op(op)
+        ExitReason::Op(op)
     }
 }
 
 /// Executes an instruction, before which so many cycles are left.
 #[inline(always)]
-fn one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
+fn execute_one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
     at: &mut Position,
     registers: &mut Registers,
     op: Op,
@@ -235,16 +243,16 @@ fn one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGH
     memory: &mut M,
     witness: &mut W,
     left: i64,
-) -> Done {
+) -> StepOutcome {
     let pc = at.pc;
-    let mut reach = Reach {
-        memory,
+    let mut memory = MemoryAccess {
+        own: memory,
         witness,
         access: Access { pc, left },
         cycle: costs.cycle,
     };
-    let done = at.execute::<M, W, LOADS, SLOTS, STRAIGHT>(registers, op, &mut reach);
-    if !matches!(done, Done::Unfit) {
+    let done = at.execute::<M, W, LOADS, SLOTS, STRAIGHT>(registers, op, &mut memory);
+    if !matches!(done, StepOutcome::Unfit) {
         let own = costs.each.cast_unsigned() * costs.cycle;
         witness.executed(pc, own);
     }
@@ -280,16 +288,16 @@ fn wait<W: Witness, const LOADS: u8>(
     run.peek().is_none().then_some(op)
 }
 
-/// Private memory and the instruction that uses it.
-struct Reach<'a, M, W> {
-    memory: &'a mut M,
+/// Private memory, and the position of the instruction that accesses it.
+struct MemoryAccess<'a, M, W> {
+    own: &'a mut M,
     witness: &'a mut W,
     access: Access,
     /// Ticks per cycle.
     cycle: u64,
 }
 
-impl<M: OwnMemory, W: Witness> Reach<'_, M, W> {
+impl<M: OwnMemory, W: Witness> MemoryAccess<'_, M, W> {
     /// Notes an access that was carried out.
     #[inline(always)]
     fn note(&mut self, address: u32, cycles: u32) {
@@ -302,22 +310,23 @@ impl<M: OwnMemory, W: Witness> Reach<'_, M, W> {
     }
 }
 
-/// What became of an instruction.
-enum Done {
-    /// It is not for this path: nothing has changed.
+/// Outcome of an attempt to execute an instruction on the fast path.
+enum StepOutcome {
+    /// The instruction is not for this path: nothing has changed.
     Unfit,
-    /// It was executed; the next one follows it unless a jump before it says otherwise.
+    /// The instruction was executed; the next one follows it in memory, unless a jump before it decides otherwise.
     Straight,
-    /// Likewise, and its access took so many cycles.
+    /// As `Straight`; the access to memory took so many cycles more.
     Waited(u32),
-    /// Likewise, and the next instruction may have to wait for the value.
+    /// As `Waited`; the instruction was a load, and the next one may have to wait for its value.
     Loaded(u32),
-    /// It was executed, and the instruction behind `slots` more is the one at `target`; its access took so many cycles.
+    /// The instruction was executed and is a taken jump: after `slots` more instructions the one at `target` follows. The access to memory
+    /// took so many cycles more.
     Jump { target: u32, slots: u8, cycles: u32 },
 }
 
-impl Done {
-    /// An access that took so many cycles.
+impl StepOutcome {
+    /// The outcome of an access to memory that took so many cycles.
     #[inline(always)]
     const fn after(cycles: u32) -> Self {
         if cycles == 0 {
@@ -371,7 +380,7 @@ impl Position {
         target: u32,
         slots: u8,
         cycles: u32,
-    ) -> Done {
+    ) -> StepOutcome {
         self.step::<LOADS, STRAIGHT>(registers);
         if !STRAIGHT && slots == 1 {
             self.next = target;
@@ -379,7 +388,7 @@ impl Position {
         } else if !STRAIGHT {
             self.third = target;
         }
-        Done::Jump {
+        StepOutcome::Jump {
             target,
             slots,
             cycles,
@@ -405,8 +414,8 @@ impl Position {
         &mut self,
         registers: &mut Registers,
         op: Op,
-        reach: &mut Reach<'_, M, W>,
-    ) -> Done {
+        memory: &mut MemoryAccess<'_, M, W>,
+    ) -> StepOutcome {
         use Update::{After, Before, None as Plain};
         use Width::{Byte, Half, Word};
 
@@ -423,10 +432,10 @@ impl Position {
                         self.compute::<LOADS, STRAIGHT>(registers, op, Kind::$computed)
                     })*
                     $(Kind::$load => self.load::<M, W, LOADS, STRAIGHT>(
-                        registers, op, reach, $load_width, $signed, $load_update,
+                        registers, op, memory, $load_width, $signed, $load_update,
                     ),)*
                     $(Kind::$store => {
-                        self.store::<M, W, LOADS, STRAIGHT>(registers, op, reach, $width, $update)
+                        self.store::<M, W, LOADS, STRAIGHT>(registers, op, memory, $width, $update)
                     })*
                     $($rest)*
                 }
@@ -459,14 +468,14 @@ impl Position {
                 self.finish::<LOADS, STRAIGHT>(registers, op, computed)
             }
             Kind::LoadPc if SLOTS == 1 => {
-                self.load_pc::<M, W, LOADS, STRAIGHT>(registers, op, reach)
+                self.load_pc::<M, W, LOADS, STRAIGHT>(registers, op, memory)
             }
             Kind::LoadPc
             | Kind::BranchRelative
             | Kind::Nested
             | Kind::Combined
             | Kind::Missing
-            | Kind::Illegal => Done::Unfit,
+            | Kind::Illegal => StepOutcome::Unfit,
         }
     }
 
@@ -476,12 +485,12 @@ impl Position {
         &mut self,
         registers: &mut Registers,
         op: Op,
-    ) -> Done {
+    ) -> StepOutcome {
         if alu::holds(op.dst() as u32, self.flags) {
             return self.jump::<LOADS, STRAIGHT>(registers, op.imm(), SLOTS, 0);
         }
         self.step::<LOADS, STRAIGHT>(registers);
-        Done::Straight
+        StepOutcome::Straight
     }
 
     /// Executes an instruction that computes.
@@ -491,7 +500,7 @@ impl Position {
         registers: &mut Registers,
         op: Op,
         kind: Kind,
-    ) -> Done {
+    ) -> StepOutcome {
         let pc = self.pc;
         let next = if STRAIGHT {
             pc.wrapping_add(4)
@@ -509,13 +518,13 @@ impl Position {
         registers: &mut Registers,
         op: Op,
         computed: Option<Computed>,
-    ) -> Done {
+    ) -> StepOutcome {
         self.step::<LOADS, STRAIGHT>(registers);
         if let Some(Computed { value, flags }) = computed {
             registers[op.dst() as usize] = value;
             self.flags = flags;
         }
-        Done::Straight
+        StepOutcome::Straight
     }
 
     /// Reads the core's own memory.
@@ -524,14 +533,14 @@ impl Position {
         &mut self,
         registers: &mut Registers,
         op: Op,
-        reach: &mut Reach<'_, M, W>,
+        memory: &mut MemoryAccess<'_, M, W>,
         width: Width,
         signed: bool,
         update: Update,
-    ) -> Done {
+    ) -> StepOutcome {
         let (address, sum) = address_of(registers, op, width, update);
-        let Some((value, cycles)) = reach.memory.load(address, width, reach.access) else {
-            return Done::Unfit;
+        let Some((value, cycles)) = memory.own.load(address, width, memory.access) else {
+            return StepOutcome::Unfit;
         };
         let value = if signed { extend(value, width) } else { value };
         self.step::<LOADS, STRAIGHT>(registers);
@@ -539,10 +548,10 @@ impl Position {
             registers[op.rs() as usize] = sum;
         }
         self.receive::<LOADS>(registers, op.dst(), value);
-        reach.note(address, cycles);
+        memory.note(address, cycles);
         match LOADS {
-            0 => Done::Loaded(cycles),
-            _ => Done::after(cycles),
+            0 => StepOutcome::Loaded(cycles),
+            _ => StepOutcome::after(cycles),
         }
     }
 
@@ -552,21 +561,21 @@ impl Position {
         &mut self,
         registers: &mut Registers,
         op: Op,
-        reach: &mut Reach<'_, M, W>,
+        memory: &mut MemoryAccess<'_, M, W>,
         width: Width,
         update: Update,
-    ) -> Done {
+    ) -> StepOutcome {
         let (address, sum) = address_of(registers, op, width, update);
         let value = registers[op.dst() as usize] & width.mask();
-        let Some(cycles) = reach.memory.store(address, width, value, reach.access) else {
-            return Done::Unfit;
+        let Some(cycles) = memory.own.store(address, width, value, memory.access) else {
+            return StepOutcome::Unfit;
         };
         self.step::<LOADS, STRAIGHT>(registers);
         if update != Update::None {
             registers[op.rs() as usize] = sum;
         }
-        reach.note(address, cycles);
-        Done::after(cycles)
+        memory.note(address, cycles);
+        StepOutcome::after(cycles)
     }
 
     /// Reads the program counter from the core's own memory.
@@ -575,14 +584,14 @@ impl Position {
         &mut self,
         registers: &mut Registers,
         op: Op,
-        reach: &mut Reach<'_, M, W>,
-    ) -> Done {
+        memory: &mut MemoryAccess<'_, M, W>,
+    ) -> StepOutcome {
         let (address, _) = address_of(registers, op, Width::Word, Update::None);
-        let Some((target, cycles)) = reach.memory.load(address, Width::Word, reach.access) else {
-            return Done::Unfit;
+        let Some((target, cycles)) = memory.own.load(address, Width::Word, memory.access) else {
+            return StepOutcome::Unfit;
         };
-        reach.note(address, cycles);
-        registers[JUMPED_FROM] = reach.access.pc;
+        memory.note(address, cycles);
+        registers[JUMPED_FROM] = memory.access.pc;
         self.jump::<LOADS, STRAIGHT>(registers, target & !3, 2, cycles)
     }
 }

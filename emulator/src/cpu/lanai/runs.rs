@@ -28,9 +28,9 @@ impl Costs {
         usize::try_from(count).unwrap_or(usize::MAX)
     }
 
-    /// The cycles of so many instructions.
+    /// Cycles of so many instructions.
     #[inline(always)]
-    const fn of(self, count: usize) -> i64 {
+    const fn cycles_of(self, count: usize) -> i64 {
         self.each * count.cast_signed() as i64
     }
 }
@@ -66,7 +66,7 @@ impl<'a> Run<'a> {
         Self {
             ops,
             pc: first,
-            slack: left - costs.of(ops.len()),
+            slack: left - costs.cycles_of(ops.len()),
             jump: None,
             first,
         }
@@ -78,9 +78,9 @@ impl<'a> Run<'a> {
         self.ops.split_first()
     }
 
-    /// Goes on with the instructions behind the next one.
+    /// Moves on to the instructions behind the next one.
     #[inline(always)]
-    pub const fn go_on(&mut self, rest: &'a [Place<Op>]) {
+    pub const fn advance(&mut self, rest: &'a [Place<Op>]) {
         self.ops = rest;
         self.pc = self.pc.wrapping_add(4);
     }
@@ -106,7 +106,7 @@ impl<'a> Run<'a> {
     /// The cycles that are left.
     #[inline(always)]
     pub fn left(&self, costs: Costs) -> i64 {
-        self.slack + costs.of(self.ops.len())
+        self.slack + costs.cycles_of(self.ops.len())
     }
 
     /// Something besides the instructions takes time.
@@ -127,7 +127,7 @@ impl<'a> Run<'a> {
     fn cut(&mut self, count: usize, costs: Costs) {
         let count = count.min(self.ops.len());
         self.ops = &self.ops[..self.ops.len() - count];
-        self.slack += costs.of(count);
+        self.slack += costs.cycles_of(count);
     }
 
     /// A jump decides what follows behind `slots` instructions more. `false` if one of these depends on that itself, or may.
@@ -160,9 +160,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Puts the position before the next instruction.
+    /// Sets a core's position to the next instruction.
     #[inline(always)]
-    pub const fn put(&self, at: &mut Position) {
+    pub const fn store_position(&self, at: &mut Position) {
         let pc = self.pc;
         at.pc = pc;
         at.next = pc.wrapping_add(4);

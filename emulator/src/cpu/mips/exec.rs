@@ -9,7 +9,7 @@ use super::flow::{self, Next};
 use super::isa::Kind::{Break, Illegal, Lb, Lbu, Lh, Lhu, Lw, Missing, Sb, Sh, Sw};
 use super::isa::{self, Op};
 use super::op::Held;
-use super::private::{self, Stop};
+use super::private::{self, ExitReason};
 use super::witness::Witness;
 pub use crate::cpu::exit::{Exit, Pause};
 
@@ -49,9 +49,9 @@ pub fn run_until<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Pause {
         let op = match mem::take(&mut held).op() {
             Some(op) => op,
             None => match private::run(core, bus, until) {
-                Stop::Op(op) => op,
-                Stop::Time => continue,
-                Stop::Unknown => match fetch_probed(core, bus) {
+                ExitReason::Op(op) => op,
+                ExitReason::Time => continue,
+                ExitReason::Unknown => match fetch_probed(core, bus) {
                     Ok(Some(op)) => op,
                     // The next instruction may be private.
                     Ok(None) => continue,
@@ -215,7 +215,7 @@ fn retire<B: Bus>(core: &mut Core, bus: &mut B, next: Next) {
     if B::WITNESSED {
         let ticks = core.clock.ticks_per_cycle;
         let (pc, next_pc) = (core.pc(), core.next_pc());
-        next.tell(&mut bus.witness(), &core.timing, ticks, pc, next_pc);
+        next.report(&mut bus.witness(), &core.timing, ticks, pc, next_pc);
     }
     core.retire_to(next);
 }

@@ -32,7 +32,7 @@ impl Next {
 
     /// Reports how control leaves the instruction at `pc`, before the one at `next_pc`, of a core whose cycle takes `ticks`.
     #[inline(always)]
-    pub(super) fn tell<W: Witness>(
+    pub(super) fn report<W: Witness>(
         self,
         witness: &mut W,
         timing: &CoreTiming,

@@ -11,7 +11,7 @@ use super::witness::Witness;
 use crate::cpu::bus::Access;
 
 /// Reason why [`run`] returned.
-pub(super) enum Stop {
+pub(super) enum ExitReason {
     /// The core stands before this instruction, which carries no probe and begins in time.
     Op(Op),
     /// The time may be over.
@@ -34,7 +34,7 @@ struct Progress {
 /// Executes instructions from the program counter on, as long as they are private and begin before
 /// `until`.
 #[inline(always)]
-pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
+pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> ExitReason {
     let mut private = bus.private(core);
     let room = core.room(until);
     private.memory.begin(room.cast_unsigned());
@@ -46,7 +46,7 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
     };
     let cycle = core.clock.ticks_per_cycle;
     let (registers, timing) = core.parts();
-    let stop = carry_out(registers, timing, cycle, &mut private, &mut progress);
+    let stop = run_loop(registers, timing, cycle, &mut private, &mut progress);
     let cycles = (room - progress.left).cast_unsigned();
     let extra = progress.extra_cycles.cast_unsigned();
     core.advance(progress.pc, progress.next_pc, cycles, extra);
@@ -55,21 +55,21 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Stop {
 
 /// The loop of [`run`], with the ticks per cycle.
 #[inline(always)]
-fn carry_out<M: OwnMemory, W: Witness>(
+fn run_loop<M: OwnMemory, W: Witness>(
     registers: &mut Registers,
     timing: &CoreTiming,
     cycle: u64,
     private: &mut Private<'_, M, W>,
     progress: &mut Progress,
-) -> Stop {
+) -> ExitReason {
     while progress.left > 0 {
         let (pc, next_pc) = (progress.pc, progress.next_pc);
         let Some(op) = private.at(pc) else {
-            return Stop::Unknown;
+            return ExitReason::Unknown;
         };
         if let Some(value) = alu::result(op.plain_kind(), op, registers) {
             registers[op.dst() as usize] = value;
-            progress.go_on(timing);
+            progress.step(timing);
         } else if let Some((address, cycles)) = access(
             registers,
             op,
@@ -79,33 +79,33 @@ fn carry_out<M: OwnMemory, W: Witness>(
                 left: progress.left,
             },
         ) {
-            progress.go_on(timing);
-            progress.take(cycles);
+            progress.step(timing);
+            progress.spend(cycles);
             if cycles > 0 {
                 let spent = u64::from(cycles) * cycle;
                 private.witness.accessed(pc, next_pc, address, 0, spent);
                 if private.witness.is_full() {
-                    return Stop::Time;
+                    return ExitReason::Time;
                 }
             }
         } else if let Some(next) = flow::next(registers, op, pc) {
             progress.go_to(next, timing, cycle, &mut private.witness);
             if private.witness.is_full() {
-                return Stop::Time;
+                return ExitReason::Time;
             }
         } else if op.has_probe() {
-            return Stop::Unknown;
+            return ExitReason::Unknown;
         } else {
-            return Stop::Op(op);
+            return ExitReason::Op(op);
         }
     }
-    Stop::Time
+    ExitReason::Time
 }
 
 impl Progress {
     /// Goes on to the next instruction.
     #[inline(always)]
-    const fn go_on(&mut self, timing: &CoreTiming) {
+    const fn step(&mut self, timing: &CoreTiming) {
         self.pc = self.next_pc;
         self.next_pc = self.pc.wrapping_add(4);
         self.left -= timing.instruction_cycles as i64;
@@ -113,7 +113,7 @@ impl Progress {
 
     /// The instruction takes longer.
     #[inline(always)]
-    const fn take(&mut self, cycles: u32) {
+    const fn spend(&mut self, cycles: u32) {
         self.left -= cycles as i64;
         self.extra_cycles += cycles as i64;
     }
@@ -122,19 +122,19 @@ impl Progress {
     #[inline(always)]
     fn go_to<W: Witness>(&mut self, next: Next, timing: &CoreTiming, cycle: u64, witness: &mut W) {
         let (pc, next_pc) = (self.pc, self.next_pc);
-        self.go_on(timing);
+        self.step(timing);
         match next {
             Next::Sequence => {}
             Next::Target(target) => {
                 self.next_pc = target;
-                self.take(next.cycles(timing));
-                next.tell(witness, timing, cycle, pc, next_pc);
+                self.spend(next.cycles(timing));
+                next.report(witness, timing, cycle, pc, next_pc);
             }
             Next::Annul => {
                 self.pc = self.next_pc;
                 self.next_pc = self.pc.wrapping_add(4);
-                self.take(next.cycles(timing));
-                next.tell(witness, timing, cycle, pc, next_pc);
+                self.spend(next.cycles(timing));
+                next.report(witness, timing, cycle, pc, next_pc);
             }
         }
     }

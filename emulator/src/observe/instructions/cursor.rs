@@ -59,7 +59,7 @@ impl Cursor {
     #[inline(always)]
     pub(super) const fn go_on(&mut self, event: &Event) -> Passed {
         let in_slot = self.next.in_slot();
-        let passes_slot = in_slot && !event.what.in_slot();
+        let passes_slot = in_slot && !event.tag.in_slot();
         let (slot, pc) = match passes_slot {
             true => (Some(self.next.pc), self.next.next_pc),
             false => (None, self.next.pc),
@@ -80,7 +80,7 @@ impl Cursor {
     /// Follows an event of a log.
     #[inline(always)]
     pub(super) fn follow(&mut self, event: &Event, log: &InstructionLog) {
-        match event.what.kind() {
+        match event.tag.kind() {
             Kind::Spent | Kind::End => {}
             Kind::Jump => self.next.next_pc = event.number,
             Kind::Place => {

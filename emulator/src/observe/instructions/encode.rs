@@ -122,7 +122,7 @@ impl Encoder {
             now.instructions += self.passed(now.cursor.go_on(event));
             self.event(event, log);
             now.cursor.follow(event, log);
-            if let Kind::Jump | Kind::Place = event.what.kind() {
+            if let Kind::Jump | Kind::Place = event.tag.kind() {
                 let place = event.number as usize / 4 % JUMPS;
                 (now.bytes, now.state) = (self.bytes.len(), self.state());
                 self.repeat(&jumps[place], &mut now, events);
@@ -174,14 +174,14 @@ impl Encoder {
     /// Adds an event.
     #[inline(always)]
     fn event(&mut self, event: &Event, log: &InstructionLog) {
-        match event.what.kind() {
+        match event.tag.kind() {
             Kind::Spent => {
                 self.end_run();
                 if event.other > 0 {
                     self.spent(Cause::Contention, event.other.into());
                 }
                 if event.number > 0 {
-                    self.spent(event.what.cause(), event.number.into());
+                    self.spent(event.tag.cause(), event.number.into());
                 }
             }
             Kind::Note => {

@@ -25,9 +25,9 @@ pub(super) enum Kind {
 /// Kind and cause of an event, and whether the next instruction is in the delay slot of a jump: one number, so that events
 /// are quick to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct What(u32);
+pub(super) struct EventTag(u32);
 
-impl What {
+impl EventTag {
     #[inline(always)]
     const fn new(kind: Kind, cause: Cause, in_slot: bool) -> Self {
         Self(kind as u32 | (cause as u32) << 8 | (in_slot as u32) << 16)
@@ -64,7 +64,7 @@ pub(super) struct Event {
     pub(super) pc: u32,
     pub(super) number: u32,
     pub(super) other: u32,
-    pub(super) what: What,
+    pub(super) tag: EventTag,
 }
 
 /// An event that is rare, or has more numbers than an [`Event`].
@@ -154,7 +154,7 @@ impl InstructionLog {
                 pc: next.pc,
                 number,
                 other,
-                what: What::new(kind, cause, next.in_slot()),
+                tag: EventTag::new(kind, cause, next.in_slot()),
             });
         }
     }
@@ -375,10 +375,10 @@ impl InstructionLog {
                 ticks: ticks.into(),
             })
         };
-        let heads = match (event.what.kind(), self.note_of(event)) {
+        let heads = match (event.tag.kind(), self.note_of(event)) {
             (Kind::Spent, _) => [
                 spent(Cause::Contention, event.other),
-                spent(event.what.cause(), event.number),
+                spent(event.tag.cause(), event.number),
             ],
             (_, Some(Note::Record(record))) => [Some(record), None],
             _ => [None, None],
@@ -402,13 +402,13 @@ impl InstructionLog {
             pc: self.end.pc,
             number: 0,
             other: 0,
-            what: What::new(Kind::End, Cause::Branch, self.end.in_slot()),
+            tag: EventTag::new(Kind::End, Cause::Branch, self.end.in_slot()),
         }
     }
 
     /// The note of an event, if it has one.
     pub(super) fn note_of(&self, event: &Event) -> Option<Note> {
-        match event.what.kind() {
+        match event.tag.kind() {
             Kind::Note => self.notes.get(event.number as usize).copied(),
             _ => None,
         }

@@ -6,7 +6,7 @@ use crate::sim::component::Component;
 use crate::sim::quiet::{Patience, Watch};
 use crate::sim::threads::ThreadPool;
 use crate::sim::time::SimTime;
-use crate::sim::world::{RunEnd, RunLimits, Stop, World, earliest, end_of_slice, stirred};
+use crate::sim::world::{RunEnd, RunLimits, StopReason, World, earliest, end_of_slice, stirred};
 use crate::state::{Reader, State, StateError, Writer};
 use crate::value_struct;
 
@@ -75,21 +75,21 @@ impl World {
     ) -> Result<RunEnd, RankError> {
         let stop = self.run_shared_slices(ranks, limits, |standing, ranks| {
             Ok(if done(ranks)? || standing.programs_ended {
-                Some(Stop::Completed)
+                Some(StopReason::Completed)
             } else if !standing.is_live {
-                Some(Stop::Deadlock)
+                Some(StopReason::Deadlock)
             } else {
                 let still = standing.now.saturating_sub(standing.stirred);
                 let is_quiet = limits.quiet.is_some_and(|patience| still >= patience.idle);
-                is_quiet.then_some(Stop::Quiet)
+                is_quiet.then_some(StopReason::Quiet)
             })
         })?;
         Ok(match stop {
-            Stop::Completed => RunEnd::Completed,
-            Stop::Interrupted => RunEnd::Interrupted,
-            Stop::Deadlock => RunEnd::Deadlock(self.describe_shared(ranks)?),
-            Stop::Quiet => RunEnd::Quiet(self.describe_shared(ranks)?),
-            Stop::TimeLimit => RunEnd::TimeLimit(self.describe_shared(ranks)?),
+            StopReason::Completed => RunEnd::Completed,
+            StopReason::Interrupted => RunEnd::Interrupted,
+            StopReason::Deadlock => RunEnd::Deadlock(self.describe_shared(ranks)?),
+            StopReason::Quiet => RunEnd::Quiet(self.describe_shared(ranks)?),
+            StopReason::TimeLimit => RunEnd::TimeLimit(self.describe_shared(ranks)?),
         })
     }
 
@@ -106,7 +106,7 @@ impl World {
             return Ok(true);
         }
         let stop = self.run_shared_slices(ranks, limits, |_, _| Ok(None))?;
-        Ok(stop == Stop::TimeLimit)
+        Ok(stop == StopReason::TimeLimit)
     }
 
     /// Runs slice by slice until `stop` ends it at all ranks, or a limit is reached.
@@ -114,8 +114,8 @@ impl World {
         &mut self,
         ranks: &mut Ranks,
         limits: &RunLimits,
-        mut stop: impl FnMut(&Standing, &mut Ranks) -> Result<Option<Stop>, RankError> + Send,
-    ) -> Result<Stop, RankError> {
+        mut stop: impl FnMut(&Standing, &mut Ranks) -> Result<Option<StopReason>, RankError> + Send,
+    ) -> Result<StopReason, RankError> {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
         let mut watch = std::mem::take(self.watch_mut());
         let (mut components, stream) = self.divide(Some(ranks));
@@ -129,13 +129,13 @@ impl World {
                 let now = standing.now;
                 limits.reached(now);
                 if ranks.is_interrupted() {
-                    return Ok((Stop::Interrupted, now));
+                    return Ok((StopReason::Interrupted, now));
                 }
                 if let Some(stop) = stop(&standing, ranks)? {
                     return Ok((stop, now));
                 }
                 if now >= max_time {
-                    return Ok((Stop::TimeLimit, now));
+                    return Ok((StopReason::TimeLimit, now));
                 }
                 let end = end_of_slice(standing.next_activity.max(now)).min(max_time);
                 run_slice(&mut components, end, &pool, limits, ranks)?;

@@ -46,13 +46,13 @@ pub(in crate::tigon2) struct Period {
     pub watches: bool,
     /// The alarm moves.
     pub moves_alarm: bool,
-    first: End,
-    second: End,
+    first: EndState,
+    second: EndState,
 }
 
 /// The state at the end of a period.
 #[derive(Debug)]
-struct End {
+struct EndState {
     core: Core,
     idle: IdleDetector,
     words: Vec<(u32, Linear)>,
@@ -96,7 +96,7 @@ impl Period {
             .repeat(&self.first.idle, &self.second.idle, times - 2);
     }
 
-    /// What the idle detector keeps of it.
+    /// The part of the period that the idle detector keeps.
     pub fn rest(&self) -> Rest {
         Rest {
             ticks: self.round.ticks,
@@ -106,9 +106,10 @@ impl Period {
     }
 }
 
-/// A copy of what the loop changes: words of its scratchpad, its alarm and its idle rounds.
+/// A bus that executes a core on trial: it keeps a copy of the state that the loop changes, which is words of the scratchpad, the alarm and
+/// the idle rounds.
 #[derive(Clone)]
-struct Trial<'a> {
+struct PeriodProbe<'a> {
     private: &'a CorePrivate,
     fabric: &'a Fabric,
     probes: &'a ProbeTable,
@@ -122,8 +123,8 @@ struct Trial<'a> {
     idle: IdleDetector,
 }
 
-impl<'a> Trial<'a> {
-    /// A copy as things are.
+impl<'a> PeriodProbe<'a> {
+    /// A copy of the present state.
     fn new(private: &'a CorePrivate, fabric: &'a Fabric, probes: &'a ProbeTable) -> Self {
         let reference = fabric.timer.reference(private.index());
         Self {
@@ -164,8 +165,8 @@ impl<'a> Trial<'a> {
             && self.words.iter().all(word)
     }
 
-    fn end(self, core: Core) -> End {
-        End {
+    fn end(self, core: Core) -> EndState {
+        EndState {
             core,
             idle: self.idle,
             words: self.words,
@@ -259,7 +260,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-impl LinearBus for Trial<'_> {
+impl LinearBus for PeriodProbe<'_> {
     fn fetch(&mut self, pc: u32) -> Option<Op> {
         if !self.probes.at(pc).is_empty() {
             return None;
@@ -350,12 +351,12 @@ pub(in crate::tigon2) fn find(
     if core.clock.ticks_per_cycle != TICKS_PER_CYCLE {
         return None;
     }
-    let mut trial = Trial::new(private, fabric, probes);
+    let mut probe = PeriodProbe::new(private, fabric, probes);
     let mut copy = LinearCore::new(core, &[0; 32]);
     let mut steps = MOST_STEPS;
     loop {
         steps = steps.checked_sub(1)?;
-        copy.step(&mut trial)?;
+        copy.step(&mut probe)?;
         let there = &copy.core;
         let ticks = there.clock.now - core.clock.now;
         if ticks > LONGEST_US * tick {
@@ -364,7 +365,7 @@ pub(in crate::tigon2) fn find(
         let back = (there.pc(), there.next_pc()) == (core.pc(), core.next_pc());
         if back
             && ticks.is_multiple_of(tick)
-            && let Some(period) = prove(core, there, &trial, (ticks / tick) as u32, &mut steps)
+            && let Some(period) = prove(core, there, &probe, (ticks / tick) as u32, &mut steps)
         {
             return Some(period);
         }
@@ -375,7 +376,7 @@ pub(in crate::tigon2) fn find(
 fn prove(
     core: &Core,
     first: &Core,
-    trial: &Trial<'_>,
+    probe: &PeriodProbe<'_>,
     shift: u32,
     steps: &mut u32,
 ) -> Option<Period> {
@@ -387,7 +388,7 @@ fn prove(
     let round = span(core, first);
     let slopes =
         std::array::from_fn(|index| first.register(index).wrapping_sub(core.register(index)));
-    let begin = trial.next(shift);
+    let begin = probe.next(shift);
     let (mut next, mut copy) = (begin.clone(), LinearCore::new(first, &slopes));
     while copy.core.instructions() - first.instructions() < round.instructions {
         *steps = steps.checked_sub(1)?;
@@ -405,15 +406,15 @@ fn prove(
         && span(first, second) == round
         && (0..32).all(register)
         && next.follows(&begin)
-        && next.idle.is_like(&trial.idle);
+        && next.idle.is_like(&probe.idle);
     if !same {
         return None;
     }
     let moves_alarm = next.reference.slope != 0;
-    let cpu = trial.private.index();
+    let cpu = probe.private.index();
     let until = match moves_alarm {
         true => SimTime::MAX,
-        false => trial.fabric.timer.next_change(cpu, trial.time(core)),
+        false => probe.fabric.timer.next_change(cpu, probe.time(core)),
     };
     Some(Period {
         round,
@@ -421,6 +422,6 @@ fn prove(
         watches: next.watches,
         moves_alarm,
         second: next.end(copy.core),
-        first: trial.clone().end(first.clone()),
+        first: probe.clone().end(first.clone()),
     })
 }

@@ -3,7 +3,7 @@
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
 
 use crate::cpu::bus::{Fault, Width};
-use crate::cpu::code_map::{CodeMap, UNWRITTEN_BEFORE_BYTES, Way, Wild, is_unwritten};
+use crate::cpu::code_map::{CodeMap, EntryPath, UNWRITTEN_BEFORE_BYTES, Wild, is_unwritten};
 use crate::cpu::mips::architecture::Mips;
 use crate::cpu::mips::exec::Core;
 use crate::tigon2::cores::CorePrivate;
@@ -33,7 +33,7 @@ pub(in crate::tigon2) fn no_code(
     let word = |at| word(private, sram, at);
     Fault::Wild(Wild {
         address: pc,
-        way: Way::to(pc, &Mips, core.registers(), code, core.jumped_from(), word),
+        path: EntryPath::find(pc, &Mips, core.registers(), code, core.jumped_from(), word),
         place: code.place(pc, is_memory(private, sram, pc)),
     })
 }
