@@ -181,7 +181,7 @@ fn limits(threads: usize) -> RunLimits {
 
 type Notes = Arc<Mutex<Vec<(u32, u64)>>>;
 
-/// How often a frame goes from one node to the other.
+/// Number of times that a frame goes from one node to the other.
 const TURNS: u32 = 24;
 
 /// The first two nodes send each other a frame in turn, with rising tags, and wait for it by a poll, by a poll in two views, or for

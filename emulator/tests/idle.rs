@@ -36,7 +36,7 @@ follow: sw    $t1, 0x104($gp)
         addiu $s0, $s0, 1
 ";
 
-/// Its poll is executed as the delay slot of a branch to itself, and once more as the branch's target: the way on from
+/// A poll that is executed as the delay slot of a branch to itself, and once more as the branch's target: the way on from
 /// the two reads differs, though nothing else does. Counts rounds.
 const POLL_IN_ITS_OWN_SLOT: &str = "
         lui   $gp, 0xC000
@@ -48,7 +48,7 @@ here:   lw    $t0, EVENT($gp)
         addu  $s1, $s1, $t1
 ";
 
-/// The same in a loop without any effect: it idles, though the round begins in a delay slot.
+/// A loop with such a poll and without any effect: it idles, though the round begins in a delay slot.
 const IDLE_WITH_A_POLL_IN_ITS_OWN_SLOT: &str = "
         lui   $gp, 0xC000
 again:  beq   $zero, $zero, here

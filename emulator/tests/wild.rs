@@ -221,7 +221,7 @@ proptest! {
     }
 }
 
-/// What is said of each kind of place.
+/// Each kind of place has its own message.
 #[test]
 fn places_that_are_no_code() {
     let check = |target, expected: &str| {

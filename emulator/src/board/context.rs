@@ -1,4 +1,4 @@
-//! What a board may use while it acts: the node around it.
+//! Access of a board to the node around it, while the board acts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -48,12 +48,12 @@ pub struct CpuInfo {
 /// Reason why a CPU stopped by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {
-    /// It executed a `break`.
+    /// The CPU executed a `break`.
     Break {
         /// The [number](crate::cpu::exit::break_number) that the instruction names.
         code: u32,
     },
-    /// It could not execute an instruction.
+    /// The CPU could not execute an instruction.
     Fault(Arc<str>, FaultKind),
 }
 
@@ -86,13 +86,13 @@ value_enum!(StopReason { Break { code: code }, Fault { 0: text, 1: kind } });
 /// Execution state of a CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CpuState {
-    /// It executes instructions.
+    /// The CPU executes instructions.
     Running,
-    /// It repeats an idle loop until an event comes.
+    /// The CPU repeats an idle loop until an event comes.
     Idle,
-    /// It was halted, or never started.
+    /// The CPU was halted, or never started.
     Halted,
-    /// It stopped by itself.
+    /// The CPU stopped by itself.
     Stopped(StopReason),
 }
 
@@ -134,7 +134,7 @@ pub struct CpuView {
     pub pc: u32,
     /// Address of the instruction after `pc`, unless that is a jump: in a delay slot, the jump's target.
     pub next_pc: u32,
-    /// Of a CPU that stopped by itself the instruction to blame: the one at `pc`, or the call that led where no code is.
+    /// The instruction to blame, if the CPU stopped by itself: the one at `pc`, or the call that led where no code is.
     pub blamed: u32,
     /// Number of executed instructions.
     pub instructions: u64,

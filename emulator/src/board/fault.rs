@@ -40,7 +40,7 @@ pub enum BoardFault {
 }
 
 impl BoardFault {
-    /// Its name in messages.
+    /// The fault's name in messages.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {

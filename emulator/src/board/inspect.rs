@@ -75,7 +75,7 @@ pub trait Inspect {
         self.names().board
     }
 
-    /// Its CPUs.
+    /// The CPUs of the board, by number.
     fn cpus(&self) -> &'static [CpuInfo] {
         &[]
     }
@@ -134,7 +134,7 @@ pub trait Inspect {
         &[]
     }
 
-    /// What its port has sent and received so far. By default nothing is counted.
+    /// Counts of the units that the board's port has sent and received so far. By default nothing is counted.
     fn traffic(&self) -> Traffic {
         Traffic::default()
     }
@@ -159,7 +159,7 @@ pub trait Inspect {
         StageTotal::default()
     }
 
-    /// Its units whose utilisation is of interest, always in the same order: by default the CPUs.
+    /// The units whose utilisation is of interest, always in the same order: by default the CPUs.
     fn busy_units(&self) -> Vec<BusyUnit> {
         let cpus = self.cpus().iter().enumerate();
         let unit = |(index, info): (usize, &CpuInfo)| BusyUnit {

@@ -31,7 +31,7 @@ pub use probes::{BoardProbe, ProbeTable, StageIndex, StageState, StageTotal};
 pub use stops::{Stops, Watch};
 pub use traffic::{DropCounts, Traffic};
 
-/// How far the cores of a board have come.
+/// Reason why the cores of a board stopped running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ran {
     /// All have reached the time up to which they were to run, or are inactive.

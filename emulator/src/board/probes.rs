@@ -59,7 +59,7 @@ pub struct ProbeTable {
     stages: Arc<[Arc<str>]>,
     /// Ticks that one cycle of own work takes within each stage.
     stretch: Arc<[u64]>,
-    /// Where each CPU may find code.
+    /// Addresses at which each CPU may find code.
     code: [CodeMap; CPUS],
     /// Addresses to which no CPU's stack may reach.
     stack_guard: Range<u32>,
@@ -73,7 +73,7 @@ const fn bucket(address: u32) -> u32 {
 }
 
 impl ProbeTable {
-    /// What an image says.
+    /// The table of an image.
     #[must_use]
     pub fn of(image: &Image) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl ProbeTable {
         }
     }
 
-    /// What is known of firmware that only says what it loads: addresses and bytes.
+    /// The table of firmware of which only the loaded addresses and bytes are known.
     #[must_use]
     pub fn loading<'a>(segments: impl IntoIterator<Item = &'a (u32, Vec<u8>)>) -> Self {
         let segments = segments.into_iter();

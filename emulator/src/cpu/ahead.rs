@@ -1,4 +1,4 @@
-//! How far code is decoded ahead: when a core comes to an instruction that is not decoded, the ones behind it are decoded with it. The core
+//! Decoding ahead: when a core comes to an instruction that is not decoded, the ones behind it are decoded with it. The core
 //! leaves its inner loop for each that is not, which costs several times as much as to decode it.
 
 /// Most instructions that are decoded at once.
@@ -23,7 +23,8 @@ impl Ahead {
         self.left > 1
     }
 
-    /// An instruction was decoded. Whether the one behind it is decoded, too. `leaves`: execution never goes on behind so many instructions more,
+    /// An instruction was decoded. Whether the one behind it is decoded, too. `leaves`: execution never goes on behind so many instructions
+    /// more,
     /// its delay slots, but where a jump leads to: there may be data.
     pub(crate) fn goes_on(&mut self, leaves: Option<u32>) -> bool {
         self.left = self.left.saturating_sub(1);
@@ -38,7 +39,7 @@ impl Ahead {
 mod tests {
     use super::*;
 
-    /// How many instructions are decoded if the one at each place `leaves` so.
+    /// Checks the number of instructions that are decoded if the one at each place `leaves` so.
     fn check(far: bool, leaves: &[Option<u32>], expected: usize) {
         let mut ahead = Ahead::new(far);
         let rest = std::iter::repeat(&None);

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-/// How an instruction passes control on, if not to the next one.
+/// A transfer of control by an instruction, to somewhere else than the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transfer {
     /// To a function that will return behind it.
@@ -15,7 +15,7 @@ pub enum Transfer {
     Dispatch,
 }
 
-/// What a function takes of the stack, without the functions that it calls.
+/// Stack use of one function, without the functions that it calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameUse {
     /// Bytes that its code takes with constants.
@@ -24,10 +24,10 @@ pub struct FrameUse {
     pub is_all: bool,
 }
 
-/// How functions find their callers by a frame pointer: the return address is 4 bytes below it, the caller's frame pointer 8 bytes.
+/// A frame pointer by which functions find their callers: the return address is 4 bytes below it, the caller's frame pointer 8 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FramePointer {
-    /// Its general register.
+    /// Number of the general register that holds the frame pointer.
     pub register: usize,
     /// A function's first instruction, which pushes it; the second one sets it.
     pub push: u32,
@@ -57,7 +57,8 @@ pub trait Architecture: Debug + Sync {
     /// The mnemonic of a word, also of an instruction that the chip does not have; `None` if it is no instruction.
     fn mnemonic(&self, word: u32) -> Option<&'static str>;
 
-    /// What an author writes instead of what became this word, which the chip does not execute; `None` if nothing is known.
+    /// The instruction to write instead of the one that was assembled to this word, which the chip does not execute; `None` if none is
+    /// known.
     fn instead(&self, _word: u32) -> Option<&'static str> {
         None
     }
@@ -68,13 +69,13 @@ pub trait Architecture: Debug + Sync {
     /// The instruction at an address as text.
     fn disassemble(&self, word: u32, address: u32) -> String;
 
-    /// Where the branch or jump at an address leads, if its word says so.
+    /// The target of the branch or jump at an address, if its word states it.
     fn target(&self, word: u32, address: u32) -> Option<u32>;
 
     /// The general register in which the target of a jump is, if the word jumps to what a register holds.
     fn target_register(&self, word: u32) -> Option<usize>;
 
-    /// How the instruction passes control on, if it always does so. Conditional branches that leave no return address
+    /// The transfer of control by the instruction, if it always makes one. Conditional branches that leave no return address
     /// do not count.
     fn transfer(&self, word: u32) -> Option<Transfer>;
 
@@ -107,7 +108,7 @@ pub trait Architecture: Debug + Sync {
     /// The constant that an instruction adds to the stack pointer, if it does only that.
     fn stack_change(&self, word: u32) -> Option<i32>;
 
-    /// What a function with this code takes of the stack.
+    /// Stack use of a function with this code.
     fn frame_use(&self, code: &[u32]) -> FrameUse {
         let changes = code.iter().filter_map(|&word| self.stack_change(word));
         let taken = changes.filter(|change| *change < 0).map(i32::unsigned_abs);

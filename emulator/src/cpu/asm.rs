@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-/// What the assembler made.
+/// Output of the assembler.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Program {
     /// Stretches of memory in the order of the source; each `.org` starts one.
@@ -44,11 +44,11 @@ impl Program {
 pub struct AsmError {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The mistake in the line.
     pub problem: Problem,
 }
 
-/// What can be wrong with a line.
+/// A mistake in a line of assembler source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// No such instruction or directive.

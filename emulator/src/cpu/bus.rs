@@ -1,4 +1,4 @@
-//! What the buses of all cores have in common: accesses, their failures, private memory.
+//! Common parts of the buses of all cores: accesses, their failures, private memory.
 
 use super::code_map::Wild;
 use super::decoded::{Decoded, Place};
@@ -53,7 +53,7 @@ pub enum Fault {
     /// An instruction that the chip does not have.
     #[error("the chip has no instruction {word:#010x}")]
     Illegal {
-        /// Its address.
+        /// Address of the instruction.
         address: u32,
         /// The instruction word.
         word: u32,
@@ -61,7 +61,7 @@ pub enum Fault {
     /// An instruction that the core knows but the chip lacks (a MIPS multiply, a LANai bit count, ...).
     #[error("the chip has no {mnemonic} instruction ({word:#010x})")]
     Missing {
-        /// Its address.
+        /// Address of the instruction.
         address: u32,
         /// The instruction's name in the manuals.
         mnemonic: &'static str,
@@ -95,7 +95,7 @@ pub enum FaultKind {
 }
 
 impl Fault {
-    /// Its kind.
+    /// The kind of the fault.
     #[must_use]
     pub const fn kind(&self) -> FaultKind {
         match self {
@@ -110,7 +110,7 @@ impl Fault {
 /// The instruction that accesses memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Access {
-    /// Its address.
+    /// Address of the instruction.
     pub pc: u32,
     /// The number of the core's remaining cycles before it, at least 1.
     pub left: i64,

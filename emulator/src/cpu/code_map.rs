@@ -1,11 +1,13 @@
 //! Map of the addresses of code for a CPU, as far as the image of its firmware says it, and what is said of a CPU that left it.
 //!
-//! An image that *declares* its code: anything else is no code, also after a write. An image that only says what it *loads*: a CPU may execute
+//! An image that *declares* its code: anything else is no code, also after a write. An image that only says what it *loads*: a CPU may
+//! execute
 //! whatever was written later. Memory is cleared at power-on, so there a run of zero words that the image did not load counts as memory to
 //! which nothing was ever written. That is decided whenever such a word is executed, from what memory holds then: nothing else is
 //! remembered, so that a restored board decides alike. A board without an image (the default) decides nothing.
 //!
-//! All of it is done where instructions are decoded: a word that is no code is never decoded, and one that must be looked at again carries a
+//! All of it is done where instructions are decoded: a word that is no code is never decoded, and one that must be looked at again carries
+//! a
 //! probe. The loops of the cores know nothing of it.
 
 use std::fmt;
@@ -107,7 +109,7 @@ impl CodeMap {
         address == 0 && self.is_declared()
     }
 
-    /// What is at an address that is no code. `is_memory`: the CPU has memory there.
+    /// The content of an address that is no code. `is_memory`: the CPU has memory there.
     #[must_use]
     pub fn place(&self, address: u32, is_memory: bool) -> Place {
         let known = self.0.as_ref().filter(|known| known.is_declared);
@@ -124,16 +126,17 @@ impl CodeMap {
     }
 }
 
-/// Whether nothing was ever written to these words, which follow one another from [`UNWRITTEN_BEFORE_BYTES`] before the one in question to the
+/// Whether nothing was ever written to these words, which follow one another from [`UNWRITTEN_BEFORE_BYTES`] before the one in question to
+/// the
 /// end of memory: see the module's text.
 pub fn is_unwritten(words: impl Iterator<Item = u32>) -> bool {
     words.take(UNWRITTEN_WORDS).all(|word| word == 0)
 }
 
-/// What is at an address that is no code.
+/// Content of an address that is no code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// It is address 0.
+    /// Address 0.
     Null,
     /// No instruction stands at an address that is no multiple of 4.
     Misaligned,
@@ -161,7 +164,8 @@ pub enum EntryPath {
 }
 
 impl EntryPath {
-    /// The control flow by which a CPU with these registers came to `pc`. A call leaves its place in the register of the return address; its target is in the
+    /// The control flow by which a CPU with these registers came to `pc`. A call leaves its place in the register of the return address;
+    /// its target is in the
     /// instruction or in another register. `jumped_from`: the last jump to what a register or memory held; `word`: the words of memory.
     pub fn find(
         pc: u32,
@@ -219,7 +223,7 @@ pub struct Wild {
     pub address: u32,
     /// The control flow by which the CPU came there.
     pub path: EntryPath,
-    /// What is there.
+    /// The content of the address.
     pub place: Place,
 }
 

@@ -1,6 +1,6 @@
 //! Decoded instructions in memory that threads may share.
 //!
-//! What stands in a place follows from the bytes of the instruction, the pipeline and the firmware's probes, so boards for which these are
+//! The content of a place follows from the bytes of the instruction, the pipeline and the firmware's probes, so boards for which these are
 //! equal can share places (the modules `pages` and `mips::whole`): whichever decodes an instruction first, each of them finds the same one.
 
 use std::fmt::Debug;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A decoded instruction, which one number holds.
 pub trait Decoded: Copy {
-    /// What the decoding of a word depends on.
+    /// The pipeline of the core, on which the decoding of a word depends.
     type Pipeline: Copy + PartialEq + Debug + Send + Sync;
 
-    /// What stands where nothing was decoded yet.
+    /// Content of a place where nothing was decoded yet.
     const UNDECODED: Self;
 
     /// The number.

@@ -5,7 +5,8 @@
 //! bytes that it was made for. So a board whose memory changes there gets a copy of its own before the write ([`Pages::change`]), and
 //! a core, which cannot exchange pages while it executes from them, leaves such a store to its bus ([`Pages::forget`]).
 //!
-//! How much of a page is decoded depends on when other boards executed it, so nothing but speed may depend on that. Where it would be
+//! Progress of decoding within a shared page depends on when other boards executed it, so nothing but speed may depend on that. Where it
+//! would be
 //! visible, in the instruction trace, pages are not shared.
 
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ const PAGE_OPS: usize = PAGE_BYTES / 4;
 /// Pages in the registry before those that no board uses any more are looked for.
 const FEW_PAGES: usize = 64;
 
-/// What a page is made for.
+/// The properties that a page of decoded code follows from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin<'a, O: Decoded> {
     /// The bytes of the page.
@@ -32,7 +33,7 @@ pub(crate) struct Origin<'a, O: Decoded> {
     pub marks: &'a [u32],
     /// The pipeline.
     pub pipeline: O::Pipeline,
-    /// Where code may be.
+    /// Addresses at which code may be.
     pub code: &'a CodeMap,
 }
 
@@ -45,7 +46,7 @@ impl<O: Decoded> Origin<'_, O> {
     }
 }
 
-/// What a shared page was made for.
+/// The [`Origin`] of a shared page, to be compared with others.
 #[derive(Debug)]
 struct KeptOrigin<O: Decoded> {
     bytes: Box<[u8]>,

@@ -2,7 +2,8 @@
 //!
 //! They are the most frequent actions of a host, and each does nothing but take the PCI bus and the SRAM bus for a moment, perhaps
 //! after a write that moves the window's view to the word. So they are no events. The poller states when the next one is due, and
-//! the node or the board carries it out when it comes to that time. A poll that succeeds becomes an event, like any other read; so does the end of the timeout.
+//! the node or the board carries it out when it comes to that time. A poll that succeeds becomes an event, like any other read; so does the
+//! end of the timeout.
 
 use super::costs::HostCosts;
 use super::dispatch::{HostContext, schedule};

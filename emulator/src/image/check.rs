@@ -26,9 +26,9 @@ pub struct Forbidden {
     pub word: u32,
     /// Name of the instruction; `None` if it is no instruction.
     pub mnemonic: Option<&'static str>,
-    /// Where it is in the source, if the image says so: the functions that are inlined there, and the one of the place.
+    /// Position in the source, if the image states it: the functions that are inlined there, and the one of the place.
     pub source: Vec<SourceFrame>,
-    /// What to write instead, if that is known.
+    /// The instruction to write instead, if one is known.
     pub instead: Option<&'static str>,
 }
 

@@ -57,9 +57,9 @@ pub enum CoffError {
     DoesNotFit {
         /// Name of the section.
         name: String,
-        /// Its address.
+        /// Address of the section.
         address: u32,
-        /// Its size.
+        /// Size of the section in bytes.
         size_bytes: u32,
         /// Size of the memory.
         sram_bytes: u32,

@@ -10,7 +10,7 @@ pub enum ImageError {
     /// The ELF magic is missing.
     #[error("not an ELF file{}", but(.form))]
     NotElf {
-        /// What the file is, if that is known.
+        /// The file's format, if it is known.
         form: Option<&'static str>,
     },
     /// A 64-bit file; the NIC's CPUs are 32-bit.
@@ -72,9 +72,9 @@ pub enum ImageError {
     MoreInFile {
         /// Names of the sections in the segment.
         name: String,
-        /// Its bytes in the file.
+        /// Bytes of the segment in the file.
         file_bytes: u32,
-        /// Its bytes in memory.
+        /// Bytes of the segment in memory.
         memory_bytes: u32,
     },
     /// A segment does not begin at a word.
@@ -82,7 +82,7 @@ pub enum ImageError {
     Misaligned {
         /// Names of the sections in the segment.
         name: String,
-        /// What happens at the address: loaded, or used.
+        /// The use of the address: loaded, or used.
         use_: &'static str,
         /// The address.
         address: u32,
@@ -94,11 +94,11 @@ pub enum ImageError {
         first: String,
         /// Names of the sections in the other one.
         second: String,
-        /// What both do: use, or are loaded to.
+        /// The verb of both: use, or are loaded to.
         both: &'static str,
         /// Begin of the common place.
         from: u32,
-        /// Its end.
+        /// End of the common place.
         end: u32,
     },
     /// A segment exceeds its memory.
@@ -144,7 +144,7 @@ pub enum ImageError {
         frame_bytes: u32,
         /// The chain, outermost first.
         chain: Vec<String>,
-        /// What gives it a larger stack.
+        /// Advice how to get a larger stack.
         remedy: String,
     },
     /// The code contains instructions that the chip does not have.

@@ -10,7 +10,8 @@ use super::{ELF_FORM, Image, Section, stack};
 use crate::cpu::code_map::CodeMap;
 
 impl Image {
-    /// The ranges in which a CPU may find code. Only an ELF file with section headers declares it: of others it is known what is loaded, with or
+    /// The ranges in which a CPU may find code. Only an ELF file with section headers declares it: of others it is known what is loaded,
+    /// with or
     /// without symbols.
     #[must_use]
     pub fn code_map(&self, cpu: usize) -> CodeMap {
@@ -57,7 +58,7 @@ impl Image {
 }
 
 impl Section {
-    /// Its addresses.
+    /// The addresses of the memory's part.
     fn range(&self) -> Range<u32> {
         range(self.run_address, self.size_bytes)
     }

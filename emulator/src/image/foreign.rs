@@ -31,7 +31,7 @@ const FORMS: &[(&[u8], &str)] = &[
 ];
 const MACH_O: &str = "a Mach-O file for macOS";
 
-/// What a file is, if its first bytes tell.
+/// The format of a file that is no image, if its first bytes show it.
 #[must_use]
 pub fn form(file: &[u8]) -> Option<&'static str> {
     if file.is_empty() {

@@ -123,7 +123,7 @@ type CodeLine = (Arc<str>, u32, u32);
 pub struct Lines {
     context: Mutex<Context<Bytes>>,
     frames: Mutex<BTreeMap<u32, Arc<[SourceFrame]>>>,
-    /// Where the compiler found the files of these frames.
+    /// Paths at which the compiler found the files of these frames.
     paths: Mutex<BTreeMap<Arc<str>, Arc<str>>>,
     /// Positions of all code, sorted; computed on demand.
     places: OnceLock<Result<Vec<CodeLine>, LinesError>>,
@@ -217,7 +217,7 @@ impl Lines {
         Ok(frames)
     }
 
-    /// Where the compiler found a file of a frame of [`at`](Self::at), on the machine on which it ran.
+    /// The path at which the compiler found a file of a frame of [`at`](Self::at), on the machine on which it ran.
     #[must_use]
     pub fn path(&self, file: &str) -> Option<Arc<str>> {
         let paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
@@ -300,7 +300,8 @@ fn of_package(path: &str) -> &str {
     path[start..].trim_start_matches('/')
 }
 
-/// The folders in which the compiler ran for the image's workspace. They are removed from displayed paths. Of other packages, which cargo names by
+/// The folders in which the compiler ran for the image's workspace. They are removed from displayed paths. Of other packages, which cargo
+/// names by
 /// absolute paths, the folder's name stays: `src/lib.rs` could be any.
 #[derive(Debug, Default)]
 struct Folders(BTreeSet<String>);

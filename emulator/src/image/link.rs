@@ -17,7 +17,7 @@ pub struct DebugLink {
     pub crc: u32,
 }
 
-/// Where the names, lines and probes of an image come from.
+/// The source of the names, lines and probes of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Names {
     /// From the image.

@@ -51,7 +51,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpu::architecture::Architecture;
 
-/// What an image must fit: the board's instruction set and the sizes of its memories.
+/// Properties of a board that an image must fit: the instruction set and the sizes of the memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryLimits {
     /// Name of the type of board.
@@ -156,7 +156,7 @@ pub struct Image {
     pub handlers: Vec<Handler>,
     /// Debug information of the code.
     pub debug: DebugInfo,
-    /// Where names, lines and probes come from.
+    /// The source of names, lines and probes.
     pub names: Names,
     /// Instruction set of its code.
     pub architecture: &'static dyn Architecture,

@@ -25,7 +25,8 @@ pub(super) fn is_routine(image: &Image, address: u32) -> bool {
     })
 }
 
-/// Where the function goes on behind the moved code at `address`, and its registers there as far as they tell its frame; `None` if no
+/// The address at which the function goes on behind the moved code at `address`, and its registers there as far as they tell its frame;
+/// `None` if no
 /// moved code is there.
 pub(super) fn back(
     image: &Image,

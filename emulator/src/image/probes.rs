@@ -22,7 +22,7 @@ pub struct Probe {
     pub registers: Vec<u8>,
 }
 
-/// How an instruction that only names two registers encodes them in an entry.
+/// Encoding of two registers in the entry of a probe, by an instruction that only names them.
 struct PairForm {
     /// The instruction without its registers.
     word: u32,
@@ -113,7 +113,8 @@ fn read_entry(entry: &[u8], texts: &[u8]) -> Result<Probe, &'static str> {
     })
 }
 
-/// The number of arguments. A constant 0 may be in register 0, which stands for "no argument" too: the text of a line tells how many there are.
+/// The number of arguments. A constant 0 may be in register 0, which stands for "no argument" too: the text of a line tells how many there
+/// are.
 fn arguments(kind: Kind, text: &str, registers: &[u8]) -> usize {
     let last = registers.iter().rposition(|&register| register != 0);
     let named = last.map_or(0, |last| last + 1);

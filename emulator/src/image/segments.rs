@@ -16,7 +16,7 @@ use super::{Memory, MemoryLimits, Section, Segment};
 /// Addresses of instructions and of words that a host loads are multiples of this.
 const WORD_BYTES: u64 = 4;
 
-/// What a file puts into the board's memories.
+/// Segments of a file, for the board's memories.
 pub(super) struct Loaded {
     /// By load address.
     pub(super) segments: Vec<Segment>,
@@ -124,7 +124,7 @@ fn owner<'a, 'b>(
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, load)| load)
 }
 
-/// What a segment has at a section's address.
+/// The bytes of a segment at a section's address.
 fn contents<'a>(
     section: &SectionHeader,
     load: &ProgramHeader,

@@ -16,7 +16,7 @@ use crate::cpu::architecture::Transfer;
 const STACK_BYTES: &str = "__stack_bytes";
 /// Symbols around the stack, where the linker gives it the rest of the memory.
 const STACK_ENDS: [&str; 2] = ["__bss_end", "__stack_top"];
-/// Where overflows of CPU A's stack go, in SRAM, and what the chip subtracts to get there: symbols of the linker script.
+/// Address in SRAM of the overflows of CPU A's stack, and the amount that the chip subtracts to get there: symbols of the linker script.
 const OVERFLOW_MAP: [&str; 2] = ["__overflow_a", "__stack_map_a"];
 /// Bytes of that part of the stack, and the option that sets them: symbols of the linker script.
 const OVERFLOW_BYTES: [&str; 2] = ["__overflow_bytes", "__stack_sram_bytes"];
@@ -121,7 +121,7 @@ pub fn option_for(image: &Image, more: u32) -> Option<String> {
     Some(format!("-Clink-arg=--defsym={option}={enough}"))
 }
 
-/// What to do about a stack that lacks `missing` bytes.
+/// Advice about a stack that lacks `missing` bytes.
 fn remedy(image: &Image, missing: u32) -> String {
     match option_for(image, missing) {
         Some(option) => format!("make large local values `static`, or link with {option}"),

@@ -67,7 +67,7 @@ pub struct LostReturn {
     pub call: u32,
     /// Stack pointer at the call.
     pub sp: u32,
-    /// Where the function that calls would return to.
+    /// The return address of the function that makes the call.
     pub to: u32,
 }
 

@@ -17,7 +17,7 @@ impl Generation {
     /// All of them, in order.
     pub const ALL: [Self; 3] = [Self::L4, Self::L7, Self::L9];
 
-    /// Its name as a type of board.
+    /// The name of a board with this chip, as profiles state it.
     #[must_use]
     pub const fn board(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl Generation {
         }
     }
 
-    /// Its number.
+    /// Number of the generation.
     #[must_use]
     pub const fn number(self) -> u32 {
         match self {
@@ -37,7 +37,7 @@ impl Generation {
         }
     }
 
-    /// Its own pipeline.
+    /// The pipeline of the chip.
     #[must_use]
     pub const fn pipeline(self) -> Pipeline {
         match self {

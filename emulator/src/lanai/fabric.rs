@@ -338,7 +338,7 @@ impl Fabric {
         rows.next().map_or(0, |row| self.storage.get(row))
     }
 
-    /// What the receiver stores in place of check sequences.
+    /// The bytes that the receiver stores in place of check sequences.
     pub(super) fn checking(&self) -> Checking {
         let options = self.network_options();
         match self.generation() {
@@ -350,7 +350,7 @@ impl Fabric {
         }
     }
 
-    /// What the sender appends.
+    /// The check sequences that the sender appends.
     pub(super) fn appending(&self) -> Appending {
         let options = self.network_options();
         let crc32 = self.generation() != Generation::L4 && options & 2 != 0;

@@ -73,7 +73,7 @@ pub struct HostDma {
     pub rest: u32,
     /// The transfer that is under way.
     active: Option<Transfer>,
-    /// Its number; steps of other ones are over.
+    /// Number of the transfer; steps of other transfers are over.
     number: u32,
     /// Transfers that host memory did not answer.
     pub failures: u64,

@@ -24,7 +24,7 @@ use crate::{state, value_struct};
 const LONGEST: u64 = 512;
 /// Instructions from an event to the first search, as long as no polling instruction is known.
 const FIRST_GAP: u64 = 64;
-/// The same once one is known.
+/// Instructions from an event to the first search, once a polling instruction is known.
 const LATER_GAP: u64 = 1024;
 /// Instructions between searches at most.
 const LARGEST_GAP: u64 = 1 << 16;
@@ -218,7 +218,8 @@ impl Idle {
         }
     }
 
-    /// Skips as many rounds as fit before `end`, with at most `room` instructions, if the CPU repeats one. Returns instructions and ticks of a round, and the number of rounds, if it skipped any.
+    /// Skips as many rounds as fit before `end`, with at most `room` instructions, if the CPU repeats one. Returns instructions and ticks
+    /// of a round, and the number of rounds, if it skipped any.
     pub(super) fn skip(
         &mut self,
         core: &mut Core,
@@ -259,7 +260,8 @@ enum Search {
     Unknown,
 }
 
-/// The round that begins where the CPU stands, if it comes back there within a phase of the bus. `at_poll`: it stands before an instruction that
+/// The round that begins where the CPU stands, if it comes back there within a phase of the bus. `at_poll`: it stands before an instruction
+/// that
 /// polls a register, and the search ends when it comes to it again.
 fn find(core: &Core, fabric: &mut Fabric, at_poll: bool, phase: Phase) -> Search {
     if phase.left == 0 || phase.left as usize > MOST_LEFT {
@@ -302,7 +304,7 @@ struct IdleProbe<'a> {
     reads: ReadSet,
 }
 
-/// Most blocks of memory in a [`ReadSet`]: a round that reads more is looked for anew after each write to memory.
+/// Most blocks of memory in a [`ReadSet`]: with more, any write to memory ends the idle loop.
 const MOST_BLOCKS: usize = 32;
 
 /// The reads of a round.

@@ -42,7 +42,7 @@ fn note_head(packet: &Packet, initiator: Initiator, ctx: &mut BoardContext) {
 
 /// Packets that come in.
 impl Fabric {
-    /// What the receiver is told about a packet.
+    /// The packet as the receiver gets it.
     pub(super) fn incoming(&self, arrival: Arrival<Packet>) -> Incoming {
         let Arrival { head, tail, unit } = arrival;
         Incoming::new(unit, head, tail, self.port.byte_time())

@@ -9,7 +9,7 @@ use crate::wire::myrinet::{Packet, crc8};
 use crate::wire::unit::Unit;
 use crate::{state, value_struct};
 
-/// What is stored in place of the check sequences.
+/// The bytes that are stored in place of the check sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checking {
     /// The CRC-8 as it came.
@@ -74,7 +74,7 @@ pub struct Incoming {
     line: Line,
     /// When its tail came.
     tail: Option<SimTime>,
-    /// Its tail came too early.
+    /// The packet's tail came too early.
     is_cut: bool,
 }
 
@@ -147,7 +147,7 @@ pub struct Receiver {
     armed: bool,
     /// Packets in the port; the first one is being stored once part of it is. Only the last one can be without its tail.
     waiting: VecDeque<Incoming>,
-    /// What is stored of the first packet, once its storing has begun: bytes and residue.
+    /// Bytes to store of the first packet, with residue, once its storing has begun.
     form: Vec<u8>,
     /// Bytes of that which are stored.
     stored: usize,
@@ -182,7 +182,7 @@ pub struct Part {
     pub last: bool,
 }
 
-/// What the receiver has come to.
+/// Result of a step of the receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// More of the packet follows.

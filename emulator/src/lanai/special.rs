@@ -61,7 +61,7 @@ pub struct Row {
     pub special: Special,
     /// Name in tools.
     pub name: &'static str,
-    /// Its hardware block.
+    /// The hardware block of the register.
     pub block: &'static str,
 }
 
@@ -119,7 +119,7 @@ const L4: &[Row] = &[
     row(0xFC, S::Storage, "clock", "control"),
 ];
 
-/// What LANai 7 and 9 have in common.
+/// The registers that LANai 7 and 9 have in common, and the own ones of a generation.
 macro_rules! later {
     ($($own:expr),*) => {
         &[

@@ -26,7 +26,7 @@ pub(super) const BLOCK_BYTES: u32 = 64;
 pub struct Sram {
     bytes: Vec<u8>,
     code: Pages<Op>,
-    /// What engines have written since [`forget_written`](Self::forget_written): the first byte and the one behind the last.
+    /// Bytes that engines have written since [`forget_written`](Self::forget_written): one range around all of them.
     written: Range<usize>,
 }
 
@@ -48,7 +48,7 @@ impl State for Sram {
 pub(super) struct Marks<'a> {
     /// Addresses at which a tool stops the board, sorted.
     pub breakpoints: &'a [u32],
-    /// Those of the firmware.
+    /// The probes of the firmware.
     pub probes: &'a ProbeTable,
 }
 
@@ -60,7 +60,7 @@ impl Marks<'_> {
             || self.code().doubts(pc, word)
     }
 
-    /// Where code may be.
+    /// Addresses at which code may be.
     fn code(&self) -> &CodeMap {
         self.probes.code(CpuId::new(0))
     }
@@ -446,7 +446,7 @@ mod tests {
         sram.fetch(pc, &Generation::L9.pipeline(), Ahead::new(far), &marks)
     }
 
-    /// What one of the boards of a test does.
+    /// An action of one of the boards of a test.
     #[derive(Debug, Clone, Copy)]
     enum Act {
         Fetch {

@@ -19,7 +19,7 @@ pub struct Transmitter {
     pub limit: u32,
     /// Bytes of the packet whose tail has not been asked for yet.
     bytes: Vec<u8>,
-    /// How many of them are the routing header.
+    /// Length of the routing header among these bytes.
     header_bytes: usize,
     /// Bytes of the segment that is under way that have not left yet.
     left: u32,

@@ -10,7 +10,7 @@ use crate::cpu::lanai::bus::Fault;
 use crate::cpu::lanai::exec::Core;
 
 impl Fabric {
-    /// Where the CPU may find code.
+    /// Addresses at which the CPU may find code.
     pub(super) fn code(&self) -> &CodeMap {
         self.probes.code(CpuId::new(0))
     }
@@ -28,7 +28,7 @@ impl Fabric {
         code.allows(pc) && !(is_doubted && (is_null() || is_unwritten()))
     }
 
-    /// What the CPU does wrong at `pc`, where no code is.
+    /// The fault of a CPU that comes to `pc`, where no code is.
     #[cold]
     pub(super) fn no_code(&self, core: &Core, pc: u32) -> Fault {
         let code = self.code();

@@ -5,7 +5,7 @@ use defs::lanai::window::{RESET_OFF, RESET_ON, four, later};
 use super::chip::Generation;
 use crate::state;
 
-/// What answers at an offset of the window.
+/// Unit that answers at an offset of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// Local memory at an address.
@@ -26,7 +26,7 @@ pub enum Target {
     Nothing,
 }
 
-/// What answers at an offset of the window of a board of this generation.
+/// The unit that answers at an offset of the window of a board of this generation.
 #[must_use]
 pub const fn target(generation: Generation, offset: u32) -> Target {
     match generation {
@@ -106,7 +106,7 @@ const DOORBELL_WAKES: u32 = 1 << 3;
 /// Bits that are stored (LANai 7 and 9).
 const STORED: u32 = 0xFF;
 
-/// What a write of the control register asks for.
+/// Commands in a write of the control register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Commands {
     /// The LANai enters its reset.

@@ -13,7 +13,7 @@ use crate::sim::time::SimTime;
 use crate::wire::loss::LossReason;
 use crate::wire::unit::{Defects, Departure, Unit};
 
-/// What the frames of an interface are, as a number of <https://www.tcpdump.org/linktypes.html>.
+/// Format of the frames of an interface, as a number of <https://www.tcpdump.org/linktypes.html>.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkType(pub u16);
 
@@ -31,7 +31,7 @@ pub struct Interface {
     pub description: String,
     /// Speed of the link; `None` for a switch.
     pub bits_per_s: Option<u64>,
-    /// What its frames are.
+    /// Format of the frames.
     pub link_type: LinkType,
     /// Length of the check sequence that follows a frame.
     pub check_bytes: u8,
@@ -146,11 +146,11 @@ pub struct CapturedFrame {
     pub time: SimTime,
     /// Index of the interface.
     pub interface: usize,
-    /// Its bytes as they go on the wire, after all faults, without the check sequence.
+    /// Bytes of the frame as they go on the wire, after all faults, without the check sequence.
     pub bytes: Arc<[u8]>,
     /// The check sequence that follows them.
     pub check: u32,
-    /// What is wrong with it.
+    /// Errors of the frame.
     pub defects: Defects,
     /// Remarks.
     pub notes: Vec<Note>,

@@ -52,7 +52,7 @@ pub enum DropReason {
     NoSpace,
     /// The receiver, the chip or the machine was reset while it came in.
     Reset,
-    /// It began within another frame: impossible on a cable.
+    /// The frame began within another frame: impossible on a cable.
     Overlap,
 }
 
@@ -97,7 +97,7 @@ pub enum TraceKind {
     Probe {
         /// The probe's name.
         name: Arc<str>,
-        /// Its arguments.
+        /// Arguments of the probe.
         arguments: Vec<u32>,
     },
     /// A protocol stage begins.
@@ -290,7 +290,7 @@ pub enum TraceKind {
     },
     /// A host program has ended.
     ProgramEnded {
-        /// Its name.
+        /// Name of the program.
         name: Arc<str>,
     },
 }

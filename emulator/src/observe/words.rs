@@ -182,7 +182,7 @@ fn write_lost<'a, 'b>(
 }
 
 impl TraceEvent {
-    /// What happened, without time, place and initiator.
+    /// The event as a text, without time, place and initiator.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = Vec::new();

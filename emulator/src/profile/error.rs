@@ -37,7 +37,7 @@ pub enum ProfileError {
     OtherBoard {
         /// The profile.
         profile: String,
-        /// Its board.
+        /// The type of board of the profile.
         board: &'static str,
         /// The board for which it is used.
         wanted: String,
@@ -65,9 +65,9 @@ pub enum ProfileError {
         profile: String,
         /// The entry.
         entry: String,
-        /// Its value.
+        /// Value of the entry.
         value: f64,
-        /// Its unit.
+        /// Unit of the entry.
         unit: String,
         /// The reason.
         reason: String,

@@ -50,7 +50,7 @@ struct File {
 }
 
 impl File {
-    /// Its costs, by `group.name`.
+    /// The file's entries, by `group.name`.
     fn entries(&self) -> impl Iterator<Item = (String, Entry)> + '_ {
         self.groups.iter().flat_map(|(group, members)| {
             let full = move |name: &str| format!("{group}.{name}");
@@ -82,9 +82,9 @@ pub struct BoardProfiles {
 /// A named set of costs of a type of board and its host.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// Its name.
+    /// Name of the profile.
     pub name: String,
-    /// Its purpose.
+    /// Purpose of the profile.
     pub description: String,
     /// Every entry by `group.name`.
     pub entries: BTreeMap<String, Entry>,

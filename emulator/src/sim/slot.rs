@@ -466,7 +466,7 @@ fn handle<B: Board>(
 }
 
 /// Records the events that came up by time alone before now, if an observer wants them.
-fn tell<B: Board>(board: &mut B, ctx: &mut Context<'_, B::Event>) {
+fn record_past_events<B: Board>(board: &mut B, ctx: &mut Context<'_, B::Event>) {
     if ctx.trace.wants(Details::EVENTS) {
         board.record_before(ctx.now, ctx.trace);
     }

@@ -23,15 +23,15 @@ pub struct CorePrivate {
     /// CPU A or CPU B.
     pub who: Initiator,
     index: usize,
-    /// Its scratchpad.
+    /// The core's scratchpad.
     pub scratchpad: Scratchpad,
-    /// Its instruction cache.
+    /// The core's instruction cache.
     pub(super) cache: InstructionCache,
     /// Whether it has executed code in SRAM ahead of the other core.
     pub(super) ahead: RunAhead,
     /// Recognises an idle loop.
     pub(super) idle: IdleDetector,
-    /// Its position in the dispatch loop, while an observer records handlers.
+    /// The core's position in the dispatch loop, while an observer records handlers.
     pub(super) dispatch: Dispatch,
     /// State register.
     state: u32,
@@ -160,7 +160,7 @@ impl CorePrivate {
 pub struct CoreUnit {
     /// The core.
     pub core: Core,
-    /// Its private memory and state.
+    /// Private memory and state of the core.
     pub private: CorePrivate,
 }
 

@@ -58,9 +58,9 @@ pub enum BoardEvent {
     },
     /// A stored frame becomes visible to the firmware.
     RxDone {
-        /// Its descriptor's index.
+        /// Index of the frame's descriptor.
         index: u32,
-        /// Its address.
+        /// Address of the frame in local memory.
         address: u32,
         /// Status and length.
         status_length: u32,
@@ -371,7 +371,8 @@ impl Fabric {
             .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);
     }
 
-    /// [`Board::fruitless_poll`](crate::board::Board::fruitless_poll) at `tick`. A loop of a core that reads the window's base sees that the
+    /// [`Board::fruitless_poll`](crate::board::Board::fruitless_poll) at `tick`. A loop of a core that reads the window's base sees that
+    /// the
     /// view moves.
     #[inline]
     pub(super) fn fruitless_poll(

@@ -73,7 +73,7 @@ impl Buffer {
 /// A frame that the MAC may send now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
-    /// Its address.
+    /// Address of the frame in local memory.
     pub address: u32,
     /// Bytes without FCS.
     pub length: u32,

@@ -66,7 +66,7 @@ impl RingPointers {
         next == self.reference || next == self.consumer
     }
 
-    /// What the "free slot" register reads: the producer's address, or 0 when full.
+    /// The value of the "free slot" register: the producer's address, or 0 when the ring is full.
     #[must_use]
     pub const fn free_slot(&self, base: u32) -> u32 {
         if self.is_full() {

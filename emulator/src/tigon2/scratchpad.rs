@@ -1,6 +1,7 @@
 //! A CPU's private scratchpad: 16 KB for A, 8 KB for B (docs/tigon2.md, section 1).
 //!
-//! Beside each word stands what was decoded from it. Boards of a world with the same code share that (`cpu/mips/whole.rs`), from the first execution
+//! Beside each word stands what was decoded from it. Boards of a world with the same code share that (`cpu/mips/whole.rs`), from the first
+//! execution
 //! there until they change code or execute data. What is decoded so depends on other boards and on threads, and nothing but speed may
 //! depend on it.
 
@@ -35,7 +36,8 @@ impl State for Scratchpad {
         save_memory(&bytes.collect::<Vec<u8>>(), out);
     }
 
-    /// What was decoded is forgotten, and decoded again when it is executed: by this board alone, since others have other data meanwhile.
+    /// Loads the words. Decoded instructions are dropped, and decoded again when they are executed: by this board alone, since others have
+    /// other data meanwhile.
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         let mut bytes = vec![0; 4 * self.words.len()];
         load_memory("bytes of scratchpad", &mut bytes, from)?;
@@ -61,7 +63,7 @@ impl Scratchpad {
         }
     }
 
-    /// Its addresses.
+    /// Addresses of the scratchpad.
     pub(super) const fn range(&self) -> Range<u32> {
         SCRATCHPAD_BASE..SCRATCHPAD_BASE + 4 * self.words.len() as u32
     }
@@ -157,7 +159,8 @@ impl Scratchpad {
         self.others = Some(others.clone());
     }
 
-    /// Gets places for decoded instructions, which boards share; at the addresses `marks` instructions carry a probe, and `code` says where they may be. They are looked for
+    /// Gets places for decoded instructions, which boards share; at the addresses `marks` instructions carry a probe, and `code` says where
+    /// they may be. They are looked for
     /// once: later much of the data differs.
     pub(super) fn begin(&mut self, marks: &[u32], code: &CodeMap) {
         let others = self.others.take();
@@ -330,7 +333,7 @@ mod tests {
         }
     }
 
-    /// Of two boards on two threads one executes a word and the other one writes to it, at the same time.
+    /// Two boards run on two threads: one executes a word and the other one writes to it, at the same time.
     #[test]
     fn a_word_is_code_or_data() {
         let shared = SharedWhole::default();

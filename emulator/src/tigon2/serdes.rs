@@ -12,12 +12,12 @@ use crate::value_enum;
 /// Behaviour of the link partner besides sending frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LinkPartner {
-    /// It sends idle: a fixed link.
+    /// The partner sends idle: a fixed link.
     #[default]
     Idle,
-    /// It sends configuration words until this board's transmitter is enabled.
+    /// The partner sends configuration words until this board's transmitter is enabled.
     Negotiating {
-        /// Its ability: an 802.3z configuration word, bytes swapped.
+        /// Ability of the partner: an 802.3z configuration word, bytes swapped.
         ability: u16,
     },
 }

@@ -224,7 +224,7 @@ impl Sram {
         self.bus.free_from(from) <= from && until < self.bus.next_burst
     }
 
-    /// Its bus.
+    /// The bus of the SRAM.
     pub(super) const fn bus_mut(&mut self) -> &mut SramBus {
         &mut self.bus
     }

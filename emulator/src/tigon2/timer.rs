@@ -67,7 +67,7 @@ impl Timer {
         self.next_change_for(self.references[cpu], now)
     }
 
-    /// The same for any reference.
+    /// The next change of the timer bit for any reference, as `next_change` for that of a CPU.
     #[must_use]
     pub fn next_change_for(&self, reference: u32, now: SimTime) -> SimTime {
         let ahead = reference.wrapping_sub(self.read(now));

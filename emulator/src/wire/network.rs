@@ -75,7 +75,8 @@ pub trait Segment: Debug + Send {
     /// [`next_time`](Self::next_time). What a node hears of its own unit within [`reply`](Self::reply) does not count.
     fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime;
 
-    /// A later horizon, for nodes that no unit under way is near. `near` says of each node whether it may hear of something sooner, and then
+    /// A later horizon, for nodes that no unit under way is near. `near` says of each node whether it may hear of something sooner, and
+    /// then
     /// has the ordinary horizon. What a node hears of what it sends itself within [`answer`](Self::answer) does not count. `None`
     /// if no node is known to have such a horizon: the default.
     fn quiet_horizon(

@@ -26,7 +26,7 @@ const STARTED_NS: u64 = 20_000_000;
 /// A host's library on its emulated machine.
 pub type Host = Fm<Machine, Machine>;
 
-/// What programs have found out.
+/// Results of programs, shared with the test.
 pub type Shared<T> = Arc<Mutex<T>>;
 
 /// Reads the image, if it was built.

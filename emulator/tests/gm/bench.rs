@@ -27,7 +27,7 @@ pub const SRAM_BYTES: u32 = 1 << 20;
 /// A host's library on its emulated machine.
 pub type Host = Gm<Machine, Machine>;
 
-/// What programs have found out.
+/// Results of programs, shared with the test.
 pub type Shared<T> = Arc<Mutex<T>>;
 
 /// Nodes of one profile.

@@ -30,7 +30,7 @@ fn content(length: u32, round: u32) -> Vec<u8> {
         .collect()
 }
 
-/// What remains of a run on each board: hash of the trace, instructions, clock.
+/// The end state of a run on each board: hash of the trace, instructions, clock.
 fn remains(profile: &str, logged: bool) -> Option<Vec<(u64, u64, CpuClock)>> {
     let mut bench = Bench::new(profile, 2)?;
     for node in 0..2 {

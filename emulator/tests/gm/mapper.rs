@@ -20,7 +20,7 @@ use crate::bench::{Bench, Host, Shared};
 const PORT: u8 = 2;
 const LENGTH: u32 = 600;
 
-/// What a node does: sends so many messages to every other node and receives as many from each.
+/// The program of a node: sends so many messages to every other node and receives as many from each.
 async fn exchange(
     mut gm: Host,
     number: u16,

@@ -15,7 +15,7 @@ use host_lib::window::{MemoryWatch, PolledWord, System, VirtualAddress, Watch};
 
 use crate::script::{Act, INTERRUPT, Script};
 
-/// What programs noted, and when, in picoseconds.
+/// Notes of programs, each with its time in picoseconds.
 #[derive(Debug, Clone, Default)]
 pub struct Notes(Arc<Mutex<Vec<(String, u64)>>>);
 

@@ -26,15 +26,15 @@ pub const INTERRUPT: SimTime = SimTime::from_us(2);
 /// An act of the board.
 #[derive(Debug, Clone, Copy)]
 pub enum Act {
-    /// It writes a word of host memory.
+    /// The board writes a word of host memory.
     Memory(u64, u32),
     /// A word of its window changes.
     Window(u32, u32),
-    /// It raises its interrupt; the line falls when the host acknowledges.
+    /// The board raises its interrupt; the line falls when the host acknowledges.
     Interrupt,
-    /// It raises its interrupt and takes it back when the kernel has it.
+    /// The board raises its interrupt and takes it back when the kernel has it.
     Pulse,
-    /// It takes its interrupt back.
+    /// The board takes its interrupt back.
     Clear,
 }
 

@@ -8,7 +8,7 @@ use host_lib::window::System;
 use crate::bench::{Bench, costs, memory, notes, ns, us, window};
 use crate::script::Act;
 
-/// What a program does while the signal comes.
+/// The activity of a program while the signal comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Busy {
     Computes,

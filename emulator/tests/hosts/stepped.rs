@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::bench::{Bench, costs, memory, window};
 use crate::script::Act;
 
-/// What happens while a program polls.
+/// The events while a program polls.
 #[derive(Debug, Clone)]
 struct Scene {
     cpus: u32,
@@ -21,7 +21,7 @@ struct Scene {
     writes: Vec<(u64, u64, u32)>,
     /// When interrupts come.
     interrupts: Vec<u64>,
-    /// How long another program computes, sleeps, computes.
+    /// Times for which another program computes, sleeps, computes.
     other: Option<(u64, u64, u64)>,
 }
 

@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Where the code begins.
+/// Start of the code.
 pub const CODE: u32 = 0x1000;
 /// Start of the data that loads and stores access.
 pub const DATA: u32 = 0x8000;

@@ -15,7 +15,8 @@ use super::flat::FlatBus;
 use super::toolchain::{self, Toolchain};
 
 const MEMORY: u32 = 0x20_0000;
-/// Where the image's memory ends: number of pairs, number of results; then operation, two values in four words for each. The result
+/// End of the image's memory, where the data begin: number of pairs, number of results; then operation, two values in four words for each.
+/// The result
 /// takes the place of the first value.
 const IMAGE_END: u32 = 0x10_0000;
 /// Words of a pair.
@@ -55,7 +56,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// What the processor of this machine computes. All that are no numbers are one.
+    /// The result that the processor of this machine computes. All that are no numbers are one.
     fn expected(self) -> u64 {
         let Self { operation, a, b } = self;
         let both_zero = a == 0.0 && b == 0.0;

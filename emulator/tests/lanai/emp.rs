@@ -13,7 +13,7 @@ use super::toolchain::{self, Toolchain};
 
 /// The memory of `firmware/lanai/testing/std.rs`, whose heap ends here.
 const MEMORY: u32 = 0x800_0000;
-/// Where the image's memory ends, and the words of `firmware/lanai/testing/test.rs` begin.
+/// End of the image's memory, where the words of `firmware/lanai/testing/test.rs` begin.
 const IMAGE_END: u32 = 0x1F_0000;
 /// Instructions between two looks at the words.
 const STEP: u64 = 1_000_000;

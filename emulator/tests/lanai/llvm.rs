@@ -130,7 +130,7 @@ fn llvm_gives_words_the_same_text() {
     assert!(unknown == 0, "{unknown} words");
 }
 
-/// How this core's text of a word and LLVM's compare.
+/// Comparison of this core's text of a word with LLVM's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Comparison {
     /// Neither knows it.

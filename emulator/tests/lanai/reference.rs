@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use emulator::cpu::lanai::pipeline::{PcValue, Pipeline};
 
-/// What a step did.
+/// Outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     Done,

@@ -29,7 +29,7 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     text(&output).map_err(|error| format!("{command:?}:\n{error}"))
 }
 
-/// What a program has printed, by its success.
+/// The text that a program has printed, by its success.
 pub fn text(output: &Output) -> Result<String, String> {
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),

@@ -9,7 +9,7 @@ use crate::bench::{Bench, PROFILES};
 
 /// The words that the loop reads: the host's, and one in the buffer of received packets.
 const WORDS: [u32; 2] = [0x600, 0x4008];
-/// Where the loop notes the clock when something has changed.
+/// Address at which the loop notes the clock when something has changed.
 const LOG: u32 = 0x800;
 
 /// Notes the clock each time that the sum of status and words changes.
@@ -26,7 +26,7 @@ fn program() -> String {
     )
 }
 
-/// What happens to the board from outside.
+/// An action on the board from outside.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     /// A packet leaves, and comes back over the looped cable.
@@ -76,7 +76,7 @@ fn carry_out(bench: &mut Bench, act: Act) {
     }
 }
 
-/// What is left behind, and how many ticks the CPU was idle.
+/// The end state of a run, and the ticks that the CPU was idle.
 fn run(profile: usize, acts: &[(Act, u64)], skip: bool) -> (impl PartialEq + std::fmt::Debug, u64) {
     let mut bench = Bench::running(PROFILES[profile], &program());
     bench.board().skip_idle = skip;

@@ -36,7 +36,7 @@ fn noise(stores: &[(u32, u32)]) -> String {
     text + "end: bt end\n nop\n nop\n"
 }
 
-/// What remains of a run with a program of stores and with writes through the window, in so many slices after each.
+/// The end state of a run with a program of stores and with writes through the window, in so many slices after each.
 fn run(
     profile: usize,
     window: &[(u32, u32, u32)],

@@ -81,7 +81,7 @@ fn probes_show_stages_values_and_lines() {
     }
 }
 
-/// What a log tells.
+/// Sums over an instruction log.
 #[derive(Default)]
 struct Told {
     /// Ticks that the CPU spent besides the instructions' own.

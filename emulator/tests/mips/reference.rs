@@ -1,7 +1,7 @@
 //! A second interpreter, written as naively as possible from the architecture's definition and
 //! sharing nothing with the first but this test. It executes one instruction at a time from bytes.
 
-/// How a step ended.
+/// The end of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     /// The instruction was executed.

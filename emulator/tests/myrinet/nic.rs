@@ -39,7 +39,7 @@ pub struct Nic {
     pub heads: Vec<(u64, Packet)>,
     /// When their tails came, and whether they are whole.
     pub tails: Vec<(u64, bool)>,
-    /// What else the fabric said, and when.
+    /// Other controls that the fabric sent, each with its time.
     pub controls: Vec<(u64, Control)>,
     /// After each head, STOP at once and GO so much later.
     pub rest: SimTime,

@@ -23,7 +23,7 @@ use crate::station::{
 };
 use crate::wormhole::nic::Nic;
 
-/// What the ranks of a run do: each in a thread of its own.
+/// Runs `act` for each rank of a run, in a thread of its own; returns the results by rank.
 fn each_rank<T: Send>(ranks: usize, act: impl Fn(Box<dyn Transport>) -> T + Sync) -> Vec<T> {
     thread::scope(|scope| {
         let threads = channels(ranks).into_iter().map(|transport| {
@@ -48,11 +48,11 @@ fn limits(us: u64, threads: usize) -> RunLimits {
 
 struct Outcome<T> {
     hash: u64,
-    /// Of the network.
+    /// Counts of the network.
     counts: Vec<String>,
     /// The saved world at the end of each part: at rank 0.
     states: Vec<Vec<u8>>,
-    /// What this rank's nodes give.
+    /// Results of this rank's nodes.
     mine: Vec<(usize, T)>,
 }
 
@@ -88,7 +88,7 @@ fn shared<T>(
     }
 }
 
-/// What the lines and switches of an Ethernet counted.
+/// Counts of the lines and switches of an Ethernet.
 fn counts(world: &World) -> Vec<String> {
     let nodes = (0..world.nodes.len()).map(Port::Node);
     let ports = world

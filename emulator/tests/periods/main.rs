@@ -150,7 +150,7 @@ set:    lw    $t2, 0x054($gp)
         nop
 ";
 
-/// What a run leaves: of each CPU instructions, clock, program counter, registers and scratchpad; SRAM, the references of
+/// The end state of a run: of each CPU instructions, clock, program counter, registers and scratchpad; SRAM, the references of
 /// the timer, and the hash of the trace.
 #[derive(Debug, PartialEq)]
 struct Left {
@@ -160,7 +160,7 @@ struct Left {
     trace: u64,
 }
 
-/// What a run does with idle loops.
+/// The idle loops that a run skips.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Skips {
     Nothing,
@@ -241,7 +241,7 @@ fn executed(node: &Node, cpu: usize) -> f64 {
     executed as f64 / core.instructions().max(1) as f64
 }
 
-/// How long each CPU was busy, and how long it was in idle rounds. A skip of a period counts what its rounds would count.
+/// Busy time of each CPU, and its ticks in idle rounds. A skip of a period counts what its rounds would count.
 fn busy_times(node: &Node) -> [(SimTime, u64); 2] {
     let board = node.board::<Tigon2>();
     [0, 1].map(|cpu| (board.busy_time(cpu), board.cores[cpu].private.idle_ticks()))

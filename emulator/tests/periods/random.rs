@@ -12,7 +12,7 @@ use proptest::test_runner::TestRunner;
 
 use super::{PLAIN, Skips, TELLS, Write, board, check, executed, left, run};
 
-/// How a random loop waits: by its alarm, by the time, or by counting polls.
+/// Ways in which a random loop waits: by its alarm, by the time, or by counting polls.
 const WAITS: &[&str] = &[
     "wait: lw $t0, EVENT($gp); and $t1, $t0, $s4; beqz $t1, wait; nop; lw $t2, 0x054($gp); addiu $t2, $t2, SPAN; \
      sw $t2, REFERENCE($gp)",
@@ -26,7 +26,7 @@ const WAITS: &[&str] = &[
     "wait: lw $t0, EVENT($gp); addiu $t3, $t3, 1; sltiu $t4, $t3, SPAN; bnez $t4, wait; nop; li $t3, 0",
 ];
 
-/// What a random loop does in each round.
+/// Work of a random loop in each round.
 const WORKS: &[&str] = &[
     "nop",
     "addiu $s0, $s0, 1",

@@ -46,7 +46,7 @@ impl<C: Default, M: Default, W: Default> Default for Private<C, M, W> {
     }
 }
 
-/// What an instruction with a probe is.
+/// Kind of an instruction that carries a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passed {
     /// An instruction of the firmware, with a mark such as a breakpoint.

@@ -6,8 +6,7 @@ use crate::cpu::clock::{CpuClock, TICKS_PER_CYCLE};
 use crate::cpu::exit::{Exit, Pause};
 use crate::state;
 
-/// What a core charges for its own work, in cycles. What an access costs beyond that, its bus
-/// charges.
+/// Cycles that a core charges for its own work. Its bus charges further cycles for accesses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoreTiming {
     /// Each executed instruction: 1 at least.
@@ -54,11 +53,11 @@ pub(super) type Path = [Option<u32>; Pipeline::MAX_SLOTS as usize];
 pub struct Core {
     registers: Registers,
     pipeline: Pipeline,
-    /// What [`Pause::Exit`] stands for, until it is taken.
+    /// The exit that [`Pause::Exit`] stands for, until it is taken.
     exit: Option<Exit>,
     /// The core's local time.
     pub clock: CpuClock,
-    /// What the core charges.
+    /// Cycles that the core charges for its own work.
     pub timing: CoreTiming,
     instructions: u64,
     /// An instruction that was fetched, and whose probe was delivered, but whose access must wait.
@@ -222,7 +221,7 @@ impl Core {
         }
     }
 
-    /// What an instruction reads as the program counter.
+    /// The value that an instruction reads as the program counter.
     pub(super) const fn pc_value(&self) -> u32 {
         match self.pipeline.pc_value {
             PcValue::Own => self.pc,
@@ -288,7 +287,7 @@ impl Core {
         }
     }
 
-    /// How many cycles of the core begin before the clock reaches `until`, which it has not.
+    /// Number of cycles of the core that begin before the clock reaches `until`, which it has not.
     #[inline(always)]
     pub(super) fn room(&self, until: u64) -> i64 {
         debug_assert!(self.clock.now < until);

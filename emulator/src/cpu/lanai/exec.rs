@@ -169,7 +169,7 @@ fn unknown<B: Bus>(core: &mut Core, bus: &mut B, word: u32) -> Pause {
     stop(core, bus, Exit::Fault(fault))
 }
 
-/// What an instruction does to the core, once it is certain that it is executed.
+/// Changes that an instruction makes to the core, once it is certain that it is executed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Effects {
     /// A computed value and its register.
@@ -246,7 +246,7 @@ fn load_specials<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Result<(), Pau
     Ok(())
 }
 
-/// What an instruction does. Accesses to memory and to the interrupt status are carried out.
+/// The changes that an instruction makes to the core. Accesses to memory and to the interrupt status are carried out.
 fn effects<B: Bus>(core: &mut Core, bus: &mut B, op: Op) -> Result<Effects, Pause> {
     let kind = op.kind();
     if let Some(access) = access_of(core, op) {

@@ -92,7 +92,7 @@ pub const CONDITIONS: [&str; 16] = [
 pub const CONDITION_ALIASES: [(&str, u32); 5] =
     [("never", 1), ("hi", 2), ("ls", 3), ("cc", 4), ("cs", 5)];
 
-/// What an instruction does.
+/// Effect of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Combines two values.
@@ -262,7 +262,7 @@ const fn row(
     }
 }
 
-/// The same row; the core ignores some of its fixed zero bits.
+/// A copy of `row` whose fixed zero bits `bits` the core ignores.
 const fn ignoring(row: Row, bits: u32) -> Row {
     assert!(
         row.mask & bits == bits && row.bits & bits == 0,
@@ -545,7 +545,7 @@ impl Row {
         word & self.mask == self.bits
     }
 
-    /// What `word`, an encoding of this row, needs of a pipeline.
+    /// The feature that `word`, an encoding of this row, needs of a pipeline.
     #[must_use]
     pub const fn feature(&self, word: u32) -> Feature {
         let conditional = matches!(self.ending, Ending::FlagsAndCondition);

@@ -9,7 +9,7 @@ use crate::cpu::bus::Width;
 /// executor's choice by kind becomes one jump by number.
 macro_rules! kinds {
     ($($(#[$meta:meta])* $kind:ident,)*) => {
-        /// What an instruction does with its pre-decoded operands. The second operand of an operation is the sum of a
+        /// Effect of an instruction on its pre-decoded operands. The second operand of an operation is the sum of a
         /// register and a constant, one of which is 0; so is the displacement of an access.
         #[allow(missing_docs, reason = "the names say it")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]

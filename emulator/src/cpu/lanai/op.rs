@@ -8,14 +8,14 @@ use super::pipeline::{ONES, PC, Pipeline, ZERO};
 use crate::cpu::decoded::Decoded;
 use crate::value_struct;
 
-/// Where a result for a constant register goes, so that it stays constant at no cost.
+/// Register to which results for a constant register go, so that it stays constant at no cost.
 pub(super) const NOWHERE: u8 = 32;
 
 /// A pre-decoded instruction.
 ///
 /// One 64-bit number holds it, from bit 0 on: kind with marks, written register (or the source of a store), two source
 /// registers (8 bits each), constant (32 bits). The executor loads it whole and takes it apart in registers.
-/// It depends on the pipeline.
+/// The decoding depends on the pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op(u64);
 
@@ -46,7 +46,7 @@ const SPECIAL: u64 = 0x40;
 const PROBE: u64 = 0x80;
 
 impl Op {
-    /// What stands where nothing was decoded yet; no word decodes to it. It carries a probe, so
+    /// Content of a place where nothing was decoded yet; no word decodes to it. It carries a probe, so
     /// that one test in the fetch finds all that is not to be executed at once.
     pub const UNDECODED: Self = Self::new(Kind::Illegal, NOWHERE, 0, 0, 0).with_probe();
 
@@ -90,13 +90,13 @@ impl Op {
         Self(self.0 | mark)
     }
 
-    /// The same instruction with a probe: the core tells its bus before it executes it.
+    /// A copy of the instruction with a probe: the core tells its bus before it executes it.
     #[must_use]
     pub const fn with_probe(self) -> Self {
         self.with(PROBE)
     }
 
-    /// The same instruction without a probe.
+    /// A copy of the instruction without a probe.
     #[must_use]
     pub(super) const fn without_probe(self) -> Self {
         Self(self.0 & !PROBE)

@@ -54,7 +54,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// What LLVM's Lanai back end generates code for.
+    /// The pipeline for which LLVM's Lanai back end generates code.
     pub const LLVM: Self = Self {
         name: "lanai",
         load_slots: 0,

@@ -46,7 +46,7 @@ struct Jump {
 /// The instructions that are executed next. Each one takes one from the front; what takes time besides, takes them from the back.
 #[derive(Debug)]
 pub(super) struct Run<'a> {
-    /// Those that begin in time, up to the last slot of a jump.
+    /// Instructions that begin in time, up to the last slot of a jump.
     ops: &'a [Place<Op>],
     /// Address of the first one of these.
     pc: u32,

@@ -45,7 +45,7 @@ pub trait Bus {
         Ok(())
     }
 
-    /// What a core does wrong that comes to an address `pc` that is no multiple of 4.
+    /// The fault of a core that comes to an address `pc` that is no multiple of 4.
     fn between_words(&self, _core: &Core, pc: u32) -> Fault {
         let width = Width::Word as u32;
         Fault::Misaligned { address: pc, width }

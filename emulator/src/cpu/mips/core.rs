@@ -51,23 +51,23 @@ pub struct Core {
     registers: Registers,
     /// The core's local time.
     pub clock: CpuClock,
-    /// What the core charges.
+    /// Cycles that the core charges for its own work.
     pub timing: CoreTiming,
     pc: u32,
     next_pc: u32,
     instructions: u64,
-    /// Those among them that were skipped.
+    /// Skipped instructions among them.
     skipped: u64,
     /// An instruction that was fetched, and whose probe was delivered, but whose access must wait.
     pub(super) held: Held,
-    /// What [`Pause::Exit`] stands for, until it is taken.
+    /// The exit that [`Pause::Exit`] stands for, until it is taken.
     exit: Option<Exit>,
 }
 
 // An exit is taken before the core comes to rest.
 state!(Core { registers, clock, pc, next_pc, instructions, skipped, held } fixed { timing, exit });
 
-/// What a core was like once ([`Core::save`]).
+/// Saved state of a core ([`Core::save`]).
 #[derive(Debug, Clone, Default)]
 pub struct Checkpoint {
     registers: [u32; 32],

@@ -24,7 +24,7 @@ pub use super::op::Op;
 /// executor's choice by kind becomes one jump by number.
 macro_rules! kinds {
     ($($(#[$meta:meta])* $kind:ident,)*) => {
-        /// What an instruction does. Rows with the same effect share a kind: the chip has no
+        /// Effect of an instruction. Rows with the same effect share a kind: the chip has no
         /// exceptions, so `add` is `addu`.
         #[allow(
             missing_docs,
@@ -111,7 +111,7 @@ kinds! {
     Illegal,
 }
 
-/// How an instruction passes control on.
+/// The flow of control after an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// To the instruction after it.
@@ -135,7 +135,7 @@ impl Flow {
 }
 
 impl Kind {
-    /// How this kind passes control on.
+    /// The flow of control after an instruction of this kind.
     #[must_use]
     pub const fn flow(self) -> Flow {
         match self {
@@ -217,7 +217,7 @@ pub struct Row {
     pub mask: u32,
     /// Operands.
     pub operands: &'static [Operand],
-    /// What it does.
+    /// Effect of the instruction.
     pub kind: Kind,
 }
 
@@ -443,7 +443,7 @@ const RETURN_ADDRESS: u8 = 31;
 
 const SLOTS: usize = 64 + 64 + 32;
 
-/// Where a word's row is looked up: by opcode, or by the field that tells the rows of SPECIAL and
+/// Index of a word's row in the tables: the opcode, or the field that tells the rows of SPECIAL and
 /// REGIMM apart.
 const fn slot(word: u32) -> usize {
     let slot = match word >> 26 {

@@ -33,7 +33,7 @@ impl Linear {
         Self { value, slope: 0 }
     }
 
-    /// The same value one period later.
+    /// The value one period later.
     #[must_use]
     pub const fn next(self) -> Self {
         Self {
@@ -179,7 +179,7 @@ impl LinearCore {
 /// A load or store.
 struct Access {
     width: Width,
-    /// How the value of a load becomes a word.
+    /// Extension of a loaded value to a word; `None` for a store.
     extend: Option<fn(u32) -> u32>,
 }
 

@@ -5,7 +5,7 @@ use crate::cpu::decoded::Decoded;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_struct;
 
-/// Where a result for register 0 goes, so that register 0 stays 0 at no cost.
+/// Register to which results for register 0 go, so that register 0 stays 0 at no cost.
 pub(super) const NOWHERE: u8 = 32;
 
 /// A pre-decoded instruction.
@@ -76,7 +76,7 @@ const _: () = assert!(Kind::Illegal as u8 <= NUMBER);
 const PROBE: u64 = 0x80;
 
 impl Op {
-    /// What stands where nothing was decoded yet; no word decodes to it. It carries the probe flag, so
+    /// Content of a place where nothing was decoded yet; no word decodes to it. It carries the probe flag, so
     /// that one test in the fetch finds all that is not to be executed at once.
     pub const UNDECODED: Self = Self::new(Kind::Illegal, NOWHERE, 0, 0, 0).with_probe();
 
@@ -104,13 +104,13 @@ impl Op {
         }
     }
 
-    /// The same instruction with a probe: the core tells its bus before it executes it.
+    /// A copy of the instruction with a probe: the core tells its bus before it executes it.
     #[must_use]
     pub const fn with_probe(self) -> Self {
         Self(self.0 | PROBE)
     }
 
-    /// The same instruction without a probe.
+    /// A copy of the instruction without a probe.
     #[must_use]
     pub const fn without_probe(self) -> Self {
         Self(self.0 & !PROBE)

@@ -2,7 +2,8 @@
 //!
 //! Beside each word of a memory is a place. It is free at first ([`Op::UNDECODED`]), and then it is code or data for good, for all boards
 //! that share it. It is code if a board executes the word before any of them has another value there or writes to it, and so it is what
-//! all of them have there. Otherwise it is data ([`Op::DATA`]), and nothing is decoded there any more. A board that writes to code, or executes data,
+//! all of them have there. Otherwise it is data ([`Op::DATA`]), and nothing is decoded there any more. A board that writes to code, or
+//! executes data,
 //! needs places of its own before.
 
 use std::sync::{Arc, Mutex, Weak};
@@ -14,7 +15,7 @@ use crate::cpu::decoded::Place;
 /// Most words that may differ from the memory for which places were made: those of another firmware are not compared to the end.
 const MOST_DIFFERENT: usize = 256;
 
-/// What is decoded beside each word of a memory.
+/// The decoded instructions of a whole memory, one place for each word.
 pub(crate) type Places = Arc<[Place<Op>]>;
 
 /// Places for so many words, without any decoded instruction.
@@ -32,7 +33,7 @@ struct Entry {
     words: Box<[u32]>,
     /// Addresses of instructions that carry a probe.
     marks: Box<[u32]>,
-    /// Where code may be.
+    /// Addresses at which code may be.
     code: CodeMap,
     places: Weak<[Place<Op>]>,
 }

@@ -57,7 +57,7 @@ impl EventTag {
     }
 }
 
-/// What happens between two instructions.
+/// An event between two instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Event {
     /// The next instruction.
@@ -296,7 +296,7 @@ impl InstructionLog {
         }
     }
 
-    /// Where a core that tells each instruction stands.
+    /// Position of a core that tells each instruction, after the last one.
     #[inline(always)]
     #[must_use]
     pub const fn end(&self) -> Standing {

@@ -72,9 +72,9 @@ pub enum Record {
     },
     /// Content of an instruction word from now on.
     Word {
-        /// Its address.
+        /// Address of the instruction.
         address: u32,
-        /// Its word.
+        /// Word of the instruction.
         word: u32,
     },
     /// Time of the next instruction in addition to its own cycles.
@@ -86,7 +86,7 @@ pub enum Record {
     },
     /// An instruction.
     Executed {
-        /// Its address.
+        /// Address of the instruction.
         pc: u32,
         /// Duration of its own cycles.
         ticks: u32,

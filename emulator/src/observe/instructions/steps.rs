@@ -12,7 +12,7 @@ const LONGEST_ROUND: usize = 4096;
 pub struct Executed {
     /// Clock at its start, fetch included.
     pub start: u64,
-    /// Its address.
+    /// Address of the instruction.
     pub pc: u32,
     /// Total duration in ticks.
     pub ticks: u64,

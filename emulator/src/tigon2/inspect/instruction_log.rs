@@ -96,7 +96,7 @@ impl<const KEPT: bool> Witness for CoreWitness<'_, KEPT> {
     }
 }
 
-/// Where a core stands.
+/// Position of a core, for its instruction log.
 #[inline(always)]
 pub(in crate::tigon2) const fn standing(core: &Core) -> Standing {
     Standing {

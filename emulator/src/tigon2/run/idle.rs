@@ -50,7 +50,7 @@ impl Reads {
         self.all().iter().map(|(offset, _)| *offset)
     }
 
-    /// What the reads find `times` periods later; those of `before` were one period earlier.
+    /// Sets the values to those that the reads find `times` periods later; the values of `before` were read one period earlier.
     fn repeat(&mut self, before: &Self, times: u64) {
         for ((_, value), (_, before)) in self.registers.iter_mut().zip(&before.registers) {
             *value = later(*value, *before, times);
@@ -116,7 +116,7 @@ value_struct!(Poll {
 /// four times as late, so that loops without a period lose little time.
 const PATIENCE: [u32; 2] = [16, 1 << 16];
 
-/// What is known of a core that repeats a period: while it is left alone, it does nothing that others can see.
+/// Limits of the rest of a core that repeats a period: until then it does nothing that others can see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rest {
     /// Ticks of a period.
@@ -169,7 +169,7 @@ pub struct IdleDetector {
     last: Option<Box<Poll>>,
     /// Something other than pure work happened since the last poll.
     disturbed: bool,
-    /// What the present round has read.
+    /// The reads of the present round.
     reads: Reads,
     /// The round that will repeat.
     idle: Option<Round>,
@@ -221,7 +221,7 @@ impl IdleDetector {
         self.reads.offsets().chain(last).any(|read| read == offset)
     }
 
-    /// What the core waits for may have changed, or the core itself was: it must look again.
+    /// Ends the idle loop: a value for which the core waits may have changed, or the core itself was changed.
     pub fn wake(&mut self) {
         self.idle = None;
         self.disturbed = true;
@@ -252,7 +252,7 @@ impl IdleDetector {
         self.search.found = found;
     }
 
-    /// What is known of the core if it repeats a period.
+    /// The rest of the core, if it repeats a period.
     #[must_use]
     #[inline(always)]
     pub const fn rest(&self) -> Option<Rest> {
@@ -319,7 +319,7 @@ impl IdleDetector {
         self.repeated
     }
 
-    /// What the event register read when the core was last seen to idle, if it idles.
+    /// The value of the event register when the core was last seen to idle, if it idles.
     #[must_use]
     pub fn idle_at(&self) -> Option<u32> {
         self.idle.and(self.last.as_ref()).map(|last| last.value)

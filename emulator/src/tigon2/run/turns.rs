@@ -25,11 +25,11 @@ const LEAST_PERIODS: u64 = 4;
 /// Activity of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tigon2) enum Activity {
-    /// It is halted, or may not execute more.
+    /// The core is halted, or may not execute more.
     Stopped,
-    /// It repeats the rounds or periods of its idle loop.
+    /// The core repeats the rounds or periods of its idle loop.
     Idle,
-    /// It executes.
+    /// The core executes.
     Busy,
 }
 

@@ -21,7 +21,7 @@ pub(in crate::tigon2) fn is_code(
     code.allows(pc) && word(private, sram, pc).is_some_and(|word| !doubted(word))
 }
 
-/// What a core does wrong at `pc`, where no code is.
+/// The fault of a core that comes to `pc`, where no code is.
 #[cold]
 pub(in crate::tigon2) fn no_code(
     core: &Core,

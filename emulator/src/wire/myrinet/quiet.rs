@@ -6,7 +6,8 @@
 //! lost lets others go on, but these need the delay too.
 //!
 //! With many nodes there are hundreds of packets and events, and each round asks which nodes are quiet. So the segment counts for each node
-//! what is near it: each event when it begins to be pending and when it is over ([`Nearness::begins`], [`Nearness::is_over`]), and each packet
+//! what is near it: each event when it begins to be pending and when it is over ([`Nearness::begins`], [`Nearness::is_over`]), and each
+//! packet
 //! whose way has changed ([`Joined::note_changed_packets`]).
 
 use super::event::{Event, Step};

@@ -87,7 +87,8 @@ impl Joined<'_> {
         };
         let stopped = flow.limit == next;
         let known = supply.map_or(hop.length, |supply| supply.limit.saturating_sub(1));
-        // An unchanged line may end where it did because the supply was short, and now because it catches up: then it must be planned again.
+        // An unchanged line may end where it did because the supply was short, and now because it catches up: then it must be planned
+        // again.
         let catches_up = flow.limit < known && !stopped;
         if !catches_up && hop.sent.continues(&flow, next) {
             return None;

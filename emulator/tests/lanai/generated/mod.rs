@@ -30,7 +30,7 @@ pub struct Call {
 /// Runs of each program.
 const CALLS: usize = 8;
 
-/// What came out of a set of programs.
+/// Results of a set of programs.
 #[derive(Debug, Default)]
 struct Outcome {
     /// Runs with equal results.
@@ -64,7 +64,7 @@ fn inputs(seed: u64) -> impl Iterator<Item = (u32, u32)> {
     std::iter::repeat_with(move || (number(), number())).take(CALLS)
 }
 
-/// Where the results differ: the program's text, and the first differing call.
+/// The report of a difference: the program's text, and the first differing call.
 fn difference(level: &str, seed: u64, call: Call, expected: u64, actual: Option<u64>) -> String {
     let mut text = program::text(seed);
     let _ = write!(

@@ -28,7 +28,7 @@ pub struct Array {
     pub is_mutable: bool,
 }
 
-/// What a block sees.
+/// The names that a block sees.
 #[derive(Default)]
 pub struct Scope {
     /// Name, type; whether it can be assigned.

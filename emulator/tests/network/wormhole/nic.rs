@@ -40,7 +40,7 @@ pub type Received = (u8, u64, u64);
 #[derive(Debug, Default)]
 pub struct Nic {
     pub received: Vec<Received>,
-    /// What the network said, and when in nanoseconds.
+    /// Controls from the network, each with its time in nanoseconds.
     pub controls: Vec<(u64, Control)>,
     /// Not ready for so long after each packet.
     pub rest: SimTime,

@@ -15,7 +15,7 @@ use emulator::{value_enum, value_struct};
 
 use super::medium::{BYTE, CABLE, Channels, Control, Packet, SWITCH, Worm, Wormhole};
 
-/// What happens to packets. The order of the variants decides at equal times on one channel.
+/// An event of a packet. The order of the variants decides at equal times on one channel.
 #[derive(Debug)]
 pub enum Step {
     /// The tail of a packet has passed the channel's beginning.

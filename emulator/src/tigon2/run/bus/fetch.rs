@@ -141,7 +141,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         self.fabric.sram.op(pc)
     }
 
-    /// Where the core may find code.
+    /// Addresses at which the core may find code.
     fn code(&self) -> &CodeMap {
         self.probes.code(CpuId::new(self.private.index()))
     }
@@ -159,7 +159,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
     }
 
-    /// What the core does wrong at `pc`, where no code is.
+    /// The fault of a core that comes to `pc`, where no code is.
     #[cold]
     pub(super) fn no_code(&self, core: &Core, pc: u32) -> Fault {
         wild::no_code(core, self.private, &self.fabric.sram, self.code(), pc)

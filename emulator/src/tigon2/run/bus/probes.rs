@@ -70,7 +70,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
 }
 
 impl Probe {
-    /// Its text with values of the core's registers; a text argument is an address and a length in the core's memory.
+    /// The probe's text with values of the core's registers; a text argument is an address and a length in the core's memory.
     fn fill_in(&self, core: &Core, private: &CorePrivate, sram: &Sram) -> String {
         let registers = self.registers.iter();
         let values: Vec<u32> = registers.map(|&r| core.register(usize::from(r))).collect();
