@@ -282,3 +282,42 @@ fn comments_use_technical_nouns() {
     }
     check("comments use technical nouns", &broken);
 }
+
+/// Folders in which the first line of each doc comment names its item. Others are added as their comments are rewritten.
+const NAMED_ITEMS: [&str; 1] = ["emulator/"];
+
+/// A doc comment says what its item is or does without the item's neighbours: it does not begin with a pronoun or a question word.
+#[test]
+fn doc_comments_name_their_items() {
+    let refused = [
+        "What", "How", "Its", "Those", "It", "Of", "Where", "Whose", "The same",
+    ];
+    let text_of = |line: &str| {
+        let line = line.trim_start();
+        let text = line.strip_prefix("///").or(line.strip_prefix("//!"));
+        text.map(|text| text.trim_start().to_owned())
+    };
+    let mut broken = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        if !NAMED_ITEMS.iter().any(|folder| path.starts_with(folder)) {
+            continue;
+        }
+        let mut is_begun = false;
+        for (index, line) in text.lines().enumerate() {
+            let comment = text_of(line);
+            let begins = |word: &&&str| {
+                let rest = comment
+                    .as_deref()
+                    .and_then(|text| text.strip_prefix(**word));
+                rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+            };
+            if let Some(word) = refused.iter().find(begins)
+                && !is_begun
+            {
+                broken.push(format!("{path}:{}: {word}", index + 1));
+            }
+            is_begun = comment.is_some();
+        }
+    }
+    check("the first line of a doc comment names its item", &broken);
+}
