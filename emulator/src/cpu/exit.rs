@@ -44,3 +44,13 @@ pub enum Pause {
     /// Anything else: the core's `take_exit` tells.
     Exit,
 }
+
+/// Reason why the fast path of a core returned to the loop that executes any instruction. `O`: a pre-decoded instruction.
+pub(super) enum FastExit<O> {
+    /// The core stands before this instruction, which carries no probe and begins in time.
+    Op(O),
+    /// The time may be over.
+    Time,
+    /// The core stands before an instruction that must be fetched.
+    Unknown,
+}

@@ -9,7 +9,8 @@ use super::kind::Kind;
 use super::op::{NOWHERE, Op};
 use super::packed::Combined;
 use super::pipeline::{Feature, ISR, PC};
-use super::private::{self, ExitReason};
+use super::private;
+use crate::cpu::exit::FastExit;
 pub use crate::cpu::exit::{Exit, Pause};
 use crate::cpu::witness::Witness;
 
@@ -47,9 +48,9 @@ pub fn run_until<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Pause {
         let op = match held.take() {
             Some(op) => op,
             None => match private::run(core, bus, until) {
-                ExitReason::Op(op) => op,
-                ExitReason::Time => continue,
-                ExitReason::Unknown => match fetch_probed(core, bus) {
+                FastExit::Op(op) => op,
+                FastExit::Time => continue,
+                FastExit::Unknown => match fetch_probed(core, bus) {
                     Ok(op) => op,
                     Err(pause) => return pause,
                 },

@@ -11,17 +11,8 @@ use super::pipeline::Pipeline;
 use super::runs::{Costs, Run};
 use crate::cpu::bus::Access;
 use crate::cpu::decoded::Place;
+use crate::cpu::exit::FastExit;
 use crate::cpu::witness::Witness;
-
-/// Reason why [`run`] returned.
-pub(super) enum ExitReason {
-    /// The core stands before this instruction, which carries no probe and begins in time.
-    Op(Op),
-    /// The time may be over.
-    Time,
-    /// The core stands before an instruction that must be fetched.
-    Unknown,
-}
 
 /// State of the loop besides registers and memory, in few numbers, so that they
 /// stay in registers of the host.
@@ -36,9 +27,9 @@ struct Progress {
 /// Executes instructions from the program counter on, as long as they are private and begin before
 /// `until`.
 #[inline(always)]
-pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> ExitReason {
+pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> FastExit<Op> {
     let Some(position) = core.position() else {
-        return ExitReason::Unknown;
+        return FastExit::Unknown;
     };
     let mut private = bus.private(core);
     let room = core.room(until.min(private.until));
@@ -60,7 +51,7 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> ExitReaso
         Some((0, 1)) => run_loop::<_, _, _, 0, 1>,
         Some((1, 1)) => run_loop::<_, _, _, 1, 1>,
         Some((2, 2)) => run_loop::<_, _, _, 2, 2>,
-        _ => return ExitReason::Unknown,
+        _ => return FastExit::Unknown,
     };
     let stop = loop_of(registers, costs, &mut private, &mut progress);
     let stalled = private.memory.stalled();
@@ -85,7 +76,7 @@ fn run_loop<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: 
     costs: Costs,
     private: &mut Private<C, M, W>,
     progress: &mut Progress,
-) -> ExitReason {
+) -> FastExit<Op> {
     loop {
         let stop = match progress.position.is_straight() {
             true => execute_runs::<C, M, W, LOADS, SLOTS>(registers, costs, private, progress),
@@ -104,7 +95,7 @@ fn execute_runs<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
     costs: Costs,
     private: &mut Private<C, M, W>,
     progress: &mut Progress,
-) -> Option<ExitReason> {
+) -> Option<FastExit<Op>> {
     let Private {
         code,
         memory,
@@ -125,9 +116,9 @@ fn execute_runs<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
             if !run.follow(&*code, costs) {
                 let in_time = run.left(costs) > 0;
                 break Some(if in_time {
-                    ExitReason::Unknown
+                    FastExit::Unknown
                 } else {
-                    ExitReason::Time
+                    FastExit::Time
                 });
             }
             instructions += over;
@@ -139,9 +130,8 @@ fn execute_runs<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
         let op = op.get();
         at.pc = run.address();
         let left = run.left(costs);
-        let done = execute_one::<M, W, LOADS, SLOTS, true>(
-            &mut at, registers, op, costs, memory, witness, left,
-        );
+        let done =
+            step::<M, W, LOADS, SLOTS, true>(&mut at, registers, op, costs, memory, witness, left);
         if matches!(done, StepOutcome::Unfit) {
             break Some(exit_before(op));
         }
@@ -191,9 +181,9 @@ fn execute_slot<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
     costs: Costs,
     private: &mut Private<C, M, W>,
     progress: &mut Progress,
-) -> Option<ExitReason> {
+) -> Option<FastExit<Op>> {
     if progress.left <= 0 {
-        return Some(ExitReason::Time);
+        return Some(FastExit::Time);
     }
     let Private {
         code,
@@ -203,14 +193,13 @@ fn execute_slot<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
     } = private;
     let at = &mut progress.position;
     let Some(op) = code.from(at.pc).first().map(Place::get) else {
-        return Some(ExitReason::Unknown);
+        return Some(FastExit::Unknown);
     };
     if at.loaded != NOWHERE && op.reads(at.loaded) {
         return Some(exit_before(op));
     }
     let left = progress.left;
-    let done =
-        execute_one::<M, W, LOADS, SLOTS, false>(at, registers, op, costs, memory, witness, left);
+    let done = step::<M, W, LOADS, SLOTS, false>(at, registers, op, costs, memory, witness, left);
     let cycles = match done {
         StepOutcome::Unfit => return Some(exit_before(op)),
         StepOutcome::Straight => 0,
@@ -225,17 +214,17 @@ fn execute_slot<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
 
 /// The stop before an instruction that the loop does not execute.
 #[cold]
-const fn exit_before(op: Op) -> ExitReason {
+const fn exit_before(op: Op) -> FastExit<Op> {
     if op.has_probe() {
-        ExitReason::Unknown
+        FastExit::Unknown
     } else {
-        ExitReason::Op(op)
+        FastExit::Op(op)
     }
 }
 
 /// Executes an instruction, before which so many cycles are left.
 #[inline(always)]
-fn execute_one<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
+fn step<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
     at: &mut Position,
     registers: &mut Registers,
     op: Op,

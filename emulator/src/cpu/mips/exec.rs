@@ -9,8 +9,9 @@ use super::flow::{self, Next};
 use super::isa::Kind::{Break, Illegal, Lb, Lbu, Lh, Lhu, Lw, Missing, Sb, Sh, Sw};
 use super::isa::{self, Op};
 use super::op::Held;
-use super::private::{self, ExitReason};
+use super::private;
 use super::witness::Witness;
+use crate::cpu::exit::FastExit;
 pub use crate::cpu::exit::{Exit, Pause};
 
 /// Lets `core` run until its clock reaches `until` (ticks) or it has executed `max_instructions`,
@@ -49,9 +50,9 @@ pub fn run_until<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> Pause {
         let op = match mem::take(&mut held).op() {
             Some(op) => op,
             None => match private::run(core, bus, until) {
-                ExitReason::Op(op) => op,
-                ExitReason::Time => continue,
-                ExitReason::Unknown => match fetch_probed(core, bus) {
+                FastExit::Op(op) => op,
+                FastExit::Time => continue,
+                FastExit::Unknown => match fetch_probed(core, bus) {
                     Ok(Some(op)) => op,
                     // The next instruction may be private.
                     Ok(None) => continue,

@@ -9,16 +9,7 @@ use super::isa::Kind::{Lb, Lbu, Lh, Lhu, Lw, Sb, Sh, Sw};
 use super::isa::Op;
 use super::witness::Witness;
 use crate::cpu::bus::Access;
-
-/// Reason why [`run`] returned.
-pub(super) enum ExitReason {
-    /// The core stands before this instruction, which carries no probe and begins in time.
-    Op(Op),
-    /// The time may be over.
-    Time,
-    /// The core stands before an instruction that must be fetched.
-    Unknown,
-}
+use crate::cpu::exit::FastExit;
 
 /// State of the loop besides registers and memory, in few numbers, so that they
 /// stay in registers of the host.
@@ -34,7 +25,7 @@ struct Progress {
 /// Executes instructions from the program counter on, as long as they are private and begin before
 /// `until`.
 #[inline(always)]
-pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> ExitReason {
+pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> FastExit<Op> {
     let mut private = bus.private(core);
     let room = core.room(until);
     private.memory.begin(room.cast_unsigned());
@@ -61,11 +52,11 @@ fn run_loop<M: OwnMemory, W: Witness>(
     cycle: u64,
     private: &mut Private<'_, M, W>,
     progress: &mut Progress,
-) -> ExitReason {
+) -> FastExit<Op> {
     while progress.left > 0 {
         let (pc, next_pc) = (progress.pc, progress.next_pc);
         let Some(op) = private.at(pc) else {
-            return ExitReason::Unknown;
+            return FastExit::Unknown;
         };
         if let Some(value) = alu::result(op.plain_kind(), op, registers) {
             registers[op.dst() as usize] = value;
@@ -85,21 +76,21 @@ fn run_loop<M: OwnMemory, W: Witness>(
                 let spent = u64::from(cycles) * cycle;
                 private.witness.accessed(pc, next_pc, address, 0, spent);
                 if private.witness.is_full() {
-                    return ExitReason::Time;
+                    return FastExit::Time;
                 }
             }
         } else if let Some(next) = flow::next(registers, op, pc) {
             progress.go_to(next, timing, cycle, &mut private.witness);
             if private.witness.is_full() {
-                return ExitReason::Time;
+                return FastExit::Time;
             }
         } else if op.has_probe() {
-            return ExitReason::Unknown;
+            return FastExit::Unknown;
         } else {
-            return ExitReason::Op(op);
+            return FastExit::Op(op);
         }
     }
-    ExitReason::Time
+    FastExit::Time
 }
 
 impl Progress {
