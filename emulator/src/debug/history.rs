@@ -313,7 +313,7 @@ impl History {
         } else if let Some(from) = from {
             self.take_up(from)?;
         }
-        self.go_on(time)
+        self.advance_to(time)
     }
 
     /// Loads a checkpoint at or before `time`, and prepares for further moves backwards.
@@ -324,14 +324,14 @@ impl History {
         self.take_up(from)?;
         let near = time.saturating_sub(NEAR);
         if from.saturating_add(FAR) < near {
-            self.go_on(near)?;
+            self.advance_to(near)?;
             self.keep_near_state()?;
         }
         Ok(())
     }
 
     /// Runs the world to `time` and creates checkpoints on the way.
-    fn go_on(&mut self, time: SimTime) -> Result<(), DebugError> {
+    fn advance_to(&mut self, time: SimTime) -> Result<(), DebugError> {
         while self.now() < time {
             if self.end_of_past().is_some_and(|end| end <= time) {
                 self.past = None;

@@ -231,6 +231,7 @@ fn continue_poll<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
 
 /// [`continue_poll`], if some words need a write before them. That has an own step at its time, unless nothing can happen before:
 /// no request that reaches the bus, and no interrupt that holds up the processor.
+// Only for polls in several views of the window: kept out of the path of plain polls, which the loop inlines.
 #[inline(never)]
 fn continue_poll_in_views<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
     let Poller {

@@ -10,8 +10,11 @@ use thiserror::Error;
 const MAGIC: u16 = 0x1300;
 /// Offset of the section headers.
 const HEADERS: usize = 0x30;
+/// Size of a section header.
 const HEADER_BYTES: usize = 40;
+/// Size of the name at the begin of a section header.
 const NAME_BYTES: usize = 8;
+/// Number of sections: text, data, bss.
 const SECTIONS: usize = 3;
 /// The section of data without contents.
 const BSS: usize = 2;

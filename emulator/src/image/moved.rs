@@ -10,6 +10,7 @@ use crate::cpu::architecture::Transfer;
 
 /// Most instructions of a part of the moved code.
 const MOST_STEPS: u32 = 256;
+// Opcodes of MIPS (bits 31 to 26 of an instruction).
 const ADDIU: u32 = 0x09;
 const ORI: u32 = 0x0D;
 const LUI: u32 = 0x0F;

@@ -64,7 +64,7 @@ impl Arbitration {
     }
 
     /// An engine moves `bytes` from `tick` on, or from when it gets a cycle; returns the tick at which it is done.
-    pub fn take(&mut self, engine: Engine, tick: u64, bytes: u32) -> u64 {
+    pub fn occupy(&mut self, engine: Engine, tick: u64, bytes: u32) -> u64 {
         let own = &mut self.busy_until[engine as usize];
         let mut start = tick.max(*own);
         *own = 0;
@@ -101,7 +101,8 @@ impl Arbitration {
         }
     }
 
-    /// For instructions at even and at odd words (bits 0 and 1): whether an access of theirs waits a clock, where so many cycles of each clock
+    /// For instructions at even and at odd words (bits 0 and 1): whether an access of theirs waits a clock, where so many cycles of each
+    /// clock
     /// are left to the CPU: one at least.
     #[must_use]
     pub const fn access_waits(&self, left: u32) -> u8 {
@@ -141,7 +142,7 @@ mod tests {
         let check = |width, cycles, engines: &[Engine], pc, accesses, clocks| {
             let mut bus = Arbitration::new(width, cycles);
             for &engine in engines {
-                assert_eq!(bus.take(engine, 0, 4 * width), 4 * CLOCK);
+                assert_eq!(bus.occupy(engine, 0, 4 * width), 4 * CLOCK);
             }
             let demand = bus.demand(pc, accesses);
             assert_eq!(bus.wait(0, demand), clocks * CLOCK, "{engines:?}");
@@ -176,13 +177,13 @@ mod tests {
     #[test]
     fn engines_wait_for_each_other() {
         let mut bus = Arbitration::new(8, 1);
-        assert_eq!(bus.take(Engine::Receive, 0, 64), 8 * CLOCK);
-        assert_eq!(bus.take(Engine::Send, 0, 8), 9 * CLOCK);
-        assert_eq!(bus.take(Engine::Receive, CLOCK, 8), 10 * CLOCK);
+        assert_eq!(bus.occupy(Engine::Receive, 0, 64), 8 * CLOCK);
+        assert_eq!(bus.occupy(Engine::Send, 0, 8), 9 * CLOCK);
+        assert_eq!(bus.occupy(Engine::Receive, CLOCK, 8), 10 * CLOCK);
         let mut bus = Arbitration::new(8, 2);
-        assert_eq!(bus.take(Engine::Receive, 0, 64), 8 * CLOCK);
-        assert_eq!(bus.take(Engine::Send, 0, 64), 8 * CLOCK);
-        assert_eq!(bus.take(Engine::Host, 0, 1), 9 * CLOCK);
+        assert_eq!(bus.occupy(Engine::Receive, 0, 64), 8 * CLOCK);
+        assert_eq!(bus.occupy(Engine::Send, 0, 64), 8 * CLOCK);
+        assert_eq!(bus.occupy(Engine::Host, 0, 1), 9 * CLOCK);
         assert_eq!(bus.phase(8 * CLOCK).until, 9 * CLOCK);
         assert_eq!(bus.phase(9 * CLOCK).until, u64::MAX);
     }

@@ -163,7 +163,7 @@ impl Lanai {
     fn take_bus(&mut self, words: usize, now: SimTime) {
         let tick = self.fabric.tick(now);
         for _ in 0..words {
-            self.fabric.bus.take(Engine::Host, tick, 4);
+            self.fabric.bus.occupy(Engine::Host, tick, 4);
         }
     }
 

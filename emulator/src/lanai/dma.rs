@@ -78,7 +78,7 @@ impl Fabric {
         let clocks = bytes.div_ceil(self.timing.pci_width_bytes);
         let clocks = u64::from(clocks + self.timing.pci_burst_overhead_clocks);
         let end = ctx.pci.acquire(ctx.now, clocks);
-        self.bus.take(Engine::Host, tick, bytes);
+        self.bus.occupy(Engine::Host, tick, bytes);
         let event = BoardEvent::DmaBurst { number, bytes };
         ctx.schedule(end, initiator(transfer.to_host), event);
     }

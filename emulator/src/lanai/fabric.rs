@@ -287,7 +287,7 @@ impl Fabric {
     /// Notes in the interrupt status which timers have passed 0.
     fn settle_timers(&mut self, now: SimTime) {
         for index in 0..self.generation().timers() {
-            if self.timers.take(index, now) {
+            if self.timers.take_pass(index, now) {
                 self.isr.raise(Cause::Timer(index));
             }
         }

@@ -20,13 +20,15 @@ use crate::cpu::lanai::exec::{Core, Exit, run};
 use crate::sim::time::SimTime;
 use crate::{state, value_struct};
 
-/// Instructions of the longest round.
+/// Instructions of the longest round: a search that finds none executes as many.
 const LONGEST: u64 = 512;
-/// Instructions from an event to the first search, as long as no polling instruction is known.
+/// Instructions from an event to the first search, as long as no polling instruction is known. Short, because only such a search can find
+/// that instruction.
 const FIRST_GAP: u64 = 64;
-/// Instructions from an event to the first search, once a polling instruction is known.
+/// Instructions from an event to the first search, once a polling instruction is known. Long, because most searches begin at that
+/// instruction then.
 const LATER_GAP: u64 = 1024;
-/// Instructions between searches at most.
+/// Instructions between searches at most: with it a CPU that never idles spends under a hundredth of its instructions on searches.
 const LARGEST_GAP: u64 = 1 << 16;
 
 /// A round of an idle loop.

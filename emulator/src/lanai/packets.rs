@@ -118,7 +118,7 @@ impl Fabric {
         self.isr.clear(Cause::Receive);
         self.isr.clear(Cause::Buffer);
         self.update_line(ctx);
-        if let Some(go) = self.port.take(ctx.now, &mut self.outbox)
+        if let Some(go) = self.port.accept_bytes(ctx.now, &mut self.outbox)
             && let Some(coming) = self.receiver.coming()
         {
             coming.go(go);
@@ -154,7 +154,7 @@ impl Fabric {
         };
         let length = bytes.len() as u32;
         self.sram.store(address, bytes);
-        self.bus.take(Engine::Receive, tick, length);
+        self.bus.occupy(Engine::Receive, tick, length);
         let is_damaged = self.receiver.is_damaged(self.checking());
         match self.receiver.stored(length, ctx.now) {
             Outcome::More => {}
@@ -222,7 +222,7 @@ impl Fabric {
         ctx.trace.record(ctx.now, Initiator::Transmitter, kind);
         self.traffic.sent += 1;
         if self.port.has_cable() {
-            self.transmitter.hand_over(self.port.give());
+            self.transmitter.hand_over(self.port.count_sent());
             self.outbox.send(head, packet);
             let stopped = self.port.is_sender_stopped();
             self.blocked(Direction::Send, stopped, ctx);
@@ -261,7 +261,7 @@ impl Fabric {
             return self.transmitter.pause();
         }
         let tick = self.tick(ctx.now);
-        self.bus.take(Engine::Send, tick, bytes);
+        self.bus.occupy(Engine::Send, tick, bytes);
         if self.transmitter.left(bytes) {
             return self.raise(Cause::Send, ctx);
         }
@@ -278,7 +278,7 @@ impl Fabric {
         }
         let rest = self.transmitter.complete();
         let tick = self.tick(ctx.now);
-        self.bus.take(Engine::Send, tick, rest);
+        self.bus.occupy(Engine::Send, tick, rest);
         self.raise(Cause::Send, ctx);
     }
 
@@ -295,7 +295,7 @@ impl Fabric {
             Control::Go => {
                 self.port.stop_sender(false);
                 self.blocked(Direction::Send, false, ctx);
-                if let Some(segment) = self.transmitter.go_on() {
+                if let Some(segment) = self.transmitter.resume() {
                     self.schedule_part(segment, true, ctx.now, ctx);
                 }
             }

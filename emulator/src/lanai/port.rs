@@ -115,7 +115,7 @@ impl Port {
     }
 
     /// A packet is given to the network. Returns its number.
-    pub const fn give(&mut self) -> u64 {
+    pub const fn count_sent(&mut self) -> u64 {
         self.given += 1;
         self.given
     }
@@ -211,7 +211,7 @@ impl Port {
     }
 
     /// The port takes bytes: says GO if it has said STOP. Returns when they come again.
-    pub fn take(&mut self, now: SimTime, outbox: &mut Outbox<Myrinet>) -> Option<SimTime> {
+    pub fn accept_bytes(&mut self, now: SimTime, outbox: &mut Outbox<Myrinet>) -> Option<SimTime> {
         self.filling = None;
         if !std::mem::take(&mut self.stopping) {
             return None;
@@ -227,7 +227,7 @@ impl Port {
 
     /// The chip is reset: what it sends is taken out of the network, what comes in is absorbed.
     pub fn reset(&mut self, now: SimTime, outbox: &mut Outbox<Myrinet>) {
-        self.take(now, outbox);
+        self.accept_bytes(now, outbox);
         self.absorbing = true;
         if self.has_cable() && self.is_sending() {
             self.take_out(Direction::Send, now, outbox);

@@ -124,7 +124,7 @@ impl Timers {
         Some(time)
     }
 
-    /// Whether a timer has passed 0 since that was last [taken](Self::take).
+    /// Whether a timer has passed 0 since that was last [taken](Self::take_pass).
     #[must_use]
     pub fn has_passed(&self, index: usize, now: SimTime) -> bool {
         let interval = self.intervals.get(index);
@@ -132,7 +132,7 @@ impl Timers {
     }
 
     /// Takes notice of a timer that has passed 0.
-    pub fn take(&mut self, index: usize, now: SimTime) -> bool {
+    pub fn take_pass(&mut self, index: usize, now: SimTime) -> bool {
         let passed = self.has_passed(index, now);
         if passed && let Some(interval) = self.intervals.get_mut(index) {
             interval.since = interval.passes_at();
@@ -183,7 +183,7 @@ mod tests {
         check(&timers, 1000, 101, 2, false);
         check(&timers, 2499, 103, 0, false);
         check(&timers, 2500, 104, u32::MAX, true);
-        assert!(timers.take(1, ns(2500)));
+        assert!(timers.take_pass(1, ns(2500)));
         assert_eq!(timers.event_came(1, ns(2500)), None);
         check(&timers, 3000, 105, u32::MAX - 1, false);
     }
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(timers.set_interval(0, 3, ns(0)), Some(ns(2000)));
         assert_eq!(timers.set_interval(0, u32::MAX, ns(1000)), None);
         assert_eq!(timers.event_came(0, ns(2000)), None);
-        assert!(!timers.take(0, ns(2000)));
+        assert!(!timers.take_pass(0, ns(2000)));
         assert_eq!(timers.set_interval(0, 0, ns(2000)), Some(ns(2500)));
         assert_eq!(timers.next_pass(), ns(2500));
     }

@@ -90,7 +90,7 @@ impl Timing {
     ///
     /// # Errors
     /// [`ProfileError::OtherBoard`].
-    pub fn of(profile: &Profile) -> Result<Self, ProfileError> {
+    pub fn from_profile(profile: &Profile) -> Result<Self, ProfileError> {
         let mut generations = Generation::ALL.into_iter();
         let generation = generations
             .find(|generation| generation.board() == profile.board())
@@ -107,7 +107,7 @@ impl Timing {
     /// [`ProfileError::Unknown`].
     pub fn built_in(name: &str) -> Result<Self, ProfileError> {
         let catalog = Catalog::new([&PROFILES_4, &PROFILES_7, &PROFILES_9]);
-        Self::of(&catalog.built_in(name)?)
+        Self::from_profile(&catalog.built_in(name)?)
     }
 
     fn read(generation: Generation, from: &mut Reader<'_>) -> Result<Self, ProfileError> {

@@ -107,7 +107,7 @@ impl Transmitter {
     }
 
     /// The segment whose next part waited, if one did.
-    pub const fn go_on(&mut self) -> Option<u32> {
+    pub const fn resume(&mut self) -> Option<u32> {
         if self.paused && self.busy {
             self.paused = false;
             return Some(self.segment);

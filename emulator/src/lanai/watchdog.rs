@@ -103,7 +103,7 @@ impl Fabric {
             self.lose_incoming(lost, ctx);
             self.port
                 .take_out(Direction::Receive, ctx.now, &mut self.outbox);
-            self.port.take(ctx.now, &mut self.outbox);
+            self.port.accept_bytes(ctx.now, &mut self.outbox);
         }
         if sending || receiving {
             self.raise(Cause::Nres, ctx);

@@ -55,6 +55,7 @@ pub const fn target(generation: Generation, offset: u32) -> Target {
     }
 }
 
+// Last offsets of areas of the window: a range in a pattern needs both ends as constants.
 const FOUR_LAST: u32 = four::REGISTERS + 0xFF;
 const FOUR_CONTROL_LAST: u32 = four::CONTROL + 3;
 const FOUR_LARGE_LAST: u32 = four::LARGE_SRAM + four::LARGE_SRAM_BYTES - 1;

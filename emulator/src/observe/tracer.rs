@@ -234,7 +234,7 @@ impl Tracer {
 
     /// Passes a mistake or a line of the firmware on to the log of this process.
     #[cold]
-    fn tell(&mut self, time: SimTime, initiator: Initiator, kind: &TraceKind) {
+    fn log_event(&mut self, time: SimTime, initiator: Initiator, kind: &TraceKind) {
         let names = self.names;
         if let TraceKind::GuestMistake { text } = kind {
             self.mistakes += 1;
@@ -280,7 +280,7 @@ impl Tracer {
         kind: TraceKind,
     ) {
         if matches!(kind, TraceKind::GuestMistake { .. } | TraceKind::Log { .. }) {
-            self.tell(time, initiator, &kind);
+            self.log_event(time, initiator, &kind);
         }
         let event = TraceEvent {
             time,

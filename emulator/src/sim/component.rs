@@ -286,6 +286,6 @@ fn run_member(
         ..Replies::NONE
     };
     node.run_until_reply(horizon, replies);
-    segment.take(index, node.outbox());
+    segment.take_outbox(index, node.outbox());
     segment.deliver(&mut |to, _, delivery| members[to].node.deliver(delivery));
 }

@@ -7,7 +7,8 @@ use super::time::SimTime;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_struct;
 
-/// Position of an event in a node's total order: time, then the initiator's rank. Of events with equal keys the one that was scheduled first
+/// Position of an event in a node's total order: time, then the initiator's rank. Of events with equal keys the one that was scheduled
+/// first
 /// comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventKey {
@@ -134,6 +135,7 @@ impl<E: Shorten> EventQueue<E> {
 
     /// The short form of a new event if it can be kept in that form. Of two events with equal keys, the order in which they were scheduled
     /// counts: both are long then.
+    // Only while many events are pending ([`LONG`]), and so kept out of `schedule`.
     #[inline(never)]
     fn shorten(&mut self, key: EventKey, event: &E) -> Option<E::Short> {
         if key.initiator != Initiator::Host {
@@ -183,6 +185,7 @@ impl<E: Shorten> EventQueue<E> {
     }
 
     /// Gives the event behind the next one its long form: then the next one can be taken.
+    // Only while events have short forms, and so kept out of the functions that take events.
     #[inline(never)]
     fn lengthen_second(&mut self) {
         let next = self.pending.pop_back();

@@ -375,7 +375,9 @@ fn advance<C: Peers>(
     members.run(&all, |_| RunTarget::Time(now), &mut reports.entries);
     peers.announce_outboxes(members, &all)?;
     for &index in &all {
-        members.with(index, |member| segment.take(index, member.node.outbox()));
+        members.with(index, |member| {
+            segment.take_outbox(index, member.node.outbox())
+        });
     }
     deliver(segment, members, &mut departures);
     Ok(())
@@ -415,7 +417,9 @@ impl RunReports {
         // Threads report in any order; the segment takes units in the order of nodes, so that results do not depend on threads.
         self.senders.sort_unstable();
         for &index in &self.senders {
-            members.with(index, |member| segment.take(index, member.node.outbox()));
+            members.with(index, |member| {
+                segment.take_outbox(index, member.node.outbox())
+            });
         }
         answers
     }

@@ -164,6 +164,8 @@ fn scaled(value: u64, by: u64, over: u64) -> u64 {
     }
 }
 
+/// [`scaled`] for products that do not fit a word.
+// A call, so that the fast path needs few registers of the host.
 #[cold]
 #[inline(never)]
 fn scaled_wide(value: u64, by: u64, over: u64) -> u64 {

@@ -26,7 +26,7 @@ use crate::wire::network::Network;
 /// Length of a slice: a run ends at a multiple of this time.
 pub const SLICE: SimTime = SimTime::from_us(100);
 
-/// The simulated time that a run has reached, to be shown while it goes on.
+/// The simulated time that a run has reached, to be shown while it goes on. Accesses need no order: no other data depends on the time.
 #[derive(Debug, Default)]
 pub struct Clock(AtomicU64);
 

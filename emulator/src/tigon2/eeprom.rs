@@ -161,7 +161,7 @@ impl Eeprom {
             Phase::Idle => self.bit = 0,
             Phase::Read => self.send(),
             _ if self.bit == BITS => self.acknowledge(),
-            _ if self.bit > BITS => self.take(writable),
+            _ if self.bit > BITS => self.interpret_byte(writable),
             _ => {}
         }
     }
@@ -192,7 +192,7 @@ impl Eeprom {
     }
 
     /// Interprets an acknowledged byte.
-    fn take(&mut self, writable: bool) {
+    fn interpret_byte(&mut self, writable: bool) {
         let byte = self.shift;
         self.output = true;
         self.bit = 0;

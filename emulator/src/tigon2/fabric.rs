@@ -268,11 +268,11 @@ impl Fabric {
     pub(super) fn handle(&mut self, event: BoardEvent, ctx: &mut BoardContext) -> bool {
         let levels = self.events.levels();
         let who = event.initiator().into();
-        self.telling(who, ctx, |fabric, ctx| fabric.carry_out(event, ctx));
+        self.telling(who, ctx, |fabric, ctx| fabric.execute_event(event, ctx));
         self.events.differ_from(levels)
     }
 
-    fn carry_out(&mut self, event: BoardEvent, ctx: &mut BoardContext) {
+    fn execute_event(&mut self, event: BoardEvent, ctx: &mut BoardContext) {
         match event {
             BoardEvent::Dma(step) => self.dma_step(step, ctx),
             BoardEvent::TxDone => self.tx_done(ctx),

@@ -61,7 +61,7 @@ impl AloneSram<'_> {
     pub(super) fn take_free_bus(&mut self, now: u64, cycles: u32) -> bool {
         let free = self.bus.free_at <= now && now < self.bus.next_burst;
         if free {
-            self.bus.take(now, cycles);
+            self.bus.occupy(now, cycles);
         }
         free
     }
@@ -214,7 +214,7 @@ impl Sram {
     #[inline(always)]
     pub fn take_bus(&mut self, clock: &mut CpuClock, cycles: u32) {
         clock.stall_until(self.bus.free_from(clock.now));
-        self.bus.take(clock.now, cycles);
+        self.bus.occupy(clock.now, cycles);
     }
 
     /// Whether the bus is free from `from` to `until`, apart from accesses by cores and from later
@@ -232,7 +232,7 @@ impl Sram {
     /// Takes the bus for `cycles` at `tick` for a device, with priority over cores.
     pub fn take_bus_at(&mut self, tick: u64, cycles: u32) {
         let from = self.bus.free_from(tick);
-        self.bus.take(from.max(tick), cycles);
+        self.bus.occupy(from.max(tick), cycles);
     }
 
     /// Reads a value; `address` is aligned to `width`.

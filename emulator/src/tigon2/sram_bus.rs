@@ -68,7 +68,7 @@ impl Default for SramBus {
 impl SramBus {
     /// Takes the bus for `cycles` at `tick`, from which on it is free.
     #[inline(always)]
-    pub(super) fn take(&mut self, tick: u64, cycles: u32) {
+    pub(super) fn occupy(&mut self, tick: u64, cycles: u32) {
         self.free_at = tick + u64::from(cycles) * TICKS_PER_CYCLE;
     }
 
@@ -95,6 +95,8 @@ impl SramBus {
         self.bursts = None;
     }
 
+    /// Lets the bursts up to `tick` take the bus.
+    // Between two bursts cores access the bus many times: kept out of `free_from`, which each access inlines.
     #[inline(never)]
     fn take_bursts(&mut self, tick: u64) {
         let Some(bursts) = &mut self.bursts else {

@@ -3,6 +3,7 @@
 use crate::sim::time::SimTime;
 use crate::state;
 
+/// Picoseconds of a tick: the timer counts microseconds.
 const PS_PER_TICK: u64 = 1_000_000;
 
 /// A free-running 32-bit count of microseconds, writable, with a reference for each CPU.

@@ -55,7 +55,7 @@ impl Timing {
     ///
     /// # Errors
     /// [`ProfileError::OtherBoard`].
-    pub fn of(profile: &Profile) -> Result<Self, ProfileError> {
+    pub fn from_profile(profile: &Profile) -> Result<Self, ProfileError> {
         Self::read(&mut profile.for_board(NAME)?.reader())
     }
 
@@ -64,7 +64,7 @@ impl Timing {
     /// # Errors
     /// [`ProfileError::Unknown`].
     pub fn built_in(name: &str) -> Result<Self, ProfileError> {
-        Self::of(&Catalog::new([&PROFILES]).built_in(name)?)
+        Self::from_profile(&Catalog::new([&PROFILES]).built_in(name)?)
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, ProfileError> {
@@ -111,13 +111,13 @@ mod tests {
     fn built_in_profiles_load() {
         let hardware = profile("tigon2-88mhz");
         assert_eq!(hardware.board(), NAME);
-        let timing = Timing::of(&hardware).unwrap();
+        let timing = Timing::from_profile(&hardware).unwrap();
         assert_eq!(timing.core_clock_hz, 88_000_000);
         assert_eq!(timing.wire.byte_time, SimTime::from_ns(8));
         assert_eq!(timing.host, hardware.host);
         assert!(hardware.stages.is_empty());
         let thesis = profile("emp-thesis");
-        assert_eq!(Timing::of(&thesis).unwrap(), timing);
+        assert_eq!(Timing::from_profile(&thesis).unwrap(), timing);
         assert_eq!(thesis.stages.len(), 9);
     }
 

@@ -176,6 +176,7 @@ pub struct RandomFaults {
     random: ChaCha8Rng,
 }
 
+/// Longest delay of a fault: sums of times stay far from their limit.
 const LONGEST_DELAY: SimTime = SimTime::from_us(60_000_000);
 
 impl State for RandomFaults {

@@ -101,7 +101,7 @@ pub trait Segment: Debug + Send {
     }
 
     /// Takes the units and controls that left node `from`: an [`Outbox`] of the medium.
-    fn take(&mut self, from: usize, outbox: &mut dyn Any);
+    fn take_outbox(&mut self, from: usize, outbox: &mut dyn Any);
 
     /// Carries out the events that are due, when all nodes have come to `time` and everything that left them before has been taken.
     /// By default there are none.

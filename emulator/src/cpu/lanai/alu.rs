@@ -194,6 +194,7 @@ pub(super) fn conditional(op: Op, registers: &Registers, flags: u32) -> Option<C
 }
 
 /// The result of an operation on a register and the combination of two others.
+// Two operations at once, large and rare: kept out of the choice of the kind, which the loop inlines.
 #[inline(never)]
 fn nested(op: Op, registers: &Registers, flags: u32) -> Computed {
     let nested = Nested::of(op);

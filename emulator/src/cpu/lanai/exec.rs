@@ -105,6 +105,7 @@ const fn since(core: &Core, (now, stalled): (u64, u64)) -> (u64, u64) {
 
 /// Delivers the probe of `op`. A firmware probe has a `nop` of its own: the core skips it,
 /// uncharged and uncounted, so that a mark costs no time.
+// Probes are rare, and one test in the fetch finds them: their delivery is kept out of the loop.
 #[inline(never)]
 fn pass_probes<B: Bus>(core: &mut Core, bus: &mut B, mut op: Op) -> Result<Op, Pause> {
     while op.has_probe() {

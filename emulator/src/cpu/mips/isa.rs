@@ -441,6 +441,7 @@ pub const ALIASES: &[Row] = &[
 /// Link register of calls.
 const RETURN_ADDRESS: u8 = 31;
 
+/// Number of indices of [`slot`]: opcodes, functions of SPECIAL, numbers of REGIMM.
 const SLOTS: usize = 64 + 64 + 32;
 
 /// Index of a word's row in the tables: the opcode, or the field that tells the rows of SPECIAL and

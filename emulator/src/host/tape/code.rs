@@ -8,11 +8,12 @@ use super::super::log::MemoryAct;
 use super::super::request::{PollRequest, Request, Words};
 use crate::sim::time::SimTime;
 
-/// Most texts of a tape.
+/// Most texts of a tape: bounds the memory that texts take for the rest of the process when a tape is replayed.
 pub const MOST_TEXTS: usize = 256;
 /// Longest text of a tape, in bytes.
 pub const LONGEST_TEXT_BYTES: usize = 400;
 
+// Tags of actions. Files of replays hold them: their numbers stay.
 const END: u8 = 0;
 const STUCK: u8 = 1;
 const ALLOCATE: u8 = 2;
@@ -29,6 +30,7 @@ const SLEEP: u8 = 12;
 const SIGNALS: u8 = 13;
 const INTERRUPT: u8 = 14;
 
+// Tags of words to be polled; their numbers stay, too.
 const WINDOW_WORD: u8 = 0;
 const WINDOW_WORD_PREPARED: u8 = 1;
 const MEMORY_WORD: u8 = 2;

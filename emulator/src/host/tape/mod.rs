@@ -21,7 +21,7 @@ use super::request::Request;
 use crate::sim::time::SimTime;
 use crate::value_struct;
 
-/// Bytes of actions after which a tape is full.
+/// Bytes of actions after which a tape is full: bounds the memory that the record of a long run takes.
 pub const MOST_BYTES: usize = 64 << 20;
 
 /// The actions of a program as bytes.

@@ -22,15 +22,15 @@ impl<'a, const KEPT: bool> CpuWitness<'a, KEPT> {
     }
 
     #[inline(always)]
-    fn tell(&mut self, tell: impl FnOnce(&mut InstructionLog)) {
+    fn with_log(&mut self, act: impl FnOnce(&mut InstructionLog)) {
         if KEPT && let Some(log) = &mut self.0 {
-            tell(log);
+            act(log);
         }
     }
 
     #[inline(always)]
     fn spent(&mut self, stalled: u64, cause: Cause, spent: u64) {
-        self.tell(|log| {
+        self.with_log(|log| {
             log.make_room();
             log.spent(log.end(), stalled, cause, spent);
         });
@@ -40,7 +40,7 @@ impl<'a, const KEPT: bool> CpuWitness<'a, KEPT> {
 impl<const KEPT: bool> Witness for CpuWitness<'_, KEPT> {
     #[inline(always)]
     fn begins(&mut self, tick: u64) {
-        self.tell(|log| log.begins_at(tick));
+        self.with_log(|log| log.begins_at(tick));
     }
 
     #[inline(always)]
@@ -64,7 +64,7 @@ impl<const KEPT: bool> Witness for CpuWitness<'_, KEPT> {
 
     #[inline(always)]
     fn executed(&mut self, pc: u32, ticks: u64) {
-        self.tell(|log| log.executed(pc, ticks));
+        self.with_log(|log| log.executed(pc, ticks));
     }
 }
 

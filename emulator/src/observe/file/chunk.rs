@@ -25,6 +25,7 @@ pub const MOST_CHUNK_BYTES: usize = 1 << 26;
 /// Size of the write buffer.
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// Flag of a chunk: its contents are compressed.
 const COMPRESSED: u8 = 1;
 /// CPU number of a chunk without a CPU.
 const NO_CPU: u8 = 0xFF;

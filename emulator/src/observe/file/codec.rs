@@ -279,9 +279,9 @@ pub(super) fn numbered_place(number: u64) -> Option<Place> {
 /// Encoding of an event's field.
 pub(super) trait Fields: Sized {
     /// Appends the field.
-    fn put(&self, sink: &mut Sink);
+    fn encode(&self, sink: &mut Sink);
     /// Takes the field from the front; `None` if the bytes are invalid.
-    fn take(source: &mut Source<'_>) -> Option<Self>;
+    fn decode(source: &mut Source<'_>) -> Option<Self>;
     /// The field as JSON.
     fn value(&self) -> Value;
     /// Adds it to a trace's hash.
@@ -289,11 +289,11 @@ pub(super) trait Fields: Sized {
 }
 
 impl Fields for u64 {
-    fn put(&self, sink: &mut Sink) {
+    fn encode(&self, sink: &mut Sink) {
         sink.number(*self);
     }
 
-    fn take(source: &mut Source<'_>) -> Option<Self> {
+    fn decode(source: &mut Source<'_>) -> Option<Self> {
         source.number()
     }
 
@@ -307,11 +307,11 @@ impl Fields for u64 {
 }
 
 impl Fields for u32 {
-    fn put(&self, sink: &mut Sink) {
+    fn encode(&self, sink: &mut Sink) {
         sink.number((*self).into());
     }
 
-    fn take(source: &mut Source<'_>) -> Option<Self> {
+    fn decode(source: &mut Source<'_>) -> Option<Self> {
         source.number()?.try_into().ok()
     }
 
@@ -325,11 +325,11 @@ impl Fields for u32 {
 }
 
 impl Fields for bool {
-    fn put(&self, sink: &mut Sink) {
+    fn encode(&self, sink: &mut Sink) {
         sink.bytes.push((*self).into());
     }
 
-    fn take(source: &mut Source<'_>) -> Option<Self> {
+    fn decode(source: &mut Source<'_>) -> Option<Self> {
         match source.byte()? {
             0 => Some(false),
             1 => Some(true),
@@ -347,11 +347,11 @@ impl Fields for bool {
 }
 
 impl Fields for SimTime {
-    fn put(&self, sink: &mut Sink) {
+    fn encode(&self, sink: &mut Sink) {
         sink.number(self.ps());
     }
 
-    fn take(source: &mut Source<'_>) -> Option<Self> {
+    fn decode(source: &mut Source<'_>) -> Option<Self> {
         source.number().map(Self::from_ps)
     }
 
@@ -366,11 +366,11 @@ impl Fields for SimTime {
 
 /// 0 for `None`, else the number plus one.
 impl Fields for Option<u16> {
-    fn put(&self, sink: &mut Sink) {
+    fn encode(&self, sink: &mut Sink) {
         sink.number(self.map_or(0, |value| u64::from(value) + 1));
     }
 
-    fn take(source: &mut Source<'_>) -> Option<Self> {
+    fn decode(source: &mut Source<'_>) -> Option<Self> {
         match source.number()? {
             0 => Some(None),
             number => u16::try_from(number - 1).ok().map(Some),
@@ -387,11 +387,11 @@ impl Fields for Option<u16> {
 }
 
 impl Fields for Arc<str> {
-    fn put(&self, sink: &mut Sink) {
+    fn encode(&self, sink: &mut Sink) {
         sink.text(self);
     }
 
-    fn take(source: &mut Source<'_>) -> Option<Self> {
+    fn decode(source: &mut Source<'_>) -> Option<Self> {
         source.text()
     }
 
@@ -405,11 +405,11 @@ impl Fields for Arc<str> {
 }
 
 impl Fields for Cow<'static, str> {
-    fn put(&self, sink: &mut Sink) {
+    fn encode(&self, sink: &mut Sink) {
         sink.borrowed_text(self);
     }
 
-    fn take(source: &mut Source<'_>) -> Option<Self> {
+    fn decode(source: &mut Source<'_>) -> Option<Self> {
         Some(Cow::Owned(source.text()?.to_string()))
     }
 
@@ -424,20 +424,20 @@ impl Fields for Cow<'static, str> {
 
 /// The count, then the numbers.
 impl Fields for Vec<u32> {
-    fn put(&self, sink: &mut Sink) {
+    fn encode(&self, sink: &mut Sink) {
         sink.number(self.len() as u64);
         for value in self {
-            value.put(sink);
+            value.encode(sink);
         }
     }
 
-    fn take(source: &mut Source<'_>) -> Option<Self> {
+    fn decode(source: &mut Source<'_>) -> Option<Self> {
         let count = source.number()?;
         // Each number has at least one byte: a damaged count cannot cause a large allocation.
         if count > source.bytes.len() as u64 {
             return None;
         }
-        (0..count).map(|_| Fields::take(source)).collect()
+        (0..count).map(|_| Fields::decode(source)).collect()
     }
 
     fn value(&self) -> Value {
@@ -454,13 +454,13 @@ impl Fields for Vec<u32> {
 
 /// All four bytes of each word: head words are rarely small.
 impl Fields for FrameHead {
-    fn put(&self, sink: &mut Sink) {
+    fn encode(&self, sink: &mut Sink) {
         for word in self {
             sink.bytes.extend_from_slice(&word.to_be_bytes());
         }
     }
 
-    fn take(source: &mut Source<'_>) -> Option<Self> {
+    fn decode(source: &mut Source<'_>) -> Option<Self> {
         let mut head = Self::default();
         for word in &mut head {
             let bytes = take(&mut source.bytes, 4)?;
@@ -484,11 +484,11 @@ impl Fields for FrameHead {
 macro_rules! named {
     ($($type:ty),*) => {$(
         impl Fields for $type {
-            fn put(&self, sink: &mut Sink) {
+            fn encode(&self, sink: &mut Sink) {
                 sink.bytes.push(*self as u8);
             }
 
-            fn take(source: &mut Source<'_>) -> Option<Self> {
+            fn decode(source: &mut Source<'_>) -> Option<Self> {
                 Self::ALL.get(usize::from(source.byte()?)).copied()
             }
 

@@ -30,7 +30,7 @@ macro_rules! kinds {
         /// Encodes a kind's fields.
         pub(super) fn put_fields(kind: &TraceKind, sink: &mut Sink) {
             match kind {
-                $(TraceKind::$variant { $($field),* } => { $($field.put(sink);)* })*
+                $(TraceKind::$variant { $($field),* } => { $($field.encode(sink);)* })*
             }
             // A kind without fields writes no bytes.
             let _ = sink;
@@ -61,7 +61,7 @@ macro_rules! kinds {
         /// Decodes the fields of the kind with this number.
         pub(super) fn take_fields(code: u8, source: &mut Source<'_>) -> Option<TraceKind> {
             Some(match code {
-                $($code => TraceKind::$variant { $($field: Fields::take(source)?),* },)*
+                $($code => TraceKind::$variant { $($field: Fields::decode(source)?),* },)*
                 _ => return None,
             })
         }

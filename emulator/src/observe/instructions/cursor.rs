@@ -57,7 +57,7 @@ impl Cursor {
 
     /// Passes over the instructions before an event.
     #[inline(always)]
-    pub(super) const fn go_on(&mut self, event: &Event) -> Passed {
+    pub(super) const fn pass_to(&mut self, event: &Event) -> Passed {
         let in_slot = self.next.in_slot();
         let passes_slot = in_slot && !event.tag.in_slot();
         let (slot, pc) = match passes_slot {

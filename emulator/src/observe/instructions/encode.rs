@@ -46,6 +46,7 @@ pub(super) struct Memory {
     learnt: u64,
 }
 
+/// Number of recently spent times that are kept: a code of one byte names one of them.
 const PLACES: usize = 64;
 
 impl Default for Memory {
@@ -119,7 +120,7 @@ impl Encoder {
         let mut jumps = [now; JUMPS];
         while let Some(event) = events.get(now.events) {
             now.events += 1;
-            now.instructions += self.passed(now.cursor.go_on(event));
+            now.instructions += self.passed(now.cursor.pass_to(event));
             self.event(event, log);
             now.cursor.follow(event, log);
             if let Kind::Jump | Kind::Place = event.tag.kind() {
@@ -129,7 +130,7 @@ impl Encoder {
                 jumps[place] = now;
             }
         }
-        now.instructions + self.passed(now.cursor.go_on(&log.last()))
+        now.instructions + self.passed(now.cursor.pass_to(&log.last()))
     }
 
     fn state(&self) -> (u32, u32, u8, u64) {

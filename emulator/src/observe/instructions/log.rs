@@ -174,6 +174,7 @@ impl InstructionLog {
         }
     }
 
+    // Rare, and a call that reserves memory: inlined, it would cost the private loop registers of the host.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
@@ -238,6 +239,7 @@ impl InstructionLog {
     }
 
     /// The core starts to run at `tick`, and tells its jumps.
+    // Once for each run of a core, and so kept out of its loop.
     #[cold]
     #[inline(never)]
     pub fn begins(&mut self, tick: u64, next: Standing) {
@@ -312,7 +314,8 @@ impl InstructionLog {
         self.end = Standing::at(pc.wrapping_add(4));
     }
 
-    /// The next instruction is elsewhere, or takes another time.
+    /// Notes that the next instruction is elsewhere, or takes another time.
+    // Most instructions follow their predecessor and take equally long: this case is kept out of the loop.
     #[inline(never)]
     fn turn(&mut self, pc: u32, ticks: u64) {
         self.make_room();
@@ -361,7 +364,7 @@ impl InstructionLog {
         let mut cursor = self.start;
         let all = self.events.iter().copied().chain([self.last()]);
         all.flat_map(move |event| {
-            let instructions = cursor.go_on(&event).records();
+            let instructions = cursor.pass_to(&event).records();
             cursor.follow(&event, self);
             instructions.chain(self.heads(&event))
         })

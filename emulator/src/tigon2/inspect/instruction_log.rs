@@ -22,9 +22,9 @@ pub struct CoreWitness<'a, const KEPT: bool> {
 
 impl<const KEPT: bool> CoreWitness<'_, KEPT> {
     #[inline(always)]
-    fn tell(&mut self, tell: impl FnOnce(&mut InstructionLog)) {
+    fn with_log(&mut self, act: impl FnOnce(&mut InstructionLog)) {
         if KEPT && let Some(log) = &mut self.log {
-            tell(log);
+            act(log);
         }
     }
 
@@ -49,7 +49,7 @@ impl<const KEPT: bool> Witness for CoreWitness<'_, KEPT> {
 
     #[inline(always)]
     fn begins(&mut self, core: &Core) {
-        self.tell(|log| {
+        self.with_log(|log| {
             if !log.runs() {
                 log.begins(core.clock.now, standing(core));
                 log.paces(standing(core), core.pace());
@@ -59,40 +59,40 @@ impl<const KEPT: bool> Witness for CoreWitness<'_, KEPT> {
 
     #[inline(always)]
     fn fetched(&mut self, core: &Core, stalled: u64, spent: u64) {
-        self.tell(|log| log.spent(standing(core), stalled, Cause::Fetch, spent));
+        self.with_log(|log| log.spent(standing(core), stalled, Cause::Fetch, spent));
     }
 
     #[inline(always)]
     fn accessed(&mut self, pc: u32, next_pc: u32, address: u32, stalled: u64, spent: u64) {
         if KEPT {
             let cause = self.cause(address);
-            self.tell(|log| log.spent(Standing { pc, next_pc }, stalled, cause, spent));
+            self.with_log(|log| log.spent(Standing { pc, next_pc }, stalled, cause, spent));
         }
     }
 
     #[inline(always)]
     fn branched(&mut self, pc: u32, next_pc: u32, spent: u64) {
-        self.tell(|log| log.spent(Standing { pc, next_pc }, 0, Cause::Branch, spent));
+        self.with_log(|log| log.spent(Standing { pc, next_pc }, 0, Cause::Branch, spent));
     }
 
     #[inline(always)]
     fn jumps(&mut self, pc: u32, target: u32) {
-        self.tell(|log| log.jumps(pc, target));
+        self.with_log(|log| log.jumps(pc, target));
     }
 
     #[inline(always)]
     fn leaves_out(&mut self, pc: u32, next_pc: u32, to: u32) {
-        self.tell(|log| log.moves(Standing { pc, next_pc }, Standing::at(to)));
+        self.with_log(|log| log.moves(Standing { pc, next_pc }, Standing::at(to)));
     }
 
     #[inline(always)]
     fn stays(&mut self, core: &Core) {
-        self.tell(|log| log.moves(Standing::at(core.next_pc()), standing(core)));
+        self.with_log(|log| log.moves(Standing::at(core.next_pc()), standing(core)));
     }
 
     #[inline(always)]
     fn paces(&mut self, core: &Core) {
-        self.tell(|log| log.paces(standing(core), core.pace()));
+        self.with_log(|log| log.paces(standing(core), core.pace()));
     }
 }
 

@@ -51,6 +51,7 @@ impl Fabric {
     }
 
     /// Reports a write at `ctx.now`, before it happens; `cpu` is the owner of a written scratchpad.
+    // Only with a watchpoint, and so kept out of the paths of all writes.
     #[cold]
     #[inline(never)]
     pub(in crate::tigon2) fn watch_by(

@@ -81,7 +81,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
 
     /// Executes the poll of the host or event of the board that is due, and extends the limit to the next
     /// one, at most to `far`; [`Ran`] if the node must go on.
-    pub fn go_on(&mut self, far: u64) -> Option<Ran> {
+    pub fn continue_core(&mut self, far: u64) -> Option<Ran> {
         let (poll, event) = (self.ctx.poller.next_time(), self.ctx.queue.next_time());
         debug_assert!(self.fabric.ticks.first_at(poll.min(event)) == self.limit);
         let stop = match poll.cmp(&event) {
@@ -217,6 +217,8 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         }
     }
 
+    /// Rolls the other core back, which has executed ahead what this one is about to change.
+    // Conflicts are rare: kept out of the accesses that look for them.
     #[cold]
     #[inline(never)]
     fn call_back(&mut self, core: &Core) -> BusStop {
@@ -394,6 +396,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         }
     }
 
+    // Probes are rare: their delivery is kept out of the core's loop.
     #[inline(never)]
     fn probe(&mut self, core: &mut Core, pc: u32) -> bool {
         let places = self.probes.at(pc);

@@ -25,11 +25,11 @@ use crate::tigon2::fabric::Fabric;
 use crate::tigon2::map::{self, CpuTarget};
 use crate::tigon2::run::idle::{IdleDetector, Rest, Round, stands_still};
 
-/// Most instructions that a search executes.
+/// Most instructions that a search executes: bounds the time that a loop without a period loses.
 const MOST_STEPS: u32 = 1 << 16;
 /// Longest period, in microseconds.
 const LONGEST_US: u64 = 500;
-/// Most words of the scratchpad that a period may write.
+/// Most words of the scratchpad that a period may write: each access of a trial searches a list of them.
 const MOST_WORDS: usize = 32;
 /// Picoseconds of a tick of the timer.
 const PS_PER_TIMER_TICK: u64 = 1_000_000;

@@ -242,7 +242,7 @@ impl Tigon2 {
                 Pause::Until | Pause::Wait
                     if ALONE && bus.limit < far && core.clock.now >= bus.limit =>
                 {
-                    if let Some(ran) = bus.go_on(far) {
+                    if let Some(ran) = bus.continue_core(far) {
                         return (first, Exit::Yield, Some(ran));
                     }
                     until = bus.limit.min(safe_until);
@@ -256,6 +256,7 @@ impl Tigon2 {
     }
 
     /// As [`run_from`](Self::run_from), and logs the executed instructions.
+    // Two more copies of the core's loop, for logs: kept apart from the two without.
     #[inline(never)]
     fn run_logged(
         &mut self,

@@ -63,7 +63,7 @@ impl Segment for Direct<'_> {
         unit.saturating_add(self.link.look_ahead())
     }
 
-    fn take(&mut self, from: usize, outbox: &mut dyn Any) {
+    fn take_outbox(&mut self, from: usize, outbox: &mut dyn Any) {
         let outbox = outbox_of::<Ethernet>(outbox);
         let line = &mut self.lines[from];
         line.lane.take_losses(outbox);

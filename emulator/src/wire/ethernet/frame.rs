@@ -8,13 +8,13 @@ use crate::wire::unit::{self, Defects, Unit};
 /// A frame that begins to leave.
 pub type Departure = unit::Departure<Frame>;
 
-/// Bytes of preamble and start delimiter before a frame.
+/// Bytes of preamble and start delimiter before a frame (IEEE 802.3).
 pub const PREAMBLE_BYTES: u64 = 8;
-/// Bytes of silence after a frame.
+/// Bytes of silence after a frame: 96 bit times (IEEE 802.3).
 pub const INTER_FRAME_GAP_BYTES: u64 = 12;
 /// Bytes of the frame check sequence.
 pub const FCS_BYTES: u64 = 4;
-/// Shortest frame, without FCS.
+/// Shortest frame, without FCS: 64 bytes with it (IEEE 802.3).
 pub const MINIMUM_BYTES: usize = 60;
 /// Longest frame that the wire model carries, without FCS (jumbo).
 pub const MAXIMUM_BYTES: usize = 9018;

@@ -24,7 +24,7 @@ pub(super) struct LookAhead {
 
 impl LookAhead {
     /// The spans in a segment.
-    pub(super) fn of(
+    pub(super) fn measure(
         lines: &[&mut Line],
         switches: &[&mut Switch],
         places: &Places,
@@ -45,7 +45,7 @@ impl LookAhead {
         let in_layers = layered.map(|&(.., whole)| whole);
         let crosses = |line: &Line| {
             let ends = [line.lane.from(), line.lane.to()];
-            let [from, to] = ends.map(|port| owners.map(|owners| owners.of(port)));
+            let [from, to] = ends.map(|port| owners.map(|owners| owners.owner(port)));
             from != to && matches!(line.lane.to(), Port::Switch { .. })
         };
         let crossing = spans.iter().filter(|(line, ..)| crosses(line));

@@ -35,7 +35,7 @@ impl Owners {
                     && is_known
                     && !known[switch]
                 {
-                    votes[switch].push(all.of(from));
+                    votes[switch].push(all.owner(from));
                 }
             }
             if votes.iter().all(Vec::is_empty) {
@@ -51,7 +51,7 @@ impl Owners {
     }
 
     /// The process of a port.
-    pub(super) fn of(&self, port: Port) -> usize {
+    pub(super) fn owner(&self, port: Port) -> usize {
         let owner = match port {
             Port::Node(node) => self.nodes.get(node),
             Port::Switch { switch, .. } => self.switches.get(switch),
@@ -63,14 +63,14 @@ impl Owners {
     /// The process at which a step of a frame on a line happens.
     pub(super) fn of_step(&self, step: Step, line: &Line) -> usize {
         match step {
-            Step::Header | Step::Whole(_) => self.of(line.lane.to()),
-            Step::Announce | Step::Layer(_) => self.of(line.lane.from()),
+            Step::Header | Step::Whole(_) => self.owner(line.lane.to()),
+            Step::Announce | Step::Layer(_) => self.owner(line.lane.from()),
         }
     }
 
     /// The process of a port, if it is another one.
     pub(super) fn elsewhere(&self, port: Port) -> Option<usize> {
-        Some(self.of(port)).filter(|&owner| owner != self.me)
+        Some(self.owner(port)).filter(|&owner| owner != self.me)
     }
 }
 

@@ -141,7 +141,7 @@ impl Part for Switched<'_> {
 
     fn save_part(&self, out: &mut Writer) {
         let me = self.owners.map_or(0, |owners| owners.me);
-        let owner = |port| self.owners.map_or(0, |owners| owners.of(port));
+        let owner = |port| self.owners.map_or(0, |owners| owners.owner(port));
         for line in &self.lines {
             if owner(line.lane.from()) == me {
                 line.save(out);
@@ -157,7 +157,7 @@ impl Part for Switched<'_> {
     }
 
     fn load_part(&mut self, rank: usize, from: &mut Reader<'_>) -> Result<(), StateError> {
-        let owner = |port| self.owners.map_or(0, |owners| owners.of(port));
+        let owner = |port| self.owners.map_or(0, |owners| owners.owner(port));
         for line in &mut self.lines {
             if owner(line.lane.from()) == rank {
                 line.load(from)?;
@@ -232,7 +232,7 @@ mod tests {
         let mut bytes = vec![7; 100];
         bytes[..6].copy_from_slice(&address(1).0);
         outbox.send(SimTime::from_ns(10), Frame::new(bytes));
-        part.take(0, &mut outbox);
+        part.take_outbox(0, &mut outbox);
         part.run_events(SimTime::from_us(5));
         let mut out = Writer::default();
         part.write_outgoing(1, &mut out);

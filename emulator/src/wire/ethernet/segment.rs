@@ -81,10 +81,13 @@ impl<'a> Switched<'a> {
         let outgoing = owners.map(|owners| {
             let ends = |line: &&mut Line| [line.lane.from(), line.lane.to()];
             let ends = lines.iter().map(ends);
-            OutgoingFrames::new(owners.me, ends.map(|ends| ends.map(|port| owners.of(port))))
+            OutgoingFrames::new(
+                owners.me,
+                ends.map(|ends| ends.map(|port| owners.owner(port))),
+            )
         });
         Self {
-            look_ahead: LookAhead::of(&lines, &switches, places, owners),
+            look_ahead: LookAhead::measure(&lines, &switches, places, owners),
             outgoing: outgoing.unwrap_or_default(),
             lines,
             switches,
@@ -466,7 +469,7 @@ impl Segment for Switched<'_> {
         self.look_ahead.path
     }
 
-    fn take(&mut self, from: usize, outbox: &mut dyn Any) {
+    fn take_outbox(&mut self, from: usize, outbox: &mut dyn Any) {
         let outbox = outbox_of::<Ethernet>(outbox);
         let line = self.node_lines[from];
         self.line(line).lane.take_losses(outbox);

@@ -97,7 +97,7 @@ impl SwitchPort {
     }
 
     /// Occupies the port with a frame from `first_bit` on; returns when the last bit leaves.
-    fn take(&mut self, frame: &Frame, link: &Link, first_bit: SimTime) -> SimTime {
+    fn occupy(&mut self, frame: &Frame, link: &Link, first_bit: SimTime) -> SimTime {
         let end = first_bit.saturating_add(link.frame_span(frame));
         self.free_at = end.saturating_add(link.gap());
         self.counts.forwarded += 1;
@@ -217,7 +217,7 @@ impl Switch {
         if port.free_at > first_bit {
             return None;
         }
-        port.take(frame, link, first_bit);
+        port.occupy(frame, link, first_bit);
         Some(first_bit)
     }
 
@@ -238,7 +238,7 @@ impl Switch {
             return None;
         }
         let first_bit = now.saturating_add(self.latency).max(port.free_at);
-        let end = port.take(frame, link, first_bit);
+        let end = port.occupy(frame, link, first_bit);
         port.buffered.push_back((end, bytes));
         port.buffered_bytes += bytes;
         let peak = &mut port.counts.peak_buffer_bytes;

@@ -70,7 +70,7 @@ impl Joined<'_> {
                 true,
             ),
         };
-        self.tell_control(node, time.max(soon), Control::Sent { whole });
+        self.announce_control(node, time.max(soon), Control::Sent { whole });
     }
 
     /// The receiver of a packet that was taken out hears of it, if it knows of the head.
@@ -82,7 +82,7 @@ impl Joined<'_> {
             Some((node, link)) => {
                 self.network.counts.cut_short += 1;
                 let time = self.now.saturating_add(link.propagation);
-                self.tell_control(node, time, Control::Tail { whole: false });
+                self.announce_control(node, time, Control::Tail { whole: false });
             }
             None => self.network.counts.lost += 1,
         }
@@ -131,7 +131,7 @@ impl Joined<'_> {
             let channel = &self.network.channels[old];
             if let (Some(node), Some((time, true))) = (channel.sender(), channel.gate.last()) {
                 let soon = self.now.saturating_add(channel.link.propagation);
-                self.tell_control(node, time.max(soon), Control::Go);
+                self.announce_control(node, time.max(soon), Control::Go);
             }
         }
     }

@@ -37,7 +37,7 @@ impl Joined<'_> {
         channel.gate.change(now, there, stop);
         let control = if stop { Control::Stop } else { Control::Go };
         let holder = channel.holder;
-        self.tell_control(node, there, control);
+        self.announce_control(node, there, control);
         if let Some(holder) = holder {
             self.replan(holder, there);
         }

@@ -25,6 +25,7 @@ const LINK: Algorithm<u8> = Algorithm {
     check: 0xF4,
     residue: 0,
 };
+/// With 16 tables, a step takes 16 bytes: check sequences are computed over whole packets.
 static CRC: Crc<u8, Table<16>> = Crc::<u8, Table<16>>::new(&LINK);
 /// So many bytes of zeros leave a remainder as it is: x^127 is 1 modulo the polynomial.
 const PERIOD: usize = 127;

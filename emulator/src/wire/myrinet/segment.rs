@@ -105,7 +105,7 @@ impl<'a> Joined<'a> {
     }
 
     /// Passes something on to a node.
-    pub fn tell(&mut self, node: usize, time: SimTime, delivery: Delivery<Myrinet>) {
+    pub fn announce(&mut self, node: usize, time: SimTime, delivery: Delivery<Myrinet>) {
         debug_assert!(
             time >= self.now.saturating_add(self.shortest),
             "{delivery:?} too late"
@@ -124,8 +124,8 @@ impl<'a> Joined<'a> {
         }
     }
 
-    pub fn tell_control(&mut self, node: usize, time: SimTime, control: Control) {
-        self.tell(node, time, Delivery::Control(Sent { time, control }));
+    pub fn announce_control(&mut self, node: usize, time: SimTime, control: Control) {
+        self.announce(node, time, Delivery::Control(Sent { time, control }));
     }
 
     fn handle(&mut self, event: Event) {
@@ -153,7 +153,7 @@ impl<'a> Joined<'a> {
             }
             Step::Free => {
                 self.admit(channel);
-                self.go_on(channel);
+                self.forward_first(channel);
                 self.watch(channel);
             }
             Step::Leave(packet, layer, reports) => {
@@ -272,7 +272,7 @@ impl<'a> Joined<'a> {
         let channel = &self.network.channels[channel];
         let gone = self.now + channel.link.span(length.max(MINIMUM_BYTES));
         if let Some(node) = channel.sender().filter(|_| reports) {
-            self.tell_control(node, gone, Control::Sent { whole: true });
+            self.announce_control(node, gone, Control::Sent { whole: true });
         }
     }
 
@@ -315,12 +315,12 @@ impl<'a> Joined<'a> {
         }
         hop.head_in = true;
         let channel = hop.channel;
-        self.go_on(channel);
+        self.forward_first(channel);
         self.watch(channel);
     }
 
     /// The first packet in the buffer at a channel's end goes on, if its head is in and has not been sent on yet.
-    pub fn go_on(&mut self, channel: usize) {
+    pub fn forward_first(&mut self, channel: usize) {
         let Some(&id) = self.network.channels[channel].inside.front() else {
             return;
         };
@@ -534,7 +534,7 @@ impl Segment for Joined<'_> {
         self.shortest
     }
 
-    fn take(&mut self, from: usize, outbox: &mut dyn Any) {
+    fn take_outbox(&mut self, from: usize, outbox: &mut dyn Any) {
         let outbox = outbox_of::<Myrinet>(outbox);
         if outbox.is_empty() {
             return;

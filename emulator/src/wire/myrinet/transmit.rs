@@ -153,7 +153,7 @@ impl Joined<'_> {
         if let Some(node) = channel.receiver() {
             let tail = None;
             let arrival = Arrival { head, tail, unit };
-            self.tell(node, head, Delivery::Unit(arrival));
+            self.announce(node, head, Delivery::Unit(arrival));
         }
     }
 
@@ -169,7 +169,7 @@ impl Joined<'_> {
         let channel = &self.network.channels[place];
         let tail = last.saturating_add(channel.link.byte_time);
         if let Some(node) = channel.sender() {
-            self.tell_control(node, tail, Control::Sent { whole: true });
+            self.announce_control(node, tail, Control::Sent { whole: true });
         }
     }
 
@@ -190,14 +190,14 @@ impl Joined<'_> {
         if let Some(node) = channel.receiver() {
             self.take_out(id.0);
             self.network.counts.delivered += 1;
-            self.tell_control(node, there, Control::Tail { whole: true });
+            self.announce_control(node, there, Control::Tail { whole: true });
         }
         if let Some(before) = before {
             let place = (id.0, id.1 - 1);
             self.network.channels[before]
                 .inside
                 .retain(|&inside| inside != place);
-            self.go_on(before);
+            self.forward_first(before);
             self.watch(before);
         }
         self.schedule(free_at, index, Step::Free);

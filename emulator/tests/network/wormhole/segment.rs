@@ -263,7 +263,7 @@ impl Segment for Joined<'_> {
         next.saturating_add(CABLE)
     }
 
-    fn take(&mut self, from: usize, outbox: &mut dyn Any) {
+    fn take_outbox(&mut self, from: usize, outbox: &mut dyn Any) {
         let outbox = outbox_of::<Wormhole>(outbox);
         let port = Port::Node(self.nodes[from]);
         let leads_away = self.network.channel_from(port).expect("a cable");

@@ -21,6 +21,7 @@ const AHEAD_BYTES: u32 = 256;
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     /// Fetches an instruction in SRAM that is not in the block of the last fetch, is not decoded or carries a
     /// probe, or while the core must not run ahead.
+    // Most fetches are from the block of the last one, in the core's loop: the others are kept out of it.
     #[inline(never)]
     pub(super) fn fetch_sram(&mut self, core: &mut Core, pc: u32) -> Result<Op, BusStop> {
         let hit = self.private.cache.hits(pc);
@@ -51,6 +52,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
 
     /// Fetches an instruction outside SRAM: from the scratchpad, with a probe or not decoded yet. A probe is
     /// recorded in the order of shared accesses.
+    // Most instructions are decoded and without a probe, and never leave the core's loop.
     #[inline(never)]
     pub(super) fn fetch_elsewhere(&mut self, core: &Core, pc: u32) -> Result<Op, BusStop> {
         let mut op = self.private.scratchpad.op(pc);
@@ -69,6 +71,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     }
 
     /// Decodes an instruction in the scratchpad, and the ones behind it.
+    // Once for each instruction, and so kept out of the fetch.
     #[inline(never)]
     fn decode_scratchpad(&mut self, core: &Core, pc: u32) -> Op {
         let word = self.private.scratchpad.read(pc, Width::Word);
@@ -114,6 +117,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     }
 
     /// Decodes an instruction in SRAM, and the ones behind it, up to a multiple of [`AHEAD_BYTES`].
+    // Once for each instruction, and so kept out of the fetch.
     #[inline(never)]
     fn decode_sram(&mut self, core: &Core, pc: u32) -> Op {
         let word = self.fabric.sram.word(pc);

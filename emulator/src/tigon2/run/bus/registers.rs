@@ -20,7 +20,8 @@ use crate::tigon2::run::idle::Rest;
 use crate::tigon2::run::period;
 
 impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
-    /// An access outside SRAM and scratchpad.
+    /// Loads from outside SRAM and scratchpad.
+    // Kept out of the core's loop, into which loads from SRAM and scratchpad are inlined.
     #[inline(never)]
     pub(super) fn load_elsewhere(
         &mut self,
@@ -122,6 +123,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         rests
     }
 
+    // A search executes up to thousands of instructions, and is rare: kept out of the polls, which come all the time.
     #[cold]
     #[inline(never)]
     fn search_period(&mut self, core: &Core) {
@@ -175,6 +177,8 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         }
     }
 
+    /// Stores outside SRAM and scratchpad.
+    // Kept out of the core's loop, into which stores to SRAM and scratchpad are inlined.
     #[inline(never)]
     pub(super) fn store_elsewhere(
         &mut self,

@@ -97,7 +97,7 @@ pub(super) const LANAI_4: BoardType = BoardType {
 };
 
 fn build(_: &'static BoardType, index: u16, parts: &Parts<'_>) -> Result<Node, BoardError> {
-    let timing = Timing::of(parts.profile)?;
+    let timing = Timing::from_profile(parts.profile)?;
     let pipeline = match parts.original {
         true => timing.generation.pipeline(),
         false => Pipeline::LLVM,

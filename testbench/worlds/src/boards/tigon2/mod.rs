@@ -68,7 +68,7 @@ pub(super) const TIGON2: BoardType = BoardType {
 
 fn build(own: &'static BoardType, index: u16, parts: &Parts<'_>) -> Result<Node, BoardError> {
     let sram = SramSize::from_bytes(parts.sram_bytes).ok_or(BoardError::Sram(own))?;
-    let mut board = Tigon2::new(sram, Timing::of(parts.profile)?);
+    let mut board = Tigon2::new(sram, Timing::from_profile(parts.profile)?);
     if let Some(probes) = parts.probes {
         board.probes = probes.clone();
     }
