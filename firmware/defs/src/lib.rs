@@ -11,6 +11,7 @@
 //! * [`fm`]: FM with multi-send: map of SRAM, packets, the ring in host memory.
 //! * [`software`]: multiplication, division and unaligned accesses that the Tigon2 does in software.
 //! * [`mod@line`]: a text that firmware formats.
+//! * [`mod@record`]: records of words in a board's memory, with names and types.
 //! * [`probe`]: the unloaded ELF section that marks protocol stages and log lines.
 #![no_std]
 
@@ -21,5 +22,6 @@ pub mod gm;
 pub mod lanai;
 pub mod line;
 pub mod probe;
+pub mod record;
 pub mod software;
 pub mod tigon2;

@@ -15,7 +15,7 @@ use defs::gm::port::STOPPED_STREAMS;
 use crate::collective::K_COLLECTIVE;
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, C_CURSOR, C_FIRST, C_FLAGS, C_LAST, C_WINDOW, FREE_RECORD, K_ATOMIC,
-    K_GET, K_NULL, K_REPLY, P_OPEN, P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING,
+    K_GET, K_NULL, K_REPLY, List, P_OPEN, P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING,
     R_ACKED, R_CONNECTION, R_KIND, R_LENGTH, R_NEXT, R_PORTS, R_SENT, R_TOKEN, connection,
     connection_number,
 };
@@ -205,7 +205,7 @@ impl<N: Nic> Gm<N> {
             self.number_get(copy);
         }
         self.cancel(connection, record);
-        self.append(port + P_WAITING, copy, R_NEXT);
+        self.append(List::at(port + P_WAITING), copy, R_NEXT);
     }
 
     /// A stopped stream goes on: its sends are sent, or dropped.
@@ -230,7 +230,7 @@ impl<N: Nic> Gm<N> {
             let next = self.nic.load(record + R_NEXT);
             let to = self.nic.load(record + R_CONNECTION);
             if self.stream_of(to, record) != stream {
-                self.append(port + P_WAITING, record, R_NEXT);
+                self.append(List::at(port + P_WAITING), record, R_NEXT);
             } else if drop {
                 let token = self.nic.load(record + R_TOKEN);
                 self.free_record(record);

@@ -9,8 +9,8 @@ use crate::remote::REPLIES;
 use crate::state::{
     ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BACK_OFF_MASK, BACK_OFF_SHIFT,
     C_ACK_NEXT, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_READY_NEXT, C_SEND, C_WINDOW,
-    F_ACK, F_HELD, F_READY, FREE_RECORD, K_ATOMIC, K_GET, NOW, R_ACKED, R_KIND, R_LENGTH, R_NEXT,
-    R_SENT, R_TOKEN, READY_LOW, connection_number,
+    F_ACK, F_HELD, F_READY, FREE_RECORD, K_ATOMIC, K_GET, List, NOW, R_ACKED, R_KIND, R_LENGTH,
+    R_NEXT, R_SENT, R_TOKEN, READY_LOW, connection_number,
 };
 use crate::{Gm, Nic, answer};
 
@@ -36,7 +36,7 @@ impl<N: Nic> Gm<N> {
         }
         self.nic.store(connection + C_FLAGS, new);
         if flags & F_ACK == 0 {
-            self.append(ACKS, connection, C_ACK_NEXT);
+            self.append(List::at(ACKS), connection, C_ACK_NEXT);
         }
     }
 
@@ -157,7 +157,11 @@ impl<N: Nic> Gm<N> {
     fn make_ready(&mut self, connection: u32, flags: u32) {
         self.nic.store(connection + C_FLAGS, flags | F_READY);
         let priority = connection_number(connection) & 1;
-        self.append(READY_LOW + (priority << 3), connection, C_READY_NEXT);
+        self.append(
+            List::at(READY_LOW + (priority << 3)),
+            connection,
+            C_READY_NEXT,
+        );
     }
 
     #[cold]

@@ -56,7 +56,8 @@ mod transmit;
 pub use nic::Nic;
 
 use defs::gm::map::{COUNTERS, Counter};
-use state::STARTED;
+use defs::record::Memory;
+use state::{List, STARTED};
 
 /// A node's firmware.
 #[derive(Debug)]
@@ -143,16 +144,29 @@ impl<N: Nic> Gm<N> {
         self.nic.store(at, value);
     }
 
-    /// Appends `item` to the list whose first and last item are at `list`; `next` is the offset of an item's link.
+    /// Appends `item` to a list; `next` is the offset of an item's link.
     #[inline(always)]
-    fn append(&mut self, list: u32, item: u32, next: u32) {
+    fn append(&mut self, list: List, item: u32, next: u32) {
         self.nic.store(item + next, 0);
-        if self.nic.load(list) == 0 {
-            self.nic.store(list, item);
+        if list.first(self) == 0 {
+            list.set_first(self, item);
         } else {
-            let last = self.nic.load(list + 4);
+            let last = list.last(self);
             self.nic.store(last + next, item);
         }
-        self.nic.store(list + 4, item);
+        list.set_last(self, item);
+    }
+}
+
+/// SRAM: records are read and written through the firmware that owns it.
+impl<N: Nic> Memory for Gm<N> {
+    #[inline(always)]
+    fn load(&self, address: u32) -> u32 {
+        self.nic.load(address)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, address: u32, value: u32) {
+        self.nic.store(address, value);
     }
 }

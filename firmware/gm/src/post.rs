@@ -23,9 +23,9 @@ use crate::collective::ACKED_COUNT;
 use crate::nic::Event;
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, ALARMS, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_LAST,
-    C_READY_NEXT, C_SEND, C_WINDOW, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT, NOW,
-    OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, R_ACKED, R_ASKED,
-    R_CONNECTION, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_REMOTE_HIGH,
+    C_READY_NEXT, C_SEND, C_WINDOW, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT, List,
+    NOW, OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, R_ACKED,
+    R_ASKED, R_CONNECTION, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_REMOTE_HIGH,
     R_REMOTE_LOW, R_SENT, R_TOKEN, READY_LOW, TIMER, connection, connection_number, port_number,
 };
 use crate::{Gm, Nic};
@@ -184,7 +184,7 @@ impl<N: Nic> Gm<N> {
         if record != 0 {
             let to = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
             self.nic.store(record + R_CONNECTION, to);
-            self.append(post.port + P_WAITING, record, R_NEXT);
+            self.append(List::at(post.port + P_WAITING), record, R_NEXT);
         }
     }
 
@@ -262,7 +262,11 @@ impl<N: Nic> Gm<N> {
         if flags & (F_READY | F_HELD) == 0 {
             flags |= F_READY;
             let priority = connection_number(connection) & 1;
-            self.append(READY_LOW + (priority << 3), connection, C_READY_NEXT);
+            self.append(
+                List::at(READY_LOW + (priority << 3)),
+                connection,
+                C_READY_NEXT,
+            );
         }
         self.nic.store(connection + C_FLAGS, flags);
     }

@@ -6,7 +6,7 @@ use defs::gm::event::{
 use defs::gm::map::Counter;
 use defs::gm::port::PORT_COUNT;
 
-use crate::collective::{RESULT_NOTICES, result_words};
+use crate::collective::{RESULT_NOTICES, block};
 use crate::nic::HostAddress;
 use crate::state::{
     FREE, P_NOTICE, P_NOTICES, P_OPEN, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_RING, P_SENDS,
@@ -235,10 +235,10 @@ impl<N: Nic> Gm<N> {
             port + P_NOTICES,
             notices & !(1 << (RESULT_NOTICES + operation)),
         );
-        let at = result_words(port, operation);
-        let status = self.nic.load(at);
-        let high = self.nic.load(at + 4);
-        let low = self.nic.load(at + 8);
+        let outcome = block(port).outcome(operation);
+        let status = outcome.status(self);
+        let high = outcome.high(self);
+        let low = outcome.low(self);
         let begin = last + 4 - EVENT_BYTES;
         let kind = operation << 8 | COMPLETED | NEW;
         for (at, word) in [(0, high), (4, low), (8, 0), (12, status), (16, kind)] {

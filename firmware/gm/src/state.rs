@@ -11,6 +11,17 @@
 //! Counters of page misses and violations may miss one, and RECV moves the deadline of a get ([`R_FATAL`]) whose bytes come.
 
 use defs::gm::map::{BUFFER_BYTES, BUFFERS, PEERS, PORTS, STATE};
+use defs::record;
+
+record! {
+    /// First and last item of a list.
+    pub struct List {
+        /// The first item; 0 if the list is empty.
+        first, set_first: u32 = 0;
+        /// The last item.
+        last, set_last: u32 = 4;
+    }
+}
 
 /// Buffers: send.
 pub const SEND_BUFFERS: u32 = BUFFERS;

@@ -7,8 +7,8 @@ use defs::gm::port::{
 };
 
 use crate::state::{
-    P_FREE_TOKEN, P_LISTS, P_RECEIVE_KEY, P_RECEIVE_NEXT, P_TOKEN, RECEIVE_PORT, T_HIGH, T_LOW,
-    T_NEXT, T_TAG,
+    List, P_FREE_TOKEN, P_LISTS, P_RECEIVE_KEY, P_RECEIVE_NEXT, P_TOKEN, RECEIVE_PORT, T_HIGH,
+    T_LOW, T_NEXT, T_TAG,
 };
 use crate::{Gm, Nic};
 
@@ -88,7 +88,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(token + T_LOW, low);
         self.nic.store(token + T_TAG, (word & 0x1F) << 16 | tag);
         let kind = (word >> 3 & 0x20) | word & 0x1F;
-        self.append(port + P_LISTS + (kind << 3), token, T_NEXT);
+        self.append(List::at(port + P_LISTS + (kind << 3)), token, T_NEXT);
         true
     }
 

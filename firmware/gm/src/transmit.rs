@@ -14,9 +14,10 @@ use crate::remote::Plan;
 use crate::state::{
     ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BUFFER_END,
     BUFFER_START, BUFFER_STATE, C_ACK_NEXT, C_CURSOR, C_EXPECTED, C_FLAGS, C_READY_NEXT, C_SEND,
-    C_WINDOW, F_ACK, F_HELD, F_READY, FILL, FREE, LEAVE, OWN, R_HIGH, R_KEY, R_KIND, R_LENGTH,
-    R_LOW, R_NEXT, R_PORTS, R_SENT, R_TOKEN, READING, READY, READY_HIGH, READY_LOW, SEND_OTHER,
-    SENDING, SENDING_ACK, SENDING_BUFFER, SENDING_PASS, connection_number, next_sequence,
+    C_WINDOW, F_ACK, F_HELD, F_READY, FILL, FREE, LEAVE, List, OWN, R_HIGH, R_KEY, R_KIND,
+    R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_SENT, R_TOKEN, READING, READY, READY_HIGH, READY_LOW,
+    SEND_OTHER, SENDING, SENDING_ACK, SENDING_BUFFER, SENDING_PASS, connection_number,
+    next_sequence,
 };
 use crate::{Gm, Nic, answer};
 
@@ -71,7 +72,7 @@ impl<N: Nic> Gm<N> {
                 self.nic.store(connection + C_FLAGS, flags & !F_READY);
             } else {
                 // The others with packets come first.
-                self.append(list, connection, C_READY_NEXT);
+                self.append(List::at(list), connection, C_READY_NEXT);
             }
         }
     }

@@ -10,9 +10,8 @@ use defs::gm::packet::{ACK, HEADER_BYTES};
 use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
-    ACKED, ACKED_COUNT, ACKED_LIMIT, AWAITED, AWAITING, B_AWAITED, B_INDEX, B_LIST, B_SENT,
-    B_STATE, EARLIER, EXCHANGING, RECORD_FREED, SLOW, SLOW_COUNT, SLOW_DEADLINE, SLOW_LIMIT, TAKEN,
-    USED, X_OPENING, block, note,
+    ACKED, ACKED_COUNT, ACKED_LIMIT, AWAITED, AWAITING, EARLIER, EXCHANGING, RECORD_FREED, SLOW,
+    SLOW_COUNT, SLOW_DEADLINE, SLOW_LIMIT, TAKEN, USED, block, note,
 };
 use crate::nic::Event;
 use crate::receive::Packet;
@@ -216,7 +215,7 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     fn barrier_packet(&mut self, subtype: u32, node: u32, remote: u32, local: u32, opening: u32) {
         let port = port_block(local);
-        let awaited = self.nic.load(block(port) + B_AWAITED);
+        let awaited = block(port).awaited(self);
         if awaited == (node << 16 | remote << 8 | 1) && subtype == STEP {
             self.next_exchange(port);
         } else {
@@ -270,7 +269,7 @@ impl<N: Nic> Gm<N> {
     /// Whether what comes back was sent since the port was opened.
     fn is_own_opening(&mut self, port: u32, from: u32) -> bool {
         let open = self.nic.load(port + P_OPEN) != 0;
-        open && self.nic.load(block(port) + X_OPENING) == origin::opening(from)
+        open && block(port).opening(self) == origin::opening(from)
     }
 
     /// A packet of a barrier: the barrier goes on, or the packet is noted.
@@ -293,12 +292,12 @@ impl<N: Nic> Gm<N> {
             self.nic.store(at, others);
             return self.barrier_came(port, origin::subtype(from));
         }
-        let awaited = self.nic.load(block(port) + B_AWAITED);
+        let awaited = block(port).awaited(self);
         if awaited == origin::endpoint(from) | 1 {
             return self.next_exchange(port);
         }
         self.nic.store(at, others | opening << shift);
-        if self.nic.load(block(port) + B_STATE) == EXCHANGING {
+        if block(port).barrier(self) == EXCHANGING {
             // Its step may wait for a record.
             return;
         }
@@ -311,15 +310,15 @@ impl<N: Nic> Gm<N> {
     fn barrier_again(&mut self, port: u32, from: u32) {
         let block = block(port);
         let to = origin::endpoint(from);
-        let state = self.nic.load(block + B_STATE);
+        let state = block.barrier(self);
         let (mut subtype, mut sent) = (GATHER, 0);
         if state == EXCHANGING {
             subtype = STEP;
-            sent = self.nic.load(block + B_INDEX) + self.nic.load(block + B_SENT);
+            sent = block.index(self) + block.sent(self);
         } else if state == AWAITING {
             sent = 1;
         }
-        let mut at = self.nic.load(block + B_LIST);
+        let mut at = block.list(self).address();
         while sent != 0 {
             let entry = self.nic.load(at);
             let is_sent = subtype == GATHER || entry & STEP_SEND != 0;

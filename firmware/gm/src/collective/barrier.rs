@@ -16,12 +16,12 @@ use defs::gm::collective::{
 use defs::gm::event::Status;
 use defs::gm::map::{COLLECTIVE_TICKS, NODE_LIMIT, NODES};
 use defs::gm::port::PORT_COUNT;
+use defs::record::Memory;
 
 use super::depart::NO_VALUE;
 use super::state::{
-    AWAITED, AWAITING, B_AWAITED, B_COUNT, B_DEADLINE, B_INDEX, B_LEFT, B_LIST, B_PARENT, B_POSTED,
-    B_SENT, B_STATE, B_TOLD, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, RELEASING,
-    WAITING_PORTS, X_BROKEN, block, list, note,
+    AWAITED, AWAITING, Block, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, PeerList, RELEASING,
+    WAITING_PORTS, block, list, note,
 };
 use crate::state::{NOW, port_number};
 use crate::{Gm, Nic};
@@ -34,9 +34,9 @@ impl<N: Nic> Gm<N> {
             return self.finish(port, 0, Status::InvalidParameter as u32, NO_VALUE);
         }
         let block = block(port);
-        if self.nic.load(block + B_STATE) != NONE {
-            if self.nic.load(block + B_TOLD) != 0 {
-                self.nic.store(block + B_POSTED, word);
+        if block.barrier(self) != NONE {
+            if block.is_told(self) {
+                block.set_posted(self, word);
             }
             // A second barrier of a port is a mistake of its process, which gets one event.
             return;
@@ -48,16 +48,16 @@ impl<N: Nic> Gm<N> {
     /// Begins the barrier that was posted before the last one was over.
     pub(super) fn begin_next(&mut self, port: u32) {
         let block = block(port);
-        let posted = self.nic.load(block + B_POSTED);
-        if posted != 0 && self.nic.load(block + B_STATE) == NONE {
-            self.nic.store(block + B_POSTED, 0);
+        let posted = block.posted(self);
+        if posted != 0 && block.barrier(self) == NONE {
+            block.set_posted(self, 0);
             self.begin_barrier(port, posted);
         }
     }
 
     fn begin_barrier(&mut self, port: u32, word: u32) {
         let block = block(port);
-        let broken = self.nic.load(block + X_BROKEN);
+        let broken = block.broken(self);
         let count = word >> 16;
         let algorithm = word >> 8 & 0x7F;
         let list = list(port, u32::from(word >> 8 & SECOND_LIST != 0));
@@ -69,22 +69,22 @@ impl<N: Nic> Gm<N> {
             return self.finish(port, 0, Status::InvalidParameter as u32, NO_VALUE);
         }
         let deadline = self.deadline();
-        self.nic.store(block + B_DEADLINE, deadline);
-        self.nic.store(block + B_TOLD, 0);
-        self.nic.store(block + B_COUNT, count);
-        self.nic.store(block + B_LIST, list);
+        block.set_deadline(self, deadline);
+        block.set_told(self, false);
+        block.set_count(self, count);
+        block.set_list(self, list);
         self.watch(port);
         if algorithm == EXCHANGE {
-            self.nic.store(block + B_INDEX, 0);
-            self.nic.store(block + B_SENT, 0);
-            self.nic.store(block + B_AWAITED, 0);
-            self.nic.store(block + B_STATE, EXCHANGING);
+            block.set_index(self, 0);
+            block.set_sent(self, 0);
+            block.set_awaited(self, 0);
+            block.set_barrier(self, EXCHANGING);
             return self.exchange(port);
         }
         const { assert!(TREE_ROOT == 1 && TREE_PARENT == 2) }
-        self.nic.store(block + B_PARENT, parent);
-        self.nic.store(block + B_INDEX, parent);
-        self.nic.store(block + B_STATE, GATHERING);
+        block.set_parent(self, parent);
+        block.set_index(self, parent);
+        block.set_barrier(self, GATHERING);
         self.gather(port, list, parent, count);
     }
 
@@ -92,20 +92,20 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     pub(super) fn next_exchange(&mut self, port: u32) {
         let block = block(port);
-        let index = self.nic.load(block + B_INDEX) + 1;
-        let list = self.nic.load(block + B_LIST);
-        let entry = self.nic.load(list + (index << 2));
-        self.nic.store(block + B_INDEX, index);
+        let index = block.index(self) + 1;
+        let list = block.list(self);
+        let entry = list.entry(self, index);
+        block.set_index(self, index);
         let usual = entry & (STEP_SEND | STEP_WAIT) == STEP_SEND | STEP_WAIT;
-        if index < self.nic.load(block + B_COUNT) && usual {
+        if index < block.count(self) && usual {
             // The next step is like this one: most are.
             if self.depart(port, entry, STEP, NO_VALUE) && !self.take_note(port, entry) {
-                return self.nic.store(block + B_AWAITED, entry & !0xFF | 1);
+                return block.set_awaited(self, entry & !0xFF | 1);
             }
             return self.exchange_after(port);
         }
-        self.nic.store(block + B_AWAITED, 0);
-        self.nic.store(block + B_SENT, 0);
+        block.set_awaited(self, 0);
+        block.set_sent(self, 0);
         self.exchange(port);
     }
 
@@ -115,13 +115,13 @@ impl<N: Nic> Gm<N> {
     fn exchange_after(&mut self, port: u32) {
         let block = block(port);
         let waits = self.nic.load(WAITING_PORTS) >> port_number(port) & 1 != 0;
-        self.nic.store(block + B_AWAITED, 0);
-        self.nic.store(block + B_SENT, 0);
-        if waits || self.nic.load(block + B_STATE) != EXCHANGING {
+        block.set_awaited(self, 0);
+        block.set_sent(self, 0);
+        if waits || block.barrier(self) != EXCHANGING {
             return;
         }
-        let index = self.nic.load(block + B_INDEX) + 1;
-        self.nic.store(block + B_INDEX, index);
+        let index = block.index(self) + 1;
+        block.set_index(self, index);
         self.exchange(port);
     }
 
@@ -129,30 +129,30 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(super) fn exchange(&mut self, port: u32) {
         let block = block(port);
-        let count = self.nic.load(block + B_COUNT);
-        let mut index = self.nic.load(block + B_INDEX);
-        let mut at = self.nic.load(block + B_LIST) + (index << 2);
+        let count = block.count(self);
+        let mut index = block.index(self);
+        let mut at = block.list(self).address() + (index << 2);
         while index < count {
             let entry = self.nic.load(at);
             if entry & STEP_WAIT == 0 && index + 1 == count {
                 self.tell_barrier(port);
             }
-            if entry & STEP_SEND != 0 && self.nic.load(block + B_SENT) == 0 {
+            if entry & STEP_SEND != 0 && block.sent(self) == 0 {
                 if !self.depart(port, entry, STEP, NO_VALUE) {
                     return;
                 }
-                self.nic.store(block + B_SENT, 1);
+                block.set_sent(self, 1);
             }
             if entry & STEP_WAIT != 0 && !self.take_note(port, entry) {
-                return self.nic.store(block + B_AWAITED, entry & !0xFF | 1);
+                return self.store(block.address() + Block::AWAITED, entry & !0xFF | 1);
             }
             index += 1;
             at += 4;
-            self.nic.store(block + B_INDEX, index);
-            self.nic.store(block + B_SENT, 0);
+            block.set_index(self, index);
+            block.set_sent(self, 0);
         }
         self.tell_barrier(port);
-        self.nic.store(block + B_STATE, NONE);
+        block.set_barrier(self, NONE);
     }
 
     /// Takes the note of a packet that has come from an endpoint. Returns whether there was one.
@@ -187,10 +187,10 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Waits for the children that have not come.
-    fn gather(&mut self, port: u32, list: u32, parent: u32, count: u32) {
+    fn gather(&mut self, port: u32, list: PeerList, parent: u32, count: u32) {
         let mut left = 0;
-        let mut at = list + (parent << 2);
-        let end = list + (count << 2);
+        let mut at = list.address() + (parent << 2);
+        let end = list.address() + (count << 2);
         while at < end {
             let entry = self.nic.load(at);
             if !self.take_or_await(port, entry) {
@@ -198,7 +198,7 @@ impl<N: Nic> Gm<N> {
             }
             at += 4;
         }
-        self.nic.store(block(port) + B_LEFT, left);
+        block(port).set_left(self, left);
         if left == 0 {
             self.gathered(port);
         }
@@ -207,16 +207,16 @@ impl<N: Nic> Gm<N> {
     /// All children have come.
     pub(super) fn gathered(&mut self, port: u32) {
         let block = block(port);
-        if self.nic.load(block + B_PARENT) == 0 {
+        if block.parent(self) == 0 {
             self.tell_barrier(port);
-            self.nic.store(block + B_STATE, RELEASING);
+            block.set_barrier(self, RELEASING);
             return self.release_children(port);
         }
-        self.nic.store(block + B_STATE, GATHERED);
-        let list = self.nic.load(block + B_LIST);
-        let parent = self.nic.load(list);
+        block.set_barrier(self, GATHERED);
+        let list = block.list(self);
+        let parent = list.entry(self, 0);
         if self.depart(port, parent, GATHER, NO_VALUE) {
-            self.nic.store(block + B_STATE, AWAITING);
+            block.set_barrier(self, AWAITING);
             self.take_or_await(port, parent);
         }
     }
@@ -225,16 +225,16 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     pub(super) fn barrier_came(&mut self, port: u32, subtype: u32) {
         let block = block(port);
-        let state = self.nic.load(block + B_STATE);
+        let state = block.barrier(self);
         if state == GATHERING {
-            let left = self.nic.load(block + B_LEFT) - 1;
-            self.nic.store(block + B_LEFT, left);
+            let left = block.left(self) - 1;
+            block.set_left(self, left);
             if left == 0 {
                 self.gathered(port);
             }
         } else if state == AWAITING && subtype == RELEASE {
             self.tell_barrier(port);
-            self.nic.store(block + B_STATE, RELEASING);
+            block.set_barrier(self, RELEASING);
             self.release_children(port);
         }
     }
@@ -242,26 +242,26 @@ impl<N: Nic> Gm<N> {
     /// Sends the packets to the children that are left.
     pub(super) fn release_children(&mut self, port: u32) {
         let block = block(port);
-        let count = self.nic.load(block + B_COUNT);
-        let mut index = self.nic.load(block + B_INDEX);
-        let list = self.nic.load(block + B_LIST);
+        let count = block.count(self);
+        let mut index = block.index(self);
+        let list = block.list(self);
         while index < count {
-            let entry = self.nic.load(list + (index << 2));
+            let entry = list.entry(self, index);
             if !self.depart(port, entry, RELEASE, NO_VALUE) {
                 return;
             }
             self.pump();
             index += 1;
-            self.nic.store(block + B_INDEX, index);
+            block.set_index(self, index);
         }
-        self.nic.store(block + B_STATE, NONE);
+        block.set_barrier(self, NONE);
     }
 
     /// Tells the host that the barrier is complete, once.
     fn tell_barrier(&mut self, port: u32) {
         let block = block(port);
-        if self.nic.load(block + B_TOLD) == 0 {
-            self.nic.store(block + B_TOLD, 1);
+        if !block.is_told(self) {
+            block.set_told(self, true);
             self.finish(port, 0, Status::Success as u32, NO_VALUE);
         }
     }

@@ -11,8 +11,8 @@ use defs::gm::port::PORT_COUNT;
 
 use super::origin;
 use super::state::{
-    ACKED_COUNT, FREE_PACKET, LOCAL_IN, LOCAL_OUT, LOCAL_USED, RECORD_FREED, WAITING_PORTS,
-    X_OPENING, block,
+    ACKED_COUNT, FREE_PACKET, LOCAL_IN, LOCAL_OUT, LOCAL_USED, LocalPacket, RECORD_FREED,
+    WAITING_PORTS, block,
 };
 use crate::remote::Plan;
 use crate::state::{
@@ -69,7 +69,7 @@ impl<N: Nic> Gm<N> {
     /// it can, or its operations have failed.
     #[inline(always)]
     pub(super) fn depart(&mut self, port: u32, to: u32, subtype: u32, value: Value) -> bool {
-        let opening = self.nic.load(block(port) + X_OPENING);
+        let opening = block(port).opening(self);
         self.depart_of(port, to, opening << 16 | subtype, value)
     }
 
@@ -181,10 +181,11 @@ impl<N: Nic> Gm<N> {
         }
         let node = self.nic.load(NODE);
         let from = origin::pack(subtype, node, port_number(port), remote, what >> 16);
-        self.nic.store(at, from | origin::OWN_BOARD);
-        self.nic.store(at + 4, value.tag);
-        self.nic.store(at + 8, value.high);
-        self.nic.store(at + 12, value.low);
+        let packet = LocalPacket::at(at);
+        packet.set_origin(self, from | origin::OWN_BOARD);
+        packet.set_tag(self, value.tag);
+        packet.set_high(self, value.high);
+        packet.set_low(self, value.low);
         self.nic.store(LOCAL_IN, next);
         true
     }
@@ -259,11 +260,12 @@ impl<N: Nic> Gm<N> {
             }
             let next = LOCAL | (at + LOCAL_BYTES) & (LOCAL_COUNT * LOCAL_BYTES - 1);
             self.nic.store(LOCAL_OUT, next);
-            let from = self.nic.load(at);
+            let packet = LocalPacket::at(at);
+            let from = packet.origin(self);
             let value = Value {
-                tag: self.nic.load(at + 4),
-                high: self.nic.load(at + 8),
-                low: self.nic.load(at + 12),
+                tag: packet.tag(self),
+                high: packet.high(self),
+                low: packet.low(self),
             };
             self.arrive(from, value);
         }

@@ -32,6 +32,4 @@ mod state;
 
 pub use depart::{K_COLLECTIVE, NO_VALUE, Value, value_packet};
 pub use port::RESULT_NOTICES;
-pub use state::{
-    ACKED_COUNT, ACTIVE_PORTS, COLLECTIVE_STATE_END, SLOW_COUNT, X_BROKEN, block, result_words,
-};
+pub use state::{ACKED_COUNT, ACTIVE_PORTS, COLLECTIVE_STATE_END, SLOW_COUNT, block};

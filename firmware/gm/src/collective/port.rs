@@ -11,10 +11,9 @@ use defs::gm::port::PORT_COUNT;
 use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
-    ACTIVE_PORTS, AWAITED, B_AWAITED, B_DEADLINE, B_POSTED, B_STATE, B_TOLD, COLLECTIVE_STATE_END,
-    EARLIER, EXCHANGING, FREE_PACKET, FREE_VALUE, GATHERED, INSTANCES, LOCAL_IN, LOCAL_OUT, NONE,
-    RELEASING, TAKEN, V_CLOSED, V_HIGH, V_LOW, V_NEXT, V_ORIGIN, V_TAG, WAITING_PORTS, X_BROKEN,
-    X_INSTANCES, X_OPENING, X_SCAN, X_VALUES, block, result_words,
+    ACTIVE_PORTS, AWAITED, Block, COLLECTIVE_STATE_END, EARLIER, EXCHANGING, FREE_PACKET,
+    FREE_VALUE, GATHERED, LOCAL_IN, LOCAL_OUT, NONE, RELEASING, TAKEN, ValueBuffer, WAITING_PORTS,
+    block,
 };
 use crate::state::{P_NOTICES, P_OPEN, P_RECEIVES, R_KEY, R_NEXT, port_block, port_number};
 use crate::{Gm, Nic};
@@ -37,10 +36,11 @@ impl<N: Nic> Gm<N> {
         self.clear(NOTES, NOTES + (nodes << 6));
         for number in 0..PORT_COUNT {
             let block = block(port_block(number));
-            self.clear(block + B_STATE, block + INSTANCES);
+            let (from, to) = block.own_words();
+            self.clear(from, to);
             // Another opening than before a restart, as the session is another one.
             let session = self.nic.load(SESSION) & 15;
-            self.nic.store(block + X_OPENING, session << 1);
+            block.set_opening(self, session << 1);
         }
         let count = COLLECTIVE_RECORD_COUNT;
         self.free_list(COLLECTIVE_RECORDS, count, RECORD_BYTES, R_NEXT);
@@ -49,7 +49,7 @@ impl<N: Nic> Gm<N> {
         }
         self.nic.store(FREE_PACKET, COLLECTIVE_RECORDS);
         let count = UNEXPECTED_VALUES + LOCAL_VALUES;
-        self.free_list(VALUES, count, VALUE_BUFFER_BYTES, V_NEXT);
+        self.free_list(VALUES, count, VALUE_BUFFER_BYTES, ValueBuffer::NEXT);
         self.nic.store(FREE_VALUE, VALUES);
         self.prepare_gossip();
         self.prepare_atomics();
@@ -61,29 +61,30 @@ impl<N: Nic> Gm<N> {
             return;
         }
         let block = block(port);
-        let opening = self.nic.load(block + X_OPENING);
+        let opening = block.opening(self);
         let next = if opening == OPENINGS { 1 } else { opening + 1 };
-        for (word, value) in [
-            (B_STATE, NONE),
-            (B_AWAITED, 0),
-            (B_POSTED, 0),
-            (X_OPENING, next),
-            (X_BROKEN, 0),
-            (X_SCAN, 0),
-            (X_INSTANCES, 0),
-        ] {
-            self.nic.store(block + word, value);
-        }
+        block.write(
+            self,
+            [
+                (Block::BARRIER, NONE),
+                (Block::AWAITED, 0),
+                (Block::POSTED, 0),
+                (Block::OPENING, next),
+                (Block::BROKEN, 0),
+                (Block::SCAN, 0),
+                (Block::REDUCTIONS, 0),
+            ],
+        );
         let mut at = NOTES + (port_number(port) << 3);
         for _ in 0..self.nic.load(NODES) {
             self.note_earlier(at);
             self.note_earlier(at + 4);
             at += 64;
         }
-        let mut value = self.nic.load(block + X_VALUES);
-        while value != 0 {
-            self.nic.store(value + V_CLOSED, 1);
-            value = self.nic.load(value + V_NEXT);
+        let mut value = block.first_value(self);
+        while value.is_some() {
+            value.set_closed(self, true);
+            value = value.next(self);
         }
         self.send_earlier(port);
         self.settle();
@@ -111,7 +112,7 @@ impl<N: Nic> Gm<N> {
     fn send_earlier(&mut self, port: u32) {
         let block = block(port);
         let nodes = self.nic.load(NODES);
-        let mut node = self.nic.load(block + X_SCAN);
+        let mut node = block.scan(self);
         while node < nodes {
             for remote in 0..PORT_COUNT {
                 let (at, shift) = super::state::note(node, port_number(port), remote);
@@ -126,33 +127,33 @@ impl<N: Nic> Gm<N> {
                 }
             }
             node += 1;
-            self.nic.store(block + X_SCAN, node);
+            block.set_scan(self, node);
         }
         self.send_values_back(port);
     }
 
     fn send_values_back(&mut self, port: u32) {
         let block = block(port);
-        let mut value = self.nic.load(block + X_VALUES);
-        self.nic.store(block + X_VALUES, 0);
+        let mut value = block.first_value(self);
+        block.set_first_value(self, ValueBuffer::NONE);
         let mut can_leave = true;
-        while value != 0 {
-            let next = self.nic.load(value + V_NEXT);
-            let from = self.nic.load(value + V_ORIGIN);
-            if can_leave && self.nic.load(value + V_CLOSED) != 0 {
+        while value.is_some() {
+            let next = value.next(self);
+            let from = value.origin(self);
+            if can_leave && value.is_closed(self) {
                 let back = Value {
-                    tag: self.nic.load(value + V_TAG),
-                    high: self.nic.load(value + V_HIGH),
-                    low: self.nic.load(value + V_LOW),
+                    tag: value.tag(self),
+                    high: value.high(self),
+                    low: value.low(self),
                 };
                 let to = endpoint(origin::node(from), origin::remote(from));
                 let what = origin::opening(from) << 16 | PARTIAL_AGAIN;
                 can_leave = self.send_back(port, to, what, back);
             }
-            if can_leave && self.nic.load(value + V_CLOSED) != 0 {
+            if can_leave && value.is_closed(self) {
                 self.free_value(value);
             } else {
-                self.append(block + X_VALUES, value, V_NEXT);
+                self.append(block.values(), value.address(), ValueBuffer::NEXT);
             }
             value = next;
         }
@@ -164,22 +165,23 @@ impl<N: Nic> Gm<N> {
             return;
         }
         let block = block(port);
-        let mut value = self.nic.load(block + X_VALUES);
-        self.nic.store(block + X_VALUES, 0);
-        while value != 0 {
-            let next = self.nic.load(value + V_NEXT);
+        let mut value = block.first_value(self);
+        block.set_first_value(self, ValueBuffer::NONE);
+        while value.is_some() {
+            let next = value.next(self);
             self.free_value(value);
             value = next;
         }
-        for (word, value) in [
-            (B_STATE, NONE),
-            (B_AWAITED, 0),
-            (B_POSTED, 0),
-            (X_INSTANCES, 0),
-            (X_SCAN, u32::MAX),
-        ] {
-            self.nic.store(block + word, value);
-        }
+        block.write(
+            self,
+            [
+                (Block::BARRIER, NONE),
+                (Block::AWAITED, 0),
+                (Block::POSTED, 0),
+                (Block::REDUCTIONS, 0),
+                (Block::SCAN, u32::MAX),
+            ],
+        );
         self.close_groups(port);
         let mask = !(1 << port_number(port));
         for word in [ACTIVE_PORTS, WAITING_PORTS] {
@@ -202,7 +204,7 @@ impl<N: Nic> Gm<N> {
         if self.nic.load(port + P_OPEN) == 0 {
             return;
         }
-        let state = self.nic.load(block(port) + B_STATE);
+        let state = block(port).barrier(self);
         if state == EXCHANGING {
             self.exchange(port);
         } else if state == GATHERED {
@@ -231,13 +233,13 @@ impl<N: Nic> Gm<N> {
 
     fn look_at_operations(&mut self, port: u32, now: u32) {
         let block = block(port);
-        let barrier = self.nic.load(block + B_STATE);
+        let barrier = block.barrier(self);
         let gossip = self.has_gossip(port);
-        if barrier == NONE && self.nic.load(block + X_INSTANCES) == 0 && !gossip {
+        if barrier == NONE && block.reductions(self) == 0 && !gossip {
             let active = self.nic.load(ACTIVE_PORTS) & !(1 << port_number(port));
             return self.nic.store(ACTIVE_PORTS, active);
         }
-        let deadline = self.nic.load(block + B_DEADLINE);
+        let deadline = block.deadline(self);
         let late = barrier != NONE && now.wrapping_sub(deadline) < 1 << 31;
         let late_group = gossip && self.look_at_groups(port, now);
         if late || late_group || self.is_reduction_late(port, now) {
@@ -260,20 +262,21 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn break_port(&mut self, port: u32, status: u32) {
         let block = block(port);
-        let barrier = self.nic.load(block + B_STATE);
-        let told = self.nic.load(block + B_TOLD);
-        let posted = self.nic.load(block + B_POSTED);
-        let instances = self.nic.load(block + X_INSTANCES);
-        for (word, value) in [
-            (B_STATE, NONE),
-            (B_AWAITED, 0),
-            (B_POSTED, 0),
-            (X_BROKEN, status + 1),
-            (X_INSTANCES, 0),
-        ] {
-            self.nic.store(block + word, value);
-        }
-        if barrier != NONE && told == 0 || posted != 0 {
+        let barrier = block.barrier(self);
+        let told = block.is_told(self);
+        let posted = block.posted(self);
+        let instances = block.reductions(self);
+        block.write(
+            self,
+            [
+                (Block::BARRIER, NONE),
+                (Block::AWAITED, 0),
+                (Block::POSTED, 0),
+                (Block::BROKEN, status + 1),
+                (Block::REDUCTIONS, 0),
+            ],
+        );
+        if barrier != NONE && !told || posted != 0 {
             self.finish(port, 0, status, NO_VALUE);
         }
         self.break_groups(port, status);
@@ -300,10 +303,10 @@ impl<N: Nic> Gm<N> {
             return;
         }
         let operation = what >> 8;
-        let at = result_words(port, operation);
-        self.nic.store(at, what & 0xFF);
-        self.nic.store(at + 4, high);
-        self.nic.store(at + 8, low);
+        let outcome = block(port).outcome(operation);
+        outcome.set_status(self, what & 0xFF);
+        outcome.set_high(self, high);
+        outcome.set_low(self, low);
         let notices = self.nic.load(port + P_NOTICES) | 1 << (RESULT_NOTICES + operation);
         self.nic.store(port + P_NOTICES, notices);
         self.mark_reports(port);

@@ -3,12 +3,14 @@
 //! All of them are SEND's but the results that wait for their events, which are RECV's, and [`TAKEN`].
 
 use defs::gm::collective::{
-    BLOCK_BYTES, BLOCKS, DESCRIPTOR_BYTES, DESCRIPTOR_COUNT, LIST_BYTES, LISTS, NOTE_BYTES, NOTES,
+    BLOCK_BYTES, BLOCKS, DESCRIPTOR_BYTES, DESCRIPTOR_CHILDREN, DESCRIPTOR_COUNT, DESCRIPTOR_KIND,
+    DESCRIPTOR_PARENT, DESCRIPTOR_TAG, DESCRIPTOR_VALUE, LIST_BYTES, LISTS, NOTE_BYTES, NOTES,
 };
+use defs::record;
 
 use defs::gm::atomic::{ATOMIC_COUNT, ATOMIC_OPERATIONS};
 
-use crate::state::{STATE_END, port_number};
+use crate::state::{List, STATE_END, port_number};
 
 /// RECV: packets with operations that it has taken so far.
 pub const TAKEN: u32 = STATE_END;
@@ -47,38 +49,99 @@ pub const SLOW_LIMIT: u32 = 32;
 /// End of these words.
 pub const COLLECTIVE_STATE_END: u32 = SLOW + 4 * SLOW_LIMIT;
 
-/// Word of a block: what its barrier does.
-pub const B_STATE: u32 = DESCRIPTOR_COUNT * DESCRIPTOR_BYTES;
-/// Word of a block: the entry of the list that comes next.
-pub const B_INDEX: u32 = B_STATE + 4;
-/// Word of a block: number of entries.
-pub const B_COUNT: u32 = B_STATE + 8;
-/// Word of a block: children whose packets have not come.
-pub const B_LEFT: u32 = B_STATE + 12;
-/// Word of a block: tick at which the barrier fails.
-pub const B_DEADLINE: u32 = B_STATE + 16;
-/// Word of a block: the packet of the step has been sent.
-pub const B_SENT: u32 = B_STATE + 20;
-/// Word of a block: the endpoint whose packet an exchange awaits, and 1; else 0.
-pub const B_AWAITED: u32 = B_STATE + 60;
-/// Word of a block: the list of its barrier.
-pub const B_LIST: u32 = B_STATE + 64;
-/// Word of a block: 1 if the first entry is the parent.
-pub const B_PARENT: u32 = B_STATE + 24;
-/// Word of a block: the host knows that the barrier is complete; packets are still to be sent.
-pub const B_TOLD: u32 = B_STATE + 28;
-/// Word of a block: the slot's word of the barrier that follows.
-pub const B_POSTED: u32 = B_STATE + 32;
-/// Word of a block: opening of the port.
-pub const X_OPENING: u32 = B_STATE + 36;
-/// Word of a block: the status that ended an operation of the port, and 1; further ones end with it too. Else 0.
-pub const X_BROKEN: u32 = B_STATE + 40;
-/// Word of a block: the node whose early packets are looked at next, after the port has been opened.
-pub const X_SCAN: u32 = B_STATE + 44;
-/// Word of a block: reductions under way, a bit for each.
-pub const X_INSTANCES: u32 = B_STATE + 48;
-/// Words of a block: values that wait, first and last.
-pub const X_VALUES: u32 = B_STATE + 52;
+/// Offset of the words of a barrier in a block: they follow the descriptors.
+const OWN: u32 = DESCRIPTOR_COUNT * DESCRIPTOR_BYTES;
+/// Offset of the reductions in a block.
+const REDUCTIONS: u32 = OWN + 0x60;
+/// Offset of the results in a block.
+const RESULTS: u32 = REDUCTIONS + DESCRIPTOR_COUNT * REDUCTION_BYTES;
+/// Bytes of a [`Reduction`].
+const REDUCTION_BYTES: u32 = 32;
+/// Bytes of a [`Outcome`].
+const OUTCOME_BYTES: u32 = 16;
+
+record! {
+    /// Control block of a port's operations.
+    pub struct Block {
+        /// Descriptors of reductions, written by the host.
+        descriptor[6] => Descriptor = 0;
+        /// State of the barrier ([`NONE`] to [`RELEASING`]).
+        barrier, set_barrier, BARRIER: u32 = OWN;
+        /// The entry of the barrier's list that comes next.
+        index, set_index: u32 = OWN + 4;
+        /// Number of entries in the barrier's list.
+        count, set_count: u32 = OWN + 8;
+        /// Children whose packets have not come.
+        left, set_left: u32 = OWN + 12;
+        /// Tick at which the barrier fails.
+        deadline, set_deadline: u32 = OWN + 16;
+        /// Whether the packet of an exchange's step has been sent: 1 or 0.
+        sent, set_sent: u32 = OWN + 20;
+        /// 1 if the first entry of the list is the parent.
+        parent, set_parent: u32 = OWN + 24;
+        /// Whether the host knows that the barrier is complete; packets are still to be sent.
+        is_told, set_told: bool = OWN + 28;
+        /// Last word of the send slot of the barrier that follows; 0 if none does.
+        posted, set_posted, POSTED: u32 = OWN + 32;
+        /// Opening of the port.
+        opening, set_opening, OPENING: u32 = OWN + 36;
+        /// The status that ended an operation of the port, and 1; further ones end with it too. Else 0.
+        broken, set_broken, BROKEN: u32 = OWN + 40;
+        /// The node whose early packets are looked at next, after the port has been opened.
+        scan, set_scan, SCAN: u32 = OWN + 44;
+        /// Reductions under way, a bit for each.
+        reductions, set_reductions, REDUCTIONS: u32 = OWN + 48;
+        /// Values that wait for their reduction.
+        values => List = OWN + 52;
+        /// The first of these values.
+        first_value, set_first_value: ValueBuffer = OWN + 52;
+        /// The endpoint whose packet an exchange awaits, and 1; else 0.
+        awaited, set_awaited, AWAITED: u32 = OWN + 60;
+        /// The list of the barrier.
+        list, set_list: PeerList = OWN + 64;
+        /// Reductions.
+        reduction[5] => Reduction = REDUCTIONS;
+        /// RECV: results for events: the barrier's, then those of reductions, of groups and of atomic operations.
+        outcome[4] => Outcome = RESULTS;
+    }
+}
+
+const _: () = assert!(OWN + 64 + 4 <= REDUCTIONS);
+const _: () =
+    assert!(DESCRIPTOR_BYTES == 1 << 6 && REDUCTION_BYTES == 1 << 5 && OUTCOME_BYTES == 1 << 4);
+
+impl Block {
+    /// The words of the barrier and those that the port's operations share.
+    pub const fn own_words(self) -> (u32, u32) {
+        (self.address() + OWN, self.address() + REDUCTIONS)
+    }
+}
+
+record! {
+    /// Descriptor of a reduction, written by the host.
+    pub struct Descriptor {
+        /// The process's own value, upper half.
+        high: u32 = DESCRIPTOR_VALUE;
+        /// The process's own value, lower half.
+        low: u32 = DESCRIPTOR_VALUE + 4;
+        /// Tag that all processes of the reduction use.
+        tag: u32 = DESCRIPTOR_TAG;
+        /// Number of children, flags, operation.
+        kind: u32 = DESCRIPTOR_KIND;
+        /// Endpoint of the parent.
+        parent: u32 = DESCRIPTOR_PARENT;
+        /// Endpoints of the children.
+        [child]: u32 = DESCRIPTOR_CHILDREN;
+    }
+}
+
+record! {
+    /// Endpoints that an operation uses, one after another.
+    pub struct PeerList {
+        /// An endpoint, and what an exchange does with it.
+        [entry]: u32 = 0;
+    }
+}
 
 /// State of a barrier: none is under way.
 pub const NONE: u32 = 0;
@@ -93,26 +156,25 @@ pub const AWAITING: u32 = 4;
 /// State of a barrier: packets to children are being sent.
 pub const RELEASING: u32 = 5;
 
-/// Reductions of a block.
-pub const INSTANCES: u32 = B_STATE + 0x60;
-
-const _: () = assert!(B_LIST + 4 <= INSTANCES);
-/// Bytes of one.
-pub const INSTANCE_BYTES: u32 = 32;
-/// Word of a reduction: what it does.
-pub const I_STATE: u32 = 0;
-/// Word of a reduction: children whose values have come, a bit for each; then the child that gets the result next.
-pub const I_CHILDREN: u32 = 4;
-/// Word of a reduction: tick at which it fails.
-pub const I_DEADLINE: u32 = 8;
-/// Word of a reduction: its tag.
-pub const I_TAG: u32 = 12;
-/// Word of a reduction: number of children, flags, operation.
-pub const I_KIND: u32 = 16;
-/// Word of a reduction: the value so far, upper half.
-pub const I_HIGH: u32 = 20;
-/// The same, lower half.
-pub const I_LOW: u32 = 24;
+record! {
+    /// Reduction of a port.
+    pub struct Reduction {
+        /// State ([`COLLECTING`] to [`SPREADING`]); 0 if it is not under way.
+        state, set_state, STATE: u32 = 0;
+        /// Children whose values have come, a bit for each; then the child that gets the result next.
+        children, set_children, CHILDREN: u32 = 4;
+        /// Tick at which it fails.
+        deadline, set_deadline, DEADLINE: u32 = 8;
+        /// Tag of its values.
+        tag, set_tag, TAG: u32 = 12;
+        /// Number of children, flags, operation.
+        kind, set_kind, KIND: u32 = 16;
+        /// The value so far, upper half.
+        high, set_high, HIGH: u32 = 20;
+        /// The value so far, lower half.
+        low, set_low, LOW: u32 = 24;
+    }
+}
 
 /// State of a reduction: values of children are awaited.
 pub const COLLECTING: u32 = 1;
@@ -123,32 +185,52 @@ pub const AWAITING_RESULT: u32 = 3;
 /// State of a reduction: the result is being sent to the children.
 pub const SPREADING: u32 = 4;
 
-/// RECV: words of a block with results for events: status, value. The barrier's, those of reductions, those of groups.
-pub const RESULTS: u32 = INSTANCES + DESCRIPTOR_COUNT * INSTANCE_BYTES;
-/// Bytes of one.
-const RESULT_BYTES: u32 = 16;
-
-/// The words of a result of a port: 0 is the barrier's, then those of reductions, of groups and of atomic operations.
-#[inline(always)]
-pub const fn result_words(port: u32, operation: u32) -> u32 {
-    block(port) + RESULTS + (operation << 4)
+record! {
+    /// Result of an operation, until its event is written.
+    pub struct Outcome {
+        /// Status.
+        status, set_status: u32 = 0;
+        /// Value, upper half.
+        high, set_high: u32 = 4;
+        /// Value, lower half.
+        low, set_low: u32 = 8;
+    }
 }
 
-const _: () = assert!(RESULTS + (ATOMIC_OPERATIONS + ATOMIC_COUNT) * RESULT_BYTES <= BLOCK_BYTES);
+const _: () = assert!(RESULTS + (ATOMIC_OPERATIONS + ATOMIC_COUNT) * OUTCOME_BYTES <= BLOCK_BYTES);
 const _: () = assert!(COLLECTIVE_STATE_END <= defs::gm::mapping::MAPPING);
 
-/// Word of a value's buffer: next one of its port, or next free one.
-pub const V_NEXT: u32 = 0;
-/// Word of a value's buffer: where it comes from.
-pub const V_ORIGIN: u32 = 4;
-/// Word of a value's buffer: its tag.
-pub const V_TAG: u32 = 8;
-/// Word of a value's buffer: the value, upper half.
-pub const V_HIGH: u32 = 12;
-/// The same, lower half.
-pub const V_LOW: u32 = 16;
-/// Word of a value's buffer: it came while the port was closed.
-pub const V_CLOSED: u32 = 20;
+record! {
+    /// Value that came before its reduction.
+    pub struct ValueBuffer {
+        /// Next one of its port, or next free one.
+        next, set_next, NEXT: ValueBuffer = 0;
+        /// Where it comes from ([`origin`](super::origin)).
+        origin, set_origin, ORIGIN: u32 = 4;
+        /// Tag of its reduction.
+        tag, set_tag, TAG: u32 = 8;
+        /// The value, upper half.
+        high, set_high, HIGH: u32 = 12;
+        /// The value, lower half.
+        low, set_low, LOW: u32 = 16;
+        /// Whether it came while the port was closed.
+        is_closed, set_closed, CLOSED: bool = 20;
+    }
+}
+
+record! {
+    /// Packet from a port of the own board to another one of it.
+    pub struct LocalPacket {
+        /// Where it comes from ([`origin`](super::origin)).
+        origin, set_origin: u32 = 0;
+        /// Tag of its value.
+        tag, set_tag: u32 = 4;
+        /// The value, upper half.
+        high, set_high: u32 = 8;
+        /// The value, lower half.
+        low, set_low: u32 = 12;
+    }
+}
 
 /// Byte of the notes: the port waits for a packet of the endpoint.
 pub const AWAITED: u32 = 0x80;
@@ -157,14 +239,14 @@ pub const EARLIER: u32 = 0x40;
 
 /// The control block of a port's operations, from its port's.
 #[inline(always)]
-pub const fn block(port: u32) -> u32 {
-    BLOCKS + (port_number(port) << 11)
+pub const fn block(port: u32) -> Block {
+    Block::at(BLOCKS + (port_number(port) << 11))
 }
 
 /// The first or second list of endpoints of a port.
 #[inline(always)]
-pub const fn list(port: u32, second: u32) -> u32 {
-    LISTS + (port_number(port) << 13) + (second << 12)
+pub const fn list(port: u32, second: u32) -> PeerList {
+    PeerList::at(LISTS + (port_number(port) << 13) + (second << 12))
 }
 
 const _: () = assert!(BLOCK_BYTES == 1 << 11 && LIST_BYTES == 1 << 12 && NOTE_BYTES == 1 << 6);

@@ -13,7 +13,7 @@ use super::state::{
     G_RANK, G_RECEIVED, G_SIZE, G_STAGED_MOST, G_STEP, G_STEPS, RECEIVED_BYTES, counts, group,
 };
 use super::steps::{longest_staged, step_bytes, steps};
-use crate::collective::{NO_VALUE, X_BROKEN, block};
+use crate::collective::{NO_VALUE, block};
 use crate::state::{NOW, P_KEY, port_number};
 use crate::{Gm, Nic};
 
@@ -86,7 +86,7 @@ impl<N: Nic> Gm<N> {
         }
         let group = group(port, number);
         let operation = GROUP_OPERATIONS + number;
-        let broken = self.nic.load(block(port) + X_BROKEN);
+        let broken = block(port).broken(self);
         if self.nic.load(group + G_ACTIVE) != 0 {
             return self.count(Counter::BadPosts);
         }
