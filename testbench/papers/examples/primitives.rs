@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use lanigon_papers::dsm::PROFILE;
-use lanigon_papers::dsm::primitives::Primitives;
+use lanigon_papers::ardmar::PROFILE;
+use lanigon_papers::ardmar::primitives::Primitives;
 use lanigon_worlds::profile;
 
 /// Repetitions of each.

@@ -1,9 +1,9 @@
 //! Published results, reproduced: the papers, each a folder with its measurements, rows, claims and figures.
 
+pub mod ardmar;
 pub mod atomics;
 pub mod bypass;
 pub mod collectives;
-pub mod dsm;
 pub mod emp;
 pub mod gm;
 pub mod multicast;
@@ -13,7 +13,7 @@ use lanigon_experiments::paper::Paper;
 use collectives::chapter::PAPERS as COLLECTIVES;
 
 /// All papers, in the order in which people are told of them.
-pub static PAPERS: [&Paper; 11] = [
+pub static PAPERS: &[&Paper] = &[
     &emp::PAPER,
     &gm::PAPER,
     &COLLECTIVES[0],
@@ -24,5 +24,5 @@ pub static PAPERS: [&Paper; 11] = [
     &atomics::PAPER,
     &bypass::BROADCAST,
     &bypass::REDUCTION,
-    &dsm::PAPER,
+    &ardmar::PAPER,
 ];

@@ -4,8 +4,8 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod ardmar;
 mod collectives;
 mod determinism;
-mod dsm;
 mod multicast;
 mod verdicts;

@@ -174,15 +174,18 @@ const ALL: &str = "all";
 
 /// Names of the papers, and `all`.
 fn papers() -> impl TypedValueParser<Value = Papers> {
-    let values = PAPERS.map(|paper| PossibleValue::new(paper.name).help(paper.about));
+    let values = PAPERS
+        .iter()
+        .map(|paper| PossibleValue::new(paper.name).help(paper.about));
     let all = PossibleValue::new(ALL).help("All of them, with a summary");
     let parser = PossibleValuesParser::new(values.into_iter().chain([all]));
-    parser.map(|name| Papers(PAPERS.into_iter().find(|paper| paper.name == name)))
+    parser.map(|name| Papers(PAPERS.iter().copied().find(|paper| paper.name == name)))
 }
 
 /// Help on the names.
 fn papers_help() -> String {
-    let names = PAPERS.map(|paper| paper.name).join(", ");
+    let names: Vec<_> = PAPERS.iter().map(|paper| paper.name).collect();
+    let names = names.join(", ");
     format!("Which results: {names}; {ALL}: all of them, with a summary")
 }
 

@@ -21,7 +21,7 @@ fn experiments() -> Vec<Named> {
         name: paper.name.into(),
         description: format!("{} (lanigon reproduce {})", paper.about, paper.name),
     };
-    PAPERS.into_iter().map(row).collect()
+    PAPERS.iter().copied().map(row).collect()
 }
 
 /// Command that builds the images.

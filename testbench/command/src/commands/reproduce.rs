@@ -38,14 +38,14 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
     };
     let (document, text, partial) = match args.papers {
         Papers(Some(paper)) => {
-            paper::check(&PAPERS, paper, &request)?;
+            paper::check(PAPERS, paper, &request)?;
             let outcome = paper::run(paper, &request, |steps| progress("measurements", steps))?;
             let partial = outcome.is_partial();
             (outcome.document, outcome.text, partial)
         }
         Papers(None) => {
             let begin = |paper: &Paper, steps| progress(paper.name, steps);
-            let all = summary::run(&PAPERS, &request, begin)?;
+            let all = summary::run(PAPERS, &request, begin)?;
             (all.document()?, all.text(), all.is_partial())
         }
     };

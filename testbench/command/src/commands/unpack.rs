@@ -51,7 +51,7 @@ pub fn run(args: &UnpackArgs) -> anyhow::Result<Status> {
         write(&path, text.as_bytes())?;
         counts[2] += 1;
     }
-    for table in PAPERS.map(|paper| paper.table) {
+    for table in PAPERS.iter().map(|paper| paper.table) {
         let path = folder.join("published").join(format!("{}.csv", table.name));
         write(&path, table.text.as_bytes())?;
         counts[3] += 1;

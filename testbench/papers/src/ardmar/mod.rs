@@ -53,12 +53,12 @@ pub static PAPER: Paper = Paper {
     ),
     table: &TABLE,
     calibrated: &rows::CALIBRATED_ON,
-    start: start::<Dsm>,
+    start: start::<Ardmar>,
 };
 
 /// The experiment.
 #[derive(Debug, Clone)]
-pub struct Dsm {
+pub struct Ardmar {
     amount: Amount,
     /// The programs; its profiles are those of the paper's testbed and of other boards.
     grid: Grid,
@@ -83,7 +83,7 @@ pub enum Measured {
     Run(grid::Point),
 }
 
-impl Experiment for Dsm {
+impl Experiment for Ardmar {
     type Key = Measurement;
     type Point = Measured;
     type Results = Results;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use lanigon_experiments::grid::Grid;
 use lanigon_experiments::key;
 use lanigon_experiments::paper::{Amount, Request};
-use lanigon_papers::dsm::primitives::Primitives;
-use lanigon_papers::dsm::{FILE, PROFILE, TABLE};
+use lanigon_papers::ardmar::primitives::Primitives;
+use lanigon_papers::ardmar::{FILE, PROFILE, TABLE};
 use lanigon_worlds::profile::built_in;
 
 /// Whether GM's image is built: it is where LLVM's tools are; other tests say so.

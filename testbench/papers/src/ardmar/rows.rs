@@ -101,17 +101,17 @@ pub(super) mod tests {
     use lanigon_experiments::row::Row;
     use lanigon_experiments::verdict::Judged;
 
-    use super::super::{Dsm, FILE, Measured, Measurement, PAPER};
+    use super::super::{Ardmar, FILE, Measured, Measurement, PAPER};
     use super::*;
 
     fn rows(results: &Results) -> Vec<Row> {
-        let dsm = Dsm::new(&PAPER, &Request::default()).unwrap();
-        dsm.rows(&PAPER, results)
+        let paper = Ardmar::new(&PAPER, &Request::default()).unwrap();
+        paper.rows(&PAPER, results)
     }
 
     pub(in super::super) fn judge(results: &Results) -> Vec<Judged> {
-        let dsm = Dsm::new(&PAPER, &Request::default()).unwrap();
-        dsm.claims(results)
+        let paper = Ardmar::new(&PAPER, &Request::default()).unwrap();
+        paper.claims(results)
     }
 
     /// Results in which a run without handlers takes `ardmar` times as long for each part, and parts become shorter with more nodes.
@@ -120,7 +120,7 @@ pub(super) mod tests {
             amount,
             ..Request::default()
         };
-        let dsm = Dsm::new(&PAPER, &request).unwrap();
+        let paper = Ardmar::new(&PAPER, &request).unwrap();
         let measured = |measurement: Measurement| {
             let measured = match &measurement {
                 Measurement::Primitives(_) => Measured::Primitives(Primitives::default()),
@@ -153,9 +153,9 @@ pub(super) mod tests {
             };
             (measurement, measured)
         };
-        let points = dsm.keys().into_iter().map(measured).collect();
+        let points = paper.keys().into_iter().map(measured).collect();
         let partial = false;
-        dsm.results(Found { points, partial })
+        paper.results(Found { points, partial })
     }
 
     #[test]
