@@ -14,10 +14,9 @@ use defs::gm::port::STOPPED_STREAMS;
 
 use crate::collective::K_COLLECTIVE;
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, C_CURSOR, C_FIRST, C_FLAGS, C_LAST, C_WINDOW, FREE_RECORD, K_ATOMIC,
-    K_GET, K_NULL, K_REPLY, List, P_OPEN, P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING,
-    R_ACKED, R_CONNECTION, R_KIND, R_LENGTH, R_NEXT, R_PORTS, R_SENT, R_TOKEN, connection,
-    connection_number,
+    ACTIVE, ACTIVE_SHIFT, Connection, FREE_RECORD, K_ATOMIC, K_GET, K_NULL, K_REPLY, List, P_OPEN,
+    P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING, R_ACKED, R_CONNECTION, R_KIND,
+    R_LENGTH, R_NEXT, R_PORTS, R_SENT, R_TOKEN, connection, connection_number,
 };
 use crate::{Gm, Nic};
 
@@ -26,7 +25,13 @@ impl<N: Nic> Gm<N> {
     /// node may have accepted what was sent after it: that goes on.
     #[cold]
     #[inline(never)]
-    pub(crate) fn fail(&mut self, connection: u32, record: u32, status: Status, unsent: bool) {
+    pub(crate) fn fail(
+        &mut self,
+        connection: Connection,
+        record: u32,
+        status: Status,
+        unsent: bool,
+    ) {
         let token = self.nic.load(record + R_TOKEN);
         if self.nic.load(record + R_KIND) == K_REPLY && self.nic.load(record + R_CONNECTION) == 0 {
             return self.fail_answer(connection, record);
@@ -54,7 +59,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Node and subport that a record is for.
-    fn stream_of(&self, connection: u32, record: u32) -> u32 {
+    fn stream_of(&self, connection: Connection, record: u32) -> u32 {
         let node = connection_number(connection) >> 1;
         node << 8 | self.nic.load(record + R_PORTS) >> 8 & 0xFF
     }
@@ -67,12 +72,12 @@ impl<N: Nic> Gm<N> {
 
     /// Packets of a record that were ever sent and are not acknowledged, and the record before it, or 0; `None` if it is not
     /// in the connection's list.
-    fn sent_packets(&self, connection: u32, record: u32) -> Option<(u32, u32)> {
-        let window = self.nic.load(connection + C_WINDOW);
+    fn sent_packets(&self, connection: Connection, record: u32) -> Option<(u32, u32)> {
+        let window = connection.window(self);
         // Numbers that were ever sent, from the record that is looked at on.
         let mut sent = (window >> 16).wrapping_sub(window) & 0xFFFF;
         let mut before = 0;
-        let mut at = self.nic.load(connection + C_FIRST);
+        let mut at = connection.first(self);
         while at != record {
             if at == 0 {
                 return None;
@@ -85,7 +90,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Takes a record out of its connection; if packets of it have been sent, it carries nothing from now on.
-    fn cancel(&mut self, connection: u32, record: u32) {
+    fn cancel(&mut self, connection: Connection, record: u32) {
         let Some((sent, before)) = self.sent_packets(connection, record) else {
             return;
         };
@@ -103,14 +108,14 @@ impl<N: Nic> Gm<N> {
         let end = used + (u32::from(more) << 12);
         self.nic.store(record + R_KIND, K_NULL);
         self.nic.store(record + R_LENGTH, end);
-        if self.nic.load(connection + C_CURSOR) == record && self.nic.load(record + R_SENT) >= end {
+        if connection.cursor(self) == record && self.nic.load(record + R_SENT) >= end {
             self.nic.store(record + R_SENT, 0);
-            self.nic.store(connection + C_CURSOR, next);
+            connection.set_cursor(self, next);
         }
     }
 
     /// The answer to a get says from its next packet on that it has failed. It keeps the numbers that it has used.
-    fn fail_answer(&mut self, connection: u32, record: u32) {
+    fn fail_answer(&mut self, connection: Connection, record: u32) {
         let Some((used, _)) = self.sent_packets(connection, record) else {
             return;
         };
@@ -120,27 +125,27 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Takes a record out of its connection's list; `before` is the one before it, or 0.
-    fn remove(&mut self, connection: u32, before: u32, record: u32) {
+    fn remove(&mut self, connection: Connection, before: u32, record: u32) {
         let next = self.nic.load(record + R_NEXT);
         if before == 0 {
-            self.nic.store(connection + C_FIRST, next);
+            connection.set_first(self, next);
         } else {
             self.nic.store(before + R_NEXT, next);
         }
-        if self.nic.load(connection + C_LAST) == record {
-            self.nic.store(connection + C_LAST, before);
+        if connection.last(self) == record {
+            connection.set_last(self, before);
         }
-        if self.nic.load(connection + C_CURSOR) == record {
-            self.nic.store(connection + C_CURSOR, next);
+        if connection.cursor(self) == record {
+            connection.set_cursor(self, next);
         }
     }
 
     /// Stops a stream of a port: the port's later sends in it wait; with `unsent` only those of which nothing was sent.
-    fn stop_stream(&mut self, connection: u32, port: u32, stream: u32, unsent: bool) {
+    fn stop_stream(&mut self, connection: Connection, port: u32, stream: u32, unsent: bool) {
         if self.nic.load(port + P_OPEN) == 0 || !self.add_stopped(port, stream) {
             return;
         }
-        let mut record = self.nic.load(connection + C_FIRST);
+        let mut record = connection.first(self);
         while record != 0 {
             let next = self.nic.load(record + R_NEXT);
             let token = self.nic.load(record + R_TOKEN);
@@ -182,7 +187,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A copy of a send waits in the stopped stream; the send itself is given up.
-    fn set_aside(&mut self, connection: u32, port: u32, record: u32) {
+    fn set_aside(&mut self, connection: Connection, port: u32, record: u32) {
         let copy = self.nic.load(FREE_RECORD);
         let token = self.nic.load(record + R_TOKEN);
         if copy == 0 {
@@ -199,7 +204,7 @@ impl<N: Nic> Gm<N> {
         }
         self.nic.store(copy + R_SENT, 0);
         self.nic.store(copy + R_ACKED, 0);
-        self.nic.store(copy + R_CONNECTION, connection);
+        self.nic.store(copy + R_CONNECTION, connection.address());
         if self.nic.load(copy + R_KIND) == K_GET {
             // Answers to the first request are not for this one.
             self.number_get(copy);
@@ -228,7 +233,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(port + P_WAITING, 0);
         while record != 0 {
             let next = self.nic.load(record + R_NEXT);
-            let to = self.nic.load(record + R_CONNECTION);
+            let to = Connection::at(self.nic.load(record + R_CONNECTION));
             if self.stream_of(to, record) != stream {
                 self.append(List::at(port + P_WAITING), record, R_NEXT);
             } else if drop {
@@ -243,15 +248,15 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The node does not answer: all sends to it fail, and the next one begins a new session.
-    pub(crate) fn give_up(&mut self, connection: u32) {
-        let peer = connection & !(defs::gm::map::PEER_BYTES - 1);
+    pub(crate) fn give_up(&mut self, connection: Connection) {
+        let peer = connection.address() & !(defs::gm::map::PEER_BYTES - 1);
         let status = match self.nic.load(peer + PEER_ROUTE) & ROUTE_VALID {
             0 => Status::NodeUnreachable,
             _ => Status::TimedOut,
         };
-        let mut record = self.nic.load(connection + C_FIRST);
-        self.nic.store(connection + C_FIRST, 0);
-        self.nic.store(connection + C_CURSOR, 0);
+        let mut record = connection.first(self);
+        connection.set_first(self, 0);
+        connection.set_cursor(self, 0);
         while record != 0 {
             let next = self.nic.load(record + R_NEXT);
             let token = self.nic.load(record + R_TOKEN);
@@ -276,7 +281,7 @@ impl<N: Nic> Gm<N> {
         let mut number = self.nic.load(ACTIVE);
         while number != 0 {
             let to = connection(number - 1);
-            let mut record = self.nic.load(to + C_FIRST);
+            let mut record = to.first(self);
             while record != 0 {
                 let next = self.nic.load(record + R_NEXT);
                 let token = self.nic.load(record + R_TOKEN);
@@ -286,7 +291,7 @@ impl<N: Nic> Gm<N> {
                 }
                 record = next;
             }
-            number = self.nic.load(to + C_FLAGS) >> ACTIVE_SHIFT;
+            number = to.flags(self) >> ACTIVE_SHIFT;
         }
         self.forget_atomics(port);
         let mut record = self.nic.load(crate::state::GETS);

@@ -8,9 +8,8 @@ use crate::nic::Event;
 use crate::remote::REPLIES;
 use crate::state::{
     ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BACK_OFF_MASK, BACK_OFF_SHIFT,
-    C_ACK_NEXT, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_READY_NEXT, C_SEND, C_WINDOW,
-    F_ACK, F_HELD, F_READY, FREE_RECORD, K_ATOMIC, K_GET, List, NOW, R_ACKED, R_KIND, R_LENGTH,
-    R_NEXT, R_SENT, R_TOKEN, READY_LOW, connection_number,
+    Connection, F_ACK, F_HELD, F_READY, FREE_RECORD, K_ATOMIC, K_GET, List, NOW, R_ACKED, R_KIND,
+    R_LENGTH, R_NEXT, R_SENT, R_TOKEN, READY_LOW, connection_number,
 };
 use crate::{Gm, Nic, answer};
 
@@ -20,8 +19,8 @@ const HOLD_TICKS: u32 = 2;
 impl<N: Nic> Gm<N> {
     /// Puts an ack or nack into the list. It takes the place of the one that waits.
     #[inline(always)]
-    pub(crate) fn queue_answer(&mut self, connection: u32, kind: u32, sequence: u32) {
-        let flags = self.nic.load(connection + C_FLAGS);
+    pub(crate) fn queue_answer(&mut self, connection: Connection, kind: u32, sequence: u32) {
+        let flags = connection.flags(self);
         if flags & F_ACK != 0
             && kind == answer::ACK
             && flags >> ANSWER_SHIFT & ANSWER_MASK == answer::VALUE
@@ -34,17 +33,23 @@ impl<N: Nic> Gm<N> {
             new = new & !(ANSWERED_MASK << ANSWERED_SHIFT)
                 | (sequence & ANSWERED_MASK) << ANSWERED_SHIFT;
         }
-        self.nic.store(connection + C_FLAGS, new);
+        connection.set_flags(self, new);
         if flags & F_ACK == 0 {
-            self.append(List::at(ACKS), connection, C_ACK_NEXT);
+            self.append(List::at(ACKS), connection.address(), Connection::ACK_NEXT);
         }
     }
 
     /// Handles an ack or nack: all packets before its sequence number have arrived.
     #[inline(always)]
-    pub(crate) fn take_ack(&mut self, connection: u32, subtype: u32, sequence: u32, reason: u32) {
-        let window = self.nic.load(connection + C_WINDOW);
-        let next = self.nic.load(connection + C_SEND);
+    pub(crate) fn take_ack(
+        &mut self,
+        connection: Connection,
+        subtype: u32,
+        sequence: u32,
+        reason: u32,
+    ) {
+        let window = connection.window(self);
+        let next = connection.send(self);
         if (sequence ^ next) >> 16 != 0 {
             return;
         }
@@ -59,17 +64,14 @@ impl<N: Nic> Gm<N> {
             return;
         }
         if count != 0 {
-            self.nic.store(
-                connection + C_WINDOW,
-                window & 0xFFFF_0000 | sequence & 0xFFFF,
-            );
+            connection.set_window(self, window & 0xFFFF_0000 | sequence & 0xFFFF);
             self.progress(connection);
             self.release_packets(connection, count);
             if next.wrapping_sub(sequence) & 0x8000 != 0 {
                 self.catch_up(connection, sequence);
             }
-            let flags = self.nic.load(connection + C_FLAGS);
-            if flags & (F_READY | F_HELD) == 0 && self.nic.load(connection + C_CURSOR) != 0 {
+            let flags = connection.flags(self);
+            if flags & (F_READY | F_HELD) == 0 && connection.cursor(self) != 0 {
                 self.make_ready(connection, flags);
             }
         }
@@ -80,24 +82,21 @@ impl<N: Nic> Gm<N> {
 
     /// Packets were acknowledged: the waits begin anew.
     #[inline(always)]
-    fn progress(&mut self, connection: u32) {
+    fn progress(&mut self, connection: Connection) {
         let now = self.nic.load(NOW);
         let resend = now.wrapping_add(self.nic.load(RESEND_TICKS));
         let fatal = now.wrapping_add(self.nic.load(FATAL_TICKS));
-        let flags = self.nic.load(connection + C_FLAGS);
-        self.nic.store(connection + C_DEADLINE, resend);
-        self.nic.store(connection + C_FATAL, fatal);
-        self.nic.store(
-            connection + C_FLAGS,
-            flags & !(BACK_OFF_MASK << BACK_OFF_SHIFT),
-        );
+        let flags = connection.flags(self);
+        connection.set_deadline(self, resend);
+        connection.set_fatal(self, fatal);
+        connection.set_flags(self, flags & !(BACK_OFF_MASK << BACK_OFF_SHIFT));
     }
 
     /// Takes acknowledged packets from the oldest records.
     #[inline(always)]
-    fn release_packets(&mut self, connection: u32, count: u32) {
+    fn release_packets(&mut self, connection: Connection, count: u32) {
         let mut left = count;
-        let mut record = self.nic.load(connection + C_FIRST);
+        let mut record = connection.first(self);
         while left != 0 && record != 0 {
             left -= 1;
             let acked = self.nic.load(record + R_ACKED);
@@ -111,9 +110,9 @@ impl<N: Nic> Gm<N> {
 
     /// The oldest record is complete: it is reported and freed. Returns the next one.
     #[inline(always)]
-    fn release_first(&mut self, connection: u32, record: u32) -> u32 {
+    fn release_first(&mut self, connection: Connection, record: u32) -> u32 {
         let next = self.nic.load(record + R_NEXT);
-        self.nic.store(connection + C_FIRST, next);
+        connection.set_first(self, next);
         let kind = self.nic.load(record + R_KIND);
         if kind == K_GET {
             self.await_get(record);
@@ -142,10 +141,10 @@ impl<N: Nic> Gm<N> {
     /// Packets that were to be sent again have been acknowledged: the next one is the oldest unacknowledged one.
     #[cold]
     #[inline(never)]
-    fn catch_up(&mut self, connection: u32, sequence: u32) {
-        let first = self.nic.load(connection + C_FIRST);
-        self.nic.store(connection + C_SEND, sequence);
-        self.nic.store(connection + C_CURSOR, first);
+    fn catch_up(&mut self, connection: Connection, sequence: u32) {
+        let first = connection.first(self);
+        connection.set_send(self, sequence);
+        connection.set_cursor(self, first);
         if first != 0 {
             let acked = self.nic.load(first + R_ACKED);
             self.nic.store(first + R_SENT, acked);
@@ -154,20 +153,20 @@ impl<N: Nic> Gm<N> {
 
     /// A connection with packets to send goes into its list.
     #[inline(always)]
-    fn make_ready(&mut self, connection: u32, flags: u32) {
-        self.nic.store(connection + C_FLAGS, flags | F_READY);
+    fn make_ready(&mut self, connection: Connection, flags: u32) {
+        connection.set_flags(self, flags | F_READY);
         let priority = connection_number(connection) & 1;
         self.append(
             List::at(READY_LOW + (priority << 3)),
-            connection,
-            C_READY_NEXT,
+            connection.address(),
+            Connection::READY_NEXT,
         );
     }
 
     #[cold]
     #[inline(never)]
-    fn take_nack(&mut self, connection: u32, subtype: u32, reason: u32) {
-        let first = self.nic.load(connection + C_FIRST);
+    fn take_nack(&mut self, connection: Connection, subtype: u32, reason: u32) {
+        let first = connection.first(self);
         if first == 0 {
             return;
         }
@@ -178,10 +177,10 @@ impl<N: Nic> Gm<N> {
                 self.go_back(connection);
             }
             NACK_DOWN => {
-                let flags = self.nic.load(connection + C_FLAGS);
+                let flags = connection.flags(self);
                 let deadline = self.nic.load(NOW).wrapping_add(HOLD_TICKS);
-                self.nic.store(connection + C_FLAGS, flags | F_HELD);
-                self.nic.store(connection + C_DEADLINE, deadline);
+                connection.set_flags(self, flags | F_HELD);
+                connection.set_deadline(self, deadline);
             }
             _ => {}
         }
@@ -189,23 +188,23 @@ impl<N: Nic> Gm<N> {
 
     /// Sends a connection again from its oldest unacknowledged packet on.
     #[inline(never)]
-    pub(crate) fn go_back(&mut self, connection: u32) {
-        let flags = self.nic.load(connection + C_FLAGS) & !F_HELD;
-        self.nic.store(connection + C_FLAGS, flags);
-        let first = self.nic.load(connection + C_FIRST);
+    pub(crate) fn go_back(&mut self, connection: Connection) {
+        let flags = connection.flags(self) & !F_HELD;
+        connection.set_flags(self, flags);
+        let first = connection.first(self);
         if first == 0 {
             return;
         }
-        let window = self.nic.load(connection + C_WINDOW);
-        let sequence = self.nic.load(connection + C_SEND) & 0xFFFF_0000 | window & 0xFFFF;
-        let cursor = self.nic.load(connection + C_CURSOR);
+        let window = connection.window(self);
+        let sequence = connection.send(self) & 0xFFFF_0000 | window & 0xFFFF;
+        let cursor = connection.cursor(self);
         if cursor != 0 {
             self.nic.store(cursor + R_SENT, 0);
         }
         self.catch_up(connection, sequence);
         let wait = self.nic.load(RESEND_TICKS) << (flags >> BACK_OFF_SHIFT & BACK_OFF_MASK);
         let deadline = self.nic.load(NOW).wrapping_add(wait);
-        self.nic.store(connection + C_DEADLINE, deadline);
+        connection.set_deadline(self, deadline);
         if flags & F_READY == 0 {
             self.make_ready(connection, flags);
         }
@@ -217,8 +216,8 @@ impl<N: Nic> Gm<N> {
     /// The other node has lost its state: the unacknowledged records begin a new session.
     #[cold]
     #[inline(never)]
-    fn new_session(&mut self, connection: u32) {
-        let mut record = self.nic.load(connection + C_FIRST);
+    fn new_session(&mut self, connection: Connection) {
+        let mut record = connection.first(self);
         while record != 0 {
             self.nic.store(record + R_SENT, 0);
             self.nic.store(record + R_ACKED, 0);
@@ -229,11 +228,10 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The next packet begins a new session.
-    pub(crate) fn begin_session(&mut self, connection: u32) {
+    pub(crate) fn begin_session(&mut self, connection: Connection) {
         self.count(Counter::Sessions);
-        let session = self.nic.load(connection + C_SEND) & 0xFFFF_0000;
-        self.nic
-            .store(connection + C_SEND, session.wrapping_add(1 << 16));
-        self.nic.store(connection + C_WINDOW, 0);
+        let session = connection.send(self) & 0xFFFF_0000;
+        connection.set_send(self, session.wrapping_add(1 << 16));
+        connection.set_window(self, 0);
     }
 }

@@ -23,13 +23,15 @@ use defs::gm::map::{
 use defs::gm::packet::{ACK, HEADER_BYTES, first_word};
 use defs::gm::port::{PORT_COUNT, SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW};
 
+use defs::record::Memory;
+
 use crate::collective::Value;
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::remote::Plan;
 use crate::report::lowest;
 use crate::state::{
-    ACK_BUFFER, ATOMIC_WRITTEN, ATOMICS, C_EXPECTED, FREE_RECORD, K_ATOMIC, NOW, P_ALLOW,
+    ACK_BUFFER, ATOMIC_WRITTEN, ATOMICS, Connection, FREE_RECORD, K_ATOMIC, NOW, P_ALLOW,
     P_ATOMICS, P_RECEIVE_KEY, P_RECEIVES, R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_KEY, R_KIND,
     R_LENGTH, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN, SENDING,
     SENDING_ACK, connection, connection_number, port_block, port_number,
@@ -74,9 +76,9 @@ pub(crate) enum Done {
 
 /// What an ask carries behind its header.
 #[inline(always)]
-pub fn ask_packet<N: Nic>(nic: &mut N, extra: u32, record: u32) -> Plan {
-    let operation = nic.load(record + R_LENGTH) & 0xFF;
-    nic.store(extra + 8, operation);
+pub fn ask_packet(memory: &mut impl Memory, extra: u32, record: u32) -> Plan {
+    let operation = memory.load(record + R_LENGTH) & 0xFF;
+    memory.store(extra + 8, operation);
     for (at, word) in [
         (0, R_REMOTE_HIGH),
         (4, R_REMOTE_LOW),
@@ -84,8 +86,8 @@ pub fn ask_packet<N: Nic>(nic: &mut N, extra: u32, record: u32) -> Plan {
         (16, R_FATAL),
         (20, R_NUMBER),
     ] {
-        let value = nic.load(record + word);
-        nic.store(extra + at, value);
+        let value = memory.load(record + word);
+        memory.store(extra + at, value);
     }
     Plan {
         first: first_word(ASK),
@@ -161,7 +163,7 @@ impl<N: Nic> Gm<N> {
             (R_PORTS, subport << 8 | port_number(port) << 1),
             (R_TOKEN, 0),
             (R_KEY, port),
-            (R_CONNECTION, to),
+            (R_CONNECTION, to.address()),
             (R_NUMBER, asked),
         ] {
             self.nic.store(record + at, value);
@@ -193,7 +195,7 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: the record of an operation is not needed any more; its process is told.
     fn end_record(&mut self, record: u32, status: Status, value: u32) {
-        let node = connection_number(self.nic.load(record + R_CONNECTION)) >> 1;
+        let node = connection_number(Connection::at(self.nic.load(record + R_CONNECTION))) >> 1;
         let place = self.nic.load(record + R_NUMBER) & (UNANSWERED - 1);
         let word = self.nic.load(peer(node) + PEER_ATOMICS) & !(1 << place);
         self.nic.store(peer(node) + PEER_ATOMICS, word);
@@ -246,7 +248,7 @@ impl<N: Nic> Gm<N> {
             if now.wrapping_sub(again) < 1 << 31 {
                 self.unlink(ATOMICS, record);
                 self.nic.store(record + R_SENT, 0);
-                let to = self.nic.load(record + R_CONNECTION);
+                let to = Connection::at(self.nic.load(record + R_CONNECTION));
                 self.add_record(to, record);
             }
             record = next;
@@ -284,11 +286,11 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: an answer has come.
-    pub(crate) fn take_value(&mut self, from: u32, number: u32, value: u32) {
+    pub(crate) fn take_value(&mut self, from: Connection, number: u32, value: u32) {
         let mut record = self.nic.load(ATOMICS);
         while record != 0 {
             if self.nic.load(record + R_NUMBER) == number
-                && self.nic.load(record + R_CONNECTION) == from
+                && self.nic.load(record + R_CONNECTION) == from.address()
             {
                 self.unlink(ATOMICS, record);
                 self.end_record(record, Status::Success, value);
@@ -308,7 +310,7 @@ impl<N: Nic> Gm<N> {
         let at = answer_words(packet.number >> 1, number);
         let has_memory = self.nic.load(COLLECTIVE_TICKS) != 0;
         let answered = has_memory && self.nic.load(at) == number;
-        if answered && packet.sequence != self.nic.load(packet.connection + C_EXPECTED) {
+        if answered && packet.sequence != packet.connection.expected(self) {
             // The packet was sent again: its answer is lost, or on its way.
             self.count(Counter::Duplicates);
             return self.hand_answer(packet.connection, number);
@@ -421,7 +423,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: an answer is to be sent.
-    pub(crate) fn queue_value(&mut self, connection: u32, number: u32) {
+    pub(crate) fn queue_value(&mut self, connection: Connection, number: u32) {
         let (at, shift) = pending_byte(connection_number(connection) >> 1);
         let pending = self.nic.load(at) | 1 << (shift + (number & (UNANSWERED - 1)));
         self.nic.store(at, pending);
@@ -430,7 +432,7 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: sends one of the answers that wait at a connection.
     #[inline(never)]
-    pub(crate) fn send_value(&mut self, connection: u32) {
+    pub(crate) fn send_value(&mut self, connection: Connection) {
         let node = connection_number(connection) >> 1;
         let (at, shift) = pending_byte(node);
         let word = self.nic.load(at);
@@ -442,7 +444,7 @@ impl<N: Nic> Gm<N> {
             self.queue_answer(connection, answer::VALUE, 0);
         }
         let header = ACK_BUFFER + BUFFER_HEADER;
-        let sequence = self.nic.load(connection + C_EXPECTED);
+        let sequence = connection.expected(self);
         let start = self.packet_header(header, connection, first_word(VALUE), sequence, 0);
         let words = answer_words(node, place);
         for word in [0, 4] {

@@ -21,16 +21,15 @@ use defs::gm::port::{
 use crate::collective::COLLECTIVE_STATE_END;
 use crate::nic::HostAddress;
 use crate::remote::REPLIES;
-use crate::state::connection;
 use crate::state::{
-    ALARMS, BUFFER_STATE, C_PARTIAL, C_SEND, EVENT_BUFFERS, EVENT_NEXT, FILL, FREE, FREE_RECORD,
-    FREE_REPLY, LAST_WRITE, LEAVE, OPEN_PORT, OWN, P_ACCEPT, P_ALLOW, P_ATOMICS, P_EVENT,
-    P_FREE_TOKEN, P_KEY, P_LISTS, P_NEXT, P_NOTICES, P_OPEN, P_RECEIVE_KEY, P_RECEIVE_NEXT,
-    P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_SEND, P_SENDS, P_STREAM_COUNT, P_TOKEN, P_WAITING,
-    R_KIND, R_NEXT, R_TOKEN, RECEIVE_PORT, RECEIVER_JOB, RECEIVER_JOB_IN, REPORT_BUFFERS,
-    REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, SEND_BUCKET, SEND_BUFFERS, SEND_OTHER, SENDER_JOB,
-    SENDER_JOB_IN, STARTED, T_NEXT,
+    ALARMS, BUFFER_STATE, EVENT_BUFFERS, EVENT_NEXT, FILL, FREE, FREE_RECORD, FREE_REPLY,
+    LAST_WRITE, LEAVE, OPEN_PORT, OWN, P_ACCEPT, P_ALLOW, P_ATOMICS, P_EVENT, P_FREE_TOKEN, P_KEY,
+    P_LISTS, P_NEXT, P_NOTICES, P_OPEN, P_RECEIVE_KEY, P_RECEIVE_NEXT, P_RECEIVES, P_REPORT_IN,
+    P_REPORT_OUT, P_SEND, P_SENDS, P_STREAM_COUNT, P_TOKEN, P_WAITING, R_KIND, R_NEXT, R_TOKEN,
+    RECEIVE_PORT, RECEIVER_JOB, RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_FILL, REPORT_GROUP_BYTES,
+    REPORTS, SEND_BUCKET, SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, STARTED, T_NEXT,
 };
+use crate::state::{Connection, connection};
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
@@ -195,10 +194,10 @@ impl<N: Nic> Gm<N> {
     /// Prepares the connections of peers; their routes stay.
     pub(crate) fn prepare_peers(&mut self, from: u32, to: u32) {
         let session = self.nic.load(SESSION) << 16;
-        let mut at = connection(2 * from);
-        while at < connection(2 * to) {
+        let mut at = connection(2 * from).address();
+        while at < connection(2 * to).address() {
             self.clear(at, at + PEER_ROUTE);
-            self.nic.store(at + C_SEND, session);
+            Connection::at(at).set_send(self, session);
             at += CONNECTION_BYTES;
         }
         for node in from..to {
@@ -325,9 +324,10 @@ impl<N: Nic> Gm<N> {
         let tokens = TOKENS + number * 256 * TOKEN_BYTES;
         let mut at = PEERS;
         for _ in 0..2 * self.nic.load(NODES) {
-            let token = self.nic.load(at + C_PARTIAL);
+            let connection = Connection::at(at);
+            let token = connection.partial(self);
             if token.wrapping_sub(tokens) < 256 * TOKEN_BYTES {
-                self.nic.store(at + C_PARTIAL, 0);
+                connection.set_partial(self, 0);
             }
             at += CONNECTION_BYTES;
         }

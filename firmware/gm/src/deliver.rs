@@ -12,7 +12,7 @@ use defs::gm::port::{PORT_QUEUE_HIGH, PORT_QUEUE_LOW};
 use crate::nic::{Event, HostAddress};
 use crate::receive::Packet;
 use crate::state::{
-    C_PARTIAL, EVENT_BUFFER_BYTES, EVENT_BUFFERS, EVENT_BUFFERS_BYTES, EVENT_NEXT, P_ACCEPT,
+    Connection, EVENT_BUFFER_BYTES, EVENT_BUFFERS, EVENT_BUFFERS_BYTES, EVENT_NEXT, P_ACCEPT,
     P_EVENT, P_LISTS, P_RECEIVE_KEY, T_HIGH, T_LOW, T_NEXT, T_TAG, connection_number, port_block,
 };
 use crate::transmit::padded;
@@ -150,13 +150,13 @@ impl<N: Nic> Gm<N> {
                 ..slot
             };
             self.nic.start_write(host, event, EVENT_BYTES, packet.at);
-            self.nic.store(packet.connection + C_PARTIAL, 0);
+            packet.connection.set_partial(self, 0);
             self.free_token(port, token);
             self.count_delivered();
         } else {
             self.start_writes(&pieces, local, length, packet.at);
             self.nic.store(token + T_NEXT, end);
-            self.nic.store(packet.connection + C_PARTIAL, token);
+            packet.connection.set_partial(self, token);
         }
         self.accept(packet.connection, packet.sequence, last);
         true
@@ -165,7 +165,7 @@ impl<N: Nic> Gm<N> {
     /// Takes the next receive token of a size for a packet's priority; 0 if there is none, which the sender is told.
     #[inline(always)]
     fn next_token(&mut self, packet: &Packet, port: u32, size: u32) -> u32 {
-        if self.nic.load(packet.connection + C_PARTIAL) != 0 {
+        if packet.connection.partial(self) != 0 {
             self.drop_partial(packet.connection);
         }
         let list = port + P_LISTS + (((packet.number & 1) << 5 | size) << 3);
@@ -201,7 +201,7 @@ impl<N: Nic> Gm<N> {
     /// The token of the message whose first packets have come, and their bytes; 0 if its port was closed meanwhile.
     #[inline(always)]
     fn partial(&mut self, packet: &Packet, port: u32) -> (u32, u32) {
-        let token = self.nic.load(packet.connection + C_PARTIAL);
+        let token = packet.connection.partial(self);
         if token == 0 || port_of(token) != port {
             self.refuse_packet(packet, answer::CLOSED, Counter::ClosedPort);
             return (0, 0);
@@ -213,7 +213,7 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     fn refuse_rest(&mut self, packet: &Packet, to: &Target) -> bool {
-        self.nic.store(packet.connection + C_PARTIAL, 0);
+        packet.connection.set_partial(self, 0);
         self.return_token(to.token, packet.connection);
         self.refuse_packet(packet, answer::REFUSED, Counter::BadLength)
     }
@@ -226,7 +226,7 @@ impl<N: Nic> Gm<N> {
         let high = self.nic.load(to.token + T_HIGH);
         let low = self.nic.load(to.token + T_LOW).wrapping_add(to.before);
         self.violation(to.port, BAD_RECEIVE_MEMORY, high, low);
-        self.nic.store(packet.connection + C_PARTIAL, 0);
+        packet.connection.set_partial(self, 0);
         self.free_token(to.port, to.token);
         let kind = match to.before {
             0 => answer::DOWN,
@@ -236,7 +236,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Puts the token of a message that was given up back to its list, as the first one.
-    pub(crate) fn return_token(&mut self, token: u32, connection: u32) {
+    pub(crate) fn return_token(&mut self, token: u32, connection: Connection) {
         let port = port_of(token);
         let size = self.nic.load(token + T_TAG) >> 16;
         let priority = connection_number(connection) & 1;

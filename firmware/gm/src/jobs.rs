@@ -10,7 +10,8 @@ use crate::collective::Value;
 use crate::gossip::News;
 use crate::nic::Role;
 use crate::state::{
-    FREE_REPLY, R_NEXT, R_NUMBER, RECEIVER_JOB, RECEIVER_JOB_IN, SENDER_JOB, SENDER_JOB_IN,
+    Connection, FREE_REPLY, R_NEXT, R_NUMBER, RECEIVER_JOB, RECEIVER_JOB_IN, SENDER_JOB,
+    SENDER_JOB_IN,
 };
 use crate::{Gm, Nic};
 
@@ -131,11 +132,11 @@ impl<N: Nic> Gm<N> {
 
     fn sender_job(&mut self, job: u32, first: u32, [one, two, three]: [u32; 3]) {
         if job == Job::Answer as u32 {
-            self.queue_answer(one, first, two);
+            self.queue_answer(Connection::at(one), first, two);
         } else if job == Job::AckCame as u32 {
-            self.take_ack(one, first, two, three);
+            self.take_ack(Connection::at(one), first, two, three);
         } else if job == Job::Reply as u32 {
-            self.add_record(one, two);
+            self.add_record(Connection::at(one), two);
         } else if job == Job::GetEnds as u32 {
             self.end_get(one, two, three);
         } else if job == Job::CommandDone as u32 {
@@ -147,9 +148,9 @@ impl<N: Nic> Gm<N> {
             let (what, place, block) = (one, two, three);
             self.take_news(News { what, place, block });
         } else if job == Job::SendValue as u32 {
-            self.queue_value(one, two);
+            self.queue_value(Connection::at(one), two);
         } else if job == Job::ValueCame as u32 {
-            self.take_value(one, two, three);
+            self.take_value(Connection::at(one), two, three);
         } else if job == Job::OwnValue as u32 {
             self.take_own_value(one, two, three);
         }
@@ -201,20 +202,20 @@ impl<N: Nic> Gm<N> {
     }
 
     /// RECV: the answer of an atomic operation is to be sent.
-    pub(crate) fn hand_answer(&mut self, connection: u32, number: u32) {
+    pub(crate) fn hand_answer(&mut self, connection: Connection, number: u32) {
         if N::ROLE.sends() {
             self.queue_value(connection, number);
         } else {
-            self.put_job(Job::SendValue, 0, [connection, number, 0]);
+            self.put_job(Job::SendValue, 0, [connection.address(), number, 0]);
         }
     }
 
     /// RECV: the answer of an atomic operation has come.
-    pub(crate) fn hand_value(&mut self, connection: u32, number: u32, value: u32) {
+    pub(crate) fn hand_value(&mut self, connection: Connection, number: u32, value: u32) {
         if N::ROLE.sends() {
             self.take_value(connection, number, value);
         } else {
-            self.put_job(Job::ValueCame, 0, [connection, number, value]);
+            self.put_job(Job::ValueCame, 0, [connection.address(), number, value]);
         }
     }
 
@@ -275,30 +276,40 @@ impl<N: Nic> Gm<N> {
 
     /// RECV: an ack or nack is to be sent.
     #[inline(always)]
-    pub(crate) fn answer(&mut self, connection: u32, kind: u32, sequence: u32) {
+    pub(crate) fn answer(&mut self, connection: Connection, kind: u32, sequence: u32) {
         if N::ROLE.sends() {
             self.queue_answer(connection, kind, sequence);
         } else {
-            self.put_job(Job::Answer, kind, [connection, sequence, 0]);
+            self.put_job(Job::Answer, kind, [connection.address(), sequence, 0]);
         }
     }
 
     /// RECV: an ack or nack has come.
     #[inline(always)]
-    pub(crate) fn ack_came(&mut self, connection: u32, subtype: u32, sequence: u32, reason: u32) {
+    pub(crate) fn ack_came(
+        &mut self,
+        connection: Connection,
+        subtype: u32,
+        sequence: u32,
+        reason: u32,
+    ) {
         if N::ROLE.sends() {
             self.take_ack(connection, subtype, sequence, reason);
         } else {
-            self.put_job(Job::AckCame, subtype, [connection, sequence, reason]);
+            self.put_job(
+                Job::AckCame,
+                subtype,
+                [connection.address(), sequence, reason],
+            );
         }
     }
 
     /// RECV: the answer to a get is to be sent.
-    pub(crate) fn reply(&mut self, connection: u32, record: u32) {
+    pub(crate) fn reply(&mut self, connection: Connection, record: u32) {
         if N::ROLE.sends() {
             self.add_record(connection, record);
         } else {
-            self.put_job(Job::Reply, 0, [connection, record, 0]);
+            self.put_job(Job::Reply, 0, [connection.address(), record, 0]);
         }
     }
 

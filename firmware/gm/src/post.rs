@@ -22,9 +22,8 @@ use defs::gm::port::{
 use crate::collective::ACKED_COUNT;
 use crate::nic::Event;
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, ALARMS, C_CURSOR, C_DEADLINE, C_FATAL, C_FIRST, C_FLAGS, C_LAST,
-    C_READY_NEXT, C_SEND, C_WINDOW, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT, List,
-    NOW, OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, R_ACKED,
+    ACTIVE, ACTIVE_SHIFT, ALARMS, Connection, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT,
+    List, NOW, OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, R_ACKED,
     R_ASKED, R_CONNECTION, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_REMOTE_HIGH,
     R_REMOTE_LOW, R_SENT, R_TOKEN, READY_LOW, TIMER, connection, connection_number, port_number,
 };
@@ -169,7 +168,7 @@ impl<N: Nic> Gm<N> {
         if record != 0 {
             let number = node << 1 | subport & 1;
             let to = connection(number);
-            let sequence = self.nic.load(to + C_SEND);
+            let sequence = to.send(self);
             self.nic.mark(Event::TokenTaken, number, sequence);
             self.add_record(to, record);
         }
@@ -183,7 +182,7 @@ impl<N: Nic> Gm<N> {
         let record = self.new_record(post, token);
         if record != 0 {
             let to = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
-            self.nic.store(record + R_CONNECTION, to);
+            self.nic.store(record + R_CONNECTION, to.address());
             self.append(List::at(post.port + P_WAITING), record, R_NEXT);
         }
     }
@@ -227,7 +226,7 @@ impl<N: Nic> Gm<N> {
         let from = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
         self.nic.store(record + R_REMOTE_HIGH, high);
         self.nic.store(record + R_REMOTE_LOW, low);
-        self.nic.store(record + R_CONNECTION, from);
+        self.nic.store(record + R_CONNECTION, from.address());
         if post.kind == K_GET {
             self.number_get(record);
             // The request is one packet.
@@ -245,63 +244,63 @@ impl<N: Nic> Gm<N> {
 
     /// Appends a record to its connection, which becomes ready and active.
     #[inline(always)]
-    pub(crate) fn add_record(&mut self, connection: u32, record: u32) {
-        let mut flags = self.nic.load(connection + C_FLAGS);
+    pub(crate) fn add_record(&mut self, connection: Connection, record: u32) {
+        let mut flags = connection.flags(self);
         self.nic.store(record + R_NEXT, 0);
-        if self.nic.load(connection + C_FIRST) == 0 {
-            self.nic.store(connection + C_FIRST, record);
+        if connection.first(self) == 0 {
+            connection.set_first(self, record);
             flags = self.begin_waiting(connection, flags);
         } else {
-            let last = self.nic.load(connection + C_LAST);
+            let last = connection.last(self);
             self.nic.store(last + R_NEXT, record);
         }
-        self.nic.store(connection + C_LAST, record);
-        if self.nic.load(connection + C_CURSOR) == 0 {
-            self.nic.store(connection + C_CURSOR, record);
+        connection.set_last(self, record);
+        if connection.cursor(self) == 0 {
+            connection.set_cursor(self, record);
         }
         if flags & (F_READY | F_HELD) == 0 {
             flags |= F_READY;
             let priority = connection_number(connection) & 1;
             self.append(
                 List::at(READY_LOW + (priority << 3)),
-                connection,
-                C_READY_NEXT,
+                connection.address(),
+                Connection::READY_NEXT,
             );
         }
-        self.nic.store(connection + C_FLAGS, flags);
+        connection.set_flags(self, flags);
     }
 
     /// Appends a record whose packet is sent at once, if nothing of the connection waits. Returns whether it is so.
     #[inline(always)]
-    pub(crate) fn add_sent(&mut self, connection: u32, record: u32) -> bool {
-        let mut flags = self.nic.load(connection + C_FLAGS);
-        let window = self.nic.load(connection + C_WINDOW);
-        let sent = self.nic.load(connection + C_SEND).wrapping_sub(window) & 0xFFFF;
-        let waits = self.nic.load(connection + C_CURSOR);
+    pub(crate) fn add_sent(&mut self, connection: Connection, record: u32) -> bool {
+        let mut flags = connection.flags(self);
+        let window = connection.window(self);
+        let sent = connection.send(self).wrapping_sub(window) & 0xFFFF;
+        let waits = connection.cursor(self);
         if waits != 0 || flags & F_HELD != 0 || sent >= WINDOW {
             return false;
         }
         self.nic.store(record + R_NEXT, 0);
-        if self.nic.load(connection + C_FIRST) == 0 {
-            self.nic.store(connection + C_FIRST, record);
+        if connection.first(self) == 0 {
+            connection.set_first(self, record);
             flags = self.begin_waiting(connection, flags);
-            self.nic.store(connection + C_FLAGS, flags);
+            connection.set_flags(self, flags);
         } else {
-            let last = self.nic.load(connection + C_LAST);
+            let last = connection.last(self);
             self.nic.store(last + R_NEXT, record);
         }
-        self.nic.store(connection + C_LAST, record);
+        connection.set_last(self, record);
         true
     }
 
     /// A connection has its first unacknowledged record: it is watched. Returns its flags.
     #[inline(always)]
-    fn begin_waiting(&mut self, connection: u32, flags: u32) -> u32 {
+    fn begin_waiting(&mut self, connection: Connection, flags: u32) -> u32 {
         let now = self.nic.load(NOW);
         let resend = now.wrapping_add(self.nic.load(defs::gm::map::RESEND_TICKS));
         let fatal = now.wrapping_add(self.nic.load(defs::gm::map::FATAL_TICKS));
-        self.nic.store(connection + C_DEADLINE, resend);
-        self.nic.store(connection + C_FATAL, fatal);
+        connection.set_deadline(self, resend);
+        connection.set_fatal(self, fatal);
         if flags & F_ACTIVE != 0 {
             return flags;
         }

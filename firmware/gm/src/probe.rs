@@ -19,7 +19,7 @@ use defs::gm::mapping::{
 };
 
 use crate::collective::ACKED_COUNT;
-use crate::state::{ACK_BUFFER, ACKS, C_ACK_NEXT, List, OWN, SENDING, SENDING_ACK, STARTED};
+use crate::state::{ACK_BUFFER, ACKS, Connection, List, OWN, SENDING, SENDING_ACK, STARTED};
 use crate::{Gm, Nic};
 
 /// What waits to be sent: [`F_REPLY`], [`F_OUT`].
@@ -104,7 +104,7 @@ impl<N: Nic> Gm<N> {
         let flags = self.nic.load(FLAGS);
         self.nic.store(FLAGS, flags | flag);
         if flags == 0 {
-            self.append(List::at(ACKS), PROBE, C_ACK_NEXT);
+            self.append(List::at(ACKS), PROBE, Connection::ACK_NEXT);
         }
     }
 
@@ -112,7 +112,7 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn send_probe(&mut self) {
-        let next = self.nic.load(PROBE + C_ACK_NEXT);
+        let next = Connection::at(PROBE).ack_next(self);
         self.nic.store(ACKS, next);
         let flags = self.nic.load(FLAGS);
         let header = ACK_BUFFER + BUFFER_HEADER;
@@ -126,7 +126,7 @@ impl<N: Nic> Gm<N> {
         };
         self.nic.store(FLAGS, left);
         if left != 0 {
-            self.append(List::at(ACKS), PROBE, C_ACK_NEXT);
+            self.append(List::at(ACKS), PROBE, Connection::ACK_NEXT);
         }
         self.nic.send(header - route, header, header + length);
         self.nic.store(SENDING, SENDING_ACK);

@@ -10,14 +10,14 @@ use defs::gm::packet::{
     WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
 };
 use defs::gm::port::{PORT_COUNT, PORT_SIGNALS};
+use defs::record::Memory;
 
 use crate::gossip::{HELD_COOKIES, HELD_COOKIES_END};
 use crate::nic::Event;
 use crate::state::{
-    C_EXPECTED, C_PARTIAL, C_RECEIVE, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_FRESH,
-    F_NACKED, F_NEW, F_OPEN, F_REFUSED, FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK,
-    REFUSAL_SHIFT, REPORT_BUFFERS, SLEEPERS, WAKE_SIGNALS, WAKES, connection, next_sequence,
-    port_block, sleeper,
+    Connection, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_FRESH, F_NACKED, F_NEW, F_OPEN,
+    F_REFUSED, FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK, REFUSAL_SHIFT, REPORT_BUFFERS,
+    SLEEPERS, WAKE_SIGNALS, WAKES, connection, next_sequence, port_block, sleeper,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -31,7 +31,7 @@ pub struct Packet {
     /// Number of the connection.
     pub number: u32,
     /// The connection.
-    pub connection: u32,
+    pub connection: Connection,
     /// Header word with session and sequence number.
     pub sequence: u32,
     /// Header word with length and subports.
@@ -224,12 +224,13 @@ impl<N: Nic> Gm<N> {
         if packet.length != HEADER_BYTES {
             return self.count(Counter::BadLength);
         }
-        let flags = self.nic.load(packet.connection + C_RECEIVE);
-        let expected = self.nic.load(packet.connection + C_EXPECTED);
+        let flags = packet.connection.receive(self);
+        let expected = packet.connection.expected(self);
         if flags & F_REFUSED != 0 && packet.sequence == expected {
             let refusal = F_REFUSED | REFUSAL_MASK << REFUSAL_SHIFT;
-            self.nic
-                .store(packet.connection + C_RECEIVE, flags & !refusal | F_OPEN);
+            packet
+                .connection
+                .set_receive(self, flags & !refusal | F_OPEN);
         }
         if self.is_expected(packet.connection, packet.sequence) {
             self.drop_partial(packet.connection);
@@ -241,9 +242,9 @@ impl<N: Nic> Gm<N> {
 
     /// Whether a packet is the next one of its connection. If not, it is answered.
     #[inline(always)]
-    pub(crate) fn is_expected(&mut self, connection: u32, sequence: u32) -> bool {
-        let flags = self.nic.load(connection + C_RECEIVE);
-        let expected = self.nic.load(connection + C_EXPECTED);
+    pub(crate) fn is_expected(&mut self, connection: Connection, sequence: u32) -> bool {
+        let flags = connection.receive(self);
+        let expected = connection.expected(self);
         let usual = sequence == expected && flags & F_OPEN != 0;
         usual || self.is_first(connection, flags, expected, sequence)
     }
@@ -251,15 +252,15 @@ impl<N: Nic> Gm<N> {
     /// The packet is accepted: the next one is expected. An ack follows for several packets, or a time after the last one of
     /// a message.
     #[inline(always)]
-    pub(crate) fn accept(&mut self, connection: u32, sequence: u32, last: bool) {
-        let flags = (self.nic.load(connection + C_RECEIVE) & !(F_NACKED | F_NEW | F_FRESH)) + OWED;
+    pub(crate) fn accept(&mut self, connection: Connection, sequence: u32, last: bool) {
+        let flags = (connection.receive(self) & !(F_NACKED | F_NEW | F_FRESH)) + OWED;
         let next = next_sequence(sequence);
-        self.nic.store(connection + C_EXPECTED, next);
+        connection.set_expected(self, next);
         if flags & OWED_MASK >= ACK_PACKETS * OWED {
-            self.nic.store(connection + C_RECEIVE, flags & !OWED_MASK);
+            connection.set_receive(self, flags & !OWED_MASK);
             self.answer(connection, answer::ACK, next);
         } else {
-            self.nic.store(connection + C_RECEIVE, flags);
+            connection.set_receive(self, flags);
             if last && flags & F_DELAYED == 0 {
                 self.delay_ack(connection, flags);
             }
@@ -268,14 +269,14 @@ impl<N: Nic> Gm<N> {
 
     /// The ack of a connection waits for the timer: its own, or the next tick.
     #[inline(always)]
-    pub(crate) fn delay_ack(&mut self, connection: u32, flags: u32) {
+    pub(crate) fn delay_ack(&mut self, connection: Connection, flags: u32) {
         let count = self.nic.load(DELAYED_COUNT);
         if count == DELAYED_LIMIT {
             return self.acknowledge(connection);
         }
-        self.nic.store(DELAYED + (count << 2), connection);
+        self.nic.store(DELAYED + (count << 2), connection.address());
         self.nic.store(DELAYED_COUNT, count + 1);
-        self.nic.store(connection + C_RECEIVE, flags | F_DELAYED);
+        connection.set_receive(self, flags | F_DELAYED);
         if count != 0 {
             return;
         }
@@ -289,20 +290,20 @@ impl<N: Nic> Gm<N> {
 
     /// A packet has acknowledged what a connection owes, where RECV runs on this CPU.
     #[inline(always)]
-    pub(crate) fn owes_nothing(&mut self, connection: u32) {
+    pub(crate) fn owes_nothing(&mut self, connection: Connection) {
         if N::ROLE.receives() {
-            let flags = self.nic.load(connection + C_RECEIVE);
-            self.nic.store(connection + C_RECEIVE, flags & !OWED_MASK);
+            let flags = connection.receive(self);
+            connection.set_receive(self, flags & !OWED_MASK);
         }
     }
 
     /// Acknowledges what a connection owes.
     #[cold]
     #[inline(never)]
-    pub(crate) fn acknowledge(&mut self, connection: u32) {
-        let flags = self.nic.load(connection + C_RECEIVE) & !F_DELAYED;
-        let expected = self.nic.load(connection + C_EXPECTED);
-        self.nic.store(connection + C_RECEIVE, flags & !OWED_MASK);
+    pub(crate) fn acknowledge(&mut self, connection: Connection) {
+        let flags = connection.receive(self) & !F_DELAYED;
+        let expected = connection.expected(self);
+        connection.set_receive(self, flags & !OWED_MASK);
         if flags & OWED_MASK != 0 {
             self.answer(connection, answer::ACK, expected);
         }
@@ -314,15 +315,15 @@ impl<N: Nic> Gm<N> {
         self.nic.store(DELAYED_COUNT, 0);
         let mut at = DELAYED;
         while at < DELAYED + (count << 2) {
-            let connection = self.nic.load(at);
+            let connection = Connection::at(self.nic.load(at));
             self.acknowledge(connection);
             at += 4;
         }
     }
 
     /// Sends a nack, or an ack again.
-    fn answer_again(&mut self, connection: u32, flags: u32, kind: u32, sequence: u32) {
-        self.nic.store(connection + C_RECEIVE, flags & !OWED_MASK);
+    fn answer_again(&mut self, connection: Connection, flags: u32, kind: u32, sequence: u32) {
+        connection.set_receive(self, flags & !OWED_MASK);
         self.answer(connection, kind, sequence);
     }
 
@@ -330,16 +331,24 @@ impl<N: Nic> Gm<N> {
     /// session.
     #[cold]
     #[inline(never)]
-    fn is_first(&mut self, connection: u32, flags: u32, expected: u32, sequence: u32) -> bool {
+    fn is_first(
+        &mut self,
+        connection: Connection,
+        flags: u32,
+        expected: u32,
+        sequence: u32,
+    ) -> bool {
         let ahead = (sequence >> 16).wrapping_sub(expected >> 16) & 0xFFFF;
         let known = flags & (F_OPEN | F_REFUSED | F_NEW) != 0;
         if !known || (ahead != 0 && ahead < 0x8000) {
             self.drop_partial(connection);
             let first = sequence & 0xFFFF_0000;
-            self.nic.store(connection + C_EXPECTED, first);
+            connection.set_expected(self, first);
             if sequence == first {
-                self.nic
-                    .store(connection + C_RECEIVE, flags & F_DELAYED | F_OPEN | F_FRESH);
+                self.store(
+                    connection.address() + Connection::RECEIVE,
+                    flags & F_DELAYED | F_OPEN | F_FRESH,
+                );
                 return true;
             }
             self.count(Counter::Gaps);
@@ -355,8 +364,10 @@ impl<N: Nic> Gm<N> {
             let kind = flags >> REFUSAL_SHIFT & REFUSAL_MASK;
             self.answer_again(connection, flags, kind, expected);
         } else if flags & F_NEW != 0 && sequence == expected {
-            self.nic
-                .store(connection + C_RECEIVE, flags & F_DELAYED | F_OPEN | F_FRESH);
+            self.store(
+                connection.address() + Connection::RECEIVE,
+                flags & F_DELAYED | F_OPEN | F_FRESH,
+            );
             return true;
         } else {
             self.count(Counter::Gaps);
@@ -364,7 +375,7 @@ impl<N: Nic> Gm<N> {
             let round = (sequence.wrapping_sub(flags >> 16) & 0xFFFF).wrapping_sub(1) >= 0x8000;
             let nacked = flags & F_NACKED != 0 && !round;
             let flags = flags & 0xFFFF | sequence << 16 | F_NACKED;
-            self.nic.store(connection + C_RECEIVE, flags);
+            connection.set_receive(self, flags);
             if !nacked {
                 let kind = match flags & (F_NEW | F_FRESH) {
                     0 => answer::NACK,
@@ -383,9 +394,7 @@ impl<N: Nic> Gm<N> {
         self.count(counter);
         self.nic
             .mark(Event::PacketDropped, packet.number, packet.sequence);
-        let mut flags = self.nic.load(packet.connection + C_RECEIVE) & 0xFFFF
-            | packet.sequence << 16
-            | F_NACKED;
+        let mut flags = packet.connection.receive(self) & 0xFFFF | packet.sequence << 16 | F_NACKED;
         if flags & F_FRESH != 0 {
             flags = flags & !(F_OPEN | F_FRESH) | F_NEW;
         }
@@ -399,10 +408,10 @@ impl<N: Nic> Gm<N> {
     /// The message whose first packets have come is given up: its receive token is used for another one.
     #[cold]
     #[inline(never)]
-    pub(crate) fn drop_partial(&mut self, connection: u32) {
-        let token = self.nic.load(connection + C_PARTIAL);
+    pub(crate) fn drop_partial(&mut self, connection: Connection) {
+        let token = connection.partial(self);
         if token != 0 {
-            self.nic.store(connection + C_PARTIAL, 0);
+            connection.set_partial(self, 0);
             self.return_token(token, connection);
         }
     }

@@ -19,10 +19,10 @@ use crate::collective::{K_COLLECTIVE, value_packet};
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{
-    FREE_REPLY, GETS, K_ATOMIC, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NEXT_GET, NOW, P_ALLOW,
-    P_RECEIVE_KEY, R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW,
-    R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN, connection_number,
-    port_block,
+    Connection, FREE_REPLY, GETS, K_ATOMIC, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NEXT_GET,
+    NOW, P_ALLOW, P_RECEIVE_KEY, R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_HIGH, R_KEY, R_KIND,
+    R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN,
+    connection_number, port_block,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -118,8 +118,8 @@ impl<N: Nic> Gm<N> {
                     bytes: if failed == 0 { bytes } else { 0 },
                 }
             }
-            K_COLLECTIVE => value_packet(&mut self.nic, extra, record),
-            K_ATOMIC => ask_packet(&mut self.nic, extra, record),
+            K_COLLECTIVE => value_packet(self, extra, record),
+            K_ATOMIC => ask_packet(self, extra, record),
             _ => Plan::message(first_word(NULL), 0),
         }
     }
@@ -280,14 +280,14 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The get with a number that waits for bytes of the node at the other end of a connection.
-    fn find_get(&mut self, connection: u32, number: u32) -> Option<u32> {
+    fn find_get(&mut self, connection: Connection, number: u32) -> Option<u32> {
         let index = number & ((1 << GET_SHIFT) - 1);
         if index >= RECORD_COUNT {
             return None;
         }
         let record = RECORDS + (index << 6);
         let kind = self.nic.load(record + R_KIND);
-        let from = self.nic.load(record + R_CONNECTION);
+        let from = Connection::at(self.nic.load(record + R_CONNECTION));
         let fits = (kind == K_GET || kind == K_WAITING)
             && self.nic.load(record + R_NUMBER) == number
             && connection_number(from) >> 1 == connection_number(connection) >> 1;

@@ -150,32 +150,37 @@ pub const DELAYED_LIMIT: u32 = 15;
 /// End of the firmware's own words.
 pub const STATE_END: u32 = STATE + 196;
 
-/// Word of a connection: oldest unacknowledged record.
-pub const C_FIRST: u32 = 0;
-/// Word of a connection: newest record.
-pub const C_LAST: u32 = 4;
-/// Word of a connection: the record of the packet that is sent next; 0 if there is none.
-pub const C_CURSOR: u32 = 8;
-/// Word of a connection: session and sequence number of the packet that is sent next.
-pub const C_SEND: u32 = 12;
-/// Word of a connection: number behind the last packet that was ever sent; number of the oldest unacknowledged one.
-pub const C_WINDOW: u32 = 16;
-/// Word of a connection: flags of SEND; in the upper half the next one in `ACTIVE`.
-pub const C_FLAGS: u32 = 20;
-/// Word of a connection: next one in `READY_LOW` or `READY_HIGH`.
-pub const C_READY_NEXT: u32 = 24;
-/// Word of a connection: tick at which it is sent again.
-pub const C_DEADLINE: u32 = 28;
-/// Word of a connection: tick at which its oldest send fails.
-pub const C_FATAL: u32 = 32;
-/// Word of a connection: next one in `ACKS`.
-pub const C_ACK_NEXT: u32 = 36;
-/// Word of a connection, RECV: session and sequence number of the packet that is expected.
-pub const C_EXPECTED: u32 = 40;
-/// Word of a connection, RECV: its flags; in the upper half the last number beyond a gap.
-pub const C_RECEIVE: u32 = 44;
-/// Word of a connection, RECV: the receive token of the message whose first packets have come; 0 if there is none.
-pub const C_PARTIAL: u32 = 48;
+record! {
+    /// Connection to a node, of one priority.
+    pub struct Connection {
+        /// Oldest unacknowledged record.
+        first, set_first: u32 = 0;
+        /// Newest record.
+        last, set_last: u32 = 4;
+        /// The record of the packet that is sent next; 0 if there is none.
+        cursor, set_cursor: u32 = 8;
+        /// Session and sequence number of the packet that is sent next.
+        send, set_send: u32 = 12;
+        /// Number behind the last packet that was ever sent; number of the oldest unacknowledged one.
+        window, set_window: u32 = 16;
+        /// Flags of SEND; in the upper half the next one in `ACTIVE`.
+        flags, set_flags: u32 = 20;
+        /// Next one in `READY_LOW` or `READY_HIGH`.
+        ready_next, set_ready_next, READY_NEXT: u32 = 24;
+        /// Tick at which it is sent again.
+        deadline, set_deadline: u32 = 28;
+        /// Tick at which its oldest send fails.
+        fatal, set_fatal: u32 = 32;
+        /// Next one in `ACKS`.
+        ack_next, set_ack_next, ACK_NEXT: u32 = 36;
+        /// RECV: session and sequence number of the packet that is expected.
+        expected, set_expected: u32 = 40;
+        /// RECV: its flags; in the upper half the last number beyond a gap.
+        receive, set_receive, RECEIVE: u32 = 44;
+        /// RECV: the receive token of the message whose first packets have come; 0 if there is none.
+        partial, set_partial: u32 = 48;
+    }
+}
 
 /// Flag of SEND: in a list of ready connections.
 pub const F_READY: u32 = 1;
@@ -361,14 +366,14 @@ pub const fn port_number(block: u32) -> u32 {
 
 /// The connection with a number.
 #[inline(always)]
-pub const fn connection(number: u32) -> u32 {
-    PEERS + (number << 6)
+pub const fn connection(number: u32) -> Connection {
+    Connection::at(PEERS + (number << 6))
 }
 
 /// The number of a connection.
 #[inline(always)]
-pub const fn connection_number(connection: u32) -> u32 {
-    (connection - PEERS) >> 6
+pub const fn connection_number(connection: Connection) -> u32 {
+    (connection.address() - PEERS) >> 6
 }
 
 const _: () = assert!(defs::gm::map::PORT_BYTES == 1 << 11);

@@ -7,8 +7,8 @@ use defs::gm::port::PORT_COUNT;
 
 use crate::collective::{ACKED_COUNT, ACTIVE_PORTS, SLOW_COUNT};
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, ALARMS, ATOMICS, BACK_OFF_MASK, BACK_OFF_SHIFT, C_DEADLINE, C_FATAL,
-    C_FIRST, C_FLAGS, F_ACTIVE, F_HELD, GETS, NOW, P_ALARM, TIMER, connection, port_block,
+    ACTIVE, ACTIVE_SHIFT, ALARMS, ATOMICS, BACK_OFF_MASK, BACK_OFF_SHIFT, Connection, F_ACTIVE,
+    F_HELD, GETS, NOW, P_ALARM, TIMER, connection, port_block,
 };
 use crate::{Gm, Nic};
 
@@ -60,17 +60,17 @@ impl<N: Nic> Gm<N> {
     }
 
     fn look_at_connections(&mut self, now: u32) {
-        let mut before = 0;
+        let mut before = Connection::NONE;
         let mut number = self.nic.load(ACTIVE);
         while number != 0 {
             let at = connection(number - 1);
-            let flags = self.nic.load(at + C_FLAGS);
+            let flags = at.flags(self);
             let next = flags >> ACTIVE_SHIFT;
-            if self.nic.load(at + C_FIRST) == 0 {
-                self.nic.store(at + C_FLAGS, flags & 0xFFFF & !F_ACTIVE);
+            if at.first(self) == 0 {
+                at.set_flags(self, flags & 0xFFFF & !F_ACTIVE);
                 self.link_active(before, next);
             } else {
-                let deadline = self.nic.load(at + C_DEADLINE);
+                let deadline = at.deadline(self);
                 if now.wrapping_sub(deadline) < 1 << 31 {
                     self.expire(at, now);
                 }
@@ -81,38 +81,36 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The active connection behind `before` (0: the first one) is `next`.
-    fn link_active(&mut self, before: u32, next: u32) {
-        if before == 0 {
+    fn link_active(&mut self, before: Connection, next: u32) {
+        if before.is_none() {
             self.nic.store(ACTIVE, next);
         } else {
-            let flags = self.nic.load(before + C_FLAGS) & 0xFFFF;
-            self.nic
-                .store(before + C_FLAGS, flags | next << ACTIVE_SHIFT);
+            let flags = before.flags(self) & 0xFFFF;
+            before.set_flags(self, flags | next << ACTIVE_SHIFT);
         }
     }
 
     /// The deadline of a connection has passed.
     #[cold]
     #[inline(never)]
-    fn expire(&mut self, connection: u32, now: u32) {
-        let flags = self.nic.load(connection + C_FLAGS);
+    fn expire(&mut self, connection: Connection, now: u32) {
+        let flags = connection.flags(self);
         let held = flags & F_HELD != 0;
-        let fatal = self.nic.load(connection + C_FATAL);
+        let fatal = connection.fatal(self);
         if now.wrapping_sub(fatal) < 1 << 31 {
             let next = now.wrapping_add(self.nic.load(FATAL_TICKS));
-            self.nic.store(connection + C_FATAL, next);
+            connection.set_fatal(self, next);
             if !held {
                 return self.give_up(connection);
             }
             // The node answers: only its receive token is missing.
-            let first = self.nic.load(connection + C_FIRST);
+            let first = connection.first(self);
             self.fail(connection, first, Status::TimedOut, false);
         }
         let back_off = flags >> BACK_OFF_SHIFT & BACK_OFF_MASK;
         if !held && back_off < BACK_OFF_LIMIT {
-            let flags = self.nic.load(connection + C_FLAGS);
-            self.nic
-                .store(connection + C_FLAGS, flags + (1 << BACK_OFF_SHIFT));
+            let flags = connection.flags(self);
+            connection.set_flags(self, flags + (1 << BACK_OFF_SHIFT));
         }
         self.go_back(connection);
     }

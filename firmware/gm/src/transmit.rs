@@ -13,11 +13,10 @@ use crate::nic::{Event, HostAddress};
 use crate::remote::Plan;
 use crate::state::{
     ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BUFFER_END,
-    BUFFER_START, BUFFER_STATE, C_ACK_NEXT, C_CURSOR, C_EXPECTED, C_FLAGS, C_READY_NEXT, C_SEND,
-    C_WINDOW, F_ACK, F_HELD, F_READY, FILL, FREE, LEAVE, List, OWN, R_HIGH, R_KEY, R_KIND,
-    R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_SENT, R_TOKEN, READING, READY, READY_HIGH, READY_LOW,
-    SEND_OTHER, SENDING, SENDING_ACK, SENDING_BUFFER, SENDING_PASS, connection_number,
-    next_sequence,
+    BUFFER_START, BUFFER_STATE, Connection, F_ACK, F_HELD, F_READY, FILL, FREE, LEAVE, List, OWN,
+    R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_SENT, R_TOKEN, READING, READY,
+    READY_HIGH, READY_LOW, SEND_OTHER, SENDING, SENDING_ACK, SENDING_BUFFER, SENDING_PASS,
+    connection_number, next_sequence,
 };
 use crate::{Gm, Nic, answer};
 
@@ -53,33 +52,30 @@ impl<N: Nic> Gm<N> {
                     return;
                 }
             }
-            let next = self.nic.load(connection + C_READY_NEXT);
+            let connection = Connection::at(connection);
+            let next = connection.ready_next(self);
             self.nic.store(list, next);
-            let flags = self.nic.load(connection + C_FLAGS);
-            let record = self.nic.load(connection + C_CURSOR);
-            let under_way = self
-                .nic
-                .load(connection + C_SEND)
-                .wrapping_sub(self.nic.load(connection + C_WINDOW))
-                & 0xFFFF;
+            let flags = connection.flags(self);
+            let record = connection.cursor(self);
+            let under_way = connection.send(self).wrapping_sub(connection.window(self)) & 0xFFFF;
             if record == 0 || flags & F_HELD != 0 || under_way >= WINDOW {
-                self.nic.store(connection + C_FLAGS, flags & !F_READY);
+                connection.set_flags(self, flags & !F_READY);
                 continue;
             }
             self.fill(buffer, connection, record);
-            if self.nic.load(connection + C_CURSOR) == 0 {
-                let flags = self.nic.load(connection + C_FLAGS);
-                self.nic.store(connection + C_FLAGS, flags & !F_READY);
+            if connection.cursor(self) == 0 {
+                let flags = connection.flags(self);
+                connection.set_flags(self, flags & !F_READY);
             } else {
                 // The others with packets come first.
-                self.append(List::at(list), connection, C_READY_NEXT);
+                self.append(List::at(list), connection.address(), Connection::READY_NEXT);
             }
         }
     }
 
     /// Makes the next packet of a record in a send buffer and starts its DMA.
     #[inline(always)]
-    fn fill(&mut self, buffer: u32, connection: u32, record: u32) {
+    fn fill(&mut self, buffer: u32, connection: Connection, record: u32) {
         let sent = self.nic.load(record + R_SENT);
         let left = self.nic.load(record + R_LENGTH) - sent;
         let last = left <= MTU;
@@ -114,7 +110,7 @@ impl<N: Nic> Gm<N> {
         if last {
             let after = self.nic.load(record + R_NEXT);
             self.nic.store(record + R_SENT, 0);
-            self.nic.store(connection + C_CURSOR, after);
+            connection.set_cursor(self, after);
         } else {
             self.nic.store(record + R_SENT, sent + MTU);
         }
@@ -131,14 +127,13 @@ impl<N: Nic> Gm<N> {
 
     /// The sequence number of the next packet of a connection.
     #[inline(always)]
-    pub(crate) fn take_sequence(&mut self, connection: u32) -> u32 {
-        let sequence = self.nic.load(connection + C_SEND);
-        let window = self.nic.load(connection + C_WINDOW);
+    pub(crate) fn take_sequence(&mut self, connection: Connection) -> u32 {
+        let sequence = connection.send(self);
+        let window = connection.window(self);
         let after = next_sequence(sequence);
-        self.nic.store(connection + C_SEND, after);
+        connection.set_send(self, after);
         if (window >> 16 ^ sequence) & 0xFFFF == 0 {
-            self.nic
-                .store(connection + C_WINDOW, window.wrapping_add(1 << 16));
+            connection.set_window(self, window.wrapping_add(1 << 16));
         }
         sequence
     }
@@ -201,7 +196,7 @@ impl<N: Nic> Gm<N> {
     /// The process has not registered the bytes of a send.
     #[cold]
     #[inline(never)]
-    fn bad_memory(&mut self, connection: u32, record: u32, sent: u32) {
+    fn bad_memory(&mut self, connection: Connection, record: u32, sent: u32) {
         let token = self.nic.load(record + R_TOKEN);
         let high = self.nic.load(record + R_HIGH);
         let low = self.nic.load(record + R_LOW).wrapping_add(sent);
@@ -239,7 +234,7 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn packet_header(
         &mut self,
         header: u32,
-        connection: u32,
+        connection: Connection,
         first: u32,
         sequence: u32,
         lengths: u32,
@@ -254,7 +249,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(header + WORD_SENDER, node);
         self.nic
             .store(header + WORD_CONNECTIONS, own | (number & 1) << 16 | number);
-        let peer = connection & !(defs::gm::map::PEER_BYTES - 1);
+        let peer = connection.address() & !(defs::gm::map::PEER_BYTES - 1);
         let length = self.nic.load(peer + PEER_ROUTE) & 0x1F;
         if length != 0 {
             let word = self.nic.load(peer + ROUTE_WORDS[0]);
@@ -287,7 +282,7 @@ impl<N: Nic> Gm<N> {
             if connection < PEERS {
                 return self.send_other(connection);
             }
-            return self.send_ack(connection);
+            return self.send_ack(Connection::at(connection));
         }
         let buffer = self.nic.load(LEAVE);
         if self.nic.load(buffer + BUFFER_STATE) == READY {
@@ -315,13 +310,13 @@ impl<N: Nic> Gm<N> {
 
     /// Sends the ack that waits at a connection, the first of the list.
     #[inline(always)]
-    fn send_ack(&mut self, connection: u32) {
-        let next = self.nic.load(connection + C_ACK_NEXT);
+    fn send_ack(&mut self, connection: Connection) {
+        let next = connection.ack_next(self);
         self.nic.store(ACKS, next);
-        let flags = self.nic.load(connection + C_FLAGS);
-        self.nic.store(connection + C_FLAGS, flags & !F_ACK);
+        let flags = connection.flags(self);
+        connection.set_flags(self, flags & !F_ACK);
         let header = ACK_BUFFER + BUFFER_HEADER;
-        let sequence = self.nic.load(connection + C_EXPECTED);
+        let sequence = connection.expected(self);
         let mut kind = flags >> ANSWER_SHIFT & ANSWER_MASK;
         if kind == answer::VALUE {
             return self.send_value(connection);

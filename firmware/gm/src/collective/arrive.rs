@@ -15,7 +15,7 @@ use super::state::{
 };
 use crate::nic::Event;
 use crate::receive::Packet;
-use crate::state::{C_RECEIVE, F_DELAYED, F_SLOW, NOW, P_OPEN, port_block};
+use crate::state::{Connection, F_DELAYED, F_SLOW, NOW, P_OPEN, port_block};
 use crate::{Gm, Nic, answer};
 
 impl<N: Nic> Gm<N> {
@@ -113,22 +113,22 @@ impl<N: Nic> Gm<N> {
 
     /// A packet of a barrier has acknowledged others: that is looked at when nothing else is to do.
     #[inline(always)]
-    fn note_acked(&mut self, connection: u32, acked: u32) {
+    fn note_acked(&mut self, connection: Connection, acked: u32) {
         let word = self.nic.load(ACKED_COUNT);
         let count = word & !RECORD_FREED;
         if count == ACKED_LIMIT {
             return self.ack_came(connection, ACK, acked, 0);
         }
         let at = ACKED + (count << 3);
-        self.nic.store(at, connection);
+        self.nic.store(at, connection.address());
         self.nic.store(at + 4, acked);
         self.nic.store(ACKED_COUNT, word + 1);
     }
 
     /// The packet of an operation is acknowledged by the next one to its sender, or after a while.
     #[inline(always)]
-    fn slow_ack(&mut self, connection: u32) {
-        let flags = self.nic.load(connection + C_RECEIVE);
+    fn slow_ack(&mut self, connection: Connection) {
+        let flags = connection.receive(self);
         if flags & (F_SLOW | F_DELAYED) != 0 {
             return;
         }
@@ -136,8 +136,8 @@ impl<N: Nic> Gm<N> {
         if !N::ROLE.sends() || count == SLOW_LIMIT {
             return self.delay_ack(connection, flags);
         }
-        self.nic.store(connection + C_RECEIVE, flags | F_SLOW);
-        self.nic.store(SLOW + (count << 2), connection);
+        connection.set_receive(self, flags | F_SLOW);
+        self.nic.store(SLOW + (count << 2), connection.address());
         self.nic.store(SLOW_COUNT, count + 1);
         if count == 0 {
             let deadline = self.nic.load(NOW).wrapping_add(SLOW_TICKS);
@@ -156,9 +156,9 @@ impl<N: Nic> Gm<N> {
         self.nic.store(SLOW_COUNT, 0);
         let mut at = SLOW;
         while at < SLOW + (count << 2) {
-            let connection = self.nic.load(at);
-            let flags = self.nic.load(connection + C_RECEIVE);
-            self.nic.store(connection + C_RECEIVE, flags & !F_SLOW);
+            let connection = Connection::at(self.nic.load(at));
+            let flags = connection.receive(self);
+            connection.set_receive(self, flags & !F_SLOW);
             self.acknowledge(connection);
             at += 4;
         }
@@ -171,7 +171,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(ACKED_COUNT, 0);
         let mut at = ACKED;
         while at < ACKED + (count << 3) {
-            let connection = self.nic.load(at);
+            let connection = Connection::at(self.nic.load(at));
             let acked = self.nic.load(at + 4);
             self.ack_came(connection, ACK, acked, 0);
             at += 8;

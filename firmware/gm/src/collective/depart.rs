@@ -9,6 +9,8 @@ use defs::gm::map::{BUFFER_HEADER, NODE, NODES, PEER_ROUTE, ROUTE_VALID, peer};
 use defs::gm::packet::{HEADER_BYTES, first_word};
 use defs::gm::port::PORT_COUNT;
 
+use defs::record::Memory;
+
 use super::origin;
 use super::state::{
     ACKED_COUNT, FREE_PACKET, LOCAL_IN, LOCAL_OUT, LOCAL_USED, LocalPacket, RECORD_FREED,
@@ -16,7 +18,7 @@ use super::state::{
 };
 use crate::remote::Plan;
 use crate::state::{
-    BUFFER_END, BUFFER_START, BUFFER_STATE, C_EXPECTED, FILL, FREE, R_ACKED, R_CONNECTION, R_HIGH,
+    BUFFER_END, BUFFER_START, BUFFER_STATE, Connection, FILL, FREE, R_ACKED, R_CONNECTION, R_HIGH,
     R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_SENT, R_TOKEN,
     READY, SEND_OTHER, connection, port_number,
 };
@@ -45,17 +47,17 @@ pub const NO_VALUE: Value = Value {
 
 /// The packet of a record; what lies behind the header is written.
 #[inline(always)]
-pub fn value_packet<N: Nic>(nic: &mut N, extra: u32, record: u32) -> Plan {
-    let subtype = nic.load(record + R_NUMBER);
-    let connection = nic.load(record + R_CONNECTION);
-    let expected = nic.load(connection + C_EXPECTED);
-    nic.store(extra, expected);
+pub fn value_packet(memory: &mut impl Memory, extra: u32, record: u32) -> Plan {
+    let subtype = memory.load(record + R_NUMBER);
+    let connection = Connection::at(memory.load(record + R_CONNECTION));
+    let expected = connection.expected(memory);
+    memory.store(extra, expected);
     let mut plan = Plan::message(first_word(subtype), 0);
     plan.extra = ACKED_BYTES;
     if subtype >= PARTIAL {
         for (at, word) in [(4, R_REMOTE_HIGH), (8, R_HIGH), (12, R_LOW)] {
-            let value = nic.load(record + word);
-            nic.store(extra + at, value);
+            let value = memory.load(record + word);
+            memory.store(extra + at, value);
         }
         plan.extra = ACKED_BYTES + VALUE_BYTES;
     }
@@ -106,7 +108,7 @@ impl<N: Nic> Gm<N> {
         // Its other words are those of a free record.
         self.nic.store(record + R_PORTS, ports);
         self.nic.store(record + R_KEY, port);
-        self.nic.store(record + R_CONNECTION, connection);
+        self.nic.store(record + R_CONNECTION, connection.address());
         self.nic.store(record + R_NUMBER, subtype);
         if subtype >= PARTIAL {
             self.nic.store(record + R_REMOTE_HIGH, value.tag);
@@ -121,7 +123,7 @@ impl<N: Nic> Gm<N> {
         let header = buffer + BUFFER_HEADER;
         let sequence = self.take_sequence(connection);
         let start = self.packet_header(header, connection, first_word(subtype), sequence, ports);
-        let expected = self.nic.load(connection + C_EXPECTED);
+        let expected = connection.expected(self);
         self.nic.store(header + HEADER_BYTES, expected);
         let mut end = header + HEADER_BYTES + ACKED_BYTES;
         if subtype >= PARTIAL {

@@ -17,6 +17,7 @@ use super::state::{
 };
 use super::steps::step_bytes;
 use crate::receive::Packet;
+use crate::state::Connection;
 use crate::state::{LAST_WRITE, P_RECEIVES, port_block};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
@@ -160,7 +161,7 @@ impl<N: Nic> Gm<N> {
             at: LOCAL_PACKET,
             length: HEADER_BYTES + GOSSIP_BYTES + padded(lengths >> 16),
             number: 0,
-            connection: 0,
+            connection: Connection::NONE,
             sequence,
             lengths,
             subtype,

@@ -25,7 +25,7 @@ use super::state::{
     LOCAL_BUSY, PASS_BLOCK, PASS_HEADER, PASS_HELD, PASS_IN, PASS_LENGTH, PASS_OUT, PASS_PLACE,
     PASS_STATE, PASS_WHAT, WAITING, WAITING_LOCAL,
 };
-use crate::state::{ACKS, C_ACK_NEXT, List, SENDING, SENDING_PASS, connection, port_number};
+use crate::state::{ACKS, Connection, List, SENDING, SENDING_PASS, connection, port_number};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
 
@@ -182,7 +182,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(PASS_HEADER, header);
         self.nic.store(PASS_LENGTH, bytes);
         self.nic.store(PASS_STATE, WAITING);
-        self.append(List::at(ACKS), PASSER, C_ACK_NEXT);
+        self.append(List::at(ACKS), PASSER, Connection::ACK_NEXT);
         true
     }
 
@@ -217,7 +217,7 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn send_pass(&mut self) {
-        let next = self.nic.load(PASSER + C_ACK_NEXT);
+        let next = Connection::at(PASSER).ack_next(self);
         self.nic.store(ACKS, next);
         let what = self.nic.load(PASS_WHAT);
         let group = what & !FLAGS;
@@ -290,7 +290,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(LOCAL_BUSY, 0);
         if self.nic.load(PASS_STATE) == WAITING_LOCAL {
             self.nic.store(PASS_STATE, WAITING);
-            self.append(List::at(ACKS), PASSER, C_ACK_NEXT);
+            self.append(List::at(ACKS), PASSER, Connection::ACK_NEXT);
         }
     }
 
@@ -305,7 +305,7 @@ impl<N: Nic> Gm<N> {
         if is_open && what & (STEP | ONE_HOP | ASK) == 0 && self.has_hop(group, place + 1) {
             self.nic.store(PASS_PLACE, place + 1);
             self.nic.store(PASS_STATE, WAITING);
-            return self.append(List::at(ACKS), PASSER, C_ACK_NEXT);
+            return self.append(List::at(ACKS), PASSER, Connection::ACK_NEXT);
         }
         if is_open && what & (STEP | ASK) == STEP && self.nic.load(PASS_HEADER) == PACKET {
             let sent = self.nic.load(PASS_LENGTH);
