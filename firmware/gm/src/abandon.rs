@@ -15,8 +15,8 @@ use defs::gm::port::STOPPED_STREAMS;
 use crate::collective::K_COLLECTIVE;
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, Connection, FREE_RECORD, K_ATOMIC, K_GET, K_NULL, K_REPLY, List, P_OPEN,
-    P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING, R_ACKED, R_CONNECTION, R_KIND,
-    R_LENGTH, R_NEXT, R_PORTS, R_SENT, R_TOKEN, connection, connection_number,
+    P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING, Record, connection,
+    connection_number,
 };
 use crate::{Gm, Nic};
 
@@ -28,12 +28,12 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn fail(
         &mut self,
         connection: Connection,
-        record: u32,
+        record: Record,
         status: Status,
         unsent: bool,
     ) {
-        let token = self.nic.load(record + R_TOKEN);
-        if self.nic.load(record + R_KIND) == K_REPLY && self.nic.load(record + R_CONNECTION) == 0 {
+        let token = record.token(self);
+        if record.kind(self) == K_REPLY && record.failed(self) == 0 {
             return self.fail_answer(connection, record);
         }
         let stream = self.stream_of(connection, record);
@@ -49,8 +49,8 @@ impl<N: Nic> Gm<N> {
     /// The packet of a collective or atomic operation could not be delivered.
     #[cold]
     #[inline(never)]
-    fn operation_lost(&mut self, record: u32, status: Status) {
-        let kind = self.nic.load(record + R_KIND);
+    fn operation_lost(&mut self, record: Record, status: Status) {
+        let kind = record.kind(self);
         if kind == K_COLLECTIVE {
             self.packet_lost(record, status as u32);
         } else if kind == K_ATOMIC {
@@ -59,44 +59,44 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Node and subport that a record is for.
-    fn stream_of(&self, connection: Connection, record: u32) -> u32 {
+    fn stream_of(&self, connection: Connection, record: Record) -> u32 {
         let node = connection_number(connection) >> 1;
-        node << 8 | self.nic.load(record + R_PORTS) >> 8 & 0xFF
+        node << 8 | record.ports(self) >> 8 & 0xFF
     }
 
     /// Packets that the rest of a record takes.
-    fn packets(&self, record: u32) -> u32 {
-        let left = self.nic.load(record + R_LENGTH) - self.nic.load(record + R_ACKED);
+    fn packets(&self, record: Record) -> u32 {
+        let left = record.length(self) - record.acked(self);
         if left == 0 { 1 } else { ((left - 1) >> 12) + 1 }
     }
 
     /// Packets of a record that were ever sent and are not acknowledged, and the record before it, or 0; `None` if it is not
     /// in the connection's list.
-    fn sent_packets(&self, connection: Connection, record: u32) -> Option<(u32, u32)> {
+    fn sent_packets(&self, connection: Connection, record: Record) -> Option<(u32, Record)> {
         let window = connection.window(self);
         // Numbers that were ever sent, from the record that is looked at on.
         let mut sent = (window >> 16).wrapping_sub(window) & 0xFFFF;
-        let mut before = 0;
+        let mut before = Record::NONE;
         let mut at = connection.first(self);
         while at != record {
-            if at == 0 {
+            if at.is_none() {
                 return None;
             }
             sent -= self.packets(at).min(sent);
             before = at;
-            at = self.nic.load(at + R_NEXT);
+            at = at.next(self);
         }
         Some((self.packets(record).min(sent), before))
     }
 
     /// Takes a record out of its connection; if packets of it have been sent, it carries nothing from now on.
-    fn cancel(&mut self, connection: Connection, record: u32) {
+    fn cancel(&mut self, connection: Connection, record: Record) {
         let Some((sent, before)) = self.sent_packets(connection, record) else {
             return;
         };
-        let acked = self.nic.load(record + R_ACKED);
-        let next = self.nic.load(record + R_NEXT);
-        self.nic.store(record + R_TOKEN, 0);
+        let acked = record.acked(self);
+        let next = record.next(self);
+        record.set_token(self, 0);
         if sent == 0 && acked == 0 {
             self.remove(connection, before, record);
             return self.free_record(record);
@@ -104,33 +104,33 @@ impl<N: Nic> Gm<N> {
         // What has left may have been the message's packets still. So one packet follows if the message is not complete: it
         // tells the receiver, whose token is used again.
         let used = acked + (sent << 12);
-        let more = used < self.nic.load(record + R_LENGTH);
+        let more = used < record.length(self);
         let end = used + (u32::from(more) << 12);
-        self.nic.store(record + R_KIND, K_NULL);
-        self.nic.store(record + R_LENGTH, end);
-        if connection.cursor(self) == record && self.nic.load(record + R_SENT) >= end {
-            self.nic.store(record + R_SENT, 0);
+        record.set_kind(self, K_NULL);
+        record.set_length(self, end);
+        if connection.cursor(self) == record && record.sent(self) >= end {
+            record.set_sent(self, 0);
             connection.set_cursor(self, next);
         }
     }
 
     /// The answer to a get says from its next packet on that it has failed. It keeps the numbers that it has used.
-    fn fail_answer(&mut self, connection: Connection, record: u32) {
+    fn fail_answer(&mut self, connection: Connection, record: Record) {
         let Some((used, _)) = self.sent_packets(connection, record) else {
             return;
         };
-        let end = self.nic.load(record + R_ACKED) + (used << 12);
-        let next = self.nic.load(record + R_SENT) + 1;
+        let end = record.acked(self) + (used << 12);
+        let next = record.sent(self) + 1;
         self.fail_reply(record, end.max(next));
     }
 
     /// Takes a record out of its connection's list; `before` is the one before it, or 0.
-    fn remove(&mut self, connection: Connection, before: u32, record: u32) {
-        let next = self.nic.load(record + R_NEXT);
-        if before == 0 {
+    fn remove(&mut self, connection: Connection, before: Record, record: Record) {
+        let next = record.next(self);
+        if before.is_none() {
             connection.set_first(self, next);
         } else {
-            self.nic.store(before + R_NEXT, next);
+            before.set_next(self, next);
         }
         if connection.last(self) == record {
             connection.set_last(self, before);
@@ -146,9 +146,9 @@ impl<N: Nic> Gm<N> {
             return;
         }
         let mut record = connection.first(self);
-        while record != 0 {
-            let next = self.nic.load(record + R_NEXT);
-            let token = self.nic.load(record + R_TOKEN);
+        while record.is_some() {
+            let next = record.next(self);
+            let token = record.token(self);
             if token != 0 && token & !0x7FF == port && self.stream_of(connection, record) == stream
             {
                 let sent = self.sent_packets(connection, record);
@@ -187,30 +187,30 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A copy of a send waits in the stopped stream; the send itself is given up.
-    fn set_aside(&mut self, connection: Connection, port: u32, record: u32) {
-        let copy = self.nic.load(FREE_RECORD);
-        let token = self.nic.load(record + R_TOKEN);
-        if copy == 0 {
+    fn set_aside(&mut self, connection: Connection, port: u32, record: Record) {
+        let copy = Record::at(self.nic.load(FREE_RECORD));
+        let token = record.token(self);
+        if copy.is_none() {
             self.cancel(connection, record);
             return self.report(token, Status::Dropped as u32);
         }
-        let free = self.nic.load(copy + R_NEXT);
-        self.nic.store(FREE_RECORD, free);
+        let free = copy.next(self);
+        self.nic.store(FREE_RECORD, free.address());
         let mut at = 0;
         while at < defs::gm::map::RECORD_BYTES {
-            let word = self.nic.load(record + at);
-            self.nic.store(copy + at, word);
+            let word = self.nic.load(record.address() + at);
+            self.nic.store(copy.address() + at, word);
             at += 4;
         }
-        self.nic.store(copy + R_SENT, 0);
-        self.nic.store(copy + R_ACKED, 0);
-        self.nic.store(copy + R_CONNECTION, connection.address());
-        if self.nic.load(copy + R_KIND) == K_GET {
+        copy.set_sent(self, 0);
+        copy.set_acked(self, 0);
+        copy.set_connection(self, connection);
+        if copy.kind(self) == K_GET {
             // Answers to the first request are not for this one.
             self.number_get(copy);
         }
         self.cancel(connection, record);
-        self.append(List::at(port + P_WAITING), copy, R_NEXT);
+        self.append(List::at(port + P_WAITING), copy.address(), Record::NEXT);
     }
 
     /// A stopped stream goes on: its sends are sent, or dropped.
@@ -229,15 +229,15 @@ impl<N: Nic> Gm<N> {
             let sends = self.nic.load(port + P_SENDS);
             self.nic.store(port + P_SENDS, sends & !P_STOPPED);
         }
-        let mut record = self.nic.load(port + P_WAITING);
+        let mut record = Record::at(self.nic.load(port + P_WAITING));
         self.nic.store(port + P_WAITING, 0);
-        while record != 0 {
-            let next = self.nic.load(record + R_NEXT);
-            let to = Connection::at(self.nic.load(record + R_CONNECTION));
+        while record.is_some() {
+            let next = record.next(self);
+            let to = record.connection(self);
             if self.stream_of(to, record) != stream {
-                self.append(List::at(port + P_WAITING), record, R_NEXT);
+                self.append(List::at(port + P_WAITING), record.address(), Record::NEXT);
             } else if drop {
-                let token = self.nic.load(record + R_TOKEN);
+                let token = record.token(self);
                 self.free_record(record);
                 self.report(token, Status::Dropped as u32);
             } else {
@@ -255,11 +255,11 @@ impl<N: Nic> Gm<N> {
             _ => Status::TimedOut,
         };
         let mut record = connection.first(self);
-        connection.set_first(self, 0);
-        connection.set_cursor(self, 0);
-        while record != 0 {
-            let next = self.nic.load(record + R_NEXT);
-            let token = self.nic.load(record + R_TOKEN);
+        connection.set_first(self, Record::NONE);
+        connection.set_cursor(self, Record::NONE);
+        while record.is_some() {
+            let next = record.next(self);
+            let token = record.token(self);
             let stream = self.stream_of(connection, record);
             self.operation_lost(record, status);
             self.free_record(record);
@@ -282,9 +282,9 @@ impl<N: Nic> Gm<N> {
         while number != 0 {
             let to = connection(number - 1);
             let mut record = to.first(self);
-            while record != 0 {
-                let next = self.nic.load(record + R_NEXT);
-                let token = self.nic.load(record + R_TOKEN);
+            while record.is_some() {
+                let next = record.next(self);
+                let token = record.token(self);
                 self.forget_atomic(port, record);
                 if token != 0 && token & !0x7FF == port {
                     self.cancel(to, record);
@@ -294,17 +294,17 @@ impl<N: Nic> Gm<N> {
             number = to.flags(self) >> ACTIVE_SHIFT;
         }
         self.forget_atomics(port);
-        let mut record = self.nic.load(crate::state::GETS);
-        while record != 0 {
-            if self.nic.load(record + R_TOKEN) & !0x7FF == port {
-                self.nic.store(record + R_TOKEN, 0);
+        let mut record = Record::at(self.nic.load(crate::state::GETS));
+        while record.is_some() {
+            if record.token(self) & !0x7FF == port {
+                record.set_token(self, 0);
             }
-            record = self.nic.load(record + R_NEXT);
+            record = record.next(self);
         }
-        let mut record = self.nic.load(port + P_WAITING);
+        let mut record = Record::at(self.nic.load(port + P_WAITING));
         self.nic.store(port + P_WAITING, 0);
-        while record != 0 {
-            let next = self.nic.load(record + R_NEXT);
+        while record.is_some() {
+            let next = record.next(self);
             self.free_record(record);
             record = next;
         }

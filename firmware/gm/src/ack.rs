@@ -8,8 +8,8 @@ use crate::nic::Event;
 use crate::remote::REPLIES;
 use crate::state::{
     ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BACK_OFF_MASK, BACK_OFF_SHIFT,
-    Connection, F_ACK, F_HELD, F_READY, FREE_RECORD, K_ATOMIC, K_GET, List, NOW, R_ACKED, R_KIND,
-    R_LENGTH, R_NEXT, R_SENT, R_TOKEN, READY_LOW, connection_number,
+    Connection, F_ACK, F_HELD, F_READY, FREE_RECORD, K_ATOMIC, K_GET, List, NOW, READY_LOW, Record,
+    connection_number,
 };
 use crate::{Gm, Nic, answer};
 
@@ -71,7 +71,7 @@ impl<N: Nic> Gm<N> {
                 self.catch_up(connection, sequence);
             }
             let flags = connection.flags(self);
-            if flags & (F_READY | F_HELD) == 0 && connection.cursor(self) != 0 {
+            if flags & (F_READY | F_HELD) == 0 && connection.cursor(self).is_some() {
                 self.make_ready(connection, flags);
             }
         }
@@ -97,29 +97,29 @@ impl<N: Nic> Gm<N> {
     fn release_packets(&mut self, connection: Connection, count: u32) {
         let mut left = count;
         let mut record = connection.first(self);
-        while left != 0 && record != 0 {
+        while left != 0 && record.is_some() {
             left -= 1;
-            let acked = self.nic.load(record + R_ACKED);
-            if self.nic.load(record + R_LENGTH) - acked <= MTU {
+            let acked = record.acked(self);
+            if record.length(self) - acked <= MTU {
                 record = self.release_first(connection, record);
             } else {
-                self.nic.store(record + R_ACKED, acked + MTU);
+                record.set_acked(self, acked + MTU);
             }
         }
     }
 
     /// The oldest record is complete: it is reported and freed. Returns the next one.
     #[inline(always)]
-    fn release_first(&mut self, connection: Connection, record: u32) -> u32 {
-        let next = self.nic.load(record + R_NEXT);
+    fn release_first(&mut self, connection: Connection, record: Record) -> Record {
+        let next = record.next(self);
         connection.set_first(self, next);
-        let kind = self.nic.load(record + R_KIND);
+        let kind = record.kind(self);
         if kind == K_GET {
             self.await_get(record);
         } else if kind == K_ATOMIC {
             self.await_value(record);
         } else {
-            let token = self.nic.load(record + R_TOKEN);
+            let token = record.token(self);
             self.free_record(record);
             self.report(token, Status::Success as u32);
         }
@@ -128,14 +128,14 @@ impl<N: Nic> Gm<N> {
 
     /// A record is free again.
     #[inline(always)]
-    pub(crate) fn free_record(&mut self, record: u32) {
-        if record >= REPLIES {
+    pub(crate) fn free_record(&mut self, record: Record) {
+        if record.address() >= REPLIES {
             return self.free_other(record);
         }
-        let free = self.nic.load(FREE_RECORD);
-        self.nic.store(record + R_KIND, 0);
-        self.nic.store(record + R_NEXT, free);
-        self.nic.store(FREE_RECORD, record);
+        let free = Record::at(self.nic.load(FREE_RECORD));
+        record.set_kind(self, 0);
+        record.set_next(self, free);
+        self.nic.store(FREE_RECORD, record.address());
     }
 
     /// Packets that were to be sent again have been acknowledged: the next one is the oldest unacknowledged one.
@@ -145,9 +145,9 @@ impl<N: Nic> Gm<N> {
         let first = connection.first(self);
         connection.set_send(self, sequence);
         connection.set_cursor(self, first);
-        if first != 0 {
-            let acked = self.nic.load(first + R_ACKED);
-            self.nic.store(first + R_SENT, acked);
+        if first.is_some() {
+            let acked = first.acked(self);
+            first.set_sent(self, acked);
         }
     }
 
@@ -167,7 +167,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn take_nack(&mut self, connection: Connection, subtype: u32, reason: u32) {
         let first = connection.first(self);
-        if first == 0 {
+        if first.is_none() {
             return;
         }
         match subtype {
@@ -192,14 +192,14 @@ impl<N: Nic> Gm<N> {
         let flags = connection.flags(self) & !F_HELD;
         connection.set_flags(self, flags);
         let first = connection.first(self);
-        if first == 0 {
+        if first.is_none() {
             return;
         }
         let window = connection.window(self);
         let sequence = connection.send(self) & 0xFFFF_0000 | window & 0xFFFF;
         let cursor = connection.cursor(self);
-        if cursor != 0 {
-            self.nic.store(cursor + R_SENT, 0);
+        if cursor.is_some() {
+            cursor.set_sent(self, 0);
         }
         self.catch_up(connection, sequence);
         let wait = self.nic.load(RESEND_TICKS) << (flags >> BACK_OFF_SHIFT & BACK_OFF_MASK);
@@ -218,10 +218,10 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn new_session(&mut self, connection: Connection) {
         let mut record = connection.first(self);
-        while record != 0 {
-            self.nic.store(record + R_SENT, 0);
-            self.nic.store(record + R_ACKED, 0);
-            record = self.nic.load(record + R_NEXT);
+        while record.is_some() {
+            record.set_sent(self, 0);
+            record.set_acked(self, 0);
+            record = record.next(self);
         }
         self.begin_session(connection);
         self.go_back(connection);

@@ -32,9 +32,8 @@ use crate::remote::Plan;
 use crate::report::lowest;
 use crate::state::{
     ACK_BUFFER, ATOMIC_WRITTEN, ATOMICS, Connection, FREE_RECORD, K_ATOMIC, NOW, P_ALLOW,
-    P_ATOMICS, P_RECEIVE_KEY, P_RECEIVES, R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_KEY, R_KIND,
-    R_LENGTH, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN, SENDING,
-    SENDING_ACK, connection, connection_number, port_block, port_number,
+    P_ATOMICS, P_RECEIVE_KEY, P_RECEIVES, Record, SENDING, SENDING_ACK, connection,
+    connection_number, port_block, port_number,
 };
 use crate::{Gm, Nic, answer};
 
@@ -76,17 +75,17 @@ pub(crate) enum Done {
 
 /// What an ask carries behind its header.
 #[inline(always)]
-pub fn ask_packet(memory: &mut impl Memory, extra: u32, record: u32) -> Plan {
-    let operation = memory.load(record + R_LENGTH) & 0xFF;
+pub fn ask_packet(memory: &mut impl Memory, extra: u32, record: Record) -> Plan {
+    let operation = memory.load(record.address() + Record::LENGTH) & 0xFF;
     memory.store(extra + 8, operation);
     for (at, word) in [
-        (0, R_REMOTE_HIGH),
-        (4, R_REMOTE_LOW),
-        (12, R_ASKED),
-        (16, R_FATAL),
-        (20, R_NUMBER),
+        (0, Record::REMOTE_HIGH),
+        (4, Record::REMOTE_LOW),
+        (12, Record::ASKED),
+        (16, Record::FATAL),
+        (20, Record::NUMBER),
     ] {
-        let value = memory.load(record + word);
+        let value = memory.load(record.address() + word);
         memory.store(extra + at, value);
     }
     Plan {
@@ -135,39 +134,40 @@ impl<N: Nic> Gm<N> {
         if !known {
             return self.end_atomic(port, number, Status::NodeUnreachable, 0);
         }
-        let record = self.nic.load(FREE_RECORD);
-        let asked = match record {
+        let record = Record::at(self.nic.load(FREE_RECORD));
+        let asked = match record.address() {
             0 => 0,
             _ => self.take_place(node),
         };
         if asked == 0 {
             return self.end_atomic(port, number, Status::TryAgain, 0);
         }
-        let free = self.nic.load(record + R_NEXT);
-        self.nic.store(FREE_RECORD, free);
+        let free = record.next(self);
+        self.nic.store(FREE_RECORD, free.address());
         for (to, from) in [
-            (R_REMOTE_HIGH, SEND_REMOTE_HIGH),
-            (R_REMOTE_LOW, SEND_REMOTE_LOW),
-            (R_ASKED, SEND_OPERAND),
-            (R_FATAL, SEND_COMPARED),
+            (Record::REMOTE_HIGH, SEND_REMOTE_HIGH),
+            (Record::REMOTE_LOW, SEND_REMOTE_LOW),
+            (Record::ASKED, SEND_OPERAND),
+            (Record::FATAL, SEND_COMPARED),
         ] {
             let value = self.nic.load(slot + from);
-            self.nic.store(record + to, value);
+            self.nic.store(record.address() + to, value);
         }
         let to = connection(node << 1);
-        for (at, value) in [
-            (R_KIND, K_ATOMIC),
-            (R_LENGTH, what),
-            (R_SENT, 0),
-            (R_ACKED, 0),
-            (R_PORTS, subport << 8 | port_number(port) << 1),
-            (R_TOKEN, 0),
-            (R_KEY, port),
-            (R_CONNECTION, to.address()),
-            (R_NUMBER, asked),
-        ] {
-            self.nic.store(record + at, value);
-        }
+        record.write(
+            self,
+            [
+                (Record::KIND, K_ATOMIC),
+                (Record::LENGTH, what),
+                (Record::SENT, 0),
+                (Record::ACKED, 0),
+                (Record::PORTS, subport << 8 | port_number(port) << 1),
+                (Record::TOKEN, 0),
+                (Record::KEY, port),
+                (Record::CONNECTION, to.address()),
+                (Record::NUMBER, asked),
+            ],
+        );
         if own {
             return self.hand_own_atomic(record);
         }
@@ -194,14 +194,14 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: the record of an operation is not needed any more; its process is told.
-    fn end_record(&mut self, record: u32, status: Status, value: u32) {
-        let node = connection_number(Connection::at(self.nic.load(record + R_CONNECTION))) >> 1;
-        let place = self.nic.load(record + R_NUMBER) & (UNANSWERED - 1);
+    fn end_record(&mut self, record: Record, status: Status, value: u32) {
+        let node = connection_number(record.connection(self)) >> 1;
+        let place = record.number(self) & (UNANSWERED - 1);
         let word = self.nic.load(peer(node) + PEER_ATOMICS) & !(1 << place);
         self.nic.store(peer(node) + PEER_ATOMICS, word);
-        let port = self.nic.load(record + R_KEY);
+        let port = record.key(self);
         if port != 0 {
-            let number = self.nic.load(record + R_LENGTH) >> 8;
+            let number = record.length(self) >> 8;
             self.end_atomic(port, number, status, value);
         }
     }
@@ -225,30 +225,30 @@ impl<N: Nic> Gm<N> {
     /// SEND: an operation cannot be asked for. Its record is freed elsewhere. The word may have been changed.
     #[cold]
     #[inline(never)]
-    pub(crate) fn atomic_lost(&mut self, record: u32, status: Status) {
+    pub(crate) fn atomic_lost(&mut self, record: Record, status: Status) {
         self.end_record(record, status, 0);
     }
 
     /// SEND: the packet of an operation is acknowledged: its answer is awaited.
-    pub(crate) fn await_value(&mut self, record: u32) {
-        let first = self.nic.load(ATOMICS);
+    pub(crate) fn await_value(&mut self, record: Record) {
+        let first = Record::at(self.nic.load(ATOMICS));
         let again = self.nic.load(NOW).wrapping_add(self.nic.load(RESEND_TICKS));
-        self.nic.store(record + R_SENT, again);
-        self.nic.store(record + R_NEXT, first);
-        self.nic.store(ATOMICS, record);
+        record.set_sent(self, again);
+        record.set_next(self, first);
+        self.nic.store(ATOMICS, record.address());
         self.start_timer();
     }
 
     /// SEND: a tick: asks again for answers that have not come.
     pub(crate) fn ask_again(&mut self, now: u32) {
-        let mut record = self.nic.load(ATOMICS);
-        while record != 0 {
-            let next = self.nic.load(record + R_NEXT);
-            let again = self.nic.load(record + R_SENT);
+        let mut record = Record::at(self.nic.load(ATOMICS));
+        while record.is_some() {
+            let next = record.next(self);
+            let again = record.sent(self);
             if now.wrapping_sub(again) < 1 << 31 {
                 self.unlink(ATOMICS, record);
-                self.nic.store(record + R_SENT, 0);
-                let to = Connection::at(self.nic.load(record + R_CONNECTION));
+                record.set_sent(self, 0);
+                let to = record.connection(self);
                 self.add_record(to, record);
             }
             record = next;
@@ -256,18 +256,18 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: the operations of a port that is closed have no process any more.
-    pub(crate) fn forget_atomic(&mut self, port: u32, record: u32) {
-        if self.nic.load(record + R_KIND) == K_ATOMIC && self.nic.load(record + R_KEY) == port {
-            self.nic.store(record + R_KEY, 0);
+    pub(crate) fn forget_atomic(&mut self, port: u32, record: Record) {
+        if record.kind(self) == K_ATOMIC && record.key(self) == port {
+            record.set_key(self, 0);
         }
     }
 
     /// The same for those that await their answers.
     pub(crate) fn forget_atomics(&mut self, port: u32) {
-        let mut record = self.nic.load(ATOMICS);
-        while record != 0 {
+        let mut record = Record::at(self.nic.load(ATOMICS));
+        while record.is_some() {
             self.forget_atomic(port, record);
-            record = self.nic.load(record + R_NEXT);
+            record = record.next(self);
         }
         self.nic.store(port + P_ATOMICS, 0);
     }
@@ -287,16 +287,14 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: an answer has come.
     pub(crate) fn take_value(&mut self, from: Connection, number: u32, value: u32) {
-        let mut record = self.nic.load(ATOMICS);
-        while record != 0 {
-            if self.nic.load(record + R_NUMBER) == number
-                && self.nic.load(record + R_CONNECTION) == from.address()
-            {
+        let mut record = Record::at(self.nic.load(ATOMICS));
+        while record.is_some() {
+            if record.number(self) == number && record.connection(self) == from {
                 self.unlink(ATOMICS, record);
                 self.end_record(record, Status::Success, value);
                 return self.free_record(record);
             }
-            record = self.nic.load(record + R_NEXT);
+            record = record.next(self);
         }
     }
 
@@ -382,15 +380,20 @@ impl<N: Nic> Gm<N> {
     }
 
     /// RECV: an operation on the memory of an own process.
-    pub(crate) fn own_atomic(&mut self, record: u32) {
-        let subport = self.nic.load(record + R_PORTS) >> 8 & 0xFF;
+    pub(crate) fn own_atomic(&mut self, record: Record) {
+        let subport = record.ports(self) >> 8 & 0xFF;
         let port = port_block(subport >> 1);
         if self.nic.load(port + P_RECEIVES) == 0 {
             return self.hand_own_value(record, Status::TargetPortClosed as u32, 0);
         }
-        let [high, low, what, operand, compared] =
-            [R_REMOTE_HIGH, R_REMOTE_LOW, R_LENGTH, R_ASKED, R_FATAL]
-                .map(|word| self.nic.load(record + word));
+        let [high, low, what, operand, compared] = [
+            Record::REMOTE_HIGH,
+            Record::REMOTE_LOW,
+            Record::LENGTH,
+            Record::ASKED,
+            Record::FATAL,
+        ]
+        .map(|word| self.nic.load(record.address() + word));
         let done = self.execute_guarded(&Work {
             port,
             high,
@@ -408,7 +411,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: the operation on an own process's memory is done.
-    pub(crate) fn take_own_value(&mut self, record: u32, status: u32, value: u32) {
+    pub(crate) fn take_own_value(&mut self, record: Record, status: u32, value: u32) {
         let status = if status == Status::Success as u32 {
             Status::Success
         } else if status == Status::TargetPortClosed as u32 {

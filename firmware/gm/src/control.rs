@@ -25,9 +25,9 @@ use crate::state::{
     ALARMS, BUFFER_STATE, EVENT_BUFFERS, EVENT_NEXT, FILL, FREE, FREE_RECORD, FREE_REPLY,
     LAST_WRITE, LEAVE, OPEN_PORT, OWN, P_ACCEPT, P_ALLOW, P_ATOMICS, P_EVENT, P_FREE_TOKEN, P_KEY,
     P_LISTS, P_NEXT, P_NOTICES, P_OPEN, P_RECEIVE_KEY, P_RECEIVE_NEXT, P_RECEIVES, P_REPORT_IN,
-    P_REPORT_OUT, P_SEND, P_SENDS, P_STREAM_COUNT, P_TOKEN, P_WAITING, R_KIND, R_NEXT, R_TOKEN,
-    RECEIVE_PORT, RECEIVER_JOB, RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_FILL, REPORT_GROUP_BYTES,
-    REPORTS, SEND_BUCKET, SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, STARTED, T_NEXT,
+    P_REPORT_OUT, P_SEND, P_SENDS, P_STREAM_COUNT, P_TOKEN, P_WAITING, RECEIVE_PORT, RECEIVER_JOB,
+    RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, Record, SEND_BUCKET,
+    SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, STARTED, T_NEXT,
 };
 use crate::state::{Connection, connection};
 use crate::{Gm, Nic};
@@ -67,15 +67,17 @@ impl<N: Nic> Gm<N> {
             self.nic.store(control_block(port) + P_RECEIVES, 0);
         }
         for record in 0..RECORD_COUNT + REPLY_COUNT {
-            self.nic.store(RECORDS + record * RECORD_BYTES + R_KIND, 0);
-            self.nic.store(RECORDS + record * RECORD_BYTES + R_TOKEN, 0);
+            self.nic
+                .store(RECORDS + record * RECORD_BYTES + Record::KIND, 0);
+            self.nic
+                .store(RECORDS + record * RECORD_BYTES + Record::TOKEN, 0);
         }
         for job in 0..JOB_COUNT {
             self.nic.store(RECEIVER_JOBS + job * JOB_BYTES, 0);
             self.nic.store(SENDER_JOBS + job * JOB_BYTES, 0);
         }
-        self.free_list(RECORDS, RECORD_COUNT, RECORD_BYTES, R_NEXT);
-        self.free_list(REPLIES, REPLY_COUNT, RECORD_BYTES, R_NEXT);
+        self.free_list(RECORDS, RECORD_COUNT, RECORD_BYTES, Record::NEXT);
+        self.free_list(REPLIES, REPLY_COUNT, RECORD_BYTES, Record::NEXT);
         for (word, value) in [
             (FREE_RECORD, RECORDS),
             (FREE_REPLY, REPLIES),

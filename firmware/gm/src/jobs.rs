@@ -10,8 +10,7 @@ use crate::collective::Value;
 use crate::gossip::News;
 use crate::nic::Role;
 use crate::state::{
-    Connection, FREE_REPLY, R_NEXT, R_NUMBER, RECEIVER_JOB, RECEIVER_JOB_IN, SENDER_JOB,
-    SENDER_JOB_IN,
+    Connection, FREE_REPLY, RECEIVER_JOB, RECEIVER_JOB_IN, Record, SENDER_JOB, SENDER_JOB_IN,
 };
 use crate::{Gm, Nic};
 
@@ -136,9 +135,9 @@ impl<N: Nic> Gm<N> {
         } else if job == Job::AckCame as u32 {
             self.take_ack(Connection::at(one), first, two, three);
         } else if job == Job::Reply as u32 {
-            self.add_record(Connection::at(one), two);
+            self.add_record(Connection::at(one), Record::at(two));
         } else if job == Job::GetEnds as u32 {
-            self.end_get(one, two, three);
+            self.end_get(Record::at(one), two, three);
         } else if job == Job::CommandDone as u32 {
             self.sender_command_done();
         } else if job == Job::Arrival as u32 {
@@ -152,7 +151,7 @@ impl<N: Nic> Gm<N> {
         } else if job == Job::ValueCame as u32 {
             self.take_value(Connection::at(one), two, three);
         } else if job == Job::OwnValue as u32 {
-            self.take_own_value(one, two, three);
+            self.take_own_value(Record::at(one), two, three);
         }
     }
 
@@ -162,9 +161,9 @@ impl<N: Nic> Gm<N> {
         } else if job == Job::Notice as u32 {
             self.add_notice(one, first, two, three);
         } else if job == Job::FreeReply as u32 {
-            self.add_free_reply(one);
+            self.add_free_reply(Record::at(one));
         } else if job == Job::CancelGet as u32 {
-            self.end_cancelled(one, two);
+            self.end_cancelled(Record::at(one), two);
         } else if job == Job::Signals as u32 {
             self.add_signals();
         } else if job == Job::Command as u32 {
@@ -176,7 +175,7 @@ impl<N: Nic> Gm<N> {
         } else if job == Job::Staged as u32 {
             self.write_staged(one, two, three);
         } else if job == Job::OwnAtomic as u32 {
-            self.own_atomic(one);
+            self.own_atomic(Record::at(one));
         } else if job == Job::Local as u32 {
             self.take_own_packet(one, two, three);
         }
@@ -220,20 +219,20 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: an atomic operation on the memory of an own process is to be executed.
-    pub(crate) fn hand_own_atomic(&mut self, record: u32) {
+    pub(crate) fn hand_own_atomic(&mut self, record: Record) {
         if N::ROLE.receives() {
             self.own_atomic(record);
         } else {
-            self.put_job(Job::OwnAtomic, 0, [record, 0, 0]);
+            self.put_job(Job::OwnAtomic, 0, [record.address(), 0, 0]);
         }
     }
 
     /// RECV: it is done.
-    pub(crate) fn hand_own_value(&mut self, record: u32, status: u32, value: u32) {
+    pub(crate) fn hand_own_value(&mut self, record: Record, status: u32, value: u32) {
         if N::ROLE.sends() {
             self.take_own_value(record, status, value);
         } else {
-            self.put_job(Job::OwnValue, 0, [record, status, value]);
+            self.put_job(Job::OwnValue, 0, [record.address(), status, value]);
         }
     }
 
@@ -305,36 +304,36 @@ impl<N: Nic> Gm<N> {
     }
 
     /// RECV: the answer to a get is to be sent.
-    pub(crate) fn reply(&mut self, connection: Connection, record: u32) {
+    pub(crate) fn reply(&mut self, connection: Connection, record: Record) {
         if N::ROLE.sends() {
             self.add_record(connection, record);
         } else {
-            self.put_job(Job::Reply, 0, [connection.address(), record, 0]);
+            self.put_job(Job::Reply, 0, [connection.address(), record.address(), 0]);
         }
     }
 
     /// RECV: a get has ended.
-    pub(crate) fn get_ends(&mut self, record: u32, status: defs::gm::event::Status) {
-        let number = self.nic.load(record + R_NUMBER);
+    pub(crate) fn get_ends(&mut self, record: Record, status: defs::gm::event::Status) {
+        let number = record.number(self);
         if N::ROLE.sends() {
             self.end_get(record, number, status as u32);
         } else {
-            self.put_job(Job::GetEnds, 0, [record, number, status as u32]);
+            self.put_job(Job::GetEnds, 0, [record.address(), number, status as u32]);
         }
     }
 
     /// SEND: a get has taken too long.
-    pub(crate) fn cancel_get(&mut self, record: u32, number: u32) {
+    pub(crate) fn cancel_get(&mut self, record: Record, number: u32) {
         if N::ROLE.receives() {
             self.end_cancelled(record, number);
         } else {
-            self.put_job(Job::CancelGet, 0, [record, number, 0]);
+            self.put_job(Job::CancelGet, 0, [record.address(), number, 0]);
         }
     }
 
     /// RECV: from now on no bytes of the get are stored.
-    fn end_cancelled(&mut self, record: u32, number: u32) {
-        if self.nic.load(record + R_NUMBER) == number {
+    fn end_cancelled(&mut self, record: Record, number: u32) {
+        if record.number(self) == number {
             self.get_ends(record, defs::gm::event::Status::TimedOut);
         }
     }
@@ -360,26 +359,26 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: a record is free that is not of a send.
     #[inline(never)]
-    pub(crate) fn free_other(&mut self, record: u32) {
-        if record >= COLLECTIVE_RECORDS {
+    pub(crate) fn free_other(&mut self, record: Record) {
+        if record.address() >= COLLECTIVE_RECORDS {
             return self.free_packet(record);
         }
         self.free_reply(record);
     }
 
     /// SEND: the record of an answer to a get is free.
-    fn free_reply(&mut self, record: u32) {
+    fn free_reply(&mut self, record: Record) {
         if N::ROLE.receives() {
             self.add_free_reply(record);
         } else {
-            self.put_job(Job::FreeReply, 0, [record, 0, 0]);
+            self.put_job(Job::FreeReply, 0, [record.address(), 0, 0]);
         }
     }
 
-    fn add_free_reply(&mut self, record: u32) {
-        let free = self.nic.load(FREE_REPLY);
-        self.nic.store(record + R_NEXT, free);
-        self.nic.store(FREE_REPLY, record);
+    fn add_free_reply(&mut self, record: Record) {
+        let free = Record::at(self.nic.load(FREE_REPLY));
+        record.set_next(self, free);
+        self.nic.store(FREE_REPLY, record.address());
     }
 
     /// SEND: messages of high priority are signals from now on, for ports that want them.

@@ -23,9 +23,8 @@ use crate::collective::ACKED_COUNT;
 use crate::nic::Event;
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, ALARMS, Connection, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT,
-    List, NOW, OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, R_ACKED,
-    R_ASKED, R_CONNECTION, R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_REMOTE_HIGH,
-    R_REMOTE_LOW, R_SENT, R_TOKEN, READY_LOW, TIMER, connection, connection_number, port_number,
+    List, NOW, OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, READY_LOW,
+    Record, TIMER, connection, connection_number, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -165,7 +164,7 @@ impl<N: Nic> Gm<N> {
             return self.refuse(token, Status::NodeUnreachable);
         }
         let record = self.new_record(post, token);
-        if record != 0 {
+        if record.is_some() {
             let number = node << 1 | subport & 1;
             let to = connection(number);
             let sequence = to.send(self);
@@ -180,37 +179,41 @@ impl<N: Nic> Gm<N> {
     fn add_waiting(&mut self, post: &Post) {
         let token = post.port | self.nic.load(post.slot + SEND_TOKEN) & 0x3F;
         let record = self.new_record(post, token);
-        if record != 0 {
+        if record.is_some() {
             let to = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
-            self.nic.store(record + R_CONNECTION, to.address());
-            self.append(List::at(post.port + P_WAITING), record, R_NEXT);
+            record.set_connection(self, to);
+            self.append(
+                List::at(post.port + P_WAITING),
+                record.address(),
+                Record::NEXT,
+            );
         }
     }
 
     /// A record with what the slot says; 0 if there is none, which is reported.
     #[inline(always)]
-    fn new_record(&mut self, post: &Post, token: u32) -> u32 {
-        let record = self.nic.load(FREE_RECORD);
-        if record == 0 {
+    fn new_record(&mut self, post: &Post, token: u32) -> Record {
+        let record = Record::at(self.nic.load(FREE_RECORD));
+        if record.is_none() {
             self.refuse(token, Status::TryAgain);
-            return 0;
+            return Record::NONE;
         }
-        let free = self.nic.load(record + R_NEXT);
-        self.nic.store(FREE_RECORD, free);
+        let free = record.next(self);
+        self.nic.store(FREE_RECORD, free.address());
         let high = self.nic.load(post.slot + SEND_ADDRESS_HIGH);
         let low = self.nic.load(post.slot + SEND_ADDRESS_LOW);
         let key = self.nic.load(post.port + P_KEY);
         let subport = post.word >> 8 & 0xFF;
         let own = (post.port - defs::gm::map::PORTS) >> 10 | subport & 1;
-        self.nic.store(record + R_KIND, post.kind);
-        self.nic.store(record + R_HIGH, high);
-        self.nic.store(record + R_LOW, low);
-        self.nic.store(record + R_LENGTH, post.length);
-        self.nic.store(record + R_SENT, 0);
-        self.nic.store(record + R_ACKED, 0);
-        self.nic.store(record + R_PORTS, subport << 8 | own);
-        self.nic.store(record + R_TOKEN, token);
-        self.nic.store(record + R_KEY, key);
+        record.set_kind(self, post.kind);
+        record.set_high(self, high);
+        record.set_low(self, low);
+        record.set_length(self, post.length);
+        record.set_sent(self, 0);
+        record.set_acked(self, 0);
+        record.set_ports(self, subport << 8 | own);
+        record.set_token(self, token);
+        record.set_key(self, key);
         if post.kind == K_PUT || post.kind == K_GET {
             self.remote_record(record, post);
         }
@@ -220,18 +223,18 @@ impl<N: Nic> Gm<N> {
     /// The part of a record that only puts and gets have.
     #[cold]
     #[inline(never)]
-    fn remote_record(&mut self, record: u32, post: &Post) {
+    fn remote_record(&mut self, record: Record, post: &Post) {
         let high = self.nic.load(post.slot + SEND_REMOTE_HIGH);
         let low = self.nic.load(post.slot + SEND_REMOTE_LOW);
         let from = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
-        self.nic.store(record + R_REMOTE_HIGH, high);
-        self.nic.store(record + R_REMOTE_LOW, low);
-        self.nic.store(record + R_CONNECTION, from.address());
+        record.set_remote_high(self, high);
+        record.set_remote_low(self, low);
+        record.set_connection(self, from);
         if post.kind == K_GET {
             self.number_get(record);
             // The request is one packet.
-            self.nic.store(record + R_ASKED, post.length);
-            self.nic.store(record + R_LENGTH, 0);
+            record.set_asked(self, post.length);
+            record.set_length(self, 0);
         }
     }
 
@@ -244,18 +247,18 @@ impl<N: Nic> Gm<N> {
 
     /// Appends a record to its connection, which becomes ready and active.
     #[inline(always)]
-    pub(crate) fn add_record(&mut self, connection: Connection, record: u32) {
+    pub(crate) fn add_record(&mut self, connection: Connection, record: Record) {
         let mut flags = connection.flags(self);
-        self.nic.store(record + R_NEXT, 0);
-        if connection.first(self) == 0 {
+        record.set_next(self, Record::NONE);
+        if connection.first(self).is_none() {
             connection.set_first(self, record);
             flags = self.begin_waiting(connection, flags);
         } else {
             let last = connection.last(self);
-            self.nic.store(last + R_NEXT, record);
+            last.set_next(self, record);
         }
         connection.set_last(self, record);
-        if connection.cursor(self) == 0 {
+        if connection.cursor(self).is_none() {
             connection.set_cursor(self, record);
         }
         if flags & (F_READY | F_HELD) == 0 {
@@ -272,22 +275,22 @@ impl<N: Nic> Gm<N> {
 
     /// Appends a record whose packet is sent at once, if nothing of the connection waits. Returns whether it is so.
     #[inline(always)]
-    pub(crate) fn add_sent(&mut self, connection: Connection, record: u32) -> bool {
+    pub(crate) fn add_sent(&mut self, connection: Connection, record: Record) -> bool {
         let mut flags = connection.flags(self);
         let window = connection.window(self);
         let sent = connection.send(self).wrapping_sub(window) & 0xFFFF;
         let waits = connection.cursor(self);
-        if waits != 0 || flags & F_HELD != 0 || sent >= WINDOW {
+        if waits.is_some() || flags & F_HELD != 0 || sent >= WINDOW {
             return false;
         }
-        self.nic.store(record + R_NEXT, 0);
-        if connection.first(self) == 0 {
+        record.set_next(self, Record::NONE);
+        if connection.first(self).is_none() {
             connection.set_first(self, record);
             flags = self.begin_waiting(connection, flags);
             connection.set_flags(self, flags);
         } else {
             let last = connection.last(self);
-            self.nic.store(last + R_NEXT, record);
+            last.set_next(self, record);
         }
         connection.set_last(self, record);
         true

@@ -20,9 +20,7 @@ use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{
     Connection, FREE_REPLY, GETS, K_ATOMIC, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NEXT_GET,
-    NOW, P_ALLOW, P_RECEIVE_KEY, R_ACKED, R_ASKED, R_CONNECTION, R_FATAL, R_HIGH, R_KEY, R_KIND,
-    R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_REMOTE_LOW, R_SENT, R_TOKEN,
-    connection_number, port_block,
+    NOW, P_ALLOW, P_RECEIVE_KEY, Record, connection_number, port_block,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -63,7 +61,7 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn plan_other(
         &mut self,
         header: u32,
-        record: u32,
+        record: Record,
         kind: u32,
         sent: u32,
         left: u32,
@@ -72,11 +70,10 @@ impl<N: Nic> Gm<N> {
         let bytes = left.min(MTU);
         match kind {
             K_PUT => {
-                let low = self.nic.load(record + R_REMOTE_LOW);
+                let low = record.remote_low(self);
                 let place = low.wrapping_add(sent);
-                let high = self
-                    .nic
-                    .load(record + R_REMOTE_HIGH)
+                let high = record
+                    .remote_high(self)
                     .wrapping_add(u32::from(place < low));
                 self.nic.store(extra, high);
                 self.nic.store(extra + 4, place);
@@ -88,12 +85,12 @@ impl<N: Nic> Gm<N> {
             }
             K_GET => {
                 for (at, word) in [
-                    (0, R_REMOTE_HIGH),
-                    (4, R_REMOTE_LOW),
-                    (8, R_ASKED),
-                    (12, R_NUMBER),
+                    (0, Record::REMOTE_HIGH),
+                    (4, Record::REMOTE_LOW),
+                    (8, Record::ASKED),
+                    (12, Record::NUMBER),
                 ] {
-                    let value = self.nic.load(record + word);
+                    let value = self.nic.load(record.address() + word);
                     self.nic.store(extra + at, value);
                 }
                 Plan {
@@ -103,8 +100,8 @@ impl<N: Nic> Gm<N> {
                 }
             }
             K_REPLY => {
-                let number = self.nic.load(record + R_NUMBER);
-                let failed = self.nic.load(record + R_CONNECTION);
+                let number = record.number(self);
+                let failed = record.failed(self);
                 self.nic.store(extra, number);
                 let place = if failed == 0 {
                     sent
@@ -125,20 +122,16 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: gives a get its number.
-    pub(crate) fn number_get(&mut self, record: u32) {
+    pub(crate) fn number_get(&mut self, record: Record) {
         let count = self.nic.load(NEXT_GET).wrapping_add(1);
         self.nic.store(NEXT_GET, count);
-        self.nic.store(
-            record + R_NUMBER,
-            count << GET_SHIFT | (record - RECORDS) >> 6,
-        );
+        record.set_number(self, count << GET_SHIFT | (record.address() - RECORDS) >> 6);
     }
 
     /// The process of an answer to a get has not registered its bytes any more: the next packets say so, up to `end`.
-    pub(crate) fn fail_reply(&mut self, record: u32, end: u32) {
-        self.nic
-            .store(record + R_CONNECTION, Status::PermissionDenied as u32);
-        self.nic.store(record + R_LENGTH, end);
+    pub(crate) fn fail_reply(&mut self, record: Record, end: u32) {
+        record.set_failed(self, Status::PermissionDenied as u32);
+        record.set_length(self, end);
     }
 
     /// RECV: a packet of a put.
@@ -195,32 +188,38 @@ impl<N: Nic> Gm<N> {
         if self.nic.load(port + P_ALLOW) == 0 {
             return self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
         }
-        let record = self.nic.load(FREE_REPLY);
-        if record == 0 {
+        let record = Record::at(self.nic.load(FREE_REPLY));
+        if record.is_none() {
             return self.refuse_packet(packet, answer::DOWN, Counter::NoToken);
         }
-        let free = self.nic.load(record + R_NEXT);
-        self.nic.store(FREE_REPLY, free);
+        let free = record.next(self);
+        self.nic.store(FREE_REPLY, free.address());
         let extra = packet.at + HEADER_BYTES;
-        for (word, at) in [(R_HIGH, 0), (R_LOW, 4), (R_LENGTH, 8), (R_NUMBER, 12)] {
+        for (word, at) in [
+            (Record::HIGH, 0),
+            (Record::LOW, 4),
+            (Record::LENGTH, 8),
+            (Record::NUMBER, 12),
+        ] {
             let value = self.nic.load(extra + at);
-            self.nic.store(record + word, value);
+            self.nic.store(record.address() + word, value);
         }
         let key = self.nic.load(port + P_RECEIVE_KEY);
-        let length = self.nic.load(record + R_LENGTH);
+        let length = record.length(self);
         // The answer goes from the port to the requesting one.
         let ports = (packet.lengths & 0xFF) << 8 | packet.lengths >> 8 & 0xFF;
-        for (word, value) in [
-            (R_KIND, K_REPLY),
-            (R_KEY, key),
-            (R_PORTS, ports),
-            (R_TOKEN, 0),
-            (R_SENT, 0),
-            (R_ACKED, 0),
-            (R_CONNECTION, 0),
-        ] {
-            self.nic.store(record + word, value);
-        }
+        record.write(
+            self,
+            [
+                (Record::KIND, K_REPLY),
+                (Record::KEY, key),
+                (Record::PORTS, ports),
+                (Record::TOKEN, 0),
+                (Record::SENT, 0),
+                (Record::ACKED, 0),
+                (Record::CONNECTION, 0),
+            ],
+        );
         if length >> 31 != 0 {
             self.fail_reply(record, 1);
         }
@@ -252,7 +251,7 @@ impl<N: Nic> Gm<N> {
             self.accept(packet.connection, packet.sequence, true);
             return false;
         };
-        let asked = self.nic.load(record + R_ASKED);
+        let asked = record.asked(self);
         if place & GOT_FAILED != 0 {
             self.get_ends(record, answer::status(place & 0xFF));
             self.accept(packet.connection, packet.sequence, true);
@@ -268,7 +267,7 @@ impl<N: Nic> Gm<N> {
         if let Some(pieces) = &pieces {
             self.start_writes(pieces, extra + GOT_BYTES, bytes, packet.at);
             let fatal = self.nic.load(NOW).wrapping_add(self.nic.load(FATAL_TICKS));
-            self.nic.store(record + R_FATAL, fatal);
+            record.set_fatal(self, fatal);
         } else if bytes != 0 || !inside {
             self.get_ends(record, Status::PermissionDenied);
             return false;
@@ -280,33 +279,33 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The get with a number that waits for bytes of the node at the other end of a connection.
-    fn find_get(&mut self, connection: Connection, number: u32) -> Option<u32> {
+    fn find_get(&mut self, connection: Connection, number: u32) -> Option<Record> {
         let index = number & ((1 << GET_SHIFT) - 1);
         if index >= RECORD_COUNT {
             return None;
         }
-        let record = RECORDS + (index << 6);
-        let kind = self.nic.load(record + R_KIND);
-        let from = Connection::at(self.nic.load(record + R_CONNECTION));
+        let record = Record::at(RECORDS + (index << 6));
+        let kind = record.kind(self);
+        let from = record.connection(self);
         let fits = (kind == K_GET || kind == K_WAITING)
-            && self.nic.load(record + R_NUMBER) == number
+            && record.number(self) == number
             && connection_number(from) >> 1 == connection_number(connection) >> 1;
         // A closed port's get has no token.
-        (fits && self.nic.load(record + R_TOKEN) != 0).then_some(record)
+        (fits && record.token(self) != 0).then_some(record)
     }
 
     /// SEND: a get has ended; `number` is its number.
-    pub(crate) fn end_get(&mut self, record: u32, number: u32, status: u32) {
-        let kind = self.nic.load(record + R_KIND);
-        if self.nic.load(record + R_NUMBER) != number || (kind != K_GET && kind != K_WAITING) {
+    pub(crate) fn end_get(&mut self, record: Record, number: u32, status: u32) {
+        let kind = record.kind(self);
+        if record.number(self) != number || (kind != K_GET && kind != K_WAITING) {
             return;
         }
-        let token = self.nic.load(record + R_TOKEN);
-        self.nic.store(record + R_TOKEN, 0);
+        let token = record.token(self);
+        record.set_token(self, 0);
         if kind == K_GET {
             // Its request is not acknowledged: the record keeps the sequence number.
-            self.nic.store(record + R_KIND, K_NULL);
-            self.nic.store(record + R_LENGTH, MTU);
+            record.set_kind(self, K_NULL);
+            record.set_length(self, MTU);
         } else {
             self.unlink(GETS, record);
             self.free_record(record);
@@ -318,30 +317,30 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: the request of a get is acknowledged: it waits for its bytes.
-    pub(crate) fn await_get(&mut self, record: u32) {
-        let first = self.nic.load(GETS);
+    pub(crate) fn await_get(&mut self, record: Record) {
+        let first = Record::at(self.nic.load(GETS));
         let fatal = self.nic.load(NOW).wrapping_add(self.nic.load(FATAL_TICKS));
-        self.nic.store(record + R_FATAL, fatal);
-        self.nic.store(record + R_KIND, K_WAITING);
-        self.nic.store(record + R_NEXT, first);
-        self.nic.store(GETS, record);
+        record.set_fatal(self, fatal);
+        record.set_kind(self, K_WAITING);
+        record.set_next(self, first);
+        self.nic.store(GETS, record.address());
         self.start_timer();
     }
 
     /// SEND: ends the gets that have waited too long.
     pub(crate) fn expire_gets(&mut self, now: u32) {
-        let mut record = self.nic.load(GETS);
-        while record != 0 {
-            let next = self.nic.load(record + R_NEXT);
-            let fatal = self.nic.load(record + R_FATAL);
+        let mut record = Record::at(self.nic.load(GETS));
+        while record.is_some() {
+            let next = record.next(self);
+            let fatal = record.fatal(self);
             if now.wrapping_sub(fatal) < 1 << 31 {
                 let again = now.wrapping_add(self.nic.load(FATAL_TICKS));
-                self.nic.store(record + R_FATAL, again);
-                if self.nic.load(record + R_TOKEN) == 0 {
+                record.set_fatal(self, again);
+                if record.token(self) == 0 {
                     self.unlink(GETS, record);
                     self.free_record(record);
                 } else {
-                    let number = self.nic.load(record + R_NUMBER);
+                    let number = record.number(self);
                     self.cancel_get(record, number);
                 }
             }
@@ -350,18 +349,18 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Takes a record out of a list that begins at `link`.
-    pub(crate) fn unlink(&mut self, link: u32, record: u32) {
+    pub(crate) fn unlink(&mut self, link: u32, record: Record) {
         let mut link = link;
         loop {
             let at = self.nic.load(link);
             if at == 0 {
                 return;
             }
-            if at == record {
-                let next = self.nic.load(record + R_NEXT);
-                return self.nic.store(link, next);
+            if at == record.address() {
+                let next = record.next(self);
+                return self.nic.store(link, next.address());
             }
-            link = at + R_NEXT;
+            link = at + Record::NEXT;
         }
     }
 

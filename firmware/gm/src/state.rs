@@ -154,11 +154,11 @@ record! {
     /// Connection to a node, of one priority.
     pub struct Connection {
         /// Oldest unacknowledged record.
-        first, set_first: u32 = 0;
+        first, set_first: Record = 0;
         /// Newest record.
-        last, set_last: u32 = 4;
+        last, set_last: Record = 4;
         /// The record of the packet that is sent next; 0 if there is none.
-        cursor, set_cursor: u32 = 8;
+        cursor, set_cursor: Record = 8;
         /// Session and sequence number of the packet that is sent next.
         send, set_send: u32 = 12;
         /// Number behind the last packet that was ever sent; number of the oldest unacknowledged one.
@@ -229,39 +229,45 @@ pub const OWED: u32 = 8;
 /// Mask of these.
 pub const OWED_MASK: u32 = 15 * OWED;
 
-/// Word of a record: next one of the connection, of another list, or next free one.
-pub const R_NEXT: u32 = 0;
-/// Word of a record: what it is (`K_*`), or the first word of the packet of a message that fits one.
-pub const R_KIND: u32 = 4;
-/// Word of a record: process's address, upper half.
-pub const R_HIGH: u32 = 8;
-/// Word of a record: process's address, lower half.
-pub const R_LOW: u32 = 12;
-/// Word of a record: length in bytes.
-pub const R_LENGTH: u32 = 16;
-/// Word of a record: place of the next packet in the message.
-pub const R_SENT: u32 = 20;
-/// Word of a record: place of the oldest unacknowledged packet.
-pub const R_ACKED: u32 = 24;
-/// Word of a record: subports, as in a header.
-pub const R_PORTS: u32 = 28;
-/// Word of a record: the port's control block and the send token, for the report; 0 if it is reported already.
-pub const R_TOKEN: u32 = 32;
-/// Word of a record: key of the process in the page table.
-pub const R_KEY: u32 = 36;
-/// Word of a record: address at the target, upper half; of an answer to a get its number.
-pub const R_REMOTE_HIGH: u32 = 40;
-/// Word of a record: address at the target, lower half.
-pub const R_REMOTE_LOW: u32 = 44;
-/// Word of a record of a put, a get or a send that waits: its connection; of an answer to a get that failed its status.
-pub const R_CONNECTION: u32 = 48;
-/// Word of a record of a get: its number.
-pub const R_NUMBER: u32 = 52;
-/// Word of a record of a get: tick at which it fails.
-pub const R_FATAL: u32 = 56;
-
-/// Word of a record of a get: bytes that are asked for.
-pub const R_ASKED: u32 = 60;
+record! {
+    /// Record of a send: of a message, of another request of a process, or of an answer.
+    pub struct Record {
+        /// Next one of the connection, of another list, or next free one.
+        next, set_next, NEXT: Record = 0;
+        /// What it is (`K_*`), or the first word of the packet of a message that fits one.
+        kind, set_kind, KIND: u32 = 4;
+        /// Process's address, upper half.
+        high, set_high, HIGH: u32 = 8;
+        /// Process's address, lower half.
+        low, set_low, LOW: u32 = 12;
+        /// Length in bytes; of an atomic operation its number and what it does.
+        length, set_length, LENGTH: u32 = 16;
+        /// Place of the next packet in the message.
+        sent, set_sent, SENT: u32 = 20;
+        /// Place of the oldest unacknowledged packet.
+        acked, set_acked, ACKED: u32 = 24;
+        /// Subports, as in a header.
+        ports, set_ports, PORTS: u32 = 28;
+        /// The port's control block and the send token, for the report; 0 if it is reported already.
+        token, set_token, TOKEN: u32 = 32;
+        /// Key of the process in the page table; port of a collective or atomic operation, of the latter 0 if the port is closed.
+        key, set_key, KEY: u32 = 36;
+        /// Address at the target, upper half; tag of the value of a collective operation.
+        remote_high, set_remote_high, REMOTE_HIGH: u32 = 40;
+        /// Address at the target, lower half.
+        remote_low, set_remote_low, REMOTE_LOW: u32 = 44;
+        /// Connection of a put, a get, or a send that waits.
+        connection, set_connection, CONNECTION: Connection = 48;
+        /// Status of an answer to a get that failed; else 0.
+        failed, set_failed: u32 = 48;
+        /// Number of a get; subtype of the packet of a collective operation.
+        number, set_number, NUMBER: u32 = 52;
+        /// Tick at which a get fails; compared value of an atomic operation.
+        fatal, set_fatal, FATAL: u32 = 56;
+        /// Bytes that a get asks for; operand of an atomic operation.
+        asked, set_asked, ASKED: u32 = 60;
+    }
+}
 
 /// Kind of a record: carries nothing but sequence numbers.
 pub const K_NULL: u32 = 1;

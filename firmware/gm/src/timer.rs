@@ -66,7 +66,7 @@ impl<N: Nic> Gm<N> {
             let at = connection(number - 1);
             let flags = at.flags(self);
             let next = flags >> ACTIVE_SHIFT;
-            if at.first(self) == 0 {
+            if at.first(self).is_none() {
                 at.set_flags(self, flags & 0xFFFF & !F_ACTIVE);
                 self.link_active(before, next);
             } else {

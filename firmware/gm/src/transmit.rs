@@ -14,9 +14,8 @@ use crate::remote::Plan;
 use crate::state::{
     ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BUFFER_END,
     BUFFER_START, BUFFER_STATE, Connection, F_ACK, F_HELD, F_READY, FILL, FREE, LEAVE, List, OWN,
-    R_HIGH, R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_PORTS, R_SENT, R_TOKEN, READING, READY,
-    READY_HIGH, READY_LOW, SEND_OTHER, SENDING, SENDING_ACK, SENDING_BUFFER, SENDING_PASS,
-    connection_number, next_sequence,
+    READING, READY, READY_HIGH, READY_LOW, Record, SEND_OTHER, SENDING, SENDING_ACK,
+    SENDING_BUFFER, SENDING_PASS, connection_number, next_sequence,
 };
 use crate::{Gm, Nic, answer};
 
@@ -58,12 +57,12 @@ impl<N: Nic> Gm<N> {
             let flags = connection.flags(self);
             let record = connection.cursor(self);
             let under_way = connection.send(self).wrapping_sub(connection.window(self)) & 0xFFFF;
-            if record == 0 || flags & F_HELD != 0 || under_way >= WINDOW {
+            if record.is_none() || flags & F_HELD != 0 || under_way >= WINDOW {
                 connection.set_flags(self, flags & !F_READY);
                 continue;
             }
             self.fill(buffer, connection, record);
-            if connection.cursor(self) == 0 {
+            if connection.cursor(self).is_none() {
                 let flags = connection.flags(self);
                 connection.set_flags(self, flags & !F_READY);
             } else {
@@ -75,11 +74,11 @@ impl<N: Nic> Gm<N> {
 
     /// Makes the next packet of a record in a send buffer and starts its DMA.
     #[inline(always)]
-    fn fill(&mut self, buffer: u32, connection: Connection, record: u32) {
-        let sent = self.nic.load(record + R_SENT);
-        let left = self.nic.load(record + R_LENGTH) - sent;
+    fn fill(&mut self, buffer: u32, connection: Connection, record: Record) {
+        let sent = record.sent(self);
+        let left = record.length(self) - sent;
         let last = left <= MTU;
-        let kind = self.nic.load(record + R_KIND);
+        let kind = record.kind(self);
         let header = buffer + BUFFER_HEADER;
         let plan = if kind < 16 {
             self.plan_other(header, record, kind, sent, left)
@@ -108,15 +107,15 @@ impl<N: Nic> Gm<N> {
                 .mark(Event::ReadStarted, connection_number(connection), sequence);
         }
         if last {
-            let after = self.nic.load(record + R_NEXT);
-            self.nic.store(record + R_SENT, 0);
+            let after = record.next(self);
+            record.set_sent(self, 0);
             connection.set_cursor(self, after);
         } else {
-            self.nic.store(record + R_SENT, sent + MTU);
+            record.set_sent(self, sent + MTU);
         }
         self.nic
             .store(buffer + BUFFER_END, payload + padded(plan.bytes));
-        let lengths = plan.bytes << 16 | self.nic.load(record + R_PORTS);
+        let lengths = plan.bytes << 16 | record.ports(self);
         let start = self.packet_header(header, connection, plan.first, sequence, lengths);
         self.nic.store(buffer + BUFFER_START, start);
         let other = self.nic.load((buffer ^ SEND_OTHER) + BUFFER_STATE);
@@ -140,14 +139,16 @@ impl<N: Nic> Gm<N> {
 
     /// Where bytes of a record are; `None` if the process has not registered them.
     #[inline(always)]
-    pub(crate) fn record_pieces(&mut self, record: u32, from: u32, bytes: u32) -> Option<Pieces> {
-        let base = self.nic.load(record + R_LOW);
+    pub(crate) fn record_pieces(
+        &mut self,
+        record: Record,
+        from: u32,
+        bytes: u32,
+    ) -> Option<Pieces> {
+        let base = record.low(self);
         let low = base.wrapping_add(from);
-        let high = self
-            .nic
-            .load(record + R_HIGH)
-            .wrapping_add(u32::from(low < base));
-        let key = self.nic.load(record + R_KEY);
+        let high = record.high(self).wrapping_add(u32::from(low < base));
+        let key = record.key(self);
         self.pieces(high, low, key, bytes)
     }
 
@@ -196,10 +197,10 @@ impl<N: Nic> Gm<N> {
     /// The process has not registered the bytes of a send.
     #[cold]
     #[inline(never)]
-    fn bad_memory(&mut self, connection: Connection, record: u32, sent: u32) {
-        let token = self.nic.load(record + R_TOKEN);
-        let high = self.nic.load(record + R_HIGH);
-        let low = self.nic.load(record + R_LOW).wrapping_add(sent);
+    fn bad_memory(&mut self, connection: Connection, record: Record, sent: u32) {
+        let token = record.token(self);
+        let high = record.high(self);
+        let low = record.low(self).wrapping_add(sent);
         if token != 0 {
             self.violation(token & !0x7FF, BAD_SEND_MEMORY, high, low);
         }

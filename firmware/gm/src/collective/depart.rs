@@ -18,9 +18,8 @@ use super::state::{
 };
 use crate::remote::Plan;
 use crate::state::{
-    BUFFER_END, BUFFER_START, BUFFER_STATE, Connection, FILL, FREE, R_ACKED, R_CONNECTION, R_HIGH,
-    R_KEY, R_KIND, R_LENGTH, R_LOW, R_NEXT, R_NUMBER, R_PORTS, R_REMOTE_HIGH, R_SENT, R_TOKEN,
-    READY, SEND_OTHER, connection, port_number,
+    BUFFER_END, BUFFER_START, BUFFER_STATE, FILL, FREE, READY, Record, SEND_OTHER, connection,
+    port_number,
 };
 use crate::{Gm, Nic};
 
@@ -47,16 +46,20 @@ pub const NO_VALUE: Value = Value {
 
 /// The packet of a record; what lies behind the header is written.
 #[inline(always)]
-pub fn value_packet(memory: &mut impl Memory, extra: u32, record: u32) -> Plan {
-    let subtype = memory.load(record + R_NUMBER);
-    let connection = Connection::at(memory.load(record + R_CONNECTION));
+pub fn value_packet(memory: &mut impl Memory, extra: u32, record: Record) -> Plan {
+    let subtype = record.number(memory);
+    let connection = record.connection(memory);
     let expected = connection.expected(memory);
     memory.store(extra, expected);
     let mut plan = Plan::message(first_word(subtype), 0);
     plan.extra = ACKED_BYTES;
     if subtype >= PARTIAL {
-        for (at, word) in [(4, R_REMOTE_HIGH), (8, R_HIGH), (12, R_LOW)] {
-            let value = memory.load(record + word);
+        for (at, word) in [
+            (4, Record::REMOTE_HIGH),
+            (8, Record::HIGH),
+            (12, Record::LOW),
+        ] {
+            let value = memory.load(record.address() + word);
             memory.store(extra + at, value);
         }
         plan.extra = ACKED_BYTES + VALUE_BYTES;
@@ -95,25 +98,25 @@ impl<N: Nic> Gm<N> {
         if self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0 {
             return self.cannot_depart(port, what, Status::NodeUnreachable);
         }
-        let record = self.nic.load(FREE_PACKET);
-        if record == 0 {
+        let record = Record::at(self.nic.load(FREE_PACKET));
+        if record.is_none() {
             return self.wait_for_record(port);
         }
-        let free = self.nic.load(record + R_NEXT);
-        self.nic.store(FREE_PACKET, free);
+        let free = record.next(self);
+        self.nic.store(FREE_PACKET, free.address());
         let own = port_number(port) << 1;
         let ports = what & 0xFFFF_0000 | remote << 9 | own;
         let subtype = what & 0xFFFF;
         let connection = connection(node << 1);
         // Its other words are those of a free record.
-        self.nic.store(record + R_PORTS, ports);
-        self.nic.store(record + R_KEY, port);
-        self.nic.store(record + R_CONNECTION, connection.address());
-        self.nic.store(record + R_NUMBER, subtype);
+        record.set_ports(self, ports);
+        record.set_key(self, port);
+        record.set_connection(self, connection);
+        record.set_number(self, subtype);
         if subtype >= PARTIAL {
-            self.nic.store(record + R_REMOTE_HIGH, value.tag);
-            self.nic.store(record + R_HIGH, value.high);
-            self.nic.store(record + R_LOW, value.low);
+            record.set_remote_high(self, value.tag);
+            record.set_high(self, value.high);
+            record.set_low(self, value.low);
         }
         let buffer = self.nic.load(FILL);
         if self.nic.load(buffer + BUFFER_STATE) != FREE || !self.add_sent(connection, record) {
@@ -142,16 +145,12 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Prepares a free record: only what differs between packets is written later.
-    pub(super) fn prepare_packet(&mut self, record: u32) {
-        for (word, value) in [
-            (R_KIND, K_COLLECTIVE),
-            (R_LENGTH, 0),
-            (R_SENT, 0),
-            (R_ACKED, 0),
-            (R_TOKEN, 0),
-        ] {
-            self.nic.store(record + word, value);
-        }
+    pub(super) fn prepare_packet(&mut self, record: Record) {
+        record.set_kind(self, K_COLLECTIVE);
+        record.set_length(self, 0);
+        record.set_sent(self, 0);
+        record.set_acked(self, 0);
+        record.set_token(self, 0);
     }
 
     /// There is no way to the endpoint: the operations fail; what only goes back is dropped.
@@ -202,14 +201,14 @@ impl<N: Nic> Gm<N> {
 
     /// The record of a packet is free again: ports that wait for one go on.
     #[inline(always)]
-    pub(crate) fn free_packet(&mut self, record: u32) {
-        let free = self.nic.load(FREE_PACKET);
-        if self.nic.load(record + R_KIND) != K_COLLECTIVE {
+    pub(crate) fn free_packet(&mut self, record: Record) {
+        let free = Record::at(self.nic.load(FREE_PACKET));
+        if record.kind(self) != K_COLLECTIVE {
             // It was given up and has kept its number.
             self.prepare_packet(record);
         }
-        self.nic.store(record + R_NEXT, free);
-        self.nic.store(FREE_PACKET, record);
+        record.set_next(self, free);
+        self.nic.store(FREE_PACKET, record.address());
         if self.nic.load(WAITING_PORTS) != 0 {
             // They go on when nothing else is to do: what frees a record may be under way for one of them.
             let acked = self.nic.load(ACKED_COUNT) | RECORD_FREED;

@@ -15,7 +15,7 @@ use super::state::{
     FREE_VALUE, GATHERED, LOCAL_IN, LOCAL_OUT, NONE, RELEASING, TAKEN, ValueBuffer, WAITING_PORTS,
     block,
 };
-use crate::state::{P_NOTICES, P_OPEN, P_RECEIVES, R_KEY, R_NEXT, port_block, port_number};
+use crate::state::{P_NOTICES, P_OPEN, P_RECEIVES, Record, port_block, port_number};
 use crate::{Gm, Nic};
 
 /// Bit of a port's notices: the first result of its operations.
@@ -43,9 +43,9 @@ impl<N: Nic> Gm<N> {
             block.set_opening(self, session << 1);
         }
         let count = COLLECTIVE_RECORD_COUNT;
-        self.free_list(COLLECTIVE_RECORDS, count, RECORD_BYTES, R_NEXT);
+        self.free_list(COLLECTIVE_RECORDS, count, RECORD_BYTES, Record::NEXT);
         for number in 0..count {
-            self.prepare_packet(COLLECTIVE_RECORDS + number * RECORD_BYTES);
+            self.prepare_packet(Record::at(COLLECTIVE_RECORDS + number * RECORD_BYTES));
         }
         self.nic.store(FREE_PACKET, COLLECTIVE_RECORDS);
         let count = UNEXPECTED_VALUES + LOCAL_VALUES;
@@ -250,8 +250,8 @@ impl<N: Nic> Gm<N> {
     /// A packet of an operation could not be delivered.
     #[cold]
     #[inline(never)]
-    pub(crate) fn packet_lost(&mut self, record: u32, status: u32) {
-        let port = self.nic.load(record + R_KEY);
+    pub(crate) fn packet_lost(&mut self, record: Record, status: u32) {
+        let port = record.key(self);
         if self.nic.load(port + P_OPEN) != 0 {
             self.break_port(port, status);
         }
