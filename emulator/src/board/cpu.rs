@@ -97,7 +97,7 @@ pub enum CpuState {
 }
 
 impl CpuState {
-    /// Whether it executes instructions, including those of an idle loop.
+    /// Whether the CPU executes instructions, including those of an idle loop.
     #[must_use]
     pub const fn executes(&self) -> bool {
         matches!(self, Self::Running | Self::Idle)

@@ -32,7 +32,7 @@ pub struct Area {
     pub end: u32,
     /// Address behind the last byte of installed memory, which repeats beyond it.
     pub installed_end: u32,
-    /// Whether it is memory: it may hold instructions, and writes have no side effects.
+    /// Whether the area is memory: it may hold instructions, and writes have no side effects.
     pub memory: bool,
     /// Whether each CPU has its own memory at these addresses.
     pub private: bool,
@@ -230,7 +230,7 @@ pub trait Inspect {
     /// Stops a CPU once it has executed this many instructions.
     fn hold_after(&mut self, _cpu: CpuId, _instructions: u64) {}
 
-    /// One line for each CPU, for reports: `cpu_a running at pc 0x4000`.
+    /// A line for each CPU, for reports: `cpu_a running at pc 0x4000`.
     fn describe_cpus(&self) -> Vec<String> {
         let cpus = self.cpus().iter().enumerate();
         let line = |(index, info): (usize, &CpuInfo)| {

@@ -5,13 +5,13 @@ use std::fmt::Debug;
 /// A transfer of control by an instruction, to somewhere else than the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transfer {
-    /// To a function that will return behind it.
+    /// A call of a function, which will return behind it.
     Call,
     /// Back to the caller.
     Return,
     /// Anywhere within a function, or to another one for good.
     Jump,
-    /// From the dispatch loop to the handler of an event.
+    /// A jump from the dispatch loop to the handler of an event.
     Dispatch,
 }
 

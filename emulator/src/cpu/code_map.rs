@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::architecture::{Architecture, Transfer};
 
-/// So many zero words were never written: compilers put a few of them behind each other at most.
+/// Zero words that were never written: compilers put fewer of them behind each other.
 const UNWRITTEN_WORDS: usize = 16;
 /// The bytes of those before the one that is executed. Behind code two zeros may be the delay slots of its last jump.
 pub const UNWRITTEN_BEFORE_BYTES: u32 = 8;
@@ -93,7 +93,7 @@ impl CodeMap {
         !self.is_declared() || self.holds(address)
     }
 
-    /// Whether it must be decided at each execution whether this word is code ([`is_unwritten`], [`is_null`](Self::is_null)).
+    /// Whether only an execution can decide whether this word is code ([`is_unwritten`], [`is_null`](Self::is_null)).
     #[must_use]
     pub fn doubts(&self, address: u32, word: u32) -> bool {
         match &self.0 {
@@ -111,17 +111,17 @@ impl CodeMap {
 
     /// The content of an address that is no code. `is_memory`: the CPU has memory there.
     #[must_use]
-    pub fn place(&self, address: u32, is_memory: bool) -> Place {
+    pub fn place(&self, address: u32, is_memory: bool) -> NonCode {
         let known = self.0.as_ref().filter(|known| known.is_declared);
         let mut parts = known.into_iter().flat_map(|known| &known.parts);
         let part = parts.find(|(range, _)| range.contains(&address));
         match part {
-            _ if address == 0 => Place::Null,
-            _ if !address.is_multiple_of(4) => Place::Misaligned,
-            _ if !is_memory => Place::NoMemory,
-            Some((_, name)) => Place::Part(Arc::clone(name)),
-            None if self.is_declared() => Place::Beyond,
-            None => Place::Unwritten,
+            _ if address == 0 => NonCode::Null,
+            _ if !address.is_multiple_of(4) => NonCode::Misaligned,
+            _ if !is_memory => NonCode::NoMemory,
+            Some((_, name)) => NonCode::Part(Arc::clone(name)),
+            None if self.is_declared() => NonCode::Beyond,
+            None => NonCode::Unwritten,
         }
     }
 }
@@ -135,7 +135,7 @@ pub fn is_unwritten(words: impl Iterator<Item = u32>) -> bool {
 
 /// Content of an address that is no code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum NonCode {
     /// Address 0.
     Null,
     /// No instruction stands at an address that is no multiple of 4.
@@ -153,13 +153,13 @@ pub enum Place {
 /// The control flow by which a CPU came to an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryPath {
-    /// By the call at this address.
+    /// The call at this address.
     Call(u32),
-    /// By the return of a function, at this address if it is known: the return address leads there.
+    /// The return of a function, at this address if it is known: the return address leads there.
     Return(Option<u32>),
-    /// From the instruction before it, at this address.
+    /// The instruction before it, at this address, without a jump.
     Behind(u32),
-    /// By a jump.
+    /// A jump.
     Jump,
 }
 
@@ -224,7 +224,7 @@ pub struct Wild {
     /// The control flow by which the CPU came there.
     pub path: EntryPath,
     /// The content of the address.
-    pub place: Place,
+    pub place: NonCode,
 }
 
 impl Wild {
@@ -252,12 +252,12 @@ impl fmt::Display for Wild {
             EntryPath::Behind(_) => f.write_str("execution runs on to ")?,
         }
         match &self.place {
-            Place::Null => f.write_str("address 0"),
-            Place::Misaligned => write!(f, "{address:#010x}, which is no multiple of 4"),
-            Place::NoMemory => write!(f, "{address:#010x}, where no memory is"),
-            Place::Part(name) => write!(f, "{address:#010x}, no code but {name}"),
-            Place::Beyond => write!(f, "{address:#010x}, outside the image"),
-            Place::Unwritten => write!(f, "{address:#010x}, to which nothing was ever written"),
+            NonCode::Null => f.write_str("address 0"),
+            NonCode::Misaligned => write!(f, "{address:#010x}, which is no multiple of 4"),
+            NonCode::NoMemory => write!(f, "{address:#010x}, where no memory is"),
+            NonCode::Part(name) => write!(f, "{address:#010x}, no code but {name}"),
+            NonCode::Beyond => write!(f, "{address:#010x}, outside the image"),
+            NonCode::Unwritten => write!(f, "{address:#010x}, to which nothing was ever written"),
         }?;
         match self.path {
             EntryPath::Call(from) | EntryPath::Return(Some(from)) => write!(f, ", at {from:#010x}"),

@@ -64,14 +64,14 @@ impl<O: Decoded> KeptOrigin<O> {
     }
 }
 
-/// Who uses a page.
+/// Users of a page.
 #[derive(Debug)]
 enum Use<O: Decoded> {
-    /// One board alone.
+    /// A board alone.
     Own,
     /// All boards with such memory.
     Shared(KeptOrigin<O>),
-    /// One board, or several that never execute anything there; each looks into the stores of its core.
+    /// A board, or several that never execute anything there; each looks into the stores of its core.
     Guard,
 }
 
@@ -200,7 +200,7 @@ impl<O: Decoded> Registry<O> {
 /// The decoded instructions of a memory. Indices are bytes from its begin.
 #[derive(Debug)]
 pub(crate) struct Pages<O: Decoded> {
-    /// Up to the last one in which anything was executed, so that most writes of data need not look into it.
+    /// The pages up to the last one in which anything was executed, so that most writes of data need not look into them.
     pages: Vec<Option<Arc<Page<O>>>>,
     shared: Option<SharedPages<O>>,
     /// The bytes to which a core's stores go by its bus, with those around them in their pages.

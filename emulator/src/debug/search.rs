@@ -46,7 +46,7 @@ impl std::fmt::Debug for Search {
 /// Result of a search. The world is at its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// These events are about to happen, all at the current time.
+    /// Events that are about to happen, all at the current time.
     Events(Vec<TraceEvent>),
     /// The time limit was reached.
     Limit,

@@ -81,7 +81,7 @@ crate::value_enum!(Phase {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Accounts {
     phase: Phase,
-    /// When the phase began.
+    /// Time at which the phase began.
     since: SimTime,
     /// Time stolen in this phase.
     stolen: SimTime,
@@ -104,7 +104,7 @@ impl Accounts {
         self.phase = phase;
     }
 
-    /// When the present phase began.
+    /// The time at which the present phase began.
     pub(super) const fn since(&self) -> SimTime {
         self.since
     }

@@ -25,11 +25,11 @@ pub struct HostCosts {
     pub translate_page: SimTime,
     /// CPUs of the host.
     pub cpus: u32,
-    /// From the rise of the interrupt line to the kernel's handler.
+    /// Time from the rise of the interrupt line to the kernel's handler.
     pub interrupt: SimTime,
     /// CPU time that the kernel's handler takes until it wakes the programs that wait for the interrupt.
     pub interrupt_work: SimTime,
-    /// From the wake of a program that sleeps until it is runnable.
+    /// Time from the wake of a program that sleeps until it is runnable.
     pub wake_up: SimTime,
     /// CPU time to exchange the program of a CPU.
     pub context_switch: SimTime,
@@ -41,7 +41,7 @@ pub struct HostCosts {
     pub signal: SimTime,
     /// CPU time to return from a signal handler.
     pub signal_return: SimTime,
-    /// One poll of a word of host memory that is in the cache; not zero.
+    /// Time of a poll of a word of host memory that is in the cache; not zero.
     pub memory_poll: SimTime,
     /// Additional cost of a poll that finds a write of the board.
     pub memory_miss: SimTime,
@@ -90,7 +90,7 @@ impl CopyCosts {
 }
 
 impl HostCosts {
-    /// When a value that was sampled then is back at the processor.
+    /// The time at which a value that was asked for and sampled at these times is back at the processor.
     pub(super) fn back_at(&self, asked: SimTime, sampled: SimTime) -> SimTime {
         (asked + self.pio_read).max(sampled + self.pio_read_return)
     }

@@ -5,7 +5,7 @@ use super::execution::Execution;
 use super::memory::{HostMemory, PAGE_BYTES};
 use super::program::Programs;
 use super::request::{Call, HostEvent, Read, Request, Response, lock};
-use super::work::Event;
+use super::work::WakeEvent;
 use crate::board::{Board, Context, NodeEvent};
 use crate::observe::event::{Details, TraceKind};
 use crate::sim::initiator::Initiator;
@@ -200,7 +200,7 @@ impl Programs {
                 self.resume_after(program, span, Response::Pages(pages), ctx);
             }
             Request::Compute(span) => self.resume_after(program, span, Response::Done, ctx),
-            Request::Sleep(span) => self.sleep(program, Event::Time, Some(span), ctx),
+            Request::Sleep(span) => self.sleep(program, WakeEvent::Time, Some(span), ctx),
             Request::Interrupt { timeout } => self.wait_interrupt(program, timeout, ctx),
             Request::Signals { enabled } => self.set_signals(program, enabled, ctx),
         }
@@ -235,7 +235,7 @@ impl Programs {
     }
 }
 
-/// When a timeout that begins now is over; [`SimTime::MAX`] without one.
+/// The time at which a timeout that begins now is over; [`SimTime::MAX`] without one.
 fn deadline<E>(timeout: Option<SimTime>, ctx: &HostContext<'_, E>) -> SimTime {
     timeout.map_or(SimTime::MAX, |span| ctx.now.saturating_add(span))
 }

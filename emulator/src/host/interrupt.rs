@@ -4,7 +4,7 @@ use super::accounts::Phase;
 use super::dispatch::{HostContext, schedule};
 use super::program::Programs;
 use super::request::{HostEvent, Response};
-use super::work::{Event, Sleep};
+use super::work::{Sleep, WakeEvent};
 use crate::board::Board;
 use crate::observe::event::TraceKind;
 use crate::sim::initiator::Initiator;
@@ -29,7 +29,7 @@ impl Programs {
         let least = handled.saturating_add(SimTime::from_ps(1));
         for program in &mut self.programs {
             if let Some(sleep) = &mut program.work.sleep
-                && sleep.event == Event::Interrupt
+                && sleep.event == WakeEvent::Interrupt
             {
                 sleep.deadline = sleep.deadline.max(least);
             }
@@ -54,7 +54,7 @@ impl Programs {
     pub(super) fn wake_for_interrupt<E>(&mut self, ctx: &mut HostContext<'_, E>) {
         for index in 0..self.programs.len() {
             let sleep = self.programs[index].sleep();
-            if sleep.is_some_and(|sleep| sleep.event == Event::Interrupt) {
+            if sleep.is_some_and(|sleep| sleep.event == WakeEvent::Interrupt) {
                 ctx.trace
                     .record(ctx.now, Initiator::Host, TraceKind::InterruptTaken);
                 self.wake(index, Response::Interrupt(true), ctx);
@@ -71,14 +71,14 @@ impl Programs {
         ctx: &mut HostContext<'_, E>,
     ) {
         schedule(ctx, ctx.now, HostEvent::InterruptAwaited);
-        self.sleep(index, Event::Interrupt, timeout, ctx);
+        self.sleep(index, WakeEvent::Interrupt, timeout, ctx);
     }
 
     /// A program sleeps until an event, no longer than this.
     pub(super) fn sleep<E>(
         &mut self,
         index: usize,
-        event: Event,
+        event: WakeEvent,
         timeout: Option<SimTime>,
         ctx: &mut HostContext<'_, E>,
     ) {
@@ -112,8 +112,8 @@ impl Programs {
         match program.sleep() {
             Some(sleep) if sleep.deadline <= ctx.now => {
                 let response = match sleep.event {
-                    Event::Interrupt => Response::Interrupt(false),
-                    Event::Time => Response::Done,
+                    WakeEvent::Interrupt => Response::Interrupt(false),
+                    WakeEvent::Time => Response::Done,
                 };
                 self.wake(index, response, ctx);
             }

@@ -97,7 +97,7 @@ impl OutputRecord {
     }
 }
 
-/// From one request of a program to the next.
+/// A step of a program, from one request to the next.
 #[derive(Debug)]
 struct ReplayStep {
     input: InputRecord,

@@ -82,7 +82,7 @@ impl Machine {
         self.ask(request, |_| Some(())).await;
     }
 
-    /// From now on each interrupt of the board is a signal to this program: `handler` begins, and the program stands still until it has
+    /// Makes each interrupt of the board a signal to this program: `handler` begins, and the program stands still until it has
     /// ended. The handler must not replace itself.
     pub async fn handle_interrupts<F>(
         &mut self,
@@ -146,7 +146,7 @@ impl Machine {
         lock(&self.port).said.extend(lines);
     }
 
-    /// From now on this is the machine's memory.
+    /// Replaces the machine's memory from now on.
     pub(super) fn lend(&self, memory: Box<dyn Lent>) {
         Self::lock(&self.memory).lend(memory);
     }

@@ -104,7 +104,7 @@ impl HostMemory {
         }
     }
 
-    /// From now on this is the memory.
+    /// Replaces the memory from now on.
     pub(super) fn lend(&mut self, memory: Box<dyn Lent>) {
         self.lent = Some(memory);
     }
@@ -118,7 +118,7 @@ impl HostMemory {
         self.watched_write = false;
     }
 
-    /// From now on writes to these words, given by their physical addresses, are noticed.
+    /// Sets the words, by their physical addresses, to which writes are noticed.
     pub(super) fn set_watched(&mut self, words: Vec<u64>) {
         self.watched = words;
     }

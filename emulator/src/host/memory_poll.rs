@@ -70,7 +70,7 @@ pub(super) struct MemoryPoll {
     why: &'static str,
     /// The word that the next poll reads.
     turn: usize,
-    /// When the next poll reads it; while the program has no CPU, the CPU time until then.
+    /// Time at which the next poll reads it; while the program has no CPU, the CPU time until then.
     next: SimTime,
     deadline: SimTime,
     /// The time of the pending event.

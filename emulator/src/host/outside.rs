@@ -38,7 +38,7 @@ pub enum Act {
     },
     /// Waits.
     Wait {
-        /// Up to this time; [`SimTime::MAX`]: for ever.
+        /// Time up to which the host waits; [`SimTime::MAX`]: for ever.
         until: SimTime,
         /// The board's interrupt ends the wait.
         interrupt: bool,
@@ -51,7 +51,7 @@ pub enum Act {
     End,
 }
 
-/// Why an outside host goes on.
+/// Reason why an outside host goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// The host begins, or its last act is over and has no answer.
@@ -66,7 +66,7 @@ pub enum Cause {
 
 /// A host outside.
 pub trait Outside: Send {
-    /// Why it could not go on.
+    /// Reason why the host could not go on.
     type Error: Send;
 
     /// Lets it go on at `now`, until its next act. The calling thread waits meanwhile.

@@ -22,7 +22,7 @@ pub struct Poller {
     polling: Option<Polling>,
     /// The words that are polled in turn.
     words: Vec<Polled>,
-    /// Some of them need a write before them.
+    /// Whether some of the words need a write before them.
     moves: bool,
     costs: HostCosts,
 }
@@ -69,12 +69,12 @@ struct Polling {
     in_handler: bool,
     /// Index of the word whose turn it is.
     at: usize,
-    /// When the timeout is over; [`SimTime::MAX`] without one.
+    /// Time at which the timeout is over; [`SimTime::MAX`] without one.
     deadline: SimTime,
-    /// When the processor asked; before that, when it is ready to ask.
+    /// Time at which the processor asked; before that, when it is ready to ask.
     asked: SimTime,
     step: PollStep,
-    /// When that step is due.
+    /// Time at which the step is due.
     due: SimTime,
 }
 
@@ -93,7 +93,7 @@ value_struct!(Polling {
 enum PollStep {
     /// The write before it reaches the PCI bus.
     Write,
-    /// That write reaches the board.
+    /// The write before it reaches the board.
     Move,
     /// The request of a read reaches the PCI bus.
     Start,
@@ -136,7 +136,7 @@ impl Poller {
         }
     }
 
-    /// When the next step of a poll is due; [`SimTime::MAX`] without a poll.
+    /// The time at which the next step of a poll is due; [`SimTime::MAX`] without a poll.
     #[must_use]
     #[inline]
     pub fn next_time(&self) -> SimTime {
@@ -195,7 +195,7 @@ fn moves(words: &[Polled]) -> bool {
     words.iter().any(|word| word.before.is_some())
 }
 
-/// From `asked` on `program` polls words of SRAM in turn, from the one at the index `at` on.
+/// Begins a poll at `asked`: `program` polls words of SRAM in turn, from the one at the index `at` on.
 pub(super) fn begin<E>(
     (program, in_handler): (usize, bool),
     (words, at): (impl Iterator<Item = Polled>, usize),

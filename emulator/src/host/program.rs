@@ -19,13 +19,13 @@ use super::work::{Sleep, Work};
 use crate::board::{Board, SharedMemory};
 use crate::sim::time::SimTime;
 
-/// One program of a host.
+/// A program of a host.
 #[repr(C)] // What each visit of a node reads stands side by side.
 pub(super) struct Program {
     pub(super) started: bool,
     /// The machine was reset and will be on again.
     pub(super) awaits_power: bool,
-    /// Whether it has slept since it last used up a time slice.
+    /// Whether the program has slept since it last used up a time slice.
     pub(super) woken: bool,
     pub(super) signals: Signals,
     /// Number of times that the program has begun, from 1.
@@ -53,7 +53,7 @@ pub(super) struct Program {
     pub(super) handler: Option<ProgramFuture>,
     /// The machine that its handlers get.
     pub(super) machine: Machine,
-    /// When its pending timeout event is due. There is one at most: one that is early is scheduled again.
+    /// Time at which the program's pending timeout event is due. There is one at most: one that is early is scheduled again.
     pub(super) timeout_at: Option<SimTime>,
 }
 
@@ -121,7 +121,7 @@ impl Program {
         self.signals.pending && !self.signals.handling
     }
 
-    /// When it acts without an event that is not a poll; [`SimTime::ZERO`]: at once.
+    /// The time at which the program acts without an event that is not a poll; [`SimTime::ZERO`]: at once.
     const fn activity(&self) -> SimTime {
         if !self.started || self.has_signal() {
             return SimTime::ZERO;
@@ -141,7 +141,8 @@ impl Program {
 /// The programs of one host.
 #[repr(C)] // What each visit of a node reads stands side by side.
 pub struct Programs {
-    /// When they act without an event that is not a poll; [`SimTime::ZERO`]: at once. It follows from the rest, and is found again behind
+    /// Time at which programs act without an event that is not a poll; [`SimTime::ZERO`]: at once. It follows from the rest, and is found
+    /// again behind
     /// whatever changes that.
     activity: SimTime,
     /// The shortest time for which an access takes the PCI bus.
@@ -184,7 +185,7 @@ impl Programs {
         }
     }
 
-    /// From now on keeps the log of the answers to programs, so that they can be saved. Those that have begun cannot.
+    /// Keeps the log of the answers to programs from now on, so that programs can be saved, but for those that have begun.
     pub fn keep_log(&mut self) {
         self.keeps_log = true;
         for program in self.programs.iter_mut().filter(|program| !program.started) {
@@ -205,7 +206,7 @@ impl Programs {
         self.note_activity();
     }
 
-    /// From now on records the actions of programs that are added.
+    /// Records the actions of programs that are added from now on.
     pub fn keep_tapes(&mut self) {
         self.keeps_tapes = true;
     }
@@ -314,7 +315,7 @@ impl Programs {
         self.programs.iter().map(count).sum()
     }
 
-    /// When the last one of those waits and computations ends that take `span` or more and whose end is known; [`SimTime::ZERO`] if
+    /// The end of the last one of those waits and computations that take `span` or more and whose end is known; [`SimTime::ZERO`] if
     /// there is none.
     #[must_use]
     pub fn long_waits_end(&self, now: SimTime, span: SimTime) -> SimTime {
@@ -355,7 +356,8 @@ impl Programs {
         self.activity = self.find_activity();
     }
 
-    /// When programs that go on at `time` can reach the board: with a write that passes the PCI bus behind all that it carries. A read
+    /// The time at which programs that go on at `time` can reach the board: with a write that passes the PCI bus behind all that it
+    /// carries. A read
     /// takes longer.
     #[must_use]
     pub(crate) fn reaches_board(&self, time: SimTime, pci: &PciBus) -> SimTime {

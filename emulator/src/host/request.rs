@@ -94,14 +94,14 @@ impl Request {
 /// Words that a program writes. Most writes are of one word: thousands of them may be on their way to a board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Words {
-    /// One word.
+    /// A single word.
     One([u32; 1]),
     /// Any number of words.
     Many(Box<[u32]>),
 }
 
 impl Words {
-    /// These words.
+    /// Values for these words.
     #[must_use]
     pub fn new(words: &[u32]) -> Self {
         match words {
@@ -191,7 +191,7 @@ pub enum Response {
     Done,
     /// The word that was read.
     Word(u32),
-    /// Which of the words that were polled has its value, and the word.
+    /// Index, among the words that were polled, of the one that has its value, and the word.
     Found(usize, u32),
     /// Physical addresses; `None` when a page is not mapped.
     Pages(Option<Vec<u64>>),
@@ -251,7 +251,7 @@ impl fmt::Debug for Handler {
 pub struct Call {
     /// The call, and what it is for.
     pub what: String,
-    /// Whether it has returned.
+    /// Whether the call has returned.
     pub returned: bool,
 }
 
@@ -317,7 +317,7 @@ pub enum HostEvent {
         program: usize,
         /// The access.
         read: Read,
-        /// When it asked.
+        /// Time at which the program asked.
         asked: SimTime,
     },
     /// A read reaches the board.
@@ -326,7 +326,7 @@ pub enum HostEvent {
         program: usize,
         /// The access.
         read: Read,
-        /// When it asked.
+        /// Time at which the program asked.
         asked: SimTime,
     },
     /// A program that polls the window goes on to its next poll.
@@ -344,7 +344,7 @@ pub enum HostEvent {
         write: (u32, u32),
         /// The poll.
         poll: PollRequest,
-        /// When the program is ready to poll.
+        /// Time at which the program is ready to poll.
         ready: SimTime,
     },
 }
@@ -381,7 +381,7 @@ impl HostEvent {
         }
     }
 
-    /// Whether it is part of a poll of the window, which changes nothing as long as the poll is fruitless.
+    /// Whether the event is part of a poll of the window, which changes nothing as long as the poll is fruitless.
     pub(crate) const fn is_poll(&self) -> bool {
         match self {
             Self::ReadStart { read, .. } | Self::ReadSample { read, .. } => read.until.is_some(),
@@ -419,7 +419,7 @@ impl HostEvent {
         }
     }
 
-    /// Whether it has no effect on the board, but for a read of the window without one, as `ignored` says.
+    /// Whether the event has no effect on the board, but for a read of the window without one, as `ignored` says.
     pub(crate) fn ignores_board(&self, ignored: impl Fn(u32) -> bool) -> bool {
         match self {
             Self::Resume { .. }

@@ -204,7 +204,7 @@ impl Programs {
         Ok(())
     }
 
-    /// From now on a program does what another one did, also in these logs that come.
+    /// Makes a program repeat the actions of another one from now on, and those of the incarnations in `next_logs` when they come.
     fn begin_to_repeat(&mut self, index: usize, logs: usize, next_logs: Vec<ProgramLog>) {
         let program = &mut self.programs[index];
         program.incarnation = logs as u32;

@@ -44,7 +44,7 @@ value_enum!(Scheduling {
     Running { 0: cpu }
 });
 
-/// Why a program gives way.
+/// Reason why a program gives way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Preemption {
     /// The time slice of the program is over.
@@ -67,9 +67,9 @@ struct Cpu {
     last: Option<usize>,
     /// Until then the kernel has it: a context switch, interrupts.
     kernel_until: SimTime,
-    /// When the time slice of its program ends.
+    /// Time at which the time slice of the CPU's program ends.
     slice_ends: SimTime,
-    /// When its slice event is due, if one is pending.
+    /// Time at which the CPU's slice event is due, if one is pending.
     slice_event: Option<SimTime>,
     /// The reason why the running program gives way as soon as it can.
     preemption: Option<Preemption>,

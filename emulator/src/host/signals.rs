@@ -11,7 +11,7 @@ use super::poller;
 use super::program::Programs;
 use super::request::{HostEvent, Response};
 use super::scheduler::Scheduling;
-use super::work::Event;
+use super::work::WakeEvent;
 use crate::sim::time::SimTime;
 use crate::value_struct;
 
@@ -129,7 +129,7 @@ impl Programs {
         let Some(sleep) = program.work.sleep else {
             return self.continue_work(index, time, ctx);
         };
-        if sleep.event == Event::Interrupt {
+        if sleep.event == WakeEvent::Interrupt {
             schedule(ctx, ctx.now, HostEvent::InterruptAwaited);
         }
         self.arm_timeout(index, sleep.deadline.max(ctx.now), ctx);

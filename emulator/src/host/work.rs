@@ -9,14 +9,14 @@ use crate::{value_enum, value_struct};
 
 /// Wake-up condition of a blocked program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum WakeEvent {
     /// The board's interrupt.
     Interrupt,
     /// Nothing but the deadline.
     Time,
 }
 
-value_enum!(Event {
+value_enum!(WakeEvent {
     Interrupt {},
     Time {}
 });
@@ -24,7 +24,7 @@ value_enum!(Event {
 /// A program's sleep.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sleep {
-    pub(super) event: Event,
+    pub(super) event: WakeEvent,
     pub(super) deadline: SimTime,
 }
 
@@ -37,7 +37,7 @@ value_struct!(Sleep {
 #[derive(Debug, Default)]
 #[repr(C)] // What each visit of a node reads stands side by side.
 pub(super) struct Work {
-    /// When the timeout of its poll is over; [`SimTime::MAX`] without one.
+    /// Time at which the timeout of the program's poll is over; [`SimTime::MAX`] without one.
     pub(super) deadline: SimTime,
     /// The condition on a word of the window that it polls for.
     pub(super) polling: Option<PollRequest>,
@@ -45,7 +45,7 @@ pub(super) struct Work {
     pub(super) rotation: Option<Rotation>,
     /// Whether an access to the window is pending: the CPU stalls until its end.
     pub(super) accessing: bool,
-    /// When the present computation or access ends, at the earliest.
+    /// Earliest time at which the present computation or access ends.
     pub(super) ends: SimTime,
     /// While the program has no CPU: the CPU time that it needs until its answer.
     pub(super) left: SimTime,
@@ -94,7 +94,7 @@ impl Value for Work {
 }
 
 impl Work {
-    /// Whether it polls the window, alone or in turn with memory.
+    /// Whether the program polls the window, alone or in turn with memory.
     pub(super) const fn polls_window(&self) -> bool {
         self.polling.is_some() || self.rotation.is_some()
     }
@@ -103,8 +103,8 @@ impl Work {
     pub(super) fn waits_for(&self) -> Option<&'static str> {
         if let Some(sleep) = self.sleep {
             return Some(match sleep.event {
-                Event::Interrupt => "an interrupt",
-                Event::Time => "a time",
+                WakeEvent::Interrupt => "an interrupt",
+                WakeEvent::Time => "a time",
             });
         }
         let rotation = self.rotation.as_ref().map(Rotation::why);

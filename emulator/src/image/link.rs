@@ -20,11 +20,11 @@ pub struct DebugLink {
 /// The source of the names, lines and probes of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Names {
-    /// From the image.
+    /// The image itself has them.
     Own,
-    /// From the image, which says which file has more.
+    /// The image itself has them, and names a file that has more.
     Linked(DebugLink),
-    /// From the file of this name.
+    /// The file of this name has them.
     Other(String),
 }
 

@@ -85,7 +85,7 @@ impl Image {
         }
     }
 
-    /// This image with the symbols, lines, probes and handlers of an ELF file. What is loaded stays that of the image; where
+    /// A copy of the image with the symbols, lines, probes and handlers of an ELF file. What is loaded stays that of the image; where
     /// both have bytes these must be equal. The file may lack the bytes (`objcopy --only-keep-debug`). `name` is its name, for
     /// display.
     ///

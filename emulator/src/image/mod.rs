@@ -160,7 +160,7 @@ pub struct Image {
     pub names: Names,
     /// Instruction set of its code.
     pub architecture: &'static dyn Architecture,
-    /// When its file was written, if it was read from one.
+    /// Time at which the image's file was written, if it was read from one.
     pub built: Option<SystemTime>,
 }
 

@@ -18,9 +18,9 @@ const WORD_BYTES: u64 = 4;
 
 /// Segments of a file, for the board's memories.
 pub(super) struct Loaded {
-    /// By load address.
+    /// The segments, sorted by load address.
     pub(super) segments: Vec<Segment>,
-    /// By run address.
+    /// The sections, sorted by run address.
     pub(super) sections: Vec<Section>,
 }
 

@@ -20,7 +20,7 @@ pub enum Engine {
 /// A time in which the CPU gets the same number of cycles in each clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
-    /// That number.
+    /// Number of cycles that are left to the CPU in each clock.
     pub left: u32,
     /// The tick at which it ends; [`u64::MAX`] if no engine uses the bus.
     pub until: u64,

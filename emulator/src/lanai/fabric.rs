@@ -58,7 +58,7 @@ pub enum BoardEvent {
     SendPart {
         /// Number of the segment.
         segment: u32,
-        /// Whether it ends its packet.
+        /// Whether the segment ends its packet.
         tail: bool,
     },
     /// A packet may have been blocked for too long.

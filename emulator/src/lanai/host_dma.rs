@@ -25,7 +25,7 @@ pub fn sum_of(sum: u32, bytes: &[u8]) -> u32 {
     add_ones(total as u32, (total >> 32) as u32)
 }
 
-/// That sum in 16 bits, as IP checksums have it.
+/// A 32-bit one's-complement sum in 16 bits, as IP checksums have it.
 #[must_use]
 pub const fn fold(sum: u32) -> u16 {
     let sum = (sum & 0xFFFF) + (sum >> 16);

@@ -25,7 +25,7 @@ pub enum Cause {
     SendReady,
     /// A packet that was blocked for too long was taken out of the network.
     Nres,
-    /// That packet was being sent.
+    /// The packet that NRES took out of the network was being sent.
     SendBlocked,
     /// The link has lost its carrier.
     LinkDown,

@@ -35,7 +35,7 @@ pub struct Port {
     spans: u32,
     /// The time for which bytes must wait in the port before it decides about STOP.
     fill_span: SimTime,
-    /// From a decision about STOP, GO or NRES to that symbol on the link.
+    /// Span from a decision about STOP, GO or NRES to that symbol on the link.
     delay: SimTime,
     /// Packets that were given to the network.
     given: u64,
@@ -108,7 +108,7 @@ impl Port {
         self.link.map_or(self.own_byte_time, |link| link.byte_time)
     }
 
-    /// From a symbol that leaves to the first byte that it concerns: both ways of the cable.
+    /// Span from a symbol that leaves to the first byte that it concerns: both ways of the cable.
     fn round_trip(&self) -> SimTime {
         let way = self.link.map_or(SimTime::ZERO, |link| link.propagation);
         way.saturating_add(way)

@@ -20,7 +20,7 @@ pub enum Checking {
     Crc32,
 }
 
-/// When bytes are there: one after the other at the rate of the link, but for the time in which the port's STOP keeps them away.
+/// The arrival of bytes: one after the other at the rate of the link, but for the time in which the port's STOP keeps them away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Line {
     from: SimTime,
@@ -46,7 +46,7 @@ impl Line {
         self.first.saturating_add(bytes).min(self.most)
     }
 
-    /// When that many bytes are there; `None` if not before GO.
+    /// The time at which so many bytes are there; `None` if not before GO.
     fn time_of(&self, bytes: u64) -> Option<SimTime> {
         if bytes > self.most {
             return None;
@@ -72,7 +72,7 @@ impl Line {
 pub struct Incoming {
     packet: Packet,
     line: Line,
-    /// When its tail came.
+    /// Time at which the packet's tail came.
     tail: Option<SimTime>,
     /// The packet's tail came too early.
     is_cut: bool,
@@ -176,9 +176,9 @@ state!(Receiver {
 pub struct Part {
     /// Number of the step.
     pub step: u32,
-    /// When its last byte is there.
+    /// Time at which the part's last byte is there.
     pub end: SimTime,
-    /// Whether it is the packet's last part.
+    /// Whether the part is the packet's last one.
     pub last: bool,
 }
 
@@ -372,7 +372,7 @@ impl Receiver {
         !is_cut && residue.into_iter().any(|&byte| byte != 0)
     }
 
-    /// That part of `length` bytes is stored.
+    /// Notes that a part of `length` bytes is stored at `now`. Returns the result of the step.
     pub fn stored(&mut self, length: u32, now: SimTime) -> Outcome {
         self.pending = 0;
         self.ready = now;

@@ -75,7 +75,8 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
         Ok(())
     }
 
-    /// Which accesses to memory wait a clock; `None` if they must use this bus: a write may be watched, or a wait is not a whole cycle of a
+    /// Waits of an access to memory, in clocks; `None` if accesses must use this bus: a write may be watched, or a wait is not a whole
+    /// cycle of a
     /// stretched stage.
     fn memory_waits(&self, core: &Core, left: u32) -> Option<u8> {
         let watched = !self.fabric.stops.watches.is_empty();

@@ -43,7 +43,7 @@ impl State for Sram {
     }
 }
 
-/// Which instructions carry a probe.
+/// The instructions that carry a probe or a mark of a tool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Marks<'a> {
     /// Addresses at which a tool stops the board, sorted.
@@ -84,7 +84,7 @@ impl Sram {
         }
     }
 
-    /// From now on [`has_written`](Self::has_written) tells of later writes.
+    /// Forgets the writes so far: [`has_written`](Self::has_written) tells of later ones.
     pub(super) const fn forget_written(&mut self) {
         self.written = 0..0;
     }
@@ -342,7 +342,7 @@ pub(super) struct SramCode<'a> {
 }
 
 impl bus::OwnCode for SramCode<'_> {
-    /// Up to the end of the page.
+    /// The decoded instructions from `pc` on, up to the end of the page.
     #[inline(always)]
     fn from(&self, pc: u32) -> &[Place<Op>] {
         match self.code {

@@ -22,7 +22,7 @@ struct Interval {
     value: u32,
     /// The tick at which it had that value.
     since: u64,
-    /// When its event is due that is under way; [`SimTime::MAX`] if none is.
+    /// Time at which the timer's pending event is due; [`SimTime::MAX`] if none is pending.
     event: SimTime,
 }
 
@@ -150,7 +150,7 @@ impl Timers {
         self.next_event(index, now)
     }
 
-    /// When the next timer passes 0.
+    /// The time at which the next timer passes 0.
     #[must_use]
     pub fn next_pass(&self) -> SimTime {
         let due = self.installed().map(Interval::passes_at).min();

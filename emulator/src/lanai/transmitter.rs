@@ -161,7 +161,7 @@ impl Transmitter {
         (!over && (self.left > 0 || self.packet.is_none())).then(|| self.left.min(burst.max(1)))
     }
 
-    /// That many bytes have left. Returns whether the segment is complete.
+    /// Notes that so many bytes have left. Returns whether the segment is complete.
     pub const fn left(&mut self, bytes: u32) -> bool {
         self.left = self.left.saturating_sub(bytes);
         self.pointer = self.end().saturating_sub(self.left) & !(self.generation.unit_bytes() - 1);

@@ -19,7 +19,7 @@ value_struct!(Digest { 0: hash });
 impl Digest {
     pub(crate) const NEW: Self = Self(0xcbf2_9ce4_8422_2325);
 
-    /// One step: a number.
+    /// Adds a number to the digest.
     #[inline]
     pub(crate) const fn number(&mut self, value: u64) {
         // The rotation brings the high bits back, which the product alone would only lose.

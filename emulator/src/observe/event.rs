@@ -189,7 +189,7 @@ pub enum TraceKind {
     },
     /// The board changed its interrupt line.
     Interrupt {
-        /// Whether it is asserted.
+        /// Whether the line is asserted.
         asserted: bool,
     },
     /// A host program received the interrupt that it waited for.

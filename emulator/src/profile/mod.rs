@@ -21,7 +21,7 @@ use crate::host::costs::HostCosts;
 pub use error::ProfileError;
 pub use reader::Reader;
 
-/// One cost.
+/// A cost, with its unit and its source.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -123,7 +123,7 @@ impl Profile {
         Reader::new(self.name.as_str(), &self.entries)
     }
 
-    /// This profile with entries replaced by those of an overlay, such as a host's.
+    /// A copy of the profile with entries replaced by those of an overlay, such as a host's.
     ///
     /// # Errors
     /// Whatever is wrong with the overlay; a base in it, or an entry that this profile has not.
@@ -145,7 +145,7 @@ impl Profile {
         Self::build(self.kind, name, description, entries, self.stages.clone())
     }
 
-    /// This profile with other values of entries, by `group.name`, or of durations of stages, by `stages.name`.
+    /// A copy of the profile with other values of entries, by `group.name`, or of durations of stages, by `stages.name`.
     ///
     /// # Errors
     /// [`ProfileError::Superfluous`] if it has no such entry; a value that is out of range.

@@ -31,7 +31,7 @@ pub(super) struct Member<'a> {
     pub(super) transmitter_free_at: SimTime,
     /// Before that time no control leaves.
     pub(super) next_control: SimTime,
-    /// From whatever makes the board send a unit, or a control, to that at the earliest.
+    /// Shortest spans from whatever makes the board send a unit, or a control, to its departure.
     pub(super) leads: [SimTime; 2],
 }
 
@@ -149,7 +149,7 @@ impl<'a> Component<'a> {
         self.nodes().map(Node::now).min().unwrap_or(SimTime::MAX)
     }
 
-    /// When the next event between its nodes is due, if this process runs the segment.
+    /// The time at which the next event between the nodes is due, if this process runs the segment.
     fn next_of_segment(&self) -> SimTime {
         let segment = self.segment.as_ref().filter(|_| self.is_mine());
         segment.map_or(SimTime::MAX, |segment| segment.next_time())
@@ -162,7 +162,7 @@ impl<'a> Component<'a> {
         times.min().unwrap_or(SimTime::MAX).min(segment)
     }
 
-    /// When it stirred last, or will stir as far as it is known ([`Watch`]).
+    /// The time at which the component stirred last, or will stir as far as it is known ([`Watch`]).
     pub(super) fn stirred(&self, watch: &mut Watch, now: SimTime, patience: Patience) -> SimTime {
         let mine = self.members.iter().filter(|member| member.is_mine);
         let nodes = mine.map(|member| watch.stirred(member.index, member.node, now, patience));

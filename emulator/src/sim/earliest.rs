@@ -1,4 +1,4 @@
-//! When something may leave the nodes of a segment: the earliest times, and the nodes with times before a horizon, found without a
+//! Departures of the nodes of a segment: the earliest times, and the nodes with times before a horizon, found without a
 //! look at every node.
 
 use super::time::SimTime;

@@ -246,7 +246,7 @@ impl Node {
         self.slot.is_live(self.hosting())
     }
 
-    /// When the last one of long waits ends, if that is known: pending events from outside, other events that are due in `span` or later,
+    /// The end of the last one of long waits, if it is known: pending events from outside, other events that are due in `span` or later,
     /// and waits of programs for `span` or more. [`SimTime::ZERO`] if there are none.
     #[must_use]
     pub fn awaited(&self, span: SimTime) -> SimTime {
@@ -270,7 +270,7 @@ impl Node {
         self.slot.next_control(self.hosting(), effect)
     }
 
-    /// From whatever makes the board send a unit, or a control, to that at the earliest.
+    /// Shortest spans from whatever makes the board send a unit, or a control, to its departure.
     pub(super) fn leads(&self) -> [SimTime; 2] {
         self.slot.leads()
     }

@@ -26,7 +26,7 @@ value_struct!(EventKey {
 /// A queue keeps places for so many events.
 const ROOM: usize = 16;
 
-/// So many events have their long form, which is the quicker one, before any gets the short one.
+/// Number of events in long form, which is the quicker one, before any gets the short one.
 const LONG: usize = 128;
 
 /// An event of which there may be thousands, and which then has a short form.
@@ -80,7 +80,7 @@ impl<E: Shorten> Default for EventQueue<E> {
 }
 
 impl<E: Shorten + Value> State for EventQueue<E> {
-    /// As one list.
+    /// Saves all events as one list, whatever their form.
     fn save(&self, out: &mut Writer) {
         let Self {
             pending,

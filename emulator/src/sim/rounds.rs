@@ -219,7 +219,7 @@ impl Member<'_> {
     }
 
     /// Brings the node to the end of its run, with everything that could be noticed outside.
-    fn run(&mut self, Run { horizon, replies }: Run) {
+    fn run(&mut self, RoundLimits { horizon, replies }: RoundLimits) {
         self.node.run_until_reply(horizon, replies);
         self.look();
     }
@@ -239,21 +239,21 @@ impl Member<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RunTarget {
     /// The end of a round.
-    Round(Run),
+    Round(RoundLimits),
     /// A time, to which idle cores come too.
     Time(SimTime),
 }
 
 /// Limits of a node's run in a round.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct RoundLimits {
     /// The node does not run past this time.
     horizon: SimTime,
     /// The node stops earlier if a reply to a unit that has left it can come earlier.
     replies: Replies,
 }
 
-impl Run {
+impl RoundLimits {
     /// A run to a horizon, whatever leaves the node.
     pub(super) const fn to(horizon: SimTime) -> Self {
         let replies = Replies::NONE;
@@ -265,11 +265,11 @@ impl Run {
 #[derive(Debug, Clone, Copy)]
 struct Round<'n> {
     /// Limits of the nodes that have no others.
-    all: Run,
+    all: RoundLimits,
     /// Nodes that are not `near` go on to where the first thing that happens now can reach them.
-    quiet: Option<(Run, &'n [bool])>,
+    quiet: Option<(RoundLimits, &'n [bool])>,
     /// The node from which something can leave first goes on to where another one can reach it.
-    leader: Option<(usize, Run)>,
+    leader: Option<(usize, RoundLimits)>,
 }
 
 impl<'n> Round<'n> {
@@ -286,7 +286,7 @@ impl<'n> Round<'n> {
             units: segment.reply(),
             ..Replies::NONE
         };
-        let all = Run { horizon, replies };
+        let all = RoundLimits { horizon, replies };
         let quiet = segment.quiet_horizon(unit, control, near);
         let leader = departures.leader();
         let [unit, control] = departures.without(leader);
@@ -300,13 +300,13 @@ impl<'n> Round<'n> {
         let goes_on = horizon > all.horizon && answer > SimTime::ZERO;
         let quiet = quiet.map(|until| until.min(end));
         let quiet = quiet.filter(|&until| until > all.horizon && answer > SimTime::ZERO);
-        let quiet = quiet.map(|horizon| (Run { horizon, replies }, near.as_slice()));
-        let leader = goes_on.then_some((leader, Run { horizon, replies }));
+        let quiet = quiet.map(|horizon| (RoundLimits { horizon, replies }, near.as_slice()));
+        let leader = goes_on.then_some((leader, RoundLimits { horizon, replies }));
         Self { all, quiet, leader }
     }
 
     /// The limits of a node's run.
-    fn run_of(&self, node: usize) -> Run {
+    fn limits_of(&self, node: usize) -> RoundLimits {
         let run = match self.quiet {
             Some((run, near)) if near.get(node) == Some(&false) => run,
             _ => self.all,
@@ -360,11 +360,11 @@ fn advance<C: Peers>(
         departures.before(horizon, &mut due);
         members.run(
             &due,
-            |index| RunTarget::Round(round.run_of(index)),
+            |index| RunTarget::Round(round.limits_of(index)),
             &mut reports.entries,
         );
         is_over = peers.announce(members, &due, horizon, &mut reports.entries)?;
-        let horizon_of = |index| round.run_of(index).horizon;
+        let horizon_of = |index| round.limits_of(index).horizon;
         let answers = reports.process(segment, members, &mut departures, horizon_of);
         let [unit, control] = departures.first();
         now = horizon.min(answers).min(unit).min(control);

@@ -31,7 +31,7 @@ impl Kept {
 }
 
 impl World {
-    /// From now on keeps the logs of host programs, without which a world cannot be saved. To be called before
+    /// Keeps the logs of host programs from now on, without which a world cannot be saved. To be called before
     /// they begin.
     pub fn keep_logs(&mut self) {
         for node in &mut self.nodes {

@@ -29,7 +29,7 @@ pub(super) struct Replies {
 }
 
 impl Replies {
-    /// As far as to the horizon.
+    /// No early stop: a node runs up to its horizon.
     pub(super) const NONE: Self = Self {
         units: SimTime::MAX,
         controls: SimTime::MAX,
@@ -372,7 +372,7 @@ impl<B: Board> Slot<B> {
             .max(host.now)
     }
 
-    /// When one of the host's polls may find its condition true; [`SimTime::MAX`] if all are false now.
+    /// The time at which one of the host's polls may find its condition true; [`SimTime::MAX`] if all are false now.
     fn next_poll_with_effect(&self, host: Hosting<'_>) -> SimTime {
         match host.poller.may_end(&self.board, host.now) {
             true => host.poller.next_time(),

@@ -94,7 +94,7 @@ pub(super) struct WorkerTeam<T, J, R, F> {
     items: Vec<Mutex<T>>,
     execute: F,
     orders: RwLock<Orders<J>>,
-    /// One for each thread.
+    /// The results of each thread.
     results: Vec<RoundResults<R>>,
     /// Number of the round.
     round: AtomicUsize,

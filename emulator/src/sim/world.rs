@@ -98,7 +98,7 @@ pub enum RunEnd {
     Interrupted,
 }
 
-/// Why a cable cannot be plugged into a node.
+/// Reason why a cable cannot be plugged into a node.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AttachError {
     /// A node that does not exist.
@@ -121,7 +121,7 @@ pub enum AttachError {
 pub struct World {
     /// The nodes. Their boards may be of different types.
     pub nodes: Vec<Node>,
-    /// One for each medium in use.
+    /// The network of each medium in use.
     networks: Vec<Box<dyn Network>>,
     stream: Stream,
     captures: Captures,
@@ -241,7 +241,7 @@ impl World {
         nodes.chain(traces_of(&mut self.networks))
     }
 
-    /// From now on `observer` sees every event of every node, link and switch, ordered by time
+    /// Adds an observer of every event of every node, link and switch from now on, ordered by time
     /// and place, while the world runs.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         let nodes = self.nodes.iter_mut().map(|node| &mut node.trace);
@@ -403,7 +403,7 @@ pub(super) enum StopReason {
     Interrupted,
 }
 
-/// When nodes stirred last that this process executes, or will stir.
+/// The time at which the nodes of this process stirred last, or will stir.
 pub(super) fn stirred(
     components: &[Component<'_>],
     watch: &mut Watch,

@@ -27,7 +27,7 @@ pub struct CorePrivate {
     pub scratchpad: Scratchpad,
     /// The core's instruction cache.
     pub(super) cache: InstructionCache,
-    /// Whether it has executed code in SRAM ahead of the other core.
+    /// The code in SRAM that the core has executed ahead of the other one.
     pub(super) ahead: RunAhead,
     /// Recognises an idle loop.
     pub(super) idle: IdleDetector,

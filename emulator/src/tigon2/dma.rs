@@ -31,7 +31,7 @@ impl LocalRegion {
     }
 }
 
-/// One burst.
+/// A burst: the part of a transfer that takes the PCI bus at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
     /// Host address.
@@ -205,7 +205,7 @@ impl Channel {
         }
     }
 
-    /// One's-complement sum of big-endian halfwords, continued with byte parity.
+    /// Adds bytes to the one's-complement sum of big-endian halfwords, continued with byte parity.
     fn sum(&mut self, bytes: &[u8]) {
         let mut sum = self.checksum;
         for &byte in bytes {

@@ -69,7 +69,7 @@ pub enum BoardEvent {
     ConfigWord,
     /// The carrier on the fibre appears or is lost.
     Signal {
-        /// Whether it is present from now on.
+        /// Whether the carrier is present from now on.
         present: bool,
     },
 }

@@ -176,7 +176,7 @@ impl Scratchpad {
         self.use_places(None);
     }
 
-    /// From now on, decoded instructions stand in these places, or in new ones.
+    /// Sets the places for decoded instructions: these, or new ones.
     fn use_places(&mut self, shared: Option<Places>) {
         self.is_shared = shared.is_some();
         self.code = shared.unwrap_or_else(|| whole::places(self.words.len()));

@@ -72,7 +72,7 @@ impl SramBus {
         self.free_at = tick + u64::from(cycles) * TICKS_PER_CYCLE;
     }
 
-    /// From when on it is free, after the bursts up to `tick`.
+    /// The tick at which the bus is free, after the bursts up to `tick`.
     #[inline(always)]
     pub(super) fn free_from(&mut self, tick: u64) -> u64 {
         if tick >= self.next_burst {

@@ -153,7 +153,7 @@ pub struct FaultRates {
     pub corruption: f64,
 }
 
-/// Why fault rates are refused.
+/// Reason why fault rates are refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FaultError {
     /// A rate that is no probability.

@@ -42,7 +42,7 @@ struct Layer<U> {
     counts: FaultCounts,
 }
 
-/// One direction of a link.
+/// A direction of a link, with its fault layers.
 #[derive(Debug)]
 pub struct Lane<U> {
     from: Port,
@@ -52,7 +52,7 @@ pub struct Lane<U> {
     /// The tap that captures units, if an observer wants them.
     pub tap: Option<Tap>,
     layers: Vec<Layer<U>>,
-    /// From when until when the link is cut.
+    /// Times from which, and until which, the link is cut.
     cuts: Vec<(SimTime, SimTime)>,
     counts: LaneCounts,
     /// Sequence number of the last unit that waited for an event: orders those of one time.
@@ -151,7 +151,7 @@ impl<U: Unit> Lane<U> {
         });
     }
 
-    /// From now on records what the fault layers do; returns the record of each.
+    /// Records what the fault layers do from now on; returns the record of each.
     pub fn record_layers(&mut self) -> Vec<StrikeLog> {
         let mut logs = Vec::new();
         for Layer { layer, counts } in std::mem::take(&mut self.layers) {

@@ -2,7 +2,7 @@
 
 use crate::value_struct;
 
-/// Why a unit does not reach the end of its link, or does not leave a switch.
+/// Reason why a unit does not reach the end of its link, or does not leave a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LossReason {
     /// The link was cut.

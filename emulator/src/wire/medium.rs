@@ -95,7 +95,7 @@ impl Eq for MediumId {}
 /// A control and the time at which it leaves its sender.
 #[derive(Debug)]
 pub struct Sent<C> {
-    /// When it leaves.
+    /// Time at which the control leaves.
     pub time: SimTime,
     /// The control.
     pub control: C,
@@ -129,11 +129,11 @@ pub struct Outbox<M: Medium> {
 /// A unit that a board dropped, for captures.
 #[derive(Debug)]
 pub struct Dropped<U> {
-    /// When.
+    /// Time of the loss.
     pub time: SimTime,
     /// The unit.
     pub unit: U,
-    /// Why.
+    /// Reason of the loss.
     pub reason: DropReason,
 }
 
@@ -233,13 +233,13 @@ impl<M: Medium> Outbox<M> {
             && self.controls.is_empty()
     }
 
-    /// When the head of the first unit that waits to be taken leaves.
+    /// The time at which the head of the first unit leaves that waits to be taken.
     #[must_use]
     pub fn first_head(&self) -> Option<SimTime> {
         self.units.first().map(|departure| departure.head)
     }
 
-    /// When the earliest control that waits to be taken leaves.
+    /// The time at which the earliest control leaves that waits to be taken.
     #[must_use]
     pub fn first_control(&self) -> Option<SimTime> {
         self.controls.iter().map(|sent| sent.time).min()

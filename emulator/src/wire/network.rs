@@ -18,7 +18,8 @@ pub trait Network: State + Any + Debug + Send {
     /// Divides the network for a run: each segment has the nodes that can reach each other. Nodes without a cable are in none.
     fn segments(&mut self) -> Vec<(Vec<usize>, Box<dyn Segment + '_>)>;
 
-    /// From now on this is process `me` of a run; `owners` says which process executes each node. A network whose segments have no parts
+    /// Divides the network among the processes of a run, of which this is `me`; `owners`: the process that executes each node. A network
+    /// whose segments have no parts
     /// does nothing: the default.
     fn divide(&mut self, _me: usize, _owners: &[usize]) {}
 
@@ -65,7 +66,7 @@ pub trait Segment: Debug + Send {
         None
     }
 
-    /// When the next event of the segment itself is due; [`SimTime::MAX`] if none is pending. By default there are none.
+    /// The time at which the next event of the segment itself is due; [`SimTime::MAX`] if none is pending. By default there are none.
     fn next_time(&self) -> SimTime {
         SimTime::MAX
     }
@@ -88,13 +89,15 @@ pub trait Segment: Debug + Send {
         None
     }
 
-    /// From the head of a unit that leaves a node to the first moment at which that node can hear of it: it stops there, so that others
+    /// The span from the head of a unit that leaves a node to the first moment at which that node can hear of it: it stops there, so that
+    /// others
     /// can run ahead. By default a node hears of its own unit no sooner than others.
     fn reply(&self) -> SimTime {
         SimTime::MAX
     }
 
-    /// From a unit's head or a control that leaves a node to the first moment at which that node can hear of what follows from it, but for
+    /// The span from a unit's head or a control that leaves a node to the first moment at which that node can hear of what follows from it,
+    /// but for
     /// what it hears within [`reply`](Self::reply): before that time it depends on others alone. By default it may hear at once.
     fn answer(&self) -> SimTime {
         SimTime::ZERO

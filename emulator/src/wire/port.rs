@@ -11,7 +11,7 @@ pub enum Port {
     Switch {
         /// The switch.
         switch: usize,
-        /// Which of its ports.
+        /// Number of the switch's port.
         port: usize,
     },
 }

@@ -20,14 +20,14 @@ value_enum!(FaultKind {
 
 /// A unit that left a layer in place of one that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct Replacement {
     /// Delay that the layer added.
     pub late: SimTime,
     /// Bytes and check sequence, if they differ from those of the unit that came.
     pub damaged: Option<(Arc<[u8]>, u32)>,
 }
 
-value_struct!(Left {
+value_struct!(Replacement {
     late: late,
     damaged: damaged
 });
@@ -40,7 +40,7 @@ pub struct Strike {
     /// The faults that the layer reported.
     pub faults: Vec<FaultKind>,
     /// The units that left in its place.
-    pub left: Vec<Left>,
+    pub left: Vec<Replacement>,
 }
 
 value_struct!(Strike {
@@ -104,7 +104,7 @@ impl<U: Unit> FaultLayer<U> for Recorded<U> {
         if passage.faults.is_empty() && *left == [departure.clone()] {
             return;
         }
-        let leaves = |after: &Departure<U>| Left {
+        let leaves = |after: &Departure<U>| Replacement {
             late: after.head.saturating_sub(departure.head),
             damaged: (after.unit != departure.unit)
                 .then(|| (Arc::clone(after.unit.bytes()), after.unit.check())),

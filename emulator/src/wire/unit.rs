@@ -48,7 +48,7 @@ pub struct Defects {
 /// A unit that begins to leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Departure<U> {
-    /// When its head leaves: the first bit. Its tail follows as the medium lets it.
+    /// Time at which the unit's head leaves: the first bit. Its tail follows as the medium lets it.
     pub head: SimTime,
     /// The unit.
     pub unit: U,
@@ -72,9 +72,9 @@ impl<U: Value> Value for Departure<U> {
 /// A unit that reaches a board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival<U> {
-    /// When its head is there.
+    /// Time at which the unit's head is there.
     pub head: SimTime,
-    /// When its tail is there. `None` if that depends on later events; a control of the medium tells it then.
+    /// Time at which the unit's tail is there. `None` if that depends on later events; a control of the medium tells it then.
     pub tail: Option<SimTime>,
     /// The unit.
     pub unit: U,

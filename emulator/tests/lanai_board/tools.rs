@@ -83,7 +83,7 @@ fn probes_show_stages_values_and_lines() {
 
 /// Sums over an instruction log.
 #[derive(Default)]
-struct Told {
+struct LogSums {
     /// Ticks that the CPU spent besides the instructions' own.
     spent: Vec<(Cause, u64)>,
     /// Number of stores.
@@ -91,7 +91,7 @@ struct Told {
 }
 
 #[derive(Default, Clone)]
-struct Waits(Arc<Mutex<Told>>);
+struct Waits(Arc<Mutex<LogSums>>);
 
 impl Observer for Waits {
     fn event(&mut self, _: &TraceEvent) {}

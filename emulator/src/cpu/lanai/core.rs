@@ -278,7 +278,7 @@ impl Core {
         Pause::Exit
     }
 
-    /// Why [`run_until`](super::exec::run_until) came back.
+    /// Takes the reason why [`run_until`](super::exec::run_until) came back.
     pub fn take_exit(&mut self, pause: Pause) -> Exit {
         match pause {
             Pause::Until => Exit::Until,
@@ -302,7 +302,7 @@ impl Core {
     }
 }
 
-/// One instruction at a time: general, for all pipelines.
+/// Execution of one instruction at a time: general, for all pipelines.
 impl Core {
     #[inline(always)]
     pub(super) const fn places(&self) -> &Registers {

@@ -12,7 +12,7 @@ pub const REGISTER_NAMES: [&str; 32] = [
     "r28", "r29", "r30", "r31",
 ];
 
-/// Likewise where registers 3 and 28 to 31 are those of LANai 3 and 4.
+/// Names of the registers where registers 3 and 28 to 31 are those of LANai 3 and 4.
 pub const STATUS_REGISTER_NAMES: [&str; 32] = {
     let mut names = REGISTER_NAMES;
     names[3] = "ps";

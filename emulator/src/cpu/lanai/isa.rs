@@ -130,7 +130,7 @@ pub enum Ending {
     Condition,
     /// The condition, without a dot: bits 27 to 25 and 0.
     Joined,
-    /// Likewise, followed by `.r`.
+    /// The condition, without a dot, and `.r`: bits 27 to 25 and 0.
     JoinedRelative,
 }
 
@@ -148,7 +148,7 @@ impl Ending {
     }
 }
 
-/// One operand: which bits of the word hold it and how it reads.
+/// An operand: the bits of the word that hold it, and its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operand {
     /// Register in bits 27..23: the destination, or the source of a store.
@@ -161,13 +161,13 @@ pub enum Operand {
     SetOut,
     /// 16 bits, in the upper half of the constant if bit 16 is set; the other half is 0.
     Const,
-    /// Likewise; the other half is all ones.
+    /// 16 bits, in the upper half of the constant if bit 16 is set; the other half is all ones.
     ConstOnes,
     /// Signed 16 bits.
     Shift,
     /// Address: register, signed 16 bits, and the update of the register (bits 17 and 16).
     Displaced,
-    /// Likewise with signed 10 bits, and the update in bits 11 and 10.
+    /// Address: register, signed 10 bits, and the update of the register (bits 11 and 10).
     DisplacedNarrow,
     /// Address: combination of two registers, and the update of the first one (bits 17 and 16).
     Op2,
@@ -204,7 +204,7 @@ impl Operand {
     }
 }
 
-/// One instruction: its name, its encoding, its operands in the order of assembly text.
+/// A row of the instruction set: name, encoding, and operands in the order of assembly text.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// Name without endings, in LLVM's assembly language.
@@ -213,7 +213,7 @@ pub struct Row {
     pub ending: Ending,
     /// Value of the fixed bits.
     pub bits: u32,
-    /// Which bits are fixed: all that no operand and no ending holds, and that are not ignored.
+    /// Fixed bits: all that no operand and no ending holds, and that are not ignored.
     pub mask: u32,
     /// Bits that the core ignores.
     pub ignored: u32,
@@ -221,7 +221,7 @@ pub struct Row {
     pub operands: &'static [Operand],
     /// Effect.
     pub action: Action,
-    /// Which generations have it.
+    /// The generations that have the instruction.
     pub feature: Feature,
 }
 

@@ -42,7 +42,7 @@ kinds! {
     And,
     Or,
     Xor,
-    /// By any distance.
+    /// A shift by any distance.
     Shift,
     ShiftArithmetic,
     // The same, with flags.
@@ -55,13 +55,13 @@ kinds! {
     XorFlags,
     ShiftFlags,
     ShiftArithmeticFlags,
-    /// By a constant distance within 0..=31.
+    /// A shift by a constant distance within 0..=31.
     ShiftLeft,
     ShiftRight,
     ShiftRightSigned,
     /// The program counter plus a constant: its own address.
     OwnAddress,
-    /// Likewise, the address of the next instruction.
+    /// The program counter plus a constant: the address of the next instruction.
     NextAddress,
     // Accesses: without update of the base register, update after the access, before it. The executor counts on their order.
     LoadWord,
@@ -91,9 +91,9 @@ kinds! {
     /// A word into the program counter, from an address without update.
     LoadPc,
     Jump,
-    /// Under the condition in `dst`.
+    /// A branch under the condition in `dst`.
     Branch,
-    /// Likewise.
+    /// A branch to the sum of a register and a constant, under the condition in `dst`.
     BranchRelative,
     SetCondition,
     Select,

@@ -184,7 +184,7 @@ impl Op {
             || (self.kind().has_packed_register() && self.reads_packed(register))
     }
 
-    /// Likewise, but for a register that the constant names.
+    /// Whether the instruction reads a register, apart from a register that the constant names.
     #[inline(always)]
     pub(super) const fn reads_plain(self, register: u8) -> bool {
         self.rs() == register

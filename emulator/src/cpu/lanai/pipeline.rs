@@ -33,9 +33,9 @@ pub struct Pipeline {
     pub load_slots: u8,
     /// Instructions behind a taken branch that are executed before its target.
     pub branch_slots: u8,
-    /// Likewise behind an instruction that computes a value for the program counter.
+    /// Instructions that are executed behind one that computes a value for the program counter.
     pub pc_write_slots: u8,
-    /// Likewise behind a load of the program counter.
+    /// Instructions that are executed behind a load of the program counter.
     pub pc_load_slots: u8,
     /// Value of the program counter as an operand.
     pub pc_value: PcValue,

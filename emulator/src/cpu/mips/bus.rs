@@ -30,7 +30,7 @@ pub trait Bus {
     /// Whether execution is recorded.
     const WITNESSED: bool;
 
-    /// Who looks.
+    /// The witness of the core's execution.
     fn witness(&mut self) -> Self::Witness<'_>;
 
     /// Private code around the program counter and private memory, as far as known. The core executes

@@ -11,9 +11,9 @@ use super::witness::Witness;
 /// Control flow after an instruction.
 #[derive(Clone, Copy)]
 pub(super) enum Next {
-    /// To the next instruction.
+    /// The next instruction.
     Sequence,
-    /// To the next instruction and then to this address.
+    /// The next instruction, and then the one at this address.
     Target(u32),
     /// Past the next instruction.
     Annul,

@@ -114,13 +114,13 @@ kinds! {
 /// The flow of control after an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// To the instruction after it.
+    /// The instruction after it.
     Next,
     /// Perhaps to its target; its delay slot is executed in any case.
     Branch,
     /// Perhaps to its target; its delay slot is executed only then.
     Likely,
-    /// To its target, after the delay slot.
+    /// The target, after the delay slot.
     Jump,
     /// None: the core stops.
     Stop,
@@ -148,7 +148,7 @@ impl Kind {
     }
 }
 
-/// One operand: which bits of the word hold it and how it reads.
+/// An operand: the bits of the word that hold it, and its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operand {
     /// Destination register in bits 15..11.
@@ -206,14 +206,14 @@ impl Operand {
     }
 }
 
-/// One instruction: its name, its encoding, its operands in the order of assembly text.
+/// A row of the instruction set: name, encoding, and operands in the order of assembly text.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// Name in the MIPS manuals.
     pub mnemonic: &'static str,
     /// Value of the fixed bits.
     pub bits: u32,
-    /// Which bits are fixed: all that no operand holds.
+    /// Fixed bits: all that no operand holds.
     pub mask: u32,
     /// Operands.
     pub operands: &'static [Operand],

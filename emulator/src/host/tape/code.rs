@@ -38,7 +38,7 @@ const MEMORY_WORD: u8 = 2;
 /// Bytes that are no tape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TapeError {
-    /// They end within an action.
+    /// The bytes end within an action.
     #[error("the recorded actions end within an action")]
     Truncated,
     /// A number or a tag has no meaning.

@@ -44,7 +44,7 @@ value_struct!(Actions {
 #[derive(Debug, Default)]
 struct Content {
     actions: Actions,
-    /// When the tape was full.
+    /// Time at which the tape was full.
     full: Option<SimTime>,
 }
 
@@ -63,7 +63,7 @@ impl Tape {
         self.content().actions.clone()
     }
 
-    /// When the tape was full: later actions are missing.
+    /// The time at which the tape was full: later actions are missing.
     #[must_use]
     pub fn full_since(&self) -> Option<SimTime> {
         self.content().full

@@ -1,6 +1,6 @@
 //! Finds the instructions between the events of a log.
 
-use super::log::{Event, InstructionLog, Kind, Note, Standing};
+use super::log::{InstructionLog, Kind, LogEvent, Note, Standing};
 use super::{Cause, Record};
 
 /// Instructions one after the other that take equally long.
@@ -57,7 +57,7 @@ impl Cursor {
 
     /// Passes over the instructions before an event.
     #[inline(always)]
-    pub(super) const fn pass_to(&mut self, event: &Event) -> Passed {
+    pub(super) const fn pass_to(&mut self, event: &LogEvent) -> Passed {
         let in_slot = self.next.in_slot();
         let passes_slot = in_slot && !event.tag.in_slot();
         let (slot, pc) = match passes_slot {
@@ -79,7 +79,7 @@ impl Cursor {
 
     /// Follows an event of a log.
     #[inline(always)]
-    pub(super) fn follow(&mut self, event: &Event, log: &InstructionLog) {
+    pub(super) fn follow(&mut self, event: &LogEvent, log: &InstructionLog) {
         match event.tag.kind() {
             Kind::Spent | Kind::End => {}
             Kind::Jump => self.next.next_pc = event.number,

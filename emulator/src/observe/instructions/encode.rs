@@ -5,7 +5,7 @@
 //! seven bits per byte.
 
 use super::cursor::{Cursor, Passed, Run, fitting};
-use super::log::{Event, Kind, Note};
+use super::log::{Kind, LogEvent, Note};
 use super::{Cause, InstructionLog, Record};
 
 /// A run of instructions; the lower bits are its length minus one.
@@ -144,7 +144,7 @@ impl Encoder {
 
     /// Passes over further rounds of a loop, of which the events since `before` are one.
     #[inline]
-    fn repeat(&mut self, before: &Moment, now: &mut Moment, events: &[Event]) {
+    fn repeat(&mut self, before: &Moment, now: &mut Moment, events: &[LogEvent]) {
         if (before.cursor, before.state) != (now.cursor, now.state) {
             return;
         }
@@ -174,7 +174,7 @@ impl Encoder {
 
     /// Adds an event.
     #[inline(always)]
-    fn event(&mut self, event: &Event, log: &InstructionLog) {
+    fn event(&mut self, event: &LogEvent, log: &InstructionLog) {
         match event.tag.kind() {
             Kind::Spent => {
                 self.end_run();

@@ -7,7 +7,7 @@
 use super::cursor::Cursor;
 use super::{Cause, Record};
 
-/// Kind of an [`Event`].
+/// Kind of an [`LogEvent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Time spent for a cause: `number` ticks, after `other` ticks of contention.
@@ -59,7 +59,7 @@ impl EventTag {
 
 /// An event between two instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct LogEvent {
     /// The next instruction.
     pub(super) pc: u32,
     pub(super) number: u32,
@@ -67,7 +67,7 @@ pub(super) struct Event {
     pub(super) tag: EventTag,
 }
 
-/// An event that is rare, or has more numbers than an [`Event`].
+/// An event that is rare, or has more numbers than an [`LogEvent`].
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Note {
     /// A record.
@@ -127,7 +127,7 @@ struct Mark {
 /// each instruction ([`executed`](Self::executed)).
 #[derive(Debug, Default)]
 pub struct InstructionLog {
-    events: Vec<Event>,
+    events: Vec<LogEvent>,
     notes: Vec<Note>,
     /// The core before the first event.
     start: Cursor,
@@ -150,7 +150,7 @@ impl InstructionLog {
     fn push(&mut self, next: Standing, kind: Kind, cause: Cause, number: u32, other: u32) {
         debug_assert!(self.events.len() < self.events.capacity());
         if self.events.len() < self.events.capacity() {
-            self.events.push(Event {
+            self.events.push(LogEvent {
                 pc: next.pc,
                 number,
                 other,
@@ -371,7 +371,7 @@ impl InstructionLog {
     }
 
     /// The records of an event without the instructions before it.
-    fn heads(&self, event: &Event) -> impl Iterator<Item = Record> + use<> {
+    fn heads(&self, event: &LogEvent) -> impl Iterator<Item = Record> + use<> {
         let spent = |cause, ticks: u32| {
             (ticks > 0).then_some(Record::Spent {
                 cause,
@@ -395,13 +395,13 @@ impl InstructionLog {
     }
 
     /// All events; [`last`](Self::last) follows them.
-    pub(super) fn events(&self) -> &[Event] {
+    pub(super) fn events(&self) -> &[LogEvent] {
         &self.events
     }
 
     /// The end.
-    pub(super) const fn last(&self) -> Event {
-        Event {
+    pub(super) const fn last(&self) -> LogEvent {
+        LogEvent {
             pc: self.end.pc,
             number: 0,
             other: 0,
@@ -410,7 +410,7 @@ impl InstructionLog {
     }
 
     /// The note of an event, if it has one.
-    pub(super) fn note_of(&self, event: &Event) -> Option<Note> {
+    pub(super) fn note_of(&self, event: &LogEvent) -> Option<Note> {
         match event.tag.kind() {
             Kind::Note => self.notes.get(event.number as usize).copied(),
             _ => None,

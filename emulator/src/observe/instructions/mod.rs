@@ -55,7 +55,7 @@ impl Cause {
     }
 }
 
-/// One record of a core's log.
+/// A record of a core's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record {
     /// Board parameters.

@@ -8,9 +8,9 @@ use super::{RankError, Transport};
 #[derive(Debug)]
 pub struct Channels {
     rank: usize,
-    /// To each other rank.
+    /// Senders to the other ranks, by rank.
     to: Vec<Option<Sender<Vec<u8>>>>,
-    /// From each other rank.
+    /// Receivers from the other ranks, by rank.
     from: Vec<Option<Receiver<Vec<u8>>>>,
 }
 

@@ -37,7 +37,7 @@ pub const MESSAGE_BYTES: usize = 1 << 15;
 const MORE: u8 = 1;
 const INTERRUPTED: u8 = 2;
 
-/// Why a run of several processes cannot go on.
+/// Reason why a run of several processes cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RankError {
     /// A process has ended, or closed its connection.
@@ -100,7 +100,7 @@ pub struct Ranks {
     transport: Box<dyn Transport>,
     /// The rank that executes each node.
     owners: Vec<usize>,
-    /// This rank is to end the run, and says so in its next message.
+    /// The rank is to end the run, and says so in its next message.
     wants_end: bool,
     /// A rank has said so, and all ranks know.
     is_interrupted: bool,
@@ -287,7 +287,7 @@ impl Ranks {
         self.is_interrupted
     }
 
-    /// This rank's next message says whether it is to end the run.
+    /// Sets whether the rank's next message says that it is to end the run.
     const fn want_end(&mut self, wants: bool) {
         self.wants_end = wants;
     }

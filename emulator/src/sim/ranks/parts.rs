@@ -10,7 +10,7 @@
 
 use super::{RankError, Ranks};
 use crate::sim::earliest::Earliest;
-use crate::sim::rounds::{NodeSet, Run, RunPlan, RunReports, RunTarget, deliver};
+use crate::sim::rounds::{NodeSet, RoundLimits, RunPlan, RunReports, RunTarget, deliver};
 use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_struct;
@@ -18,19 +18,19 @@ use crate::wire::part::Part;
 
 /// The earliest times of some ranks.
 #[derive(Debug, Clone, Copy)]
-struct Soonest {
+struct EarliestTimes {
     /// At which a unit can leave a node.
     unit: SimTime,
     /// At which the next event is due.
     event: SimTime,
 }
 
-value_struct!(Soonest {
+value_struct!(EarliestTimes {
     unit: unit,
     event: event
 });
 
-impl Soonest {
+impl EarliestTimes {
     fn and(self, other: Self) -> Self {
         Self {
             unit: self.unit.min(other.unit),
@@ -57,12 +57,12 @@ impl<F: Fn() -> bool> RunPlan for Parts<'_, F> {
             end,
             interrupted,
         } = self;
-        let mut mine = Mine::new(members, part);
+        let mut mine = OwnNodes::new(members, part);
         // The time that the nodes have reached.
         let mut now = SimTime::ZERO;
         loop {
             ranks.want_end(interrupted());
-            let Soonest { unit, event } = mine.exchange(members, part, ranks)?;
+            let EarliestTimes { unit, event } = mine.exchange(members, part, ranks)?;
             if ranks.is_interrupted() {
                 break;
             }
@@ -85,14 +85,14 @@ impl<F: Fn() -> bool> RunPlan for Parts<'_, F> {
 }
 
 /// The nodes of this rank.
-struct Mine {
+struct OwnNodes {
     nodes: Vec<usize>,
     departures: Earliest,
     reports: RunReports,
     due: Vec<usize>,
 }
 
-impl Mine {
+impl OwnNodes {
     fn new(members: &mut impl NodeSet, part: &mut dyn Part) -> Self {
         let mut mine = Self {
             nodes: Vec::new(),
@@ -120,7 +120,7 @@ impl Mine {
     /// Runs the nodes from which something can leave before `horizon`.
     fn run(&mut self, members: &mut impl NodeSet, part: &mut dyn Part, horizon: SimTime) {
         self.departures.before(horizon, &mut self.due);
-        let target = |_| RunTarget::Round(Run::to(horizon));
+        let target = |_| RunTarget::Round(RoundLimits::to(horizon));
         members.run(&self.due, target, &mut self.reports.entries);
         self.process_reports(members, part);
     }
@@ -141,16 +141,16 @@ impl Mine {
         members: &mut impl NodeSet,
         part: &mut dyn Part,
         ranks: &mut Ranks,
-    ) -> Result<Soonest, RankError> {
+    ) -> Result<EarliestTimes, RankError> {
         let [mut unit, _] = self.departures.first();
         for (node, matters) in part.outgoing_arrivals() {
             let lead = members.with(node, |member| member.leads[0]);
             unit = unit.min(matters.saturating_add(lead));
         }
         let event = part.next_event();
-        let soonest = ranks.exchange_frames(part, Soonest { unit, event })?;
+        let earliest = ranks.exchange_frames(part, EarliestTimes { unit, event })?;
         deliver(part, members, &mut self.departures);
-        ranks.agree_on(soonest)
+        ranks.agree_on(earliest)
     }
 }
 
@@ -159,15 +159,15 @@ impl Ranks {
     fn exchange_frames(
         &mut self,
         part: &mut dyn Part,
-        soonest: Soonest,
-    ) -> Result<Soonest, RankError> {
+        earliest: EarliestTimes,
+    ) -> Result<EarliestTimes, RankError> {
         self.exchanged.exchanges += 1;
         let mut out: Vec<Option<Vec<u8>>> = vec![None; self.ranks()];
         let neighbours = part.neighbours().to_vec();
         let mut sends = vec![false; self.ranks()];
         for &rank in &neighbours {
             let mut message = Writer::default();
-            soonest.write(&mut message);
+            earliest.write(&mut message);
             part.write_outgoing(rank, &mut message);
             let message = message.into_bytes();
             self.exchanged.bytes += message.len() as u64;
@@ -176,12 +176,12 @@ impl Ranks {
         }
         self.is_interrupted |= self.wants_end;
         self.pass(|rank| out[rank].as_deref(), &sends)?;
-        let mut all = soonest;
+        let mut all = earliest;
         for rank in neighbours {
             let mut from = Reader::new(&self.messages[rank]);
-            let read = Soonest::read(&mut from).and_then(|soonest| {
+            let read = EarliestTimes::read(&mut from).and_then(|earliest| {
                 part.read_incoming(&mut from)?;
-                Ok(soonest)
+                Ok(earliest)
             });
             all = all.and(read.map_err(|error| RankError::Unreadable { rank, error })?);
         }
@@ -189,23 +189,23 @@ impl Ranks {
     }
 
     /// Finds the earliest times of all ranks. Two ranks know both already, since a cable joins them.
-    fn agree_on(&mut self, mut soonest: Soonest) -> Result<Soonest, RankError> {
+    fn agree_on(&mut self, mut earliest: EarliestTimes) -> Result<EarliestTimes, RankError> {
         let (me, ranks) = (self.rank(), self.ranks());
         let mut distance = 1;
         while ranks > 2 && distance < ranks {
             let [to, from] = [me + distance, me + ranks - distance].map(|rank| rank % ranks);
             let mut message = Writer::default();
-            soonest.write(&mut message);
+            earliest.write(&mut message);
             self.send_part(to, &message.into_bytes(), false)?;
             self.messages[from].clear();
             let wrong = |error| RankError::Unreadable { rank: from, error };
             if self.receive_part(from)? {
                 return Err(wrong(StateError::Value("the length of a message")));
             }
-            let theirs = Soonest::read(&mut Reader::new(&self.messages[from]));
-            soonest = soonest.and(theirs.map_err(wrong)?);
+            let theirs = EarliestTimes::read(&mut Reader::new(&self.messages[from]));
+            earliest = earliest.and(theirs.map_err(wrong)?);
             distance *= 2;
         }
-        Ok(soonest)
+        Ok(earliest)
     }
 }

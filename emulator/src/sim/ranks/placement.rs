@@ -1,4 +1,4 @@
-//! Which rank executes which node.
+//! Placement: the rank that executes each node.
 
 /// Nodes that can reach each other, and whether several ranks can execute them.
 #[derive(Debug, Clone, PartialEq, Eq)]

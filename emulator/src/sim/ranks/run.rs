@@ -12,17 +12,17 @@ use crate::value_struct;
 
 /// State of a run between slices, on which ranks must agree.
 #[derive(Debug, Clone, Copy)]
-struct Standing {
+struct RunState {
     /// The time that all nodes have reached.
     now: SimTime,
     next_activity: SimTime,
     programs_ended: bool,
     is_live: bool,
-    /// When a node stirred last, or will stir.
+    /// The time at which a node stirred last, or will stir.
     stirred: SimTime,
 }
 
-value_struct!(Standing {
+value_struct!(RunState {
     now: now,
     next_activity: next_activity,
     programs_ended: programs_ended,
@@ -30,7 +30,7 @@ value_struct!(Standing {
     stirred: stirred
 });
 
-impl Standing {
+impl RunState {
     fn measure(components: &[Component<'_>], watch: &mut Watch, quiet: Option<Patience>) -> Self {
         Self {
             now: earliest(components.iter().map(Component::now)),
@@ -74,13 +74,13 @@ impl World {
         limits: &RunLimits,
         mut done: impl FnMut(&mut Ranks) -> Result<bool, RankError> + Send,
     ) -> Result<RunEnd, RankError> {
-        let stop = self.run_shared_slices(ranks, limits, |standing, ranks| {
-            Ok(if done(ranks)? || standing.programs_ended {
+        let stop = self.run_shared_slices(ranks, limits, |state, ranks| {
+            Ok(if done(ranks)? || state.programs_ended {
                 Some(StopReason::Completed)
-            } else if !standing.is_live {
+            } else if !state.is_live {
                 Some(StopReason::Deadlock)
             } else {
-                let still = standing.now.saturating_sub(standing.stirred);
+                let still = state.now.saturating_sub(state.stirred);
                 let is_quiet = limits.quiet.is_some_and(|patience| still >= patience.idle);
                 is_quiet.then_some(StopReason::Quiet)
             })
@@ -115,7 +115,7 @@ impl World {
         &mut self,
         ranks: &mut Ranks,
         limits: &RunLimits,
-        mut stop: impl FnMut(&Standing, &mut Ranks) -> Result<Option<StopReason>, RankError> + Send,
+        mut stop: impl FnMut(&RunState, &mut Ranks) -> Result<Option<StopReason>, RankError> + Send,
     ) -> Result<StopReason, RankError> {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
         let mut watch = std::mem::take(self.watch_mut());
@@ -125,20 +125,20 @@ impl World {
         let (stop, now) = pool.install(|| {
             loop {
                 ranks.want_end(limits.interrupted());
-                let standing =
-                    Standing::measure(&components, &mut watch, limits.quiet).agree(ranks)?;
-                let now = standing.now;
+                let state =
+                    RunState::measure(&components, &mut watch, limits.quiet).agree(ranks)?;
+                let now = state.now;
                 limits.reached(now);
                 if ranks.is_interrupted() {
                     return Ok((StopReason::Interrupted, now));
                 }
-                if let Some(stop) = stop(&standing, ranks)? {
+                if let Some(stop) = stop(&state, ranks)? {
                     return Ok((stop, now));
                 }
                 if now >= max_time {
                     return Ok((StopReason::TimeLimit, now));
                 }
-                let end = end_of_slice(standing.next_activity.max(now)).min(max_time);
+                let end = end_of_slice(state.next_activity.max(now)).min(max_time);
                 run_slice(&mut components, end, &pool, limits, ranks)?;
                 let all = earliest(components.iter().map(Component::now));
                 stream.pass_on_before(all, components.iter_mut().flat_map(Component::traces));

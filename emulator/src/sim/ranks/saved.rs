@@ -58,7 +58,7 @@ impl World {
         Ok(given.and_then(|given| self.put_together(ranks, given).map(Some)))
     }
 
-    /// This rank's nodes.
+    /// Saves the nodes of this rank.
     fn save_nodes(&self, ranks: &Ranks) -> SavedNodes {
         let nodes = self.nodes.iter().enumerate();
         let mine = nodes.filter(|(index, _)| ranks.owns(*index));

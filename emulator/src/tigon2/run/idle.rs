@@ -70,7 +70,7 @@ const fn later(value: u32, before: u32, times: u64) -> u32 {
     value.wrapping_add(value.wrapping_sub(before).wrapping_mul(times as u32))
 }
 
-/// One round of an idle loop.
+/// A round of an idle loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Round {
     /// Ticks of the clock.
@@ -121,7 +121,7 @@ const PATIENCE: [u32; 2] = [16, 1 << 16];
 pub struct Rest {
     /// Ticks of a period.
     pub ticks: u64,
-    /// When the loop changes by itself, at the earliest.
+    /// Earliest time at which the loop changes by itself.
     pub until: SimTime,
     /// The loop reads registers that others change, besides its event register.
     pub watches: bool,

@@ -40,7 +40,7 @@ const PS_PER_SECOND: u64 = 1_000_000_000_000;
 pub(in crate::tigon2) struct Period {
     /// The length of one period.
     pub round: Round,
-    /// When the loop changes by itself, at the earliest: its alarm comes at a fixed time.
+    /// Earliest time at which the loop changes by itself: its alarm comes at a fixed time.
     pub until: SimTime,
     /// The loop reads registers that others change, besides its event register.
     pub watches: bool,

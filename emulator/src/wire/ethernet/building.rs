@@ -111,7 +111,7 @@ impl World {
         Ok(())
     }
 
-    /// From now on records what the fault layers of a port do; returns the record of each. Call it before the run.
+    /// Records what the fault layers of a port do from now on; returns the record of each. Call it before the run.
     ///
     /// # Errors
     /// If the port does not exist or has no cable.

@@ -6,7 +6,7 @@ use crate::sim::time::SimTime;
 use crate::sim::world::AttachError;
 use crate::wire::port::Port;
 
-/// Why an Ethernet cannot be built.
+/// Reason why an Ethernet cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EthernetError {
     /// The port does not exist.

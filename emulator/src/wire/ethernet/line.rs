@@ -1,4 +1,4 @@
-//! One direction of an Ethernet link: a lane, and the wire on which frames follow each other.
+//! A direction of an Ethernet link: a lane, and the wire on which frames follow each other.
 
 use super::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES};
 use super::link::Link;
@@ -9,7 +9,7 @@ use crate::wire::lane::Lane;
 use crate::wire::loss::LossReason;
 use crate::wire::port::Port;
 
-/// One direction of a link.
+/// A direction of a link.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) lane: Lane<Frame>,

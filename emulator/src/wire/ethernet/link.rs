@@ -41,13 +41,13 @@ impl Link {
         SimTime::from_ps(self.byte_time.ps() * bytes)
     }
 
-    /// From the first bit of the preamble to the last bit of the FCS.
+    /// The span from the first bit of the preamble to the last bit of the FCS.
     #[must_use]
     pub fn frame_span(&self, frame: &Frame) -> SimTime {
         self.span(PREAMBLE_BYTES + frame.length_with_fcs())
     }
 
-    /// From the first bit of the preamble to the end of the header.
+    /// The span from the first bit of the preamble to the end of the header.
     #[must_use]
     pub const fn header_span(&self) -> SimTime {
         self.span(PREAMBLE_BYTES + HEADER_BYTES)

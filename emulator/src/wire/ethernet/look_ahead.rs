@@ -11,14 +11,14 @@ use crate::wire::port::Port;
 /// Spans in which nothing can happen.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LookAhead {
-    /// From the first bit that leaves a node to the first moment at which it can matter to another one.
+    /// Span from the first bit that leaves a node to the first moment at which it can matter to another one.
     pub(super) path: SimTime,
-    /// From any event of the segment to the first moment at which it can reach a node to which it is not announced yet.
+    /// Span from any event of the segment to the first moment at which it can reach a node to which it is not announced yet.
     pub(super) inside: SimTime,
-    /// From the first bit that leaves a node to the first event of the segment. Zero when a line of a
+    /// Span from the first bit that leaves a node to the first event of the segment. Zero when a line of a
     /// node has fault layers.
     pub(super) first_link: SimTime,
-    /// From any event of the segment to the first event at a switch of another process that follows from it.
+    /// Span from any event of the segment to the first event at a switch of another process that follows from it.
     pub(super) crossing: SimTime,
 }
 
@@ -80,7 +80,7 @@ impl LookAhead {
     }
 }
 
-/// From the first bit on a line to the first event at its end, and from there to a node.
+/// The span from the first bit on a line to the first event at its end, and the one from there to a node.
 fn span(
     line: &Line,
     switches: &[&mut Switch],

@@ -12,7 +12,7 @@ use super::frame::Frame;
 use super::line::Line;
 use super::link::Link;
 use super::owners::Owners;
-use super::places::{Place, Places};
+use super::places::{Places, SegmentPlace};
 use super::segment::Switched;
 use super::switch::{Switch, SwitchConfig};
 use crate::observe::capture::{Interface, LinkType, Tap};
@@ -284,7 +284,7 @@ impl EthernetNetwork {
         let mut place = |segment: Option<usize>, kind: usize| {
             let count = segment.map(|segment| &mut counts[segment][kind]);
             let index = count.map_or(0, |count| std::mem::replace(count, *count + 1));
-            Place { segment, index }
+            SegmentPlace { segment, index }
         };
         for line in &self.lines {
             let segment = segment_of[root(&mut roots, number(line.lane.from()))];

@@ -1,4 +1,4 @@
-//! Which process of a run carries out which switch of an Ethernet.
+//! Owners: the process of a run that simulates each switch of an Ethernet.
 
 use super::event::Step;
 use super::line::Line;

@@ -2,7 +2,7 @@
 
 /// The segment of a line or switch, if it has nodes, and its place there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SegmentPlace {
     pub(super) segment: Option<usize>,
     pub(super) index: usize,
 }
@@ -14,6 +14,6 @@ pub(super) struct Places {
     pub(super) nodes: Vec<Vec<usize>>,
     /// For each node with a cable, its place in its segment.
     pub(super) members: Vec<usize>,
-    pub(super) lines: Vec<Place>,
-    pub(super) switches: Vec<Place>,
+    pub(super) lines: Vec<SegmentPlace>,
+    pub(super) switches: Vec<SegmentPlace>,
 }

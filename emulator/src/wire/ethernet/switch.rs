@@ -17,13 +17,13 @@ use crate::value_struct;
 use crate::wire::lane::loss_event;
 use crate::wire::loss::{LossCounts, LossReason};
 
-/// When a switch may begin to forward a frame.
+/// The condition for a switch to forward a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forwarding {
-    /// When all of it is in and its FCS is right.
+    /// The frame is complete, and its FCS is right.
     StoreAndForward,
-    /// When its header is in, if the egress port is free and as fast as the ingress port; otherwise as above. A frame that
-    /// cuts through is not checked.
+    /// The frame's header is in, if the egress port is free and as fast as the ingress port; otherwise the frame is complete. A frame
+    /// that cuts through is not checked.
     CutThrough,
 }
 
@@ -32,7 +32,7 @@ pub enum Forwarding {
 pub struct SwitchConfig {
     /// The number of ports.
     pub ports: usize,
-    /// When frames are passed on.
+    /// The condition for frames to be forwarded.
     pub forwarding: Forwarding,
     /// Shortest time from when it may forward a frame to when the first bit leaves.
     pub latency: SimTime,

@@ -30,7 +30,7 @@ value_struct!(ChannelCounts {
 /// Whether a transmitter may send, as STOP and GO reach it.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    /// When it was or will be stopped (`true`) or opened, in the order of time.
+    /// Times at which the gate was or will be stopped (`true`) or opened, in the order of time.
     changes: Vec<(SimTime, bool)>,
 }
 
@@ -44,7 +44,7 @@ impl Gate {
         self.changes.push((time, stopped));
     }
 
-    /// Whether it is stopped at a time.
+    /// Whether the gate is stopped at a time.
     pub fn is_stopped(&self, time: SimTime) -> bool {
         let past = self.changes.partition_point(|&(at, _)| at <= time);
         past.checked_sub(1).is_some_and(|last| self.changes[last].1)
@@ -62,7 +62,7 @@ impl Gate {
     }
 }
 
-/// One direction of a cable.
+/// A direction of a cable.
 #[derive(Debug)]
 pub(super) struct Channel {
     pub lane: Lane<Packet>,

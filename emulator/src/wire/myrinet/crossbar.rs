@@ -28,7 +28,7 @@ impl Default for Watermarks {
 pub struct CrossbarConfig {
     /// Number of ports: 8, 16 or 32.
     pub ports: usize,
-    /// From a byte at a port to that byte in the slack buffer, ready to leave.
+    /// Span from a byte at a port to that byte in the slack buffer, ready to leave.
     pub latency: SimTime,
     /// STOP and GO of its ports.
     pub watermarks: Watermarks,

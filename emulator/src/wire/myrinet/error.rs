@@ -4,7 +4,7 @@ use crate::sim::time::SimTime;
 use crate::sim::world::AttachError;
 use crate::wire::port::Port;
 
-/// Why a Myrinet cannot be built.
+/// Reason why a Myrinet cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MyrinetError {
     /// The port does not exist.

@@ -21,14 +21,14 @@ value_struct!(Flow {
 });
 
 impl Flow {
-    /// When byte `number` passes, if the line reaches that far; `number` is not below `first`.
+    /// The time at which byte `number` passes, if the line reaches that far; `number` is not below `first`.
     pub const fn time_of(&self, number: u64) -> SimTime {
         let bytes = number.saturating_sub(self.first);
         let span = self.step.ps().saturating_mul(bytes);
         self.from.saturating_add(SimTime::from_ps(span))
     }
 
-    /// When byte `number` passes, or a time that is not later, for those that passed before this line began.
+    /// The time at which byte `number` passes, or one that is not later, for bytes that passed before this line began.
     pub const fn arrival_of(&self, number: u64) -> SimTime {
         if number < self.first {
             SimTime::ZERO

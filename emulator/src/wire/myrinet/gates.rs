@@ -102,7 +102,7 @@ impl Joined<'_> {
         }
     }
 
-    /// When the buffer at a channel's end holds `bytes` or more, if it fills and nothing changes.
+    /// The time at which the buffer at a channel's end holds `bytes` or more, if it fills and nothing changes.
     fn rises_to(&self, index: usize, bytes: u64) -> Option<SimTime> {
         let channel = &self.network.channels[index];
         let last = self.network.hop(*channel.inside.back()?)?;
@@ -123,7 +123,7 @@ impl Joined<'_> {
         )
     }
 
-    /// When the buffer at a channel's end holds `bytes` or less, if it empties and nothing changes.
+    /// The time at which the buffer at a channel's end holds `bytes` or less, if it empties and nothing changes.
     fn falls_to(&self, index: usize, bytes: u64) -> Option<SimTime> {
         let channel = &self.network.channels[index];
         let &(number, hop) = channel.inside.front()?;

@@ -58,18 +58,19 @@ impl Medium for Myrinet {
 /// A control: a symbol that travels against the packets, or a report of a port to its board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
-    /// From a board: it takes no more bytes. To a board: the bytes that it sends stop.
+    /// STOP. A board that sends it takes no more bytes; a board that receives it stops the bytes that it sends.
     Stop,
-    /// From a board: it takes bytes. To a board: the bytes that it sends go on.
+    /// GO. A board that sends it takes bytes; a board that receives it goes on with the bytes that it sends.
     Go,
-    /// From a board: the packet that it sends, or the one that it receives, is taken out of the network.
+    /// Reset by a board: the packet that it sends, or the one that it receives, is taken out of the network.
     Reset(Direction),
-    /// To a board: the tail of its packet has left. `whole` is false if the packet was taken out of the network before.
+    /// Report to a board: the tail of its packet has left. `whole` is false if the packet was taken out of the network before.
     Sent {
         /// Whether all bytes left.
         whole: bool,
     },
-    /// To a board: the tail of the packet whose head came last is there. `whole` is false if the packet ends too early: it was taken out of
+    /// Report to a board: the tail of the packet whose head came last is there. `whole` is false if the packet ends too early: it was taken
+    /// out of
     /// the network.
     Tail {
         /// Whether all bytes are there.

@@ -269,7 +269,7 @@ impl MyrinetNetwork {
         sequence
     }
 
-    /// From a byte at a channel's beginning to that byte in the slack buffer at its end; `None` if a node is there.
+    /// The span from a byte at a channel's beginning to that byte in the slack buffer at its end; `None` if a node is there.
     pub(super) fn delay(&self, channel: usize) -> Option<SimTime> {
         let channel = &self.channels[channel];
         let Port::Switch { switch, .. } = channel.lane.to() else {

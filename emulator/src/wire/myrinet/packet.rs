@@ -27,7 +27,7 @@ const LINK: Algorithm<u8> = Algorithm {
 };
 /// With 16 tables, a step takes 16 bytes: check sequences are computed over whole packets.
 static CRC: Crc<u8, Table<16>> = Crc::<u8, Table<16>>::new(&LINK);
-/// So many bytes of zeros leave a remainder as it is: x^127 is 1 modulo the polynomial.
+/// Number of zero bytes that leave a remainder as it is: x^127 is 1 modulo the polynomial.
 const PERIOD: usize = 127;
 
 /// The CRC-8 of bytes. Over the bytes of a packet and its CRC together it is 0.
@@ -52,7 +52,7 @@ impl RouteByte {
     /// The longest way between two ports, in either direction.
     pub const MOST: i8 = 31;
 
-    /// From port `ingress` to port `egress` of a crossbar. `None` if they are too far apart.
+    /// The route byte from port `ingress` to port `egress` of a crossbar. `None` if they are too far apart.
     #[must_use]
     pub fn between(ingress: usize, egress: usize) -> Option<Self> {
         let delta = i8::try_from(egress.checked_signed_diff(ingress)?).ok()?;

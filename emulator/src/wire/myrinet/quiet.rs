@@ -16,7 +16,8 @@ use super::segment::Joined;
 use super::worm::Worm;
 use crate::sim::time::SimTime;
 
-/// From any event to the first moment at which a quiet node can hear of what follows from it. `None` if a cable of a node does not lead to
+/// The span from any event to the first moment at which a quiet node can hear of what follows from it. `None` if a cable of a node does not
+/// lead to
 /// a crossbar.
 pub(super) fn span_of(network: &MyrinetNetwork, far: SimTime) -> Option<SimTime> {
     let channels = 0..network.channels.len();

@@ -10,7 +10,7 @@ use super::packet::RouteByte;
 use super::topology::Topology;
 use crate::wire::port::Port;
 
-/// Why a topology or a route is refused.
+/// Reason why a topology or a route is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     /// A cable ends at a port that no crossbar has.

@@ -27,15 +27,15 @@ pub(super) struct Joined<'a> {
     pub network: &'a mut MyrinetNetwork,
     /// The nodes with a cable, in order.
     pub(super) nodes: Vec<usize>,
-    /// From a packet that begins to leave to the first moment at which its sender can hear of the tail.
+    /// Span from a packet that begins to leave to the first moment at which its sender can hear of the tail.
     shortest: SimTime,
-    /// From a packet that begins to leave to the first moment at which another node can hear of it.
+    /// Span from a packet that begins to leave to the first moment at which another node can hear of it.
     path: SimTime,
-    /// From anything else to the first moment at which a node can hear of it: the shortest cable of a node.
+    /// Span from anything else to the first moment at which a node can hear of it: the shortest cable of a node.
     far: SimTime,
-    /// From any event to the first moment at which a quiet node can hear of what follows, if there can be quiet nodes.
+    /// Span from any event to the first moment at which a quiet node can hear of what follows, if there can be quiet nodes.
     quiet: Option<SimTime>,
-    /// Which nodes are not quiet now.
+    /// The events and packets that are near nodes, which are not quiet then.
     pub(super) nearness: Nearness,
     /// The time of the event that is handled.
     pub now: SimTime,

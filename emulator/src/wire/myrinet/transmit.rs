@@ -15,9 +15,9 @@ struct Plan {
     flow: Flow,
     length: u64,
     version: u64,
-    /// When the tail has left, if nothing changes and all bytes are known to come.
+    /// Time at which the tail has left, if nothing changes and all bytes are known to come.
     tail: Option<SimTime>,
-    /// When it catches up with what comes in.
+    /// Time at which the transmitter catches up with what comes in.
     caught_up: Option<SimTime>,
     head_in: bool,
     reports: bool,

@@ -47,10 +47,10 @@ value_struct!(Hop {
 #[derive(Debug, Clone)]
 pub(super) struct Worm {
     pub number: u64,
-    /// As it entered hop `base`.
+    /// The packet as it entered hop `base`.
     pub packet: Packet,
     pub base: usize,
-    /// From its sender on. A hop has one byte less than the one before it.
+    /// The hops from the packet's sender on. A hop has one byte less than the one before it.
     pub hops: Vec<Hop>,
     /// Whether its sender is to hear that the tail has left.
     pub reports: bool,

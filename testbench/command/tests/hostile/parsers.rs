@@ -7,7 +7,7 @@ use emulator::image::{Image, coff, stack};
 use emulator::lanai::chip::Generation;
 use emulator::sim::time::SimTime;
 use emulator::wire::fault::FaultKind;
-use emulator::wire::strikes::{Left, Strike};
+use emulator::wire::strikes::{Replacement, Strike};
 use host_lib::firmware::linux::LinuxFirmware;
 use lanigon_analysis::trace::filter;
 use lanigon_debugger::debug::Session;
@@ -240,7 +240,7 @@ fn recording() -> Vec<u8> {
     let strike = Strike {
         unit: 0,
         faults: vec![FaultKind::Duplicated, FaultKind::Corrupted],
-        left: vec![Left {
+        left: vec![Replacement {
             late: SimTime::from_us(3),
             damaged: Some(([1_u8; 70].into(), 5)),
         }],

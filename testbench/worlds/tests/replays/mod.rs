@@ -7,7 +7,7 @@ use cases::cases;
 use emulator::host::tape::Actions;
 use emulator::sim::time::SimTime;
 use emulator::wire::fault::FaultKind;
-use emulator::wire::strikes::{Left, Strike};
+use emulator::wire::strikes::{Replacement, Strike};
 use host_lib::window::{System, Window};
 use lanigon_worlds::boards::{self, Medium};
 use lanigon_worlds::builder::{WorldBuilder, record_layers};
@@ -63,11 +63,11 @@ fn recorded() -> RecordedNode {
         unit: 0,
         faults: vec![FaultKind::Duplicated, FaultKind::Corrupted],
         left: vec![
-            Left {
+            Replacement {
                 late: SimTime::ZERO,
                 damaged: None,
             },
-            Left {
+            Replacement {
                 late: SimTime::from_us(3),
                 damaged: Some((Arc::from([1_u8; 70]), 5)),
             },
