@@ -96,7 +96,7 @@ value_struct!(Accounts {
 });
 
 impl Accounts {
-    /// The next phase begins at `time`.
+    /// Begins the next phase at `time`.
     pub(super) fn enter(&mut self, phase: Phase, time: SimTime) {
         self.total = self.until(time);
         self.since = self.since.max(time);
@@ -109,7 +109,7 @@ impl Accounts {
         self.since
     }
 
-    /// An interrupt takes a part of the present phase.
+    /// Accounts a part of the present phase to an interrupt.
     pub(super) fn steal(&mut self, span: SimTime) {
         self.stolen += span;
     }

@@ -206,7 +206,7 @@ impl Programs {
         }
     }
 
-    /// The work of a program's request takes this CPU time from now on.
+    /// Schedules the answer to a program's request, whose work takes this CPU time from now on.
     pub(super) fn resume_after<E>(
         &mut self,
         program: usize,
@@ -217,7 +217,7 @@ impl Programs {
         self.resume_at(program, ctx.now.saturating_add(span), response, ctx);
     }
 
-    /// The work of a program's request ends at `time` if nothing takes its CPU before.
+    /// Schedules the answer to a program's request, whose work ends at `time` if nothing takes its CPU before.
     pub(super) fn resume_at<E>(
         &mut self,
         program: usize,

@@ -74,7 +74,7 @@ impl Programs {
         self.sleep(index, WakeEvent::Interrupt, timeout, ctx);
     }
 
-    /// A program sleeps until an event, no longer than this.
+    /// Lets a program sleep until an event, no longer than this.
     pub(super) fn sleep<E>(
         &mut self,
         index: usize,

@@ -141,21 +141,21 @@ impl MemoryPoll {
         words.any(|word| word.holds(word.value(memory)))
     }
 
-    /// An interrupt takes the CPU for `span`: the polls from `now` on come later.
+    /// Delays the polls from `now` on by `span`, for which an interrupt takes the CPU.
     pub(super) fn delay(&mut self, now: SimTime, span: SimTime, period: SimTime) {
         self.skip(now, period);
         self.next += span;
         self.armed = None;
     }
 
-    /// The program loses its CPU at `time`.
+    /// Stops the polls at `time`, when the program loses its CPU.
     pub(super) fn suspend(&mut self, time: SimTime, period: SimTime) {
         self.skip(time, period);
         self.next = self.next.saturating_sub(time);
         self.armed = None;
     }
 
-    /// The program has a CPU again from `time` on.
+    /// Continues the polls at `time`, when the program has a CPU again.
     pub(super) fn resume(&mut self, time: SimTime) {
         self.next += time;
     }

@@ -109,14 +109,14 @@ value_enum!(PollStep {
 });
 
 impl Polling {
-    /// The write before a read is at the bus.
+    /// Puts the write before a read on the bus.
     fn start_write(&mut self, costs: &HostCosts, pci: &mut PciBus) {
         self.step = PollStep::Move;
         self.asked = self.due + costs.pio_write;
         self.due = pci.acquire(self.due, u64::from(costs.pio_write_setup_clocks) + 1);
     }
 
-    /// The request is at the bus.
+    /// Puts the request of a read on the bus.
     #[inline]
     fn start_read(&mut self, costs: &HostCosts, pci: &mut PciBus) {
         self.step = PollStep::Sample;
@@ -220,7 +220,7 @@ pub(super) fn begin<E>(
     continue_poll(asked, ctx.now, ctx);
 }
 
-/// At `back` the processor is ready for the next poll.
+/// Begins the next poll at `back`, when the processor is ready for it.
 #[inline(always)]
 fn continue_poll<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
     match ctx.poller.moves {

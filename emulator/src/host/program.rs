@@ -279,7 +279,7 @@ impl Programs {
         self.note_activity();
     }
 
-    /// The machine is on again.
+    /// Restarts the programs that wait for the machine to be on again.
     pub(crate) fn power_on(&mut self) {
         for index in 0..self.programs.len() {
             if !self.programs[index].awaits_power {
@@ -351,7 +351,7 @@ impl Programs {
         }
     }
 
-    /// Something has changed.
+    /// Updates the time at which programs act next, after a change.
     pub(super) fn note_activity(&mut self) {
         self.activity = self.find_activity();
     }

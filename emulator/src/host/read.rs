@@ -16,7 +16,7 @@ use crate::sim::initiator::Initiator;
 use crate::sim::time::SimTime;
 
 impl Programs {
-    /// A program reads: its request is on its way to the bus.
+    /// Begins a read of a program: its request is on its way to the bus.
     pub(super) fn ask<E>(
         &self,
         program: usize,
@@ -55,7 +55,7 @@ impl Programs {
         None
     }
 
-    /// The request is at the bus.
+    /// Puts the request of a read on the bus.
     pub(super) fn read_start<E>(
         &self,
         program: usize,
@@ -111,7 +111,7 @@ impl Programs {
         }
     }
 
-    /// The program will have its value at `back`.
+    /// Schedules the answer to a read: the program has its value at `back`.
     fn answered<E>(
         &mut self,
         program: usize,
@@ -136,7 +136,7 @@ impl Programs {
     }
 }
 
-/// The board will have a read's value at `sample`.
+/// Schedules the sample of a read: the board gives the value at `sample`.
 fn schedule_sample<E>(
     sample: SimTime,
     program: usize,

@@ -28,7 +28,7 @@ value_enum!(Word {
 /// The words that a program polls in turn.
 #[derive(Debug)]
 pub(super) struct Rotation {
-    /// Never empty.
+    /// The words; never empty.
     words: Vec<Word>,
     why: &'static str,
     at: usize,
@@ -40,7 +40,7 @@ impl Value for Rotation {
         self.at.write(out);
     }
 
-    /// Without the reason, which the program's request has.
+    /// Reads a rotation without its reason, which the program's request has.
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
         let (words, at): (Vec<Word>, usize) = Value::read(from)?;
         if at >= words.len() {
@@ -74,7 +74,7 @@ impl Rotation {
         self.words[self.at]
     }
 
-    /// The turn of the word at this index has come, by polls of the [`poller`].
+    /// Moves on to the word at this index, to which polls of the [`poller`] have come.
     pub(super) fn come_to(&mut self, at: usize) {
         if at < self.words.len() {
             self.at = at;

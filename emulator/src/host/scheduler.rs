@@ -65,7 +65,7 @@ struct Cpu {
     running: Option<usize>,
     /// The last program that had it.
     last: Option<usize>,
-    /// Until then the kernel has it: a context switch, interrupts.
+    /// Time until which the kernel has the CPU: a context switch, interrupts.
     kernel_until: SimTime,
     /// Time at which the time slice of the CPU's program ends.
     slice_ends: SimTime,
@@ -105,7 +105,7 @@ impl Cpus {
         }
     }
 
-    /// Every CPU is free.
+    /// Frees every CPU.
     pub(super) fn reset(&mut self) {
         self.cpus.fill(Cpu::default());
         self.ready.clear();
@@ -144,12 +144,12 @@ impl Programs {
         programs.map(move |program| (program.name.as_str(), program.accounts.until(now)))
     }
 
-    /// A program begins.
+    /// Begins a program: it runs, or is queued.
     pub(super) fn begin<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
         self.run_or_queue(index, None, ctx);
     }
 
-    /// A program that sleeps wakes with this answer.
+    /// Wakes a program that sleeps, with this answer.
     pub(super) fn wake<E>(
         &mut self,
         index: usize,
@@ -167,7 +167,7 @@ impl Programs {
         schedule(ctx, ctx.now.saturating_add(self.costs.wake_up), event);
     }
 
-    /// A program that sleeps becomes runnable for its signal handler.
+    /// Makes a program that sleeps runnable for its signal handler.
     pub(super) fn rouse<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
         let program = &mut self.programs[index];
         program.woken = true;
@@ -180,7 +180,7 @@ impl Programs {
         }
     }
 
-    /// A program that has slept is runnable.
+    /// Makes a program runnable that has slept.
     pub(super) fn woken<E>(
         &mut self,
         index: usize,
@@ -259,7 +259,7 @@ impl Programs {
         start
     }
 
-    /// A program gives its CPU up: it sleeps, or has ended.
+    /// Takes the CPU of a program that sleeps or has ended, and gives it to the next one.
     pub(super) fn release<E>(&mut self, index: usize, phase: Phase, ctx: &mut HostContext<'_, E>) {
         let program = &mut self.programs[index];
         program.accounts.enter(phase, ctx.now);
@@ -275,7 +275,7 @@ impl Programs {
         }
     }
 
-    /// A program that was queued goes on where it stopped.
+    /// Resumes a program that was queued, where it stopped.
     fn resume_queued<E>(&mut self, index: usize, cpu: usize, ctx: &mut HostContext<'_, E>) {
         let start = self.take_cpu(index, cpu, ctx.now);
         match self.programs[index].has_signal() {
@@ -284,7 +284,7 @@ impl Programs {
         }
     }
 
-    /// The work of a program that stood still goes on at `start`.
+    /// Resumes the work of a program at `start`, where it stood still.
     pub(super) fn continue_work<E>(
         &mut self,
         index: usize,
@@ -327,7 +327,7 @@ impl Programs {
         }
     }
 
-    /// The program on a CPU gives way, now or at the end of what it cannot interrupt.
+    /// Makes the program on a CPU give way, now or at the end of what it cannot interrupt.
     fn preempt<E>(&mut self, cpu: usize, why: Preemption, ctx: &mut HostContext<'_, E>) {
         let Some(index) = self.cpus.cpus[cpu].running else {
             return;
@@ -395,7 +395,7 @@ impl Programs {
         true
     }
 
-    /// While programs wait for a CPU: an event at the end of each slice.
+    /// Schedules an event at the end of each slice, while programs wait for a CPU.
     fn arm_slices<E>(&mut self, ctx: &mut HostContext<'_, E>) {
         if self.cpus.ready.is_empty() {
             return;
@@ -410,7 +410,7 @@ impl Programs {
         }
     }
 
-    /// A slice may be over.
+    /// Handles the event at the end of a slice, which may have moved.
     pub(super) fn slice_over<E>(&mut self, cpu: usize, ctx: &mut HostContext<'_, E>) {
         let state = &mut self.cpus.cpus[cpu];
         if state.slice_event != Some(ctx.now) {

@@ -36,7 +36,7 @@ value_struct!(Signals {
 });
 
 impl Programs {
-    /// A program has a handler from now on, or none any more. That takes a system call.
+    /// Sets whether a program has a handler from now on. That takes a system call.
     pub(super) fn set_signals<E>(
         &mut self,
         index: usize,
@@ -49,7 +49,7 @@ impl Programs {
         self.resume_after(index, self.costs.system_call, Response::Done, ctx);
     }
 
-    /// The kernel sends a signal to every program that has a handler for interrupts.
+    /// Sends a signal to every program that has a handler for interrupts.
     pub(super) fn signal_all<E>(&mut self, ctx: &mut HostContext<'_, E>) {
         for index in 0..self.programs.len() {
             if self.programs[index].signals.enabled && self.programs[index].is_at_work() {

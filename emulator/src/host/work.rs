@@ -127,7 +127,7 @@ impl Work {
         }
     }
 
-    /// The program loses its CPU at `time`.
+    /// Stops the work at `time`, when the program loses its CPU.
     pub(super) fn suspend(&mut self, time: SimTime, memory_poll: SimTime) {
         match &mut self.memory_poll {
             Some(poll) => poll.suspend(time, memory_poll),

@@ -13,7 +13,7 @@ use crate::observe::capture::Tap;
 use crate::observe::tracer::Tracer;
 use crate::wire::network::{Network, Segment, Turns};
 
-/// A node, and how soon something may leave it.
+/// A node of a component, with the earliest times at which something may leave it.
 #[derive(Debug)]
 pub(super) struct Member<'a> {
     pub(super) node: &'a mut Node,
@@ -25,11 +25,11 @@ pub(super) struct Member<'a> {
     pub(super) is_mine: bool,
     /// The time that it has reached.
     pub(super) now: SimTime,
-    /// Before that time nothing happens in it that could be noticed outside.
+    /// Earliest time at which something happens in it that could be noticed outside.
     pub(super) effect: SimTime,
-    /// Before that time no further unit leaves.
+    /// Earliest time at which a further unit leaves.
     pub(super) transmitter_free_at: SimTime,
-    /// Before that time no control leaves.
+    /// Earliest time at which a control leaves.
     pub(super) next_control: SimTime,
     /// Shortest spans from whatever makes the board send a unit, or a control, to its departure.
     pub(super) leads: [SimTime; 2],

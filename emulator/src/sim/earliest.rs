@@ -6,7 +6,7 @@ use super::time::SimTime;
 /// The earliest times at which a unit, and a control, could leave.
 pub(super) type Departures = [SimTime; 2];
 
-/// Nothing ever leaves.
+/// Departures of a node that nothing ever leaves.
 const NEVER: Departures = [SimTime::MAX; 2];
 
 /// The departures of all nodes as the leaves of a binary tree, in which every other place has the earliest ones of the two below it.
@@ -23,7 +23,7 @@ fn earlier(a: Departures, b: Departures) -> Departures {
 }
 
 impl Earliest {
-    /// Nothing leaves any of `count` nodes.
+    /// Departures of `count` nodes, none of which anything leaves.
     pub(super) fn new(count: usize) -> Self {
         let leaves = count.max(1).next_power_of_two();
         Self {
@@ -32,7 +32,7 @@ impl Earliest {
         }
     }
 
-    /// Notes when something may leave a node.
+    /// Sets the departures of a node.
     pub(super) fn set(&mut self, node: usize, departures: Departures) {
         let mut place = self.leaves + node;
         let mut earliest = departures;
@@ -76,7 +76,7 @@ impl Earliest {
         earliest
     }
 
-    /// The nodes that something may leave before `time`, in their order.
+    /// Sets `nodes` to the nodes that something may leave before `time`, in ascending order.
     pub(super) fn before(&self, time: SimTime, nodes: &mut Vec<usize>) {
         nodes.clear();
         self.collect(1, time, nodes);

@@ -295,7 +295,7 @@ impl Node {
         self.slot.plug_in(cable);
     }
 
-    /// At `time` the carrier is lost, or comes back.
+    /// Schedules the loss or the return of the carrier at `time`.
     pub fn schedule_carrier(&mut self, present: bool, time: SimTime) {
         let (slot, at) = self.split();
         slot.schedule_carrier(present, time, at);
@@ -322,7 +322,7 @@ impl Node {
         self.slot.clear_outbox();
     }
 
-    /// The outbox of the board as bytes; nothing if it is empty.
+    /// Saves the outbox of the board; nothing if it is empty.
     pub(super) fn save_outbox(&mut self, out: &mut Writer) {
         self.slot.save_outbox(out);
     }
@@ -332,7 +332,7 @@ impl Node {
         self.slot.load_outbox(from)
     }
 
-    /// The process that executes this node has brought it to that time.
+    /// Sets the time of a node to which another process has brought it.
     pub(super) const fn stands_at(&mut self, time: SimTime) {
         self.now = time;
     }

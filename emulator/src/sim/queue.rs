@@ -23,7 +23,7 @@ value_struct!(EventKey {
     initiator: initiator
 });
 
-/// A queue keeps places for so many events.
+/// Number of events for which a queue keeps places.
 const ROOM: usize = 16;
 
 /// Number of events in long form, which is the quicker one, before any gets the short one.
@@ -60,7 +60,7 @@ const fn of_host(time: SimTime) -> EventKey {
 /// is the last. Where so many boards start at once, these writes would be half of all memory: most of them are kept in short form.
 #[derive(Debug)]
 pub struct EventQueue<E: Shorten> {
-    /// Sorted, with the next event at the end.
+    /// Pending events in long form, sorted, with the next one at the end.
     pending: VecDeque<(EventKey, E)>,
     /// Time of the next event; [`SimTime::MAX`] if none is pending. It is read once in a few emulated instructions.
     next_time: SimTime,
@@ -178,7 +178,7 @@ impl<E: Shorten> EventQueue<E> {
         self.next_time
     }
 
-    /// Events were taken away.
+    /// Updates the time of the next event, after events were taken away.
     fn note_next(&mut self) {
         let next = self.pending.back();
         self.next_time = next.map_or(SimTime::MAX, |(key, _)| key.time);

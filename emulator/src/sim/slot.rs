@@ -110,7 +110,7 @@ pub(super) trait AnySlot: Any + Debug + Send {
     /// Whether the outbox has anything.
     fn has_sent(&mut self) -> bool;
     fn clear_outbox(&mut self);
-    /// The outbox as bytes; nothing if it is empty.
+    /// Saves the outbox; nothing if it is empty.
     fn save_outbox(&mut self, out: &mut Writer);
     fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
     /// Shares decoded code with other nodes.

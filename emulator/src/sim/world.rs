@@ -75,7 +75,7 @@ impl RunLimits {
         flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// The run has come to a time.
+    /// Shows the time that the run has reached.
     pub(super) fn reached(&self, now: SimTime) {
         if let Some(clock) = &self.clock {
             clock.set(now);

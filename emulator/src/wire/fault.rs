@@ -134,7 +134,7 @@ impl<U> Passage<U> {
 
 /// A layer that units pass on their way to a link. Its state is what it remembers of earlier units.
 pub trait FaultLayer<U>: State + std::fmt::Debug + Send {
-    /// A unit would begin to leave. Units come in the order of their times.
+    /// Passes on a unit that would begin to leave. Units come in the order of their times.
     fn pass(&mut self, departure: Departure<U>, passage: &mut Passage<U>);
 }
 

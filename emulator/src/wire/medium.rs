@@ -198,22 +198,22 @@ impl<M: Medium> State for Outbox<M> {
 }
 
 impl<M: Medium> Outbox<M> {
-    /// A unit begins to leave. Heads leave in the order of their times.
+    /// Adds a unit that begins to leave. Heads leave in the order of their times.
     pub fn send(&mut self, head: SimTime, unit: M::Unit) {
         self.units.push(Departure { head, unit });
     }
 
-    /// A unit is sent with no carrier: it is lost.
+    /// Records the loss of a unit that is sent with no carrier.
     pub fn send_without_carrier(&mut self, head: SimTime, unit: M::Unit) {
         self.unheard.push(Departure { head, unit });
     }
 
-    /// A unit that came was dropped.
+    /// Records that a unit that came was dropped.
     pub fn drop_unit(&mut self, time: SimTime, unit: M::Unit, reason: DropReason) {
         self.dropped.push(Dropped { time, unit, reason });
     }
 
-    /// A control leaves.
+    /// Adds a control that leaves.
     pub fn control(&mut self, time: SimTime, control: M::Control) {
         self.controls.push(Sent { time, control });
     }

@@ -35,7 +35,7 @@ const WINDOW_WORD: u8 = 0;
 const WINDOW_WORD_PREPARED: u8 = 1;
 const MEMORY_WORD: u8 = 2;
 
-/// Bytes that are no tape.
+/// Reason why bytes are no tape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TapeError {
     /// The bytes end within an action.
@@ -93,7 +93,7 @@ pub(super) fn write_act(act: &MemoryAct, out: &mut Vec<u8>) {
     }
 }
 
-/// A timeout as a number: 0 is none.
+/// The code of a timeout: 0 is none.
 fn timeout(span: Option<SimTime>) -> u64 {
     span.map_or(0, |span| span.ps().saturating_add(1))
 }

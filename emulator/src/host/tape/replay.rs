@@ -73,7 +73,7 @@ impl Recording {
         action
     }
 
-    /// The program: performs the actions. Behind the last one it waits for ever, unless the recorded program had ended.
+    /// Performs the actions, as a host program. Behind the last one it waits for ever, unless the recorded program had ended.
     pub async fn replay(self: Arc<Self>, mut machine: Machine) {
         let handlers = Arc::new(Mutex::new(Track::Handlers(0)));
         let mut own = Track::Own(0);
@@ -98,7 +98,7 @@ impl Recording {
         }
     }
 
-    /// The next run of the signal handler.
+    /// Performs the actions of the next run of the signal handler.
     async fn handle(&self, mut machine: Machine, handlers: &Mutex<Track>) {
         loop {
             let next = {
@@ -126,7 +126,7 @@ fn repeat(machine: &mut Machine, act: MemoryAct) {
     }
 }
 
-/// The text for the rest of the process: requests hold texts of the program's code. Each text is kept once.
+/// A copy of the text that lives for the rest of the process, since requests hold texts of the program's code. Each text is kept once.
 fn lasting(text: &str) -> &'static str {
     static TEXTS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
