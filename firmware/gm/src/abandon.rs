@@ -14,9 +14,8 @@ use defs::gm::port::STOPPED_STREAMS;
 
 use crate::collective::K_COLLECTIVE;
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, Connection, FREE_RECORD, K_ATOMIC, K_GET, K_NULL, K_REPLY, List, P_OPEN,
-    P_SENDS, P_STOPPED, P_STREAM_COUNT, P_STREAMS, P_WAITING, Record, connection,
-    connection_number,
+    ACTIVE, ACTIVE_SHIFT, Connection, FREE_RECORD, K_ATOMIC, K_GET, K_NULL, K_REPLY, P_STOPPED,
+    Port, Record, connection, connection_number,
 };
 use crate::{Gm, Nic};
 
@@ -42,7 +41,7 @@ impl<N: Nic> Gm<N> {
         if token != 0 {
             self.count(Counter::FailedSends);
             self.report(token, status as u32);
-            self.stop_stream(connection, token & !0x7FF, stream, unsent);
+            self.stop_stream(connection, Port::at(token & !0x7FF), stream, unsent);
         }
     }
 
@@ -141,15 +140,17 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Stops a stream of a port: the port's later sends in it wait; with `unsent` only those of which nothing was sent.
-    fn stop_stream(&mut self, connection: Connection, port: u32, stream: u32, unsent: bool) {
-        if self.nic.load(port + P_OPEN) == 0 || !self.add_stopped(port, stream) {
+    fn stop_stream(&mut self, connection: Connection, port: Port, stream: u32, unsent: bool) {
+        if !port.is_open(self) || !self.add_stopped(port, stream) {
             return;
         }
         let mut record = connection.first(self);
         while record.is_some() {
             let next = record.next(self);
             let token = record.token(self);
-            if token != 0 && token & !0x7FF == port && self.stream_of(connection, record) == stream
+            if token != 0
+                && Port::at(token & !0x7FF) == port
+                && self.stream_of(connection, record) == stream
             {
                 let sent = self.sent_packets(connection, record);
                 if !unsent || sent.is_none_or(|(sent, _)| sent == 0) {
@@ -161,33 +162,33 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Notes a stream as stopped. Returns whether it is.
-    fn add_stopped(&mut self, port: u32, stream: u32) -> bool {
+    fn add_stopped(&mut self, port: Port, stream: u32) -> bool {
         if self.is_stopped(port, stream) {
             return true;
         }
-        let count = self.nic.load(port + P_STREAM_COUNT);
+        let count = port.stream_count(self);
         if count == STOPPED_STREAMS {
             return false;
         }
-        self.nic.store(port + P_STREAMS + (count << 2), stream);
-        self.nic.store(port + P_STREAM_COUNT, count + 1);
-        let sends = self.nic.load(port + P_SENDS);
-        self.nic.store(port + P_SENDS, sends | P_STOPPED);
+        port.set_stream(self, count, stream);
+        port.set_stream_count(self, count + 1);
+        let sends = port.sends(self);
+        port.set_sends(self, sends | P_STOPPED);
         true
     }
 
     /// Whether a stream is stopped.
-    pub(crate) fn is_stopped(&self, port: u32, stream: u32) -> bool {
-        let count = self.nic.load(port + P_STREAM_COUNT);
+    pub(crate) fn is_stopped(&self, port: Port, stream: u32) -> bool {
+        let count = port.stream_count(self);
         let mut stopped = false;
         for index in 0..count {
-            stopped |= self.nic.load(port + P_STREAMS + (index << 2)) == stream;
+            stopped |= port.stream(self, index) == stream;
         }
         stopped
     }
 
     /// A copy of a send waits in the stopped stream; the send itself is given up.
-    fn set_aside(&mut self, connection: Connection, port: u32, record: Record) {
+    fn set_aside(&mut self, connection: Connection, port: Port, record: Record) {
         let copy = Record::at(self.nic.load(FREE_RECORD));
         let token = record.token(self);
         if copy.is_none() {
@@ -210,32 +211,31 @@ impl<N: Nic> Gm<N> {
             self.number_get(copy);
         }
         self.cancel(connection, record);
-        self.append(List::at(port + P_WAITING), copy.address(), Record::NEXT);
+        self.append(port.waiting(), copy.address(), Record::NEXT);
     }
 
     /// A stopped stream goes on: its sends are sent, or dropped.
-    pub(crate) fn resume(&mut self, port: u32, stream: u32, drop: bool) {
-        let count = self.nic.load(port + P_STREAM_COUNT);
+    pub(crate) fn resume(&mut self, port: Port, stream: u32, drop: bool) {
+        let count = port.stream_count(self);
         for index in 0..count {
-            let at = port + P_STREAMS + (index << 2);
-            if self.nic.load(at) == stream {
-                let last = self.nic.load(port + P_STREAMS + ((count - 1) << 2));
-                self.nic.store(at, last);
-                self.nic.store(port + P_STREAM_COUNT, count - 1);
+            if port.stream(self, index) == stream {
+                let last = port.stream(self, count - 1);
+                port.set_stream(self, index, last);
+                port.set_stream_count(self, count - 1);
                 break;
             }
         }
-        if self.nic.load(port + P_STREAM_COUNT) == 0 {
-            let sends = self.nic.load(port + P_SENDS);
-            self.nic.store(port + P_SENDS, sends & !P_STOPPED);
+        if port.stream_count(self) == 0 {
+            let sends = port.sends(self);
+            port.set_sends(self, sends & !P_STOPPED);
         }
-        let mut record = Record::at(self.nic.load(port + P_WAITING));
-        self.nic.store(port + P_WAITING, 0);
+        let mut record = Record::at(port.waiting().first(self));
+        port.waiting().set_first(self, 0);
         while record.is_some() {
             let next = record.next(self);
             let to = record.connection(self);
             if self.stream_of(to, record) != stream {
-                self.append(List::at(port + P_WAITING), record.address(), Record::NEXT);
+                self.append(port.waiting(), record.address(), Record::NEXT);
             } else if drop {
                 let token = record.token(self);
                 self.free_record(record);
@@ -266,8 +266,8 @@ impl<N: Nic> Gm<N> {
             if token != 0 {
                 self.count(Counter::FailedSends);
                 self.report(token, status as u32);
-                let port = token & !0x7FF;
-                if self.nic.load(port + P_OPEN) != 0 {
+                let port = Port::at(token & !0x7FF);
+                if port.is_open(self) {
                     self.add_stopped(port, stream);
                 }
             }
@@ -277,7 +277,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The sends of a port that is closed carry nothing from now on.
-    pub(crate) fn give_up_port(&mut self, port: u32) {
+    pub(crate) fn give_up_port(&mut self, port: Port) {
         let mut number = self.nic.load(ACTIVE);
         while number != 0 {
             let to = connection(number - 1);
@@ -286,7 +286,7 @@ impl<N: Nic> Gm<N> {
                 let next = record.next(self);
                 let token = record.token(self);
                 self.forget_atomic(port, record);
-                if token != 0 && token & !0x7FF == port {
+                if token != 0 && Port::at(token & !0x7FF) == port {
                     self.cancel(to, record);
                 }
                 record = next;
@@ -296,13 +296,13 @@ impl<N: Nic> Gm<N> {
         self.forget_atomics(port);
         let mut record = Record::at(self.nic.load(crate::state::GETS));
         while record.is_some() {
-            if record.token(self) & !0x7FF == port {
+            if Port::at(record.token(self) & !0x7FF) == port {
                 record.set_token(self, 0);
             }
             record = record.next(self);
         }
-        let mut record = Record::at(self.nic.load(port + P_WAITING));
-        self.nic.store(port + P_WAITING, 0);
+        let mut record = Record::at(port.waiting().first(self));
+        port.waiting().set_first(self, 0);
         while record.is_some() {
             let next = record.next(self);
             self.free_record(record);

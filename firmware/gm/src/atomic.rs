@@ -13,7 +13,7 @@
 
 use defs::gm::atomic::{
     ANSWERS, ASK, ASK_BYTES, ATOMIC_COUNT, ATOMIC_OPERATIONS, Atomic, PENDING, SEND_COMPARED,
-    SEND_DIRECT_HIGH, SEND_DIRECT_LOW, SEND_OPERAND, UNANSWERED, VALUE, VALUE_BYTES, WORDS, direct,
+    SEND_DIRECT_HIGH, SEND_DIRECT_LOW, SEND_OPERAND, UNANSWERED, VALUE, VALUE_BYTES, WORDS,
 };
 use defs::gm::event::Status;
 use defs::gm::map::{
@@ -21,7 +21,7 @@ use defs::gm::map::{
     ROUTE_VALID, SESSION, peer,
 };
 use defs::gm::packet::{ACK, HEADER_BYTES, first_word};
-use defs::gm::port::{PORT_COUNT, SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW};
+use defs::gm::port::{PORT_COUNT, SEND_REMOTE_HIGH, SEND_REMOTE_LOW};
 
 use defs::record::Memory;
 
@@ -31,9 +31,8 @@ use crate::receive::Packet;
 use crate::remote::Plan;
 use crate::report::lowest;
 use crate::state::{
-    ACK_BUFFER, ATOMIC_WRITTEN, ATOMICS, Connection, FREE_RECORD, K_ATOMIC, NOW, P_ALLOW,
-    P_ATOMICS, P_RECEIVE_KEY, P_RECEIVES, Record, SENDING, SENDING_ACK, connection,
-    connection_number, port_block, port_number,
+    ACK_BUFFER, ATOMIC_WRITTEN, ATOMICS, Connection, FREE_RECORD, K_ATOMIC, NOW, Port, Record,
+    SENDING, SENDING_ACK, SendSlot, connection, connection_number, port_block, port_number,
 };
 use crate::{Gm, Nic, answer};
 
@@ -55,7 +54,7 @@ const fn pending_byte(node: u32) -> (u32, u32) {
 
 /// An operation as RECV executes it.
 pub(crate) struct Work {
-    pub(crate) port: u32,
+    pub(crate) port: Port,
     high: u32,
     low: u32,
     operation: u32,
@@ -106,10 +105,10 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: a process has posted an operation.
     #[inline(never)]
-    pub(crate) fn post_atomic(&mut self, port: u32, slot: u32, word: u32) {
-        let what = self.nic.load(slot + SEND_LENGTH);
+    pub(crate) fn post_atomic(&mut self, port: Port, slot: SendSlot, word: u32) {
+        let what = slot.length(self);
         let number = what >> 8;
-        let under_way = self.nic.load(port + P_ATOMICS);
+        let under_way = port.atomics(self);
         if number >= ATOMIC_COUNT
             || under_way >> number & 1 != 0
             || self.nic.load(COLLECTIVE_TICKS) == 0
@@ -117,11 +116,11 @@ impl<N: Nic> Gm<N> {
             // A mistake of the process.
             return self.count(Counter::BadPosts);
         }
-        self.nic.store(port + P_ATOMICS, under_way | 1 << number);
-        let place = direct(port, number);
+        port.set_atomics(self, under_way | 1 << number);
+        let place = port.direct(number);
         for (to, from) in [(0, SEND_DIRECT_HIGH), (4, SEND_DIRECT_LOW)] {
-            let value = self.nic.load(slot + from);
-            self.nic.store(place + to, value);
+            let value = self.nic.load(slot.address() + from);
+            self.nic.store(place.address() + to, value);
         }
         let (node, subport) = (word >> 16, word >> 8 & 0xFF);
         if what & 0xFF > Atomic::CompareSwap as u32 || subport >= 2 * PORT_COUNT || subport & 1 != 0
@@ -150,7 +149,7 @@ impl<N: Nic> Gm<N> {
             (Record::ASKED, SEND_OPERAND),
             (Record::FATAL, SEND_COMPARED),
         ] {
-            let value = self.nic.load(slot + from);
+            let value = self.nic.load(slot.address() + from);
             self.nic.store(record.address() + to, value);
         }
         let to = connection(node << 1);
@@ -163,7 +162,7 @@ impl<N: Nic> Gm<N> {
                 (Record::ACKED, 0),
                 (Record::PORTS, subport << 8 | port_number(port) << 1),
                 (Record::TOKEN, 0),
-                (Record::KEY, port),
+                (Record::KEY, port.address()),
                 (Record::CONNECTION, to.address()),
                 (Record::NUMBER, asked),
             ],
@@ -199,19 +198,19 @@ impl<N: Nic> Gm<N> {
         let place = record.number(self) & (UNANSWERED - 1);
         let word = self.nic.load(peer(node) + PEER_ATOMICS) & !(1 << place);
         self.nic.store(peer(node) + PEER_ATOMICS, word);
-        let port = record.key(self);
-        if port != 0 {
+        let port = Port::at(record.key(self));
+        if port.is_some() {
             let number = record.length(self) >> 8;
             self.end_atomic(port, number, status, value);
         }
     }
 
     /// SEND: a process is told of the end of its operation.
-    fn end_atomic(&mut self, port: u32, number: u32, status: Status, value: u32) {
-        let under_way = self.nic.load(port + P_ATOMICS) & !(1 << number);
-        self.nic.store(port + P_ATOMICS, under_way);
+    fn end_atomic(&mut self, port: Port, number: u32, status: Status, value: u32) {
+        let under_way = port.atomics(self) & !(1 << number);
+        port.set_atomics(self, under_way);
         self.count(Counter::Atomics);
-        if self.nic.load(direct(port, number) + 4) != 0 {
+        if port.direct(number).low(self) != 0 {
             return self.hand_direct(port, number << 8 | status as u32, value);
         }
         let what = (ATOMIC_OPERATIONS + number) << 8 | status as u32;
@@ -256,20 +255,20 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: the operations of a port that is closed have no process any more.
-    pub(crate) fn forget_atomic(&mut self, port: u32, record: Record) {
-        if record.kind(self) == K_ATOMIC && record.key(self) == port {
+    pub(crate) fn forget_atomic(&mut self, port: Port, record: Record) {
+        if record.kind(self) == K_ATOMIC && record.key(self) == port.address() {
             record.set_key(self, 0);
         }
     }
 
     /// The same for those that await their answers.
-    pub(crate) fn forget_atomics(&mut self, port: u32) {
+    pub(crate) fn forget_atomics(&mut self, port: Port) {
         let mut record = Record::at(self.nic.load(ATOMICS));
         while record.is_some() {
             self.forget_atomic(port, record);
             record = record.next(self);
         }
-        self.nic.store(port + P_ATOMICS, 0);
+        port.set_atomics(self, 0);
     }
 
     /// RECV: an answer.
@@ -358,10 +357,10 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn execute(&mut self, work: &Work) -> Option<u32> {
         let port = work.port;
-        if work.low & 3 != 0 || self.nic.load(port + P_ALLOW) == 0 {
+        if work.low & 3 != 0 || port.allow(self) == 0 {
             return None;
         }
-        let key = self.nic.load(port + P_RECEIVE_KEY);
+        let key = port.receive_key(self);
         let host = self.page(work.high, work.low, key)?;
         if self.nic.load(ATOMIC_WRITTEN) != 0 {
             // It may be the same word.
@@ -383,7 +382,7 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn own_atomic(&mut self, record: Record) {
         let subport = record.ports(self) >> 8 & 0xFF;
         let port = port_block(subport >> 1);
-        if self.nic.load(port + P_RECEIVES) == 0 {
+        if !port.receives(self) {
             return self.hand_own_value(record, Status::TargetPortClosed as u32, 0);
         }
         let [high, low, what, operand, compared] = [

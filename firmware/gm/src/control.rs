@@ -14,8 +14,8 @@ use defs::gm::map::{
 };
 use defs::gm::mapping::{PROBES_TAKEN, PROBES_TAKEN_MAGIC};
 use defs::gm::port::{
-    PORT_COUNT, PORT_PROCESS, PORT_QUEUE_LOW, PORT_SIGNALS, RECEIVE_READY_WORD, RECEIVE_SLOTS,
-    SEND_SLOTS, SEND_TYPE, control_block, receive_slot, send_slot,
+    PORT_COUNT, PORT_SIGNALS, RECEIVE_READY_WORD, RECEIVE_SLOTS, SEND_SLOTS, SEND_TYPE,
+    control_block, receive_slot, send_slot,
 };
 
 use crate::collective::COLLECTIVE_STATE_END;
@@ -23,11 +23,9 @@ use crate::nic::HostAddress;
 use crate::remote::REPLIES;
 use crate::state::{
     ALARMS, BUFFER_STATE, EVENT_BUFFERS, EVENT_NEXT, FILL, FREE, FREE_RECORD, FREE_REPLY,
-    LAST_WRITE, LEAVE, OPEN_PORT, OWN, P_ACCEPT, P_ALLOW, P_ATOMICS, P_EVENT, P_FREE_TOKEN, P_KEY,
-    P_LISTS, P_NEXT, P_NOTICES, P_OPEN, P_RECEIVE_KEY, P_RECEIVE_NEXT, P_RECEIVES, P_REPORT_IN,
-    P_REPORT_OUT, P_SEND, P_SENDS, P_STREAM_COUNT, P_TOKEN, P_WAITING, RECEIVE_PORT, RECEIVER_JOB,
-    RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, Record, SEND_BUCKET,
-    SEND_BUFFERS, SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, STARTED, T_NEXT,
+    LAST_WRITE, LEAVE, OPEN_PORT, OWN, Port, RECEIVE_PORT, RECEIVER_JOB, RECEIVER_JOB_IN,
+    REPORT_BUFFERS, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, Record, SEND_BUCKET, SEND_BUFFERS,
+    SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, STARTED, Token,
 };
 use crate::state::{Connection, connection};
 use crate::{Gm, Nic};
@@ -63,8 +61,8 @@ impl<N: Nic> Gm<N> {
         self.clear(STATE, COLLECTIVE_STATE_END);
         self.prepare_mapping();
         for port in 0..PORT_COUNT {
-            self.nic.store(control_block(port) + P_OPEN, 0);
-            self.nic.store(control_block(port) + P_RECEIVES, 0);
+            Port::at(control_block(port)).set_open(self, false);
+            Port::at(control_block(port)).set_receives(self, false);
         }
         for record in 0..RECORD_COUNT + REPLY_COUNT {
             self.nic
@@ -150,14 +148,14 @@ impl<N: Nic> Gm<N> {
 
     /// RECV's half of a command.
     pub(crate) fn receiver_command(&mut self, command: u32, high: u32, low: u32) {
-        let port = control_block(command >> 8 & (PORT_COUNT - 1));
+        let port = Port::at(control_block(command >> 8 & (PORT_COUNT - 1)));
         match command & 0xFF {
             COMMAND_OPEN => self.open_receives(port),
             COMMAND_ACCEPT => {
-                self.nic.store(port + P_ACCEPT, low);
-                self.nic.store(port + P_ACCEPT + 4, high);
+                port.set_accept(self, 0, low);
+                port.set_accept(self, 1, high);
             }
-            COMMAND_ALLOW => self.nic.store(port + P_ALLOW, low),
+            COMMAND_ALLOW => port.set_allow(self, low),
             COMMAND_CLOSE => return self.close_receives(port),
             _ => {
                 self.forget_page(high, low);
@@ -209,104 +207,114 @@ impl<N: Nic> Gm<N> {
 
     /// SEND's half of opening a port. Returns whether it is open now.
     fn open(&mut self, number: u32) -> bool {
-        let port = control_block(number);
-        if self.nic.load(port + P_OPEN) != 0 || self.nic.load(STARTED) == 0 {
+        let port = Port::at(control_block(number));
+        if port.is_open(self) || self.nic.load(STARTED) == 0 {
             return false;
         }
         for slot in 0..SEND_SLOTS {
             self.nic.store(send_slot(number, slot) + SEND_TYPE, 0);
         }
-        let process = self.nic.load(port + PORT_PROCESS) & (PORT_COUNT - 1);
-        for (word, value) in [
-            (P_SEND, send_slot(number, 0)),
-            (P_SENDS, 0),
-            (P_STREAM_COUNT, 0),
-            (P_WAITING, 0),
-            (P_KEY, page_key(process)),
-            (P_ATOMICS, 0),
-            (PORT_SIGNALS, 0),
-            (P_OPEN, 1),
-        ] {
-            self.nic.store(port + word, value);
-        }
-        self.link(OPEN_PORT, P_NEXT, port);
+        let process = port.process(self) & (PORT_COUNT - 1);
+        port.write(
+            self,
+            [
+                (Port::SEND_SLOT, send_slot(number, 0)),
+                (Port::SENDS, 0),
+                (Port::STREAM_COUNT, 0),
+                (Port::WAITING, 0),
+                (Port::KEY, page_key(process)),
+                (Port::ATOMICS, 0),
+                (PORT_SIGNALS, 0),
+                (Port::OPEN, 1),
+            ],
+        );
+        self.link(OPEN_PORT, Port::NEXT, port);
         self.open_collectives(port);
         true
     }
 
     /// RECV's half of opening a port.
-    fn open_receives(&mut self, port: u32) {
+    fn open_receives(&mut self, port: Port) {
         let number = crate::state::port_number(port);
         for slot in 0..RECEIVE_SLOTS {
             let word = receive_slot(number, slot) + RECEIVE_READY_WORD;
             self.nic.store(word, 0);
         }
         let tokens = TOKENS + number * 256 * TOKEN_BYTES;
-        self.free_list(tokens, defs::gm::port::RECEIVE_TOKENS, TOKEN_BYTES, T_NEXT);
-        self.clear(port + P_LISTS, port + P_LISTS + 512);
-        let queue = self.nic.load(port + PORT_QUEUE_LOW);
-        let process = self.nic.load(port + PORT_PROCESS) & (PORT_COUNT - 1);
-        for (word, value) in [
-            (P_FREE_TOKEN, tokens),
-            (P_TOKEN, receive_slot(number, 0)),
-            (P_EVENT, queue),
-            (P_REPORT_IN, 0),
-            (P_REPORT_OUT, 0),
-            (P_ACCEPT, u32::MAX),
-            (P_ACCEPT + 4, u32::MAX),
-            (P_ALLOW, 0),
-            (GUARD_LOW, 0),
-            (P_NOTICES, 0),
-            (P_RECEIVE_KEY, page_key(process)),
-            (P_RECEIVES, 1),
-        ] {
-            self.nic.store(port + word, value);
-        }
+        self.free_list(
+            tokens,
+            defs::gm::port::RECEIVE_TOKENS,
+            TOKEN_BYTES,
+            Token::NEXT,
+        );
+        self.clear(
+            port.address() + Port::LISTS,
+            port.address() + Port::LISTS + 512,
+        );
+        let queue = port.queue_low(self);
+        let process = port.process(self) & (PORT_COUNT - 1);
+        port.write(
+            self,
+            [
+                (Port::FREE_TOKEN, tokens),
+                (Port::TOKEN_SLOT, receive_slot(number, 0)),
+                (Port::EVENT, queue),
+                (Port::REPORT_IN, 0),
+                (Port::REPORT_OUT, 0),
+                (Port::ACCEPT, u32::MAX),
+                (Port::ACCEPT + 4, u32::MAX),
+                (Port::ALLOW, 0),
+                (GUARD_LOW, 0),
+                (Port::ALL_NOTICES, 0),
+                (Port::RECEIVE_KEY, page_key(process)),
+                (Port::RECEIVES, 1),
+            ],
+        );
         if !N::ROLE.sends() {
-            self.link(RECEIVE_PORT, P_RECEIVE_NEXT, port);
+            self.link(RECEIVE_PORT, Port::RECEIVE_NEXT, port);
         }
     }
 
     /// Puts a port into the circle of open ones.
-    fn link(&mut self, circle: u32, next: u32, port: u32) {
+    fn link(&mut self, circle: u32, next: u32, port: Port) {
         match self.nic.load(circle) {
             0 => {
-                self.nic.store(port + next, port);
-                self.nic.store(circle, port);
+                self.nic.store(port.address() + next, port.address());
+                self.nic.store(circle, port.address());
             }
             first => {
                 let second = self.nic.load(first + next);
-                self.nic.store(port + next, second);
-                self.nic.store(first + next, port);
+                self.nic.store(port.address() + next, second);
+                self.nic.store(first + next, port.address());
             }
         }
     }
 
     /// Takes a port out of the circle of open ones.
-    fn unlink_port(&mut self, circle: u32, next: u32, port: u32) {
-        let after = self.nic.load(port + next);
+    fn unlink_port(&mut self, circle: u32, next: u32, port: Port) {
+        let after = self.nic.load(port.address() + next);
         let mut before = after;
         // The circle has at most as many links as there are ports.
         for _ in 0..PORT_COUNT {
             let link = self.nic.load(before + next);
-            if link == port {
+            if link == port.address() {
                 break;
             }
             before = link;
         }
         self.nic.store(before + next, after);
         self.nic
-            .store(circle, if after == port { 0 } else { after });
+            .store(circle, if after == port.address() { 0 } else { after });
     }
 
     /// SEND's half of closing a port. Returns whether it was open.
     fn close(&mut self, number: u32) -> bool {
-        let port = control_block(number);
-        if self.nic.load(port + P_OPEN) == 0 {
+        let port = Port::at(control_block(number));
+        if !port.is_open(self) {
             return false;
         }
-        self.nic.store(port + P_OPEN, 0);
-        self.unlink_port(OPEN_PORT, P_NEXT, port);
+        port.set_open(self, false);
+        self.unlink_port(OPEN_PORT, Port::NEXT, port);
         let alarms = self.nic.load(ALARMS) & !(1 << number);
         self.nic.store(ALARMS, alarms);
         self.give_up_port(port);
@@ -315,11 +323,11 @@ impl<N: Nic> Gm<N> {
     }
 
     /// RECV's half of closing a port.
-    fn close_receives(&mut self, port: u32) {
+    fn close_receives(&mut self, port: Port) {
         let number = crate::state::port_number(port);
-        self.nic.store(port + P_RECEIVES, 0);
+        port.set_receives(self, false);
         if !N::ROLE.sends() {
-            self.unlink_port(RECEIVE_PORT, P_RECEIVE_NEXT, port);
+            self.unlink_port(RECEIVE_PORT, Port::RECEIVE_NEXT, port);
         }
         let reports = self.nic.load(REPORTS) & !(1 << number);
         self.nic.store(REPORTS, reports);
@@ -328,8 +336,8 @@ impl<N: Nic> Gm<N> {
         for _ in 0..2 * self.nic.load(NODES) {
             let connection = Connection::at(at);
             let token = connection.partial(self);
-            if token.wrapping_sub(tokens) < 256 * TOKEN_BYTES {
-                connection.set_partial(self, 0);
+            if token.address().wrapping_sub(tokens) < 256 * TOKEN_BYTES {
+                connection.set_partial(self, Token::NONE);
             }
             at += CONNECTION_BYTES;
         }

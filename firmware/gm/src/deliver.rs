@@ -7,28 +7,27 @@ use defs::gm::event::{
 };
 use defs::gm::map::{COUNTERS, Counter, TOKENS};
 use defs::gm::packet::{DATA, HEADER_BYTES, MTU, SIZES, TAIL, capacity};
-use defs::gm::port::{PORT_QUEUE_HIGH, PORT_QUEUE_LOW};
 
 use crate::nic::{Event, HostAddress};
 use crate::receive::Packet;
 use crate::state::{
-    Connection, EVENT_BUFFER_BYTES, EVENT_BUFFERS, EVENT_BUFFERS_BYTES, EVENT_NEXT, P_ACCEPT,
-    P_EVENT, P_LISTS, P_RECEIVE_KEY, T_HIGH, T_LOW, T_NEXT, T_TAG, connection_number, port_block,
+    Connection, EVENT_BUFFER_BYTES, EVENT_BUFFERS, EVENT_BUFFERS_BYTES, EVENT_NEXT, List, Port,
+    Token, connection_number, port_block,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
 
 /// The port whose token has this address.
-const fn port_of(token: u32) -> u32 {
-    port_block((token - TOKENS) >> 12)
+const fn port_of(token: Token) -> Port {
+    port_block((token.address() - TOKENS) >> 12)
 }
 
 const _: () = assert!(256 * defs::gm::map::TOKEN_BYTES == 1 << 12);
 
 /// Where a packet of a message goes.
 struct Target {
-    port: u32,
-    token: u32,
+    port: Port,
+    token: Token,
     /// Bytes of the message before the packet.
     before: u32,
 }
@@ -53,14 +52,14 @@ impl<N: Nic> Gm<N> {
 
     /// A message that lies before its event in the receive queue.
     #[inline(always)]
-    fn short_message(&mut self, packet: &Packet, port: u32, size: u32) -> bool {
+    fn short_message(&mut self, packet: &Packet, port: Port, size: u32) -> bool {
         let length = packet.lengths >> 16;
         if length > capacity(size) {
             self.count(Counter::BadLength);
             return false;
         }
         let token = self.next_token(packet, port, size);
-        if token == 0 {
+        if token.is_none() {
             return false;
         }
         self.nic
@@ -99,7 +98,7 @@ impl<N: Nic> Gm<N> {
 
     /// A message of one packet or more for a buffer.
     #[inline(never)]
-    fn long_message(&mut self, packet: &Packet, port: u32, size: u32) -> bool {
+    fn long_message(&mut self, packet: &Packet, port: Port, size: u32) -> bool {
         let length = packet.lengths >> 16;
         if length == 0 || length > MTU {
             self.count(Counter::BadLength);
@@ -110,23 +109,20 @@ impl<N: Nic> Gm<N> {
         } else {
             self.partial(packet, port)
         };
-        if token == 0 {
+        if token.is_none() {
             return false;
         }
-        let most = capacity(self.nic.load(token + T_TAG) >> 16);
+        let most = capacity(token.tag(self) >> 16);
         let to = Target {
             port,
             token,
             before,
         };
         let end = before + length;
-        let base = self.nic.load(token + T_LOW);
+        let base = token.low(self);
         let low = base.wrapping_add(before);
-        let high = self
-            .nic
-            .load(token + T_HIGH)
-            .wrapping_add(u32::from(low < base));
-        let key = self.nic.load(port + P_RECEIVE_KEY);
+        let high = token.high(self).wrapping_add(u32::from(low < base));
+        let key = port.receive_key(self);
         if end > most {
             return self.refuse_rest(packet, &to);
         }
@@ -150,12 +146,12 @@ impl<N: Nic> Gm<N> {
                 ..slot
             };
             self.nic.start_write(host, event, EVENT_BYTES, packet.at);
-            packet.connection.set_partial(self, 0);
+            packet.connection.set_partial(self, Token::NONE);
             self.free_token(port, token);
             self.count_delivered();
         } else {
             self.start_writes(&pieces, local, length, packet.at);
-            self.nic.store(token + T_NEXT, end);
+            token.set_bytes(self, end);
             packet.connection.set_partial(self, token);
         }
         self.accept(packet.connection, packet.sequence, last);
@@ -164,31 +160,32 @@ impl<N: Nic> Gm<N> {
 
     /// Takes the next receive token of a size for a packet's priority; 0 if there is none, which the sender is told.
     #[inline(always)]
-    fn next_token(&mut self, packet: &Packet, port: u32, size: u32) -> u32 {
-        if packet.connection.partial(self) != 0 {
+    fn next_token(&mut self, packet: &Packet, port: Port, size: u32) -> Token {
+        if packet.connection.partial_address(self) != 0 {
             self.drop_partial(packet.connection);
         }
-        let list = port + P_LISTS + (((packet.number & 1) << 5 | size) << 3);
-        let mut token = self.nic.load(list);
-        if token == 0 {
+        let list =
+            List::at(port.address() + Port::LISTS + (((packet.number & 1) << 5 | size) << 3));
+        let mut token = Token::at(list.first(self));
+        if token.is_none() {
             token = self.late_token(packet, port, size, list);
-            if token == 0 {
-                return 0;
+            if token.is_none() {
+                return Token::NONE;
             }
         }
-        let next = self.nic.load(token + T_NEXT);
-        self.nic.store(list, next);
+        let next = token.next(self);
+        list.set_first(self, next.address());
         token
     }
 
     /// The list of a size is empty: tokens may wait in the queue.
     #[cold]
     #[inline(never)]
-    fn late_token(&mut self, packet: &Packet, port: u32, size: u32, list: u32) -> u32 {
-        while self.nic.load(list) == 0 && self.take_token(port) {}
-        let token = self.nic.load(list);
-        if token == 0 {
-            let accepted = self.nic.load(port + P_ACCEPT + ((packet.number & 1) << 2));
+    fn late_token(&mut self, packet: &Packet, port: Port, size: u32, list: List) -> Token {
+        while list.first(self) == 0 && self.take_token(port) {}
+        let token = Token::at(list.first(self));
+        if token.is_none() {
+            let accepted = port.accept(self, packet.number & 1);
             if accepted >> size & 1 == 0 {
                 self.refuse_packet(packet, answer::REFUSED, Counter::Refused);
             } else {
@@ -200,20 +197,20 @@ impl<N: Nic> Gm<N> {
 
     /// The token of the message whose first packets have come, and their bytes; 0 if its port was closed meanwhile.
     #[inline(always)]
-    fn partial(&mut self, packet: &Packet, port: u32) -> (u32, u32) {
+    fn partial(&mut self, packet: &Packet, port: Port) -> (Token, u32) {
         let token = packet.connection.partial(self);
-        if token == 0 || port_of(token) != port {
+        if token.is_none() || port_of(token) != port {
             self.refuse_packet(packet, answer::CLOSED, Counter::ClosedPort);
-            return (0, 0);
+            return (Token::NONE, 0);
         }
-        (token, self.nic.load(token + T_NEXT))
+        (token, token.bytes(self))
     }
 
     /// A message that is longer than its size: the sender is told.
     #[cold]
     #[inline(never)]
     fn refuse_rest(&mut self, packet: &Packet, to: &Target) -> bool {
-        packet.connection.set_partial(self, 0);
+        packet.connection.set_partial(self, Token::NONE);
         self.return_token(to.token, packet.connection);
         self.refuse_packet(packet, answer::REFUSED, Counter::BadLength)
     }
@@ -223,10 +220,10 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     fn bad_buffer(&mut self, packet: &Packet, to: &Target) -> bool {
-        let high = self.nic.load(to.token + T_HIGH);
-        let low = self.nic.load(to.token + T_LOW).wrapping_add(to.before);
+        let high = to.token.high(self);
+        let low = to.token.low(self).wrapping_add(to.before);
         self.violation(to.port, BAD_RECEIVE_MEMORY, high, low);
-        packet.connection.set_partial(self, 0);
+        packet.connection.set_partial(self, Token::NONE);
         self.free_token(to.port, to.token);
         let kind = match to.before {
             0 => answer::DOWN,
@@ -236,25 +233,25 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Puts the token of a message that was given up back to its list, as the first one.
-    pub(crate) fn return_token(&mut self, token: u32, connection: Connection) {
+    pub(crate) fn return_token(&mut self, token: Token, connection: Connection) {
         let port = port_of(token);
-        let size = self.nic.load(token + T_TAG) >> 16;
+        let size = token.tag(self) >> 16;
         let priority = connection_number(connection) & 1;
-        let list = port + P_LISTS + ((priority << 5 | size) << 3);
-        let first = self.nic.load(list);
-        self.nic.store(token + T_NEXT, first);
-        self.nic.store(list, token);
-        if first == 0 {
-            self.nic.store(list + 4, token);
+        let list = port.tokens(priority << 5 | size);
+        let first = Token::at(list.first(self));
+        token.set_next(self, first);
+        list.set_first(self, token.address());
+        if first.is_none() {
+            list.set_last(self, token.address());
         }
     }
 
     /// Writes the event of a message.
     #[inline(always)]
-    fn write_event(&mut self, event: u32, packet: &Packet, token: u32, length: u32, fast: u32) {
-        let high = self.nic.load(token + T_HIGH);
-        let low = self.nic.load(token + T_LOW);
-        let tag = self.nic.load(token + T_TAG);
+    fn write_event(&mut self, event: u32, packet: &Packet, token: Token, length: u32, fast: u32) {
+        let high = token.high(self);
+        let low = token.low(self);
+        let tag = token.tag(self);
         let mut kind = NEW + RECEIVE + (packet.number & 1) * HIGH + fast;
         if (packet.lengths >> 9 ^ packet.lengths >> 1) & 0x7F == 0 {
             kind += PEER;
@@ -287,16 +284,16 @@ impl<N: Nic> Gm<N> {
 
     /// The slot of a port's receive queue that is written next.
     #[inline(always)]
-    pub(crate) fn event_slot(&mut self, port: u32) -> HostAddress {
-        let low = self.nic.load(port + P_EVENT);
-        let high = self.nic.load(port + PORT_QUEUE_HIGH);
-        let base = self.nic.load(port + PORT_QUEUE_LOW);
+    pub(crate) fn event_slot(&mut self, port: Port) -> HostAddress {
+        let low = port.event(self);
+        let high = port.queue_high(self);
+        let base = port.queue_low(self);
         let next = low.wrapping_add(SLOT_BYTES);
         let next = match next.wrapping_sub(base) {
             QUEUE_BYTES => base,
             _ => next,
         };
-        self.nic.store(port + P_EVENT, next);
+        port.set_event(self, next);
         HostAddress { high, low }
     }
 }

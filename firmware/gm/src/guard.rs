@@ -5,22 +5,19 @@
 //! and has not come later. The board's word for this is in host memory, where the host polls it; the host's word and the turn are in SRAM, where
 //! the board polls them. The board waits for a limited time: a host that does not leave must not stop it.
 
-use defs::gm::atomic::{
-    ATOMIC_OPERATIONS, DIRECT_DONE, GUARD_HIGH, GUARD_INTERESTED, GUARD_LOW, GUARD_NIC,
-    GUARD_POLLS, GUARD_TURN, GUARD_VALUES, direct,
-};
+use defs::gm::atomic::{ATOMIC_OPERATIONS, DIRECT_DONE, GUARD_NIC, GUARD_POLLS, GUARD_VALUES};
 use defs::gm::map::Counter;
 
 use crate::atomic::{Done, Work};
 use crate::nic::HostAddress;
-use crate::state::{ATOMIC_WRITTEN, P_RECEIVE_KEY, P_RECEIVES};
+use crate::state::{ATOMIC_WRITTEN, Port};
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
     /// RECV: executes an operation, apart from what the target's host does if it wants that.
     #[inline(always)]
     pub(crate) fn execute_guarded(&mut self, work: &Work) -> Done {
-        let low = self.nic.load(work.port + GUARD_LOW);
+        let low = work.port.guard_low(self);
         if low != 0 {
             return self.execute_apart(work, low);
         }
@@ -33,8 +30,8 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn execute_apart(&mut self, work: &Work, low: u32) -> Done {
         let port = work.port;
-        let high = self.nic.load(port + GUARD_HIGH);
-        let key = self.nic.load(port + P_RECEIVE_KEY);
+        let high = port.guard_high(self);
+        let key = port.receive_key(self);
         let Some(interested) = self.page(high, low & !3, key) else {
             return Done::Denied;
         };
@@ -52,25 +49,24 @@ impl<N: Nic> Gm<N> {
             // One DMA of an atomic operation is under way at most.
             self.nic.await_writes();
         }
-        self.nic.store(port + GUARD_VALUES + 4, 0);
+        self.nic.store(port.address() + GUARD_VALUES + 4, 0);
         self.nic
-            .start_write(interested, port + GUARD_VALUES + 4, 4, 0);
+            .start_write(interested, port.address() + GUARD_VALUES + 4, 4, 0);
         self.nic.store(ATOMIC_WRITTEN, 1);
         done
     }
 
     /// Waits until the host does not use its words; `false`: it does so for too long.
-    fn enter(&mut self, port: u32, interested: HostAddress) -> bool {
-        self.nic.store(port + GUARD_VALUES, 1);
-        self.nic.start_write(interested, port + GUARD_VALUES, 4, 0);
+    fn enter(&mut self, port: Port, interested: HostAddress) -> bool {
+        self.nic.store(port.address() + GUARD_VALUES, 1);
+        self.nic
+            .start_write(interested, port.address() + GUARD_VALUES, 4, 0);
         // The host sees it before the board looks whether the host is interested.
         self.nic.await_writes();
-        self.nic.store(port + GUARD_TURN, GUARD_NIC);
+        port.set_guard_turn(self, GUARD_NIC);
         let mut polls = 0;
         while polls < GUARD_POLLS {
-            if self.nic.load(port + GUARD_INTERESTED) == 0
-                || self.nic.load(port + GUARD_TURN) != GUARD_NIC
-            {
+            if port.guard_interested(self) == 0 || port.guard_turn(self) != GUARD_NIC {
                 return true;
             }
             polls += 1;
@@ -81,13 +77,13 @@ impl<N: Nic> Gm<N> {
     /// RECV: writes the result of an operation and its status where the process wants them. If that is not its memory any more, there is an
     /// event.
     #[inline(never)]
-    pub(crate) fn write_direct(&mut self, port: u32, what: u32, value: u32) {
-        if self.nic.load(port + P_RECEIVES) == 0 {
+    pub(crate) fn write_direct(&mut self, port: Port, what: u32, value: u32) {
+        if !port.receives(self) {
             return;
         }
-        let at = direct(port, what >> 8);
-        let (high, low) = (self.nic.load(at), self.nic.load(at + 4));
-        let key = self.nic.load(port + P_RECEIVE_KEY);
+        let direct = port.direct(what >> 8);
+        let (high, low) = (direct.high(self), direct.low(self));
+        let key = port.receive_key(self);
         let host = match low & 7 {
             0 => self.page(high, low, key),
             _ => None,
@@ -101,8 +97,8 @@ impl<N: Nic> Gm<N> {
             self.nic.await_writes();
         }
         self.nic.store(ATOMIC_WRITTEN, 1);
-        self.nic.store(at + 8, value);
-        self.nic.store(at + 12, DIRECT_DONE | what & 0xFF);
-        self.nic.start_write(host, at + 8, 8, 0);
+        direct.set_value(self, value);
+        direct.set_done(self, DIRECT_DONE | what & 0xFF);
+        self.nic.start_write(host, direct.address() + 8, 8, 0);
     }
 }

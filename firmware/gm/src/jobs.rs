@@ -10,7 +10,7 @@ use crate::collective::Value;
 use crate::gossip::News;
 use crate::nic::Role;
 use crate::state::{
-    Connection, FREE_REPLY, RECEIVER_JOB, RECEIVER_JOB_IN, Record, SENDER_JOB, SENDER_JOB_IN,
+    Connection, FREE_REPLY, Port, RECEIVER_JOB, RECEIVER_JOB_IN, Record, SENDER_JOB, SENDER_JOB_IN,
 };
 use crate::{Gm, Nic};
 
@@ -159,7 +159,7 @@ impl<N: Nic> Gm<N> {
         if job == Job::Report as u32 {
             self.add_report(one, two);
         } else if job == Job::Notice as u32 {
-            self.add_notice(one, first, two, three);
+            self.add_notice(Port::at(one), first, two, three);
         } else if job == Job::FreeReply as u32 {
             self.add_free_reply(Record::at(one));
         } else if job == Job::CancelGet as u32 {
@@ -169,9 +169,9 @@ impl<N: Nic> Gm<N> {
         } else if job == Job::Command as u32 {
             self.receiver_command(one, two, three);
         } else if job == Job::Result as u32 {
-            self.add_result(one, first, two, three);
+            self.add_result(Port::at(one), first, two, three);
         } else if job == Job::Direct as u32 {
-            self.write_direct(one, first, two);
+            self.write_direct(Port::at(one), first, two);
         } else if job == Job::Staged as u32 {
             self.write_staged(one, two, three);
         } else if job == Job::OwnAtomic as u32 {
@@ -256,20 +256,20 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: a collective operation has ended.
     #[inline(always)]
-    pub(crate) fn hand_result(&mut self, port: u32, what: u32, value: Value) {
+    pub(crate) fn hand_result(&mut self, port: Port, what: u32, value: Value) {
         if N::ROLE.receives() {
             self.add_result(port, what, value.high, value.low);
         } else {
-            self.put_job(Job::Result, what, [port, value.high, value.low]);
+            self.put_job(Job::Result, what, [port.address(), value.high, value.low]);
         }
     }
 
     /// SEND: the result of an atomic operation goes where its process wants it.
-    pub(crate) fn hand_direct(&mut self, port: u32, what: u32, value: u32) {
+    pub(crate) fn hand_direct(&mut self, port: Port, what: u32, value: u32) {
         if N::ROLE.receives() {
             self.write_direct(port, what, value);
         } else {
-            self.put_job(Job::Direct, what, [port, value, 0]);
+            self.put_job(Job::Direct, what, [port.address(), value, 0]);
         }
     }
 
@@ -349,11 +349,11 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A notice is to be reported.
-    pub(crate) fn notice(&mut self, port: u32, kind: u32, high: u32, low: u32) {
+    pub(crate) fn notice(&mut self, port: Port, kind: u32, high: u32, low: u32) {
         if N::ROLE.receives() {
             self.add_notice(port, kind, high, low);
         } else {
-            self.put_job(Job::Notice, kind, [port, high, low]);
+            self.put_job(Job::Notice, kind, [port.address(), high, low]);
         }
     }
 

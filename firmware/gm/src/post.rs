@@ -14,17 +14,15 @@ use defs::gm::map::{
 use defs::gm::mapping::OUT;
 use defs::gm::packet::{DATA, SIZES, capacity, first_word};
 use defs::gm::port::{
-    ALARM, DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW,
-    SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW, SEND_SLOT_BYTES, SEND_TOKEN, SEND_TOKENS,
-    SEND_TYPE, SIGNALS, WAKE,
+    ALARM, DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_SLOT_BYTES, SEND_TOKENS, SIGNALS, WAKE,
 };
 
 use crate::collective::ACKED_COUNT;
 use crate::nic::Event;
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, ALARMS, Connection, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT,
-    List, NOW, OPEN_PORT, P_ALARM, P_KEY, P_NEXT, P_SEND, P_SENDS, P_STOPPED, P_WAITING, READY_LOW,
-    Record, TIMER, connection, connection_number, port_number,
+    List, NOW, OPEN_PORT, P_STOPPED, Port, READY_LOW, Record, SendSlot, TIMER, connection,
+    connection_number, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -36,8 +34,8 @@ const _: () = assert!(ACK_PACKETS < 15 && WINDOW < 0x4000 && RECORD_COUNT > 0);
 /// A send as its slot describes it.
 pub struct Post {
     /// The port's control block.
-    pub port: u32,
-    slot: u32,
+    pub port: Port,
+    slot: SendSlot,
     /// The slot's last word.
     word: u32,
     /// The record's kind.
@@ -52,12 +50,12 @@ impl<N: Nic> Gm<N> {
         if !N::ROLE.sends() {
             return self.posted_token();
         }
-        let first = self.nic.load(OPEN_PORT);
-        if first != 0 {
+        let first = Port::at(self.nic.load(OPEN_PORT));
+        if first.is_some() {
             let mut port = first;
             loop {
-                let slot = self.nic.load(port + P_SEND);
-                let word = self.nic.load(slot + SEND_TYPE);
+                let slot = port.send_slot(self);
+                let word = slot.word(self);
                 if word != 0 {
                     self.take_send(port, slot, word);
                     return true;
@@ -65,7 +63,7 @@ impl<N: Nic> Gm<N> {
                 if N::ROLE.receives() && self.has_token(port) {
                     return self.take_token_early(port);
                 }
-                port = self.nic.load(port + P_NEXT);
+                port = port.next(self);
                 if port == first {
                     break;
                 }
@@ -77,16 +75,17 @@ impl<N: Nic> Gm<N> {
 
     /// Takes a send slot.
     #[inline(always)]
-    fn take_send(&mut self, port: u32, slot: u32, word: u32) {
+    fn take_send(&mut self, port: Port, slot: SendSlot, word: u32) {
         // The next port comes first the next time.
-        let next_port = self.nic.load(port + P_NEXT);
-        self.nic.store(OPEN_PORT, next_port);
-        let next = slot & !SEND_QUEUE_MASK | (slot + SEND_SLOT_BYTES) & SEND_QUEUE_MASK;
-        self.nic.store(port + P_SEND, next);
-        self.nic.store(slot + SEND_TYPE, 0);
+        let next_port = port.next(self);
+        self.nic.store(OPEN_PORT, next_port.address());
+        let at = slot.address();
+        let next = at & !SEND_QUEUE_MASK | (at + SEND_SLOT_BYTES) & SEND_QUEUE_MASK;
+        port.set_send_slot(self, SendSlot::at(next));
+        slot.set_word(self, 0);
         let size = (word & 0xFF).wrapping_sub(SEND);
-        let length = self.nic.load(slot + SEND_LENGTH);
-        let sends = self.nic.load(port + P_SENDS);
+        let length = slot.length(self);
+        let sends = port.sends(self);
         let kind = first_word(DATA).wrapping_add(size);
         let post = Post {
             port,
@@ -97,7 +96,7 @@ impl<N: Nic> Gm<N> {
         };
         // What fits a size of 8 bytes and more; the smaller ones hold nothing and are rare.
         if size < SIZES && (length.wrapping_add(7) | length) >> size == 0 && sends < SEND_TOKENS {
-            self.nic.store(port + P_SENDS, sends + 1);
+            port.set_sends(self, sends + 1);
             self.add_send(&post);
         } else {
             self.take_other(&post, sends);
@@ -132,14 +131,14 @@ impl<N: Nic> Gm<N> {
             GET => K_GET,
             _ => first_word(DATA).wrapping_add(size),
         };
-        let token = self.nic.load(slot + SEND_TOKEN);
+        let token = slot.token(self);
         if sends & !P_STOPPED >= SEND_TOKENS {
             return self.violation(port, SEND_TOKEN_VIOLATION, 0, token);
         }
-        self.nic.store(port + P_SENDS, sends + 1);
+        port.set_sends(self, sends + 1);
         let fits = size < SIZES && length <= capacity(size);
         if !fits && (kind != K_PUT && kind != K_GET || length >> 31 != 0) {
-            return self.refuse(port | token & 0x3F, Status::InvalidParameter);
+            return self.refuse(port.address() | token & 0x3F, Status::InvalidParameter);
         }
         let stopped = sends & P_STOPPED != 0 && self.is_stopped(port, stream(word));
         let post = Post { kind, ..*post };
@@ -155,7 +154,7 @@ impl<N: Nic> Gm<N> {
     fn add_send(&mut self, post: &Post) {
         let node = post.word >> 16;
         let subport = post.word >> 8 & 0xFF;
-        let token = post.port | self.nic.load(post.slot + SEND_TOKEN) & 0x3F;
+        let token = post.port.address() | post.slot.token(self) & 0x3F;
         if subport >= 2 * PORT_COUNT {
             return self.refuse(token, Status::InvalidParameter);
         }
@@ -177,16 +176,12 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     fn add_waiting(&mut self, post: &Post) {
-        let token = post.port | self.nic.load(post.slot + SEND_TOKEN) & 0x3F;
+        let token = post.port.address() | post.slot.token(self) & 0x3F;
         let record = self.new_record(post, token);
         if record.is_some() {
             let to = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
             record.set_connection(self, to);
-            self.append(
-                List::at(post.port + P_WAITING),
-                record.address(),
-                Record::NEXT,
-            );
+            self.append(post.port.waiting(), record.address(), Record::NEXT);
         }
     }
 
@@ -200,11 +195,11 @@ impl<N: Nic> Gm<N> {
         }
         let free = record.next(self);
         self.nic.store(FREE_RECORD, free.address());
-        let high = self.nic.load(post.slot + SEND_ADDRESS_HIGH);
-        let low = self.nic.load(post.slot + SEND_ADDRESS_LOW);
-        let key = self.nic.load(post.port + P_KEY);
+        let high = post.slot.address_high(self);
+        let low = post.slot.address_low(self);
+        let key = post.port.key(self);
         let subport = post.word >> 8 & 0xFF;
-        let own = (post.port - defs::gm::map::PORTS) >> 10 | subport & 1;
+        let own = (post.port.address() - defs::gm::map::PORTS) >> 10 | subport & 1;
         record.set_kind(self, post.kind);
         record.set_high(self, high);
         record.set_low(self, low);
@@ -224,8 +219,8 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     fn remote_record(&mut self, record: Record, post: &Post) {
-        let high = self.nic.load(post.slot + SEND_REMOTE_HIGH);
-        let low = self.nic.load(post.slot + SEND_REMOTE_LOW);
+        let high = post.slot.remote_high(self);
+        let low = post.slot.remote_low(self);
         let from = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
         record.set_remote_high(self, high);
         record.set_remote_low(self, low);
@@ -323,13 +318,13 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Sets or cancels a port's alarm.
-    fn set_alarm(&mut self, port: u32, ticks: u32) {
+    fn set_alarm(&mut self, port: Port, ticks: u32) {
         let bit = 1 << port_number(port);
         let alarms = self.nic.load(ALARMS) & !bit;
         self.nic.store(ALARMS, alarms);
         if ticks != 0 {
             let at = self.nic.load(NOW).wrapping_add(ticks.min(1 << 30));
-            self.nic.store(port + P_ALARM, at);
+            port.set_alarm_tick(self, at);
             self.nic.store(ALARMS, alarms | bit);
             self.start_timer();
         }

@@ -9,7 +9,7 @@ use defs::gm::packet::{
     ACK, DATA, GET, GOT, HEADER_BYTES, NACK_OPEN, NULL, PUT, PUT_BODY, SIZES, TAIL, TYPE,
     WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
 };
-use defs::gm::port::{PORT_COUNT, PORT_SIGNALS};
+use defs::gm::port::PORT_COUNT;
 use defs::record::Memory;
 
 use crate::gossip::{HELD_COOKIES, HELD_COOKIES_END};
@@ -17,7 +17,7 @@ use crate::nic::Event;
 use crate::state::{
     Connection, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_FRESH, F_NACKED, F_NEW, F_OPEN,
     F_REFUSED, FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK, REFUSAL_SHIFT, REPORT_BUFFERS,
-    SLEEPERS, WAKE_SIGNALS, WAKES, connection, next_sequence, port_block, sleeper,
+    SLEEPERS, Token, WAKE_SIGNALS, WAKES, connection, next_sequence, port_block, sleeper,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -125,7 +125,7 @@ impl<N: Nic> Gm<N> {
 
     /// Whether a complete message for a subport is of high priority and for a port that has signals now.
     fn is_signal(&mut self, subport: u32) -> bool {
-        subport & 1 != 0 && self.nic.load(port_block(subport >> 1) + PORT_SIGNALS) != 0
+        subport & 1 != 0 && port_block(subport >> 1).signals(self) != 0
     }
 
     /// Handles a packet. Returns whether RDMA uses its memory.
@@ -410,8 +410,8 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn drop_partial(&mut self, connection: Connection) {
         let token = connection.partial(self);
-        if token != 0 {
-            connection.set_partial(self, 0);
+        if token.is_some() {
+            connection.set_partial(self, Token::NONE);
             self.return_token(token, connection);
         }
     }

@@ -20,7 +20,7 @@ use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{
     Connection, FREE_REPLY, GETS, K_ATOMIC, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NEXT_GET,
-    NOW, P_ALLOW, P_RECEIVE_KEY, Record, connection_number, port_block,
+    NOW, Port, Record, connection_number, port_block,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -151,13 +151,13 @@ impl<N: Nic> Gm<N> {
         };
         let extra = packet.at + HEADER_BYTES;
         let last = packet.subtype == PUT;
-        if self.nic.load(port + P_ALLOW) == 0 {
+        if port.allow(self) == 0 {
             return self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
         }
         if bytes != 0 {
             let high = self.nic.load(extra);
             let low = self.nic.load(extra + 4);
-            let key = self.nic.load(port + P_RECEIVE_KEY);
+            let key = port.receive_key(self);
             let Some(pieces) = self.pieces(high, low, key, bytes) else {
                 return self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
             };
@@ -185,7 +185,7 @@ impl<N: Nic> Gm<N> {
         let Some(port) = self.target_port(packet) else {
             return false;
         };
-        if self.nic.load(port + P_ALLOW) == 0 {
+        if port.allow(self) == 0 {
             return self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
         }
         let record = Record::at(self.nic.load(FREE_REPLY));
@@ -204,7 +204,7 @@ impl<N: Nic> Gm<N> {
             let value = self.nic.load(extra + at);
             self.nic.store(record.address() + word, value);
         }
-        let key = self.nic.load(port + P_RECEIVE_KEY);
+        let key = port.receive_key(self);
         let length = record.length(self);
         // The answer goes from the port to the requesting one.
         let ports = (packet.lengths & 0xFF) << 8 | packet.lengths >> 8 & 0xFF;
@@ -366,14 +366,14 @@ impl<N: Nic> Gm<N> {
 
     /// The block of the port that a packet is for, if it is open; else the packet is refused.
     #[inline(always)]
-    pub(crate) fn target_port(&mut self, packet: &Packet) -> Option<u32> {
+    pub(crate) fn target_port(&mut self, packet: &Packet) -> Option<Port> {
         let subport = packet.lengths >> 8 & 0xFF;
         if subport >= 2 * defs::gm::port::PORT_COUNT || (subport ^ packet.number) & 1 != 0 {
             self.count(Counter::BadAddress);
             return None;
         }
         let port = port_block(subport >> 1);
-        if self.nic.load(port + crate::state::P_RECEIVES) == 0 {
+        if !port.receives(self) {
             self.refuse_packet(packet, answer::CLOSED, Counter::ClosedPort);
             return None;
         }

@@ -9,9 +9,8 @@ use defs::gm::port::PORT_COUNT;
 use crate::collective::{RESULT_NOTICES, block};
 use crate::nic::HostAddress;
 use crate::state::{
-    FREE, P_NOTICE, P_NOTICES, P_OPEN, P_RECEIVES, P_REPORT_IN, P_REPORT_OUT, P_RING, P_SENDS,
-    REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, SLEEPERS, WAKE_SIGNALS,
-    WAKES, WRITING, port_block, port_number, sleeper,
+    FREE, Port, REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, SLEEPERS,
+    WAKE_SIGNALS, WAKES, WRITING, port_block, port_number, sleeper,
 };
 use crate::{Gm, Nic};
 
@@ -27,28 +26,30 @@ impl<N: Nic> Gm<N> {
     /// SEND: a send is complete, whose port and token are `token`; 0 is none.
     #[inline(always)]
     pub(crate) fn report(&mut self, token: u32, status: u32) {
-        let port = token & !0x7FF;
-        if token == 0 || self.nic.load(port + P_OPEN) == 0 {
+        let port = Port::at(token & !0x7FF);
+        if token == 0 || !port.is_open(self) {
             return;
         }
-        let sends = self.nic.load(port + P_SENDS);
-        self.nic.store(port + P_SENDS, sends - 1);
+        let sends = port.sends(self);
+        port.set_sends(self, sends - 1);
         self.hand_report(token, status);
     }
 
     /// RECV: notes a completed send.
     #[inline(always)]
     pub(crate) fn add_report(&mut self, token: u32, status: u32) {
-        let port = token & !0x7FF;
-        let at = self.nic.load(port + P_REPORT_IN);
-        self.nic
-            .store(port + P_RING + at, (token & 0x3F) << 8 | status);
-        self.nic.store(port + P_REPORT_IN, (at + 4) & RING_MASK);
+        let port = Port::at(token & !0x7FF);
+        let at = port.report_in(self);
+        self.nic.store(
+            port.address() + Port::RING + at,
+            (token & 0x3F) << 8 | status,
+        );
+        port.set_report_in(self, (at + 4) & RING_MASK);
         self.mark_reports(port);
     }
 
     #[inline(always)]
-    pub(crate) fn mark_reports(&mut self, port: u32) {
+    pub(crate) fn mark_reports(&mut self, port: Port) {
         let reports = self.nic.load(REPORTS) | 1 << port_number(port);
         self.nic.store(REPORTS, reports);
     }
@@ -56,7 +57,7 @@ impl<N: Nic> Gm<N> {
     /// A process has used what it does not have: it is told.
     #[cold]
     #[inline(never)]
-    pub(crate) fn violation(&mut self, port: u32, kind: u32, high: u32, low: u32) {
+    pub(crate) fn violation(&mut self, port: Port, kind: u32, high: u32, low: u32) {
         self.count(Counter::Violations);
         self.notice(port, kind, high, low);
     }
@@ -64,16 +65,16 @@ impl<N: Nic> Gm<N> {
     /// RECV: notes a notice. A newer one of the same type takes its place.
     #[cold]
     #[inline(never)]
-    pub(crate) fn add_notice(&mut self, port: u32, kind: u32, high: u32, low: u32) {
-        if self.nic.load(port + P_RECEIVES) == 0 {
+    pub(crate) fn add_notice(&mut self, port: Port, kind: u32, high: u32, low: u32) {
+        if !port.receives(self) {
             return;
         }
         for (index, known) in (0..).zip(NOTICES) {
             if known == kind {
-                let notices = self.nic.load(port + P_NOTICES);
-                self.nic.store(port + P_NOTICES, notices | 1 << index);
-                self.nic.store(port + P_NOTICE + (index << 3), high);
-                self.nic.store(port + P_NOTICE + (index << 3) + 4, low);
+                let notices = port.notices(self);
+                port.set_notices(self, notices | 1 << index);
+                port.notice(index).set_high(self, high);
+                port.notice(index).set_low(self, low);
                 self.mark_reports(port);
             }
         }
@@ -115,14 +116,14 @@ impl<N: Nic> Gm<N> {
         let port = port_block(number);
         let last = buffer + REPORT_BYTES - 4;
         let wakes = self.nic.load(WAKES);
-        let at = match self.nic.load(port + P_NOTICES) {
+        let at = match port.notices(self) {
             0 => self.fill_report(port, last),
             notices => self.fill_notice(port, last, notices),
         };
-        let out = self.nic.load(port + P_REPORT_OUT);
-        let end = self.nic.load(port + P_REPORT_IN);
+        let out = port.report_out(self);
+        let end = port.report_in(self);
         let mut left = reports;
-        if out == end && self.nic.load(port + P_NOTICES) == 0 {
+        if out == end && port.notices(self) == 0 {
             left &= !(1 << number);
             self.nic.store(REPORTS, left);
         }
@@ -163,22 +164,22 @@ impl<N: Nic> Gm<N> {
 
     /// Writes the reports of a port before `last`; returns where they begin.
     #[inline(always)]
-    fn fill_report(&mut self, port: u32, last: u32) -> u32 {
-        let end = self.nic.load(port + P_REPORT_IN);
-        let mut out = self.nic.load(port + P_REPORT_OUT);
+    fn fill_report(&mut self, port: Port, last: u32) -> u32 {
+        let end = port.report_in(self);
+        let mut out = port.report_out(self);
         if out == end {
             return last + 4;
         }
-        let first = self.nic.load(port + P_RING + out);
+        let first = self.nic.load(port.address() + Port::RING + out);
         out = (out + 4) & RING_MASK;
         let mut at = last;
         let mut count = 1;
         while out != end && count < REPORT_PAIRS {
-            let mut word = self.nic.load(port + P_RING + out);
+            let mut word = self.nic.load(port.address() + Port::RING + out);
             out = (out + 4) & RING_MASK;
             count += 1;
             if out != end {
-                word |= self.nic.load(port + P_RING + out) << 16;
+                word |= self.nic.load(port.address() + Port::RING + out) << 16;
                 out = (out + 4) & RING_MASK;
                 count += 1;
             }
@@ -187,27 +188,27 @@ impl<N: Nic> Gm<N> {
         }
         let word = first << 16 | count << 8 | NEW | SENT_TOKENS;
         self.nic.store(last, word);
-        self.nic.store(port + P_REPORT_OUT, out);
+        port.set_report_out(self, out);
         at
     }
 
     /// Writes a notice of a port before `last`; returns where it begins.
     #[cold]
     #[inline(never)]
-    fn fill_notice(&mut self, port: u32, last: u32, notices: u32) -> u32 {
+    fn fill_notice(&mut self, port: Port, last: u32, notices: u32) -> u32 {
         if notices >> RESULT_NOTICES != 0 {
             return self.fill_result(port, last, notices);
         }
         let index = lowest(notices);
-        self.nic.store(port + P_NOTICES, notices & !(1 << index));
+        port.set_notices(self, notices & !(1 << index));
         let mut kind = 0;
         for (at, known) in (0..).zip(NOTICES) {
             if at == index {
                 kind = known;
             }
         }
-        let high = self.nic.load(port + P_NOTICE + (index << 3));
-        let low = self.nic.load(port + P_NOTICE + (index << 3) + 4);
+        let high = port.notice(index).high(self);
+        let low = port.notice(index).low(self);
         if kind == SLEEP {
             // Events after this one interrupt; it does not.
             let wakes = self.nic.load(WAKES) | sleeper(port_number(port));
@@ -222,7 +223,7 @@ impl<N: Nic> Gm<N> {
 
     /// Writes the result of a collective operation before `last`; returns where it begins.
     #[inline(never)]
-    fn fill_result(&mut self, port: u32, last: u32, notices: u32) -> u32 {
+    fn fill_result(&mut self, port: Port, last: u32, notices: u32) -> u32 {
         let results = notices >> RESULT_NOTICES;
         let operation = if results & 0xFF != 0 {
             lowest(results & 0xFF)
@@ -231,10 +232,7 @@ impl<N: Nic> Gm<N> {
         } else {
             16 + lowest(results >> 16)
         };
-        self.nic.store(
-            port + P_NOTICES,
-            notices & !(1 << (RESULT_NOTICES + operation)),
-        );
+        port.set_notices(self, notices & !(1 << (RESULT_NOTICES + operation)));
         let outcome = block(port).outcome(operation);
         let status = outcome.status(self);
         let high = outcome.high(self);

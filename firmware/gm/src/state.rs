@@ -10,7 +10,13 @@
 //! Words of SEND's CPU and of RECV's lie apart: where there are two CPUs, none is written by both, with two exceptions.
 //! Counters of page misses and violations may miss one, and RECV moves the deadline of a get ([`R_FATAL`]) whose bytes come.
 
+use defs::gm::atomic::{DIRECTS, GUARD_HIGH, GUARD_INTERESTED, GUARD_LOW, GUARD_TURN};
 use defs::gm::map::{BUFFER_BYTES, BUFFERS, PEERS, PORTS, STATE};
+use defs::gm::port::{
+    PORT_PROCESS, PORT_QUEUE_HIGH, PORT_QUEUE_LOW, PORT_SIGNALS, RECEIVE_ADDRESS_HIGH,
+    RECEIVE_ADDRESS_LOW, RECEIVE_READY_WORD, RECEIVE_TAG, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW,
+    SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW, SEND_TOKEN, SEND_TYPE,
+};
 use defs::record;
 
 record! {
@@ -178,7 +184,9 @@ record! {
         /// RECV: its flags; in the upper half the last number beyond a gap.
         receive, set_receive, RECEIVE: u32 = 44;
         /// RECV: the receive token of the message whose first packets have come; 0 if there is none.
-        partial, set_partial: u32 = 48;
+        partial, set_partial: Token = 48;
+        /// RECV: address of that token.
+        partial_address: u32 = 48;
     }
 }
 
@@ -283,67 +291,164 @@ pub const K_WAITING: u32 = 5;
 /// the operation and what it does; the compared value is in place of a tick.
 pub const K_ATOMIC: u32 = 7;
 
-/// Word of a token's record: next one of its list, or next free one; of a message that comes in its bytes so far.
-pub const T_NEXT: u32 = 0;
-/// Word of a token's record: process's address, upper half.
-pub const T_HIGH: u32 = 4;
-/// Word of a token's record: process's address, lower half.
-pub const T_LOW: u32 = 8;
-/// Word of a token's record: size, tag.
-pub const T_TAG: u32 = 12;
+record! {
+    /// Receive token.
+    pub struct Token {
+        /// Next one of its list, or next free one; of a message that comes in its bytes so far.
+        next, set_next, NEXT: Token = 0;
+        /// Bytes of the message that have come, once it has begun.
+        bytes, set_bytes: u32 = 0;
+        /// Address in the process's memory, upper half.
+        high, set_high: u32 = 4;
+        /// Address in the process's memory, lower half.
+        low, set_low: u32 = 8;
+        /// Size, tag.
+        tag, set_tag: u32 = 12;
+    }
+}
 
-/// Word of a port: whether it is open, for SEND.
-pub const P_OPEN: u32 = 0x10;
-/// Word of a port: next open one, in a circle.
-pub const P_NEXT: u32 = 0x14;
-/// Word of a port: next send slot.
-pub const P_SEND: u32 = 0x18;
-/// Word of a port: sends under way, and [`P_STOPPED`].
-pub const P_SENDS: u32 = 0x1C;
-/// Bit of that word: streams of the port are stopped.
+record! {
+    /// Control block of a port.
+    pub struct Port {
+        /// Host address of the receive queue, upper half; written by the host.
+        queue_high: u32 = PORT_QUEUE_HIGH;
+        /// Host address of the receive queue, lower half; written by the host.
+        queue_low: u32 = PORT_QUEUE_LOW;
+        /// Number of the process that the port belongs to; written by the host.
+        process: u32 = PORT_PROCESS;
+        /// Not 0 while messages of high priority for the port interrupt the host; written by the process.
+        signals: u32 = PORT_SIGNALS;
+        /// Whether the port is open, for SEND.
+        is_open, set_open, OPEN: bool = 0x10;
+        /// Next open port, in a circle.
+        next, set_next, NEXT: Port = 0x14;
+        /// Next send slot.
+        send_slot, set_send_slot, SEND_SLOT: SendSlot = 0x18;
+        /// Sends under way, and [`P_STOPPED`].
+        sends, set_sends, SENDS: u32 = 0x1C;
+        /// Number of stopped streams.
+        stream_count, set_stream_count, STREAM_COUNT: u32 = 0x20;
+        /// Sends that wait in stopped streams.
+        waiting => List = Port::WAITING;
+        /// Tick of the alarm.
+        alarm, set_alarm_tick: u32 = 0x2C;
+        /// Key of the process, for SEND.
+        key, set_key, KEY: u32 = 0x30;
+        /// Atomic operations under way, a bit for each.
+        atomics, set_atomics, ATOMICS: u32 = 0x34;
+        /// Stopped streams: node and subport.
+        [stream, set_stream]: u32 = 0x80;
+        /// RECV: whether the port is open.
+        receives, set_receives, RECEIVES: bool = 0x100;
+        /// RECV: next open port, in a circle, on a CPU of its own.
+        receive_next, set_receive_next, RECEIVE_NEXT: Port = 0x104;
+        /// RECV: next entry of the queue of receive tokens.
+        token_slot, set_token_slot, TOKEN_SLOT: ReceiveSlot = 0x108;
+        /// RECV: first free record of a receive token.
+        free_token, set_free_token, FREE_TOKEN: Token = 0x10C;
+        /// RECV: the slot of the receive queue that is written next, lower half of its host address.
+        event, set_event, EVENT: u32 = 0x110;
+        /// RECV: place in the ring of reports that is written next, in bytes.
+        report_in, set_report_in, REPORT_IN: u32 = 0x114;
+        /// RECV: place in the ring of reports that is sent next, in bytes.
+        report_out, set_report_out, REPORT_OUT: u32 = 0x118;
+        /// RECV: sizes that the port accepts, of low and of high priority.
+        [accept, set_accept]: u32 = Port::ACCEPT;
+        /// RECV: whether other nodes may use the process's memory.
+        allow, set_allow, ALLOW: u32 = 0x124;
+        /// RECV: notices to write, a bit for each of `NOTICES`.
+        notices, set_notices, ALL_NOTICES: u32 = 0x128;
+        /// RECV: addresses of the notices.
+        notice[3] => NoticeAddress = 0x130;
+        /// RECV: key of the process.
+        receive_key, set_receive_key, RECEIVE_KEY: u32 = 0x160;
+        /// RECV: whether the host wants to use words that others change by atomic operations; written by the host.
+        guard_interested: u32 = GUARD_INTERESTED;
+        /// RECV: who wanted to use such words last.
+        guard_turn, set_guard_turn: u32 = GUARD_TURN;
+        /// RECV: address of the word that says that the board wants to use such words, upper half; written by the host.
+        guard_high: u32 = GUARD_HIGH;
+        /// RECV: address of that word, lower half; written by the host.
+        guard_low: u32 = GUARD_LOW;
+        /// RECV: lists of receive tokens, for each priority and size.
+        tokens[3] => List = Port::LISTS;
+        /// RECV: results of atomic operations that are written directly.
+        direct[4] => DirectResult = DIRECTS;
+    }
+}
+
+impl Port {
+    /// Offset of the list of sends that wait.
+    pub const WAITING: u32 = 0x24;
+    /// Offset of the sizes that are accepted.
+    pub const ACCEPT: u32 = 0x11C;
+    /// Offset of the lists of receive tokens.
+    pub const LISTS: u32 = 0x200;
+    /// Offset of the ring of reports: a word for each, status below the slot.
+    pub const RING: u32 = 0x400;
+}
+
+record! {
+    /// Address that a notice tells of.
+    pub struct NoticeAddress {
+        /// Upper half.
+        high, set_high: u32 = 0;
+        /// Lower half.
+        low, set_low: u32 = 4;
+    }
+}
+
+record! {
+    /// Result of an atomic operation that goes where its process wants it.
+    pub struct DirectResult {
+        /// Address in the process's memory, upper half.
+        high, set_high: u32 = 0;
+        /// Address in the process's memory, lower half; 0 if the result goes into an event.
+        low, set_low: u32 = 4;
+        /// The word before the operation.
+        value, set_value: u32 = 8;
+        /// The operation's status, and that it is done.
+        done, set_done: u32 = 12;
+    }
+}
+
+record! {
+    /// Send slot, written by the process.
+    pub struct SendSlot {
+        /// Address at the target, upper half.
+        remote_high: u32 = SEND_REMOTE_HIGH;
+        /// Address at the target, lower half.
+        remote_low: u32 = SEND_REMOTE_LOW;
+        /// Number of the send token.
+        token: u32 = SEND_TOKEN;
+        /// Address in the process's memory, upper half.
+        address_high: u32 = SEND_ADDRESS_HIGH;
+        /// Address in the process's memory, lower half.
+        address_low: u32 = SEND_ADDRESS_LOW;
+        /// Length in bytes; of an alarm its ticks.
+        length: u32 = SEND_LENGTH;
+        /// Node, subport at the target, type; 0 if the slot is empty.
+        word, set_word: u32 = SEND_TYPE;
+    }
+}
+
+record! {
+    /// Entry of the queue of receive tokens, written by the process.
+    pub struct ReceiveSlot {
+        /// Address in the process's memory, upper half.
+        address_high: u32 = RECEIVE_ADDRESS_HIGH;
+        /// Address in the process's memory, lower half.
+        address_low: u32 = RECEIVE_ADDRESS_LOW;
+        /// Tag.
+        tag: u32 = RECEIVE_TAG;
+        /// Priority, size and that the token is there; 0 if the entry is empty.
+        word, set_word: u32 = RECEIVE_READY_WORD;
+    }
+}
+
+/// Bit of [`Port::sends`]: streams of the port are stopped.
 pub const P_STOPPED: u32 = 0x100;
-/// Word of a port: number of stopped streams.
-pub const P_STREAM_COUNT: u32 = 0x20;
-/// Word of a port: sends that wait in stopped streams, first and last.
-pub const P_WAITING: u32 = 0x24;
-/// Word of a port: tick of its alarm.
-pub const P_ALARM: u32 = 0x2C;
-/// Word of a port: key of its process.
-pub const P_KEY: u32 = 0x30;
-/// Word of a port: atomic operations under way, a bit for each.
-pub const P_ATOMICS: u32 = 0x34;
-/// Stopped streams: node and subport.
-pub const P_STREAMS: u32 = 0x80;
-
-/// Word of a port, RECV: whether it is open.
-pub const P_RECEIVES: u32 = 0x100;
-/// Word of a port, RECV: next open one, in a circle, on a CPU of its own.
-pub const P_RECEIVE_NEXT: u32 = 0x104;
-/// Word of a port, RECV: next entry of the queue of receive tokens.
-pub const P_TOKEN: u32 = 0x108;
-/// Word of a port, RECV: first free record of a token.
-pub const P_FREE_TOKEN: u32 = 0x10C;
-/// Word of a port, RECV: the slot of the receive queue that is written next, lower half of its host address.
-pub const P_EVENT: u32 = 0x110;
-/// Word of a port, RECV: places in its ring of reports, next to write.
-pub const P_REPORT_IN: u32 = 0x114;
-/// Word of a port, RECV: the same, next to send.
-pub const P_REPORT_OUT: u32 = 0x118;
-/// Word of a port, RECV: sizes that it accepts, of low priority; of high priority in the next word.
-pub const P_ACCEPT: u32 = 0x11C;
-/// Word of a port, RECV: whether other nodes may use its process's memory.
-pub const P_ALLOW: u32 = 0x124;
-/// Word of a port, RECV: notices to write, a bit for each of `NOTICES`.
-pub const P_NOTICES: u32 = 0x128;
-/// Words of a port, RECV: the addresses of these, two for each.
-pub const P_NOTICE: u32 = 0x130;
-/// Word of a port, RECV: key of its process.
-pub const P_RECEIVE_KEY: u32 = 0x160;
-/// Lists of receive tokens: first and last for each priority and size.
-pub const P_LISTS: u32 = 0x200;
-/// Ring of reports: a word for each, status below the slot.
-pub const P_RING: u32 = 0x400;
-/// Mask of places in that ring.
+/// Mask of places in the ring of reports.
 pub const RING_MASK: u32 = 0x1FF;
 
 /// The sequence word behind `word`: the session in the upper half stays.
@@ -354,8 +459,8 @@ pub const fn next_sequence(word: u32) -> u32 {
 
 /// The control block of the port with a number.
 #[inline(always)]
-pub const fn port_block(port: u32) -> u32 {
-    PORTS + (port << 11)
+pub const fn port_block(number: u32) -> Port {
+    Port::at(PORTS + (number << 11))
 }
 
 /// The bit among [`SLEEPERS`] of the port with a number.
@@ -366,8 +471,8 @@ pub const fn sleeper(port: u32) -> u32 {
 
 /// The number of the port with a control block.
 #[inline(always)]
-pub const fn port_number(block: u32) -> u32 {
-    (block - PORTS) >> 11
+pub const fn port_number(port: Port) -> u32 {
+    (port.address() - PORTS) >> 11
 }
 
 /// The connection with a number.

@@ -8,7 +8,7 @@ use defs::gm::port::PORT_COUNT;
 use crate::collective::{ACKED_COUNT, ACTIVE_PORTS, SLOW_COUNT};
 use crate::state::{
     ACTIVE, ACTIVE_SHIFT, ALARMS, ATOMICS, BACK_OFF_MASK, BACK_OFF_SHIFT, Connection, F_ACTIVE,
-    F_HELD, GETS, NOW, P_ALARM, TIMER, connection, port_block,
+    F_HELD, GETS, NOW, TIMER, connection, port_block,
 };
 use crate::{Gm, Nic};
 
@@ -119,7 +119,7 @@ impl<N: Nic> Gm<N> {
         let alarms = self.nic.load(ALARMS);
         for number in 0..PORT_COUNT {
             let port = port_block(number);
-            let at = self.nic.load(port + P_ALARM);
+            let at = port.alarm(self);
             if alarms >> number & 1 != 0 && now.wrapping_sub(at) < 1 << 31 {
                 let left = self.nic.load(ALARMS) & !(1 << number);
                 self.nic.store(ALARMS, left);

@@ -14,7 +14,7 @@ use crate::remote::Plan;
 use crate::state::{
     ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BUFFER_END,
     BUFFER_START, BUFFER_STATE, Connection, F_ACK, F_HELD, F_READY, FILL, FREE, LEAVE, List, OWN,
-    READING, READY, READY_HIGH, READY_LOW, Record, SEND_OTHER, SENDING, SENDING_ACK,
+    Port, READING, READY, READY_HIGH, READY_LOW, Record, SEND_OTHER, SENDING, SENDING_ACK,
     SENDING_BUFFER, SENDING_PASS, connection_number, next_sequence,
 };
 use crate::{Gm, Nic, answer};
@@ -202,7 +202,7 @@ impl<N: Nic> Gm<N> {
         let high = record.high(self);
         let low = record.low(self).wrapping_add(sent);
         if token != 0 {
-            self.violation(token & !0x7FF, BAD_SEND_MEMORY, high, low);
+            self.violation(Port::at(token & !0x7FF), BAD_SEND_MEMORY, high, low);
         }
         self.fail(connection, record, Status::PermissionDenied, true);
     }

@@ -15,7 +15,7 @@ use super::state::{
 };
 use crate::nic::Event;
 use crate::receive::Packet;
-use crate::state::{Connection, F_DELAYED, F_SLOW, NOW, P_OPEN, port_block};
+use crate::state::{Connection, F_DELAYED, F_SLOW, NOW, Port, port_block};
 use crate::{Gm, Nic, answer};
 
 impl<N: Nic> Gm<N> {
@@ -267,8 +267,8 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether what comes back was sent since the port was opened.
-    fn is_own_opening(&mut self, port: u32, from: u32) -> bool {
-        let open = self.nic.load(port + P_OPEN) != 0;
+    fn is_own_opening(&mut self, port: Port, from: u32) -> bool {
+        let open = port.is_open(self);
         open && block(port).opening(self) == origin::opening(from)
     }
 
@@ -284,7 +284,7 @@ impl<N: Nic> Gm<N> {
         let word = self.nic.load(at);
         let others = word & !(0xFF << shift);
         let opening = origin::opening(from);
-        if self.nic.load(port + P_OPEN) == 0 {
+        if !port.is_open(self) {
             self.nic.store(at, others | (opening | EARLIER) << shift);
             return self.count(Counter::Unexpected);
         }
@@ -307,7 +307,7 @@ impl<N: Nic> Gm<N> {
     /// A packet of the barrier under way came to a port that was closed: it is sent again, if it has been sent to this endpoint.
     #[cold]
     #[inline(never)]
-    fn barrier_again(&mut self, port: u32, from: u32) {
+    fn barrier_again(&mut self, port: Port, from: u32) {
         let block = block(port);
         let to = origin::endpoint(from);
         let state = block.barrier(self);

@@ -23,13 +23,13 @@ use super::state::{
     AWAITED, AWAITING, Block, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, PeerList, RELEASING,
     WAITING_PORTS, block, list, note,
 };
-use crate::state::{NOW, port_number};
+use crate::state::{NOW, Port, port_number};
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
     /// A process has posted a barrier: the slot's last word.
     #[inline(never)]
-    pub(crate) fn post_barrier(&mut self, port: u32, word: u32) {
+    pub(crate) fn post_barrier(&mut self, port: Port, word: u32) {
         if self.nic.load(COLLECTIVE_TICKS) == 0 {
             return self.finish(port, 0, Status::InvalidParameter as u32, NO_VALUE);
         }
@@ -46,7 +46,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Begins the barrier that was posted before the last one was over.
-    pub(super) fn begin_next(&mut self, port: u32) {
+    pub(super) fn begin_next(&mut self, port: Port) {
         let block = block(port);
         let posted = block.posted(self);
         if posted != 0 && block.barrier(self) == NONE {
@@ -55,7 +55,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    fn begin_barrier(&mut self, port: u32, word: u32) {
+    fn begin_barrier(&mut self, port: Port, word: u32) {
         let block = block(port);
         let broken = block.broken(self);
         let count = word >> 16;
@@ -90,7 +90,7 @@ impl<N: Nic> Gm<N> {
 
     /// The packet has come that an exchange awaits.
     #[inline(always)]
-    pub(super) fn next_exchange(&mut self, port: u32) {
+    pub(super) fn next_exchange(&mut self, port: Port) {
         let block = block(port);
         let index = block.index(self) + 1;
         let list = block.list(self);
@@ -112,7 +112,7 @@ impl<N: Nic> Gm<N> {
     /// A usual step was not sent, or its packet has come early.
     #[cold]
     #[inline(never)]
-    fn exchange_after(&mut self, port: u32) {
+    fn exchange_after(&mut self, port: Port) {
         let block = block(port);
         let waits = self.nic.load(WAITING_PORTS) >> port_number(port) & 1 != 0;
         block.set_awaited(self, 0);
@@ -127,7 +127,7 @@ impl<N: Nic> Gm<N> {
 
     /// Steps of an exchange, as far as they can be made.
     #[inline(never)]
-    pub(super) fn exchange(&mut self, port: u32) {
+    pub(super) fn exchange(&mut self, port: Port) {
         let block = block(port);
         let count = block.count(self);
         let mut index = block.index(self);
@@ -157,7 +157,7 @@ impl<N: Nic> Gm<N> {
 
     /// Takes the note of a packet that has come from an endpoint. Returns whether there was one.
     #[inline(always)]
-    fn take_note(&mut self, port: u32, entry: u32) -> bool {
+    fn take_note(&mut self, port: Port, entry: u32) -> bool {
         let (node, remote) = (entry >> 16, entry >> 8 & (PORT_COUNT - 1));
         if node >= self.nic.load(NODES) {
             return false;
@@ -173,7 +173,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Waits for the packet of an endpoint, unless it has come. Returns whether it has.
-    fn take_or_await(&mut self, port: u32, entry: u32) -> bool {
+    fn take_or_await(&mut self, port: Port, entry: u32) -> bool {
         if self.take_note(port, entry) {
             return true;
         }
@@ -187,7 +187,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Waits for the children that have not come.
-    fn gather(&mut self, port: u32, list: PeerList, parent: u32, count: u32) {
+    fn gather(&mut self, port: Port, list: PeerList, parent: u32, count: u32) {
         let mut left = 0;
         let mut at = list.address() + (parent << 2);
         let end = list.address() + (count << 2);
@@ -205,7 +205,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// All children have come.
-    pub(super) fn gathered(&mut self, port: u32) {
+    pub(super) fn gathered(&mut self, port: Port) {
         let block = block(port);
         if block.parent(self) == 0 {
             self.tell_barrier(port);
@@ -223,7 +223,7 @@ impl<N: Nic> Gm<N> {
 
     /// A packet of an endpoint that a barrier awaits has come.
     #[inline(always)]
-    pub(super) fn barrier_came(&mut self, port: u32, subtype: u32) {
+    pub(super) fn barrier_came(&mut self, port: Port, subtype: u32) {
         let block = block(port);
         let state = block.barrier(self);
         if state == GATHERING {
@@ -240,7 +240,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Sends the packets to the children that are left.
-    pub(super) fn release_children(&mut self, port: u32) {
+    pub(super) fn release_children(&mut self, port: Port) {
         let block = block(port);
         let count = block.count(self);
         let mut index = block.index(self);
@@ -258,7 +258,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Tells the host that the barrier is complete, once.
-    fn tell_barrier(&mut self, port: u32) {
+    fn tell_barrier(&mut self, port: Port) {
         let block = block(port);
         if !block.is_told(self) {
             block.set_told(self, true);

@@ -18,8 +18,8 @@ use super::state::{
 };
 use crate::remote::Plan;
 use crate::state::{
-    BUFFER_END, BUFFER_START, BUFFER_STATE, FILL, FREE, READY, Record, SEND_OTHER, connection,
-    port_number,
+    BUFFER_END, BUFFER_START, BUFFER_STATE, FILL, FREE, Port, READY, Record, SEND_OTHER,
+    connection, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -73,20 +73,20 @@ impl<N: Nic> Gm<N> {
     /// Sends a packet of an operation from a port to an endpoint. Returns false if it cannot leave now: then the port goes on when
     /// it can, or its operations have failed.
     #[inline(always)]
-    pub(super) fn depart(&mut self, port: u32, to: u32, subtype: u32, value: Value) -> bool {
+    pub(super) fn depart(&mut self, port: Port, to: u32, subtype: u32, value: Value) -> bool {
         let opening = block(port).opening(self);
         self.depart_of(port, to, opening << 16 | subtype, value)
     }
 
     /// Sends a packet back to its sender, with the sender's opening. Returns false if it cannot leave now.
     #[inline(always)]
-    pub(super) fn send_back(&mut self, port: u32, to: u32, what: u32, value: Value) -> bool {
+    pub(super) fn send_back(&mut self, port: Port, to: u32, what: u32, value: Value) -> bool {
         self.depart_of(port, to, what, value)
     }
 
     /// `what`: subtype, and an opening in the upper half.
     #[inline(never)]
-    fn depart_of(&mut self, port: u32, to: u32, what: u32, value: Value) -> bool {
+    fn depart_of(&mut self, port: Port, to: u32, what: u32, value: Value) -> bool {
         let node = to >> 16;
         let remote = to >> 8 & 0xFF;
         if remote >= PORT_COUNT || node >= self.nic.load(NODES) {
@@ -110,7 +110,7 @@ impl<N: Nic> Gm<N> {
         let connection = connection(node << 1);
         // Its other words are those of a free record.
         record.set_ports(self, ports);
-        record.set_key(self, port);
+        record.set_key(self, port.address());
         record.set_connection(self, connection);
         record.set_number(self, subtype);
         if subtype >= PARTIAL {
@@ -156,7 +156,7 @@ impl<N: Nic> Gm<N> {
     /// There is no way to the endpoint: the operations fail; what only goes back is dropped.
     #[cold]
     #[inline(never)]
-    fn cannot_depart(&mut self, port: u32, what: u32, status: Status) -> bool {
+    fn cannot_depart(&mut self, port: Port, what: u32, status: Status) -> bool {
         let subtype = what & 0xFFFF;
         if subtype == AGAIN || subtype == PARTIAL_AGAIN {
             return true;
@@ -168,7 +168,7 @@ impl<N: Nic> Gm<N> {
     /// The packet is for a port of this board: it is looked at later in the same step.
     #[cold]
     #[inline(never)]
-    fn depart_here(&mut self, port: u32, remote: u32, what: u32, value: Value) -> bool {
+    fn depart_here(&mut self, port: Port, remote: u32, what: u32, value: Value) -> bool {
         let subtype = what & 0xFFFF;
         let at = self.nic.load(LOCAL_IN);
         let next = LOCAL | (at + LOCAL_BYTES) & (LOCAL_COUNT * LOCAL_BYTES - 1);
@@ -193,7 +193,7 @@ impl<N: Nic> Gm<N> {
 
     #[cold]
     #[inline(never)]
-    fn wait_for_record(&mut self, port: u32) -> bool {
+    fn wait_for_record(&mut self, port: Port) -> bool {
         let waiting = self.nic.load(WAITING_PORTS) | 1 << port_number(port);
         self.nic.store(WAITING_PORTS, waiting);
         false

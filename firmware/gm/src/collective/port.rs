@@ -15,7 +15,7 @@ use super::state::{
     FREE_VALUE, GATHERED, LOCAL_IN, LOCAL_OUT, NONE, RELEASING, TAKEN, ValueBuffer, WAITING_PORTS,
     block,
 };
-use crate::state::{P_NOTICES, P_OPEN, P_RECEIVES, Record, port_block, port_number};
+use crate::state::{Port, Record, port_block, port_number};
 use crate::{Gm, Nic};
 
 /// Bit of a port's notices: the first result of its operations.
@@ -56,7 +56,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A port was opened: what came before is sent back.
-    pub(crate) fn open_collectives(&mut self, port: u32) {
+    pub(crate) fn open_collectives(&mut self, port: Port) {
         if self.nic.load(COLLECTIVE_TICKS) == 0 {
             return;
         }
@@ -109,7 +109,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Sends what came before the port's opening back, as far as it can leave.
-    fn send_earlier(&mut self, port: u32) {
+    fn send_earlier(&mut self, port: Port) {
         let block = block(port);
         let nodes = self.nic.load(NODES);
         let mut node = block.scan(self);
@@ -132,7 +132,7 @@ impl<N: Nic> Gm<N> {
         self.send_values_back(port);
     }
 
-    fn send_values_back(&mut self, port: u32) {
+    fn send_values_back(&mut self, port: Port) {
         let block = block(port);
         let mut value = block.first_value(self);
         block.set_first_value(self, ValueBuffer::NONE);
@@ -160,7 +160,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A port is closed: its operations end without events. Values that it has not used are dropped.
-    pub(crate) fn close_collectives(&mut self, port: u32) {
+    pub(crate) fn close_collectives(&mut self, port: Port) {
         if self.nic.load(COLLECTIVE_TICKS) == 0 {
             return;
         }
@@ -192,7 +192,7 @@ impl<N: Nic> Gm<N> {
 
     /// A port has an operation under way: its time is watched.
     #[inline(always)]
-    pub(crate) fn watch(&mut self, port: u32) {
+    pub(crate) fn watch(&mut self, port: Port) {
         let active = self.nic.load(ACTIVE_PORTS) | 1 << port_number(port);
         self.nic.store(ACTIVE_PORTS, active);
         self.start_timer();
@@ -200,8 +200,8 @@ impl<N: Nic> Gm<N> {
 
     /// Packets of a port can leave again.
     #[inline(never)]
-    pub(super) fn go_on(&mut self, port: u32) {
-        if self.nic.load(port + P_OPEN) == 0 {
+    pub(super) fn go_on(&mut self, port: Port) {
+        if !port.is_open(self) {
             return;
         }
         let state = block(port).barrier(self);
@@ -231,7 +231,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    fn look_at_operations(&mut self, port: u32, now: u32) {
+    fn look_at_operations(&mut self, port: Port, now: u32) {
         let block = block(port);
         let barrier = block.barrier(self);
         let gossip = self.has_gossip(port);
@@ -251,8 +251,8 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn packet_lost(&mut self, record: Record, status: u32) {
-        let port = record.key(self);
-        if self.nic.load(port + P_OPEN) != 0 {
+        let port = Port::at(record.key(self));
+        if port.is_open(self) {
             self.break_port(port, status);
         }
     }
@@ -260,7 +260,7 @@ impl<N: Nic> Gm<N> {
     /// All operations of a port fail, and further ones until it is opened again: its groups are not in step any more.
     #[cold]
     #[inline(never)]
-    pub(crate) fn break_port(&mut self, port: u32, status: u32) {
+    pub(crate) fn break_port(&mut self, port: Port, status: u32) {
         let block = block(port);
         let barrier = block.barrier(self);
         let told = block.is_told(self);
@@ -289,7 +289,7 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: the host is told of the end of an operation.
     #[inline(never)]
-    pub(crate) fn finish(&mut self, port: u32, operation: u32, status: u32, value: Value) {
+    pub(crate) fn finish(&mut self, port: Port, operation: u32, status: u32, value: Value) {
         self.count(Counter::Collectives);
         self.hand_result(port, operation << 8 | status, value);
         if N::ROLE.receives() {
@@ -298,8 +298,8 @@ impl<N: Nic> Gm<N> {
     }
 
     /// RECV: notes the result of an operation for its event.
-    pub(crate) fn add_result(&mut self, port: u32, what: u32, high: u32, low: u32) {
-        if self.nic.load(port + P_RECEIVES) == 0 {
+    pub(crate) fn add_result(&mut self, port: Port, what: u32, high: u32, low: u32) {
+        if !port.receives(self) {
             return;
         }
         let operation = what >> 8;
@@ -307,8 +307,8 @@ impl<N: Nic> Gm<N> {
         outcome.set_status(self, what & 0xFF);
         outcome.set_high(self, high);
         outcome.set_low(self, low);
-        let notices = self.nic.load(port + P_NOTICES) | 1 << (RESULT_NOTICES + operation);
-        self.nic.store(port + P_NOTICES, notices);
+        let notices = port.notices(self) | 1 << (RESULT_NOTICES + operation);
+        port.set_notices(self, notices);
         self.mark_reports(port);
     }
 }

@@ -22,13 +22,13 @@ use super::state::{
     AWAITING_RESULT, COLLECTED, COLLECTING, Descriptor, FREE_VALUE, LOCAL_USED, Reduction,
     SPREADING, ValueBuffer, block,
 };
-use crate::state::P_OPEN;
+use crate::state::Port;
 use crate::{Gm, Nic};
 
 /// A reduction of a port.
 #[derive(Clone, Copy)]
 pub(super) struct Instance {
-    port: u32,
+    port: Port,
     number: u32,
 }
 
@@ -52,7 +52,7 @@ const fn flags(kind: u32) -> u32 {
 impl<N: Nic> Gm<N> {
     /// A process has posted a reduction: the number of its descriptor.
     #[inline(never)]
-    pub(crate) fn post_reduction(&mut self, port: u32, number: u32) {
+    pub(crate) fn post_reduction(&mut self, port: Port, number: u32) {
         let block = block(port);
         if number >= DESCRIPTOR_COUNT
             || block.reductions(self) >> number & 1 != 0
@@ -134,7 +134,7 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     pub(super) fn combine_partial(
         &mut self,
-        port: u32,
+        port: Port,
         sender: u32,
         value: Value,
     ) -> Option<Instance> {
@@ -156,7 +156,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether a reduction waits for the value of a sender.
-    pub(super) fn awaiting(&self, port: u32, sender: u32, tag: u32) -> bool {
+    pub(super) fn awaiting(&self, port: Port, sender: u32, tag: u32) -> bool {
         let mut left = block(port).reductions(self);
         let mut number = 0;
         let mut found = false;
@@ -191,7 +191,7 @@ impl<N: Nic> Gm<N> {
 
     /// A value of another process: it is combined, or kept.
     #[inline(never)]
-    pub(super) fn partial_came(&mut self, port: u32, from: u32, value: Value) {
+    pub(super) fn partial_came(&mut self, port: Port, from: u32, value: Value) {
         if let Some(instance) = self.combine_partial(port, origin::endpoint(from), value) {
             self.used_value(from);
             return self.collect(instance);
@@ -204,7 +204,7 @@ impl<N: Nic> Gm<N> {
         }
         let free = buffer.next(self);
         self.nic.store(FREE_VALUE, free.address());
-        let closed = u32::from(self.nic.load(port + P_OPEN) == 0);
+        let closed = u32::from(!port.is_open(self));
         buffer.write(
             self,
             [
@@ -329,7 +329,7 @@ impl<N: Nic> Gm<N> {
 
     /// The result has come from the parent.
     #[inline(never)]
-    pub(super) fn result_came(&mut self, port: u32, from: u32, value: Value) {
+    pub(super) fn result_came(&mut self, port: Port, from: u32, value: Value) {
         let mut left = block(port).reductions(self);
         let mut number = 0;
         while left != 0 {
@@ -351,7 +351,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Reductions whose packets could not leave go on.
-    pub(super) fn reductions_go_on(&mut self, port: u32) {
+    pub(super) fn reductions_go_on(&mut self, port: Port) {
         let mut left = block(port).reductions(self);
         let mut number = 0;
         while left != 0 {
@@ -368,7 +368,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether a reduction of a port has been under way for too long.
-    pub(super) fn is_reduction_late(&self, port: u32, now: u32) -> bool {
+    pub(super) fn is_reduction_late(&self, port: Port, now: u32) -> bool {
         let mut left = block(port).reductions(self);
         let mut number = 0;
         let mut late = false;

@@ -10,7 +10,7 @@ use defs::record;
 
 use defs::gm::atomic::{ATOMIC_COUNT, ATOMIC_OPERATIONS};
 
-use crate::state::{List, STATE_END, port_number};
+use crate::state::{List, Port, STATE_END, port_number};
 
 /// RECV: packets with operations that it has taken so far.
 pub const TAKEN: u32 = STATE_END;
@@ -239,13 +239,13 @@ pub const EARLIER: u32 = 0x40;
 
 /// The control block of a port's operations, from its port's.
 #[inline(always)]
-pub const fn block(port: u32) -> Block {
+pub const fn block(port: Port) -> Block {
     Block::at(BLOCKS + (port_number(port) << 11))
 }
 
 /// The first or second list of endpoints of a port.
 #[inline(always)]
-pub const fn list(port: u32, second: u32) -> PeerList {
+pub const fn list(port: Port, second: u32) -> PeerList {
     PeerList::at(LISTS + (port_number(port) << 13) + (second << 12))
 }
 

@@ -18,7 +18,8 @@ use super::state::{
 use super::steps::step_bytes;
 use crate::receive::Packet;
 use crate::state::Connection;
-use crate::state::{LAST_WRITE, P_RECEIVES, port_block};
+use crate::state::Port;
+use crate::state::{LAST_WRITE, port_block};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
 
@@ -218,7 +219,7 @@ impl<N: Nic> Gm<N> {
             return None;
         }
         let port = port_block(local);
-        if self.nic.load(port + P_RECEIVES) == 0 {
+        if !port.receives(self) {
             return None;
         }
         let wanted = packet.sequence >> 16 | 1 << 16;
@@ -337,7 +338,7 @@ impl<N: Nic> Gm<N> {
             return true;
         }
         if self.is_staged(group, piece.block) {
-            let port = self.nic.load(group + G_PORT);
+            let port = Port::at(self.nic.load(group + G_PORT));
             let staged = staging(port, self.number_of(group), piece.operation);
             let from = packet.at + HEADER_BYTES + GOSSIP_BYTES;
             self.copy_words(from, staged + (piece.block << step) + before, piece.bytes);
@@ -422,7 +423,7 @@ impl<N: Nic> Gm<N> {
         let high = self.nic.load(channel).wrapping_add(carry);
         let key = self.nic.load(group + G_KEY);
         let Some(pieces) = self.pieces(high, low, key, bytes) else {
-            let port = self.nic.load(group + G_PORT);
+            let port = Port::at(self.nic.load(group + G_PORT));
             self.violation(port, BAD_RECEIVE_MEMORY, high, low);
             return false;
         };
@@ -534,7 +535,7 @@ impl<N: Nic> Gm<N> {
         if steps < 2 {
             return;
         }
-        let port = self.nic.load(group + G_PORT);
+        let port = Port::at(self.nic.load(group + G_PORT));
         let staged = staging(port, self.number_of(group), operation) + block;
         let bytes = (block << (steps - 1)) - block;
         self.write_channel(group, operation, block, staged, bytes, 0);

@@ -14,7 +14,7 @@ use super::state::{
 };
 use super::steps::{longest_staged, step_bytes, steps};
 use crate::collective::{NO_VALUE, block};
-use crate::state::{NOW, P_KEY, port_number};
+use crate::state::{NOW, Port, port_number};
 use crate::{Gm, Nic};
 
 /// Number of a port's first group among its operations.
@@ -22,7 +22,7 @@ pub const GROUP_OPERATIONS: u32 = 1 + DESCRIPTOR_COUNT;
 
 /// Staging memory of a channel, where a packet's header begins to have room; 0 if the group has none.
 #[inline(always)]
-pub const fn staging(port: u32, number: u32, operation: u32) -> u32 {
+pub const fn staging(port: Port, number: u32, operation: u32) -> u32 {
     const { assert!(STAGING_ROOM == (1 << 12) + (1 << 6) && STAGING_HEADER == 1 << 6) }
     if number != 0 {
         return 0;
@@ -34,7 +34,7 @@ pub const fn staging(port: u32, number: u32, operation: u32) -> u32 {
 impl<N: Nic> Gm<N> {
     /// A process has posted a group.
     #[inline(never)]
-    pub(crate) fn post_group(&mut self, port: u32, number: u32) {
+    pub(crate) fn post_group(&mut self, port: Port, number: u32) {
         if number >= GROUP_COUNT || self.nic.load(COLLECTIVE_TICKS) == 0 {
             return self.count(Counter::BadPosts);
         }
@@ -50,7 +50,7 @@ impl<N: Nic> Gm<N> {
         }
         let word = self.nic.load(from + GROUP_NUMBER);
         let (size, rank) = ((word & 0xFF) + 1, word >> 8 & 0xFF);
-        let key = self.nic.load(port + P_KEY);
+        let key = port.key(self);
         let staged = match number {
             0 => longest_staged(size),
             _ => 0,
@@ -62,7 +62,7 @@ impl<N: Nic> Gm<N> {
             (G_RANK, rank),
             (G_POSTED, 0),
             (G_ACTIVE, 0),
-            (G_PORT, port),
+            (G_PORT, port.address()),
             (G_KEY, key),
         ] {
             self.nic.store(group + place, value);
@@ -79,7 +79,7 @@ impl<N: Nic> Gm<N> {
 
     /// A process has posted an all-to-all broadcast.
     #[inline(never)]
-    pub(crate) fn post_gossip(&mut self, port: u32, word: u32, length: u32) {
+    pub(crate) fn post_gossip(&mut self, port: Port, word: u32, length: u32) {
         let number = word >> 8 & 0xFF;
         if number >= GROUP_COUNT || self.nic.load(COLLECTIVE_TICKS) == 0 {
             return self.count(Counter::BadPosts);
@@ -207,7 +207,7 @@ impl<N: Nic> Gm<N> {
             return;
         }
         self.nic.store(group + G_ACTIVE, 0);
-        let port = self.nic.load(group + G_PORT);
+        let port = Port::at(self.nic.load(group + G_PORT));
         let number = self.number_of(group);
         let word = self.nic.load(group + G_BLOCK);
         let length = word & !DOUBLING;
@@ -241,7 +241,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// The groups of a port are closed.
-    pub(crate) fn close_groups(&mut self, port: u32) {
+    pub(crate) fn close_groups(&mut self, port: Port) {
         for number in 0..GROUP_COUNT {
             let group = group(port, number);
             self.nic.store(group + G_NUMBER, 0);
@@ -250,12 +250,12 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether a group of a port has an operation under way.
-    pub(crate) fn has_gossip(&self, port: u32) -> bool {
+    pub(crate) fn has_gossip(&self, port: Port) -> bool {
         self.nic.load(group(port, 0) + G_ACTIVE) | self.nic.load(group(port, 1) + G_ACTIVE) != 0
     }
 
     /// The operations of a port's groups fail.
-    pub(crate) fn break_groups(&mut self, port: u32, status: u32) {
+    pub(crate) fn break_groups(&mut self, port: Port, status: u32) {
         for number in 0..GROUP_COUNT {
             let group = group(port, number);
             if self.nic.load(group + G_ACTIVE) != 0 {

@@ -10,6 +10,7 @@ use super::state::{
     G_ACTIVE, G_BLOCK, G_DEADLINE, G_FATAL, G_NUMBER, G_POSTED, G_RANK, G_SIZE, G_STEP, G_STEPS,
     LOCAL_BUSY, PASS_IN, PASS_OUT, PASS_STATE, counts, group, received,
 };
+use crate::state::Port;
 use crate::{Gm, Nic};
 
 /// Blocks that a member asks for at a time.
@@ -87,7 +88,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// A tick: the groups of a port ask for what is missing. Returns whether an operation has taken too long.
-    pub(crate) fn look_at_groups(&mut self, port: u32, now: u32) -> bool {
+    pub(crate) fn look_at_groups(&mut self, port: Port, now: u32) -> bool {
         let mut late = false;
         for number in 0..GROUP_COUNT {
             let group = group(port, number);

@@ -25,6 +25,7 @@ use super::state::{
     LOCAL_BUSY, PASS_BLOCK, PASS_HEADER, PASS_HELD, PASS_IN, PASS_LENGTH, PASS_OUT, PASS_PLACE,
     PASS_STATE, PASS_WHAT, WAITING, WAITING_LOCAL,
 };
+use crate::state::Port;
 use crate::state::{ACKS, Connection, List, SENDING, SENDING_PASS, connection, port_number};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
@@ -141,7 +142,7 @@ impl<N: Nic> Gm<N> {
         }
         let step = place & ((1 << STEP_BITS) - 1);
         if self.is_staged(group, block) {
-            let port = self.nic.load(group + G_PORT);
+            let port = Port::at(self.nic.load(group + G_PORT));
             let staged = staging(port, self.number_of(group), operation);
             if what & STAGE != 0 {
                 return self.read_pass(group, operation, 0, block, staged);
@@ -167,7 +168,7 @@ impl<N: Nic> Gm<N> {
         let high = self.nic.load(channel).wrapping_add(carry);
         let key = self.nic.load(group + G_KEY);
         let Some(pieces) = self.pieces(high, low, key, bytes) else {
-            let port = self.nic.load(group + G_PORT);
+            let port = Port::at(self.nic.load(group + G_PORT));
             self.violation(port, BAD_SEND_MEMORY, high, low);
             self.break_port(port, Status::PermissionDenied as u32);
             return false;
@@ -240,7 +241,7 @@ impl<N: Nic> Gm<N> {
             return self.pass_left();
         }
         let bytes = self.nic.load(PASS_LENGTH);
-        let own = port_number(self.nic.load(group + G_PORT)) << 1;
+        let own = port_number(Port::at(self.nic.load(group + G_PORT))) << 1;
         let number = self.nic.load(group + G_NUMBER) & 0xFFFF;
         let subtype = if what & ASK != 0 {
             MISSING

@@ -4,6 +4,7 @@ use defs::gm::gossip::{GROUP_BYTES, GROUP_COUNT, GROUP_LIMIT, GROUP_USED_BYTES, 
 use defs::gm::mapping::MAPPING;
 
 use crate::collective::COLLECTIVE_STATE_END;
+use crate::state::Port;
 use crate::state::port_number;
 
 /// Ring of packets to pass on: next entry to take.
@@ -93,7 +94,7 @@ const _: () = assert!(G_ALL + 4 <= GROUP_BYTES && GROUP_LIMIT == 32 * LEVELS);
 
 /// The block of a port's group.
 #[inline(always)]
-pub const fn group(port: u32, number: u32) -> u32 {
+pub const fn group(port: Port, number: u32) -> u32 {
     const { assert!(GROUP_COUNT == 2 && GROUP_BYTES == 1 << 9) }
     GROUPS + (port_number(port) << 10) + (number << 9)
 }
