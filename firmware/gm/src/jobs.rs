@@ -7,7 +7,7 @@ use defs::gm::collective::COLLECTIVE_RECORDS;
 use defs::gm::map::{JOB_BYTES, JOB_COUNT, RECEIVER_JOBS, SENDER_JOBS};
 
 use crate::collective::Value;
-use crate::gossip::News;
+use crate::gossip::{Group, News};
 use crate::nic::Role;
 use crate::state::{
     Connection, FREE_REPLY, Port, RECEIVER_JOB, RECEIVER_JOB_IN, Record, SENDER_JOB, SENDER_JOB_IN,
@@ -173,7 +173,7 @@ impl<N: Nic> Gm<N> {
         } else if job == Job::Direct as u32 {
             self.write_direct(Port::at(one), first, two);
         } else if job == Job::Staged as u32 {
-            self.write_staged(one, two, three);
+            self.write_staged(Group::at(one), two, three);
         } else if job == Job::OwnAtomic as u32 {
             self.own_atomic(Record::at(one));
         } else if job == Job::Local as u32 {
@@ -237,11 +237,11 @@ impl<N: Nic> Gm<N> {
     }
 
     /// SEND: staged bytes go to host memory.
-    pub(crate) fn hand_staged(&mut self, group: u32, operation: u32, block: u32) {
+    pub(crate) fn hand_staged(&mut self, group: Group, operation: u32, block: u32) {
         if N::ROLE.receives() {
             self.write_staged(group, operation, block);
         } else {
-            self.put_job(Job::Staged, 0, [group, operation, block]);
+            self.put_job(Job::Staged, 0, [group.address(), operation, block]);
         }
     }
 

@@ -11,14 +11,10 @@ use defs::gm::port::PORT_COUNT;
 
 use super::group::staging;
 use super::pass::STEP_BITS;
-use super::state::{
-    ANSWERING, FREE_HELD, G_CHANNELS, G_KEY, G_NUMBER, G_PORT, G_POSTED, G_RANK, G_SIZE, G_STEPS,
-    KEPT, group, received,
-};
+use super::state::{ANSWERING, FREE_HELD, Group, KEPT, group, received};
 use super::steps::step_bytes;
 use crate::receive::Packet;
 use crate::state::Connection;
-use crate::state::Port;
 use crate::state::{LAST_WRITE, port_block};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
@@ -88,7 +84,7 @@ pub const LOCAL_PACKET: u32 = GOSSIP_LOCAL + BUFFER_HEADER;
 
 /// A packet of a group that is open.
 struct Piece {
-    group: u32,
+    group: Group,
     operation: u32,
     place: u32,
     /// Length of a block.
@@ -122,10 +118,7 @@ impl<N: Nic> Gm<N> {
             block: block & 0xFFFF,
             bytes,
         };
-        let ahead = piece
-            .operation
-            .wrapping_sub(self.nic.load(group + G_POSTED))
-            & 0xFFFF;
+        let ahead = piece.operation.wrapping_sub(group.posted(self)) & 0xFFFF;
         if piece.block == 0 || piece.block > BLOCK_BYTES || piece.block & 3 != 0 {
             self.count(Counter::BadLength);
             return false;
@@ -206,14 +199,14 @@ impl<N: Nic> Gm<N> {
         self.nic.store(ANSWERING, 1);
         self.nic
             .store(held + HELD_STATE, WRITTEN | what << ASKED_SHIFT);
-        self.nic.store(held + HELD_GROUP, piece.group);
+        self.nic.store(held + HELD_GROUP, piece.group.address());
         self.nic.store(held + HELD_PLACE, piece.place);
         let block = piece.operation << 16 | piece.block;
         self.nic.store(held + HELD_BLOCK, block);
         self.scratch_write(HELD_COOKIES + ((held - HELD) >> 3));
     }
 
-    fn find_group(&mut self, packet: &Packet) -> Option<u32> {
+    fn find_group(&mut self, packet: &Packet) -> Option<Group> {
         let local = packet.lengths >> 9 & 0x7F;
         if local >= PORT_COUNT || self.nic.load(COLLECTIVE_TICKS) == 0 {
             return None;
@@ -225,12 +218,12 @@ impl<N: Nic> Gm<N> {
         let wanted = packet.sequence >> 16 | 1 << 16;
         (0..GROUP_COUNT)
             .map(|number| group(port, number))
-            .find(|&group| self.nic.load(group + G_NUMBER) == wanted)
+            .find(|&group| group.number(self) == wanted)
     }
 
     /// The words of the channel of an operation; an earlier operation's are cleared.
     fn channel(&mut self, piece: &Piece) -> u32 {
-        let at = received(piece.group, piece.operation);
+        let at = received(piece.group.address(), piece.operation);
         if self.nic.load(at) != piece.operation {
             self.nic.store(at, piece.operation);
             self.clear(at + 4, at + 4 + 4 * LEVELS);
@@ -241,8 +234,8 @@ impl<N: Nic> Gm<N> {
     /// A block of concurrent broadcasting.
     fn block_came(&mut self, packet: &Packet, piece: &Piece) -> bool {
         let group = piece.group;
-        let size = self.nic.load(group + G_SIZE);
-        let rank = self.nic.load(group + G_RANK);
+        let size = group.size(self);
+        let rank = group.rank(self);
         let (origin, exponent) = (piece.place >> 16, piece.place & 0xFFFF);
         if origin >= size || origin == rank || piece.bytes != piece.block || exponent >= LEVELS {
             self.count(Counter::BadLength);
@@ -281,7 +274,7 @@ impl<N: Nic> Gm<N> {
         let block = piece.operation << 16 | piece.block;
         if held != 0 {
             self.nic.store(held + HELD_STATE, state);
-            self.nic.store(held + HELD_GROUP, group);
+            self.nic.store(held + HELD_GROUP, group.address());
             self.nic.store(held + HELD_PLACE, next);
             self.nic.store(held + HELD_BLOCK, block);
             if state & PASSED != 0 {
@@ -289,7 +282,7 @@ impl<N: Nic> Gm<N> {
             }
         }
         self.hand_news(News {
-            what: group | BLOCK_CAME,
+            what: group.address() | BLOCK_CAME,
             place: piece.place,
             block,
         });
@@ -303,7 +296,7 @@ impl<N: Nic> Gm<N> {
             piece.place >> STEP_BITS,
             piece.place & ((1 << STEP_BITS) - 1),
         );
-        let steps = self.nic.load(group + G_STEPS);
+        let steps = group.steps(self);
         if step >= steps {
             self.count(Counter::BadLength);
             return false;
@@ -311,7 +304,7 @@ impl<N: Nic> Gm<N> {
         let got = self.channel(piece) + (step << 2);
         let is_last = step + 1 == steps;
         let all = if is_last {
-            step_bytes(self.nic.load(group + G_SIZE), step, piece.block)
+            step_bytes(group.size(self), step, piece.block)
         } else {
             piece.block << step
         };
@@ -321,7 +314,7 @@ impl<N: Nic> Gm<N> {
         }
         let after = before + piece.bytes;
         let news = News {
-            what: group | STEP_CAME,
+            what: group.address() | STEP_CAME,
             place: step,
             block: piece.operation << 16 | piece.block,
         };
@@ -338,7 +331,7 @@ impl<N: Nic> Gm<N> {
             return true;
         }
         if self.is_staged(group, piece.block) {
-            let port = Port::at(self.nic.load(group + G_PORT));
+            let port = group.port(self);
             let staged = staging(port, self.number_of(group), piece.operation);
             let from = packet.at + HEADER_BYTES + GOSSIP_BYTES;
             self.copy_words(from, staged + (piece.block << step) + before, piece.bytes);
@@ -380,7 +373,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(got, before + piece.bytes);
         if held != 0 {
             self.nic.store(held + HELD_STATE, WRITTEN | ENDS_STEP);
-            self.nic.store(held + HELD_GROUP, piece.group);
+            self.nic.store(held + HELD_GROUP, piece.group.address());
             self.nic.store(held + HELD_PLACE, news.place);
             self.nic.store(held + HELD_BLOCK, news.block);
         }
@@ -409,21 +402,21 @@ impl<N: Nic> Gm<N> {
 
     fn write_channel(
         &mut self,
-        group: u32,
+        group: Group,
         operation: u32,
         at: u32,
         local: u32,
         bytes: u32,
         cookie: u32,
     ) -> bool {
-        let channel = group + G_CHANNELS + ((operation & 1) << 3);
-        let base = self.nic.load(channel + 4);
+        let channel = group.channel(operation & 1);
+        let base = channel.low(self);
         let low = base.wrapping_add(at);
         let carry = u32::from(low < base);
-        let high = self.nic.load(channel).wrapping_add(carry);
-        let key = self.nic.load(group + G_KEY);
+        let high = channel.high(self).wrapping_add(carry);
+        let key = group.key(self);
         let Some(pieces) = self.pieces(high, low, key, bytes) else {
-            let port = Port::at(self.nic.load(group + G_PORT));
+            let port = group.port(self);
             self.violation(port, BAD_RECEIVE_MEMORY, high, low);
             return false;
         };
@@ -477,7 +470,7 @@ impl<N: Nic> Gm<N> {
             return;
         }
         let packet = self.nic.load(held + HELD_PACKET);
-        let group = self.nic.load(held + HELD_GROUP);
+        let group = Group::at(self.nic.load(held + HELD_GROUP));
         let place = self.nic.load(held + HELD_PLACE);
         let block = self.nic.load(held + HELD_BLOCK);
         self.drop_held(held);
@@ -497,7 +490,7 @@ impl<N: Nic> Gm<N> {
             }
         };
         self.hand_news(News {
-            what: group | news,
+            what: group.address() | news,
             place,
             block,
         });
@@ -530,12 +523,12 @@ impl<N: Nic> Gm<N> {
     }
 
     /// RECV: the staged bytes of an operation go to host memory. The own block is there, and the last step's bytes.
-    pub(crate) fn write_staged(&mut self, group: u32, operation: u32, block: u32) {
-        let steps = self.nic.load(group + G_STEPS);
+    pub(crate) fn write_staged(&mut self, group: Group, operation: u32, block: u32) {
+        let steps = group.steps(self);
         if steps < 2 {
             return;
         }
-        let port = Port::at(self.nic.load(group + G_PORT));
+        let port = group.port(self);
         let staged = staging(port, self.number_of(group), operation) + block;
         let bytes = (block << (steps - 1)) - block;
         self.write_channel(group, operation, block, staged, bytes, 0);

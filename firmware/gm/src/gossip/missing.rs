@@ -6,10 +6,7 @@ use defs::gm::map::RESEND_TICKS;
 use super::came::{ASKED, ASKED_STEP, BLOCK_CAME, LOCAL_FREE, News, PASS_ON, STEP_CAME};
 use super::group::OWN_STAGING;
 use super::pass::{ASK, ONE_HOP, STAGE, STEP, STEP_BITS};
-use super::state::{
-    G_ACTIVE, G_BLOCK, G_DEADLINE, G_FATAL, G_NUMBER, G_POSTED, G_RANK, G_SIZE, G_STEP, G_STEPS,
-    LOCAL_BUSY, PASS_IN, PASS_OUT, PASS_STATE, counts, group, received,
-};
+use super::state::{Group, LOCAL_BUSY, PASS_IN, PASS_OUT, PASS_STATE, group, received};
 use crate::state::Port;
 use crate::{Gm, Nic};
 
@@ -27,8 +24,8 @@ impl<N: Nic> Gm<N> {
         self.nic.store(LOCAL_BUSY, 0);
         let mut group = GROUPS;
         while group < PASSES {
-            self.nic.store(group + G_NUMBER, 0);
-            self.nic.store(group + G_ACTIVE, 0);
+            Group::at(group).set_number(self, 0);
+            Group::at(group).set_active(self, 0);
             group += defs::gm::gossip::GROUP_BYTES;
         }
         self.prepare_held();
@@ -37,7 +34,7 @@ impl<N: Nic> Gm<N> {
     /// RECV has taken a packet.
     #[inline(never)]
     pub(crate) fn take_news(&mut self, news: News) {
-        let group = news.what & !7;
+        let group = Group::at(news.what & !7);
         let (operation, length) = (news.block >> 16, news.block & 0xFFFF);
         match news.what & 7 {
             BLOCK_CAME => self.take_block(group, operation, false, 0),
@@ -51,40 +48,40 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether the block of a rank is here.
-    pub(super) fn has_block(&self, group: u32, operation: u32, rank: u32) -> bool {
-        if rank >= self.nic.load(group + G_SIZE) {
+    pub(super) fn has_block(&self, group: Group, operation: u32, rank: u32) -> bool {
+        if rank >= group.size(self) {
             return false;
         }
-        let at = received(group, operation);
+        let at = received(group.address(), operation);
         let bits = self.nic.load(at + 4 + ((rank >> 5) << 2));
         let came = self.nic.load(at) == operation && bits >> (rank & 31) & 1 != 0;
-        came || rank == self.nic.load(group + G_RANK)
+        came || rank == group.rank(self)
     }
 
     /// Sends a block again to a member that asks for it.
-    fn answer_block(&mut self, group: u32, operation: u32, place: u32, length: u32) {
+    fn answer_block(&mut self, group: Group, operation: u32, place: u32, length: u32) {
         let origin = place >> 16;
         if self.has_block(group, operation, origin) {
-            self.add_flagged(group | ONE_HOP, operation, place, length, 0);
+            self.add_flagged(group.address() | ONE_HOP, operation, place, length, 0);
         }
     }
 
     /// Sends the bytes of a step again, if those of all steps before are here.
-    fn answer_step(&mut self, group: u32, operation: u32, place: u32, length: u32) {
+    fn answer_step(&mut self, group: Group, operation: u32, place: u32, length: u32) {
         let step = place & ((1 << STEP_BITS) - 1);
-        let at = counts(group, operation);
-        let known = self.nic.load(at) == operation && step < self.nic.load(group + G_STEPS);
+        let counts = group.counts_of(operation);
+        let known = counts.operation(self) == operation && step < group.steps(self);
         let before = (1 << step) - 1;
-        let own = self.nic.load(group + G_STEP) & OWN_STAGING;
-        if known && own == 0 && self.nic.load(at + 4) & before == before {
+        let own = group.step(self) & OWN_STAGING;
+        if known && own == 0 && counts.done(self) & before == before {
             self.add_pass(group, operation | DOUBLING, place, length, 0);
         }
     }
 
     /// The own block goes to the staging memory.
-    pub(super) fn stage_own(&mut self, group: u32, operation: u32, length: u32) {
-        self.nic.store(group + G_STEP, OWN_STAGING);
-        self.add_flagged(group | STAGE, operation, 0, length, 0);
+    pub(super) fn stage_own(&mut self, group: Group, operation: u32, length: u32) {
+        group.set_step(self, OWN_STAGING);
+        self.add_flagged(group.address() | STAGE, operation, 0, length, 0);
     }
 
     /// A tick: the groups of a port ask for what is missing. Returns whether an operation has taken too long.
@@ -92,13 +89,13 @@ impl<N: Nic> Gm<N> {
         let mut late = false;
         for number in 0..GROUP_COUNT {
             let group = group(port, number);
-            if self.nic.load(group + G_ACTIVE) != 0 {
-                let fatal = self.nic.load(group + G_FATAL);
+            if group.active(self) != 0 {
+                let fatal = group.fatal(self);
                 late |= now.wrapping_sub(fatal) < 1 << 31;
-                let deadline = self.nic.load(group + G_DEADLINE);
+                let deadline = group.deadline(self);
                 if now.wrapping_sub(deadline) < 1 << 31 {
                     let next = now.wrapping_add(self.nic.load(RESEND_TICKS));
-                    self.nic.store(group + G_DEADLINE, next);
+                    group.set_deadline(self, next);
                     self.ask(group);
                 }
             }
@@ -107,24 +104,24 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Asks for packets that have not come.
-    fn ask(&mut self, group: u32) {
-        let operation = self.nic.load(group + G_POSTED);
-        let word = self.nic.load(group + G_BLOCK);
+    fn ask(&mut self, group: Group) {
+        let operation = group.posted(self);
+        let word = group.block(self);
         let length = word & !DOUBLING;
-        let step = self.nic.load(group + G_STEP);
+        let step = group.step(self);
         if word & DOUBLING == 0 {
             self.ask_for_blocks(group, operation, length);
         } else if step & OWN_STAGING != 0 {
             // The entry may have found no place in the ring.
-            self.add_flagged(group | STAGE, operation, 0, length, 0);
+            self.add_flagged(group.address() | STAGE, operation, 0, length, 0);
         } else {
             self.ask_for_step(group, operation, length);
         }
     }
 
-    fn ask_for_blocks(&mut self, group: u32, operation: u32, length: u32) {
-        let size = self.nic.load(group + G_SIZE);
-        let rank = self.nic.load(group + G_RANK);
+    fn ask_for_blocks(&mut self, group: Group, operation: u32, length: u32) {
+        let size = group.size(self);
+        let rank = group.rank(self);
         let mut left = ASK_LIMIT;
         let mut origin = 0;
         while origin < size && left != 0 {
@@ -139,29 +136,29 @@ impl<N: Nic> Gm<N> {
                     hop += 1;
                 }
                 let place = origin << 16 | hop;
-                self.add_flagged(group | ASK, operation, place, length, 0);
+                self.add_flagged(group.address() | ASK, operation, place, length, 0);
                 left -= 1;
             }
             origin += 1;
         }
     }
 
-    fn ask_for_step(&mut self, group: u32, operation: u32, length: u32) {
-        let done = self.nic.load(counts(group, operation) + 4);
+    fn ask_for_step(&mut self, group: Group, operation: u32, length: u32) {
+        let done = group.counts_of(operation).done(self);
         let mut step = 0;
         while done >> step & 1 != 0 {
             step += 1;
         }
-        let steps = self.nic.load(group + G_STEPS);
+        let steps = group.steps(self);
         if step >= steps {
             return;
         }
-        let at = received(group, operation);
-        let got = match self.nic.load(at) == operation {
-            true => self.nic.load(at + 4 + (step << 2)),
+        let received = group.received(operation);
+        let got = match received.operation(self) == operation {
+            true => received.word(self, step),
             false => 0,
         };
         let place = got << STEP_BITS | step;
-        self.add_flagged(group | ASK | STEP, operation, place, length, 0);
+        self.add_flagged(group.address() | ASK | STEP, operation, place, length, 0);
     }
 }

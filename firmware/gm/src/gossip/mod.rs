@@ -20,3 +20,4 @@ mod state;
 mod steps;
 
 pub use came::{HELD_COOKIES, HELD_COOKIES_END, News};
+pub use state::Group;

@@ -21,11 +21,9 @@ use defs::gm::port::PORT_COUNT;
 use super::came::{HELD_PACKET, LOCAL_PACKET};
 use super::group::staging;
 use super::state::{
-    G_CHANNELS, G_KEY, G_MEMBERS, G_NUMBER, G_PORT, G_RANK, G_SIZE, IDLE, LEAVING, LOADING,
-    LOCAL_BUSY, PASS_BLOCK, PASS_HEADER, PASS_HELD, PASS_IN, PASS_LENGTH, PASS_OUT, PASS_PLACE,
-    PASS_STATE, PASS_WHAT, WAITING, WAITING_LOCAL,
+    Group, IDLE, LEAVING, LOADING, LOCAL_BUSY, Members, PASS_BLOCK, PASS_HEADER, PASS_HELD,
+    PASS_IN, PASS_LENGTH, PASS_OUT, PASS_PLACE, PASS_STATE, PASS_WHAT, WAITING, WAITING_LOCAL,
 };
-use crate::state::Port;
 use crate::state::{ACKS, Connection, List, SENDING, SENDING_PASS, connection, port_number};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
@@ -50,15 +48,15 @@ pub const STEP_BITS: u32 = 4;
 
 impl<N: Nic> Gm<N> {
     /// Adds a packet to pass on. `what`: number of the operation, and `DOUBLING`.
-    pub(super) fn add_pass(&mut self, group: u32, what: u32, place: u32, length: u32, held: u32) {
+    pub(super) fn add_pass(&mut self, group: Group, what: u32, place: u32, length: u32, held: u32) {
         let flags = if what & DOUBLING == 0 { 0 } else { STEP };
-        self.add_flagged(group | flags, what, place, length, held);
+        self.add_flagged(group.address() | flags, what, place, length, held);
     }
 
     /// Adds an entry to the ring: a group with flags.
     pub(super) fn add_flagged(
         &mut self,
-        group: u32,
+        flagged: u32,
         operation: u32,
         place: u32,
         length: u32,
@@ -67,11 +65,11 @@ impl<N: Nic> Gm<N> {
         let at = self.nic.load(PASS_IN);
         if self.nic.load(PASS_STATE) == IDLE && self.nic.load(PASS_OUT) == at {
             // Nothing waits before it.
-            self.nic.store(PASS_WHAT, group);
+            self.nic.store(PASS_WHAT, flagged);
             self.nic.store(PASS_PLACE, place);
             self.nic.store(PASS_HELD, held);
             self.nic.store(PASS_BLOCK, operation << 16 | length);
-            return self.begin_pass(group & !FLAGS);
+            return self.begin_pass(Group::at(flagged & !FLAGS));
         }
         let next = next_entry(at);
         if next == self.nic.load(PASS_OUT) {
@@ -81,7 +79,7 @@ impl<N: Nic> Gm<N> {
             }
             return;
         }
-        self.nic.store(at, group);
+        self.nic.store(at, flagged);
         self.nic.store(at + 4, place);
         self.nic.store(at + 8, held);
         self.nic.store(at + 12, operation << 16 | length);
@@ -106,21 +104,21 @@ impl<N: Nic> Gm<N> {
                 let value = self.nic.load(at + place);
                 self.nic.store(word, value);
             }
-            let group = self.nic.load(PASS_WHAT) & !FLAGS;
+            let group = Group::at(self.nic.load(PASS_WHAT) & !FLAGS);
             self.begin_pass(group);
         }
     }
 
     /// The packet is passed on, unless its group is closed or it has no hop.
     #[inline(always)]
-    fn begin_pass(&mut self, group: u32) {
-        if self.nic.load(group + G_NUMBER) == 0 || !self.load_pass(group) {
+    fn begin_pass(&mut self, group: Group) {
+        if group.number(self) == 0 || !self.load_pass(group) {
             self.end_pass();
         }
     }
 
     /// Brings the packet into SRAM, if it is not there. Returns whether there is one.
-    fn load_pass(&mut self, group: u32) -> bool {
+    fn load_pass(&mut self, group: Group) -> bool {
         let what = self.nic.load(PASS_WHAT);
         let place = self.nic.load(PASS_PLACE);
         let word = self.nic.load(PASS_BLOCK);
@@ -142,7 +140,7 @@ impl<N: Nic> Gm<N> {
         }
         let step = place & ((1 << STEP_BITS) - 1);
         if self.is_staged(group, block) {
-            let port = Port::at(self.nic.load(group + G_PORT));
+            let port = group.port(self);
             let staged = staging(port, self.number_of(group), operation);
             if what & STAGE != 0 {
                 return self.read_pass(group, operation, 0, block, staged);
@@ -160,15 +158,22 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Reads bytes of a channel from host memory.
-    fn read_pass(&mut self, group: u32, operation: u32, before: u32, bytes: u32, to: u32) -> bool {
-        let channel = group + G_CHANNELS + ((operation & 1) << 3);
-        let base = self.nic.load(channel + 4);
+    fn read_pass(
+        &mut self,
+        group: Group,
+        operation: u32,
+        before: u32,
+        bytes: u32,
+        to: u32,
+    ) -> bool {
+        let channel = group.channel(operation & 1);
+        let base = channel.low(self);
         let low = base.wrapping_add(before);
         let carry = u32::from(low < base);
-        let high = self.nic.load(channel).wrapping_add(carry);
-        let key = self.nic.load(group + G_KEY);
+        let high = channel.high(self).wrapping_add(carry);
+        let key = group.key(self);
         let Some(pieces) = self.pieces(high, low, key, bytes) else {
-            let port = Port::at(self.nic.load(group + G_PORT));
+            let port = group.port(self);
             self.violation(port, BAD_SEND_MEMORY, high, low);
             self.break_port(port, Status::PermissionDenied as u32);
             return false;
@@ -194,7 +199,7 @@ impl<N: Nic> Gm<N> {
         let what = self.nic.load(PASS_WHAT);
         if what & STAGE != 0 {
             self.nic.store(PASS_STATE, IDLE);
-            self.own_staged(what & !FLAGS);
+            self.own_staged(Group::at(what & !FLAGS));
             return self.start_pass();
         }
         let bytes = self.nic.load(PASS_LENGTH);
@@ -202,9 +207,9 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Whether a block goes to a member `2^exponent` ranks further.
-    fn has_hop(&self, group: u32, place: u32) -> bool {
-        let size = self.nic.load(group + G_SIZE);
-        let rank = self.nic.load(group + G_RANK);
+    fn has_hop(&self, group: Group, place: u32) -> bool {
+        let size = group.size(self);
+        let rank = group.rank(self);
         let (origin, exponent) = (place >> 16, place & 0xFFFF);
         let behind = if rank >= origin {
             rank - origin
@@ -221,7 +226,7 @@ impl<N: Nic> Gm<N> {
         let next = Connection::at(PASSER).ack_next(self);
         self.nic.store(ACKS, next);
         let what = self.nic.load(PASS_WHAT);
-        let group = what & !FLAGS;
+        let group = Group::at(what & !FLAGS);
         let place = self.nic.load(PASS_PLACE);
         let word = self.nic.load(PASS_BLOCK);
         // Asking goes the other way.
@@ -231,8 +236,8 @@ impl<N: Nic> Gm<N> {
         } else {
             place & ((1 << STEP_BITS) - 1)
         };
-        let members = group + G_MEMBERS + ((back * LEVELS) << 2);
-        let to = self.nic.load(members + ((level & (LEVELS - 1)) << 2));
+        let members = Members::at(group.address() + Group::MEMBERS + ((back * LEVELS) << 2));
+        let to = members.level(self, level & (LEVELS - 1));
         let (node, port) = (to >> 16, to >> 8 & 0xFF);
         let known = node < self.nic.load(NODES) && port < PORT_COUNT;
         let is_local = node == self.nic.load(NODE);
@@ -241,8 +246,8 @@ impl<N: Nic> Gm<N> {
             return self.pass_left();
         }
         let bytes = self.nic.load(PASS_LENGTH);
-        let own = port_number(Port::at(self.nic.load(group + G_PORT))) << 1;
-        let number = self.nic.load(group + G_NUMBER) & 0xFFFF;
+        let own = port_number(group.port(self)) << 1;
+        let number = group.number(self) & 0xFFFF;
         let subtype = if what & ASK != 0 {
             MISSING
         } else if what & STEP != 0 {
@@ -300,9 +305,9 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn pass_left(&mut self) {
         let what = self.nic.load(PASS_WHAT);
-        let group = what & !FLAGS;
+        let group = Group::at(what & !FLAGS);
         let place = self.nic.load(PASS_PLACE);
-        let is_open = self.nic.load(group + G_NUMBER) != 0;
+        let is_open = group.number(self) != 0;
         if is_open && what & (STEP | ONE_HOP | ASK) == 0 && self.has_hop(group, place + 1) {
             self.nic.store(PASS_PLACE, place + 1);
             self.nic.store(PASS_STATE, WAITING);

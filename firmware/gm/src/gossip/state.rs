@@ -2,6 +2,7 @@
 
 use defs::gm::gossip::{GROUP_BYTES, GROUP_COUNT, GROUP_LIMIT, GROUP_USED_BYTES, GROUPS, LEVELS};
 use defs::gm::mapping::MAPPING;
+use defs::record;
 
 use crate::collective::COLLECTIVE_STATE_END;
 use crate::state::Port;
@@ -49,67 +50,124 @@ pub const LEAVING: u32 = 3;
 /// The packet waits until the buffer of this node's members is free.
 pub const WAITING_LOCAL: u32 = 4;
 
-/// Word of a group: number, rank, size as in its descriptor; 0 if the group is not open.
-pub const G_NUMBER: u32 = 0;
-/// Words of a group: addresses of the channels.
-pub const G_CHANNELS: u32 = 4;
-/// Words of a group: members further on, then back.
-pub const G_MEMBERS: u32 = 20;
-/// Word of a group: number of members.
-pub const G_SIZE: u32 = GROUP_USED_BYTES;
-/// Word of a group: own rank.
-pub const G_RANK: u32 = G_SIZE + 4;
-/// Word of a group: number of the operation that was posted last.
-pub const G_POSTED: u32 = G_SIZE + 8;
-/// Word of a group: whether that operation is under way.
-pub const G_ACTIVE: u32 = G_SIZE + 12;
-/// Word of a group: length of its blocks, and `DOUBLING`.
-pub const G_BLOCK: u32 = G_SIZE + 16;
-/// Word of a group: tick at which it asks for what is missing.
-pub const G_DEADLINE: u32 = G_SIZE + 20;
-/// Word of a group: tick at which the operation fails.
-pub const G_FATAL: u32 = G_SIZE + 24;
-/// Word of a group: control block of its port.
-pub const G_PORT: u32 = G_SIZE + 28;
-/// Word of a group: recursive doubling, the step whose bytes are sent next.
-pub const G_STEP: u32 = G_SIZE + 32;
-/// Word of a group: key of its process.
-pub const G_KEY: u32 = G_SIZE + 36;
-/// Words of a group, for each channel: operation that SEND counts; blocks that have come, or steps that are complete.
-pub const G_COUNTS: u32 = G_SIZE + 40;
-
-/// Words of a group, RECV, for each channel: the operation whose blocks come; the bits of blocks or the bytes of steps.
-pub const G_RECEIVED: u32 = G_SIZE + 56;
-/// Bytes of a channel's words there.
+/// Offset of the firmware's own words in a group: they follow the descriptor.
+const OWN: u32 = GROUP_USED_BYTES;
+/// Offset of the words that RECV counts in.
+const RECEIVED: u32 = OWN + 56;
+/// Bytes of a [`Received`].
 pub const RECEIVED_BYTES: u32 = 4 + 4 * LEVELS;
+/// Offset of the words behind these.
+const LAST: u32 = RECEIVED + 2 * RECEIVED_BYTES;
 
-/// Word of a group: steps of recursive doubling.
-pub const G_STEPS: u32 = G_RECEIVED + 2 * RECEIVED_BYTES;
-/// Word of a group: the longest block that is combined in staging memory; 0 without that.
-pub const G_STAGED_MOST: u32 = G_STEPS + 4;
-/// Word of a group: the count of the posted operation when all has come.
-pub const G_ALL: u32 = G_STEPS + 8;
+record! {
+    /// Group of a port.
+    pub struct Group {
+        /// Number, and a bit that says that the group is open; 0 if it is not.
+        number, set_number: u32 = 0;
+        /// Addresses of the channels in the process's memory.
+        channel[3] => Channel = 4;
+        /// Number of members.
+        size, set_size, SIZE: u32 = OWN;
+        /// Own rank.
+        rank, set_rank, RANK: u32 = OWN + 4;
+        /// Number of the operation that was posted last.
+        posted, set_posted, POSTED: u32 = OWN + 8;
+        /// Whether that operation is under way: 1 or 0.
+        active, set_active, ACTIVE: u32 = OWN + 12;
+        /// Length of its blocks, and `DOUBLING`.
+        block, set_block, BLOCK: u32 = OWN + 16;
+        /// Tick at which the group asks for what is missing.
+        deadline, set_deadline, DEADLINE: u32 = OWN + 20;
+        /// Tick at which the operation fails.
+        fatal, set_fatal, FATAL: u32 = OWN + 24;
+        /// Port of the group.
+        port, set_port, PORT: Port = OWN + 28;
+        /// Recursive doubling: the step whose bytes are sent next, and `OWN_STAGING`.
+        step, set_step, STEP: u32 = OWN + 32;
+        /// Key of the process.
+        key, set_key, KEY: u32 = OWN + 36;
+        /// What SEND counts, for each channel.
+        counts[3] => Counts = OWN + 40;
+        /// Steps of recursive doubling.
+        steps, set_steps, STEPS: u32 = LAST;
+        /// The longest block that is combined in staging memory; 0 without that.
+        staged_most, set_staged_most, STAGED_MOST: u32 = LAST + 4;
+        /// The count of the posted operation when all has come.
+        all, set_all, ALL: u32 = LAST + 8;
+    }
+}
 
-const _: () = assert!(G_ALL + 4 <= GROUP_BYTES && GROUP_LIMIT == 32 * LEVELS);
+impl Group {
+    /// Offset of the [members](Members) further on; those back follow.
+    pub const MEMBERS: u32 = 20;
+    /// Offsets between which the words lie that the channels of both CPUs count in.
+    pub const COUNTED: [(u32, u32); 2] = [(OWN + 40, OWN + 56), (RECEIVED, LAST)];
+
+    /// What SEND counts of an operation.
+    #[inline(always)]
+    pub const fn counts_of(self, operation: u32) -> Counts {
+        self.counts(operation & 1)
+    }
+
+    /// What RECV has received of an operation.
+    #[inline(always)]
+    pub const fn received(self, operation: u32) -> Received {
+        Received::at(received(self.address(), operation))
+    }
+}
+
+record! {
+    /// Endpoints of members in one direction.
+    pub struct Members {
+        /// The member at the distance of a level: 2 to its power.
+        [level]: u32 = 0;
+    }
+}
+
+record! {
+    /// Address of a channel.
+    pub struct Channel {
+        /// Upper half.
+        high: u32 = 0;
+        /// Lower half.
+        low: u32 = 4;
+    }
+}
+
+record! {
+    /// What SEND counts of the operation of a channel.
+    pub struct Counts {
+        /// The operation.
+        operation, set_operation: u32 = 0;
+        /// Number of blocks that have come, or a bit for each step that is complete.
+        done, set_done: u32 = 4;
+    }
+}
+
+record! {
+    /// What RECV has received of the operation of a channel.
+    pub struct Received {
+        /// The operation.
+        operation, set_operation: u32 = 0;
+        /// A bit for each block that has come, or the bytes of each step.
+        [word, set_word]: u32 = 4;
+    }
+}
+
+const _: () = assert!(LAST + 12 <= GROUP_BYTES && GROUP_LIMIT == 32 * LEVELS);
 
 /// The block of a port's group.
 #[inline(always)]
-pub const fn group(port: Port, number: u32) -> u32 {
+pub const fn group(port: Port, number: u32) -> Group {
     const { assert!(GROUP_COUNT == 2 && GROUP_BYTES == 1 << 9) }
-    GROUPS + (port_number(port) << 10) + (number << 9)
+    Group::at(GROUPS + (port_number(port) << 10) + (number << 9))
 }
 
-/// The words of SEND of the channel of an operation.
-#[inline(always)]
-pub const fn counts(group: u32, operation: u32) -> u32 {
-    group + G_COUNTS + ((operation & 1) << 3)
-}
-
-/// The words of RECV of the channel of an operation.
+/// Address of the [`Received`] of the channel of an operation.
 #[inline(always)]
 pub const fn received(group: u32, operation: u32) -> u32 {
     group
-        + G_RECEIVED
+        + RECEIVED
         + if operation & 1 == 0 {
             0
         } else {
