@@ -13,6 +13,7 @@
 //! * [`gm`]: GM on boards with a LANai: start-up, ports, messages;
 //! * [`fm`]: FM with multi-send on boards with a LANai 4;
 //! * [`mpi`]: message passing in the terms of the MPI standard, over GM or EMP;
+//! * [`sockets`]: stream sockets over GM or EMP;
 //! * [`dsm`]: memory that the nodes of a GM network share;
 //! * [`myrinet`]: hosts of control programs of Myrinet adapters, which have a window of their own.
 //!
@@ -57,6 +58,7 @@ pub mod gm;
 pub mod lanai;
 pub mod mpi;
 pub mod myrinet;
+pub mod sockets;
 
 pub use lanigon_window::{address, window};
 

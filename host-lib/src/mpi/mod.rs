@@ -53,7 +53,7 @@ mod point;
 mod prefix;
 mod request;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod times;
 mod transport;
 mod varying;

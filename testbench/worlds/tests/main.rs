@@ -18,3 +18,4 @@ mod ranks;
 mod replays;
 mod saved;
 mod scenarios;
+mod sockets;

@@ -3,7 +3,7 @@
 mod collectives;
 mod layouts;
 mod messages;
-mod net;
+pub(crate) mod net;
 
 use std::future::Future;
 
