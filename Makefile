@@ -46,7 +46,7 @@ run: firmware
 
 install: firmware
 	cargo install --locked --path testbench/command $(ARGS)
-	install -D target/release/deps/liblanigon_fi.so $(or $(CARGO_HOME),$(HOME)/.cargo)/lib/liblanigon_fi.so
+	for library in fi sockets; do install -D -t $(or $(CARGO_HOME),$(HOME)/.cargo)/lib target/release/deps/liblanigon_$$library.so || exit 1; done
 
 book:
 	@scripts/book

@@ -1,4 +1,4 @@
-//! Stream sockets over EMP or GM, for the programs of emulated hosts.
+//! Stream sockets over EMP or GM (docs/sockets.md), for the programs of emulated hosts.
 //!
 //! [`Sockets`] owns a [`Transport`] and all sockets of a program. A [`Stream`] and a [`Listener`] are names. Data flow:
 //!

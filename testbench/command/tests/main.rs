@@ -38,6 +38,7 @@ mod rules;
 mod run;
 mod schema;
 mod shown;
+mod socket_programs;
 mod start;
 mod stripped;
 mod sweep;

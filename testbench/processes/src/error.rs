@@ -15,6 +15,9 @@ pub enum ProcessError {
     /// Another rank has failed.
     #[error("another rank has failed")]
     Over,
+    /// Only servers are left, and no client.
+    #[error("only servers are left")]
+    AtRest,
     /// A process says something wrong.
     #[error("rank {rank}: {error}")]
     Request {
@@ -33,13 +36,15 @@ pub enum ProcessError {
     },
     /// The program has ended before all ranks were there.
     #[error(
-        "the program has ended, and {connected} of {ranks} ranks have begun MPI over the network of the world"
+        "a program has ended, and {connected} of {ranks} ranks have begun {what} over the network of the world"
     )]
     Ended {
         /// How many were there.
         connected: usize,
         /// How many should be.
         ranks: usize,
+        /// What they begin.
+        what: &'static str,
     },
     /// A process was killed, or has ended without MPI_Finalize.
     #[error("rank {rank} has ended without MPI_Finalize")]
@@ -63,6 +68,13 @@ pub enum ProcessError {
     },
 }
 
+impl ProcessError {
+    /// A rank asks for what cannot be.
+    pub(crate) const fn refused(rank: usize, what: String) -> Self {
+        Self::Refused { rank, what }
+    }
+}
+
 /// Why processes cannot be started.
 #[derive(Debug, Error)]
 pub enum StartError {
@@ -84,9 +96,22 @@ pub enum StartError {
         /// What is known.
         known: &'static str,
     },
-    /// The provider is missing.
-    #[error("{} is missing: `cargo build --release -p lanigon-provider` builds it", .0.display())]
-    Provider(PathBuf),
+    /// The library for processes is missing.
+    #[error("{} is missing: `cargo build --release -p {package}` builds it", path.display())]
+    Library {
+        /// Where it should be.
+        path: PathBuf,
+        /// Its package.
+        package: &'static str,
+    },
+    /// A program cannot be run.
+    #[error("{}: {error}", program.display())]
+    Program {
+        /// The program.
+        program: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// The socket.
     #[error("a socket for the processes: {0}")]
     Socket(io::Error),

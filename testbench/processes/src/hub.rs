@@ -31,6 +31,8 @@ const MORE: u32 = 12;
 const QUICK: u64 = 1000;
 /// Longest pause between two passes of a stalled world.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// Servers that look at the time rest after so long without any traffic, in ns.
+const REST_NS: u64 = 1_000_000_000;
 /// For so long all ranks may poll without effect, if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -55,9 +57,15 @@ pub struct Hub {
     /// Messages, and ends of sends, that no process knows yet.
     flying: AtomicU64,
     interrupt: Arc<AtomicBool>,
-    /// The starter has ended.
+    /// The starter has ended, or a process with sockets.
     ended: Arc<AtomicBool>,
     failed: AtomicBool,
+    /// Only servers are left.
+    at_rest: AtomicBool,
+    /// Simulated time at which sockets were in use last, in ns.
+    active_ns: AtomicU64,
+    /// What ranks begin, for messages.
+    what: &'static str,
     patience: Duration,
 }
 
@@ -78,8 +86,24 @@ impl Hub {
             interrupt,
             ended: Arc::default(),
             failed: AtomicBool::new(false),
+            at_rest: AtomicBool::new(false),
+            active_ns: AtomicU64::new(0),
+            what: "MPI",
             patience: PATIENCE,
         })
+    }
+
+    /// The ranks have sockets, not messages.
+    #[must_use]
+    pub const fn of_sockets(mut self) -> Self {
+        self.what = "sockets";
+        self
+    }
+
+    /// Whether the run has ended while servers waited for others, which will not come.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.at_rest.load(Ordering::Relaxed)
     }
 
     /// Lets all ranks poll for so long without effect, before that is an error.
@@ -89,7 +113,7 @@ impl Hub {
         self
     }
 
-    /// Set when the starter has ended.
+    /// Set when the starter has ended, or a process: no run begins after that.
     #[must_use]
     pub fn ended(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.ended)
@@ -119,6 +143,7 @@ impl Hub {
         }
         match self.failed.load(Ordering::Relaxed) {
             true => Err(ProcessError::Over),
+            false if self.is_at_rest() => Err(ProcessError::AtRest),
             false => Ok(()),
         }
     }
@@ -128,16 +153,21 @@ impl Hub {
         self.flying.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// One of them is with its receiver.
-    pub(crate) fn land(&self) {
-        self.flying.fetch_sub(1, Ordering::Relaxed);
+    /// So many of them are with their receivers.
+    pub(crate) fn land(&self, count: u64) {
+        self.flying.fetch_sub(count, Ordering::Relaxed);
     }
 
-    /// Waits until all ranks have connected, and greets them.
+    /// Sockets were in use at this time.
+    pub(crate) fn is_active(&self, now_ns: u64) {
+        self.active_ns.fetch_max(now_ns, Ordering::Relaxed);
+    }
+
+    /// Waits until all ranks have connected, and greets them, if they begin together.
     ///
     /// # Errors
     /// [`ProcessError`].
-    pub(crate) fn gather(&self, welcome: Welcome) -> Result<(), ProcessError> {
+    pub(crate) fn gather(&self, welcome: Option<Welcome>) -> Result<(), ProcessError> {
         if self.welcomed.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -148,7 +178,12 @@ impl Hub {
                 Ok((stream, _)) => connected += usize::from(self.greet(stream)?),
                 Err(_) if self.ended.load(Ordering::Relaxed) => {
                     let ranks = self.ranks();
-                    return Err(ProcessError::Ended { connected, ranks });
+                    let what = self.what;
+                    return Err(ProcessError::Ended {
+                        connected,
+                        ranks,
+                        what,
+                    });
                 }
                 Err(_) => thread::sleep(GLANCE),
             }
@@ -158,10 +193,17 @@ impl Hub {
         for rank in 0..self.ranks() {
             let place = &mut *self.place(rank);
             place.state = State::Unread;
-            place.answer(&[Answer::Welcome(welcome)]);
+            if let Some(welcome) = welcome {
+                place.answer(&[Answer::Welcome(welcome)]);
+            }
         }
         self.welcomed.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Greets one rank, which begins now.
+    pub(crate) fn welcome(&self, rank: usize, welcome: Welcome) {
+        self.place(rank).answer(&[Answer::Welcome(welcome)]);
     }
 
     /// Takes the first request of a connection. What is no process of a rank is closed; a process that does not fit is an error.
@@ -262,6 +304,7 @@ impl Hub {
     /// # Errors
     /// [`ProcessError`].
     pub(crate) fn stall(&self) -> Result<(), ProcessError> {
+        self.conclude()?;
         let begin = Instant::now();
         let mut pause = GLANCE;
         let (mut ready, mut unchanged) = (0, 0);
@@ -299,12 +342,81 @@ impl Hub {
         Ok(())
     }
 
+    /// Whether the process of a rank has ended.
+    #[must_use]
+    pub fn has_ended(&self, rank: usize) -> bool {
+        self.place(rank).state == State::Gone
+    }
+
+    /// Whether all processes have ended.
+    pub(crate) fn are_all_gone(&self) -> bool {
+        (0..self.ranks()).all(|rank| self.place(rank).state == State::Gone)
+    }
+
+    /// Ends a stalled world in which nothing outside can bring anything: well, if only servers are left.
+    fn conclude(&self) -> Result<(), ProcessError> {
+        let places = || (0..self.ranks()).map(|rank| self.place(rank));
+        let held = |place: &Place| matches!(place.state, State::Held(_));
+        let is_over = places().all(|place| match place.state {
+            State::Gone => true,
+            _ => held(&place) && place.waits.is_inside(),
+        });
+        if !is_over || self.are_all_gone() {
+            return Ok(());
+        }
+        let serve = places().all(|place| !held(&place) || place.waits.is_server());
+        if serve && places().any(|place| place.state == State::Gone) {
+            self.at_rest.store(true, Ordering::Relaxed);
+            return Err(ProcessError::AtRest);
+        }
+        Err(self.deadlock())
+    }
+
+    /// Ends a world in which nothing has happened for long but servers that look at the time: well, if no other rank is left.
+    pub(crate) fn rests(&self, now_ns: u64) -> Result<(), ProcessError> {
+        let quiet_ns = now_ns.saturating_sub(self.active_ns.load(Ordering::Relaxed));
+        if self.flying.load(Ordering::Relaxed) != 0 || quiet_ns < REST_NS {
+            return Ok(());
+        }
+        let (mut gone, mut clients) = (0, 0);
+        for rank in 0..self.ranks() {
+            let place = self.place(rank);
+            match place.state {
+                State::Gone => gone += 1,
+                State::Held(_) if place.waits.is_server() => {}
+                // Nothing but others can end its wait.
+                State::Held(poll) if poll.limit_ns.is_none() && place.waits.is_inside() => {
+                    clients += 1;
+                }
+                _ => return Ok(()),
+            }
+        }
+        if gone == self.ranks() || (clients == 0 && gone == 0) {
+            return Ok(());
+        }
+        if clients == 0 {
+            self.at_rest.store(true, Ordering::Relaxed);
+            return Err(ProcessError::AtRest);
+        }
+        Err(self.deadlock())
+    }
+
+    fn deadlock(&self) -> ProcessError {
+        let ranks = (0..self.ranks()).filter_map(|rank| self.place(rank).describe(rank));
+        let waiting = ranks.collect();
+        ProcessError::Deadlock { waiting }
+    }
+
     /// A world that stays stalled is no error while a rank sleeps outside MPI, or when no rank polls. A rank without receives and sends may work with
     /// itself, of which the network learns nothing: it has more time.
     fn can_end(&self, stalled: Duration) -> Result<(), ProcessError> {
         let places = || (0..self.ranks()).map(|rank| self.place(rank));
         let polls = places().any(|place| matches!(place.state, State::Held(_)));
-        let is_outside = places().any(|place| place.state == State::Away && !place.has_left);
+        let is_outside = places().any(|place| match place.state {
+            State::Away => !place.has_left,
+            State::Held(_) => place.waits.is_held(),
+            _ => false,
+        });
         let is_busy = places().any(|place| match place.state {
             State::Held(poll) => poll.receives == 0 && poll.sends == 0,
             _ => false,
@@ -312,9 +424,7 @@ impl Hub {
         if is_outside || !polls || (is_busy && stalled < MORE * self.patience) {
             return Ok(());
         }
-        let ranks = (0..self.ranks()).filter_map(|rank| self.place(rank).describe(rank));
-        let waiting = ranks.collect();
-        Err(ProcessError::Deadlock { waiting })
+        Err(self.deadlock())
     }
 
     /// Ends the poll of a rank, if it polls.

@@ -7,7 +7,11 @@
 //! * a host program for each rank reads the rank's requests and carries them out on the emulated board, over the transports of `host_lib::mpi`: so a
 //!   message of a process takes the same way as one of this project's own message passing;
 //! * [`Processes`] is the workload of a scenario, and [`KIND`] its kind;
-//! * [`Starter`] is the `mpiexec` of an MPI library, with its processes.
+//! * [`Starter`] is the `mpiexec` of an MPI library, with its processes; [`Programs`] are processes that have sockets.
+//!
+//! A process with sockets has no MPI library: the preloaded `liblanigon-sockets.so` turns its calls into requests. The host program is the same
+//! (`program`); what it does for its process is a service: messages (`messages`), or sockets (`sockets`), which are those of
+//! [`host_lib::sockets`]. The service knows what each socket of the process is, and which of its calls wait.
 //!
 //! # Time
 //!
@@ -17,19 +21,26 @@
 //!
 //! What happens outside is told apart by two rules. *Stalled*: all processes poll, and no message is under way. Then simulated time can bring nothing,
 //! and polls are answered while it stands, until a process goes on for another reason (its starter, a file). *Away*: the process whose request is
-//! waited for sleeps outside a poll, and so do all others that run. Then the world goes on without it, and takes its next request when it is stalled.
+//! waited for sleeps outside a poll, and so do all others that run, and their children. Then the world goes on without it, and takes its next request when it is stalled.
 
 mod connection;
 mod error;
+mod group;
 mod hub;
+mod messages;
 mod network;
 mod program;
+mod programs;
 mod rank;
+mod service;
+mod sockets;
 mod starter;
 mod wire;
 mod workload;
 
 pub use error::{ProcessError, StartError};
+pub use group::{PROVIDER_FILE, SOCKETS_FILE, library};
 pub use hub::Hub;
-pub use starter::{Library, Starter, StarterKind, provider};
-pub use workload::{KIND, Processes, Used};
+pub use programs::{Command, Programs};
+pub use starter::{Library, Starter, StarterKind};
+pub use workload::{KIND, Mode, Processes, Used};

@@ -38,6 +38,47 @@ impl State {
     }
 }
 
+/// What a rank waits for that polls.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// Messages, or anything.
+    #[default]
+    Polls,
+    /// Calls on sockets.
+    Sockets {
+        /// Something outside may end the wait.
+        outside: bool,
+        /// It waits for what others want of it.
+        serves: bool,
+        /// In words.
+        what: String,
+    },
+}
+
+impl Waits {
+    /// Whether only an event ends the wait.
+    pub(crate) const fn is_held(&self) -> bool {
+        matches!(self, Self::Sockets { .. })
+    }
+
+    /// Whether nothing outside ends the wait.
+    pub(crate) const fn is_inside(&self) -> bool {
+        matches!(self, Self::Sockets { outside: false, .. })
+    }
+
+    /// Whether it waits for what others want of it.
+    pub(crate) const fn is_server(&self) -> bool {
+        matches!(
+            self,
+            Self::Sockets {
+                outside: false,
+                serves: true,
+                ..
+            }
+        )
+    }
+}
+
 /// What is known of one rank.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
@@ -49,6 +90,8 @@ pub(crate) struct Place {
     pub(crate) time_ns: u64,
     /// It has left the network: it may end.
     pub(crate) has_left: bool,
+    /// What it waits for, if it polls.
+    pub(crate) waits: Waits,
 }
 
 impl Place {
@@ -60,8 +103,9 @@ impl Place {
     }
 
     /// It polls, from this time on.
-    pub(crate) fn hold(&mut self, poll: Poll, time_ns: u64) {
+    pub(crate) fn hold(&mut self, poll: Poll, time_ns: u64, waits: Waits) {
         self.state = State::Held(poll);
+        self.waits = waits;
         self.time_ns = time_ns;
     }
 
@@ -83,13 +127,16 @@ impl Place {
             1 => format!("1 {what}"),
             count => format!("{count} {what}s"),
         };
-        match self.state {
-            State::Held(poll) => Some(format!(
+        match (self.state, &self.waits) {
+            (State::Held(_), Waits::Sockets { what, .. }) => {
+                Some(format!("rank {rank} waits for {what}"))
+            }
+            (State::Held(poll), Waits::Polls) => Some(format!(
                 "rank {rank} polls with {} and {}",
                 many(poll.receives, "posted receive"),
                 many(poll.sends, "unfinished send")
             )),
-            State::Away if !self.has_left => Some(format!("rank {rank} sleeps outside MPI")),
+            (State::Away, _) if !self.has_left => Some(format!("rank {rank} sleeps outside MPI")),
             _ => None,
         }
     }
@@ -100,20 +147,29 @@ impl Place {
 pub(crate) struct Asleep(Option<Vec<String>>);
 
 impl Asleep {
-    /// Looks at processes; one that is none any more does not count.
+    /// Looks at processes, with their threads and children; one that is none any more does not count.
     pub(crate) fn look(processes: impl Iterator<Item = Option<u32>>) -> Self {
         let mut times = Vec::new();
-        for process in processes.flatten() {
-            let Ok(text) = fs::read_to_string(format!("/proc/{process}/stat")) else {
+        let mut open: Vec<String> = processes.flatten().map(|id| id.to_string()).collect();
+        while let Some(process) = open.pop() {
+            let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
                 continue;
             };
-            // The name may contain anything; behind it stand the state, ten numbers, and the times of user and system.
-            let behind = text.rsplit_once(')').map_or("", |(_, behind)| behind);
-            let mut words = behind.split_whitespace();
-            if words.next() != Some("S") {
-                return Self(None);
+            for thread in threads.flatten() {
+                let Ok(text) = fs::read_to_string(thread.path().join("stat")) else {
+                    continue;
+                };
+                // The name may contain anything; behind it stand the state, ten numbers, and the times of user and system.
+                let behind = text.rsplit_once(')').map_or("", |(_, behind)| behind);
+                let mut words = behind.split_whitespace();
+                if !matches!(words.next(), Some("S" | "Z")) {
+                    return Self(None);
+                }
+                times.push(words.skip(10).take(2).collect::<Vec<_>>().join(" "));
+                let children = fs::read_to_string(thread.path().join("children"));
+                let children = children.unwrap_or_default();
+                open.extend(children.split_whitespace().map(str::to_owned));
             }
-            times.push(words.skip(10).take(2).collect::<Vec<_>>().join(" "));
         }
         Self(Some(times))
     }

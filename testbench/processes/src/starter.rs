@@ -1,29 +1,21 @@
 //! The starter of an MPI library, with its processes.
 
-use std::env;
-use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::os::unix::fs::symlink;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
 
 use lanigon_requests::{LIBRARY, PROVIDER, SOCKET_VARIABLE};
-use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::StartError;
+use crate::group::{Folder, Group, find};
 
 /// Starters that are known, for messages.
 const KNOWN: &str = "Open MPI 4 and 5, and MPICH 4 and 5";
-/// How long processes have to end by themselves.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// Pause between two looks.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// The MPI libraries that load providers of libfabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,66 +132,13 @@ fn recognise(text: &str) -> Option<(Library, String)> {
     is_known.then(|| (Library::Mpich, format!("MPICH {version}")))
 }
 
-/// A folder for the files of one run, which is removed at its end.
-#[derive(Debug)]
-struct Folder(PathBuf);
-
-/// Begin of the names of these folders; the process that has made one follows, and a number.
-const FOLDER: &str = "lanigon-launch-";
-
-impl Folder {
-    fn new() -> io::Result<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let all = env::temp_dir();
-        // A process that was killed has left its folder.
-        for entry in fs::read_dir(&all)?.flatten() {
-            let name = entry.file_name();
-            let maker = name
-                .to_str()
-                .and_then(|name| name.strip_prefix(FOLDER)?.split('-').next());
-            if maker.is_some_and(|maker| !Path::new("/proc").join(maker).exists()) {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
-        let path = all.join(format!("{FOLDER}{}-{number}", std::process::id()));
-        fs::create_dir(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Where the provider is: beside the program, where cargo puts it for one that depends on it, or where it is installed.
-///
-/// # Errors
-/// [`StartError::Provider`].
-pub fn provider(program: &Path) -> Result<PathBuf, StartError> {
-    const BUILT: &str = "liblanigon_fi.so";
-    let folder = program.parent().unwrap_or(Path::new("."));
-    let places = [
-        folder.join(BUILT),
-        folder.join("deps").join(BUILT),
-        folder.join("../deps").join(BUILT),
-        folder.join("../lib").join(BUILT),
-    ];
-    let found = places.iter().find(|place| place.is_file());
-    found
-        .cloned()
-        .ok_or_else(|| StartError::Provider(folder.join(BUILT)))
-}
-
 /// A starter that runs, with its processes. They end with it.
 #[derive(Debug)]
 pub struct Starter {
     kind: StarterKind,
     folder: Folder,
     library: PathBuf,
-    running: Option<(Pid, JoinHandle<Option<i32>>)>,
+    group: Group,
 }
 
 impl Starter {
@@ -210,15 +149,13 @@ impl Starter {
     pub fn new(kind: StarterKind, provider: &Path) -> Result<Self, StartError> {
         let folder = Folder::new().map_err(StartError::Socket)?;
         let library = folder.0.join(LIBRARY);
-        let provider = provider
-            .canonicalize()
-            .map_err(|_| StartError::Provider(provider.into()))?;
+        let provider = provider.canonicalize().map_err(StartError::Socket)?;
         symlink(provider, &library).map_err(StartError::Socket)?;
         Ok(Self {
             kind,
             folder,
             library,
-            running: None,
+            group: Group::default(),
         })
     }
 
@@ -266,59 +203,14 @@ impl Starter {
             command.stdin(Stdio::null());
         }
         let child = command.spawn().map_err(failed)?;
-        let id = Pid::from_child(&child);
-        let waiting = thread::spawn(move || wait(child, &ended));
-        self.running = Some((id, waiting));
+        self.group.add(child, ended);
         Ok(())
     }
 
     /// Waits for the end of the starter for a while, and ends what is left then. Gives the exit code of the program, if it has ended by itself.
     pub fn finish(mut self, by_force: bool) -> Option<i32> {
-        self.end(by_force)
+        self.group.end(|_| !by_force).into_iter().next().flatten()
     }
-
-    fn end(&mut self, by_force: bool) -> Option<i32> {
-        let (id, waiting) = self.running.take()?;
-        if !by_force {
-            await_end(&waiting);
-        }
-        let by_itself = waiting.is_finished();
-        if !by_itself {
-            let _ = kill_process_group(id, Signal::TERM);
-            await_end(&waiting);
-        }
-        // Processes of the group may be left when their starter has ended.
-        let _ = kill_process_group(id, Signal::KILL);
-        waiting.join().ok().flatten().filter(|_| by_itself)
-    }
-}
-
-impl Drop for Starter {
-    fn drop(&mut self) {
-        self.end(true);
-    }
-}
-
-fn await_end(waiting: &JoinHandle<Option<i32>>) {
-    let begin = Instant::now();
-    while !waiting.is_finished() && begin.elapsed() < PATIENCE {
-        thread::sleep(PAUSE);
-    }
-}
-
-/// Waits for a starter; its exit code, as a shell would tell it.
-fn wait(mut child: Child, ended: &AtomicBool) -> Option<i32> {
-    let status = child.wait();
-    ended.store(true, Ordering::Relaxed);
-    let status = status.ok()?;
-    status.code().or_else(|| Some(128 + status.signal()?))
-}
-
-/// The file of a program in the search path.
-pub(crate) fn find(program: impl AsRef<OsStr>) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    let mut files = env::split_paths(&path).map(|folder| folder.join(program.as_ref()));
-    files.find(|file| file.is_file())
 }
 
 #[cfg(test)]

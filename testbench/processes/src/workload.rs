@@ -20,8 +20,10 @@ use serde::Serialize;
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
+use crate::messages::Messages;
 use crate::network::PARTS_BYTES;
 use crate::program::Program;
+use crate::sockets::Calls;
 
 /// Port of the processes.
 const PORT: u8 = 2;
@@ -41,18 +43,36 @@ keys! {
 /// Processes of this machine.
 pub const KIND: WorkloadType = WorkloadType {
     names: &["process"],
-    about: "Programs of this machine, which `lanigon launch` starts (docs/mpi-programs.md).",
+    about: "Programs of this machine, which `lanigon launch` starts (docs/mpi-programs.md, docs/sockets.md).",
     keys: KEYS,
     results: "processes",
     read: |_, table, nodes| {
         let nodes = nodes.resolve(&table.want(&NODES)?)?;
-        Ok(Arc::new(Processes { nodes, hub: None }))
+        Ok(Arc::new(Processes {
+            mode: Mode::Messages,
+            nodes,
+            hub: None,
+        }))
     },
 };
+
+/// What the processes have of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Messages, of an MPI library.
+    Messages,
+    /// Sockets.
+    Sockets {
+        /// Each rank begins so long after the one before, in ns.
+        apart_ns: u64,
+    },
+}
 
 /// Processes of this machine: one a node.
 #[derive(Debug)]
 pub struct Processes {
+    /// What they have of the network.
+    pub mode: Mode,
     /// The nodes, by rank.
     pub nodes: Vec<usize>,
     /// Where the processes connect.
@@ -79,6 +99,7 @@ impl Workload for Processes {
         let nodes: Vec<u16> = self.nodes.iter().map(|node| *node as u16).collect();
         let job = |(rank, node): (usize, &usize)| {
             let job = ProcessJob {
+                mode: self.mode,
                 rank,
                 nodes: nodes.clone(),
                 hub: self.hub.clone(),
@@ -89,6 +110,10 @@ impl Workload for Processes {
         self.nodes.iter().enumerate().map(job).collect()
     }
 
+    fn may_be_quiet_for_long(&self) -> bool {
+        matches!(self.mode, Mode::Sockets { .. })
+    }
+
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
         let mut all = Used::default();
         for node in &self.nodes {
@@ -97,6 +122,7 @@ impl Workload for Processes {
             all.bytes += used.bytes;
         }
         let outcome = ProcessUse {
+            mode: self.mode,
             ranks: self.nodes.len(),
             messages: all.messages,
             bytes: all.bytes,
@@ -122,6 +148,8 @@ value_struct!(Used {
 /// What all ranks have sent.
 #[derive(Debug, Serialize)]
 struct ProcessUse {
+    #[serde(skip)]
+    mode: Mode,
     ranks: usize,
     messages: u64,
     bytes: u64,
@@ -133,13 +161,23 @@ impl Outcome for ProcessUse {
         let ranks = self.ranks;
         vec![(
             "processes",
-            format!("{ranks} ranks sent {messages} messages of {bytes} bytes to each other"),
+            match self.mode {
+                Mode::Messages => {
+                    format!("{ranks} ranks sent {messages} messages of {bytes} bytes to each other")
+                }
+                Mode::Sockets { .. } => {
+                    format!(
+                        "{ranks} ranks sent {bytes} bytes in {messages} packets of their sockets"
+                    )
+                }
+            },
         )]
     }
 }
 
 /// The process of one rank.
 struct ProcessJob {
+    mode: Mode,
     rank: usize,
     nodes: Vec<u16>,
     hub: Option<Arc<Hub>>,
@@ -155,7 +193,9 @@ impl Job for ProcessJob {
             match self.serve(hub, &process).await {
                 Ok(()) => {}
                 // Another rank says what has happened.
-                Err(Failure::Process(ProcessError::Over | ProcessError::Interrupted)) => {}
+                Err(Failure::Process(
+                    ProcessError::Over | ProcessError::AtRest | ProcessError::Interrupted,
+                )) => {}
                 Err(Failure::Process(error)) => {
                     hub.fail();
                     return Err(error.to_string());
@@ -221,8 +261,19 @@ impl ProcessJob {
         process: &HostProcess<'_>,
     ) -> Result<(), Failure> {
         transport.compute(LEAD_NS + self.start_ns).await;
-        let program = Program::new(transport, Arc::clone(hub), process.mpi_call_ns());
-        let (used, done) = program.run().await;
+        let (rank, call_ns) = (self.rank, process.mpi_call_ns());
+        let own = Arc::clone(hub);
+        let (used, done) = match self.mode {
+            Mode::Messages => {
+                let service = Messages::new(transport, own, call_ns);
+                Program::new(service, Arc::clone(hub), rank).run().await
+            }
+            Mode::Sockets { apart_ns } => {
+                let after_ns = apart_ns.saturating_mul(rank as u64);
+                let service = Calls::new(transport, own, call_ns, after_ns);
+                Program::new(service, Arc::clone(hub), rank).run().await
+            }
+        };
         process.deliveries.record(|own| *own = used);
         done.map_err(Failure::Process)
     }

@@ -8,14 +8,16 @@ use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use lanigon_processes::{Hub, KIND, Processes};
+use lanigon_processes::{Hub, KIND, Mode, Processes};
 use lanigon_requests::{
-    Answer, Decoder, Envelope, Hello, Message, Poll, Request, VERSION, Welcome,
+    Answer, Call, Decoder, Envelope, Hello, Item, Message, Outcome, Place, Poll, Refusal, Request,
+    VERSION, Welcome, ready,
 };
 use lanigon_worlds::scenario::programs::Program;
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 use lanigon_worlds::workload::Workloads;
+use proptest::prelude::*;
 
 const WORKLOADS: Workloads = Workloads(&[&KIND]);
 
@@ -116,13 +118,43 @@ impl Process {
         all
     }
 
+    /// Carries out a call on a socket; `None` when the world has ended.
+    fn call(&mut self, ticket: u64, limit_ns: Option<u64>, call: Call) -> Option<Outcome> {
+        self.say(&Request::Call {
+            spent_ns: 0,
+            ticket,
+            limit_ns,
+            call,
+        });
+        loop {
+            let (answers, time) = self.poll(None);
+            for answer in answers {
+                match answer {
+                    Answer::Outcome(of, outcome) if of == ticket => return Some(outcome),
+                    _ => {}
+                }
+            }
+            time?;
+        }
+    }
+
     fn leave(mut self) {
         self.say(&Request::Bye);
     }
 }
 
-/// Runs a world whose ranks do this.
+/// Runs a world whose ranks send messages.
 fn run(
+    network: &str,
+    ranks: usize,
+    rank: impl Fn(Process, usize) + Clone + Send + 'static,
+) -> RunSummary {
+    run_in(Mode::Messages, network, ranks, rank)
+}
+
+/// Runs a world whose ranks do this.
+fn run_in(
+    mode: Mode,
     network: &str,
     ranks: usize,
     rank: impl Fn(Process, usize) + Clone + Send + 'static,
@@ -137,6 +169,7 @@ fn run(
     for spec in &mut scenario.programs {
         if let Program::Workload(_, workload) = &mut spec.program {
             *workload = Arc::new(Processes {
+                mode,
                 nodes: workload.nodes(),
                 hub: Some(Arc::clone(&hub)),
             });
@@ -271,4 +304,113 @@ fn sends_to_no_rank_end_the_run() {
     });
     let text = problem(&summary);
     assert!(text.contains("rank 0 sends to rank 7"), "{text}");
+}
+
+const SOCKETS: Mode = Mode::Sockets { apart_ns: 10_000 };
+
+/// Calls of a process in a row.
+fn caller(process: &mut Process) -> impl FnMut(Option<u64>, Call) -> Outcome {
+    let mut ticket = 0;
+    move |limit_ns, call| {
+        ticket += 1;
+        process.call(ticket, limit_ns, call).expect("an outcome")
+    }
+}
+
+fn refusal(outcome: Outcome) -> Refusal {
+    outcome.value.expect_err("a refusal")
+}
+
+fn serve(mut process: Process) {
+    let mut call = caller(&mut process);
+    let (socket, name, port) = (7, 8, 80);
+    assert_eq!(call(Some(0), Call::Bind { socket, port }).value, Ok(80));
+    call(Some(0), Call::Listen { socket, backlog: 1 });
+    let again = call(Some(0), Call::Bind { socket: 9, port });
+    assert_eq!(refusal(again), Refusal::InUse);
+    let peer = call(None, Call::Accept { socket, name }).peer;
+    assert_eq!((peer.rank, peer.port > 1000), (1, true));
+    let read = |socket| Call::Read {
+        socket,
+        most: 10,
+        peek: false,
+    };
+    assert_eq!(call(None, read(name)).bytes, b"hello");
+}
+
+fn connect(mut process: Process) {
+    let mut call = caller(&mut process);
+    let (socket, name) = (7, 8);
+    let to = Place { rank: 0, port: 80 };
+    let outcome = call(None, Call::Connect { socket, to });
+    outcome.value.expect("a connection");
+    let again = call(None, Call::Connect { socket, to });
+    assert_eq!(refusal(again), Refusal::IsConnected);
+    let bytes = b"hello".to_vec();
+    assert_eq!(call(None, Call::Write { socket, bytes }).value, Ok(5));
+    let to = Place { rank: 0, port: 81 };
+    let refused = call(None, Call::Connect { socket: name, to });
+    assert_eq!(refusal(refused), Refusal::Refused);
+    let item = Item {
+        socket,
+        events: ready::READ,
+        ..Item::default()
+    };
+    let (items, outside) = (vec![item], false);
+    let end = call(None, Call::Wait { items, outside });
+    assert_eq!(end.items.len(), 1);
+    let (most, peek) = (10, false);
+    let read = call(None, Call::Read { socket, most, peek });
+    assert_eq!(read.bytes, b"");
+}
+
+/// Processes that speak the protocol of calls themselves.
+#[test]
+fn calls_on_sockets_are_answered() {
+    for network in [GM, EMP] {
+        let run = || {
+            run_in(SOCKETS, network, 2, |process, rank| match rank {
+                0 => serve(process),
+                _ => connect(process),
+            })
+        };
+        let first = run();
+        assert!(first.is_good(), "{:?}", first.problems);
+        assert_eq!(first.trace_hash, run().trace_hash);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases::cases(24))]
+
+    /// Whatever a process asks for is answered or ends the run.
+    #[test]
+    fn no_calls_harm_the_world(calls in proptest::collection::vec(
+        (0..11_u8, 0..4_u32, 0..4_u32, 0..4_u16, any::<bool>()), 1..60)
+    ) {
+        let summary = run_in(SOCKETS, GM, 2, move |mut process, rank| {
+            for (ticket, (kind, socket, name, port, flag)) in (1..).zip(calls.iter().copied()) {
+                let bytes = vec![0; name as usize * 40_000];
+                let item = Item { socket, events: 3, edge: flag, ..Item::default() };
+                let call = match kind {
+                    0 => Call::Bind { socket, port },
+                    1 => Call::Listen { socket, backlog: name },
+                    2 => Call::Connect { socket, to: Place { rank: name % 3, port } },
+                    3 => Call::Accept { socket, name },
+                    4 => Call::Read { socket, most: name * 1000, peek: flag },
+                    5 => Call::Write { socket, bytes },
+                    6 => Call::Shutdown { socket, read: flag, write: name > 1 },
+                    7 => Call::Close { socket },
+                    8 => Call::TakeError { socket },
+                    9 => Call::Available { socket },
+                    _ => Call::Wait { items: vec![item; name as usize], outside: false },
+                };
+                let limit_ns = Some(u64::from(name) * 3000 * (rank as u64 + 1));
+                if process.call(ticket, limit_ns, call).is_none() {
+                    return;
+                }
+            }
+        });
+        prop_assert!(summary.is_good(), "{:?}", summary.problems);
+    }
 }

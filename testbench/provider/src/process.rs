@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::IntoRawFd;
 use std::os::unix::net::UnixStream;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use lanigon_line::{Line, clock};
 use lanigon_requests::{
     Answer, Decoder, Envelope, Hello, Message, Poll, Request, SOCKET_VARIABLE, VERSION, Welcome,
 };
@@ -67,7 +67,7 @@ pub struct Sending {
 /// The process.
 #[derive(Debug)]
 pub struct Process {
-    stream: Option<Arc<UnixStream>>,
+    line: Option<Line>,
     decoder: Decoder,
     rank: u32,
     eager_bytes: usize,
@@ -94,7 +94,7 @@ pub struct Process {
 }
 
 static PROCESS: Mutex<Process> = Mutex::new(Process {
-    stream: None,
+    line: None,
     decoder: Decoder::new(),
     rank: 0,
     eager_bytes: 0,
@@ -119,8 +119,10 @@ static PROCESS: Mutex<Process> = Mutex::new(Process {
 static CONNECTED: AtomicBool = AtomicBool::new(false);
 /// The time that was read last, in ns.
 static LAST_NS: AtomicU64 = AtomicU64::new(0);
-/// The socket, for a child, which closes it.
+/// The descriptor of the line, for a child, which closes it.
 static SOCKET: AtomicI32 = AtomicI32::new(-1);
+/// Name of this library in messages.
+const NAME: &str = "provider";
 
 /// Whether this process has simulated time.
 pub fn is_connected() -> bool {
@@ -132,22 +134,13 @@ extern "C" fn forked() {
     CONNECTED.store(false, Ordering::Relaxed);
     let socket = SOCKET.swap(-1, Ordering::Relaxed);
     if socket >= 0 {
-        // SAFETY: the child uses the socket nowhere: `lock` refuses.
-        unsafe { libc::close(socket) };
+        Line::new(socket, NAME).close();
     }
 }
 
 /// The process.
 pub fn lock() -> MutexGuard<'static, Process> {
     PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The world has ended, or says what is no answer: so does the process.
-fn give_up(reason: &str) -> ! {
-    CONNECTED.store(false, Ordering::Relaxed);
-    let _ = writeln!(io::stderr(), "lanigon provider: {reason}");
-    // SAFETY: ends the process at once; handlers of its end would call MPI again.
-    unsafe { libc::_exit(1) }
 }
 
 /// The value of a variable that is a number.
@@ -176,55 +169,38 @@ fn hello() -> Hello {
 /// The number of the error.
 pub fn connect() -> Result<(), i32> {
     let mut process = lock();
-    if process.stream.is_some() {
+    if process.line.is_some() {
         return Ok(());
     }
     let path = env::var_os(SOCKET_VARIABLE).ok_or(CONNREFUSED)?;
     let stream = UnixStream::connect(path).map_err(|_| CONNREFUSED)?;
     let hello = hello();
     process.rank = hello.rank;
-    SOCKET.store(stream.as_raw_fd(), Ordering::Relaxed);
-    process.stream = Some(Arc::new(stream));
+    let line = Line::new(stream.into_raw_fd(), NAME);
+    SOCKET.store(line.descriptor(), Ordering::Relaxed);
+    process.line = Some(line);
     process.request(&Request::Hello(hello));
-    let stream = process.stream.clone().ok_or(CONNREFUSED)?;
     let Welcome {
         time_ns,
         eager_bytes,
-    } = match next(&stream, &mut process.decoder) {
+    } = match line.next(&mut process.decoder) {
         Answer::Welcome(welcome) => welcome,
-        answer => give_up(&format!("an answer to no question: {answer:?}")),
+        answer => line.give_up(&format!("an answer to no question: {answer:?}")),
     };
     process.time_ns = time_ns;
     process.eager_bytes = eager_bytes as usize;
     // SAFETY: the handler calls only what a child of a process with threads may call.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     CONNECTED.store(true, Ordering::Relaxed);
+    clock::start(crate::clock::read);
     Ok(())
-}
-
-/// The next answer of the world.
-fn next(mut stream: &UnixStream, decoder: &mut Decoder) -> Answer {
-    loop {
-        match Answer::next(decoder) {
-            Ok(Some(answer)) => return answer,
-            Ok(None) => {}
-            Err(error) => give_up(&error.to_string()),
-        }
-        let mut bytes = vec![0; decoder.lacks().clamp(64 << 10, 1 << 20)];
-        match stream.read(&mut bytes) {
-            Ok(0) => give_up("the world has ended"),
-            Ok(count) => decoder.extend(&bytes[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => give_up(&format!("the world is out of reach: {error}")),
-        }
-    }
 }
 
 /// Asks the world, and takes its answers to the end. `false` if another thread waits already.
 fn ask(request: impl FnOnce(&mut Process) -> Request) -> bool {
-    let (stream, mut decoder) = {
+    let (line, mut decoder) = {
         let mut process = lock();
-        let Some(stream) = process.stream.clone().filter(|_| is_connected()) else {
+        let Some(line) = process.line.filter(|_| is_connected()) else {
             return false;
         };
         if process.waits {
@@ -235,10 +211,10 @@ fn ask(request: impl FnOnce(&mut Process) -> Request) -> bool {
         process.waits = true;
         let request = request(&mut process);
         process.request(&request);
-        (stream, std::mem::take(&mut process.decoder))
+        (line, std::mem::take(&mut process.decoder))
     };
     loop {
-        let answer = next(&stream, &mut decoder);
+        let answer = line.next(&mut decoder);
         let process = &mut *lock();
         match answer {
             Answer::Message(message) => process.deliver(message),
@@ -255,7 +231,7 @@ fn ask(request: impl FnOnce(&mut Process) -> Request) -> bool {
                 process.waits = false;
                 return true;
             }
-            Answer::Welcome(_) => give_up("a second welcome"),
+            Answer::Welcome(_) | Answer::Outcome(..) => line.give_up("an answer to no question"),
         }
     }
 }
@@ -319,12 +295,8 @@ impl Process {
     }
 
     fn write(&self, bytes: &[u8]) {
-        let Some(mut stream) = self.stream.as_deref() else {
-            return;
-        };
-        // A process whose world is gone ends; it is not killed by a signal.
-        if let Err(error) = stream.write_all(bytes) {
-            give_up(&format!("the world has ended: {error}"));
+        if let Some(line) = self.line {
+            line.send(bytes);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Answers of the world to a process.
 
+use crate::call::Outcome;
 use crate::frame::{Decoder, FIELDS, Frame, RequestError, limited};
 use crate::request::{Envelope, Message};
 
@@ -35,6 +36,8 @@ pub enum Answer {
         /// Whether the message has not arrived.
         failed: bool,
     },
+    /// A call has come to something.
+    Outcome(u64, Outcome),
     /// The end of an answer.
     End(End),
 }
@@ -43,6 +46,7 @@ const WELCOME: u64 = 0x101;
 const MESSAGE: u64 = 0x102;
 const DONE: u64 = 0x103;
 const END: u64 = 0x104;
+const OUTCOME: u64 = 0x105;
 
 impl Answer {
     /// Appends it to `out`.
@@ -64,6 +68,7 @@ impl Answer {
                 out.extend_from_slice(&message.bytes);
             }
             Self::Done { token, failed } => head(DONE, &[*token, u64::from(*failed)], 0, out),
+            Self::Outcome(ticket, outcome) => outcome.write(OUTCOME, *ticket, out),
             Self::End(end) => head(END, &[end.time_ns, u64::from(end.stalled)], 0, out),
         }
     }
@@ -79,7 +84,7 @@ impl Answer {
     fn read(frame: Frame) -> Result<Self, RequestError> {
         let [first, second, third, fourth, ..] = frame.fields;
         let number = |value| limited("a number", value, u32::MAX.into());
-        if frame.kind != MESSAGE {
+        if !matches!(frame.kind, MESSAGE | OUTCOME) {
             frame.without_bytes("an answer")?;
         }
         match frame.kind {
@@ -96,6 +101,10 @@ impl Answer {
                 token: first,
                 failed: limited("a flag", second, 1)? == 1,
             }),
+            OUTCOME => {
+                let (ticket, outcome) = Outcome::read(frame)?;
+                Ok(Self::Outcome(ticket, outcome))
+            }
             END => Ok(Self::End(End {
                 time_ns: first,
                 stalled: limited("a flag", second, 1)? == 1,
@@ -108,6 +117,7 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::{Item, Place, Refusal};
 
     #[test]
     fn answers_are_read_as_written() {
@@ -130,6 +140,23 @@ mod tests {
                 token: 5,
                 failed: true,
             },
+            Answer::Outcome(
+                7,
+                Outcome {
+                    port: 80,
+                    peer: Place { rank: 1, port: 2 },
+                    bytes: vec![1, 2, 3],
+                    items: vec![Item {
+                        socket: 4,
+                        events: 5,
+                        edge: true,
+                        reads: 6,
+                        writes: 7,
+                    }],
+                    ..Outcome::of(3)
+                },
+            ),
+            Answer::Outcome(8, Outcome::refused(Refusal::Invalid)),
             Answer::End(End {
                 time_ns: 2,
                 stalled: true,

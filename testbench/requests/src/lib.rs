@@ -1,21 +1,23 @@
 //! Protocol between a process of an emulated host and its world.
 //!
-//! The process is a program of this machine; the library `liblanigon-fi.so` speaks for it. It connects to the world's Unix socket, says who
+//! The process is a program of this machine; the library `liblanigon-fi.so` speaks for it, or, if it has sockets, `liblanigon-sockets.so`. It connects to the world's Unix socket, says who
 //! it is ([`Hello`]), and then sends [`Request`]s. A [`Request::Poll`] and a [`Request::Time`] are answered, with [`Answer`]s up to an
 //! [`Answer::End`]; all others are not. So the process runs between an `End` and its next `Poll`, and the world stands meanwhile.
 //!
 //! Both sides are read by a [`Decoder`], which takes any bytes: what is no message of this protocol is an error.
 
 mod answer;
+mod call;
 mod frame;
 mod request;
 
 pub use answer::{Answer, End, Welcome};
+pub use call::{Call, Item, Outcome, Place, Refusal, ready};
 pub use frame::{Decoder, MOST_BYTES, RequestError};
 pub use request::{Envelope, Hello, LONGEST_NS, Message, Poll, Request};
 
 /// Version of the protocol. The two sides are built together.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// Variable with the path of the world's socket.
 pub const SOCKET_VARIABLE: &str = "LANIGON_SOCKET";
@@ -25,3 +27,11 @@ pub const EPOCH_VARIABLE: &str = "LANIGON_EPOCH";
 pub const PROVIDER: &str = "lanigon";
 /// File name of the provider: libfabric loads what ends so.
 pub const LIBRARY: &str = "liblanigon-fi.so";
+/// Variable with the rank of a process that has sockets.
+pub const RANK_VARIABLE: &str = "LANIGON_RANK";
+/// Variable with the number of ranks.
+pub const SIZE_VARIABLE: &str = "LANIGON_SIZE";
+/// Variable with the process and the descriptor of its line to the world, for programs that it becomes.
+pub const LINE_VARIABLE: &str = "LANIGON_LINE";
+/// File name of the library for sockets.
+pub const SOCKETS_LIBRARY: &str = "liblanigon-sockets.so";

@@ -1,5 +1,6 @@
 //! Requests of a process to the world.
 
+use crate::call::{Call, limit_word, read_limit};
 use crate::frame::{Decoder, FIELDS, Frame, RequestError, limited};
 
 /// Most processor time of a request, in ns.
@@ -87,6 +88,17 @@ pub enum Request {
         /// Processor time since the request before, in ns.
         spent_ns: u64,
     },
+    /// A call on a socket: is answered when it has come to something and the process polls.
+    Call {
+        /// Processor time since the request before, in ns.
+        spent_ns: u64,
+        /// Number of the call.
+        ticket: u64,
+        /// It waits for so long at most, in ns of simulated time; `None`: as long as it takes.
+        limit_ns: Option<u64>,
+        /// What is wanted.
+        call: Call,
+    },
     /// The process has ended with the network.
     Bye,
 }
@@ -96,6 +108,7 @@ const SEND: u64 = 2;
 const POLL: u64 = 3;
 const TIME: u64 = 4;
 const BYE: u64 = 5;
+const CALL: u64 = 6;
 
 /// Flags of an envelope.
 const TAGGED: u64 = 1;
@@ -165,6 +178,12 @@ impl Request {
                 head(POLL, &fields, out);
             }
             Self::Time { spent_ns } => head(TIME, &[*spent_ns], out),
+            Self::Call {
+                spent_ns,
+                ticket,
+                limit_ns,
+                call,
+            } => call.write(CALL, [*spent_ns, *ticket, limit_word(*limit_ns)], out),
             Self::Bye => head(BYE, &[], out),
         }
     }
@@ -238,6 +257,12 @@ impl Request {
                 let spent_ns = spent(first)?;
                 Ok(Self::Time { spent_ns })
             }
+            CALL => Ok(Self::Call {
+                spent_ns: spent(first)?,
+                ticket: second,
+                limit_ns: read_limit(third)?,
+                call: Call::read(frame)?,
+            }),
             BYE => {
                 frame.without_bytes("a farewell")?;
                 Ok(Self::Bye)
@@ -252,6 +277,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::call::{Item, Place};
 
     fn message() -> impl Strategy<Value = Message> {
         let envelope = (
@@ -275,6 +301,56 @@ mod tests {
                 bytes,
             }
         })
+    }
+
+    fn call() -> impl Strategy<Value = Call> {
+        let item = any::<(u32, u32, bool, u32, u32)>();
+        let item = item.prop_map(|(socket, events, edge, reads, writes)| Item {
+            socket,
+            events,
+            edge,
+            reads,
+            writes,
+        });
+        let items = proptest::collection::vec(item, 0..5);
+        let bytes = proptest::collection::vec(any::<u8>(), 0..50);
+        let some = any::<(u32, u32, u16, bool, bool)>();
+        (0..13, some, items, bytes).prop_map(
+            |(kind, (socket, name, port, read, write), items, bytes)| match kind {
+                0 => Call::Bind { socket, port },
+                1 => Call::Listen {
+                    socket,
+                    backlog: name,
+                },
+                2 => Call::Connect {
+                    socket,
+                    to: Place { rank: name, port },
+                },
+                3 => Call::Accept { socket, name },
+                4 => Call::Read {
+                    socket,
+                    most: name,
+                    peek: read,
+                },
+                5 => Call::Write { socket, bytes },
+                6 => Call::Shutdown {
+                    socket,
+                    read,
+                    write,
+                },
+                7 => Call::Close { socket },
+                8 => Call::TakeError { socket },
+                9 => Call::Available { socket },
+                10 => Call::Wait {
+                    items,
+                    outside: read,
+                },
+                11 => Call::Cancel {
+                    ticket: u64::from(socket) << 20,
+                },
+                _ => Call::CloseAll,
+            },
+        )
     }
 
     fn request() -> impl Strategy<Value = Request> {
@@ -308,6 +384,14 @@ mod tests {
                 Request::Poll { spent_ns, poll }
             }),
             spent.prop_map(|spent_ns| Request::Time { spent_ns }),
+            (any::<u64>(), proptest::option::of(0..LONGEST_NS), call()).prop_map(
+                |(ticket, limit_ns, call)| Request::Call {
+                    spent_ns: 5,
+                    ticket,
+                    limit_ns,
+                    call,
+                }
+            ),
             Just(Request::Bye),
         ]
     }

@@ -23,11 +23,24 @@ Its own computation takes none.
 Examples:
   lanigon launch -n 16 -- ./program arguments
   lanigon launch -n 2 --pcap run.pcapng -- python3 ping.py
-  lanigon launch -n 4 --scenario net.toml --mpiexec ~/venv/bin/mpiexec -- ./program")]
+  lanigon launch -n 4 --scenario net.toml --mpiexec ~/venv/bin/mpiexec -- ./program
+
+With --sockets the programs have TCP sockets instead, on hosts named node0, node1, ... (10.0.0.1, 10.0.0.2, ...):
+  lanigon launch --sockets -- python3 -m http.server 80 : -n 3 python3 client.py
+  lanigon launch --sockets --scenario emp.toml -- nc -lN 5000 : nc -N node0 5000")]
 pub struct LaunchArgs {
-    /// Number of ranks
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_RANKS))]
-    pub ranks: u64,
+    /// Number of ranks; with --sockets, the sum of those of all programs if it is not given
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_RANKS), required_unless_present = "sockets")]
+    pub ranks: Option<u64>,
+    /// Give the programs stream sockets over the boards, without MPI. Several programs are separated by `:`, each with `-n N` before it for several ranks
+    #[arg(long, conflicts_with = "mpiexec")]
+    pub sockets: bool,
+    /// With --sockets: each rank begins so many simulated microseconds after the one before
+    #[arg(long, value_name = "US", value_parser = microseconds, default_value = "1000", requires = "sockets")]
+    pub apart: SimTime,
+    /// With --sockets: the rank that reads standard input; the others have none
+    #[arg(long, value_name = "RANK", default_value_t = 0, requires = "sockets")]
+    pub stdin: u64,
     /// Boards and network (TOML), with a node for each rank at least; without it: LANai 9.2 boards with GM on one crossbar or a Clos network
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
@@ -49,7 +62,7 @@ pub struct LaunchArgs {
     /// End the run after this many simulated microseconds
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,
-    /// The program and its arguments
+    /// The program and its arguments; with --sockets also several, separated by `:`
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }

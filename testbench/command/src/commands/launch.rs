@@ -1,16 +1,20 @@
-//! `lanigon launch`: runs an MPI program of this machine on emulated hosts.
+//! `lanigon launch`: runs programs of this machine on emulated hosts: one of MPI, or several with sockets.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use emulator::sim::world::RunEnd;
 use lanigon_analysis::capture;
 use lanigon_analysis::trace::record;
-use lanigon_processes::{Hub, KIND, Processes, Starter, StarterKind, provider};
+use lanigon_processes::{
+    Command, Hub, KIND, Mode, PROVIDER_FILE, Processes, Programs, SOCKETS_FILE, Starter,
+    StarterKind, library,
+};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::scenario::programs::Program;
@@ -27,7 +31,7 @@ use crate::output;
 const WORKLOADS: Workloads = Workloads(&[&KIND]);
 
 /// Ports of the largest crossbar: more nodes are on several.
-const CROSSBAR_PORTS: u64 = 32;
+const CROSSBAR_PORTS: usize = 32;
 
 /// Name of the network without a scenario, in results.
 const USUAL: &str = "LANai 9.2 boards with GM";
@@ -42,14 +46,20 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         !pcap.is_some_and(capture::is_stdout),
         "--pcap: standard output is the program's"
     );
-    let (name, network) = network(args)?;
-    let kind = StarterKind::ask(&args.mpiexec)?;
-    let provider = provider(&env::current_exe().context("the own program")?)?;
-    let mut starter = Starter::new(kind, &provider)?;
-    let ranks = args.ranks as usize;
-    let hub = Hub::listen(&starter.socket(), ranks, interrupt.flag());
-    let hub = Arc::new(hub.context("a socket for the processes")?);
-    let scenario = scenario(args, &name, network, &hub)?;
+    let commands = match args.sockets {
+        true => commands(&args.program, args.ranks)?,
+        false => Vec::new(),
+    };
+    let ranks = match args.sockets {
+        true => commands.iter().map(|command| command.ranks).sum(),
+        false => args.ranks.unwrap_or(1) as usize,
+    };
+    let (name, network) = network(args, ranks)?;
+    let mut started = Started::new(args, commands, ranks)?;
+    let hub = Hub::listen(&started.socket(), ranks, interrupt.flag());
+    let hub = hub.context("a socket for the processes")?;
+    let hub = Arc::new(if args.sockets { hub.of_sockets() } else { hub });
+    let scenario = scenario(args, ranks, &name, network, &hub)?;
     let written = [
         ("--trace", args.record.trace.as_deref()),
         ("--pcap", pcap),
@@ -72,10 +82,11 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         // One process runs at a time, whichever the world has come to.
         threads: NonZeroUsize::MIN,
     };
-    starter.start(ranks, &args.program, hub.ended())?;
+    started.start(args, ranks, &hub)?;
     let outcome = simulation.run(&options, |_| ());
     let interrupted = outcome.end == RunEnd::Interrupted;
-    let code = starter.finish(interrupted || outcome.end != RunEnd::Completed);
+    let by_force = interrupted || outcome.end != RunEnd::Completed;
+    let code = started.finish(by_force, &hub);
     let report = RunReport {
         file: Path::new(&name),
         scenario: &scenario,
@@ -93,14 +104,105 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     })
 }
 
+/// What has started the processes.
+enum Started {
+    /// A starter of MPI.
+    Mpi(Starter),
+    /// This program, with sockets.
+    Programs(Programs, Vec<Command>),
+}
+
+impl Started {
+    fn new(args: &LaunchArgs, commands: Vec<Command>, ranks: usize) -> anyhow::Result<Self> {
+        let own = env::current_exe().context("the own program")?;
+        if !args.sockets {
+            let kind = StarterKind::ask(&args.mpiexec)?;
+            let starter = Starter::new(kind, &library(&own, PROVIDER_FILE)?)?;
+            return Ok(Self::Mpi(starter));
+        }
+        let reader = args.stdin;
+        ensure!(
+            (reader as usize) < ranks,
+            "--stdin: there is no rank {reader}"
+        );
+        let programs = Programs::new(&library(&own, SOCKETS_FILE)?)?;
+        Ok(Self::Programs(programs, commands))
+    }
+
+    fn socket(&self) -> PathBuf {
+        match self {
+            Self::Mpi(starter) => starter.socket(),
+            Self::Programs(programs, _) => programs.socket(),
+        }
+    }
+
+    fn start(&mut self, args: &LaunchArgs, ranks: usize, hub: &Hub) -> anyhow::Result<()> {
+        match self {
+            Self::Mpi(starter) => starter.start(ranks, &args.program, hub.ended())?,
+            Self::Programs(programs, commands) => {
+                programs.start(commands, args.stdin as usize, &hub.ended())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The exit code: of several processes that of the first one that has failed.
+    fn finish(self, by_force: bool, hub: &Hub) -> Option<i32> {
+        match self {
+            Self::Mpi(starter) => starter.finish(by_force),
+            Self::Programs(programs, _) => {
+                let codes = programs.finish(by_force, hub);
+                let failed = codes.iter().flatten().find(|code| **code != 0);
+                failed.or(codes.iter().flatten().next()).copied()
+            }
+        }
+    }
+}
+
+/// The programs between colons, each with its number of ranks.
+fn commands(words: &[OsString], ranks: Option<u64>) -> anyhow::Result<Vec<Command>> {
+    let parts: Vec<&[OsString]> = words.split(|word| word == ":").collect();
+    let only = parts.len() == 1;
+    let mut commands = Vec::new();
+    for part in parts {
+        let (count, words) = match part {
+            [option, count, words @ ..] if option == "-n" => {
+                let count = count.to_str().and_then(|count| count.parse().ok());
+                let count = count.filter(|count| (1..=1024).contains(count));
+                (
+                    count.context("-n of a program: a number from 1 to 1024")?,
+                    words,
+                )
+            }
+            words if only => (ranks.unwrap_or(1) as usize, words),
+            words => (1, words),
+        };
+        if words.is_empty() {
+            bail!("there is no program on one side of `:`");
+        }
+        let words = words.to_vec();
+        commands.push(Command {
+            ranks: count,
+            words,
+        });
+    }
+    let sum: usize = commands.iter().map(|command| command.ranks).sum();
+    if let Some(ranks) = ranks {
+        ensure!(
+            sum as u64 == ranks,
+            "-n {ranks}: the programs have {sum} ranks"
+        );
+    }
+    Ok(commands)
+}
+
 /// Name and text of the scenario, or of the usual network.
-fn network(args: &LaunchArgs) -> anyhow::Result<(String, String)> {
+fn network(args: &LaunchArgs, ranks: usize) -> anyhow::Result<(String, String)> {
     if let Some(path) = &args.scenario {
         let name = path.display().to_string();
         let text = fs::read_to_string(path).with_context(|| name.clone())?;
         return Ok((name, text));
     }
-    let ranks = args.ranks;
     let shape = match ranks {
         0..=CROSSBAR_PORTS => "topology = \"star\"",
         _ => "topology = \"clos\"\nports = 16",
@@ -112,11 +214,17 @@ fn network(args: &LaunchArgs) -> anyhow::Result<(String, String)> {
 /// The scenario of this name and text, with a rank on each of its first nodes.
 fn scenario(
     args: &LaunchArgs,
+    ranks: usize,
     name: &str,
     network: String,
     hub: &Arc<Hub>,
 ) -> anyhow::Result<Scenario> {
-    let ranks = args.ranks;
+    let mode = match args.sockets {
+        true => Mode::Sockets {
+            apart_ns: args.apart.ps() / 1000,
+        },
+        false => Mode::Messages,
+    };
     let usual = format!("\n[[program]]\nrun = \"process\"\nnodes = [\"0..{ranks}\"]\n");
     // A scenario may choose the nodes itself.
     let own = WORKLOADS.parse(name, &network).ok();
@@ -132,9 +240,10 @@ fn scenario(
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     for spec in &mut scenario.programs {
         if let Program::Workload(_, workload) = &mut spec.program {
-            let nodes = workload.nodes().len() as u64;
-            ensure!(nodes == ranks, "{name}: {nodes} nodes for -n {ranks}");
+            let nodes = workload.nodes().len();
+            ensure!(nodes == ranks, "{name}: {nodes} nodes for {ranks} ranks");
             *workload = Arc::new(Processes {
+                mode,
                 nodes: workload.nodes(),
                 hub: Some(Arc::clone(hub)),
             });

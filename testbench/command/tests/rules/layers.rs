@@ -42,7 +42,9 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ),
     ("lanigon-mpi", &["emulator"]),
     ("lanigon-requests", &[]),
-    ("lanigon-provider", &["requests"]),
+    ("lanigon-line", &["requests"]),
+    ("lanigon-preload", &["line", "requests"]),
+    ("lanigon-provider", &["line", "requests"]),
     (
         "lanigon-processes",
         &["emulator", "host", "requests", "worlds"],
@@ -85,6 +87,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
             "host",
             "mpi",
             "papers",
+            "preload",
             "processes",
             "provider",
             "sweep",

@@ -1,0 +1,265 @@
+//! `lanigon launch --sockets` with unchanged programs: Python's, and with LANIGON_TESTS=all those of the distribution that are installed.
+
+mod page;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A launch takes no longer than this.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Boards and networks, as files of scenarios.
+const NETWORKS: [&str; 2] = [
+    "board = \"lanai9.2-200\"\n[network]\ntopology = \"star\"\nnodes = 4\n",
+    "board = \"tigon2-88mhz\"\n[network]\ntopology = \"star\"\nnodes = 4\n[faults]\nloss = 0.01\n",
+];
+
+fn find(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut files = env::split_paths(&path).map(|folder| folder.join(program));
+    files.find(|file| file.is_file())
+}
+
+/// Whether these programs are there; says what is not tested if not.
+fn are_there(programs: &[&str]) -> bool {
+    let missing = programs.iter().find(|program| find(program).is_none());
+    if let Some(program) = missing {
+        eprintln!("SKIPPED: no {program} (docs/sockets.md)");
+    }
+    missing.is_none()
+}
+
+fn source(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/socket_programs");
+    folder.join(name).display().to_string()
+}
+
+fn command(options: &[&str], programs: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+    command.args(["launch", "--sockets"]).args(options);
+    command.arg("--").args(programs);
+    command.env_remove("RUST_LOG").env_remove("LANIGON_DATA");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// What a launch prints; it ends in time, and leaves no folder behind.
+fn launch(options: &[&str], programs: &[&str]) -> (Output, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = command(options, programs);
+    command.env("TMPDIR", folder.path());
+    let begin = Instant::now();
+    let output = command.output().unwrap();
+    assert!(begin.elapsed() < LONGEST, "{programs:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output, text)
+}
+
+/// Launches programs that end well, twice with equal results; what they print.
+#[track_caller]
+fn twice(options: &[&str], programs: &[&str]) -> String {
+    let run = || {
+        let (output, text) = launch(options, programs);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{programs:?}: {text}{error}");
+        text
+    };
+    let (first, again) = (run(), run());
+    for start in ["trace ", "end ", "processes "] {
+        assert_eq!(line(&first, start), line(&again, start), "{programs:?}");
+    }
+    first
+}
+
+fn line<'a>(text: &'a str, start: &str) -> &'a str {
+    let mut lines = text.lines();
+    let found = lines.find(|line| line.starts_with(start));
+    found.unwrap_or_default()
+}
+
+#[test]
+fn sockets_do_what_those_of_linux_do() {
+    if !are_there(&["python3"]) {
+        return;
+    }
+    let program = source("all.py");
+    let folder = tempfile::tempdir().unwrap();
+    for (number, network) in NETWORKS.iter().enumerate() {
+        let file = folder.path().join(format!("{number}.toml"));
+        fs::write(&file, network).unwrap();
+        let options = ["--scenario", file.to_str().unwrap()];
+        let text = twice(&options, &["-n", "2", "python3", &program]);
+        for rank in 0..2 {
+            let said = format!("rank {rank} all right");
+            assert!(text.contains(&said), "{text}");
+        }
+    }
+}
+
+/// A server with a thread for each connection, and clients, of the standard library.
+#[test]
+fn servers_and_clients_of_python_run_unchanged() {
+    if !are_there(&["python3"]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..200_000_u32).map(|at| (at * 7 % 251) as u8).collect();
+    fs::write(folder.path().join("file"), &bytes).unwrap();
+    let place = folder.path().to_str().unwrap();
+    let client = "import urllib.request, zlib; d = urllib.request.urlopen('http://node0/file').read(); print(len(d), zlib.crc32(d))";
+    let server = ["python3", "-m", "http.server", "-d", place, "80", ":"];
+    let clients = ["-n", "3", "python3", "-c", client];
+    let text = twice(&[], &[&server[..], &clients].concat());
+    let said = format!("200000 {}", crc32fast::hash(&bytes));
+    assert_eq!(text.matches(&said).count(), 3, "{text}");
+    // Tasks of one thread.
+    let tasks = "import asyncio, os\nasync def serve():\n async def one(r, w):\n  w.write(await r.readexactly(5)); await w.drain(); w.close()\n async with await asyncio.start_server(one, '0.0.0.0', 90) as s: await s.serve_forever()\nasync def ask():\n for i in range(3):\n  r, w = await asyncio.open_connection('node0', 90)\n  w.write(b'hello'); print(await r.read()); await asyncio.sleep(0.1)\nasyncio.run(ask() if int(os.environ['LANIGON_RANK']) else serve())";
+    let text = twice(&["-n", "2"], &["python3", "-c", tasks]);
+    assert_eq!(text.matches("b'hello'").count(), 3, "{text}");
+}
+
+#[test]
+fn programs_that_end_otherwise_are_told() {
+    if !are_there(&["python3"]) {
+        return;
+    }
+    let program = source("ends.py");
+    for (how, code, said) in [
+        ("exit", 7, "all is done"),
+        ("kill", 137, "all is done"),
+        ("wait", 1, "rank 0 waits for bytes; rank 1 waits for bytes"),
+        ("fork", 0, "all is done"),
+        ("become", 7, "all is done"),
+        ("alone", 1, "rank 0 waits for a connection"),
+    ] {
+        let ranks = if how == "alone" { "1" } else { "2" };
+        let (output, text) = launch(&["-n", ranks], &["python3", &program, how]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains(said), "{how}: {text}{error}");
+        assert_eq!(output.status.code(), Some(code), "{how}: {text}{error}");
+        let is_told = error.contains("sockets in a child of the program are not supported");
+        assert_eq!(is_told, how == "fork", "{error}");
+    }
+}
+
+/// Whether a process runs with this word.
+fn runs(word: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| {
+        line.split(|byte| *byte == 0)
+            .any(|own| own == word.as_bytes())
+    })
+}
+
+#[test]
+fn an_interrupt_ends_all_programs() {
+    if !are_there(&["python3"]) {
+        return;
+    }
+    for (how, signal) in [("spin", "INT"), ("spin", "KILL"), ("serve", "KILL")] {
+        let folder = tempfile::tempdir().unwrap();
+        // A name that no other process has.
+        let program = folder.path().join("ends.py");
+        fs::copy(source("ends.py"), &program).unwrap();
+        let program = program.to_str().unwrap();
+        let mut command = command(&["--stdin", "0"], &["python3", program, how]);
+        let mut child = command.env("TMPDIR", folder.path()).spawn().unwrap();
+        let begin = Instant::now();
+        while !runs(program) && begin.elapsed() < LONGEST {
+            thread::sleep(Duration::from_millis(20));
+        }
+        thread::sleep(Duration::from_millis(300));
+        let id = child.id().to_string();
+        // It may have ended: a server without clients is not waited for.
+        let _ = Command::new("kill").args(["-s", signal, &id]).status();
+        let status = child.wait().unwrap();
+        if signal == "INT" {
+            assert_eq!(status.code(), Some(130));
+        }
+        while runs(program) && begin.elapsed() < LONGEST {
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert!(!runs(program), "{how}, {signal}");
+    }
+}
+
+#[test]
+fn what_cannot_be_launched_is_refused_in_one_line() {
+    for (options, programs, said) in [
+        (
+            &["--stdin", "2"][..],
+            &["true"][..],
+            "--stdin: there is no rank 2",
+        ),
+        (
+            &[],
+            &["true", ":"],
+            "there is no program on one side of `:`",
+        ),
+        (
+            &["-n", "3"],
+            &["true", ":", "true"],
+            "-n 3: the programs have 2 ranks",
+        ),
+        (
+            &[],
+            &["-n", "x", "true"],
+            "-n of a program: a number from 1 to 1024",
+        ),
+        (&[], &["/nowhere/program"], "/nowhere/program: No such file"),
+    ] {
+        let (output, text) = launch(options, programs);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}{error}");
+        assert!(error.contains(said), "{said}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
+/// Programs of the distribution: each needs some that are installed, and says something.
+#[test]
+fn programs_of_the_distribution_run_unchanged() {
+    if env::var("LANIGON_TESTS").as_deref() != Ok("all") {
+        return;
+    }
+    let redis = "redis-server --port 6379 --bind 0.0.0.0 --protected-mode no";
+    let redis_say = format!("{redis} : redis-cli -h node0 ping");
+    for (needs, programs, said) in [
+        (
+            &["nc"][..],
+            "nc -lN 5000 : nc -N node0 5000",
+            "in 4 packets",
+        ),
+        (
+            &["nc"],
+            "nc -lNd 5000 : sh -c exec\u{a0}nc\u{a0}-N\u{a0}node0\u{a0}5000\u{a0}</etc/services",
+            "http",
+        ),
+        (&["iperf"], "iperf -s : iperf -c node0 -n 4M", "4.00 MBytes"),
+        (&["redis-server", "redis-cli"], &redis_say, "PONG"),
+    ] {
+        if !are_there(needs) {
+            continue;
+        }
+        let words: Vec<String> = programs
+            .split(' ')
+            .map(|word| word.replace('\u{a0}', " "))
+            .collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        // Threads of iperf wait for locks with limits of time, which are real.
+        let text = match needs {
+            ["iperf"] => launch(&[], &words).1,
+            _ => twice(&[], &words),
+        };
+        assert!(text.contains(said), "{programs}: {text}");
+    }
+}

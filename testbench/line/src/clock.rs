@@ -1,0 +1,138 @@
+//! The clock of a process: simulated time, where the library that is preloaded has a source of it.
+
+use std::arch::naked_asm;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Time since 1970 at which simulated time begins, in ns: small, since programs keep the time in a `double`.
+const EPOCH_NS: u64 = 1_000_000_000_000_000;
+/// Time of the other clocks at the begin.
+const BEGIN_NS: u64 = 1_000_000_000_000;
+
+const NS_OF_A_SECOND: u64 = 1_000_000_000;
+
+/// Tells simulated time in ns to code at an address; `None`: it has real time.
+pub type Source = fn(*const c_void) -> Option<u64>;
+
+/// The source, as a number; 0: all have real time.
+static SOURCE: AtomicUsize = AtomicUsize::new(0);
+
+/// From now on there is simulated time.
+pub fn start(source: Source) {
+    SOURCE.store(source as usize, Ordering::Release);
+}
+
+/// From now on there is none.
+pub fn stop() {
+    SOURCE.store(0, Ordering::Release);
+}
+
+/// Simulated time in ns for code at this address.
+fn simulated(caller: *const c_void) -> Option<u64> {
+    let source = SOURCE.load(Ordering::Acquire);
+    if source == 0 {
+        return None;
+    }
+    // SAFETY: only `start` stores another number than 0.
+    let source: Source = unsafe { std::mem::transmute(source) };
+    source(caller)
+}
+
+/// What a clock shows when simulated time begins, in ns; `None`: the clock tells something else.
+#[must_use]
+pub const fn base_ns(clock: libc::clockid_t) -> Option<u64> {
+    match clock {
+        libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE => Some(EPOCH_NS),
+        libc::CLOCK_MONOTONIC
+        | libc::CLOCK_MONOTONIC_RAW
+        | libc::CLOCK_MONOTONIC_COARSE
+        | libc::CLOCK_BOOTTIME => Some(BEGIN_NS),
+        _ => None,
+    }
+}
+
+/// Simulated time on a clock in ns; `None`: the clock tells something else.
+fn read(clock: libc::clockid_t, caller: *const c_void) -> Option<u64> {
+    let base_ns = base_ns(clock)?;
+    simulated(caller).map(|now_ns| base_ns + now_ns)
+}
+
+const fn split(ns: u64) -> (i64, i64) {
+    let (seconds, rest) = (ns / NS_OF_A_SECOND, ns % NS_OF_A_SECOND);
+    (seconds.cast_signed(), rest.cast_signed())
+}
+
+unsafe extern "C" fn clock_gettime_from(
+    clock: libc::clockid_t,
+    time: *mut libc::timespec,
+    caller: *const c_void,
+) -> c_int {
+    match read(clock, caller) {
+        Some(ns) => {
+            let (tv_sec, tv_nsec) = split(ns);
+            // SAFETY: the caller has room for a time.
+            unsafe { time.write(libc::timespec { tv_sec, tv_nsec }) };
+            0
+        }
+        // SAFETY: the system checks the arguments.
+        None => unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) as c_int },
+    }
+}
+
+unsafe extern "C" fn gettimeofday_from(
+    time: *mut libc::timeval,
+    zone: *mut c_void,
+    caller: *const c_void,
+) -> c_int {
+    let Some(ns) = read(libc::CLOCK_REALTIME, caller) else {
+        // SAFETY: the system checks the arguments.
+        return unsafe { libc::syscall(libc::SYS_gettimeofday, time, zone) as c_int };
+    };
+    let (tv_sec, rest) = split(ns);
+    let tv_usec = rest / 1000;
+    if !time.is_null() {
+        // SAFETY: the caller has room for a time.
+        unsafe { time.write(libc::timeval { tv_sec, tv_usec }) };
+    }
+    0
+}
+
+unsafe extern "C" fn time_from(
+    time: *mut libc::time_t,
+    _: *mut c_void,
+    caller: *const c_void,
+) -> libc::time_t {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` has room for a time; the caller has, or gives null.
+    unsafe {
+        clock_gettime_from(libc::CLOCK_REALTIME, &raw mut now, caller);
+        if !time.is_null() {
+            time.write(now.tv_sec);
+        }
+    }
+    now.tv_sec
+}
+
+/// A function of C that tells another one, in its third argument, where it was called.
+macro_rules! with_caller {
+    ($($name:ident => $inner:ident),*) => {$(
+        #[doc = concat!("Stands for `", stringify!($name), "` of C.")]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub extern "C" fn $name() {
+            #[cfg(target_arch = "x86_64")]
+            naked_asm!("mov rdx, [rsp]", "jmp {}", sym $inner);
+            #[cfg(target_arch = "aarch64")]
+            naked_asm!("mov x2, x30", "b {}", sym $inner);
+        }
+    )*};
+}
+
+with_caller!(
+    clock_gettime => clock_gettime_from,
+    gettimeofday => gettimeofday_from,
+    time => time_from
+);

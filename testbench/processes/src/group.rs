@@ -1,0 +1,155 @@
+//! Processes of a launch: a folder for their socket, their end, and the libraries that they load.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::error::StartError;
+
+/// How long processes have to end by themselves.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Pause between two looks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The provider, as cargo builds it, and its package.
+pub const PROVIDER_FILE: (&str, &str) = ("liblanigon_fi.so", "lanigon-provider");
+/// The library for sockets.
+pub const SOCKETS_FILE: (&str, &str) = ("liblanigon_sockets.so", "lanigon-preload");
+
+/// Where a library for processes is: beside the program, where cargo puts it for one that depends on it, or where it is installed.
+///
+/// # Errors
+/// [`StartError::Library`].
+pub fn library(
+    program: &Path,
+    (file, package): (&str, &'static str),
+) -> Result<PathBuf, StartError> {
+    let folder = program.parent().unwrap_or(Path::new("."));
+    let places = [
+        folder.join(file),
+        folder.join("deps").join(file),
+        folder.join("../deps").join(file),
+        folder.join("../lib").join(file),
+    ];
+    let found = places.iter().find(|place| place.is_file());
+    found.cloned().ok_or_else(|| StartError::Library {
+        path: folder.join(file),
+        package,
+    })
+}
+
+/// A folder for the files of one run, which is removed at its end.
+#[derive(Debug)]
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+/// Begin of the names of these folders; the process that has made one follows, and a number.
+const FOLDER: &str = "lanigon-launch-";
+
+impl Folder {
+    pub(crate) fn new() -> io::Result<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let all = env::temp_dir();
+        // A process that was killed has left its folder.
+        for entry in fs::read_dir(&all)?.flatten() {
+            let name = entry.file_name();
+            let maker = name
+                .to_str()
+                .and_then(|name| name.strip_prefix(FOLDER)?.split('-').next());
+            if maker.is_some_and(|maker| !Path::new("/proc").join(maker).exists()) {
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        let path = all.join(format!("{FOLDER}{}-{number}", std::process::id()));
+        fs::create_dir(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Processes that run, in process groups of their own. They end with it.
+#[derive(Debug, Default)]
+pub(crate) struct Group {
+    running: Vec<(Pid, JoinHandle<Option<i32>>)>,
+}
+
+impl Group {
+    /// Adds a process, the first of its process group. `ended` is set when it has ended.
+    pub(crate) fn add(&mut self, child: Child, ended: Arc<AtomicBool>) {
+        let id = Pid::from_child(&child);
+        let waiting = thread::spawn(move || {
+            let code = wait(child);
+            ended.store(true, Ordering::Relaxed);
+            code
+        });
+        self.running.push((id, waiting));
+    }
+
+    /// Waits for a while for the end of those processes that end by themselves, and ends what is left then. Gives the exit codes: of those that have
+    /// ended by themselves.
+    pub(crate) fn end(&mut self, by_themselves: impl Fn(usize) -> bool) -> Vec<Option<i32>> {
+        let running = std::mem::take(&mut self.running);
+        await_end(&running, by_themselves);
+        let ends: Vec<bool> = running.iter().map(|(_, one)| one.is_finished()).collect();
+        for ((id, _), by_itself) in running.iter().zip(&ends) {
+            if !by_itself {
+                let _ = kill_process_group(*id, Signal::TERM);
+            }
+        }
+        await_end(&running, |_| true);
+        let codes = running
+            .into_iter()
+            .zip(ends)
+            .map(|((id, waiting), by_itself)| {
+                if !waiting.is_finished() {
+                    let _ = kill_process(id, Signal::KILL);
+                }
+                // Processes of the group may be left when their first one has ended.
+                let _ = kill_process_group(id, Signal::KILL);
+                waiting.join().ok().flatten().filter(|_| by_itself)
+            });
+        codes.collect()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.end(|_| false);
+    }
+}
+
+fn await_end(running: &[(Pid, JoinHandle<Option<i32>>)], which: impl Fn(usize) -> bool) {
+    let begin = Instant::now();
+    let runs = |(place, one): (usize, &(Pid, JoinHandle<_>))| which(place) && !one.1.is_finished();
+    while running.iter().enumerate().any(runs) && begin.elapsed() < PATIENCE {
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Waits for a process; its exit code, as a shell would tell it.
+fn wait(mut child: Child) -> Option<i32> {
+    let status = child.wait().ok()?;
+    status.code().or_else(|| Some(128 + status.signal()?))
+}
+
+/// The file of a program in the search path.
+pub(crate) fn find(program: impl AsRef<OsStr>) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let mut files = env::split_paths(&path).map(|folder| folder.join(program.as_ref()));
+    files.find(|file| file.is_file())
+}

@@ -1,0 +1,97 @@
+//! Processes that have sockets, one a rank.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{self, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use std::os::unix::process::CommandExt;
+
+use lanigon_requests::{LINE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE, SOCKET_VARIABLE};
+
+use crate::error::StartError;
+use crate::group::{Folder, Group};
+use crate::hub::Hub;
+
+/// A program, and how many ranks run it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// How many.
+    pub ranks: usize,
+    /// The program and its arguments.
+    pub words: Vec<OsString>,
+}
+
+/// Processes that have sockets. They end with it.
+#[derive(Debug)]
+pub struct Programs {
+    group: Group,
+    folder: Folder,
+    library: PathBuf,
+}
+
+impl Programs {
+    /// None yet. They will load this library.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn new(library: &Path) -> Result<Self, StartError> {
+        Ok(Self {
+            group: Group::default(),
+            folder: Folder::new().map_err(StartError::Socket)?,
+            library: library.canonicalize().unwrap_or_else(|_| library.into()),
+        })
+    }
+
+    /// Where the processes will connect.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.folder.0.join("world")
+    }
+
+    /// Starts all ranks, in the order of the commands. One of them reads this process's standard input. `ended` is set when one has ended.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn start(
+        &mut self,
+        commands: &[Command],
+        reader: usize,
+        ended: &Arc<AtomicBool>,
+    ) -> Result<(), StartError> {
+        let ranks: usize = commands.iter().map(|command| command.ranks).sum();
+        let all = commands
+            .iter()
+            .flat_map(|command| std::iter::repeat_n(&command.words, command.ranks));
+        for (rank, words) in all.enumerate() {
+            let Some((program, arguments)) = words.split_first() else {
+                continue;
+            };
+            let mut command = process::Command::new(program);
+            command
+                .args(arguments)
+                .env("LD_PRELOAD", &self.library)
+                .env(SOCKET_VARIABLE, self.socket())
+                .env(RANK_VARIABLE, rank.to_string())
+                .env(SIZE_VARIABLE, ranks.to_string())
+                .env_remove(LINE_VARIABLE)
+                .process_group(0);
+            if rank != reader {
+                command.stdin(Stdio::null());
+            }
+            let child = command.spawn().map_err(|error| StartError::Program {
+                program: program.into(),
+                error,
+            })?;
+            self.group.add(child, Arc::clone(ended));
+        }
+        Ok(())
+    }
+
+    /// Waits for a while for the end of those that have left the world, unless all end by force, and ends what is left then. Gives the exit codes by
+    /// rank: of those that have ended by themselves.
+    pub fn finish(mut self, by_force: bool, hub: &Hub) -> Vec<Option<i32>> {
+        self.group.end(|rank| !by_force && hub.has_ended(rank))
+    }
+}

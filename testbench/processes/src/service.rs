@@ -1,0 +1,62 @@
+//! What a host program does for its process.
+
+use host_lib::mpi::Transport;
+use lanigon_requests::{Answer, Request};
+
+use crate::error::ProcessError;
+use crate::hub::Hub;
+use crate::rank::{State, Waits};
+use crate::workload::Used;
+
+/// What a host program does for its process: messages, or sockets.
+pub(crate) trait Service: Send {
+    /// Longest message that is complete for its sender at once.
+    fn eager_bytes(&self) -> usize;
+
+    /// The time, in ns.
+    fn now_ns(&self) -> u64;
+
+    /// So long after the others the process begins, in ns; `None`: all begin together.
+    fn begins_after_ns(&self) -> Option<u64>;
+
+    /// Spends processor time.
+    fn compute(&mut self, nanoseconds: u64) -> impl Future<Output = ()> + Send;
+
+    /// Carries out a request that is no matter of the program itself.
+    fn carry_out(
+        &mut self,
+        request: Request,
+    ) -> impl Future<Output = Result<(), ProcessError>> + Send;
+
+    /// Takes what the network brings within this time; whether it has brought anything.
+    fn step(&mut self, limit_ns: u64) -> impl Future<Output = Result<bool, ProcessError>> + Send;
+
+    /// What the process has to be told, which the caller takes.
+    fn answers(&mut self) -> &mut Vec<Answer>;
+
+    /// Until when the process waits at most, in ns.
+    fn deadline_ns(&self) -> Option<u64>;
+
+    /// What the process waits for.
+    fn waits(&self) -> Waits;
+
+    /// The process has ended. Gives whether its host goes on without it.
+    fn gone(&mut self) -> bool;
+
+    /// What the process has sent.
+    fn used(&self) -> Used;
+}
+
+/// Notes what the process of a rank has to be told.
+pub(crate) fn tell(hub: &Hub, rank: usize, answers: &mut Vec<Answer>, answer: Answer) {
+    answers.push(answer);
+    let place = &mut *hub.place(rank);
+    if let State::Held(_) = place.state {
+        place.state = State::Running;
+    }
+}
+
+/// The time of a transport, in ns.
+pub(crate) fn now_ns<T: Transport>(transport: &T) -> u64 {
+    transport.now_ps() / 1000
+}

@@ -1,0 +1,459 @@
+//! Calls of a process on its sockets, and what they come to.
+
+use crate::frame::{FIELDS, Frame, RequestError, limited};
+use crate::request::LONGEST_NS;
+
+/// Most items of a wait.
+const MOST_ITEMS: usize = 1 << 16;
+/// Words of an item in a frame.
+const ITEM_WORDS: usize = 5;
+
+/// Where a socket is, as processes of a job name it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Rank of the process.
+    pub rank: u32,
+    /// Port.
+    pub port: u16,
+}
+
+/// What a wait wants to know of a socket, or what there is: a set.
+pub mod ready {
+    /// A read or accept would not wait.
+    pub const READ: u32 = 1;
+    /// A write would not wait.
+    pub const WRITE: u32 = 2;
+    /// The other side writes nothing any more.
+    pub const FINISHED: u32 = 4;
+    /// Both sides do not, or the connection has failed. Is told unasked.
+    pub const HUNG_UP: u32 = 8;
+    /// An error waits. Is told unasked.
+    pub const FAILED: u32 = 16;
+    /// There is no such socket. Is told unasked.
+    pub const NONE: u32 = 32;
+}
+
+/// A socket of a wait.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Item {
+    /// The process's number of the socket; in an answer: the item's place in the question.
+    pub socket: u32,
+    /// What is waited for, or what there is: a set of [`ready`].
+    pub events: u32,
+    /// What was known is no event any more.
+    pub edge: bool,
+    /// How often something has come to read.
+    pub reads: u32,
+    /// How often it became possible to write.
+    pub writes: u32,
+}
+
+/// What a process wants of its sockets. It has chosen their numbers itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    /// A port for a socket, 0 for any.
+    Bind {
+        /// The socket.
+        socket: u32,
+        /// The port.
+        port: u16,
+    },
+    /// A socket listens.
+    Listen {
+        /// The socket.
+        socket: u32,
+        /// Connections that wait for an accept at most.
+        backlog: u32,
+    },
+    /// A connection.
+    Connect {
+        /// The socket.
+        socket: u32,
+        /// The other side.
+        to: Place,
+    },
+    /// The next connection of a listener gets a number.
+    Accept {
+        /// The listener.
+        socket: u32,
+        /// The new number.
+        name: u32,
+    },
+    /// The next bytes.
+    Read {
+        /// The socket.
+        socket: u32,
+        /// How many at most.
+        most: u32,
+        /// They stay.
+        peek: bool,
+    },
+    /// Bytes to write: all, if there is no limit of time, else what there is room for.
+    Write {
+        /// The socket.
+        socket: u32,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// The end of directions: reading, writing.
+    Shutdown {
+        /// The socket.
+        socket: u32,
+        /// Of reading.
+        read: bool,
+        /// Of writing.
+        write: bool,
+    },
+    /// The socket is used no more.
+    Close {
+        /// The socket.
+        socket: u32,
+    },
+    /// The error that waits.
+    TakeError {
+        /// The socket.
+        socket: u32,
+    },
+    /// How many bytes a read would find.
+    Available {
+        /// The socket.
+        socket: u32,
+    },
+    /// Which of the sockets are ready. Without a socket: a pause.
+    Wait {
+        /// The sockets.
+        items: Vec<Item>,
+        /// Something outside the world may end the wait too.
+        outside: bool,
+    },
+    /// A wait is over, for a reason outside.
+    Cancel {
+        /// Number of its call.
+        ticket: u64,
+    },
+    /// The process has begun another program: it has no sockets.
+    CloseAll,
+}
+
+/// What a call has come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// A number, or why not.
+    pub value: Result<u32, Refusal>,
+    /// Own port.
+    pub port: u16,
+    /// The other side of a connection.
+    pub peer: Place,
+    /// Bytes that were read.
+    pub bytes: Vec<u8>,
+    /// Sockets that are ready.
+    pub items: Vec<Item>,
+}
+
+macro_rules! refusals {
+    ($($(#[$about:meta])* $name:ident),* $(,)?) => {
+        /// Why a call is refused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Refusal { $($(#[$about])* $name),* }
+
+        const REFUSALS: &[Refusal] = &[$(Refusal::$name),*];
+    };
+}
+
+refusals! {
+    /// It would have to wait.
+    WouldBlock,
+    /// The connection is asked for.
+    InProgress,
+    /// The connection is asked for already.
+    Already,
+    /// No socket listens.
+    Refused,
+    /// The other side has reset the connection.
+    Reset,
+    /// The connection is closed for writing.
+    Broken,
+    /// The other side does not answer.
+    TimedOut,
+    /// There is no way to the other side.
+    Unreachable,
+    /// The port is in use.
+    InUse,
+    /// No port is free.
+    NoPort,
+    /// The socket is not connected.
+    NotConnected,
+    /// The socket is connected.
+    IsConnected,
+    /// There is no such socket.
+    NoSocket,
+    /// The socket cannot do that.
+    Invalid,
+}
+
+const BIND: u64 = 1;
+const LISTEN: u64 = 2;
+const CONNECT: u64 = 3;
+const ACCEPT: u64 = 4;
+const READ: u64 = 5;
+const WRITE: u64 = 6;
+const SHUTDOWN: u64 = 7;
+const CLOSE: u64 = 8;
+const TAKE_ERROR: u64 = 9;
+const AVAILABLE: u64 = 10;
+const WAIT: u64 = 11;
+const CANCEL: u64 = 12;
+const CLOSE_ALL: u64 = 13;
+
+fn write_items(items: &[Item], out: &mut Vec<u8>) {
+    for item in items {
+        let Item {
+            socket,
+            events,
+            edge,
+            reads,
+            writes,
+        } = *item;
+        for word in [socket, events, edge.into(), reads, writes] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+}
+
+fn read_items(bytes: &[u8]) -> Result<Vec<Item>, RequestError> {
+    let size = 4 * ITEM_WORDS;
+    if !bytes.len().is_multiple_of(size) || bytes.len() / size > MOST_ITEMS {
+        let (what, bytes) = ("a list of sockets", bytes.len());
+        return Err(RequestError::Bytes { what, bytes });
+    }
+    let word = |item: &[u8], place: usize| {
+        let bytes = item[4 * place..4 * place + 4].try_into();
+        bytes.map_or(0, u32::from_le_bytes)
+    };
+    let items = bytes.chunks_exact(size);
+    let item = |item: &[u8]| Item {
+        socket: word(item, 0),
+        events: word(item, 1),
+        edge: word(item, 2) != 0,
+        reads: word(item, 3),
+        writes: word(item, 4),
+    };
+    Ok(items.map(item).collect())
+}
+
+fn number(value: u64) -> Result<u32, RequestError> {
+    Ok(limited("a number of a call", value, u32::MAX.into())? as u32)
+}
+
+fn port(value: u64) -> Result<u16, RequestError> {
+    Ok(limited("a port", value, u16::MAX.into())? as u16)
+}
+
+fn flag(value: u64) -> Result<bool, RequestError> {
+    Ok(limited("a flag", value, 1)? == 1)
+}
+
+/// A limit as a word.
+pub(crate) fn limit_word(limit_ns: Option<u64>) -> u64 {
+    limit_ns.map_or(0, |limit| limit.min(LONGEST_NS) + 1)
+}
+
+/// The limit of a word.
+pub(crate) fn read_limit(word: u64) -> Result<Option<u64>, RequestError> {
+    limited("a limit in ns", word, LONGEST_NS + 1)?;
+    Ok(word.checked_sub(1))
+}
+
+impl Call {
+    /// Appends it to `out`, in a frame of this kind whose first words are given.
+    pub(crate) fn write(&self, kind: u64, [first, second, third]: [u64; 3], out: &mut Vec<u8>) {
+        let mut items = Vec::new();
+        let (call, words, bytes): (u64, [u64; 3], &[u8]) = match self {
+            Self::Bind { socket, port } => (BIND, [u64::from(*socket), u64::from(*port), 0], &[]),
+            Self::Listen { socket, backlog } => {
+                (LISTEN, [u64::from(*socket), u64::from(*backlog), 0], &[])
+            }
+            Self::Connect { socket, to } => (
+                CONNECT,
+                [u64::from(*socket), u64::from(to.rank), u64::from(to.port)],
+                &[],
+            ),
+            Self::Accept { socket, name } => {
+                (ACCEPT, [u64::from(*socket), u64::from(*name), 0], &[])
+            }
+            Self::Read { socket, most, peek } => (
+                READ,
+                [u64::from(*socket), u64::from(*most), u64::from(*peek)],
+                &[],
+            ),
+            Self::Write { socket, bytes } => (WRITE, [u64::from(*socket), 0, 0], bytes),
+            Self::Shutdown {
+                socket,
+                read,
+                write,
+            } => (
+                SHUTDOWN,
+                [u64::from(*socket), (*read).into(), (*write).into()],
+                &[],
+            ),
+            Self::Close { socket } => (CLOSE, [u64::from(*socket), 0, 0], &[]),
+            Self::TakeError { socket } => (TAKE_ERROR, [u64::from(*socket), 0, 0], &[]),
+            Self::Available { socket } => (AVAILABLE, [u64::from(*socket), 0, 0], &[]),
+            Self::Wait {
+                items: all,
+                outside,
+            } => {
+                write_items(all, &mut items);
+                (WAIT, [u64::from(*outside), 0, 0], &items)
+            }
+            Self::Cancel { ticket } => (CANCEL, [*ticket, 0, 0], &[]),
+            Self::CloseAll => (CLOSE_ALL, [0; 3], &[]),
+        };
+        let [a, b, c] = words;
+        let fields = [first, second, third, call, a, b, c, 0];
+        Frame::write_head(kind, fields, bytes.len(), out);
+        out.extend_from_slice(bytes);
+    }
+
+    /// Reads it from such a frame.
+    pub(crate) fn read(frame: Frame) -> Result<Self, RequestError> {
+        let [_, _, _, call, a, b, c, _] = frame.fields;
+        if !matches!(call, WRITE | WAIT) {
+            frame.without_bytes("a call")?;
+        }
+        let socket = match call {
+            CANCEL => 0,
+            _ => number(a)?,
+        };
+        Ok(match call {
+            BIND => Self::Bind {
+                socket,
+                port: port(b)?,
+            },
+            LISTEN => Self::Listen {
+                socket,
+                backlog: number(b)?,
+            },
+            CONNECT => {
+                let to = Place {
+                    rank: number(b)?,
+                    port: port(c)?,
+                };
+                Self::Connect { socket, to }
+            }
+            ACCEPT => Self::Accept {
+                socket,
+                name: number(b)?,
+            },
+            READ => Self::Read {
+                socket,
+                most: number(b)?,
+                peek: flag(c)?,
+            },
+            WRITE => Self::Write {
+                socket,
+                bytes: frame.bytes,
+            },
+            SHUTDOWN => Self::Shutdown {
+                socket,
+                read: flag(b)?,
+                write: flag(c)?,
+            },
+            CLOSE => Self::Close { socket },
+            TAKE_ERROR => Self::TakeError { socket },
+            AVAILABLE => Self::Available { socket },
+            WAIT => {
+                let items = read_items(&frame.bytes)?;
+                Self::Wait {
+                    items,
+                    outside: flag(a)?,
+                }
+            }
+            CANCEL => Self::Cancel { ticket: a },
+            CLOSE_ALL => Self::CloseAll,
+            kind => return Err(RequestError::Kind(kind)),
+        })
+    }
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        Self {
+            value: Ok(0),
+            port: 0,
+            peer: Place::default(),
+            bytes: Vec::new(),
+            items: Vec::new(),
+        }
+    }
+}
+
+impl Outcome {
+    /// Success with a number.
+    #[must_use]
+    pub fn of(value: u32) -> Self {
+        Self {
+            value: Ok(value),
+            ..Self::default()
+        }
+    }
+
+    /// A refusal.
+    #[must_use]
+    pub fn refused(why: Refusal) -> Self {
+        Self {
+            value: Err(why),
+            ..Self::default()
+        }
+    }
+
+    /// Appends it to `out`, in a frame of this kind.
+    pub(crate) fn write(&self, kind: u64, ticket: u64, out: &mut Vec<u8>) {
+        let place = |why: Refusal| REFUSALS.iter().position(|known| *known == why);
+        let (refusal, value) = match self.value {
+            Ok(value) => (0, value),
+            Err(why) => (place(why).map_or(1, |place| place as u64 + 1), 0),
+        };
+        let mut items = Vec::new();
+        write_items(&self.items, &mut items);
+        let fields: [u64; FIELDS] = [
+            ticket,
+            refusal,
+            value.into(),
+            self.port.into(),
+            self.peer.rank.into(),
+            self.peer.port.into(),
+            items.len() as u64,
+            0,
+        ];
+        Frame::write_head(kind, fields, items.len() + self.bytes.len(), out);
+        out.extend_from_slice(&items);
+        out.extend_from_slice(&self.bytes);
+    }
+
+    /// Reads it from such a frame, with its number.
+    pub(crate) fn read(mut frame: Frame) -> Result<(u64, Self), RequestError> {
+        let [ticket, refusal, value, own, rank, other, items, _] = frame.fields;
+        limited("a refusal", refusal, REFUSALS.len() as u64)?;
+        let items = limited("bytes of a list", items, frame.bytes.len() as u64)? as usize;
+        let bytes = frame.bytes.split_off(items);
+        let refusal = (refusal as usize)
+            .checked_sub(1)
+            .map(|place| REFUSALS[place]);
+        let value = match refusal {
+            None => Ok(number(value)?),
+            Some(why) => Err(why),
+        };
+        let outcome = Self {
+            value,
+            port: port(own)?,
+            peer: Place {
+                rank: number(rank)?,
+                port: port(other)?,
+            },
+            bytes,
+            items: read_items(&frame.bytes)?,
+        };
+        Ok((ticket, outcome))
+    }
+}
