@@ -125,7 +125,7 @@ impl Arbitration {
         at + u64::from(late) * TICKS_PER_CYCLE
     }
 
-    /// All engines are stopped.
+    /// Stops all engines.
     pub const fn reset(&mut self) {
         self.busy_until = [0; 3];
     }

@@ -99,7 +99,7 @@ impl Lanai {
         self.running
     }
 
-    /// The CPU begins at `pc`.
+    /// Starts the CPU at `pc`.
     fn release(&mut self, pc: u32, ctx: &mut BoardContext) {
         let tick = self.fabric.tick(ctx.now);
         self.core.reset();
@@ -145,7 +145,7 @@ impl Lanai {
         self.fabric.update_line(ctx);
     }
 
-    /// A doorbell rings.
+    /// Handles a write of the host to a doorbell.
     fn doorbell(&mut self, offset: u32, value: u32, ctx: &mut BoardContext) {
         let Fabric {
             doorbells,
@@ -159,7 +159,7 @@ impl Lanai {
         }
     }
 
-    /// The host takes the memory bus for so many words, one after the other.
+    /// Takes the memory bus for so many words of the host, one after the other.
     fn take_bus(&mut self, words: usize, now: SimTime) {
         let tick = self.fabric.tick(now);
         for _ in 0..words {
@@ -167,7 +167,7 @@ impl Lanai {
         }
     }
 
-    /// The host writes words to memory.
+    /// Writes words of the host to memory.
     fn store(&mut self, address: u32, words: &[u32], now: SimTime) {
         self.take_bus(words.len(), now);
         self.fabric.sram.forget_written();

@@ -68,7 +68,7 @@ impl Fabric {
         ctx.schedule(ready, who, BoardEvent::DmaReady(number));
     }
 
-    /// The next burst asks for the PCI bus.
+    /// Asks for the PCI bus for the next burst.
     pub(super) fn dma_ready(&mut self, number: u32, ctx: &mut BoardContext) {
         let tick = self.tick(ctx.now);
         let Some(&mut transfer) = self.dma.step(number) else {
@@ -83,7 +83,7 @@ impl Fabric {
         ctx.schedule(end, initiator(transfer.to_host), event);
     }
 
-    /// A burst is over: its bytes are there.
+    /// Ends a burst: its bytes are there.
     pub(super) fn dma_burst(&mut self, number: u32, bytes: u32, ctx: &mut BoardContext) {
         let Some(&mut transfer) = self.dma.step(number) else {
             return;

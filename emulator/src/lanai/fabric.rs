@@ -216,7 +216,7 @@ impl Fabric {
         self.timing.generation
     }
 
-    /// The chip's reset: registers are 0, engines stop, packets that come and go are lost. Memory stays.
+    /// Resets the chip: registers are 0, engines stop, packets that come and go are lost. Memory stays.
     pub(super) fn reset_chip(&mut self, ctx: &mut BoardContext) {
         let now = ctx.now;
         self.bus.reset();
@@ -232,7 +232,7 @@ impl Fabric {
         self.watchdog.release();
     }
 
-    /// The reset of the board by its bus.
+    /// Resets the board, as its bus does.
     pub(super) fn reset_board(&mut self, ctx: &mut BoardContext) {
         self.reset_chip(ctx);
         // The bus's reset cancels events.
@@ -262,7 +262,7 @@ impl Fabric {
         self.ticks.first_at(now)
     }
 
-    /// A guest did something that the board does not define.
+    /// Records that a guest did something that the board does not define.
     pub(super) fn mistake(text: String, who: Initiator, ctx: &mut BoardContext) {
         let text: Arc<str> = text.into();
         let kind = TraceKind::GuestMistake { text };
@@ -293,7 +293,7 @@ impl Fabric {
         }
     }
 
-    /// The event of a timer has come.
+    /// Handles the event of a timer.
     pub(super) fn timer_event(&mut self, index: u8, ctx: &mut BoardContext) {
         self.settle_timers(ctx.now);
         let next = self.timers.event_came(index.into(), ctx.now);
@@ -325,7 +325,7 @@ impl Fabric {
         }
     }
 
-    /// A cause comes up in the interrupt status.
+    /// Raises a cause in the interrupt status.
     pub(super) fn raise(&mut self, cause: Cause, ctx: &mut BoardContext) {
         self.isr.raise(cause);
         self.update_line(ctx);

@@ -119,7 +119,7 @@ impl Default for Idle {
 }
 
 impl Idle {
-    /// Something has changed that the loop may see.
+    /// Ends the idle loop: something has changed that it may see.
     pub fn wake(&mut self, core: &Core) {
         self.rounds = [None; MOST_LEFT + 1];
         self.gap = match self.poll {

@@ -172,12 +172,12 @@ impl Isr {
         self.bits
     }
 
-    /// A cause comes up.
+    /// Raises a cause.
     pub const fn raise(&mut self, cause: Cause) {
         self.bits |= cause.bit(self.generation);
     }
 
-    /// A cause ends.
+    /// Clears a cause.
     pub const fn clear(&mut self, cause: Cause) {
         self.bits &= !cause.bit(self.generation);
     }
@@ -188,18 +188,18 @@ impl Isr {
         self.bits = self.bits & !bits | bytes << 8 & bits;
     }
 
-    /// The LANai writes: 1 clears a bit, and sets the signal to the host.
+    /// Writes as the LANai: 1 clears a bit, and sets the signal to the host.
     pub const fn write_by_lanai(&mut self, value: u32) {
         self.bits = self.bits & !(value & !HOST_SIG) | value & HOST_SIG;
     }
 
-    /// The host writes: 1 clears a bit, and sets a signal to the LANai.
+    /// Writes as the host: 1 clears a bit, and sets a signal to the LANai.
     pub const fn write_by_host(&mut self, value: u32) {
         let signals = signals(self.generation);
         self.bits = self.bits & !(value & !signals) | value & signals;
     }
 
-    /// No bit is set, and none raises an interrupt.
+    /// Resets the status: no bit is set, and none raises an interrupt.
     pub const fn reset(&mut self) {
         self.bits = 0;
         self.mask = 0;

@@ -48,7 +48,7 @@ impl Fabric {
         Incoming::new(unit, head, tail, self.port.byte_time())
     }
 
-    /// The head of a packet is there. A chip in reset absorbs it.
+    /// Receives the head of a packet. A chip in reset absorbs it.
     pub(super) fn packet_comes(&mut self, mut incoming: Incoming, ctx: &mut BoardContext) {
         let absorb = self.control.is_held();
         self.port.head_came(absorb);
@@ -79,7 +79,7 @@ impl Fabric {
             .drop_unit(packet, reason, &mut self.outbox, ctx);
     }
 
-    /// The tail of the packet is there whose head came last.
+    /// Receives the tail of the packet whose head came last.
     fn tail_comes(&mut self, whole: bool, ctx: &mut BoardContext) {
         if self.port.is_absorbing() {
             return;
@@ -100,7 +100,7 @@ impl Fabric {
         }
     }
 
-    /// Bytes have waited for a span: the port says STOP.
+    /// Lets the port say STOP, if bytes have waited for a span.
     pub(super) fn port_is_full(&mut self, span: u32, ctx: &mut BoardContext) {
         let Some(stop) = self.port.full(span, ctx.now, &mut self.outbox) else {
             return;
@@ -111,7 +111,7 @@ impl Fabric {
         self.blocked(Direction::Receive, true, ctx);
     }
 
-    /// The receive limit was written.
+    /// Arms the receiver, after a write of its limit.
     pub(super) fn arm_receiver(&mut self, limit: u32, ctx: &mut BoardContext) {
         self.receiver.arm(limit, ctx.now);
         self.blocked(Direction::Receive, false, ctx);
@@ -141,7 +141,7 @@ impl Fabric {
         ctx.schedule(part.end + rest, Initiator::Receiver, event);
     }
 
-    /// A part of a packet is there: it is stored.
+    /// Stores a part of a packet.
     pub(super) fn part_is_there(&mut self, step: u32, ctx: &mut BoardContext) {
         let tick = self.tick(ctx.now);
         // The receiver forgets the packet with its last part.
@@ -183,7 +183,7 @@ impl Fabric {
 
 /// Packets that leave.
 impl Fabric {
-    /// A limit was written: a segment leaves, with a tail or without.
+    /// Sends a segment, with a tail or without, after a write of a limit.
     pub(super) fn send(&mut self, limit: u32, tail: bool, who: Initiator, ctx: &mut BoardContext) {
         let (start, length) = self.transmitter.range(limit);
         if self.transmitter.is_busy() || length > self.sram.size() {
@@ -251,7 +251,7 @@ impl Fabric {
         ctx.schedule(begin + span, Initiator::Transmitter, event);
     }
 
-    /// A part of a segment has left, unless STOP holds it up.
+    /// Ends the departure of a part of a segment, unless STOP holds it up.
     pub(super) fn part_has_left(&mut self, segment: u32, tail: bool, ctx: &mut BoardContext) {
         let burst = self.timing.packet_burst_bytes;
         let Some(bytes) = self.transmitter.next(segment, burst) else {
@@ -268,7 +268,7 @@ impl Fabric {
         self.schedule_part(segment, tail, ctx.now, ctx);
     }
 
-    /// The network is done with a packet of this board.
+    /// Notes that the network is done with a packet of this board.
     fn packet_has_left(&mut self, ctx: &mut BoardContext) {
         let packet = self.port.answer();
         self.blocked(Direction::Send, false, ctx);
@@ -282,7 +282,7 @@ impl Fabric {
         self.raise(Cause::Send, ctx);
     }
 
-    /// The network says something.
+    /// Handles a control from the network.
     pub(super) fn hear(&mut self, control: Control, ctx: &mut BoardContext) {
         match control {
             Control::Tail { whole } => self.tail_comes(whole, ctx),

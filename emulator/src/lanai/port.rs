@@ -90,7 +90,7 @@ impl Port {
         port
     }
 
-    /// A cable is plugged in.
+    /// Plugs in a cable.
     pub fn plug_in(&mut self, link: Link) {
         self.link = Some(link);
         self.fill_span = self.find_fill_span();
@@ -144,12 +144,12 @@ impl Port {
         outbox.control(leaves, Control::Reset(direction));
     }
 
-    /// The far end stops what the board sends, or lets it go on.
+    /// Stops what the board sends, or lets it go on, as the far end says.
     pub const fn stop_sender(&mut self, stop: bool) {
         self.sender_stopped = stop;
     }
 
-    /// A head came. `absorb`: its packet is absorbed.
+    /// Notes that a head came. `absorb`: its packet is absorbed.
     pub const fn head_came(&mut self, absorb: bool) {
         self.absorbing = absorb;
     }
@@ -225,7 +225,7 @@ impl Port {
         Some(until)
     }
 
-    /// The chip is reset: what it sends is taken out of the network, what comes in is absorbed.
+    /// Resets the port with the chip: what it sends is taken out of the network, what comes in is absorbed.
     pub fn reset(&mut self, now: SimTime, outbox: &mut Outbox<Myrinet>) {
         self.accept_bytes(now, outbox);
         self.absorbing = true;

@@ -114,17 +114,17 @@ impl Incoming {
         self.packet
     }
 
-    /// The port's STOP keeps bytes away from then on.
+    /// Stops the arrival of bytes at a time, by the port's STOP.
     pub fn stop(&mut self, time: SimTime) {
         self.line.stop(time);
     }
 
-    /// Bytes come again from then on.
+    /// Resumes the arrival of bytes at a time.
     pub fn go(&mut self, time: SimTime) {
         self.line.go(time);
     }
 
-    /// The beginning of a packet whose tail came too early: its last byte stands in the place of the CRC-8.
+    /// Cuts the packet, whose tail came too early: its last byte stands in the place of the CRC-8.
     fn cut(&mut self, bytes: u64) {
         self.is_cut = true;
         let whole = [&**self.packet.bytes(), &[self.packet.crc()]].concat();
@@ -248,7 +248,7 @@ impl Receiver {
         !self.armed && !self.waiting.is_empty()
     }
 
-    /// The head of a packet is there.
+    /// Adds a packet whose head is there.
     pub fn push(&mut self, incoming: Incoming) {
         self.waiting.push_back(incoming);
     }
@@ -273,7 +273,7 @@ impl Receiver {
         lost.collect()
     }
 
-    /// The tail of the last packet is there. If not `whole`, it came too early.
+    /// Ends the last packet, whose tail is there. If not `whole`, it came too early.
     pub fn tail(&mut self, now: SimTime, whole: bool, checking: Checking) {
         let first = self.waiting.len() == 1;
         let taken = match first {
@@ -296,7 +296,7 @@ impl Receiver {
         }
     }
 
-    /// The limit was written.
+    /// Arms the receiver, after a write of its limit.
     pub fn arm(&mut self, limit: u32, now: SimTime) {
         self.limit = limit;
         if !self.armed {

@@ -339,7 +339,7 @@ impl Lanai {
         true
     }
 
-    /// The CPU stops by itself.
+    /// Stops the CPU for a reason of its own: a `break`, or a fault.
     fn stop(&mut self, reason: StopReason, blamed: Option<u32>, ctx: &mut BoardContext) {
         let text: Arc<str> = reason.to_string().into();
         let pc = self.core.pc();

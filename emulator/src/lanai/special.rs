@@ -237,7 +237,7 @@ impl Storage {
         self.values[at] = value;
     }
 
-    /// All values are 0.
+    /// Sets all values to 0.
     pub fn reset(&mut self) {
         self.values.clear();
     }

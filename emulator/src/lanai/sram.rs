@@ -125,7 +125,7 @@ impl Sram {
         self.code.share(shared);
     }
 
-    /// The CPU's stores into these bytes go by its bus.
+    /// Makes the CPU's stores into these bytes go by its bus.
     pub(super) fn guard(&mut self, bytes: &Range<u32>) {
         let end = bytes.end.min(self.size());
         self.code.guard(bytes.start as usize..end as usize);

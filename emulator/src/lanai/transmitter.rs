@@ -28,7 +28,7 @@ pub struct Transmitter {
     segment: u32,
     /// The packet whose tail is leaving, by the port's number: the segment is over when the network says so.
     packet: Option<u64>,
-    /// The next part waits for GO.
+    /// Whether the next part waits for GO.
     paused: bool,
 }
 
@@ -90,7 +90,7 @@ impl Transmitter {
         self.busy
     }
 
-    /// The network has the packet with this number, and says when its tail has left.
+    /// Hands the packet over to the network, with this number. The network says when its tail has left.
     pub const fn hand_over(&mut self, packet: u64) {
         self.packet = Some(packet);
     }
@@ -101,7 +101,7 @@ impl Transmitter {
         self.busy && self.packet == Some(packet)
     }
 
-    /// The next part waits for GO.
+    /// Makes the next part wait for GO.
     pub const fn pause(&mut self) {
         self.paused = true;
     }

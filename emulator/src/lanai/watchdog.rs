@@ -28,14 +28,14 @@ state!(Watchdog {
 });
 
 impl Watchdog {
-    /// Nothing is blocked.
+    /// Forgets what was blocked.
     pub const fn release(&mut self) {
         (self.sending, self.receiving) = (None, None);
     }
 }
 
 impl Fabric {
-    /// A packet is blocked from now on, or no longer.
+    /// Sets whether a packet is blocked from now on.
     pub(super) fn blocked(&mut self, direction: Direction, blocked: bool, ctx: &mut BoardContext) {
         let since = match direction {
             Direction::Send => &mut self.watchdog.sending,
@@ -111,7 +111,7 @@ impl Fabric {
         self.watch(ctx);
     }
 
-    /// The carrier of the link is lost, or comes back.
+    /// Handles the loss or the return of the link's carrier.
     pub(super) fn carrier(&mut self, present: bool, ctx: &mut BoardContext) {
         if !present {
             self.isr.raise(Cause::BeatMissed);

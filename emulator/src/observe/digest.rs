@@ -26,7 +26,7 @@ impl Digest {
         self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x0000_0100_0000_01b3);
     }
 
-    /// The length, then little-endian words of eight bytes, the last one filled up with zeros.
+    /// Adds bytes: their length, then little-endian words of eight bytes, the last one filled up with zeros.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         let (words, rest) = bytes.as_chunks();

@@ -42,7 +42,7 @@ impl Observer for TextTrace {
         self.details
     }
 
-    /// The first error is reported at the end; nothing is written after it.
+    /// Writes an event. The first error is reported at the end; nothing is written after it.
     fn event(&mut self, event: &TraceEvent) {
         let wanted = self.details.contains(event.kind.details());
         if wanted && self.error.is_none() {

@@ -137,7 +137,7 @@ impl Eeprom {
         }
     }
 
-    /// A start or stop condition.
+    /// Handles a start or stop condition.
     fn begin(&mut self, phase: Phase) {
         self.phase = phase;
         self.output = true;

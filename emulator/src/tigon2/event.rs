@@ -43,7 +43,7 @@ impl EventRegisters {
         changed != 0 && self.stored.iter().any(|stored| changed & !stored != 0)
     }
 
-    /// A write changes the stored bits only.
+    /// Writes the register; only the stored bits change.
     pub fn write(&mut self, cpu: usize, value: u32) {
         self.stored[cpu] = value & !HARDWARE_MASK;
     }

@@ -242,7 +242,7 @@ impl Fabric {
         }
     }
 
-    /// The host's hard reset: registers as after power-on, transfers aborted, memory kept.
+    /// Resets the board, as the host's hard reset does: registers as after power-on, transfers aborted, memory kept.
     pub(super) fn reset(&mut self, ctx: &mut BoardContext) {
         self.dma_read.abort();
         self.dma_write.abort();

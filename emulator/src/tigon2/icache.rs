@@ -76,7 +76,7 @@ impl InstructionCache {
         self.find_block(line);
     }
 
-    /// The lines of the window around `line`, which is held, that are held without a gap.
+    /// Finds the lines of the window around `line`, which is held, that are held without a gap.
     fn find_block(&mut self, line: u32) {
         let first = line & !(WINDOW_BYTES - 1);
         let last = first + (WINDOW_BYTES - LINE_BYTES);

@@ -154,7 +154,7 @@ impl Scratchpad {
         }
     }
 
-    /// At its first execution the board looks for its code among these.
+    /// Sets the shared code among which the board looks for its own at its first execution.
     pub(super) fn share_code(&mut self, others: &SharedWhole) {
         self.others = Some(others.clone());
     }
@@ -190,7 +190,7 @@ impl Scratchpad {
         self.is_shared = false;
     }
 
-    /// All code must be decoded anew.
+    /// Drops all decoded code.
     pub(super) fn forget_all_code(&mut self) {
         self.code = Places::default();
         self.is_shared = false;

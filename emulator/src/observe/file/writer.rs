@@ -93,7 +93,7 @@ impl Observer for BinaryTrace {
         self.details
     }
 
-    /// The first error is reported at the end; nothing is written after it.
+    /// Writes an event. The first error is reported at the end; nothing is written after it.
     fn event(&mut self, event: &TraceEvent) {
         let details = event.kind.details();
         if self.chunks.is_none() || !self.details.contains(details) {

@@ -249,14 +249,14 @@ impl InstructionLog {
         self.runs = true;
     }
 
-    /// The core stops at `tick`.
+    /// Ends the run of the core at `tick`.
     pub const fn ends(&mut self, tick: u64, next: Standing) {
         self.tick = tick;
         self.end = next;
         self.runs = false;
     }
 
-    /// The own cycles of instructions take `ticks` from now on.
+    /// Sets the ticks that the own cycles of an instruction take from now on.
     #[inline(always)]
     pub fn paces(&mut self, next: Standing, ticks: u64) {
         if ticks != self.pace {
@@ -265,13 +265,13 @@ impl InstructionLog {
         }
     }
 
-    /// The instruction after the next one, which is at `pc`, is at `target`.
+    /// Adds a jump: the instruction after the next one, which is at `pc`, is at `target`.
     #[inline(always)]
     pub fn jumps(&mut self, pc: u32, target: u32) {
         self.push(Standing::at(pc), Kind::Jump, Cause::Branch, target, 0);
     }
 
-    /// The core goes on at `to` instead of `next`.
+    /// Adds a move: the core goes on at `to` instead of `next`.
     #[inline(always)]
     pub fn moves(&mut self, next: Standing, to: Standing) {
         self.push(next, Kind::Place, Cause::Branch, to.pc, to.next_pc);

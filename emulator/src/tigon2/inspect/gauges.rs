@@ -103,7 +103,7 @@ fn ring(
     Some((producer.wrapping_sub(value(known, taker)) / entry_bytes) % entries)
 }
 
-/// Bytes between the pointers of a buffer.
+/// Number of bytes between the pointers of a buffer.
 fn buffer(
     known: &KnownRegisters,
     producer: u32,

@@ -338,7 +338,7 @@ impl Fabric {
         ctx.trace.record(ctx.now, Initiator::Receiver, kind);
     }
 
-    /// The incoming frame, and one that is being stored, are lost.
+    /// Drops the incoming frame, and one that is being stored.
     pub(in crate::tigon2) fn abandon_incoming(&mut self, ctx: &mut BoardContext) {
         self.rx_side.abandon();
         if let Some(frame) = self.rx_side.storing.take() {

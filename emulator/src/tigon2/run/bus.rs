@@ -60,7 +60,7 @@ pub struct CpuBus<'a, 'c, const ALONE: bool, const LOGGED: bool> {
 }
 
 impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
-    /// The other core goes on in the place of `core`, up to `end` or until it would overtake. Only
+    /// Changes to the other core, which goes on in the place of `core` up to `end` or until it would overtake. Only
     /// references change places: busy cores that execute from SRAM do this at every instruction.
     #[inline(always)]
     pub fn change_core(&mut self, core: &mut &'a mut Core, end: u64) {

@@ -191,13 +191,13 @@ state!(IdleDetector {
 });
 
 impl IdleDetector {
-    /// The core did something that makes the next round differ, or that others can see.
+    /// Notes that the core did something that makes the next round differ, or that others can see.
     #[inline(always)]
     pub fn disturb(&mut self) {
         self.disturbed = true;
     }
 
-    /// The core read a register that is not its event register.
+    /// Notes that the core read a register that is not its event register.
     pub fn watch(&mut self, offset: u32, value: u32) {
         if self.disturbed || !stands_still(offset) || !self.reads.note(offset, value) {
             self.disturbed = true;
@@ -228,7 +228,7 @@ impl IdleDetector {
         self.end_period();
     }
 
-    /// The core may not repeat its period any more. A new one is searched soon.
+    /// Ends the period, which the core may not repeat any more. A new one is searched soon.
     pub fn end_period(&mut self) {
         if self.search.found.take().is_some() {
             self.search.polls = self.search.patience - 2;
@@ -241,7 +241,7 @@ impl IdleDetector {
         self.search.polls >= self.search.patience
     }
 
-    /// The result of a search.
+    /// Ends a search with its result.
     pub fn end_search(&mut self, found: Option<Rest>) {
         let [least, most] = PATIENCE;
         self.search.patience = match found {
@@ -259,7 +259,7 @@ impl IdleDetector {
         self.search.found
     }
 
-    /// The core does not return to the board before this tick to skip periods.
+    /// Keeps the core from returning to the board, to skip periods, before this tick.
     pub const fn pause_until(&mut self, tick: u64) {
         self.search.pause_until = tick;
     }
@@ -284,7 +284,7 @@ impl IdleDetector {
         kind(self) == kind(before) && reads(self) == reads(before)
     }
 
-    /// The state `times` periods after `second`, which is one period after `first`.
+    /// Sets the state to that of `times` periods after `second`, which is one period after `first`.
     pub(super) fn repeat(&mut self, first: &Self, second: &Self, times: u64) {
         let search = self.search;
         self.clone_from(second);
@@ -425,7 +425,7 @@ impl Poll {
         self.instructions = core.instructions();
     }
 
-    /// The read `times` periods later; `before` was one period earlier.
+    /// Moves the read on by `times` periods; `before` was one period earlier.
     fn repeat(&mut self, before: &Self, times: u64) {
         for (value, before) in self.registers.iter_mut().zip(&before.registers) {
             *value = later(*value, *before, times);
