@@ -14,8 +14,8 @@ use defs::gm::port::STOPPED_STREAMS;
 
 use crate::collective::K_COLLECTIVE;
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, Connection, FREE_RECORD, K_ATOMIC, K_GET, K_NULL, K_REPLY, P_STOPPED,
-    Port, Record, connection, connection_number,
+    ACTIVE_SHIFT, Connection, K_ATOMIC, K_GET, K_NULL, K_REPLY, P_STOPPED, Port, Record,
+    connection, connection_number,
 };
 use crate::{Gm, Nic};
 
@@ -189,14 +189,14 @@ impl<N: Nic> Gm<N> {
 
     /// A copy of a send waits in the stopped stream; the send itself is given up.
     fn set_aside(&mut self, connection: Connection, port: Port, record: Record) {
-        let copy = Record::at(self.nic.load(FREE_RECORD));
+        let copy = self.free_records();
         let token = record.token(self);
         if copy.is_none() {
             self.cancel(connection, record);
             return self.report(token, Status::Dropped as u32);
         }
         let free = copy.next(self);
-        self.nic.store(FREE_RECORD, free.address());
+        self.set_free_records(free);
         let mut at = 0;
         while at < defs::gm::map::RECORD_BYTES {
             let word = self.nic.load(record.address() + at);
@@ -278,7 +278,7 @@ impl<N: Nic> Gm<N> {
 
     /// The sends of a port that is closed carry nothing from now on.
     pub(crate) fn give_up_port(&mut self, port: Port) {
-        let mut number = self.nic.load(ACTIVE);
+        let mut number = self.first_active();
         while number != 0 {
             let to = connection(number - 1);
             let mut record = to.first(self);
@@ -294,7 +294,7 @@ impl<N: Nic> Gm<N> {
             number = to.flags(self) >> ACTIVE_SHIFT;
         }
         self.forget_atomics(port);
-        let mut record = Record::at(self.nic.load(crate::state::GETS));
+        let mut record = self.gets();
         while record.is_some() {
             if Port::at(record.token(self) & !0x7FF) == port {
                 record.set_token(self, 0);

@@ -1,14 +1,14 @@
 //! Acks and nacks that come in, and sends that are complete.
 
 use defs::gm::event::Status;
-use defs::gm::map::{Counter, FATAL_TICKS, RESEND_TICKS};
+use defs::gm::map::Counter;
 use defs::gm::packet::{ACK, MTU, NACK, NACK_DOWN, NACK_OPEN, NACK_REJECT};
 
 use crate::nic::Event;
 use crate::remote::REPLIES;
 use crate::state::{
     ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BACK_OFF_MASK, BACK_OFF_SHIFT,
-    Connection, F_ACK, F_HELD, F_READY, FREE_RECORD, K_ATOMIC, K_GET, List, NOW, READY_LOW, Record,
+    Connection, F_ACK, F_HELD, F_READY, K_ATOMIC, K_GET, List, READY_LOW, Record,
     connection_number,
 };
 use crate::{Gm, Nic, answer};
@@ -83,9 +83,9 @@ impl<N: Nic> Gm<N> {
     /// Packets were acknowledged: the waits begin anew.
     #[inline(always)]
     fn progress(&mut self, connection: Connection) {
-        let now = self.nic.load(NOW);
-        let resend = now.wrapping_add(self.nic.load(RESEND_TICKS));
-        let fatal = now.wrapping_add(self.nic.load(FATAL_TICKS));
+        let now = self.now();
+        let resend = now.wrapping_add(self.resend_ticks());
+        let fatal = now.wrapping_add(self.fatal_ticks());
         let flags = connection.flags(self);
         connection.set_deadline(self, resend);
         connection.set_fatal(self, fatal);
@@ -132,10 +132,10 @@ impl<N: Nic> Gm<N> {
         if record.address() >= REPLIES {
             return self.free_other(record);
         }
-        let free = Record::at(self.nic.load(FREE_RECORD));
+        let free = self.free_records();
         record.set_kind(self, 0);
         record.set_next(self, free);
-        self.nic.store(FREE_RECORD, record.address());
+        self.set_free_records(record);
     }
 
     /// Packets that were to be sent again have been acknowledged: the next one is the oldest unacknowledged one.
@@ -178,7 +178,7 @@ impl<N: Nic> Gm<N> {
             }
             NACK_DOWN => {
                 let flags = connection.flags(self);
-                let deadline = self.nic.load(NOW).wrapping_add(HOLD_TICKS);
+                let deadline = self.now().wrapping_add(HOLD_TICKS);
                 connection.set_flags(self, flags | F_HELD);
                 connection.set_deadline(self, deadline);
             }
@@ -202,8 +202,8 @@ impl<N: Nic> Gm<N> {
             cursor.set_sent(self, 0);
         }
         self.catch_up(connection, sequence);
-        let wait = self.nic.load(RESEND_TICKS) << (flags >> BACK_OFF_SHIFT & BACK_OFF_MASK);
-        let deadline = self.nic.load(NOW).wrapping_add(wait);
+        let wait = self.resend_ticks() << (flags >> BACK_OFF_SHIFT & BACK_OFF_MASK);
+        let deadline = self.now().wrapping_add(wait);
         connection.set_deadline(self, deadline);
         if flags & F_READY == 0 {
             self.make_ready(connection, flags);

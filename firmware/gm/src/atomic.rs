@@ -16,10 +16,7 @@ use defs::gm::atomic::{
     SEND_DIRECT_HIGH, SEND_DIRECT_LOW, SEND_OPERAND, UNANSWERED, VALUE, VALUE_BYTES, WORDS,
 };
 use defs::gm::event::Status;
-use defs::gm::map::{
-    BUFFER_HEADER, COLLECTIVE_TICKS, Counter, NODE, NODES, PEER_ATOMICS, PEER_ROUTE, RESEND_TICKS,
-    ROUTE_VALID, SESSION, peer,
-};
+use defs::gm::map::{BUFFER_HEADER, Counter, PEER_ATOMICS, PEER_ROUTE, ROUTE_VALID, peer};
 use defs::gm::packet::{ACK, HEADER_BYTES, first_word};
 use defs::gm::port::{PORT_COUNT, SEND_REMOTE_HIGH, SEND_REMOTE_LOW};
 
@@ -31,8 +28,8 @@ use crate::receive::Packet;
 use crate::remote::Plan;
 use crate::report::lowest;
 use crate::state::{
-    ACK_BUFFER, ATOMIC_WRITTEN, ATOMICS, Connection, FREE_RECORD, K_ATOMIC, NOW, Port, Record,
-    SENDING, SENDING_ACK, SendSlot, connection, connection_number, port_block, port_number,
+    ACK_BUFFER, ATOMICS, Connection, K_ATOMIC, Port, Record, SENDING_ACK, SendSlot, connection,
+    connection_number, port_block, port_number,
 };
 use crate::{Gm, Nic, answer};
 
@@ -97,10 +94,10 @@ pub fn ask_packet(memory: &mut impl Memory, extra: u32, record: Record) -> Plan 
 impl<N: Nic> Gm<N> {
     /// Prepares the memory of answers.
     pub(crate) fn prepare_atomics(&mut self) {
-        let nodes = self.nic.load(NODES);
+        let nodes = self.nodes();
         self.clear(ANSWERS, ANSWERS + (nodes << 5));
         self.clear(PENDING, PENDING + ((nodes + 3) & !3));
-        self.nic.store(ATOMIC_WRITTEN, 0);
+        self.set_atomic_written(0);
     }
 
     /// SEND: a process has posted an operation.
@@ -109,10 +106,7 @@ impl<N: Nic> Gm<N> {
         let what = slot.length(self);
         let number = what >> 8;
         let under_way = port.atomics(self);
-        if number >= ATOMIC_COUNT
-            || under_way >> number & 1 != 0
-            || self.nic.load(COLLECTIVE_TICKS) == 0
-        {
+        if number >= ATOMIC_COUNT || under_way >> number & 1 != 0 || self.collective_ticks() == 0 {
             // A mistake of the process.
             return self.count(Counter::BadPosts);
         }
@@ -127,13 +121,13 @@ impl<N: Nic> Gm<N> {
         {
             return self.end_atomic(port, number, Status::InvalidParameter, 0);
         }
-        let own = node == self.nic.load(NODE);
-        let known = node < self.nic.load(NODES)
+        let own = node == self.node();
+        let known = node < self.nodes()
             && (own || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID != 0);
         if !known {
             return self.end_atomic(port, number, Status::NodeUnreachable, 0);
         }
-        let record = Record::at(self.nic.load(FREE_RECORD));
+        let record = self.free_records();
         let asked = match record.address() {
             0 => 0,
             _ => self.take_place(node),
@@ -142,7 +136,7 @@ impl<N: Nic> Gm<N> {
             return self.end_atomic(port, number, Status::TryAgain, 0);
         }
         let free = record.next(self);
-        self.nic.store(FREE_RECORD, free.address());
+        self.set_free_records(free);
         for (to, from) in [
             (Record::REMOTE_HIGH, SEND_REMOTE_HIGH),
             (Record::REMOTE_LOW, SEND_REMOTE_LOW),
@@ -189,7 +183,7 @@ impl<N: Nic> Gm<N> {
         self.nic
             .store(peer(node) + PEER_ATOMICS, count << COUNT_SHIFT | taken);
         // Another number than before a restart.
-        self.nic.load(SESSION) << 16 | count << 2 | place
+        self.session() << 16 | count << 2 | place
     }
 
     /// SEND: the record of an operation is not needed any more; its process is told.
@@ -230,17 +224,17 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: the packet of an operation is acknowledged: its answer is awaited.
     pub(crate) fn await_value(&mut self, record: Record) {
-        let first = Record::at(self.nic.load(ATOMICS));
-        let again = self.nic.load(NOW).wrapping_add(self.nic.load(RESEND_TICKS));
+        let first = self.atomics();
+        let again = self.now().wrapping_add(self.resend_ticks());
         record.set_sent(self, again);
         record.set_next(self, first);
-        self.nic.store(ATOMICS, record.address());
+        self.set_atomics(record);
         self.start_timer();
     }
 
     /// SEND: a tick: asks again for answers that have not come.
     pub(crate) fn ask_again(&mut self, now: u32) {
-        let mut record = Record::at(self.nic.load(ATOMICS));
+        let mut record = self.atomics();
         while record.is_some() {
             let next = record.next(self);
             let again = record.sent(self);
@@ -263,7 +257,7 @@ impl<N: Nic> Gm<N> {
 
     /// The same for those that await their answers.
     pub(crate) fn forget_atomics(&mut self, port: Port) {
-        let mut record = Record::at(self.nic.load(ATOMICS));
+        let mut record = self.atomics();
         while record.is_some() {
             self.forget_atomic(port, record);
             record = record.next(self);
@@ -286,7 +280,7 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: an answer has come.
     pub(crate) fn take_value(&mut self, from: Connection, number: u32, value: u32) {
-        let mut record = Record::at(self.nic.load(ATOMICS));
+        let mut record = self.atomics();
         while record.is_some() {
             if record.number(self) == number && record.connection(self) == from {
                 self.unlink(ATOMICS, record);
@@ -305,7 +299,7 @@ impl<N: Nic> Gm<N> {
         let extra = packet.at + HEADER_BYTES;
         let number = self.nic.load(extra + 20);
         let at = answer_words(packet.number >> 1, number);
-        let has_memory = self.nic.load(COLLECTIVE_TICKS) != 0;
+        let has_memory = self.collective_ticks() != 0;
         let answered = has_memory && self.nic.load(at) == number;
         if answered && packet.sequence != packet.connection.expected(self) {
             // The packet was sent again: its answer is lost, or on its way.
@@ -362,7 +356,7 @@ impl<N: Nic> Gm<N> {
         }
         let key = port.receive_key(self);
         let host = self.page(work.high, work.low, key)?;
-        if self.nic.load(ATOMIC_WRITTEN) != 0 {
+        if self.atomic_written() != 0 {
             // It may be the same word.
             self.nic.await_writes();
         }
@@ -370,7 +364,7 @@ impl<N: Nic> Gm<N> {
         let before = self.nic.load(WORDS);
         let after = Atomic::apply(work.operation, before, work.operand, work.compared);
         let written = u32::from(after != before);
-        self.nic.store(ATOMIC_WRITTEN, written);
+        self.set_atomic_written(written);
         if written != 0 {
             self.nic.store(WORDS + 4, after);
             self.nic.start_write(host, WORDS + 4, 4, 0);
@@ -455,7 +449,7 @@ impl<N: Nic> Gm<N> {
         }
         let end = header + HEADER_BYTES + VALUE_BYTES;
         self.nic.send(start, header, end);
-        self.nic.store(SENDING, SENDING_ACK);
+        self.set_sending(SENDING_ACK);
         let number = connection_number(connection);
         self.nic.mark(Event::AckSent, number, sequence);
     }

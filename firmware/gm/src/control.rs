@@ -6,11 +6,11 @@
 
 use defs::gm::atomic::GUARD_LOW;
 use defs::gm::map::{
-    ARGUMENT_HIGH, ARGUMENT_LOW, COMMAND, COMMAND_ACCEPT, COMMAND_ALLOW, COMMAND_BUSY,
-    COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, CONNECTION_BYTES, COUNTER_COUNT,
-    COUNTERS, JOB_BYTES, JOB_COUNT, NODE, NODE_LIMIT, NODES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW,
-    PEER_ATOMICS, PEER_ROUTE, PEERS, READY, READY_MAGIC, RECEIVER_JOBS, RECORD_BYTES, RECORD_COUNT,
-    RECORDS, REPLY_COUNT, SENDER_JOBS, SESSION, STATE, TOKEN_BYTES, TOKENS, page_key, peer,
+    ARGUMENT_HIGH, ARGUMENT_LOW, COMMAND_ACCEPT, COMMAND_ALLOW, COMMAND_BUSY, COMMAND_CLOSE,
+    COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, CONNECTION_BYTES, COUNTER_COUNT, COUNTERS,
+    JOB_BYTES, JOB_COUNT, NODE_LIMIT, PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PEER_ATOMICS, PEER_ROUTE,
+    PEERS, READY, READY_MAGIC, RECEIVER_JOBS, RECORD_BYTES, RECORD_COUNT, RECORDS, REPLY_COUNT,
+    SENDER_JOBS, STATE, TOKEN_BYTES, TOKENS, page_key, peer,
 };
 use defs::gm::mapping::{PROBES_TAKEN, PROBES_TAKEN_MAGIC};
 use defs::gm::port::{
@@ -22,10 +22,9 @@ use crate::collective::COLLECTIVE_STATE_END;
 use crate::nic::HostAddress;
 use crate::remote::REPLIES;
 use crate::state::{
-    ALARMS, BUFFER_STATE, EVENT_BUFFERS, EVENT_NEXT, FILL, FREE, FREE_RECORD, FREE_REPLY,
-    LAST_WRITE, LEAVE, OPEN_PORT, OWN, Port, RECEIVE_PORT, RECEIVER_JOB, RECEIVER_JOB_IN,
-    REPORT_BUFFERS, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, Record, SEND_BUCKET, SEND_BUFFERS,
-    SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, STARTED, Token,
+    BUFFER_STATE, EVENT_BUFFERS, FREE, LAST_WRITE, OPEN_PORT, Port, RECEIVE_PORT, RECEIVER_JOB,
+    RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_GROUP_BYTES, Record, SEND_BUCKET, SEND_BUFFERS,
+    SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, Token,
 };
 use crate::state::{Connection, connection};
 use crate::{Gm, Nic};
@@ -76,13 +75,13 @@ impl<N: Nic> Gm<N> {
         }
         self.free_list(RECORDS, RECORD_COUNT, RECORD_BYTES, Record::NEXT);
         self.free_list(REPLIES, REPLY_COUNT, RECORD_BYTES, Record::NEXT);
+        self.set_free_records(Record::at(RECORDS));
+        self.set_free_replies(Record::at(REPLIES));
+        self.set_fill_buffer(SEND_BUFFERS);
+        self.set_leave_buffer(SEND_BUFFERS);
+        self.set_report_buffer(REPORT_BUFFERS);
+        self.set_next_event_buffer(EVENT_BUFFERS);
         for (word, value) in [
-            (FREE_RECORD, RECORDS),
-            (FREE_REPLY, REPLIES),
-            (FILL, SEND_BUFFERS),
-            (LEAVE, SEND_BUFFERS),
-            (REPORT_FILL, REPORT_BUFFERS),
-            (EVENT_NEXT, EVENT_BUFFERS),
             (SENDER_JOB, SENDER_JOBS),
             (SENDER_JOB_IN, SENDER_JOBS),
             (RECEIVER_JOB, RECEIVER_JOBS),
@@ -91,11 +90,11 @@ impl<N: Nic> Gm<N> {
             (REPORT_BUFFERS + REPORT_GROUP_BYTES, FREE),
             (SEND_BUFFERS + BUFFER_STATE, FREE),
             ((SEND_BUFFERS ^ SEND_OTHER) + BUFFER_STATE, FREE),
-            (COMMAND, 0),
-            (READY, READY_MAGIC),
         ] {
             self.nic.store(word, value);
         }
+        self.set_command_word(0);
+        self.nic.store(READY, READY_MAGIC);
     }
 
     /// Carries out the host's command. The firmware clears the word when it has.
@@ -124,7 +123,7 @@ impl<N: Nic> Gm<N> {
             }
             _ => {}
         }
-        self.nic.store(COMMAND, 0);
+        self.set_command_word(0);
         true
     }
 
@@ -136,14 +135,14 @@ impl<N: Nic> Gm<N> {
             low: self.nic.load(PAGE_TABLE_LOW),
         };
         self.nic.fetch(host, SEND_BUCKET, 16);
-        self.nic.store(COMMAND, command | COMMAND_BUSY);
+        self.set_command_word(command | COMMAND_BUSY);
         self.hand_command(command, high, low);
         true
     }
 
     /// The host's command is carried out.
     pub(crate) fn sender_command_done(&mut self) {
-        self.nic.store(COMMAND, 0);
+        self.set_command_word(0);
     }
 
     /// RECV's half of a command.
@@ -180,20 +179,20 @@ impl<N: Nic> Gm<N> {
     }
 
     fn start(&mut self) {
-        if self.nic.load(STARTED) != 0 || self.nic.load(NODES) > NODE_LIMIT {
+        if self.started() != 0 || self.nodes() > NODE_LIMIT {
             return;
         }
-        let node = self.nic.load(NODE);
-        self.prepare_peers(0, self.nic.load(NODES));
+        let node = self.node();
+        self.prepare_peers(0, self.nodes());
         self.prepare_collectives();
-        self.nic.store(OWN, node << 17);
-        self.nic.store(STARTED, 1);
+        self.set_own_bits(node << 17);
+        self.set_started(1);
         self.nic.store(PROBES_TAKEN, PROBES_TAKEN_MAGIC);
     }
 
     /// Prepares the connections of peers; their routes stay.
     pub(crate) fn prepare_peers(&mut self, from: u32, to: u32) {
-        let session = self.nic.load(SESSION) << 16;
+        let session = self.session() << 16;
         let mut at = connection(2 * from).address();
         while at < connection(2 * to).address() {
             self.clear(at, at + PEER_ROUTE);
@@ -208,7 +207,7 @@ impl<N: Nic> Gm<N> {
     /// SEND's half of opening a port. Returns whether it is open now.
     fn open(&mut self, number: u32) -> bool {
         let port = Port::at(control_block(number));
-        if port.is_open(self) || self.nic.load(STARTED) == 0 {
+        if port.is_open(self) || self.started() == 0 {
             return false;
         }
         for slot in 0..SEND_SLOTS {
@@ -315,8 +314,8 @@ impl<N: Nic> Gm<N> {
         }
         port.set_open(self, false);
         self.unlink_port(OPEN_PORT, Port::NEXT, port);
-        let alarms = self.nic.load(ALARMS) & !(1 << number);
-        self.nic.store(ALARMS, alarms);
+        let alarms = self.alarms() & !(1 << number);
+        self.set_alarms(alarms);
         self.give_up_port(port);
         self.close_collectives(port);
         true
@@ -329,11 +328,11 @@ impl<N: Nic> Gm<N> {
         if !N::ROLE.sends() {
             self.unlink_port(RECEIVE_PORT, Port::RECEIVE_NEXT, port);
         }
-        let reports = self.nic.load(REPORTS) & !(1 << number);
-        self.nic.store(REPORTS, reports);
+        let reports = self.reports() & !(1 << number);
+        self.set_reports(reports);
         let tokens = TOKENS + number * 256 * TOKEN_BYTES;
         let mut at = PEERS;
-        for _ in 0..2 * self.nic.load(NODES) {
+        for _ in 0..2 * self.nodes() {
             let connection = Connection::at(at);
             let token = connection.partial(self);
             if token.address().wrapping_sub(tokens) < 256 * TOKEN_BYTES {

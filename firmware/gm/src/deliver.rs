@@ -11,8 +11,8 @@ use defs::gm::packet::{DATA, HEADER_BYTES, MTU, SIZES, TAIL, capacity};
 use crate::nic::{Event, HostAddress};
 use crate::receive::Packet;
 use crate::state::{
-    Connection, EVENT_BUFFER_BYTES, EVENT_BUFFERS, EVENT_BUFFERS_BYTES, EVENT_NEXT, List, Port,
-    Token, connection_number, port_block,
+    Connection, EVENT_BUFFER_BYTES, EVENT_BUFFERS, EVENT_BUFFERS_BYTES, List, Port, Token,
+    connection_number, port_block,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -269,9 +269,9 @@ impl<N: Nic> Gm<N> {
     /// A buffer for an event: as many as DMAs can be under way are used in turn.
     #[inline(always)]
     fn event_buffer(&mut self) -> u32 {
-        let event = self.nic.load(EVENT_NEXT);
+        let event = self.next_event_buffer();
         let next = EVENT_BUFFERS | (event + EVENT_BUFFER_BYTES) & (EVENT_BUFFERS_BYTES - 1);
-        self.nic.store(EVENT_NEXT, next);
+        self.set_next_event_buffer(next);
         event
     }
 

@@ -10,7 +10,7 @@ use defs::gm::map::Counter;
 
 use crate::atomic::{Done, Work};
 use crate::nic::HostAddress;
-use crate::state::{ATOMIC_WRITTEN, Port};
+use crate::state::Port;
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
@@ -45,14 +45,14 @@ impl<N: Nic> Gm<N> {
                 Done::Busy
             }
         };
-        if self.nic.load(ATOMIC_WRITTEN) != 0 {
+        if self.atomic_written() != 0 {
             // One DMA of an atomic operation is under way at most.
             self.nic.await_writes();
         }
         self.nic.store(port.address() + GUARD_VALUES + 4, 0);
         self.nic
             .start_write(interested, port.address() + GUARD_VALUES + 4, 4, 0);
-        self.nic.store(ATOMIC_WRITTEN, 1);
+        self.set_atomic_written(1);
         done
     }
 
@@ -92,11 +92,11 @@ impl<N: Nic> Gm<N> {
             self.add_result(port, what + (ATOMIC_OPERATIONS << 8), 0, value);
             return self.report_machine();
         };
-        if self.nic.load(ATOMIC_WRITTEN) != 0 {
+        if self.atomic_written() != 0 {
             // One DMA of an atomic operation is under way at most.
             self.nic.await_writes();
         }
-        self.nic.store(ATOMIC_WRITTEN, 1);
+        self.set_atomic_written(1);
         direct.set_value(self, value);
         direct.set_done(self, DIRECT_DONE | what & 0xFF);
         self.nic.start_write(host, direct.address() + 8, 8, 0);

@@ -10,7 +10,7 @@ use crate::collective::Value;
 use crate::gossip::{Group, News};
 use crate::nic::Role;
 use crate::state::{
-    Connection, FREE_REPLY, Port, RECEIVER_JOB, RECEIVER_JOB_IN, Record, SENDER_JOB, SENDER_JOB_IN,
+    Connection, Port, RECEIVER_JOB, RECEIVER_JOB_IN, Record, SENDER_JOB, SENDER_JOB_IN,
 };
 use crate::{Gm, Nic};
 
@@ -376,9 +376,9 @@ impl<N: Nic> Gm<N> {
     }
 
     fn add_free_reply(&mut self, record: Record) {
-        let free = Record::at(self.nic.load(FREE_REPLY));
+        let free = self.free_replies();
         record.set_next(self, free);
-        self.nic.store(FREE_REPLY, record.address());
+        self.set_free_replies(record);
     }
 
     /// SEND: messages of high priority are signals from now on, for ports that want them.

@@ -57,7 +57,7 @@ pub use nic::Nic;
 
 use defs::gm::map::{COUNTERS, Counter};
 use defs::record::Memory;
-use state::{List, STARTED};
+use state::List;
 
 /// A node's firmware.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl<N: Nic> Gm<N> {
 
     /// Whether the host has started the protocol. Before, no packet is taken.
     pub fn is_started(&self) -> bool {
-        self.nic.load(STARTED) != 0
+        self.started() != 0
     }
 
     /// Handles the events that have come up, or one post of the host. Returns whether there was any. Without, no word of

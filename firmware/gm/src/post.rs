@@ -8,21 +8,17 @@ use defs::gm::collective::{BARRIER, REDUCE};
 use defs::gm::event::SLEEP;
 use defs::gm::event::{SEND_TOKEN_VIOLATION, Status};
 use defs::gm::gossip::{GOSSIP, GROUP};
-use defs::gm::map::{
-    ACK_PACKETS, COMMAND, Counter, NODES, PEER_ROUTE, RECORD_COUNT, ROUTE_VALID, WINDOW, peer,
-};
+use defs::gm::map::{ACK_PACKETS, Counter, PEER_ROUTE, RECORD_COUNT, ROUTE_VALID, WINDOW, peer};
 use defs::gm::mapping::OUT;
 use defs::gm::packet::{DATA, SIZES, capacity, first_word};
 use defs::gm::port::{
     ALARM, DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_SLOT_BYTES, SEND_TOKENS, SIGNALS, WAKE,
 };
 
-use crate::collective::ACKED_COUNT;
 use crate::nic::Event;
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, ALARMS, Connection, F_ACTIVE, F_HELD, F_READY, FREE_RECORD, K_GET, K_PUT,
-    List, NOW, OPEN_PORT, P_STOPPED, Port, READY_LOW, Record, SendSlot, TIMER, connection,
-    connection_number, port_number,
+    ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, List, P_STOPPED, Port,
+    READY_LOW, Record, SendSlot, connection, connection_number, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -50,7 +46,7 @@ impl<N: Nic> Gm<N> {
         if !N::ROLE.sends() {
             return self.posted_token();
         }
-        let first = Port::at(self.nic.load(OPEN_PORT));
+        let first = self.open_port();
         if first.is_some() {
             let mut port = first;
             loop {
@@ -69,8 +65,7 @@ impl<N: Nic> Gm<N> {
                 }
             }
         }
-        (self.nic.load(COMMAND) | self.nic.load(OUT) | self.nic.load(ACKED_COUNT)) != 0
-            && self.take_words()
+        (self.command_word() | self.nic.load(OUT) | self.acked_count()) != 0 && self.take_words()
     }
 
     /// Takes a send slot.
@@ -78,7 +73,7 @@ impl<N: Nic> Gm<N> {
     fn take_send(&mut self, port: Port, slot: SendSlot, word: u32) {
         // The next port comes first the next time.
         let next_port = port.next(self);
-        self.nic.store(OPEN_PORT, next_port.address());
+        self.set_open_port(next_port);
         let at = slot.address();
         let next = at & !SEND_QUEUE_MASK | (at + SEND_SLOT_BYTES) & SEND_QUEUE_MASK;
         port.set_send_slot(self, SendSlot::at(next));
@@ -158,8 +153,7 @@ impl<N: Nic> Gm<N> {
         if subport >= 2 * PORT_COUNT {
             return self.refuse(token, Status::InvalidParameter);
         }
-        if node >= self.nic.load(NODES) || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0
-        {
+        if node >= self.nodes() || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0 {
             return self.refuse(token, Status::NodeUnreachable);
         }
         let record = self.new_record(post, token);
@@ -188,13 +182,13 @@ impl<N: Nic> Gm<N> {
     /// A record with what the slot says; 0 if there is none, which is reported.
     #[inline(always)]
     fn new_record(&mut self, post: &Post, token: u32) -> Record {
-        let record = Record::at(self.nic.load(FREE_RECORD));
+        let record = self.free_records();
         if record.is_none() {
             self.refuse(token, Status::TryAgain);
             return Record::NONE;
         }
         let free = record.next(self);
-        self.nic.store(FREE_RECORD, free.address());
+        self.set_free_records(free);
         let high = post.slot.address_high(self);
         let low = post.slot.address_low(self);
         let key = post.port.key(self);
@@ -294,16 +288,16 @@ impl<N: Nic> Gm<N> {
     /// A connection has its first unacknowledged record: it is watched. Returns its flags.
     #[inline(always)]
     fn begin_waiting(&mut self, connection: Connection, flags: u32) -> u32 {
-        let now = self.nic.load(NOW);
-        let resend = now.wrapping_add(self.nic.load(defs::gm::map::RESEND_TICKS));
-        let fatal = now.wrapping_add(self.nic.load(defs::gm::map::FATAL_TICKS));
+        let now = self.now();
+        let resend = now.wrapping_add(self.resend_ticks());
+        let fatal = now.wrapping_add(self.fatal_ticks());
         connection.set_deadline(self, resend);
         connection.set_fatal(self, fatal);
         if flags & F_ACTIVE != 0 {
             return flags;
         }
-        let active = self.nic.load(ACTIVE);
-        self.nic.store(ACTIVE, connection_number(connection) + 1);
+        let active = self.first_active();
+        self.set_first_active(connection_number(connection) + 1);
         self.start_timer();
         flags & 0xFFFF | F_ACTIVE | active << ACTIVE_SHIFT
     }
@@ -311,8 +305,8 @@ impl<N: Nic> Gm<N> {
     /// Lets the timer run.
     #[inline(always)]
     pub(crate) fn start_timer(&mut self) {
-        if self.nic.load(TIMER) == 0 {
-            self.nic.store(TIMER, 1);
+        if self.timer_runs() == 0 {
+            self.set_timer_runs(1);
             self.nic.set_timer();
         }
     }
@@ -320,12 +314,12 @@ impl<N: Nic> Gm<N> {
     /// Sets or cancels a port's alarm.
     fn set_alarm(&mut self, port: Port, ticks: u32) {
         let bit = 1 << port_number(port);
-        let alarms = self.nic.load(ALARMS) & !bit;
-        self.nic.store(ALARMS, alarms);
+        let alarms = self.alarms() & !bit;
+        self.set_alarms(alarms);
         if ticks != 0 {
-            let at = self.nic.load(NOW).wrapping_add(ticks.min(1 << 30));
+            let at = self.now().wrapping_add(ticks.min(1 << 30));
             port.set_alarm_tick(self, at);
-            self.nic.store(ALARMS, alarms | bit);
+            self.set_alarms(alarms | bit);
             self.start_timer();
         }
     }

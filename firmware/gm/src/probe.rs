@@ -6,8 +6,7 @@
 //! by the next one: its mapper asks again.
 
 use defs::gm::map::{
-    BUFFER_HEADER, COMMAND, Counter, NODE, NODES, PEER_ROUTE, ROUTE_LIMIT, ROUTE_VALID,
-    ROUTE_WORDS, peer,
+    BUFFER_HEADER, Counter, PEER_ROUTE, ROUTE_LIMIT, ROUTE_VALID, ROUTE_WORDS, peer,
 };
 use defs::gm::mapping::{
     ENTRY_BYTES, ENTRY_LENGTH, ENTRY_LIMIT, ENTRY_VALID, HEADER_BYTES, INBOX, INBOX_NEXT,
@@ -18,8 +17,7 @@ use defs::gm::mapping::{
     WORD_SIZES, WORD_TYPE, WORD_VERSION, first_word,
 };
 
-use crate::collective::ACKED_COUNT;
-use crate::state::{ACK_BUFFER, ACKS, Connection, List, OWN, SENDING, SENDING_ACK, STARTED};
+use crate::state::{ACK_BUFFER, ACKS, Connection, List, SENDING_ACK};
 use crate::{Gm, Nic};
 
 /// What waits to be sent: [`F_REPLY`], [`F_OUT`].
@@ -70,19 +68,19 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn take_words(&mut self) -> bool {
-        let acked = self.nic.load(ACKED_COUNT) != 0;
+        let acked = self.acked_count() != 0;
         if acked {
             self.take_acked();
         }
         let taken = self.take_out() || acked;
-        let command = self.nic.load(COMMAND);
+        let command = self.command_word();
         command != 0 && self.command(command) || taken
     }
 
     /// Takes the mapper's packet. Returns whether there was a new one.
     pub(crate) fn take_out(&mut self) -> bool {
         let word = self.nic.load(OUT);
-        if word == 0 || self.nic.load(FLAGS) & F_OUT != 0 || self.nic.load(STARTED) == 0 {
+        if word == 0 || self.nic.load(FLAGS) & F_OUT != 0 || self.started() == 0 {
             return false;
         }
         let (route, length) = (word >> 8 & 0xFF, word >> 16);
@@ -129,7 +127,7 @@ impl<N: Nic> Gm<N> {
             self.append(List::at(ACKS), PROBE, Connection::ACK_NEXT);
         }
         self.nic.send(header - route, header, header + length);
-        self.nic.store(SENDING, SENDING_ACK);
+        self.set_sending(SENDING_ACK);
     }
 
     fn fill_from_outbox(&mut self, header: u32) -> (u32, u32) {
@@ -151,14 +149,14 @@ impl<N: Nic> Gm<N> {
     fn fill_reply(&mut self, header: u32) -> (u32, u32) {
         let route = self.nic.load(REPLY_LENGTH);
         copy_route(&mut self.nic, REPLY_ROUTE + ROUTE_LIMIT, header, route);
-        let high = self.nic.load(OWN_HIGH) | self.nic.load(NODE) & NO_NODE;
+        let high = self.nic.load(OWN_HIGH) | self.node() & NO_NODE;
         for (word, value) in [
             (WORD_TYPE, first_word(REPLY)),
             (WORD_NONCE, self.nic.load(REPLY_NONCE)),
             (WORD_HIGH, high),
             (WORD_LOW, self.nic.load(OWN_LOW)),
             (WORD_VERSION, self.nic.load(ROUTES_VERSION)),
-            (WORD_SIZES, self.nic.load(NODES)),
+            (WORD_SIZES, self.nodes()),
         ] {
             self.nic.store(header + word, value);
         }
@@ -251,10 +249,10 @@ impl<N: Nic> Gm<N> {
             self.set_route(entry);
             entry += ENTRY_BYTES;
         }
-        let known = self.nic.load(NODES);
+        let known = self.nodes();
         if nodes > known {
             self.prepare_peers(known, nodes);
-            self.nic.store(NODES, nodes);
+            self.set_nodes(nodes);
         }
         if sizes & SIZES_COMPLETE != 0 {
             let version = self.nic.load(at + WORD_VERSION);
@@ -282,12 +280,12 @@ impl<N: Nic> Gm<N> {
 
     /// Whether `node` is the own number. A node without a number takes it.
     fn takes_number(&mut self, node: u32) -> bool {
-        let own = self.nic.load(NODE);
+        let own = self.node();
         if own != NO_NODE {
             return own == node;
         }
-        self.nic.store(NODE, node);
-        self.nic.store(OWN, node << 17);
+        self.set_node(node);
+        self.set_own_bits(node << 17);
         true
     }
 

@@ -3,7 +3,7 @@
 use defs::gm::atomic::{ASK, VALUE};
 use defs::gm::collective::{STEP, SUBTYPES};
 use defs::gm::gossip::{EXCHANGED, MISSING, SPREAD};
-use defs::gm::map::{ACK_PACKETS, Counter, NODE, NODES};
+use defs::gm::map::{ACK_PACKETS, Counter};
 use defs::gm::mapping;
 use defs::gm::packet::{
     ACK, DATA, GET, GOT, HEADER_BYTES, NACK_OPEN, NULL, PUT, PUT_BODY, SIZES, TAIL, TYPE,
@@ -15,9 +15,9 @@ use defs::record::Memory;
 use crate::gossip::{HELD_COOKIES, HELD_COOKIES_END};
 use crate::nic::Event;
 use crate::state::{
-    Connection, DELAYED, DELAYED_COUNT, DELAYED_LIMIT, F_DELAYED, F_FRESH, F_NACKED, F_NEW, F_OPEN,
-    F_REFUSED, FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK, REFUSAL_SHIFT, REPORT_BUFFERS,
-    SLEEPERS, Token, WAKE_SIGNALS, WAKES, connection, next_sequence, port_block, sleeper,
+    Connection, DELAYED, DELAYED_LIMIT, F_DELAYED, F_FRESH, F_NACKED, F_NEW, F_OPEN, F_REFUSED,
+    FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK, REFUSAL_SHIFT, REPORT_BUFFERS, SLEEPERS,
+    Token, WAKE_SIGNALS, connection, next_sequence, port_block, sleeper,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -65,7 +65,7 @@ impl<N: Nic> Gm<N> {
     /// A DMA to the host is complete: of a packet, or of an event's buffer.
     #[inline(always)]
     pub(crate) fn on_written(&mut self, cookie: u32) {
-        match self.nic.load(WAKES) {
+        match self.wakes() {
             0 => self.written(cookie),
             wakes => self.written_with_wakes(cookie, wakes),
         }
@@ -104,7 +104,7 @@ impl<N: Nic> Gm<N> {
             0
         };
         let woken = wakes & event & SLEEPERS;
-        self.nic.store(WAKES, wakes & !woken);
+        self.set_wakes(wakes & !woken);
         self.written(cookie);
         if signal || woken != 0 {
             self.nic.interrupt();
@@ -142,8 +142,8 @@ impl<N: Nic> Gm<N> {
         let sender = self.nic.load(at + WORD_SENDER);
         let number = self.nic.load(at + WORD_CONNECTIONS) >> 16;
         let subtype = first & 0xFFFF;
-        let known = sender < self.nic.load(NODES) && number >> 1 == sender;
-        let ours = target == self.nic.load(NODE) && first >> 16 == TYPE;
+        let known = sender < self.nodes() && number >> 1 == sender;
+        let ours = target == self.node() && first >> 16 == TYPE;
         if !(known && ours) {
             self.odd_packet(at, length, first >> 16);
             return false;
@@ -270,12 +270,12 @@ impl<N: Nic> Gm<N> {
     /// The ack of a connection waits for the timer: its own, or the next tick.
     #[inline(always)]
     pub(crate) fn delay_ack(&mut self, connection: Connection, flags: u32) {
-        let count = self.nic.load(DELAYED_COUNT);
+        let count = self.delayed_count();
         if count == DELAYED_LIMIT {
             return self.acknowledge(connection);
         }
         self.nic.store(DELAYED + (count << 2), connection.address());
-        self.nic.store(DELAYED_COUNT, count + 1);
+        self.set_delayed_count(count + 1);
         connection.set_receive(self, flags | F_DELAYED);
         if count != 0 {
             return;
@@ -311,8 +311,8 @@ impl<N: Nic> Gm<N> {
 
     /// The time of the delayed acks has come.
     pub(crate) fn send_delayed_acks(&mut self) {
-        let count = self.nic.load(DELAYED_COUNT);
-        self.nic.store(DELAYED_COUNT, 0);
+        let count = self.delayed_count();
+        self.set_delayed_count(0);
         let mut at = DELAYED;
         while at < DELAYED + (count << 2) {
             let connection = Connection::at(self.nic.load(at));

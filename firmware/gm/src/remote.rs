@@ -8,7 +8,7 @@
 //! one that takes too long: so no bytes come after its report.
 
 use defs::gm::event::Status;
-use defs::gm::map::{Counter, FATAL_TICKS, RECORD_BYTES, RECORD_COUNT, RECORDS};
+use defs::gm::map::{Counter, RECORD_BYTES, RECORD_COUNT, RECORDS};
 use defs::gm::packet::{
     GET, GET_BYTES, GOT, GOT_BYTES, GOT_FAILED, HEADER_BYTES, MTU, NULL, PUT, PUT_BODY, PUT_BYTES,
     first_word,
@@ -19,8 +19,8 @@ use crate::collective::{K_COLLECTIVE, value_packet};
 use crate::nic::Event;
 use crate::receive::Packet;
 use crate::state::{
-    Connection, FREE_REPLY, GETS, K_ATOMIC, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, NEXT_GET,
-    NOW, Port, Record, connection_number, port_block,
+    Connection, GETS, K_ATOMIC, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, Port, Record,
+    connection_number, port_block,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -123,8 +123,8 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: gives a get its number.
     pub(crate) fn number_get(&mut self, record: Record) {
-        let count = self.nic.load(NEXT_GET).wrapping_add(1);
-        self.nic.store(NEXT_GET, count);
+        let count = self.get_count().wrapping_add(1);
+        self.set_get_count(count);
         record.set_number(self, count << GET_SHIFT | (record.address() - RECORDS) >> 6);
     }
 
@@ -188,12 +188,12 @@ impl<N: Nic> Gm<N> {
         if port.allow(self) == 0 {
             return self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
         }
-        let record = Record::at(self.nic.load(FREE_REPLY));
+        let record = self.free_replies();
         if record.is_none() {
             return self.refuse_packet(packet, answer::DOWN, Counter::NoToken);
         }
         let free = record.next(self);
-        self.nic.store(FREE_REPLY, free.address());
+        self.set_free_replies(free);
         let extra = packet.at + HEADER_BYTES;
         for (word, at) in [
             (Record::HIGH, 0),
@@ -266,7 +266,7 @@ impl<N: Nic> Gm<N> {
         self.accept(packet.connection, packet.sequence, last);
         if let Some(pieces) = &pieces {
             self.start_writes(pieces, extra + GOT_BYTES, bytes, packet.at);
-            let fatal = self.nic.load(NOW).wrapping_add(self.nic.load(FATAL_TICKS));
+            let fatal = self.now().wrapping_add(self.fatal_ticks());
             record.set_fatal(self, fatal);
         } else if bytes != 0 || !inside {
             self.get_ends(record, Status::PermissionDenied);
@@ -318,23 +318,23 @@ impl<N: Nic> Gm<N> {
 
     /// SEND: the request of a get is acknowledged: it waits for its bytes.
     pub(crate) fn await_get(&mut self, record: Record) {
-        let first = Record::at(self.nic.load(GETS));
-        let fatal = self.nic.load(NOW).wrapping_add(self.nic.load(FATAL_TICKS));
+        let first = self.gets();
+        let fatal = self.now().wrapping_add(self.fatal_ticks());
         record.set_fatal(self, fatal);
         record.set_kind(self, K_WAITING);
         record.set_next(self, first);
-        self.nic.store(GETS, record.address());
+        self.set_gets(record);
         self.start_timer();
     }
 
     /// SEND: ends the gets that have waited too long.
     pub(crate) fn expire_gets(&mut self, now: u32) {
-        let mut record = Record::at(self.nic.load(GETS));
+        let mut record = self.gets();
         while record.is_some() {
             let next = record.next(self);
             let fatal = record.fatal(self);
             if now.wrapping_sub(fatal) < 1 << 31 {
-                let again = now.wrapping_add(self.nic.load(FATAL_TICKS));
+                let again = now.wrapping_add(self.fatal_ticks());
                 record.set_fatal(self, again);
                 if record.token(self) == 0 {
                     self.unlink(GETS, record);

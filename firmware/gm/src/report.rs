@@ -9,8 +9,8 @@ use defs::gm::port::PORT_COUNT;
 use crate::collective::{RESULT_NOTICES, block};
 use crate::nic::HostAddress;
 use crate::state::{
-    FREE, Port, REPORT_BYTES, REPORT_FILL, REPORT_GROUP_BYTES, REPORTS, RING_MASK, SLEEPERS,
-    WAKE_SIGNALS, WAKES, WRITING, port_block, port_number, sleeper,
+    FREE, Port, REPORT_BYTES, REPORT_GROUP_BYTES, RING_MASK, SLEEPERS, WAKE_SIGNALS, WRITING,
+    port_block, port_number, sleeper,
 };
 use crate::{Gm, Nic};
 
@@ -50,8 +50,8 @@ impl<N: Nic> Gm<N> {
 
     #[inline(always)]
     pub(crate) fn mark_reports(&mut self, port: Port) {
-        let reports = self.nic.load(REPORTS) | 1 << port_number(port);
-        self.nic.store(REPORTS, reports);
+        let reports = self.reports() | 1 << port_number(port);
+        self.set_reports(reports);
     }
 
     /// A process has used what it does not have: it is told.
@@ -84,7 +84,7 @@ impl<N: Nic> Gm<N> {
     /// DMA of other buffers is none, so no port may be left for later.
     #[inline(always)]
     pub(crate) fn report_machine(&mut self) {
-        let reports = self.nic.load(REPORTS);
+        let reports = self.reports();
         if reports != 0 {
             let left = self.write_report(reports);
             if left != 0 {
@@ -107,7 +107,7 @@ impl<N: Nic> Gm<N> {
     /// there is no buffer.
     #[inline(always)]
     fn write_report(&mut self, reports: u32) -> u32 {
-        let buffer = self.nic.load(REPORT_FILL);
+        let buffer = self.report_buffer();
         let group = buffer & !(REPORT_GROUP_BYTES - 1);
         if self.nic.load(group) != FREE {
             return 0;
@@ -115,7 +115,7 @@ impl<N: Nic> Gm<N> {
         let number = lowest(reports);
         let port = port_block(number);
         let last = buffer + REPORT_BYTES - 4;
-        let wakes = self.nic.load(WAKES);
+        let wakes = self.wakes();
         let at = match port.notices(self) {
             0 => self.fill_report(port, last),
             notices => self.fill_notice(port, last, notices),
@@ -125,7 +125,7 @@ impl<N: Nic> Gm<N> {
         let mut left = reports;
         if out == end && port.notices(self) == 0 {
             left &= !(1 << number);
-            self.nic.store(REPORTS, left);
+            self.set_reports(left);
         }
         if at > last {
             return left;
@@ -142,7 +142,7 @@ impl<N: Nic> Gm<N> {
             self.end_group(group, wakes & sleeper(number));
         } else {
             self.nic.start_write(host, at, last + 4 - at, 0);
-            self.nic.store(REPORT_FILL, next);
+            self.set_report_buffer(next);
         }
         left
     }
@@ -151,15 +151,15 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     fn end_group(&mut self, group: u32, sleeper: u32) {
         self.nic.store(group, WRITING | sleeper);
-        self.nic.store(REPORT_FILL, group ^ REPORT_GROUP_BYTES);
+        self.set_report_buffer(group ^ REPORT_GROUP_BYTES);
     }
 
     /// RECV: messages of high priority are signals from now on, for ports that want them.
     #[cold]
     #[inline(never)]
     pub(crate) fn add_signals(&mut self) {
-        let wakes = self.nic.load(WAKES) | WAKE_SIGNALS;
-        self.nic.store(WAKES, wakes);
+        let wakes = self.wakes() | WAKE_SIGNALS;
+        self.set_wakes(wakes);
     }
 
     /// Writes the reports of a port before `last`; returns where they begin.
@@ -211,8 +211,8 @@ impl<N: Nic> Gm<N> {
         let low = port.notice(index).low(self);
         if kind == SLEEP {
             // Events after this one interrupt; it does not.
-            let wakes = self.nic.load(WAKES) | sleeper(port_number(port));
-            self.nic.store(WAKES, wakes);
+            let wakes = self.wakes() | sleeper(port_number(port));
+            self.set_wakes(wakes);
         }
         let begin = last + 4 - EVENT_BYTES;
         for (at, word) in [(0, 0), (4, 0), (8, high), (12, low), (16, kind | NEW)] {

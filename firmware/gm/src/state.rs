@@ -11,13 +11,48 @@
 //! Counters of page misses and violations may miss one, and RECV moves the deadline of a get ([`R_FATAL`]) whose bytes come.
 
 use defs::gm::atomic::{DIRECTS, GUARD_HIGH, GUARD_INTERESTED, GUARD_LOW, GUARD_TURN};
-use defs::gm::map::{BUFFER_BYTES, BUFFERS, PEERS, PORTS, STATE};
+use defs::gm::map::{
+    BUFFER_BYTES, BUFFERS, COLLECTIVE_TICKS, COMMAND, FATAL_TICKS, NODE, NODES, PEERS, PORTS,
+    RESEND_TICKS, SESSION, STATE,
+};
 use defs::gm::port::{
     PORT_PROCESS, PORT_QUEUE_HIGH, PORT_QUEUE_LOW, PORT_SIGNALS, RECEIVE_ADDRESS_HIGH,
     RECEIVE_ADDRESS_LOW, RECEIVE_READY_WORD, RECEIVE_TAG, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW,
     SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW, SEND_TOKEN, SEND_TYPE,
 };
 use defs::record;
+
+/// Defines words at constant addresses: methods of [`Gm`] that read and write them, and where it is named a constant with the address.
+macro_rules! words {
+    ($($(#[$attribute:meta])* $get:ident $(, $set:ident $(, $address:ident)?)?: $type:ty = $place:expr;)*) => {
+        // Not every word has readers and writers of its type.
+        #[allow(dead_code)]
+        impl<N: $crate::Nic> $crate::Gm<N> {
+            $(
+                $(#[$attribute])*
+                #[inline(always)]
+                pub(crate) fn $get(&self) -> $type {
+                    <$type as defs::record::Word>::from_word(self.nic.load($place))
+                }
+
+                $(
+                    #[doc = concat!("Writes [`", stringify!($get), "`](Self::", stringify!($get), ").")]
+                    #[inline(always)]
+                    pub(crate) fn $set(&mut self, value: $type) {
+                        self.nic.store($place, <$type as defs::record::Word>::into_word(value));
+                    }
+                )?
+            )*
+        }
+
+        $($($(
+            #[doc = concat!("Address of [`", stringify!($get), "`](crate::Gm::", stringify!($get), ").")]
+            pub const $address: u32 = $place;
+        )?)?)*
+    };
+}
+
+pub(crate) use words;
 
 record! {
     /// First and last item of a list.
@@ -84,71 +119,88 @@ pub const SENDING_ACK: u32 = 2;
 /// State of SEND: a packet leaves that is passed on.
 pub const SENDING_PASS: u32 = 3;
 
-/// Whether the host has started the protocol.
-pub const STARTED: u32 = STATE;
-/// State of SEND.
-pub const SENDING: u32 = STATE + 4;
-/// The send buffer that is filled next.
-pub const FILL: u32 = STATE + 8;
-/// The send buffer that is sent next.
-pub const LEAVE: u32 = STATE + 12;
+words! {
+    /// Whether the host has started the protocol.
+    started, set_started: u32 = STATE;
+    /// State of SEND.
+    sending, set_sending: u32 = STATE + 4;
+    /// The send buffer that is filled next.
+    fill_buffer, set_fill_buffer: u32 = STATE + 8;
+    /// The send buffer that is sent next.
+    leave_buffer, set_leave_buffer: u32 = STATE + 12;
+    /// First connection with unacknowledged packets: its number and 1, or 0.
+    first_active, set_first_active: u32 = STATE + 40;
+    /// First free record of a send.
+    free_records, set_free_records: Record = STATE + 44;
+    /// The open port whose sends are looked at first; 0 if none is open.
+    open_port, set_open_port, OPEN_PORT: Port = STATE + 48;
+    /// Ticks since the start.
+    now, set_now: u32 = STATE + 52;
+    /// Whether the timer runs.
+    timer_runs, set_timer_runs: u32 = STATE + 56;
+    /// Ports with an alarm, a bit for each.
+    alarms, set_alarms: u32 = STATE + 60;
+    /// First get whose bytes have not come; others follow by their links.
+    gets, set_gets, GETS: Record = STATE + 64;
+    /// Number of gets so far.
+    get_count, set_get_count: u32 = STATE + 68;
+    /// The own node, shifted into the last word of a header.
+    own_bits, set_own_bits: u32 = STATE + 72;
+    /// First atomic operation whose answer is awaited; others follow by their links.
+    atomics, set_atomics, ATOMICS: Record = STATE + 84;
+    /// RECV: whether the DMA of the word after an atomic operation was started since one was waited for.
+    atomic_written, set_atomic_written: u32 = STATE + 192;
+    /// RECV: ports with reports or notices to write, a bit for each.
+    reports, set_reports: u32 = STATE + 96;
+    /// RECV: the report buffer that is filled next.
+    report_buffer, set_report_buffer: u32 = STATE + 100;
+    /// RECV: first free record of an answer to a get.
+    free_replies, set_free_replies: Record = STATE + 104;
+    /// RECV: for what events interrupt the host: [`SLEEPERS`], [`WAKE_SIGNALS`].
+    wakes, set_wakes: u32 = STATE + 108;
+    /// RECV: the event buffer that is used next.
+    next_event_buffer, set_next_event_buffer: u32 = STATE + 112;
+    /// RECV: the open port whose receive tokens are looked at first, on a CPU of its own.
+    receive_port, set_receive_port, RECEIVE_PORT: Port = STATE + 116;
+    /// RECV: number of connections whose acks are delayed.
+    delayed_count, set_delayed_count: u32 = STATE + 128;
+    /// Number of nodes.
+    nodes, set_nodes: u32 = NODES;
+    /// Own node.
+    node, set_node: u32 = NODE;
+    /// Session, which the host counts up with each start.
+    session: u32 = SESSION;
+    /// Ticks until an operation fails; 0 if the board has no memory for collective operations.
+    collective_ticks: u32 = COLLECTIVE_TICKS;
+    /// Ticks until packets are sent again.
+    resend_ticks: u32 = RESEND_TICKS;
+    /// Ticks until a send fails.
+    fatal_ticks: u32 = FATAL_TICKS;
+    /// Command of the driver; 0 if there is none.
+    command_word, set_command_word: u32 = COMMAND;
+}
+
 /// Connections with packets to send, first and last, of low priority.
 pub const READY_LOW: u32 = STATE + 16;
 /// The same of high priority.
 pub const READY_HIGH: u32 = STATE + 24;
 /// Connections with an ack to send, first and last.
 pub const ACKS: u32 = STATE + 32;
-/// First connection with unacknowledged packets: its number and 1, or 0.
-pub const ACTIVE: u32 = STATE + 40;
-/// First free record of a send.
-pub const FREE_RECORD: u32 = STATE + 44;
-/// The open port whose sends are looked at first; 0 if none is open.
-pub const OPEN_PORT: u32 = STATE + 48;
-/// Ticks so far.
-pub const NOW: u32 = STATE + 52;
-/// Whether the timer runs.
-pub const TIMER: u32 = STATE + 56;
-/// Ports with an alarm, a bit for each.
-pub const ALARMS: u32 = STATE + 60;
-/// Gets whose bytes have not come, by `R_NEXT`.
-pub const GETS: u32 = STATE + 64;
-/// Gets so far.
-pub const NEXT_GET: u32 = STATE + 68;
-/// The own node, shifted into the last word of a header.
-pub const OWN: u32 = STATE + 72;
 /// The job of RECV that is taken next.
 pub const SENDER_JOB: u32 = STATE + 76;
 /// The job for RECV that is written next.
 pub const RECEIVER_JOB_IN: u32 = STATE + 80;
-/// Atomic operations whose answers are awaited, by `R_NEXT`.
-pub const ATOMICS: u32 = STATE + 84;
-/// RECV: whether the DMA of the word after an atomic operation was started since one was waited for.
-pub const ATOMIC_WRITTEN: u32 = STATE + 192;
 
-/// RECV: ports with reports or notices to write, a bit for each.
-pub const REPORTS: u32 = STATE + 96;
-/// RECV: the report buffer that is filled next.
-pub const REPORT_FILL: u32 = STATE + 100;
-/// RECV: first free record of an answer to a get.
-pub const FREE_REPLY: u32 = STATE + 104;
-/// RECV: for what events interrupt the host: [`SLEEPERS`], [`WAKE_SIGNALS`].
-pub const WAKES: u32 = STATE + 108;
 /// Ports whose processes sleep until their next event, a bit for each.
 pub const SLEEPERS: u32 = 0xFF << SLEEPERS_SHIFT;
 /// The bit of port 0. The word of a report buffer has the same bits above its state.
 pub const SLEEPERS_SHIFT: u32 = 8;
 /// A port has had signals since the start.
 pub const WAKE_SIGNALS: u32 = 1;
-/// RECV: the event buffer that is used next.
-pub const EVENT_NEXT: u32 = STATE + 112;
-/// RECV: the open port whose receive tokens are looked at first, on a CPU of its own.
-pub const RECEIVE_PORT: u32 = STATE + 116;
 /// RECV: the job of SEND that is taken next.
 pub const RECEIVER_JOB: u32 = STATE + 120;
 /// RECV: the job for SEND that is written next.
 pub const SENDER_JOB_IN: u32 = STATE + 124;
-/// RECV: number of connections whose acks are delayed.
-pub const DELAYED_COUNT: u32 = STATE + 128;
 /// RECV: these connections.
 pub const DELAYED: u32 = STATE + 132;
 /// Most of these; a further one is acknowledged at once.

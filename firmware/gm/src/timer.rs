@@ -1,14 +1,13 @@
 //! Ticks: packets that are sent again, sends that fail, alarms.
 
 use defs::gm::event::{ALARM, Status};
-use defs::gm::map::{BACK_OFF_LIMIT, FATAL_TICKS};
+use defs::gm::map::BACK_OFF_LIMIT;
 use defs::gm::mapping::OUT;
 use defs::gm::port::PORT_COUNT;
 
-use crate::collective::{ACKED_COUNT, ACTIVE_PORTS, SLOW_COUNT};
 use crate::state::{
-    ACTIVE, ACTIVE_SHIFT, ALARMS, ATOMICS, BACK_OFF_MASK, BACK_OFF_SHIFT, Connection, F_ACTIVE,
-    F_HELD, GETS, NOW, TIMER, connection, port_block,
+    ACTIVE_SHIFT, ATOMICS, BACK_OFF_MASK, BACK_OFF_SHIFT, Connection, F_ACTIVE, F_HELD, GETS,
+    connection, port_block,
 };
 use crate::{Gm, Nic};
 
@@ -18,8 +17,8 @@ impl<N: Nic> Gm<N> {
     /// A tick: looks at all that waits.
     #[inline(never)]
     pub(crate) fn on_tick(&mut self) {
-        let now = self.nic.load(NOW).wrapping_add(1);
-        self.nic.store(NOW, now);
+        let now = self.now().wrapping_add(1);
+        self.set_now(now);
         // While posts of programs follow each other without a pause, nothing else looks for a packet of the mapper.
         if self.nic.load(OUT) != 0 {
             self.take_out();
@@ -27,14 +26,14 @@ impl<N: Nic> Gm<N> {
         if N::ACK_TICK == 0 && N::ROLE.receives() {
             self.send_delayed_acks();
         }
-        if self.nic.load(ACKED_COUNT) != 0 {
+        if self.acked_count() != 0 {
             self.take_acked();
         }
-        if self.nic.load(SLOW_COUNT) != 0 {
+        if self.slow_count() != 0 {
             self.send_slow_acks(now);
         }
         self.look_at_connections(now);
-        if self.nic.load(ALARMS) != 0 {
+        if self.alarms() != 0 {
             self.look_at_alarms(now);
         }
         if self.nic.load(GETS) != 0 {
@@ -43,17 +42,17 @@ impl<N: Nic> Gm<N> {
         if self.nic.load(ATOMICS) != 0 {
             self.ask_again(now);
         }
-        if self.nic.load(ACTIVE_PORTS) != 0 {
+        if self.active_ports() != 0 {
             self.look_at_collectives(now);
         }
-        let waits = self.nic.load(ACTIVE)
-            | self.nic.load(ALARMS)
+        let waits = self.first_active()
+            | self.alarms()
             | self.nic.load(GETS)
             | self.nic.load(ATOMICS)
-            | self.nic.load(ACTIVE_PORTS)
-            | self.nic.load(SLOW_COUNT);
+            | self.active_ports()
+            | self.slow_count();
         if waits == 0 {
-            self.nic.store(TIMER, 0);
+            self.set_timer_runs(0);
         } else {
             self.nic.set_timer();
         }
@@ -61,7 +60,7 @@ impl<N: Nic> Gm<N> {
 
     fn look_at_connections(&mut self, now: u32) {
         let mut before = Connection::NONE;
-        let mut number = self.nic.load(ACTIVE);
+        let mut number = self.first_active();
         while number != 0 {
             let at = connection(number - 1);
             let flags = at.flags(self);
@@ -83,7 +82,7 @@ impl<N: Nic> Gm<N> {
     /// The active connection behind `before` (0: the first one) is `next`.
     fn link_active(&mut self, before: Connection, next: u32) {
         if before.is_none() {
-            self.nic.store(ACTIVE, next);
+            self.set_first_active(next);
         } else {
             let flags = before.flags(self) & 0xFFFF;
             before.set_flags(self, flags | next << ACTIVE_SHIFT);
@@ -98,7 +97,7 @@ impl<N: Nic> Gm<N> {
         let held = flags & F_HELD != 0;
         let fatal = connection.fatal(self);
         if now.wrapping_sub(fatal) < 1 << 31 {
-            let next = now.wrapping_add(self.nic.load(FATAL_TICKS));
+            let next = now.wrapping_add(self.fatal_ticks());
             connection.set_fatal(self, next);
             if !held {
                 return self.give_up(connection);
@@ -116,13 +115,13 @@ impl<N: Nic> Gm<N> {
     }
 
     fn look_at_alarms(&mut self, now: u32) {
-        let alarms = self.nic.load(ALARMS);
+        let alarms = self.alarms();
         for number in 0..PORT_COUNT {
             let port = port_block(number);
             let at = port.alarm(self);
             if alarms >> number & 1 != 0 && now.wrapping_sub(at) < 1 << 31 {
-                let left = self.nic.load(ALARMS) & !(1 << number);
-                self.nic.store(ALARMS, left);
+                let left = self.alarms() & !(1 << number);
+                self.set_alarms(left);
                 self.notice(port, ALARM, 0, 0);
             }
         }

@@ -3,7 +3,7 @@
 use defs::gm::event::RECEIVE_TOKEN_VIOLATION;
 use defs::gm::port::{RECEIVE_SLOT_BYTES, RECEIVE_SLOTS};
 
-use crate::state::{Port, RECEIVE_PORT, ReceiveSlot, Token};
+use crate::state::{Port, ReceiveSlot, Token};
 use crate::{Gm, Nic};
 
 /// Offset of the end of a port's receive tokens in its queue.
@@ -18,7 +18,7 @@ impl<N: Nic> Gm<N> {
     /// Takes one receive token, on a CPU of its own. Returns whether there was one.
     #[inline(always)]
     pub(crate) fn posted_token(&mut self) -> bool {
-        let first = Port::at(self.nic.load(RECEIVE_PORT));
+        let first = self.receive_port();
         if first.is_none() {
             return false;
         }

@@ -2,7 +2,7 @@
 
 use defs::gm::event::{BAD_SEND_MEMORY, FAST_BYTES, Status};
 use defs::gm::gossip::GOSSIP_BUFFER;
-use defs::gm::map::{BUFFER_HEADER, NODE, PAGE_BYTES, PEER_ROUTE, PEERS, ROUTE_WORDS, WINDOW};
+use defs::gm::map::{BUFFER_HEADER, PAGE_BYTES, PEER_ROUTE, PEERS, ROUTE_WORDS, WINDOW};
 use defs::gm::mapping::PROBE;
 use defs::gm::packet::{
     BODY, DATA, HEAD, HEADER_BYTES, MTU, TAIL, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER,
@@ -13,9 +13,9 @@ use crate::nic::{Event, HostAddress};
 use crate::remote::Plan;
 use crate::state::{
     ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BUFFER_END,
-    BUFFER_START, BUFFER_STATE, Connection, F_ACK, F_HELD, F_READY, FILL, FREE, LEAVE, List, OWN,
-    Port, READING, READY, READY_HIGH, READY_LOW, Record, SEND_OTHER, SENDING, SENDING_ACK,
-    SENDING_BUFFER, SENDING_PASS, connection_number, next_sequence,
+    BUFFER_START, BUFFER_STATE, Connection, F_ACK, F_HELD, F_READY, FREE, List, Port, READING,
+    READY, READY_HIGH, READY_LOW, Record, SEND_OTHER, SENDING_ACK, SENDING_BUFFER, SENDING_PASS,
+    connection_number, next_sequence,
 };
 use crate::{Gm, Nic, answer};
 
@@ -38,7 +38,7 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     pub(crate) fn read_machine(&mut self) {
         loop {
-            let buffer = self.nic.load(FILL);
+            let buffer = self.fill_buffer();
             if self.nic.load(buffer + BUFFER_STATE) != FREE {
                 return;
             }
@@ -100,7 +100,7 @@ impl<N: Nic> Gm<N> {
         }
         let state = if plan.bytes == 0 { READY } else { READING };
         self.nic.store(buffer + BUFFER_STATE, state);
-        self.nic.store(FILL, buffer ^ SEND_OTHER);
+        self.set_fill_buffer(buffer ^ SEND_OTHER);
         let sequence = self.take_sequence(connection);
         if plan.bytes != 0 {
             self.nic
@@ -241,8 +241,8 @@ impl<N: Nic> Gm<N> {
         lengths: u32,
     ) -> u32 {
         let number = connection_number(connection);
-        let own = self.nic.load(OWN);
-        let node = self.nic.load(NODE);
+        let own = self.own_bits();
+        let node = self.node();
         self.nic.store(header + WORD_TYPE, first);
         self.nic.store(header + WORD_TARGET, number >> 1);
         self.nic.store(header + WORD_SEQUENCE, sequence);
@@ -275,7 +275,7 @@ impl<N: Nic> Gm<N> {
     /// SEND: gives the sender an ack, else the next buffer that is ready.
     #[inline(always)]
     pub(crate) fn send_machine(&mut self) {
-        if self.nic.load(SENDING) != 0 {
+        if self.sending() != 0 {
             return;
         }
         let connection = self.nic.load(ACKS);
@@ -285,13 +285,13 @@ impl<N: Nic> Gm<N> {
             }
             return self.send_ack(Connection::at(connection));
         }
-        let buffer = self.nic.load(LEAVE);
+        let buffer = self.leave_buffer();
         if self.nic.load(buffer + BUFFER_STATE) == READY {
             let start = self.nic.load(buffer + BUFFER_START);
             let end = self.nic.load(buffer + BUFFER_END);
             let header = buffer + BUFFER_HEADER;
             self.nic.send(start, header, end);
-            self.nic.store(SENDING, SENDING_BUFFER);
+            self.set_sending(SENDING_BUFFER);
             let numbers = self.nic.load(header + WORD_CONNECTIONS);
             let sequence = self.nic.load(header + WORD_SEQUENCE);
             self.nic.mark(Event::PacketSent, numbers & 0xFFFF, sequence);
@@ -335,7 +335,7 @@ impl<N: Nic> Gm<N> {
             answer::reason(kind),
         );
         self.nic.send(start, header, header + HEADER_BYTES);
-        self.nic.store(SENDING, SENDING_ACK);
+        self.set_sending(SENDING_ACK);
         let number = connection_number(connection);
         self.nic.mark(Event::AckSent, number, sequence);
     }
@@ -343,12 +343,12 @@ impl<N: Nic> Gm<N> {
     /// The packet has left.
     #[inline(always)]
     pub(crate) fn on_sent(&mut self) {
-        let sending = self.nic.load(SENDING);
-        self.nic.store(SENDING, 0);
+        let sending = self.sending();
+        self.set_sending(0);
         if sending == SENDING_BUFFER {
-            let buffer = self.nic.load(LEAVE);
+            let buffer = self.leave_buffer();
             self.nic.store(buffer + BUFFER_STATE, FREE);
-            self.nic.store(LEAVE, buffer ^ SEND_OTHER);
+            self.set_leave_buffer(buffer ^ SEND_OTHER);
         } else if sending == SENDING_PASS {
             self.pass_left();
         }

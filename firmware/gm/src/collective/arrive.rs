@@ -4,18 +4,18 @@ use defs::gm::collective::{
     ACKED_BYTES, AGAIN, GATHER, PARTIAL, PARTIAL_AGAIN, RELEASE, RESULT, STEP, STEP_SEND, SUBTYPES,
     UNEXPECTED, UNEXPECTED_VALUES, VALUE_BYTES,
 };
-use defs::gm::map::{COLLECTIVE_TICKS, Counter};
+use defs::gm::map::Counter;
 use defs::gm::packet::{ACK, HEADER_BYTES};
 
 use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
-    ACKED, ACKED_COUNT, ACKED_LIMIT, AWAITED, AWAITING, EARLIER, EXCHANGING, RECORD_FREED, SLOW,
-    SLOW_COUNT, SLOW_DEADLINE, SLOW_LIMIT, TAKEN, USED, block, note,
+    ACKED, ACKED_LIMIT, AWAITED, AWAITING, EARLIER, EXCHANGING, RECORD_FREED, SLOW, SLOW_LIMIT,
+    block, note,
 };
 use crate::nic::Event;
 use crate::receive::Packet;
-use crate::state::{Connection, F_DELAYED, F_SLOW, NOW, Port, port_block};
+use crate::state::{Connection, F_DELAYED, F_SLOW, Port, port_block};
 use crate::{Gm, Nic, answer};
 
 impl<N: Nic> Gm<N> {
@@ -36,7 +36,7 @@ impl<N: Nic> Gm<N> {
         }
         // Subports below 16, of low priority.
         let known = packet.lengths & 0xF1F1 == 0 && packet.number & 1 == 0;
-        if !known || self.nic.load(COLLECTIVE_TICKS) == 0 {
+        if !known || self.collective_ticks() == 0 {
             self.count(Counter::BadAddress);
             return self.accept(packet.connection, packet.sequence, true);
         }
@@ -114,7 +114,7 @@ impl<N: Nic> Gm<N> {
     /// A packet of a barrier has acknowledged others: that is looked at when nothing else is to do.
     #[inline(always)]
     fn note_acked(&mut self, connection: Connection, acked: u32) {
-        let word = self.nic.load(ACKED_COUNT);
+        let word = self.acked_count();
         let count = word & !RECORD_FREED;
         if count == ACKED_LIMIT {
             return self.ack_came(connection, ACK, acked, 0);
@@ -122,7 +122,7 @@ impl<N: Nic> Gm<N> {
         let at = ACKED + (count << 3);
         self.nic.store(at, connection.address());
         self.nic.store(at + 4, acked);
-        self.nic.store(ACKED_COUNT, word + 1);
+        self.set_acked_count(word + 1);
     }
 
     /// The packet of an operation is acknowledged by the next one to its sender, or after a while.
@@ -132,28 +132,28 @@ impl<N: Nic> Gm<N> {
         if flags & (F_SLOW | F_DELAYED) != 0 {
             return;
         }
-        let count = self.nic.load(SLOW_COUNT);
+        let count = self.slow_count();
         if !N::ROLE.sends() || count == SLOW_LIMIT {
             return self.delay_ack(connection, flags);
         }
         connection.set_receive(self, flags | F_SLOW);
         self.nic.store(SLOW + (count << 2), connection.address());
-        self.nic.store(SLOW_COUNT, count + 1);
+        self.set_slow_count(count + 1);
         if count == 0 {
-            let deadline = self.nic.load(NOW).wrapping_add(SLOW_TICKS);
-            self.nic.store(SLOW_DEADLINE, deadline);
+            let deadline = self.now().wrapping_add(SLOW_TICKS);
+            self.set_slow_deadline(deadline);
             self.start_timer();
         }
     }
 
     /// A tick: sends the acks for which no packet has come in time.
     pub(crate) fn send_slow_acks(&mut self, now: u32) {
-        let deadline = self.nic.load(SLOW_DEADLINE);
+        let deadline = self.slow_deadline();
         if now.wrapping_sub(deadline) >= 1 << 31 {
             return;
         }
-        let count = self.nic.load(SLOW_COUNT);
-        self.nic.store(SLOW_COUNT, 0);
+        let count = self.slow_count();
+        self.set_slow_count(0);
         let mut at = SLOW;
         while at < SLOW + (count << 2) {
             let connection = Connection::at(self.nic.load(at));
@@ -166,9 +166,9 @@ impl<N: Nic> Gm<N> {
 
     /// Looks at what packets of barriers have acknowledged, and lets ports go on for which there is a record.
     pub(crate) fn take_acked(&mut self) {
-        let word = self.nic.load(ACKED_COUNT);
+        let word = self.acked_count();
         let count = word & !RECORD_FREED;
-        self.nic.store(ACKED_COUNT, 0);
+        self.set_acked_count(0);
         let mut at = ACKED;
         while at < ACKED + (count << 3) {
             let connection = Connection::at(self.nic.load(at));
@@ -184,17 +184,17 @@ impl<N: Nic> Gm<N> {
     /// Whether there is a place for what a packet brings until it is used. If not, its sender is told. A value that a reduction waits for
     /// needs no place: refused, it would hold up those whose values have all places.
     fn may_take(&mut self, packet: &Packet, has_value: bool) -> bool {
-        let taken = self.nic.load(TAKEN);
+        let taken = self.taken();
         let limit = if has_value {
             UNEXPECTED_VALUES
         } else {
             UNEXPECTED
         };
-        if taken.wrapping_sub(self.nic.load(USED)) >= limit && !self.is_awaited_value(packet) {
+        if taken.wrapping_sub(self.used_packets()) >= limit && !self.is_awaited_value(packet) {
             self.refuse_packet(packet, answer::DOWN, Counter::NoToken);
             return false;
         }
-        self.nic.store(TAKEN, taken.wrapping_add(1));
+        self.set_taken(taken.wrapping_add(1));
         true
     }
 
@@ -261,8 +261,8 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     pub(super) fn used(&mut self, from: u32) {
         if from & origin::OWN_BOARD == 0 {
-            let used = self.nic.load(USED);
-            self.nic.store(USED, used.wrapping_add(1));
+            let used = self.used_packets();
+            self.set_used_packets(used.wrapping_add(1));
         }
     }
 

@@ -14,23 +14,23 @@ use defs::gm::collective::{
     EXCHANGE, GATHER, RELEASE, SECOND_LIST, STEP, STEP_SEND, STEP_WAIT, TREE_PARENT, TREE_ROOT,
 };
 use defs::gm::event::Status;
-use defs::gm::map::{COLLECTIVE_TICKS, NODE_LIMIT, NODES};
+use defs::gm::map::NODE_LIMIT;
 use defs::gm::port::PORT_COUNT;
 use defs::record::Memory;
 
 use super::depart::NO_VALUE;
 use super::state::{
     AWAITED, AWAITING, Block, EARLIER, EXCHANGING, GATHERED, GATHERING, NONE, PeerList, RELEASING,
-    WAITING_PORTS, block, list, note,
+    block, list, note,
 };
-use crate::state::{NOW, Port, port_number};
+use crate::state::{Port, port_number};
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
     /// A process has posted a barrier: the slot's last word.
     #[inline(never)]
     pub(crate) fn post_barrier(&mut self, port: Port, word: u32) {
-        if self.nic.load(COLLECTIVE_TICKS) == 0 {
+        if self.collective_ticks() == 0 {
             return self.finish(port, 0, Status::InvalidParameter as u32, NO_VALUE);
         }
         let block = block(port);
@@ -114,7 +114,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn exchange_after(&mut self, port: Port) {
         let block = block(port);
-        let waits = self.nic.load(WAITING_PORTS) >> port_number(port) & 1 != 0;
+        let waits = self.waiting_ports() >> port_number(port) & 1 != 0;
         block.set_awaited(self, 0);
         block.set_sent(self, 0);
         if waits || block.barrier(self) != EXCHANGING {
@@ -159,7 +159,7 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     fn take_note(&mut self, port: Port, entry: u32) -> bool {
         let (node, remote) = (entry >> 16, entry >> 8 & (PORT_COUNT - 1));
-        if node >= self.nic.load(NODES) {
+        if node >= self.nodes() {
             return false;
         }
         let (at, shift) = note(node, port_number(port), remote);
@@ -178,7 +178,7 @@ impl<N: Nic> Gm<N> {
             return true;
         }
         let (node, remote) = (entry >> 16, entry >> 8 & (PORT_COUNT - 1));
-        if node < self.nic.load(NODES) {
+        if node < self.nodes() {
             let (at, shift) = note(node, port_number(port), remote);
             let word = self.nic.load(at) | AWAITED << shift;
             self.nic.store(at, word);
@@ -268,7 +268,7 @@ impl<N: Nic> Gm<N> {
 
     /// The tick at which an operation fails that begins now.
     pub(super) fn deadline(&mut self) -> u32 {
-        let now = self.nic.load(NOW);
-        now.wrapping_add(self.nic.load(COLLECTIVE_TICKS))
+        let now = self.now();
+        now.wrapping_add(self.collective_ticks())
     }
 }

@@ -5,21 +5,18 @@ use defs::gm::collective::{
     VALUE_BYTES,
 };
 use defs::gm::event::Status;
-use defs::gm::map::{BUFFER_HEADER, NODE, NODES, PEER_ROUTE, ROUTE_VALID, peer};
+use defs::gm::map::{BUFFER_HEADER, PEER_ROUTE, ROUTE_VALID, peer};
 use defs::gm::packet::{HEADER_BYTES, first_word};
 use defs::gm::port::PORT_COUNT;
 
 use defs::record::Memory;
 
 use super::origin;
-use super::state::{
-    ACKED_COUNT, FREE_PACKET, LOCAL_IN, LOCAL_OUT, LOCAL_USED, LocalPacket, RECORD_FREED,
-    WAITING_PORTS, block,
-};
+use super::state::{LocalPacket, RECORD_FREED, block};
 use crate::remote::Plan;
 use crate::state::{
-    BUFFER_END, BUFFER_START, BUFFER_STATE, FILL, FREE, Port, READY, Record, SEND_OTHER,
-    connection, port_number,
+    BUFFER_END, BUFFER_START, BUFFER_STATE, FREE, Port, READY, Record, SEND_OTHER, connection,
+    port_number,
 };
 use crate::{Gm, Nic};
 
@@ -89,21 +86,21 @@ impl<N: Nic> Gm<N> {
     fn depart_of(&mut self, port: Port, to: u32, what: u32, value: Value) -> bool {
         let node = to >> 16;
         let remote = to >> 8 & 0xFF;
-        if remote >= PORT_COUNT || node >= self.nic.load(NODES) {
+        if remote >= PORT_COUNT || node >= self.nodes() {
             return self.cannot_depart(port, what, Status::InvalidParameter);
         }
-        if node == self.nic.load(NODE) {
+        if node == self.node() {
             return self.depart_here(port, remote, what, value);
         }
         if self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0 {
             return self.cannot_depart(port, what, Status::NodeUnreachable);
         }
-        let record = Record::at(self.nic.load(FREE_PACKET));
+        let record = self.free_packets();
         if record.is_none() {
             return self.wait_for_record(port);
         }
         let free = record.next(self);
-        self.nic.store(FREE_PACKET, free.address());
+        self.set_free_packets(free);
         let own = port_number(port) << 1;
         let ports = what & 0xFFFF_0000 | remote << 9 | own;
         let subtype = what & 0xFFFF;
@@ -118,7 +115,7 @@ impl<N: Nic> Gm<N> {
             record.set_high(self, value.high);
             record.set_low(self, value.low);
         }
-        let buffer = self.nic.load(FILL);
+        let buffer = self.fill_buffer();
         if self.nic.load(buffer + BUFFER_STATE) != FREE || !self.add_sent(connection, record) {
             self.add_record(connection, record);
             return true;
@@ -139,7 +136,7 @@ impl<N: Nic> Gm<N> {
         self.nic.store(buffer + BUFFER_START, start);
         self.nic.store(buffer + BUFFER_END, end);
         self.nic.store(buffer + BUFFER_STATE, READY);
-        self.nic.store(FILL, buffer ^ SEND_OTHER);
+        self.set_fill_buffer(buffer ^ SEND_OTHER);
         self.send_machine();
         true
     }
@@ -170,59 +167,59 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn depart_here(&mut self, port: Port, remote: u32, what: u32, value: Value) -> bool {
         let subtype = what & 0xFFFF;
-        let at = self.nic.load(LOCAL_IN);
+        let at = self.local_in();
         let next = LOCAL | (at + LOCAL_BYTES) & (LOCAL_COUNT * LOCAL_BYTES - 1);
-        let full = next == self.nic.load(LOCAL_OUT);
-        let used = self.nic.load(LOCAL_USED);
+        let full = next == self.local_out();
+        let used = self.local_values();
         if full || subtype == PARTIAL && used == LOCAL_VALUES {
             return self.wait_for_record(port);
         }
         if subtype == PARTIAL {
-            self.nic.store(LOCAL_USED, used + 1);
+            self.set_local_values(used + 1);
         }
-        let node = self.nic.load(NODE);
+        let node = self.node();
         let from = origin::pack(subtype, node, port_number(port), remote, what >> 16);
         let packet = LocalPacket::at(at);
         packet.set_origin(self, from | origin::OWN_BOARD);
         packet.set_tag(self, value.tag);
         packet.set_high(self, value.high);
         packet.set_low(self, value.low);
-        self.nic.store(LOCAL_IN, next);
+        self.set_local_in(next);
         true
     }
 
     #[cold]
     #[inline(never)]
     fn wait_for_record(&mut self, port: Port) -> bool {
-        let waiting = self.nic.load(WAITING_PORTS) | 1 << port_number(port);
-        self.nic.store(WAITING_PORTS, waiting);
+        let waiting = self.waiting_ports() | 1 << port_number(port);
+        self.set_waiting_ports(waiting);
         false
     }
 
     /// The record of a packet is free again: ports that wait for one go on.
     #[inline(always)]
     pub(crate) fn free_packet(&mut self, record: Record) {
-        let free = Record::at(self.nic.load(FREE_PACKET));
+        let free = self.free_packets();
         if record.kind(self) != K_COLLECTIVE {
             // It was given up and has kept its number.
             self.prepare_packet(record);
         }
         record.set_next(self, free);
-        self.nic.store(FREE_PACKET, record.address());
-        if self.nic.load(WAITING_PORTS) != 0 {
+        self.set_free_packets(record);
+        if self.waiting_ports() != 0 {
             // They go on when nothing else is to do: what frees a record may be under way for one of them.
-            let acked = self.nic.load(ACKED_COUNT) | RECORD_FREED;
-            self.nic.store(ACKED_COUNT, acked);
+            let acked = self.acked_count() | RECORD_FREED;
+            self.set_acked_count(acked);
         }
     }
 
     /// Takes the packets between ports of this board, and lets ports go on whose packets wait.
     #[inline(always)]
     pub(super) fn settle(&mut self) {
-        if self.nic.load(LOCAL_OUT) != self.nic.load(LOCAL_IN) {
+        if self.local_out() != self.local_in() {
             self.take_local();
         }
-        let waiting = self.nic.load(WAITING_PORTS);
+        let waiting = self.waiting_ports();
         if waiting != 0 {
             self.wake_waiting(waiting);
         }
@@ -232,7 +229,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn wake_waiting(&mut self, ports: u32) {
         let mut waiting = ports;
-        self.nic.store(WAITING_PORTS, 0);
+        self.set_waiting_ports(0);
         let mut number = 0;
         while waiting != 0 {
             if waiting & 1 != 0 {
@@ -255,12 +252,12 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn take_local(&mut self) {
         loop {
-            let at = self.nic.load(LOCAL_OUT);
-            if at == self.nic.load(LOCAL_IN) {
+            let at = self.local_out();
+            if at == self.local_in() {
                 return;
             }
             let next = LOCAL | (at + LOCAL_BYTES) & (LOCAL_COUNT * LOCAL_BYTES - 1);
-            self.nic.store(LOCAL_OUT, next);
+            self.set_local_out(next);
             let packet = LocalPacket::at(at);
             let from = packet.origin(self);
             let value = Value {

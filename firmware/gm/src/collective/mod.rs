@@ -32,4 +32,4 @@ mod state;
 
 pub use depart::{K_COLLECTIVE, NO_VALUE, Value, value_packet};
 pub use port::RESULT_NOTICES;
-pub use state::{ACKED_COUNT, ACTIVE_PORTS, COLLECTIVE_STATE_END, SLOW_COUNT, block};
+pub use state::{COLLECTIVE_STATE_END, block};

@@ -5,15 +5,14 @@ use defs::gm::collective::{
     NOTES, OPENINGS, PARTIAL_AGAIN, UNEXPECTED_VALUES, VALUE_BUFFER_BYTES, VALUES, endpoint,
 };
 use defs::gm::event::Status;
-use defs::gm::map::{COLLECTIVE_TICKS, Counter, NODES, RECORD_BYTES, SESSION};
+use defs::gm::map::{Counter, RECORD_BYTES};
 use defs::gm::port::PORT_COUNT;
 
 use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
-    ACTIVE_PORTS, AWAITED, Block, COLLECTIVE_STATE_END, EARLIER, EXCHANGING, FREE_PACKET,
-    FREE_VALUE, GATHERED, LOCAL_IN, LOCAL_OUT, NONE, RELEASING, TAKEN, ValueBuffer, WAITING_PORTS,
-    block,
+    AWAITED, Block, COLLECTIVE_STATE_END, EARLIER, EXCHANGING, GATHERED, NONE, RELEASING, TAKEN,
+    ValueBuffer, block,
 };
 use crate::state::{Port, Record, port_block, port_number};
 use crate::{Gm, Nic};
@@ -27,19 +26,19 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn prepare_collectives(&mut self) {
         self.clear(TAKEN, COLLECTIVE_STATE_END);
-        if self.nic.load(COLLECTIVE_TICKS) == 0 {
+        if self.collective_ticks() == 0 {
             return;
         }
-        self.nic.store(LOCAL_IN, LOCAL);
-        self.nic.store(LOCAL_OUT, LOCAL);
-        let nodes = self.nic.load(NODES);
+        self.set_local_in(LOCAL);
+        self.set_local_out(LOCAL);
+        let nodes = self.nodes();
         self.clear(NOTES, NOTES + (nodes << 6));
         for number in 0..PORT_COUNT {
             let block = block(port_block(number));
             let (from, to) = block.own_words();
             self.clear(from, to);
             // Another opening than before a restart, as the session is another one.
-            let session = self.nic.load(SESSION) & 15;
+            let session = self.session() & 15;
             block.set_opening(self, session << 1);
         }
         let count = COLLECTIVE_RECORD_COUNT;
@@ -47,17 +46,17 @@ impl<N: Nic> Gm<N> {
         for number in 0..count {
             self.prepare_packet(Record::at(COLLECTIVE_RECORDS + number * RECORD_BYTES));
         }
-        self.nic.store(FREE_PACKET, COLLECTIVE_RECORDS);
+        self.set_free_packets(Record::at(COLLECTIVE_RECORDS));
         let count = UNEXPECTED_VALUES + LOCAL_VALUES;
         self.free_list(VALUES, count, VALUE_BUFFER_BYTES, ValueBuffer::NEXT);
-        self.nic.store(FREE_VALUE, VALUES);
+        self.set_free_values(ValueBuffer::at(VALUES));
         self.prepare_gossip();
         self.prepare_atomics();
     }
 
     /// A port was opened: what came before is sent back.
     pub(crate) fn open_collectives(&mut self, port: Port) {
-        if self.nic.load(COLLECTIVE_TICKS) == 0 {
+        if self.collective_ticks() == 0 {
             return;
         }
         let block = block(port);
@@ -76,7 +75,7 @@ impl<N: Nic> Gm<N> {
             ],
         );
         let mut at = NOTES + (port_number(port) << 3);
-        for _ in 0..self.nic.load(NODES) {
+        for _ in 0..self.nodes() {
             self.note_earlier(at);
             self.note_earlier(at + 4);
             at += 64;
@@ -111,7 +110,7 @@ impl<N: Nic> Gm<N> {
     /// Sends what came before the port's opening back, as far as it can leave.
     fn send_earlier(&mut self, port: Port) {
         let block = block(port);
-        let nodes = self.nic.load(NODES);
+        let nodes = self.nodes();
         let mut node = block.scan(self);
         while node < nodes {
             for remote in 0..PORT_COUNT {
@@ -161,7 +160,7 @@ impl<N: Nic> Gm<N> {
 
     /// A port is closed: its operations end without events. Values that it has not used are dropped.
     pub(crate) fn close_collectives(&mut self, port: Port) {
-        if self.nic.load(COLLECTIVE_TICKS) == 0 {
+        if self.collective_ticks() == 0 {
             return;
         }
         let block = block(port);
@@ -184,17 +183,15 @@ impl<N: Nic> Gm<N> {
         );
         self.close_groups(port);
         let mask = !(1 << port_number(port));
-        for word in [ACTIVE_PORTS, WAITING_PORTS] {
-            let ports = self.nic.load(word) & mask;
-            self.nic.store(word, ports);
-        }
+        self.set_active_ports(self.active_ports() & mask);
+        self.set_waiting_ports(self.waiting_ports() & mask);
     }
 
     /// A port has an operation under way: its time is watched.
     #[inline(always)]
     pub(crate) fn watch(&mut self, port: Port) {
-        let active = self.nic.load(ACTIVE_PORTS) | 1 << port_number(port);
-        self.nic.store(ACTIVE_PORTS, active);
+        let active = self.active_ports() | 1 << port_number(port);
+        self.set_active_ports(active);
         self.start_timer();
     }
 
@@ -220,7 +217,7 @@ impl<N: Nic> Gm<N> {
     /// A tick: operations that take too long fail. Returns whether any is under way.
     #[inline(never)]
     pub(crate) fn look_at_collectives(&mut self, now: u32) {
-        let mut left = self.nic.load(ACTIVE_PORTS);
+        let mut left = self.active_ports();
         let mut number = 0;
         while left != 0 {
             if left & 1 != 0 {
@@ -236,8 +233,8 @@ impl<N: Nic> Gm<N> {
         let barrier = block.barrier(self);
         let gossip = self.has_gossip(port);
         if barrier == NONE && block.reductions(self) == 0 && !gossip {
-            let active = self.nic.load(ACTIVE_PORTS) & !(1 << port_number(port));
-            return self.nic.store(ACTIVE_PORTS, active);
+            let active = self.active_ports() & !(1 << port_number(port));
+            return self.set_active_ports(active);
         }
         let deadline = block.deadline(self);
         let late = barrier != NONE && now.wrapping_sub(deadline) < 1 << 31;

@@ -14,13 +14,12 @@ use defs::gm::collective::{
 };
 use defs::gm::combine::combine;
 use defs::gm::event::Status;
-use defs::gm::map::{COLLECTIVE_TICKS, Counter};
+use defs::gm::map::Counter;
 
 use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
-    AWAITING_RESULT, COLLECTED, COLLECTING, Descriptor, FREE_VALUE, LOCAL_USED, Reduction,
-    SPREADING, ValueBuffer, block,
+    AWAITING_RESULT, COLLECTED, COLLECTING, Descriptor, Reduction, SPREADING, ValueBuffer, block,
 };
 use crate::state::Port;
 use crate::{Gm, Nic};
@@ -56,7 +55,7 @@ impl<N: Nic> Gm<N> {
         let block = block(port);
         if number >= DESCRIPTOR_COUNT
             || block.reductions(self) >> number & 1 != 0
-            || self.nic.load(COLLECTIVE_TICKS) == 0
+            || self.collective_ticks() == 0
         {
             // No descriptor, or one that is in use: a mistake of the process.
             return self.count(Counter::BadPosts);
@@ -197,13 +196,13 @@ impl<N: Nic> Gm<N> {
             return self.collect(instance);
         }
         self.count(Counter::Unexpected);
-        let buffer = ValueBuffer::at(self.nic.load(FREE_VALUE));
+        let buffer = self.free_values();
         if buffer.is_none() {
             // There are as many buffers as values that are taken and not used.
             return self.used_value(from);
         }
         let free = buffer.next(self);
-        self.nic.store(FREE_VALUE, free.address());
+        self.set_free_values(free);
         let closed = u32::from(!port.is_open(self));
         buffer.write(
             self,
@@ -221,17 +220,17 @@ impl<N: Nic> Gm<N> {
     /// A value is used: its buffer is free, and so is its place among those that may be under way.
     pub(super) fn free_value(&mut self, buffer: ValueBuffer) {
         let from = buffer.origin(self);
-        let free = ValueBuffer::at(self.nic.load(FREE_VALUE));
+        let free = self.free_values();
         buffer.set_next(self, free);
-        self.nic.store(FREE_VALUE, buffer.address());
+        self.set_free_values(buffer);
         self.used_value(from);
     }
 
     fn used_value(&mut self, from: u32) {
         self.used(from);
         if from & origin::OWN_BOARD != 0 {
-            let used = self.nic.load(LOCAL_USED);
-            self.nic.store(LOCAL_USED, used - 1);
+            let used = self.local_values();
+            self.set_local_values(used - 1);
         }
     }
 

@@ -10,38 +10,41 @@ use defs::record;
 
 use defs::gm::atomic::{ATOMIC_COUNT, ATOMIC_OPERATIONS};
 
-use crate::state::{List, Port, STATE_END, port_number};
+use crate::state::{List, Port, Record, STATE_END, port_number, words};
 
-/// RECV: packets with operations that it has taken so far.
-pub const TAKEN: u32 = STATE_END;
-/// Those of them that are used.
-pub const USED: u32 = STATE_END + 4;
-/// First free record of a packet.
-pub const FREE_PACKET: u32 = STATE_END + 8;
-/// First free buffer of a value.
-pub const FREE_VALUE: u32 = STATE_END + 12;
-/// Buffers with values of ports of the own board.
-pub const LOCAL_USED: u32 = STATE_END + 16;
-/// Ports with operations under way, a bit for each.
-pub const ACTIVE_PORTS: u32 = STATE_END + 20;
-/// Ports whose packets wait for a record, a bit for each.
-pub const WAITING_PORTS: u32 = STATE_END + 24;
-/// Packets from ports of the own board: the next one to take.
-pub const LOCAL_OUT: u32 = STATE_END + 28;
-/// The same, the next one to write.
-pub const LOCAL_IN: u32 = STATE_END + 32;
-/// Number of acknowledgments that packets of barriers brought and that are looked at when nothing else is to do.
-pub const ACKED_COUNT: u32 = STATE_END + 36;
+words! {
+    /// RECV: packets with operations that it has taken so far.
+    taken, set_taken, TAKEN: u32 = STATE_END;
+    /// Packets with operations that have been used so far.
+    used_packets, set_used_packets: u32 = STATE_END + 4;
+    /// First free record of a packet.
+    free_packets, set_free_packets: Record = STATE_END + 8;
+    /// First free buffer of a value.
+    free_values, set_free_values: ValueBuffer = STATE_END + 12;
+    /// Buffers with values of ports of the own board.
+    local_values, set_local_values: u32 = STATE_END + 16;
+    /// Ports with operations under way, a bit for each.
+    active_ports, set_active_ports: u32 = STATE_END + 20;
+    /// Ports whose packets wait for a record, a bit for each.
+    waiting_ports, set_waiting_ports: u32 = STATE_END + 24;
+    /// The packet from a port of the own board that is taken next.
+    local_out, set_local_out: u32 = STATE_END + 28;
+    /// Place of the packet from a port of the own board that is written next.
+    local_in, set_local_in: u32 = STATE_END + 32;
+    /// Number of acknowledgments that packets of barriers brought and that are looked at when nothing else is to do.
+    acked_count, set_acked_count: u32 = STATE_END + 36;
+    /// Number of connections whose acks wait for packets of operations.
+    slow_count, set_slow_count, SLOW_COUNT: u32 = ACKED + 8 * ACKED_LIMIT;
+    /// Tick at which they are sent by themselves.
+    slow_deadline, set_slow_deadline: u32 = SLOW_COUNT + 4;
+}
+
 /// Bit of that word: a record is free again, and ports wait for one.
 pub const RECORD_FREED: u32 = 1 << 31;
 /// These: connection, sequence number.
 pub const ACKED: u32 = STATE_END + 40;
 /// Most of these; a further one is looked at at once.
 pub const ACKED_LIMIT: u32 = 16;
-/// Number of connections whose acks wait for packets of operations.
-pub const SLOW_COUNT: u32 = ACKED + 8 * ACKED_LIMIT;
-/// Tick at which they are sent by themselves.
-pub const SLOW_DEADLINE: u32 = SLOW_COUNT + 4;
 /// These connections.
 pub const SLOW: u32 = SLOW_COUNT + 8;
 /// Most of these; a further one is acknowledged like others.

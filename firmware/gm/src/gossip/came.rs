@@ -5,13 +5,13 @@ use defs::gm::gossip::{
     BLOCK_BYTES, DOUBLING, EXCHANGED, GOSSIP_BYTES, GOSSIP_LOCAL, GROUP_COUNT, HELD, HELD_BYTES,
     HELD_COUNT, LEVELS, MISSING, WORD_BLOCK, WORD_PLACE,
 };
-use defs::gm::map::{BUFFER_HEADER, COLLECTIVE_TICKS, Counter};
+use defs::gm::map::{BUFFER_HEADER, Counter};
 use defs::gm::packet::{HEADER_BYTES, MTU};
 use defs::gm::port::PORT_COUNT;
 
 use super::group::staging;
 use super::pass::STEP_BITS;
-use super::state::{ANSWERING, FREE_HELD, Group, KEPT, group, received};
+use super::state::{Group, group, received};
 use super::steps::step_bytes;
 use crate::receive::Packet;
 use crate::state::Connection;
@@ -188,7 +188,7 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     fn answer_later(&mut self, piece: &Piece, what: u32) {
-        if self.nic.load(ANSWERING) != 0 {
+        if self.answering() != 0 {
             // It asks again.
             return;
         }
@@ -196,7 +196,7 @@ impl<N: Nic> Gm<N> {
         if held == 0 {
             return;
         }
-        self.nic.store(ANSWERING, 1);
+        self.set_answering(1);
         self.nic
             .store(held + HELD_STATE, WRITTEN | what << ASKED_SHIFT);
         self.nic.store(held + HELD_GROUP, piece.group.address());
@@ -208,7 +208,7 @@ impl<N: Nic> Gm<N> {
 
     fn find_group(&mut self, packet: &Packet) -> Option<Group> {
         let local = packet.lengths >> 9 & 0x7F;
-        if local >= PORT_COUNT || self.nic.load(COLLECTIVE_TICKS) == 0 {
+        if local >= PORT_COUNT || self.collective_ticks() == 0 {
             return None;
         }
         let port = port_block(local);
@@ -430,9 +430,9 @@ impl<N: Nic> Gm<N> {
         if held == 0 {
             return (0, 0);
         }
-        let kept = self.nic.load(KEPT);
+        let kept = self.kept();
         if N::PASSES_RECEIVED && kept < KEEP_LIMIT && packet != LOCAL_PACKET {
-            self.nic.store(KEPT, kept + 1);
+            self.set_kept(kept + 1);
             (WRITTEN | PASSED, held)
         } else {
             (WRITTEN | PASS_LATER, held)
@@ -440,10 +440,10 @@ impl<N: Nic> Gm<N> {
     }
 
     fn hold_until_written(&mut self, packet: u32) -> u32 {
-        let held = self.nic.load(FREE_HELD);
+        let held = self.free_held();
         if held != 0 {
             let free = self.nic.load(held + HELD_PACKET);
-            self.nic.store(FREE_HELD, free);
+            self.set_free_held(free);
             self.nic.store(held + HELD_PACKET, packet);
             self.nic.store(held + HELD_STATE, 0);
         }
@@ -453,9 +453,9 @@ impl<N: Nic> Gm<N> {
     /// An entry is not needed; its packet is the caller's.
     fn drop_held(&mut self, held: u32) {
         if held != 0 {
-            let free = self.nic.load(FREE_HELD);
+            let free = self.free_held();
             self.nic.store(held + HELD_PACKET, free);
-            self.nic.store(FREE_HELD, held);
+            self.set_free_held(held);
         }
     }
 
@@ -475,7 +475,7 @@ impl<N: Nic> Gm<N> {
         let block = self.nic.load(held + HELD_BLOCK);
         self.drop_held(held);
         if packet == 0 {
-            self.nic.store(ANSWERING, 0);
+            self.set_answering(0);
         } else {
             self.free_memory(packet);
         }
@@ -497,8 +497,8 @@ impl<N: Nic> Gm<N> {
     }
 
     fn one_kept_less(&mut self) {
-        let kept = self.nic.load(KEPT);
-        self.nic.store(KEPT, kept - 1);
+        let kept = self.kept();
+        self.set_kept(kept - 1);
     }
 
     /// A kept packet has been passed on.
@@ -517,9 +517,9 @@ impl<N: Nic> Gm<N> {
     /// Prepares the entries of packets.
     pub(super) fn prepare_held(&mut self) {
         self.free_list(HELD, HELD_COUNT, HELD_BYTES, HELD_PACKET);
-        self.nic.store(FREE_HELD, HELD);
-        self.nic.store(KEPT, 0);
-        self.nic.store(ANSWERING, 0);
+        self.set_free_held(HELD);
+        self.set_kept(0);
+        self.set_answering(0);
     }
 
     /// RECV: the staged bytes of an operation go to host memory. The own block is there, and the last step's bytes.

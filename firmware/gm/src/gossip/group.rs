@@ -6,12 +6,12 @@ use defs::gm::gossip::{
     BLOCK_BYTES, DOUBLING, GROUP_COUNT, GROUP_LIMIT, GROUP_NUMBER, GROUP_USED_BYTES, LEVELS,
     STAGING, STAGING_HEADER, STAGING_ROOM,
 };
-use defs::gm::map::{COLLECTIVE_TICKS, Counter, RESEND_TICKS};
+use defs::gm::map::Counter;
 
 use super::state::{Group, group};
 use super::steps::{longest_staged, step_bytes, steps};
 use crate::collective::{NO_VALUE, block};
-use crate::state::{NOW, Port, port_number};
+use crate::state::{Port, port_number};
 use crate::{Gm, Nic};
 
 /// Number of a port's first group among its operations.
@@ -32,7 +32,7 @@ impl<N: Nic> Gm<N> {
     /// A process has posted a group.
     #[inline(never)]
     pub(crate) fn post_group(&mut self, port: Port, number: u32) {
-        if number >= GROUP_COUNT || self.nic.load(COLLECTIVE_TICKS) == 0 {
+        if number >= GROUP_COUNT || self.collective_ticks() == 0 {
             return self.count(Counter::BadPosts);
         }
         let group = group(port, number);
@@ -80,7 +80,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn post_gossip(&mut self, port: Port, word: u32, length: u32) {
         let number = word >> 8 & 0xFF;
-        if number >= GROUP_COUNT || self.nic.load(COLLECTIVE_TICKS) == 0 {
+        if number >= GROUP_COUNT || self.collective_ticks() == 0 {
             return self.count(Counter::BadPosts);
         }
         let group = group(port, number);
@@ -102,9 +102,9 @@ impl<N: Nic> Gm<N> {
         } else {
             (1 << group.steps(self)) - 1
         };
-        let now = self.nic.load(NOW);
-        let ask = now.wrapping_add(self.nic.load(RESEND_TICKS));
-        let fatal = now.wrapping_add(self.nic.load(COLLECTIVE_TICKS));
+        let now = self.now();
+        let ask = now.wrapping_add(self.resend_ticks());
+        let fatal = now.wrapping_add(self.collective_ticks());
         group.write(
             self,
             [
@@ -175,8 +175,8 @@ impl<N: Nic> Gm<N> {
         if group.active(self) == 0 || group.posted(self) != operation {
             return self.count(Counter::Unexpected);
         }
-        let now = self.nic.load(NOW);
-        let ask = now.wrapping_add(self.nic.load(RESEND_TICKS));
+        let now = self.now();
+        let ask = now.wrapping_add(self.resend_ticks());
         group.set_deadline(self, ask);
         if doubling && group.step(self) & OWN_STAGING == 0 {
             self.next_step(group);

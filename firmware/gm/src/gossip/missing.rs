@@ -1,12 +1,11 @@
 //! SEND: what RECV tells of packets, and what a member asks for that has not come.
 
 use defs::gm::gossip::{DOUBLING, GROUP_COUNT, GROUPS, PASSES};
-use defs::gm::map::RESEND_TICKS;
 
 use super::came::{ASKED, ASKED_STEP, BLOCK_CAME, LOCAL_FREE, News, PASS_ON, STEP_CAME};
 use super::group::OWN_STAGING;
 use super::pass::{ASK, ONE_HOP, STAGE, STEP, STEP_BITS};
-use super::state::{Group, LOCAL_BUSY, PASS_IN, PASS_OUT, PASS_STATE, group, received};
+use super::state::{Group, group, received};
 use crate::state::Port;
 use crate::{Gm, Nic};
 
@@ -18,10 +17,10 @@ const _: () = assert!(LOCAL_FREE < 8);
 impl<N: Nic> Gm<N> {
     /// Prepares the words of all-to-all broadcasts.
     pub(crate) fn prepare_gossip(&mut self) {
-        self.nic.store(PASS_IN, PASSES);
-        self.nic.store(PASS_OUT, PASSES);
-        self.nic.store(PASS_STATE, 0);
-        self.nic.store(LOCAL_BUSY, 0);
+        self.set_pass_in(PASSES);
+        self.set_pass_out(PASSES);
+        self.set_pass_state(0);
+        self.set_local_busy(0);
         let mut group = GROUPS;
         while group < PASSES {
             Group::at(group).set_number(self, 0);
@@ -94,7 +93,7 @@ impl<N: Nic> Gm<N> {
                 late |= now.wrapping_sub(fatal) < 1 << 31;
                 let deadline = group.deadline(self);
                 if now.wrapping_sub(deadline) < 1 << 31 {
-                    let next = now.wrapping_add(self.nic.load(RESEND_TICKS));
+                    let next = now.wrapping_add(self.resend_ticks());
                     group.set_deadline(self, next);
                     self.ask(group);
                 }

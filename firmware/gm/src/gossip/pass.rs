@@ -13,7 +13,7 @@ use defs::gm::gossip::{
     DOUBLING, EXCHANGED, GOSSIP_BUFFER, GOSSIP_BYTES, LEVELS, MISSING, PASS_BYTES, PASS_COUNT,
     PASSES, SPREAD, WORD_BLOCK, WORD_PLACE,
 };
-use defs::gm::map::{BUFFER_HEADER, NODE, NODES, PEER_ROUTE, ROUTE_VALID, peer};
+use defs::gm::map::{BUFFER_HEADER, PEER_ROUTE, ROUTE_VALID, peer};
 use defs::gm::mapping::PROBE;
 use defs::gm::packet::{HEADER_BYTES, MTU, first_word};
 use defs::gm::port::PORT_COUNT;
@@ -21,10 +21,10 @@ use defs::gm::port::PORT_COUNT;
 use super::came::{HELD_PACKET, LOCAL_PACKET};
 use super::group::staging;
 use super::state::{
-    Group, IDLE, LEAVING, LOADING, LOCAL_BUSY, Members, PASS_BLOCK, PASS_HEADER, PASS_HELD,
-    PASS_IN, PASS_LENGTH, PASS_OUT, PASS_PLACE, PASS_STATE, PASS_WHAT, WAITING, WAITING_LOCAL,
+    Group, IDLE, LEAVING, LOADING, Members, PASS_BLOCK, PASS_HELD, PASS_PLACE, PASS_WHAT, WAITING,
+    WAITING_LOCAL,
 };
-use crate::state::{ACKS, Connection, List, SENDING, SENDING_PASS, connection, port_number};
+use crate::state::{ACKS, Connection, List, SENDING_PASS, connection, port_number};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
 
@@ -62,17 +62,17 @@ impl<N: Nic> Gm<N> {
         length: u32,
         held: u32,
     ) {
-        let at = self.nic.load(PASS_IN);
-        if self.nic.load(PASS_STATE) == IDLE && self.nic.load(PASS_OUT) == at {
+        let at = self.pass_in();
+        if self.pass_state() == IDLE && self.pass_out() == at {
             // Nothing waits before it.
-            self.nic.store(PASS_WHAT, flagged);
-            self.nic.store(PASS_PLACE, place);
-            self.nic.store(PASS_HELD, held);
-            self.nic.store(PASS_BLOCK, operation << 16 | length);
+            self.set_pass_what(flagged);
+            self.set_pass_place(place);
+            self.set_pass_held(held);
+            self.set_pass_block(operation << 16 | length);
             return self.begin_pass(Group::at(flagged & !FLAGS));
         }
         let next = next_entry(at);
-        if next == self.nic.load(PASS_OUT) {
+        if next == self.pass_out() {
             // Its receiver asks for it.
             if held != 0 {
                 self.release_held(held);
@@ -83,18 +83,18 @@ impl<N: Nic> Gm<N> {
         self.nic.store(at + 4, place);
         self.nic.store(at + 8, held);
         self.nic.store(at + 12, operation << 16 | length);
-        self.nic.store(PASS_IN, next);
+        self.set_pass_in(next);
         self.start_pass();
     }
 
     /// Takes the next packet to pass on.
     fn start_pass(&mut self) {
-        while self.nic.load(PASS_STATE) == IDLE {
-            let at = self.nic.load(PASS_OUT);
-            if at == self.nic.load(PASS_IN) {
+        while self.pass_state() == IDLE {
+            let at = self.pass_out();
+            if at == self.pass_in() {
                 return;
             }
-            self.nic.store(PASS_OUT, next_entry(at));
+            self.set_pass_out(next_entry(at));
             for (word, place) in [
                 (PASS_WHAT, 0),
                 (PASS_PLACE, 4),
@@ -104,7 +104,7 @@ impl<N: Nic> Gm<N> {
                 let value = self.nic.load(at + place);
                 self.nic.store(word, value);
             }
-            let group = Group::at(self.nic.load(PASS_WHAT) & !FLAGS);
+            let group = Group::at(self.pass_what() & !FLAGS);
             self.begin_pass(group);
         }
     }
@@ -119,15 +119,15 @@ impl<N: Nic> Gm<N> {
 
     /// Brings the packet into SRAM, if it is not there. Returns whether there is one.
     fn load_pass(&mut self, group: Group) -> bool {
-        let what = self.nic.load(PASS_WHAT);
-        let place = self.nic.load(PASS_PLACE);
-        let word = self.nic.load(PASS_BLOCK);
+        let what = self.pass_what();
+        let place = self.pass_place();
+        let word = self.pass_block();
         let (operation, block) = (word >> 16, word & 0xFFFF);
         if what & ASK != 0 {
             return self.wait_for_send(GOSSIP_BUFFER + BUFFER_HEADER, 0);
         }
         if what & (STEP | STAGE) == 0 {
-            let held = self.nic.load(PASS_HELD);
+            let held = self.pass_held();
             if !self.has_hop(group, place) {
                 return false;
             }
@@ -178,16 +178,16 @@ impl<N: Nic> Gm<N> {
             self.break_port(port, Status::PermissionDenied as u32);
             return false;
         };
-        self.nic.store(PASS_STATE, LOADING);
-        self.nic.store(PASS_LENGTH, bytes);
+        self.set_pass_state(LOADING);
+        self.set_pass_length(bytes);
         self.start_reads(&pieces, to, bytes, GOSSIP_BUFFER);
         true
     }
 
     fn wait_for_send(&mut self, header: u32, bytes: u32) -> bool {
-        self.nic.store(PASS_HEADER, header);
-        self.nic.store(PASS_LENGTH, bytes);
-        self.nic.store(PASS_STATE, WAITING);
+        self.set_pass_header(header);
+        self.set_pass_length(bytes);
+        self.set_pass_state(WAITING);
         self.append(List::at(ACKS), PASSER, Connection::ACK_NEXT);
         true
     }
@@ -196,13 +196,13 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn pass_loaded(&mut self) {
-        let what = self.nic.load(PASS_WHAT);
+        let what = self.pass_what();
         if what & STAGE != 0 {
-            self.nic.store(PASS_STATE, IDLE);
+            self.set_pass_state(IDLE);
             self.own_staged(Group::at(what & !FLAGS));
             return self.start_pass();
         }
-        let bytes = self.nic.load(PASS_LENGTH);
+        let bytes = self.pass_length();
         self.wait_for_send(GOSSIP_BUFFER + BUFFER_HEADER, bytes);
     }
 
@@ -225,10 +225,10 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn send_pass(&mut self) {
         let next = Connection::at(PASSER).ack_next(self);
         self.nic.store(ACKS, next);
-        let what = self.nic.load(PASS_WHAT);
+        let what = self.pass_what();
         let group = Group::at(what & !FLAGS);
-        let place = self.nic.load(PASS_PLACE);
-        let word = self.nic.load(PASS_BLOCK);
+        let place = self.pass_place();
+        let word = self.pass_block();
         // Asking goes the other way.
         let back = u32::from(what & STEP != 0) ^ u32::from(what & ASK != 0);
         let level = if what & STEP == 0 {
@@ -239,13 +239,13 @@ impl<N: Nic> Gm<N> {
         let members = Members::at(group.address() + Group::MEMBERS + ((back * LEVELS) << 2));
         let to = members.level(self, level & (LEVELS - 1));
         let (node, port) = (to >> 16, to >> 8 & 0xFF);
-        let known = node < self.nic.load(NODES) && port < PORT_COUNT;
-        let is_local = node == self.nic.load(NODE);
+        let known = node < self.nodes() && port < PORT_COUNT;
+        let is_local = node == self.node();
         let has_way = is_local || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID != 0;
         if !known || !has_way {
             return self.pass_left();
         }
-        let bytes = self.nic.load(PASS_LENGTH);
+        let bytes = self.pass_length();
         let own = port_number(group.port(self)) << 1;
         let number = group.number(self) & 0xFFFF;
         let subtype = if what & ASK != 0 {
@@ -261,41 +261,41 @@ impl<N: Nic> Gm<N> {
         if is_local {
             return self.pass_local(subtype, sequence, lengths, block);
         }
-        let header = self.nic.load(PASS_HEADER);
+        let header = self.pass_header();
         let to = connection(node << 1);
         let start = self.packet_header(header, to, first_word(subtype), sequence, lengths);
         self.nic.store(header + WORD_PLACE, place);
         self.nic.store(header + WORD_BLOCK, block);
-        self.nic.store(PASS_STATE, LEAVING);
+        self.set_pass_state(LEAVING);
         let end = header + HEADER_BYTES + GOSSIP_BYTES + padded(bytes);
         self.nic.send(start, header, end);
-        self.nic.store(SENDING, SENDING_PASS);
+        self.set_sending(SENDING_PASS);
     }
 
     /// Gives a packet to a member on this node: RECV gets a copy, since the memory of the packet may be needed for its next hop.
     #[cold]
     #[inline(never)]
     fn pass_local(&mut self, subtype: u32, sequence: u32, lengths: u32, block: u32) {
-        if self.nic.load(LOCAL_BUSY) != 0 {
-            return self.nic.store(PASS_STATE, WAITING_LOCAL);
+        if self.local_busy() != 0 {
+            return self.set_pass_state(WAITING_LOCAL);
         }
-        self.nic.store(LOCAL_BUSY, 1);
-        let place = self.nic.load(PASS_PLACE);
+        self.set_local_busy(1);
+        let place = self.pass_place();
         self.nic.store(LOCAL_PACKET + WORD_PLACE, place);
         self.nic.store(LOCAL_PACKET + WORD_BLOCK, block);
-        let header = self.nic.load(PASS_HEADER);
+        let header = self.pass_header();
         let payload = HEADER_BYTES + GOSSIP_BYTES;
         self.copy_words(header + payload, LOCAL_PACKET + payload, lengths >> 16);
-        self.nic.store(PASS_STATE, LEAVING);
+        self.set_pass_state(LEAVING);
         self.hand_local(subtype, sequence, lengths);
         self.pass_left();
     }
 
     /// The buffer for members on this node is free: a packet that waits for it can leave.
     pub(super) fn local_is_free(&mut self) {
-        self.nic.store(LOCAL_BUSY, 0);
-        if self.nic.load(PASS_STATE) == WAITING_LOCAL {
-            self.nic.store(PASS_STATE, WAITING);
+        self.set_local_busy(0);
+        if self.pass_state() == WAITING_LOCAL {
+            self.set_pass_state(WAITING);
             self.append(List::at(ACKS), PASSER, Connection::ACK_NEXT);
         }
     }
@@ -304,18 +304,18 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn pass_left(&mut self) {
-        let what = self.nic.load(PASS_WHAT);
+        let what = self.pass_what();
         let group = Group::at(what & !FLAGS);
-        let place = self.nic.load(PASS_PLACE);
+        let place = self.pass_place();
         let is_open = group.number(self) != 0;
         if is_open && what & (STEP | ONE_HOP | ASK) == 0 && self.has_hop(group, place + 1) {
-            self.nic.store(PASS_PLACE, place + 1);
-            self.nic.store(PASS_STATE, WAITING);
+            self.set_pass_place(place + 1);
+            self.set_pass_state(WAITING);
             return self.append(List::at(ACKS), PASSER, Connection::ACK_NEXT);
         }
-        if is_open && what & (STEP | ASK) == STEP && self.nic.load(PASS_HEADER) == PACKET {
-            let sent = self.nic.load(PASS_LENGTH);
-            self.nic.store(PASS_PLACE, place + (sent << STEP_BITS));
+        if is_open && what & (STEP | ASK) == STEP && self.pass_header() == PACKET {
+            let sent = self.pass_length();
+            self.set_pass_place(place + (sent << STEP_BITS));
             if self.load_pass(group) {
                 return;
             }
@@ -326,8 +326,8 @@ impl<N: Nic> Gm<N> {
 
     /// Nothing is passed on.
     fn end_pass(&mut self) {
-        self.nic.store(PASS_STATE, IDLE);
-        let held = self.nic.load(PASS_HELD);
+        self.set_pass_state(IDLE);
+        let held = self.pass_held();
         if held != 0 {
             self.release_held(held);
         }

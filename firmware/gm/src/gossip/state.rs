@@ -5,35 +5,38 @@ use defs::gm::mapping::MAPPING;
 use defs::record;
 
 use crate::collective::COLLECTIVE_STATE_END;
-use crate::state::Port;
 use crate::state::port_number;
+use crate::state::{Port, words};
 
-/// Ring of packets to pass on: next entry to take.
-pub const PASS_OUT: u32 = COLLECTIVE_STATE_END;
-/// The same, next entry to write.
-pub const PASS_IN: u32 = PASS_OUT + 4;
-/// What happens with the packet that is passed on.
-pub const PASS_STATE: u32 = PASS_OUT + 8;
-/// Its group and channel, as in the ring.
-pub const PASS_WHAT: u32 = PASS_OUT + 12;
-/// Its place: word 6 of the packet.
-pub const PASS_PLACE: u32 = PASS_OUT + 16;
-/// Length of a block.
-pub const PASS_BLOCK: u32 = PASS_OUT + 20;
-/// The entry of the received packet that it is, or 0.
-pub const PASS_HELD: u32 = PASS_OUT + 24;
-/// Its header.
-pub const PASS_HEADER: u32 = PASS_OUT + 28;
-/// Bytes of its payload.
-pub const PASS_LENGTH: u32 = PASS_OUT + 32;
-/// RECV: first free entry of a received packet.
-pub const FREE_HELD: u32 = PASS_OUT + 36;
-/// RECV: received packets that are kept until they are passed on.
-pub const KEPT: u32 = PASS_OUT + 40;
-/// RECV: a member's question waits for DMA to the host.
-pub const ANSWERING: u32 = PASS_OUT + 44;
-/// Whether [`GOSSIP_LOCAL`](defs::gm::gossip::GOSSIP_LOCAL) is in use.
-pub const LOCAL_BUSY: u32 = PASS_OUT + 48;
+words! {
+    /// Ring of packets to pass on: the entry that is taken next.
+    pass_out, set_pass_out, PASS_OUT: u32 = COLLECTIVE_STATE_END;
+    /// Ring of packets to pass on: the entry that is written next.
+    pass_in, set_pass_in: u32 = PASS_OUT + 4;
+    /// State of the packet that is passed on ([`IDLE`] to [`WAITING_LOCAL`]).
+    pass_state, set_pass_state: u32 = PASS_OUT + 8;
+    /// Group and channel of the packet that is passed on, as in the ring.
+    pass_what, set_pass_what, PASS_WHAT: u32 = PASS_OUT + 12;
+    /// Place of the packet that is passed on: word 6 of the packet.
+    pass_place, set_pass_place, PASS_PLACE: u32 = PASS_OUT + 16;
+    /// Operation of the packet that is passed on, and the length of its blocks.
+    pass_block, set_pass_block, PASS_BLOCK: u32 = PASS_OUT + 20;
+    /// Entry of the received packet that is passed on, or 0.
+    pass_held, set_pass_held, PASS_HELD: u32 = PASS_OUT + 24;
+    /// Header of the packet that is passed on.
+    pass_header, set_pass_header: u32 = PASS_OUT + 28;
+    /// Bytes of payload of the packet that is passed on.
+    pass_length, set_pass_length: u32 = PASS_OUT + 32;
+    /// RECV: first free entry of a received packet.
+    free_held, set_free_held: u32 = PASS_OUT + 36;
+    /// RECV: received packets that are kept until they are passed on.
+    kept, set_kept: u32 = PASS_OUT + 40;
+    /// RECV: a member's question waits for DMA to the host.
+    answering, set_answering: u32 = PASS_OUT + 44;
+    /// Whether [`GOSSIP_LOCAL`](defs::gm::gossip::GOSSIP_LOCAL) is in use.
+    local_busy, set_local_busy: u32 = PASS_OUT + 48;
+}
+
 /// End of these words.
 pub const GOSSIP_STATE_END: u32 = PASS_OUT + 52;
 
