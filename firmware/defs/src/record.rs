@@ -1,7 +1,8 @@
 //! Records: words in a memory that have names and types.
 //!
 //! Firmware keeps its state in words of a board's memory. A record gives a group of them a type: the macro
-//! [`record!`](crate::record!) defines a type that holds only an address, with a method that reads and one that writes each word.
+//! [`record!`](crate::record!) defines a type that holds only an address, with a method that reads and one that writes each word;
+//! [`words!`](crate::words!) does so for words at constant addresses.
 //! An offset stands in the record and nowhere else; an access is one load or store at a constant offset.
 //!
 //! ```
@@ -243,5 +244,48 @@ macro_rules! record {
         $visibility fn $get(self, memory: &impl $crate::record::Memory) -> $type {
             <$type as $crate::record::Word>::from_word(memory.load(self.0 + ($offset)))
         }
+    };
+}
+
+/// Defines words at constant addresses: methods of the firmware that owns the memory.
+///
+/// | form | what there is |
+/// |------|---------------|
+/// | `name: Type = ADDRESS;` | `name()`; another side writes the word |
+/// | `name, set_name: Type = ADDRESS;` | `name()`, `set_name(value)` |
+/// | `name, set_name, NAME: Type = ADDRESS;` | these, and the constant `NAME`: the address, for lists that begin there |
+///
+/// The first line names the type, which implements [`Memory`](crate::record::Memory), with its parameter: `impl Gm<N: Nic>;`.
+#[macro_export]
+macro_rules! words {
+    (
+        impl $owner:ident<$parameter:ident: $bound:ident>;
+        $($(#[$attribute:meta])* $get:ident $(, $set:ident $(, $address:ident)?)?: $type:ty = $place:expr;)*
+    ) => {
+        // Some words are only read, or only written.
+        #[allow(dead_code)]
+        impl<$parameter: $bound> $owner<$parameter> {
+            $(
+                $(#[$attribute])*
+                #[inline(always)]
+                pub(crate) fn $get(&self) -> $type {
+                    <$type as $crate::record::Word>::from_word($crate::record::Memory::load(self, $place))
+                }
+
+                $(
+                    #[doc = concat!("Writes [`", stringify!($get), "`](Self::", stringify!($get), ").")]
+                    #[inline(always)]
+                    pub(crate) fn $set(&mut self, value: $type) {
+                        let word = <$type as $crate::record::Word>::into_word(value);
+                        $crate::record::Memory::store(self, $place, word);
+                    }
+                )?
+            )*
+        }
+
+        $($($(
+            #[doc = concat!("Address of the word `", stringify!($get), "`.")]
+            pub const $address: u32 = $place;
+        )?)?)*
     };
 }

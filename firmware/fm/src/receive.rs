@@ -1,14 +1,13 @@
 //! Received packets to the host: packet and flag by one DMA, in the order in which packets came.
 
-use defs::fm::map::{CREDITS, Counter, NODE, NODES, RING, RING_END};
+use defs::fm::map::Counter;
 use defs::fm::packet::{
-    CREDIT, CREDIT_MASK, DATA, HEADER_BYTES, NODE_MASK, SENDER_SHIFT, TARGET_SHIFT, WORD_HANDLER,
-    WORD_TARGET, WORD_TYPE,
+    CREDIT, CREDIT_MASK, DATA, HEADER_BYTES, NODE_MASK, SENDER_SHIFT, TARGET_SHIFT, WORD_TARGET,
 };
 use defs::fm::ring::{ARRIVED, RETURNED, SLOT_BYTES};
 
 use crate::nic::Event;
-use crate::{Fm, Nic, RING_NEXT};
+use crate::{Fm, Header, Nic};
 
 /// Bytes of the flag, or of a word of credits.
 const WORD_BYTES: u32 = 4;
@@ -23,12 +22,13 @@ impl<N: Nic> Fm<N> {
         if !(HEADER_BYTES..=SLOT_BYTES - WORD_BYTES).contains(&length) {
             return self.drop_packet(packet, length, Counter::BadPackets);
         }
-        let target = self.nic.load(packet + WORD_TARGET);
+        let header = Header::at(packet);
+        let target = header.target(self);
         let sender = target >> SENDER_SHIFT & NODE_MASK;
-        if target >> TARGET_SHIFT != self.nic.load(NODE) || sender >= self.nic.load(NODES) {
+        if target >> TARGET_SHIFT != self.node() || sender >= self.nodes() {
             return self.drop_packet(packet, length, Counter::BadAddress);
         }
-        match self.nic.load(packet + WORD_TYPE) {
+        match header.kind(self) {
             DATA => self.deliver(packet, length, target),
             CREDIT => self.take_credit(packet, target, sender),
             _ => self.drop_packet(packet, length, Counter::BadType),
@@ -39,14 +39,14 @@ impl<N: Nic> Fm<N> {
     fn deliver(&mut self, packet: u32, length: u32, target: u32) {
         self.nic.store(packet + length, ARRIVED | length);
         let bytes = length + WORD_BYTES;
-        let slot = self.nic.load(RING_NEXT);
+        let slot = self.ring_next();
         let mut next = slot + SLOT_BYTES;
         self.nic.start_write(next - bytes, packet, bytes, packet);
-        if next == self.nic.load(RING_END) {
-            next = self.nic.load(RING);
+        if next == self.ring_end() {
+            next = self.ring();
         }
-        self.nic.store(RING_NEXT, next);
-        let second = self.nic.load(packet + WORD_HANDLER);
+        self.set_ring_next(next);
+        let second = Header::at(packet).handler(self);
         self.nic.mark(Event::PacketReceived, target, second);
     }
 
@@ -55,7 +55,7 @@ impl<N: Nic> Fm<N> {
     fn take_credit(&mut self, packet: u32, target: u32, sender: u32) {
         let word = packet + WORD_TARGET;
         self.nic.store(word, RETURNED | target & CREDIT_MASK);
-        let host = self.nic.load(CREDITS) + (sender << 2);
+        let host = self.credits() + (sender << 2);
         self.nic.start_write(host, word, WORD_BYTES, packet);
         self.nic.mark(Event::CreditReceived, target, 0);
     }
@@ -75,7 +75,7 @@ impl<N: Nic> Fm<N> {
     #[cold]
     #[inline(never)]
     fn drop_packet(&mut self, packet: u32, length: u32, counter: Counter) {
-        let first = self.nic.load(packet + WORD_TYPE);
+        let first = Header::at(packet).kind(self);
         self.nic.mark(Event::PacketDropped, length, first);
         self.count(counter);
         self.nic.release(packet);

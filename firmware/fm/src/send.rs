@@ -2,15 +2,12 @@
 
 use defs::fm::map::{
     CONTROL_END_MASK, CONTROL_ROUTE_SHIFT, Counter, MORE_PHYSICAL_SHIFT, MULTI_LIMIT, ROUTE_LIMIT,
-    ROUTE_WORDS, ROUTES, SEND_SLOT_BYTES, SEND_SLOTS, SEND_SLOTS_END, SLOT_CONTROL, SLOT_HEADER,
-    SLOT_LIST, SLOT_MORE, SLOTS_DONE,
+    ROUTE_WORDS, ROUTES, SEND_SLOT_BYTES, SEND_SLOTS, SEND_SLOTS_END, SLOT_LIST,
 };
-use defs::fm::packet::{
-    HEADER_BYTES, NODE_MASK, SENDER_SHIFT, WORD_HANDLER, WORD_TARGET, WORD_TYPE,
-};
+use defs::fm::packet::{HEADER_BYTES, NODE_MASK, SENDER_SHIFT, WORD_TYPE};
 
 use crate::nic::Event;
-use crate::{COPY, END, ENTRY, Fm, LEFT, Nic, SENDING, SLOT};
+use crate::{Fm, Header, Nic, SendSlot};
 
 /// log2 of the bytes of a route's entry.
 const ROUTE_SHIFT: u32 = defs::fm::map::ROUTE_BYTES.trailing_zeros();
@@ -21,19 +18,19 @@ impl<N: Nic> Fm<N> {
     /// Starts the packet of the next slot, or prepares the next copy of the one that is leaving. Returns whether it did anything.
     #[inline(always)]
     pub(crate) fn send_machine(&mut self) -> bool {
-        let slot = self.nic.load(SLOT);
-        if self.nic.load(SENDING) == 0 {
-            let control = self.nic.load(slot + SLOT_CONTROL);
+        let slot = self.slot();
+        if self.sending() == 0 {
+            let control = slot.control(self);
             if control == 0 {
                 return false;
             }
             self.start(slot, control);
             return true;
         }
-        if !N::MULTI_SEND || self.nic.load(LEFT) == 0 || self.nic.load(COPY) != 0 {
+        if !N::MULTI_SEND || self.left() == 0 || self.copy() != 0 {
             return false;
         }
-        let passed = self.nic.has_read(slot + SLOT_HEADER + HEADER_BYTES);
+        let passed = self.nic.has_read(slot.header().address() + HEADER_BYTES);
         if passed {
             self.rewrite(slot);
         }
@@ -41,87 +38,86 @@ impl<N: Nic> Fm<N> {
     }
 
     #[inline(always)]
-    fn start(&mut self, slot: u32, control: u32) {
-        let header = slot + SLOT_HEADER;
+    fn start(&mut self, slot: SendSlot, control: u32) {
+        let header = slot.header();
         let end = control & CONTROL_END_MASK;
         self.nic
-            .send(header - (control >> CONTROL_ROUTE_SHIFT), end);
+            .send(header.address() - (control >> CONTROL_ROUTE_SHIFT), end);
         self.mark_packet(Event::PacketSent, header);
-        self.nic.store(SENDING, 1);
+        self.set_sending(1);
         if !N::MULTI_SEND {
             return;
         }
-        let more = self.nic.load(slot + SLOT_MORE);
+        let more = slot.more(self);
         if more != 0 {
-            self.nic.store(slot + SLOT_MORE, 0);
+            slot.set_more(self, 0);
             if more >= MULTI_LIMIT {
                 return self.count(Counter::BadLists);
             }
-            self.nic.store(LEFT, more);
-            self.nic.store(ENTRY, slot + SLOT_LIST);
-            self.nic.store(END, end);
+            self.set_left(more);
+            self.set_entry(slot.address() + SLOT_LIST);
+            self.set_end(end);
         }
     }
 
     #[inline(always)]
-    fn mark_packet(&mut self, event: Event, header: u32) {
-        let first = self.nic.load(header + WORD_TARGET);
-        let second = self.nic.load(header + WORD_HANDLER);
+    fn mark_packet(&mut self, event: Event, header: Header) {
+        let first = header.target(self);
+        let second = header.handler(self);
         self.nic.mark(event, first, second);
     }
 
     /// Writes node, credits and route of the next destination over those of the packet that is leaving.
     #[inline(always)]
-    fn rewrite(&mut self, slot: u32) {
-        let header = slot + SLOT_HEADER;
-        let at = self.nic.load(ENTRY);
+    fn rewrite(&mut self, slot: SendSlot) {
+        let header = slot.header();
+        let at = self.entry();
         let entry = self.nic.load(at);
-        self.nic.store(ENTRY, at + 4);
-        let old = self.nic.load(header + WORD_TARGET);
-        self.nic
-            .store(header + WORD_TARGET, entry & !SENDER | old & SENDER);
+        self.set_entry(at + 4);
+        let old = header.target(self);
+        header.set_target(self, entry & !SENDER | old & SENDER);
         let route = ROUTES + ((entry >> MORE_PHYSICAL_SHIFT & NODE_MASK) << ROUTE_SHIFT);
         let length = self.nic.load(route);
         let mut copied = 0;
         while copied < length && copied < ROUTE_LIMIT {
             copied += 4;
             let word = self.nic.load(route + ROUTE_WORDS + ROUTE_LIMIT - copied);
-            self.nic.store(header + WORD_TYPE - copied, word);
+            self.nic.store(header.address() + WORD_TYPE - copied, word);
         }
-        self.nic.store(COPY, header - length);
+        self.set_copy(header.address() - length);
     }
 
     /// A packet has left: its next copy follows, or its slot is free.
     #[inline(always)]
     pub(crate) fn on_sent(&mut self) {
-        let slot = self.nic.load(SLOT);
+        let slot = self.slot();
         if N::MULTI_SEND {
-            let left = self.nic.load(LEFT);
+            let left = self.left();
             if left != 0 {
                 return self.send_copy(slot, left);
             }
         }
-        self.nic.store(SENDING, 0);
-        self.nic.store(slot + SLOT_CONTROL, 0);
-        let done = self.nic.load(SLOTS_DONE).wrapping_add(1);
-        self.nic.store(SLOTS_DONE, done);
-        let mut next = slot + SEND_SLOT_BYTES;
+        self.set_sending(0);
+        slot.set_control(self, 0);
+        let done = self.slots_done().wrapping_add(1);
+        self.set_slots_done(done);
+        let mut next = slot.address() + SEND_SLOT_BYTES;
         if next == SEND_SLOTS_END {
             next = SEND_SLOTS;
         }
-        self.nic.store(SLOT, next);
+        self.set_slot(SendSlot::at(next));
     }
 
     #[inline(always)]
-    fn send_copy(&mut self, slot: u32, left: u32) {
-        if self.nic.load(COPY) == 0 {
+    fn send_copy(&mut self, slot: SendSlot, left: u32) {
+        if self.copy() == 0 {
             self.rewrite(slot);
         }
-        let start = self.nic.load(COPY);
-        let end = self.nic.load(END);
+        let start = self.copy();
+        let end = self.end();
         self.nic.send(start, end);
-        self.nic.store(COPY, 0);
-        self.nic.store(LEFT, left - 1);
-        self.mark_packet(Event::CopySent, slot + SLOT_HEADER);
+        self.set_copy(0);
+        self.set_left(left - 1);
+        self.mark_packet(Event::CopySent, slot.header());
     }
 }

@@ -20,39 +20,9 @@ use defs::gm::port::{
     RECEIVE_ADDRESS_LOW, RECEIVE_READY_WORD, RECEIVE_TAG, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW,
     SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW, SEND_TOKEN, SEND_TYPE,
 };
-use defs::record;
+use defs::{record, words};
 
-/// Defines words at constant addresses: methods of [`Gm`] that read and write them, and where it is named a constant with the address.
-macro_rules! words {
-    ($($(#[$attribute:meta])* $get:ident $(, $set:ident $(, $address:ident)?)?: $type:ty = $place:expr;)*) => {
-        // Not every word has readers and writers of its type.
-        #[allow(dead_code)]
-        impl<N: $crate::Nic> $crate::Gm<N> {
-            $(
-                $(#[$attribute])*
-                #[inline(always)]
-                pub(crate) fn $get(&self) -> $type {
-                    <$type as defs::record::Word>::from_word(self.nic.load($place))
-                }
-
-                $(
-                    #[doc = concat!("Writes [`", stringify!($get), "`](Self::", stringify!($get), ").")]
-                    #[inline(always)]
-                    pub(crate) fn $set(&mut self, value: $type) {
-                        self.nic.store($place, <$type as defs::record::Word>::into_word(value));
-                    }
-                )?
-            )*
-        }
-
-        $($($(
-            #[doc = concat!("Address of [`", stringify!($get), "`](crate::Gm::", stringify!($get), ").")]
-            pub const $address: u32 = $place;
-        )?)?)*
-    };
-}
-
-pub(crate) use words;
+use crate::{Gm, Nic};
 
 record! {
     /// First and last item of a list.
@@ -120,6 +90,7 @@ pub const SENDING_ACK: u32 = 2;
 pub const SENDING_PASS: u32 = 3;
 
 words! {
+    impl Gm<N: Nic>;
     /// Whether the host has started the protocol.
     started, set_started: u32 = STATE;
     /// State of SEND.

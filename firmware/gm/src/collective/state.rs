@@ -6,13 +6,15 @@ use defs::gm::collective::{
     BLOCK_BYTES, BLOCKS, DESCRIPTOR_BYTES, DESCRIPTOR_CHILDREN, DESCRIPTOR_COUNT, DESCRIPTOR_KIND,
     DESCRIPTOR_PARENT, DESCRIPTOR_TAG, DESCRIPTOR_VALUE, LIST_BYTES, LISTS, NOTE_BYTES, NOTES,
 };
-use defs::record;
+use defs::{record, words};
 
 use defs::gm::atomic::{ATOMIC_COUNT, ATOMIC_OPERATIONS};
 
-use crate::state::{List, Port, Record, STATE_END, port_number, words};
+use crate::state::{List, Port, Record, STATE_END, port_number};
+use crate::{Gm, Nic};
 
 words! {
+    impl Gm<N: Nic>;
     /// RECV: packets with operations that it has taken so far.
     taken, set_taken, TAKEN: u32 = STATE_END;
     /// Packets with operations that have been used so far.

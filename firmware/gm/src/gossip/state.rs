@@ -2,13 +2,15 @@
 
 use defs::gm::gossip::{GROUP_BYTES, GROUP_COUNT, GROUP_LIMIT, GROUP_USED_BYTES, GROUPS, LEVELS};
 use defs::gm::mapping::MAPPING;
-use defs::record;
+use defs::{record, words};
 
 use crate::collective::COLLECTIVE_STATE_END;
+use crate::state::Port;
 use crate::state::port_number;
-use crate::state::{Port, words};
+use crate::{Gm, Nic};
 
 words! {
+    impl Gm<N: Nic>;
     /// Ring of packets to pass on: the entry that is taken next.
     pass_out, set_pass_out, PASS_OUT: u32 = COLLECTIVE_STATE_END;
     /// Ring of packets to pass on: the entry that is written next.
