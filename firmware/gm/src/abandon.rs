@@ -8,13 +8,13 @@
 //! sends wait until the program resumes the stream, or drops them.
 
 use defs::gm::event::Status;
-use defs::gm::map::{Counter, PEER_ROUTE, ROUTE_VALID};
+use defs::gm::map::{Counter, ROUTE_VALID};
 use defs::gm::packet::MTU;
 use defs::gm::port::STOPPED_STREAMS;
 
 use crate::collective::K_COLLECTIVE;
 use crate::state::{
-    ACTIVE_SHIFT, Connection, K_ATOMIC, K_GET, K_NULL, K_REPLY, P_STOPPED, Port, Record,
+    ACTIVE_SHIFT, Connection, K_ATOMIC, K_GET, K_NULL, K_REPLY, P_STOPPED, Peer, Port, Record,
     connection, connection_number,
 };
 use crate::{Gm, Nic};
@@ -250,7 +250,7 @@ impl<N: Nic> Gm<N> {
     /// The node does not answer: all sends to it fail, and the next one begins a new session.
     pub(crate) fn give_up(&mut self, connection: Connection) {
         let peer = connection.address() & !(defs::gm::map::PEER_BYTES - 1);
-        let status = match self.nic.load(peer + PEER_ROUTE) & ROUTE_VALID {
+        let status = match Peer::at(peer).route(self) & ROUTE_VALID {
             0 => Status::NodeUnreachable,
             _ => Status::TimedOut,
         };

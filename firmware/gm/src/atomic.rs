@@ -16,7 +16,7 @@ use defs::gm::atomic::{
     SEND_DIRECT_HIGH, SEND_DIRECT_LOW, SEND_OPERAND, UNANSWERED, VALUE, VALUE_BYTES, WORDS,
 };
 use defs::gm::event::Status;
-use defs::gm::map::{BUFFER_HEADER, Counter, PEER_ATOMICS, PEER_ROUTE, ROUTE_VALID, peer};
+use defs::gm::map::{BUFFER_HEADER, Counter, ROUTE_VALID, peer};
 use defs::gm::packet::{ACK, HEADER_BYTES, first_word};
 use defs::gm::port::{PORT_COUNT, SEND_REMOTE_HIGH, SEND_REMOTE_LOW};
 
@@ -28,8 +28,8 @@ use crate::receive::Packet;
 use crate::remote::Plan;
 use crate::report::lowest;
 use crate::state::{
-    ACK_BUFFER, ATOMICS, Connection, K_ATOMIC, Port, Record, SENDING_ACK, SendSlot, connection,
-    connection_number, port_block, port_number,
+    ACK_BUFFER, ATOMICS, Connection, K_ATOMIC, Peer, Port, Record, SENDING_ACK, SendSlot,
+    connection, connection_number, port_block, port_number,
 };
 use crate::{Gm, Nic, answer};
 
@@ -122,8 +122,8 @@ impl<N: Nic> Gm<N> {
             return self.end_atomic(port, number, Status::InvalidParameter, 0);
         }
         let own = node == self.node();
-        let known = node < self.nodes()
-            && (own || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID != 0);
+        let known =
+            node < self.nodes() && (own || Peer::at(peer(node)).route(self) & ROUTE_VALID != 0);
         if !known {
             return self.end_atomic(port, number, Status::NodeUnreachable, 0);
         }
@@ -169,7 +169,7 @@ impl<N: Nic> Gm<N> {
 
     /// Takes a place among a node's unanswered operations; the operation's number, which is 0 if there is none.
     fn take_place(&mut self, node: u32) -> u32 {
-        let word = self.nic.load(peer(node) + PEER_ATOMICS);
+        let word = Peer::at(peer(node)).atomics(self);
         let free = !word & (word + 1) & ((1 << UNANSWERED) - 1);
         if free == 0 {
             return 0;
@@ -180,8 +180,7 @@ impl<N: Nic> Gm<N> {
             count = 1;
         }
         let taken = word & ((1 << UNANSWERED) - 1) | free;
-        self.nic
-            .store(peer(node) + PEER_ATOMICS, count << COUNT_SHIFT | taken);
+        Peer::at(peer(node)).set_atomics(self, count << COUNT_SHIFT | taken);
         // Another number than before a restart.
         self.session() << 16 | count << 2 | place
     }
@@ -190,8 +189,8 @@ impl<N: Nic> Gm<N> {
     fn end_record(&mut self, record: Record, status: Status, value: u32) {
         let node = connection_number(record.connection(self)) >> 1;
         let place = record.number(self) & (UNANSWERED - 1);
-        let word = self.nic.load(peer(node) + PEER_ATOMICS) & !(1 << place);
-        self.nic.store(peer(node) + PEER_ATOMICS, word);
+        let word = Peer::at(peer(node)).atomics(self) & !(1 << place);
+        Peer::at(peer(node)).set_atomics(self, word);
         let port = Port::at(record.key(self));
         if port.is_some() {
             let number = record.length(self) >> 8;

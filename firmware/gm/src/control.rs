@@ -8,9 +8,9 @@ use defs::gm::atomic::GUARD_LOW;
 use defs::gm::map::{
     ARGUMENT_HIGH, ARGUMENT_LOW, COMMAND_ACCEPT, COMMAND_ALLOW, COMMAND_BUSY, COMMAND_CLOSE,
     COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, CONNECTION_BYTES, COUNTER_COUNT, COUNTERS,
-    JOB_BYTES, JOB_COUNT, NODE_LIMIT, PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PEER_ATOMICS, PEER_ROUTE,
-    PEERS, READY, READY_MAGIC, RECEIVER_JOBS, RECORD_BYTES, RECORD_COUNT, RECORDS, REPLY_COUNT,
-    SENDER_JOBS, STATE, TOKEN_BYTES, TOKENS, page_key, peer,
+    JOB_BYTES, JOB_COUNT, NODE_LIMIT, PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PEER_ROUTE, PEERS, READY,
+    READY_MAGIC, RECEIVER_JOBS, RECORD_BYTES, RECORD_COUNT, RECORDS, REPLY_COUNT, SENDER_JOBS,
+    STATE, TOKEN_BYTES, TOKENS, page_key, peer,
 };
 use defs::gm::mapping::{PROBES_TAKEN, PROBES_TAKEN_MAGIC};
 use defs::gm::port::{
@@ -21,12 +21,12 @@ use defs::gm::port::{
 use crate::collective::COLLECTIVE_STATE_END;
 use crate::nic::HostAddress;
 use crate::remote::REPLIES;
-use crate::state::{
-    BUFFER_STATE, EVENT_BUFFERS, FREE, LAST_WRITE, OPEN_PORT, Port, RECEIVE_PORT, RECEIVER_JOB,
-    RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_GROUP_BYTES, Record, SEND_BUCKET, SEND_BUFFERS,
-    SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, Token,
-};
 use crate::state::{Connection, connection};
+use crate::state::{
+    EVENT_BUFFERS, FREE, LAST_WRITE, OPEN_PORT, Peer, Port, RECEIVE_PORT, RECEIVER_JOB,
+    RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_GROUP_BYTES, Record, SEND_BUCKET, SEND_BUFFERS,
+    SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, SendBuffer, Token,
+};
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
@@ -77,8 +77,8 @@ impl<N: Nic> Gm<N> {
         self.free_list(REPLIES, REPLY_COUNT, RECORD_BYTES, Record::NEXT);
         self.set_free_records(Record::at(RECORDS));
         self.set_free_replies(Record::at(REPLIES));
-        self.set_fill_buffer(SEND_BUFFERS);
-        self.set_leave_buffer(SEND_BUFFERS);
+        self.set_fill_buffer(SendBuffer::at(SEND_BUFFERS));
+        self.set_leave_buffer(SendBuffer::at(SEND_BUFFERS));
         self.set_report_buffer(REPORT_BUFFERS);
         self.set_next_event_buffer(EVENT_BUFFERS);
         for (word, value) in [
@@ -88,8 +88,8 @@ impl<N: Nic> Gm<N> {
             (RECEIVER_JOB_IN, RECEIVER_JOBS),
             (REPORT_BUFFERS, FREE),
             (REPORT_BUFFERS + REPORT_GROUP_BYTES, FREE),
-            (SEND_BUFFERS + BUFFER_STATE, FREE),
-            ((SEND_BUFFERS ^ SEND_OTHER) + BUFFER_STATE, FREE),
+            (SEND_BUFFERS + SendBuffer::STATE, FREE),
+            ((SEND_BUFFERS ^ SEND_OTHER) + SendBuffer::STATE, FREE),
         ] {
             self.nic.store(word, value);
         }
@@ -200,7 +200,7 @@ impl<N: Nic> Gm<N> {
             at += CONNECTION_BYTES;
         }
         for node in from..to {
-            self.nic.store(peer(node) + PEER_ATOMICS, 0);
+            Peer::at(peer(node)).set_atomics(self, 0);
         }
     }
 

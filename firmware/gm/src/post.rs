@@ -8,7 +8,7 @@ use defs::gm::collective::{BARRIER, REDUCE};
 use defs::gm::event::SLEEP;
 use defs::gm::event::{SEND_TOKEN_VIOLATION, Status};
 use defs::gm::gossip::{GOSSIP, GROUP};
-use defs::gm::map::{ACK_PACKETS, Counter, PEER_ROUTE, RECORD_COUNT, ROUTE_VALID, WINDOW, peer};
+use defs::gm::map::{ACK_PACKETS, Counter, RECORD_COUNT, ROUTE_VALID, WINDOW, peer};
 use defs::gm::mapping::OUT;
 use defs::gm::packet::{DATA, SIZES, capacity, first_word};
 use defs::gm::port::{
@@ -17,7 +17,7 @@ use defs::gm::port::{
 
 use crate::nic::Event;
 use crate::state::{
-    ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, List, P_STOPPED, Port,
+    ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, List, P_STOPPED, Peer, Port,
     READY_LOW, Record, SendSlot, connection, connection_number, port_number,
 };
 use crate::{Gm, Nic};
@@ -153,7 +153,7 @@ impl<N: Nic> Gm<N> {
         if subport >= 2 * PORT_COUNT {
             return self.refuse(token, Status::InvalidParameter);
         }
-        if node >= self.nodes() || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0 {
+        if node >= self.nodes() || Peer::at(peer(node)).route(self) & ROUTE_VALID == 0 {
             return self.refuse(token, Status::NodeUnreachable);
         }
         let record = self.new_record(post, token);

@@ -7,7 +7,6 @@ use defs::gm::map::{ACK_PACKETS, Counter};
 use defs::gm::mapping;
 use defs::gm::packet::{
     ACK, DATA, GET, GOT, HEADER_BYTES, NACK_OPEN, NULL, PUT, PUT_BODY, SIZES, TAIL, TYPE,
-    WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
 };
 use defs::gm::port::PORT_COUNT;
 use defs::record::Memory;
@@ -16,8 +15,8 @@ use crate::gossip::{HELD_COOKIES, HELD_COOKIES_END};
 use crate::nic::Event;
 use crate::state::{
     Connection, DELAYED, DELAYED_LIMIT, F_DELAYED, F_FRESH, F_NACKED, F_NEW, F_OPEN, F_REFUSED,
-    FREE, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK, REFUSAL_SHIFT, REPORT_BUFFERS, SLEEPERS,
-    Token, WAKE_SIGNALS, connection, next_sequence, port_block, sleeper,
+    FREE, Header, LAST_WRITE, OWED, OWED_MASK, REFUSAL_MASK, REFUSAL_SHIFT, REPORT_BUFFERS,
+    SLEEPERS, Token, WAKE_SIGNALS, connection, next_sequence, port_block, sleeper,
 };
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
@@ -113,8 +112,8 @@ impl<N: Nic> Gm<N> {
 
     /// The target's subport of a packet whose last byte is in host memory, if it ends a message; [`SUBPORTS`] if not.
     fn ended_message(&mut self, packet: u32) -> u32 {
-        let subtype = self.nic.load(packet + WORD_TYPE) & 0xFFFF;
-        let subport = self.nic.load(packet + WORD_LENGTH) >> 8 & 0xFF;
+        let subtype = Header::at(packet).kind(self) & 0xFFFF;
+        let subport = Header::at(packet).lengths(self) >> 8 & 0xFF;
         let ends = subtype.wrapping_sub(DATA) < SIZES || subtype == TAIL;
         if ends && subport < SUBPORTS {
             subport
@@ -135,12 +134,13 @@ impl<N: Nic> Gm<N> {
             self.count(Counter::BadPackets);
             return false;
         }
-        let first = self.nic.load(at + WORD_TYPE);
-        let target = self.nic.load(at + WORD_TARGET);
-        let sequence = self.nic.load(at + WORD_SEQUENCE);
-        let lengths = self.nic.load(at + WORD_LENGTH);
-        let sender = self.nic.load(at + WORD_SENDER);
-        let number = self.nic.load(at + WORD_CONNECTIONS) >> 16;
+        let header = Header::at(at);
+        let first = header.kind(self);
+        let target = header.target(self);
+        let sequence = header.sequence(self);
+        let lengths = header.lengths(self);
+        let sender = header.sender(self);
+        let number = header.connections(self) >> 16;
         let subtype = first & 0xFFFF;
         let known = sender < self.nodes() && number >> 1 == sender;
         let ours = target == self.node() && first >> 16 == TYPE;

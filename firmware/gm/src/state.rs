@@ -12,8 +12,11 @@
 
 use defs::gm::atomic::{DIRECTS, GUARD_HIGH, GUARD_INTERESTED, GUARD_LOW, GUARD_TURN};
 use defs::gm::map::{
-    BUFFER_BYTES, BUFFERS, COLLECTIVE_TICKS, COMMAND, FATAL_TICKS, NODE, NODES, PEERS, PORTS,
-    RESEND_TICKS, SESSION, STATE,
+    BUFFER_BYTES, BUFFER_HEADER, BUFFERS, COLLECTIVE_TICKS, COMMAND, FATAL_TICKS, NODE, NODES,
+    PEER_ATOMICS, PEER_ROUTE, PEERS, PORTS, RESEND_TICKS, SESSION, STATE,
+};
+use defs::gm::packet::{
+    WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
 };
 use defs::gm::port::{
     PORT_PROCESS, PORT_QUEUE_HIGH, PORT_QUEUE_LOW, PORT_SIGNALS, RECEIVE_ADDRESS_HIGH,
@@ -66,12 +69,59 @@ const _: () = assert!(
         && RECEIVE_BUCKET + 64 <= BUFFERS + 6 * BUFFER_BYTES
 );
 
-/// Word of a buffer: its state.
-pub const BUFFER_STATE: u32 = BUFFER_BYTES - 0x20;
-/// Word of a send buffer: first byte of the route.
-pub const BUFFER_START: u32 = BUFFER_BYTES - 0x1C;
-/// Word of a send buffer: end of the payload.
-pub const BUFFER_END: u32 = BUFFER_BYTES - 0x18;
+record! {
+    /// Send buffer: room for a route, a packet, then these words.
+    pub struct SendBuffer {
+        /// State ([`FREE`], [`READING`], [`READY`]).
+        state, set_state, STATE: u32 = BUFFER_BYTES - 0x20;
+        /// First byte of the route.
+        start, set_start: u32 = BUFFER_BYTES - 0x1C;
+        /// End of the payload.
+        end, set_end: u32 = BUFFER_BYTES - 0x18;
+    }
+}
+
+impl SendBuffer {
+    /// The other send buffer: the two are used in turn.
+    #[inline(always)]
+    pub const fn other(self) -> Self {
+        Self::at(self.address() ^ SEND_OTHER)
+    }
+
+    /// Address of the packet's header, before which its route ends.
+    #[inline(always)]
+    pub const fn header(self) -> u32 {
+        self.address() + BUFFER_HEADER
+    }
+}
+
+record! {
+    /// Header of a packet.
+    pub struct Header {
+        /// Type and subtype.
+        kind, set_kind: u32 = WORD_TYPE;
+        /// Target node.
+        target, set_target: u32 = WORD_TARGET;
+        /// Session and sequence number.
+        sequence, set_sequence: u32 = WORD_SEQUENCE;
+        /// Length and subports.
+        lengths, set_lengths: u32 = WORD_LENGTH;
+        /// Sending node.
+        sender, set_sender: u32 = WORD_SENDER;
+        /// Numbers of the connection at the target and at the sender.
+        connections, set_connections: u32 = WORD_CONNECTIONS;
+    }
+}
+
+record! {
+    /// Another node: its two connections, then these words.
+    pub struct Peer {
+        /// Length of the route, and whether there is one.
+        route, set_route: u32 = PEER_ROUTE;
+        /// Unanswered atomic operations.
+        atomics, set_atomics: u32 = PEER_ATOMICS;
+    }
+}
 
 /// State of a buffer: it can be filled.
 pub const FREE: u32 = 0;
@@ -96,9 +146,9 @@ words! {
     /// State of SEND.
     sending, set_sending: u32 = STATE + 4;
     /// The send buffer that is filled next.
-    fill_buffer, set_fill_buffer: u32 = STATE + 8;
+    fill_buffer, set_fill_buffer: SendBuffer = STATE + 8;
     /// The send buffer that is sent next.
-    leave_buffer, set_leave_buffer: u32 = STATE + 12;
+    leave_buffer, set_leave_buffer: SendBuffer = STATE + 12;
     /// First connection with unacknowledged packets: its number and 1, or 0.
     first_active, set_first_active: u32 = STATE + 40;
     /// First free record of a send.

@@ -2,20 +2,16 @@
 
 use defs::gm::event::{BAD_SEND_MEMORY, FAST_BYTES, Status};
 use defs::gm::gossip::GOSSIP_BUFFER;
-use defs::gm::map::{BUFFER_HEADER, PAGE_BYTES, PEER_ROUTE, PEERS, ROUTE_WORDS, WINDOW};
+use defs::gm::map::{BUFFER_HEADER, PAGE_BYTES, PEERS, ROUTE_WORDS, WINDOW};
 use defs::gm::mapping::PROBE;
-use defs::gm::packet::{
-    BODY, DATA, HEAD, HEADER_BYTES, MTU, TAIL, WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER,
-    WORD_SEQUENCE, WORD_TARGET, WORD_TYPE, first_word,
-};
+use defs::gm::packet::{BODY, DATA, HEAD, HEADER_BYTES, MTU, TAIL, first_word};
 
 use crate::nic::{Event, HostAddress};
 use crate::remote::Plan;
 use crate::state::{
-    ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, BUFFER_END,
-    BUFFER_START, BUFFER_STATE, Connection, F_ACK, F_HELD, F_READY, FREE, List, Port, READING,
-    READY, READY_HIGH, READY_LOW, Record, SEND_OTHER, SENDING_ACK, SENDING_BUFFER, SENDING_PASS,
-    connection_number, next_sequence,
+    ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, Connection, F_ACK,
+    F_HELD, F_READY, FREE, Header, List, Peer, Port, READING, READY, READY_HIGH, READY_LOW, Record,
+    SENDING_ACK, SENDING_BUFFER, SENDING_PASS, SendBuffer, connection_number, next_sequence,
 };
 use crate::{Gm, Nic, answer};
 
@@ -39,7 +35,7 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn read_machine(&mut self) {
         loop {
             let buffer = self.fill_buffer();
-            if self.nic.load(buffer + BUFFER_STATE) != FREE {
+            if buffer.state(self) != FREE {
                 return;
             }
             let mut list = READY_HIGH;
@@ -74,12 +70,12 @@ impl<N: Nic> Gm<N> {
 
     /// Makes the next packet of a record in a send buffer and starts its DMA.
     #[inline(always)]
-    fn fill(&mut self, buffer: u32, connection: Connection, record: Record) {
+    fn fill(&mut self, buffer: SendBuffer, connection: Connection, record: Record) {
         let sent = record.sent(self);
         let left = record.length(self) - sent;
         let last = left <= MTU;
         let kind = record.kind(self);
-        let header = buffer + BUFFER_HEADER;
+        let header = buffer.header();
         let plan = if kind < 16 {
             self.plan_other(header, record, kind, sent, left)
         } else if last && sent == 0 {
@@ -96,11 +92,11 @@ impl<N: Nic> Gm<N> {
             let Some(pieces) = self.record_pieces(record, sent, plan.bytes) else {
                 return self.bad_memory(connection, record, sent);
             };
-            self.start_reads(&pieces, payload, plan.bytes, buffer);
+            self.start_reads(&pieces, payload, plan.bytes, buffer.address());
         }
         let state = if plan.bytes == 0 { READY } else { READING };
-        self.nic.store(buffer + BUFFER_STATE, state);
-        self.set_fill_buffer(buffer ^ SEND_OTHER);
+        buffer.set_state(self, state);
+        self.set_fill_buffer(buffer.other());
         let sequence = self.take_sequence(connection);
         if plan.bytes != 0 {
             self.nic
@@ -113,12 +109,11 @@ impl<N: Nic> Gm<N> {
         } else {
             record.set_sent(self, sent + MTU);
         }
-        self.nic
-            .store(buffer + BUFFER_END, payload + padded(plan.bytes));
+        buffer.set_end(self, payload + padded(plan.bytes));
         let lengths = plan.bytes << 16 | record.ports(self);
         let start = self.packet_header(header, connection, plan.first, sequence, lengths);
-        self.nic.store(buffer + BUFFER_START, start);
-        let other = self.nic.load((buffer ^ SEND_OTHER) + BUFFER_STATE);
+        buffer.set_start(self, start);
+        let other = buffer.other().state(self);
         if plan.bytes != 0 && plan.bytes <= FAST_BYTES && other != READING {
             self.await_short_read();
         }
@@ -213,7 +208,7 @@ impl<N: Nic> Gm<N> {
         if buffer == GOSSIP_BUFFER {
             return self.pass_loaded();
         }
-        self.nic.store(buffer + BUFFER_STATE, READY);
+        SendBuffer::at(buffer).set_state(self, READY);
     }
 
     /// Waits for the only DMA from the host, which is short: it ends sooner than the loop of the firmware comes round. The
@@ -243,15 +238,15 @@ impl<N: Nic> Gm<N> {
         let number = connection_number(connection);
         let own = self.own_bits();
         let node = self.node();
-        self.nic.store(header + WORD_TYPE, first);
-        self.nic.store(header + WORD_TARGET, number >> 1);
-        self.nic.store(header + WORD_SEQUENCE, sequence);
-        self.nic.store(header + WORD_LENGTH, lengths);
-        self.nic.store(header + WORD_SENDER, node);
-        self.nic
-            .store(header + WORD_CONNECTIONS, own | (number & 1) << 16 | number);
+        let words = Header::at(header);
+        words.set_kind(self, first);
+        words.set_target(self, number >> 1);
+        words.set_sequence(self, sequence);
+        words.set_lengths(self, lengths);
+        words.set_sender(self, node);
+        words.set_connections(self, own | (number & 1) << 16 | number);
         let peer = connection.address() & !(defs::gm::map::PEER_BYTES - 1);
-        let length = self.nic.load(peer + PEER_ROUTE) & 0x1F;
+        let length = Peer::at(peer).route(self) & 0x1F;
         if length != 0 {
             let word = self.nic.load(peer + ROUTE_WORDS[0]);
             self.nic.store(header - 4, word);
@@ -286,14 +281,14 @@ impl<N: Nic> Gm<N> {
             return self.send_ack(Connection::at(connection));
         }
         let buffer = self.leave_buffer();
-        if self.nic.load(buffer + BUFFER_STATE) == READY {
-            let start = self.nic.load(buffer + BUFFER_START);
-            let end = self.nic.load(buffer + BUFFER_END);
-            let header = buffer + BUFFER_HEADER;
+        if buffer.state(self) == READY {
+            let start = buffer.start(self);
+            let end = buffer.end(self);
+            let header = buffer.header();
             self.nic.send(start, header, end);
             self.set_sending(SENDING_BUFFER);
-            let numbers = self.nic.load(header + WORD_CONNECTIONS);
-            let sequence = self.nic.load(header + WORD_SEQUENCE);
+            let numbers = Header::at(header).connections(self);
+            let sequence = Header::at(header).sequence(self);
             self.nic.mark(Event::PacketSent, numbers & 0xFFFF, sequence);
         }
     }
@@ -347,8 +342,8 @@ impl<N: Nic> Gm<N> {
         self.set_sending(0);
         if sending == SENDING_BUFFER {
             let buffer = self.leave_buffer();
-            self.nic.store(buffer + BUFFER_STATE, FREE);
-            self.set_leave_buffer(buffer ^ SEND_OTHER);
+            buffer.set_state(self, FREE);
+            self.set_leave_buffer(buffer.other());
         } else if sending == SENDING_PASS {
             self.pass_left();
         }

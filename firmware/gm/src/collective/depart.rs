@@ -5,7 +5,7 @@ use defs::gm::collective::{
     VALUE_BYTES,
 };
 use defs::gm::event::Status;
-use defs::gm::map::{BUFFER_HEADER, PEER_ROUTE, ROUTE_VALID, peer};
+use defs::gm::map::{ROUTE_VALID, peer};
 use defs::gm::packet::{HEADER_BYTES, first_word};
 use defs::gm::port::PORT_COUNT;
 
@@ -14,10 +14,7 @@ use defs::record::Memory;
 use super::origin;
 use super::state::{LocalPacket, RECORD_FREED, block};
 use crate::remote::Plan;
-use crate::state::{
-    BUFFER_END, BUFFER_START, BUFFER_STATE, FREE, Port, READY, Record, SEND_OTHER, connection,
-    port_number,
-};
+use crate::state::{FREE, Peer, Port, READY, Record, connection, port_number};
 use crate::{Gm, Nic};
 
 /// Kind of a record: a packet of an operation.
@@ -92,7 +89,7 @@ impl<N: Nic> Gm<N> {
         if node == self.node() {
             return self.depart_here(port, remote, what, value);
         }
-        if self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID == 0 {
+        if Peer::at(peer(node)).route(self) & ROUTE_VALID == 0 {
             return self.cannot_depart(port, what, Status::NodeUnreachable);
         }
         let record = self.free_packets();
@@ -116,11 +113,11 @@ impl<N: Nic> Gm<N> {
             record.set_low(self, value.low);
         }
         let buffer = self.fill_buffer();
-        if self.nic.load(buffer + BUFFER_STATE) != FREE || !self.add_sent(connection, record) {
+        if buffer.state(self) != FREE || !self.add_sent(connection, record) {
             self.add_record(connection, record);
             return true;
         }
-        let header = buffer + BUFFER_HEADER;
+        let header = buffer.header();
         let sequence = self.take_sequence(connection);
         let start = self.packet_header(header, connection, first_word(subtype), sequence, ports);
         let expected = connection.expected(self);
@@ -133,10 +130,10 @@ impl<N: Nic> Gm<N> {
             end += VALUE_BYTES;
         }
         self.owes_nothing(connection);
-        self.nic.store(buffer + BUFFER_START, start);
-        self.nic.store(buffer + BUFFER_END, end);
-        self.nic.store(buffer + BUFFER_STATE, READY);
-        self.set_fill_buffer(buffer ^ SEND_OTHER);
+        buffer.set_start(self, start);
+        buffer.set_end(self, end);
+        buffer.set_state(self, READY);
+        self.set_fill_buffer(buffer.other());
         self.send_machine();
         true
     }

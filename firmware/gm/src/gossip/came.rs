@@ -8,6 +8,7 @@ use defs::gm::gossip::{
 use defs::gm::map::{BUFFER_HEADER, Counter};
 use defs::gm::packet::{HEADER_BYTES, MTU};
 use defs::gm::port::PORT_COUNT;
+use defs::record;
 
 use super::group::staging;
 use super::pass::STEP_BITS;
@@ -24,16 +25,21 @@ pub const HELD_COOKIES: u32 = LAST_WRITE + 4;
 /// The last one.
 pub const HELD_COOKIES_END: u32 = LAST_WRITE + 4 * HELD_COUNT;
 
-/// Word of an entry: the packet; of a free one the next one.
-pub const HELD_PACKET: u32 = 0;
-/// Word of an entry: what is to be done.
-const HELD_STATE: u32 = 4;
-/// Word of an entry: the group.
-const HELD_GROUP: u32 = 8;
-/// Word of an entry: the packet's place.
-const HELD_PLACE: u32 = 12;
-/// Word of an entry: operation, length of a block.
-const HELD_BLOCK: u32 = 16;
+record! {
+    /// Entry of a received packet that is kept.
+    pub struct Held {
+        /// Address of the packet; of a free entry the next free one.
+        packet, set_packet, PACKET: u32 = 0;
+        /// What the packet waits for, and what SEND is told then.
+        state, set_state: u32 = 4;
+        /// Group of the packet.
+        group, set_group: Group = 8;
+        /// Place that SEND is told.
+        place, set_place: u32 = 12;
+        /// Operation and length of a block.
+        block, set_block: u32 = 16;
+    }
+}
 
 /// State of an entry: its DMA is under way.
 const WRITTEN: u32 = 1;
@@ -168,7 +174,7 @@ impl<N: Nic> Gm<N> {
         if held == 0 {
             return self.free_memory(LOCAL_PACKET);
         }
-        self.nic.store(held + HELD_STATE, WRITTEN | OF_THIS_NODE);
+        Held::at(held).set_state(self, WRITTEN | OF_THIS_NODE);
         self.scratch_write(HELD_COOKIES + ((held - HELD) >> 3));
     }
 
@@ -197,12 +203,11 @@ impl<N: Nic> Gm<N> {
             return;
         }
         self.set_answering(1);
-        self.nic
-            .store(held + HELD_STATE, WRITTEN | what << ASKED_SHIFT);
-        self.nic.store(held + HELD_GROUP, piece.group.address());
-        self.nic.store(held + HELD_PLACE, piece.place);
+        Held::at(held).set_state(self, WRITTEN | what << ASKED_SHIFT);
+        Held::at(held).set_group(self, piece.group);
+        Held::at(held).set_place(self, piece.place);
         let block = piece.operation << 16 | piece.block;
-        self.nic.store(held + HELD_BLOCK, block);
+        Held::at(held).set_block(self, block);
         self.scratch_write(HELD_COOKIES + ((held - HELD) >> 3));
     }
 
@@ -273,10 +278,10 @@ impl<N: Nic> Gm<N> {
         self.nic.store(bits, word | 1 << (origin & 31));
         let block = piece.operation << 16 | piece.block;
         if held != 0 {
-            self.nic.store(held + HELD_STATE, state);
-            self.nic.store(held + HELD_GROUP, group.address());
-            self.nic.store(held + HELD_PLACE, next);
-            self.nic.store(held + HELD_BLOCK, block);
+            Held::at(held).set_state(self, state);
+            Held::at(held).set_group(self, group);
+            Held::at(held).set_place(self, next);
+            Held::at(held).set_block(self, block);
             if state & PASSED != 0 {
                 self.add_pass(group, piece.operation, next, piece.block, held);
             }
@@ -372,10 +377,10 @@ impl<N: Nic> Gm<N> {
         }
         self.nic.store(got, before + piece.bytes);
         if held != 0 {
-            self.nic.store(held + HELD_STATE, WRITTEN | ENDS_STEP);
-            self.nic.store(held + HELD_GROUP, piece.group.address());
-            self.nic.store(held + HELD_PLACE, news.place);
-            self.nic.store(held + HELD_BLOCK, news.block);
+            Held::at(held).set_state(self, WRITTEN | ENDS_STEP);
+            Held::at(held).set_group(self, piece.group);
+            Held::at(held).set_place(self, news.place);
+            Held::at(held).set_block(self, news.block);
         }
         true
     }
@@ -391,7 +396,7 @@ impl<N: Nic> Gm<N> {
         if held == 0 {
             return false;
         }
-        self.nic.store(held + HELD_STATE, WRITTEN | OF_THIS_NODE);
+        Held::at(held).set_state(self, WRITTEN | OF_THIS_NODE);
         let cookie = HELD_COOKIES + ((held - HELD) >> 3);
         let written = self.write_channel(group, operation, at, local, piece.bytes, cookie);
         if !written {
@@ -442,10 +447,10 @@ impl<N: Nic> Gm<N> {
     fn hold_until_written(&mut self, packet: u32) -> u32 {
         let held = self.free_held();
         if held != 0 {
-            let free = self.nic.load(held + HELD_PACKET);
+            let free = Held::at(held).packet(self);
             self.set_free_held(free);
-            self.nic.store(held + HELD_PACKET, packet);
-            self.nic.store(held + HELD_STATE, 0);
+            Held::at(held).set_packet(self, packet);
+            Held::at(held).set_state(self, 0);
         }
         held
     }
@@ -454,7 +459,7 @@ impl<N: Nic> Gm<N> {
     fn drop_held(&mut self, held: u32) {
         if held != 0 {
             let free = self.free_held();
-            self.nic.store(held + HELD_PACKET, free);
+            Held::at(held).set_packet(self, free);
             self.set_free_held(held);
         }
     }
@@ -464,15 +469,15 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn held_written(&mut self, cookie: u32) {
         let held = HELD + ((cookie - HELD_COOKIES) << 3);
-        let state = self.nic.load(held + HELD_STATE) & !WRITTEN;
-        self.nic.store(held + HELD_STATE, state);
+        let state = Held::at(held).state(self) & !WRITTEN;
+        Held::at(held).set_state(self, state);
         if state & PASSED != 0 {
             return;
         }
-        let packet = self.nic.load(held + HELD_PACKET);
-        let group = Group::at(self.nic.load(held + HELD_GROUP));
-        let place = self.nic.load(held + HELD_PLACE);
-        let block = self.nic.load(held + HELD_BLOCK);
+        let packet = Held::at(held).packet(self);
+        let group = Held::at(held).group(self);
+        let place = Held::at(held).place(self);
+        let block = Held::at(held).block(self);
         self.drop_held(held);
         if packet == 0 {
             self.set_answering(0);
@@ -503,12 +508,12 @@ impl<N: Nic> Gm<N> {
 
     /// A kept packet has been passed on.
     pub(super) fn release_held(&mut self, held: u32) {
-        let state = self.nic.load(held + HELD_STATE) & !PASSED;
-        self.nic.store(held + HELD_STATE, state);
+        let state = Held::at(held).state(self) & !PASSED;
+        Held::at(held).set_state(self, state);
         if state & WRITTEN != 0 {
             return;
         }
-        let packet = self.nic.load(held + HELD_PACKET);
+        let packet = Held::at(held).packet(self);
         self.drop_held(held);
         self.nic.release(packet);
         self.one_kept_less();
@@ -516,7 +521,7 @@ impl<N: Nic> Gm<N> {
 
     /// Prepares the entries of packets.
     pub(super) fn prepare_held(&mut self) {
-        self.free_list(HELD, HELD_COUNT, HELD_BYTES, HELD_PACKET);
+        self.free_list(HELD, HELD_COUNT, HELD_BYTES, Held::PACKET);
         self.set_free_held(HELD);
         self.set_kept(0);
         self.set_answering(0);

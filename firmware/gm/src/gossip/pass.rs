@@ -13,18 +13,18 @@ use defs::gm::gossip::{
     DOUBLING, EXCHANGED, GOSSIP_BUFFER, GOSSIP_BYTES, LEVELS, MISSING, PASS_BYTES, PASS_COUNT,
     PASSES, SPREAD, WORD_BLOCK, WORD_PLACE,
 };
-use defs::gm::map::{BUFFER_HEADER, PEER_ROUTE, ROUTE_VALID, peer};
+use defs::gm::map::{BUFFER_HEADER, ROUTE_VALID, peer};
 use defs::gm::mapping::PROBE;
 use defs::gm::packet::{HEADER_BYTES, MTU, first_word};
 use defs::gm::port::PORT_COUNT;
 
-use super::came::{HELD_PACKET, LOCAL_PACKET};
+use super::came::{Held, LOCAL_PACKET};
 use super::group::staging;
 use super::state::{
     Group, IDLE, LEAVING, LOADING, Members, PASS_BLOCK, PASS_HELD, PASS_PLACE, PASS_WHAT, WAITING,
     WAITING_LOCAL,
 };
-use crate::state::{ACKS, Connection, List, SENDING_PASS, connection, port_number};
+use crate::state::{ACKS, Connection, List, Peer, SENDING_PASS, connection, port_number};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
 
@@ -132,7 +132,7 @@ impl<N: Nic> Gm<N> {
                 return false;
             }
             if held != 0 {
-                let packet = self.nic.load(held + HELD_PACKET);
+                let packet = Held::at(held).packet(self);
                 return self.wait_for_send(packet, block);
             }
             let before = (place >> 16) << 12;
@@ -241,7 +241,7 @@ impl<N: Nic> Gm<N> {
         let (node, port) = (to >> 16, to >> 8 & 0xFF);
         let known = node < self.nodes() && port < PORT_COUNT;
         let is_local = node == self.node();
-        let has_way = is_local || self.nic.load(peer(node) + PEER_ROUTE) & ROUTE_VALID != 0;
+        let has_way = is_local || Peer::at(peer(node)).route(self) & ROUTE_VALID != 0;
         if !known || !has_way {
             return self.pass_left();
         }
