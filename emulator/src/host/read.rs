@@ -39,6 +39,7 @@ impl Programs {
         ctx: &mut HostContext<'_, E>,
     ) -> Option<SimTime> {
         let start = asked + self.costs.pio_read_request;
+        // If no other request can reach the bus before, this one takes it at once, which saves an event.
         let alone = self.programs.len() == 1
             && ctx.queue.next_time() > start
             && ctx.now + ctx.bus_lead > start;

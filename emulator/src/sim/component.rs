@@ -280,6 +280,7 @@ fn run_member(
     if horizon <= node.now() {
         return;
     }
+    // The other node may answer a unit after this span: this one stops there.
     let round_trip = turns.look_ahead[0] + turns.look_ahead[1];
     let replies = Replies {
         units: round_trip,

@@ -367,6 +367,7 @@ fn advance<C: Peers>(
         let horizon_of = |index| round.limits_of(index).horizon;
         let answers = reports.process(segment, members, &mut departures, horizon_of);
         let [unit, control] = departures.first();
+        // The segment must not pass a time at which a unit or control can still leave a node.
         now = horizon.min(answers).min(unit).min(control);
         segment.run_until(now);
         deliver(segment, members, &mut departures);

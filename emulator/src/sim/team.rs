@@ -54,6 +54,7 @@ impl<J: Copy> Orders<J> {
     fn take(&self, thread: usize) -> Option<(usize, J)> {
         let (others, own) = self.shares.split_at(thread.min(self.shares.len()));
         own.iter().chain(others).find_map(|share| {
+            // A load first: once a share is over, its cache line is not written any more.
             if share.next.load(Ordering::Relaxed) >= share.end {
                 return None;
             }

@@ -186,6 +186,7 @@ impl Ranks {
         let sends: Vec<bool> = (0..self.ranks()).map(sends).collect();
         if sends[me] {
             self.exchanged.bytes += message.len() as u64;
+            // Only now: the others learn of it from the same exchange, so that all end at one point of the run.
             self.is_interrupted |= self.wants_end;
         }
         self.pass(|_| sends[me].then_some(message), &sends)?;

@@ -67,6 +67,7 @@ impl<F: Fn() -> bool> RunPlan for Parts<'_, F> {
                 break;
             }
             let until = part.events_until(unit.min(end), event);
+            // Before `until` no unit that leaves a node can have an event: the parts need not wait for the nodes.
             if event < until {
                 part.run_events(until);
                 deliver(part, members, &mut mine.departures);

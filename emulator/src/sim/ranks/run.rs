@@ -167,6 +167,7 @@ impl World {
                 most = waiting;
             }
         }
+        // In the order in which a single process lists them.
         nodes.sort_by_key(|(node, _)| *node);
         let lines = nodes.into_iter().flat_map(|(_, lines)| lines).chain(most);
         Ok(lines.collect())

@@ -41,6 +41,7 @@ impl<'a> Direct<'a> {
             Err(lines) => return Err(lines),
         };
         let mut lines = lines;
+        // In the order of the nodes, so that the number of a node is that of the line that leads away from it.
         lines.sort_by_key(|line| match line.lane.from() {
             Port::Node(node) => places.members[node],
             Port::Switch { .. } => 0,

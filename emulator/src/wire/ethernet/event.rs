@@ -73,6 +73,8 @@ impl Event {
         self.frame.write(out);
     }
 
+    /// Position in the total order. At equal times line and step decide before the order of scheduling, which is that of a line's own
+    /// frames.
     const fn key(&self) -> (SimTime, usize, Step, u64) {
         (self.time, self.line, self.step, self.sequence)
     }

@@ -101,6 +101,7 @@ value_struct!(Event {
 });
 
 impl Event {
+    /// Position in the total order. At equal times channel and step decide before the order of scheduling.
     const fn key(&self) -> (SimTime, usize, u8, u64) {
         (self.time, self.channel, self.step.rank(), self.sequence)
     }
@@ -134,6 +135,7 @@ pub(super) struct Pending(pub BinaryHeap<Event>);
 impl State for Pending {
     fn save(&self, out: &mut Writer) {
         let mut events: Vec<&Event> = self.0.iter().collect();
+        // The order within a heap depends on its past: sorted, equal states are equal bytes.
         events.sort_unstable();
         events.len().write(out);
         events.iter().for_each(|event| event.write(out));

@@ -208,6 +208,7 @@ impl MyrinetNetwork {
         }
         let mut nodes =
             [own, ends].map(|ends| ends.map(|end| matches!(end, Port::Node(_)).then_some(end)));
+        // A cable names its ends in any order.
         nodes.iter_mut().for_each(|nodes| nodes.sort_unstable());
         if ends[0] == ends[1] || nodes[0] != nodes[1] {
             return Err(MyrinetError::OtherNode(own[0], own[1]));
