@@ -1,5 +1,4 @@
 //! Received packets to the host: packet and flag by one DMA, in the order in which packets came.
-
 use defs::fm::map::Counter;
 use defs::fm::packet::{
     CREDIT, CREDIT_MASK, DATA, HEADER_BYTES, NODE_MASK, SENDER_SHIFT, TARGET_SHIFT, WORD_TARGET,

@@ -1,5 +1,4 @@
 //! Send slots to the wire. The DMA of a packet starts before anything else is looked at.
-
 use defs::fm::map::{
     CONTROL_END_MASK, CONTROL_ROUTE_SHIFT, Counter, MORE_PHYSICAL_SHIFT, MULTI_LIMIT, ROUTE_LIMIT,
     ROUTE_WORDS, ROUTES, SEND_SLOT_BYTES, SEND_SLOTS, SEND_SLOTS_END, SLOT_LIST,

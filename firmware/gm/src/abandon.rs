@@ -6,7 +6,6 @@
 //!
 //! A **stream** leads from a port to a port of another node, with one priority. When a send fails, its stream stops: later
 //! sends wait until the program resumes the stream, or drops them.
-
 use defs::gm::event::Status;
 use defs::gm::map::{Counter, ROUTE_VALID};
 use defs::gm::packet::MTU;

@@ -1,5 +1,4 @@
 //! Acks and nacks that come in, and sends that are complete.
-
 use defs::gm::event::Status;
 use defs::gm::map::Counter;
 use defs::gm::packet::{ACK, MTU, NACK, NACK_DOWN, NACK_OPEN, NACK_REJECT};
@@ -35,7 +34,7 @@ impl<N: Nic> Gm<N> {
         }
         connection.set_flags(self, new);
         if flags & F_ACK == 0 {
-            self.append(List::at(ACKS), connection.address(), Connection::ACK_NEXT);
+            self.append(ACKS, connection.address(), Connection::ACK_NEXT);
         }
     }
 
@@ -157,7 +156,7 @@ impl<N: Nic> Gm<N> {
         connection.set_flags(self, flags | F_READY);
         let priority = connection_number(connection) & 1;
         self.append(
-            List::at(READY_LOW + (priority << 3)),
+            List::at(READY_LOW.address() + (priority << 3)),
             connection.address(),
             Connection::READY_NEXT,
         );

@@ -1,5 +1,4 @@
 //! Acks and nacks that RECV asks SEND for, and their packets.
-
 use defs::gm::event::Status;
 use defs::gm::packet::{self, NACK_OPEN, NACK_REJECT};
 

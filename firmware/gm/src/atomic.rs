@@ -10,7 +10,6 @@
 //! | the answer is awaited | `ATOMICS`; from there it goes back into its connection after a time |
 //!
 //! SEND posts operations and takes answers. RECV executes: it has DMA in both directions.
-
 use defs::gm::atomic::{
     ANSWERS, ASK, ASK_BYTES, ATOMIC_COUNT, ATOMIC_OPERATIONS, Atomic, PENDING, SEND_COMPARED,
     SEND_DIRECT_HIGH, SEND_DIRECT_LOW, SEND_OPERAND, UNANSWERED, VALUE, VALUE_BYTES, WORDS,
@@ -19,7 +18,6 @@ use defs::gm::event::Status;
 use defs::gm::map::{BUFFER_HEADER, Counter, ROUTE_VALID, peer};
 use defs::gm::packet::{ACK, HEADER_BYTES, first_word};
 use defs::gm::port::{PORT_COUNT, SEND_REMOTE_HIGH, SEND_REMOTE_LOW};
-
 use defs::record::Memory;
 
 use crate::collective::Value;
@@ -59,9 +57,9 @@ pub(crate) struct Work {
     compared: u32,
 }
 
-/// How an operation ended at the target.
+/// Outcome of an atomic operation at the target.
 pub(crate) enum Done {
-    /// It was executed; the word before it.
+    /// The operation was executed; the word before it.
     Word(u32),
     /// Others may not use the word.
     Denied,
@@ -69,7 +67,7 @@ pub(crate) enum Done {
     Busy,
 }
 
-/// What an ask carries behind its header.
+/// Writes the payload of an [`ASK`]: address, operation, operand, compared value, number.
 #[inline(always)]
 pub fn ask_packet(memory: &mut impl Memory, extra: u32, record: Record) -> Plan {
     let operation = memory.load(record.address() + Record::LENGTH) & 0xFF;
@@ -254,7 +252,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// The same for those that await their answers.
+    /// SEND: operations of a port that is closed await answers for no process any more.
     pub(crate) fn forget_atomics(&mut self, port: Port) {
         let mut record = self.atomics();
         while record.is_some() {

@@ -3,7 +3,6 @@
 //! SEND takes a command and does its half, then RECV does its own. A command that ends the use of memory (closing a port,
 //! forgetting a page) ends when all DMA that began before it is complete: DMA in each direction is complete in order, so
 //! SEND reads a word, and RECV writes one.
-
 use defs::gm::atomic::GUARD_LOW;
 use defs::gm::map::{
     ARGUMENT_HIGH, ARGUMENT_LOW, COMMAND_ACCEPT, COMMAND_ALLOW, COMMAND_BUSY, COMMAND_CLOSE,
@@ -21,11 +20,10 @@ use defs::gm::port::{
 use crate::collective::COLLECTIVE_STATE_END;
 use crate::nic::HostAddress;
 use crate::remote::REPLIES;
-use crate::state::{Connection, connection};
 use crate::state::{
-    EVENT_BUFFERS, FREE, LAST_WRITE, OPEN_PORT, Peer, Port, RECEIVE_PORT, RECEIVER_JOB,
+    Connection, EVENT_BUFFERS, FREE, LAST_WRITE, OPEN_PORT, Peer, Port, RECEIVE_PORT, RECEIVER_JOB,
     RECEIVER_JOB_IN, REPORT_BUFFERS, REPORT_GROUP_BYTES, Record, SEND_BUCKET, SEND_BUFFERS,
-    SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, SendBuffer, Token,
+    SEND_OTHER, SENDER_JOB, SENDER_JOB_IN, SendBuffer, Token, connection,
 };
 use crate::{Gm, Nic};
 

@@ -1,5 +1,4 @@
 //! RDMA: packets of messages to receive tokens.
-
 use defs::gm::event::{
     BAD_RECEIVE_MEMORY, EVENT, EVENT_BYTES, FAST, FAST_BYTES, HIGH, NEW, PEER, QUEUE_BYTES,
     RECEIVE, SLOT_BYTES, WORD_BUFFER, WORD_LENGTH as EVENT_LENGTH, WORD_NODE,
@@ -24,7 +23,7 @@ const fn port_of(token: Token) -> Port {
 
 const _: () = assert!(256 * defs::gm::map::TOKEN_BYTES == 1 << 12);
 
-/// Where a packet of a message goes.
+/// Destination of a packet of a message: port, receive token, and bytes of the message before the packet.
 struct Target {
     port: Port,
     token: Token,
@@ -164,6 +163,7 @@ impl<N: Nic> Gm<N> {
         if packet.connection.partial_address(self) != 0 {
             self.drop_partial(packet.connection);
         }
+        // As `port.tokens(..)`, with the address before the index: each message takes this path, and its registers stay as they were.
         let list =
             List::at(port.address() + Port::LISTS + (((packet.number & 1) << 5 | size) << 3));
         let mut token = Token::at(list.first(self));

@@ -4,7 +4,6 @@
 //! Peterson's algorithm for two. Each says that it is interested, then that it came last, and waits while the other one is interested
 //! and has not come later. The board's word for this is in host memory, where the host polls it; the host's word and the turn are in SRAM, where
 //! the board polls them. The board waits for a limited time: a host that does not leave must not stop it.
-
 use defs::gm::atomic::{ATOMIC_OPERATIONS, DIRECT_DONE, GUARD_NIC, GUARD_POLLS, GUARD_VALUES};
 use defs::gm::map::Counter;
 

@@ -1,8 +1,7 @@
-//! What SEND's half and RECV's half ask of each other.
+//! Jobs that SEND's half and RECV's half of the firmware give each other.
 //!
 //! On one CPU these are calls. On two CPUs each half writes entries of four words into a ring that the other one reads:
 //! the first word is the job and is written last; the reader clears it. A ring has more entries than jobs can be under way.
-
 use defs::gm::collective::COLLECTIVE_RECORDS;
 use defs::gm::map::{JOB_BYTES, JOB_COUNT, RECEIVER_JOBS, SENDER_JOBS};
 

@@ -57,7 +57,7 @@ pub trait Nic {
     const ACK_TICK: u32 = 0;
     /// Bit of an event: the other CPU has called [`wake`](Self::wake). 0 on one CPU.
     const JOB: u32 = 0;
-    /// How often [`read_done`](Self::read_done) is asked for a short DMA before that becomes an event: about as often as the
+    /// Number of times that [`read_done`](Self::read_done) is asked for a short DMA before that becomes an event: about as often as the
     /// hardware needs; 0 if only an event tells of the end.
     const SHORT_READ_POLLS: u32 = 0;
     /// Whether words can be stored behind a received packet, so that a short message and its event are one DMA.

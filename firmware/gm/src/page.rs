@@ -3,7 +3,6 @@
 //! The driver keeps the table in host memory: buckets of four entries of 16 bytes. A page that a process has registered has
 //! an entry with the process's key. The firmware keeps copies, one for each value of the hash. A page without an entry
 //! is not the process's.
-
 use defs::gm::map::{
     BUCKET_ENTRIES, Counter, PAGE_ENTRIES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW,
     PAGE_TABLE_MASK, RECEIVE_PAGES, SEND_PAGES, page_hash, page_tag,

@@ -2,7 +2,6 @@
 //!
 //! A process can write anything into its slots. So nothing of a slot is used before it is checked, a port has
 //! [`SEND_TOKENS`] sends under way at most, and all addresses go through the process's part of the page table.
-
 use defs::gm::atomic::ATOMIC;
 use defs::gm::collective::{BARRIER, REDUCE};
 use defs::gm::event::SLEEP;
@@ -254,7 +253,7 @@ impl<N: Nic> Gm<N> {
             flags |= F_READY;
             let priority = connection_number(connection) & 1;
             self.append(
-                List::at(READY_LOW + (priority << 3)),
+                List::at(READY_LOW.address() + (priority << 3)),
                 connection.address(),
                 Connection::READY_NEXT,
             );

@@ -4,7 +4,6 @@
 //! They need no port, no DMA and no buffer of their own. What is to be sent waits as one more entry in the list of acks and is built in
 //! the buffer of acks, so the sender has one more comparison for each ack and none elsewhere. An answer that waits is replaced
 //! by the next one: its mapper asks again.
-
 use defs::gm::map::{
     BUFFER_HEADER, Counter, PEER_ROUTE, ROUTE_LIMIT, ROUTE_VALID, ROUTE_WORDS, peer,
 };
@@ -17,10 +16,10 @@ use defs::gm::mapping::{
     WORD_SIZES, WORD_TYPE, WORD_VERSION, first_word,
 };
 
-use crate::state::{ACK_BUFFER, ACKS, Connection, List, SENDING_ACK};
+use crate::state::{ACK_BUFFER, ACKS, Connection, SENDING_ACK};
 use crate::{Gm, Nic};
 
-/// What waits to be sent: [`F_REPLY`], [`F_OUT`].
+/// Packets of the mapper that wait to be sent, a flag for each: [`F_REPLY`], [`F_OUT`].
 const FLAGS: u32 = PROBE_STATE;
 /// Nonce of the answer that waits.
 const REPLY_NONCE: u32 = PROBE_STATE + 4;
@@ -102,7 +101,7 @@ impl<N: Nic> Gm<N> {
         let flags = self.nic.load(FLAGS);
         self.nic.store(FLAGS, flags | flag);
         if flags == 0 {
-            self.append(List::at(ACKS), PROBE, Connection::ACK_NEXT);
+            self.append(ACKS, PROBE, Connection::ACK_NEXT);
         }
     }
 
@@ -111,7 +110,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn send_probe(&mut self) {
         let next = Connection::at(PROBE).ack_next(self);
-        self.nic.store(ACKS, next);
+        ACKS.set_first(self, next);
         let flags = self.nic.load(FLAGS);
         let header = ACK_BUFFER + BUFFER_HEADER;
         let (route, length) = match flags & F_REPLY {
@@ -124,7 +123,7 @@ impl<N: Nic> Gm<N> {
         };
         self.nic.store(FLAGS, left);
         if left != 0 {
-            self.append(List::at(ACKS), PROBE, Connection::ACK_NEXT);
+            self.append(ACKS, PROBE, Connection::ACK_NEXT);
         }
         self.nic.send(header - route, header, header + length);
         self.set_sending(SENDING_ACK);

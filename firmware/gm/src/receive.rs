@@ -1,5 +1,4 @@
 //! RECV: packets from the wire.
-
 use defs::gm::atomic::{ASK, VALUE};
 use defs::gm::collective::{STEP, SUBTYPES};
 use defs::gm::gossip::{EXCHANGED, MISSING, SPREAD};
@@ -23,9 +22,9 @@ use crate::{Gm, Nic, answer};
 
 /// A packet of a known peer.
 pub struct Packet {
-    /// Its address.
+    /// Address of the header.
     pub at: u32,
-    /// Its length with header.
+    /// Length in bytes, with the header.
     pub length: u32,
     /// Number of the connection.
     pub number: u32,
@@ -35,7 +34,7 @@ pub struct Packet {
     pub sequence: u32,
     /// Header word with length and subports.
     pub lengths: u32,
-    /// Its subtype.
+    /// Subtype: the last 16 bits of the first header word.
     pub subtype: u32,
 }
 
@@ -345,6 +344,7 @@ impl<N: Nic> Gm<N> {
             let first = sequence & 0xFFFF_0000;
             connection.set_expected(self, first);
             if sequence == first {
+                // The address before the value: in this order the compiler keeps the two paths that begin a session apart.
                 self.store(
                     connection.address() + Connection::RECEIVE,
                     flags & F_DELAYED | F_OPEN | F_FRESH,

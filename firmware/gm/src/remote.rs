@@ -6,7 +6,6 @@
 //!
 //! A get's record stays in its connection until the request is acknowledged, then it waits in `GETS`. RECV ends it, also
 //! one that takes too long: so no bytes come after its report.
-
 use defs::gm::event::Status;
 use defs::gm::map::{Counter, RECORD_BYTES, RECORD_COUNT, RECORDS};
 use defs::gm::packet::{

@@ -1,5 +1,4 @@
 //! Events besides messages: completed sends, and notices.
-
 use defs::gm::event::{
     COMPLETED, EVENT_BYTES, LAST_WORD, NEW, NOTICES, REPORT_PAIRS, SENT_TOKENS, SLEEP,
 };

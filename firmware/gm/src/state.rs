@@ -1,4 +1,4 @@
-//! Places of the firmware's own words in SRAM, and the states of its four machines.
+//! Layout of the firmware's state in SRAM: words at constant addresses, records, and the states of its four machines.
 //!
 //! | machine | states | next state when |
 //! |---------|--------|-----------------|
@@ -8,8 +8,7 @@
 //! | RDMA, for each received packet | its DMA is under way | its last DMA is complete: its memory is released |
 //!
 //! Words of SEND's CPU and of RECV's lie apart: where there are two CPUs, none is written by both, with two exceptions.
-//! Counters of page misses and violations may miss one, and RECV moves the deadline of a get ([`R_FATAL`]) whose bytes come.
-
+//! Counters of page misses and violations may miss one, and RECV moves the deadline of a get ([`Record::fatal`]) whose bytes come.
 use defs::gm::atomic::{DIRECTS, GUARD_HIGH, GUARD_INTERESTED, GUARD_LOW, GUARD_TURN};
 use defs::gm::map::{
     BUFFER_BYTES, BUFFER_HEADER, BUFFERS, COLLECTIVE_TICKS, COMMAND, FATAL_TICKS, NODE, NODES,
@@ -201,12 +200,12 @@ words! {
     command_word, set_command_word: u32 = COMMAND;
 }
 
-/// Connections with packets to send, first and last, of low priority.
-pub const READY_LOW: u32 = STATE + 16;
-/// The same of high priority.
-pub const READY_HIGH: u32 = STATE + 24;
-/// Connections with an ack to send, first and last.
-pub const ACKS: u32 = STATE + 32;
+/// List of connections of low priority with packets to send.
+pub const READY_LOW: List = List::at(STATE + 16);
+/// List of connections of high priority with packets to send.
+pub const READY_HIGH: List = List::at(STATE + 24);
+/// List of connections with an ack to send, and of [`PROBE`](defs::gm::mapping::PROBE) and the packet that is passed on.
+pub const ACKS: List = List::at(STATE + 32);
 /// The job of RECV that is taken next.
 pub const SENDER_JOB: u32 = STATE + 76;
 /// The job for RECV that is written next.
@@ -214,7 +213,7 @@ pub const RECEIVER_JOB_IN: u32 = STATE + 80;
 
 /// Ports whose processes sleep until their next event, a bit for each.
 pub const SLEEPERS: u32 = 0xFF << SLEEPERS_SHIFT;
-/// The bit of port 0. The word of a report buffer has the same bits above its state.
+/// Position of port 0 in [`SLEEPERS`]. The word of a report buffer has the same bits above its state.
 pub const SLEEPERS_SHIFT: u32 = 8;
 /// A port has had signals since the start.
 pub const WAKE_SIGNALS: u32 = 1;
@@ -222,9 +221,9 @@ pub const WAKE_SIGNALS: u32 = 1;
 pub const RECEIVER_JOB: u32 = STATE + 120;
 /// RECV: the job for SEND that is written next.
 pub const SENDER_JOB_IN: u32 = STATE + 124;
-/// RECV: these connections.
+/// RECV: connections whose acks are delayed, a word for each.
 pub const DELAYED: u32 = STATE + 132;
-/// Most of these; a further one is acknowledged at once.
+/// Most connections whose acks are delayed; a further one is acknowledged at once.
 pub const DELAYED_LIMIT: u32 = 15;
 /// End of the firmware's own words.
 pub const STATE_END: u32 = STATE + 196;
@@ -242,23 +241,24 @@ record! {
         send, set_send: u32 = 12;
         /// Number behind the last packet that was ever sent; number of the oldest unacknowledged one.
         window, set_window: u32 = 16;
-        /// Flags of SEND; in the upper half the next one in `ACTIVE`.
+        /// Flags of SEND (`F_*`); in the upper half the number of the next active connection, and 1.
         flags, set_flags: u32 = 20;
         /// Next one in `READY_LOW` or `READY_HIGH`.
         ready_next, set_ready_next, READY_NEXT: u32 = 24;
-        /// Tick at which it is sent again.
+        /// Tick at which the unacknowledged packets are sent again.
         deadline, set_deadline: u32 = 28;
-        /// Tick at which its oldest send fails.
+        /// Tick at which the oldest send fails.
         fatal, set_fatal: u32 = 32;
         /// Next one in `ACKS`.
         ack_next, set_ack_next, ACK_NEXT: u32 = 36;
         /// RECV: session and sequence number of the packet that is expected.
         expected, set_expected: u32 = 40;
-        /// RECV: its flags; in the upper half the last number beyond a gap.
+        /// RECV: flags (`F_*`); in the upper half the last number beyond a gap.
         receive, set_receive, RECEIVE: u32 = 44;
         /// RECV: the receive token of the message whose first packets have come; 0 if there is none.
         partial, set_partial: Token = 48;
-        /// RECV: address of that token.
+        /// RECV: address of the token in [`partial`](Self::partial). A test of this number for 0 keeps the code of
+        /// the images as it was; a test of the record orders their branches otherwise.
         partial_address: u32 = 48;
     }
 }
@@ -271,19 +271,20 @@ pub const F_ACK: u32 = 2;
 pub const F_ACTIVE: u32 = 4;
 /// Flag of SEND: waits before it sends again, since the target has no receive token.
 pub const F_HELD: u32 = 8;
-/// Flags of SEND: how often the wait before packets are sent again has doubled.
+/// Flags of SEND: position of the number of times that the wait before packets are sent again has doubled.
 pub const BACK_OFF_SHIFT: u32 = 4;
-/// Its mask after the shift.
+/// Flags of SEND: mask of the number of doubled waits, after the shift.
 pub const BACK_OFF_MASK: u32 = 7;
-/// Flags of SEND: the ack that waits.
+/// Flags of SEND: position of the kind of the ack that waits.
 pub const ANSWER_SHIFT: u32 = 7;
-/// Its mask after the shift.
+/// Flags of SEND: mask of the kind of the ack that waits, after the shift.
 pub const ANSWER_MASK: u32 = 7;
-/// Flags of SEND: the last bits of the number that this ack refuses.
+/// Flags of SEND: position of the last bits of the number that the waiting ack refuses. RECV on another CPU may have gone on meanwhile: an
+/// ack that refuses a packet that has come since would stop the sender.
 pub const ANSWERED_SHIFT: u32 = 10;
-/// Their mask after the shift.
+/// Flags of SEND: mask of the refused number, after the shift.
 pub const ANSWERED_MASK: u32 = 63;
-/// Position of the next active connection's number and 1.
+/// Flags of SEND: position of the next active connection's number and 1.
 pub const ACTIVE_SHIFT: u32 = 16;
 
 /// Flag of RECV: a nack was sent since the last expected packet.
@@ -303,7 +304,7 @@ pub const F_FRESH: u32 = 0x1000;
 pub const F_SLOW: u32 = 0x2000;
 /// Flags of RECV: the answer that refuses it.
 pub const REFUSAL_SHIFT: u32 = 8;
-/// Its mask after the shift.
+/// Flags of RECV: mask of the answer that refuses, after the shift.
 pub const REFUSAL_MASK: u32 = 7;
 /// Flags of RECV: packets since the last ack.
 pub const OWED: u32 = 8;
@@ -315,7 +316,7 @@ record! {
     pub struct Record {
         /// Next one of the connection, of another list, or next free one.
         next, set_next, NEXT: Record = 0;
-        /// What it is (`K_*`), or the first word of the packet of a message that fits one.
+        /// Kind of the send (`K_*`), or the first word of the packet of a message that fits one.
         kind, set_kind, KIND: u32 = 4;
         /// Process's address, upper half.
         high, set_high, HIGH: u32 = 8;

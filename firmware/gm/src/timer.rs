@@ -1,5 +1,4 @@
 //! Ticks: packets that are sent again, sends that fail, alarms.
-
 use defs::gm::event::{ALARM, Status};
 use defs::gm::map::BACK_OFF_LIMIT;
 use defs::gm::mapping::OUT;

@@ -1,5 +1,4 @@
 //! Receive tokens that a process has written.
-
 use defs::gm::event::RECEIVE_TOKEN_VIOLATION;
 use defs::gm::port::{RECEIVE_SLOT_BYTES, RECEIVE_SLOTS};
 

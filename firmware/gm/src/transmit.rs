@@ -1,5 +1,4 @@
 //! SDMA and SEND: packets from records to the wire.
-
 use defs::gm::event::{BAD_SEND_MEMORY, FAST_BYTES, Status};
 use defs::gm::gossip::GOSSIP_BUFFER;
 use defs::gm::map::{BUFFER_HEADER, PAGE_BYTES, PEERS, ROUTE_WORDS, WINDOW};
@@ -10,7 +9,7 @@ use crate::nic::{Event, HostAddress};
 use crate::remote::Plan;
 use crate::state::{
     ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, Connection, F_ACK,
-    F_HELD, F_READY, FREE, Header, List, Peer, Port, READING, READY, READY_HIGH, READY_LOW, Record,
+    F_HELD, F_READY, FREE, Header, Peer, Port, READING, READY, READY_HIGH, READY_LOW, Record,
     SENDING_ACK, SENDING_BUFFER, SENDING_PASS, SendBuffer, connection_number, next_sequence,
 };
 use crate::{Gm, Nic, answer};
@@ -39,17 +38,17 @@ impl<N: Nic> Gm<N> {
                 return;
             }
             let mut list = READY_HIGH;
-            let mut connection = self.nic.load(list);
+            let mut connection = list.first(self);
             if connection == 0 {
                 list = READY_LOW;
-                connection = self.nic.load(list);
+                connection = list.first(self);
                 if connection == 0 {
                     return;
                 }
             }
             let connection = Connection::at(connection);
             let next = connection.ready_next(self);
-            self.nic.store(list, next);
+            list.set_first(self, next);
             let flags = connection.flags(self);
             let record = connection.cursor(self);
             let under_way = connection.send(self).wrapping_sub(connection.window(self)) & 0xFFFF;
@@ -63,7 +62,7 @@ impl<N: Nic> Gm<N> {
                 connection.set_flags(self, flags & !F_READY);
             } else {
                 // The others with packets come first.
-                self.append(List::at(list), connection.address(), Connection::READY_NEXT);
+                self.append(list, connection.address(), Connection::READY_NEXT);
             }
         }
     }
@@ -132,7 +131,7 @@ impl<N: Nic> Gm<N> {
         sequence
     }
 
-    /// Where bytes of a record are; `None` if the process has not registered them.
+    /// Addresses for DMA of bytes of a record; `None` if the process has not registered them.
     #[inline(always)]
     pub(crate) fn record_pieces(
         &mut self,
@@ -147,7 +146,7 @@ impl<N: Nic> Gm<N> {
         self.pieces(high, low, key, bytes)
     }
 
-    /// Where bytes of a process are, at most [`MTU`].
+    /// Addresses for DMA of bytes of a process, at most [`MTU`]; `None` if the process has not registered them.
     #[inline(always)]
     pub(crate) fn pieces(&mut self, high: u32, low: u32, key: u32, bytes: u32) -> Option<Pieces> {
         let first = self.page(high, low, key)?;
@@ -273,7 +272,7 @@ impl<N: Nic> Gm<N> {
         if self.sending() != 0 {
             return;
         }
-        let connection = self.nic.load(ACKS);
+        let connection = ACKS.first(self);
         if connection != 0 {
             if connection < PEERS {
                 return self.send_other(connection);
@@ -308,7 +307,7 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     fn send_ack(&mut self, connection: Connection) {
         let next = connection.ack_next(self);
-        self.nic.store(ACKS, next);
+        ACKS.set_first(self, next);
         let flags = connection.flags(self);
         connection.set_flags(self, flags & !F_ACK);
         let header = ACK_BUFFER + BUFFER_HEADER;

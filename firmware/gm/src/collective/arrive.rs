@@ -1,5 +1,4 @@
 //! Packets of other members: those that operations wait for, and those that come early.
-
 use defs::gm::collective::{
     ACKED_BYTES, AGAIN, GATHER, PARTIAL, PARTIAL_AGAIN, RELEASE, RESULT, STEP, STEP_SEND, SUBTYPES,
     UNEXPECTED, UNEXPECTED_VALUES, VALUE_BYTES,

@@ -8,8 +8,7 @@
 //! | `AWAITING` | the packet of the parent is awaited | the host is told |
 //! | `RELEASING` | packets to the children are sent, one after the other | no barrier |
 //!
-//! The host is told before the last packets leave, so the next barrier may be posted before this one is over: it waits in `B_POSTED`.
-
+//! The host is told before the last packets leave, so the next barrier may be posted before this one is over: it waits in `Block::posted`.
 use defs::gm::collective::{
     EXCHANGE, GATHER, RELEASE, SECOND_LIST, STEP, STEP_SEND, STEP_WAIT, TREE_PARENT, TREE_ROOT,
 };
@@ -144,6 +143,7 @@ impl<N: Nic> Gm<N> {
                 block.set_sent(self, 1);
             }
             if entry & STEP_WAIT != 0 && !self.take_note(port, entry) {
+                // The address before the value: in this order the compiler keeps the path apart from the one in `next_exchange`.
                 return self.store(block.address() + Block::AWAITED, entry & !0xFF | 1);
             }
             index += 1;

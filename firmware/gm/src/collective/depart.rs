@@ -1,5 +1,4 @@
 //! Packets to other members of an operation.
-
 use defs::gm::collective::{
     ACKED_BYTES, AGAIN, LOCAL, LOCAL_BYTES, LOCAL_COUNT, LOCAL_VALUES, PARTIAL, PARTIAL_AGAIN,
     VALUE_BYTES,
@@ -8,7 +7,6 @@ use defs::gm::event::Status;
 use defs::gm::map::{ROUTE_VALID, peer};
 use defs::gm::packet::{HEADER_BYTES, first_word};
 use defs::gm::port::PORT_COUNT;
-
 use defs::record::Memory;
 
 use super::origin;
@@ -31,7 +29,7 @@ pub struct Value {
     pub low: u32,
 }
 
-/// What packets of barriers carry.
+/// Value of packets that carry none: those of barriers.
 pub const NO_VALUE: Value = Value {
     tag: 0,
     high: 0,

@@ -1,5 +1,4 @@
-//! Where a packet of an operation comes from and what it is: one word of 24 bits, as jobs between the halves carry it.
-
+//! Origin of a packet of an operation: subtype, sender and own port in one word of 24 bits, so that a job between the halves has room for it.
 use defs::gm::collective::STEP;
 
 /// The packet comes from a port of the own board.

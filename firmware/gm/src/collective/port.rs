@@ -1,5 +1,4 @@
 //! Ports that are opened and closed, operations that fail, and the results that go to the host.
-
 use defs::gm::collective::{
     AGAIN, COLLECTIVE_RECORD_COUNT, COLLECTIVE_RECORDS, DESCRIPTOR_COUNT, LOCAL, LOCAL_VALUES,
     NOTES, OPENINGS, PARTIAL_AGAIN, UNEXPECTED_VALUES, VALUE_BUFFER_BYTES, VALUES, endpoint,

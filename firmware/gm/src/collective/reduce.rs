@@ -8,7 +8,6 @@
 //! | `SPREADING` | the result goes to the children, if all get it, one after the other | the host is told, whose descriptor is free then |
 //!
 //! A value belongs to the reduction with its tag that waits for its sender.
-
 use defs::gm::collective::{
     CHILD_LIMIT, DESCRIPTOR_COUNT, PARTIAL, REDUCE_ALL, REDUCE_PARENT, RESULT,
 };

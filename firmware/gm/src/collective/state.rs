@@ -1,14 +1,12 @@
-//! Places of the words of collective operations.
+//! Layout of the state of collective operations in SRAM.
 //!
-//! All of them are SEND's but the results that wait for their events, which are RECV's, and [`TAKEN`].
-
+//! All of them are SEND's but the results that wait for their events, which are RECV's, and the count of packets that it has taken.
+use defs::gm::atomic::{ATOMIC_COUNT, ATOMIC_OPERATIONS};
 use defs::gm::collective::{
     BLOCK_BYTES, BLOCKS, DESCRIPTOR_BYTES, DESCRIPTOR_CHILDREN, DESCRIPTOR_COUNT, DESCRIPTOR_KIND,
     DESCRIPTOR_PARENT, DESCRIPTOR_TAG, DESCRIPTOR_VALUE, LIST_BYTES, LISTS, NOTE_BYTES, NOTES,
 };
 use defs::{record, words};
-
-use defs::gm::atomic::{ATOMIC_COUNT, ATOMIC_OPERATIONS};
 
 use crate::state::{List, Port, Record, STATE_END, port_number};
 use crate::{Gm, Nic};
@@ -37,19 +35,19 @@ words! {
     acked_count, set_acked_count: u32 = STATE_END + 36;
     /// Number of connections whose acks wait for packets of operations.
     slow_count, set_slow_count, SLOW_COUNT: u32 = ACKED + 8 * ACKED_LIMIT;
-    /// Tick at which they are sent by themselves.
+    /// Tick at which the acks that wait for packets of operations are sent by themselves.
     slow_deadline, set_slow_deadline: u32 = SLOW_COUNT + 4;
 }
 
-/// Bit of that word: a record is free again, and ports wait for one.
+/// Bit of the number of acknowledgments: a record is free again, and ports wait for one.
 pub const RECORD_FREED: u32 = 1 << 31;
-/// These: connection, sequence number.
+/// Acknowledgments that packets of barriers brought: connection, sequence number.
 pub const ACKED: u32 = STATE_END + 40;
-/// Most of these; a further one is looked at at once.
+/// Most of these acknowledgments; a further one is looked at at once.
 pub const ACKED_LIMIT: u32 = 16;
-/// These connections.
+/// Connections whose acks wait for packets of operations, a word for each.
 pub const SLOW: u32 = SLOW_COUNT + 8;
-/// Most of these; a further one is acknowledged like others.
+/// Most connections whose acks wait for packets of operations; a further one is acknowledged like others.
 pub const SLOW_LIMIT: u32 = 32;
 /// End of these words.
 pub const COLLECTIVE_STATE_END: u32 = SLOW + 4 * SLOW_LIMIT;
@@ -210,7 +208,7 @@ record! {
     pub struct ValueBuffer {
         /// Next one of its port, or next free one.
         next, set_next, NEXT: ValueBuffer = 0;
-        /// Where it comes from ([`origin`](super::origin)).
+        /// Origin of the value ([`origin`](super::origin)).
         origin, set_origin, ORIGIN: u32 = 4;
         /// Tag of its reduction.
         tag, set_tag, TAG: u32 = 8;
@@ -226,7 +224,7 @@ record! {
 record! {
     /// Packet from a port of the own board to another one of it.
     pub struct LocalPacket {
-        /// Where it comes from ([`origin`](super::origin)).
+        /// Origin of the packet ([`origin`](super::origin)).
         origin, set_origin: u32 = 0;
         /// Tag of its value.
         tag, set_tag: u32 = 4;

@@ -1,5 +1,4 @@
 //! RECV: packets of all-to-all broadcasts go into the channels of their groups.
-
 use defs::gm::event::BAD_RECEIVE_MEMORY;
 use defs::gm::gossip::{
     BLOCK_BYTES, DOUBLING, EXCHANGED, GOSSIP_BYTES, GOSSIP_LOCAL, GROUP_COUNT, HELD, HELD_BYTES,
@@ -15,14 +14,13 @@ use super::pass::STEP_BITS;
 use super::state::{Group, group, received};
 use super::steps::step_bytes;
 use crate::receive::Packet;
-use crate::state::Connection;
-use crate::state::{LAST_WRITE, port_block};
+use crate::state::{Connection, LAST_WRITE, port_block};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
 
 /// First cookie of DMA whose packet has an entry.
 pub const HELD_COOKIES: u32 = LAST_WRITE + 4;
-/// The last one.
+/// Last cookie of DMA whose packet has an entry.
 pub const HELD_COOKIES_END: u32 = LAST_WRITE + 4 * HELD_COUNT;
 
 record! {
@@ -30,7 +28,7 @@ record! {
     pub struct Held {
         /// Address of the packet; of a free entry the next free one.
         packet, set_packet, PACKET: u32 = 0;
-        /// What the packet waits for, and what SEND is told then.
+        /// DMA and passing on that the packet waits for, and the news that SEND gets then.
         state, set_state: u32 = 4;
         /// Group of the packet.
         group, set_group: Group = 8;
@@ -59,7 +57,7 @@ const _: () = assert!(HELD_BYTES == 1 << 5);
 /// Received packets that are kept for being passed on at most: others need memory too.
 const KEEP_LIMIT: u32 = 8;
 
-/// What RECV tells SEND of a packet.
+/// News of a packet that RECV has for SEND.
 #[derive(Clone, Copy)]
 pub struct News {
     /// The group, and what has happened.

@@ -1,5 +1,4 @@
 //! SEND: groups that are opened, operations that are posted, and how far they are.
-
 use defs::gm::collective::DESCRIPTOR_COUNT;
 use defs::gm::event::Status;
 use defs::gm::gossip::{

@@ -1,5 +1,4 @@
 //! SEND: what RECV tells of packets, and what a member asks for that has not come.
-
 use defs::gm::gossip::{DOUBLING, GROUP_COUNT, GROUPS, PASSES};
 
 use super::came::{ASKED, ASKED_STEP, BLOCK_CAME, LOCAL_FREE, News, PASS_ON, STEP_CAME};

@@ -7,7 +7,6 @@
 //! | `WAITING` | the packet is in the list of acks | `LEAVING` |
 //! | `WAITING_LOCAL` | the packet waits for the buffer of members on this node | `WAITING` |
 //! | `LEAVING` | SEND sends it | the next hop of the same packet, more bytes of the same step, or `IDLE` |
-
 use defs::gm::event::{BAD_SEND_MEMORY, Status};
 use defs::gm::gossip::{
     DOUBLING, EXCHANGED, GOSSIP_BUFFER, GOSSIP_BYTES, LEVELS, MISSING, PASS_BYTES, PASS_COUNT,
@@ -24,7 +23,7 @@ use super::state::{
     Group, IDLE, LEAVING, LOADING, Members, PASS_BLOCK, PASS_HELD, PASS_PLACE, PASS_WHAT, WAITING,
     WAITING_LOCAL,
 };
-use crate::state::{ACKS, Connection, List, Peer, SENDING_PASS, connection, port_number};
+use crate::state::{ACKS, Connection, Peer, SENDING_PASS, connection, port_number};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
 
@@ -188,7 +187,7 @@ impl<N: Nic> Gm<N> {
         self.set_pass_header(header);
         self.set_pass_length(bytes);
         self.set_pass_state(WAITING);
-        self.append(List::at(ACKS), PASSER, Connection::ACK_NEXT);
+        self.append(ACKS, PASSER, Connection::ACK_NEXT);
         true
     }
 
@@ -224,7 +223,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     pub(crate) fn send_pass(&mut self) {
         let next = Connection::at(PASSER).ack_next(self);
-        self.nic.store(ACKS, next);
+        ACKS.set_first(self, next);
         let what = self.pass_what();
         let group = Group::at(what & !FLAGS);
         let place = self.pass_place();
@@ -236,6 +235,7 @@ impl<N: Nic> Gm<N> {
         } else {
             place & ((1 << STEP_BITS) - 1)
         };
+        // The two directions follow each other.
         let members = Members::at(group.address() + Group::MEMBERS + ((back * LEVELS) << 2));
         let to = members.level(self, level & (LEVELS - 1));
         let (node, port) = (to >> 16, to >> 8 & 0xFF);
@@ -296,7 +296,7 @@ impl<N: Nic> Gm<N> {
         self.set_local_busy(0);
         if self.pass_state() == WAITING_LOCAL {
             self.set_pass_state(WAITING);
-            self.append(List::at(ACKS), PASSER, Connection::ACK_NEXT);
+            self.append(ACKS, PASSER, Connection::ACK_NEXT);
         }
     }
 
@@ -311,7 +311,7 @@ impl<N: Nic> Gm<N> {
         if is_open && what & (STEP | ONE_HOP | ASK) == 0 && self.has_hop(group, place + 1) {
             self.set_pass_place(place + 1);
             self.set_pass_state(WAITING);
-            return self.append(List::at(ACKS), PASSER, Connection::ACK_NEXT);
+            return self.append(ACKS, PASSER, Connection::ACK_NEXT);
         }
         if is_open && what & (STEP | ASK) == STEP && self.pass_header() == PACKET {
             let sent = self.pass_length();

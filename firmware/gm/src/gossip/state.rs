@@ -1,12 +1,10 @@
-//! Places of the words of groups.
-
+//! Layout of the state of groups in SRAM.
 use defs::gm::gossip::{GROUP_BYTES, GROUP_COUNT, GROUP_LIMIT, GROUP_USED_BYTES, GROUPS, LEVELS};
 use defs::gm::mapping::MAPPING;
 use defs::{record, words};
 
 use crate::collective::COLLECTIVE_STATE_END;
-use crate::state::Port;
-use crate::state::port_number;
+use crate::state::{Port, port_number};
 use crate::{Gm, Nic};
 
 words! {
@@ -91,7 +89,7 @@ record! {
         step, set_step, STEP: u32 = OWN + 32;
         /// Key of the process.
         key, set_key, KEY: u32 = OWN + 36;
-        /// What SEND counts, for each channel.
+        /// Counts of SEND, for each channel.
         counts[3] => Counts = OWN + 40;
         /// Steps of recursive doubling.
         steps, set_steps, STEPS: u32 = LAST;
@@ -108,13 +106,13 @@ impl Group {
     /// Offsets between which the words lie that the channels of both CPUs count in.
     pub const COUNTED: [(u32, u32); 2] = [(OWN + 40, OWN + 56), (RECEIVED, LAST)];
 
-    /// What SEND counts of an operation.
+    /// Counts of SEND of an operation.
     #[inline(always)]
     pub const fn counts_of(self, operation: u32) -> Counts {
         self.counts(operation & 1)
     }
 
-    /// What RECV has received of an operation.
+    /// Blocks or steps of an operation that RECV has received.
     #[inline(always)]
     pub const fn received(self, operation: u32) -> Received {
         Received::at(received(self.address(), operation))
@@ -140,7 +138,7 @@ record! {
 }
 
 record! {
-    /// What SEND counts of the operation of a channel.
+    /// Counts of SEND of the operation of a channel.
     pub struct Counts {
         /// The operation.
         operation, set_operation: u32 = 0;
@@ -150,7 +148,7 @@ record! {
 }
 
 record! {
-    /// What RECV has received of the operation of a channel.
+    /// Blocks or steps of the operation of a channel that RECV has received.
     pub struct Received {
         /// The operation.
         operation, set_operation: u32 = 0;

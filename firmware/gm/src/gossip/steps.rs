@@ -1,5 +1,4 @@
 //! Sizes of recursive doubling, and copies in SRAM.
-
 use defs::gm::gossip::STAGING_BYTES;
 
 use crate::{Gm, Nic};
