@@ -8,7 +8,6 @@ use defs::gm::event::SLEEP;
 use defs::gm::event::{SEND_TOKEN_VIOLATION, Status};
 use defs::gm::gossip::{GOSSIP, GROUP};
 use defs::gm::map::{ACK_PACKETS, Counter, RECORD_COUNT, ROUTE_VALID, WINDOW, peer};
-use defs::gm::mapping::OUT;
 use defs::gm::packet::{DATA, SIZES, capacity, first_word};
 use defs::gm::port::{
     ALARM, DROP, GET, PORT_COUNT, PUT, RESUME, SEND, SEND_SLOT_BYTES, SEND_TOKENS, SIGNALS, WAKE,
@@ -64,7 +63,7 @@ impl<N: Nic> Gm<N> {
                 }
             }
         }
-        (self.command_word() | self.nic.load(OUT) | self.acked_count()) != 0 && self.take_words()
+        (self.command_word() | self.outbox() | self.acked_count()) != 0 && self.take_words()
     }
 
     /// Takes a send slot.

@@ -4,9 +4,7 @@
 //! They need no port, no DMA and no buffer of their own. What is to be sent waits as one more entry in the list of acks and is built in
 //! the buffer of acks, so the sender has one more comparison for each ack and none elsewhere. An answer that waits is replaced
 //! by the next one: its mapper asks again.
-use defs::gm::map::{
-    BUFFER_HEADER, Counter, PEER_ROUTE, ROUTE_LIMIT, ROUTE_VALID, ROUTE_WORDS, peer,
-};
+use defs::gm::map::{BUFFER_HEADER, Counter, ROUTE_LIMIT, ROUTE_VALID, ROUTE_WORDS, peer};
 use defs::gm::mapping::{
     ENTRY_BYTES, ENTRY_LENGTH, ENTRY_LIMIT, ENTRY_VALID, HEADER_BYTES, INBOX, INBOX_NEXT,
     INBOX_SLOT_BYTES, INBOX_SLOTS, LOOP, MAP_VERSION, MAPPER, MAPPING, NO_NODE, OUT, OUT_HEADER,
@@ -15,16 +13,60 @@ use defs::gm::mapping::{
     SIZES_COMPLETE, SIZES_COUNT, WORD_BACK, WORD_HIGH, WORD_LOW, WORD_NONCE, WORD_NUMBERS,
     WORD_SIZES, WORD_TYPE, WORD_VERSION, first_word,
 };
+use defs::record::Memory;
+use defs::{record, words};
 
-use crate::state::{ACK_BUFFER, ACKS, Connection, SENDING_ACK};
+use crate::state::{ACK_BUFFER, ACKS, Connection, Peer, SENDING_ACK};
 use crate::{Gm, Nic};
 
-/// Packets of the mapper that wait to be sent, a flag for each: [`F_REPLY`], [`F_OUT`].
-const FLAGS: u32 = PROBE_STATE;
-/// Nonce of the answer that waits.
-const REPLY_NONCE: u32 = PROBE_STATE + 4;
-/// Length of its route.
-const REPLY_LENGTH: u32 = PROBE_STATE + 8;
+words! {
+    impl Gm<N: Nic>;
+    /// Packets of mapping that wait to be sent: [`F_REPLY`], [`F_OUT`].
+    mapping_flags, set_mapping_flags: u32 = PROBE_STATE;
+    /// Nonce of the answer that waits.
+    reply_nonce, set_reply_nonce: u32 = PROBE_STATE + 4;
+    /// Bytes of the route of the answer that waits.
+    reply_length, set_reply_length: u32 = PROBE_STATE + 8;
+    /// Slot of the inbox that is written next.
+    inbox_next, set_inbox_next: u32 = INBOX_NEXT;
+    /// Packet of the mapper on the own host: what to do with it, bytes of its route, length; 0 if there is none.
+    outbox, set_outbox: u32 = OUT;
+    /// Own address, upper half; written by the host.
+    own_high: u32 = OWN_HIGH;
+    /// Own address, lower half; written by the host.
+    own_low: u32 = OWN_LOW;
+    /// Version of the routes that were taken last; 0 if none is known.
+    routes_version, set_routes_version: u32 = ROUTES_VERSION;
+    /// Version of the routes when all of them had come.
+    map_version, set_map_version: u32 = MAP_VERSION;
+    /// Address of the mapper whose routes were taken last, upper half.
+    mapper_high, set_mapper_high: u32 = MAPPER;
+    /// Address of that mapper, lower half.
+    mapper_low, set_mapper_low: u32 = MAPPER + 4;
+    /// Most nodes; written by the host.
+    peer_limit: u32 = PEER_LIMIT;
+}
+
+record! {
+    /// Header of a packet of mapping.
+    struct MappingHeader {
+        /// Type and subtype.
+        kind: u32 = WORD_TYPE;
+        /// Nonce of a question, which its answer repeats.
+        nonce: u32 = WORD_NONCE;
+        /// Address of the sender or mapper, upper half, and a node's number.
+        high: u32 = WORD_HIGH;
+        /// Address of the sender or mapper, lower half.
+        low: u32 = WORD_LOW;
+        /// Version of routes.
+        version: u32 = WORD_VERSION;
+        /// Bytes of the route back; number of routes.
+        sizes: u32 = WORD_SIZES;
+        /// Number of the node; number of nodes.
+        numbers: u32 = WORD_NUMBERS;
+    }
+}
+
 /// The route of the answer that waits; it ends where these words end.
 const REPLY_ROUTE: u32 = PROBE_STATE + 16;
 
@@ -37,13 +79,13 @@ const F_REPLY: u32 = 1;
 /// The packet of the host waits.
 const F_OUT: u32 = 2;
 
-/// The bytes of a route that end at `from` are copied so that they end at `to`.
-fn copy_route<N: Nic>(nic: &mut N, from: u32, to: u32, length: u32) {
+/// Copies the bytes of a route that end at `from` so that they end at `to`.
+fn copy_route(memory: &mut impl Memory, from: u32, to: u32, length: u32) {
     let mut at = 0;
     while at < length {
         at += 4;
-        let word = nic.load(from - at);
-        nic.store(to - at, word);
+        let word = memory.load(from - at);
+        memory.store(to - at, word);
     }
 }
 
@@ -60,7 +102,7 @@ impl<N: Nic> Gm<N> {
             self.nic.store(slot, 0);
             slot += INBOX_SLOT_BYTES;
         }
-        self.nic.store(INBOX_NEXT, INBOX);
+        self.set_inbox_next(INBOX);
     }
 
     /// Takes what the host has posted outside of its ports: a packet of a mapper, a command.
@@ -78,8 +120,8 @@ impl<N: Nic> Gm<N> {
 
     /// Takes the mapper's packet. Returns whether there was a new one.
     pub(crate) fn take_out(&mut self) -> bool {
-        let word = self.nic.load(OUT);
-        if word == 0 || self.nic.load(FLAGS) & F_OUT != 0 || self.started() == 0 {
+        let word = self.outbox();
+        if word == 0 || self.mapping_flags() & F_OUT != 0 || self.started() == 0 {
             return false;
         }
         let (route, length) = (word >> 8 & 0xFF, word >> 16);
@@ -93,13 +135,13 @@ impl<N: Nic> Gm<N> {
             OUT_LOCAL if sound && self.take_routes(OUT_HEADER, length) => {}
             _ => self.count(Counter::BadPosts),
         }
-        self.nic.store(OUT, 0);
+        self.set_outbox(0);
         true
     }
 
     fn queue_probe(&mut self, flag: u32) {
-        let flags = self.nic.load(FLAGS);
-        self.nic.store(FLAGS, flags | flag);
+        let flags = self.mapping_flags();
+        self.set_mapping_flags(flags | flag);
         if flags == 0 {
             self.append(ACKS, PROBE, Connection::ACK_NEXT);
         }
@@ -111,7 +153,7 @@ impl<N: Nic> Gm<N> {
     pub(crate) fn send_probe(&mut self) {
         let next = Connection::at(PROBE).ack_next(self);
         ACKS.set_first(self, next);
-        let flags = self.nic.load(FLAGS);
+        let flags = self.mapping_flags();
         let header = ACK_BUFFER + BUFFER_HEADER;
         let (route, length) = match flags & F_REPLY {
             0 => self.fill_from_outbox(header),
@@ -121,7 +163,7 @@ impl<N: Nic> Gm<N> {
             0 => flags & !F_OUT,
             _ => flags & !F_REPLY,
         };
-        self.nic.store(FLAGS, left);
+        self.set_mapping_flags(left);
         if left != 0 {
             self.append(ACKS, PROBE, Connection::ACK_NEXT);
         }
@@ -131,30 +173,30 @@ impl<N: Nic> Gm<N> {
 
     fn fill_from_outbox(&mut self, header: u32) -> (u32, u32) {
         // The host may have changed the word since it was checked.
-        let word = self.nic.load(OUT);
+        let word = self.outbox();
         let route = (word >> 8 & 0xFF).min(PROBE_LIMIT);
         let length = (word >> 16 & !3).clamp(HEADER_BYTES, PACKET_LIMIT);
-        copy_route(&mut self.nic, OUT_HEADER, header, route);
+        copy_route(self, OUT_HEADER, header, route);
         let mut at = 0;
         while at < length {
             let word = self.nic.load(OUT_HEADER + at);
             self.nic.store(header + at, word);
             at += 4;
         }
-        self.nic.store(OUT, 0);
+        self.set_outbox(0);
         (route, length)
     }
 
     fn fill_reply(&mut self, header: u32) -> (u32, u32) {
-        let route = self.nic.load(REPLY_LENGTH);
-        copy_route(&mut self.nic, REPLY_ROUTE + ROUTE_LIMIT, header, route);
-        let high = self.nic.load(OWN_HIGH) | self.node() & NO_NODE;
+        let route = self.reply_length();
+        copy_route(self, REPLY_ROUTE + ROUTE_LIMIT, header, route);
+        let high = self.own_high() | self.node() & NO_NODE;
         for (word, value) in [
             (WORD_TYPE, first_word(REPLY)),
-            (WORD_NONCE, self.nic.load(REPLY_NONCE)),
+            (WORD_NONCE, self.reply_nonce()),
             (WORD_HIGH, high),
-            (WORD_LOW, self.nic.load(OWN_LOW)),
-            (WORD_VERSION, self.nic.load(ROUTES_VERSION)),
+            (WORD_LOW, self.own_low()),
+            (WORD_VERSION, self.routes_version()),
             (WORD_SIZES, self.nodes()),
         ] {
             self.nic.store(header + word, value);
@@ -166,7 +208,7 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     pub(crate) fn mapping_packet(&mut self, buffer: u32, length: u32) {
-        let first = self.nic.load(buffer + WORD_TYPE);
+        let first = MappingHeader::at(buffer).kind(self);
         let sound = match first & 0xFFFF {
             SCOUT => length == SCOUT_BYTES && self.answer_probe(buffer),
             REPLY => length == HEADER_BYTES && self.put_in_inbox(buffer),
@@ -181,27 +223,29 @@ impl<N: Nic> Gm<N> {
 
     /// Lets an answer to the packet at `at` wait. Returns whether its route back is possible.
     fn answer_probe(&mut self, at: u32) -> bool {
-        let length = self.nic.load(at + WORD_SIZES) & SIZES_BACK;
+        let header = MappingHeader::at(at);
+        let length = header.sizes(self) & SIZES_BACK;
         if length > ROUTE_LIMIT {
             return false;
         }
-        let nonce = self.nic.load(at + WORD_NONCE);
-        self.nic.store(REPLY_NONCE, nonce);
-        self.nic.store(REPLY_LENGTH, length);
+        let nonce = header.nonce(self);
+        self.set_reply_nonce(nonce);
+        self.set_reply_length(length);
         let (from, to) = (at + WORD_BACK + ROUTE_LIMIT, REPLY_ROUTE + ROUTE_LIMIT);
-        copy_route(&mut self.nic, from, to, length);
+        copy_route(self, from, to, length);
         self.queue_probe(F_REPLY);
         true
     }
 
     fn is_own(&self, at: u32) -> bool {
-        let high = self.nic.load(at + WORD_HIGH) ^ self.nic.load(OWN_HIGH);
-        high >> 16 == 0 && self.nic.load(at + WORD_LOW) == self.nic.load(OWN_LOW)
+        let header = MappingHeader::at(at);
+        let high = header.high(self) ^ self.own_high();
+        high >> 16 == 0 && header.low(self) == self.own_low()
     }
 
     /// Copies the header at `at` into the next slot, the first word last. Returns whether the slot was free.
     fn put_in_inbox(&mut self, at: u32) -> bool {
-        let slot = self.nic.load(INBOX_NEXT);
+        let slot = self.inbox_next();
         if self.nic.load(slot) != 0 {
             return false;
         }
@@ -214,17 +258,18 @@ impl<N: Nic> Gm<N> {
         let next = slot + INBOX_SLOT_BYTES;
         let end = INBOX + INBOX_SLOTS * INBOX_SLOT_BYTES;
         let next = if next == end { INBOX } else { next };
-        self.nic.store(INBOX_NEXT, next);
+        self.set_inbox_next(next);
         true
     }
 
     /// Takes routes, unless they are older than those that are known or for another node. Returns whether the packet is sound.
     fn take_routes(&mut self, at: u32, length: u32) -> bool {
-        let sizes = self.nic.load(at + WORD_SIZES);
+        let header = MappingHeader::at(at);
+        let sizes = header.sizes(self);
         let count = sizes >> SIZES_COUNT & 0xFF;
-        let numbers = self.nic.load(at + WORD_NUMBERS);
+        let numbers = header.numbers(self);
         let (node, nodes) = (numbers >> 16, numbers & 0xFFFF);
-        let limit = self.nic.load(PEER_LIMIT);
+        let limit = self.peer_limit();
         if length < ROUTES_BYTES || count > ENTRY_LIMIT || nodes > limit || node >= nodes {
             return false;
         }
@@ -254,26 +299,27 @@ impl<N: Nic> Gm<N> {
             self.set_nodes(nodes);
         }
         if sizes & SIZES_COMPLETE != 0 {
-            let version = self.nic.load(at + WORD_VERSION);
-            self.nic.store(MAP_VERSION, version);
+            let version = header.version(self);
+            self.set_map_version(version);
         }
         true
     }
 
     /// Whether routes are of a later version than those before, or of the same one and mapper. Then this is the version from now on.
     fn accepts_version(&mut self, at: u32) -> bool {
-        let version = self.nic.load(at + WORD_VERSION);
-        let known = self.nic.load(ROUTES_VERSION);
-        let high = self.nic.load(at + WORD_HIGH) & !NO_NODE;
-        let low = self.nic.load(at + WORD_LOW);
-        let same = self.nic.load(MAPPER) == high && self.nic.load(MAPPER + 4) == low;
+        let header = MappingHeader::at(at);
+        let version = header.version(self);
+        let known = self.routes_version();
+        let high = header.high(self) & !NO_NODE;
+        let low = header.low(self);
+        let same = self.mapper_high() == high && self.mapper_low() == low;
         let later = known == 0 || version.wrapping_sub(known).wrapping_sub(1) < 1 << 31;
         if version == 0 || !(later || version == known && same) {
             return false;
         }
-        self.nic.store(ROUTES_VERSION, version);
-        self.nic.store(MAPPER, high);
-        self.nic.store(MAPPER + 4, low);
+        self.set_routes_version(version);
+        self.set_mapper_high(high);
+        self.set_mapper_low(low);
         true
     }
 
@@ -303,6 +349,6 @@ impl<N: Nic> Gm<N> {
             let bytes = self.nic.load(from);
             self.nic.store(to + place, bytes);
         }
-        self.nic.store(to + PEER_ROUTE, valid | length);
+        Peer::at(to).set_route(self, valid | length);
     }
 }

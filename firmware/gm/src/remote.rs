@@ -12,6 +12,7 @@ use defs::gm::packet::{
     GET, GET_BYTES, GOT, GOT_BYTES, GOT_FAILED, HEADER_BYTES, MTU, NULL, PUT, PUT_BODY, PUT_BYTES,
     first_word,
 };
+use defs::record;
 
 use crate::atomic::ask_packet;
 use crate::collective::{K_COLLECTIVE, value_packet};
@@ -51,6 +52,20 @@ const GET_SHIFT: u32 = 10;
 
 const _: () = assert!(RECORD_COUNT <= 1 << GET_SHIFT && RECORD_BYTES == 1 << 6);
 
+record! {
+    /// Words between the header of a packet and its bytes: of a put, or of bytes that a get asks for.
+    struct Payload {
+        /// Put: address at the target, upper half.
+        high, set_high: u32 = 0;
+        /// Put: address at the target, lower half.
+        low, set_low: u32 = 4;
+        /// Answer to a get: number of the get.
+        number, set_number: u32 = 0;
+        /// Answer to a get: place of the bytes in what was asked for; or [`GOT_FAILED`] with a status.
+        place, set_place: u32 = 4;
+    }
+}
+
 /// Address of the first record of an answer to a get.
 pub const REPLIES: u32 = RECORDS + RECORD_COUNT * RECORD_BYTES;
 
@@ -74,8 +89,9 @@ impl<N: Nic> Gm<N> {
                 let high = record
                     .remote_high(self)
                     .wrapping_add(u32::from(place < low));
-                self.nic.store(extra, high);
-                self.nic.store(extra + 4, place);
+                let payload = Payload::at(extra);
+                payload.set_high(self, high);
+                payload.set_low(self, place);
                 Plan {
                     first: first_word(if left <= MTU { PUT } else { PUT_BODY }),
                     extra: PUT_BYTES,
@@ -101,13 +117,14 @@ impl<N: Nic> Gm<N> {
             K_REPLY => {
                 let number = record.number(self);
                 let failed = record.failed(self);
-                self.nic.store(extra, number);
+                let payload = Payload::at(extra);
+                payload.set_number(self, number);
                 let place = if failed == 0 {
                     sent
                 } else {
                     GOT_FAILED | failed
                 };
-                self.nic.store(extra + 4, place);
+                payload.set_place(self, place);
                 Plan {
                     first: first_word(GOT),
                     extra: GOT_BYTES,
@@ -154,8 +171,8 @@ impl<N: Nic> Gm<N> {
             return self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
         }
         if bytes != 0 {
-            let high = self.nic.load(extra);
-            let low = self.nic.load(extra + 4);
+            let high = Payload::at(extra).high(self);
+            let low = Payload::at(extra).low(self);
             let key = port.receive_key(self);
             let Some(pieces) = self.pieces(high, low, key, bytes) else {
                 return self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
@@ -241,8 +258,8 @@ impl<N: Nic> Gm<N> {
             return false;
         }
         let extra = packet.at + HEADER_BYTES;
-        let number = self.nic.load(extra);
-        let place = self.nic.load(extra + 4);
+        let number = Payload::at(extra).number(self);
+        let place = Payload::at(extra).place(self);
         self.nic
             .mark(Event::PacketReceived, packet.number, packet.sequence);
         let Some(record) = self.find_get(packet.connection, number) else {

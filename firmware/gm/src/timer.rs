@@ -1,7 +1,6 @@
 //! Ticks: packets that are sent again, sends that fail, alarms.
 use defs::gm::event::{ALARM, Status};
 use defs::gm::map::BACK_OFF_LIMIT;
-use defs::gm::mapping::OUT;
 use defs::gm::port::PORT_COUNT;
 
 use crate::state::{
@@ -19,7 +18,7 @@ impl<N: Nic> Gm<N> {
         let now = self.now().wrapping_add(1);
         self.set_now(now);
         // While posts of programs follow each other without a pause, nothing else looks for a packet of the mapper.
-        if self.nic.load(OUT) != 0 {
+        if self.outbox() != 0 {
             self.take_out();
         }
         if N::ACK_TICK == 0 && N::ROLE.receives() {

@@ -9,8 +9,8 @@ use defs::gm::packet::{ACK, HEADER_BYTES};
 use super::depart::{NO_VALUE, Value};
 use super::origin;
 use super::state::{
-    ACKED, ACKED_LIMIT, AWAITED, AWAITING, EARLIER, EXCHANGING, RECORD_FREED, SLOW, SLOW_LIMIT,
-    block, note,
+    ACKED, ACKED_LIMIT, AWAITED, AWAITING, Acked, EARLIER, EXCHANGING, Payload, RECORD_FREED, SLOW,
+    SLOW_LIMIT, block, note,
 };
 use crate::nic::Event;
 use crate::receive::Packet;
@@ -45,7 +45,7 @@ impl<N: Nic> Gm<N> {
             let opening = packet.lengths >> 16 & 0x1F;
             let node = packet.number >> 1;
             self.barrier_packet(packet.subtype, node, remote, local, opening);
-            let acked = self.nic.load(packet.at + HEADER_BYTES);
+            let acked = Payload::at(packet.at + HEADER_BYTES).acked(self);
             return self.note_acked(packet.connection, acked);
         }
         if !(N::ROLE.sends() && packet.subtype == PARTIAL && self.awaited_partial(packet)) {
@@ -65,11 +65,11 @@ impl<N: Nic> Gm<N> {
     /// The value that a packet carries.
     #[inline(always)]
     fn packet_value(&self, packet: &Packet) -> Value {
-        let at = packet.at + HEADER_BYTES + ACKED_BYTES;
+        let payload = Payload::at(packet.at + HEADER_BYTES);
         Value {
-            tag: self.nic.load(at),
-            high: self.nic.load(at + 4),
-            low: self.nic.load(at + 8),
+            tag: payload.tag(self),
+            high: payload.high(self),
+            low: payload.low(self),
         }
     }
 
@@ -84,7 +84,7 @@ impl<N: Nic> Gm<N> {
         };
         self.collect(instance);
         self.took(packet);
-        let acked = self.nic.load(packet.at + HEADER_BYTES);
+        let acked = Payload::at(packet.at + HEADER_BYTES).acked(self);
         self.note_acked(packet.connection, acked);
         self.settle();
         true
@@ -99,7 +99,7 @@ impl<N: Nic> Gm<N> {
         self.took(packet);
         let (remote, local) = (packet.lengths >> 1 & 7, packet.lengths >> 9 & 7);
         let opening = packet.lengths >> 16 & 0x1F;
-        let acked = self.nic.load(packet.at + HEADER_BYTES);
+        let acked = Payload::at(packet.at + HEADER_BYTES).acked(self);
         self.ack_came(packet.connection, ACK, acked, 0);
         let from = origin::pack(packet.subtype, packet.number >> 1, remote, local, opening);
         let value = if has_value {
@@ -118,9 +118,9 @@ impl<N: Nic> Gm<N> {
         if count == ACKED_LIMIT {
             return self.ack_came(connection, ACK, acked, 0);
         }
-        let at = ACKED + (count << 3);
-        self.nic.store(at, connection.address());
-        self.nic.store(at + 4, acked);
+        let entry = Acked::at(ACKED + (count << 3));
+        entry.set_connection(self, connection);
+        entry.set_sequence(self, acked);
         self.set_acked_count(word + 1);
     }
 
@@ -170,8 +170,8 @@ impl<N: Nic> Gm<N> {
         self.set_acked_count(0);
         let mut at = ACKED;
         while at < ACKED + (count << 3) {
-            let connection = Connection::at(self.nic.load(at));
-            let acked = self.nic.load(at + 4);
+            let connection = Acked::at(at).connection(self);
+            let acked = Acked::at(at).sequence(self);
             self.ack_came(connection, ACK, acked, 0);
             at += 8;
         }

@@ -10,7 +10,7 @@ use defs::gm::port::PORT_COUNT;
 use defs::record::Memory;
 
 use super::origin;
-use super::state::{LocalPacket, RECORD_FREED, block};
+use super::state::{LocalPacket, Payload, RECORD_FREED, block};
 use crate::remote::Plan;
 use crate::state::{FREE, Peer, Port, READY, Record, connection, port_number};
 use crate::{Gm, Nic};
@@ -119,12 +119,13 @@ impl<N: Nic> Gm<N> {
         let sequence = self.take_sequence(connection);
         let start = self.packet_header(header, connection, first_word(subtype), sequence, ports);
         let expected = connection.expected(self);
-        self.nic.store(header + HEADER_BYTES, expected);
+        let payload = Payload::at(header + HEADER_BYTES);
+        payload.set_acked(self, expected);
         let mut end = header + HEADER_BYTES + ACKED_BYTES;
         if subtype >= PARTIAL {
-            self.nic.store(end, value.tag);
-            self.nic.store(end + 4, value.high);
-            self.nic.store(end + 8, value.low);
+            payload.set_tag(self, value.tag);
+            payload.set_high(self, value.high);
+            payload.set_low(self, value.low);
             end += VALUE_BYTES;
         }
         self.owes_nothing(connection);

@@ -3,12 +3,13 @@
 //! All of them are SEND's but the results that wait for their events, which are RECV's, and the count of packets that it has taken.
 use defs::gm::atomic::{ATOMIC_COUNT, ATOMIC_OPERATIONS};
 use defs::gm::collective::{
-    BLOCK_BYTES, BLOCKS, DESCRIPTOR_BYTES, DESCRIPTOR_CHILDREN, DESCRIPTOR_COUNT, DESCRIPTOR_KIND,
-    DESCRIPTOR_PARENT, DESCRIPTOR_TAG, DESCRIPTOR_VALUE, LIST_BYTES, LISTS, NOTE_BYTES, NOTES,
+    ACKED_BYTES, BLOCK_BYTES, BLOCKS, DESCRIPTOR_BYTES, DESCRIPTOR_CHILDREN, DESCRIPTOR_COUNT,
+    DESCRIPTOR_KIND, DESCRIPTOR_PARENT, DESCRIPTOR_TAG, DESCRIPTOR_VALUE, LIST_BYTES, LISTS,
+    NOTE_BYTES, NOTES,
 };
 use defs::{record, words};
 
-use crate::state::{List, Port, Record, STATE_END, port_number};
+use crate::state::{Connection, List, Port, Record, STATE_END, port_number};
 use crate::{Gm, Nic};
 
 words! {
@@ -232,6 +233,30 @@ record! {
         high, set_high: u32 = 8;
         /// The value, lower half.
         low, set_low: u32 = 12;
+    }
+}
+
+record! {
+    /// Payload of a packet of an operation.
+    pub struct Payload {
+        /// Sequence number that an ack would have.
+        acked, set_acked: u32 = 0;
+        /// Tag of the value.
+        tag, set_tag: u32 = ACKED_BYTES;
+        /// The value, upper half.
+        high, set_high: u32 = ACKED_BYTES + 4;
+        /// The value, lower half.
+        low, set_low: u32 = ACKED_BYTES + 8;
+    }
+}
+
+record! {
+    /// Acknowledgment that a packet of a barrier brought.
+    pub struct Acked {
+        /// Connection that it is for.
+        connection, set_connection: Connection = 0;
+        /// Sequence number.
+        sequence, set_sequence: u32 = 4;
     }
 }
 
