@@ -89,7 +89,7 @@ pub enum KitError {
         at: SimTime,
         /// Reason.
         error: HostError,
-        /// After a wait in vain: one line per CPU that does not idle, with its place.
+        /// After a wait that reached its limit: one line per CPU that does not idle, with its place.
         running: Vec<String>,
     },
     /// A CPU reached an invalid instruction, or the firmware panicked.

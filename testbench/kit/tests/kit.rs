@@ -74,7 +74,7 @@ fn a_run_that_cannot_end_says_who_waits_for_what() -> Result<(), KitError> {
     Ok(())
 }
 
-/// A wait in vain and a time limit say where a CPU stands that works.
+/// A wait that reaches its limit and a time limit say where a CPU stands that works.
 #[test]
 fn a_cpu_that_works_for_ever_is_told() -> Result<(), KitError> {
     let infinite = || Kit::alone().firmware(image("../cases/infinite"));

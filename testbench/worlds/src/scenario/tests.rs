@@ -594,34 +594,3 @@ fn costs_are_those_of_a_node_over_those_of_all() {
         Some("s:4: costs.core.clock")
     );
 }
-
-#[test]
-fn settings_without_an_effect_are_told() {
-    let check = |tables: &str, expected: &[&str]| {
-        let text = format!(
-            "{tables}[network]\ntopology = \"pair\"\n[[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nbytes = 100\nmessages = 1\n"
-        );
-        let scenario = Scenario::parse("s.toml", &text).unwrap();
-        assert_eq!(scenario.warnings, expected, "{tables}");
-    };
-    check("", &[]);
-    check("[emp]\nack_group = 4\n", &[]);
-    check("[gm]\nresend_us = 100\n", &[]);
-    check(
-        "protocol = \"gm\"\n[emp]\nack_group = 4\n[gm]\nresend_us = 100\n",
-        &["s.toml:2: [emp] has no effect: none of its nodes runs EMP"],
-    );
-    let nodes = |protocol: &str| {
-        format!(
-            "[emp]\nack_group = 4\n[[node]]\nname = \"a\"\ncount = 2\nprotocol = \"{protocol}\"\n[node.gm]\nresend_us = 100\n"
-        )
-    };
-    check(
-        &nodes("emp"),
-        &["s.toml:7: [node.gm] has no effect: none of its nodes runs GM"],
-    );
-    check(
-        &nodes("gm"),
-        &["s.toml:1: [emp] has no effect: none of its nodes runs EMP"],
-    );
-}
