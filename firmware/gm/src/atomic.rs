@@ -18,6 +18,7 @@ use defs::gm::event::Status;
 use defs::gm::map::{BUFFER_HEADER, Counter, ROUTE_VALID, peer};
 use defs::gm::packet::{ACK, HEADER_BYTES, first_word};
 use defs::gm::port::{PORT_COUNT, SEND_REMOTE_HIGH, SEND_REMOTE_LOW};
+use defs::record;
 use defs::record::Memory;
 
 use crate::collective::Value;
@@ -65,6 +66,16 @@ pub(crate) enum Done {
     Denied,
     /// The host uses its words.
     Busy,
+}
+
+record! {
+    /// Answer to an atomic operation: in a packet, and kept at the target until the next operation with its place.
+    struct Answer {
+        /// Number of the operation.
+        number, set_number: u32 = 0;
+        /// The word before the operation.
+        value, set_value: u32 = 4;
+    }
 }
 
 /// Writes the payload of an [`ASK`]: address, operation, operand, compared value, number.
@@ -270,8 +281,9 @@ impl<N: Nic> Gm<N> {
         self.nic
             .mark(Event::AckReceived, packet.number, packet.sequence);
         self.ack_came(packet.connection, ACK, packet.sequence, 0);
-        let number = self.nic.load(packet.at + HEADER_BYTES);
-        let value = self.nic.load(packet.at + HEADER_BYTES + 4);
+        let answer = Answer::at(packet.at + HEADER_BYTES);
+        let number = answer.number(self);
+        let value = answer.value(self);
         self.hand_value(packet.connection, number, value);
     }
 
@@ -295,9 +307,9 @@ impl<N: Nic> Gm<N> {
         }
         let extra = packet.at + HEADER_BYTES;
         let number = self.nic.load(extra + 20);
-        let at = answer_words(packet.number >> 1, number);
+        let kept = Answer::at(answer_words(packet.number >> 1, number));
         let has_memory = self.collective_ticks() != 0;
-        let answered = has_memory && self.nic.load(at) == number;
+        let answered = has_memory && kept.number(self) == number;
         if answered && packet.sequence != packet.connection.expected(self) {
             // The packet was sent again: its answer is lost, or on its way.
             self.count(Counter::Duplicates);
@@ -332,8 +344,8 @@ impl<N: Nic> Gm<N> {
                 // As if the packet were lost: it comes again.
                 Done::Busy => return,
             };
-            self.nic.store(at, number);
-            self.nic.store(at + 4, value);
+            kept.set_number(self, number);
+            kept.set_value(self, value);
         }
         self.nic
             .mark(Event::PacketReceived, packet.number, packet.sequence);

@@ -7,9 +7,9 @@ use defs::gm::atomic::GUARD_LOW;
 use defs::gm::map::{
     ARGUMENT_HIGH, ARGUMENT_LOW, COMMAND_ACCEPT, COMMAND_ALLOW, COMMAND_BUSY, COMMAND_CLOSE,
     COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, CONNECTION_BYTES, COUNTER_COUNT, COUNTERS,
-    JOB_BYTES, JOB_COUNT, NODE_LIMIT, PAGE_TABLE_HIGH, PAGE_TABLE_LOW, PEER_ROUTE, PEERS, READY,
-    READY_MAGIC, RECEIVER_JOBS, RECORD_BYTES, RECORD_COUNT, RECORDS, REPLY_COUNT, SENDER_JOBS,
-    STATE, TOKEN_BYTES, TOKENS, page_key, peer,
+    JOB_BYTES, JOB_COUNT, NODE_LIMIT, PEER_ROUTE, PEERS, READY, READY_MAGIC, RECEIVER_JOBS,
+    RECORD_BYTES, RECORD_COUNT, RECORDS, REPLY_COUNT, SENDER_JOBS, STATE, TOKEN_BYTES, TOKENS,
+    page_key, peer,
 };
 use defs::gm::mapping::{PROBES_TAKEN, PROBES_TAKEN_MAGIC};
 use defs::gm::port::{
@@ -129,8 +129,8 @@ impl<N: Nic> Gm<N> {
     /// nothing to begin.
     fn begin_command(&mut self, command: u32, high: u32, low: u32) -> bool {
         let host = HostAddress {
-            high: self.nic.load(PAGE_TABLE_HIGH),
-            low: self.nic.load(PAGE_TABLE_LOW),
+            high: self.page_table_high(),
+            low: self.page_table_low(),
         };
         self.nic.fetch(host, SEND_BUCKET, 16);
         self.set_command_word(command | COMMAND_BUSY);
@@ -170,8 +170,8 @@ impl<N: Nic> Gm<N> {
     /// Writes a word before the page table, behind all other DMA to the host.
     pub(crate) fn scratch_write(&mut self, cookie: u32) {
         let host = HostAddress {
-            high: self.nic.load(PAGE_TABLE_HIGH),
-            low: self.nic.load(PAGE_TABLE_LOW) - defs::gm::map::PAGE_TABLE_SCRATCH,
+            high: self.page_table_high(),
+            low: self.page_table_low() - defs::gm::map::PAGE_TABLE_SCRATCH,
         };
         self.nic.start_write(host, LAST_WRITE, 4, cookie);
     }

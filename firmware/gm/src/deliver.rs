@@ -6,6 +6,7 @@ use defs::gm::event::{
 };
 use defs::gm::map::{COUNTERS, Counter, TOKENS};
 use defs::gm::packet::{DATA, HEADER_BYTES, MTU, SIZES, TAIL, capacity};
+use defs::record;
 
 use crate::nic::{Event, HostAddress};
 use crate::receive::Packet;
@@ -22,6 +23,22 @@ const fn port_of(token: Token) -> Port {
 }
 
 const _: () = assert!(256 * defs::gm::map::TOKEN_BYTES == 1 << 12);
+
+record! {
+    /// Event of a message, as the host reads it.
+    struct EventWords {
+        /// Address of the buffer, upper half.
+        buffer_high, set_buffer_high: u32 = WORD_BUFFER;
+        /// Address of the buffer, lower half.
+        buffer_low, set_buffer_low: u32 = WORD_BUFFER + 4;
+        /// Length of the message in bytes.
+        length, set_length: u32 = EVENT_LENGTH;
+        /// Sending node and tag.
+        node, set_node: u32 = WORD_NODE;
+        /// Size, subports, type.
+        kind, set_kind: u32 = EVENT_TYPE;
+    }
+}
 
 /// Destination of a packet of a message: port, receive token, and bytes of the message before the packet.
 struct Target {
@@ -257,13 +274,13 @@ impl<N: Nic> Gm<N> {
             kind += PEER;
         }
         let subports = (packet.lengths & 0xFF) << 16 | packet.lengths & 0xFF00;
-        self.nic.store(event + WORD_BUFFER, high);
-        self.nic.store(event + WORD_BUFFER + 4, low);
-        self.nic.store(event + EVENT_LENGTH, length);
+        let event = EventWords::at(event);
+        event.set_buffer_high(self, high);
+        event.set_buffer_low(self, low);
+        event.set_length(self, length);
         let node = packet.number >> 1;
-        self.nic.store(event + WORD_NODE, node << 16 | tag & 0xFFFF);
-        self.nic
-            .store(event + EVENT_TYPE, tag >> 16 << 24 | subports | kind);
+        event.set_node(self, node << 16 | tag & 0xFFFF);
+        event.set_kind(self, tag >> 16 << 24 | subports | kind);
     }
 
     /// A buffer for an event: as many as DMAs can be under way are used in turn.

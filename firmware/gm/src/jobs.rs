@@ -4,6 +4,7 @@
 //! the first word is the job and is written last; the reader clears it. A ring has more entries than jobs can be under way.
 use defs::gm::collective::COLLECTIVE_RECORDS;
 use defs::gm::map::{JOB_BYTES, JOB_COUNT, RECEIVER_JOBS, SENDER_JOBS};
+use defs::record;
 
 use crate::collective::Value;
 use crate::gossip::{Group, News};
@@ -63,6 +64,16 @@ enum Job {
     Direct = 21,
 }
 
+record! {
+    /// Entry of a ring of jobs.
+    struct Entry {
+        /// The job, and an argument of 24 bits; 0 if the entry is empty. It is written last: the other CPU takes the entry then.
+        word, set_word: u32 = 0;
+        /// Further arguments.
+        [argument, set_argument]: u32 = 4;
+    }
+}
+
 /// Bits of the first word that hold the job.
 const JOB_MASK: u32 = 0xFF;
 /// Position of what else the first word holds.
@@ -76,10 +87,11 @@ impl<N: Nic> Gm<N> {
             _ => (SENDER_JOB_IN, SENDER_JOBS),
         };
         let at = self.nic.load(place);
-        self.nic.store(at + 4, rest[0]);
-        self.nic.store(at + 8, rest[1]);
-        self.nic.store(at + 12, rest[2]);
-        self.nic.store(at, first << JOB_SHIFT | job as u32);
+        let entry = Entry::at(at);
+        entry.set_argument(self, 0, rest[0]);
+        entry.set_argument(self, 1, rest[1]);
+        entry.set_argument(self, 2, rest[2]);
+        entry.set_word(self, first << JOB_SHIFT | job as u32);
         let next = at + JOB_BYTES;
         self.nic.store(
             place,
@@ -101,16 +113,17 @@ impl<N: Nic> Gm<N> {
         };
         loop {
             let at = self.nic.load(place);
-            let word = self.nic.load(at);
+            let entry = Entry::at(at);
+            let word = entry.word(self);
             if word == 0 {
                 return;
             }
             let arguments = [
-                self.nic.load(at + 4),
-                self.nic.load(at + 8),
-                self.nic.load(at + 12),
+                entry.argument(self, 0),
+                entry.argument(self, 1),
+                entry.argument(self, 2),
             ];
-            self.nic.store(at, 0);
+            entry.set_word(self, 0);
             let next = at + JOB_BYTES;
             self.nic.store(
                 place,
