@@ -99,7 +99,7 @@ impl Word for bool {
 /// | `name => Record = OFFSET;` | `name()`: a record inside this one |
 /// | `name[SHIFT] => Record = OFFSET;` | `name(index)`: records inside this one, 2^SHIFT bytes each |
 ///
-/// A `Type` is a [`Word`](crate::record::Word): a number, a `bool`, or a record, whose address the word has. A record at address 0 is
+/// A `Type` is a [`Word`]: a number, a `bool`, or a record, whose address the word has. A record at address 0 is
 /// none.
 #[macro_export]
 macro_rules! record {
@@ -255,7 +255,7 @@ macro_rules! record {
 /// | `name, set_name: Type = ADDRESS;` | `name()`, `set_name(value)` |
 /// | `name, set_name, NAME: Type = ADDRESS;` | these, and the constant `NAME`: the address, for lists that begin there |
 ///
-/// The first line names the type, which implements [`Memory`](crate::record::Memory), with its parameter: `impl Gm<N: Nic>;`.
+/// The first line names the type, which implements [`Memory`], with its parameter: `impl Gm<N: Nic>;`.
 #[macro_export]
 macro_rules! words {
     (

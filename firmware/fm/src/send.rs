@@ -10,7 +10,7 @@ use crate::{Fm, Header, Nic, SendSlot};
 
 /// log2 of the bytes of a route's entry.
 const ROUTE_SHIFT: u32 = defs::fm::map::ROUTE_BYTES.trailing_zeros();
-/// The sender's part of a header's [`WORD_TARGET`].
+/// Mask of the sender in [`Header::target`].
 const SENDER: u32 = NODE_MASK << SENDER_SHIFT;
 
 impl<N: Nic> Fm<N> {

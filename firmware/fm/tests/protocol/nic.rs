@@ -32,7 +32,7 @@ pub struct Fake {
     leaving: Option<Leaving>,
     free: VecDeque<u32>,
     received: VecDeque<(u32, u32)>,
-    /// What the firmware has done, in order.
+    /// Probes that the firmware has passed, in order.
     pub marks: Vec<Event>,
     /// Reads of send slots since a packet was started last.
     pub loads: std::cell::Cell<u32>,

@@ -27,7 +27,7 @@ struct Post {
     address: u32,
     operand: u32,
     compared: u32,
-    /// Where the result goes; 0: into an event.
+    /// Address to which the result goes; 0: into an event.
     direct: u32,
 }
 
@@ -133,7 +133,7 @@ fn a_word_is_changed_and_its_value_before_comes_back() {
     });
 }
 
-/// What is not allowed ends with a status and changes nothing.
+/// An operation that is not allowed ends with a status and changes nothing.
 #[test]
 fn refusals() {
     let denied = Status::PermissionDenied as u32;
@@ -316,7 +316,7 @@ fn a_closed_port_has_no_operations() {
     });
 }
 
-/// Where results go.
+/// Addresses to which results go.
 const REPLY: u32 = 0x40_0200;
 
 #[test]

@@ -44,7 +44,7 @@ fn step<const ROLE: u8>(gm: &RefCell<Option<Gm<Side<ROLE>>>>) -> bool {
 }
 
 impl Shared {
-    /// What else happens at once with an access.
+    /// Lets the host act at once with an access of the firmware.
     fn interleave(&self) {
         if self.random.borrow_mut().next(256) >= self.chance.get() {
             return;

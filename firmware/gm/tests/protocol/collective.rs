@@ -324,7 +324,7 @@ fn a_value_that_is_awaited_needs_no_place() {
     });
 }
 
-/// What a process was sent does not count for the next one on its port. What came before a port was opened does.
+/// Packets that a process was sent do not count for the next one on its port. What came before a port was opened does.
 #[test]
 fn packets_for_closed_ports_are_sent_again() {
     both_cpus(|cpus| {

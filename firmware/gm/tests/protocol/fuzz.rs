@@ -1,4 +1,4 @@
-//! What a process writes into its queues, and what comes from the wire: any words. A case is text, a line for each action;
+//! Any words in the queues of a process and from the wire. A case is text, a line for each action;
 //! `../corpus` has some.
 
 use std::fmt::Write as _;

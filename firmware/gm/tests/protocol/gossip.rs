@@ -79,7 +79,7 @@ impl Group {
         (0..length).map(|at| (at * 7 + seed) as u8).collect()
     }
 
-    /// Where the block of `of` is in the channel of a member.
+    /// Address of the block of `of` in the channel of a member.
     fn place(&self, rank: u32, of: u32, length: u32, doubling: bool) -> u32 {
         match doubling {
             true => (of + self.size - rank) % self.size * length,

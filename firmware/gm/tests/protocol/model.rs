@@ -9,7 +9,7 @@ use crate::node::Message;
 /// Port of a node, target node and port, priority.
 pub type Stream = [u32; 5];
 
-/// What a host has posted.
+/// Post of a host.
 #[derive(Clone, PartialEq, Eq)]
 pub enum What {
     Message(Message),
@@ -49,9 +49,9 @@ pub struct Post {
     /// Times of the post and of its end.
     pub posted: u32,
     pub ended: Option<(u32, u32)>,
-    /// Its port was closed, or its node restarted.
+    /// The port of the send was closed, or its node restarted.
     pub forgotten: bool,
-    /// Its stream was dropped while it had not ended.
+    /// The stream of the send was dropped while it had not ended.
     pub dropped: bool,
     /// Receiver's lives in which it arrived.
     pub arrived: Vec<u32>,

@@ -40,7 +40,7 @@ pub const PROGRAM: u32 = 0x7F;
 /// All ports of a node belong to this process unless said otherwise.
 pub const PROCESS: u32 = 3;
 
-/// Where a page of a program lies: the pages are not adjacent.
+/// Host address of a page of a program: the pages are not adjacent.
 pub const fn physical(address: u32) -> u32 {
     address ^ PAGE_BYTES
 }
@@ -263,7 +263,7 @@ impl Node {
         self.gm.nic().word(at + SEND_TYPE) == 0
     }
 
-    /// Where the next buffer begins, unless there is no room.
+    /// Address of the next buffer; none if there is no room.
     pub const fn next_buffer(&self) -> u32 {
         self.next_buffer
     }

@@ -99,7 +99,7 @@ pub struct Run {
     pub world: World,
     ledger: Ledger,
     time: u32,
-    /// Of each node: its life, hosts that take no events, bytes of memory that were used.
+    /// State of each node: its life, hosts that take no events, bytes of memory that were used.
     lives: [u32; 3],
     slow: [bool; 3],
     used: [u32; 3],

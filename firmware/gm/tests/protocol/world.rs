@@ -19,7 +19,7 @@ impl Random {
     }
 }
 
-/// What happens to a packet, and how often among 256.
+/// Fault of a packet, and how often it happens among 256.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
     pub lost: u32,
@@ -145,7 +145,7 @@ impl World {
         }
     }
 
-    /// The same, and time passes up to `ticks`.
+    /// Lets the nodes do all that they can, then again after each of up to `ticks` ticks.
     pub fn run(&mut self, ticks: u32) {
         self.settle();
         for _ in 0..ticks {
@@ -179,7 +179,7 @@ impl World {
         while self.act(0, 3) {}
     }
 
-    /// What node 0 has posted reaches node 1; nothing comes back.
+    /// Packets of node 0 reach node 1; nothing comes back.
     pub fn settle_request(&mut self) {
         for _ in 0..20 {
             for action in [4, 0, 2] {
