@@ -110,10 +110,6 @@ impl Workload for Processes {
         self.nodes.iter().enumerate().map(job).collect()
     }
 
-    fn may_be_quiet_for_long(&self) -> bool {
-        matches!(self.mode, Mode::Sockets { .. })
-    }
-
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
         let mut all = Used::default();
         for node in &self.nodes {

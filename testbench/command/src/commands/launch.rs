@@ -225,6 +225,8 @@ fn scenario(
         },
         false => Mode::Messages,
     };
+    // A process may sleep for long, if the scenario does not say otherwise.
+    let may_sleep = args.sockets && !network.contains("quiet_us");
     let usual = format!("\n[[program]]\nrun = \"process\"\nnodes = [\"0..{ranks}\"]\n");
     // A scenario may choose the nodes itself.
     let own = WORKLOADS.parse(name, &network).ok();
@@ -236,6 +238,9 @@ fn scenario(
     if let Some(path) = &args.scenario {
         scenario.folder = path.parent().unwrap_or(Path::new("")).into();
         scenario.source = Some(path.clone());
+    }
+    if may_sleep {
+        scenario.quiet = None;
     }
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     for spec in &mut scenario.programs {
