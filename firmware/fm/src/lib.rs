@@ -9,7 +9,7 @@
 //! | `send` | send slots to the wire, copies for further destinations |
 //! | `receive` | packets to the host |
 //!
-//! All state is in SRAM words at constant addresses. The code has no division, no multiplication and no copies of payload.
+//! All state is in SRAM words at constant addresses, laid out here. The code has no division, no multiplication and no copies of payload.
 #![no_std]
 
 pub mod nic;

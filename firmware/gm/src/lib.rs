@@ -7,7 +7,7 @@
 //! | module | contents |
 //! |--------|----------|
 //! | [`nic`] | interface to the hardware |
-//! | `state` | words in SRAM, states of the machines |
+//! | `state` | layout of SRAM: words, records, states of the machines |
 //! | `post`, `token` | send slots and receive tokens that processes have written |
 //! | `page` | from a process's addresses to those of DMA |
 //! | `transmit` | SDMA and SEND: packets from records |
@@ -24,8 +24,13 @@
 //! | `gossip` | all-to-all broadcasts |
 //! | `atomic` | atomic operations on words of other nodes |
 //!
-//! All state is in SRAM words at constant addresses: on the LANai each of them is one instruction away. The code has no
-//! division, no multiplication and no copies of payload.
+//! All state is in SRAM words at constant addresses: on the LANai each of them is one instruction away. The modules `state` lay them
+//! out: single words ([`defs::words!`]) and records ([`defs::record!`]). The code has no division, no multiplication and no copies of
+//! payload.
+//!
+//! Functions on the usual path of a packet are `#[inline(always)]`: they end in the handler of events, which an image places in fast
+//! memory (on the Tigon2 the scratchpad). Others are `#[inline(never)]`, since they would take that memory, or be copied to each place
+//! that calls them; `#[cold]` moves the branches to them off the path.
 #![no_std]
 
 #[cfg(test)]

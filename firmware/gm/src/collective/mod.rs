@@ -7,7 +7,7 @@
 //!
 //! | module | contents |
 //! |--------|----------|
-//! | `state`, `origin` | words in SRAM, the word that tells where a packet comes from |
+//! | `state`, `origin` | layout of SRAM, the word that tells where a packet comes from |
 //! | `barrier` | pairwise exchange, gather-broadcast |
 //! | `reduce` | values up a tree, results down |
 //! | `arrive` | packets of other members, and those that come before the operation |
