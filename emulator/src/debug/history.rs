@@ -32,6 +32,11 @@ pub enum DebugError {
     /// The node does not exist.
     #[error("there is no node {0}")]
     NoNode(usize),
+    /// The world's hosts are other processes, whose state cannot be changed and kept.
+    #[error(
+        "nothing can be changed by hand: hosts are other processes, and earlier times are runs from the beginning"
+    )]
+    Fixed,
     /// There is no such CPU.
     #[error("node {node} has no CPU {cpu}")]
     NoCpu {
@@ -78,6 +83,9 @@ struct Past {
 /// A world and all its times.
 pub struct History {
     build: Box<dyn Fn() -> World>,
+    /// The world's state cannot be saved, since hosts are other processes: an earlier time is reached by a run of another world from the
+    /// beginning, which repeats this one, and nothing can be changed.
+    only_from_begin: bool,
     /// The world at the latest time. It has the replay logs of the host programs.
     front: World,
     /// The world at the current time, unless that is the front.
@@ -115,6 +123,21 @@ impl History {
         Self::from_moment(front, build, interrupt)
     }
 
+    /// The history of a world at its start whose hosts are other processes, so that no later state can be saved. `build` must create equal
+    /// worlds. Setting `interrupt` ends long operations.
+    ///
+    /// # Errors
+    /// If the world cannot be saved at its start.
+    pub fn of_processes(
+        front: World,
+        build: impl Fn() -> World + 'static,
+        interrupt: Option<Arc<AtomicBool>>,
+    ) -> Result<Self, DebugError> {
+        let mut history = Self::from_moment(front, build, interrupt)?;
+        history.only_from_begin = true;
+        Ok(history)
+    }
+
     /// The history of a world from a saved and loaded state on. `build` creates another world into which
     /// that state can be loaded. Setting `interrupt` ends long operations.
     ///
@@ -127,6 +150,7 @@ impl History {
     ) -> Result<Self, DebugError> {
         let mut history = Self {
             build: Box::new(build),
+            only_from_begin: false,
             past: None,
             states: States::default(),
             trail: None,
@@ -198,6 +222,9 @@ impl History {
     /// # Errors
     /// If the world cannot be saved.
     pub fn change<T>(&mut self, change: impl FnOnce(&mut World) -> T) -> Result<T, DebugError> {
+        if self.only_from_begin {
+            return Err(DebugError::Fixed);
+        }
         let result = change(self.world_mut());
         self.come_alive()?;
         let now = self.now();
@@ -241,7 +268,8 @@ impl History {
 
     /// Creates a checkpoint if one is due.
     pub(super) fn keep_state(&mut self) -> Result<(), DebugError> {
-        if self.now() >= self.next_state() {
+        let is_possible = !self.only_from_begin || self.states.len() == 0;
+        if is_possible && self.now() >= self.next_state() {
             let past = self.past.as_ref().map(|past| &past.world);
             self.states.keep(past.unwrap_or(&self.front), false)?;
         }
@@ -250,6 +278,9 @@ impl History {
 
     /// Creates a near checkpoint, for further moves backwards.
     pub(super) fn keep_near_state(&mut self) -> Result<(), DebugError> {
+        if self.only_from_begin {
+            return Ok(());
+        }
         let past = self.past.as_ref().map(|past| &past.world);
         Ok(self.states.keep_near(past.unwrap_or(&self.front))?)
     }
@@ -280,6 +311,10 @@ impl History {
             return Ok(());
         }
         let mut world = self.another_world();
+        if self.only_from_begin {
+            self.look_at(world, false);
+            return Ok(());
+        }
         world.load_repeating(&saved.state, &self.front.logs())?;
         self.look_at(world, true);
         Ok(())

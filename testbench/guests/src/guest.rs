@@ -48,6 +48,8 @@ pub struct Settings {
     pub arguments: Vec<String>,
     /// How long it may say nothing, of the wall clock.
     pub patience: Duration,
+    /// Whether its console takes [input](Guest::input).
+    pub takes_input: bool,
 }
 
 /// What a guest has done.
@@ -150,6 +152,14 @@ impl Guest {
     #[must_use]
     pub const fn statistics(&self) -> Statistics {
         self.statistics
+    }
+
+    /// Types a line at its console. It takes notice of it when it next runs.
+    ///
+    /// # Errors
+    /// If it takes no input.
+    pub fn input(&mut self, line: &str) -> Result<(), GuestError> {
+        self.process.input(line)
     }
 
     /// What it has said since it was last asked, with the begin of a line: the last words of a guest that has failed.

@@ -1,6 +1,6 @@
 //! The process of a guest: its command line, its folder, its end.
 
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -75,6 +75,16 @@ impl Process {
             cpu: None,
         };
         Ok((process, listeners))
+    }
+
+    /// Writes a line to the standard input, which is a pipe if the guest takes input. The pipe has room for it: a guest asks for one line at a time.
+    ///
+    /// # Errors
+    /// If it takes none.
+    pub fn input(&mut self, line: &str) -> Result<(), GuestError> {
+        let pipe = self.child.stdin.as_mut();
+        let pipe = pipe.ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        Ok(pipe.write_all(format!("{line}\n").as_bytes())?)
     }
 
     /// The guest has opened all its files: nothing of it is left on the disk, whatever happens to the emulator.
@@ -152,17 +162,13 @@ fn command(kernel: &Path, folder: &Path, settings: &Settings) -> Command {
         format!("seed={}", settings.seed),
     ]);
     // Random numbers need no time that passes.
-    command.args([
-        "random.trust_cpu=1",
-        "umid=guest",
-        "con=null",
-        "con0=null,fd:1",
-        "panic=-1",
-    ]);
+    command.args(["random.trust_cpu=1", "umid=guest", "con=null", "panic=-1"]);
+    let (input, console) = match settings.takes_input {
+        true => (Stdio::piped(), "con0=fd:0,fd:1"),
+        false => (Stdio::null(), "con0=null,fd:1"),
+    };
+    command.arg(console);
     command.args(&settings.arguments);
-    command
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .process_group(0);
+    command.current_dir(folder).stdin(input).process_group(0);
     command
 }

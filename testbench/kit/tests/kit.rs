@@ -91,7 +91,7 @@ fn a_cpu_that_works_for_ever_is_told() -> Result<(), KitError> {
         host.poll(0x200, "an answer", us(100), |word| word == 1)
             .await
     });
-    let text = failed.expect_err("a wait in vain").to_string();
+    let text = failed.expect_err("a wait that times out").to_string();
     assert!(text.contains(place) && text.contains("main at "), "{text}");
     Ok(())
 }

@@ -105,7 +105,7 @@ pub struct JobContext<'a> {
 }
 
 /// A checked program of a scenario.
-pub trait Workload: Debug + Send + Sync {
+pub trait Workload: Any + Debug + Send + Sync {
     /// Its nodes, by rank.
     fn nodes(&self) -> Vec<usize>;
 

@@ -3,6 +3,7 @@
 pub mod exec;
 pub mod launch;
 pub mod ledger;
+pub mod linux;
 pub mod myrinet;
 pub mod plan;
 pub mod profile;
@@ -27,6 +28,7 @@ use lanigon_worlds::files::own;
 use exec::ExecArgs;
 use launch::LaunchArgs;
 use ledger::LedgerArgs;
+use linux::LinuxArgs;
 use myrinet::MyrinetArgs;
 use profile::ProfileArgs;
 use run::RunArgs;
@@ -74,6 +76,8 @@ pub enum Command {
     Run(RunArgs),
     /// Launch an MPI program of this machine on emulated hosts
     Launch(LaunchArgs),
+    /// Open the console of a Linux host on this terminal
+    Linux(LinuxArgs),
     /// Run a scenario with many values: on all cores, resumable, with tables and plots
     Sweep(SweepArgs),
     /// Plan an operation and predict its times

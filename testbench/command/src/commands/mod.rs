@@ -13,6 +13,7 @@ pub mod image;
 mod instructions;
 mod launch;
 pub mod ledger;
+pub mod linux;
 pub mod list;
 pub mod myrinet;
 mod new;
@@ -107,6 +108,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Command::Reproduce(args) => reproduce::run(args, interrupt),
         Command::Run(args) => run::run(args, interrupt),
         Command::Launch(args) => launch::run(args, interrupt),
+        Command::Linux(args) => linux::run(args, interrupt),
         Command::Plan(plan) => plan::run(plan, interrupt),
         Command::Sweep(args) => sweep::run(args, interrupt),
         Command::Gdb(args) => gdb::run(args, interrupt),

@@ -81,7 +81,6 @@ impl Session {
         scenario: &Scenario,
         interrupt: &Interrupt,
     ) -> anyhow::Result<Self> {
-        scenario.check_saving()?;
         let blueprint = Arc::new(Blueprint::new(scenario)?);
         let mut simulation = blueprint.build()?;
         simulation.keep_logs();
@@ -134,7 +133,10 @@ impl Session {
             world.unwrap_or_else(|_| World::new(Vec::new()))
         };
         Ok(Self {
-            history: History::from_moment(world, build, Some(interrupt.flag()))?,
+            history: match scenario.check_saving() {
+                Ok(()) => History::from_moment(world, build, Some(interrupt.flag()))?,
+                Err(_) => History::of_processes(world, build, Some(interrupt.flag()))?,
+            },
             lines: images.all().map(|(_, image)| image.lines()).collect(),
             images,
             header,
@@ -346,6 +348,7 @@ impl Session {
     /// # Errors
     /// If a host program cannot be saved, or the operation is interrupted.
     pub fn snapshot(&mut self) -> anyhow::Result<Vec<u8>> {
+        self.scenario.check_saving()?;
         let now = self.now();
         let mut simulation = match &self.snapshot {
             Some((file, folder)) => Simulation::load(self.scenario.workloads, file, folder)?.0,

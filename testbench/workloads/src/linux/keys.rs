@@ -50,5 +50,6 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Linux, Scenar
         files,
         kernel: kernel.transpose()?,
         silence_s: table.whole(&SILENCE)?,
+        console: None,
     })
 }

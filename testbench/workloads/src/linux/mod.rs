@@ -1,9 +1,11 @@
 //! Linux on a node's host: a guest with a driver of its own starts the board's firmware and runs a script (docs/linux.md).
 
+mod console;
 mod files;
 mod keys;
 mod summary;
 mod workload;
 
+pub use console::{Terminal, open};
 pub use summary::{GuestUse, GuestsUse, Line};
 pub use workload::KIND;

@@ -18,6 +18,7 @@ use lanigon_worlds::workload::{
     WorkloadType, read_records,
 };
 
+use super::console::Console;
 use super::files::Files;
 use super::keys;
 use super::summary::GuestsUse;
@@ -35,13 +36,15 @@ pub const KIND: WorkloadType = WorkloadType {
 const LEAST_MEMORY_BYTES: u64 = 24 << 20;
 
 /// A program of a scenario.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Linux {
     pub(super) nodes: Vec<usize>,
     pub(super) script: String,
     pub(super) files: Vec<PathBuf>,
     pub(super) kernel: Option<PathBuf>,
     pub(super) silence_s: u64,
+    /// The node whose console a person has, if any.
+    pub(super) console: Option<(usize, Console)>,
 }
 
 /// What a guest records.
@@ -101,6 +104,7 @@ impl Workload for Linux {
     fn jobs(&self, context: JobContext<'_>) -> Vec<(usize, Box<dyn Job>)> {
         let JobContext { scenario, start_ns } = context;
         let job = |node: &usize| {
+            let console = self.console.as_ref().filter(|console| console.0 == *node);
             let job = LinuxJob {
                 settings: Settings {
                     kernel: self.files(scenario).kernel,
@@ -109,9 +113,14 @@ impl Workload for Linux {
                     memory_megabytes: scenario.nodes[*node].memory_mb,
                     arguments: Vec::new(),
                     patience: Duration::from_secs(self.silence_s),
+                    takes_input: console.is_some(),
                 },
                 files: self.files(scenario),
-                script: self.script.clone(),
+                script: match console {
+                    Some(_) => Console::script(&self.script),
+                    None => self.script.clone(),
+                },
+                console: console.map(|console| console.1.clone()),
                 sram_bytes: scenario.nodes[*node].sram_bytes(),
                 start_ns,
             };
@@ -132,6 +141,7 @@ struct LinuxJob {
     settings: Settings,
     files: Files,
     script: String,
+    console: Option<Console>,
     sram_bytes: u32,
     start_ns: u64,
 }
@@ -145,6 +155,7 @@ impl LinuxJob {
         let guest = Guest::start(&self.settings, &archive).map_err(|error| error.to_string())?;
         let mut guest = Recorded {
             guest,
+            console: self.console.clone(),
             deliveries: process.deliveries.clone(),
         };
         let ended = process.run_outside(&mut guest).await;
@@ -166,7 +177,7 @@ impl Job for LinuxJob {
         Box::pin(async move {
             let done = self.boot(&process).await;
             // Other guests may wait for this one for ever.
-            process.deliveries.records().ends_run |= done.is_err();
+            process.deliveries.records().ends_run |= done.is_err() || self.console.is_some();
             done
         })
     }
@@ -179,6 +190,7 @@ impl Job for LinuxJob {
 /// A guest whose console is recorded.
 struct Recorded {
     guest: Guest,
+    console: Option<Console>,
     deliveries: Deliveries,
 }
 
@@ -201,7 +213,10 @@ impl Outside for Recorded {
     type Error = GuestError;
 
     fn next_act(&mut self, now: SimTime, cause: Cause) -> Result<Act, GuestError> {
-        let act = self.guest.next_act(now, cause);
+        let mut act = self.guest.next_act(now, cause);
+        if let (Some(console), Ok(Act::Say(lines))) = (&self.console, &mut act) {
+            *lines = console.serve(&mut self.guest, std::mem::take(lines))?;
+        }
         match &act {
             Ok(Act::Say(lines)) => self.record(now, lines),
             Ok(Act::End) => self.record(now, &[]),

@@ -329,7 +329,7 @@ impl Scenario {
                 .workload()
                 .and_then(|workload| workload.cannot_be_saved())
             {
-                let reason = format!("no snapshot, and no step back: {reason}");
+                let reason = format!("no snapshot: {reason}");
                 return Err(spec.place.refuse(reason));
             }
         }

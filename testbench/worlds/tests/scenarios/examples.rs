@@ -60,6 +60,7 @@ fn every_example_is_right_and_says_what_it_shows() {
         "gm-pair",
         "gm-soak",
         "lanai-hello",
+        "linux-console",
         "linux-driver",
         "linux-pair",
         "linux-stall",
