@@ -1,7 +1,8 @@
 //! The process of a guest: its command line, its folder, its end.
 
 use std::io::{self, Write};
-use std::os::unix::net::UnixListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -22,6 +23,8 @@ const ARCHIVE: &str = "initramfs";
 #[derive(Debug)]
 pub struct Process {
     child: Child,
+    /// The other end of its terminal for input, if it has one.
+    input: Option<UnixStream>,
     /// Its folder, until it has opened what is there.
     folder: Option<TempDir>,
     status: Option<ExitStatus>,
@@ -66,10 +69,19 @@ impl Process {
             device: UnixListener::bind(place.join(DEVICE))?,
         };
         let mut command = command(&kernel, place, settings);
+        let input = match settings.takes_input {
+            true => {
+                let (own, guest) = UnixStream::pair()?;
+                command.stdin(OwnedFd::from(guest));
+                Some(own)
+            }
+            false => None,
+        };
         command.stdout(console.writer()?).stderr(console.writer()?);
         let child = command.spawn().map_err(GuestError::Start)?;
         let process = Self {
             child,
+            input,
             folder: Some(folder),
             status: None,
             cpu: None,
@@ -77,14 +89,14 @@ impl Process {
         Ok((process, listeners))
     }
 
-    /// Writes a line to the standard input, which is a pipe if the guest takes input. The pipe has room for it: a guest asks for one line at a time.
+    /// Writes a line to the terminal for input. It has room for it: a guest asks for one line at a time.
     ///
     /// # Errors
     /// If it takes none.
     pub fn input(&mut self, line: &str) -> Result<(), GuestError> {
-        let pipe = self.child.stdin.as_mut();
-        let pipe = pipe.ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
-        Ok(pipe.write_all(format!("{line}\n").as_bytes())?)
+        let input = self.input.as_mut();
+        let input = input.ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
+        Ok(input.write_all(format!("{line}\n").as_bytes())?)
     }
 
     /// The guest has opened all its files: nothing of it is left on the disk, whatever happens to the emulator.
@@ -162,13 +174,21 @@ fn command(kernel: &Path, folder: &Path, settings: &Settings) -> Command {
         format!("seed={}", settings.seed),
     ]);
     // Random numbers need no time that passes.
-    command.args(["random.trust_cpu=1", "umid=guest", "con=null", "panic=-1"]);
-    let (input, console) = match settings.takes_input {
-        true => (Stdio::piped(), "con0=fd:0,fd:1"),
-        false => (Stdio::null(), "con0=null,fd:1"),
-    };
-    command.arg(console);
+    command.args([
+        "random.trust_cpu=1",
+        "umid=guest",
+        "con=null",
+        "con0=null,fd:1",
+        "panic=-1",
+    ]);
+    // The console's file cannot be waited for, as a terminal that takes input is.
+    if settings.takes_input {
+        command.arg("con1=fd:0");
+    }
     command.args(&settings.arguments);
-    command.current_dir(folder).stdin(input).process_group(0);
+    command
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .process_group(0);
     command
 }

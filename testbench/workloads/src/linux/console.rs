@@ -20,9 +20,10 @@ const READY: &str = "lanigon: ready";
 /// its console takes no notice of it.
 const SHELL: &str = "
 set +e
-stty -echo
+exec 3</dev/tty1
+stty -echo <&3
 while echo 'lanigon: ready'; do
-    until read -r -t 1 line; do :; done
+    until read -r -t 1 line <&3; do :; done
     eval \"$line\" </dev/null
 done
 ";
