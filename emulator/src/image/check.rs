@@ -70,7 +70,7 @@ pub(super) fn list(found: &[Forbidden]) -> String {
     }
     let instead: BTreeSet<&str> = found.iter().filter_map(|one| one.instead).collect();
     for what in instead {
-        text += &format!("\n{what}");
+        text += &format!(";\n{what}");
     }
     text
 }

@@ -4,10 +4,14 @@ use std::borrow::Cow;
 
 use goblin::elf::header::{EI_CLASS, EI_DATA, ELFCLASS32, ELFDATA2MSB, ELFMAG, ET_EXEC};
 use goblin::elf::section_header::{SHF_COMPRESSED, SHT_NOBITS};
-use goblin::elf::{Elf, SectionHeader};
+use goblin::elf::{Elf, Header, SectionHeader};
 
 use super::error::ImageError;
 use super::{MemoryLimits, compressed, foreign};
+
+/// Bytes of an entry in the tables of segments and sections of a 32-bit file.
+const SEGMENT_HEADER_BYTES: u16 = 32;
+const SECTION_HEADER_BYTES: u16 = 40;
 
 /// Parses the ELF headers and checks the machine.
 pub(super) fn open<'a>(file: &'a [u8], limits: &MemoryLimits) -> Result<Elf<'a>, ImageError> {
@@ -41,7 +45,30 @@ pub(super) fn open<'a>(file: &'a [u8], limits: &MemoryLimits) -> Result<Elf<'a>,
     if header.e_type != ET_EXEC {
         return Err(ImageError::NotExecutable);
     }
+    check_tables(&header)?;
     Elf::parse(file).map_err(ImageError::from_goblin)
+}
+
+/// Checks what the header says of the tables of segments and sections.
+fn check_tables(header: &Header) -> Result<(), ImageError> {
+    let refused = |field, value: u16, expected| ImageError::Header {
+        field,
+        value: value.into(),
+        expected,
+    };
+    if header.e_phnum > 0 && header.e_phentsize != SEGMENT_HEADER_BYTES {
+        let expected = SEGMENT_HEADER_BYTES.into();
+        return Err(refused("e_phentsize", header.e_phentsize, expected));
+    }
+    if header.e_shnum > 0 && header.e_shentsize != SECTION_HEADER_BYTES {
+        let expected = SECTION_HEADER_BYTES.into();
+        return Err(refused("e_shentsize", header.e_shentsize, expected));
+    }
+    if header.e_shnum > 0 && header.e_shstrndx >= header.e_shnum {
+        let last = u32::from(header.e_shnum - 1);
+        return Err(refused("e_shstrndx", header.e_shstrndx, last));
+    }
+    Ok(())
 }
 
 /// The bytes of a part of the file.

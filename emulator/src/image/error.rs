@@ -42,6 +42,16 @@ pub enum ImageError {
     /// An object file or a library.
     #[error("not an executable: it was not linked, or is a library")]
     NotExecutable,
+    /// A field of the ELF header contradicts the form of the file.
+    #[error("the ELF header's {field} is {value}, expected {expected}{}", if *.field == "e_shstrndx" { " at most" } else { "" })]
+    Header {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: u32,
+        /// The value that it must have, or the largest one.
+        expected: u32,
+    },
     /// The file ends within a part that its headers describe.
     #[error("the file is cut off within \"{part}\"")]
     Truncated {

@@ -7,6 +7,9 @@ use crate::instruction::{
     store, target, upper,
 };
 
+/// A branch that is always taken: `beq $zero, $zero`.
+const ALWAYS: u32 = 0x1000_0000;
+
 /// Neighbouring instructions that move together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
@@ -125,7 +128,12 @@ impl Chunk {
                 // Over its slot and the code for "not taken".
                 code.extend([branch_by(word, 3 + passed.len() as u32), in_slot]);
                 code.extend_from_slice(passed);
-                code.extend([jump(behind), NOP]);
+                // What is behind the slot may have moved, too: it follows the code for "taken".
+                let on = match self.words.len() > index + 2 {
+                    true => branch_by(ALWAYS, 3 + before.len() as u32),
+                    false => jump(behind),
+                };
+                code.extend([on, NOP]);
                 code.extend_from_slice(before);
                 code.extend([jump(to), NOP]);
             }

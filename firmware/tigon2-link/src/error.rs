@@ -13,7 +13,9 @@ pub enum Reason {
     #[error("it uses $k1, which holds the result of multiplications and divisions")]
     UsesLow,
     /// Something jumps between it and its neighbours.
-    #[error("a jump leads to it and one to the instruction behind it, so neither can move")]
+    #[error(
+        "jumps lead to it and to the instruction behind it, so neither can move: write the expression in another way, or in a function of its own"
+    )]
     Targets,
     /// A jump leads into a delay slot.
     #[error("it is in a delay slot and a jump leads to it")]

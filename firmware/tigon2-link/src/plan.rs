@@ -151,8 +151,14 @@ impl Planner<'_> {
         }
         let before = index.wrapping_sub(1);
         let is_free = index > free && !is_slot(before) && !self.is_fixed(before);
-        match is_free && moves(before, index + 1) {
-            true => Ok((before, index + 1)),
+        if is_free && moves(before, index + 1) {
+            return Ok((before, index + 1));
+        }
+        // Behind a slot: its branch moves too.
+        let branch = index.wrapping_sub(2);
+        let is_free = index >= free + 2 && is_slot(before) && !self.is_fixed(branch);
+        match is_free && self.is_plain_branch(branch) && moves(branch, index + 1) {
+            true => Ok((branch, index + 1)),
             false => Err(Reason::Targets),
         }
     }
@@ -161,6 +167,11 @@ impl Planner<'_> {
     fn moves_alone(&self, index: usize) -> bool {
         let soft = soft_at(&self.code.words, index);
         !matches!(soft, None | Some(Soft::InPlace(_))) && flow(self.code.words[index - 1]).is_none()
+    }
+
+    fn is_plain_branch(&self, index: usize) -> bool {
+        let flow = flow(self.code.words[index]);
+        matches!(flow, Some(Flow::Branch { links: false, .. }))
     }
 
     fn is_fixed(&self, index: usize) -> bool {

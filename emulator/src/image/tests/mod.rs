@@ -375,14 +375,14 @@ fn the_entry_point_must_be_code() {
 fn forbidden_instructions_are_named() {
     check_refused(
         &with_code(&[NOP, MULT, JR_RA, NOP]),
-        "_start+0x4 (0x4004): the chip has no mult instruction (0x00220018)\nmultiplication, division, unaligned accesses and \
+        "_start+0x4 (0x4004): the chip has no mult instruction (0x00220018);\nmultiplication, division, unaligned accesses and \
          fences are done in software by the linker tigon2-link: link with it, as firmware/build.sh of a new project does \
          (docs/images.md, \"Ordinary Rust\")",
     );
     check_refused(
         &with_code(&[NOP, 0x0000_0005, 0xc082_0000, NOP]),
         "2 instructions that the chip does not have\n  _start+0x4 (0x4004): the chip has no instruction 0x00000005\n  label \
-         (0x4008): the chip has no ll instruction (0xc0820000)\nthe chip has no atomic changes of memory: use atomic loads \
+         (0x4008): the chip has no ll instruction (0xc0820000);\nthe chip has no atomic changes of memory: use atomic loads \
          and stores, the semaphore, or a queue of the HAL",
     );
 }

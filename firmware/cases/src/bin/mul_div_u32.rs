@@ -17,6 +17,13 @@ fn main() -> ! {
         (a / b) as u32,
         (a % b) as u32
     );
+    // The quotient and the remainder of one division that may overflow.
+    let (a, b) = (black_box(i32::MIN), black_box(-1i32));
+    log!(
+        "least {x} {x}",
+        a.wrapping_div(b) as u32,
+        a.wrapping_rem(b) as u32
+    );
     log!(
         "tens {} {}",
         black_box(123_456u32) / 10,

@@ -97,6 +97,7 @@ pub const CASES: &[Case] = &[
         &[
             "log: u32 37000111 27027 4",
             "log: i32 0xfdcb6c51 0xffff966d 0xfffffffc",
+            "log: least 0x80000000 0x0",
             "log: tens 12345 6",
         ],
     ),

@@ -93,11 +93,13 @@ macro_rules! pattern_methods {
             self
         }
 
-        /// Number of losses and damages that the pattern causes: `None` without end, 0 if the fault is another.
+        /// Number of losses and damages that the pattern causes, and of delays by at least `patience`, after which the sender sends again:
+        /// `None` without end, 0 if the fault is another.
         #[must_use]
-        pub const fn losses(&self) -> Option<u32> {
+        pub fn losses(&self, patience: SimTime) -> Option<u32> {
             match self.action {
                 Action::Drop | Action::Corrupt { .. } => self.pattern.times,
+                Action::Delay(by) if by >= patience => self.pattern.times,
                 Action::Duplicate | Action::Delay(_) => Some(0),
             }
         }

@@ -36,6 +36,8 @@ const STRANGER_NS: u64 = 1_000_000_000;
 const ABSENT_NS: u64 = 100_000_000;
 /// Longest wait between two looks at the CPU.
 const LOOK_NS: u64 = 1_000_000;
+/// A pause of so long is waited for as a whole, so that the run knows of its end and is not taken for one in which nothing happens any more.
+const PAUSE_NS: u64 = 100_000_000;
 
 /// Plan of one node.
 #[derive(Debug, Clone)]
@@ -345,7 +347,10 @@ impl Traffic {
                 _ => None,
             });
         let next_ns = next.map(|ps| ps.saturating_sub(now_ps).div_ceil(1000));
-        next_ns.min().unwrap_or(LOOK_NS).clamp(1, LOOK_NS)
+        match next_ns.min() {
+            Some(pause_ns) if pause_ns >= PAUSE_NS => pause_ns,
+            next_ns => next_ns.unwrap_or(LOOK_NS).clamp(1, LOOK_NS),
+        }
     }
 
     /// Sends the next frame of each program, if it may be sent now, or greets its receiver; returns whether a frame was sent.

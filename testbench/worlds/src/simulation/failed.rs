@@ -16,11 +16,13 @@ use crate::scenario::{Node, Scenario};
 pub(super) fn may_fail_from(scenario: &Scenario) -> Option<SimTime> {
     let tries = scenario.nodes.iter().map(tries).min();
     let tries = tries.unwrap_or_default();
+    let patience = scenario.nodes.iter().map(patience).min();
+    let patience = patience.unwrap_or_default();
     let begins = scenario.faults.iter().filter_map(|fault| match fault {
         FaultSpec::Exact(fault, _) => {
-            let losses = losses_with(fault, scenario);
+            let losses = losses_with(fault, scenario, patience);
             let is_enough = losses.is_none_or(|losses| losses >= u64::from(tries.max(1)));
-            (losses_of(fault) != Some(0) && is_enough).then_some(SimTime::ZERO)
+            (losses_of(fault, patience) != Some(0) && is_enough).then_some(SimTime::ZERO)
         }
         FaultSpec::Random { rates, .. } => {
             (rates.loss + rates.corruption + rates.delay > 0.0).then_some(SimTime::ZERO)
@@ -33,16 +35,16 @@ pub(super) fn may_fail_from(scenario: &Scenario) -> Option<SimTime> {
     begins.min()
 }
 
-const fn losses_of(fault: &ExactFault) -> Option<u32> {
+fn losses_of(fault: &ExactFault, patience: SimTime) -> Option<u32> {
     match fault {
-        ExactFault::Emp(fault) => fault.losses(),
-        ExactFault::Gm(fault) => fault.losses(),
-        ExactFault::Program(fault) => fault.losses(),
+        ExactFault::Emp(fault) => fault.losses(patience),
+        ExactFault::Gm(fault) => fault.losses(patience),
+        ExactFault::Program(fault) => fault.losses(patience),
     }
 }
 
 /// The losses that a message may suffer from this fault and all others that may strike it; `None`: without end.
-fn losses_with(fault: &ExactFault, scenario: &Scenario) -> Option<u64> {
+fn losses_with(fault: &ExactFault, scenario: &Scenario, patience: SimTime) -> Option<u64> {
     let exact = scenario.faults.iter().filter_map(|other| match other {
         FaultSpec::Exact(other, _) => Some(other),
         _ => None,
@@ -54,7 +56,7 @@ fn losses_with(fault: &ExactFault, scenario: &Scenario) -> Option<u64> {
         _ => false,
     });
     meets.try_fold(0, |sum: u64, other| {
-        Some(sum + u64::from(losses_of(other)?))
+        Some(sum + u64::from(losses_of(other, patience)?))
     })
 }
 
@@ -65,6 +67,15 @@ fn tries(node: &Node) -> u32 {
         Some(Protocol::Gm) => gm_tries(node.settings.gm.resend_us, node.settings.gm.fatal_us),
         Some(Protocol::Fm | Protocol::Acenic) | None => 1,
     }
+}
+
+/// Time after which a node takes something for lost that is not answered, or is not there.
+fn patience(node: &Node) -> SimTime {
+    SimTime::from_us(match node.protocol {
+        Some(Protocol::Emp) => node.settings.emp.timeout_us.into(),
+        Some(Protocol::Gm) => node.settings.gm.resend_us.into(),
+        Some(Protocol::Fm | Protocol::Acenic) | None => 1_000_000,
+    })
 }
 
 /// Number of times that GM sends a packet within `fatal_us`: each wait is twice as long as the one before, up to 16 times the first.
@@ -148,6 +159,8 @@ mod tests {
             ("do = \"corrupt\"\nbyte = 1", false),
             ("do = \"duplicate\"\nalways = true", false),
             ("do = \"delay\"\nby_us = 5\nalways = true", false),
+            ("do = \"delay\"\nby_us = 50000000\nalways = true", true),
+            ("do = \"delay\"\nby_us = 50000000", false),
             ("do = \"random\"\nloss = 0", false),
             ("do = \"random\"\nloss = 1e-9", true),
             ("do = \"random\"\ncorruption = 1e-9", true),

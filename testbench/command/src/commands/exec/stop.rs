@@ -1,5 +1,7 @@
 //! Runs a board to its end.
 
+use std::time::{Duration, Instant};
+
 use emulator::board::{CpuId, CpuView, Inspect};
 use emulator::image::{Image, Symbols};
 use emulator::sim::node::Node;
@@ -12,8 +14,10 @@ use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::running::{Doing, Running};
 use lanigon_worlds::stopped::{Cause as CpuCause, Stopped};
 
-/// Slice of simulated time between checks of the end.
+/// First slice of simulated time between checks of the end.
 const SLICE: SimTime = SimTime::from_us(10);
+/// A slice that takes less time of the wall clock is short.
+const SHORT: Duration = Duration::from_millis(20);
 
 /// End of a run, for JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -64,6 +68,7 @@ pub enum Cause {
 pub fn run(node: &mut Node, limit: u64, max_time: SimTime, interrupt: &Interrupt) -> Cause {
     let progress = Progress::work("instructions", limit);
     let mut waits = false;
+    let mut slice = SLICE;
     while views(node.inspect()).any(|(_, view)| may_run(&view, limit)) {
         if interrupt.requested() {
             return Cause::Interrupt;
@@ -75,15 +80,14 @@ pub fn run(node: &mut Node, limit: u64, max_time: SimTime, interrupt: &Interrupt
                 Cause::Time
             };
         }
-        // Where nothing can happen for a while, the slice is that long. If nothing can ever happen,
-        // the idle CPUs go through their instructions in one step.
-        let activity = node.next_activity();
-        waits = activity == SimTime::MAX;
-        if node.now() >= max_time {
-            break;
-        }
-        let slice_end = node.now().saturating_add(SLICE);
-        node.run_until(slice_end.max(activity).min(max_time));
+        waits = node.next_activity() == SimTime::MAX;
+        // Idle CPUs go through long slices in one step. Slices grow while they take no time of the wall clock, so that an interrupt is seen.
+        let begin = Instant::now();
+        node.run_until(node.now().saturating_add(slice).min(max_time));
+        slice = match begin.elapsed() < SHORT {
+            true => slice.saturating_add(slice),
+            false => SLICE,
+        };
         let instructions = views(node.inspect()).map(|(_, view)| view.instructions);
         progress.set(instructions.max().unwrap_or_default());
     }
