@@ -290,11 +290,72 @@ fn snapshots_are_refused_with_the_reason() {
     .output()
     .unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        error.contains("no snapshot, and no step back: a guest's state"),
-        "{error}"
-    );
+    assert!(error.contains("no snapshot: a guest's state"), "{error}");
     assert!(!saved.exists());
+}
+
+#[test]
+fn a_console_runs_lines_while_time_stands() {
+    if !has_kernel() {
+        return;
+    }
+    let run = || {
+        let mut child = lanigon(&["linux"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = "false\necho status $?\nping -c 1 10.0.0.2\ncut -d. -f1 /proc/uptime\n";
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(lines.as_bytes()).unwrap();
+        drop(input);
+        let output = child.wait_with_output().unwrap();
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{shown}");
+        shown
+    };
+    let shown = run();
+    for text in [
+        "# false\n",
+        "\nstatus 1\n",
+        " 0% packet loss\n",
+        "\nlanigon: exit 0\n",
+    ] {
+        assert!(shown.contains(text), "{text:?}: {shown}");
+    }
+    assert_eq!(run(), shown);
+}
+
+/// A debugger reaches an earlier time by another run of the guests, which is the same.
+#[test]
+fn a_debugger_steps_forwards_and_back() {
+    if !has_kernel() {
+        return;
+    }
+    let path = scenario("linux-pair");
+    let mut command = lanigon(&["debug", &path]);
+    for line in [
+        "break acenic::receive::take_frame",
+        "continue",
+        "backtrace",
+        "expect on_receive",
+        "step 3",
+        "expect take_frame+0xc",
+        "rs 3",
+        "expect acenic::receive::take_frame\n",
+        "continue",
+        "set $t0 1",
+    ] {
+        command.args(["-e", line]);
+    }
+    let output = command.output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(shown.matches("stop 1: break").count(), 3, "{shown}{error}");
+    assert!(
+        error.contains("nothing can be changed by hand"),
+        "{shown}{error}"
+    );
 }
 
 #[test]

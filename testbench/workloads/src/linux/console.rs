@@ -22,9 +22,12 @@ const SHELL: &str = "
 set +e
 exec 3</dev/tty1
 stty -echo <&3
+status=0
 while echo 'lanigon: ready'; do
     until read -r -t 1 line <&3; do :; done
+    (exit $status)
     eval \"$line\" </dev/null
+    status=$?
 done
 ";
 
