@@ -47,7 +47,7 @@ pub enum ImageError {
     Header {
         /// The field.
         field: &'static str,
-        /// Its value.
+        /// The value in the file.
         value: u32,
         /// The value that it must have, or the largest one.
         expected: u32,

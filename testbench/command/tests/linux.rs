@@ -351,7 +351,7 @@ fn a_debugger_steps_forwards_and_back() {
     let output = command.output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(shown.matches("stop 1: break").count(), 3, "{shown}{error}");
+    assert_eq!(shown.matches("stop 1: break").count(), 4, "{shown}{error}");
     assert!(
         error.contains("nothing can be changed by hand"),
         "{shown}{error}"

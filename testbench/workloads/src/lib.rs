@@ -11,6 +11,8 @@ pub mod linux;
 pub mod mpi;
 pub mod multicast;
 
+pub use linux::{Terminal, open_console};
+
 use std::path::Path;
 
 use lanigon_worlds::scenario::{Scenario, ScenarioError};

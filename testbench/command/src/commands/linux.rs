@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow, ensure};
 use emulator::sim::world::RunEnd;
 use lanigon_analysis::capture;
 use lanigon_analysis::trace::record;
-use lanigon_workloads::linux::{self, Terminal};
+use lanigon_workloads::{Terminal, open_console};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 use rustyline::DefaultEditor;
@@ -46,7 +46,7 @@ pub fn run(args: &LinuxArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         true => Arc::new(Mutex::new(Person::new(&args.node)?)),
         false => Arc::new(Mutex::new(Pipe)),
     };
-    linux::open(&mut scenario, node, terminal).map_err(|error| anyhow!("{name}: {error}"))?;
+    open_console(&mut scenario, node, terminal).map_err(|error| anyhow!("{name}: {error}"))?;
     let mut simulation = Simulation::new(&scenario)?;
     warn(&simulation);
     let known = record::of_scenario(&name, &scenario, &simulation.images);
@@ -80,7 +80,7 @@ pub fn run(args: &LinuxArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
 }
 
 fn show(line: &str) {
-    // Nobody may read it any more; the guest goes on.
+    // Standard output may be closed; the guest goes on.
     let _ = output::print(&format!("{line}\n"));
 }
 

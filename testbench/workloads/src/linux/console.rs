@@ -86,7 +86,7 @@ impl Console {
 ///
 /// # Errors
 /// If no guest runs on that node.
-pub fn open(
+pub fn open_console(
     scenario: &mut Scenario,
     node: usize,
     terminal: Arc<Mutex<dyn Terminal>>,

@@ -6,6 +6,6 @@ mod keys;
 mod summary;
 mod workload;
 
-pub use console::{Terminal, open};
+pub use console::{Terminal, open_console};
 pub use summary::{GuestUse, GuestsUse, Line};
 pub use workload::KIND;
