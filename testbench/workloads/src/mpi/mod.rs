@@ -242,7 +242,7 @@ const SKEWED_HEADER: &str = "# Size       In the call (us)  Total (us)  Handler 
 pub struct Measured {
     /// Bytes of a message, keys of a sort, points of a stencil; 0 for a barrier.
     pub size: usize,
-    /// In the unit of the program's [`header`](Work::header).
+    /// In the unit of the program's [`header`](MpiWork::header).
     pub value: f64,
     /// What a run with random delays measures besides.
     #[serde(flatten)]
