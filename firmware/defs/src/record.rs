@@ -108,8 +108,7 @@ macro_rules! record {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         $visibility struct $name(u32);
 
-        // Not every record needs every method.
-        #[allow(dead_code)]
+        #[allow(dead_code, reason = "not every record needs every method")]
         impl $name {
             /// No record.
             $visibility const NONE: Self = Self(0);
@@ -262,8 +261,7 @@ macro_rules! words {
         impl $owner:ident<$parameter:ident: $bound:ident>;
         $($(#[$attribute:meta])* $get:ident $(, $set:ident $(, $address:ident)?)?: $type:ty = $place:expr;)*
     ) => {
-        // Some words are only read, or only written.
-        #[allow(dead_code)]
+        #[allow(dead_code, reason = "some words are only read, or only written")]
         impl<$parameter: $bound> $owner<$parameter> {
             $(
                 $(#[$attribute])*

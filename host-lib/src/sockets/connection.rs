@@ -1,11 +1,11 @@
-//! One connection.
+//! State of a stream connection: setup, bytes under way in both directions, and its end.
 
 use std::collections::VecDeque;
 
 use super::wire::{Header, Kind};
 use super::{Address, Readiness, SocketError};
 
-/// How far a connection is.
+/// Stage of a connection, from setup to failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// It was asked for.
@@ -16,7 +16,7 @@ pub(super) enum Phase {
     Failed,
 }
 
-/// One connection.
+/// Stream connection between two sockets.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) phase: Phase,

@@ -63,7 +63,7 @@ use connection::Connection;
 use ports::{Listening, Ports};
 use wire::Header;
 
-/// Where a socket is: the rank of its process, and a port there.
+/// Address of a socket: the rank of its process, and a port there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
     /// The rank.
@@ -97,7 +97,7 @@ pub enum Shutdown {
     Both,
 }
 
-/// What a socket is ready for.
+/// Operations for which a socket is ready.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Readiness {
     /// A read (of a listener: an accept) would not wait.

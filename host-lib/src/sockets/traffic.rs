@@ -1,4 +1,4 @@
-//! What arrives, and what leaves.
+//! Packets that arrive and leave: dispatch to connections and listeners.
 
 use super::connection::{Connection, Phase};
 use super::wire::{Header, Kind};

@@ -5,7 +5,7 @@ use super::Address;
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 20;
 
-/// What a packet says.
+/// Kind of a packet, with its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A connection is asked for. The credit is the window of the side that asks.

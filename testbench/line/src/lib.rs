@@ -1,4 +1,4 @@
-//! What the libraries in processes of emulated hosts share: the [`Line`] to the world, and the [`clock`].
+//! Common part of the libraries in processes of emulated hosts: the [`Line`] to the world, and the [`clock`].
 //!
 //! `liblanigon-fi.so` (MPI) and `liblanigon-sockets.so` are preloaded, so functions of C may be theirs. Nothing here calls one of those: reads and
 //! writes of the line are system calls.

@@ -41,7 +41,7 @@ pub fn last() -> c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// What C returns: the value, or -1 and the number of the error.
+/// Return value in C: the value, or -1 and the number of the error.
 pub fn give<T: TryInto<isize>>(done: Done<T>) -> isize {
     match done {
         Ok(value) => value.try_into().unwrap_or(isize::MAX),

@@ -10,7 +10,7 @@
 //! * `pause`: sleeping takes simulated time; `names`: host names; `lanigon_line`: the clock;
 //! * all other descriptors and families of sockets are the system's. Nothing here calls a function that it stands for: these are system calls.
 //!
-//! What is not supported is said once on standard error. A child of the process has real time and no network.
+//! Unsupported calls are told once on standard error. A child of the process has real time and no network.
 //!
 //! Unsafe code is confined to this crate and `lanigon_line`, whose callers are C.
 

@@ -16,7 +16,7 @@ use crate::{error, system, world};
 /// Descriptors that can be the world's.
 const MOST: usize = 1 << 16;
 
-/// What a descriptor is, for a look without a lock.
+/// Kind of a descriptor, for a look without a lock.
 const SYSTEM: u8 = 0;
 const SOCKET: u8 = 1;
 const EPOLL: u8 = 2;
@@ -31,7 +31,7 @@ pub enum Entry {
     Epoll(Arc<Mutex<Epoll>>),
 }
 
-/// What is known of a socket in the process.
+/// State of a socket in the process.
 #[derive(Debug, Default)]
 pub struct Side {
     pub is_nonblocking: bool,

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::error::StartError;
 
-/// How long processes have to end by themselves.
+/// Time that processes have to end by themselves.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -26,7 +26,7 @@ pub const PROVIDER_FILE: (&str, &str) = ("liblanigon_fi.so", "lanigon-provider")
 /// The library for sockets.
 pub const SOCKETS_FILE: (&str, &str) = ("liblanigon_sockets.so", "lanigon-preload");
 
-/// Where a library for processes is: beside the program, where cargo puts it for one that depends on it, or where it is installed.
+/// Path of a library for processes: beside the program, where cargo puts it for one that depends on it, or where it is installed.
 ///
 /// # Errors
 /// [`StartError::Library`].

@@ -104,7 +104,7 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     })
 }
 
-/// What has started the processes.
+/// Starter of the processes.
 enum Started {
     /// A starter of MPI.
     Mpi(Starter),

@@ -1,4 +1,4 @@
-//! What chapter 5 says without a number, judged by measurements.
+//! Claims of chapter 5 without a number, judged by measurements.
 
 use lanigon_experiments::grid::Points;
 use lanigon_experiments::verdict::{Claim, Judgement, all, list, lists};

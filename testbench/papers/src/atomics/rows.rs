@@ -5,7 +5,7 @@ use lanigon_experiments::published::Published;
 
 use super::{HIT, LOCKERS, On, PAUSES_US, SMP, UP, gain, latency, load, rate};
 
-/// What a published figure is here.
+/// Own value for a published figure.
 pub(super) fn value(figure: &Published, points: &Points) -> Option<f64> {
     let of = |how| latency(points, how, HIT);
     let largest = |cpus| {

@@ -1,4 +1,4 @@
-//! What the publications say without a number, judged by measurements.
+//! Claims of the publications without a number, judged by measurements.
 
 use lanigon_experiments::grid::Points;
 use lanigon_experiments::verdict::{Claim, all, every, falls, list, lists, rises};
@@ -33,7 +33,7 @@ fn rises_less([usual, bypass]: &[Vec<f64>; 2], share: f64) -> bool {
     rise(bypass) < share * rise(usual)
 }
 
-/// What chapter 6 says without a number.
+/// Claims of chapter 6 without a number.
 pub(super) const BROADCAST: &[Claim<Points>] = &[
     Claim("dissertation-232", |points| {
         let found = inside(points, false);
@@ -82,7 +82,7 @@ fn same(a: &[f64], b: &[f64]) -> bool {
     a.iter().zip(b).all(|(a, b)| (a / b - 1.0).abs() < SAME)
 }
 
-/// What the paper on reductions says without a number.
+/// Claims of the paper on reductions without a number.
 pub(super) const REDUCTION: &[Claim<Points>] = &[
     Claim("ab-reduction-009", |points| {
         let mixed = latencies(points, &NODES[..4], "mixed")?;

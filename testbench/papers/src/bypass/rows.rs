@@ -4,7 +4,7 @@ use lanigon_experiments::published::Published;
 
 use super::{INSIDE, MOST_US, TOTAL, Time, gain};
 
-/// What a published figure is here.
+/// Own value for a published figure.
 pub(super) fn value(figure: &Published, time: Time<'_>) -> Option<f64> {
     let nodes = figure.nodes;
     match figure.experiment {
