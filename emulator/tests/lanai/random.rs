@@ -282,6 +282,24 @@ impl Bus for MoodyBus {
     }
 }
 
+/// The load into the program counter stands at address 8; the fast path executes it, and the general one.
+#[test]
+fn a_jump_through_memory_notes_its_own_address() {
+    const NOP: u32 = 1;
+    const LOAD_PC: u32 = 0xa114_0002; // ld [%r5], %pc
+    let mut registers = vec![0; 32];
+    registers[5] = 4;
+    let scene = Scene {
+        pipeline: Pipeline::LLVM,
+        words: vec![NOP, NOP, LOAD_PC, NOP, NOP],
+        registers,
+    };
+    let (mut fast, mut slow) = (scene.core(), scene.core());
+    run(&mut fast, &mut scene.bus::<true>(), u64::MAX, 5);
+    run(&mut slow, &mut scene.bus::<false>(), u64::MAX, 5);
+    assert_eq!((fast.jumped_from(), slow.jumped_from()), (8, 8));
+}
+
 /// Runs for `budget` instructions, and resumes after every wait.
 fn run_patiently(core: &mut Core, bus: &mut MoodyBus, budget: u64) -> (Exit, u64) {
     let mut yields = 0;

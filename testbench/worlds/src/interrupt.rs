@@ -41,17 +41,22 @@ impl Interrupt {
         self.wish.store(false, Ordering::Relaxed);
     }
 
+    /// Says that an operation is about to begin which looks at the flag: from now on a signal lets it end with partial results.
+    pub fn watch(&self) {
+        self.watched.store(true, Ordering::Relaxed);
+    }
+
     /// The flag itself.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {
-        self.watched.store(true, Ordering::Relaxed);
+        self.watch();
         Arc::clone(&self.wish)
     }
 
     /// Whether the flag is set.
     #[must_use]
     pub fn requested(&self) -> bool {
-        self.watched.store(true, Ordering::Relaxed);
+        self.watch();
         self.wish.load(Ordering::Relaxed)
     }
 }

@@ -347,12 +347,12 @@ impl Core {
         self.registers[NOWHERE as usize] = 0;
     }
 
-    /// Writes a result. The interrupt status is written by the board.
-    pub(super) fn write(&mut self, register: u8, value: u32) {
+    /// Writes a result of the instruction at `from`. The interrupt status is written by the board.
+    pub(super) fn write(&mut self, register: u8, value: u32, from: u32) {
         match register {
             ZERO | ONES => {}
             PC => {
-                self.registers[JUMPED_FROM] = self.pc;
+                self.registers[JUMPED_FROM] = from;
                 self.jump(value, self.pipeline.pc_write_slots);
             }
             PS if self.pipeline.status_register => self.flags = value & 15,
@@ -366,11 +366,11 @@ impl Core {
         self.flags = flags;
     }
 
-    /// Sends a loaded value to its register.
-    pub(super) fn receive(&mut self, register: u8, value: u32) {
+    /// Sends a value, which the instruction at `from` has loaded, to its register.
+    pub(super) fn receive(&mut self, register: u8, value: u32, from: u32) {
         let place = match register {
             PC => {
-                self.registers[JUMPED_FROM] = self.pc;
+                self.registers[JUMPED_FROM] = from;
                 return self.jump(value, self.pipeline.pc_load_slots);
             }
             PS if self.pipeline.status_register => STATUS_PLACE,

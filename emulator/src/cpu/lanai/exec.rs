@@ -391,16 +391,17 @@ fn write_status<B: Bus>(core: &mut Core, bus: &mut B, value: Option<u32>) -> Res
 
 /// Changes registers and position: first the loaded values that are due, then computed values, then flags.
 fn commit(core: &mut Core, effects: Effects) {
+    let from = core.pc();
     core.let_arrive();
     core.advance();
     if let Some((register, value)) = effects.result {
-        core.write(register, value);
+        core.write(register, value, from);
     }
     if let Some(flags) = effects.flags {
         core.write_flags(flags);
     }
     if let Some((register, value)) = effects.loaded {
-        core.receive(register, value);
+        core.receive(register, value, from);
     }
     if let Some(target) = effects.target {
         core.jump(target, core.pipeline().branch_slots);

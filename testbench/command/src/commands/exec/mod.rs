@@ -78,6 +78,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let pc = args.pc.or(entry).with_context(|| missing_start(args))?;
     check_start(&node, pc, args)?;
 
+    interrupt.watch();
     logging::show_trace(&mut node.trace);
     node.start_cpu(CpuId::new(args.cpu.index()), pc);
     let max_time = args.max_time.unwrap_or(SimTime::MAX);
