@@ -39,7 +39,7 @@ pub struct RingControl {
     pub address: HostAddress,
     /// Longest buffer, or entries of a send or return ring.
     pub length: u32,
-    /// Flags.
+    /// Properties that the host chose for the ring.
     pub flags: RingFlags,
 }
 

@@ -30,7 +30,7 @@ pub struct Signals {
     pub word: u32,
 }
 
-/// How to drive the transmitter.
+/// Orders for the link's transmitter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Drive {
     /// Send frames and idle; otherwise configuration words.
@@ -44,7 +44,7 @@ pub struct Drive {
 pub enum Change {
     /// Up, with these settings.
     Up(Link),
-    /// Down.
+    /// The link has gone down.
     Down,
 }
 
@@ -106,7 +106,7 @@ impl Negotiation {
         self.state == State::Up
     }
 
-    /// How to drive the transmitter now.
+    /// Orders for the transmitter in the present state.
     #[must_use]
     pub fn drive(&self) -> Drive {
         let negotiates = self.wishes.contains(Link::NEGOTIATE);

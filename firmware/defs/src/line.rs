@@ -23,7 +23,7 @@ impl<const BYTES: usize> Line<BYTES> {
         line
     }
 
-    /// What was written.
+    /// Bytes of the text so far.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()

@@ -30,7 +30,7 @@ pub const MAX_ARGUMENTS: usize = 4;
 /// Number of the `break` by which MIPS firmware ends on purpose. The compiler's own, for `core::intrinsics::abort`, has 0.
 pub const END_BREAK: u32 = 1023;
 
-/// What a probe marks.
+/// Kind of the mark that a probe is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {

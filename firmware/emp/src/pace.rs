@@ -27,7 +27,7 @@ const ASSUMED_SHIFT: u32 = 4;
 
 /// Nodes whose later tries are apart, less one: senders that have failed together at a full buffer would meet there again.
 const SPREAD_NODES: u32 = 15;
-/// They are this power of two apart, in us: longer than a group of frames takes.
+/// Binary logarithm of the distance between such nodes' tries, in us: longer than a group of frames takes.
 const SPREAD_SHIFT: u32 = 6;
 
 /// State of the ack time estimate.
@@ -143,7 +143,7 @@ impl<N: Nic> Emp<'_, N> {
         ((self.pace.estimate_us << 1) + MARGIN_US).min(self.config.timeout_us)
     }
 
-    /// How long before its deadline a message's ack is overdue.
+    /// Margin, in us: a message's ack is overdue so long before the message's deadline.
     pub(crate) fn overdue_us(&self) -> u32 {
         self.pace.estimate_us + (MARGIN_US >> 1)
     }

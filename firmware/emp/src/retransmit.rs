@@ -30,14 +30,14 @@ use defs::emp::descriptor::Code;
 /// Deadlines that are so near are due: else many paths would keep the CPU in the timer's handler.
 const GRAIN_US: u32 = 32;
 
-/// Which messages to a peer are sent again.
+/// The messages to a peer that are sent again.
 #[derive(Clone, Copy)]
 enum Again {
     /// All that were sent: there is a gap.
     All,
     /// The first one, and those that are due at this time, in us, with the same number of tries.
     Due(u32),
-    /// Those before this message that were not sent again since their last progress.
+    /// Messages before this one that were not sent again since their last progress.
     Before(Slot),
 }
 

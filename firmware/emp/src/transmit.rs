@@ -33,7 +33,7 @@ use defs::emp::frame::{DATA_PAYLOAD, FLAG_GROUP_END, GROUP_BEFORE_SHIFT, HEADER_
 pub(crate) struct Cut {
     /// Slot of its message.
     pub slot: Slot,
-    /// Its position in the message.
+    /// Position of the frame in its message.
     pub cursor: Cursor,
     /// Bytes before its payload.
     pub header: u32,

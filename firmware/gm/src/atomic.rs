@@ -62,7 +62,7 @@ pub(crate) struct Work {
 pub(crate) enum Done {
     /// The operation was executed; the word before it.
     Word(u32),
-    /// Others may not use the word.
+    /// The port does not allow others to use its words.
     Denied,
     /// The host uses its words.
     Busy,

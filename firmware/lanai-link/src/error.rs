@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::fingerprint::BadCode;
 use crate::relocation::RelocationError;
 
-/// Why no image was made.
+/// Reasons for which no image is made.
 #[derive(Debug, Error)]
 pub enum LinkError {
     /// A file is not a relocatable object for the LANai, or is damaged.
@@ -15,13 +15,13 @@ pub enum LinkError {
     Object {
         /// The object.
         file: String,
-        /// What is wrong with it.
+        /// The defect of the object.
         reason: String,
     },
     /// Two objects define the same global symbol.
     #[error("{symbol} is defined in {first} and in {second}")]
     DefinedTwice {
-        /// The symbol.
+        /// Name of the symbol.
         symbol: String,
         /// The object that was read first.
         first: String,
@@ -40,9 +40,9 @@ pub enum LinkError {
     /// A relocation cannot be applied.
     #[error("{site}: {source}")]
     Relocation {
-        /// Where it is.
+        /// The place of the relocation.
         site: Site,
-        /// Why not.
+        /// The reason for which it cannot be applied.
         source: RelocationError,
     },
     /// The image does not fit into the memory.
@@ -64,7 +64,7 @@ pub enum LinkError {
 /// A use of a symbol that no object defines.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Undefined {
-    /// The symbol.
+    /// Name of the symbol.
     pub symbol: String,
     /// The object that uses it.
     pub file: String,

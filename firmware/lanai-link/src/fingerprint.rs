@@ -57,7 +57,7 @@ pub struct BadCode {
     pub function: String,
     /// Offset in the function, in bytes.
     pub offset: u32,
-    /// What is wrong.
+    /// The known fault whose fingerprint the code has.
     pub fault: Fault,
 }
 

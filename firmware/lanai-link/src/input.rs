@@ -11,7 +11,7 @@ use crate::error::LinkError;
 /// The LANai in the header of an ELF file.
 pub const MACHINE: u16 = 244;
 
-/// What becomes of a section.
+/// Place of a section in the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Instructions.
@@ -31,21 +31,21 @@ pub enum Role {
 /// A section of an object.
 #[derive(Debug, Clone)]
 pub struct Section {
-    /// Its name.
+    /// Name of the section.
     pub name: String,
-    /// What becomes of it.
+    /// Place of the section in the image.
     pub role: Role,
     /// Kind and flags in ELF's numbers, of sections that are kept.
     pub elf: (u32, u32),
-    /// Its bytes; none for [`Role::Zero`].
+    /// Content of the section; none for [`Role::Zero`].
     pub bytes: Vec<u8>,
-    /// Its length in memory, in bytes.
+    /// Length in memory, in bytes.
     pub size: u32,
     /// Alignment of its address, in bytes.
     pub align: u32,
     /// Whether it stays although nothing refers to it.
     pub is_root: bool,
-    /// What depends on addresses.
+    /// Places in the section that depend on addresses.
     pub relocations: Vec<Relocation>,
 }
 
@@ -62,7 +62,7 @@ pub struct Relocation {
     pub addend: i64,
 }
 
-/// Where a symbol lies.
+/// Place of a symbol's definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Definition {
     /// In another object.
@@ -76,11 +76,11 @@ pub enum Definition {
 /// A symbol of an object.
 #[derive(Debug, Clone)]
 pub struct Symbol {
-    /// Its name; a section's name for the section's own symbol.
+    /// Name of the symbol; a section's name for the section's own symbol.
     pub name: String,
-    /// Where it lies.
+    /// Place of the definition.
     pub definition: Definition,
-    /// Its length, in bytes.
+    /// Length of the object or function, in bytes.
     pub size: u32,
     /// Kind in ELF's numbers.
     pub kind: u8,
@@ -107,9 +107,9 @@ pub struct Input {
     pub file: String,
     /// Whether a compiler made it: then known miscompilations are searched for.
     pub is_compiled: bool,
-    /// Its sections, by their index in the file.
+    /// Sections of the object, by their index in the file.
     pub sections: Vec<Section>,
-    /// Its symbols, by their index in the file.
+    /// Symbols of the object, by their index in the file.
     pub symbols: Vec<Symbol>,
 }
 
@@ -173,7 +173,7 @@ fn empty() -> Section {
     }
 }
 
-/// What becomes of a section with this name, kind and flags.
+/// Role of a section with this name, kind and flags; an error for a section that no image can hold.
 fn role(name: &str, kind: u32, flags: u32) -> Result<Role, String> {
     let has = |flag: u32| flags & flag != 0;
     let is_content = matches!(kind, elf::SHT_PROGBITS | elf::SHT_NOBITS);

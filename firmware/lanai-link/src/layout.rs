@@ -9,9 +9,9 @@ use crate::symbols::Id;
 /// A part of the image: all sections with one role, or kept sections with one name.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
-    /// Its name in the image.
+    /// Name of the part in the image.
     pub name: String,
-    /// What it holds.
+    /// Role of the part's sections.
     pub role: Role,
     /// Kind and flags in ELF's numbers, of kept parts.
     pub elf: (u32, u32),
@@ -21,11 +21,11 @@ pub(crate) struct Part {
     pub size: u32,
     /// Largest alignment of its sections.
     pub align: u32,
-    /// Its sections with their offsets in the part.
+    /// Sections of the part, with their offsets in it.
     pub sections: Vec<(Id, u32)>,
 }
 
-/// Where everything lies.
+/// Addresses of all parts and sections.
 #[derive(Debug)]
 pub(crate) struct Layout {
     /// The parts, loaded ones first, in the order of their addresses.

@@ -8,7 +8,7 @@ use crate::output::{self, Named};
 use crate::relocation::Kind;
 use crate::symbols::{Id, LINKER_SYMBOLS, Meaning, Symbols};
 
-/// What the image is made for.
+/// Settings of the image: entry and memory.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The symbol where execution begins, at address 0.
@@ -250,7 +250,7 @@ impl Linker<'_> {
     }
 }
 
-/// What stands for an address in a removed section: no code is there. (Code begins at 0.) In lists of ranges -1 has a meaning of its own; equal
+/// Value that stands for an address in a removed section: no code is there. (Code begins at 0.) In lists of ranges -1 has a meaning of its own; equal
 /// bounds make an empty range.
 fn removed_value(section: &str) -> i64 {
     match section {

@@ -12,13 +12,13 @@ use crate::layout::Part;
 /// A symbol of the image.
 #[derive(Debug, Clone)]
 pub(crate) struct Named {
-    /// Its name.
+    /// Name in the image.
     pub name: String,
     /// Index of its part; none for a plain number.
     pub part: Option<usize>,
-    /// Its address.
+    /// Address, or the value of a plain number.
     pub value: u32,
-    /// Its length, in bytes.
+    /// Length of the symbol's object or function, in bytes.
     pub size: u32,
     /// Kind in ELF's numbers.
     pub kind: u8,
@@ -69,7 +69,7 @@ fn flags(part: &Part) -> (u32, u32, u32) {
     }
 }
 
-/// Where a part lies in the file.
+/// Place of a part in the file.
 struct Placed<'a> {
     part: &'a Part,
     content: &'a [u8],

@@ -19,7 +19,7 @@ pub enum Kind {
     Low16,
 }
 
-/// Why a relocation cannot be applied.
+/// Reasons for which a relocation cannot be applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum RelocationError {
     /// A number that the LANai does not define.

@@ -23,16 +23,16 @@ pub(crate) struct Id {
     pub index: usize,
 }
 
-/// What a use of a symbol means.
+/// Meaning of a use of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// An offset in a section.
     Place(Id, u32),
-    /// A number.
+    /// A number that is no address.
     Number(u32),
     /// A symbol of the linker, by its index in [`LINKER_SYMBOLS`].
     Linker(usize),
-    /// Nothing: the symbol is not defined.
+    /// The symbol is not defined.
     Nothing,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Symbols<'a> {
         self.globals.get(name).copied()
     }
 
-    /// What the symbol `id` means: itself if it is local, the chosen definition otherwise.
+    /// Meaning of the symbol `id`: itself if it is local, the chosen definition otherwise.
     pub fn meaning(&self, id: Id) -> Meaning {
         let symbol = &self.inputs[id.object].symbols[id.index];
         let chosen = match symbol.is_local() {

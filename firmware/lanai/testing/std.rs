@@ -1,4 +1,4 @@
-//! What tests use of the standard library, on the LANai: `core`, `alloc`, their prelude, the start. There is one thread, and nothing
+//! The part of the standard library that tests use, on the LANai: `core`, `alloc`, their prelude, the start. There is one thread, and nothing
 //! that needs an operating system.
 #![no_std]
 #![feature(lang_items)]
@@ -15,7 +15,7 @@ pub use core::{
 
 /// Names that every module has.
 pub mod prelude {
-    /// Those of the edition 2024.
+    /// Prelude of the edition 2024.
     pub mod rust_2024 {
         pub use alloc_crate::borrow::ToOwned;
         pub use alloc_crate::boxed::Box;

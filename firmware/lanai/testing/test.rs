@@ -1,4 +1,4 @@
-//! What `rustc --test` expects of the crate `test`, on the LANai: it runs the tests one after the other. Words above the image's
+//! The crate `test` that `rustc --test` expects, on the LANai: it runs the tests one after the other. Words above the image's
 //! memory tell how far it is: 0 the number of tests, 1 the number of those that have passed, 2 and 3 address and length of the
 //! name of the one that runs. A test that fails panics, which stops the CPU. The host writes how the names of the tests begin that
 //! it wants: 4 the length, one byte in each word from 5 on.
@@ -6,7 +6,7 @@
 
 use lanai_rt::Register;
 
-/// What runs in a test.
+/// Function of a test.
 pub struct StaticTestFn(pub fn() -> Result<(), ()>);
 
 /// A name.
@@ -15,15 +15,15 @@ pub struct StaticTestName(pub &'static str);
 /// Whether a test must panic, which cannot be told here.
 #[derive(PartialEq, Eq)]
 pub enum ShouldPanic {
-    /// It must not.
+    /// The test must not panic.
     No,
-    /// It must.
+    /// The test must panic.
     Yes,
-    /// It must with this message.
+    /// The test must panic with this message.
     YesWithMessage(&'static str),
 }
 
-/// Where a test is.
+/// Place of a test's source.
 pub enum TestType {
     /// In the tested crate.
     UnitTest,

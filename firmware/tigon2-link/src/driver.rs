@@ -84,7 +84,7 @@ fn link(arguments: &[OsString], more: &[OsString]) -> Result<(), LinkError> {
     }
 }
 
-/// What the second link needs besides: the space, and the routines, which nothing names yet.
+/// Further arguments of the second link: the object with space, and the routines, which nothing names yet.
 fn more(object: &Path, plan: &Plan) -> Vec<OsString> {
     let used: BTreeSet<usize> = plan
         .chunks

@@ -19,7 +19,7 @@ const SECTION: &str = ".text.__software_sites";
 
 /// A linked image.
 pub(crate) struct Image {
-    /// Its code.
+    /// Code of the image.
     pub program: Program,
     /// Flags of the ELF header.
     pub flags: u32,

@@ -13,7 +13,7 @@ const ALWAYS: u32 = 0x1000_0000;
 /// Neighbouring instructions that move together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Where they were.
+    /// Address at which the instructions were.
     pub address: u32,
     /// The instructions, and what software does for them.
     pub(crate) words: Vec<(u32, Option<Soft>)>,
@@ -141,7 +141,7 @@ impl Chunk {
     }
 }
 
-/// What is executed for one instruction.
+/// Instructions that are executed in place of `word`.
 fn one(word: u32, soft: Option<Soft>, routines: &Routines) -> Vec<u32> {
     let below = |place: u32| place.wrapping_sub(FRAME_BYTES);
     match soft {

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why an instruction stays as it is.
+/// Reasons for which an instruction stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Reason {
     /// LO is in `$k1` already.
     #[error("it uses $k1, which holds the result of multiplications and divisions")]
     UsesLow,
-    /// Something jumps between it and its neighbours.
+    /// An instruction that is jumped to stands between it and its neighbours.
     #[error(
         "jumps lead to it and to the instruction behind it, so neither can move: write the expression in another way, or in a function of its own"
     )]
@@ -28,11 +28,11 @@ pub enum Reason {
 /// An instruction that cannot be done in software.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Its address.
+    /// Address of the instruction.
     pub address: u32,
-    /// Its function, once known.
+    /// Function that contains the instruction, once known.
     pub function: String,
-    /// Why.
+    /// The reason for which the instruction cannot move.
     pub reason: Reason,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why no image was made.
+/// Reasons for which no image is made.
 #[derive(Debug, Error)]
 pub enum LinkError {
     /// `rust-lld` cannot be started.
@@ -61,7 +61,7 @@ pub enum LinkError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The linked image is damaged.
@@ -69,7 +69,7 @@ pub enum LinkError {
     Image {
         /// The image.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect of the image.
         reason: String,
     },
     /// The image multiplies or divides and has no routines for it.

@@ -29,7 +29,7 @@ const fn rd(word: u32) -> u32 {
     word >> 11 & 31
 }
 
-/// How an instruction passes control on; its delay slot follows.
+/// Way in which an instruction passes control on; its delay slot follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// `j`.
@@ -110,7 +110,7 @@ impl Soft {
     }
 }
 
-/// What software does for this instruction; `None` if it stays as it is. `divides_by` is whether a division by this
+/// Software for this instruction; `None` if it stays as it is. `divides_by` is whether a division by this
 /// register stands shortly before.
 pub(crate) fn soft(word: u32, divides_by: impl Fn(u32) -> bool) -> Option<Soft> {
     match opcode(word) {

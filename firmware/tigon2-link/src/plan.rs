@@ -1,4 +1,4 @@
-//! Which instructions of a program software does, and which of their neighbours move with them.
+//! Choice of the instructions that software carries out, and of the neighbours that move with them.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub struct Code {
 /// A linked program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Program {
-    /// Its functions.
+    /// Functions of the program.
     pub code: Vec<Code>,
     /// Addresses to which the program may jump although no jump names them: symbols, values in tables.
     pub targets: BTreeSet<u32>,
@@ -31,12 +31,12 @@ pub struct Program {
     pub fixed: BTreeSet<u32>,
 }
 
-/// What changes.
+/// Changes of the program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Instructions replaced in their place: address and new instruction.
     pub in_place: Vec<(u32, u32)>,
-    /// What moves out of line, by address.
+    /// Instructions that move out of line, by address.
     pub chunks: Vec<Chunk>,
 }
 
@@ -84,7 +84,7 @@ fn place(address: u32, reason: Reason) -> Place {
     }
 }
 
-/// What software does for the instruction at an index.
+/// Software for the instruction at an index; `None` if the instruction stays.
 pub(crate) fn soft_at(words: &[u32], index: usize) -> Option<Soft> {
     let before = &words[index.saturating_sub(CHECK_DISTANCE)..index];
     soft(words[index], |register| {

@@ -29,7 +29,7 @@ use proptest::test_runner::TestRunner;
 use reference::{Reference, Step};
 use tigon2_link::{Code, Program, Reason, Routines, plan};
 
-/// Where the program lies, the code moved out of line, its data, and the stack.
+/// Addresses of the program, the code moved out of line, its data, and the stack.
 const CODE: u32 = 0x1_0000;
 const MOVED: u32 = 0x2_0000;
 const DATA: u32 = 0x3_0000;
@@ -171,7 +171,7 @@ fn program(draws: &[Draw], jumps: u8) -> (Vec<u32>, BTreeSet<u32>) {
     (words, targets)
 }
 
-/// How a program ends, and what it leaves. A division by zero ends within the routine, whose registers mean nothing.
+/// End of a program, and its results. A division by zero ends within the routine, whose registers mean nothing.
 #[derive(Debug, PartialEq, Eq)]
 struct End {
     code: u32,

@@ -180,7 +180,7 @@ pub enum Counter {
     FramesSent = 0,
     /// Frames retransmitted after a timeout or the report of a gap.
     FramesResent = 1,
-    /// Acks sent.
+    /// Acks that the firmware has sent.
     AcksSent = 2,
     /// Data and header frames accepted.
     FramesAccepted = 3,

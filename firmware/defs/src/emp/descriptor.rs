@@ -69,7 +69,7 @@ pub const STATUS_NEXT_MASK: u32 = 0xFFFF;
 /// Value of the next index at the end of a chain.
 pub const STATUS_NEXT_NONE: u32 = 0xFFFF;
 
-/// How a descriptor refers to the user's memory.
+/// Form of a descriptor: its reference to the user's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Form {

@@ -4,7 +4,7 @@
 //! [`Event::from_name`]. The stages' names, and the probe of a stage that
 //! found nothing to do, are in [`crate::probe`].
 
-/// Which side of a message passes a probe.
+/// The side of a message that passes a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The message's sender: the first argument is the receiving node.

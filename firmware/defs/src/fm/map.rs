@@ -94,7 +94,7 @@ pub const NODE: u32 = GLOBALS + 8;
 pub const NODES: u32 = GLOBALS + 12;
 /// Address of the ring of received packets in host memory. The bus has addresses of 32 bits.
 pub const RING: u32 = GLOBALS + 16;
-/// Its end.
+/// Address of the end of the ring of received packets.
 pub const RING_END: u32 = GLOBALS + 20;
 /// Address of the words of credits in host memory.
 pub const CREDITS: u32 = GLOBALS + 24;

@@ -43,7 +43,7 @@ pub const GUARD_TURN: u32 = 0x168;
 /// Word of a port's control block, written by the host: address in its process's memory, a multiple of 4, of the word that says that the board
 /// wants to use such words; upper half.
 pub const GUARD_HIGH: u32 = 0x16C;
-/// The same, lower half; 0: operations are not kept apart from what the host does.
+/// Lower half of the address whose upper half is [`GUARD_HIGH`]; 0: operations are not kept apart from the host's accesses.
 pub const GUARD_LOW: u32 = 0x170;
 /// Words of a port's control block, for DMA: 1 and 0, what the board writes into the word in host memory.
 pub const GUARD_VALUES: u32 = 0x174;
@@ -51,7 +51,7 @@ pub const GUARD_VALUES: u32 = 0x174;
 pub const GUARD_HOST: u32 = 1;
 /// Value of [`GUARD_TURN`]: the board came last.
 pub const GUARD_NIC: u32 = 2;
-/// How often the board looks whether the host has left before it drops the question, which is asked again later.
+/// Polls of the host's interest before the board drops the question, which is asked again later.
 pub const GUARD_POLLS: u32 = 256;
 
 /// Operations that a port has under way at most.
@@ -59,7 +59,7 @@ pub const ATOMIC_COUNT: u32 = 8;
 /// Number of the first of them among the events of a port's operations.
 pub const ATOMIC_OPERATIONS: u32 = 1 + DESCRIPTOR_COUNT + GROUP_COUNT;
 
-/// What happens to the word.
+/// Effect of an operation on its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Atomic {
@@ -121,7 +121,7 @@ pub const ATOMICS_END: u32 = WORDS + 8;
 /// status.
 pub const DIRECTS: u32 = 0x600;
 
-/// These words of an operation of the port with a control block.
+/// Address of the words ([`DIRECTS`]) of operation `number` of the port whose control block is at `block`.
 #[inline(always)]
 #[must_use]
 pub const fn direct(block: u32, number: u32) -> u32 {

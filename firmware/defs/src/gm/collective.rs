@@ -60,16 +60,16 @@ pub const DESCRIPTOR_BYTES: u32 = 64;
 pub const DESCRIPTOR_COUNT: u32 = 8;
 /// Words of a descriptor, in bytes from its beginning: the value.
 pub const DESCRIPTOR_VALUE: u32 = 0;
-/// Its tag.
+/// Offset of the operation's tag.
 pub const DESCRIPTOR_TAG: u32 = 8;
-/// Its number of children, flags and operation.
+/// Offset of the number of children, flags and operation.
 pub const DESCRIPTOR_KIND: u32 = 12;
-/// Its parent.
+/// Offset of the parent's endpoint.
 pub const DESCRIPTOR_PARENT: u32 = 16;
-/// Its children.
+/// Offset of the children's endpoints.
 pub const DESCRIPTOR_CHILDREN: u32 = 20;
 
-/// What a reduction does with two values of 64 bits.
+/// Operations of reductions on two values of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum Operation {
@@ -138,7 +138,7 @@ pub const OPENINGS: u32 = 31;
 
 /// Packets with operations that are taken and not used yet, at most; a further one waits at its sender.
 pub const UNEXPECTED: u32 = 256;
-/// The same of values.
+/// Packets with values that are taken and not used yet, at most; a further one waits at its sender.
 pub const UNEXPECTED_VALUES: u32 = 192;
 /// Values of ports of the own board that are not used yet, at most.
 pub const LOCAL_VALUES: u32 = 64;

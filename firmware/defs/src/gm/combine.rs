@@ -1,4 +1,4 @@
-//! What a reduction does with two values of 64 bits.
+//! Operations of reductions on two values of 64 bits.
 //!
 //! Host library and firmware share this code. Doubles are added by the compiler's software floating point where the CPU has none. A
 //! result that is not a number is always the same one, so that all boards and hosts agree.

@@ -11,9 +11,9 @@ use super::packet::{
 /// The packets that contain a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packets {
-    /// All.
+    /// All packets.
     All,
-    /// Those that take a sequence number: data and null.
+    /// Packets that take a sequence number: data and null.
     Sequenced,
     /// Acks and nacks.
     Answers,

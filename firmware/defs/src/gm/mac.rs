@@ -21,7 +21,7 @@ pub const POST_MAILBOX: u32 = 1;
 
 /// SRAM that the firmware needs.
 pub const SRAM_BYTES: u32 = 0x10_0000;
-/// What an address above [`SRAM_BYTES`] has more than the same word's address in the map of GM.
+/// Difference between an address above [`SRAM_BYTES`] and the same word's address in the map of GM.
 pub const UPPER: u32 = 0x10_0000;
 /// Start of the MAC's transmit buffer: all of GM's map, so that packets are sent from where they are. The rings lie below.
 pub const TX_BUFFER: u32 = UPPER + GLOBALS;

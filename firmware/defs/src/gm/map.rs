@@ -30,7 +30,7 @@ pub const TOKEN_COUNT: u32 = PORT_COUNT * 256;
 pub const TOKEN_BYTES: u32 = 16;
 /// Entries of the page table that SDMA has used: a cache with one place for each value of [`page_hash`].
 pub const SEND_PAGES: u32 = TOKENS + TOKEN_COUNT * TOKEN_BYTES;
-/// The same of RDMA. On one CPU both use [`SEND_PAGES`].
+/// Cache of the entries of the page table that RDMA has used. On one CPU both use [`SEND_PAGES`].
 pub const RECEIVE_PAGES: u32 = SEND_PAGES + PAGE_ENTRIES * PAGE_ENTRY_BYTES;
 /// Entries of such a cache.
 pub const PAGE_ENTRIES: u32 = 512;
@@ -71,7 +71,7 @@ pub const JOB_COUNT: u32 = 1024;
 /// Bytes of a job.
 pub const JOB_BYTES: u32 = 16;
 
-/// What is kept for each peer: [`PEER_BYTES`] for each node, up to the end of SRAM.
+/// State of each peer: [`PEER_BYTES`] for each node, up to the end of SRAM.
 ///
 /// | bytes | content |
 /// |-------|---------|
@@ -136,7 +136,7 @@ pub const RESEND_TICKS: u32 = GLOBALS + 20;
 pub const FATAL_TICKS: u32 = GLOBALS + 24;
 /// The page table in host memory: its address, upper half.
 pub const PAGE_TABLE_HIGH: u32 = GLOBALS + 28;
-/// The same, lower half.
+/// The page table in host memory: its address, lower half.
 pub const PAGE_TABLE_LOW: u32 = GLOBALS + 32;
 /// Bytes before the page table of which the firmware writes the first word, at the end of a command.
 pub const PAGE_TABLE_SCRATCH: u32 = 64;
@@ -181,7 +181,7 @@ pub const fn page_key(process: u32) -> u32 {
     process << 1 | 1
 }
 
-/// Where the entry of a page is looked for, in the cache and in the table.
+/// Hash of a page's number and tag: the start of the search for its entry, in the cache and in the table.
 #[inline(always)]
 #[must_use]
 pub const fn page_hash(high: u32, tag: u32) -> u32 {

@@ -99,7 +99,7 @@ pub const MAPPER: u32 = MAPPING + 0x90;
 pub const PROBE_STATE: u32 = MAPPING + 0x98;
 /// The slot of the inbox that the firmware fills next.
 pub const INBOX_NEXT: u32 = MAPPING + 0xA4;
-/// What the host wants to send, written last: a kind in the low byte, length of the route above it, length of the packet in the
+/// Word of the packet that the host sends, written last: a kind in the low byte, length of the route above it, length of the packet in the
 /// upper half. The firmware clears it when it has taken the packet.
 pub const OUT: u32 = MAPPING + 0xC0;
 /// The firmware writes [`PROBES_TAKEN_MAGIC`] when it takes packets from the outbox; the host clears the word before a start.

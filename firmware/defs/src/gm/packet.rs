@@ -34,7 +34,7 @@ pub const WORD_SENDER: u32 = 16;
 /// Word 5: numbers of the connection.
 pub const WORD_CONNECTIONS: u32 = 20;
 
-/// What all subtypes have in common.
+/// Base of the numbers of all subtypes.
 pub const SUBTYPE_BASE: u32 = 0x100;
 /// Takes a sequence number and carries nothing: it stands for a message that was given up.
 pub const NULL: u32 = SUBTYPE_BASE;
@@ -52,7 +52,7 @@ pub const BODY: u32 = SUBTYPE_BASE + 71;
 pub const TAIL: u32 = SUBTYPE_BASE + 72;
 /// Bytes for the target's memory, behind [`PUT_BYTES`] bytes with their address; the last ones of a put.
 pub const PUT: u32 = SUBTYPE_BASE + 73;
-/// The same, more follow.
+/// Bytes for the target's memory, behind [`PUT_BYTES`] bytes with their address; more of the put follow.
 pub const PUT_BODY: u32 = SUBTYPE_BASE + 75;
 /// Acknowledges all packets before its sequence number.
 pub const ACK: u32 = SUBTYPE_BASE + 128;

@@ -101,7 +101,7 @@ impl MacTxDescriptor {
         }
     }
 
-    /// Where the frame lies.
+    /// Address of the frame in SRAM.
     #[must_use]
     pub const fn local(&self) -> u32 {
         self.address & !MAC_TX_INSERT_VLAN
@@ -157,7 +157,7 @@ impl MacRxDescriptor {
         }
     }
 
-    /// Its words.
+    /// The descriptor as two words.
     #[must_use]
     pub const fn words(&self) -> [u32; 2] {
         [self.address, self.status_length]

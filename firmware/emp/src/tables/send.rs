@@ -34,9 +34,9 @@ impl Cursor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Queueing {
-    /// It has no frames to send.
+    /// The record has no frames to send.
     Out,
-    /// It is in the send queue.
+    /// The record is in the send queue.
     In,
     /// Held by flow control (`flow`).
     Held,
@@ -107,7 +107,7 @@ pub(crate) struct Source {
     pub pages: Pages,
     /// DMAs in progress that refer to this record.
     pub pending: u8,
-    /// Its memory could not be read: no more frames are sent.
+    /// The message's memory could not be read: no more frames are sent.
     pub failed: bool,
     /// The sender has asked for a report when nothing is pending.
     pub closing: bool,

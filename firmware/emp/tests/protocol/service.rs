@@ -22,9 +22,9 @@ pub struct Sent {
     /// Identifier, once the NIC has taken it.
     pub id: Option<u16>,
     pub code: Option<Code>,
-    /// Its receiver has abandoned it and the sender knows: it is not sent again.
+    /// The receiver has abandoned the message and the sender knows: it is not sent again.
     pub refused: bool,
-    /// Its host has restarted and will not get a result.
+    /// The sending host has restarted and will not get a result.
     pub forgotten: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct Received {
     pub posting: Posting,
     /// The NIC has taken it.
     pub posted: bool,
-    /// Its host has cancelled it.
+    /// The host has cancelled the receive.
     pub cancelled: bool,
     /// The result and the received bytes.
     pub result: Option<(Outcome, Vec<u8>)>,
@@ -266,7 +266,7 @@ impl Ledger {
         life == self.lives[sent.to] && self.took_all(sent, life)
     }
 
-    /// Of two receives, the one posted first took the earlier message of a source, if both match.
+    /// Checks the order of receives: of two, the one posted first took the earlier message of a source, if both match.
     fn check_overtaking(&self, receives: &[&Received], taken: &[Option<usize>]) {
         let known = |at: usize| taken[at].filter(|_| receives[at].is_recognisable());
         for position in 0..receives.len() {

@@ -324,7 +324,7 @@ impl<N: Nic> Gm<N> {
         self.start_pass();
     }
 
-    /// Nothing is passed on.
+    /// Ends the passing on of a packet and releases the buffer that held it.
     fn end_pass(&mut self) {
         self.set_pass_state(IDLE);
         let held = self.pass_held();

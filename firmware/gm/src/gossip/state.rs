@@ -42,7 +42,7 @@ pub const GOSSIP_STATE_END: u32 = PASS_OUT + 52;
 
 const _: () = assert!(GOSSIP_STATE_END <= MAPPING);
 
-/// Nothing is passed on.
+/// The ring of packets to pass on is empty.
 pub const IDLE: u32 = 0;
 /// The packet comes from host memory.
 pub const LOADING: u32 = 1;

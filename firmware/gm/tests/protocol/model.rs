@@ -38,7 +38,7 @@ fn show(one: &Message, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
     write!(f, "{} bytes of size {}: {head:?}", one.data.len(), one.size)
 }
 
-/// A post.
+/// A post of a host, with its end.
 #[derive(Debug, Clone)]
 pub struct Post {
     pub what: What,

@@ -13,7 +13,7 @@ const SEARCH_US: u32 = 1_000;
 /// Poll period while the link is up.
 const WATCH_US: u32 = 10_000;
 
-/// The gigabit link.
+/// State of the gigabit link: negotiation and transmitter.
 pub struct GigabitLink {
     negotiation: Negotiation,
     /// State of the transmitter.

@@ -34,7 +34,7 @@ const QUEUE: usize = 64;
 /// A frame whose descriptors are available.
 #[derive(Clone, Copy)]
 struct Frame {
-    /// Its address in the transmit buffer.
+    /// Address of the frame in the transmit buffer.
     start: u32,
     length: u32,
     descriptors: u32,

@@ -26,7 +26,7 @@ pub const LAYOUT: Layout = Layout {
 pub trait Side {
     /// The CPU.
     type Cpu: Cpu;
-    /// Its machines.
+    /// The machines of GM that run on the CPU.
     const ROLE: Role;
 }
 

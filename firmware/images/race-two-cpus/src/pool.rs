@@ -5,9 +5,9 @@ use defs::tigon2::map::GENERAL_BASE;
 use tigon2_hal::cpu::A;
 use tigon2_hal::{event, semaphore, sram};
 
-/// How many buffers there are.
+/// Number of buffers in the pool.
 pub const BUFFERS: u32 = 8;
-/// How many of them are free. Both CPUs change it.
+/// Address of the number of free buffers. Both CPUs change it.
 const FREE: u32 = GENERAL_BASE;
 
 /// All are free.
@@ -15,7 +15,7 @@ pub fn fill() {
     sram::write(FREE, BUFFERS);
 }
 
-/// How many are free.
+/// Number of free buffers.
 pub fn free() -> u32 {
     sram::read(FREE)
 }

@@ -1,4 +1,4 @@
-//! What the CPUs do with the buffers.
+//! The work of both CPUs with the buffers.
 
 use defs::tigon2::map::GENERAL_BASE;
 use tigon2_hal::cpu::{self, A, B};
@@ -7,9 +7,9 @@ use tigon2_hal::{dispatch, entry_a, entry_b, event, fail, sram, timer};
 
 use crate::pool;
 
-/// How many buffers CPU B has given back since the start.
+/// Address of the number of buffers that CPU B has given back since the start.
 const DONE: u32 = GENERAL_BASE + 4;
-/// Which buffers CPU B is to add up: address and words of each.
+/// Queue of buffers for CPU B to add up: address and words of each.
 const INBOX_B: Queue = Queue::new(GENERAL_BASE + 0x20, 16, 2);
 const BIT_B: u32 = event::SOFT_ASSIST;
 /// The buffers.

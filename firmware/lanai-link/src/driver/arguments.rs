@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::driver::error::DriverError;
 
-/// What the command line asks for.
+/// Inputs and options on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arguments {
     /// Bitcode, archives and objects, in order.
@@ -34,7 +34,7 @@ const IGNORED: [&str; 9] = [
     "-static",
 ];
 
-/// The same, each with a value behind it.
+/// Options that are ignored together with the value behind them.
 const IGNORED_WITH_VALUE: [&str; 2] = ["-z", "-m"];
 
 /// A number, decimal or with `0x`.

@@ -8,7 +8,7 @@ use thiserror::Error;
 use crate::driver::retarget::RetargetError;
 use crate::error::LinkError;
 
-/// Why no image was made.
+/// Reasons for which the driver makes no image.
 #[derive(Debug, Error)]
 pub enum DriverError {
     /// An argument that the driver does not know.
@@ -17,9 +17,9 @@ pub enum DriverError {
     /// An argument without its value, or with a wrong one.
     #[error("{argument} needs {needs}")]
     Value {
-        /// The argument.
+        /// The argument as given.
         argument: String,
-        /// What is missing.
+        /// The value that the argument needs.
         needs: &'static str,
     },
     /// A file of assembly is in none of the folders for it.
@@ -40,7 +40,7 @@ pub enum DriverError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A program of LLVM is not installed.
@@ -51,9 +51,9 @@ pub enum DriverError {
     /// A program ended with an error.
     #[error("{command}\n{message}")]
     Tool {
-        /// What was run.
+        /// The command that was run.
         command: String,
-        /// What it wrote.
+        /// The program's messages.
         message: String,
     },
     /// A program does not tell its version.
@@ -68,7 +68,7 @@ pub enum DriverError {
         rustc: u32,
         /// The code generator.
         llc: String,
-        /// Its major version.
+        /// Major version of the program that was found.
         found: u32,
     },
     /// The back end's faults, and the ways around them, are known for one version alone.
@@ -85,9 +85,9 @@ pub enum DriverError {
     /// A step failed whose input is kept.
     #[error("{error}\nThe files of the steps are in {folder}")]
     Step {
-        /// What went wrong.
+        /// The error of the step.
         error: Box<DriverError>,
-        /// Where the files of the steps are.
+        /// Folder with the files of all steps.
         folder: PathBuf,
     },
 }

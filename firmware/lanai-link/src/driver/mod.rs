@@ -46,7 +46,7 @@ const MACHINE_FIELD: std::ops::Range<usize> = 18..20;
 /// The function that start code calls.
 const MAIN: &str = "main";
 
-/// What the input files hold.
+/// Contents of the input files.
 #[derive(Default)]
 struct Contents {
     /// Name and bytes of each module of bitcode.

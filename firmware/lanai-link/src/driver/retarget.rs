@@ -13,7 +13,7 @@ const SOURCE_LAYOUTS: [&str; 2] = ["E-m:m-p:32:32-i8:8:32-i16:16:32-i64:64-n32-S
 /// The LANai's data layout.
 const LAYOUT: &str = "E-m:e-p:32:32-i64:64-a:0:32-n32-S64";
 
-/// Why text cannot be changed into text for the LANai.
+/// Reasons for which text cannot be changed into text for the LANai.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RetargetError {
     /// Types may have other sizes or alignments than the LANai's.
@@ -27,7 +27,7 @@ pub enum RetargetError {
     /// An operation that the back end cannot compile.
     #[error("{function} uses {what}, which the LANai's back end cannot compile")]
     Unsupported {
-        /// The function.
+        /// Function that contains the operation.
         function: String,
         /// The operation.
         what: &'static str,
@@ -48,7 +48,7 @@ pub enum RetargetError {
 /// Text for the LANai.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retargeted {
-    /// The text.
+    /// Text for the LANai.
     pub text: String,
     /// Run-time functions that it defines.
     pub library: Vec<String>,

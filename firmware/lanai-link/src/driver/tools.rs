@@ -13,7 +13,7 @@ pub const LLVM: u32 = 22;
 /// Lines of a failed program's output that are shown.
 const SHOWN_LINES: usize = 40;
 
-/// Where LLVM's programs are.
+/// Location of LLVM's programs.
 #[derive(Debug, Clone)]
 pub struct Tools {
     /// A folder with programs of plain names; none: `PATH`, with or without the version.

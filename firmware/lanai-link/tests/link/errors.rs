@@ -1,4 +1,4 @@
-//! What the linker refuses, with the words of its messages.
+//! Inputs that the linker refuses, with the words of its messages.
 
 use lanai_link::{Input, Options, link};
 use object::elf;

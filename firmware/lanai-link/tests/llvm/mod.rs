@@ -11,7 +11,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Where the tools are, as the build finds them: a folder, or an empty text for `PATH`. Without them a line on the terminal, past
+/// Folder with the tools, as the build finds them; an empty text for `PATH`. Without them a line on the terminal, past
 /// the capture of the test's output, says what is skipped: such a test must not look like one that passed.
 pub fn find(what: &str) -> Option<String> {
     let mut find = Command::new(root().join("scripts/llvm"));

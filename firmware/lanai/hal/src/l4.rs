@@ -115,7 +115,7 @@ const COOKIE: u32 = 12;
 /// Words of a direction's queue, behind the rings.
 #[derive(Debug, Clone, Copy)]
 struct Queue {
-    /// Its ring of entries.
+    /// Address of the queue's ring of entries.
     ring: u32,
     /// The entry that is filled next.
     next: u32,

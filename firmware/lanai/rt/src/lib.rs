@@ -1,4 +1,4 @@
-//! What firmware for the LANai needs before it knows any device: the start ([`entry!`]), words of the chip ([`Register`]), an end
+//! Runtime of firmware for the LANai, below all devices: the start ([`entry!`]), words of the chip ([`Register`]), an end
 //! ([`stop`]), and the run-time functions of the compiler.
 //!
 //! An image forbids `unsafe`; its crate root needs `#![no_std]` and `#![no_main]`. Rules that the compiler does not check, with
