@@ -33,9 +33,9 @@ pub enum ChipError {
     /// A CPU does not halt.
     #[error("CPU {cpu:?} does not halt (state {state:#x})")]
     NotHalted {
-        /// Which.
+        /// The CPU that does not halt.
         cpu: Cpu,
-        /// Its state register.
+        /// State register of the CPU.
         state: u32,
     },
 }
@@ -71,7 +71,7 @@ pub enum Cpu {
 }
 
 impl Cpu {
-    /// What its registers' offsets have more than those of CPU A.
+    /// Distance from CPU A's registers to those of this CPU, in bytes.
     const fn registers(self) -> u32 {
         match self {
             Self::A => 0,

@@ -31,7 +31,7 @@ pub enum ImageError {
     OutsideSram {
         /// Start of the segment.
         address: u32,
-        /// Its length in bytes.
+        /// Length of the segment in bytes.
         length_bytes: usize,
     },
 }

@@ -13,7 +13,7 @@ use super::memory::WORD_BYTES;
 use crate::address::MacAddress;
 use crate::window::{System, Window};
 
-/// A command.
+/// A command to the firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// The protocol stack is up: deliver frames.

@@ -115,7 +115,7 @@ impl Rings {
 pub struct Config {
     /// Own address; `None`: the address in the board's EEPROM.
     pub address: Option<MacAddress>,
-    /// Modes.
+    /// Operating mode of the firmware.
     pub mode: Mode,
     /// Requested link settings.
     pub link: Link,

@@ -104,7 +104,7 @@ pub enum StartError {
 /// A wait failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum WaitError {
-    /// Timeout.
+    /// The condition did not come true in time.
     #[error("waited {} ms for {what}{}", timeout_ns / 1_000_000, unheard(*.pending))]
     Timeout {
         /// The condition that was waited for.
@@ -127,7 +127,7 @@ pub enum WaitError {
     Reported {
         /// The condition that was waited for.
         what: &'static str,
-        /// The event.
+        /// The firmware's event.
         event: Event,
     },
     /// The driver's settings turn reports of statistics off.
@@ -192,7 +192,7 @@ pub enum CommandError {
     /// The address of a multicast command is no group address.
     #[error("{address} is not a group address")]
     NotGroup {
-        /// The address.
+        /// The refused address.
         address: MacAddress,
     },
     /// The firmware's consumer index is invalid.
@@ -214,7 +214,7 @@ pub enum Mistake {
     Index {
         /// The index.
         index: &'static str,
-        /// Its value.
+        /// The firmware's value of the index.
         value: u32,
     },
     /// More descriptors sent than were posted.

@@ -1,4 +1,4 @@
-//! What the firmware reports through its event ring.
+//! Events that the firmware reports through its event ring.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub enum LinkChange {
     FastUp,
 }
 
-/// An event.
+/// An event that the firmware reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The firmware runs.
@@ -26,12 +26,12 @@ pub enum Event {
     Link(LinkChange),
     /// There is no such command.
     InvalidCommand {
-        /// Its number.
+        /// Number of the command.
         command: u32,
     },
     /// The firmware does not carry out this command.
     UnimplementedCommand {
-        /// Its number.
+        /// Number of the command.
         command: u32,
     },
     /// The driver's settings make no sense to the firmware.
@@ -44,7 +44,7 @@ pub enum Event {
     JumboReset,
     /// Something else.
     Unknown {
-        /// The word.
+        /// The event's word, undecoded.
         word: u32,
     },
 }
@@ -85,7 +85,7 @@ impl Event {
         }
     }
 
-    /// Its name for programs.
+    /// Name of the event for programs that read output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -138,7 +138,7 @@ impl fmt::Display for Event {
 /// An event, as the driver got it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reported {
-    /// The event.
+    /// The event, decoded.
     pub event: Event,
     /// The word in the ring.
     pub word: u32,

@@ -26,12 +26,12 @@ impl Region {
         Ok(Self { address, physical })
     }
 
-    /// Where the board finds the byte at `offset`.
+    /// Bus address of the byte at `offset`: the board's address of it.
     pub(super) const fn bus_address(&self, offset: u32) -> u64 {
         self.physical.0 + offset as u64
     }
 
-    /// The same as two words, high word first.
+    /// Bus address of the byte at `offset` as two words, high word first.
     pub(super) const fn bus_words(&self, offset: u32) -> [u32; 2] {
         let address = self.bus_address(offset);
         [(address >> 32) as u32, address as u32]

@@ -31,7 +31,7 @@ pub struct SendOptions {
 /// A part of a frame, with its own descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment<'a> {
-    /// Its bytes.
+    /// Bytes of the fragment.
     pub bytes: &'a [u8],
     /// Offset from an aligned address in host memory, up to [`MOST_OFFSET_BYTES`] (larger values wrap).
     pub offset: u32,

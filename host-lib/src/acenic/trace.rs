@@ -15,11 +15,11 @@ use super::memory::WORD_BYTES;
 pub struct Record {
     /// Name; unprintable characters are dots.
     pub name: String,
-    /// Code.
+    /// Number that identifies the place in the firmware.
     pub code: u32,
     /// Timer value in us. The firmware zeroes its timer early in its start.
     pub time_us: u32,
-    /// Arguments.
+    /// Values that the firmware recorded at the place.
     pub arguments: [u32; ARGUMENT_COUNT as usize],
 }
 

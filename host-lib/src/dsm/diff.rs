@@ -1,4 +1,4 @@
-//! What a node has changed in a page.
+//! Differences between two versions of a page.
 
 /// Bytes of a word, the unit of comparison.
 const WORD: usize = 4;

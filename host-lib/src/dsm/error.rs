@@ -49,7 +49,7 @@ pub enum DsmError {
     /// There is no such lock.
     #[error("there is no lock {lock}: the memory has {locks}")]
     NoLock {
-        /// The lock.
+        /// Number of the lock.
         lock: u32,
         /// Number of locks.
         locks: u32,
@@ -57,7 +57,7 @@ pub enum DsmError {
     /// A lock is acquired that the node has, or released that it does not have.
     #[error("lock {lock} is {}", if *held { "held by this node already" } else { "not held by this node" })]
     LockState {
-        /// The lock.
+        /// Number of the lock.
         lock: u32,
         /// Whether the node has it.
         held: bool,
@@ -65,15 +65,15 @@ pub enum DsmError {
     /// A node does not answer any more.
     #[error("node {rank} of the shared memory is gone: {}", status.name())]
     NodeGone {
-        /// Its rank.
+        /// Rank of the node.
         rank: usize,
-        /// What the board says about it.
+        /// Status with which the board ended a message to the node.
         status: Status,
     },
     /// A message of another node is not one of this library.
     #[error("a message of node {rank} is damaged")]
     Damaged {
-        /// Its sender.
+        /// Rank of the message's sender.
         rank: usize,
     },
     /// A message of an endpoint that is not a member.

@@ -24,12 +24,12 @@ impl VectorTime {
     }
 }
 
-/// What a node has written from one release to the next: a write notice for each page.
+/// Writes of a node from one release to the next: a write notice for each page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Interval {
     /// The node.
     pub(super) rank: u32,
-    /// Its number, from 1 on.
+    /// Number of the interval among those of its node, from 1 on.
     pub(super) number: u32,
     /// The pages, as first page and count, rising.
     pub(super) runs: Vec<(u32, u32)>,

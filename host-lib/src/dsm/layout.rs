@@ -1,4 +1,4 @@
-//! Where a node keeps what other nodes read and write: pages, versions, home table, locks, log.
+//! Layout of the memory that nodes read and write at each other: pages, versions, home table, locks, log.
 //!
 //! All nodes have the same layout, each at a base of its own.
 
@@ -28,7 +28,7 @@ pub(super) struct Layout {
     times: u64,
     /// The own intervals since the last barrier.
     pub(super) log: u64,
-    /// Where words that are read land.
+    /// Memory for words that the node reads at other nodes.
     pub(super) landing: u64,
     /// Bytes of all.
     pub(super) bytes: u64,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::diff::Diff;
 use super::interval::{Interval, VectorTime};
 
-/// A message.
+/// A message from one node to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
-    /// Where the sender's memory begins.
+    /// First address of the sender's memory.
     Hello { base: u64 },
     /// `requester` wants a page in which the changes of these intervals are.
     PageRequest {

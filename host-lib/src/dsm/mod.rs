@@ -93,7 +93,7 @@ pub struct Dsm<W, S> {
     settings: Settings,
     layout: Layout,
     own: usize,
-    /// Where the memory of each node begins, in its own addresses.
+    /// First address of each node's memory, in the node's own addresses.
     bases: Vec<u64>,
     /// The intervals that are known.
     time: VectorTime,
@@ -117,7 +117,7 @@ pub struct Dsm<W, S> {
     report: Report,
 }
 
-/// What has come for the program itself.
+/// Messages for the program itself, until it takes them.
 #[derive(Debug, Default)]
 struct Replies {
     /// Home of a page.
@@ -382,7 +382,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(self.network.gm.close(port).await?)
     }
 
-    /// What the node has done so far.
+    /// Counts and times of the node since the start.
     pub fn report(&self) -> Report {
         Report {
             total_ps: self.now_ps() - self.began_ps,

@@ -7,7 +7,7 @@ use crate::window::{System, Window};
 use super::interval::VectorTime;
 use super::{Diffs, Dsm, DsmError, Message, NO_HOME, Protocol};
 
-/// What the program may do with the own copy.
+/// Access of the program to the node's own copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) enum Access {
     #[default]
@@ -20,7 +20,7 @@ pub(super) enum Access {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Page {
     pub(super) access: Access,
-    /// Its home, once it is known.
+    /// Rank of the page's home, once it is known.
     pub(super) home: Option<usize>,
     /// A copy from before the first write of the interval.
     pub(super) twin: Option<Vec<u8>>,

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 /// A type of elements of shared memory: it has 4 or 8 bytes.
 pub trait Element: Copy + Send + Sync + 'static {
-    /// Its size in bytes.
+    /// Size of the element in bytes.
     const BYTES: usize;
 
     /// Decodes an element; missing bytes are 0.

@@ -1,9 +1,9 @@
-//! What a node has done in a shared memory, and where its time went.
+//! Counts and times of a node in a shared memory.
 
 /// Words that two nodes have written without an order between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Race {
-    /// The page.
+    /// Number of the page.
     pub page: u32,
     /// The first such word of 4 bytes in the page.
     pub word: u32,
@@ -50,7 +50,7 @@ pub struct Report {
     pub invalidations: u64,
     /// Locks acquired.
     pub locks: u64,
-    /// Barriers.
+    /// Barriers that the node has passed.
     pub barriers: u64,
     /// Races that the node has seen as a home, without repetitions.
     pub races: Vec<Race>,

@@ -57,7 +57,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         served
     }
 
-    /// What the program polls for.
+    /// Keeps a message for the program, which polls for it.
     fn receive(&mut self, from: usize, message: Message) -> Result<(), DsmError> {
         match message {
             Message::Hello { base } => self.bases[from] = base,

@@ -2,7 +2,7 @@
 
 use super::DsmError;
 
-/// How a page is fetched whose copy is not valid.
+/// Protocol by which a page is fetched whose copy is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// A handler at the page's home answers a request: `async`.
@@ -12,7 +12,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Its name in scenarios and reports.
+    /// Name of the protocol in scenarios and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -22,7 +22,7 @@ impl Protocol {
     }
 }
 
-/// How changes of a page reach its home.
+/// Path on which changes of a page reach its home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Diffs {
     /// As a message, which a handler at the home applies.
@@ -31,7 +31,7 @@ pub enum Diffs {
     Put,
 }
 
-/// How locks are passed on.
+/// Method by which locks are passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Locks {
     /// By handlers: of the lock's home, and of the node that had the lock last.
@@ -40,7 +40,7 @@ pub enum Locks {
     Atomic,
 }
 
-/// How nodes meet in a barrier.
+/// Method by which nodes meet in a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Barriers {
     /// By messages to a handler of the first node, and back.
@@ -58,12 +58,12 @@ pub struct Costs {
     pub dispatch_ns: u64,
     /// Posts of messages and puts; gets and atomic operations contain theirs.
     pub posts: Posts,
-    /// What a handler spends to give back the place of the request that it has received, in ns (ardmar-022).
+    /// Time of a handler to give back the place of the request that it has received, in ns (ardmar-022).
     pub receive_ns: u64,
-    /// What an atomic operation takes longer than the board's own time, in ns: for boards whose atomic operations are slower than those of
-    /// this firmware (ardmar-012).
+    /// Time of an atomic operation beyond the board's own time, in ns: for boards whose atomic operations are slower than those of this
+    /// firmware (ardmar-012).
     pub atomic_ns: u64,
-    /// What each byte of a get takes longer than the board's own time, in ps: a delay, not a load of the board (ardmar-014).
+    /// Time of each byte of a get beyond the board's own time, in ps: a delay, not a load of the board (ardmar-014).
     pub get_byte_ps: u64,
 }
 
@@ -74,7 +74,7 @@ pub struct Posts {
     pub start_ns: u64,
     /// Each byte, in ps.
     pub byte_ps: u64,
-    /// What a post takes longer that calls a handler, in ns.
+    /// Further time of a post that calls a handler, in ns.
     pub immediate_ns: u64,
 }
 
@@ -89,7 +89,7 @@ impl Posts {
     }
 }
 
-/// Which requests pay for the dispatch of the handler.
+/// Requests that pay for the dispatch of the handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dispatch {
     /// Each one: requests are served one after the other, each by a call of the handler.
@@ -108,13 +108,13 @@ pub enum Mistake {
 /// Settings of a shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// How pages are fetched.
+    /// Protocol by which pages are fetched.
     pub protocol: Protocol,
-    /// How changes reach homes.
+    /// Path on which changes reach homes.
     pub diffs: Diffs,
-    /// How locks are passed on.
+    /// Method by which locks are passed on.
     pub locks_by: Locks,
-    /// How nodes meet in barriers.
+    /// Method by which nodes meet in barriers.
     pub barriers_by: Barriers,
     /// Bytes of a page, a power of two (ardmar-011).
     pub page_bytes: u32,
@@ -122,7 +122,7 @@ pub struct Settings {
     pub pages: u32,
     /// Number of locks.
     pub locks: u32,
-    /// Which requests pay for the dispatch of the handler.
+    /// Requests that pay for the dispatch of the handler.
     pub dispatch: Dispatch,
     /// Processor time.
     pub costs: Costs,

@@ -17,9 +17,9 @@ pub(super) struct Lock {
     pub(super) here: bool,
     /// Whether the program holds it.
     pub(super) held: bool,
-    /// Who gets it next, and what that node knows.
+    /// Node that gets the lock next, with its vector time.
     pub(super) next: Option<(usize, VectorTime)>,
-    /// At its home: who asked last.
+    /// Node that asked last, at the lock's home.
     pub(super) last: usize,
 }
 
@@ -39,12 +39,12 @@ impl Lock {
     }
 }
 
-/// What a barrier, or a lock, brings: it is obeyed when the program takes it.
+/// Vector times and intervals that a barrier or a lock brings: they take effect when the program takes them.
 #[derive(Debug, Default)]
 pub(super) struct Gathering {
     /// Nodes that have arrived, at the first node.
     pub(super) arrived: usize,
-    /// Their times.
+    /// Vector times of the nodes that have arrived.
     pub(super) times: Vec<VectorTime>,
     pub(super) intervals: Vec<Arc<Interval>>,
 }
@@ -105,7 +105,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(())
     }
 
-    /// What has been changed since the twin was made.
+    /// Changes of a page since its twin was made.
     async fn compare(&mut self, page: u32, twin: &[u8]) -> Result<Diff, DsmError> {
         let mut now = vec![0; twin.len()];
         self.read_own(self.layout.page(page), &mut now)?;

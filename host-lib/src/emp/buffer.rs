@@ -18,7 +18,7 @@ const PHYSICAL_LIMIT: u64 = 1 << 48;
 pub struct Buffer {
     /// Start address, with any alignment.
     pub address: VirtualAddress,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 

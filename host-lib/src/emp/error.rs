@@ -117,7 +117,7 @@ pub enum PostError {
     /// All descriptors are in use: wait for a transfer first.
     #[error("the {direction} needs {needed} descriptors, {free} are free")]
     NoDescriptors {
-        /// Which pool.
+        /// Direction of the transfers that the pool is for.
         direction: Direction,
         /// Descriptors that the transfer needs.
         needed: usize,
@@ -135,7 +135,7 @@ pub enum PostError {
         "a message of {length} bytes is longer than {most}, {FRAME_LIMIT} frames with frame_bytes = {frame_bytes}"
     )]
     TooManyFrames {
-        /// Its length.
+        /// Length of the message in bytes.
         length: u32,
         /// The longest one.
         most: u32,

@@ -32,7 +32,7 @@ impl fmt::Display for Direction {
 pub enum Source {
     /// Any node (receives only).
     Any,
-    /// This node.
+    /// The node with this number.
     Node(u16),
 }
 

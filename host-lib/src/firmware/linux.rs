@@ -43,7 +43,7 @@ impl fmt::Display for Version {
 /// A firmware with its version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinuxFirmware {
-    /// Its version.
+    /// Version in the header.
     pub version: Version,
     /// The image. Zeroed data is not part of it: the driver clears SRAM beforehand.
     pub firmware: Firmware,
@@ -80,7 +80,7 @@ pub enum FormError {
          within SRAM"
     )]
     LoadAddress {
-        /// The address.
+        /// Load address in the header.
         address: u32,
     },
     /// The board has too little memory.
@@ -101,7 +101,7 @@ pub enum FormError {
         "start address {address:#x} is not an instruction of the firmware ({first:#x} to {end:#x})"
     )]
     StartAddress {
-        /// The address.
+        /// Start address in the header.
         address: u32,
         /// The load address.
         first: u32,

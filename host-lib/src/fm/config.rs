@@ -20,7 +20,7 @@ pub struct Config {
     pub overhead_ns: u64,
     /// Whether the processor combines writes to the window into bursts. In the dissertation's hosts it did not.
     pub combines_writes: bool,
-    /// How long a call waits for credits or for a send slot, in nanoseconds; `None`: for ever.
+    /// Longest wait of a call for credits or for a send slot, in nanoseconds; `None`: for ever.
     pub timeout_ns: Option<u64>,
 }
 

@@ -7,16 +7,16 @@ use super::Fm;
 use super::error::{SendError, address};
 use crate::window::{MemoryWatch, PollError, PolledWord, System, VirtualAddress, Window};
 
-/// What is known about the credits of one node. All sums are modulo 2^16.
+/// Sums of packets from and to one node, from which its credits follow. All are modulo 2^16.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Peer {
     /// Packets sent to it.
     sent: u16,
-    /// Of these, packets that it has handled, as far as it has told.
+    /// Sent packets that the node has handled, as far as it has told.
     returned: u16,
     /// Packets from it that were handled.
     handled: u16,
-    /// Of these, packets that it was told about.
+    /// Handled packets of the node that it was told about.
     told: u16,
 }
 

@@ -28,7 +28,7 @@ pub enum StartError {
     LongRoute {
         /// The node that it leads to.
         node: usize,
-        /// Its length.
+        /// Length of the route in bytes.
         length_bytes: usize,
     },
     /// The number of credits cannot be told apart from older ones.
@@ -45,7 +45,7 @@ pub enum StartError {
     Image {
         /// Start of the segment.
         address: u32,
-        /// Its length in bytes.
+        /// Length of the segment in bytes.
         length_bytes: usize,
     },
     /// The board has too little memory.
@@ -79,25 +79,25 @@ pub enum SendError {
     /// There are too many destinations.
     #[error("{count} destinations are more than {MULTI_LIMIT}")]
     TooManyDestinations {
-        /// How many.
+        /// Number of destinations.
         count: usize,
     },
     /// The sender is a destination.
     #[error("node {node} is the sender and cannot be a destination")]
     ToItself {
-        /// The node.
+        /// The own node.
         node: u16,
     },
     /// A node is a destination twice.
     #[error("node {node} is a destination twice")]
     Twice {
-        /// The node.
+        /// The node that is listed twice.
         node: u16,
     },
     /// There is no such node.
     #[error("there is no node {node}: the route table has {nodes}")]
     UnknownNode {
-        /// The node.
+        /// The unknown node.
         node: u16,
         /// Nodes of the route table.
         nodes: u16,
@@ -105,7 +105,7 @@ pub enum SendError {
     /// There is no route to a node.
     #[error("there is no route to node {node}")]
     Unreachable {
-        /// The node.
+        /// The node without a route.
         node: u16,
     },
     /// The pieces are longer than the message.
@@ -152,7 +152,7 @@ pub enum ReceiveError {
     /// No handler has the number of a packet. The packet is gone.
     #[error("node {sender} sent a packet for handler {handler}, which is not set")]
     NoHandler {
-        /// The sender.
+        /// Node that sent the packet.
         sender: u16,
         /// The handler's number.
         handler: u16,
@@ -160,12 +160,12 @@ pub enum ReceiveError {
     /// A packet does not continue its message: one before it was lost. It is gone, and so is the message.
     #[error("a packet of node {sender} does not continue its message {message}")]
     Broken {
-        /// The sender.
+        /// Node that sent the packet.
         sender: u16,
         /// Number of the message.
         message: u16,
     },
-    /// Nothing came in time.
+    /// No packet came in time.
     #[error("no packet came in {timeout_ns} ns")]
     Nothing {
         /// The limit.

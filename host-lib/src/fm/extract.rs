@@ -14,7 +14,7 @@ use crate::window::{PollError, PolledWord, System, VirtualAddress, Window};
 /// A packet's part of a message, as its handler sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'a> {
-    /// The sender.
+    /// Node that sent the packet.
     pub sender: u16,
     /// Number of the message at its sender.
     pub message: u16,
@@ -22,7 +22,7 @@ pub struct Piece<'a> {
     pub length: u32,
     /// Place of the first byte in the message.
     pub offset: u32,
-    /// The bytes.
+    /// Bytes of the message that the packet carries.
     pub bytes: &'a [u8],
 }
 
@@ -34,7 +34,7 @@ impl Piece<'_> {
     }
 }
 
-/// What is called for each packet.
+/// Function that is called for each packet of a message.
 pub(super) type Handler = Box<dyn FnMut(&Piece<'_>) + Send>;
 
 /// A message of which a part has come.
@@ -108,12 +108,12 @@ impl Ring {
         Ok(packet)
     }
 
-    /// What is polled for the next packet whose credits have not been taken; nothing if the ring is full.
+    /// Word to poll for the next packet whose credits have not been taken; none if the ring is full.
     pub(super) fn peek_watch(&self) -> Option<PolledWord> {
         (self.peeked < self.slots).then(|| watch(self.flag(self.peeked), ARRIVED))
     }
 
-    /// What is polled for the next packet.
+    /// Word to poll for the next packet.
     pub(super) fn watch(&self) -> PolledWord {
         watch(self.flag(0), ARRIVED)
     }

@@ -30,13 +30,13 @@ pub enum MulticastError {
     /// The own node is not a member.
     #[error("node {node} is not a member")]
     NotMember {
-        /// The node.
+        /// The own node.
         node: u16,
     },
     /// A node is a member twice.
     #[error("node {node} is a member twice")]
     Twice {
-        /// The node.
+        /// The node that is listed twice.
         node: u16,
     },
     /// A member cannot be reached.
@@ -44,21 +44,21 @@ pub enum MulticastError {
         "node {node} has {count} children, more than the {MULTI_LIMIT} destinations of a multi-send: take a smaller lambda"
     )]
     Children {
-        /// The node.
+        /// The node with too many children.
         node: u16,
-        /// Its children.
+        /// Number of its children.
         count: usize,
     },
     /// Only the root begins a multicast, and the root receives none.
     #[error("node {node} is not the root: only that begins a multicast")]
     NotRoot {
-        /// The node.
+        /// The own node.
         node: u16,
     },
     /// The root receives no multicast.
     #[error("node {node} is the root, which receives nothing")]
     Root {
-        /// The node.
+        /// The own node.
         node: u16,
     },
     /// A message is not complete: a packet was lost. FM does not send it again.
@@ -66,7 +66,7 @@ pub enum MulticastError {
         "of a message of {length} bytes from node {sender} only {bytes} bytes have come: FM does not repeat lost packets"
     )]
     Incomplete {
-        /// The sender.
+        /// Node that sent the message.
         sender: u16,
         /// Bytes that have come.
         bytes: u32,
@@ -88,7 +88,7 @@ pub struct Multicast {
     pub tree: Arc<Tree>,
     /// Nodes of the ranks; the first one is the root.
     pub members: Arc<[u16]>,
-    /// How messages are sent on.
+    /// Method by which inner nodes send messages on.
     pub way: Way,
     /// Handler of its packets.
     pub handler: u16,
@@ -97,7 +97,7 @@ pub struct Multicast {
 /// A message of a multicast, complete at a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// The bytes.
+    /// Content of the message.
     pub bytes: Vec<u8>,
     /// When the last packet had been handled, in ps: before the rest was sent on.
     pub at_ps: u64,

@@ -9,7 +9,7 @@ use super::tree::{Postal, Tree, TreeError};
 /// A time that is linear in the bytes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Line {
-    /// Of a packet without bytes, in ps.
+    /// Time of a packet without bytes, in ps.
     pub fixed_ps: u64,
     /// For each byte, in ps.
     pub per_byte_ps: u64,
@@ -37,7 +37,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// Those of FM 2.1 on hosts that do not combine writes (dissertation-011 to dissertation-016). The part of the receiving host is not
+    /// Costs of FM 2.1 on hosts that do not combine writes (dissertation-011 to dissertation-016). The part of the receiving host is not
     /// published: it counts as none.
     pub const PUBLISHED: Self = Self {
         send: Line {
@@ -69,7 +69,7 @@ impl Costs {
     }
 }
 
-/// How the nodes of a tree send a message.
+/// Method by which the nodes of a tree send a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Way {
     /// Whether the board copies a packet for all children; otherwise the host writes it for each.

@@ -81,7 +81,7 @@ impl<W: Window> Board<W> {
         }
     }
 
-    /// The same board, for another process of the host.
+    /// Access to this board for another process of the host.
     pub(super) fn process<V: Window>(&self, window: V, process: u8) -> Board<V> {
         match self {
             Self::Lanai(board) => Board::Lanai(LanaiBoard::new(window, board.family())),
@@ -128,7 +128,7 @@ impl<W: Window> Board<W> {
         }
     }
 
-    /// What the EEPROM says: the board's id, and the most nodes for which it has memory.
+    /// The board's id in its EEPROM, and the most nodes for which it has memory.
     pub(super) fn identity(&self) -> (Option<UniqueId>, u32) {
         let record = match self {
             Self::Lanai(board) => board.record(),

@@ -13,9 +13,9 @@ pub enum Call {
         port: u8,
         /// The target.
         node: u16,
-        /// Its port.
+        /// Port of the receiver.
         target: u8,
-        /// Priority.
+        /// Priority of the message.
         priority: Priority,
         /// Length in bytes.
         length_bytes: u32,

@@ -55,7 +55,7 @@ pub(crate) struct Class {
     pub(crate) sends: u32,
     /// Buffers that the board has for messages to come.
     pub(crate) receives: u32,
-    /// The same for messages of high priority.
+    /// Buffers that the board has for messages of high priority to come.
     pub(crate) urgent: u32,
 }
 
@@ -69,13 +69,13 @@ struct Buffers {
     idle: Vec<(Buffer, Priority)>,
 }
 
-/// What has happened.
+/// Event of a channel.
 pub(crate) enum Arrival {
     /// A message has come in.
     Message {
-        /// Its sender.
+        /// The sending endpoint.
         from: Endpoint,
-        /// Its bytes, in the receive buffer.
+        /// Bytes of the message, still in the receive buffer: their copy is not charged yet.
         bytes: Vec<u8>,
     },
     /// Sends, puts and gets are complete.
@@ -309,7 +309,7 @@ fn buffers<W: Window, S: System>(
     Ok(places.map(buffer).collect())
 }
 
-/// The same for messages of a priority to come.
+/// Buffers of a size for messages of a priority to come.
 fn receives<W: Window, S: System>(
     gm: &mut Gm<W, S>,
     count: u32,

@@ -1,4 +1,4 @@
-//! What the processes of a host share: the page table, the ports, and the command word.
+//! State that the processes of a host share: the page table, the ports, and the command word.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

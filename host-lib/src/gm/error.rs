@@ -30,7 +30,7 @@ pub enum StartError {
     LongRoute {
         /// The node that it leads to.
         node: usize,
-        /// Its length.
+        /// Length of the route in bytes.
         length_bytes: usize,
     },
     /// A board with a LANai cannot be brought up, or the image cannot be loaded.
@@ -47,7 +47,7 @@ pub enum StartError {
     Image {
         /// Start of the segment.
         address: u32,
-        /// Its length in bytes.
+        /// Length of the segment in bytes.
         length_bytes: usize,
     },
     /// The board has too little memory.
@@ -86,25 +86,25 @@ pub enum PortError {
     /// There is no such port.
     #[error("there is no port {port}")]
     Unknown {
-        /// The port.
+        /// The unknown port.
         port: u8,
     },
     /// The port is open already.
     #[error("port {port} is open already")]
     AlreadyOpen {
-        /// The port.
+        /// The open port.
         port: u8,
     },
     /// The port is not open.
     #[error("port {port} is not open")]
     NotOpen {
-        /// The port.
+        /// The closed port.
         port: u8,
     },
     /// Another process has the port.
     #[error("another process has port {port}")]
     Busy {
-        /// The port.
+        /// The port of the other process.
         port: u8,
     },
     /// There is no memory for the receive queue.
@@ -113,7 +113,7 @@ pub enum PortError {
     /// The firmware does not answer.
     #[error("the firmware does not carry out a command on port {port}")]
     Silent {
-        /// The port.
+        /// The port of the command.
         port: u8,
     },
 }
@@ -155,13 +155,13 @@ pub enum SendError {
     /// All send tokens of the port are in use.
     #[error("port {port} has no free send token")]
     NoToken {
-        /// The port.
+        /// The port without a free token.
         port: u8,
     },
     /// There is no such node.
     #[error("there is no node {node}: the route table has {nodes}")]
     UnknownNode {
-        /// The node.
+        /// The unknown node.
         node: u16,
         /// Nodes of the route table.
         nodes: u16,
@@ -169,7 +169,7 @@ pub enum SendError {
     /// There is no such port.
     #[error("no node has a port {port}")]
     UnknownPort {
-        /// The port.
+        /// The unknown port.
         port: u8,
     },
     /// The message is longer than its size, or than [`MOST_BYTES`](super::MOST_BYTES).
@@ -194,7 +194,7 @@ pub enum ReceiveError {
     /// All receive tokens of the port are in use.
     #[error("port {port} has no free receive token")]
     NoToken {
-        /// The port.
+        /// The port without a free token.
         port: u8,
     },
     /// The size does not exist, or the buffer is smaller than a message of the size.
@@ -202,7 +202,7 @@ pub enum ReceiveError {
     Size {
         /// Bytes of the buffer.
         length: u32,
-        /// The size.
+        /// The size that was asked for.
         size: u8,
     },
     /// The firmware has written an event that does not exist.

@@ -143,7 +143,7 @@ pub struct Gm<W, S> {
     node: u16,
     nodes: u16,
     overhead_ns: u64,
-    /// What all processes of the host share.
+    /// State that all processes of the host share.
     driver: Driver,
     process: u8,
     family: Family,

@@ -48,11 +48,11 @@ pub(super) struct Port {
 /// Whether the next event of a port interrupts the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wake {
-    /// It does not.
+    /// The next event raises no interrupt.
     Off,
     /// The process has asked for it; the board has not answered.
     Asked,
-    /// It does.
+    /// The next event raises an interrupt.
     Armed,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Provided {
 /// A message that has come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received {
-    /// Where the message is: in its buffer, or in the receive queue until the queue is full again.
+    /// Address of the message: in its buffer, or in the receive queue until the queue is full again.
     pub message: VirtualAddress,
     /// The receive buffer, which is the program's again.
     pub buffer: VirtualAddress,
@@ -47,7 +47,7 @@ pub struct Received {
     pub length: u32,
     /// The sender.
     pub node: u16,
-    /// Its port.
+    /// Port of the sender.
     pub port: u8,
     /// The tag of the receive buffer.
     pub tag: u16,
@@ -55,11 +55,11 @@ pub struct Received {
     pub size: u8,
     /// Bytes of the receive buffer.
     pub room: u32,
-    /// Priority.
+    /// Priority of the message.
     pub priority: Priority,
 }
 
-/// What a process has used without having it.
+/// Token that a process has used without having it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Violation {
     /// A send slot was written without a free send token; the send is ignored.

@@ -45,14 +45,14 @@ pub struct Request {
     pub priority: Priority,
     /// The target.
     pub node: u16,
-    /// Its port.
+    /// Port of the target.
     pub port: u8,
 }
 
 /// Memory of another node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remote {
-    /// The node.
+    /// Node that has the memory.
     pub node: u16,
     /// A port of the process whose memory it is, which allows it.
     pub port: u8,
@@ -77,7 +77,7 @@ impl fmt::Debug for Pending {
     }
 }
 
-/// What a send slot says.
+/// Content of a send slot.
 struct Slot {
     kind: u32,
     buffer: Buffer,

@@ -14,7 +14,7 @@ use crate::window::{PhysicalAddress, System, VirtualAddress};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Page {
     pub(super) process: u8,
-    /// Its first byte.
+    /// Address of the page's first byte.
     pub(super) address: u64,
 }
 
@@ -37,7 +37,7 @@ impl Page {
 pub(super) struct PageTable {
     /// First bucket.
     at: VirtualAddress,
-    /// The same for the board.
+    /// First bucket, as the board addresses it.
     pub(super) physical: PhysicalAddress,
     /// Number of buckets less 1.
     pub(super) mask: u32,

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Who uses the view, and who used it last.
+/// Process that uses the view now, and process that used it last.
 #[derive(Debug, Default)]
 struct State {
     taken: bool,
@@ -21,7 +21,7 @@ pub(super) struct View {
 pub(super) struct Taken(Arc<Mutex<State>>);
 
 impl View {
-    /// The same view, for another process.
+    /// Access of another process to this view.
     pub(super) fn of(&self, process: u8) -> Self {
         Self {
             state: Arc::clone(&self.state),

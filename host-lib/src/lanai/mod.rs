@@ -71,7 +71,7 @@ impl Family {
     }
 }
 
-/// What the EEPROM says about the board.
+/// The board's record in its EEPROM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BoardRecord {
     /// Value for the register `clock`.
@@ -96,7 +96,7 @@ pub enum LanaiError {
     Version {
         /// The version; all ones if nothing answers.
         version: u16,
-        /// The family.
+        /// Family of the board, according to PCI.
         family: Family,
     },
     /// The EEPROM states an impossible size of memory.
@@ -115,7 +115,7 @@ pub enum LanaiError {
     OutsideSram {
         /// Start of the segment.
         address: u32,
-        /// Its length in bytes.
+        /// Length of the segment in bytes.
         length_bytes: usize,
         /// Bytes of local memory.
         sram_bytes: u32,
@@ -149,7 +149,7 @@ impl<W: Window> LanaiBoard<W> {
         self.family
     }
 
-    /// What the EEPROM says about the board, once it was reset.
+    /// The board's record in its EEPROM, once the board was reset.
     pub const fn record(&self) -> Option<BoardRecord> {
         self.record
     }

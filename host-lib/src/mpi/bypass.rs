@@ -19,10 +19,10 @@ use super::error::MpiError;
 use super::transport::{Delivery, Transport};
 use crate::gm::collective::schedule::{self, Position};
 
-/// Which operations go on while the program computes. Messages up to [`Transport::eager_bytes`] do.
+/// Operations that go on while the program computes. Messages up to [`Transport::eager_bytes`] do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bypass {
-    /// Broadcasts.
+    /// Broadcasts go on.
     pub broadcast: bool,
     /// Reductions: processes with parent and children return before the children's results have come.
     pub reduce: bool,
@@ -62,7 +62,7 @@ pub(super) struct Starting<'a, D> {
     pub(super) data: &'a [D],
 }
 
-/// What the handler of signals needs.
+/// State of bypassed operations, which the handler of signals needs.
 #[derive(Debug)]
 pub(super) struct Bypassing {
     pub(super) settings: Bypass,

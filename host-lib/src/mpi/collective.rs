@@ -41,7 +41,7 @@ pub(super) enum Kind {
 pub(super) struct Call {
     kind: Kind,
     pub(super) name: &'static str,
-    /// Its number in the communicator, which is the tag of its messages.
+    /// Number of the call in the communicator, which is the tag of its messages.
     number: i32,
 }
 

@@ -34,7 +34,7 @@ impl Communicator {
         self.members.get(rank).copied()
     }
 
-    /// The same members, for messages of collective operations.
+    /// Context of messages of collective operations between these members.
     pub(super) const fn collective(&self) -> u32 {
         self.context | COLLECTIVE
     }

@@ -15,11 +15,11 @@ pub trait Datatype: Copy + Send + Sync + 'static {
     /// The value of [`BYTES`](Self::BYTES) bytes; `None` for another number of bytes.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 
-    /// What an operation computes of two values; `None` if the type does not have it.
+    /// Result of an operation on two values; `None` if the type does not have the operation.
     fn combine(self, other: Self, operation: Operation) -> Option<Self>;
 }
 
-/// What a reduction computes.
+/// Operation of a reduction.
 #[doc(alias = "SystemOperation")]
 #[doc(alias = "MPI_Op")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,9 +107,9 @@ macro_rules! floats {
 #[doc(alias = "MPI_MAXLOC")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Located<D> {
-    /// The value.
+    /// The value that is compared.
     pub value: D,
-    /// Where it was found: a rank, an index.
+    /// Place of the value: a rank, an index.
     pub place: u64,
 }
 

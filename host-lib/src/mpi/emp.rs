@@ -26,7 +26,7 @@ const UNDER_WAY: u32 = 4;
 /// Smallest piece of memory for long messages.
 const SMALLEST_LANDING: u64 = 32 << 10;
 
-/// What a posted transfer is for.
+/// Purpose of a posted transfer.
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
     /// The oldest receive of a packet.
@@ -193,7 +193,7 @@ impl<W: Window, S: System> EmpTransport<W, S> {
         Ok(bytes)
     }
 
-    /// What the end of a transfer means.
+    /// Translates the end of a transfer into an arrival.
     async fn ended(
         &mut self,
         purpose: Purpose,

@@ -20,9 +20,9 @@ pub(super) const PASSED_ON: u16 = 1 << 15;
 /// A message without a receive.
 #[derive(Debug)]
 enum Message {
-    /// Its bytes, copied out of the network's buffer.
+    /// Bytes of the message, copied out of the network's buffer.
     Eager { mark: u16, bytes: Vec<u8> },
-    /// It waits at its sender.
+    /// A long message that waits at its sender.
     Waiting(Offer),
 }
 
@@ -36,11 +36,11 @@ struct Offer {
     length: usize,
 }
 
-/// What a request has ended with.
+/// Result of a request.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) status: Status,
-    /// Which collective operation the message belongs to.
+    /// Collective operation to which the message belongs.
     pub(super) mark: u16,
     pub(super) bytes: Vec<u8>,
 }
@@ -65,7 +65,7 @@ enum State {
 /// The receiver of a message, as the program names it.
 #[derive(Debug, Clone, Copy)]
 struct Target {
-    /// Its rank in the communicator.
+    /// Rank of the target in the communicator.
     rank: usize,
     /// The tag; collective operations have none.
     tag: Option<i32>,
@@ -112,7 +112,7 @@ pub(super) struct Engine<T> {
     operations: BTreeMap<u32, u32>,
     pub(super) bypassing: Bypassing,
     pub(super) clocks: Clocks,
-    /// What has gone wrong beside the calls of the program: for instance a process cannot be reached.
+    /// Failure outside of the program's calls: for instance a process cannot be reached.
     pub(super) failed: Option<MpiError>,
 }
 
@@ -120,7 +120,7 @@ pub(super) struct Engine<T> {
 pub(super) struct Outgoing<'a> {
     /// The target's rank among all processes.
     pub(super) to: usize,
-    /// Its rank in the communicator.
+    /// Rank of the target in the communicator.
     pub(super) member: usize,
     pub(super) label: Label,
     pub(super) mark: u16,
@@ -129,7 +129,7 @@ pub(super) struct Outgoing<'a> {
     pub(super) synchronous: bool,
 }
 
-/// What a send has ended with.
+/// Result of a send.
 const SENT: Ended = Ended {
     status: Status {
         source: 0,
@@ -323,7 +323,7 @@ impl<T: Transport> Engine<T> {
         self.advance_within(self.config.limit_ns).await
     }
 
-    /// The same with another time limit, in ns.
+    /// Waits for an arrival as [`advance`](Self::advance) does, but with this time limit, in ns.
     pub(super) async fn advance_within(&mut self, limit_ns: u64) -> Result<bool, MpiError> {
         self.retry().await?;
         let begin = self.clocks.begin(&self.transport);
@@ -439,7 +439,7 @@ impl<T: Transport> Engine<T> {
         }
     }
 
-    /// What a request has ended with, if it has; it is forgotten then.
+    /// Result of a request, if it has ended; the request is forgotten then.
     pub(super) fn ended(&mut self, request: u32) -> Result<Option<Ended>, MpiError> {
         match self.requests.get(&request) {
             None => Err(MpiError::Request),

@@ -3,7 +3,7 @@
 /// Bytes of a header.
 pub(super) const ENVELOPE_BYTES: usize = 32;
 
-/// What a packet is.
+/// Kind of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A message, whose bytes follow.
@@ -22,7 +22,7 @@ pub(super) enum Kind {
     Partial,
 }
 
-/// What identifies a message to receives.
+/// Fields of a message that receives match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Label {
     /// The communicator's context.
@@ -36,7 +36,7 @@ pub(super) struct Label {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Envelope {
     pub(super) kind: Kind,
-    /// Which collective operation it belongs to.
+    /// Collective operation to which the packet belongs.
     pub(super) mark: u16,
     pub(super) label: Label,
     /// Bytes of the message.

@@ -19,7 +19,7 @@ pub enum MpiError {
     #[error("there is no rank {rank} in a communicator of {size}")]
     #[doc(alias = "MPI_ERR_RANK")]
     Rank {
-        /// The rank.
+        /// The rank outside of the communicator.
         rank: usize,
         /// Ranks of the communicator.
         size: usize,
@@ -92,7 +92,7 @@ pub enum MpiError {
         "rank {rank} has no memory for a message of {bytes} bytes, or no place for it in its page table"
     )]
     NoMemory {
-        /// Its rank in the communicator.
+        /// Rank of the other process in the communicator.
         rank: usize,
         /// Bytes of the message.
         bytes: usize,
@@ -101,12 +101,12 @@ pub enum MpiError {
     #[error("the request has ended already")]
     #[doc(alias = "MPI_ERR_REQUEST")]
     Request,
-    /// Nothing came in time: a process has ended, or the program has a deadlock.
+    /// No arrival came in time: a process has ended, or the program has a deadlock.
     #[error("rank {rank} waits for {waited_us} us in {wait}")]
     TimedOut {
         /// The own rank.
         rank: usize,
-        /// What it waits for.
+        /// The awaited action of another process.
         wait: Wait,
         /// For so long, in us.
         waited_us: u64,
@@ -114,9 +114,9 @@ pub enum MpiError {
     /// A process cannot be reached any more.
     #[error("rank {rank} cannot be reached: {why}")]
     Lost {
-        /// Its rank among all processes.
+        /// Rank of the process among all processes.
         rank: usize,
-        /// Why.
+        /// The reason, as text.
         why: String,
     },
     /// A packet cannot be read.
@@ -148,7 +148,7 @@ impl MpiError {
     }
 }
 
-/// What a process waits for.
+/// A call in which a process waits, and its partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
     /// The call.

@@ -41,7 +41,7 @@ struct Landing {
     memory: Buffer,
 }
 
-/// What a send of GM is for.
+/// Purpose of a send of GM.
 #[derive(Debug, Clone, Copy)]
 enum Purpose {
     Packet,
@@ -95,7 +95,7 @@ pub struct GmTransport<W, S> {
     free: BTreeMap<u32, Vec<Buffer>>,
     /// Packets that follow bytes and found no buffer yet.
     owed: VecDeque<(usize, u64)>,
-    /// What came while a call waited for something else.
+    /// Arrivals that came while a call waited for something else.
     early: VecDeque<Arrival>,
 }
 
@@ -242,7 +242,7 @@ impl<W: Window, S: System> GmTransport<W, S> {
         Ok(sent.is_some())
     }
 
-    /// What an event of the channel means.
+    /// Translates an event of the channel into an arrival.
     async fn arrival(&mut self, arrival: channel::Arrival) -> Result<Arrival, TransportError> {
         match arrival {
             channel::Arrival::Message { from, bytes } => self.message(from, bytes).await,

@@ -1,4 +1,4 @@
-//! Which elements of an array a message consists of.
+//! Layouts: the elements of an array of which a message consists.
 
 use std::ops::Range;
 
@@ -60,7 +60,7 @@ pub enum LayoutError {
     },
 }
 
-/// Which elements of an array a message consists of, in their order: runs of elements that follow each other. The array's element type is that
+/// Elements of an array of which a message consists, in their order: runs of elements that follow each other. The array's element type is that
 /// of the calls.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! Which message belongs to which receive.
+//! Matching of messages and receives.
 //!
 //! A message goes to the oldest receive that it matches, a receive takes the oldest message. Messages of one sender are
 //! kept in the order in which they came, so no message overtakes another one that the same receive matches.
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::envelope::Label;
 
-/// What a receive takes.
+/// Criteria by which a receive takes messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pattern {
     pub(super) context: u32,

@@ -86,7 +86,7 @@ pub const EAGER_BYTES: usize = 16 << 10;
 /// Bytes of the header of a packet.
 pub const HEADER_BYTES: usize = envelope::ENVELOPE_BYTES;
 
-/// Where barriers are executed.
+/// Executor of barriers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BarrierOn {
     /// By the hosts, with messages.
@@ -102,7 +102,7 @@ pub struct Config {
     pub library_ns: u64,
     /// A wait fails after so long without any arrival, in ns.
     pub limit_ns: u64,
-    /// Where barriers are executed.
+    /// Executor of barriers.
     pub barrier: BarrierOn,
 }
 
@@ -242,7 +242,7 @@ impl<T: Transport> Mpi<T> {
         engine.clocks.computed(begin, &engine.transport, own_ps);
     }
 
-    /// Where the time has gone since this process began.
+    /// Times of this process by activity, since it began.
     pub fn times(&self) -> Times {
         self.engine.clocks.times(&self.engine.transport)
     }
@@ -258,7 +258,7 @@ impl<T: Transport> Mpi<T> {
         self.engine.transport.now_ps()
     }
 
-    /// The transport.
+    /// The network below this library.
     pub fn transport(&self) -> &T {
         &self.engine.transport
     }

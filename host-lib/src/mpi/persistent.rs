@@ -19,7 +19,7 @@ use super::transport::Transport;
 pub struct PersistentSend<D> {
     /// The target's rank among all processes.
     to: usize,
-    /// Its rank in the communicator.
+    /// Rank of the target in the communicator.
     member: usize,
     label: Label,
     synchronous: bool,
@@ -28,7 +28,7 @@ pub struct PersistentSend<D> {
 }
 
 impl<D> PersistentSend<D> {
-    /// The same send, which ends only when its receive has begun.
+    /// Makes the send synchronous: it ends only when its receive has begun.
     #[doc(alias = "MPI_Ssend_init")]
     #[must_use]
     pub const fn synchronous(mut self) -> Self {

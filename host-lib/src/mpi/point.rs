@@ -13,7 +13,7 @@ use super::request::{
 use super::transport::Transport;
 
 impl Communicator {
-    /// Where a message goes: the target's rank among all processes, and what receives match.
+    /// Address of a message: the target's rank among all processes, and the label that receives match.
     pub(super) fn address(&self, to: usize, tag: i32) -> Result<(usize, Label), MpiError> {
         if tag < 0 {
             return Err(MpiError::Tag(tag));

@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 use super::MpiError;
 use super::datatype::{Datatype, from_bytes};
 
-/// Of which ranks a receive takes messages.
+/// Ranks of which a receive takes messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// Of all.
+    /// Any rank.
     #[doc(alias = "MPI_ANY_SOURCE")]
     Any,
-    /// Of this one.
+    /// The rank with this number.
     Rank(usize),
 }
 
@@ -24,10 +24,10 @@ impl From<usize> for Source {
 /// Messages of which tags a receive takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tag {
-    /// Of all.
+    /// Any tag.
     #[doc(alias = "MPI_ANY_TAG")]
     Any,
-    /// Of this one; it is not negative.
+    /// The given tag; it is not negative.
     Value(i32),
 }
 
@@ -37,15 +37,15 @@ impl From<i32> for Tag {
     }
 }
 
-/// What is known of a message.
+/// Description of a message.
 #[doc(alias = "MPI_Status")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     /// Rank of its sender.
     pub source: usize,
-    /// Its tag.
+    /// Tag of the message.
     pub tag: i32,
-    /// Its length in bytes.
+    /// Length of the message in bytes.
     pub bytes: usize,
 }
 
@@ -61,7 +61,7 @@ impl Status {
     }
 }
 
-/// What a request ends with.
+/// Result of a request, by type.
 pub trait Outcome: Sized {
     /// The result.
     type Output;
@@ -120,11 +120,11 @@ pub type SendRequest = Request<Sent>;
 /// A receive under way.
 pub type ReceiveRequest<T> = Request<Received<T>>;
 
-/// What a test of a request has found.
+/// Result of a test of a request.
 #[derive(Debug)]
 pub enum Progress<R: Outcome> {
-    /// It is under way.
+    /// The request is under way.
     Pending(Request<R>),
-    /// It has ended.
+    /// The request has ended.
     Complete(R::Output),
 }

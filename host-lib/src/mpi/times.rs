@@ -1,8 +1,8 @@
-//! Where the time of a process goes.
+//! Times of a process by activity.
 
 use super::transport::Transport;
 
-/// Where the time of a process has gone, in picoseconds.
+/// Times of a process by activity, in picoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
     /// The program's own computations.
@@ -19,7 +19,7 @@ pub struct Times {
     pub signals: u64,
 }
 
-/// What the library has measured so far.
+/// Measurements of the library so far.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clocks {
     start_ps: u64,
@@ -78,7 +78,7 @@ impl Clocks {
         }
     }
 
-    /// A handler begins.
+    /// Notes the begin of a handler.
     pub(super) fn handler_begins(&mut self) {
         self.signals += 1;
         self.handling = true;
@@ -97,7 +97,7 @@ impl Clocks {
         self.handlers_ps += all_ps.saturating_sub(own_ps);
     }
 
-    /// What it was so far.
+    /// Times so far.
     pub(super) fn times(&self, transport: &impl Transport) -> Times {
         let all_ps = transport.now_ps() - self.start_ps;
         let copies_ps = self.copies_ps + transport.copied_ps() - self.elsewhere_ps;

@@ -1,4 +1,4 @@
-//! What carries packets between processes.
+//! The interface to networks that carry packets between processes.
 
 use std::future::Future;
 
@@ -28,7 +28,7 @@ pub enum TransportError {
     /// Boards of this network execute no barriers.
     #[error("the boards of this network execute no barriers")]
     NoBarrier,
-    /// Nothing raises signals here.
+    /// The boards or hosts of the network raise no signals.
     #[error("the boards or the hosts of this network have no signals")]
     NoSignals,
     /// A collective operation of the boards.
@@ -37,12 +37,12 @@ pub enum TransportError {
     /// No more memory for buffers.
     #[error("there is no contiguous memory of {bytes} bytes for a message")]
     NoMemory {
-        /// How many.
+        /// Bytes of the missing memory.
         bytes: usize,
     },
 }
 
-/// What has happened on the network.
+/// Event on the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arrival {
     /// A packet has come in. Packets of one sender and one delivery come in the order in which they were posted. It is in the network's
@@ -57,26 +57,26 @@ pub enum Arrival {
     Landed {
         /// Name of the memory.
         landing: u64,
-        /// What has come.
+        /// Bytes of the message.
         bytes: Vec<u8>,
     },
     /// An own transfer is complete.
     Transferred {
-        /// Its name.
+        /// Name of the transfer.
         transfer: u64,
     },
     /// Something sent to a rank did not arrive, and nothing sent to it will.
     Failed {
         /// The rank.
         to: usize,
-        /// Why.
+        /// The reason, as text.
         why: String,
     },
     /// Something else, for instance a buffer that can be used again.
     Progress,
 }
 
-/// How the target of a packet learns of it.
+/// Way in which the target of a packet learns of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Delivery {
     /// When it looks.

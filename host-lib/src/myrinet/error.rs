@@ -108,16 +108,16 @@ pub enum HostError {
         /// Number of the next frame.
         expected: u32,
     },
-    /// Nothing comes from another host any more.
+    /// Frames of another host stopped coming before the last one.
     #[error("{received} of {frames} frames of {address} came, and nothing for {silence_us} us")]
     Silent {
         /// The other adapter.
         address: MacAddress,
-        /// Its received frames.
+        /// Frames that came from the other adapter.
         received: u32,
         /// Frames that it sends.
         frames: u32,
-        /// How long the host has waited, in microseconds.
+        /// Length of the wait, in microseconds.
         silence_us: u64,
     },
     /// A ring entry names a buffer that the host did not post.

@@ -21,7 +21,7 @@ const SILENCE_US: u64 = 2 * DESTINATIONS.len() as u64 * FRAME_US;
 /// Longest pause between two looks at the queues.
 const LOOK_NS: u64 = 20_000;
 
-/// What hosts with a mailbox send each other.
+/// Plan of the frames that hosts with a mailbox send each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exchange {
     /// Addresses of the other adapters. If there are none, frames come back to their sender.
@@ -30,7 +30,7 @@ pub struct Exchange {
     pub start_ns: u64,
     /// Frames to each of them.
     pub frames: u32,
-    /// Their lengths in bytes, in turn: multiples of 4 from [`SHORTEST_BYTES`] on.
+    /// Lengths of the frames in bytes, in turn: multiples of 4 from [`SHORTEST_BYTES`] on.
     pub bytes: Vec<u32>,
 }
 
@@ -43,7 +43,7 @@ impl Exchange {
     }
 }
 
-/// What a frame says besides its contents.
+/// Head of a frame's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Words {
     /// Index of the form of the destination with which it was sent.
@@ -84,7 +84,7 @@ struct Peer {
     form: Option<u8>,
     /// One more than the form of its own that has arrived; 0: none has.
     heard: u8,
-    /// It has asked for an answer.
+    /// The peer has asked for an answer.
     asks: bool,
     sent: u32,
     received: u32,

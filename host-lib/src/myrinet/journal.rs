@@ -16,7 +16,7 @@ pub enum Kind {
 pub struct Entry {
     /// Time since power-on, in picoseconds.
     pub time_ps: u64,
-    /// Kind.
+    /// Kind of the entry.
     pub kind: Kind,
     /// Description.
     pub text: String,
@@ -25,7 +25,7 @@ pub struct Entry {
 /// A named result that the control program left in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
-    /// Name.
+    /// Name of the result.
     pub name: String,
     /// Value; words with a sign keep it.
     pub value: i64,

@@ -207,7 +207,7 @@ impl<T: Transport> Sockets<T> {
         Ok(self.connection(stream)?.peek(most))
     }
 
-    /// How many bytes have come and were not read.
+    /// Number of bytes that have come and were not read.
     ///
     /// # Errors
     /// [`SocketError::NoSocket`].
@@ -357,7 +357,7 @@ impl<T: Transport> Sockets<T> {
             .for_each(|name| self.close(Stream(name)));
     }
 
-    /// What a connection is ready for.
+    /// Readiness of a connection for reads and writes.
     ///
     /// # Errors
     /// [`SocketError::NoSocket`].
@@ -365,7 +365,7 @@ impl<T: Transport> Sockets<T> {
         Ok(self.connection(stream)?.readiness())
     }
 
-    /// What a listener is ready for.
+    /// Readiness of a listener for accepts.
     ///
     /// # Errors
     /// [`SocketError::NoSocket`].

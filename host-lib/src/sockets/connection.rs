@@ -8,11 +8,11 @@ use super::{Address, Readiness, SocketError};
 /// Stage of a connection, from setup to failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It was asked for.
+    /// The own side has asked for the connection.
     Asked,
-    /// It is there.
+    /// Both sides have the connection.
     Open,
-    /// It has failed.
+    /// The connection has failed.
     Failed,
 }
 
@@ -97,7 +97,7 @@ impl Connection {
         self.owed > 0 && self.owed >= self.window / 4
     }
 
-    /// It is there; the other side has room for so many bytes.
+    /// Opens the connection: the other side has accepted it and has room for `credit` bytes.
     pub(super) fn opened(&mut self, peer_name: u32, credit: u32) {
         self.phase = Phase::Open;
         self.peer_name = peer_name;

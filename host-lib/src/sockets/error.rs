@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::Address;
 use crate::mpi::TransportError;
 
-/// Why a call on a socket fails.
+/// Reasons for which a call on a socket fails.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SocketError {
     /// No socket listens there.
@@ -20,7 +20,7 @@ pub enum SocketError {
     /// The other side does not answer any more.
     #[error("{0} does not answer: {1}")]
     Unreachable(Address, String),
-    /// Nothing has come for the longest time that a wait takes.
+    /// No packet has come for the longest time that a wait takes.
     #[error("nothing has come for {0} ns")]
     TimedOut(u64),
     /// The port has another owner.
@@ -41,7 +41,7 @@ pub enum SocketError {
     /// The stream ends before so many bytes.
     #[error("the stream has ended {missing} bytes early")]
     Ended {
-        /// How many are missing.
+        /// Number of the missing bytes.
         missing: usize,
     },
     /// The network below. No call will succeed after that.

@@ -66,9 +66,9 @@ use wire::Header;
 /// Address of a socket: the rank of its process, and a port there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
-    /// The rank.
+    /// Rank of the process.
     pub rank: usize,
-    /// The port.
+    /// Port of the socket.
     pub port: u16,
 }
 
@@ -86,14 +86,14 @@ pub struct Stream(u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listener(u16);
 
-/// What ends on a connection.
+/// The directions of a connection that end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Nothing is read any more.
+    /// Reads end.
     Read,
-    /// Nothing is written any more: the other side reads to an end.
+    /// Writes end: the other side reads to an end.
     Write,
-    /// Both.
+    /// Reads and writes end.
     Both,
 }
 
@@ -110,13 +110,13 @@ pub struct Readiness {
     pub hung_up: bool,
     /// An error waits.
     pub failed: bool,
-    /// How often something has come to read, for those who want to be told once.
+    /// Number of times that something has come to read, for observers that want to be told once.
     pub reads: u32,
-    /// How often it became possible to write.
+    /// Number of times that it became possible to write.
     pub writes: u32,
 }
 
-/// Settings.
+/// Settings of all sockets of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Bytes that are on their way to a reader, or wait for it, at most: of each connection and direction.

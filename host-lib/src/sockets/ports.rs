@@ -48,11 +48,11 @@ impl Ports {
 pub(super) struct Listening {
     /// Connections that no accept has taken, at most.
     pub(super) backlog: usize,
-    /// These connections.
+    /// Connections that no accept has taken.
     pub(super) ready: VecDeque<u32>,
     /// Requests beyond them, with their ranks: they wait.
     pub(super) waiting: VecDeque<(usize, Header)>,
-    /// How many connections there were.
+    /// Number of connections so far.
     pub(super) count: u32,
 }
 

@@ -113,7 +113,7 @@ impl<T: Transport> Sockets<T> {
         Ok(())
     }
 
-    /// Nothing that is sent to this rank arrives.
+    /// Gives up a rank: packets to it do not arrive any more.
     fn lose(&mut self, rank: usize, why: &str) {
         self.lost.insert(rank, why.to_owned());
         if let Some(queue) = self.outgoing.get_mut(rank) {

@@ -10,7 +10,7 @@ pub const HEADER_BYTES: usize = 20;
 pub(super) enum Kind {
     /// A connection is asked for. The credit is the window of the side that asks.
     Connect,
-    /// It is there. The credit is the window of the other side.
+    /// The connection is accepted. The credit is the window of the other side.
     Accept,
     /// No socket listens.
     Refuse,
@@ -99,7 +99,7 @@ impl Header {
         }
     }
 
-    /// Where it comes from, if that rank has sent it.
+    /// Address of the sending socket, if this rank has sent the packet.
     pub(super) const fn sender(&self, rank: usize) -> Address {
         Address {
             rank,

@@ -1,4 +1,4 @@
-//! What the library needs from the machine that it runs on.
+//! Traits for the machine that the library runs on.
 //!
 //! On the emulator these calls take simulated time; on a real host they would be `mmap`ed PIO,
 //! an `ioctl` and the program's own instructions. The library does not know which.
@@ -50,7 +50,7 @@ pub struct Watch {
     pub offset: u32,
     /// Bits that count.
     pub mask: u32,
-    /// Their value.
+    /// Value of these bits that ends the poll.
     pub expected: u32,
 }
 
@@ -61,7 +61,7 @@ pub struct MemoryWatch {
     pub address: VirtualAddress,
     /// Bits that count, of the word in the host's byte order (little-endian).
     pub mask: u32,
-    /// Their value.
+    /// Value of these bits that ends the poll.
     pub expected: u32,
 }
 
@@ -77,9 +77,9 @@ pub enum PolledWord {
 /// The word that ended a poll of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FoundWord {
-    /// Its index in the list.
+    /// Index of the word in the list.
     pub index: usize,
-    /// Its value.
+    /// Value of the word.
     pub value: u32,
 }
 
@@ -88,7 +88,7 @@ pub struct FoundWord {
 #[error("the wait timed out")]
 pub struct TimedOut;
 
-/// Why a poll of words ended without a word.
+/// Reasons for which a poll of words ended without a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PollError {
     /// No word was as expected in time.
@@ -102,7 +102,7 @@ pub enum PollError {
     NoWords,
 }
 
-/// What a handler of signals does for one signal, and a computation during which signals come.
+/// Action of a handler for one signal, or a computation during which signals come.
 pub type Activity = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// A handler of signals: begins for each of them.
 pub type SignalHandler = Box<dyn FnMut() -> Activity + Send>;

@@ -59,7 +59,7 @@ impl Node {
 }
 
 impl World {
-    /// Everything happens that can happen without a host.
+    /// Runs everything that can happen without a host.
     fn settle(&mut self) {
         while (0..self.nodes.len()).any(|index| self.act(index)) {}
     }
@@ -286,7 +286,7 @@ fn run<F: Future>(call: F) -> F::Output {
     block_on(call)
 }
 
-/// What the handlers of a node have got: sender, message, bytes so far, whether it is complete.
+/// Messages at the handlers of a node: sender, message, bytes so far, whether it is complete.
 type Inbox = Arc<Mutex<Vec<(u16, u16, Vec<u8>, bool)>>>;
 
 /// Sets handler 1 of a node: it collects messages.

@@ -43,7 +43,7 @@ pub enum LockError {
     /// The own rank is outside of the list of members.
     #[error("rank {rank} is outside of the {members} members")]
     Rank {
-        /// The rank.
+        /// The rank outside of the members.
         rank: usize,
         /// Number of members.
         members: usize,
@@ -169,7 +169,7 @@ impl Lock {
     }
 }
 
-/// Who comes after the own process.
+/// Successor of the own process in the lock's queue.
 fn next_of<W: Window, S: System>(gm: &Gm<W, S>, own: Member) -> Result<u32, LockError> {
     memory::read(gm, own.next().address).map_err(LockError::Memory)
 }

@@ -42,11 +42,11 @@ use crate::window::{MemoryWatch, System, VirtualAddress, Window};
 /// The process must have [registered](Gm::register) it and must [allow](Gm::allow_remote_memory_access) others to use its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Word {
-    /// The node.
+    /// Node whose memory has the word.
     pub node: u16,
     /// A port of the process.
     pub port: u8,
-    /// Its address in the process's memory, a multiple of 4.
+    /// Address of the word in the process's memory, a multiple of 4.
     pub address: VirtualAddress,
 }
 
@@ -61,7 +61,7 @@ impl Word {
     }
 }
 
-/// What happens to a word.
+/// Effect of an operation on its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// A number is added, modulo 2^32.
@@ -78,7 +78,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Its number, operand and compared value.
+    /// Number of the operation, operand, compared value: the words of the post.
     const fn words(self) -> (Atomic, u32, u32) {
         match self {
             Self::FetchAdd(operand) => (Atomic::FetchAdd, operand, 0),
@@ -98,7 +98,7 @@ impl Operation {
 /// An operation failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum AtomicError {
-    /// It was not posted.
+    /// The operation was not posted.
     #[error(transparent)]
     Post(#[from] PostError),
     /// The events of the port.
@@ -116,9 +116,9 @@ pub enum AtomicError {
     /// The board, or the server, ended it. After [`Status::TimedOut`] and [`Status::NodeUnreachable`] the word may have been changed.
     #[error("an atomic operation on {:#x} of node {}, port {}: {}", word.address.0, word.node, word.port, status.name())]
     Failed {
-        /// The word.
+        /// The word of the operation.
         word: Word,
-        /// How it ended.
+        /// The end of the operation.
         status: Status,
     },
 }
@@ -264,7 +264,7 @@ pub trait Executor<W: Window, S: System>: Send {
 pub struct Atomics {
     port: u8,
     others: VecDeque<Event>,
-    /// Where results go that bring no event.
+    /// Memory for the results of operations that bring no event.
     reply: Option<VirtualAddress>,
 }
 

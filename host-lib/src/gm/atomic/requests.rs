@@ -22,7 +22,7 @@ pub enum RequestError {
     /// A message is no request, or no answer.
     #[error("a message of node {node} is no request of an atomic operation and no answer to one")]
     Damaged {
-        /// Its sender.
+        /// Node that sent the message.
         node: u16,
     },
     /// An event of something else that uses the port.

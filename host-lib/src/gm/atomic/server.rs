@@ -15,14 +15,14 @@ use crate::gm::{
 };
 use crate::window::{System, Window};
 
-/// How a server waits for requests.
+/// Method by which a server waits for requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wait {
-    /// It polls (`gm_receive`).
+    /// The process polls (`gm_receive`).
     Poll,
-    /// It polls for a time, then sleeps until the board interrupts (`gm_blocking_receive`).
+    /// The process polls for a time, then sleeps until the board interrupts (`gm_blocking_receive`).
     SpinBlock,
-    /// It sleeps until the board interrupts (`gm_blocking_receive_no_spin`).
+    /// The process sleeps until the board interrupts (`gm_blocking_receive_no_spin`).
     Block,
 }
 

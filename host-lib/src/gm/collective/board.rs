@@ -33,10 +33,10 @@ pub enum BoardOperation {
 /// The end of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
-    /// The operation.
+    /// The operation that has ended.
     pub operation: BoardOperation,
-    /// How it ended. After another status than success no further operation of the port succeeds until it is closed and opened
-    /// again, since its groups are not in step any more.
+    /// Status with which the operation ended. After another one than success no further operation of the port succeeds until the port is
+    /// closed and opened again, since its groups are not in step any more.
     pub status: Status,
     /// The bits of the result, at the root of a reduction or everywhere if all wanted it; else 0.
     pub value: u64,
@@ -49,11 +49,11 @@ pub struct Reduction<'a> {
     pub group: &'a Group,
     /// Parent and children of the own rank.
     pub tree: &'a Tree,
-    /// What is computed.
+    /// The operation on the values.
     pub operation: Operation,
     /// The bits of the own value.
     pub value: u64,
-    /// The same for all members, and another one for each operation under way.
+    /// Number of the operation: equal at all members, and different for each operation under way.
     pub tag: u32,
     /// Whether all members get the result, not only the root.
     pub all: bool,
@@ -62,7 +62,7 @@ pub struct Reduction<'a> {
 /// An operation is not posted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum PostError {
-    /// The port.
+    /// The port cannot be used.
     #[error(transparent)]
     Port(#[from] PortError),
     /// The group's own endpoint is another node's.
@@ -76,7 +76,7 @@ pub enum PostError {
     /// The word of an atomic operation is not aligned.
     #[error("the word at {:#x} does not lie at a multiple of 4", address.0)]
     Misaligned {
-        /// Its address.
+        /// Address of the word.
         address: VirtualAddress,
     },
     /// The board has too little memory.
@@ -85,13 +85,13 @@ pub enum PostError {
     /// The port has such an operation under way, or as many as it can have.
     #[error("port {port} has as many of these operations under way as it can have")]
     Busy {
-        /// The port.
+        /// The port with these operations.
         port: u8,
     },
     /// No send token is free: an operation takes one.
     #[error("no send token of port {port} is free")]
     NoToken {
-        /// The port.
+        /// The port without a free token.
         port: u8,
     },
     /// Memory for channels.
@@ -106,13 +106,13 @@ pub enum PostError {
     /// A block is empty or too long.
     #[error("a block of {bytes} bytes: it has 1 to {LONGEST_BLOCK_BYTES}")]
     Block {
-        /// Its length.
+        /// Length of the block in bytes.
         bytes: usize,
     },
     /// A schedule names a rank that the group has not.
     #[error("rank {rank} is outside of the group")]
     Rank {
-        /// The rank.
+        /// The rank outside of the group.
         rank: usize,
     },
     /// More children than a descriptor holds.
@@ -340,7 +340,7 @@ fn descriptor_words(reduction: &Reduction<'_>) -> Result<[u32; DESCRIPTOR_WORDS]
 }
 
 impl BoardOperation {
-    /// Its number among the operations of a port.
+    /// Index of the operation among those of a port.
     const fn number(self) -> usize {
         match self {
             Self::Barrier => 0,

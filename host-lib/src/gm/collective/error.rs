@@ -12,7 +12,7 @@ use crate::gm::{MemoryError, PortError, ReceiveError, SendError, Status};
 /// A collective operation failed. The members do not agree any more on what comes next: none of them should go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum CollectiveError {
-    /// The schedule.
+    /// The schedule cannot be made.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
     /// The values of a reduction.
@@ -24,7 +24,7 @@ pub enum CollectiveError {
     /// The board has ended an operation.
     #[error("the board has ended an operation: {}", status.name())]
     Board {
-        /// How.
+        /// Status with which the operation ended.
         status: Status,
     },
     /// There was no event of the board in time.

@@ -48,7 +48,7 @@ impl BoardGroup {
         self.channels[usize::from(self.operations & 1)].address
     }
 
-    /// Where the block of a rank is in a channel.
+    /// Offset of a rank's block in a channel.
     fn place(&self, rank: usize, bytes: usize, algorithm: Gossip) -> u64 {
         let place = match algorithm {
             Gossip::ConcurrentBroadcasting => rank * LONGEST_BLOCK_BYTES,

@@ -12,9 +12,9 @@ pub const MOST_MEMBERS: usize = 1024;
 /// A port of a node: a member of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Endpoint {
-    /// The node.
+    /// Number of the node.
     pub node: u16,
-    /// Its port.
+    /// Port on the node.
     pub port: u8,
 }
 
@@ -36,7 +36,7 @@ pub enum GroupError {
         /// Members of the list.
         members: usize,
     },
-    /// The same endpoint twice.
+    /// An endpoint is a member twice.
     #[error("{member} is a member twice")]
     Twice {
         /// The endpoint.

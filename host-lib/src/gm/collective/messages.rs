@@ -42,7 +42,7 @@ pub(super) enum Kind {
     Ring = 5,
 }
 
-/// Which message of an operation is meant: number of the operation, step, sender.
+/// Identity of a message: number of the operation, step, sender.
 type Tag = (u32, u16, usize);
 
 /// A message that has come in.

@@ -12,14 +12,14 @@ use super::Group;
 /// A rank among others: what a schedule is computed for. A [`Group`] has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// The rank.
+    /// The own rank.
     pub rank: usize,
     /// Number of ranks, more than the rank.
     pub size: usize,
 }
 
 impl Position {
-    /// How far the rank is behind `other`, counted upwards and around.
+    /// Distance from `other` up to this rank, counted around.
     const fn behind(self, other: usize) -> usize {
         (self.rank + self.size - other) % self.size
     }
@@ -40,7 +40,7 @@ pub enum ScheduleError {
     /// The root, or the origin of a broadcast, is no rank.
     #[error("rank {rank} is outside of a group of {members} members")]
     Rank {
-        /// The rank.
+        /// The rank outside of the group.
         rank: usize,
         /// Members of the group.
         members: usize,
@@ -59,7 +59,7 @@ pub enum ScheduleError {
 pub struct Exchange {
     /// The rank that takes part through this one.
     pub guest: Option<usize>,
-    /// The peers.
+    /// Ranks with which this one exchanges a message, in the order of the steps.
     pub peers: Vec<usize>,
 }
 

@@ -132,7 +132,7 @@ enum Act {
     Receive(usize),
 }
 
-/// What every rank has: sets of ranks of which it knows.
+/// Knowledge of every rank: the ranks whose messages have reached it.
 type Known = Vec<BTreeSet<usize>>;
 
 /// Executes the actions of all ranks; `pick` chooses which rank acts next. A message carries all that its sender knows, and
@@ -397,7 +397,7 @@ fn concurrent_broadcasts_deliver_once() {
     }
 }
 
-/// Of the 56 and 240 deliveries of 8 and 16 ranks.
+/// The rule as printed misses some of the 56 and 240 deliveries of 8 and 16 ranks.
 #[test]
 fn the_printed_rule_misses_deliveries() {
     assert_eq!(

@@ -50,7 +50,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What a reduction computes of two values.
+/// Operation of a reduction on two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// Bits that both integers have.

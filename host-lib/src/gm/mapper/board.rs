@@ -32,7 +32,7 @@ pub(super) struct Port<W, S> {
     board: LanaiBoard<W>,
     system: S,
     timeout_ns: u64,
-    /// How long answers have taken.
+    /// Estimate of the time from a packet to its answer.
     round_trip_ns: u64,
     /// Packets were lost.
     loses: bool,

@@ -13,19 +13,19 @@ pub enum MapError {
     /// The answers contradict each other each time: the network changes too fast, or too many packets are lost.
     #[error("after {attempts} attempts the answers of the network still contradict each other")]
     Inconsistent {
-        /// Attempts.
+        /// Number of attempts.
         attempts: u32,
     },
     /// Another mapper has given routes of a later version.
     #[error("another mapper has given routes of version {version}")]
     Superseded {
-        /// That version.
+        /// Version of the other mapper's routes.
         version: u32,
     },
     /// Numbers of nodes.
     #[error(transparent)]
     Number(#[from] NumberError),
-    /// Nothing has been mapped.
+    /// The network has not been mapped yet.
     #[error("there is no map yet")]
     NoMap,
 }

@@ -21,20 +21,20 @@ use super::error::MapError;
 use super::map::{Crossbar, Host, Map, Place, UniqueId};
 use super::packets::{Answer, Packet, Patience, Prober, reversed, route_byte};
 
-/// What a mapper knows about the network before it begins, and how patient it is.
+/// Terms of an exploration: the mapper's identity, its patience, and the size of crossbars.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
     /// The own node.
     pub(super) own: UniqueId,
-    /// Its number.
+    /// Number of the own node.
     pub(super) node: u16,
-    /// How often a packet is sent before its answer is taken as missing.
+    /// Times that a packet is sent before its answer is taken as missing.
     pub(super) tries: u32,
     /// Most ports of a crossbar.
     pub(super) most_ports: u8,
 }
 
-/// What is plugged into a port.
+/// Device that is plugged into a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Host(UniqueId, u16),
@@ -49,7 +49,7 @@ enum End {
 struct Found {
     /// The route to it.
     route: Vec<i8>,
-    /// Its ports with cables.
+    /// Ports with cables, and the devices behind them.
     ports: BTreeMap<i8, End>,
 }
 
@@ -76,8 +76,8 @@ struct Explorer<'a, P> {
     contradicts: bool,
 }
 
-/// What an exploration has found: nodes still have the numbers that they had. Further, the highest version of routes and
-/// number of nodes that any node knows.
+/// Results of an exploration: the map, in which nodes still have the numbers that they had, and the highest version of routes and number of
+/// nodes that any node knows.
 #[derive(Debug)]
 pub(super) struct Findings {
     pub(super) map: Map,
@@ -259,7 +259,7 @@ impl<P: Prober> Explorer<'_, P> {
         Ok(found.map(|index| candidates[index]))
     }
 
-    /// What was found.
+    /// The map of everything that was found.
     fn map(&self) -> Map {
         let lowest = |found: &Found| found.ports.keys().next().copied().unwrap_or(0);
         let entries: Vec<i8> = self.crossbars.iter().map(|found| -lowest(found)).collect();

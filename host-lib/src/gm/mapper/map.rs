@@ -44,24 +44,24 @@ impl fmt::Display for UniqueId {
 /// A port of a crossbar. Packets only tell distances between ports: number 0 is the lowest port with a cable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
-    /// The crossbar.
+    /// Index of the crossbar in the map.
     pub crossbar: usize,
-    /// Its port.
+    /// Port of the crossbar.
     pub port: u8,
 }
 
 /// A node that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// Its unique id.
+    /// Unique id of the node.
     pub id: UniqueId,
-    /// Its number.
+    /// Number of the node.
     pub node: u16,
-    /// Where its cable ends; `None` if that is no crossbar.
+    /// End of the node's cable; `None` if that is no crossbar.
     pub at: Option<Place>,
 }
 
-/// A crossbar.
+/// A crossbar, and the way to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crossbar {
     /// The route from the mapper to it: a byte for each crossbar before it.
@@ -159,7 +159,7 @@ impl Map {
         Ok(())
     }
 
-    /// What is plugged into each port with a cable.
+    /// Device behind each port with a cable, as text.
     fn ports(&self) -> BTreeMap<Place, String> {
         let hosts = self.hosts.iter().filter_map(|host| {
             let text = format!("node {} ({})", host.node, host.id);

@@ -62,13 +62,13 @@ use crate::window::{System, Window};
 /// Explorations whose answers contradict each other before a mapper gives up.
 const ATTEMPTS: u32 = 4;
 
-/// How a mapper works.
+/// Settings of a mapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Time after the last packet of a group until its answers are taken as missing, in microseconds. It becomes longer while
     /// answers take long.
     pub timeout_us: u32,
-    /// How often a packet is sent before its answer is taken as missing. Four times as often while packets are lost.
+    /// Times that a packet is sent before its answer is taken as missing. Four times as many while packets are lost.
     pub tries: u32,
     /// Most ports of a crossbar: at most 32.
     pub most_ports: u8,
@@ -84,14 +84,14 @@ impl Default for Settings {
     }
 }
 
-/// What a mapper has done.
+/// Results of a mapper's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// Version of the routes that all nodes have now.
     pub version: u32,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Crossbars.
+    /// Number of crossbars.
     pub crossbars: usize,
     /// Cables between crossbars.
     pub links: usize,

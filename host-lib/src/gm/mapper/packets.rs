@@ -13,7 +13,7 @@ use super::map::UniqueId;
 /// A packet to send, but for nonce and sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Packet {
-    /// The route.
+    /// Route bytes in front of the packet.
     pub(super) route: Vec<u8>,
     /// Words of the packet.
     pub(super) words: Vec<u32>,
@@ -22,7 +22,7 @@ pub(super) struct Packet {
 /// An answer: a reply, or a packet that has come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// Who sends it.
+    /// Unique id of the sender.
     pub(super) id: UniqueId,
     /// Number of that node, or `NO_NODE`.
     pub(super) node: u16,
@@ -32,10 +32,10 @@ pub(super) struct Answer {
     pub(super) nodes: u32,
 }
 
-/// How often and for how long packets are sent.
+/// Repeats of packets that are not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Patience {
-    /// How often a packet is sent that is not answered.
+    /// Times that a packet is sent that is not answered.
     pub(super) tries: u32,
     /// Whether the first answer to any packet is enough.
     pub(super) first: bool,

@@ -45,10 +45,10 @@ fn vacant(map: &Map, terms: Terms) -> Vec<Packet> {
     vacant
 }
 
-/// What has changed in a network since a map was made.
+/// Change of a network since its map was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// Nothing.
+    /// No change.
     None,
     /// The network is the same, but a node has other routes than those of this version: it began anew.
     Restarted,

@@ -79,7 +79,7 @@ impl Node {
 }
 
 impl World {
-    /// Everything happens that can happen without time.
+    /// Runs everything that can happen without time.
     fn settle(&mut self) {
         loop {
             let mut any = false;

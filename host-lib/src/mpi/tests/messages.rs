@@ -8,7 +8,7 @@ use crate::mpi::{
     Communicator, MpiError, Operation, Progress, ReceiveRequest, Source, Status, Tag,
 };
 
-/// How the receives of a rank choose.
+/// Criteria of a rank's receives.
 #[derive(Debug, Clone, Copy)]
 enum Choice {
     Exact,

@@ -19,10 +19,10 @@ const MOST_UNDER_WAY: usize = 3;
 /// Sender, target and delivery.
 type Way = (usize, usize, Delivery);
 
-/// What all processes share.
+/// State that all processes share.
 pub struct Net {
     size: usize,
-    /// What is under way, by sender, target and delivery.
+    /// Arrivals under way, by sender, target and delivery.
     under_way: BTreeMap<Way, VecDeque<Arrival>>,
     /// Handlers of signals, by rank, but while they run.
     handlers: BTreeMap<usize, SignalHandler>,
@@ -32,7 +32,7 @@ pub struct Net {
     signals: BTreeSet<usize>,
     /// Handlers that have run.
     pub handled: usize,
-    /// What the own actions of a rank cause.
+    /// Arrivals that the own actions of a rank cause.
     own: BTreeMap<usize, VecDeque<Arrival>>,
     /// Pairs whose packets found no room.
     refused: BTreeSet<Way>,
@@ -42,7 +42,7 @@ pub struct Net {
     random: u64,
     /// Whether something has happened in this round.
     moved: bool,
-    /// Nothing can happen any more: waits end.
+    /// No arrival is possible any more: waits end.
     stuck: bool,
     /// Copied bytes.
     pub copied: usize,
@@ -105,7 +105,7 @@ impl Net {
     }
 }
 
-/// A process.
+/// The process of one rank.
 #[derive(Clone)]
 pub struct Process {
     pub net: Arc<Mutex<Net>>,

@@ -132,7 +132,7 @@ proptest! {
         check(&mut network, 1);
     }
 
-    /// The same with lost packets.
+    /// Exploration with lost packets finds the whole network.
     #[test]
     fn lost_packets_change_nothing(seed in any::<u64>()) {
         let mut network = Network::random(&mut Random(seed), 4);

@@ -22,7 +22,7 @@ impl Random {
     }
 }
 
-/// What a cable leads to.
+/// End of a cable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plug {
     Crossbar(usize, u8),
