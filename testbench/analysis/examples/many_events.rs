@@ -14,7 +14,7 @@ use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use lanigon_analysis::trace::record;
 
-/// What a node does again and again: about what a message takes.
+/// Events that a node repeats: about those of one message.
 fn round(stage: &Arc<str>, probe: &Arc<str>, number: u32) -> [(Initiator, TraceKind); 8] {
     let (address, length) = (0x2000 + 0x40 * (number % 512), 64 + number % 1400);
     let (host, local) = (0x10_0000 + u64::from(number % 4096) * 4096, address + 36);

@@ -12,7 +12,7 @@ use std::env;
 
 use proptest::test_runner::Config;
 
-/// Which share of the cases is tried without more words.
+/// Divisor of the number of cases where the environment asks for no other number.
 const SHARE: u32 = 4;
 
 /// Whether the long tests are to run too.
@@ -34,7 +34,8 @@ pub fn cases(whole: u32) -> Config {
     }
 }
 
-/// The same; cases that failed before stand in a file of the folder `proptest-regressions`, and are tried first.
+/// Configuration of a property test as [`cases`] makes it, but with memory: cases that failed before stand in a file of the folder
+/// `proptest-regressions`, and are tried first.
 #[must_use]
 pub fn remembered(whole: u32) -> Config {
     Config {

@@ -42,11 +42,11 @@ pub(crate) enum Item {
         fill: Option<Colour>,
         stroke: Option<Stroke>,
     },
-    /// Text.
+    /// A line of text.
     Text(Run),
     /// A point or mark begins, with the text that is shown on hover.
     Begin(String),
-    /// It ends.
+    /// The point or mark ends.
     End,
 }
 

@@ -13,7 +13,7 @@ pub(crate) enum Weight {
     Bold,
 }
 
-/// Which part of a text is at its place.
+/// Point of a text that is put at its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -147,7 +147,7 @@ impl Glyph {
         format!("{weight}{}", self.id)
     }
 
-    /// Its outline in units of the font, upwards; empty for a space.
+    /// Outline of the glyph in units of the font, upwards; empty for a space.
     pub(crate) fn outline(self) -> Path {
         let mut pen = Pen(Path::default());
         // A space has no outline.

@@ -43,7 +43,7 @@ fn around((x, y): Place, half: f64) -> Rectangle {
     [x - half, y - half, x + half, y + half]
 }
 
-/// What is in the way of labels, with the cost of covering it.
+/// Areas that labels should keep free, with the cost of covering each.
 pub(crate) struct Labels(Vec<(Rectangle, f64)>);
 
 impl Labels {

@@ -29,7 +29,7 @@ pub struct Panel {
 pub struct Axis {
     /// Quantity and unit, such as "latency, us".
     pub label: String,
-    /// Scale.
+    /// Scale of the positions.
     pub scale: Scale,
 }
 
@@ -41,7 +41,7 @@ pub enum Scale {
     Linear,
     /// Equal distances are equal factors; ticks are powers of two: 1, 4, 16, 64, 256, 1K. Values of zero and below are left out.
     Log2,
-    /// The same with powers of ten.
+    /// Equal distances are equal factors; ticks are powers of ten. Values of zero and below are left out.
     Log10,
 }
 

@@ -37,7 +37,7 @@ const TITLE: Setting = Setting::new(10.0, Anchor::Middle).bold();
 const PANEL_TITLE: Setting = Setting::new(8.0, Anchor::Middle).bold();
 const AXIS: Setting = Setting::new(8.0, Anchor::Middle);
 const SMALL: Setting = Setting::new(7.0, Anchor::Start);
-/// What the legend calls marks.
+/// Name of marks in the legend.
 const PUBLISHED: &str = "published";
 
 /// Draws a figure.

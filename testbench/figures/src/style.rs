@@ -1,4 +1,4 @@
-//! How curves differ: by colour, by dashes and by symbol, so that they can be told apart in black and white too.
+//! Styles of curves: they differ by colour, by dashes and by symbol, so that they can be told apart in black and white too.
 
 use crate::drawing::{BLACK, Colour, Drawing, Stroke};
 use crate::path::{Path, Place};
@@ -48,7 +48,7 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    /// Of the curve with this number: the combination repeats after 210.
+    /// Style of the curve with this number: the combination repeats after 210.
     pub(crate) const fn of(curve: usize) -> Self {
         let colour = COLOURS[curve % COLOURS.len()];
         Self {

@@ -12,7 +12,7 @@ use crate::{GuestError, Violation};
 /// Bytes of a message.
 pub const BYTES: usize = 16;
 
-/// What a message is about. The numbers are those of the kernel's `um_timetravel.h`.
+/// Operation of a message. The numbers are those of the kernel's `um_timetravel.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Operation {
@@ -20,19 +20,19 @@ pub enum Operation {
     Acknowledge = 0,
     /// The guest is there.
     Start = 1,
-    /// It has something to do at a time; the last request counts.
+    /// The guest has something to do at a time; the last request counts.
     Request = 2,
-    /// It waits.
+    /// The guest waits.
     Wait = 3,
-    /// It asks for the time.
+    /// The guest asks for the time.
     Get = 4,
-    /// It has moved its clock to a time.
+    /// The guest has moved its clock to a time.
     Update = 5,
     /// Lets it run at a time.
     Run = 6,
     /// Lets it move its clock itself before a time, until it next waits.
     FreeUntil = 7,
-    /// It asks for the time of day at the start of its clock.
+    /// The guest asks for the time of day at the start of its clock.
     TimeOfDay = 8,
 }
 
@@ -53,12 +53,12 @@ impl Operation {
     }
 }
 
-/// A message.
+/// A message between guest and calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// What it is about.
+    /// Operation that the message is about.
     pub operation: Operation,
-    /// Its number.
+    /// Number that the acknowledgment repeats.
     pub number: u32,
     /// A time, in ns.
     pub time_ns: u64,

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-/// A console.
+/// The console of a guest.
 #[derive(Debug)]
 pub struct Console {
     file: File,

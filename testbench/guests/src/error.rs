@@ -1,4 +1,4 @@
-//! Why a guest could not go on.
+//! Reasons for which a guest cannot go on.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ pub enum Violation {
     /// A vhost-user message has another length than its kind.
     #[error("vhost-user message {request} has {length} bytes instead of {needed}")]
     Payload {
-        /// Its kind.
+        /// Kind of the message.
         request: u32,
-        /// Its bytes.
+        /// Length of the message in bytes.
         length: usize,
         /// Bytes that it needs.
         needed: usize,
@@ -26,11 +26,11 @@ pub enum Violation {
     /// Another number of file descriptors than the message says.
     #[error("vhost-user message {request} has {found} file descriptors instead of {needed}")]
     Files {
-        /// Its kind.
+        /// Kind of the message.
         request: u32,
-        /// Those that it has.
+        /// Number of file descriptors that came.
         found: usize,
-        /// Those that it needs.
+        /// Number of file descriptors that the message needs.
         needed: usize,
     },
     /// The guest's memory cannot be mapped.
@@ -75,7 +75,7 @@ pub enum Violation {
     /// The guest's clock goes backwards, or further than it may.
     #[error("its clock goes from {from} ns to {to} ns")]
     Clock {
-        /// From there.
+        /// Time of the clock before.
         from: u64,
         /// To there.
         to: u64,
@@ -85,29 +85,29 @@ pub enum Violation {
     Acknowledgment(String),
 }
 
-/// Why a guest could not start or go on.
+/// Reasons for which a guest cannot start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum GuestError {
     /// A file that it needs is missing.
     #[error("{what} {} cannot be read: {error}", path.display())]
     File {
-        /// What it is.
+        /// Purpose of the file.
         what: &'static str,
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
         /// The reason.
         error: io::Error,
     },
-    /// Its process cannot be started.
+    /// The guest's process cannot be started.
     #[error("its process cannot be started: {0}")]
     Start(io::Error),
-    /// Its process has ended in the middle.
+    /// The guest's process has ended in the middle.
     #[error("its process has ended: {0}")]
     Ended(ExitStatus),
-    /// It has neither acted nor waited for so many seconds of the wall clock.
+    /// The guest has neither acted nor waited for so many seconds of the wall clock.
     #[error("it hangs: for {0} s it has neither waited nor used the board")]
     Hangs(u64),
-    /// It broke a rule of an interface.
+    /// The guest broke a rule of an interface.
     #[error("it broke a rule: {0}")]
     Violation(#[from] Violation),
     /// A socket or file failed.

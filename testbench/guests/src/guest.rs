@@ -18,9 +18,9 @@ use crate::{GuestError, Violation};
 /// The queue of accesses, and that of interrupts.
 const ACCESSES: usize = 0;
 const INTERRUPTS: usize = 1;
-/// How far a guest's clock may go by itself after a wait, in ns: many reads of the clock, and no transfer.
+/// Time that a guest's clock may go by itself after a wait, in ns: many reads of the clock, and no transfer.
 const LEAST_AHEAD_NS: u64 = 100;
-/// The same for a guest that waits busily. It learns of an interrupt so much too late at most.
+/// Time that the clock of a guest that waits busily may go by itself, in ns. It learns of an interrupt so much too late at most.
 const MOST_AHEAD_NS: u64 = 4000;
 /// A guest that asks for no more than this beyond what it was allowed has not slept.
 const STEP_NS: u64 = 16;
@@ -28,31 +28,31 @@ const STEP_NS: u64 = 16;
 const NEVER_NS: u64 = i64::MAX as u64;
 /// The time of day at the start of a guest's clock, in ns: 9 September 2001.
 const TIME_OF_DAY_NS: u64 = 1_000_000_000_000_000_000;
-/// How often the process is looked at while it says nothing.
+/// Pause between two looks at a silent process.
 const LOOK: Duration = Duration::from_millis(100);
-/// What the first process says before the exit code of its script.
+/// Text of the first process before the exit code of its script.
 const EXIT: &str = "lanigon: exit ";
 
-/// What makes a guest.
+/// Settings of a guest.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The kernel.
+    /// Path of the kernel.
     pub kernel: PathBuf,
-    /// Its node.
+    /// Number of the guest's node.
     pub node: usize,
-    /// For its random numbers, with the node's number.
+    /// Seed of the guest's random numbers, together with the node's number.
     pub seed: u64,
-    /// Its memory.
+    /// Size of the guest's memory.
     pub memory_megabytes: u32,
     /// More words of its command line.
     pub arguments: Vec<String>,
-    /// How long it may say nothing, of the wall clock.
+    /// Longest silence of the guest, of the wall clock.
     pub patience: Duration,
     /// Whether its console takes [input](Guest::input).
     pub takes_input: bool,
 }
 
-/// What a guest has done.
+/// Counts of a guest's accesses, interrupts and waits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Words of the window that it has read.
@@ -61,32 +61,32 @@ pub struct Statistics {
     pub writes: u64,
     /// Interrupts that it has taken.
     pub interrupts: u64,
-    /// How often it has waited.
+    /// Number of waits.
     pub waits: u64,
 }
 
-/// Where a guest stands.
+/// State of a guest.
 #[derive(Debug)]
 enum Stage {
-    /// It runs, and its access to the window is carried out, if there is one.
+    /// The guest runs, and its access to the window is carried out, if there is one.
     Running(Option<(Access, Request)>),
-    /// It waits; the node does not know yet.
+    /// The guest waits; the node does not know yet.
     Stopped,
-    /// It waits.
+    /// The guest waits, and the node knows.
     Waiting,
-    /// Its process has ended.
+    /// The guest's process has ended.
     Ended,
 }
 
-/// What has come from a guest.
+/// Event at one of a guest's sockets.
 enum Event {
     Time(Message),
     Device(Received),
-    /// It has closed a socket.
+    /// The guest has closed a socket.
     Closed,
 }
 
-/// A guest.
+/// A guest with its process, its sockets and its clock.
 #[derive(Debug)]
 pub struct Guest {
     // The first to be dropped: it ends the process.
@@ -97,17 +97,17 @@ pub struct Guest {
     device: Option<Device>,
     configuration: Configuration,
     stage: Stage,
-    /// Its clock.
+    /// Time of the guest's clock.
     clock_ns: u64,
-    /// What it asks for.
+    /// Time at which the guest wants to go on.
     request_ns: u64,
     /// Up to here it may move its clock.
     free_until_ns: u64,
-    /// How far it was allowed to go.
+    /// Time that the clock could go by itself after the last wait.
     ahead_ns: u64,
-    /// It has notified the queue of accesses, and whether it waits for the acknowledgment.
+    /// The guest has notified the queue of accesses, and whether it waits for the acknowledgment.
     notified: Option<bool>,
-    /// It has used the window since the last interrupt. One that it does not answer is not repeated.
+    /// The guest has used the window since the last interrupt. One that it does not answer is not repeated.
     heeds: bool,
     exit_code: Option<i32>,
     statistics: Statistics,
@@ -148,7 +148,7 @@ impl Guest {
         self.exit_code
     }
 
-    /// What it has done.
+    /// Counts of accesses, interrupts and waits so far.
     #[must_use]
     pub const fn statistics(&self) -> Statistics {
         self.statistics
@@ -162,7 +162,7 @@ impl Guest {
         self.process.input(line)
     }
 
-    /// What it has said since it was last asked, with the begin of a line: the last words of a guest that has failed.
+    /// New lines of the console, with the begin of a line: the last words of a guest that has failed.
     ///
     /// # Errors
     /// If its console cannot be read.
@@ -471,7 +471,7 @@ impl Guest {
         }
     }
 
-    /// Nothing has come since `begin`, for a while at least: sees whether the guest has crashed or hangs.
+    /// Looks after a guest that has been silent since `begin`: it may have crashed, or it hangs.
     fn look(&mut self, begin: Instant) -> Result<(), GuestError> {
         if let Some(status) = self.process.ended()? {
             return Err(GuestError::Ended(status));

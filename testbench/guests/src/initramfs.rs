@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-/// What a file is.
+/// Types of files, among the bits of their modes.
 const DIRECTORY: u32 = 0o040_000;
 const CHARACTERS: u32 = 0o020_000;
 const REGULAR: u32 = 0o100_000;
 /// Name of the last entry.
 const END: &str = "TRAILER!!!";
 
-/// An archive.
+/// An archive under construction.
 #[derive(Debug, Default)]
 pub struct Archive {
     bytes: Vec<u8>,

@@ -14,9 +14,9 @@ pub struct Region {
     pub address: u64,
     /// Bytes.
     pub length: u64,
-    /// Its begin in the file.
+    /// Begin of the piece in the file.
     pub offset: u64,
-    /// The file.
+    /// File that holds the piece.
     pub file: File,
 }
 

@@ -62,33 +62,33 @@ impl Configuration {
     }
 }
 
-/// What a driver does to its device.
+/// Access of a driver to its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Reads configuration space.
     ReadConfiguration {
-        /// Address.
+        /// Address in configuration space.
         address: u64,
         /// Bytes.
         size: u32,
     },
     /// Writes configuration space.
     WriteConfiguration {
-        /// Address.
+        /// Address in configuration space.
         address: u64,
         /// Bytes.
         size: u32,
-        /// Their value, little-endian.
+        /// Value of the bytes, little-endian.
         value: u64,
     },
     /// Reads a word of the window.
     Read {
-        /// Offset.
+        /// Offset in the window.
         offset: u32,
     },
     /// Writes a word of the window.
     Write {
-        /// Offset.
+        /// Offset in the window.
         offset: u32,
         /// The word.
         value: u32,

@@ -25,7 +25,7 @@ pub struct Process {
     child: Child,
     /// The other end of its terminal for input, if it has one.
     input: Option<UnixStream>,
-    /// Its folder, until it has opened what is there.
+    /// Folder of the process, until the guest has opened the files in it.
     folder: Option<TempDir>,
     status: Option<ExitStatus>,
     /// The CPU on which it runs.
@@ -35,9 +35,9 @@ pub struct Process {
 /// The sockets to which a guest connects.
 #[derive(Debug)]
 pub struct Listeners {
-    /// For time.
+    /// Socket for messages about time.
     pub time: UnixListener,
-    /// For the board.
+    /// Socket of the board's device.
     pub device: UnixListener,
 }
 
@@ -116,7 +116,7 @@ impl Process {
         }
     }
 
-    /// How the process has ended; `None` if it has not.
+    /// Exit status of the process; `None` if it has not ended.
     ///
     /// # Errors
     /// If that is unknown.

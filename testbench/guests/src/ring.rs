@@ -32,9 +32,9 @@ pub struct Ring {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
     head: u16,
-    /// What the guest tells the device.
+    /// Bytes from the guest to the device.
     pub bytes: Vec<u8>,
-    /// Where the answer goes: address and length. Only the first buffer is used.
+    /// Buffer for the answer: address and length. Only the first buffer is used.
     pub answer: Option<(u64, u32)>,
 }
 

@@ -198,10 +198,10 @@ fn ring_index(ring: u32) -> Result<usize, Violation> {
         .ok_or(Violation::Queue(ring))
 }
 
-/// What a device has received.
+/// Message that a device has received.
 #[derive(Debug)]
 pub enum Received {
-    /// Something that it has dealt with.
+    /// A message that the device has handled itself.
     Nothing,
     /// The guest has shared its memory.
     Memory,
@@ -216,14 +216,14 @@ pub enum Received {
     Closed,
 }
 
-/// A device.
+/// The back end of a virtio device.
 #[derive(Debug)]
 pub struct Device {
     socket: UnixStream,
     channel: Option<UnixStream>,
     /// The guest's memory.
     pub memory: Memory,
-    /// Its queues.
+    /// Queues of the device.
     pub rings: [Ring; RINGS],
     /// The longest time that a peer may take for the rest of a message.
     patience: Duration,

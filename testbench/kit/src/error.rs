@@ -43,7 +43,7 @@ pub enum KitError {
     /// There is no type of board and no built-in profile with this name.
     #[error("there is no board \"{name}\"; there are {known}")]
     NoSuchBoard {
-        /// The name.
+        /// Name that was given.
         name: String,
         /// Names of all boards and built-in profiles.
         known: String,
@@ -73,15 +73,15 @@ pub enum KitError {
     /// The node has a host program already.
     #[error("node {node} runs {program} already: a node has one host program")]
     SecondProgram {
-        /// Which node.
+        /// Number of the node.
         node: usize,
-        /// Its program.
+        /// Program that the node has already.
         program: String,
     },
     /// A program failed.
     #[error("node {node}: {program} failed at {at}: {error}{}", running.iter().map(|line| format!("\n  {line}")).collect::<String>())]
     Program {
-        /// The node.
+        /// Number of the node.
         node: usize,
         /// Name of the program.
         program: String,
@@ -95,7 +95,7 @@ pub enum KitError {
     /// A CPU reached an invalid instruction, or the firmware panicked.
     #[error("node {node}: {cpu} stopped: {reason}")]
     CpuStopped {
-        /// The node.
+        /// Number of the node.
         node: usize,
         /// The CPU.
         cpu: &'static str,

@@ -91,7 +91,7 @@ struct Node {
 pub(super) struct Records {
     origin: Origin,
     nodes: Vec<Node>,
-    /// Why the recorded world may differ.
+    /// Reasons for which the recorded world may differ from the test's.
     doubts: BTreeSet<&'static str>,
     /// Whether the last run failed.
     pub(super) failed: bool,
@@ -307,7 +307,7 @@ impl Records {
         }
     }
 
-    /// What was recorded of a node; `None` if that is nothing.
+    /// Records of a node; `None` if nothing was recorded.
     fn recorded(&mut self, world: &World, index: usize) -> Option<RecordedNode> {
         // A kit's node has one program.
         let program = world.nodes[index].programs.tapes().next();

@@ -32,7 +32,7 @@ pub struct Buffer {
     pub address: VirtualAddress,
     /// Address for the board's DMA; the memory is contiguous.
     pub physical: PhysicalAddress,
-    /// Its length in bytes.
+    /// Length of the buffer in bytes.
     pub length: u64,
 }
 

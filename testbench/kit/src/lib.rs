@@ -71,7 +71,7 @@ pub use search::{Failure, Search};
 pub use lanigon_worlds::end::ResultSlot;
 /// Faults that know EMP or GM.
 pub use lanigon_worlds::faults;
-/// Where the build of the project's own firmware leaves its images.
+/// Folder in which the build of the project's own firmware leaves its images.
 pub use lanigon_worlds::images::image_folder;
 /// Start time of host programs.
 pub use lanigon_worlds::nodes::START;
@@ -107,7 +107,7 @@ pub struct Kit {
     log: Log,
     taps: Vec<Tap>,
     strikes: Vec<Strikes>,
-    /// What a failed test writes; `None` if it writes nothing.
+    /// Records that a failed test writes; `None` if it writes nothing.
     records: Option<Records>,
     end: SimTime,
     recording: Recording,

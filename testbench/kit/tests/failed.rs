@@ -244,7 +244,7 @@ fn boards_on_myrinet() {
     }
 }
 
-/// Of a search only the world of the smallest schedule is left.
+/// A failed search leaves only the world of the smallest schedule.
 #[test]
 fn a_search_leaves_the_smallest_case() {
     let name = "failed-search";

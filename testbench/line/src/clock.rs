@@ -38,7 +38,7 @@ fn simulated(caller: *const c_void) -> Option<u64> {
     source(caller)
 }
 
-/// What a clock shows when simulated time begins, in ns; `None`: the clock tells something else.
+/// Time that a clock shows when simulated time begins, in ns; `None`: the clock does not show the time of the world.
 #[must_use]
 pub const fn base_ns(clock: libc::clockid_t) -> Option<u64> {
     match clock {

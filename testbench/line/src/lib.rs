@@ -42,7 +42,7 @@ impl Line {
         }
     }
 
-    /// Its descriptor.
+    /// File descriptor of the line.
     #[must_use]
     pub const fn descriptor(&self) -> c_int {
         self.descriptor

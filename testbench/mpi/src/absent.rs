@@ -1,4 +1,4 @@
-//! What stands for MPI in a program without it.
+//! Substitute of MPI in a program without it.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! What a launcher of MPI tells the processes that it starts.
+//! Environment that a launcher of MPI gives to the processes that it starts.
 
 use std::env;
 
@@ -15,7 +15,7 @@ const VARIABLES: [(&str, &str); 3] = [
 /// A process's place among those that a launcher has started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
-    /// Its number, from 0.
+    /// Number of the process, from 0.
     pub rank: usize,
     /// Number of processes.
     pub ranks: usize,

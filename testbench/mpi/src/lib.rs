@@ -17,7 +17,7 @@ pub use launch::{Launch, launch};
 #[cfg(feature = "mpi")]
 pub use session::Session;
 
-/// Why MPI cannot be used.
+/// Reasons for which MPI cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MpiError {
     /// The program contains no MPI.

@@ -21,7 +21,7 @@ use mpi::traits::{Communicator, Destination, Equivalence, Source};
 
 /// So often a rank asks before it sleeps.
 const LOOKS: u32 = 4000;
-/// How long it sleeps between two questions.
+/// Time that a rank sleeps between two questions.
 const PAUSE: Duration = Duration::from_micros(50);
 /// For so long a rank waits for another one after the user has asked for the end. A launcher leaves its processes one second.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -33,7 +33,7 @@ const TAG: i32 = 0;
 pub(crate) struct Messages {
     universe: Arc<Universe>,
     rank: usize,
-    /// What has come from each rank and was not received yet.
+    /// Messages of each rank that have come and were not received yet.
     come: Vec<VecDeque<Vec<u8>>>,
     /// The user wants the run to end.
     ends: Arc<AtomicBool>,

@@ -19,7 +19,7 @@ struct Watch {
     socket: Known,
     events: u32,
     data: u64,
-    /// What is known of it, for those who want to be told once.
+    /// Number of events to read that the caller knows of, for watches that are told of each event once (`EPOLLET`).
     reads: u32,
     writes: u32,
     is_off: bool,
@@ -31,7 +31,7 @@ pub struct Epoll {
     watches: BTreeMap<c_int, Watch>,
     /// Descriptors of the system.
     others: BTreeSet<c_int>,
-    /// Where the next wait begins, so that each descriptor has its turn.
+    /// Index of the watch with which the next wait begins, so that each descriptor has its turn.
     next: usize,
 }
 
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn epoll_ctl(
 }
 
 impl Epoll {
-    /// What the world is asked, with the descriptor of each item, and what the system is asked.
+    /// Questions to the world, with the descriptor of each item, and to the system.
     fn questions(&mut self, descriptor: c_int) -> (Vec<Item>, Vec<c_int>, Vec<pollfd>) {
         let (mut items, mut places, mut others) = (Vec::new(), Vec::new(), Vec::new());
         self.next = self.next.wrapping_add(1);

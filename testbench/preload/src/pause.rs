@@ -75,7 +75,7 @@ pub extern "C" fn sleep(seconds: c_uint) -> c_uint {
     0
 }
 
-/// The same moment on the real clock.
+/// Time on the real clock that stands for a moment of simulated time.
 ///
 /// # Safety
 /// It is null or a time.

@@ -8,7 +8,7 @@ use libc::{c_int, c_short, c_void, fd_set, nfds_t, pollfd, sigset_t, timespec, t
 use crate::error::{Done, give_int};
 use crate::{system, table, world};
 
-/// What is wanted of the world, as a set of [`ready`].
+/// Wanted events of `poll` as a set of [`ready`].
 pub const fn wanted(events: c_short) -> u32 {
     let read = events & (libc::POLLIN | libc::POLLRDNORM) != 0;
     let write = events & (libc::POLLOUT | libc::POLLWRNORM) != 0;
@@ -18,7 +18,7 @@ pub const fn wanted(events: c_short) -> u32 {
         | (if finished { ready::FINISHED } else { 0 })
 }
 
-/// What there is, as C tells it, of what was wanted.
+/// Events of the world as those of `poll`, as far as they were wanted.
 pub const fn told(events: u32, wanted: c_short) -> c_short {
     let read = (libc::POLLIN | libc::POLLRDNORM) & wanted;
     let write = (libc::POLLOUT | libc::POLLWRNORM) & wanted;

@@ -9,7 +9,7 @@ use crate::error::{Done, give_int, number, unsupported};
 use crate::table::{self, Side, Socket};
 use crate::{system, world};
 
-/// What has no sockets.
+/// Subject of the message about sockets in a child of the program, which are not supported.
 pub const CHILD: &str = "sockets in a child of the program are";
 /// The network of the hosts: rank 0 has the next address.
 const NETWORK: u32 = 0x0A00_0000;

@@ -26,7 +26,7 @@ pub fn close(descriptor: c_int) -> c_long {
     unsafe { libc::syscall(libc::SYS_close, descriptor) }
 }
 
-/// Which of these descriptors of the system are ready now, or within a time in ns.
+/// Waits until one of these descriptors of the system is ready, up to a time in ns; the number of ready ones.
 pub fn poll(descriptors: &mut [pollfd], limit_ns: Option<u64>) -> Done<usize> {
     let time = limit_ns.map(|ns| libc::timespec {
         tv_sec: (ns / 1_000_000_000).cast_signed(),

@@ -1,4 +1,4 @@
-//! Which descriptors are the world's.
+//! Table of the descriptors that are the world's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -410,7 +410,7 @@ fn others_sleep() -> bool {
     first.is_some() && first == asleep(&own)
 }
 
-/// How often each of the other threads has gone to sleep; `None` if one does not sleep.
+/// Number of times that each of the other threads has gone to sleep; `None` if one does not sleep.
 fn asleep(own: &str) -> Option<Vec<(String, String)>> {
     let mut all = Vec::new();
     for entry in fs::read_dir("/proc/self/task").ok()?.flatten() {

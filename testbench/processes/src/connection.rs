@@ -9,10 +9,10 @@ use lanigon_requests::{Answer, Decoder, Request, RequestError};
 /// Bytes that are read at once at least.
 const STEP_BYTES: usize = 64 << 10;
 
-/// What a read brings.
+/// Result of a read.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    /// A request.
+    /// A request of the process.
     Request(Request),
     /// No request in time.
     Nothing,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lanigon_requests::{RequestError, VERSION};
 use thiserror::Error;
 
-/// Why the processes of a world cannot go on.
+/// Reasons for which the processes of a world cannot go on.
 #[derive(Debug, Error)]
 pub enum ProcessError {
     /// The user wants the end.
@@ -21,17 +21,17 @@ pub enum ProcessError {
     /// A process says something wrong.
     #[error("rank {rank}: {error}")]
     Request {
-        /// Which.
+        /// Rank of the process.
         rank: usize,
-        /// What.
+        /// Defect of the request.
         error: RequestError,
     },
     /// A process asks for what cannot be.
     #[error("rank {rank} {what}")]
     Refused {
-        /// Which.
+        /// Rank of the process.
         rank: usize,
-        /// What.
+        /// The refused request.
         what: String,
     },
     /// The program has ended before all ranks were there.
@@ -39,31 +39,31 @@ pub enum ProcessError {
         "a program has ended, and {connected} of {ranks} ranks have begun {what} over the network of the world"
     )]
     Ended {
-        /// How many were there.
+        /// Number of processes that had connected.
         connected: usize,
-        /// How many should be.
+        /// Number of processes that should connect.
         ranks: usize,
-        /// What they begin.
+        /// Interface that the ranks begin to use.
         what: &'static str,
     },
     /// A process was killed, or has ended without MPI_Finalize.
     #[error("rank {rank} has ended without MPI_Finalize")]
     Died {
-        /// Which.
+        /// Rank of the process.
         rank: usize,
     },
     /// All processes wait for each other.
     #[error("all ranks wait, and no message is under way: {}", waiting.join("; "))]
     Deadlock {
-        /// Who waits for what.
+        /// Description of each rank's wait.
         waiting: Vec<String>,
     },
     /// The network below.
     #[error("rank {rank}: {reason}")]
     Network {
-        /// Which.
+        /// Rank of the process.
         rank: usize,
-        /// Why.
+        /// The network's error.
         reason: String,
     },
 }
@@ -75,7 +75,7 @@ impl ProcessError {
     }
 }
 
-/// Why processes cannot be started.
+/// Reasons for which processes cannot be started.
 #[derive(Debug, Error)]
 pub enum StartError {
     /// A starter cannot be run.
@@ -83,36 +83,36 @@ pub enum StartError {
     Starter {
         /// The starter.
         program: PathBuf,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
-    /// Its version is not known.
+    /// The version of the starter is not known.
     #[error("{}: `--version` says \"{version}\"; known are {known}", program.display())]
     Unknown {
         /// The starter.
         program: PathBuf,
-        /// Its first line.
+        /// First line of the starter's answer.
         version: String,
-        /// What is known.
+        /// Versions that are known.
         known: &'static str,
     },
     /// The library for processes is missing.
     #[error("{} is missing: `cargo build --release -p {package}` builds it", path.display())]
     Library {
-        /// Where it should be.
+        /// Path at which the library should be.
         path: PathBuf,
-        /// Its package.
+        /// Package that builds the library.
         package: &'static str,
     },
     /// A program cannot be run.
     #[error("{}: {error}", program.display())]
     Program {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
-    /// The socket.
+    /// The socket cannot be made.
     #[error("a socket for the processes: {0}")]
     Socket(io::Error),
 }

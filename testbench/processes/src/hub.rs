@@ -15,13 +15,13 @@ use crate::connection::{Connection, Incoming};
 use crate::error::{ProcessError, other_version};
 use crate::rank::{Asleep, Place, State};
 
-/// How long a read waits before it looks whether the process sleeps.
+/// Time that a read waits before it looks whether the process sleeps.
 const LOOK: Duration = Duration::from_millis(60);
 /// A process sleeps outside a poll if it has done nothing in so many looks.
 const IDLE_LOOKS: u32 = 5;
-/// How long a new connection has for its first request.
+/// Time that a new connection has for its first request.
 const GREETING: Duration = Duration::from_secs(5);
-/// How long a look at a process that is away waits.
+/// Time that a look at an absent process waits.
 const GLANCE: Duration = Duration::from_millis(1);
 /// Passes without a further rank that goes on, after one has gone on for a reason outside.
 const GRACE: u32 = 3;
@@ -36,10 +36,10 @@ const REST_NS: u64 = 1_000_000_000;
 /// For so long all ranks may poll without effect, if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a rank does next.
+/// Next action of a rank.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// A request.
+    /// A request of the process.
     Request(Request),
     /// The process sleeps outside a poll.
     Away,
@@ -64,7 +64,7 @@ pub struct Hub {
     at_rest: AtomicBool,
     /// Simulated time at which sockets were in use last, in ns.
     active_ns: AtomicU64,
-    /// What ranks begin, for messages.
+    /// Interface that the ranks begin to use, for texts of errors.
     what: &'static str,
     patience: Duration,
 }

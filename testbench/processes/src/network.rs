@@ -20,7 +20,7 @@ const MOST_TRANSFERS: usize = 16;
 /// Memory for parts of long messages, in bytes: what comes in, and what goes out.
 pub(crate) const PARTS_BYTES: u64 = (PART_BYTES * (MOST_LANDINGS + MOST_TRANSFERS)) as u64;
 
-/// Something to send.
+/// A packet or message to send.
 enum Outgoing {
     Packet {
         to: usize,
@@ -73,9 +73,9 @@ pub(crate) struct Network<T> {
     landings: BTreeMap<u64, Landing>,
     /// Long messages that lack memory for their next part, with their senders.
     asks: VecDeque<(usize, u64)>,
-    /// What comes from each rank, in the order in which it was sent.
+    /// Messages that come from each rank, in the order in which they were sent.
     coming: Vec<VecDeque<Coming>>,
-    /// What the process has to be told.
+    /// Answers that the process has not got yet.
     answers: VecDeque<Answer>,
 }
 

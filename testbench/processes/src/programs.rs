@@ -17,7 +17,7 @@ use crate::hub::Hub;
 /// A program, and how many ranks run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
-    /// How many.
+    /// Number of ranks that run the command.
     pub ranks: usize,
     /// The program and its arguments.
     pub words: Vec<OsString>,
@@ -44,7 +44,7 @@ impl Programs {
         })
     }
 
-    /// Where the processes will connect.
+    /// Path of the socket to which the processes will connect.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.folder.0.join("world")

@@ -7,23 +7,23 @@ use lanigon_requests::{Answer, Poll, Request};
 
 use crate::connection::Connection;
 
-/// What a rank does.
+/// State of a rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum State {
-    /// It has not connected.
+    /// The process has not connected.
     #[default]
     Absent,
-    /// It was greeted, and has not been read since.
+    /// The process was greeted, and has not been read since.
     Unread,
-    /// Its request is waited for, or carried out.
+    /// The process's request is awaited, or carried out.
     Running,
-    /// It polls for an event.
+    /// The process polls for an event.
     Held(Poll),
-    /// It sleeps outside a poll.
+    /// The process sleeps outside a poll.
     Away,
-    /// It has said something while the world was stalled.
+    /// The process has sent a request while the world was stalled.
     Ready,
-    /// It has ended.
+    /// The process has ended.
     Gone,
 }
 
@@ -38,7 +38,7 @@ impl State {
     }
 }
 
-/// What a rank waits for that polls.
+/// Wait of a rank that polls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// Messages, or anything.
@@ -48,9 +48,9 @@ pub(crate) enum Waits {
     Sockets {
         /// Something outside may end the wait.
         outside: bool,
-        /// It waits for what others want of it.
+        /// The process waits for requests of others, as a server does.
         serves: bool,
-        /// In words.
+        /// Description of the calls.
         what: String,
     },
 }
@@ -79,18 +79,18 @@ impl Waits {
     }
 }
 
-/// What is known of one rank.
+/// Record of one rank.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
     pub(crate) connection: Option<Connection>,
     pub(crate) state: State,
-    /// What it has said while the world was stalled.
+    /// Requests that the process has sent while the world was stalled.
     pub(crate) queued: VecDeque<Request>,
     /// Simulated time of its last poll or answer, in ns.
     pub(crate) time_ns: u64,
-    /// It has left the network: it may end.
+    /// The process has left the network: it may end.
     pub(crate) has_left: bool,
-    /// What it waits for, if it polls.
+    /// Wait of the process, if it polls.
     pub(crate) waits: Waits,
 }
 
@@ -102,26 +102,26 @@ impl Place {
         }
     }
 
-    /// It polls, from this time on.
+    /// Begins a poll at this time.
     pub(crate) fn hold(&mut self, poll: Poll, time_ns: u64, waits: Waits) {
         self.state = State::Held(poll);
         self.waits = waits;
         self.time_ns = time_ns;
     }
 
-    /// It has left the network. What it does next is no matter of the world.
+    /// Leaves the network. Further actions of the process are no matter of the world.
     pub(crate) fn leave(&mut self) {
         self.has_left = true;
         self.state = State::Away;
     }
 
-    /// Its process's number in the operating system.
+    /// Number of the process in the operating system.
     pub(crate) fn process(&self) -> Option<u32> {
         let connection = self.connection.as_ref();
         connection.map(|connection| connection.process)
     }
 
-    /// What it waits for.
+    /// Description of the rank's wait; `None` if it does not wait.
     pub(crate) fn describe(&self, rank: usize) -> Option<String> {
         let many = |count: u32, what: &str| match count {
             1 => format!("1 {what}"),

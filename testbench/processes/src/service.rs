@@ -1,4 +1,4 @@
-//! What a host program does for its process.
+//! The work of a host program for its process.
 
 use host_lib::mpi::Transport;
 use lanigon_requests::{Answer, Request};
@@ -8,7 +8,7 @@ use crate::hub::Hub;
 use crate::rank::{State, Waits};
 use crate::workload::Used;
 
-/// What a host program does for its process: messages, or sockets.
+/// Work of a host program for its process: messages, or sockets.
 pub(crate) trait Service: Send {
     /// Longest message that is complete for its sender at once.
     fn eager_bytes(&self) -> usize;
@@ -31,19 +31,19 @@ pub(crate) trait Service: Send {
     /// Takes what the network brings within this time; whether it has brought anything.
     fn step(&mut self, limit_ns: u64) -> impl Future<Output = Result<bool, ProcessError>> + Send;
 
-    /// What the process has to be told, which the caller takes.
+    /// Answers for the process, which the caller takes.
     fn answers(&mut self) -> &mut Vec<Answer>;
 
     /// Until when the process waits at most, in ns.
     fn deadline_ns(&self) -> Option<u64>;
 
-    /// What the process waits for.
+    /// Wait of the process.
     fn waits(&self) -> Waits;
 
     /// The process has ended. Gives whether its host goes on without it.
     fn gone(&mut self) -> bool;
 
-    /// What the process has sent.
+    /// Messages and bytes that the process has sent.
     fn used(&self) -> Used;
 }
 

@@ -21,10 +21,10 @@ use crate::workload::Used;
 /// Bytes that a read of a process brings at most.
 const LONGEST_READ: u32 = 1 << 24;
 
-/// What a socket of a process is.
+/// State of a socket that the process has named.
 #[derive(Debug, Clone, Copy)]
 enum Named {
-    /// It has a port.
+    /// The socket has a port.
     Bound(u16),
     Listening(Listener),
     /// A connection, and whether the process knows that it is set up.
@@ -52,7 +52,7 @@ pub(crate) struct Calls<T> {
     named: BTreeMap<u32, Named>,
     waiting: BTreeMap<u64, Waiting>,
     answers: Vec<Answer>,
-    /// What the hub knows of the traffic.
+    /// Traffic that the hub has counted.
     counted: Traffic,
     used: Used,
 }
@@ -80,7 +80,7 @@ fn place(address: Address) -> Place {
     }
 }
 
-/// What is ready, as a set.
+/// Readiness as a set of [`ready`].
 fn set(ready: Readiness) -> u32 {
     let bit = |is_set, bit| if is_set { bit } else { 0 };
     bit(ready.readable, ready::READ)
@@ -90,7 +90,7 @@ fn set(ready: Readiness) -> u32 {
         | bit(ready.failed, ready::FAILED)
 }
 
-/// What is said of a call: nothing yet, its outcome, or why the network is no more.
+/// Result of a try of a call: nothing yet, its outcome, or why the network is no more.
 type Tried = Result<Option<Outcome>, SocketError>;
 
 impl<T: Transport> Calls<T> {
@@ -294,7 +294,7 @@ impl<T: Transport> Calls<T> {
         }
     }
 
-    /// What a socket is ready for.
+    /// Readiness of a socket.
     fn readiness(&mut self, socket: u32) -> Result<Readiness, SocketError> {
         match self.named.get(&socket) {
             Some(Named::Listening(listener)) => self.sockets.listener_readiness(*listener),
@@ -345,7 +345,7 @@ impl<T: Transport> Calls<T> {
         })
     }
 
-    /// What a call comes to whose time has passed.
+    /// Outcome of a call whose time has passed.
     fn late(&mut self, waiting: &Waiting) -> Outcome {
         match &waiting.call {
             Call::Wait { .. } => Outcome::of(0),
@@ -408,7 +408,8 @@ impl<T: Transport> Calls<T> {
         self.hub.land(now.taken - before.taken);
     }
 
-    /// What a process waits for, in words, and whether a server waits so. A thread that sleeps or waits for other threads makes no difference.
+    /// Description of the process's waits, and whether a server waits so. A thread that sleeps or waits for other threads makes no
+    /// difference.
     fn describe(&self) -> (bool, String) {
         let (mut servers, mut others) = (0, 0);
         let mut text = Vec::new();

@@ -24,18 +24,18 @@ pub enum Library {
     OpenMpi4,
     /// Open MPI 5.
     OpenMpi5,
-    /// MPICH.
+    /// The library MPICH.
     Mpich,
 }
 
 /// A starter: `mpiexec`, and its library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StarterKind {
-    /// Its file.
+    /// Path of the program.
     pub program: PathBuf,
-    /// Its library.
+    /// MPI library of the starter.
     pub library: Library,
-    /// What it says of its version.
+    /// Version, in the starter's own words.
     pub version: String,
 }
 
@@ -159,7 +159,7 @@ impl Starter {
         })
     }
 
-    /// Where the processes will connect.
+    /// Path of the socket to which the processes will connect.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.folder.0.join("world")

@@ -56,12 +56,12 @@ pub const KIND: WorkloadType = WorkloadType {
     },
 };
 
-/// What the processes have of the network.
+/// Service of the network for the processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Messages, of an MPI library.
     Messages,
-    /// Sockets.
+    /// Stream sockets.
     Sockets {
         /// Each rank begins so long after the one before, in ns.
         apart_ns: u64,
@@ -71,11 +71,11 @@ pub enum Mode {
 /// Processes of this machine: one a node.
 #[derive(Debug)]
 pub struct Processes {
-    /// What they have of the network.
+    /// Service of the network for the processes.
     pub mode: Mode,
     /// The nodes, by rank.
     pub nodes: Vec<usize>,
-    /// Where the processes connect.
+    /// Sockets to which the processes connect.
     pub hub: Option<Arc<Hub>>,
 }
 
@@ -127,12 +127,12 @@ impl Workload for Processes {
     }
 }
 
-/// What a rank has sent.
+/// Messages and bytes that a rank has sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Used {
     /// Messages to other ranks.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes of these messages.
     pub bytes: u64,
 }
 
@@ -141,7 +141,7 @@ value_struct!(Used {
     bytes: bytes
 });
 
-/// What all ranks have sent.
+/// Messages and bytes that all ranks have sent.
 #[derive(Debug, Serialize)]
 struct ProcessUse {
     #[serde(skip)]
@@ -210,7 +210,7 @@ impl Job for ProcessJob {
     }
 }
 
-/// Why a host program fails.
+/// Reason for which a host program fails.
 enum Failure {
     Board(String),
     Process(ProcessError),

@@ -67,7 +67,7 @@ unsafe extern "C" fn ignore(_: *mut Counter, _: u64) -> c_int {
     0
 }
 
-/// Nothing but the owner counts: what is not reached now is not reached by waiting.
+/// Waits for a value: only the owner counts, so a value that is not reached now is not reached by waiting.
 unsafe extern "C" fn wait(counter: *mut Counter, threshold: u64, _: c_int) -> c_int {
     match unsafe { read(counter) } >= threshold {
         true => 0,

@@ -11,7 +11,7 @@ use crate::ffi::{
 use crate::memory::{Buffers, scatter};
 use crate::queue::Completion;
 
-/// A receive.
+/// A posted receive.
 #[derive(Debug, Clone, Default)]
 pub struct Receive {
     pub tagged: bool,
@@ -58,10 +58,10 @@ struct Early {
     claimed: Option<usize>,
 }
 
-/// What a call has brought: entries for the queue of receives.
+/// Entries for the queue of receives that a call has brought.
 pub type Completions = Vec<Completion>;
 
-/// An endpoint.
+/// State of an endpoint.
 #[derive(Debug, Default)]
 pub struct Endpoint {
     posted: VecDeque<Receive>,

@@ -13,9 +13,9 @@ use crate::ffi::{
     RxAttr, SEND, SHARED_CONTEXT, SOURCE, TAGGED, THREAD_SAFE, TxAttr, version,
 };
 
-/// What a caller asks for.
+/// Primary capabilities, for which a caller must ask.
 const PRIMARY: u64 = MSG | TAGGED | SEND | RECV | MULTI_RECV | DIRECTED_RECV;
-/// What it gets in any case.
+/// Secondary capabilities, which a caller gets in any case.
 const SECONDARY: u64 = SOURCE | LOCAL_COMM | REMOTE_COMM;
 
 /// Longest message.
@@ -47,7 +47,7 @@ fn text(text: &CStr) -> *mut c_char {
     unsafe { libc::strdup(text.as_ptr()) }
 }
 
-/// What a caller's hints say, as far as it matters.
+/// Hints of a caller, as far as they matter.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hints {
     caps: u64,
@@ -59,7 +59,7 @@ struct Hints {
     memory: c_int,
     send_flags: u64,
     receive_flags: u64,
-    /// They name another provider or domain.
+    /// The hints name another provider or domain.
     others: bool,
 }
 

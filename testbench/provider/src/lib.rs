@@ -25,7 +25,7 @@ mod queue;
 
 use ffi::{Provider, version};
 
-/// What libfabric asks a provider for, once. It writes into the answer and keeps it.
+/// Entry point of the provider, which libfabric calls once. libfabric writes into the answer and keeps it.
 #[unsafe(no_mangle)]
 pub extern "C" fn fi_prov_ini() -> *mut Provider {
     Box::into_raw(Box::new(Provider {

@@ -129,7 +129,7 @@ fn post(index: usize, from: u64, mut receive: Receive) -> Result<(), i32> {
     Ok(())
 }
 
-/// What a call with flags of its own sends.
+/// Makes the description of a send for a call with flags of its own.
 fn with_flags(to: u64, data: u64, flags: u64, context: Pointer) -> Sending {
     Sending {
         to,
@@ -259,7 +259,7 @@ unsafe extern "C" fn injectdata(ep: Ep, buffer: Bytes, length: usize, data: u64,
     unsafe { send_from(ep, &one(buffer, length), 1, sending) }
 }
 
-/// The same with a tag.
+/// Adds a tag to a send.
 const fn tagged(sending: Sending, tag: u64) -> Sending {
     Sending {
         tagged: true,

@@ -50,7 +50,7 @@ struct Unfinished {
     bytes: usize,
 }
 
-/// What a send is besides its bytes.
+/// Description of a send without its bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sending {
     pub tagged: bool,
@@ -64,7 +64,7 @@ pub struct Sending {
     pub silent: bool,
 }
 
-/// The process.
+/// State of the process.
 #[derive(Debug)]
 pub struct Process {
     line: Option<Line>,
@@ -148,7 +148,7 @@ fn number(name: &str) -> Option<u32> {
     env::var(name).ok()?.parse().ok()
 }
 
-/// Who this process is.
+/// Greeting of this process.
 fn hello() -> Hello {
     let mut places = PLACES.into_iter();
     let place = places.find_map(|(rank, size)| Some((number(rank)?, number(size)?)));

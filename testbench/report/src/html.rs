@@ -11,7 +11,7 @@ const SCRIPT: &str = include_str!("page.js");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
-/// The page.
+/// Writes a report as one HTML page.
 pub(crate) fn page(report: &Report) -> String {
     let pictures = report.sections.iter().flat_map(|section| &section.blocks);
     let pictures = pictures.filter_map(|block| match block {

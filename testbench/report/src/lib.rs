@@ -9,21 +9,21 @@ mod markdown;
 
 use lanigon_figures::Figure;
 
-/// A report.
+/// A report of measurements: sections under a title.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// Title of the page.
     pub title: String,
-    /// The sections.
+    /// Sections of the page, in order.
     pub sections: Vec<Section>,
 }
 
-/// A section.
+/// A section: blocks under a heading.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Section {
-    /// Its heading.
+    /// Heading of the section.
     pub title: String,
-    /// Its content, in order.
+    /// Content of the section, in order.
     pub blocks: Vec<Block>,
 }
 
@@ -38,9 +38,9 @@ pub enum Block {
     Facts(Vec<(String, String)>),
     /// Names of pages, and where they are.
     Links(Vec<(String, String)>),
-    /// A table.
+    /// Rows and columns of cells.
     Table(Table),
-    /// A figure.
+    /// A figure with its caption.
     Figure(Picture),
     /// Judged claims.
     Claims(Vec<Claim>),
@@ -49,7 +49,7 @@ pub enum Block {
 /// A table. Readers of the page can sort and filter it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    /// What it shows.
+    /// Heading of the table.
     pub title: String,
     /// Names of the columns.
     pub columns: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Table {
 /// A cell of a table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cell {
-    /// What is shown.
+    /// Text that is shown.
     pub text: String,
     /// The number by which rows are sorted; cells without one come last, in the order of their texts.
     pub number: Option<f64>,
@@ -102,7 +102,7 @@ impl Cell {
 /// A figure of a report.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Picture {
-    /// The figure.
+    /// Curves and marks.
     pub figure: Figure,
     /// Text below it.
     pub caption: String,
@@ -113,9 +113,9 @@ pub struct Picture {
 /// A judged claim.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Claim {
-    /// Its id.
+    /// Id of the claim.
     pub id: String,
-    /// What it says.
+    /// Text of the claim.
     pub text: String,
     /// Whether it holds; `None` if that cannot be judged.
     pub holds: Option<bool>,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::{Block, Cell, Claim, Report, Table, counts};
 
-/// The document.
+/// Writes a report as a Markdown document.
 pub(crate) fn document(report: &Report) -> String {
     let mut text = format!("# {}\n\n", escaped(&report.title));
     for section in &report.sections {

@@ -1,4 +1,4 @@
-//! The same report as HTML and as Markdown.
+//! One report, as HTML and as Markdown.
 
 use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
 

@@ -22,7 +22,7 @@ pub struct End {
     pub stalled: bool,
 }
 
-/// What the world answers.
+/// An answer of the world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// To a hello, when all processes of the job are there.

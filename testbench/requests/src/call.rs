@@ -8,16 +8,16 @@ const MOST_ITEMS: usize = 1 << 16;
 /// Words of an item in a frame.
 const ITEM_WORDS: usize = 5;
 
-/// Where a socket is, as processes of a job name it.
+/// Address of a socket, as processes of a job name it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Place {
     /// Rank of the process.
     pub rank: u32,
-    /// Port.
+    /// Port of the socket.
     pub port: u16,
 }
 
-/// What a wait wants to know of a socket, or what there is: a set.
+/// Events of a socket, as bits of a set.
 pub mod ready {
     /// A read or accept would not wait.
     pub const READ: u32 = 1;
@@ -25,7 +25,7 @@ pub mod ready {
     pub const WRITE: u32 = 2;
     /// The other side writes nothing any more.
     pub const FINISHED: u32 = 4;
-    /// Both sides do not, or the connection has failed. Is told unasked.
+    /// Both sides write nothing any more, or the connection has failed. Is told unasked.
     pub const HUNG_UP: u32 = 8;
     /// An error waits. Is told unasked.
     pub const FAILED: u32 = 16;
@@ -38,36 +38,36 @@ pub mod ready {
 pub struct Item {
     /// The process's number of the socket; in an answer: the item's place in the question.
     pub socket: u32,
-    /// What is waited for, or what there is: a set of [`ready`].
+    /// Set of [`ready`]: events that are waited for, or that there are.
     pub events: u32,
-    /// What was known is no event any more.
+    /// Edge-triggered: an event that the caller knows already does not end the wait.
     pub edge: bool,
-    /// How often something has come to read.
+    /// Number of times that something has come to read.
     pub reads: u32,
-    /// How often it became possible to write.
+    /// Number of times that it became possible to write.
     pub writes: u32,
 }
 
-/// What a process wants of its sockets. It has chosen their numbers itself.
+/// Call of a process on its sockets. The process has chosen their numbers itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// A port for a socket, 0 for any.
     Bind {
-        /// The socket.
+        /// Number of the socket.
         socket: u32,
-        /// The port.
+        /// Wanted port.
         port: u16,
     },
     /// A socket listens.
     Listen {
-        /// The socket.
+        /// Number of the socket.
         socket: u32,
         /// Connections that wait for an accept at most.
         backlog: u32,
     },
     /// A connection.
     Connect {
-        /// The socket.
+        /// Number of the socket.
         socket: u32,
         /// The other side.
         to: Place,
@@ -81,45 +81,45 @@ pub enum Call {
     },
     /// The next bytes.
     Read {
-        /// The socket.
+        /// Number of the socket.
         socket: u32,
-        /// How many at most.
+        /// Most bytes to read.
         most: u32,
-        /// They stay.
+        /// The bytes stay for the next read.
         peek: bool,
     },
     /// Bytes to write: all, if there is no limit of time, else what there is room for.
     Write {
-        /// The socket.
+        /// Number of the socket.
         socket: u32,
-        /// The bytes.
+        /// Bytes to write.
         bytes: Vec<u8>,
     },
     /// The end of directions: reading, writing.
     Shutdown {
-        /// The socket.
+        /// Number of the socket.
         socket: u32,
-        /// Of reading.
+        /// End reading.
         read: bool,
-        /// Of writing.
+        /// End writing.
         write: bool,
     },
     /// The socket is used no more.
     Close {
-        /// The socket.
+        /// Number of the socket.
         socket: u32,
     },
     /// The error that waits.
     TakeError {
-        /// The socket.
+        /// Number of the socket.
         socket: u32,
     },
-    /// How many bytes a read would find.
+    /// Number of bytes that a read would find.
     Available {
-        /// The socket.
+        /// Number of the socket.
         socket: u32,
     },
-    /// Which of the sockets are ready. Without a socket: a pause.
+    /// Waits for events of sockets. Without a socket: a pause.
     Wait {
         /// The sockets.
         items: Vec<Item>,
@@ -135,7 +135,7 @@ pub enum Call {
     CloseAll,
 }
 
-/// What a call has come to.
+/// Result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// A number, or why not.
@@ -152,7 +152,7 @@ pub struct Outcome {
 
 macro_rules! refusals {
     ($($(#[$about:meta])* $name:ident),* $(,)?) => {
-        /// Why a call is refused.
+        /// Reasons for which a call is refused.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Refusal { $($(#[$about])* $name),* }
 
@@ -161,7 +161,7 @@ macro_rules! refusals {
 }
 
 refusals! {
-    /// It would have to wait.
+    /// The call would have to wait.
     WouldBlock,
     /// The connection is asked for.
     InProgress,

@@ -24,17 +24,17 @@ pub enum RequestError {
     /// A message of this kind has other bytes behind its head.
     #[error("{bytes} bytes behind the head of {what}")]
     Bytes {
-        /// What the message is.
+        /// Kind of the message, in words.
         what: &'static str,
-        /// How many bytes it has.
+        /// Number of bytes that the message has.
         bytes: usize,
     },
     /// A value that cannot be.
     #[error("{what} is {value}")]
     Value {
-        /// What it is.
+        /// Name of the field.
         what: &'static str,
-        /// The value.
+        /// Value of the field.
         value: u64,
     },
 }
@@ -81,7 +81,7 @@ pub(crate) const fn limited(
 #[derive(Debug, Default)]
 pub struct Decoder {
     buffer: Vec<u8>,
-    /// What of the buffer was taken.
+    /// Number of bytes of the buffer that were decoded.
     taken: usize,
 }
 

@@ -15,17 +15,17 @@ const MOST_RANKS: u64 = 1 << 16;
 pub struct Hello {
     /// Version of the protocol.
     pub version: u64,
-    /// Its rank.
+    /// Rank of the process.
     pub rank: u32,
     /// Number of processes of its job.
     pub size: u32,
-    /// Its number in the operating system.
+    /// Number of the process in the operating system.
     pub process: u32,
     /// Name of its job.
     pub job: String,
 }
 
-/// What comes with a message, for the receiver.
+/// Fields of a message that its receiver gets beside the bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Envelope {
     /// Endpoint of the sender, among those of its process.
@@ -34,7 +34,7 @@ pub struct Envelope {
     pub to_endpoint: u8,
     /// Whether the message has a tag.
     pub tagged: bool,
-    /// Its tag.
+    /// Tag of the message, if it has one.
     pub tag: u64,
     /// Data for the receiver's completion.
     pub data: Option<u64>,
@@ -45,16 +45,16 @@ pub struct Envelope {
 pub struct Message {
     /// The other process.
     pub rank: u32,
-    /// What comes with it.
+    /// Endpoints, tag and data of the message.
     pub envelope: Envelope,
-    /// Its bytes.
+    /// Content of the message.
     pub bytes: Vec<u8>,
 }
 
 /// A process has nothing to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Poll {
-    /// It waits for so long at most, in ns of simulated time; `None`: until something comes.
+    /// Longest wait, in ns of simulated time; `None`: until something comes.
     pub limit_ns: Option<u64>,
     /// Receives that it has posted.
     pub receives: u32,
@@ -62,7 +62,7 @@ pub struct Poll {
     pub sends: u32,
 }
 
-/// What a process says. Each request has the processor time that the process has spent since the one before.
+/// Request of a process. Each has the processor time that the process has spent since the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// The first one.
@@ -76,14 +76,14 @@ pub enum Request {
         /// The message, with its receiver.
         message: Message,
     },
-    /// Nothing is left to do: is answered when something has come.
+    /// The process has nothing to do: is answered when something has come.
     Poll {
         /// Processor time since the request before, in ns.
         spent_ns: u64,
-        /// What it waits for.
+        /// The awaited events and the longest wait.
         poll: Poll,
     },
-    /// What time is it: is answered at once.
+    /// Asks for the time: is answered at once.
     Time {
         /// Processor time since the request before, in ns.
         spent_ns: u64,
@@ -94,9 +94,9 @@ pub enum Request {
         spent_ns: u64,
         /// Number of the call.
         ticket: u64,
-        /// It waits for so long at most, in ns of simulated time; `None`: as long as it takes.
+        /// Longest wait, in ns of simulated time; `None`: as long as it takes.
         limit_ns: Option<u64>,
-        /// What is wanted.
+        /// Call to carry out.
         call: Call,
     },
     /// The process has ended with the network.
@@ -399,7 +399,7 @@ mod tests {
     proptest! {
         #![proptest_config(cases::cases(256))]
 
-        /// What is written is read, however the bytes are cut.
+        /// Requests are read as they were written, however the bytes are cut.
         #[test]
         fn requests_are_read_as_written(
             requests in proptest::collection::vec(request(), 1..8),

@@ -23,7 +23,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 /// Value of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    /// A number.
+    /// A number shown in decimal.
     Number(u64),
     /// A number shown in hexadecimal.
     Address(u64),
@@ -80,7 +80,7 @@ pub enum What {
 /// Description of a track.
 #[derive(Debug, Clone, Default)]
 pub struct Introduction {
-    /// Name.
+    /// Name of the track.
     pub name: String,
     /// Parent track, and rank in it.
     pub parent: Option<(u64, i32)>,

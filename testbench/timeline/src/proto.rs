@@ -45,7 +45,7 @@ pub const NEEDS_INTERNED: u32 = 2;
 pub enum EventType {
     /// Not specified.
     Unspecified = 0,
-    /// A slice begins.
+    /// Begin of a slice.
     SliceBegin = 1,
     /// The innermost slice of the track ends.
     SliceEnd = 2,
@@ -129,7 +129,7 @@ pub struct TrackDescriptor {
     /// Number.
     #[prost(uint64, optional, tag = "1")]
     pub uuid: Option<u64>,
-    /// Name.
+    /// Name of the track.
     #[prost(string, optional, tag = "2")]
     pub name: Option<String>,
     /// The process, for a process track.

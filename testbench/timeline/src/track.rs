@@ -39,7 +39,7 @@ struct Open {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drawn(u64);
 
-/// A track.
+/// A track under construction.
 #[derive(Debug)]
 pub struct Track {
     uuid: u64,

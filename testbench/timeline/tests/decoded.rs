@@ -10,9 +10,9 @@ use prost::Message;
 pub struct Slice {
     /// `node 0 / CPU A`.
     pub track: String,
-    /// Name.
+    /// Name of the slice.
     pub name: String,
-    /// Category.
+    /// Category of the slice.
     pub category: String,
     /// Start and end, in nanoseconds.
     pub span_ns: [u64; 2],

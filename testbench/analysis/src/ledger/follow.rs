@@ -38,9 +38,9 @@ impl From<&Message> for Outline {
 /// All messages of a run, and the ledgers of those that were delivered, in the same order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Account {
-    /// The messages.
+    /// Outlines of all messages.
     pub messages: Vec<Outline>,
-    /// The ledgers.
+    /// Ledgers of the messages that were delivered.
     pub ledgers: Vec<Ledger>,
 }
 

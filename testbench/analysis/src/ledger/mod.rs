@@ -86,7 +86,7 @@ pub struct Ledger {
     pub frames: u16,
     /// Number of retransmitted frames.
     pub resent: usize,
-    /// Tag.
+    /// Tag of the message, where the protocol has tags.
     pub tag: Option<u16>,
     /// Spans in order; each begins where the previous one ends.
     pub spans: Vec<Span>,

@@ -43,13 +43,13 @@ struct Open {
 #[derive(Debug, Default)]
 pub(super) struct CpuState {
     open: Option<Open>,
-    /// Its last stages without a known subject.
+    /// Last stages of the CPU without a known subject.
     recent: VecDeque<Stint>,
     /// The ack being processed: the sender's part comes between two parts of the matcher.
     ack: Option<ArrivalRef>,
     /// The last write that it completed, with its arrival: the record is closed within that stage.
     ending: Option<(SimTime, Option<ArrivalRef>)>,
-    /// Its last stage cut a frame. A second part follows if the transmitter is on the other CPU.
+    /// The last stage cut a frame. A second part follows if the transmitter is on the other CPU.
     has_cut: bool,
 }
 

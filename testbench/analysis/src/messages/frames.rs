@@ -24,9 +24,9 @@ pub(super) struct Head {
 /// A frame in a receive buffer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RxFrame {
-    /// Its EMP header.
+    /// EMP header of the frame.
     pub says: Option<EmpFrame>,
-    /// Its arrival.
+    /// Arrival of the frame.
     pub arrival: Option<ArrivalRef>,
 }
 

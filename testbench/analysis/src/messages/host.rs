@@ -40,7 +40,7 @@ struct Poll {
 struct Posting {
     post: Post,
     events: Vec<u64>,
-    /// Its message, once known.
+    /// Index of the message, once known.
     message: Option<usize>,
 }
 

@@ -67,11 +67,11 @@ impl fmt::Display for Cpu {
 /// Time that a CPU spent in a stage of the firmware.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageWork {
-    /// The node.
+    /// Node that did the work.
     pub node: u16,
-    /// Its CPU.
+    /// CPU that did the work.
     pub cpu: Cpu,
-    /// The stage.
+    /// Stage of the protocol.
     pub stage: Arc<str>,
     /// Start.
     pub from: SimTime,
@@ -152,11 +152,11 @@ impl fmt::Display for MishapKind {
 /// A fault or loss of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mishap {
-    /// Time.
+    /// Time of the mishap.
     pub time: SimTime,
-    /// Place.
+    /// Part of the network at which the mishap happened.
     pub place: Place,
-    /// Kind.
+    /// Kind of the mishap.
     pub kind: MishapKind,
 }
 
@@ -171,7 +171,7 @@ pub struct Sending {
     pub first_bit: SimTime,
 }
 
-/// What the firmware did with a received frame.
+/// Treatment of a received frame by the firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// Unknown, or not processed yet.
@@ -195,7 +195,7 @@ pub struct Arrival {
     pub address: u32,
     /// The firmware's work up to the queued DMA, in order.
     pub works: Vec<MessageWork>,
-    /// What the firmware did with it.
+    /// Treatment of the frame by the firmware.
     pub fate: Fate,
     /// Transfers of the payload to host memory.
     pub writes: Vec<Dma>,
@@ -310,12 +310,12 @@ impl Message {
         }
     }
 
-    /// Its frames with payload.
+    /// Frames of the message with payload.
     pub fn data_frames(&self) -> impl Iterator<Item = &FrameWay> {
         self.frames.iter().filter(|frame| frame.is_data())
     }
 
-    /// Its acks and nacks.
+    /// Acks and nacks of the message.
     pub fn acks(&self) -> impl Iterator<Item = &FrameWay> {
         self.frames.iter().filter(|frame| !frame.is_data())
     }

@@ -104,9 +104,9 @@ impl SubAssign<&Self> for Costs {
 pub struct Node {
     /// Number of the function.
     pub function: usize,
-    /// Its caller; `None` for a root.
+    /// Index of the caller; `None` for a root.
     pub parent: Option<usize>,
-    /// Its callees.
+    /// Indices of the callees.
     pub children: Vec<usize>,
     /// Number of calls in this context.
     pub calls: u64,

@@ -33,7 +33,7 @@ struct Frame {
 struct Recent {
     node: usize,
     costs: Costs,
-    /// Its ticks, inside or outside of the window.
+    /// Ticks of the instruction, inside or outside of the window.
     ticks: u64,
 }
 

@@ -9,7 +9,7 @@ use emulator::sim::initiator::Initiator;
 /// Name of code without a symbol.
 const UNNAMED: &str = "(code without a name)";
 
-/// A function.
+/// A function of the image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Function {
     pub(super) name: String,

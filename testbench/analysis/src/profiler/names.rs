@@ -35,14 +35,14 @@ fn plain(name: &str) -> String {
     out
 }
 
-/// Where the bracket is that closes an open one; the length without it.
+/// Position of the bracket that closes one opened before `text`; the length of `text` without it.
 fn closing(text: &str) -> usize {
     depths(text)
         .find(|(_, depth, _)| *depth < 0)
         .map_or(text.len(), |(at, ..)| at)
 }
 
-/// Where a word is outside of brackets.
+/// Position of the first `word` outside of brackets.
 fn outside(text: &str, word: &str) -> Option<usize> {
     let mut places = depths(text).filter(|(_, depth, _)| *depth == 0);
     places

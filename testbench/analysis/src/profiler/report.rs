@@ -18,7 +18,7 @@ pub const ROWS: usize = 20;
 /// Costs of a function over all callers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
-    /// Name.
+    /// Name of the function.
     pub name: String,
     /// Number of calls.
     pub calls: u64,

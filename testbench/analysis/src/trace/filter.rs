@@ -30,7 +30,7 @@ pub enum Key {
     Probe,
     /// Stages of the firmware, by name.
     Stage,
-    /// Messages.
+    /// Message that events belong to.
     Message,
     /// Functions.
     Symbol,
@@ -96,7 +96,7 @@ pub struct Filter {
     blocks: Option<Vec<&'static str>>,
     /// Names of initiators.
     initiators: Option<Vec<&'static str>>,
-    /// Their bits in a chunk's head.
+    /// Bits of the wanted initiators in a chunk's head.
     initiator_bits: u16,
     /// Bit set of kinds.
     kinds: Option<u64>,

@@ -1,6 +1,6 @@
 //! Errors for unknown names, with suggestions.
 
-/// An unknown name.
+/// Error for an unknown name, with the most similar known ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no {what} \"{name}\" ({hint})")]
 pub struct UnknownName {

@@ -35,7 +35,7 @@ pub fn open(path: &Path) -> anyhow::Result<TraceReader<Source>> {
     opened.with_context(shown)
 }
 
-/// How reading a file ended.
+/// End of the reading of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// At the end of the file.

@@ -32,7 +32,7 @@ pub struct Console {
     shown: String,
 }
 
-/// How a script or the console ended.
+/// End of a script or of the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// All was carried out.
@@ -48,7 +48,7 @@ pub enum End {
 enum LineResult {
     Next,
     Quit,
-    /// Interrupted.
+    /// The user has interrupted the command.
     Interrupted,
     /// The expected text is missing.
     Unexpected(String),

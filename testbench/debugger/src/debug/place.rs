@@ -36,7 +36,7 @@ pub enum PlaceError {
     /// The address is unmapped.
     #[error("nothing answers at {address:#x} for {cpu}")]
     Nothing {
-        /// The address.
+        /// Address without memory or register.
         address: u32,
         /// The name of the CPU that looks.
         cpu: &'static str,

@@ -30,7 +30,7 @@ use lanigon_worlds::workload::Workloads;
 pub struct Focus {
     /// Number of the node.
     pub node: usize,
-    /// The CPU.
+    /// CPU that commands are about.
     pub cpu: CpuId,
 }
 
@@ -246,7 +246,7 @@ impl Session {
         }
     }
 
-    /// What stays true of a CPU.
+    /// Constant properties of a CPU.
     #[must_use]
     pub fn info(&self, focus: Focus) -> &'static CpuInfo {
         let board = self.history.world().nodes[focus.node].inspect();
@@ -364,7 +364,7 @@ impl Session {
     }
 }
 
-/// What stops it.
+/// Stops of the session.
 impl Session {
     /// Events that match a filter with these terms.
     ///

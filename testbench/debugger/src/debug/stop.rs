@@ -55,9 +55,9 @@ impl Scope {
 /// Kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Reads.
+    /// Read accesses.
     Read,
-    /// Writes.
+    /// Write accesses.
     Write,
     /// Reads and writes.
     Any,
@@ -130,7 +130,7 @@ pub struct Stop {
     pub number: u32,
     /// Text as given by the user.
     pub text: String,
-    /// Scope.
+    /// Nodes and CPUs to which the stop applies.
     pub scope: Scope,
     /// Condition of the event.
     pub what: What,

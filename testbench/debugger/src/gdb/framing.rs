@@ -5,10 +5,10 @@ pub(super) const PACKET_BYTES: usize = 16 * 1024;
 /// The packet that ends acknowledgments in both directions.
 const NO_ACKS: &[u8] = b"QStartNoAckMode";
 
-/// What a byte completes.
+/// Result of a received byte.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Framed {
-    /// Nothing yet.
+    /// The packet is not complete yet.
     Nothing,
     /// These bytes: an acknowledgment, or a packet with its frame.
     Whole(Vec<u8>),

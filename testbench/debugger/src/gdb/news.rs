@@ -16,7 +16,7 @@ pub(super) struct Waiting {
     pub time: SimTime,
     /// The breakpoint or watchpoint of gdb, if it was one.
     pub point: Option<Point>,
-    /// The CPU.
+    /// CPU that has stopped.
     pub cpu: CpuId,
     /// Stop reason for gdb.
     pub reason: MultiThreadStopReason<u32>,

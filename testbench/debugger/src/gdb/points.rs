@@ -24,7 +24,7 @@ pub enum PointKind {
 /// A breakpoint or watchpoint. Breakpoints apply to all CPUs of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Point {
-    /// Kind.
+    /// Kind of the breakpoint or watchpoint.
     pub kind: PointKind,
     /// First address.
     pub address: u32,

@@ -39,9 +39,9 @@ const MOST_POINTS: usize = 4096;
 /// The CPUs of a node as gdb's threads.
 #[derive(Debug)]
 pub struct Cpus {
-    /// The session.
+    /// Session that gdb debugs.
     pub session: Session,
-    /// The node.
+    /// Number of the node.
     pub node: usize,
     /// ELF file that names the code of the node's image, if there is one.
     pub image: Option<PathBuf>,
@@ -160,7 +160,7 @@ impl Cpus {
         }
     }
 
-    /// Where a CPU that panicked is shown: gdb finds no callers behind functions that keep no return address.
+    /// Frame and registers that are shown for a CPU that panicked: gdb finds no callers behind functions that keep no return address.
     fn panicked(&self, cpu: CpuId) -> Option<(Frame, [u32; 32])> {
         let focus = Focus {
             node: self.node,

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 pub const PAIR: &str = "image = \"emp-so\"\n[network]\ntopology = \"pair\"
     [[program]]\nrun = \"ping-pong\"\nnodes = [0, 1]\nmessages = 8\nbytes = [10, 5000]\n";
 
-/// A client.
+/// A connection to the server, from gdb's side.
 pub struct Client {
     out: Box<dyn Write>,
     input: BufReader<Box<dyn Read>>,

@@ -78,7 +78,7 @@ pub struct GmMessage {
     pub resends: Vec<SimTime>,
     /// The accepted reception.
     pub delivery: Option<Delivery>,
-    /// Its ack came.
+    /// Time at which the ack came.
     pub acknowledged: Option<SimTime>,
 }
 
@@ -97,7 +97,7 @@ impl GmMessage {
 /// A step of a CPU that a probe marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// Time.
+    /// Time of the mark.
     pub time: SimTime,
     /// Index of the message whose packet it is about; `None`: an ack, or another message.
     pub message: Option<usize>,

@@ -13,7 +13,7 @@ use super::MessageName;
 pub struct Said {
     /// The probe.
     pub event: Event,
-    /// The message.
+    /// Message that the probe names.
     pub message: MessageName,
     /// The third argument; [`Event::third`] says what it is.
     pub third: u32,
@@ -26,7 +26,7 @@ impl Said {
         (self.event.third() == Third::FrameNumber).then_some(self.third as u16)
     }
 
-    /// What every protocol's probes say.
+    /// The probe in the form that all protocols share.
     #[must_use]
     pub fn general(&self) -> super::Said {
         super::Said {
@@ -68,7 +68,7 @@ pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<Said> {
 pub struct Seen {
     /// The kind of frame.
     pub kind: Kind,
-    /// The message.
+    /// Message that the frame belongs to, or acknowledges.
     pub message: MessageName,
     /// The number of the frame, or of the frame that it acknowledges.
     pub frame: u16,
@@ -88,7 +88,7 @@ impl Seen {
         }
     }
 
-    /// What the heads of every protocol say.
+    /// The head in the form that all protocols share.
     #[must_use]
     pub const fn general(&self) -> super::Seen {
         super::Seen {

@@ -1,4 +1,4 @@
-//! Which message a single event names: a probe by its arguments, a packet by its head, a call by its description. One table of the
+//! Decoders of single events: the message that a probe names by its arguments, a packet by its head, a call by its description. One table of the
 //! protocols serves every tool.
 
 pub mod emp;
@@ -29,10 +29,10 @@ impl std::fmt::Display for MessageName {
     }
 }
 
-/// What a probe says about a message.
+/// A probe that names a message, decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Said {
-    /// The message.
+    /// Message that the probe names.
     pub message: MessageName,
     /// The number of the frame, where a message has several.
     pub frame: Option<u16>,
@@ -40,7 +40,7 @@ pub struct Said {
     pub begins: bool,
 }
 
-/// What a packet's head says.
+/// A packet's head that names a message, decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// The kind of packet in words.

@@ -58,11 +58,11 @@ impl Order {
 /// Differences of a place.
 #[derive(Debug)]
 pub struct PlaceDiff {
-    /// The place.
+    /// Place whose events differ.
     pub place: Place,
-    /// Its first difference.
+    /// First difference at the place.
     pub first: First,
-    /// Its first difference in more than time.
+    /// First difference in more than time.
     pub structural: Option<First>,
     /// Range of the delay of run B, in picoseconds.
     pub shifts: Option<(i128, i128)>,

@@ -58,7 +58,7 @@ impl First {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// Why it matters.
+    /// Meaning of the difference for the run.
     fn meaning(&self) -> &'static str {
         let Some(event) = self.a.as_ref().or(self.b.as_ref()) else {
             return "";

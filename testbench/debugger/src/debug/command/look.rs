@@ -9,7 +9,7 @@ use crate::debug::session::Session;
 use crate::debug::show;
 use lanigon_analysis::trace::record;
 
-/// What a command shows, or why it cannot.
+/// Text that a command shows, or the reason for which it cannot.
 struct Shown(anyhow::Result<String>);
 
 impl From<String> for Shown {

@@ -86,7 +86,7 @@ type Run = fn(&mut Session, Words<'_>, &mut String) -> anyhow::Result<Flow>;
 pub struct Command {
     /// Name and abbreviations.
     pub names: &'static [&'static str],
-    /// Group.
+    /// Group of the command in the help.
     pub group: Group,
     /// Arguments.
     pub usage: &'static str,

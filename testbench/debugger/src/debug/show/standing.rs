@@ -46,7 +46,7 @@ pub fn where_(session: &Session) -> String {
     text([time].into_iter().chain(cpus))
 }
 
-/// What a CPU is at, in few words. Whether it idles does not show: it executes.
+/// State of a CPU, in few words. An idle CPU counts as running: it executes.
 pub(in crate::debug) fn state(session: &Session, focus: Focus) -> String {
     match session.cpu_of(focus).state {
         CpuState::Idle => CpuState::Running.to_string(),
