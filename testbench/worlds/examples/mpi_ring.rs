@@ -17,7 +17,7 @@ const TOKEN: i32 = 1;
 /// Programs begin so long after they have opened their ports, so that all are open.
 const LEAD_NS: u64 = 500_000;
 
-/// What each rank does. It is the same over every transport.
+/// Program of each rank, the same over every transport.
 async fn ring<T: Transport>(transport: T) -> Result<(Vec<u32>, u32, f64), MpiError> {
     let mut mpi = Mpi::new(transport)?;
     let world = mpi.world();

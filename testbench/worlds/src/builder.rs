@@ -20,7 +20,7 @@ use crate::nodes::mac_address;
 /// A world cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum WorldError {
-    /// A board.
+    /// A board cannot be built.
     #[error(transparent)]
     Board(#[from] BoardError),
     /// The profile of a cable.

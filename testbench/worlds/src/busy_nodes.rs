@@ -6,7 +6,7 @@ use emulator::sim::node::Node;
 
 use crate::boards::{self, BoardError, Parts};
 
-/// Where the kernel's code is.
+/// Memory that holds the kernel's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// In the fastest memory of each CPU.
@@ -15,14 +15,14 @@ pub enum Code {
     Shared,
 }
 
-/// What the CPUs of a board do.
+/// Work of a board's CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// All execute the kernel.
     Busy(Code),
     /// The first one executes the kernel, the others are halted.
     OneBusy(Code),
-    /// They wait for events; the last one looks at its rings once in 5 us, as the vendor's firmware does.
+    /// The CPUs wait for events; the last one looks at its rings once in 5 us, as the vendor's firmware does.
     Polling,
 }
 

@@ -24,10 +24,10 @@ use crate::end::{RunError, completed};
 /// Pause of the sender, until the receive is posted or both NICs are idle.
 const SETTLE_NS: u64 = 200_000;
 
-/// Why a calibration gave no result.
+/// Reasons for which a calibration gives no result.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrationError {
-    /// The world.
+    /// The world cannot be built.
     #[error(transparent)]
     World(#[from] WorldError),
     /// The profile has no clock.
@@ -44,11 +44,11 @@ pub enum CalibrationError {
 /// A stage's own duration on the hardware.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageTime {
-    /// The stage.
+    /// Name of the stage.
     pub stage: String,
     /// Own cycles for one message, on both CPUs together.
     pub cycles: u64,
-    /// The same in microseconds of the core's clock.
+    /// Duration in microseconds of the core's clock.
     pub us: f64,
     /// Shares of CPU A and CPU B, in microseconds.
     pub cpus_us: [f64; 2],

@@ -1,4 +1,4 @@
-//! How host programs and runs end.
+//! Ends of host programs and of runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ pub enum RunError {
     Program {
         /// The program.
         program: &'static str,
-        /// The message.
+        /// Text of the program's error.
         message: String,
     },
     /// Programs are waiting, and nothing can happen.

@@ -36,10 +36,10 @@ pub enum GmWorldError {
     /// A node or a cable.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// The profile.
+    /// A profile lacks an entry.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// The routes.
+    /// A route cannot be computed.
     #[error(transparent)]
     Route(#[from] RouteError),
     /// More nodes than the largest crossbar has ports.
@@ -53,7 +53,7 @@ pub enum GmWorldError {
 /// Nodes around one crossbar, or two on a cable.
 #[derive(Debug)]
 pub struct GmWorld {
-    /// The world.
+    /// Nodes and network.
     pub world: World,
     firmware: Arc<Firmware>,
     configs: Vec<Config>,

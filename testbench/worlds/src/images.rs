@@ -38,7 +38,7 @@ pub enum FirmwareError {
     OtherForm {
         /// The file.
         path: PathBuf,
-        /// Reason.
+        /// Defect of the image.
         reason: String,
     },
     /// The file does not name the image's code.
@@ -120,7 +120,7 @@ impl BoardType {
         })
     }
 
-    /// What to do about a built-in image that is missing: it is of other boards, its name is misspelled, or nothing is built.
+    /// Advice on a built-in image that is missing: it is of other boards, its name is misspelled, or nothing is built.
     fn advice_on(&self, missing: &Found) -> String {
         let path = PathBuf::from(missing.to_string());
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -237,7 +237,7 @@ impl BoardType {
         self.read(&self.find(path), sram_bytes)
     }
 
-    /// Where an image is: the file, or else the built-in image of this name.
+    /// Location of an image: the file, or else the built-in image of this name.
     #[must_use]
     pub fn find(&self, path: &Path) -> Found {
         let name = path.to_str().filter(|name| !name.contains('/'));

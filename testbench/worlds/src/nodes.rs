@@ -82,7 +82,7 @@ pub fn is_original(image: &Image) -> bool {
     image.form != ELF_FORM
 }
 
-/// What the board knows of its firmware's image; `factors` stretch stages.
+/// Table of the probes in the image of a board's firmware; `factors` stretch stages.
 #[must_use]
 pub fn probes(image: &Image, factors: &StageFactors) -> ProbeTable {
     let mut probes = ProbeTable::of(image);

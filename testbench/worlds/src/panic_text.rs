@@ -42,7 +42,7 @@ const MOST_LINES: usize = 64;
 /// Constants and `concat!` within one another.
 const MOST_DEPTH: usize = 8;
 
-/// Where build scripts say that the sources of Rust lie.
+/// Begin of the paths of Rust's sources, as build scripts pass it.
 const RUST: &str = "/rust/";
 
 /// A source file where the compiler read it. Files of this project are named `lanigon/...` and those of Rust `/rust/...` wherever they lie.
@@ -110,7 +110,7 @@ pub fn message(source: &str, line: u32, function: &str) -> Option<String> {
     of_line(source, line).or_else(|| of_function(source, function))
 }
 
-/// What a message leaves out: at a signed division the compiler may make one call of that for a divisor of zero and that for an overflow,
+/// Remainder of a message: at a signed division the compiler may make one call of that for a divisor of zero and that for an overflow,
 /// which differ in their message alone. Then the image has one of both functions.
 #[must_use]
 pub fn merged(function: &str, has_function: impl Fn(&str) -> bool) -> &'static str {

@@ -12,14 +12,14 @@ use crate::stopped::{Code, plain_name};
 /// Active functions that are named in a line.
 const MOST_CALLS: usize = 5;
 
-/// What a CPU does that runs.
+/// Activity of a CPU that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
-    /// It executes instructions.
+    /// The CPU executes instructions.
     Works,
-    /// It jumps to where it is, as programs do that have nothing left to do.
+    /// The CPU jumps to the address of the jump itself, as programs do that have nothing left to do.
     Rests,
-    /// It repeats an idle loop.
+    /// The CPU repeats an idle loop.
     Idles,
 }
 
@@ -55,9 +55,9 @@ impl fmt::Display for Doing {
 pub struct Running {
     /// Display name of the CPU: `CPU A`.
     pub cpu: &'static str,
-    /// Its name in files: `cpu_a`.
+    /// Name of the CPU in files: `cpu_a`.
     pub id: &'static str,
-    /// What it does.
+    /// Activity of the CPU.
     pub doing: Doing,
     /// `in main at src/main.rs:14, called by start at src/main.rs:10`.
     pub place: String,
@@ -107,7 +107,7 @@ impl Running {
     }
 }
 
-/// Where the CPU of `code` stands, and the functions that called this one.
+/// Place of the CPU of `code`, with the functions that called this one.
 fn place(code: &Code, pc: u32) -> String {
     let (frames, _) = code.frames();
     let calls: Vec<String> = frames

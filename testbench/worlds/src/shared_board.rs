@@ -15,7 +15,7 @@ const PAUSE_NS: u64 = 1_000;
 /// Longest of these pauses, in ns.
 const LONGEST_PAUSE_NS: u64 = 64_000;
 
-/// What the first process of a host gives to the others: their machines become libraries.
+/// Exchange between the first process of a host and the others: their machines become libraries.
 #[derive(Debug, Default)]
 pub struct Processes {
     waiting: Mutex<BTreeMap<usize, Machine>>,

@@ -86,11 +86,11 @@ fn leads_to_handler(name: &str) -> bool {
 /// A board's code as one of its CPUs sees it.
 #[derive(Clone, Copy)]
 pub struct Code<'a> {
-    /// The board.
+    /// State of the board.
     pub board: &'a dyn Inspect,
-    /// The CPU.
+    /// CPU whose code it is.
     pub cpu: CpuId,
-    /// Its image, if there is one.
+    /// Image of the board, if there is one.
     pub image: Option<&'a Image>,
     /// Source lines of the image, if it has some.
     pub lines: Option<&'a Lines>,
@@ -392,7 +392,7 @@ fn fault<S: Serializer>(_: &FaultKind, serializer: S) -> Result<S::Ok, S::Error>
 value_enum!(Cause { Break {}, Panic {}, Fault { 0: kind }, Abort {} });
 
 impl Cause {
-    /// Why a CPU stopped by itself; `None` if it did not. Machine code without an image ends by any `break`.
+    /// Reason for which a CPU stopped by itself; `None` if it did not. Machine code without an image ends by any `break`.
     #[must_use]
     pub fn of(board: &dyn Inspect, cpu: CpuId, has_image: bool) -> Option<Self> {
         let view = board.cpu(cpu)?;
@@ -413,7 +413,7 @@ impl Cause {
     }
 }
 
-/// What a `break` that is no regular end says.
+/// Description of a `break` that is no regular end.
 fn aborted(reason: &StopReason) -> String {
     match reason {
         StopReason::Break { code: 0 } => "abort".into(),
@@ -429,17 +429,17 @@ fn aborted(reason: &StopReason) -> String {
 pub struct Stopped {
     /// Display name of the CPU: `CPU A`.
     pub cpu: String,
-    /// Its name in files: `cpu_a`.
+    /// Name of the CPU in files: `cpu_a`.
     pub id: String,
-    /// What happened: the panic with its place, `break 7`, or the instruction that cannot be executed.
+    /// Description of the stop: the panic with its place, `break 7`, or the instruction that cannot be executed.
     pub what: String,
-    /// Its kind.
+    /// Cause of the stop.
     pub cause: Cause,
     /// Address of the instruction, as text.
     pub pc: String,
     /// The function in which it happened; of a panic, the one that panicked. Empty if unknown.
     pub function: String,
-    /// Its line: `src/main.rs:14`. Empty if unknown.
+    /// Source line of the stop: `src/main.rs:14`. Empty if unknown.
     pub line: String,
     /// The active functions as lines, innermost first.
     pub backtrace: Vec<String>,
@@ -529,14 +529,14 @@ impl Stopped {
         self.cause.is_mistake()
     }
 
-    /// Which CPU, what happened, and the active functions, as lines.
+    /// Description in lines: CPU, cause, and the active functions.
     #[must_use]
     pub fn lines(&self) -> String {
         let calls = self.backtrace.iter().map(|line| format!("\n{line}"));
         format!("{} has stopped: {self}", self.cpu) + &calls.collect::<String>()
     }
 
-    /// Where it stands: `0x00004010 (main+0x10 at src/main.rs:3)`.
+    /// Place of the stop: `0x00004010 (main+0x10 at src/main.rs:3)`.
     #[must_use]
     pub fn place(&self) -> String {
         let Self {

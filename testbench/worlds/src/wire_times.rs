@@ -16,7 +16,7 @@ pub struct FrameTimes {
 }
 
 impl FrameTimes {
-    /// Those of a profile.
+    /// Reads the times of a profile.
     ///
     /// # Errors
     /// If the profile is for boards of another medium.
@@ -48,7 +48,7 @@ pub struct PacketTimes {
 }
 
 impl PacketTimes {
-    /// Those of a profile.
+    /// Reads the times of a profile.
     ///
     /// # Errors
     /// If the profile is for boards of another medium.

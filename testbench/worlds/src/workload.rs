@@ -34,7 +34,7 @@ pub use crate::text::grouped;
 pub struct WorkloadType {
     /// Values of `run`.
     pub names: &'static [&'static str],
-    /// What they are, for the reference.
+    /// Description of the programs, for the reference.
     pub about: &'static str,
     /// Keys of its `[[program]]`, besides `run` and `start_us`.
     pub keys: &'static [Key],
@@ -86,7 +86,7 @@ impl Workloads {
     }
 }
 
-/// What a workload needs of GM on a node.
+/// Needs of a workload from GM on a node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GmNeeds {
     /// Host memory that others may access, in bytes: the page table has room for it.
@@ -95,10 +95,10 @@ pub struct GmNeeds {
     pub own_route: bool,
 }
 
-/// What the jobs of a workload depend on besides its own settings.
+/// Inputs of a workload's jobs besides its own settings.
 #[derive(Debug, Clone, Copy)]
 pub struct JobContext<'a> {
-    /// The scenario.
+    /// Scenario that has the workload.
     pub scenario: &'a Scenario,
     /// Start of the program, in ns after the start of all programs.
     pub start_ns: u64,
@@ -106,7 +106,7 @@ pub struct JobContext<'a> {
 
 /// A checked program of a scenario.
 pub trait Workload: Any + Debug + Send + Sync {
-    /// Its nodes, by rank.
+    /// Nodes of the workload, by rank.
     fn nodes(&self) -> Vec<usize>;
 
     /// Protocols over which it runs.
@@ -125,7 +125,7 @@ pub trait Workload: Any + Debug + Send + Sync {
         false
     }
 
-    /// What it needs of GM on one of its nodes.
+    /// Needs from GM on one of the workload's nodes.
     fn gm_needs(&self) -> GmNeeds {
         GmNeeds::default()
     }
@@ -151,7 +151,7 @@ pub trait Workload: Any + Debug + Send + Sync {
         false
     }
 
-    /// Why no snapshot can have its hosts; `None` if it can.
+    /// Reason for which no snapshot can have the workload's hosts; `None` if one can.
     fn cannot_be_saved(&self) -> Option<&'static str> {
         None
     }
@@ -159,14 +159,14 @@ pub trait Workload: Any + Debug + Send + Sync {
     /// The jobs of its nodes.
     fn jobs(&self, context: JobContext<'_>) -> Vec<(usize, Box<dyn Job>)>;
 
-    /// Its results, and what was wrong, at the end of a run.
+    /// Results of the workload, and its problems, at the end of a run.
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>);
 }
 
 /// The future of a job.
 pub type Running<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
-/// What one host does.
+/// Work of one host.
 pub trait Job: Send + Sync {
     /// Operations that are left at its start; the run does not end before all have ended.
     fn operations(&self) -> usize {

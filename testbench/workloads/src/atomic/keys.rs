@@ -100,7 +100,7 @@ keys! {
     );
 }
 
-/// Who executes the operations, how servers wait, and how boards answer.
+/// Executor of the operations, with the waits of servers and the answers of boards.
 struct Execution {
     on: On,
     wait: Wait,
@@ -136,7 +136,7 @@ impl Execution {
     }
 }
 
-/// What the members do, and with the words of which nodes.
+/// Reads the work of the members, and the homes: the nodes whose words they use.
 fn work(
     name: &'static str,
     table: &mut Table<'_>,

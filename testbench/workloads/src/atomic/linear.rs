@@ -12,7 +12,7 @@ use host_lib::gm::atomic::Operation;
 /// An operation as its caller saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operated {
-    /// What happens to the word.
+    /// Effect on the word.
     pub operation: Operation,
     /// Time of the call.
     pub began_ps: u64,
@@ -25,7 +25,7 @@ pub struct Operated {
 pub enum Linearity {
     /// There is an order in which each operation gives what it gave.
     Linearizable,
-    /// There is none.
+    /// No order of the operations gives their results.
     Not {
         /// Most operations of the history, by their calls, that can take effect in some order before one is left that cannot.
         explained: usize,
@@ -78,9 +78,9 @@ impl Done {
     }
 }
 
-/// The search.
+/// A search for an order of the operations.
 struct Search<'a> {
-    /// By their calls.
+    /// Operations in the order of their calls.
     operations: &'a [Operated],
     /// Calls and returns; the last one is the head of the list.
     entries: Vec<Entry>,
@@ -215,7 +215,7 @@ pub fn check(initial: u32, operations: &[Operated]) -> Linearity {
     check_within(initial, operations, MOST_CONFIGURATIONS)
 }
 
-/// The same, with a limit of configurations.
+/// Checks a history with a limit of configurations.
 fn check_within(initial: u32, operations: &[Operated], most: usize) -> Linearity {
     let mut operations = operations.to_vec();
     operations.sort_by_key(|one| (one.began_ps, one.end.map_or(u64::MAX, |end| end.0)));

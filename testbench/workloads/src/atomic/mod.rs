@@ -45,12 +45,12 @@ const ITERATION_NS: u64 = 100;
 const SETTLED_NS: u64 = 100_000_000;
 /// Most words of a home.
 pub const MOST_WORDS: u32 = 512;
-/// Where the two words of a lock's member lie behind the lock's word, in bytes: in another line of the cache.
+/// Distance of the two words of a lock's member from the lock's word, in bytes: they lie in another line of the cache.
 const MEMBER: u64 = 64;
 /// Values of random operations: few, so that comparisons succeed.
 const VALUES: u64 = 4;
 
-/// Which operations a program executes.
+/// Operations that a program executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Which {
     /// Any, with random operands.
@@ -65,19 +65,19 @@ pub enum Which {
     CompareSwapMiss,
 }
 
-/// What a program does.
+/// Work of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtomicWork {
     /// Operations on random words of random homes.
     Operations {
-        /// Which ones.
+        /// Choice of the operations.
         which: Which,
         /// Words of each home.
         words: u32,
     },
     /// A lock, acquired and released.
     Lock {
-        /// For so long a member holds it, in ns.
+        /// Time for which a member holds the lock, in ns.
         hold_ns: u64,
     },
 }
@@ -85,11 +85,11 @@ pub enum AtomicWork {
 /// The settings of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// What it does.
+    /// Work of the members.
     pub work: AtomicWork,
-    /// Who executes the operations: boards, or servers on the hosts.
+    /// Executor of the operations: boards, or servers on the hosts.
     pub on: On,
-    /// How servers wait.
+    /// Method by which servers wait for requests.
     pub wait: Wait,
     /// Results of boards go into memory, without events.
     pub direct: bool,
@@ -181,9 +181,9 @@ impl AtomicPlan {
 pub struct Executed {
     /// The home, as its place among the program's nodes.
     pub home: usize,
-    /// Which of its words.
+    /// Index of the word at its home.
     pub word: u32,
-    /// What happened.
+    /// The operation with its times and its result.
     pub operated: Operated,
 }
 
@@ -313,7 +313,7 @@ async fn exchange(
 /// A member at work.
 struct Part {
     plan: AtomicPlan,
-    /// Where the words of each node lie.
+    /// Addresses of each node's words.
     addresses: Vec<VirtualAddress>,
     random: ChaCha8Rng,
     deliveries: Deliveries,

@@ -12,7 +12,7 @@ use super::{AtomicRecords, AtomicWork, Operated, Settings};
 pub struct AtomicUse {
     /// Name of the program.
     pub program: String,
-    /// Who executes the operations: `host` or `nic`.
+    /// Executor of the operations: `host` or `nic`.
     pub on: &'static str,
     /// Number of members.
     pub members: usize,
@@ -30,7 +30,7 @@ pub struct AtomicUse {
     pub p50_us: f64,
     /// 99th percentile.
     pub p99_us: f64,
-    /// The same mean of the first member alone, in us.
+    /// Mean of the first member alone, in us.
     pub first_mean_us: f64,
     /// Mean number of iterations that homes have counted in 1,000 us; 0: they do not count.
     pub iterations: f64,
@@ -121,7 +121,7 @@ fn times<'a>(settings: &Settings, node: &'a AtomicRecords) -> impl Iterator<Item
     executed.chain(uses)
 }
 
-/// What is wrong with the history of a word.
+/// Defect of the history of a word; `None` if it is linearizable.
 fn problem((home, word): (usize, u32), history: &[Operated]) -> Option<String> {
     match check(0, history) {
         Linearity::Linearizable => None,
@@ -136,7 +136,7 @@ fn problem((home, word): (usize, u32), history: &[Operated]) -> Option<String> {
     }
 }
 
-/// How often a member acquired the lock before the last holder began to release it, and when first.
+/// Number of times that a member acquired the lock before the last holder began to release it, and the first such time.
 fn overlaps(nodes: &[AtomicRecords]) -> Option<(u64, usize)> {
     let uses = nodes.iter().flat_map(|node| &node.uses);
     let mut spans: Vec<_> = uses
@@ -155,7 +155,7 @@ impl Outcome for AtomicUse {
 }
 
 impl AtomicUse {
-    /// In one line.
+    /// The results in one line.
     fn line(&self) -> String {
         let AtomicUse {
             program,

@@ -64,7 +64,7 @@ impl Broadcast {
 pub(super) enum Outcome {
     /// A barrier has none.
     None,
-    /// Of a reduction; `None`: the member does not learn it.
+    /// The result of a reduction; `None`: the member does not learn it.
     Value(Option<Value>),
     /// The blocks of all members, by rank.
     Blocks(Vec<u8>),
@@ -73,7 +73,7 @@ pub(super) enum Outcome {
 /// A process of message passing.
 type Process = Mpi<GmTransport<Machine, Machine>>;
 
-/// What executes the operations.
+/// Library that executes the operations.
 enum Library {
     Host(GmNode, Box<Host>),
     Nic(GmNode, Box<Nic>),

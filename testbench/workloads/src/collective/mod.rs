@@ -35,7 +35,7 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 /// Longest wait for the routes of a mapper.
 pub(crate) const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
 
-/// Where an operation is executed.
+/// Executor of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum On {
     /// By the hosts, with plain sends and receives.
@@ -45,7 +45,7 @@ pub enum On {
 }
 
 impl On {
-    /// Its name in scenarios and results.
+    /// Name of the executor in scenarios and results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,13 +79,13 @@ pub enum Type {
 /// The operation of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CollectiveWork {
-    /// A barrier.
+    /// A barrier of this algorithm.
     Barrier(Barrier),
-    /// A reduction.
+    /// A reduction along a tree.
     Reduction {
-        /// What is computed.
+        /// Operation on the values.
         operation: Operation,
-        /// Of what.
+        /// Type of the values.
         of: Type,
         /// The tree.
         shape: Shape,
@@ -96,7 +96,7 @@ pub enum CollectiveWork {
     },
     /// An all-to-all broadcast.
     AllToAll {
-        /// The algorithm.
+        /// Algorithm of the broadcasts.
         algorithm: Broadcast,
         /// Bytes of a block.
         bytes: usize,
@@ -154,18 +154,18 @@ impl CollectiveWork {
     }
 }
 
-/// What a program does.
+/// Settings of a program, the same for all members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The operation.
     pub work: CollectiveWork,
-    /// Where it is executed.
+    /// Executor of the operation.
     pub on: On,
     /// Through which library.
     pub layer: Layer,
     /// Members of each node: processes with ports of their own, whose ranks follow each other.
     pub per_node: usize,
-    /// How often.
+    /// Number of rounds.
     pub rounds: u64,
     /// Computations before the operations, in turn, in ns; none: the members do not compute.
     pub compute_ns: Vec<u64>,
@@ -186,7 +186,7 @@ impl Settings {
         found.copied().unwrap_or_default()
     }
 
-    /// How long a member waits for an event, in ns: others may compute meanwhile.
+    /// Longest wait of a member for an event, in ns: others may compute meanwhile.
     fn patience_ns(&self) -> u64 {
         let longest = self.compute_ns.iter().max().copied().unwrap_or_default();
         PATIENCE_NS + 3 * longest + self.skew_ns.unwrap_or_default() + self.last_late_ns
@@ -203,11 +203,11 @@ impl Settings {
 /// A round of an operation at a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Round {
-    /// Which of the members of its node this is; of a multicast, which leaf has answered.
+    /// Index of the member among those of its node; of a multicast, that of the leaf that has answered.
     pub process: usize,
     /// The call.
     pub began_ps: u64,
-    /// Its return.
+    /// Time of the call's return.
     pub ended_ps: u64,
 }
 
@@ -224,7 +224,7 @@ pub struct CollectivePlan {
     pub start_ns: u64,
     /// The scenario's seed.
     pub seed: u64,
-    /// Which of the members of its node this is.
+    /// Index of the member among those of its node.
     pub process: usize,
 }
 
@@ -294,7 +294,7 @@ impl CollectivePlan {
         }
     }
 
-    /// What a rank gives to the reduction of a round.
+    /// Value that a rank gives to the reduction of a round.
     fn value(&self, of: Type, rank: usize, round: u64) -> Value {
         let bits = mixed(self.seed, rank as u64, round);
         match of {

@@ -10,7 +10,7 @@ use super::Round;
 pub struct CollectiveUse {
     /// Name of the program.
     pub program: String,
-    /// Where it is executed: `host` or `nic`.
+    /// Executor of the operation: `host` or `nic`.
     pub on: &'static str,
     /// Number of members.
     pub members: usize,
@@ -89,7 +89,7 @@ impl Outcome for CollectiveUse {
 }
 
 impl CollectiveUse {
-    /// In one line.
+    /// The results in one line.
     fn line(&self) -> String {
         format!(
             "{} on {} of {}, {} rounds: mean {:.2} us, p50 {:.2} us, p99 {:.2} us; a round each {:.2} us; {:.2} us inside the call",

@@ -169,7 +169,7 @@ impl Tree for Whole {
     }
 }
 
-/// What one process computes.
+/// Result of one process.
 fn alone(count: usize, rounds: u32) -> Vec<Body> {
     let mut bodies = initial(count);
     for _ in 0..rounds {

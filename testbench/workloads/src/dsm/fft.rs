@@ -95,7 +95,7 @@ fn initial(grid: usize, planes: Range<usize>) -> Vec<Complex> {
         .collect()
 }
 
-/// What one process computes.
+/// Result of one process.
 fn alone(grid: usize, rounds: u32) -> Vec<Complex> {
     let mut from = initial(grid, 0..grid);
     for _ in 0..rounds {

@@ -32,7 +32,7 @@ use lanigon_worlds::gm::GmNode;
 
 type Memory = Dsm<Machine, Machine>;
 
-/// What a program does, and its size.
+/// Work of a program, with its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DsmWork {
     /// All nodes but the first read a word of each of these pages, whose home is the first node.
@@ -50,7 +50,7 @@ pub enum DsmWork {
 }
 
 impl DsmWork {
-    /// Its name in scenarios and results.
+    /// Name of the program in scenarios and results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl DsmWork {
         }
     }
 
-    /// The same program with another size.
+    /// Changes the size of the program.
     #[must_use]
     pub const fn with_size(self, size: usize) -> Self {
         match self {
@@ -115,9 +115,9 @@ impl DsmWork {
 /// A program and its settings, the same for all nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DsmSettings {
-    /// What it does.
+    /// Work of the program.
     pub work: DsmWork,
-    /// How often.
+    /// Number of rounds.
     pub rounds: u32,
     /// The shared memory; its pages are counted by [`memory`](Self::memory).
     pub memory: dsm::Settings,
@@ -294,7 +294,7 @@ impl Worker {
         self.dsm.barrier().await.map_err(text)
     }
 
-    /// What comes is measured.
+    /// Begins the measured part of the program.
     async fn begin(&mut self) -> Result<(), String> {
         self.barrier().await?;
         self.dsm.measure();

@@ -74,9 +74,9 @@ impl NodeTimes {
 pub struct DsmUse {
     /// Name of the program.
     pub program: &'static str,
-    /// Its size.
+    /// Size of the program: keys, points, bodies.
     pub size: usize,
-    /// How pages are fetched.
+    /// Protocol by which pages are fetched.
     pub protocol: &'static str,
     /// Means of all nodes; for the page benchmark of those that fetch.
     pub mean: NodeTimes,

@@ -29,7 +29,7 @@ pub(super) struct SharedMemory {
     pub(super) settings: DsmSettings,
 }
 
-/// What a node has done in a shared memory; nothing if its program has not ended.
+/// Report of a node's shared memory; nothing if its program has not ended.
 #[derive(Debug, Clone, Default)]
 struct Records(Option<dsm::Report>);
 

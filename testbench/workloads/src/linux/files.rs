@@ -9,12 +9,12 @@ use lanigon_guests::GuestError;
 use lanigon_guests::initramfs::Archive;
 use lanigon_worlds::files::own;
 
-/// What a guest needs besides its script, and where it is.
+/// Files that a guest needs besides its script.
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     pub(super) kernel: PathBuf,
     busybox: PathBuf,
-    /// What the scenario puts into `/root`.
+    /// Files that the scenario puts into `/root`.
     own: Vec<PathBuf>,
 }
 

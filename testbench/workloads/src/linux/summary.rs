@@ -9,7 +9,7 @@ const MOST_LINES: usize = 12;
 /// A line of a console.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Line {
-    /// When it was said, in us.
+    /// Time of the line, in us.
     pub time_us: f64,
     /// The line.
     pub text: String,
@@ -18,7 +18,7 @@ pub struct Line {
 /// A guest.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct GuestUse {
-    /// Its node.
+    /// Number of the guest's node.
     pub node: usize,
     /// The exit code of its script; none if it did not come to its end.
     pub exit_code: Option<u32>,
@@ -28,14 +28,14 @@ pub struct GuestUse {
     pub register_writes: u64,
     /// Interrupts that it has taken.
     pub interrupts: u64,
-    /// Its console.
+    /// Lines of the guest's console.
     pub console: Vec<Line>,
 }
 
 /// The guests of a program.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct GuestsUse {
-    /// By node.
+    /// Guests by node.
     pub guests: Vec<GuestUse>,
 }
 

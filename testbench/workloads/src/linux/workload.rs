@@ -47,7 +47,7 @@ pub(super) struct Linux {
     pub(super) console: Option<(usize, Console)>,
 }
 
-/// What a guest records.
+/// Records of a guest.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Records {
     /// Lines of its console, with their times in ps.

@@ -22,7 +22,7 @@ pub(super) enum Failure {
         /// Number of the round.
         round: u32,
     },
-    /// Another sum.
+    /// A reduction has another sum than it should.
     #[error("a reduction gave another sum than {right}")]
     Reduction {
         /// The right one.

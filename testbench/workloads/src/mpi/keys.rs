@@ -47,7 +47,7 @@ const CLASSES: [(&str, Class); 2] = [("S", Class::S), ("W", Class::W)];
 
 const PLACES: [(&str, BarrierOn); 2] = [("host", BarrierOn::Host), ("nic", BarrierOn::Nic)];
 
-/// What goes on while programs compute: broadcasts, reductions.
+/// Operations that go on while programs compute: broadcasts, reductions.
 const BYPASSES: [(&str, (bool, bool)); 4] = [
     ("none", (false, false)),
     ("broadcast", (true, false)),

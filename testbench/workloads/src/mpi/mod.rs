@@ -29,14 +29,14 @@ const LEAST_LONG_BYTES: u64 = 8 << 20;
 /// Computation after a reduction with delays, in ns: longer than the slowest reduction.
 const CATCH_UP_NS: u64 = 500_000;
 
-/// What a program does.
+/// Work of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MpiWork {
     /// Half the time of a message there and back, between the first two ranks.
     Latency,
     /// Messages in windows from the first rank to the second one.
     Bandwidth,
-    /// The same in both directions at the same time.
+    /// Messages in windows in both directions at the same time.
     BothWays,
     /// Mean time of a rank in a broadcast.
     Broadcast,
@@ -60,7 +60,7 @@ pub enum MpiWork {
 }
 
 impl MpiWork {
-    /// Its name in scenarios and results.
+    /// Name of the program in scenarios and results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -131,7 +131,7 @@ impl MpiWork {
 /// A program and its settings, the same for all ranks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MpiSettings {
-    /// What it does.
+    /// Work of the program.
     pub work: MpiWork,
     /// Lengths of messages in bytes.
     pub sizes: Vec<usize>,
@@ -141,7 +141,7 @@ pub struct MpiSettings {
     pub rounds: u32,
     /// Messages up to so many bytes are sent at once.
     pub eager_bytes: usize,
-    /// Where barriers are executed.
+    /// Executor of barriers.
     pub barrier: BarrierOn,
     /// Processor time of the library for each send and receive, in ns.
     pub library_ns: u64,
@@ -242,9 +242,9 @@ const SKEWED_HEADER: &str = "# Size       In the call (us)  Total (us)  Handler 
 pub struct Measured {
     /// Bytes of a message, keys of a sort, points of a stencil; 0 for a barrier.
     pub size: usize,
-    /// In the unit of the program's [`header`](MpiWork::header).
+    /// Measured value in the unit of the program's [`header`](MpiWork::header).
     pub value: f64,
-    /// What a run with random delays measures besides.
+    /// Further values of a run with random delays.
     #[serde(flatten)]
     pub skewed: Option<Skewed>,
 }
@@ -260,7 +260,7 @@ pub struct Skewed {
     pub handlers: f64,
 }
 
-/// Where the time of a rank has gone, in us.
+/// Time of a rank by activity, in us.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct TimeUse {
     /// The program's own computations.
@@ -311,12 +311,12 @@ impl TimeUse {
     }
 }
 
-/// What rank 0 reports of a program.
+/// Report of rank 0 about a program.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MpiReport {
     /// The measured values.
     pub measured: Vec<Measured>,
-    /// Where the time of each rank has gone.
+    /// Times of each rank by activity.
     pub times: Vec<TimeUse>,
 }
 
@@ -327,11 +327,11 @@ pub struct MpiUse {
     pub benchmark: &'static str,
     /// Number of ranks.
     pub ranks: usize,
-    /// What the values are.
+    /// Meaning and unit of the values.
     pub header: &'static str,
     /// The values; none if the program has not ended.
     pub measured: Vec<Measured>,
-    /// Where the time of each rank has gone.
+    /// Times of each rank by activity.
     pub times: Vec<TimeUse>,
 }
 
@@ -369,7 +369,7 @@ impl MpiUse {
             .collect()
     }
 
-    /// Where the time has gone, as means over the ranks; `None` if the program has not ended.
+    /// Shares of time by activity, as means over the ranks; `None` if the program has not ended.
     #[must_use]
     pub fn time_line(&self) -> Option<String> {
         let all: f64 = self.times.iter().map(TimeUse::total_us).sum();

@@ -23,7 +23,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// What has been added to the times since `before`.
+    /// Adds time and number of the handlers that ran between two measurements.
     fn add_handlers(&mut self, before: Times, now: Times) {
         self.handlers += now.handlers_ps - before.handlers_ps;
         self.signals += now.signals - before.signals;

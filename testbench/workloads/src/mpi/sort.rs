@@ -16,13 +16,13 @@ pub enum Class {
     W,
 }
 
-/// What a class is.
+/// Size and verification of a class.
 struct Problem {
     keys: usize,
     largest: usize,
     /// Places of the keys that are verified.
     places: [usize; 5],
-    /// Their ranks before the first round.
+    /// Ranks of these keys before the first round.
     ranks: [i64; 5],
 }
 

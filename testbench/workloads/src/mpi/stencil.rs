@@ -51,7 +51,7 @@ fn plate(points: usize, first: usize, count: usize) -> Vec<f64> {
     (0..(count + 2) * points).map(value).collect()
 }
 
-/// What one process computes.
+/// Result of one process.
 fn alone(points: usize, steps: usize) -> Vec<f64> {
     let mut all = plate(points, 0, points);
     for _ in 0..steps {

@@ -21,7 +21,7 @@ pub(super) struct Engine {
     member: Member,
     /// Answers that have come.
     answers: Arc<AtomicU64>,
-    /// Of these, those that were waited for.
+    /// Answers that were waited for.
     awaited: u64,
     timeout_ns: u64,
 }

@@ -29,7 +29,7 @@ pub(super) struct Engine {
     pub(super) gm: GmNode,
     children: Vec<u16>,
     size: u8,
-    /// What is sent from.
+    /// Buffer of messages to send.
     out: Buffer,
     room: u32,
     /// Sends without an end.

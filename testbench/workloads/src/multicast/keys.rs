@@ -122,7 +122,8 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Multicast, Sc
     })
 }
 
-/// How messages are sent on. Only boards with FM copy packets, and only its packets can be sent on before the message is complete.
+/// Reads the method by which messages are sent on. Only boards with FM copy packets, and only its packets can be sent on before the message
+/// is complete.
 fn way(table: &mut Table<'_>, over_fm: bool) -> Result<Way, ScenarioError> {
     let send = table.find(&SEND);
     let multi_send = match &send {

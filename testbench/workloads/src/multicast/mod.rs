@@ -41,7 +41,7 @@ const ALL: u16 = u16::MAX;
 pub enum TreeKind {
     /// The best one of the postal model for this lambda; a star, if that is the number of nodes.
     Optimal {
-        /// The lambda.
+        /// Latency of a message in the postal model, in times of a send.
         lambda: u32,
     },
     /// The binomial one.
@@ -60,7 +60,7 @@ impl TreeKind {
         }
     }
 
-    /// Its name in results.
+    /// Name of the tree in results.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -70,12 +70,12 @@ impl TreeKind {
     }
 }
 
-/// What a program does.
+/// Settings of a program, the same for all nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// The tree.
+    /// Kind of the tree along which messages go.
     pub tree: TreeKind,
-    /// How messages are sent on.
+    /// Method by which inner nodes send messages on.
     pub way: Way,
     /// Length of a message.
     pub bytes: u32,
@@ -104,9 +104,9 @@ pub fn memory_bytes(settings: &Settings) -> u64 {
 /// The part of one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MulticastPlan {
-    /// The settings.
+    /// Settings of the program.
     pub settings: Settings,
-    /// The tree.
+    /// Tree of the ranks.
     pub tree: Arc<Tree>,
     /// The nodes, by rank: the first one is the root.
     pub members: Arc<[u16]>,
@@ -116,7 +116,7 @@ pub struct MulticastPlan {
     pub start_ns: u64,
     /// The scenario's seed.
     pub seed: u64,
-    /// How long a node waits for a packet over FM, in ns.
+    /// Longest wait of a node for a packet over FM, in ns.
     pub timeout_ns: u64,
 }
 

@@ -8,9 +8,9 @@ use lanigon_worlds::workload::{Outcome, grouped};
 /// Deliveries to a node.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Delivery {
-    /// Its rank.
+    /// Rank in the tree.
     pub rank: usize,
-    /// Its number.
+    /// Number of the node.
     pub node: usize,
     /// Complete messages.
     pub messages: usize,
@@ -21,7 +21,7 @@ pub struct Delivery {
 /// Results of a program.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct MulticastUse {
-    /// The tree.
+    /// Name of the tree.
     pub tree: String,
     /// Whether boards copy packets.
     pub multi_send: bool,
@@ -112,7 +112,7 @@ impl Outcome for MulticastUse {
 }
 
 impl MulticastUse {
-    /// In one line.
+    /// The results in one line.
     fn line(&self) -> String {
         let send = match self.multi_send {
             true => "multi-sends",

@@ -29,7 +29,7 @@ pub(super) struct Multicast {
     pub(super) settings: Settings,
 }
 
-/// What the root records.
+/// Records of the root.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Records {
     /// Rounds, with the number of the leaf that answered.

@@ -22,13 +22,13 @@ const MIX: [u32; 10] = [60, 1514, 64, 129, 100, 1024, 61, 777, 128, 1513];
 /// Kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameKind {
-    /// A greeting.
+    /// A greeting, until the other side has answered.
     Greeting,
     /// An answer to a greeting.
     Answer,
     /// A data frame.
     Data {
-        /// Its number.
+        /// Number of the frame.
         number: u32,
     },
 }
@@ -38,7 +38,7 @@ pub enum FrameKind {
 pub struct Parsed {
     /// Address of the sender.
     pub source: MacAddress,
-    /// Kind.
+    /// Kind of the frame.
     pub kind: FrameKind,
 }
 
@@ -48,13 +48,13 @@ pub enum Damage {
     /// The frame is not one of ours.
     #[error("{length_bytes} bytes that are none of the other side's frames")]
     Foreign {
-        /// Its length.
+        /// Length of the frame in bytes.
         length_bytes: usize,
     },
     /// The length differs.
     #[error("frame {number} has {found} bytes, {expected} were sent")]
     Length {
-        /// Its number.
+        /// Number of the frame.
         number: u32,
         /// Bytes sent.
         expected: usize,
@@ -64,7 +64,7 @@ pub enum Damage {
     /// A byte differs.
     #[error("frame {number} differs at byte {offset}: {found:#04x}, sent was {expected:#04x}")]
     Byte {
-        /// Its number.
+        /// Number of the frame.
         number: u32,
         /// Offset in the frame.
         offset: usize,

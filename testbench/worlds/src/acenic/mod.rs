@@ -43,7 +43,7 @@ pub struct AceFirmware {
     pub version: Option<Version>,
     /// The image, if the format has more than bytes to load.
     pub image: Option<Image>,
-    /// What the board knows of it.
+    /// Probes of the firmware's image.
     known: ProbeTable,
 }
 

@@ -11,9 +11,9 @@ use super::HostView;
 /// The driver of a node's board.
 #[derive(Debug)]
 pub enum Driver {
-    /// Of a Tigon2.
+    /// Access to a Tigon2.
     Tigon2(BoardWindow<Machine>),
-    /// Of a board with a LANai.
+    /// Access to a board with a LANai.
     Lanai(LanaiBoard<Machine>),
 }
 

@@ -64,15 +64,15 @@ pub type Program = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 /// The medium that the port of a board fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Medium {
-    /// Ethernet.
+    /// Ethernet carries frames.
     #[default]
     Ethernet,
-    /// Myrinet.
+    /// Myrinet carries packets.
     Myrinet,
 }
 
 impl Medium {
-    /// Its name in texts.
+    /// Name of the medium in texts.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Its name in texts.
+    /// Name of the protocol in texts.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -108,7 +108,7 @@ impl Protocol {
     }
 }
 
-/// How a host sees a board through its PCI window: the driver in the host library that brings it up.
+/// A host's view of a board through its PCI window: the driver in the host library that brings it up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostView {
     /// `host_lib::board`.
@@ -142,7 +142,7 @@ pub struct AcenicFirmware {
 pub struct OtherForm {
     /// Name of the form, and the firmware's version.
     pub description: String,
-    /// What is loaded.
+    /// Parts that are loaded.
     pub firmware: Firmware,
 }
 
@@ -156,7 +156,7 @@ pub struct GmFirmware {
     pub image: &'static str,
     /// Names of other images, for the same host: other ways to use the board's CPUs.
     pub variants: &'static [&'static str],
-    /// How the host's library sees the board.
+    /// Family of boards in the host library of GM.
     pub family: gm::Family,
     /// Local memory that it needs, one of the board's [sizes](BoardType::sram_sizes).
     pub sram_bytes: u32,
@@ -184,17 +184,17 @@ pub struct BoardType {
     pub link_mbit: u32,
     /// Whether it can run EMP firmware.
     pub runs_emp: bool,
-    /// How its host sees it.
+    /// View of the board that its host has.
     pub host_view: HostView,
-    /// Its firmware for GM, if there is one.
+    /// Firmware for GM, if the board has one.
     pub gm: Option<GmFirmware>,
-    /// Its firmware for FM, if there is one.
+    /// Firmware for FM, if the board has one.
     pub fm: Option<FmFirmware>,
-    /// Its firmware for Ethernet, if there is one.
+    /// Firmware for Ethernet, if the board has one.
     pub acenic: Option<AcenicFirmware>,
     /// Name in texts: `Alteon Tigon2`.
     pub title: &'static str,
-    /// One line about it.
+    /// Description of the board in one line.
     pub description: &'static str,
     /// Instruction set of its CPUs.
     pub architecture: &'static dyn Architecture,
@@ -228,11 +228,11 @@ pub struct BoardType {
 pub struct Busy {
     /// Name of the number.
     pub key: &'static str,
-    /// What the CPUs do.
+    /// Description of the CPUs' work.
     pub what: &'static str,
     /// The speed to reach, in million instructions a second.
     pub least_mips: f64,
-    /// Where the code is.
+    /// Memory that holds the code.
     pub code: Code,
 }
 
@@ -401,7 +401,7 @@ impl BoardType {
         self.other_form.and_then(|read| read(file, sram_bytes))
     }
 
-    /// What an image must fit on a board with this much memory.
+    /// Memory that an image must fit on a board with so many bytes.
     #[must_use]
     pub fn image_limits(&self, sram_bytes: u32) -> MemoryLimits {
         (self.limits)(sram_bytes)

@@ -21,7 +21,7 @@ use crate::builder::{WorldError, add_layer};
 /// The header of a packet of GM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GmPacket {
-    /// Subtype.
+    /// Subtype in the header.
     pub subtype: u32,
     /// The node that sends it.
     pub sender: u16,
@@ -118,7 +118,7 @@ pub enum PacketKind {
     Any,
     /// Messages.
     Data,
-    /// Acks.
+    /// Acknowledgments of packets.
     Ack,
     /// Nacks of all kinds.
     Nack,

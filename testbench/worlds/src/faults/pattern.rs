@@ -1,4 +1,4 @@
-//! What the patterns of all faults have in common: between which nodes, when, and how often.
+//! Parts that the patterns of all faults have in common: between which nodes, when, and how often.
 
 use emulator::sim::time::SimTime;
 

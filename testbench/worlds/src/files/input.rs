@@ -17,7 +17,7 @@ pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// A type of input file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
-    /// A scenario.
+    /// File of a scenario.
     Scenario,
     /// A timing profile.
     Profile,

@@ -31,7 +31,7 @@ pub struct EmbeddedImage {
 /// Data in the program.
 #[derive(Debug)]
 pub struct Embedded {
-    /// Images.
+    /// Firmware images of the program.
     pub images: &'static [EmbeddedImage],
     /// Names and texts of scenarios.
     pub scenarios: &'static [(&'static str, &'static str)],
@@ -97,12 +97,12 @@ fn is_in_project() -> bool {
     *HERE
 }
 
-/// Where a piece of data is.
+/// Location of a piece of data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// A file, which may be missing.
     File(PathBuf),
-    /// In the program.
+    /// Data in the program.
     Embedded(&'static [u8]),
 }
 

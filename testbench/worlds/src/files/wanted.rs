@@ -12,7 +12,7 @@ use crate::scenario::{nearest, unknown};
 /// Bytes of a file that tell its kind.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// What a command takes.
+/// Kind of argument that a command takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// A scenario: `lanigon run`.
@@ -95,7 +95,7 @@ impl Wanted {
     }
 }
 
-/// Why `path` names nothing that is wanted, and what to give; `None` if it may.
+/// Message for a `path` that names nothing wanted, with what to give; `None` if it may name it.
 #[must_use]
 pub fn refused(path: &Path, wanted: Wanted) -> Option<String> {
     let name = path.display().to_string();
@@ -134,7 +134,7 @@ pub fn refused(path: &Path, wanted: Wanted) -> Option<String> {
     ))
 }
 
-/// What to give instead of a folder: the wanted things in it.
+/// Message for a folder: it names the wanted things in it.
 fn folder(path: &Path, wanted: Wanted) -> String {
     let (inside, what) = match wanted {
         Wanted::Image => (built(path), "an image of it"),

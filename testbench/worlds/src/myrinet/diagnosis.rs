@@ -18,7 +18,7 @@ const STEP: SimTime = SimTime::from_us(2);
 /// An instruction of the loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopLine {
-    /// Address.
+    /// Address of the instruction.
     pub address: u32,
     /// Instruction word.
     pub word: u32,

@@ -18,11 +18,11 @@ use crate::end::ResultSlot;
 /// The host of a control program on a node; clones share its progress.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// What it is.
+    /// Kind of the host.
     pub kind: HostKind,
     /// The chip of its adapter.
     pub generation: Generation,
-    /// Its progress.
+    /// Record of the host's progress.
     pub journal: Journal,
     /// Index of the node.
     node: usize,
@@ -95,7 +95,7 @@ impl Host {
         timed_out && matches!(first, Some("self_test" | "frame_received"))
     }
 
-    /// What it has done so far; `node` is the name of its node.
+    /// Report of the progress so far; `node` is the name of the host's node.
     #[must_use]
     pub fn report(&self, node: &str) -> HostReport {
         let entries = self.journal.entries_from(0);
@@ -141,7 +141,7 @@ impl From<Entry> for Step {
     }
 }
 
-/// What the host of a control program has done.
+/// Progress of a control program's host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HostReport {
     /// Name of its node.
@@ -152,16 +152,16 @@ pub struct HostReport {
     pub milestones: Vec<Step>,
     /// Milestones that were not reached, in order.
     pub missing: Vec<&'static str>,
-    /// Remarks.
+    /// Remarks in the order of time.
     pub remarks: Vec<Step>,
-    /// What the control program left in memory, and counts of frames.
+    /// Values that the control program left in memory, and counts of frames.
     pub values: BTreeMap<String, i64>,
     /// The host's error.
     pub error: Option<String>,
 }
 
 impl HostReport {
-    /// What is wrong, in one line.
+    /// Problem of the host, in one line; `None` if there is none.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         let missing = match self.missing.as_slice() {
@@ -173,7 +173,7 @@ impl HostReport {
         (!parts.is_empty()).then(|| format!("node {}: {}", self.node, parts.join("; ")))
     }
 
-    /// Its progress in one line.
+    /// Progress in one line.
     #[must_use]
     pub fn line(&self) -> String {
         let last = match self.milestones.last() {

@@ -88,7 +88,7 @@ pub enum WayBack {
     Cable,
     /// A switch at which packets turn back: it takes the first byte of their route.
     Switch,
-    /// Nothing is plugged in.
+    /// No cable is plugged in.
     None,
 }
 

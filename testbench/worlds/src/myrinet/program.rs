@@ -19,7 +19,7 @@ const MOST_FILE_BYTES: u64 = 16 << 20;
 pub enum Format {
     /// Contents of memory.
     Raw,
-    /// COFF.
+    /// The object format of Unix System V.
     Coff,
 }
 
@@ -40,7 +40,7 @@ impl Format {
     }
 }
 
-/// A control program.
+/// A control program, read from a file.
 #[derive(Debug, Clone)]
 pub struct ControlProgram {
     /// Format of its file.
@@ -55,19 +55,19 @@ pub struct ControlProgram {
     pub skipped_bytes: usize,
 }
 
-/// Why a file is no control program.
+/// Reasons for which a file is no control program.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramProblem {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     File(#[from] std::io::Error),
-    /// It is too long.
+    /// The file is too long.
     #[error("longer than {} MB", MOST_FILE_BYTES >> 20)]
     TooLong,
-    /// It is no COFF image.
+    /// The file is no COFF image.
     #[error(transparent)]
     Coff(#[from] CoffError),
-    /// It is no raw image.
+    /// The file is no raw image.
     #[error(transparent)]
     Raw(#[from] RawError),
     /// Bytes in front of a COFF image.

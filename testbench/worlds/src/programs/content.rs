@@ -17,7 +17,7 @@ pub struct Flow {
     pub from: u16,
     /// The receiver.
     pub to: u16,
-    /// The tag.
+    /// Tag of the messages.
     pub tag: u16,
     /// Number of earlier incarnations of the sender.
     pub life: u16,

@@ -1,4 +1,4 @@
-//! Which messages a reset of their sender or receiver ended.
+//! Search for messages that a reset of their sender or receiver ended.
 //!
 //! A protocol that is reliable reports the end of each message, so a reset can only end those without a report. Frames have no such report: one that the
 //! board has taken over may still be in its memory, and one may arrive at a board whose firmware does not run. Neither boards nor links change the order of
@@ -23,9 +23,9 @@ pub(super) struct Resets<'a> {
 /// The resets that concern the messages of a flow.
 #[derive(Debug)]
 pub(super) enum Cuts<'a> {
-    /// Those of a reliable protocol.
+    /// Resets that can end messages of a reliable protocol.
     Messages { lives: &'a [Life], flow: Flow },
-    /// Those of frames.
+    /// Resets that can end frames.
     Frames {
         /// Frames posted later were not sent before the sender's reset.
         left_ps: Option<u64>,
@@ -36,14 +36,14 @@ pub(super) enum Cuts<'a> {
 /// A time in which a receiver of frames is away.
 #[derive(Debug)]
 pub(super) struct Gap {
-    /// When its interface is open again.
+    /// Time at which the receiver's interface is open again.
     until_ps: u64,
     /// Number of frames of the flow up to the last one that arrived before.
     passed: usize,
 }
 
 impl<'a> Resets<'a> {
-    /// Of all messages, with the times of their arrivals.
+    /// Collects the resets of a run, from the lives of its nodes, all messages, and the times of their arrivals.
     pub(super) fn new(
         lives: &'a [Life],
         sent: &BTreeMap<Flow, Vec<Sent>>,
@@ -80,7 +80,7 @@ impl<'a> Resets<'a> {
         life.is_some_and(|(frames, _)| frames.is_cut)
     }
 
-    /// Those that concern a flow.
+    /// Resets that concern a flow.
     pub(super) fn of(&self, flow: Flow, arrivals: &[Option<u64>]) -> Cuts<'a> {
         if !self.frames.contains_key(&flow.from) {
             let lives = self.lives;

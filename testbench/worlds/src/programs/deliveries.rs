@@ -10,7 +10,7 @@ use crate::workload::OwnRecords;
 /// Result of sending a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sending {
-    /// In progress.
+    /// The message is in progress.
     Pending,
     /// Acknowledged by the peer's NIC.
     Done,
@@ -23,7 +23,7 @@ pub enum Sending {
 pub struct Sent {
     /// Start of the post.
     pub posted_ps: u64,
-    /// Length.
+    /// Length in bytes.
     pub length: u32,
     /// Result.
     pub end: Sending,
@@ -38,7 +38,7 @@ pub struct Got {
     pub number: u32,
     /// Time at which the program saw its completion.
     pub time_ps: u64,
-    /// Length.
+    /// Length in bytes.
     pub length: u32,
     /// Whether all bytes are as sent.
     pub intact: bool,
@@ -62,7 +62,7 @@ pub struct Records {
     pub sent: BTreeMap<Flow, Vec<Sent>>,
     /// Received messages, by flow, in the order of the receives.
     pub got: BTreeMap<Flow, Vec<Got>>,
-    /// What a workload records, of its own type.
+    /// Records of a workload, of its own type.
     pub own: Option<Box<dyn OwnRecords>>,
     /// Number of received messages.
     pub received: u64,
@@ -74,9 +74,9 @@ pub struct Records {
     pub sending_over: bool,
     /// Processes of a workload that have operations left.
     pub operations_left: usize,
-    /// Nothing is received any more: messages that are not here are lost.
+    /// Reception is over: messages that are not here are lost.
     pub receiving_over: bool,
-    /// For programs that exchange frames.
+    /// Record of a program that exchanges frames.
     pub frames: Option<FrameLife>,
     /// Others may wait for this program for ever: the run ends.
     pub ends_run: bool,

@@ -32,7 +32,7 @@ const MARK_BYTES: usize = 4;
 /// Kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A greeting.
+    /// A greeting, until the receiver has answered.
     Greeting,
     /// The answer to a greeting.
     Answer,
@@ -62,15 +62,15 @@ impl Kind {
 /// A received frame of another node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parsed {
-    /// Its sender.
+    /// Node that sent the frame.
     pub from: u16,
     /// Tag of its flow.
     pub tag: u16,
-    /// Its kind.
+    /// Kind of the frame.
     pub kind: Kind,
     /// Life of its sender.
     pub life: u16,
-    /// Its number, as it says.
+    /// Number of the frame, as its content says.
     pub sequence: u32,
     /// Whether all bytes are as sent.
     pub intact: bool,
@@ -97,16 +97,16 @@ pub fn build(seed: u64, flow: Flow, kind: Kind, sequence: u32, length: u32, udp:
     frame
 }
 
-/// What a frame on the wire says.
+/// Description of a frame on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnWire {
-    /// Its sender.
+    /// Node that sends the frame.
     pub from: u16,
-    /// Its receiver.
+    /// Node that the frame is for.
     pub to: u16,
-    /// Its kind.
+    /// Kind of the frame.
     pub kind: Kind,
-    /// Its number in its flow, from 0.
+    /// Number of the frame in its flow, from 0.
     pub number: u32,
 }
 

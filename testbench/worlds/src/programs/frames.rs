@@ -50,7 +50,7 @@ pub struct FramePlan {
     pub sends: Sends,
     /// Largest number of frames in the send ring.
     pub window: usize,
-    /// How frames are sent.
+    /// Settings of the frames.
     pub settings: FrameSettings,
     /// Number of frames from each node.
     pub expected: BTreeMap<u16, u64>,
@@ -174,7 +174,7 @@ struct Stream {
     next: u64,
     /// Earliest time of the next frame.
     ready_ps: u64,
-    /// Its frames in the send ring.
+    /// Frames of the stream in the send ring.
     in_ring: usize,
 }
 
@@ -193,14 +193,14 @@ impl Stream {
     }
 }
 
-/// What a node has still to receive.
+/// Frames that a node has still to receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expects {
     /// Frames of its senders.
     Frames,
-    /// Nothing, after a long silence: missing frames are taken for lost until they come.
+    /// No frame, after a long silence: missing frames are taken for lost until they come.
     Silence,
-    /// Nothing: all frames are here.
+    /// No frame: all are here.
     Nothing,
 }
 
@@ -218,7 +218,7 @@ struct Traffic {
     /// Nodes of which anything arrived, and the last life of each.
     known: BTreeMap<u16, u16>,
     outages: Outages,
-    /// What each posted descriptor ends, oldest first: number of the stream, flow, number of the frame.
+    /// Frame that ends with each posted descriptor, oldest first: number of the stream, flow, number of the frame.
     under_way: VecDeque<Option<(usize, Flow, u32)>>,
     /// Numbers of the data frames that arrived, by flow.
     arrived: BTreeMap<Flow, BTreeSet<u32>>,
@@ -273,13 +273,13 @@ impl Traffic {
         self.nic.system().now_ps()
     }
 
-    /// What all programs of the node have in common.
+    /// Settings that all programs of the node have in common.
     fn settings(&self) -> FrameSettings {
         let first = self.streams.first();
         first.map_or_else(FrameSettings::default, |stream| stream.plan.settings)
     }
 
-    /// What is to be received, when everything is sent.
+    /// Frames that are still to be received, when everything is sent.
     fn expects(&self) -> Result<Expects, String> {
         let plans = self.streams.iter().map(|stream| &stream.plan);
         if plans.clone().all(|plan| self.has_all(plan)) {

@@ -23,7 +23,7 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// Of resets in any order: node, time, pause until the program begins anew (`None`: never).
+    /// Outages that follow from resets in any order: node, time, pause until the program begins anew (`None`: never).
     #[must_use]
     pub fn new(resets: impl IntoIterator<Item = (u16, SimTime, Option<SimTime>)>) -> Self {
         let mut of_nodes: BTreeMap<u16, Vec<(SimTime, Option<SimTime>)>> = BTreeMap::new();

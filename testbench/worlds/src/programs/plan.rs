@@ -23,7 +23,7 @@ const MOST_CLASSES: usize = 32;
 pub struct PlannedMessage {
     /// Destination node.
     pub to: u16,
-    /// Tag.
+    /// Tag of the message.
     pub tag: u16,
     /// Length in bytes.
     pub length: u32,
@@ -38,7 +38,7 @@ pub struct PlannedMessage {
 pub enum Sends {
     /// Rounds of one message to each peer.
     Rounds {
-        /// The peers.
+        /// Nodes with which messages are exchanged.
         peers: Vec<u16>,
         /// Number of rounds.
         rounds: u64,

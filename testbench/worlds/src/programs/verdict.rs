@@ -9,7 +9,7 @@ use super::deliveries::{Deliveries, Got, Records, Sending, Sent};
 /// One incarnation of a node's program, from a start to the next one.
 #[derive(Debug, Clone)]
 pub struct Life {
-    /// The node.
+    /// Number of the node.
     pub node: usize,
     /// Time of the reset that ended it, if any.
     pub ended_ps: Option<u64>,
@@ -69,7 +69,7 @@ pub struct Verdict {
     pub strays: u64,
 }
 
-/// What an unreliable network did with frames, as far as it is known.
+/// Counts of an unreliable network's deeds with frames, as far as they are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Known {
     /// Frames that were dropped.

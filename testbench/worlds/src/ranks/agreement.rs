@@ -8,7 +8,7 @@ use super::{Identity, MeetingError, bytes_of, value_of};
 const REASON_CHARS: usize = 2000;
 const _: () = assert!(4 * REASON_CHARS < MESSAGE_BYTES / 2);
 
-/// What a rank has prepared, or why it has not; and the answer of rank 0.
+/// Inputs of the run that a rank has prepared, or the reason for which it cannot run.
 type Prepared = Result<Identity, String>;
 type Answer = Result<(), String>;
 
@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// What each of these ranks hears.
+    /// Result of each of these ranks.
     fn results<const N: usize>(prepared: [Result<&str, &str>; N]) -> Vec<String> {
         let threads = channels(N).into_iter().zip(prepared);
         let threads = threads.map(|(mut transport, seed)| {

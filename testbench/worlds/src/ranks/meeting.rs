@@ -1,4 +1,4 @@
-//! How ranks meet: rank 0 listens, the others come and are compared with it.
+//! Meeting of ranks: rank 0 listens, the others come and are compared with it.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -164,7 +164,7 @@ impl Meeting {
         })
     }
 
-    /// Where it listens.
+    /// Address at which rank 0 listens.
     #[must_use]
     pub const fn at(&self) -> SocketAddr {
         self.at

@@ -24,10 +24,10 @@ pub use tcp::Tcp;
 /// Largest number of ranks.
 pub const MOST_RANKS: usize = 1024;
 
-/// Which rank a process is, written as `1/4`.
+/// Rank of a process and number of all ranks, written as `1/4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankOf {
-    /// Its number, from 0.
+    /// Number of the rank, from 0.
     pub rank: usize,
     /// Number of ranks.
     pub ranks: usize,
@@ -55,7 +55,7 @@ impl fmt::Display for RankOf {
     }
 }
 
-/// What a run depends on: names, each with a text that is equal for equal inputs.
+/// Inputs on which a run depends: names, each with a text that is equal for equal inputs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity(Vec<(String, String)>);
 
@@ -103,7 +103,7 @@ impl Identity {
     }
 }
 
-/// Why ranks do not meet.
+/// Reasons for which ranks do not meet.
 #[derive(Debug, thiserror::Error)]
 pub enum MeetingError {
     /// No address.
@@ -122,7 +122,7 @@ pub enum MeetingError {
         /// The reason.
         error: io::Error,
     },
-    /// Nothing listens at the address.
+    /// No process listens at the address.
     #[error("rank 0 does not answer at {at}: {error}")]
     NoAnswer {
         /// The address.
@@ -155,12 +155,12 @@ pub enum MeetingError {
     Interrupted,
 }
 
-/// What a rank says of itself when it comes to rank 0.
+/// Greeting of a rank that comes to rank 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Hello {
     rank: usize,
     ranks: usize,
-    /// Where it listens for higher ranks.
+    /// Port at which the rank listens for higher ranks.
     port: u16,
     identity: Identity,
 }

@@ -18,7 +18,7 @@ const LOOKS: u32 = 400;
 #[derive(Debug)]
 struct Connection {
     stream: TcpStream,
-    /// What was read and not yet taken, from `taken` on.
+    /// Bytes that were read; those from `taken` on are not used yet.
     buffer: Vec<u8>,
     taken: usize,
 }

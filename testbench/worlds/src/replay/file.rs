@@ -37,7 +37,7 @@ pub struct RecordedNode {
     pub program: Option<(String, Actions)>,
     /// Frames from outside: time of the first bit, and bytes.
     pub arrivals: Vec<(SimTime, Vec<u8>)>,
-    /// What each fault layer of the node's port did.
+    /// Actions of each fault layer of the node's port.
     pub layers: Vec<Vec<Strike>>,
 }
 

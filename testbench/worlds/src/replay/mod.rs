@@ -36,10 +36,10 @@ pub enum ReplayError {
     /// The file is cut off or damaged.
     #[error("this recording is cut short or damaged")]
     Damaged,
-    /// Its parts cannot be read.
+    /// The parts of a recording cannot be read.
     #[error("this recording is damaged: {0}")]
     State(#[from] StateError),
-    /// Its actions cannot be read.
+    /// The actions of a program cannot be read.
     #[error("this recording is damaged: {0}")]
     Tape(#[from] TapeError),
     /// A frame is longer than any medium carries.
@@ -54,7 +54,7 @@ pub struct Replay {
     program: Option<(String, Arc<Recording>)>,
     /// Frames from outside: time of the first bit, and bytes.
     arrivals: Vec<(SimTime, Vec<u8>)>,
-    /// What each fault layer of the node's port did.
+    /// Actions of each fault layer of the node's port.
     layers: Vec<Vec<Strike>>,
     /// Checksum of the file.
     pub checksum: u32,

@@ -16,7 +16,7 @@ pub(super) const TAG_BYTES: u32 = 4;
 pub struct AcenicSettings {
     /// Longest frame without FCS, with a tag, in bytes. Longer ones than usual need the jumbo ring.
     pub mtu: u32,
-    /// When the firmware reports.
+    /// Conditions under which the firmware reports.
     pub coalescing: Coalescing,
     /// Whether the chip instead of its second CPU runs the DMA rings.
     pub hardware_assist: bool,

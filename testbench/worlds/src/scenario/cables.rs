@@ -21,7 +21,7 @@ fn byte_time(speed_mbit: f64) -> SimTime {
     SimTime::from_ps((8e6 / speed_mbit).round() as u64)
 }
 
-/// What holds for cables that do not say otherwise.
+/// Values of cables that do not say otherwise.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cables {
     /// Speed of the slowest board.

@@ -15,7 +15,7 @@ use crate::nodes::{START, mac_address};
 /// Names of formats.
 pub(super) const FORMATS: [(&str, Format); 2] = [("raw", Format::Raw), ("coff", Format::Coff)];
 
-/// How nodes run a control program.
+/// Settings of nodes that run a control program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControlSettings {
     /// The host that it expects.
@@ -89,7 +89,7 @@ pub(super) fn check(spec: &ProgramSpec, node: &Node) -> Result<(), ScenarioError
 }
 
 impl ProgramSpec {
-    /// How its nodes run a control program, if they do.
+    /// Settings of a control program, if the nodes run one.
     #[must_use]
     pub const fn control(&self) -> Option<&ControlSettings> {
         match &self.program {
@@ -105,7 +105,7 @@ impl ProgramSpec {
         self.control().is_some_and(mailbox) && self.nodes().len() > 1
     }
 
-    /// What a node exchanges with the other ones.
+    /// Frames that a node exchanges with the other ones.
     #[must_use]
     pub fn exchange(&self, node: usize) -> Exchange {
         let nodes = self.nodes();

@@ -20,7 +20,7 @@ pub struct ScenarioError {
 /// A position in a scenario's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// The file.
+    /// Name of the file.
     pub file: Arc<str>,
     /// The line, from 1.
     pub line: usize,

@@ -21,7 +21,7 @@ pub enum FaultSpec {
     Exact(ExactFault, Position),
     /// Random faults on links, in both directions.
     Random {
-        /// The links.
+        /// Links on which the faults happen.
         links: Vec<usize>,
         /// Probabilities.
         rates: FaultRates,
@@ -39,7 +39,7 @@ pub enum FaultSpec {
     Replug {
         /// Index of the link.
         link: usize,
-        /// Its new ends.
+        /// New ends of the link.
         ends: [End; 2],
         /// When it is pulled out.
         at: SimTime,
@@ -48,14 +48,14 @@ pub enum FaultSpec {
     },
     /// A fault of a board.
     Board {
-        /// The node.
+        /// Number of the node.
         node: usize,
-        /// The fault.
+        /// Fault of the board.
         fault: BoardFault,
     },
     /// A node is reset.
     Reset {
-        /// The node.
+        /// Number of the node.
         node: usize,
         /// Time of the reset.
         at: SimTime,
@@ -67,11 +67,11 @@ pub enum FaultSpec {
 /// A fault of frames or packets that match a pattern of their protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExactFault {
-    /// Of frames of EMP.
+    /// A fault of frames of EMP.
     Emp(Fault),
-    /// Of packets of GM.
+    /// A fault of packets of GM.
     Gm(PacketFault),
-    /// Of Ethernet frames of programs.
+    /// A fault of Ethernet frames of programs.
     Program(ProgramFault),
 }
 

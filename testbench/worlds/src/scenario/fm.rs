@@ -15,7 +15,7 @@ pub struct FmSettings {
     pub credits: u16,
     /// Whether the processor combines writes to the board.
     pub combine_writes: bool,
-    /// How long a call waits, in us: for credits, for a send slot, for a packet. FM itself waits for ever.
+    /// Longest wait of a call, in us: for credits, for a send slot, for a packet. FM itself waits for ever.
     pub timeout_us: u32,
 }
 
@@ -30,7 +30,7 @@ impl Default for FmSettings {
 }
 
 impl FmSettings {
-    /// How long a call waits, in ns.
+    /// Longest wait of a call, in ns.
     #[must_use]
     pub const fn timeout_ns(&self) -> u64 {
         self.timeout_us as u64 * 1000

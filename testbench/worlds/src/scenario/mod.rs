@@ -78,19 +78,19 @@ pub struct Scenario {
     pub max_time: Option<SimTime>,
     /// The run ends when nothing but timers has happened for this time.
     pub quiet: Option<SimTime>,
-    /// The nodes.
+    /// Nodes by their numbers.
     pub nodes: Vec<Node>,
     /// The network of the nodes.
     pub network: Network,
     /// Host programs.
     pub programs: Vec<ProgramSpec>,
-    /// Faults.
+    /// Faults in the order of the file.
     pub faults: Vec<FaultSpec>,
     /// Nodes with a mapper of GM.
     pub mappers: Vec<usize>,
     /// The kinds of workloads that its programs may name.
     pub workloads: Workloads,
-    /// What a user should know: settings without an effect.
+    /// Warnings for the user: settings without an effect.
     pub warnings: Vec<String>,
 }
 
@@ -423,8 +423,8 @@ fn missing_protocol(spec: &ProgramSpec, protocol: Option<Protocol>) -> Option<St
     (!has).then(|| names.collect::<Vec<_>>().join(" or "))
 }
 
-/// Why a program cannot run on a node beside another one. Programs that send frames share a driver; some workloads and messages are
-/// two processes with GM.
+/// Reason for which a program cannot run on a node beside another one; `None` if it can. Programs that send frames share a driver; some
+/// workloads and messages are two processes with GM.
 fn refused_beside(spec: &ProgramSpec, other: &ProgramSpec) -> Option<String> {
     let beside = |spec: &ProgramSpec, other: &ProgramSpec| {
         let workload = spec.workload();

@@ -32,7 +32,7 @@ pub enum Forwarding {
 /// A port of a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchSpec {
-    /// Name.
+    /// Name of the switch.
     pub name: String,
     /// Number of ports.
     pub ports: usize,
@@ -51,7 +51,7 @@ pub struct SwitchSpec {
 /// Properties of crossbars of Myrinet; what is `None` is that of the boards' profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CrossbarSpec {
-    /// Latency.
+    /// Latency of a packet in the crossbar.
     pub latency: Option<SimTime>,
     /// Bytes in the slack buffer of a port at which it says STOP.
     pub stop_bytes: Option<u32>,
@@ -93,7 +93,7 @@ pub struct Network {
     pub medium: Medium,
     /// The switches; in a Myrinet, crossbars.
     pub switches: Vec<SwitchSpec>,
-    /// The links.
+    /// Links between nodes, switches and crossbars.
     pub links: Vec<LinkSpec>,
 }
 

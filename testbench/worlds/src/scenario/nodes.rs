@@ -116,10 +116,10 @@ pub(super) fn is_file(name: &str) -> bool {
     name.contains('/') || name.ends_with(".toml")
 }
 
-/// A node.
+/// A node of a scenario.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Name.
+    /// Name of the node.
     pub name: String,
     /// Type of its board.
     pub board: &'static BoardType,
@@ -127,7 +127,7 @@ pub struct Node {
     pub protocol: Option<Protocol>,
     /// Whether the scenario says the protocol.
     pub protocol_given: bool,
-    /// Its firmware.
+    /// Firmware of the board.
     pub image: ImageName,
     /// The ELF file with the symbols of its firmware, if that has none of its own.
     pub symbols: Option<ImageName>,
@@ -154,7 +154,7 @@ impl Node {
     }
 }
 
-/// What holds for every node that does not say otherwise.
+/// Values of every node that does not say otherwise.
 #[derive(Debug, Clone)]
 pub(super) struct Defaults {
     board: &'static BoardType,

@@ -60,12 +60,12 @@ pub enum Program {
     },
     /// All-to-all: each node sends to each other one.
     AllToAll {
-        /// The nodes.
+        /// Nodes that run the program.
         nodes: Vec<usize>,
     },
     /// Random: each node sends to random others, with tags and wildcards.
     Random {
-        /// The nodes.
+        /// Nodes that run the program.
         nodes: Vec<usize>,
         /// Number of tags.
         tags: u16,
@@ -92,31 +92,31 @@ pub enum Program {
     Workload(&'static WorkloadType, Arc<dyn Workload>),
     /// Boots the firmware of the board's protocol and does nothing.
     Idle {
-        /// The nodes.
+        /// Nodes that run the program.
         nodes: Vec<usize>,
     },
     /// Repeats the recorded actions of a host program, recorded faults, and recorded arrivals.
     Replay {
-        /// The node.
+        /// Node that repeats a recording.
         node: usize,
         /// The file of the recording, relative to the scenario's folder.
         file: PathBuf,
     },
     /// Hosts of control programs of real Myrinet adapters.
     Control {
-        /// The nodes.
+        /// Nodes that run the program.
         nodes: Vec<usize>,
         /// The host and the file.
         settings: ControlSettings,
     },
     /// Loads and starts any firmware, without further accesses to the board.
     Start {
-        /// The nodes.
+        /// Nodes that run the program.
         nodes: Vec<usize>,
     },
 }
 
-/// How a program sends frames.
+/// Settings of frames that a program sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameSettings {
     /// Descriptors of a frame.
@@ -146,7 +146,7 @@ impl Default for FrameSettings {
 /// A program and its parameters.
 #[derive(Debug, Clone)]
 pub struct ProgramSpec {
-    /// The program.
+    /// Program with its own settings.
     pub program: Program,
     /// Name of the program in scenarios.
     pub name: &'static str,
@@ -158,7 +158,7 @@ pub struct ProgramSpec {
     pub window: usize,
     /// Number of posted receives per node.
     pub receives: Option<usize>,
-    /// How frames are sent.
+    /// Settings of the frames.
     pub frames: FrameSettings,
     /// Start delay, in ns.
     pub start_ns: u64,

@@ -18,7 +18,7 @@ pub struct ProtocolSettings {
     pub gm: GmSettings,
     /// FM's.
     pub fm: FmSettings,
-    /// Those of the driver for AceNIC firmware.
+    /// Settings of the driver for AceNIC firmware.
     pub acenic: AcenicSettings,
     /// The tables that hold for the node.
     given: Vec<(Protocol, Position)>,
@@ -60,7 +60,7 @@ impl ProtocolSettings {
     }
 }
 
-/// What a user should know of settings without an effect: those of a protocol that no node with these settings runs.
+/// Warnings about settings without an effect: those of a protocol that no node with these settings runs.
 pub(super) fn warnings(nodes: &[Node]) -> Vec<String> {
     let mut tables: Vec<&(Protocol, Position)> = Vec::new();
     for table in nodes.iter().flat_map(|node| &node.settings.given) {

@@ -89,7 +89,7 @@ impl Source {
     }
 }
 
-/// What the parser says of a key that stands twice in a table.
+/// Begin of the parser's message about a key that stands twice in a table.
 const DUPLICATE_KEY: &str = "duplicate key";
 
 /// A table being read.
@@ -97,7 +97,7 @@ const DUPLICATE_KEY: &str = "duplicate key";
 pub struct Table<'t> {
     source: &'t Source,
     entries: &'t DeTable<'t>,
-    /// Its position; the key is its name with the enclosing tables.
+    /// Position of the table; the key is its name with the enclosing tables.
     pub place: Position,
     /// The reference of its keys, by which their values are checked; a file of another kind has none.
     doc: Option<&'static TableDoc>,
@@ -110,9 +110,9 @@ pub struct Table<'t> {
 pub struct Item<'t> {
     source: &'t Source,
     value: &'t DeValue<'t>,
-    /// Its position.
+    /// Position of the value.
     pub place: Position,
-    /// Its key in the reference.
+    /// Key of the value in the reference.
     key: Option<&'static Key>,
 }
 
@@ -321,7 +321,7 @@ impl<'t> Table<'t> {
         self.get(key).map_or(Ok(default), |item| item.flag())
     }
 
-    /// What one of the names in `choices` means, or `default`; `what` is what they are names of.
+    /// Meaning of one of the names in `choices`, or `default`; `what` is what they are names of.
     pub fn choice<T: Copy>(
         &mut self,
         key: &'static str,
@@ -382,7 +382,7 @@ impl<'t> Item<'t> {
         Ok(SimTime::from_ps((self.amount()? * ps).round() as u64))
     }
 
-    /// The same in whole ns.
+    /// Value of the key as a time, in whole ns.
     pub fn nanoseconds(&self) -> Result<u64, ScenarioError> {
         Ok((self.time()?.ps() + 500) / 1000)
     }

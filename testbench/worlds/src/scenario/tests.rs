@@ -99,7 +99,7 @@ fn a_good_scenario_is_read() {
     assert_eq!(scenario.faults.len(), 1);
 }
 
-/// What a misspelled table leaves out is not the reason.
+/// An error names the misspelled table, not the keys that are missing with it.
 #[test]
 fn misspelled_tables_are_named() {
     for (table, wrong) in [

@@ -20,7 +20,7 @@ use crate::scenario::Node;
 /// Counters of a NIC's firmware.
 pub type NicCounters = [u64; MOST_COUNTERS];
 
-/// Those of the firmware that has most.
+/// Number of counters of the firmware that has most of them.
 const MOST_COUNTERS: usize = {
     let (emp, gm) = (COUNTER_COUNT as usize, gm::COUNTER_COUNT as usize);
     if emp > gm { emp } else { gm }
@@ -181,11 +181,11 @@ impl Counters {
 /// Counters of all boards at the end of a run.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
-    /// Those of EMP's firmware on each board; 0 on others.
+    /// Sums of EMP's firmware on each board; 0 on others.
     pub emp: Vec<NicCounters>,
-    /// Those of GM's firmware, of all boards together; none if no board runs it.
+    /// Sums of GM's firmware, of all boards together; none if no board runs it.
     pub gm: Named,
-    /// Those of FM's firmware, likewise.
+    /// Sums of FM's firmware, of all boards together; none if no board runs it.
     pub fm: Named,
 }
 

@@ -54,14 +54,14 @@ pub struct RunDocument<'a> {
     boards: &'a [BoardUse],
     programs: &'a [ProgramUse],
     problems: &'a [String],
-    /// What is strange about images.
+    /// Warnings about images.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     warnings: &'a [String],
     /// CPUs that stopped by mistake.
     stopped: Vec<StoppedCpu<'a>>,
     failures: &'a [String],
     waiting: &'a [String],
-    /// Where CPUs stand that still run.
+    /// Places of CPUs that still run.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     running: &'a [String],
     /// 16 hexadecimal digits: JSON's numbers do not hold 64 bits.

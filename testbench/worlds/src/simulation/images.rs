@@ -18,10 +18,10 @@ struct Known {
     name: String,
     symbols: Option<String>,
     board: &'static str,
-    /// How it is read as a control program, if it is one.
+    /// Settings by which the file is read as a control program, if it is one.
     control: Option<ControlSettings>,
     image: Arc<Image>,
-    /// What is strange about it.
+    /// Warning about the image, if there is one.
     warning: Option<String>,
 }
 
@@ -145,7 +145,7 @@ impl Images {
         self.all.iter().map(|known| (&*known.name, &known.image))
     }
 
-    /// What is strange about images: control programs for other chips.
+    /// Warnings about images: control programs for other chips.
     pub(super) fn warnings(&self) -> impl Iterator<Item = &str> {
         self.all.iter().filter_map(|known| known.warning.as_deref())
     }

@@ -16,14 +16,14 @@ use crate::scenario::Scenario;
 /// A pause after an error, in nanoseconds.
 const PAUSE_NS: u64 = 1_000_000;
 
-/// What a mapper did: it gave routes to all nodes.
+/// Result of a mapper: it gave routes to all nodes.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Mapping {
     /// Name of the mapper's node.
     pub mapper: String,
     /// When all nodes had their routes, in us since the start of the programs.
     pub at_us: f64,
-    /// How long it took, in us.
+    /// Duration of the mapper's work, in us.
     pub took_us: f64,
     /// Version of the routes.
     pub version: u32,
@@ -39,7 +39,7 @@ pub struct Mapping {
     pub silent: Vec<u16>,
 }
 
-/// What all mappers of a run have done, in the order of time, and the last error of one.
+/// Record of all mappers of a run: their results in the order of time, and the last error of one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mappings(Arc<Mutex<Log>>);
 
@@ -50,7 +50,7 @@ struct Log {
 }
 
 impl Mappings {
-    /// What has been done so far.
+    /// Results so far, in the order of time.
     pub(super) fn done(&self) -> Vec<Mapping> {
         let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut done = log.done.clone();

@@ -135,7 +135,7 @@ pub struct Simulation {
     pub world: World,
     /// Images on the boards.
     pub images: Images,
-    /// What a user should know: images for other chips, settings without an effect.
+    /// Warnings for the user: images for other chips, settings without an effect.
     pub warnings: Vec<String>,
     /// Timing profile of each node.
     pub profiles: Vec<Arc<Profile>>,
@@ -143,7 +143,7 @@ pub struct Simulation {
     lives: Vec<Lives>,
     /// Hosts of control programs, by node.
     pub hosts: BTreeMap<usize, Host>,
-    /// What mappers have done.
+    /// Record of the mappers.
     mappings: Mappings,
     /// Nodes on which only firmware runs.
     started: Started,

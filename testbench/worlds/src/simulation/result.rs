@@ -42,7 +42,7 @@ const NIC_DROPS: [(&str, Counter); 7] = [
 pub struct BoardUse {
     /// Name of the node.
     pub node: String,
-    /// Its units, in the order of the board.
+    /// Use of the board's units, in the order of the board.
     #[serde(flatten, serialize_with = "by_name")]
     pub units: Vec<UnitUse>,
 }
@@ -119,7 +119,7 @@ pub struct RunSummary {
     pub maps: Vec<Mapping>,
     /// Results of workloads, with their keys in the document.
     pub outcomes: Vec<(&'static str, Arc<dyn Outcome>)>,
-    /// What hosts of control programs have done.
+    /// Reports of hosts of control programs.
     pub hosts: Vec<HostReport>,
     /// Lost frames, by reason.
     pub drops: BTreeMap<String, u64>,
@@ -133,9 +133,9 @@ pub struct RunSummary {
     pub programs: Vec<ProgramUse>,
     /// Errors of programs, and stopped CPUs.
     pub problems: Vec<String>,
-    /// Where CPUs stand that still run, of nodes that only firmware drives.
+    /// Places of CPUs that still run, of nodes that only firmware drives.
     pub running: Vec<String>,
-    /// What is strange about images: control programs for other chips.
+    /// Warnings about images: control programs for other chips.
     pub warnings: Vec<String>,
     /// The stopped CPUs: index of the node, and report.
     pub stopped: Vec<(usize, Stopped)>,

@@ -69,7 +69,7 @@ pub(super) fn of_nodes(
     Ok(settings.collect())
 }
 
-/// What the workloads of a node need of GM.
+/// Needs of a node's workloads from GM.
 fn gm_needs(scenario: &Scenario, node: usize) -> GmNeeds {
     let workloads = scenario.programs.iter().filter_map(ProgramSpec::workload);
     let mut on_node = workloads.filter(|workload| workload.nodes().contains(&node));

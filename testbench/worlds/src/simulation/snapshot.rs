@@ -78,7 +78,7 @@ pub enum SnapshotError {
     /// The scenario in it is invalid here.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// It was made with other inputs.
+    /// The snapshot was made with other inputs.
     #[error("this snapshot was made with another {what}: {hint}")]
     Other {
         /// The input that differs.

@@ -216,7 +216,7 @@ struct Task {
 pub struct HostProcess<'a> {
     task: &'a Task,
     machine: Machine,
-    /// Which start of the host's program this is, from 1.
+    /// Number of this start among those of the host's program, from 1.
     life: u32,
     /// The records of this start.
     pub deliveries: Deliveries,
@@ -296,11 +296,11 @@ impl HostProcess<'_> {
 
 /// The library of a message protocol, on a board that runs.
 pub enum Library {
-    /// EMP.
+    /// A library of EMP.
     Emp(Box<EmpNode>),
-    /// GM.
+    /// A library of GM.
     Gm(Box<GmNode>),
-    /// FM.
+    /// A library of FM.
     Fm(Box<FmNode>),
 }
 

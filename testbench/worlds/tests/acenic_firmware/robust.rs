@@ -53,7 +53,7 @@ async fn send(nic: &mut Nic, first: u32, count: u32, bad: &[u32], word: u32, val
     nic.ring_send().await;
 }
 
-/// Of 10 frames number 3 and 4 are bad: the others are sent, and the driver gets all descriptors back.
+/// Checks bad frames: of 10 frames number 3 and 4 are bad, the others are sent, and the driver gets all descriptors back.
 fn check_bad_frames(assist: Mode, word: u32, value: u32, counter: &'static str, events: usize) {
     let mut config = Config {
         send_ring: SendRing::NIC,

@@ -22,7 +22,7 @@ const BYTES: u32 = 16;
 /// Node 1 begins so long after the start.
 const LEAD_NS: u64 = 500_000;
 
-/// Where the words of node 0 are, and a word that node 1 asks for.
+/// Words that node 1 asks for: some are node 0's, some cannot be used.
 fn words(first: Buffer) -> [Word; 4] {
     let word = |port: u8, address: u64| Word {
         node: 0,
@@ -39,7 +39,7 @@ fn words(first: Buffer) -> [Word; 4] {
     ]
 }
 
-/// What node 1 gets for a fetch and add on each of the words: the word before it, or the error.
+/// Results of a fetch and add by node 1 on each of the words: the word before it, or the error.
 async fn ask(
     gm: &mut GmNode,
     executor: &mut impl Executor<Machine, Machine>,
@@ -58,7 +58,7 @@ async fn ask(
     Ok(found)
 }
 
-/// What node 1 gets from boards, or from a server at node 0 that executes two requests.
+/// Results that node 1 gets from boards, or from a server at node 0 that executes two requests.
 fn asked(of_host: bool) -> Vec<String> {
     let board = boards::board_type("lanai9").unwrap();
     let gm = board.gm.unwrap();

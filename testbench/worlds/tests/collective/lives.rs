@@ -36,7 +36,7 @@ const MOST_BYTES: usize = 256;
 const MOST_ENDS: u64 = 3;
 /// Ticks of 100 us after which an operation fails.
 const LIMIT_TICKS: u32 = 1000;
-/// The same, in ns.
+/// Longest time of an operation, in ns.
 const LIMIT_NS: u64 = LIMIT_TICKS as u64 * 100_000;
 /// The end of an operation may be so much later: the board's timer is set again when a tick has been handled, so ticks of a busy board are
 /// longer than 100 us.
@@ -44,7 +44,7 @@ const LATE_NS: u64 = LIMIT_NS / 10;
 /// A host waits for the others for so long.
 const OTHERS_NS: u64 = 2_000_000_000;
 
-/// What is done.
+/// A case: nodes, groups, operations.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     seed: u64,
@@ -57,12 +57,12 @@ struct Case {
     messages: u64,
 }
 
-/// How a member ends in the middle of a group.
+/// End of a member in the middle of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ending {
     /// The operation.
     at: u64,
-    /// How long after posting it; `None`: before.
+    /// Time since the post of the operation; `None`: before it.
     after_ns: Option<u64>,
 }
 
@@ -97,7 +97,7 @@ impl Case {
         (0..count).map(&mut ending).collect()
     }
 
-    /// What a member gives to an operation.
+    /// Value that a member gives to an operation.
     fn bits(&self, group: u64, at: u64, node: u16) -> u64 {
         let place = (group * self.operations + at) << 16 | u64::from(node);
         self.random(2, place).next_u64()
@@ -400,13 +400,13 @@ fn members(nodes: u16, port: u8, own: u16) -> Result<Group, String> {
     Group::new(&all, Endpoint { node: own, port }).map_err(text)
 }
 
-/// What has happened in a case.
+/// Counts of operations and failures in a case.
 #[derive(Debug, Default, Clone, Copy)]
 #[expect(dead_code, reason = "printed")]
 struct Counts {
     /// Operations that some member has posted.
     operations: usize,
-    /// Of these, those that have ended well at all members.
+    /// Operations among them that have ended well at all members.
     everywhere: usize,
     /// Operations of a member that have ended with a status other than success.
     failures: usize,

@@ -1,4 +1,4 @@
-//! What the library refuses of operations of boards, and what the others get when a member does not take part: the messages.
+//! Refused operations of boards, and a member that does not take part: the messages of the library.
 
 use std::future::Future;
 

@@ -101,7 +101,7 @@ fn lose(world: &mut GmWorld, nodes: usize, loss: f64, seed: u64) {
     }
 }
 
-/// What a random program does.
+/// A random program: nodes, settings, size.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     seed: u64,

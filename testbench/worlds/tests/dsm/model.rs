@@ -38,13 +38,13 @@ impl Write {
     }
 }
 
-/// What the model knows.
+/// State of the model.
 struct Model {
     clocks: Vec<Clock>,
     words: Vec<Vec<Write>>,
-    /// What the last holder of each lock knew, and who has it.
+    /// Knowledge of each lock's last holder, and the node that has the lock.
     locks: Vec<(Clock, Option<usize>)>,
-    /// What the nodes knew that have arrived at each barrier, and how many these are.
+    /// Knowledge of the nodes that have arrived at each barrier, and their number.
     barriers: Vec<(Clock, usize)>,
     /// Barriers to which each node has come.
     arrivals: Vec<usize>,

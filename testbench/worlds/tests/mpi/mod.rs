@@ -119,7 +119,7 @@ fn kernels() {
     check(4, &settings(MpiWork::IntegerSort(Class::S)));
 }
 
-/// What rank 0 of late ranks measures, with bypass or without; long messages do not bypass.
+/// Measurements of rank 0 among late ranks, with bypass or without; long messages do not bypass.
 fn late(work: MpiWork, bypass: Bypass) -> Vec<(f64, Skewed)> {
     let settings = MpiSettings {
         sizes: vec![8, 4096, 65536],

@@ -32,7 +32,7 @@ const MAP: u32 = 0x0005_0001;
 /// Bytes in front of a frame.
 const HEADER: u32 = 36;
 
-/// What to leave out or do wrong.
+/// Defect of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Nothing,
@@ -46,7 +46,7 @@ pub enum Fault {
     Faults,
 }
 
-/// The image.
+/// Image of the program with a defect.
 pub fn image(fault: Fault) -> Vec<u8> {
     let mut asm = Assembly::new(Generation::L4);
     start(&mut asm, fault);

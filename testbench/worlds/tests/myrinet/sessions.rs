@@ -31,7 +31,7 @@ fn scenario(file: &[u8], board: &str, network: &str, lines: &str) -> Scenario {
     started(file, board, run, network, lines)
 }
 
-/// The same with the program `run` of the hosts.
+/// Scenario of a control program with hosts that run the program `run`.
 fn started(file: &[u8], board: &str, run: &str, network: &str, lines: &str) -> Scenario {
     let name = format!("{:08x}.mcp", crc32fast::hash(file));
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -97,7 +97,7 @@ fn ports(world: &World) -> Vec<Port> {
     nodes.chain(switches).collect()
 }
 
-/// What a world's links, switches and boards have counted.
+/// Counts of a world's links, switches and boards.
 struct Books {
     lost: Counts,
     duplicated: u64,
@@ -151,7 +151,7 @@ impl Books {
     }
 }
 
-/// What is sent on an Ethernet reaches a board, is lost, or is under way.
+/// Checks that every frame sent on an Ethernet reaches a board, is lost, or is under way.
 fn check_ethernet(world: &World) -> Books {
     let ports = ports(world);
     let lanes = ports
@@ -183,7 +183,7 @@ fn check_ethernet(world: &World) -> Books {
     books
 }
 
-/// What is sent on a Myrinet reaches a board, as a whole or not, is lost, or is under way.
+/// Checks that every packet sent on a Myrinet reaches a board, as a whole or not, is lost, or is under way.
 fn check_myrinet(world: &World) -> Books {
     let lanes: Vec<LaneCounts> = world.myrinet_lanes().copied().collect();
     let layers: Vec<FaultCounts> = world.myrinet_layers().collect();

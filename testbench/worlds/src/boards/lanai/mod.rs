@@ -18,7 +18,7 @@ use super::{BoardError, BoardType, Busy, FmFirmware, GmFirmware, HostView, KB, M
 use crate::busy_nodes::Code;
 use crate::nodes::mac_address;
 
-/// What all generations have in common, with the values of a LANai 9.
+/// Properties that all generations have in common, with the values of a LANai 9.
 pub(super) const LANAI_9: BoardType = BoardType {
     name: Generation::L9.board(),
     aliases: &["lanai"],

@@ -32,7 +32,7 @@ pub enum Values {
     Flag,
     /// A whole number.
     Integer(u64, u64),
-    /// A number.
+    /// A number between two limits.
     Number(f64, f64),
     /// One of these texts.
     Choice(&'static [&'static str]),
@@ -55,9 +55,9 @@ pub enum Values {
 /// A key of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Key {
-    /// Its name.
+    /// Name of the key.
     pub name: &'static str,
-    /// What it can be.
+    /// Values that the key can have.
     pub values: Values,
     /// Default; `None`: the key must be there, where it applies.
     pub default: Option<&'static str>,
@@ -68,13 +68,13 @@ pub struct Key {
 /// A table.
 #[derive(Debug, Clone, Copy)]
 pub struct TableDoc {
-    /// Its name with the enclosing tables; empty for the top level.
+    /// Name of the table with the enclosing ones; empty for the top level.
     pub name: &'static str,
-    /// How it is written: `[network]`, `[[program]]`.
+    /// Spelling in a file: `[network]`, `[[program]]`.
     pub written: &'static str,
-    /// What it describes.
+    /// Description of the table.
     pub what: &'static str,
-    /// Its keys.
+    /// Keys of the table.
     pub keys: &'static [Key],
     /// Tables whose keys it has too.
     pub includes: &'static [&'static str],

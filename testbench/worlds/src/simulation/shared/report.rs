@@ -1,4 +1,4 @@
-//! What the result of a run says about a node: measured on the rank that executes the node.
+//! A node's part in the result of a run: measured on the rank that executes the node.
 
 use emulator::board::Traffic;
 use emulator::sim::ranks::{RankError, Ranks};
@@ -38,7 +38,7 @@ pub(in crate::simulation) struct NodeReport {
     pub(in crate::simulation) busy: (Busy, Busy),
     /// Counters of the firmware: of the lives that a reset ended, and of the last one.
     pub(in crate::simulation) counters: (NicCounters, NicCounters),
-    /// What the board's port has sent and received.
+    /// Traffic of the board's port.
     pub(in crate::simulation) traffic: Traffic,
     /// Units in the rings of its port.
     pub(in crate::simulation) queued: u64,
@@ -63,7 +63,7 @@ value_struct!(NodeReport {
 });
 
 impl NodeReport {
-    /// Of a node that this process executes.
+    /// Report of a node that this process executes.
     fn of(simulation: &Simulation, index: usize) -> Self {
         let (world, counters) = (&simulation.world, &simulation.counters);
         let node = &world.nodes[index];
