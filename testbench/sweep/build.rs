@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What a run depends on, from the folder of the project. Images and profiles are compared by their contents.
+/// Sources on which a run depends, from the folder of the project. Images and profiles are compared by their contents.
 const SOURCES: [&str; 6] = [
     "emulator/src",
     "firmware/defs/src",

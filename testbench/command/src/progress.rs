@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 #[derive(Debug)]
 pub struct Progress {
     line: ProgressBar,
-    /// What is counted.
+    /// Unit of the counted work.
     unit: &'static str,
     /// The simulated time, if the work is a run.
     clock: Option<Arc<Clock>>,
@@ -56,7 +56,7 @@ impl Progress {
         Self::new(line, template, unit)
     }
 
-    /// The same for a run, with its simulated time.
+    /// Progress of a run, which shows the simulated time too.
     #[must_use]
     pub fn run(unit: &'static str, length: u64) -> Self {
         let mut progress = Self::steps(unit, length);

@@ -59,7 +59,7 @@ fn stream(messages: u32, bytes: u32) -> String {
     )
 }
 
-/// What the program prints on standard output.
+/// Standard output of the program.
 #[track_caller]
 fn command_output(arguments: &[&str]) -> String {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lanigon"));

@@ -40,7 +40,7 @@ fn mpirun(ranks: &[(&Path, &[&str])]) -> Command {
     command
 }
 
-/// What `number` ranks with the same options do.
+/// Output of `number` ranks with the same options.
 fn outputs(number: usize, path: &Path, options: &[&str]) -> Output {
     let mut all = vec!["--mpi"];
     all.extend(options);

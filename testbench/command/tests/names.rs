@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// What a command says of its arguments, which it refuses.
+/// Checks the error of a command that refuses its arguments.
 #[track_caller]
 fn check(arguments: &str, says: &str) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));

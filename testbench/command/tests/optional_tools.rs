@@ -22,7 +22,7 @@ fn machine(name: &str) -> PathBuf {
     folder
 }
 
-/// What the script says there, and what it has `apt-get` do.
+/// Output of the script there, and the arguments with which it calls `apt-get`.
 fn run(folder: &Path, argument: &str, ci: bool) -> (String, String) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/optional-tools");
     let mut command = Command::new("/bin/sh");

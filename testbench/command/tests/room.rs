@@ -6,12 +6,12 @@ use emp::jobs::Queue;
 use rings::Queue as Layout;
 use serde_json::Value;
 
-/// Where the rings of a board with 512 KB begin (`__image_end` of firmware/tigon2-hal/tigon2.x stays below).
+/// Address at which the rings of a board with 512 KB begin (`__image_end` of firmware/tigon2-hal/tigon2.x stays below).
 const RINGS: u32 = 0x3D800;
 /// Least room in SRAM, in bytes, and in each scratchpad.
 const SRAM_ROOM: u32 = 64;
 const SCRATCHPAD_ROOM: u64 = 256;
-/// What EMP says when it is ready.
+/// Begin of the line in which EMP reports its memory when it is ready.
 const USED: &str = "memory used up to 0x";
 
 fn lanigon(arguments: &[&str]) -> String {

@@ -30,7 +30,7 @@ fn the_documents_are_what_the_program_prints() {
     check("docs/scenario.schema.json", &["schema"]);
 }
 
-/// What of a value the schema does not allow. It knows the words of schemas that ours has.
+/// Part of a value that the schema does not allow. Only words of schemas that ours has are understood.
 fn misfit(schema: &Value, value: &Value, place: &str) -> Option<String> {
     let wrong = |what: &str| Some(format!("{place}: {what}"));
     if let Some(choices) = schema["anyOf"].as_array() {

@@ -4,7 +4,7 @@ use emulator::image::Identity;
 use emulator::profile::Profile;
 use serde::{Serialize, Serializer};
 
-/// What the results of a run depend on.
+/// Everything on which the results of a run depend.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Conditions {
     /// Version of the program.

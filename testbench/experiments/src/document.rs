@@ -10,20 +10,20 @@ use crate::paper::{Amount, Paper};
 use crate::row::Row;
 use crate::verdict::{Judged, Totals};
 
-/// What the documents of all papers begin with.
+/// Head of a paper's document, equal in form for all papers.
 #[derive(Debug, Clone, Serialize)]
 pub struct Head {
     /// Name of the paper.
     pub experiment: &'static str,
     /// Amount of the measurements.
     pub amount: Amount,
-    /// What results depend on.
+    /// Everything on which the results depend.
     pub conditions: Conditions,
     /// The published numbers.
     pub rows: Vec<Row>,
     /// Numbers of the verdicts.
     pub verdicts: Totals,
-    /// The claims.
+    /// Claims with their verdicts.
     pub claims: Vec<Judged>,
     /// Whether the user interrupted: points are missing.
     pub partial: bool,
@@ -57,11 +57,11 @@ struct PaperDocument<'a, P, X> {
     head: &'a Head,
     /// The measured points.
     points: &'a P,
-    /// What else the experiment has.
+    /// Further results of the experiment.
     extra: &'a X,
 }
 
-/// What came of an experiment.
+/// Result of an experiment.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// The results for programs, as JSON.
@@ -70,11 +70,11 @@ pub struct Outcome {
     pub text: String,
     /// The rows as CSV.
     pub table: String,
-    /// The figures.
+    /// Figures with their names.
     pub figures: Vec<Named>,
-    /// The report.
+    /// Report for people, as HTML or Markdown.
     pub report: Report,
-    /// What documents begin with; `None` for an explanation.
+    /// Head of the document; `None` for an explanation.
     pub head: Option<Head>,
 }
 

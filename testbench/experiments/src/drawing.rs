@@ -9,7 +9,7 @@ pub type Named = (String, Figure);
 
 /// A horizontal position.
 pub trait Position: Copy {
-    /// As a number.
+    /// Value as a number.
     fn number(self) -> f64;
 }
 

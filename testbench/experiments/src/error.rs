@@ -1,4 +1,4 @@
-//! Why an experiment failed.
+//! Reasons for which an experiment fails.
 
 use emulator::profile::ProfileError;
 use emulator::wire::ethernet::EthernetError;
@@ -27,7 +27,7 @@ pub enum Error {
     /// The image.
     #[error(transparent)]
     Firmware(#[from] FirmwareError),
-    /// The profile.
+    /// A profile cannot be read.
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// A measurement that is a scenario.

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use crate::Error;
 use crate::experiment::Experiment;
 
-/// What was measured.
+/// Measured points of an experiment.
 #[derive(Debug)]
 pub struct Found<K, P> {
     /// The points, in the order of the keys.

@@ -16,16 +16,16 @@ use crate::verdict::{self, Claim, Judged, Limits, Sample};
 
 /// An experiment, made from a request: what is measured, and what becomes of the results.
 pub trait Experiment: Sized + Sync {
-    /// Which point.
+    /// Identity of a point.
     type Key: Send + Sync;
-    /// What is measured at a point.
+    /// Measured values of a point.
     type Point: Send;
     /// All points, as claims and figures take them.
     type Results: Sample + 'static;
 
     /// The claims.
     const CLAIMS: &'static [Claim<Self::Results>] = &[];
-    /// What each of them says, by id: a TOML file.
+    /// Texts of the claims, by id: a TOML file.
     const TEXTS: &'static str = "";
 
     /// The experiment that a request asks for. The request has no option that the paper does not accept.
@@ -34,7 +34,7 @@ pub trait Experiment: Sized + Sync {
     /// The request is invalid, or a file is missing.
     fn new(paper: &'static Paper, request: &Request) -> Result<Self, Error>;
 
-    /// What results depend on.
+    /// Everything on which the results depend.
     ///
     /// # Errors
     /// An image is missing.
@@ -55,7 +55,7 @@ pub trait Experiment: Sized + Sync {
     /// The own value for a published number; `None`: it was not measured.
     fn value(&self, number: &Published, results: &Self::Results) -> Option<f64>;
 
-    /// What differs from the publication.
+    /// Difference of the measurement from the publication's; empty if there is none.
     fn note(&self, _number: &Published, _results: &Self::Results) -> &'static str {
         ""
     }
@@ -89,7 +89,7 @@ pub trait Experiment: Sized + Sync {
     /// The measured points, for programs and as a table of the report.
     fn points(&self, results: &Self::Results) -> impl Serialize;
 
-    /// What else there is, for programs; lists by name are tables of the report.
+    /// Further results for programs; lists by name are tables of the report.
     fn extra(&self, _results: &Self::Results) -> impl Serialize {}
 
     /// Text behind rows and claims.
@@ -140,7 +140,7 @@ pub trait Started: Sync {
     /// Number of measurements.
     fn steps(&self) -> usize;
 
-    /// What results depend on.
+    /// Everything on which the results depend.
     ///
     /// # Errors
     /// An image is missing.

@@ -97,7 +97,7 @@ macro_rules! key {
     };
 }
 
-/// What was measured at a point: for each measure a number, or several where its path has `[*]`.
+/// Values of a point: for each measure a number, or several where its path has `[*]`.
 pub type Point = Vec<Vec<f64>>;
 
 #[derive(Debug, Clone, Deserialize)]
@@ -163,14 +163,14 @@ impl Grid {
         })
     }
 
-    /// The same with another value of a list.
+    /// Replaces a list of the file by one value.
     #[must_use]
     pub fn with(mut self, list: &str, value: impl Into<Toml>) -> Self {
         self.file.lists.insert(list.into(), vec![value.into()]);
         self
     }
 
-    /// What results depend on.
+    /// Everything on which the results depend.
     ///
     /// # Errors
     /// An image is missing.

@@ -1,4 +1,4 @@
-//! How certain a mean over repeats is.
+//! Confidence intervals of means over repeats.
 
 use std::fmt;
 

@@ -10,17 +10,17 @@ use crate::path::Path;
 /// Largest factor of a measure.
 const LARGEST: f64 = 1e15;
 
-/// How several values become one.
+/// Function that makes one value of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Of {
-    /// Their mean.
+    /// Mean of the values.
     Mean,
     /// The smallest.
     Min,
     /// The largest.
     Max,
-    /// Their sum.
+    /// Sum of the values.
     Sum,
 }
 
@@ -34,7 +34,7 @@ const OF: [(&str, Of); 4] = [
 /// A number to take from a run's document, which is that of `lanigon run --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
-    /// Name.
+    /// Name of the measure.
     pub name: String,
     /// Unit, after the factor; may be empty.
     pub unit: String,

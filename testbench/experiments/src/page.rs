@@ -12,14 +12,14 @@ use crate::paper::Paper;
 use crate::row;
 use crate::verdict::{Judged, Totals};
 
-/// What error bars and the columns "±" are.
+/// Explanation of error bars and of the columns "±".
 const INTERVALS: &str = "Error bars and the columns ± are half of the 95 % confidence interval of a mean (batch means). \
      Runs are deterministic: the same images, profiles and sizes give the same numbers.";
 
 /// Items of a list within a point that are shown.
 const LONGEST_LIST: usize = 3;
 
-/// A section.
+/// Makes a section of a report.
 #[must_use]
 pub fn section(title: &str, blocks: Vec<Block>) -> Section {
     Section {

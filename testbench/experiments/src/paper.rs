@@ -112,31 +112,31 @@ impl Choice {
     }
 }
 
-/// What `--explain` does.
+/// Effect of `--explain` for a paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Explains {
-    /// It selects what is measured, by scheme.
+    /// Selects the measurements, by scheme.
     Schemes,
-    /// It prints an explanation, and nothing else is measured.
+    /// Prints an explanation; no point is measured.
     Runs,
-    /// Nothing, for this reason.
+    /// Has no effect, for this reason.
     Nothing(&'static str),
 }
 
 /// A paper whose results are reproduced.
 #[derive(Debug)]
 pub struct Paper {
-    /// Its name in `lanigon reproduce NAME`.
+    /// Name in `lanigon reproduce NAME`.
     pub name: &'static str,
-    /// What is reproduced, in a line.
+    /// Description of the reproduced results, in a line.
     pub about: &'static str,
-    /// The same as the subject of a report.
+    /// Description as the subject of a report.
     pub subject: &'static str,
     /// The document about it: `docs/MANUAL.md`.
     pub manual: &'static str,
     /// The options that it accepts.
     pub accepts: &'static [Choice],
-    /// What is explained.
+    /// Effect of `--explain`.
     pub explains: Explains,
     /// The published numbers.
     pub table: &'static Table,

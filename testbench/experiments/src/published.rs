@@ -8,7 +8,7 @@ use lanigon_worlds::files::own;
 /// A published number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
-    /// Its id.
+    /// Id of the number.
     pub id: &'static str,
     /// Section and figure of the publication.
     pub section: &'static str,
@@ -24,11 +24,11 @@ pub struct Published {
     pub scheme: &'static str,
     /// Quantity.
     pub quantity: &'static str,
-    /// Its value; the lowest one of a range.
+    /// Published value; the lowest one of a range.
     pub value: f64,
     /// The highest value of a range; otherwise the value.
     pub high: f64,
-    /// Its unit; `x`: how many times one is better than another.
+    /// Unit of the value; `x`: a factor by which one is better than another.
     pub unit: &'static str,
     /// Message size, if it has one.
     pub message_bytes: Option<u32>,
@@ -77,7 +77,7 @@ impl Table {
         })
     }
 
-    /// Its numbers.
+    /// Numbers of the table; none if it cannot be read.
     pub fn numbers(&self) -> &[Published] {
         self.read().as_deref().unwrap_or_default()
     }

@@ -21,7 +21,7 @@ pub struct Row {
     pub id: Option<&'static str>,
     /// Section and figure of the publication.
     pub section: &'static str,
-    /// The profile.
+    /// Profile of the measurement.
     pub profile: String,
     /// The measurement, where `what` does not begin with it.
     pub experiment: &'static str,
@@ -31,7 +31,7 @@ pub struct Row {
     pub testbed: &'static str,
     /// Message length.
     pub message_bytes: Option<u32>,
-    /// What was measured.
+    /// Description of the measurement.
     pub what: String,
     /// The own value.
     pub measured: Option<f64>,
@@ -55,7 +55,7 @@ pub struct Row {
     pub verdict: Option<&'static str>,
     /// `predicted`, `calibrated`, `input`, `compared`, `not modelled` or `not measured`.
     pub role: &'static str,
-    /// What differs from the publication, or why it was not measured.
+    /// Difference of the measurement from the publication's, or the reason for which there is no measurement.
     pub note: String,
 }
 

@@ -61,7 +61,7 @@ pub fn run(
     Ok(to_end(text, limit, interrupt)?.1)
 }
 
-/// The same, as a document; a message that is not as it was sent is an error too.
+/// Runs a scenario to its end: its document. A message that is not as it was sent is an error too.
 ///
 /// # Errors
 /// Those of [`run`].

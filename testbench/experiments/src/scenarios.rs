@@ -15,7 +15,7 @@ use crate::paper::{Amount, Paper, Request};
 use crate::published::Published;
 use crate::verdict::{Claim, Sample};
 
-/// What an experiment says about its measured points.
+/// Statements of an experiment about its measured points: claims, figures, notes.
 pub trait Scenarios: Send + Sync + 'static {
     /// The points, as claims and figures take them: [`Points`], or a type around them.
     type Results: Sample + From<Points> + AsRef<Points> + 'static;
@@ -23,13 +23,13 @@ pub trait Scenarios: Send + Sync + 'static {
     const FILE: &'static str;
     /// The claims.
     const CLAIMS: &'static [Claim<Self::Results>] = &[];
-    /// What each of them says, by id (`claims.toml`).
+    /// Texts of the claims, by id (`claims.toml`).
     const TEXTS: &'static str = "";
 
     /// The own value for a published number; `None`: it was not measured.
     fn value(number: &Published, results: &Self::Results) -> Option<f64>;
 
-    /// What differs from the publication.
+    /// Difference of the measurement from the publication's; empty if there is none.
     fn note(_number: &Published) -> &'static str {
         ""
     }
@@ -37,7 +37,7 @@ pub trait Scenarios: Send + Sync + 'static {
     /// The figures, with the names of their files.
     fn figures(results: &Self::Results) -> Vec<Named>;
 
-    /// What else there is, for programs; lists by name are tables of the report.
+    /// Further results for programs; lists by name are tables of the report.
     fn extra(_results: &Self::Results) -> impl Serialize {}
 
     /// Text behind rows and claims.

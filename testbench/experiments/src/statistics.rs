@@ -5,7 +5,7 @@
 pub struct Sample {
     /// Number of values.
     pub count: usize,
-    /// Mean.
+    /// Mean of the values.
     pub mean: f64,
     /// Standard deviation of the sample (n - 1); `None` for one value.
     pub deviation: Option<f64>,

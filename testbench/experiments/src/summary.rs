@@ -21,7 +21,7 @@ use crate::verdict::Totals;
 /// Predictions of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Predictions {
-    /// Their number.
+    /// Number of the predictions.
     pub count: usize,
     /// Median of their absolute errors; `None` without any.
     pub median: Option<f64>,
@@ -39,7 +39,7 @@ impl Predictions {
     }
 }
 
-/// How near the results of a paper are.
+/// Distance of a paper's results from the published ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// Name of the paper.
@@ -172,17 +172,17 @@ const COLUMNS: [&str; 12] = [
     "open",
 ];
 
-/// What the columns are.
+/// Explanation of the columns.
 const LEGEND: &str = "predicted: numbers that the model gives without having been adjusted to them, with the median of their absolute errors; \
      in %: published percentages, compared in percentage points; bounds: only a bound is published; calibrated: the model was adjusted to them; \
      other: inputs, and what is not modelled; missing: not measured in this run; hold, fail, open: verdicts on claims in words";
 
-/// What came of several papers.
+/// Results of several papers.
 #[derive(Debug, Clone, Default)]
 pub struct All {
-    /// Their documents, in the order of the list.
+    /// Documents of the papers, in the order of the list.
     documents: Vec<String>,
-    /// How near they are.
+    /// Distances of the results from the published ones.
     summaries: Vec<Summary>,
 }
 

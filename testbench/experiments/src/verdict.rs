@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::interval::Estimate;
 
-/// How often the means are moved.
+/// Number of times that the means are moved.
 const MOVES: u64 = 200;
 /// Shares of its interval by which a single mean is moved, to find out whether it decides.
 const ALONE: [f64; 4] = [-1.0, -0.5, 0.5, 1.0];
@@ -74,7 +74,7 @@ pub trait Sample: Clone {
         Vec::new()
     }
 
-    /// What the mean at a place of [`means`](Self::means) is of.
+    /// Name of the mean at a place of [`means`](Self::means).
     fn name(&self, _place: usize) -> String {
         String::new()
     }
@@ -87,9 +87,9 @@ pub struct Claim<S>(pub &'static str, pub fn(&S) -> Judgement);
 /// A judged claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judged {
-    /// Its id.
+    /// Id of the claim.
     pub id: &'static str,
-    /// What it says, with the interpretation in brackets.
+    /// Text of the claim, with the interpretation in brackets.
     pub claim: String,
     /// `holds`, `fails` or `open`.
     pub verdict: &'static str,
@@ -113,9 +113,10 @@ pub struct Limits {
 /// Whether the numbers carry a judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Standing {
-    /// It is the same wherever the means are in their intervals.
+    /// The judgement is the same wherever the means are in their intervals.
     Firm,
-    /// It is not. Names of means that turn it alone, and the number of rounds that would do; `None`: more than a full run has.
+    /// The judgement depends on the means. Names of means that turn it alone, and the number of rounds that would do; `None`: more than a
+    /// full run has.
     Open(Vec<String>, Option<usize>),
 }
 
@@ -207,7 +208,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Of these claims.
+    /// Counts the verdicts.
     #[must_use]
     pub fn of<'a>(judged: impl IntoIterator<Item = &'a Judged>) -> Self {
         let mut totals = Self::default();
@@ -310,7 +311,7 @@ fn decisive<S: Sample>(
     found.into_iter().take(NAMED).map(name).collect()
 }
 
-/// Why a claim is open.
+/// Reason for which a claim is open.
 fn reason(names: &[String], rounds: Option<usize>, limits: Limits) -> String {
     let Limits { run, full } = limits;
     let means = match names {

@@ -1,4 +1,4 @@
-//! What a hardware parameter does to the order of the schemes: bandwidths, and where the CPUs' time goes under two-way
+//! Effect of a hardware parameter on the order of the schemes: bandwidths, and where the CPUs' time goes under two-way
 //! traffic, for each profile on the command line (a name or a file).
 //!
 //! `make firmware && cargo run --release -p lanigon-papers --example two_way emp-thesis [FILE ...]`
@@ -63,7 +63,7 @@ fn line(profile: &str, scheme: Scheme) -> anyhow::Result<String> {
     ))
 }
 
-/// Of both CPUs: the share of what begins so, or all that is busy.
+/// Shares of both CPUs' time: of the parts whose names begin so, or of all work.
 fn shares(node: &NodeUsage, part: &str) -> String {
     let cpus = node
         .resources

@@ -15,7 +15,7 @@ const LARGEST: f64 = 1e15;
 /// Whole numbers up to here are exact.
 const EXACT: f64 = 9.007_199_254_740_992e15;
 
-/// What a key gets of an axis' value.
+/// Function from an axis' value to a key's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Map {
     /// The value itself.
@@ -37,7 +37,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// What the key gets.
+    /// Value of the key, from that of the axis.
     fn value(&self, value: &Value) -> Result<Value, String> {
         let changed = |change: &dyn Fn(f64) -> f64| match as_number(value) {
             Some(value) => Ok(number(change(value))),
@@ -65,7 +65,7 @@ impl Target {
 /// An axis, as tables show it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedAxis {
-    /// Name.
+    /// Name of the axis.
     pub name: String,
     /// Unit; may be empty.
     pub unit: String,
@@ -83,18 +83,18 @@ impl PlannedAxis {
     }
 }
 
-/// An axis.
+/// An axis with its values, and the keys that it sets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What tables show of it.
+    /// Description of the axis in tables.
     pub shown: PlannedAxis,
-    /// The values.
+    /// Values of the axis, in order.
     pub values: Vec<Value>,
     /// The keys that it sets.
     pub targets: Vec<Target>,
     /// Axes with the same word here move together.
     pub zip: Option<String>,
-    /// Its position.
+    /// Position of the axis in the sweep's file.
     pub place: Position,
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use lanigon_worlds::scenario::ScenarioError;
 
-/// Why a sweep cannot be run or merged.
+/// Reasons for which a sweep cannot be run or merged.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// The sweep's file or its scenario is invalid; with the position.
@@ -43,7 +43,7 @@ pub enum SweepError {
     SweepPlan {
         /// The plan's file.
         path: PathBuf,
-        /// Reason.
+        /// Defect of the plan.
         reason: String,
     },
     /// Two folders are of different sweeps.
@@ -53,7 +53,7 @@ pub enum SweepError {
         first: PathBuf,
         /// The folder that differs.
         second: PathBuf,
-        /// What differs.
+        /// Difference between the plans.
         reason: String,
     },
     /// A measure was found in no run.
@@ -61,7 +61,7 @@ pub enum SweepError {
     Measure {
         /// File, line and key.
         place: String,
-        /// Reason.
+        /// Reason for which the measure was not found.
         reason: String,
     },
 }

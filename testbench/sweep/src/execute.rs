@@ -32,12 +32,12 @@ pub struct Options {
     pub interrupt: Arc<AtomicBool>,
 }
 
-/// What has been done so far.
+/// Progress of a sweep's part.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Runs of this part with results.
     pub done: usize,
-    /// Of these, runs that failed.
+    /// Runs among them that failed.
     pub failed: usize,
     /// Runs of this part.
     pub total: usize,
@@ -45,7 +45,7 @@ pub struct Progress {
     pub left: Option<Duration>,
 }
 
-/// What came of a sweep.
+/// Result of a sweep.
 #[derive(Debug)]
 pub struct SweepReport {
     /// Runs of this part, and those of them with results.

@@ -22,13 +22,13 @@ const LARGEST_SEED: u64 = i64::MAX as u64;
 /// The scenario that a sweep changes.
 #[derive(Debug, Clone)]
 pub struct Base {
-    /// Its file name, for messages and results.
+    /// Name of the scenario's file, for messages and results.
     pub name: String,
-    /// Its text, if it is a file of its own.
+    /// Text of the scenario, if it is a file of its own.
     pub text: Option<String>,
     /// Folder of the files that it refers to.
     pub folder: PathBuf,
-    /// Its keys.
+    /// Keys of the scenario.
     pub table: toml::Table,
 }
 
@@ -49,9 +49,9 @@ pub struct Sweep {
     pub seeds: Vec<Option<i64>>,
     /// The key that gets the seed.
     pub seed_key: Path,
-    /// The measures.
+    /// Numbers that are taken from each run.
     pub measures: Vec<Measure>,
-    /// The plots.
+    /// Plots of the measures.
     pub plots: Vec<Plot>,
     /// Position of `scenario`, for errors of runs.
     pub place: Position,

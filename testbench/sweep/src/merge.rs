@@ -8,7 +8,7 @@ use crate::plan::SweepPlan;
 use crate::store::{self, Rows, Shard, Store};
 use crate::table;
 
-/// What came of joining.
+/// Result of joining.
 #[derive(Debug)]
 pub struct Merged {
     /// The plan of all folders.
@@ -79,7 +79,7 @@ pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, SweepError> {
     })
 }
 
-/// What differs between two plans, if anything does.
+/// First difference between two plans, if there is one.
 fn difference(plan: &SweepPlan, other: &SweepPlan) -> Option<String> {
     if plan.version != other.version {
         return Some(format!("emulator {} and {}", plan.version, other.version));

@@ -34,17 +34,17 @@ pub struct SweepPlan {
     pub description: String,
     /// The emulator that makes the runs.
     pub version: String,
-    /// The axes.
+    /// Axes in the order of the file.
     pub axes: Vec<PlannedAxis>,
-    /// The measures.
+    /// Numbers that are taken from each run.
     pub measures: Vec<Measure>,
-    /// The plots.
+    /// Plots of the measures.
     pub plots: Vec<Plot>,
     /// The runs, in order.
     pub runs: Vec<PlannedRun>,
 }
 
-/// What a run needs beyond its place in the plan.
+/// Data of a run beyond its place in the plan.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// Number of the run.

@@ -48,13 +48,13 @@ impl Shard {
     }
 }
 
-/// What became of a run.
+/// Result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It ended: the document of its results.
+    /// The run ended: the document of its results.
     Document(Value),
-    /// It could not be built, or the emulator failed.
+    /// The run could not be built, or the emulator failed.
     Error(String),
 }
 
@@ -73,7 +73,7 @@ pub struct Row {
     pub values: Vec<Option<f64>>,
     /// For each measure the reason for which its path leads nowhere.
     pub missing: Vec<Option<String>>,
-    /// Why the run failed, if it did.
+    /// Reason for which the run failed, if it did.
     pub failure: Option<String>,
     /// Hash of all events; empty if the run could not be built.
     pub trace_hash: String,
@@ -107,7 +107,7 @@ impl Row {
     }
 }
 
-/// Why a run that ended is no success: its first problem, else its end, else its messages.
+/// Reason for which a run that ended is no success: its first problem, else its end, else its messages.
 fn failure(document: &Value) -> Option<String> {
     if document["good"] == true {
         return None;
@@ -213,7 +213,7 @@ impl Store {
         self.file.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// Where the results are.
+    /// Path of the results file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -19,7 +19,7 @@ pub struct Point<'p> {
     pub point: &'p [usize],
     /// Runs with results.
     pub runs: usize,
-    /// Of these, runs that failed; their values do not count.
+    /// Runs among them that failed; their values do not count.
     pub failed: usize,
     /// A sample for each measure.
     pub samples: Vec<Option<Sample>>,

@@ -61,7 +61,7 @@ const CAUSES: [(&str, &[&str]); 14] = [
     ("bursts", &["emulator/src/", "firmware/"]),
 ];
 
-/// What comes from no file of the project: allocation, copies of memory, other libraries.
+/// Cause of instructions that come from no file of the project: allocation, copies of memory, other libraries.
 const LIBRARIES: &str = "libraries";
 
 /// The files of the project have such a part in their paths.
@@ -72,14 +72,14 @@ const PROJECT: [&str; 4] = ["emulator/src/", "host-lib/", "testbench/", "firmwar
 pub struct Count {
     /// Name of the work.
     pub name: &'static str,
-    /// What it is.
+    /// Description of the work.
     #[serde(skip)]
     pub what: &'static str,
     /// All instructions.
     pub instructions: u64,
     /// Instructions by cause, the most first.
     pub causes: Vec<(&'static str, u64)>,
-    /// What was done.
+    /// Simulated time, cycles and trace hash of the work.
     pub done: Done,
 }
 

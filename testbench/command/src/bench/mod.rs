@@ -25,7 +25,7 @@ pub struct Quantity {
     pub key: &'static str,
     /// Description.
     pub what: &'static str,
-    /// Target.
+    /// Limit that the quantity should keep.
     pub target: Target,
 }
 

@@ -13,14 +13,14 @@ use lanigon_worlds::simulation::{Blueprint, RunOptions, Simulation};
 /// A fixed amount of work.
 #[derive(Debug, Clone, Copy)]
 pub struct Work {
-    /// Its name.
+    /// Name of the work.
     pub name: &'static str,
-    /// What it is.
+    /// Description of the work.
     pub what: &'static str,
     task: Task,
 }
 
-/// What is carried out.
+/// Simulation that a work runs.
 #[derive(Debug, Clone, Copy)]
 enum Task {
     /// A part of a scenario.
@@ -193,7 +193,7 @@ pub fn find(name: &str) -> Option<&'static Work> {
     ALL.iter().find(|work| work.name == name)
 }
 
-/// What has been done.
+/// Amount of simulation that a work has carried out.
 #[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
 pub struct Done {
     /// Simulated time in us.

@@ -51,7 +51,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What the command without arguments shows.
+/// Text that the command without arguments shows.
 pub const START: &str = "\
 Lanigon runs the firmware of programmable network adapters on emulated boards, in simulated time.
 
@@ -67,7 +67,7 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 a check failed or the guest faulted, 2 wrong request, 130 interrupted.
 `lanigon COMMAND --help` shows examples.";
 
-/// What to do.
+/// Commands of `lanigon`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Reproduce the published results of a paper
@@ -169,7 +169,7 @@ pub struct UnpackArgs {
     pub folder: PathBuf,
 }
 
-/// What `reproduce` reproduces: a paper, or all of them.
+/// Subject of `reproduce`: a paper, or all of them.
 #[derive(Debug, Clone, Copy)]
 pub struct Papers(pub Option<&'static Paper>);
 
@@ -208,7 +208,7 @@ Examples:
   lanigon reproduce barrier --explain
   lanigon reproduce all --quick --out results")]
 pub struct ReproduceArgs {
-    /// Which results.
+    /// Papers to reproduce.
     #[arg(value_name = "PAPER", hide_possible_values = true, value_parser = papers(), help = papers_help())]
     pub papers: Papers,
     /// Only this figure (3.5), table (table-3.1), number or claim (emp-004, emp-178)

@@ -9,7 +9,7 @@ use host_lib::fm::predict::Line;
 /// Longest time of an option, in us.
 const LONGEST_US: f64 = 1e9;
 
-/// What is planned.
+/// Operation that is planned.
 #[derive(Debug, Subcommand)]
 pub enum Plan {
     /// The tree of a multicast over FM, and when each node has the message

@@ -115,14 +115,13 @@ pub struct FilterArgs {
     /// In these switches: numbers
     #[arg(long, value_name = "LIST")]
     pub switch: Option<String>,
-    /// Of these blocks: cpu_a, dma_read, mac_tx, mailbox, semaphore, wire, ...; dma selects all names that
-    /// begin with it
+    /// In these blocks: cpu_a, dma_read, mac_tx, mailbox, semaphore, wire, ...; dma selects all names that begin with it
     #[arg(long, value_name = "LIST")]
     pub block: Option<String>,
     /// Caused by these: cpu_a, cpu_b, dma_read, dma_write, mac_tx, mac_rx, host, wire
     #[arg(long, value_name = "LIST")]
     pub by: Option<String>,
-    /// Of these kinds: probe, dma-start, frame-lost, ...; frame selects all names that begin with it
+    /// Kinds of events: probe, dma-start, frame-lost, ...; frame selects all names that begin with it
     #[arg(long, value_name = "LIST")]
     pub kind: Option<String>,
     /// Event probes of the firmware: retransmit, "frame sent", ...

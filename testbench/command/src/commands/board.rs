@@ -1,4 +1,4 @@
-//! Which board a command is about: named, or found by the image.
+//! Choice of the board that a command is about: named, or found by the image.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,7 +17,7 @@ use crate::cli::BoardArgs;
 
 /// A board and its costs.
 pub struct Chosen {
-    /// Its type.
+    /// Type of the board.
     pub board: &'static BoardType,
     /// Costs.
     pub profile: Profile,

@@ -87,12 +87,12 @@ const PARTS: [Part; 10] = [
     },
 ];
 
-/// What was found of a part.
+/// Result of the search for a part.
 #[derive(Serialize)]
 struct Finding {
     name: &'static str,
     purpose: &'static str,
-    /// Where its program is; absent if it is missing.
+    /// Path of the part's program; absent if it is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<PathBuf>,
     /// Command that brings it, if it is missing.
@@ -122,7 +122,7 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Status> {
     Ok(Status::Done)
 }
 
-/// Where a part's program is. LLVM may be in a folder of its own, which a variable names or `make setup` has made.
+/// Searches the program of a part. LLVM may be in a folder of its own, which a variable names or `make setup` has made.
 fn find(part: &Part) -> Option<PathBuf> {
     let in_folder = (part.name == LLVM).then(|| {
         let named = env::var_os("LANIGON_LLVM").filter(|folder| !folder.is_empty());

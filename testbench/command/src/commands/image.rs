@@ -97,7 +97,7 @@ struct Document {
     memories: Vec<MemoryUse>,
     sections: Vec<SectionRow>,
     stacks: Vec<StackRow>,
-    /// What software does for want of instructions, by function.
+    /// Operations that software carries out for want of instructions, by function.
     software: Vec<SoftwareRow>,
     handlers: Vec<HandlerRow>,
     probes: Vec<ProbeRow>,

@@ -165,7 +165,7 @@ fn texts(
     all.into_iter().map(row).collect()
 }
 
-/// Where a group of files is: their folder, or the program.
+/// Place of a group of files: their folder, or the program.
 fn place(file: Option<&str>) -> String {
     let folder = file.and_then(|file| Path::new(file).parent());
     folder.map_or("this program".into(), |folder| folder.display().to_string())

@@ -47,7 +47,7 @@ fn program(board: Board, name: &str) -> String {
     folder.join("cases").join(name).display().to_string()
 }
 
-/// What a command printed on both streams, one behind the other.
+/// Text that a command printed on both streams, one behind the other.
 pub fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
@@ -159,7 +159,7 @@ fn arithmetic_is_that_of_the_host() {
     }
 }
 
-/// What the build of a program says that cannot be built.
+/// Builds a program that cannot be built; the difference between the printed and the expected text, if there is one.
 fn build(board: Board, row: &Refused) -> Option<String> {
     let mut command = Command::new(root().join(board.script()));
     command.args(["-p", "cases", "--features", "refused", "--bin", row.program]);

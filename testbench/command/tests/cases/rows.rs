@@ -297,7 +297,7 @@ pub struct Refused {
     pub says: &'static [&'static str],
 }
 
-/// What each linker says of an image that the memory cannot hold.
+/// Texts of each linker about an image that the memory cannot hold.
 const TIGON2_FULL: &[&str] = &["will not fit in region 'SRAM'"];
 const LANAI_FULL: &[&str] = &["the image ends at 0x", "the memory at 0x3f000"];
 

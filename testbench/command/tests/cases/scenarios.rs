@@ -7,9 +7,9 @@ use super::rows::Board;
 use super::{missing, program, text};
 
 struct Row {
-    /// Of two nodes.
+    /// Topology of the two nodes.
     topology: &'static str,
-    /// How long the cable of node 1 is cut.
+    /// Interval in which the cable of node 1 is cut.
     cut: &'static str,
     code: i32,
     says: &'static [&'static str],

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::rows::Board;
 use super::{program, text};
 
-/// Where the sources of `core` lie is as the compiler was told.
+/// Texts of the panics, by the program's `KIND`. Paths of the sources of `core` depend on the compiler.
 const TEXTS: [&str; 16] = [
     "index out of bounds: the len is 3 but the index is 5",
     "range end index 9 out of range for slice of length 4",

@@ -66,7 +66,7 @@ impl<'a> Mutator<'a> {
         &seeds[self.below(seeds.len())]
     }
 
-    /// The input.
+    /// A changed input.
     pub fn input(mut self) -> Vec<u8> {
         let mut bytes = self.seed().to_vec();
         for _ in 0..=self.below(6) {

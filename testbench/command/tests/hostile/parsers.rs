@@ -27,7 +27,7 @@ use super::files;
 pub struct Parser {
     pub name: &'static str,
     pub is_text: bool,
-    /// Of so many shares of all inputs: slow parsers get fewer.
+    /// Divisor of the number of all inputs: slow parsers get fewer.
     pub shares: u64,
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Returns the reason for which an input is refused.

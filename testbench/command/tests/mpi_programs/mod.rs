@@ -11,9 +11,9 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the program says that computes.
+/// Text of the program that computes, if its results are right.
 const RIGHT: &str = "all right on";
-/// What is said of a rank that dies: its starter may kill the others first.
+/// Text about a rank that dies: its starter may kill the others first.
 const DIED: &str = "has ended without MPI_Finalize";
 /// A launch takes no longer than this.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -76,7 +76,7 @@ fn command(starter: &Path, ranks: usize, program: &[&str]) -> Command {
     command
 }
 
-/// What a launch prints; it ends in time, and leaves no folder behind.
+/// Output of a launch, which ends in time and leaves no folder behind.
 fn launch(starter: &Path, ranks: usize, program: &[&str]) -> (Output, String) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = command(starter, ranks, program);

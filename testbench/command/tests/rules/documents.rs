@@ -283,9 +283,6 @@ fn comments_use_technical_nouns() {
     check("comments use technical nouns", &broken);
 }
 
-/// Folders in which the first line of each doc comment names its item. Others are added as their comments are rewritten.
-const NAMED_ITEMS: [&str; 3] = ["emulator/", "firmware/fm/", "firmware/gm/"];
-
 /// A doc comment says what its item is or does without the item's neighbours: it does not begin with a pronoun or a question word.
 #[test]
 fn doc_comments_name_their_items() {
@@ -299,9 +296,6 @@ fn doc_comments_name_their_items() {
     };
     let mut broken = Vec::new();
     for (path, text) in files(&[".rs"]) {
-        if !NAMED_ITEMS.iter().any(|folder| path.starts_with(folder)) {
-            continue;
-        }
         let mut is_begun = false;
         for (index, line) in text.lines().enumerate() {
             let comment = text_of(line);

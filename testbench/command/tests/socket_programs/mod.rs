@@ -50,7 +50,7 @@ fn command(options: &[&str], programs: &[&str]) -> Command {
     command
 }
 
-/// What a launch prints; it ends in time, and leaves no folder behind.
+/// Output of a launch, which ends in time and leaves no folder behind.
 fn launch(options: &[&str], programs: &[&str]) -> (Output, String) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = command(options, programs);

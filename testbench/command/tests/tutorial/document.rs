@@ -28,12 +28,12 @@ pub struct Command {
     pub needs: Option<String>,
     /// The command does not end by itself.
     pub stays: bool,
-    /// Its output, with its input.
+    /// Output of the command, with its input.
     pub output: Vec<String>,
 }
 
 impl Command {
-    /// Its input, line by line.
+    /// Input of the command, line by line.
     pub fn typed(&self) -> Vec<&str> {
         let lines = self.output.iter();
         lines.filter_map(|line| behind_prompt(line)).collect()

@@ -45,7 +45,7 @@ const SWEEPS: &str = "docs/sweep.md";
 const EXAMPLE: &str = "examples/echo";
 /// Folder of the project in the tutorial.
 const PROJECT: &str = "echo";
-/// The same of the LANai's tutorial. cargo tells projects in one target folder apart by their names.
+/// Folder of the project in the LANai's tutorial. cargo tells projects in one target folder apart by their names.
 const LANAI_PROJECT: &str = "bounce";
 
 /// Files of a project, without those that cargo writes.

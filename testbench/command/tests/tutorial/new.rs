@@ -231,7 +231,7 @@ fn a_missing_code_generator_is_named() {
     assert!(line.starts_with("LLVM 22's llc is missing"), "{text}");
 }
 
-/// What is loaded of an image.
+/// Contents of an image that are loaded, with their addresses.
 fn loaded(image: &Path) -> Vec<(u32, Vec<u8>)> {
     let bytes = fs::read(image).expect("an image");
     let limits = DEFAULT.image_limits(DEFAULT.usual_sram_bytes);

@@ -1,4 +1,4 @@
-//! What the paper says without a number, judged by measurements.
+//! Claims of the paper without a number, judged by measurements.
 
 use super::results::{APPLICATIONS, LARGE, NODES, PAPERS, Results, SMALL};
 use lanigon_experiments::verdict::{Claim, Judgement, all, every, list};
@@ -7,7 +7,7 @@ use lanigon_experiments::verdict::{Claim, Judgement, all, every, list};
 const NONE: f64 = 0.05;
 /// Applications whose handlers remain for locks and changes.
 const LOCKING: [&str; 3] = ["Barnes", "Radix", "Integer"];
-/// Those that have none.
+/// Applications without such handlers.
 const OTHERS: [&str; 2] = ["Fft", "Water"];
 
 pub(super) const CLAIMS: [Claim<Results>; 19] = [

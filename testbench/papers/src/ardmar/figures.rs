@@ -9,7 +9,7 @@ use lanigon_experiments::drawing::{Named, curve, marks, named, panel};
 const BY_NODES: (&str, Scale) = ("nodes", Scale::Log2);
 const TIME: (&str, Scale) = ("time, us", Scale::Linear);
 
-/// The figures.
+/// Figures of the paper, with the measured and the published points.
 #[must_use]
 pub fn figures(results: &Results) -> Vec<Named> {
     if results.points.is_empty() {

@@ -41,7 +41,7 @@ pub static TABLE: Table = Table::new(
     include_str!("../../data/published-ardmar.csv"),
 );
 
-/// Its place in the list of papers.
+/// Entry in the list of papers.
 pub static PAPER: Paper = Paper {
     name: "ardmar",
     about: "Programs over shared memory, with and without handlers",
@@ -65,7 +65,7 @@ pub struct Ardmar {
     interrupt: Arc<AtomicBool>,
 }
 
-/// What is measured.
+/// Task of one world.
 #[derive(Debug, Clone)]
 pub enum Measurement {
     /// The primitives of a profile, by its place.
@@ -74,7 +74,7 @@ pub enum Measurement {
     Run(grid::Key),
 }
 
-/// What was measured.
+/// Result of one world.
 #[derive(Debug, Clone)]
 pub enum Measured {
     /// The primitives of a profile.

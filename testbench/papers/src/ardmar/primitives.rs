@@ -42,13 +42,13 @@ pub struct Primitives {
     pub page_post_us: f64,
     /// Post of a write of 140 bytes.
     pub short_post_us: f64,
-    /// The same, if it calls a handler.
+    /// Time of a post that calls a handler, in us.
     pub immediate_post_us: f64,
     /// A handler posts a receive descriptor for the next request.
     pub receive_us: f64,
 }
 
-/// What a program repeats.
+/// Operation that a program repeats.
 #[derive(Debug, Clone, Copy)]
 enum Repeat {
     /// A read of a page of the other node.

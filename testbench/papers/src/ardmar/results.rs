@@ -26,9 +26,9 @@ pub const TESTBEDS: [(&str, &str); 3] = [
     ("CheapHandler", "hca-4x, cheap handler"),
     ("Lanai", OTHER),
 ];
-/// Sizes of the paper.
+/// Name of the paper's small size.
 pub const SMALL: &str = "Small";
-/// The same.
+/// Name of the paper's large size.
 pub const LARGE: &str = "Large";
 /// Both protocols with their names.
 pub const PROTOCOLS: [(bool, &str); 2] = [(false, "async"), (true, "ardmar")];

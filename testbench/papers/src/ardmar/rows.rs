@@ -32,7 +32,7 @@ fn size(figure: &Published) -> &'static str {
     }
 }
 
-/// What differs from the publication.
+/// Difference of the measurement from the publication's.
 pub(super) fn note(figure: &Published, results: &Results) -> &'static str {
     match (figure.id, figure.experiment) {
         ("ardmar-004", _) => "printed in GB/s, which the link does not have; messages of 64 KB",

@@ -20,7 +20,7 @@ static TABLE: Table = Table::new(
     include_str!("../../data/published-atomics.csv"),
 );
 
-/// Its place in the list of papers.
+/// Entry in the list of papers.
 pub static PAPER: Paper = Paper {
     name: "atomics",
     about: "Atomic operations and locks over GM, on hosts and on boards",
@@ -70,7 +70,7 @@ const LOCKERS: [u16; 10] = [1, 2, 3, 4, 5, 6, 7, 9, 12, 15];
 /// Pauses after acquiring and after releasing, in us.
 const PAUSES_US: [u32; 6] = [1_000, 400, 200, 100, 50, 20];
 
-/// Where operations are executed.
+/// Executor of operations.
 #[derive(Debug, Clone, Copy)]
 enum On {
     Boards,
@@ -81,7 +81,7 @@ enum On {
 const SMP: u32 = 2;
 const UP: u32 = 1;
 
-/// How operations are executed, by the dissertation's choice.
+/// Name of the way in which operations are executed, by the dissertation's choice.
 const fn how(on: On, cpus: u32) -> &'static str {
     match (on, cpus) {
         (On::Boards, _) => "no-mutex",
@@ -114,7 +114,7 @@ fn gain(points: &Points, cpus: u32, lockers: u16) -> Option<f64> {
     Some(lock(points, On::Hosts, cpus, lockers)? / lock(points, On::Boards, cpus, lockers)?)
 }
 
-/// What is taken from a run in which one node uses the lock of another one, which counts, with pauses; 0: the lock is not used.
+/// Measured value of a run in which one node uses the lock of another one, which counts, with pauses; 0: the lock is not used.
 fn load(points: &Points, on: On, measure: &str, pause_us: u32) -> Option<f64> {
     let key = key!["load", how(on, UP), None::<u32>, UP, 2_u16, pause_us];
     points.at(&key, measure)

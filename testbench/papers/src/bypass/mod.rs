@@ -25,7 +25,7 @@ const MOST_US: u32 = 1_000;
 const INSIDE: &str = "inside_us";
 const TOTAL: &str = "total_us";
 
-/// Why nothing is explained of late processes.
+/// Reason for which late processes are not explained.
 const LATE: Explains = Explains::Nothing(
     "late processes have no critical path; `mpi time` of `lanigon run scenarios/mpi-bypass.toml` tells where their time goes",
 );
@@ -68,7 +68,7 @@ pub static REDUCTION: Paper = Paper {
 /// Means of an operation after delays: with bypass or without, nodes, the longest delay, and which mean.
 type Time<'a> = &'a dyn Fn(bool, u16, u32, &str) -> Option<f64>;
 
-/// How many times shorter a time is with bypass.
+/// Factor by which a time is shorter with bypass.
 fn gain(time: Time<'_>, nodes: u16, delay_us: u32, mean: &str) -> Option<f64> {
     let of = |bypass| time(bypass, nodes, delay_us, mean);
     Some(of(false)? / of(true)?)
@@ -92,7 +92,7 @@ fn latency(points: &Points, hosts: &str, nodes: u16, doubles: u32, bypass: bool)
     points.at(&key, INSIDE)
 }
 
-/// Broadcasts.
+/// Experiment on broadcasts.
 #[derive(Debug)]
 pub struct Broadcast;
 
@@ -111,7 +111,7 @@ impl Scenarios for Broadcast {
     }
 }
 
-/// Reductions.
+/// Experiment on reductions.
 #[derive(Debug)]
 pub struct Reduction;
 

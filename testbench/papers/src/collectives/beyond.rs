@@ -1,4 +1,4 @@
-//! What no publication has measured: the same operations on boards of Ethernet, with each image, and among up to 1,024 nodes.
+//! Measurements that no publication has: the same operations on boards of Ethernet, with each image, and among up to 1,024 nodes.
 //!
 //! Each measurement is a scenario of its own: nodes on one switch of Ethernet, or on a Clos network of Myrinet.
 
@@ -27,7 +27,7 @@ const SWITCHED: [u16; 4] = [2, 4, 8, 16];
 /// Largest factor between the times for each step at most and least nodes with which time still grows with the steps.
 const SAME_SLOPE: f64 = 2.0;
 
-/// What is compared.
+/// Comparison that a measurement belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
@@ -40,7 +40,7 @@ pub enum Part {
 /// A measurement.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Case {
-    /// What it is for.
+    /// Comparison that the measurement belongs to.
     pub part: Part,
     /// Profile of the boards.
     pub profile: &'static str,
@@ -48,7 +48,7 @@ pub struct Case {
     pub image: &'static str,
     /// Number of nodes.
     pub nodes: u16,
-    /// Where the operation is executed.
+    /// Executor of the operation.
     pub on: &'static str,
     /// Whether it is a reduction; otherwise a barrier.
     pub reduction: bool,
@@ -60,8 +60,8 @@ pub struct Value {
     /// The measurement.
     #[serde(flatten)]
     pub case: Case,
-    /// Of a barrier the mean time from the end of one to that of the next, of a reduction the median from the last call to the
-    /// result at the root; in us.
+    /// Time in us: of a barrier the mean from the end of one to that of the next, of a reduction the median from the last call to the
+    /// result at the root.
     pub us: f64,
 }
 
@@ -108,7 +108,7 @@ pub fn cases(table: Chapter, most: u16) -> Vec<Case> {
 }
 
 impl Case {
-    /// Its scenario.
+    /// Scenario of the measurement.
     fn scenario(&self) -> String {
         let (profile, image, nodes, on) = (self.profile, self.image, self.nodes, self.on);
         // One crossbar has 32 ports at most.

@@ -6,12 +6,12 @@ use lanigon_experiments::published::{Published, Table};
 use super::Collectives;
 use super::rows::CALIBRATED_ON;
 
-/// What is reproduced.
+/// Part of a publication that is reproduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chapter {
-    /// Barriers.
+    /// Barriers over GM.
     Barrier = 0,
-    /// Reductions.
+    /// Reductions over GM.
     Reduction = 1,
     /// All-to-all broadcasts.
     Gossip = 2,

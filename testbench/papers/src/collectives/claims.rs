@@ -1,4 +1,4 @@
-//! What the publications say without a number, judged by measurements.
+//! Claims of the publications without a number, judged by measurements.
 
 mod mpi;
 
@@ -173,7 +173,7 @@ const PLACED: [(On, Broadcast); 3] = [
     (On::Nic, Broadcast::ConcurrentBroadcasting),
 ];
 
-/// How far the times with other places of the nodes are from the usual one at most, as a share of it.
+/// Largest distance of the times with other places of the nodes from the usual time, as a share of it.
 fn displacement(results: &Results, bytes: usize) -> Option<Vec<f64>> {
     all(PLACED, |(on, algorithm)| {
         let usual = results.all_to_all(on, 16, algorithm, bytes)?;

@@ -1,4 +1,4 @@
-//! What is measured for each publication, as keys of results.
+//! Keys of results: the measurements for each publication.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub const L4: &str = "lanai4.3-33";
 pub const L7: &str = "lanai7.2-66";
 /// The boards with a LANai 9.1 (dissertation, section 4.3).
 pub const L9: &str = "lanai9.1-133";
-/// The same boards in other hosts (gossip, section 6).
+/// Profile of the boards of [`L9`] in other hosts (gossip, section 6).
 pub const L9_GOSSIP: &str = "gossip-lanai9.1-133";
 
 /// Computations of figure 3.10, in ns (dissertation-094, 095).
@@ -77,7 +77,7 @@ pub enum What {
     Loop {
         /// Mean computation, in ns.
         compute_ns: u64,
-        /// Its variation each way.
+        /// Variation of the computation to each side, in percent.
         percent: u32,
     },
     /// The least computation for an efficiency, between barriers of message passing, in us.
@@ -87,7 +87,7 @@ pub enum What {
     },
     /// A run of a synthetic application with barriers of message passing, in us.
     Synthetic {
-        /// Its steps.
+        /// Number of the program's steps.
         steps: u64,
     },
     /// A reduction, in us.
@@ -106,14 +106,14 @@ pub enum What {
     },
     /// An all-to-all broadcast, in us.
     AllToAll {
-        /// The algorithm.
+        /// Algorithm of the broadcasts.
         algorithm: Broadcast,
         /// Length of a block.
         bytes: usize,
     },
     /// An all-to-all broadcast with the ranks at other nodes, in us.
     Placed {
-        /// The algorithm.
+        /// Algorithm of the broadcasts.
         algorithm: Broadcast,
         /// Length of a block.
         bytes: usize,
@@ -122,7 +122,7 @@ pub enum What {
     },
     /// Processor time of a host for an all-to-all broadcast, in us.
     HostTime {
-        /// The algorithm.
+        /// Algorithm of the broadcasts.
         algorithm: Broadcast,
         /// Length of a block.
         bytes: usize,
@@ -150,7 +150,7 @@ impl What {
 pub struct Key {
     /// The hardware's profile.
     pub board: &'static str,
-    /// Where the operation is executed.
+    /// Executor of the operation.
     pub on: On,
     /// Number of nodes.
     pub nodes: u16,

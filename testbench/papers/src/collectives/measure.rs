@@ -146,7 +146,7 @@ impl Setup<'_> {
         self.run_observed(members, settings, None)
     }
 
-    /// The same, with an observer.
+    /// Runs a program of these members with an observer.
     pub(super) fn run_observed(
         &self,
         members: &[usize],

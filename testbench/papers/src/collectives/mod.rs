@@ -43,17 +43,17 @@ use results::Results;
 
 /// Operations of a measurement with `--full`.
 const FULL_ROUNDS: u64 = 10_000;
-/// What profiles of boards that are as fast as published begin with, before the name of the hardware's.
+/// Begin of the names of profiles of boards that are as fast as published; the name of the hardware's follows.
 const CALIBRATED: &str = "gm-paper-";
 
-/// What is measured on.
+/// Firmware, costs and executor of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup<'a> {
     /// The firmware.
     pub image: &'a Image,
     /// The costs.
     pub profile: &'a Profile,
-    /// Where the operation is executed.
+    /// Executor of the operation.
     pub on: On,
     /// Set when the user interrupts.
     pub interrupt: &'a Arc<AtomicBool>,
@@ -79,21 +79,21 @@ pub struct Collectives {
     interrupt: Arc<AtomicBool>,
 }
 
-/// What is measured.
+/// Task of one world.
 #[derive(Debug, Clone)]
 pub enum Measurement {
-    /// A point.
+    /// A point of a publication.
     Point(Key),
-    /// What no publication has.
+    /// A point that no publication has.
     Beyond(Case),
 }
 
-/// What was measured.
+/// Result of one world.
 #[derive(Debug, Clone)]
 pub enum Measured {
-    /// A point.
+    /// Result of a publication's point.
     Point(Estimate),
-    /// What no publication has.
+    /// Result of a point that no publication has.
     Beyond(Value),
 }
 

@@ -15,7 +15,7 @@ use super::key::{Key, What};
 pub struct Results {
     /// The measured points.
     pub points: BTreeMap<Key, Estimate>,
-    /// What no publication has.
+    /// Values of points that no publication has.
     pub beyond: Vec<Value>,
 }
 

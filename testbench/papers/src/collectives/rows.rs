@@ -23,7 +23,7 @@ pub(super) fn value(chapter: Chapter, figure: &Published, results: &Results) -> 
     }
 }
 
-/// What differs from the publication.
+/// Difference of the measurement from the publication's.
 pub(super) fn note(figure: &Published) -> &'static str {
     match figure.id {
         "dissertation-071" | "dissertation-089" => "the host's part is calibrated",
@@ -80,7 +80,7 @@ fn mpi_barrier(figure: &Published, results: &Results) -> Option<f64> {
     }
 }
 
-/// What message passing adds to a barrier on boards, in us.
+/// Time that message passing adds to a barrier on boards, in us.
 pub(super) fn mpi_adds(results: &Results, board: &'static str, nodes: u16) -> Option<f64> {
     let at = |what| results.at(board, On::Nic, nodes, what);
     Some(at(What::Mpi)? - at(What::Exchange)?)
@@ -147,7 +147,7 @@ fn reduction(figure: &Published, results: &Results) -> Option<f64> {
     }
 }
 
-/// How much longer a reduction takes on boards, in us.
+/// Time by which a reduction takes longer on boards, in us.
 pub(super) fn nic_minus_host(results: &Results, nodes: u16, form: Form, of: Type) -> Option<f64> {
     let on = |on| results.at(L9, on, nodes, What::Reduction { form, of });
     Some(on(On::Nic)? - on(On::Host)?)

@@ -2,12 +2,12 @@
 
 use host_lib::emp::OpenError;
 
-/// Why nothing is measured over TCP.
+/// Reason for which TCP is not measured.
 pub const TCP: &str = "TCP over the kernel's driver: there is no emulated operating system";
-/// Why nothing is measured over sockets.
+/// Reason for which sockets are not measured.
 pub const SOCKETS: &str = "not modelled: there are neither sockets over EMP nor TCP";
 
-/// Why two processes on a host are not measured: what the second one is told.
+/// Reason for which two processes on a host are not measured: the error of the second one.
 #[must_use]
 pub fn second_process() -> String {
     let told = OpenError::Busy;

@@ -101,7 +101,7 @@ pub enum Quantity {
     Advantage(System, Key, &'static [u32]),
     /// Duration of a stage in a scheme, on one CPU or both.
     Stage {
-        /// The scheme.
+        /// Scheme of the stage.
         scheme: Scheme,
         /// The firmware's stages that form it.
         stages: &'static [&'static str],
@@ -123,9 +123,9 @@ pub enum Quantity {
 /// Answer to a published number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The quantity.
+    /// Quantity that answers the number.
     pub quantity: Quantity,
-    /// The comparison.
+    /// Comparison of the quantity with the number.
     pub comparison: Comparison,
     role: Role,
     /// Note for the reader.

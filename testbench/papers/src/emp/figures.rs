@@ -42,10 +42,10 @@ impl Panel {
     }
 }
 
-/// A figure.
+/// A figure of the thesis about EMP.
 #[derive(Debug, Clone)]
 pub struct Figure {
-    /// Its number in the thesis.
+    /// Number of the figure in the thesis.
     pub id: &'static str,
     /// Title.
     pub title: &'static str,

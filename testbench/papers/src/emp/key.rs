@@ -59,9 +59,9 @@ impl Experiment {
 /// A point: one experiment with one message size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// The experiment.
+    /// Benchmark of the point.
     pub experiment: Experiment,
-    /// The testbed.
+    /// Hosts and network of the point.
     pub testbed: Testbed,
     /// The scheme: division of work between the CPUs.
     pub scheme: Scheme,

@@ -49,7 +49,7 @@ pub use plan::{EmpPlan, Task, TaskResult};
 use results::Results;
 pub use selection::Selection;
 
-/// Its place in the list of papers.
+/// Entry in the list of papers.
 pub static PAPER: Paper = Paper {
     name: "emp",
     about: "Latency and bandwidth of EMP on the Tigon2",

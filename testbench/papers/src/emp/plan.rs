@@ -32,7 +32,7 @@ use crate::gm;
 /// A task of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
-    /// A point.
+    /// Measurement of a point.
     Point(Key),
     /// The ledger of one message of this length.
     Ledger(Scheme, u32),
@@ -89,13 +89,13 @@ impl Task {
 /// Result of a task.
 #[derive(Debug)]
 pub enum TaskResult {
-    /// A mean.
+    /// Mean of a point.
     Mean(Estimate),
-    /// A ledger.
+    /// Ledger of a quiet message.
     Ledger(Box<Quiet>),
     /// Utilisation.
     Usage(Usage),
-    /// There is none: an image is missing, or the firmware does not tell it.
+    /// No result: an image is missing, or the firmware does not tell it.
     Nothing,
 }
 
@@ -104,7 +104,7 @@ pub enum TaskResult {
 pub struct EmpPlan {
     /// The firmware of each scheme that has one.
     pub images: BTreeMap<Scheme, Arc<Image>>,
-    /// Profiles.
+    /// Profiles under which all tasks are carried out.
     pub profiles: Vec<Profile>,
     /// Tasks; those of schemes without an image are skipped.
     pub tasks: BTreeSet<Task>,

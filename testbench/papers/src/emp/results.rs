@@ -52,7 +52,7 @@ impl SchemeResults {
 /// Results under one profile.
 #[derive(Debug, Clone)]
 pub struct ProfileResults {
-    /// The profile.
+    /// Profile of the boards.
     pub profile: Arc<Profile>,
     /// Results by scheme; schemes without an image are missing.
     pub schemes: BTreeMap<Scheme, SchemeResults>,

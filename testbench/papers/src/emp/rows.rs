@@ -196,13 +196,13 @@ pub fn points(results: &Results, profile: &ProfileResults, selection: &Selection
 /// Median of absolute errors of predictions.
 #[derive(Debug, Clone, Serialize)]
 pub struct Median {
-    /// The profile.
+    /// Name of the profile.
     pub profile: String,
     /// Kind of error: "error" or "error_points".
     pub of: &'static str,
     /// Number of predictions.
     pub predictions: usize,
-    /// The median.
+    /// Median of the absolute errors.
     pub median: f64,
 }
 
@@ -227,7 +227,7 @@ pub fn medians(rows: &[Row]) -> Vec<Median> {
     of.into_iter().filter_map(median).collect()
 }
 
-/// What the document has beside rows, claims and points.
+/// Parts of the document beside rows, claims and points.
 #[derive(Debug, Serialize)]
 pub struct Extra {
     /// The profile under which claims are judged.
@@ -247,11 +247,11 @@ pub struct Extra {
 /// A stage under a profile.
 #[derive(Debug, Serialize)]
 pub struct StageRow {
-    /// The profile.
+    /// Name of the profile.
     pub profile: String,
     /// The scheme.
     pub scheme: &'static str,
-    /// The stage.
+    /// Name of the stage.
     pub stage: String,
     /// Own cycles on unmodified hardware, in a quiet exchange of one full frame.
     pub cycles: u64,
@@ -268,7 +268,7 @@ pub struct StageRow {
 /// A ledger with its profile.
 #[derive(Debug, Serialize)]
 pub struct LedgerDocument {
-    /// The profile.
+    /// Name of the profile.
     pub profile: String,
     /// The scheme.
     pub scheme: &'static str,
@@ -283,7 +283,7 @@ pub struct LedgerDocument {
 /// Utilisation of resources.
 #[derive(Debug, Serialize)]
 pub struct UsageDocument {
-    /// The profile.
+    /// Name of the profile.
     pub profile: String,
     /// The scheme.
     pub scheme: &'static str,

@@ -15,7 +15,7 @@ pub struct Selection {
     pub numbers: Vec<&'static str>,
     /// Claims.
     pub claims: Vec<&'static str>,
-    /// Figures.
+    /// Figures to draw.
     pub figures: Vec<Figure>,
     /// Tasks that they need.
     pub tasks: BTreeSet<Task>,

@@ -43,7 +43,7 @@ pub enum Flow {
     TwoWay,
 }
 
-/// What is measured on.
+/// Firmware, costs and interrupt of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup<'a> {
     /// The firmware.
@@ -204,7 +204,7 @@ async fn send(gm: &mut GmNode, out: Buffer, length: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// What an event brought: the buffer of a message, or a number of complete sends.
+/// Event of a port: the buffer of a message, or a number of complete sends.
 enum Came {
     Message(Buffer),
     Sends(u32),

@@ -36,7 +36,7 @@ pub use bench::Flow;
 /// The published figures.
 pub static TABLE: Table = Table::new("published-gm", include_str!("../../data/published-gm.csv"));
 
-/// Its place in the list of papers.
+/// Entry in the list of papers.
 pub static PAPER: Paper = Paper {
     name: "gm",
     about: "Latency and bandwidth of GM on boards of all types",
@@ -103,7 +103,7 @@ struct NamedPoint {
 pub struct Measured {
     /// Name of the profile.
     pub profile: String,
-    /// Its description.
+    /// Description of the profile.
     pub description: String,
     /// Name of the firmware's image.
     pub image: &'static str,
@@ -169,7 +169,7 @@ pub struct Gm {
 /// The results of all profiles and images.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// Of each image of each profile.
+    /// Results of each image of each profile.
     pub profiles: Vec<Measured>,
 }
 
@@ -184,7 +184,7 @@ impl Subject {
         }
     }
 
-    /// Its results, if all were measured.
+    /// Results of the subject, if all were measured.
     fn measured(&self, sizes: &[u32], found: &BTreeMap<Task, Estimate>) -> Option<Measured> {
         let point = |&bytes: &u32| {
             let tasks = curves(bytes).map(|task| found.get(&task));

@@ -5,7 +5,7 @@ use lanigon_experiments::row::{self, PREDICTED, Row};
 
 use super::{LONG, Measured, SHORT, TABLE};
 
-/// What the names of calibrated profiles begin with, before that of the hardware profile.
+/// Begin of the names of calibrated profiles; that of the hardware profile follows.
 pub(super) const CALIBRATED: &str = "gm-paper-";
 /// Latencies for which the clock of such a profile was chosen; that of others was chosen for a barrier.
 const LATENCIES: [&str; 2] = ["gm-001", "gm-006"];

@@ -22,7 +22,7 @@ pub(super) struct Best {
     pub us: f64,
 }
 
-/// What is in the document beside rows, claims and points.
+/// Parts of the document beside rows, claims and points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Extra {
     /// The cost model.

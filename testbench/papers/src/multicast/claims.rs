@@ -1,4 +1,4 @@
-//! What the publication says without a number, judged by measurements.
+//! Claims of the publication without a number, judged by measurements.
 
 use super::results::{LONG, NODES, Results, way};
 use super::rows::{costs_ns, mean_cost_ns};

@@ -10,7 +10,7 @@ const BYTES: (&str, Scale) = ("bytes of a message", Scale::Log2);
 const TIME: (&str, Scale) = ("time, us", Scale::Log10);
 const GAIN: (&str, Scale) = ("gain", Scale::Linear);
 
-/// The figures.
+/// Figures of the publication, with the measured and the published points.
 #[must_use]
 pub fn figures(results: &Results) -> Vec<Named> {
     let optimal = |nodes, multi_send, pipelined, bytes| {

@@ -27,7 +27,7 @@ pub static TABLE: Table = Table::new(
     include_str!("../../data/published-multicast.csv"),
 );
 
-/// Its place in the list of papers.
+/// Entry in the list of papers.
 pub static PAPER: Paper = Paper {
     name: "multicast",
     about: "Multicasts over FM's multi-send",

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::results::{PACKETS, Results, star};
 
-/// A line.
+/// A time that is linear in the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Line {
     /// Without bytes, in us.
@@ -41,7 +41,7 @@ impl Line {
         self.fixed_us + self.byte_us * f64::from(bytes)
     }
 
-    /// In the terms of a prediction.
+    /// The time in the terms of a prediction.
     fn cost(&self) -> CostLine {
         let ps = |us: f64| (us * 1e6).round().max(0.0) as u64;
         CostLine {

@@ -150,20 +150,20 @@ impl Results {
         best
     }
 
-    /// How many times multi-sends along the best tree are faster than the host-based multicast.
+    /// Factor by which multi-sends along the best tree are faster than the host-based multicast.
     #[must_use]
     pub fn gain(&self, nodes: u16, pipelined: bool, bytes: u32) -> Option<f64> {
         Some(self.binomial_us(nodes, bytes)? / self.best(nodes, way(true, pipelined), bytes)?.0)
     }
 
-    /// How many times multi-sends along the best tree are faster than ordinary sends along their best tree.
+    /// Factor by which multi-sends along the best tree are faster than ordinary sends along their best tree.
     #[must_use]
     pub fn same_gain(&self, nodes: u16, pipelined: bool, bytes: u32) -> Option<f64> {
         let of = |multi_send| self.best(nodes, way(multi_send, pipelined), bytes);
         Some(of(false)?.0 / of(true)?.0)
     }
 
-    /// What multi-sends cost an ordinary packet of so many bytes, in ns: the delivery with them and without.
+    /// Time that multi-sends cost an ordinary packet of so many bytes, in ns: the delivery with them minus that without.
     #[must_use]
     pub fn cost_ns(&self, bytes: u32) -> Option<f64> {
         let of = |variant| {

@@ -9,7 +9,7 @@ const PACKET: u32 = 1536;
 /// Destinations there.
 const SIX: u32 = 6;
 
-/// What differs from the publication.
+/// Difference of the measurement from the publication's.
 pub(super) fn note(figure: &Published) -> &'static str {
     match figure.id {
         "dissertation-010" => "an upper bound is published; mean of seven lengths",
@@ -53,8 +53,8 @@ pub(super) fn value(figure: &Published, results: &Results) -> Option<f64> {
     }
 }
 
-/// What multi-sends cost an ordinary packet of each length, in ns. Single ones are uncertain by some 300 ns: the loops in which hosts and
-/// boards look for work meet a packet at other moments.
+/// Time that multi-sends cost an ordinary packet of each length, in ns. Single values are uncertain by some 300 ns: the loops in which
+/// hosts and boards look for work meet a packet at other moments.
 pub(super) fn costs_ns(results: &Results) -> Option<Vec<f64>> {
     let costs = PACKETS.map(|bytes| results.cost_ns(bytes));
     costs.into_iter().collect()

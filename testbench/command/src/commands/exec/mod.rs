@@ -95,7 +95,7 @@ pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     Ok(report.ending.status(has_limit))
 }
 
-/// What to give where the start of raw machine code is missing.
+/// Error text where the start of raw machine code is missing: it says which option to give.
 fn missing_start(args: &ExecArgs) -> String {
     let first = args.load.first();
     let address = first.map_or(0, |load| load.address);

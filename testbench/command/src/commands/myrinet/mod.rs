@@ -161,10 +161,10 @@ fn play<'a>(
     Ok((report, summary.end))
 }
 
-/// What of the journal is shown already.
+/// Position in the journal: entries that are shown already.
 struct Shown {
     entries: usize,
-    /// Nothing is shown.
+    /// Entries are not shown.
     quiet: bool,
     outcome: Result<(), output::WriteError>,
 }

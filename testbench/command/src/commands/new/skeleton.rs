@@ -13,7 +13,7 @@ pub(super) struct Skeleton {
     pub(super) files: &'static [File],
     /// The script that builds the firmware.
     pub(super) script: &'static str,
-    /// How to run the tests.
+    /// Command that runs the tests.
     pub(super) test: &'static str,
     /// Whether a test names the board.
     pub(super) names_board: bool,

@@ -293,7 +293,7 @@ fn table(titles: &[&str], boards: &[&BoardUse]) -> String {
     text
 }
 
-/// What a mapper did, in one line.
+/// Results of a mapper, in one line.
 fn mapping(map: &Mapping) -> String {
     let many = |count: usize, what: &str| match count {
         1 => format!("1 {what}"),

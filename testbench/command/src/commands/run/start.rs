@@ -17,7 +17,7 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 pub(super) struct Start {
     /// The scenario's file.
     pub(super) name: String,
-    /// Its text.
+    /// Text of the file.
     pub(super) text: String,
     pub(super) scenario: Scenario,
     pub(super) simulation: Simulation,

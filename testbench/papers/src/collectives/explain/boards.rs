@@ -77,13 +77,13 @@ impl Packet {
 #[derive(Debug, Clone, Copy)]
 struct Arrival {
     packet: Packet,
-    /// It is in SRAM.
+    /// Time at which the packet is in SRAM.
     received: SimTime,
     /// The firmware has marked that it accepts it.
     accepted: Option<SimTime>,
 }
 
-/// What a node did.
+/// Record of a node: its posts and packets.
 #[derive(Debug, Default)]
 struct Node {
     /// Heads of the packets that are sent or received next.

@@ -37,9 +37,9 @@ const LIBRARY: &str = "library";
 pub struct Leg {
     /// Rank of the member; on the wire that of the sender.
     pub rank: u16,
-    /// Where the time passed.
+    /// Place at which the time passed.
     pub place: &'static str,
-    /// What was done.
+    /// Work or wait of the leg.
     pub what: String,
     /// Start since the call with which the path begins, in picoseconds.
     pub from_ps: u64,
@@ -52,9 +52,9 @@ pub struct Leg {
 pub struct Explanation {
     /// Name of the profile.
     pub profile: String,
-    /// The operation.
+    /// Description of the operation.
     pub operation: String,
-    /// Where it was executed.
+    /// Executor of the operation.
     pub on: &'static str,
     /// Number of members.
     pub members: u16,
@@ -62,7 +62,7 @@ pub struct Explanation {
     pub last_rank: u16,
     /// Rank that called last.
     pub last_caller: u16,
-    /// Its call since the one with which the path begins, in picoseconds: negative if it was earlier.
+    /// Call of the member since the one with which the path begins, in picoseconds: negative if it was earlier.
     pub last_call_ps: i64,
     /// Time from the call with which the path begins to the last return, in picoseconds: the sum of all legs.
     pub whole_ps: u64,
@@ -72,7 +72,7 @@ pub struct Explanation {
     pub legs: Vec<Leg>,
 }
 
-/// What of a table is explained: profile, members, operation; each on both places as far as it exists there.
+/// Operations of a table that are explained: profile, members, operation; each on both executors as far as it exists there.
 #[must_use]
 pub fn subjects(table: Chapter) -> Vec<(&'static str, u16, Settings)> {
     let barrier = |algorithm| rounds_of(CollectiveWork::Barrier(algorithm), ROUNDS);

@@ -32,7 +32,7 @@ const LEAD_NS: u64 = 500_000;
 /// A system that the thesis compares with EMP, or runs over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum System {
-    /// GM.
+    /// GM itself, without message passing.
     Gm,
     /// Message passing over GM.
     MpiOverGm,
@@ -147,7 +147,7 @@ pub fn mpi_over_emp(setup: &Setup, size: u32) -> Result<Estimate, Error> {
     latency(&Run { stamps, programs }, setup, &mut pair.world)
 }
 
-/// The same over GM on boards of this profile. Of `setup`, the rounds and limits count.
+/// Latency of message passing over GM on boards of this profile. Of `setup`, the rounds and limits count.
 ///
 /// # Errors
 /// If a program cannot finish its rounds.

@@ -15,7 +15,7 @@ use lanigon_worlds::wire_times::FrameTimes;
 /// The followed message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quiet {
-    /// Where its time went.
+    /// Ledger of the message.
     pub ledger: Ledger,
     /// The duration of each of its DMA transfers.
     pub dma: Vec<SimTime>,

@@ -83,7 +83,7 @@ impl Rounds {
 }
 
 impl Mean {
-    /// What follows from it, with the same certainty.
+    /// Estimate of a value that follows from the mean, with the same relative certainty.
     pub(super) fn estimate(&self, value: f64) -> Estimate {
         Estimate {
             value,
@@ -92,7 +92,7 @@ impl Mean {
         }
     }
 
-    /// Of the first `count` rounds between `stamps`; `None` if there are fewer.
+    /// Mean of the first `count` rounds between `stamps`; `None` if there are fewer.
     pub(super) fn of(stamps: &[SimTime], count: usize) -> Option<Self> {
         let counted: Vec<_> = stamps
             .get(..=count)?

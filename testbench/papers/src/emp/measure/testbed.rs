@@ -20,7 +20,7 @@ const LONGEST_NS: f64 = 1e9;
 /// Largest valid buffer of a port.
 const LARGEST_BYTES: f64 = 1e12;
 
-/// A testbed.
+/// A testbed of the thesis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Testbed {
     /// Dual 933 MHz hosts, NICs connected directly.
@@ -93,7 +93,7 @@ impl From<SwitchError> for lanigon_experiments::Error {
 /// Invalid description of a switch.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchError {
-    /// It is not TOML, or an entry lacks a field.
+    /// The table is not TOML, or an entry lacks a field.
     #[error("switch: {0}")]
     Syntax(#[from] toml::de::Error),
     /// A required entry is missing.
@@ -107,9 +107,9 @@ pub enum SwitchError {
     Value {
         /// The entry.
         name: &'static str,
-        /// Its value.
+        /// Value of the entry.
         value: f64,
-        /// Its unit.
+        /// Unit of the entry.
         unit: String,
         /// Lower limit.
         least: f64,

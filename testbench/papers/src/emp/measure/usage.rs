@@ -67,7 +67,7 @@ pub struct Resource {
 /// Utilisation of a node's resources.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeUsage {
-    /// The resources.
+    /// Shares of time of the node's resources.
     pub resources: Vec<Resource>,
     /// Frames that its MAC dropped because the receive buffer or ring was full.
     pub dropped_no_space: u64,

@@ -26,7 +26,7 @@ use lanigon_worlds::ranks::{Identity, Meeting, MeetingError, RankOf, Tcp, join};
 use lanigon_worlds::simulation::result::RunSummary;
 use lanigon_worlds::simulation::{RunOptions, inputs, shared};
 
-/// Where the ranks of one machine meet.
+/// Address at which the ranks of one machine meet; the system chooses the port.
 const LOOPBACK: &str = "127.0.0.1:0";
 /// For so long other processes may end by themselves after an error.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -66,7 +66,7 @@ fn save_at(args: &RunArgs) -> anyhow::Result<Option<SaveAt>> {
 /// A rank before the run.
 struct Prepared<'a> {
     start: Start,
-    /// What the run depends on.
+    /// Everything that the run depends on, which must be equal at all ranks.
     identity: Identity,
     save_at: Option<&'a SaveAt>,
     /// The file of the snapshot, at rank 0.

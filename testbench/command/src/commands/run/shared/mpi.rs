@@ -60,7 +60,7 @@ pub(super) fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Statu
     status
 }
 
-/// What this process says of a run that all ranks have refused: nothing, unless it is rank 0.
+/// Result of a run that all ranks have refused: rank 0 reports the reason, the others report nothing.
 fn refused(
     first: bool,
     agreed: Result<(), MeetingError>,
