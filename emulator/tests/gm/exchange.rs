@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use emulator::cpu::clock::CpuClock;
 use emulator::lanai::board::Lanai;
-use host_lib::gm::{Buffer, Event, Priority, Received, Request, Status, size_for};
+use host_lib::gm::{Buffer, Event, Priority, ReceivedMessage, Request, Status, size_for};
 use host_lib::window::System;
 
 use crate::bench::{Bench, Host, Shared};
@@ -12,7 +12,7 @@ use crate::bench::{Bench, Host, Shared};
 const PORT: u8 = 2;
 
 /// Waits for a message; completed sends are checked.
-async fn message(gm: &mut Host) -> Received {
+async fn message(gm: &mut Host) -> ReceivedMessage {
     loop {
         match gm.receive(PORT).await.expect("an event") {
             Event::Received(received) => return received,
@@ -122,7 +122,7 @@ async fn send(gm: &mut Host, out: Buffer, length: u32, round: u32) {
     gm.send(PORT, request).await.expect("a token");
 }
 
-fn check(gm: &mut Host, received: &Received, length: u32, round: u32) {
+fn check(gm: &mut Host, received: &ReceivedMessage, length: u32, round: u32) {
     assert_eq!(
         (received.length, received.tag, received.node, received.port),
         (length, 5, 1 - gm.node(), PORT)

@@ -12,12 +12,12 @@ pub(super) const WORD_BYTES: u32 = 4;
 
 /// A piece of contiguous memory.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Region {
+pub(super) struct DmaRegion {
     address: VirtualAddress,
     physical: PhysicalAddress,
 }
 
-impl Region {
+impl DmaRegion {
     /// A new one, all zeros.
     pub(super) fn allocate<S: System>(system: &mut S, bytes: u32) -> Result<Self, MemoryError> {
         let (address, physical) = system

@@ -74,16 +74,16 @@ pub use error::{
     CommandError, ConfigError, EepromError, MemoryError, Mistake, SendError, StartError, WaitError,
 };
 pub use event::{Event, LinkChange, Reported};
-pub use receive::{Received, RingKind};
+pub use receive::{ReceivedFrame, RingKind};
 pub use send::{Fragment, MOST_OFFSET_BYTES, SHORTEST_FRAME_BYTES, SendOptions};
-pub use service::Work;
+pub use service::ServiceResults;
 pub use statistics::Statistics;
 
 use crate::address::MacAddress;
 use crate::board::{BoardWindow, ChipError, Cpu};
 use crate::window::System;
 use crate::window::Window;
-use memory::{Region, WORD_BYTES};
+use memory::{DmaRegion, WORD_BYTES};
 use receive::Receiver;
 use send::Sender;
 
@@ -107,11 +107,11 @@ pub struct AceNic<W, S> {
     config: Config,
     address: MacAddress,
     /// General information block.
-    info: Region,
+    info: DmaRegion,
     /// Event ring.
-    events: Region,
+    events: DmaRegion,
     /// Memory of the reported indices.
-    indices: Region,
+    indices: DmaRegion,
     sender: Sender,
     receiver: Receiver,
     /// Command producer.

@@ -10,7 +10,7 @@ use defs::acenic::{
 
 use super::config::Config;
 use super::error::{MemoryError, Mistake};
-use super::memory::Region;
+use super::memory::DmaRegion;
 use crate::window::System;
 
 /// A ring of receive buffers.
@@ -36,7 +36,7 @@ impl fmt::Display for RingKind {
 
 /// A received frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedFrame {
     /// Frame without FCS and without a removed VLAN tag.
     pub bytes: Vec<u8>,
     /// The ring of its buffer.
@@ -68,9 +68,9 @@ const OPAQUE: u32 = 0x5A00_0000;
 #[derive(Debug)]
 pub(super) struct Pool {
     pub(super) kind: RingKind,
-    ring: Region,
+    ring: DmaRegion,
     entries: u32,
-    buffers: Region,
+    buffers: DmaRegion,
     buffer_bytes: u32,
     /// Whether the firmware owns each buffer.
     posted: Vec<bool>,
@@ -120,9 +120,9 @@ impl Pool {
         let stride = buffer_bytes.next_multiple_of(BUFFER_ALIGN);
         Ok(Self {
             kind,
-            ring: Region::allocate(system, entries * RECEIVE_BYTES)?,
+            ring: DmaRegion::allocate(system, entries * RECEIVE_BYTES)?,
             entries,
-            buffers: Region::allocate(system, (count * stride).max(stride))?,
+            buffers: DmaRegion::allocate(system, (count * stride).max(stride))?,
             buffer_bytes,
             posted: vec![false; count as usize],
             producer: 0,
@@ -215,13 +215,13 @@ pub(super) struct Receiver {
     pub(super) standard: Pool,
     pub(super) jumbo: Pool,
     pub(super) mini: Pool,
-    returns: Region,
+    returns: DmaRegion,
     return_entries: u32,
     consumer: u32,
 }
 
 /// A returned frame, or the mistake in its descriptor.
-pub(super) type Return = Result<Received, Mistake>;
+pub(super) type Return = Result<ReceivedFrame, Mistake>;
 
 impl Receiver {
     pub(super) fn new<S: System>(system: &mut S, config: &Config) -> Result<Self, MemoryError> {
@@ -229,7 +229,7 @@ impl Receiver {
             standard: Pool::new(system, RingKind::Standard, config)?,
             jumbo: Pool::new(system, RingKind::Jumbo, config)?,
             mini: Pool::new(system, RingKind::Mini, config)?,
-            returns: Region::allocate(system, config.return_entries * RECEIVE_BYTES)?,
+            returns: DmaRegion::allocate(system, config.return_entries * RECEIVE_BYTES)?,
             return_entries: config.return_entries,
             consumer: 0,
         })
@@ -315,7 +315,7 @@ impl Receiver {
                 found: opaque,
             }));
         }
-        Ok(Ok(Received {
+        Ok(Ok(ReceivedFrame {
             bytes,
             ring: pool.kind,
             flags,

@@ -7,7 +7,7 @@ use defs::tigon2::map::mailbox_low;
 use super::AceNic;
 use super::config::{Config, SendRing};
 use super::error::{MemoryError, Mistake, SendError};
-use super::memory::Region;
+use super::memory::DmaRegion;
 use crate::window::{System, Window};
 
 /// Bytes of an Ethernet header: the shortest frame that can be sent.
@@ -42,8 +42,8 @@ pub struct Fragment<'a> {
 pub(super) struct Sender {
     ring: SendRing,
     /// The ring's memory, if it is on the host.
-    host: Region,
-    buffers: Region,
+    host: DmaRegion,
+    buffers: DmaRegion,
     buffer_bytes: u32,
     pub(super) entries: u32,
     producer: u32,
@@ -59,8 +59,8 @@ impl Sender {
         let buffer_bytes = (HEADROOM_BYTES + config.mtu).next_multiple_of(64);
         Ok(Self {
             ring: config.send_ring,
-            host: Region::allocate(system, entries * SEND_BYTES)?,
-            buffers: Region::allocate(system, entries * buffer_bytes)?,
+            host: DmaRegion::allocate(system, entries * SEND_BYTES)?,
+            buffers: DmaRegion::allocate(system, entries * buffer_bytes)?,
             buffer_bytes,
             entries,
             producer: 0,

@@ -12,7 +12,7 @@ use defs::tigon2::regs::{HOST_CONTROL, HostControl};
 
 use super::error::{MemoryError, Mistake, WaitError};
 use super::event::{Event, Reported};
-use super::receive::Received;
+use super::receive::ReceivedFrame;
 use super::statistics::Statistics;
 use super::{
     AceNic, EVENT_PRODUCER, MOST_FIRST_MISTAKES, MOST_HISTORY, RETURN_PRODUCER, SEND_CONSUMER,
@@ -21,11 +21,11 @@ use crate::window::{System, Window};
 
 /// Results of an interrupt handler or a check of the rings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Work {
+pub struct ServiceResults {
     /// The board had asserted its interrupt, or the last handler had left reports.
     pub interrupted: bool,
     /// Received frames.
-    pub received: Vec<Received>,
+    pub received: Vec<ReceivedFrame>,
     /// Number of send descriptors that the firmware has taken.
     pub sent: u32,
     /// Events in order.
@@ -34,7 +34,7 @@ pub struct Work {
     pub mistakes: Vec<Mistake>,
 }
 
-impl Work {
+impl ServiceResults {
     /// Whether there was nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -83,13 +83,13 @@ impl<W: Window, S: System> AceNic<W, S> {
     ///
     /// # Errors
     /// [`MemoryError`].
-    pub async fn wait(&mut self, timeout_ns: u64) -> Result<Work, MemoryError> {
+    pub async fn wait(&mut self, timeout_ns: u64) -> Result<ServiceResults, MemoryError> {
         if self.news_left {
             self.take_news().await
         } else if self.system.wait_interrupt(Some(timeout_ns)).await.is_ok() {
             self.handle_interrupt().await
         } else {
-            Ok(Work::default())
+            Ok(ServiceResults::default())
         }
     }
 
@@ -102,9 +102,9 @@ impl<W: Window, S: System> AceNic<W, S> {
         event: Event,
         what: &'static str,
         timeout_ns: u64,
-    ) -> Result<Work, WaitError> {
+    ) -> Result<ServiceResults, WaitError> {
         let deadline_ps = self.deadline_ps(timeout_ns);
-        let mut all = Work::default();
+        let mut all = ServiceResults::default();
         loop {
             let left_ns = self.left_ns(deadline_ps);
             if left_ns == 0 {
@@ -164,19 +164,19 @@ impl<W: Window, S: System> AceNic<W, S> {
     ///
     /// # Errors
     /// [`MemoryError`].
-    pub async fn handle_interrupt(&mut self) -> Result<Work, MemoryError> {
+    pub async fn handle_interrupt(&mut self) -> Result<ServiceResults, MemoryError> {
         let control = self.board.read_register(HOST_CONTROL).await;
         if !HostControl::from_bits_retain(control).contains(HostControl::INTERRUPT) {
-            return Ok(Work::default());
+            return Ok(ServiceResults::default());
         }
         self.take_news().await
     }
 
     /// Processes the rings until they are empty, within limits.
-    async fn take_news(&mut self) -> Result<Work, MemoryError> {
-        let mut all = Work {
+    async fn take_news(&mut self) -> Result<ServiceResults, MemoryError> {
+        let mut all = ServiceResults {
             interrupted: true,
-            ..Work::default()
+            ..ServiceResults::default()
         };
         let mailbox = mailbox_low(MAILBOX_INTERRUPT);
         for _ in 0..MOST_LOOKS {
@@ -198,8 +198,8 @@ impl<W: Window, S: System> AceNic<W, S> {
     ///
     /// # Errors
     /// [`MemoryError`].
-    pub async fn collect(&mut self) -> Result<Work, MemoryError> {
-        let mut work = Work::default();
+    pub async fn collect(&mut self) -> Result<ServiceResults, MemoryError> {
+        let mut work = ServiceResults::default();
         self.collect_received(&mut work)?;
         self.collect_sent(&mut work)?;
         self.collect_events(&mut work).await?;
@@ -216,7 +216,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         self.first_mistakes.extend(first.cloned());
     }
 
-    fn collect_received(&mut self, work: &mut Work) -> Result<(), MemoryError> {
+    fn collect_received(&mut self, work: &mut ServiceResults) -> Result<(), MemoryError> {
         let producer = self.indices.read_word(&self.system, RETURN_PRODUCER)?;
         if !self.is_new(RETURN_PRODUCER, producer) {
             return Ok(());
@@ -230,7 +230,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         Ok(())
     }
 
-    fn collect_sent(&mut self, work: &mut Work) -> Result<(), MemoryError> {
+    fn collect_sent(&mut self, work: &mut ServiceResults) -> Result<(), MemoryError> {
         let consumer = self.indices.read_word(&self.system, SEND_CONSUMER)?;
         if self.is_new(SEND_CONSUMER, consumer) {
             match self.sender.taken(consumer) {
@@ -241,7 +241,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         Ok(())
     }
 
-    async fn collect_events(&mut self, work: &mut Work) -> Result<(), MemoryError> {
+    async fn collect_events(&mut self, work: &mut ServiceResults) -> Result<(), MemoryError> {
         let producer = self.indices.read_word(&self.system, EVENT_PRODUCER)?;
         if !self.is_new(EVENT_PRODUCER, producer) {
             return Ok(());

@@ -9,10 +9,10 @@ use defs::tigon2::regs::{ASSIST_STATE, AssistState, CPU_PC, PCI_STATE};
 use super::config::{Config, SendRing};
 use super::error::{MemoryError, StartError, WaitError};
 use super::event::Event;
-use super::memory::Region;
+use super::memory::DmaRegion;
 use super::receive::{MINI_BYTES, Receiver, STANDARD_BYTES};
 use super::send::Sender;
-use super::service::Work;
+use super::service::ServiceResults;
 use super::{AceNic, EVENT_PRODUCER, INDEX_BYTES, RETURN_PRODUCER, SEND_CONSUMER, eeprom};
 use crate::address::MacAddress;
 use crate::board::{BoardWindow, Cpu};
@@ -57,9 +57,12 @@ impl<W: Window, S: System> AceNic<W, S> {
         let pci = board.read_register(PCI_STATE).await & PCI_66_MHZ;
         board.write_register(PCI_STATE, PCI_COMMANDS | pci).await;
         let mut nic = Self {
-            events: Region::allocate(&mut system, ace::EVENT_ENTRIES * ace::message::EVENT_BYTES)?,
-            indices: Region::allocate(&mut system, INDEX_BYTES)?,
-            info: Region::allocate(&mut system, INFO_BYTES)?,
+            events: DmaRegion::allocate(
+                &mut system,
+                ace::EVENT_ENTRIES * ace::message::EVENT_BYTES,
+            )?,
+            indices: DmaRegion::allocate(&mut system, INDEX_BYTES)?,
+            info: DmaRegion::allocate(&mut system, INFO_BYTES)?,
             sender: Sender::new(&mut system, &config)?,
             receiver: Receiver::new(&mut system, &config)?,
             board,
@@ -238,7 +241,7 @@ impl<W: Window, S: System> AceNic<W, S> {
     ///
     /// # Errors
     /// [`WaitError`]: timeout, CPU A has halted, or the firmware reports an error.
-    pub async fn wait_running(&mut self) -> Result<Work, WaitError> {
+    pub async fn wait_running(&mut self) -> Result<ServiceResults, WaitError> {
         let timeout_ns = self.config.start_timeout_ns;
         self.wait_for(
             Event::FirmwareRunning,

@@ -61,9 +61,9 @@ impl Interval {
 
 /// The intervals that are known and that other nodes may not know: those since the last barrier.
 #[derive(Debug, Default)]
-pub(super) struct Log(Vec<Arc<Interval>>);
+pub(super) struct IntervalLog(Vec<Arc<Interval>>);
 
-impl Log {
+impl IntervalLog {
     pub(super) fn add(&mut self, interval: Arc<Interval>) {
         self.0.push(interval);
     }

@@ -7,7 +7,7 @@ use super::interval::{Interval, VectorTime};
 
 /// A message from one node to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Message {
+pub(super) enum DsmMessage {
     /// First address of the sender's memory.
     Hello { base: u64 },
     /// `requester` wants a page in which the changes of these intervals are.
@@ -56,7 +56,7 @@ pub(super) enum Message {
     Gone { rank: u32, status: u32 },
 }
 
-impl Message {
+impl DsmMessage {
     /// Whether a handler of the receiver has to serve it. It polls for the others.
     pub(super) const fn needs_handler(&self) -> bool {
         matches!(
@@ -296,22 +296,23 @@ mod tests {
         prop::collection::vec(any::<u32>(), 0..5).prop_map(VectorTime)
     }
 
-    fn message() -> impl Strategy<Value = Message> {
+    fn message() -> impl Strategy<Value = DsmMessage> {
         let pairs = prop::collection::vec((any::<u32>(), any::<u32>()), 0..5);
         let bytes = prop::collection::vec(any::<u8>(), 0..20);
         let runs = prop::collection::vec((any::<u32>(), bytes), 0..4);
         prop_oneof![
-            any::<u64>().prop_map(|base| Message::Hello { base }),
+            any::<u64>().prop_map(|base| DsmMessage::Hello { base }),
             (any::<u32>(), any::<u32>(), pairs).prop_map(|(page, requester, needed)| {
-                Message::PageRequest {
+                DsmMessage::PageRequest {
                     page,
                     requester,
                     needed,
                 }
             }),
-            (any::<u32>(), any::<u32>()).prop_map(|(page, home)| Message::PageReply { page, home }),
+            (any::<u32>(), any::<u32>())
+                .prop_map(|(page, home)| DsmMessage::PageReply { page, home }),
             (any::<u32>(), any::<u32>(), time(), runs).prop_map(|(page, number, time, runs)| {
-                Message::Changes {
+                DsmMessage::Changes {
                     page,
                     number,
                     time,
@@ -319,7 +320,7 @@ mod tests {
                 }
             }),
             (any::<u32>(), any::<u32>(), any::<bool>(), time()).prop_map(
-                |(lock, requester, queued, time)| Message::LockRequest {
+                |(lock, requester, queued, time)| DsmMessage::LockRequest {
                     lock,
                     requester,
                     queued,
@@ -327,30 +328,33 @@ mod tests {
                 }
             ),
             (any::<u32>(), time(), intervals()).prop_map(|(lock, time, intervals)| {
-                Message::Grant {
+                DsmMessage::Grant {
                     lock,
                     time,
                     intervals,
                 }
             }),
-            (time(), intervals()).prop_map(|(time, intervals)| Message::Arrive { time, intervals }),
-            (time(), intervals()).prop_map(|(time, intervals)| Message::Depart { time, intervals }),
-            intervals().prop_map(|intervals| Message::Notices { intervals }),
-            Just(Message::Ping),
-            (any::<u32>(), any::<u32>()).prop_map(|(rank, status)| Message::Gone { rank, status }),
+            (time(), intervals())
+                .prop_map(|(time, intervals)| DsmMessage::Arrive { time, intervals }),
+            (time(), intervals())
+                .prop_map(|(time, intervals)| DsmMessage::Depart { time, intervals }),
+            intervals().prop_map(|intervals| DsmMessage::Notices { intervals }),
+            Just(DsmMessage::Ping),
+            (any::<u32>(), any::<u32>())
+                .prop_map(|(rank, status)| DsmMessage::Gone { rank, status }),
         ]
     }
 
     proptest! {
         #[test]
         fn messages_survive_their_bytes(message in message()) {
-            prop_assert_eq!(Message::of(&message.bytes()), Some(message));
+            prop_assert_eq!(DsmMessage::of(&message.bytes()), Some(message));
         }
 
         #[test]
         fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            if let Some(message) = Message::of(&bytes) {
-                prop_assert_eq!(Message::of(&message.bytes()), Some(message));
+            if let Some(message) = DsmMessage::of(&bytes) {
+                prop_assert_eq!(DsmMessage::of(&message.bytes()), Some(message));
             }
         }
 
@@ -358,7 +362,7 @@ mod tests {
         fn a_shorter_message_is_refused(message in message(), cut in 1_usize..8) {
             let bytes = message.bytes();
             let shorter = &bytes[..bytes.len() - cut.min(bytes.len())];
-            prop_assert_eq!(Message::of(shorter), None);
+            prop_assert_eq!(DsmMessage::of(shorter), None);
         }
     }
 }

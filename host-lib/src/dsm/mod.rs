@@ -75,13 +75,13 @@ pub use settings::{
 use crate::gm::collective::Endpoint;
 use crate::gm::{Buffer, Gm, MemoryError};
 use crate::window::{System, VirtualAddress, Window};
-use interval::{Interval, Log, VectorTime};
+use interval::{Interval, IntervalLog, VectorTime};
 use layout::Layout;
-use message::Message;
+use message::DsmMessage;
 use network::Network;
 use nic_sync::NicBarrier;
 use page::Page;
-use serve::Seen;
+use serve::PageChanges;
 use sync::{Gathering, Lock};
 
 /// No home yet, in the home table.
@@ -97,7 +97,7 @@ pub struct Dsm<W, S> {
     bases: Vec<u64>,
     /// The intervals that are known.
     time: VectorTime,
-    log: Log,
+    log: IntervalLog,
     pages: Vec<Page>,
     /// Pages that the current interval has written.
     dirty: Vec<u32>,
@@ -107,7 +107,7 @@ pub struct Dsm<W, S> {
     /// Replies for which the program polls.
     replies: Replies,
     /// Changes that the own pages have got since the last barrier, if races are looked for.
-    seen: Vec<Seen>,
+    seen: Vec<PageChanges>,
     next_page: u32,
     /// When the last handler ended.
     handled_until_ps: u64,
@@ -155,7 +155,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             own: rank,
             bases: vec![0; nodes],
             time: VectorTime::new(nodes),
-            log: Log::default(),
+            log: IntervalLog::default(),
             pages: vec![Page::default(); settings.pages as usize],
             dirty: Vec::new(),
             locks: Lock::all(settings.locks, nodes, rank),
@@ -180,7 +180,7 @@ impl<W: Window, S: System> Dsm<W, S> {
     async fn meet(&mut self) -> Result<(), DsmError> {
         let base = self.bases[self.own];
         for rank in self.others() {
-            self.network.send(rank, &Message::Hello { base }).await?;
+            self.network.send(rank, &DsmMessage::Hello { base }).await?;
         }
         while self.bases.contains(&0) {
             self.step().await?;
@@ -408,7 +408,7 @@ impl<W: Window, S: System> Dsm<W, S> {
     async fn ask_others(&mut self) -> Result<(), DsmError> {
         self.asked_ps = self.now_ps();
         for rank in self.others() {
-            self.network.send(rank, &Message::Ping).await?;
+            self.network.send(rank, &DsmMessage::Ping).await?;
         }
         Ok(())
     }
@@ -439,7 +439,7 @@ impl<W: Window, S: System> Dsm<W, S> {
 
     /// Tells the others that a node is gone.
     async fn spread(&mut self, gone: usize, status: Status) {
-        let message = Message::Gone {
+        let message = DsmMessage::Gone {
             rank: gone as u32,
             status: status as u32,
         };

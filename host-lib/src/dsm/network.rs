@@ -4,22 +4,22 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use defs::gm::event::Status;
 
-use super::{DsmError, Message, Posts};
-use crate::gm::atomic::{Operation, Word};
-use crate::gm::channel::{Arrival, Channel, Class, buffer_bytes};
+use super::{DsmError, DsmMessage, Posts};
+use crate::gm::atomic::{AtomicOperation, Word};
+use crate::gm::channel::{BufferClass, Channel, ChannelEvent, buffer_bytes};
 use crate::gm::collective::{BoardOperation, Completed, Endpoint};
 use crate::gm::{Buffer, Event, Gm, Priority, Remote, SendId};
 use crate::window::{System, VirtualAddress, Window};
 
 /// Buffers: for requests and replies, and for changes of pages.
-const CLASSES: [Class; 2] = [
-    Class {
+const CLASSES: [BufferClass; 2] = [
+    BufferClass {
         longest_bytes: 248,
         sends: 24,
         receives: 128,
         urgent: 0,
     },
-    Class {
+    BufferClass {
         longest_bytes: 8184,
         sends: 12,
         receives: 64,
@@ -37,7 +37,8 @@ const AGAIN_NS: u64 = 2_000;
 
 /// Bytes of host memory of the buffers.
 pub(super) fn buffers_bytes() -> u64 {
-    let class = |class: &Class| buffer_bytes(class.longest_bytes, class.sends + class.receives);
+    let class =
+        |class: &BufferClass| buffer_bytes(class.longest_bytes, class.sends + class.receives);
     CLASSES.iter().map(class).sum()
 }
 
@@ -99,7 +100,7 @@ impl<W: Window, S: System> Network<W, S> {
     }
 
     /// Sends a message, now or when there is room for it.
-    pub(super) async fn send(&mut self, to: usize, message: &Message) -> Result<(), DsmError> {
+    pub(super) async fn send(&mut self, to: usize, message: &DsmMessage) -> Result<(), DsmError> {
         let content = message.bytes();
         let count = content.len().div_ceil(FRAGMENT_BYTES).max(1);
         for (at, part) in content.chunks(FRAGMENT_BYTES).enumerate() {
@@ -187,7 +188,7 @@ impl<W: Window, S: System> Network<W, S> {
         &mut self,
         rank: usize,
         at: u64,
-        operation: Operation,
+        operation: AtomicOperation,
     ) -> Result<BoardOperation, DsmError> {
         let Endpoint { node, port } = self.members[rank];
         let address = VirtualAddress(at);
@@ -232,10 +233,10 @@ impl<W: Window, S: System> Network<W, S> {
     }
 
     /// Takes an event, if there is one; the message that it completes, with its sender.
-    pub(super) async fn take(&mut self) -> Result<Option<(usize, Message)>, DsmError> {
+    pub(super) async fn take(&mut self) -> Result<Option<(usize, DsmMessage)>, DsmError> {
         match self.channel.poll(&mut self.gm).await? {
-            Some(Arrival::Message { from, bytes }) => self.message(from, &bytes),
-            Some(Arrival::Sent(all)) => {
+            Some(ChannelEvent::Message { from, bytes }) => self.message(from, &bytes),
+            Some(ChannelEvent::Sent(all)) => {
                 let mut failed = Ok(());
                 for (id, status) in all {
                     let rank = self.under_way.remove(&id);
@@ -250,11 +251,11 @@ impl<W: Window, S: System> Network<W, S> {
                 self.pump().await?;
                 Ok(None)
             }
-            Some(Arrival::Other(Event::Completed(end))) => {
+            Some(ChannelEvent::Other(Event::Completed(end))) => {
                 self.completed = Some(end);
                 Ok(None)
             }
-            Some(Arrival::Other(_)) | None => Ok(None),
+            Some(ChannelEvent::Other(_)) | None => Ok(None),
         }
     }
 
@@ -262,7 +263,7 @@ impl<W: Window, S: System> Network<W, S> {
         &mut self,
         from: Endpoint,
         bytes: &[u8],
-    ) -> Result<Option<(usize, Message)>, DsmError> {
+    ) -> Result<Option<(usize, DsmMessage)>, DsmError> {
         let rank = self.members.iter().position(|member| *member == from);
         let rank = rank.ok_or(DsmError::Stranger)?;
         let (flag, content) = bytes
@@ -274,7 +275,7 @@ impl<W: Window, S: System> Network<W, S> {
             return Ok(None);
         }
         let whole = std::mem::take(part);
-        let message = Message::of(&whole).ok_or(DsmError::Damaged { rank })?;
+        let message = DsmMessage::of(&whole).ok_or(DsmError::Damaged { rank })?;
         Ok(Some((rank, message)))
     }
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use defs::gm::event::Status;
 
-use crate::gm::atomic::Operation;
+use crate::gm::atomic::AtomicOperation;
 use crate::gm::collective::{BoardGroup, Gossip, Group};
 use crate::window::{System, Window};
 
 use super::interval::Interval;
 use super::layout::LOG_BYTES;
 use super::message::{decode_intervals, encode_intervals};
-use super::{Dsm, DsmError, Message, decode_word};
+use super::{Dsm, DsmError, DsmMessage, decode_word};
 
 /// In a lock's words: a rank stands here.
 const PRESENT: u32 = 1 << 31;
@@ -54,7 +54,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         let mut block = encode_intervals(&own);
         if block.len() > BLOCK_BYTES {
             block = FOLLOWS.to_be_bytes().to_vec();
-            let message = Message::Notices { intervals: own };
+            let message = DsmMessage::Notices { intervals: own };
             for rank in self.others() {
                 self.network.send(rank, &message).await?;
             }
@@ -132,7 +132,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         let (home, layout) = (self.lock_home(lock), self.layout);
         self.write_own(layout.member(lock), &[0; 4])?;
         let tail = self.bases[home] + layout.tail(lock);
-        let own = Operation::FetchWrite(PRESENT | self.own as u32);
+        let own = AtomicOperation::FetchWrite(PRESENT | self.own as u32);
         let before = self.atomic(home, tail, own).await?;
         if before == 0 {
             return self.read_notices(lock).await;
@@ -204,7 +204,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         let own = PRESENT | self.own as u32;
         if self.read_word(layout.member(lock))? == 0 {
             self.leave_time(lock).await?;
-            let leave = Operation::CompareSwap {
+            let leave = AtomicOperation::CompareSwap {
                 expected: own,
                 new: 0,
             };

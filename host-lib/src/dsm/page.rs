@@ -1,11 +1,11 @@
 //! Pages of a node: faults and fetches.
 
-use crate::gm::atomic::Operation;
+use crate::gm::atomic::AtomicOperation;
 use crate::gm::{Status, collective::Completed};
 use crate::window::{System, Window};
 
 use super::interval::VectorTime;
-use super::{Diffs, Dsm, DsmError, Message, NO_HOME, Protocol};
+use super::{Diffs, Dsm, DsmError, DsmMessage, NO_HOME, Protocol};
 
 /// Access of the program to the node's own copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -212,7 +212,7 @@ impl<W: Window, S: System> Dsm<W, S> {
     async fn request(&mut self, page: u32) -> Result<(), DsmError> {
         let state = self.page(page);
         let (known, needed) = (state.home, state.needs());
-        let message = Message::PageRequest {
+        let message = DsmMessage::PageRequest {
             page,
             requester: self.own as u32,
             needed,
@@ -290,7 +290,7 @@ impl<W: Window, S: System> Dsm<W, S> {
     async fn find_home(&mut self, page: u32) -> Result<usize, DsmError> {
         let default = self.default_home(page);
         let at = self.bases[default] + self.layout.home(page);
-        let swap = Operation::CompareSwap {
+        let swap = AtomicOperation::CompareSwap {
             expected: NO_HOME,
             new: self.own as u32,
         };
@@ -326,7 +326,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         &mut self,
         rank: usize,
         at: u64,
-        operation: Operation,
+        operation: AtomicOperation,
     ) -> Result<u32, DsmError> {
         loop {
             let posted = self.network.atomic(rank, at, operation).await?;

@@ -7,11 +7,11 @@ use crate::window::{System, Window};
 use super::diff::Diff;
 use super::interval::VectorTime;
 use super::page::Access;
-use super::{Dispatch, Dsm, DsmError, Message, NO_HOME, Race};
+use super::{Dispatch, Dsm, DsmError, DsmMessage, NO_HOME, Race};
 
 /// Changes of an own page since the last barrier, to find races.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct PageChanges {
     pub(super) page: u32,
     pub(super) rank: usize,
     pub(super) number: u32,
@@ -19,7 +19,7 @@ pub(super) struct Seen {
     pub(super) diff: Diff,
 }
 
-impl Seen {
+impl PageChanges {
     /// Whether neither interval knows of the other.
     fn is_concurrent(&self, other: &Self) -> bool {
         self.rank != other.rank
@@ -33,7 +33,7 @@ impl<W: Window, S: System> Dsm<W, S> {
     pub(super) async fn handle(
         &mut self,
         from: usize,
-        message: Message,
+        message: DsmMessage,
         began_ps: u64,
     ) -> Result<(), DsmError> {
         if !message.needs_handler() {
@@ -58,17 +58,17 @@ impl<W: Window, S: System> Dsm<W, S> {
     }
 
     /// Keeps a message for the program, which polls for it.
-    fn receive(&mut self, from: usize, message: Message) -> Result<(), DsmError> {
+    fn receive(&mut self, from: usize, message: DsmMessage) -> Result<(), DsmError> {
         match message {
-            Message::Hello { base } => self.bases[from] = base,
-            Message::PageReply { page, home } => {
+            DsmMessage::Hello { base } => self.bases[from] = base,
+            DsmMessage::PageReply { page, home } => {
                 let known = page < self.settings.pages && (home as usize) < self.nodes();
                 if !known {
                     return Err(DsmError::Damaged { rank: from });
                 }
                 self.replies.page = Some((page, home));
             }
-            Message::Grant {
+            DsmMessage::Grant {
                 lock,
                 time,
                 intervals,
@@ -78,16 +78,16 @@ impl<W: Window, S: System> Dsm<W, S> {
                 }
                 self.replies.lock = Some((lock, time, intervals));
             }
-            Message::Depart { time, intervals } => {
+            DsmMessage::Depart { time, intervals } => {
                 self.gathering.learn(time, intervals);
                 self.replies.departed = true;
             }
-            Message::Notices { intervals } => {
+            DsmMessage::Notices { intervals } => {
                 let nic = self.nic_barrier.as_mut();
                 let nic = nic.ok_or(DsmError::Damaged { rank: from })?;
                 nic.notices[from].push_back(intervals);
             }
-            Message::Gone { rank, status } => {
+            DsmMessage::Gone { rank, status } => {
                 let status = Status::from_code(status).unwrap_or(Status::NodeUnreachable);
                 let rank = rank as usize;
                 return Err(DsmError::NodeGone { rank, status });
@@ -97,9 +97,9 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(())
     }
 
-    async fn serve(&mut self, from: usize, message: Message) -> Result<(), DsmError> {
+    async fn serve(&mut self, from: usize, message: DsmMessage) -> Result<(), DsmError> {
         match message {
-            Message::PageRequest {
+            DsmMessage::PageRequest {
                 page,
                 requester,
                 needed,
@@ -110,7 +110,7 @@ impl<W: Window, S: System> Dsm<W, S> {
                 }
                 self.serve_page(page, requester, needed).await
             }
-            Message::Changes {
+            DsmMessage::Changes {
                 page,
                 number,
                 time,
@@ -119,7 +119,7 @@ impl<W: Window, S: System> Dsm<W, S> {
                 if page >= self.settings.pages {
                     return Err(DsmError::Damaged { rank: from });
                 }
-                let seen = Seen {
+                let seen = PageChanges {
                     page,
                     rank: from,
                     number,
@@ -128,7 +128,7 @@ impl<W: Window, S: System> Dsm<W, S> {
                 };
                 self.apply(seen).await
             }
-            Message::LockRequest {
+            DsmMessage::LockRequest {
                 lock,
                 requester,
                 queued,
@@ -140,7 +140,7 @@ impl<W: Window, S: System> Dsm<W, S> {
                 }
                 self.serve_lock(lock, requester, queued, time).await
             }
-            Message::Arrive { time, intervals } => {
+            DsmMessage::Arrive { time, intervals } => {
                 self.gathering.learn(time, intervals);
                 self.gathering.arrived += 1;
                 Ok(())
@@ -165,10 +165,10 @@ impl<W: Window, S: System> Dsm<W, S> {
             let entry = (requester as u32).to_be_bytes();
             self.write_own(self.layout.home(page), &entry)?;
             let home = requester as u32;
-            let reply = Message::PageReply { page, home };
+            let reply = DsmMessage::PageReply { page, home };
             return self.network.send(requester, &reply).await;
         }
-        let message = Message::PageRequest {
+        let message = DsmMessage::PageRequest {
             page,
             requester: requester as u32,
             needed,
@@ -206,13 +206,13 @@ impl<W: Window, S: System> Dsm<W, S> {
         let at = self.bases[requester] + offset;
         self.network.put(requester, content, at).await?;
         let home = self.own as u32;
-        let reply = Message::PageReply { page, home };
+        let reply = DsmMessage::PageReply { page, home };
         self.network.send(requester, &reply).await
     }
 
     /// Applies changes of an own page, and gives it to those who have waited for them.
-    async fn apply(&mut self, seen: Seen) -> Result<(), DsmError> {
-        let Seen {
+    async fn apply(&mut self, seen: PageChanges) -> Result<(), DsmError> {
+        let PageChanges {
             page, rank, number, ..
         } = seen;
         let places = seen.diff.places(self.settings.page_bytes);
@@ -242,7 +242,7 @@ impl<W: Window, S: System> Dsm<W, S> {
     }
 
     /// Compares changes with those of other nodes since the last barrier.
-    pub(super) fn look_for_races(&mut self, new: Seen) {
+    pub(super) fn look_for_races(&mut self, new: PageChanges) {
         if !self.settings.find_races {
             return;
         }

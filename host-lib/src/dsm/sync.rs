@@ -7,8 +7,8 @@ use crate::window::{System, Window};
 use super::diff::Diff;
 use super::interval::{Interval, VectorTime};
 use super::page::Access;
-use super::serve::Seen;
-use super::{Barriers, Diffs, Dsm, DsmError, Locks, Message, Mistake};
+use super::serve::PageChanges;
+use super::{Barriers, Diffs, Dsm, DsmError, DsmMessage, Locks, Mistake};
 
 /// A lock as one node sees it.
 #[derive(Debug, Clone)]
@@ -76,7 +76,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             if home == Some(self.own) {
                 let version = self.layout.version(page, self.own);
                 self.write_own(version, &number.to_be_bytes())?;
-                self.look_for_races(Seen {
+                self.look_for_races(PageChanges {
                     page,
                     rank: self.own,
                     number,
@@ -126,7 +126,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         if self.settings.diffs == Diffs::Put {
             return self.put_changes(home, page, number, &diff).await;
         }
-        let message = Message::Changes {
+        let message = DsmMessage::Changes {
             page,
             number,
             time: time.clone(),
@@ -244,7 +244,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             let own = self.own;
             self.serve_lock(lock, own, false, time).await?;
         } else {
-            let message = Message::LockRequest {
+            let message = DsmMessage::LockRequest {
                 lock,
                 requester: self.own as u32,
                 queued: false,
@@ -309,7 +309,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         if !queued {
             let last = std::mem::replace(&mut self.lock(lock)?.last, requester);
             if last != own {
-                let message = Message::LockRequest {
+                let message = DsmMessage::LockRequest {
                     lock,
                     requester: requester as u32,
                     queued: true,
@@ -336,7 +336,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         known: &VectorTime,
     ) -> Result<(), DsmError> {
         self.lock(lock)?.here = false;
-        let message = Message::Grant {
+        let message = DsmMessage::Grant {
             lock,
             time: self.time.clone(),
             intervals: self.log.unknown_at(known),
@@ -376,7 +376,7 @@ impl<W: Window, S: System> Dsm<W, S> {
     /// Messages to the first node, and back from it when all are there.
     pub(super) async fn meet_at_first(&mut self) -> Result<(), DsmError> {
         if self.own != 0 {
-            let message = Message::Arrive {
+            let message = DsmMessage::Arrive {
                 time: self.time.clone(),
                 intervals: self.log.of(self.own),
             };
@@ -399,7 +399,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         all.extend(self.gathering.intervals.iter().cloned());
         for rank in self.others() {
             let others = all.iter().filter(|one| one.rank as usize != rank);
-            let message = Message::Depart {
+            let message = DsmMessage::Depart {
                 time: time.clone(),
                 intervals: others.cloned().collect(),
             };

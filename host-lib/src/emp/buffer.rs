@@ -24,12 +24,12 @@ pub struct Buffer {
 
 /// A piece of a buffer within one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct PagePiece {
     pub(super) address: PhysicalAddress,
     pub(super) length: u16,
 }
 
-impl Piece {
+impl PagePiece {
     /// The one piece of an empty message.
     pub(super) const EMPTY: Self = Self {
         address: PhysicalAddress(0),
@@ -42,7 +42,7 @@ impl Piece {
 }
 
 /// The pieces of a message, most of which have few.
-pub(super) type Pieces = SmallVec<[Piece; 4]>;
+pub(super) type Pieces = SmallVec<[PagePiece; 4]>;
 
 /// Length of a message in `buffers`.
 pub(super) fn message_length(buffers: &[Buffer]) -> Result<u32, PostError> {
@@ -68,7 +68,7 @@ pub(super) async fn pieces<S: System>(
         translate(system, *buffer, &mut pieces).await?;
     }
     if pieces.is_empty() {
-        pieces.push(Piece::EMPTY);
+        pieces.push(PagePiece::EMPTY);
     }
     Ok(pieces)
 }
@@ -95,7 +95,7 @@ async fn translate<S: System>(
         if address.0 >= PHYSICAL_LIMIT {
             return Err(PostError::Unreachable { address });
         }
-        pieces.push(Piece { address, length });
+        pieces.push(PagePiece { address, length });
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::buffer::Buffer;
-use super::transfer::{Direction, Label, Transfer};
+use super::transfer::{Direction, Transfer, TransferLabel};
 
 /// A call and its purpose.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +13,7 @@ pub(super) enum Call {
         /// The operation.
         verb: &'static str,
         /// Direction, peer and tag.
-        label: Label,
+        label: TransferLabel,
         /// Bytes of its buffers.
         length_bytes: u64,
     },
@@ -23,7 +23,7 @@ pub(super) enum Call {
 
 impl Call {
     /// A post of `buffers`.
-    pub(super) fn post(verb: &'static str, label: Label, buffers: &[Buffer]) -> Self {
+    pub(super) fn post(verb: &'static str, label: TransferLabel, buffers: &[Buffer]) -> Self {
         let length_bytes = buffers.iter().map(|buffer| u64::from(buffer.length)).sum();
         Self::Transfer {
             verb,

@@ -10,7 +10,7 @@ use super::Emp;
 use super::call::Call;
 use super::error::{Failure, TransferError};
 use super::transfer::{
-    AnyHandle, Completion, Direction, Handle, Label, Progress, Source, Tag, Transfer,
+    AnyHandle, Completion, Direction, Handle, Progress, Source, Tag, Transfer, TransferLabel,
 };
 use crate::window::{System, Window};
 
@@ -182,7 +182,7 @@ impl<W: Window, S: System> Emp<W, S> {
     /// Completion of a message: node and tag as posted, or as arrived.
     async fn completion(&mut self, transfer: &Transfer, status: u32) -> Completion {
         let (node, tag) = match transfer.label {
-            Label {
+            TransferLabel {
                 peer: Source::Node(node),
                 tag: Tag::Value(tag),
                 ..

@@ -41,10 +41,10 @@ use crate::window::{System, Window};
 /// }
 /// ```
 #[derive(Clone, Default)]
-pub struct Device(Arc<Mutex<State>>);
+pub struct Device(Arc<Mutex<DeviceState>>);
 
 #[derive(Default)]
-struct State {
+struct DeviceState {
     open: bool,
     /// Epoch of the last opening.
     epoch: u16,
@@ -76,7 +76,7 @@ impl Device {
     #[must_use]
     pub fn after_epoch(epoch: u16) -> Self {
         let open = false;
-        Self(Arc::new(Mutex::new(State { open, epoch })))
+        Self(Arc::new(Mutex::new(DeviceState { open, epoch })))
     }
 
     /// The epoch of the last opening.
@@ -114,7 +114,7 @@ impl Device {
         Ok((Hold(self.clone()), state.epoch))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DeviceState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,11 +5,11 @@ use defs::emp::descriptor::{
     page_entry, status_posted,
 };
 
-use super::buffer::Piece;
+use super::buffer::PagePiece;
 use super::pool::ListPage;
 
 /// The words of one descriptor.
-pub(super) type Words = [u32; DESCRIPTOR_WORDS];
+pub(super) type DescriptorWords = [u32; DESCRIPTOR_WORDS];
 
 /// Page entries of a chain continuation.
 const CONTINUATION_PIECES: usize = 2;
@@ -38,13 +38,13 @@ pub(super) fn head(
     length: u32,
     form: Form,
     chain: &[u16],
-) -> Words {
+) -> DescriptorWords {
     let status = status_posted(form, next(chain.first()));
     [entry[0], entry[1], node_tag, length, status]
 }
 
 /// The continuations of a chain, for the pieces after the head's. `chain` has one index per continuation.
-pub(super) fn continuations(pieces: &[Piece], chain: &[u16]) -> Vec<Words> {
+pub(super) fn continuations(pieces: &[PagePiece], chain: &[u16]) -> Vec<DescriptorWords> {
     pieces
         .chunks(CONTINUATION_PIECES)
         .enumerate()
@@ -63,7 +63,7 @@ pub(super) const fn list_entry(page: ListPage, pieces: usize) -> [u32; 2] {
 }
 
 /// The page list's bytes: the NIC's DMA keeps byte order, so the words are big-endian.
-pub(super) fn list_bytes(pieces: &[Piece]) -> Vec<u8> {
+pub(super) fn list_bytes(pieces: &[PagePiece]) -> Vec<u8> {
     pieces
         .iter()
         .flat_map(|piece| piece.entry())
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_chain_links_its_continuations_in_order() {
-        let piece = |address| Piece {
+        let piece = |address| PagePiece {
             address: PhysicalAddress(address),
             length: 16,
         };
@@ -122,6 +122,6 @@ mod tests {
             physical: PhysicalAddress(0x2_0000_3000),
         };
         assert_eq!(list_entry(page, 512), [0x1000_0002, 0x3000]);
-        assert_eq!(list_bytes(&[Piece::EMPTY; 512]).len(), 4096);
+        assert_eq!(list_bytes(&[PagePiece::EMPTY; 512]).len(), 4096);
     }
 }

@@ -6,7 +6,7 @@ use super::Emp;
 use super::buffer::Buffer;
 use super::call::Call;
 use super::error::{PostError, TransferError};
-use super::transfer::{Completion, Direction, Label, Persistent, Source, Started, Tag};
+use super::transfer::{Completion, Direction, Persistent, Source, Started, Tag, TransferLabel};
 use crate::window::{System, Window};
 
 impl<W: Window, S: System> Emp<W, S> {
@@ -72,7 +72,7 @@ impl<W: Window, S: System> Emp<W, S> {
 
     async fn prepare_persistent(
         &mut self,
-        label: Label,
+        label: TransferLabel,
         buffers: &[Buffer],
     ) -> Result<Persistent, PostError> {
         let call = Call::post("prepare", label, buffers);
@@ -84,7 +84,7 @@ impl<W: Window, S: System> Emp<W, S> {
 
     async fn write_head(
         &mut self,
-        label: Label,
+        label: TransferLabel,
         buffers: &[Buffer],
     ) -> Result<Persistent, PostError> {
         let transfer = self.prepare(label, buffers).await?;

@@ -17,18 +17,18 @@ pub(super) type Descriptors = SmallVec<[u16; 4]>;
 #[derive(Debug)]
 pub(super) struct Pool {
     free: BTreeSet<u16>,
-    end: End,
+    end: PoolEnd,
 }
 
 /// The end of its range from which a pool takes descriptors.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum End {
+pub(super) enum PoolEnd {
     Lowest,
     Highest,
 }
 
 impl Pool {
-    pub(super) fn new(range: Range<u16>, end: End) -> Self {
+    pub(super) fn new(range: Range<u16>, end: PoolEnd) -> Self {
         Self {
             free: range.collect(),
             end,
@@ -53,8 +53,8 @@ impl Pool {
 
     fn take_one(&mut self) -> Option<u16> {
         match self.end {
-            End::Lowest => self.free.pop_first(),
-            End::Highest => self.free.pop_last(),
+            PoolEnd::Lowest => self.free.pop_first(),
+            PoolEnd::Highest => self.free.pop_last(),
         }
     }
 }

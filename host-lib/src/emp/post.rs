@@ -5,12 +5,12 @@ use defs::emp::descriptor::{Form, PAGE_BYTES, WORD_PAGE_HIGH};
 use defs::emp::frame::message_limit;
 
 use super::Emp;
-use super::buffer::{Buffer, Piece, message_length, pieces};
+use super::buffer::{Buffer, PagePiece, message_length, pieces};
 use super::call::Call;
 use super::error::PostError;
 use super::layout;
 use super::pool::{Descriptors, ListPage};
-use super::transfer::{Direction, Label, ReceiveHandle, SendHandle, Source, Tag, Transfer};
+use super::transfer::{Direction, ReceiveHandle, SendHandle, Source, Tag, Transfer, TransferLabel};
 use crate::window::{System, Window};
 
 impl<W: Window, S: System> Emp<W, S> {
@@ -69,16 +69,24 @@ impl<W: Window, S: System> Emp<W, S> {
         Ok(ReceiveHandle::new(self.post(label, buffers).await?))
     }
 
-    pub(super) fn transmit_label(&self, node: u16, tag: u16) -> Result<Label, PostError> {
+    pub(super) fn transmit_label(&self, node: u16, tag: u16) -> Result<TransferLabel, PostError> {
         let (peer, tag) = (Source::Node(node), Tag::Value(tag));
-        Label::new(Direction::Transmit, peer, tag, self.nodes)
+        TransferLabel::new(Direction::Transmit, peer, tag, self.nodes)
     }
 
-    pub(super) fn receive_label(&self, source: Source, tag: Tag) -> Result<Label, PostError> {
-        Label::new(Direction::Receive, source, tag, self.nodes)
+    pub(super) fn receive_label(
+        &self,
+        source: Source,
+        tag: Tag,
+    ) -> Result<TransferLabel, PostError> {
+        TransferLabel::new(Direction::Receive, source, tag, self.nodes)
     }
 
-    async fn post(&mut self, label: Label, buffers: &[Buffer]) -> Result<Transfer, PostError> {
+    async fn post(
+        &mut self,
+        label: TransferLabel,
+        buffers: &[Buffer],
+    ) -> Result<Transfer, PostError> {
         let call = Call::post("post", label, buffers);
         self.system.call_begins(&call);
         let posted = self.prepare(label, buffers).await;
@@ -92,7 +100,7 @@ impl<W: Window, S: System> Emp<W, S> {
     /// Prepares a post up to the head's words: translation, descriptors, continuations, list.
     pub(super) async fn prepare(
         &mut self,
-        label: Label,
+        label: TransferLabel,
         buffers: &[Buffer],
     ) -> Result<Transfer, PostError> {
         let length = message_length(buffers)?;
@@ -119,7 +127,7 @@ impl<W: Window, S: System> Emp<W, S> {
             }
         };
         let chain = &descriptors[1..];
-        let (first, others) = pieces.split_first().unwrap_or((&Piece::EMPTY, &[]));
+        let (first, others) = pieces.split_first().unwrap_or((&PagePiece::EMPTY, &[]));
         let entry = match list {
             Some(page) => layout::list_entry(page, pieces.len()),
             None => first.entry(),
@@ -151,7 +159,7 @@ impl<W: Window, S: System> Emp<W, S> {
         self.tell(mailbox, descriptor, why).await;
     }
 
-    async fn write_continuations(&mut self, pieces: &[Piece], chain: &[u16]) {
+    async fn write_continuations(&mut self, pieces: &[PagePiece], chain: &[u16]) {
         for (words, &descriptor) in layout::continuations(pieces, chain).iter().zip(chain) {
             let address = self.word_address(descriptor, WORD_PAGE_HIGH);
             self.board.write_sram_burst(address, words).await;
@@ -169,7 +177,7 @@ impl<W: Window, S: System> Emp<W, S> {
     }
 
     /// Writes a page list into a list page.
-    async fn write_list(&mut self, pieces: &[Piece]) -> Result<ListPage, PostError> {
+    async fn write_list(&mut self, pieces: &[PagePiece]) -> Result<ListPage, PostError> {
         let page = match self.lists.pop() {
             Some(page) => page,
             None => self.new_list_page().await?,

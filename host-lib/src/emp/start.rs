@@ -11,7 +11,7 @@ use defs::tigon2::regs::{MAC_ADDRESS_HIGH, MAC_ADDRESS_LOW};
 use super::Emp;
 use super::config::Config;
 use super::error::StartError;
-use super::pool::{End, Pool};
+use super::pool::{Pool, PoolEnd};
 use super::settings::Settings;
 use crate::address::MacAddress;
 use crate::board::BoardWindow;
@@ -78,8 +78,8 @@ impl<W: Window, S: System> Emp<W, S> {
             descriptors,
             // Both pools hand out the descriptors next to their common border first, so that the
             // window's view seldom moves between a few transmits and a few receives.
-            transmits: Pool::new(0..split, End::Highest),
-            receives: Pool::new(split..DESCRIPTOR_COUNT as u16, End::Lowest),
+            transmits: Pool::new(0..split, PoolEnd::Highest),
+            receives: Pool::new(split..DESCRIPTOR_COUNT as u16, PoolEnd::Lowest),
             lists: Vec::new(),
             hold: None,
         })

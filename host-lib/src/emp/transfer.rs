@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use defs::emp::descriptor::{ANY_NODE, ANY_TAG, node_tag};
 
 use super::error::{PostError, TransferError};
-use super::layout::Words;
+use super::layout::DescriptorWords;
 use super::pool::{Descriptors, ListPage};
 
 /// Direction of a transfer.
@@ -65,13 +65,13 @@ impl fmt::Display for Tag {
 
 /// Direction, peer and tag of a transfer; checked when it is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Label {
+pub(super) struct TransferLabel {
     pub(super) direction: Direction,
     pub(super) peer: Source,
     pub(super) tag: Tag,
 }
 
-impl Label {
+impl TransferLabel {
     pub(super) fn new(
         direction: Direction,
         peer: Source,
@@ -105,13 +105,13 @@ impl Label {
 /// A transfer and the resources that it holds.
 #[derive(Debug)]
 pub(super) struct Transfer {
-    pub(super) label: Label,
+    pub(super) label: TransferLabel,
     /// Bytes of the buffer.
     pub(super) length: u32,
     /// Indices of its descriptors, the head first. Never empty.
     pub(super) descriptors: Descriptors,
     /// The head's words, with the status that gives it to the NIC.
-    pub(super) head: Words,
+    pub(super) head: DescriptorWords,
     /// The page list of the indirect form.
     pub(super) list: Option<ListPage>,
 }

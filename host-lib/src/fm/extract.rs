@@ -39,19 +39,19 @@ pub(super) type Handler = Box<dyn FnMut(&Piece<'_>) + Send>;
 
 /// A message of which a part has come.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stream {
+pub(super) struct PartialMessage {
     length: u32,
     came: u32,
 }
 
 /// A packet in the ring.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Packet {
+pub(super) struct RingPacket {
     start: u64,
     bytes: u32,
 }
 
-impl Packet {
+impl RingPacket {
     /// Address of a word of the header.
     pub(super) const fn word(&self, offset: u32) -> VirtualAddress {
         VirtualAddress(self.start + offset as u64)
@@ -60,7 +60,7 @@ impl Packet {
 
 /// The ring of received packets, and the words of credits behind it.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(super) struct PacketRing {
     start: VirtualAddress,
     slots: u32,
     /// The slot of the next packet.
@@ -69,7 +69,7 @@ pub(super) struct Ring {
     peeked: u32,
 }
 
-impl Ring {
+impl PacketRing {
     pub(super) const fn new(start: VirtualAddress, slots: u32) -> Self {
         Self {
             start,
@@ -90,16 +90,23 @@ impl Ring {
     }
 
     /// The packet in that slot.
-    fn packet<S: System>(&self, system: &S, ahead: u32) -> Result<Option<Packet>, VirtualAddress> {
+    fn packet<S: System>(
+        &self,
+        system: &S,
+        ahead: u32,
+    ) -> Result<Option<RingPacket>, VirtualAddress> {
         let at = self.flag(ahead);
         let flag = read_word(system, at)?;
         let bytes = (flag & BYTES_MASK).clamp(HEADER_BYTES, SLOT_FLAG);
         let start = at.0 - u64::from(bytes);
-        Ok((flag & ARRIVED != 0).then_some(Packet { start, bytes }))
+        Ok((flag & ARRIVED != 0).then_some(RingPacket { start, bytes }))
     }
 
     /// The next packet whose credits have not been taken, which are taken then.
-    pub(super) fn peek<S: System>(&mut self, system: &S) -> Result<Option<Packet>, VirtualAddress> {
+    pub(super) fn peek<S: System>(
+        &mut self,
+        system: &S,
+    ) -> Result<Option<RingPacket>, VirtualAddress> {
         if self.peeked == self.slots {
             return Ok(None);
         }
@@ -184,7 +191,7 @@ impl<W: Window, S: System> Fm<W, S> {
     }
 
     /// Handles the next packet and frees its slot. Returns the bytes of its payload.
-    async fn handle(&mut self, packet: Packet) -> Result<u32, ReceiveError> {
+    async fn handle(&mut self, packet: RingPacket) -> Result<u32, ReceiveError> {
         self.system.compute(self.config.overhead_ns).await;
         let mut bytes = vec![0; packet.bytes as usize];
         self.system
@@ -245,7 +252,7 @@ impl<W: Window, S: System> Fm<W, S> {
         }
         let (offset, came) = (came, came + bytes);
         if came < length {
-            self.streams.insert(key, Stream { length, came });
+            self.streams.insert(key, PartialMessage { length, came });
         }
         Some((offset, bytes))
     }

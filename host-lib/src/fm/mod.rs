@@ -60,7 +60,7 @@ pub use extract::Piece;
 pub use stream::SendStream;
 
 use credit::Peer;
-use extract::{Handler, Ring, Stream};
+use extract::{Handler, PacketRing, PartialMessage};
 use stream::Slots;
 
 /// FM on one node.
@@ -69,11 +69,11 @@ pub struct Fm<W, S> {
     system: S,
     config: Config,
     peers: Vec<Peer>,
-    ring: Ring,
+    ring: PacketRing,
     slots: Slots,
     handlers: BTreeMap<u16, Handler>,
     /// Messages of which a part has come: by sender and number.
-    streams: BTreeMap<(u8, u16), Stream>,
+    streams: BTreeMap<(u8, u16), PartialMessage>,
     /// Every open stream with a lock has a share of it.
     lock: Arc<()>,
     next_message: u16,

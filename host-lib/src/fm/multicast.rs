@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use defs::fm::map::MULTI_LIMIT;
 use thiserror::Error;
 
-use super::predict::Way;
+use super::predict::SendMethod;
 use super::stream::SendStream;
 use super::tree::Tree;
 use super::{Fm, ReceiveError, SendError};
@@ -89,14 +89,14 @@ pub struct Multicast {
     /// Nodes of the ranks; the first one is the root.
     pub members: Arc<[u16]>,
     /// Method by which inner nodes send messages on.
-    pub way: Way,
+    pub way: SendMethod,
     /// Handler of its packets.
     pub handler: u16,
 }
 
 /// A message of a multicast, complete at a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedMulticast {
     /// Content of the message.
     pub bytes: Vec<u8>,
     /// When the last packet had been handled, in ps: before the rest was sent on.
@@ -104,7 +104,7 @@ pub struct Received {
 }
 
 /// A packet of a multicast.
-struct Part {
+struct MulticastPacket {
     sender: u16,
     message: u16,
     length: u32,
@@ -115,11 +115,11 @@ struct Part {
 /// A member of a multicast. Its handler stays with FM.
 pub struct Member {
     node: u16,
-    way: Way,
+    way: SendMethod,
     handler: u16,
     is_root: bool,
     children: Vec<u16>,
-    parts: Arc<Mutex<VecDeque<Part>>>,
+    parts: Arc<Mutex<VecDeque<MulticastPacket>>>,
 }
 
 impl std::fmt::Debug for Member {
@@ -162,10 +162,10 @@ impl<W: Window, S: System> Fm<W, S> {
         let rank = members.iter().position(|&member| member == node);
         let rank = rank.ok_or(MulticastError::NotMember { node })?;
         let children = tree.children(rank).iter();
-        let parts: Arc<Mutex<VecDeque<Part>>> = Arc::default();
+        let parts: Arc<Mutex<VecDeque<MulticastPacket>>> = Arc::default();
         let filled = Arc::clone(&parts);
         self.set_handler(multicast.handler, move |piece| {
-            let part = Part {
+            let part = MulticastPacket {
                 sender: piece.sender,
                 message: piece.message,
                 length: piece.length,
@@ -211,7 +211,7 @@ impl Member {
         &self,
         fm: &mut Fm<W, S>,
         timeout_ns: Option<u64>,
-    ) -> Result<Received, MulticastError> {
+    ) -> Result<ReceivedMulticast, MulticastError> {
         if self.is_root {
             return Err(MulticastError::Root { node: self.node });
         }
@@ -250,13 +250,13 @@ impl Member {
             Some(streams) => streams.end(fm).await?,
             None => self.send_all(fm, &whole).await?,
         }
-        Ok(Received {
+        Ok(ReceivedMulticast {
             bytes: whole,
             at_ps,
         })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Part>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<MulticastPacket>> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -264,7 +264,7 @@ impl Member {
         &self,
         fm: &mut Fm<W, S>,
         timeout_ns: Option<u64>,
-    ) -> Result<Part, MulticastError> {
+    ) -> Result<MulticastPacket, MulticastError> {
         loop {
             let part = self.lock().pop_front();
             if let Some(part) = part {

@@ -8,14 +8,14 @@ use super::tree::{Postal, Tree, TreeError};
 
 /// A time that is linear in the bytes of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Line {
+pub struct LinearCost {
     /// Time of a packet without bytes, in ps.
     pub fixed_ps: u64,
     /// For each byte, in ps.
     pub per_byte_ps: u64,
 }
 
-impl Line {
+impl LinearCost {
     /// The time of a packet.
     #[must_use]
     pub const fn of(self, bytes: u32) -> u64 {
@@ -27,32 +27,32 @@ impl Line {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Costs {
     /// The host assembles it and writes it to the board.
-    pub send: Line,
+    pub send: LinearCost,
     /// The board transmits it.
-    pub transmit: Line,
+    pub transmit: LinearCost,
     /// From the start of its transmission until the receiving host has handled it.
-    pub receive: Line,
+    pub receive: LinearCost,
     /// The part at the end of `receive` in which the host is busy.
-    pub handle: Line,
+    pub handle: LinearCost,
 }
 
 impl Costs {
     /// Costs of FM 2.1 on hosts that do not combine writes (dissertation-011 to dissertation-016). The part of the receiving host is not
     /// published: it counts as none.
     pub const PUBLISHED: Self = Self {
-        send: Line {
+        send: LinearCost {
             fixed_ps: 2_786_300,
             per_byte_ps: 30_100,
         },
-        transmit: Line {
+        transmit: LinearCost {
             fixed_ps: 1_395_800,
             per_byte_ps: 7_500,
         },
-        receive: Line {
+        receive: LinearCost {
             fixed_ps: 4_282_000,
             per_byte_ps: 23_000,
         },
-        handle: Line {
+        handle: LinearCost {
             fixed_ps: 0,
             per_byte_ps: 0,
         },
@@ -71,7 +71,7 @@ impl Costs {
 
 /// Method by which the nodes of a tree send a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Way {
+pub struct SendMethod {
     /// Whether the board copies a packet for all children; otherwise the host writes it for each.
     pub multi_send: bool,
     /// Whether each packet is sent on when it has come; otherwise the whole message.
@@ -87,13 +87,13 @@ pub fn packets(bytes: u32) -> Vec<u32> {
 }
 
 /// Host and board of a node while a message passes.
-struct Node<'a> {
+struct PredictedNode<'a> {
     costs: &'a Costs,
     host_free_ps: u64,
     board_free_ps: u64,
 }
 
-impl Node<'_> {
+impl PredictedNode<'_> {
     /// The host writes a packet for `copies` destinations, which the board transmits. Returns the starts of the transmissions.
     fn send(&mut self, bytes: u32, copies: usize) -> impl Iterator<Item = u64> {
         self.host_free_ps += self.costs.send.of(bytes);
@@ -107,13 +107,13 @@ impl Node<'_> {
 /// When each node has each packet of a message of `bytes` bytes, in ps since the root's call: by rank, then by packet. The root has all
 /// at 0.
 #[must_use]
-pub fn deliveries(tree: &Tree, bytes: u32, way: Way, costs: &Costs) -> Vec<Vec<u64>> {
+pub fn deliveries(tree: &Tree, bytes: u32, way: SendMethod, costs: &Costs) -> Vec<Vec<u64>> {
     let packets = packets(bytes);
     // Starts of the transmissions to each node.
     let mut starts: Vec<Vec<u64>> = vec![vec![0; packets.len()]; tree.nodes()];
     let mut delivered = starts.clone();
     for rank in 0..tree.nodes() {
-        let mut node = Node {
+        let mut node = PredictedNode {
             costs,
             host_free_ps: 0,
             board_free_ps: 0,
@@ -146,10 +146,10 @@ pub fn deliveries(tree: &Tree, bytes: u32, way: Way, costs: &Costs) -> Vec<Vec<u
 
 /// Sends a packet to some children, in ordinary sends or in one multi-send.
 fn send_to(
-    node: &mut Node<'_>,
+    node: &mut PredictedNode<'_>,
     children: &[usize],
     (index, size): (usize, u32),
-    way: Way,
+    way: SendMethod,
     starts: &mut [Vec<u64>],
 ) {
     let copies = if way.multi_send { children.len() } else { 1 };
@@ -162,7 +162,7 @@ fn send_to(
 
 /// When the last node has the whole message, in ps since the root's call.
 #[must_use]
-pub fn last_ps(tree: &Tree, bytes: u32, way: Way, costs: &Costs) -> u64 {
+pub fn last_ps(tree: &Tree, bytes: u32, way: SendMethod, costs: &Costs) -> u64 {
     let all = deliveries(tree, bytes, way, costs).into_iter().flatten();
     all.max().unwrap_or_default()
 }
@@ -171,7 +171,12 @@ pub fn last_ps(tree: &Tree, bytes: u32, way: Way, costs: &Costs) -> u64 {
 ///
 /// # Errors
 /// [`TreeError::Empty`].
-pub fn best(nodes: usize, bytes: u32, way: Way, costs: &Costs) -> Result<(u32, Tree), TreeError> {
+pub fn best(
+    nodes: usize,
+    bytes: u32,
+    way: SendMethod,
+    costs: &Costs,
+) -> Result<(u32, Tree), TreeError> {
     let mut found = (1, Tree::optimal(nodes, Postal::lambda(1))?);
     let mut least_ps = last_ps(&found.1, bytes, way, costs);
     for lambda in 2..=nodes as u32 {

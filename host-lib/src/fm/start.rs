@@ -11,7 +11,7 @@ use defs::fm::ring::SLOT_BYTES;
 use super::config::{Config, MOST_CREDITS};
 use super::credit::Peer;
 use super::error::StartError;
-use super::extract::Ring;
+use super::extract::PacketRing;
 use super::stream::Slots;
 use super::{Fm, StartError as Error};
 use crate::firmware::{Firmware, words};
@@ -66,7 +66,7 @@ impl<W: Window, S: System> Fm<W, S> {
             board,
             system,
             peers: vec![Peer::default(); config.routes.len()],
-            ring: Ring::new(virtual_start, slots),
+            ring: PacketRing::new(virtual_start, slots),
             slots: Slots::default(),
             handlers: Default::default(),
             streams: Default::default(),

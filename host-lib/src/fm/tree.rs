@@ -66,7 +66,7 @@ pub struct Tree {
 
 /// A node that waits for its next child, and the time at which it can send to it.
 #[derive(Debug, Clone, Copy)]
-struct Waiting {
+struct WaitingNode {
     time: u64,
     rank: usize,
 }
@@ -96,8 +96,8 @@ impl Tree {
         let postal = postal.check()?;
         let mut tree = Self::root_of(nodes)?;
         // Times within each queue never decrease, so the first entries are the earliest.
-        let mut new = VecDeque::from([Waiting { time: 0, rank: 0 }]);
-        let mut old: VecDeque<Waiting> = VecDeque::new();
+        let mut new = VecDeque::from([WaitingNode { time: 0, rank: 0 }]);
+        let mut old: VecDeque<WaitingNode> = VecDeque::new();
         for child in 1..nodes {
             let has_sent = match (old.front(), new.front()) {
                 (Some(old), Some(new)) => old.time <= new.time,
@@ -105,15 +105,15 @@ impl Tree {
             };
             let queue = if has_sent { &mut old } else { &mut new };
             // One queue at least has the node that was sent to last.
-            let Some(Waiting { time, rank }) = queue.pop_front() else {
+            let Some(WaitingNode { time, rank }) = queue.pop_front() else {
                 break;
             };
             tree.join(rank, child);
-            new.push_back(Waiting {
+            new.push_back(WaitingNode {
                 time: time.saturating_add(postal.latency),
                 rank: child,
             });
-            old.push_back(Waiting {
+            old.push_back(WaitingNode {
                 time: time.saturating_add(postal.gap),
                 rank,
             });

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::collective::Endpoint;
 use super::{
-    Buffer, Event, Gm, MemoryError, PortError, Priority, ReceiveError, Received, Request,
+    Buffer, Event, Gm, MemoryError, PortError, Priority, ReceiveError, ReceivedMessage, Request,
     SendError, SendId, Status, capacity, size_for,
 };
 use crate::window::{System, VirtualAddress, Window};
@@ -48,7 +48,7 @@ pub enum ChannelError {
 
 /// Buffers of one size.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Class {
+pub(crate) struct BufferClass {
     /// Bytes of the longest message.
     pub(crate) longest_bytes: usize,
     /// Buffers for messages under way.
@@ -60,7 +60,7 @@ pub(crate) struct Class {
 }
 
 /// The buffers of a class.
-struct Buffers {
+struct ClassBuffers {
     size: u8,
     room: u32,
     /// For further sends.
@@ -70,7 +70,7 @@ struct Buffers {
 }
 
 /// Event of a channel.
-pub(crate) enum Arrival {
+pub(crate) enum ChannelEvent {
     /// A message has come in.
     Message {
         /// The sending endpoint.
@@ -88,7 +88,7 @@ pub(crate) enum Arrival {
 pub(crate) struct Channel {
     port: u8,
     /// From the smallest size to the largest.
-    classes: Vec<Buffers>,
+    classes: Vec<ClassBuffers>,
     /// Buffers of sends under way, with their classes.
     under_way: BTreeMap<SendId, (usize, Buffer)>,
     /// Time of the copies into send buffers so far.
@@ -100,7 +100,7 @@ impl Channel {
     pub(crate) async fn new<W: Window, S: System>(
         gm: &mut Gm<W, S>,
         port: u8,
-        classes: &[Class],
+        classes: &[BufferClass],
     ) -> Result<Self, ChannelError> {
         let mut all = Self {
             port,
@@ -121,7 +121,7 @@ impl Channel {
             if class.urgent > 0 {
                 idle.extend(receives(gm, class.urgent, room, Priority::High)?);
             }
-            all.classes.push(Buffers {
+            all.classes.push(ClassBuffers {
                 size,
                 room,
                 free,
@@ -165,7 +165,7 @@ impl Channel {
     ) -> Result<Option<SendId>, ChannelError> {
         let bytes = parts.concat();
         let length = bytes.len();
-        let fits = |class: &Buffers| class.room as usize >= length;
+        let fits = |class: &ClassBuffers| class.room as usize >= length;
         let Some(at) = self.classes.iter().position(fits) else {
             let room = self.classes.last().map_or(0, |class| class.room);
             let bytes = length;
@@ -213,7 +213,7 @@ impl Channel {
         &mut self,
         gm: &mut Gm<W, S>,
         limit_ns: u64,
-    ) -> Result<Option<Arrival>, ChannelError> {
+    ) -> Result<Option<ChannelEvent>, ChannelError> {
         if !gm.receive_pending(self.port)? || self.has_many_idle() {
             self.provide(gm).await?;
         }
@@ -227,7 +227,7 @@ impl Channel {
     pub(crate) async fn poll<W: Window, S: System>(
         &mut self,
         gm: &mut Gm<W, S>,
-    ) -> Result<Option<Arrival>, ChannelError> {
+    ) -> Result<Option<ChannelEvent>, ChannelError> {
         let Some(event) = gm.try_receive(self.port).await? else {
             return Ok(None);
         };
@@ -246,7 +246,7 @@ impl Channel {
         &mut self,
         gm: &Gm<W, S>,
         event: Event,
-    ) -> Result<Arrival, ChannelError> {
+    ) -> Result<ChannelEvent, ChannelError> {
         match event {
             Event::Received(message) => {
                 let bytes = self.take(gm, &message)?;
@@ -254,7 +254,7 @@ impl Channel {
                     node: message.node,
                     port: message.port,
                 };
-                Ok(Arrival::Message { from, bytes })
+                Ok(ChannelEvent::Message { from, bytes })
             }
             Event::Sent(all) => {
                 for (id, _) in &all {
@@ -262,9 +262,9 @@ impl Channel {
                         self.classes[class].free.push(space);
                     }
                 }
-                Ok(Arrival::Sent(all))
+                Ok(ChannelEvent::Sent(all))
             }
-            other => Ok(Arrival::Other(other)),
+            other => Ok(ChannelEvent::Other(other)),
         }
     }
 
@@ -272,7 +272,7 @@ impl Channel {
     fn take<W: Window, S: System>(
         &mut self,
         gm: &Gm<W, S>,
-        message: &Received,
+        message: &ReceivedMessage,
     ) -> Result<Vec<u8>, ChannelError> {
         let buffer = Buffer {
             address: message.buffer,

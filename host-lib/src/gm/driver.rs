@@ -8,7 +8,7 @@ use super::table::PageTable;
 
 /// The state of a board's driver.
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct DriverState {
     pub(super) table: PageTable,
     /// The process that has each port.
     pub(super) ports: [Option<u8>; PORT_COUNT as usize],
@@ -20,11 +20,11 @@ pub(super) struct State {
 
 /// The driver of a board, which its processes share.
 #[derive(Debug, Clone)]
-pub(super) struct Driver(Arc<Mutex<State>>);
+pub(super) struct Driver(Arc<Mutex<DriverState>>);
 
 impl Driver {
     pub(super) fn new(table: PageTable) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(DriverState {
             table,
             ports: Default::default(),
             processes: 1,
@@ -33,7 +33,7 @@ impl Driver {
     }
 
     /// The state. It is never held while a call waits.
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, DriverState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

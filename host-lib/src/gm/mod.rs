@@ -112,14 +112,14 @@ pub use config::Config;
 pub use defs::gm::event::Status;
 pub use error::{MemoryError, PortError, ReceiveError, SendError, StartError};
 pub use memory::Buffer;
-pub use receive::{Event, NO_EVENT, Received, SPIN_NS, Violation};
+pub use receive::{Event, NO_EVENT, ReceivedMessage, SPIN_NS, Violation};
 pub use send::{MOST_BYTES, Priority, Remote, Request, SendId};
 
 use crate::window::{System, Window};
 use board::Board;
 use driver::Driver;
 use memory::Regions;
-use port::Port;
+use port::OpenPort;
 
 /// Bytes that a message of a size holds at most.
 #[doc(alias = "gm_max_length_for_size")]
@@ -148,7 +148,7 @@ pub struct Gm<W, S> {
     process: u8,
     family: Family,
     regions: Regions,
-    ports: [Option<Port>; defs::gm::port::PORT_COUNT as usize],
+    ports: [Option<OpenPort>; defs::gm::port::PORT_COUNT as usize],
     next_send: u64,
     next_alarm: u64,
     /// Whether the board has memory for collective operations.
@@ -183,7 +183,7 @@ impl<W: Window, S: System> Gm<W, S> {
         self.board.read_sram(COUNTERS + 4 * counter as u32).await
     }
 
-    fn port(&mut self, number: u8) -> Result<&mut Port, PortError> {
+    fn port(&mut self, number: u8) -> Result<&mut OpenPort, PortError> {
         let port = self.ports.get_mut(usize::from(number));
         let port = port.ok_or(PortError::Unknown { port: number })?;
         port.as_mut().ok_or(PortError::NotOpen { port: number })

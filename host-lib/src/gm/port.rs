@@ -22,7 +22,7 @@ pub(super) const POLLS: u32 = 10_000;
 
 /// An open port.
 #[derive(Debug)]
-pub(super) struct Port {
+pub(super) struct OpenPort {
     /// The receive queue.
     pub(super) queue: VirtualAddress,
     /// The slot of the next event.
@@ -109,7 +109,7 @@ impl<W: Window, S: System> Gm<W, S> {
             .write_sram_burst(block + PORT_QUEUE_HIGH, &words)
             .await;
         self.command(COMMAND_OPEN, port).await?;
-        self.ports[usize::from(port)] = Some(Port {
+        self.ports[usize::from(port)] = Some(OpenPort {
             queue,
             next_event: 0,
             next_send_slot: 0,

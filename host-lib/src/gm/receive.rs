@@ -13,7 +13,7 @@ use super::call::Call;
 use super::collective::Completed;
 use super::error::ReceiveError;
 use super::memory::Buffer;
-use super::port::{POLL_NS, POLLS, Port, Wake};
+use super::port::{OpenPort, POLL_NS, POLLS, Wake};
 use super::send::{Priority, SendId};
 use super::{Gm, MemoryError, PortError};
 use crate::window::{MemoryWatch, PollError, System, VirtualAddress, Window};
@@ -38,7 +38,7 @@ pub(super) struct Provided {
 
 /// A message that has come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Received {
+pub struct ReceivedMessage {
     /// Address of the message: in its buffer, or in the receive queue until the queue is full again.
     pub message: VirtualAddress,
     /// The receive buffer, which is the program's again.
@@ -81,7 +81,7 @@ pub enum Violation {
 pub enum Event {
     /// A message has come in.
     #[doc(alias = "GM_RECV_EVENT")]
-    Received(Received),
+    Received(ReceivedMessage),
     /// Sends are complete; their callbacks have been called.
     #[doc(alias = "GM_SENT_TOKENS_EVENT")]
     Sent(Vec<(SendId, Status)>),
@@ -96,7 +96,7 @@ pub enum Event {
     Violation(Violation),
 }
 
-impl Port {
+impl OpenPort {
     fn slot(&self) -> VirtualAddress {
         VirtualAddress(self.queue.0 + u64::from(self.next_event * SLOT_BYTES))
     }
@@ -364,7 +364,7 @@ impl<W: Window, S: System> Gm<W, S> {
     /// # Errors
     /// [`MemoryError::NotMapped`].
     #[doc(alias = "gm_memorize_message")]
-    pub fn memorize_message(&mut self, message: &Received) -> Result<(), MemoryError> {
+    pub fn memorize_message(&mut self, message: &ReceivedMessage) -> Result<(), MemoryError> {
         if message.message == message.buffer {
             return Ok(());
         }
@@ -444,7 +444,7 @@ fn word(slot: &[u8], offset: u32) -> u32 {
     bytes.map_or(0, u32::from_be_bytes)
 }
 
-impl Port {
+impl OpenPort {
     /// Completes the sends of a report.
     fn sent(&mut self, slot: &[u8], event: u32) -> Vec<(SendId, Status)> {
         let count = (event >> 8 & 0xFF) as usize;
@@ -481,7 +481,7 @@ impl Port {
     }
 
     /// Decodes the event of a message; `None` if its buffer was not provided.
-    fn received(&mut self, slot: &[u8], event: u32, at: VirtualAddress) -> Option<Received> {
+    fn received(&mut self, slot: &[u8], event: u32, at: VirtualAddress) -> Option<ReceivedMessage> {
         let field = |offset: u32| word(slot, EVENT + offset);
         let address = u64::from(field(WORD_BUFFER)) << 32 | u64::from(field(WORD_BUFFER + 4));
         let length = field(WORD_LENGTH);
@@ -493,7 +493,7 @@ impl Port {
             true => at.0 + u64::from(EVENT.checked_sub(length.next_multiple_of(4))?),
             false => address,
         };
-        Some(Received {
+        Some(ReceivedMessage {
             message: VirtualAddress(message),
             buffer: VirtualAddress(address),
             length,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Process that uses the view now, and process that used it last.
 #[derive(Debug, Default)]
-struct State {
+struct ViewState {
     taken: bool,
     last: u8,
 }
@@ -12,13 +12,13 @@ struct State {
 /// The view of a board, as one process has it.
 #[derive(Debug, Default)]
 pub(super) struct View {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ViewState>>,
     process: u8,
 }
 
 /// The view is the process's until this is dropped.
 #[derive(Debug)]
-pub(super) struct Taken(Arc<Mutex<State>>);
+pub(super) struct Taken(Arc<Mutex<ViewState>>);
 
 impl View {
     /// Access of another process to this view.
@@ -46,7 +46,7 @@ impl Drop for Taken {
     }
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(state: &Mutex<ViewState>) -> MutexGuard<'_, ViewState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

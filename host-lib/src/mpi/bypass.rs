@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use super::communicator::{COLLECTIVE, Communicator};
 use super::datatype::{Datatype, Operation, combine_all, from_bytes, to_bytes};
-use super::engine::{Engine, Packet};
-use super::envelope::{Envelope, Kind, Label};
+use super::engine::{Engine, OutgoingPacket};
+use super::envelope::{Envelope, EnvelopeKind, MessageLabel};
 use super::error::MpiError;
 use super::transport::{Delivery, Transport};
 use crate::gm::collective::schedule::{self, Position};
@@ -35,8 +35,8 @@ type Combine = fn(&mut Vec<u8>, &[u8], Operation) -> Result<(), MpiError>;
 
 /// A reduction that waits for children.
 #[derive(Debug)]
-struct Reduction {
-    label: Label,
+struct WaitingReduction {
+    label: MessageLabel,
     mark: u16,
     /// The parent's rank among all processes.
     parent: usize,
@@ -69,9 +69,9 @@ pub(super) struct Bypassing {
     /// The communicators, by context.
     groups: BTreeMap<u32, Communicator>,
     /// From the oldest on.
-    reductions: Vec<Reduction>,
+    reductions: Vec<WaitingReduction>,
     /// Partial results whose operation has not begun here.
-    early: Vec<(Label, Vec<u8>)>,
+    early: Vec<(MessageLabel, Vec<u8>)>,
 }
 
 impl Bypassing {
@@ -103,7 +103,7 @@ impl Bypassing {
     }
 
     /// The reduction that waits for a partial result.
-    fn waiting_for(&self, label: &Label) -> Option<usize> {
+    fn waiting_for(&self, label: &MessageLabel) -> Option<usize> {
         self.reductions.iter().position(|one| {
             one.label.context == label.context
                 && one.label.tag == label.tag
@@ -111,7 +111,7 @@ impl Bypassing {
         })
     }
 
-    fn take_early(&mut self, label: &Label) -> Option<Vec<u8>> {
+    fn take_early(&mut self, label: &MessageLabel) -> Option<Vec<u8>> {
         let found = self.early.iter().position(|(early, _)| early == label);
         found.map(|at| self.early.remove(at).1)
     }
@@ -127,10 +127,10 @@ impl Communicator {
 }
 
 /// The way to a member that passes something on, or does not.
-const fn way(passes_on: bool, kind: Kind) -> (Kind, Delivery) {
+const fn way(passes_on: bool, kind: EnvelopeKind) -> (EnvelopeKind, Delivery) {
     match passes_on {
         true => (kind, Delivery::Signal),
-        false => (Kind::Eager, Delivery::Quiet),
+        false => (EnvelopeKind::Eager, Delivery::Quiet),
     }
 }
 
@@ -170,8 +170,8 @@ impl<T: Transport> Engine<T> {
         let source = group.rank as u32;
         for (to, passes_on) in targets {
             self.transport.compute(self.config.library_ns).await;
-            let (kind, delivery) = way(passes_on, Kind::Broadcast);
-            let label = Label {
+            let (kind, delivery) = way(passes_on, EnvelopeKind::Broadcast);
+            let label = MessageLabel {
                 source,
                 ..envelope.label
             };
@@ -180,7 +180,7 @@ impl<T: Transport> Engine<T> {
                 label,
                 ..*envelope
             };
-            self.post_later(Packet {
+            self.post_later(OutgoingPacket {
                 to,
                 delivery,
                 envelope,
@@ -198,12 +198,12 @@ impl<T: Transport> Engine<T> {
     ) -> Result<(), MpiError> {
         let context = start.world.collective();
         let (source, tag) = (start.world.rank as u32, start.tag);
-        let label = Label {
+        let label = MessageLabel {
             context,
             source,
             tag,
         };
-        self.bypassing.reductions.push(Reduction {
+        self.bypassing.reductions.push(WaitingReduction {
             label,
             mark: start.mark,
             parent: start.world.members[start.parent],
@@ -222,7 +222,7 @@ impl<T: Transport> Engine<T> {
         }
         for child in start.children {
             let source = *child as u32;
-            let from = Label { source, ..label };
+            let from = MessageLabel { source, ..label };
             if let Some(bytes) = self.bypassing.take_early(&from) {
                 self.combine(&from, &bytes).await?;
             }
@@ -265,7 +265,7 @@ impl<T: Transport> Engine<T> {
     }
 
     /// Takes a partial result into the reduction that waits for it; with the last one the result goes to the parent.
-    async fn combine(&mut self, label: &Label, content: &[u8]) -> Result<(), MpiError> {
+    async fn combine(&mut self, label: &MessageLabel, content: &[u8]) -> Result<(), MpiError> {
         let Some(at) = self.bypassing.waiting_for(label) else {
             return Ok(());
         };
@@ -291,9 +291,9 @@ impl<T: Transport> Engine<T> {
     }
 
     /// Sends the result of a reduction to the parent.
-    async fn finish(&mut self, done: Reduction) -> Result<(), MpiError> {
+    async fn finish(&mut self, done: WaitingReduction) -> Result<(), MpiError> {
         self.transport.compute(self.config.library_ns).await;
-        let (kind, delivery) = way(done.parent_passes_on, Kind::Partial);
+        let (kind, delivery) = way(done.parent_passes_on, EnvelopeKind::Partial);
         let envelope = Envelope {
             kind,
             mark: done.mark,
@@ -302,7 +302,7 @@ impl<T: Transport> Engine<T> {
             send: 0,
             landing: 0,
         };
-        self.post_later(Packet {
+        self.post_later(OutgoingPacket {
             to: done.parent,
             delivery,
             envelope,

@@ -7,7 +7,7 @@ use super::bypass::Starting;
 use super::communicator::Communicator;
 use super::datatype::{Datatype, Operation, combine_all, from_bytes, to_bytes};
 use super::engine::{Ended, Outgoing, PASSED_ON};
-use super::envelope::{self, Envelope, Label};
+use super::envelope::{self, Envelope, MessageLabel};
 use super::error::{MpiError, Partner};
 use super::matching::Pattern;
 use super::transport::Transport;
@@ -19,7 +19,7 @@ const ANY_LENGTH: usize = i32::MAX as usize;
 
 /// A collective operation, as its messages name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CollectiveKind {
     Barrier = 1,
     Broadcast,
     Reduce,
@@ -38,8 +38,8 @@ pub(super) enum Kind {
 
 /// A collective call.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call {
-    kind: Kind,
+pub(super) struct CollectiveCall {
+    kind: CollectiveKind,
     pub(super) name: &'static str,
     /// Number of the call in the communicator, which is the tag of its messages.
     number: i32,
@@ -108,11 +108,11 @@ impl<T: Transport> Mpi<T> {
     pub(super) fn operation(
         &mut self,
         world: &Communicator,
-        kind: Kind,
+        kind: CollectiveKind,
         name: &'static str,
-    ) -> Call {
+    ) -> CollectiveCall {
         let number = self.engine.next_operation(world.collective());
-        Call { kind, name, number }
+        CollectiveCall { kind, name, number }
     }
 
     /// Waits until all members have called it.
@@ -144,7 +144,7 @@ impl<T: Transport> Mpi<T> {
         world: &Communicator,
         name: &'static str,
     ) -> Result<(), MpiError> {
-        let call = self.operation(world, Kind::Barrier, name);
+        let call = self.operation(world, CollectiveKind::Barrier, name);
         let schedule::Exchange { guest, peers } = schedule::exchange(world.position());
         if let Some(guest) = guest {
             self.receive_empty(world, call, guest).await?;
@@ -172,7 +172,7 @@ impl<T: Transport> Mpi<T> {
         data: &mut [D],
     ) -> Result<(), MpiError> {
         let tree = world.binomial(root)?;
-        let call = self.operation(world, Kind::Broadcast, "broadcast");
+        let call = self.operation(world, CollectiveKind::Broadcast, "broadcast");
         let mut passed_on = false;
         if let Some(parent) = tree.parent {
             let request = self.await_member(world, call, parent).await?;
@@ -212,7 +212,7 @@ impl<T: Transport> Mpi<T> {
         let mut values = data.to_vec();
         // Refused here, before anything is sent.
         combine_all(&mut values.clone(), data, operation)?;
-        let call = self.operation(world, Kind::Reduce, "reduce");
+        let call = self.operation(world, CollectiveKind::Reduce, "reduce");
         let bypasses = self.engine.bypassing.settings.reduce && self.is_eager(&to_bytes(data));
         if let Some(parent) = tree.parent.filter(|_| bypasses) {
             let children = &tree.children;
@@ -274,7 +274,7 @@ impl<T: Transport> Mpi<T> {
         data: &[D],
     ) -> Result<Option<Vec<D>>, MpiError> {
         let tree = world.binomial(root)?;
-        let call = self.operation(world, Kind::Gather, "gather");
+        let call = self.operation(world, CollectiveKind::Gather, "gather");
         // The blocks of the own subtree, in the order of the distances from the root.
         let mut blocks = data.to_vec();
         for child in &tree.children {
@@ -318,7 +318,7 @@ impl<T: Transport> Mpi<T> {
                 });
             }
         }
-        let call = self.operation(world, Kind::Scatter, name);
+        let call = self.operation(world, CollectiveKind::Scatter, name);
         let mut blocks = match tree.parent {
             None => {
                 let data = data.unwrap_or_default();
@@ -350,7 +350,7 @@ impl<T: Transport> Mpi<T> {
         world: &Communicator,
         data: &[D],
     ) -> Result<Vec<D>, MpiError> {
-        let call = self.operation(world, Kind::AllGather, "all_gather");
+        let call = self.operation(world, CollectiveKind::AllGather, "all_gather");
         let blocks = self.ring(world, call, data, Some(data.len())).await?;
         Ok(blocks.concat())
     }
@@ -368,7 +368,7 @@ impl<T: Transport> Mpi<T> {
     ) -> Result<Vec<D>, MpiError> {
         let ranks = world.size();
         let count = world.block("all_to_all", data.len())?;
-        let call = self.operation(world, Kind::AllToAll, "all_to_all");
+        let call = self.operation(world, CollectiveKind::AllToAll, "all_to_all");
         let mut all = data.to_vec();
         for distance in 1..ranks {
             let to = (world.rank + distance) % ranks;
@@ -391,17 +391,17 @@ impl<T: Transport> Mpi<T> {
     async fn begin_broadcast(
         &mut self,
         world: &Communicator,
-        call: Call,
+        call: CollectiveCall,
         root: usize,
         bytes: &[u8],
     ) -> Result<(), MpiError> {
-        let label = Label {
+        let label = MessageLabel {
             context: world.collective(),
             source: world.rank as u32,
             tag: call.number,
         };
         let envelope = Envelope {
-            kind: envelope::Kind::Broadcast,
+            kind: envelope::EnvelopeKind::Broadcast,
             mark: call.kind as u16,
             label,
             length: bytes.len() as u32,
@@ -415,7 +415,7 @@ impl<T: Transport> Mpi<T> {
     pub(super) async fn send_to(
         &mut self,
         world: &Communicator,
-        call: Call,
+        call: CollectiveCall,
         to: usize,
         bytes: &[u8],
     ) -> Result<(), MpiError> {
@@ -426,14 +426,14 @@ impl<T: Transport> Mpi<T> {
     pub(super) async fn member_send(
         &mut self,
         world: &Communicator,
-        call: Call,
+        call: CollectiveCall,
         to: usize,
         bytes: &[u8],
     ) -> Result<u32, MpiError> {
         let out = Outgoing {
             to: world.members[to],
             member: to,
-            label: Label {
+            label: MessageLabel {
                 context: world.collective(),
                 source: world.rank as u32,
                 tag: call.number,
@@ -449,7 +449,7 @@ impl<T: Transport> Mpi<T> {
     pub(super) async fn await_member(
         &mut self,
         world: &Communicator,
-        call: Call,
+        call: CollectiveCall,
         from: usize,
     ) -> Result<u32, MpiError> {
         let pattern = Pattern {
@@ -462,7 +462,7 @@ impl<T: Transport> Mpi<T> {
 
     pub(super) async fn member_message(
         &mut self,
-        call: Call,
+        call: CollectiveCall,
         from: usize,
         request: u32,
     ) -> Result<Ended, MpiError> {
@@ -478,7 +478,7 @@ impl<T: Transport> Mpi<T> {
 
     pub(super) async fn member_elements<D: Datatype>(
         &mut self,
-        call: Call,
+        call: CollectiveCall,
         from: usize,
         count: usize,
         request: u32,
@@ -491,7 +491,7 @@ impl<T: Transport> Mpi<T> {
     pub(super) async fn receive_empty(
         &mut self,
         world: &Communicator,
-        call: Call,
+        call: CollectiveCall,
         from: usize,
     ) -> Result<(), MpiError> {
         let request = self.await_member(world, call, from).await?;
@@ -502,7 +502,7 @@ impl<T: Transport> Mpi<T> {
     pub(super) async fn elements<D: Datatype>(
         &mut self,
         world: &Communicator,
-        call: Call,
+        call: CollectiveCall,
         from: usize,
         count: usize,
     ) -> Result<Vec<D>, MpiError> {
@@ -513,7 +513,7 @@ impl<T: Transport> Mpi<T> {
 
 /// The elements of a message.
 fn elements_of<D: Datatype>(
-    call: Call,
+    call: CollectiveCall,
     from: usize,
     count: usize,
     bytes: &[u8],

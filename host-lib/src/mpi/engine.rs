@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::Config;
 use super::bypass::Bypassing;
 use super::datatype::Datatype;
-use super::envelope::{Envelope, Kind, Label};
+use super::envelope::{Envelope, EnvelopeKind, MessageLabel};
 use super::error::{MpiError, Partner, Wait};
 use super::matching::{Matching, Pattern};
 use super::request::Status;
@@ -19,7 +19,7 @@ pub(super) const PASSED_ON: u16 = 1 << 15;
 
 /// A message without a receive.
 #[derive(Debug)]
-enum Message {
+enum UnmatchedMessage {
     /// Bytes of the message, copied out of the network's buffer.
     Eager { mark: u16, bytes: Vec<u8> },
     /// A long message that waits at its sender.
@@ -47,14 +47,14 @@ pub(super) struct Ended {
 
 /// A request.
 #[derive(Debug)]
-enum State {
+enum RequestState {
     /// A long message, until its receiver has memory for it.
     Asking {
-        target: Target,
+        target: SendTarget,
         bytes: Vec<u8>,
     },
     /// A long message on its way.
-    Transferring(Target),
+    Transferring(SendTarget),
     /// A receive of so many bytes at most.
     Receiving {
         room: usize,
@@ -64,7 +64,7 @@ enum State {
 
 /// The receiver of a message, as the program names it.
 #[derive(Debug, Clone, Copy)]
-struct Target {
+struct SendTarget {
     /// Rank of the target in the communicator.
     rank: usize,
     /// The tag; collective operations have none.
@@ -75,20 +75,20 @@ struct Target {
 #[derive(Debug)]
 struct Landing {
     request: u32,
-    label: Label,
+    label: MessageLabel,
     mark: u16,
 }
 
 /// Something that found no room in the network.
 #[derive(Debug)]
-enum Waiting {
-    Packet(Packet),
+enum DelayedPost {
+    Packet(OutgoingPacket),
     Transfer { to: usize, send: u32, landing: u64 },
 }
 
 /// A packet to post.
 #[derive(Debug)]
-pub(super) struct Packet {
+pub(super) struct OutgoingPacket {
     /// The target's rank among all processes.
     pub(super) to: usize,
     pub(super) delivery: Delivery,
@@ -101,13 +101,13 @@ pub(super) struct Packet {
 pub(super) struct Engine<T> {
     pub(super) transport: T,
     pub(super) config: Config,
-    matching: Matching<u32, Message>,
-    requests: BTreeMap<u32, State>,
+    matching: Matching<u32, UnmatchedMessage>,
+    requests: BTreeMap<u32, RequestState>,
     next_request: u32,
     /// The requests of transfers under way.
     transfers: BTreeMap<u64, u32>,
     landings: BTreeMap<u64, Landing>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<DelayedPost>,
     /// Collective operations so far, by context.
     operations: BTreeMap<u32, u32>,
     pub(super) bypassing: Bypassing,
@@ -122,7 +122,7 @@ pub(super) struct Outgoing<'a> {
     pub(super) to: usize,
     /// Rank of the target in the communicator.
     pub(super) member: usize,
-    pub(super) label: Label,
+    pub(super) label: MessageLabel,
     pub(super) mark: u16,
     pub(super) bytes: &'a [u8],
     /// Whether the send ends only when its receive has begun.
@@ -166,7 +166,7 @@ impl<T: Transport> Engine<T> {
         number.cast_signed()
     }
 
-    fn request(&mut self, state: State) -> u32 {
+    fn request(&mut self, state: RequestState) -> u32 {
         let id = self.next_request;
         self.next_request = id.wrapping_add(1);
         self.requests.insert(id, state);
@@ -200,33 +200,35 @@ impl<T: Transport> Engine<T> {
             landing: 0,
         };
         if to == self.transport.rank() {
-            return self.send_to_itself(&envelope(Kind::Eager, 0), bytes).await;
+            return self
+                .send_to_itself(&envelope(EnvelopeKind::Eager, 0), bytes)
+                .await;
         }
-        let target = Target::new(member, &label);
+        let target = SendTarget::new(member, &label);
         if synchronous || bytes.len() > self.transport.eager_bytes() {
             let bytes = bytes.to_vec();
-            let id = self.request(State::Asking { target, bytes });
-            let envelope = envelope(Kind::RequestToSend, id);
+            let id = self.request(RequestState::Asking { target, bytes });
+            let envelope = envelope(EnvelopeKind::RequestToSend, id);
             self.post(to, target, &envelope, &[], call).await?;
             Ok(id)
         } else {
-            let envelope = envelope(Kind::Eager, 0);
+            let envelope = envelope(EnvelopeKind::Eager, 0);
             self.post(to, target, &envelope, bytes, call).await?;
-            Ok(self.request(State::Done(Ok(SENT))))
+            Ok(self.request(RequestState::Done(Ok(SENT))))
         }
     }
 
     async fn send_to_itself(&mut self, envelope: &Envelope, bytes: &[u8]) -> Result<u32, MpiError> {
         self.charge_copy(bytes.len()).await;
         self.eager(envelope, bytes.to_vec());
-        Ok(self.request(State::Done(Ok(SENT))))
+        Ok(self.request(RequestState::Done(Ok(SENT))))
     }
 
     /// Posts a packet, when there is room for it.
     async fn post(
         &mut self,
         to: usize,
-        target: Target,
+        target: SendTarget,
         envelope: &Envelope,
         content: &[u8],
         call: &'static str,
@@ -248,29 +250,31 @@ impl<T: Transport> Engine<T> {
     /// Begins a receive.
     pub(super) async fn receive(&mut self, pattern: Pattern, room: usize) -> Result<u32, MpiError> {
         self.transport.compute(self.config.library_ns).await;
-        let id = self.request(State::Receiving { room });
+        let id = self.request(RequestState::Receiving { room });
         match self.matching.take(&pattern) {
             None => self.matching.post(pattern, id),
-            Some((label, Message::Eager { mark, bytes })) => {
+            Some((label, UnmatchedMessage::Eager { mark, bytes })) => {
                 self.charge_copy(bytes.len()).await;
                 self.received(id, &label, mark, bytes);
             }
-            Some((label, Message::Waiting(offer))) => self.accept(id, label, offer).await?,
+            Some((label, UnmatchedMessage::Waiting(offer))) => {
+                self.accept(id, label, offer).await?
+            }
         }
         Ok(id)
     }
 
     /// Posts a packet now, or when there is room.
-    pub(super) async fn post_later(&mut self, packet: Packet) -> Result<(), MpiError> {
-        self.try_later(Waiting::Packet(packet)).await
+    pub(super) async fn post_later(&mut self, packet: OutgoingPacket) -> Result<(), MpiError> {
+        self.try_later(DelayedPost::Packet(packet)).await
     }
 
     /// A receive has its message.
-    fn received(&mut self, request: u32, label: &Label, mark: u16, bytes: Vec<u8>) {
+    fn received(&mut self, request: u32, label: &MessageLabel, mark: u16, bytes: Vec<u8>) {
         let Some(state) = self.requests.get_mut(&request) else {
             return;
         };
-        let State::Receiving { room } = *state else {
+        let RequestState::Receiving { room } = *state else {
             return;
         };
         let status = Status {
@@ -278,7 +282,7 @@ impl<T: Transport> Engine<T> {
             tag: label.tag,
             bytes: bytes.len(),
         };
-        *state = State::Done(match bytes.len() > room {
+        *state = RequestState::Done(match bytes.len() > room {
             true => Err(MpiError::Truncated {
                 bytes: bytes.len(),
                 room,
@@ -292,7 +296,7 @@ impl<T: Transport> Engine<T> {
     }
 
     /// Does something now, or when there is room.
-    async fn try_later(&mut self, what: Waiting) -> Result<(), MpiError> {
+    async fn try_later(&mut self, what: DelayedPost) -> Result<(), MpiError> {
         self.waiting.push_back(what);
         self.retry().await
     }
@@ -300,13 +304,13 @@ impl<T: Transport> Engine<T> {
     async fn retry(&mut self) -> Result<(), MpiError> {
         while let Some(first) = self.waiting.front() {
             let done = match first {
-                Waiting::Packet(packet) => {
+                DelayedPost::Packet(packet) => {
                     let header = packet.envelope.bytes();
                     let (to, delivery) = (packet.to, packet.delivery);
                     let content = &packet.content;
                     self.transport.post(to, delivery, &header, content).await?
                 }
-                &Waiting::Transfer { to, send, landing } => {
+                &DelayedPost::Transfer { to, send, landing } => {
                     self.transfer(to, send, landing).await?
                 }
             };
@@ -382,20 +386,22 @@ impl<T: Transport> Engine<T> {
         let read = Envelope::read(packet);
         let (mut envelope, content) = read.ok_or(MpiError::Damaged { from })?;
         match envelope.kind {
-            Kind::Partial => return self.partial_came(&envelope, packet.len(), content).await,
+            EnvelopeKind::Partial => {
+                return self.partial_came(&envelope, packet.len(), content).await;
+            }
             // Before the own copy: others wait.
-            Kind::Broadcast if self.pass_on(&envelope, content).await? => {
+            EnvelopeKind::Broadcast if self.pass_on(&envelope, content).await? => {
                 envelope.mark |= PASSED_ON;
             }
             _ => {}
         }
         self.charge_arrival(packet.len()).await;
         match envelope.kind {
-            Kind::Eager | Kind::Broadcast | Kind::Partial => {
+            EnvelopeKind::Eager | EnvelopeKind::Broadcast | EnvelopeKind::Partial => {
                 self.eager(&envelope, content.to_vec());
                 Ok(())
             }
-            Kind::RequestToSend => {
+            EnvelopeKind::RequestToSend => {
                 let offer = Offer {
                     from,
                     mark: envelope.mark,
@@ -405,26 +411,26 @@ impl<T: Transport> Engine<T> {
                 match self.matching.arrive(&envelope.label) {
                     Some(request) => self.accept(request, envelope.label, offer).await,
                     None => {
-                        let message = Message::Waiting(offer);
+                        let message = UnmatchedMessage::Waiting(offer);
                         self.matching.keep(envelope.label, message);
                         Ok(())
                     }
                 }
             }
-            Kind::ClearToSend => {
+            EnvelopeKind::ClearToSend => {
                 let (send, landing) = (envelope.send, envelope.landing);
-                self.try_later(Waiting::Transfer {
+                self.try_later(DelayedPost::Transfer {
                     to: from,
                     send,
                     landing,
                 })
                 .await
             }
-            Kind::Refused => {
+            EnvelopeKind::Refused => {
                 self.refused(envelope.send);
                 Ok(())
             }
-            Kind::Withdrawn => {
+            EnvelopeKind::Withdrawn => {
                 self.withdrawn(envelope.landing, envelope.length);
                 Ok(())
             }
@@ -435,7 +441,9 @@ impl<T: Transport> Engine<T> {
         let (label, mark) = (envelope.label, envelope.mark);
         match self.matching.arrive(&label) {
             Some(request) => self.received(request, &label, mark, bytes),
-            None => self.matching.keep(label, Message::Eager { mark, bytes }),
+            None => self
+                .matching
+                .keep(label, UnmatchedMessage::Eager { mark, bytes }),
         }
     }
 
@@ -443,8 +451,8 @@ impl<T: Transport> Engine<T> {
     pub(super) fn ended(&mut self, request: u32) -> Result<Option<Ended>, MpiError> {
         match self.requests.get(&request) {
             None => Err(MpiError::Request),
-            Some(State::Done(_)) => match self.requests.remove(&request) {
-                Some(State::Done(result)) => result.map(Some),
+            Some(RequestState::Done(_)) => match self.requests.remove(&request) {
+                Some(RequestState::Done(result)) => result.map(Some),
                 _ => Err(MpiError::Request),
             },
             Some(_) => Ok(None),
@@ -473,8 +481,8 @@ impl<T: Transport> Engine<T> {
     pub(super) fn peek(&self, pattern: &Pattern) -> Option<Status> {
         let (label, message) = self.matching.peek(pattern)?;
         let bytes = match message {
-            Message::Eager { bytes, .. } => bytes.len(),
-            Message::Waiting(offer) => offer.length,
+            UnmatchedMessage::Eager { bytes, .. } => bytes.len(),
+            UnmatchedMessage::Waiting(offer) => offer.length,
         };
         Some(Status {
             source: label.source as usize,

@@ -5,7 +5,7 @@ pub(super) const ENVELOPE_BYTES: usize = 32;
 
 /// Kind of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EnvelopeKind {
     /// A message, whose bytes follow.
     Eager,
     /// The sender has a long message, and names its send.
@@ -24,7 +24,7 @@ pub(super) enum Kind {
 
 /// Fields of a message that receives match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Label {
+pub(super) struct MessageLabel {
     /// The communicator's context.
     pub(super) context: u32,
     /// Rank of the sender, in the communicator.
@@ -35,10 +35,10 @@ pub(super) struct Label {
 /// The header of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Envelope {
-    pub(super) kind: Kind,
+    pub(super) kind: EnvelopeKind,
     /// Collective operation to which the packet belongs.
     pub(super) mark: u16,
-    pub(super) label: Label,
+    pub(super) label: MessageLabel,
     /// Bytes of the message.
     pub(super) length: u32,
     /// The send that a packet is of, or the root of its broadcast.
@@ -51,13 +51,13 @@ impl Envelope {
     pub(super) fn bytes(&self) -> [u8; ENVELOPE_BYTES] {
         let mut bytes = [0; ENVELOPE_BYTES];
         let kind = match self.kind {
-            Kind::Eager => 1u32,
-            Kind::RequestToSend => 2,
-            Kind::ClearToSend => 3,
-            Kind::Broadcast => 4,
-            Kind::Partial => 5,
-            Kind::Refused => 6,
-            Kind::Withdrawn => 7,
+            EnvelopeKind::Eager => 1u32,
+            EnvelopeKind::RequestToSend => 2,
+            EnvelopeKind::ClearToSend => 3,
+            EnvelopeKind::Broadcast => 4,
+            EnvelopeKind::Partial => 5,
+            EnvelopeKind::Refused => 6,
+            EnvelopeKind::Withdrawn => 7,
         };
         let words = [
             u32::from(self.mark) << 16 | kind,
@@ -82,16 +82,16 @@ impl Envelope {
             u32::from_be_bytes(bytes)
         };
         let kind = match word(0) & 0xFFFF {
-            1 => Kind::Eager,
-            2 => Kind::RequestToSend,
-            3 => Kind::ClearToSend,
-            4 => Kind::Broadcast,
-            5 => Kind::Partial,
-            6 => Kind::Refused,
-            7 => Kind::Withdrawn,
+            1 => EnvelopeKind::Eager,
+            2 => EnvelopeKind::RequestToSend,
+            3 => EnvelopeKind::ClearToSend,
+            4 => EnvelopeKind::Broadcast,
+            5 => EnvelopeKind::Partial,
+            6 => EnvelopeKind::Refused,
+            7 => EnvelopeKind::Withdrawn,
             _ => return None,
         };
-        let label = Label {
+        let label = MessageLabel {
             context: word(4),
             source: word(8),
             tag: word(12).cast_signed(),

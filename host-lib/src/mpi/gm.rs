@@ -11,7 +11,7 @@ use defs::gm::event::Status;
 
 use super::transport::{Arrival, Delivery, Transport, TransportError};
 use super::{EAGER_BYTES, HEADER_BYTES};
-use crate::gm::channel::{self, Channel, ChannelError, Class};
+use crate::gm::channel::{self, BufferClass, Channel, ChannelError};
 use crate::gm::collective::{Endpoint, Group, schedule};
 use crate::gm::{Buffer, Event, Gm, MemoryError, Priority, Remote, SendId};
 use crate::window::{Computation, SignalHandler, System, Window};
@@ -123,13 +123,13 @@ impl<W: Window, S: System> GmTransport<W, S> {
         let group = Group::new(members, own);
         let group = group.map_err(|error| TransportError::Ranks(error.to_string()))?;
         let urgent = settings.urgent();
-        let short = Class {
+        let short = BufferClass {
             longest_bytes: SHORT_BYTES,
             sends: SHORT.0,
             receives: SHORT.1,
             urgent: urgent.0,
         };
-        let long = Class {
+        let long = BufferClass {
             longest_bytes: PREFIX_BYTES + HEADER_BYTES + settings.eager_bytes,
             sends: LONG.0,
             receives: LONG.1,
@@ -243,17 +243,17 @@ impl<W: Window, S: System> GmTransport<W, S> {
     }
 
     /// Translates an event of the channel into an arrival.
-    async fn arrival(&mut self, arrival: channel::Arrival) -> Result<Arrival, TransportError> {
+    async fn arrival(&mut self, arrival: channel::ChannelEvent) -> Result<Arrival, TransportError> {
         match arrival {
-            channel::Arrival::Message { from, bytes } => self.message(from, bytes).await,
-            channel::Arrival::Sent(all) => {
+            channel::ChannelEvent::Message { from, bytes } => self.message(from, bytes).await,
+            channel::ChannelEvent::Sent(all) => {
                 for (id, status) in all {
                     let arrival = self.sent(id, status).await?;
                     self.early.extend(arrival);
                 }
                 Ok(self.early.pop_front().unwrap_or(Arrival::Progress))
             }
-            channel::Arrival::Other(_) => Err(TransportError::Unexpected),
+            channel::ChannelEvent::Other(_) => Err(TransportError::Unexpected),
         }
     }
 
@@ -430,7 +430,7 @@ impl<W: Window, S: System> Transport for GmTransport<W, S> {
             let Some(arrival) = self.channel.next(&mut self.gm, limit_ns).await? else {
                 return Ok(false);
             };
-            if let channel::Arrival::Other(Event::Completed(ended)) = &arrival
+            if let channel::ChannelEvent::Other(Event::Completed(ended)) = &arrival
                 && ended.operation == posted
             {
                 let status = ended.status;

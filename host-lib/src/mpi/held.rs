@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The place where a handler finds the state.
 #[derive(Debug)]
-pub(super) struct Place<E> {
+pub(super) struct HeldState<E> {
     state: Mutex<Option<Box<E>>>,
     /// A handler has found nothing: the program was in a call.
     missed: AtomicBool,
 }
 
-impl<E> Place<E> {
+impl<E> HeldState<E> {
     fn lock(&self) -> MutexGuard<'_, Option<Box<E>>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -41,21 +41,21 @@ impl<E> Place<E> {
 #[derive(Debug)]
 pub(super) struct Held<E> {
     own: Option<Box<E>>,
-    place: Arc<Place<E>>,
+    place: Arc<HeldState<E>>,
 }
 
 impl<E> Held<E> {
     pub(super) fn new(state: E) -> Self {
         Self {
             own: Some(Box::new(state)),
-            place: Arc::new(Place {
+            place: Arc::new(HeldState {
                 state: Mutex::new(None),
                 missed: AtomicBool::new(false),
             }),
         }
     }
 
-    pub(super) fn place(&self) -> Arc<Place<E>> {
+    pub(super) fn place(&self) -> Arc<HeldState<E>> {
         Arc::clone(&self.place)
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::envelope::Label;
+use super::envelope::MessageLabel;
 
 /// Criteria by which a receive takes messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    pub(super) fn matches(&self, label: &Label) -> bool {
+    pub(super) fn matches(&self, label: &MessageLabel) -> bool {
         self.context == label.context
             && self.source.is_none_or(|source| source == label.source)
             && self.tag.map_or(label.tag >= 0, |tag| tag == label.tag)
@@ -29,7 +29,7 @@ impl Pattern {
 #[derive(Debug)]
 pub(super) struct Matching<R, M> {
     posted: Vec<(Pattern, R)>,
-    unexpected: VecDeque<(Label, M)>,
+    unexpected: VecDeque<(MessageLabel, M)>,
 }
 
 impl<R, M> Matching<R, M> {
@@ -43,7 +43,7 @@ impl<R, M> Matching<R, M> {
 
 impl<R: PartialEq, M> Matching<R, M> {
     /// The receive for a message that has come, which has one now.
-    pub(super) fn arrive(&mut self, label: &Label) -> Option<R> {
+    pub(super) fn arrive(&mut self, label: &MessageLabel) -> Option<R> {
         let found = self
             .posted
             .iter()
@@ -52,12 +52,12 @@ impl<R: PartialEq, M> Matching<R, M> {
     }
 
     /// Keeps a message without a receive.
-    pub(super) fn keep(&mut self, label: Label, message: M) {
+    pub(super) fn keep(&mut self, label: MessageLabel, message: M) {
         self.unexpected.push_back((label, message));
     }
 
     /// The message for a new receive, if it has come.
-    pub(super) fn take(&mut self, pattern: &Pattern) -> Option<(Label, M)> {
+    pub(super) fn take(&mut self, pattern: &Pattern) -> Option<(MessageLabel, M)> {
         let found = self
             .unexpected
             .iter()
@@ -66,7 +66,7 @@ impl<R: PartialEq, M> Matching<R, M> {
     }
 
     /// The message that a receive would take.
-    pub(super) fn peek(&self, pattern: &Pattern) -> Option<&(Label, M)> {
+    pub(super) fn peek(&self, pattern: &Pattern) -> Option<&(MessageLabel, M)> {
         self.unexpected
             .iter()
             .find(|(label, _)| pattern.matches(label))

@@ -6,7 +6,7 @@ use super::Mpi;
 use super::communicator::Communicator;
 use super::datatype::{Datatype, to_bytes};
 use super::engine::{Outgoing, room};
-use super::envelope::Label;
+use super::envelope::MessageLabel;
 use super::error::MpiError;
 use super::matching::Pattern;
 use super::point::pattern;
@@ -21,7 +21,7 @@ pub struct PersistentSend<D> {
     to: usize,
     /// Rank of the target in the communicator.
     member: usize,
-    label: Label,
+    label: MessageLabel,
     synchronous: bool,
     /// The elements of the next message.
     pub data: Vec<D>,

@@ -4,7 +4,7 @@ use super::Mpi;
 use super::communicator::Communicator;
 use super::datatype::{Datatype, from_bytes, to_bytes};
 use super::engine::{Outgoing, room};
-use super::envelope::Label;
+use super::envelope::MessageLabel;
 use super::error::{MpiError, Partner};
 use super::matching::Pattern;
 use super::request::{
@@ -14,14 +14,14 @@ use super::transport::Transport;
 
 impl Communicator {
     /// Address of a message: the target's rank among all processes, and the label that receives match.
-    pub(super) fn address(&self, to: usize, tag: i32) -> Result<(usize, Label), MpiError> {
+    pub(super) fn address(&self, to: usize, tag: i32) -> Result<(usize, MessageLabel), MpiError> {
         if tag < 0 {
             return Err(MpiError::Tag(tag));
         }
         let size = self.size();
         let target = self.world_rank(to);
         let target = target.ok_or(MpiError::Rank { rank: to, size })?;
-        let label = Label {
+        let label = MessageLabel {
             context: self.context,
             source: self.rank as u32,
             tag,

@@ -1,7 +1,7 @@
 //! Collective operations whose results differ from rank to rank: prefixes, and reductions in blocks.
 
 use super::Mpi;
-use super::collective::{Call, Kind};
+use super::collective::{CollectiveCall, CollectiveKind};
 use super::communicator::Communicator;
 use super::datatype::{Datatype, Operation, combine_all, to_bytes};
 use super::error::MpiError;
@@ -22,7 +22,7 @@ impl<T: Transport> Mpi<T> {
     ) -> Result<Vec<D>, MpiError> {
         // Refused here, before anything is sent.
         combine_all(&mut data.to_vec(), data, operation)?;
-        let call = self.operation(world, Kind::Scan, "scan");
+        let call = self.operation(world, CollectiveKind::Scan, "scan");
         let before = self.ranks_before(world, call, operation, data).await?;
         match before {
             None => Ok(data.to_vec()),
@@ -47,7 +47,7 @@ impl<T: Transport> Mpi<T> {
     ) -> Result<Option<Vec<D>>, MpiError> {
         // Refused here, before anything is sent.
         combine_all(&mut data.to_vec(), data, operation)?;
-        let call = self.operation(world, Kind::ExclusiveScan, "exclusive_scan");
+        let call = self.operation(world, CollectiveKind::ExclusiveScan, "exclusive_scan");
         self.ranks_before(world, call, operation, data).await
     }
 
@@ -55,7 +55,7 @@ impl<T: Transport> Mpi<T> {
     async fn ranks_before<D: Datatype>(
         &mut self,
         world: &Communicator,
-        call: Call,
+        call: CollectiveCall,
         operation: Operation,
         data: &[D],
     ) -> Result<Option<Vec<D>>, MpiError> {
@@ -107,7 +107,7 @@ impl<T: Transport> Mpi<T> {
         let mut own = data[rank * count..(rank + 1) * count].to_vec();
         // Refused here, before anything is sent.
         combine_all(&mut own.clone(), &own, operation)?;
-        let call = self.operation(world, Kind::ReduceScatter, name);
+        let call = self.operation(world, CollectiveKind::ReduceScatter, name);
         for distance in 1..ranks {
             let to = (rank + distance) % ranks;
             let from = (rank + ranks - distance) % ranks;

@@ -1,12 +1,12 @@
 //! Collective operations whose blocks have different lengths. Lengths come with the messages: no member has to know those of the others.
 
 use super::Mpi;
-use super::collective::{Call, Kind};
+use super::collective::{CollectiveCall, CollectiveKind};
 use super::communicator::Communicator;
 use super::datatype::{Datatype, from_bytes, to_bytes};
 use super::error::MpiError;
 use super::transport::Transport;
-use crate::gm::collective::schedule::{self, Step};
+use crate::gm::collective::schedule::{self, ExchangeStep};
 
 impl<T: Transport> Mpi<T> {
     /// Gives the root the `data` of each member, in the order of ranks.
@@ -22,7 +22,7 @@ impl<T: Transport> Mpi<T> {
         data: &[D],
     ) -> Result<Option<Vec<Vec<D>>>, MpiError> {
         world.check_root(root)?;
-        let call = self.operation(world, Kind::GatherVarying, "gather_varying");
+        let call = self.operation(world, CollectiveKind::GatherVarying, "gather_varying");
         if world.rank() != root {
             self.send_to(world, call, root, &to_bytes(data)).await?;
             return Ok(None);
@@ -57,7 +57,7 @@ impl<T: Transport> Mpi<T> {
         if world.rank() == root {
             world.check_blocks(name, blocks.len())?;
         }
-        let call = self.operation(world, Kind::ScatterVarying, name);
+        let call = self.operation(world, CollectiveKind::ScatterVarying, name);
         if world.rank() != root {
             let request = self.await_member(world, call, root).await?;
             return self.member_block(call, root, request).await;
@@ -84,7 +84,11 @@ impl<T: Transport> Mpi<T> {
         world: &Communicator,
         data: &[D],
     ) -> Result<Vec<Vec<D>>, MpiError> {
-        let call = self.operation(world, Kind::AllGatherVarying, "all_gather_varying");
+        let call = self.operation(
+            world,
+            CollectiveKind::AllGatherVarying,
+            "all_gather_varying",
+        );
         self.ring(world, call, data, None).await
     }
 
@@ -92,13 +96,13 @@ impl<T: Transport> Mpi<T> {
     pub(super) async fn ring<D: Datatype>(
         &mut self,
         world: &Communicator,
-        call: Call,
+        call: CollectiveCall,
         data: &[D],
         count: Option<usize>,
     ) -> Result<Vec<Vec<D>>, MpiError> {
         let mut blocks = vec![Vec::new(); world.size()];
         blocks[world.rank()] = data.to_vec();
-        for Step { send, receive } in schedule::ring(world.position()) {
+        for ExchangeStep { send, receive } in schedule::ring(world.position()) {
             // A long block is taken only when its receive has begun, so no rank waits for its send before that.
             let mut sends = Vec::new();
             if let Some(part) = send {
@@ -139,7 +143,7 @@ impl<T: Transport> Mpi<T> {
     ) -> Result<Vec<Vec<D>>, MpiError> {
         let name = "all_to_all_varying";
         world.check_blocks(name, blocks.len())?;
-        let call = self.operation(world, Kind::AllToAllVarying, name);
+        let call = self.operation(world, CollectiveKind::AllToAllVarying, name);
         let (rank, ranks) = (world.rank(), world.size());
         let mut all = vec![Vec::new(); ranks];
         all[rank].clone_from(&blocks[rank]);
@@ -158,7 +162,7 @@ impl<T: Transport> Mpi<T> {
     /// A block of any length.
     async fn member_block<D: Datatype>(
         &mut self,
-        call: Call,
+        call: CollectiveCall,
         from: usize,
         request: u32,
     ) -> Result<Vec<D>, MpiError> {

@@ -3,7 +3,7 @@
 use defs::lanai::window::{RESET_OFF, RESET_ON, four, later};
 
 use super::error::HostError;
-use super::journal::{Journal, Kind};
+use super::journal::{EntryKind, Journal};
 use crate::address::MacAddress;
 use crate::firmware::Firmware;
 use crate::window::{System, VirtualAddress, Window};
@@ -18,7 +18,7 @@ const LONGEST_PAUSE_NS: u64 = 20_000;
 
 /// Generation of an adapter's chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Chip {
+pub enum ChipGeneration {
     /// LANai 4.
     L4,
     /// LANai 7.
@@ -29,7 +29,7 @@ pub enum Chip {
 
 /// A special register that the host uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Register {
+pub enum SpecialRegister {
     /// Interrupt status.
     Isr,
     /// Mask of the host's interrupt.
@@ -55,15 +55,15 @@ pub enum Control {
     Channels(u32),
 }
 
-impl Chip {
-    const fn register(self, register: Register) -> u32 {
+impl ChipGeneration {
+    const fn register(self, register: SpecialRegister) -> u32 {
         let (first, offset) = match (self, register) {
-            (Self::L4, Register::Isr) => (four::REGISTERS, 0x28),
-            (Self::L4, Register::Eimr) => (four::REGISTERS, 0x2C),
-            (Self::L4, Register::Smp) => (four::REGISTERS, 0x50),
-            (_, Register::Isr) => (later::REGISTERS, 0x50),
-            (_, Register::Eimr) => (later::REGISTERS, 0x58),
-            (_, Register::Smp) => (later::REGISTERS, 0xF0),
+            (Self::L4, SpecialRegister::Isr) => (four::REGISTERS, 0x28),
+            (Self::L4, SpecialRegister::Eimr) => (four::REGISTERS, 0x2C),
+            (Self::L4, SpecialRegister::Smp) => (four::REGISTERS, 0x50),
+            (_, SpecialRegister::Isr) => (later::REGISTERS, 0x50),
+            (_, SpecialRegister::Eimr) => (later::REGISTERS, 0x58),
+            (_, SpecialRegister::Smp) => (later::REGISTERS, 0xF0),
         };
         first + offset
     }
@@ -112,7 +112,7 @@ pub struct Adapter<W, S> {
     window: W,
     /// The host.
     pub(super) system: S,
-    chip: Chip,
+    chip: ChipGeneration,
     journal: Journal,
     sram_bytes: u32,
     address: MacAddress,
@@ -122,7 +122,7 @@ pub struct Adapter<W, S> {
 
 impl<W: Window, S: System> Adapter<W, S> {
     /// Takes over the adapter, holds its chip in reset and reads its EEPROM.
-    pub async fn take(window: W, system: S, chip: Chip, journal: Journal) -> Self {
+    pub async fn take(window: W, system: S, chip: ChipGeneration, journal: Journal) -> Self {
         let mut adapter = Self {
             window,
             system,
@@ -162,14 +162,14 @@ impl<W: Window, S: System> Adapter<W, S> {
 
     /// The chip.
     #[must_use]
-    pub const fn chip(&self) -> Chip {
+    pub const fn chip(&self) -> ChipGeneration {
         self.chip
     }
 
     /// Records a milestone.
     pub(super) fn milestone(&self, name: &'static str, text: String) {
         let time_ps = self.system.now_ps();
-        self.journal.add(time_ps, Kind::Milestone(name), text);
+        self.journal.add(time_ps, EntryKind::Milestone(name), text);
     }
 
     /// Records a milestone unless it was reached before.
@@ -181,7 +181,8 @@ impl<W: Window, S: System> Adapter<W, S> {
 
     /// Records a remark.
     pub(super) fn remark(&self, text: String) {
-        self.journal.add(self.system.now_ps(), Kind::Remark, text);
+        self.journal
+            .add(self.system.now_ps(), EntryKind::Remark, text);
     }
 
     /// Records a result of the control program.
@@ -190,12 +191,12 @@ impl<W: Window, S: System> Adapter<W, S> {
     }
 
     /// Reads a special register.
-    pub(super) async fn register(&mut self, register: Register) -> u32 {
+    pub(super) async fn register(&mut self, register: SpecialRegister) -> u32 {
         self.window.read(self.chip.register(register)).await
     }
 
     /// Writes a special register.
-    pub(super) async fn set_register(&mut self, register: Register, value: u32) {
+    pub(super) async fn set_register(&mut self, register: SpecialRegister, value: u32) {
         self.window.write(self.chip.register(register), value).await;
     }
 
@@ -262,22 +263,22 @@ impl<W: Window, S: System> Adapter<W, S> {
 
     /// Masks the interrupt and releases the chip from its reset.
     pub(super) async fn release(&mut self) {
-        self.set_register(Register::Eimr, 0).await;
+        self.set_register(SpecialRegister::Eimr, 0).await;
         self.control(Control::Release).await;
         self.milestone("released", "chip released from reset".into());
     }
 
     /// Lets the LANai's signal interrupt the host.
     pub(super) async fn enable_interrupt(&mut self) {
-        self.set_register(Register::Eimr, HOST_SIG).await;
+        self.set_register(SpecialRegister::Eimr, HOST_SIG).await;
         self.control(Control::InterruptsOn).await;
     }
 
     /// Clears the LANai's signal if it is set; returns whether it was.
     pub(super) async fn take_signal(&mut self) -> bool {
-        let signalled = self.register(Register::Isr).await & HOST_SIG != 0;
+        let signalled = self.register(SpecialRegister::Isr).await & HOST_SIG != 0;
         if signalled {
-            self.set_register(Register::Isr, HOST_SIG).await;
+            self.set_register(SpecialRegister::Isr, HOST_SIG).await;
             self.signals += 1;
         }
         signalled

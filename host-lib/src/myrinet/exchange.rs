@@ -45,7 +45,7 @@ impl Exchange {
 
 /// Head of a frame's payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Words {
+struct PayloadHead {
     /// Index of the form of the destination with which it was sent.
     form: u8,
     /// One more than the index of the receiver's form that has arrived; 0: none has.
@@ -54,7 +54,7 @@ struct Words {
     number: u32,
 }
 
-impl Words {
+impl PayloadHead {
     fn of(frame: &[u8], at: usize) -> Option<Self> {
         let words = frame.get(at..)?.first_chunk::<8>()?;
         let [form, heard, _, _, a, b, c, d] = *words;
@@ -67,7 +67,7 @@ impl Words {
 }
 
 /// A frame of the exchange.
-fn build(to: MacAddress, from: MacAddress, words: Words, length: u32) -> Vec<u8> {
+fn build(to: MacAddress, from: MacAddress, words: PayloadHead, length: u32) -> Vec<u8> {
     let mut frame = header(to, from);
     frame.extend([words.form, words.heard, 0, 0]);
     frame.extend(words.number.to_be_bytes());
@@ -91,7 +91,7 @@ struct Peer {
 }
 
 /// One host.
-struct Side<'m, 'a, W, S> {
+struct ExchangeHost<'m, 'a, W, S> {
     mailbox: &'m mut Mailbox<'a, W, S>,
     plan: &'m Exchange,
     own: MacAddress,
@@ -124,7 +124,7 @@ pub(super) async fn run<W: Window, S: System>(
     let early_ns = plan.start_ns.saturating_sub(system.now_ps() / 1000);
     system.sleep(early_ns).await;
     let own = mailbox.adapter.address();
-    let mut side = Side {
+    let mut side = ExchangeHost {
         plan,
         own,
         peers: plan.peers.iter().map(peer).collect(),
@@ -147,7 +147,7 @@ pub(super) async fn run<W: Window, S: System>(
     end
 }
 
-impl<W: Window, S: System> Side<'_, '_, W, S> {
+impl<W: Window, S: System> ExchangeHost<'_, '_, W, S> {
     async fn run(&mut self) -> Result<(), HostError> {
         loop {
             self.receive().await?;
@@ -207,7 +207,7 @@ impl<W: Window, S: System> Side<'_, '_, W, S> {
     fn take(&mut self, index: usize, frame: &[u8]) -> Result<(), HostError> {
         let peer = &mut self.peers[index];
         let at = header(self.own, peer.address).len();
-        let words = Words::of(frame, at).filter(|words| words.number <= self.plan.frames);
+        let words = PayloadHead::of(frame, at).filter(|words| words.number <= self.plan.frames);
         let words = words.ok_or(HostError::FrameData {
             sent_bytes: GREETING_BYTES,
             received_bytes: frame.len() as u32,
@@ -269,7 +269,7 @@ impl<W: Window, S: System> Side<'_, '_, W, S> {
     async fn send_to(&mut self, index: usize, number: u32) -> Result<(), HostError> {
         let peer = &self.peers[index];
         let form = peer.form.map_or(self.rounds, usize::from) % DESTINATIONS.len();
-        let words = Words {
+        let words = PayloadHead {
             form: form as u8,
             heard: peer.heard,
             number,
@@ -295,7 +295,7 @@ mod tests {
         };
         let lengths = [0, 1, 2, 3].map(|number| plan.length(number));
         assert_eq!(lengths, [GREETING_BYTES, 64, 1024, 64]);
-        let words = Words {
+        let words = PayloadHead {
             form: 2,
             heard: 1,
             number: 0x0102_0304,
@@ -303,9 +303,9 @@ mod tests {
         let frame = build(B, A, words, 64);
         assert_eq!(frame.len(), 64);
         assert_eq!(&frame[SOURCE..SOURCE + 6], &A.0);
-        assert_eq!(Words::of(&frame, header(B, A).len()), Some(words));
-        assert_eq!(Words::of(&frame, 60), None);
-        let other = build(B, A, Words { number: 7, ..words }, 64);
+        assert_eq!(PayloadHead::of(&frame, header(B, A).len()), Some(words));
+        assert_eq!(PayloadHead::of(&frame, 60), None);
+        let other = build(B, A, PayloadHead { number: 7, ..words }, 64);
         assert_ne!(other[24..], frame[24..]);
     }
 }

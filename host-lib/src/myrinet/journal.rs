@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Kind of an entry of a [`Journal`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// A milestone was reached; its name.
     Milestone(&'static str),
     /// Additional information.
@@ -13,18 +13,18 @@ pub enum Kind {
 
 /// An entry of a [`Journal`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Time since power-on, in picoseconds.
     pub time_ps: u64,
     /// Kind of the entry.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Description.
     pub text: String,
 }
 
 /// A named result that the control program left in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Value {
+pub struct NamedValue {
     /// Name of the result.
     pub name: String,
     /// Value; words with a sign keep it.
@@ -33,8 +33,8 @@ pub struct Value {
 
 #[derive(Debug, Default)]
 struct Content {
-    entries: Vec<Entry>,
-    values: Vec<Value>,
+    entries: Vec<JournalEntry>,
+    values: Vec<NamedValue>,
 }
 
 /// Shared record of a host's progress; clones share their contents.
@@ -46,8 +46,8 @@ impl Journal {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn add(&self, time_ps: u64, kind: Kind, text: String) {
-        let entry = Entry {
+    pub(super) fn add(&self, time_ps: u64, kind: EntryKind, text: String) {
+        let entry = JournalEntry {
             time_ps,
             kind,
             text,
@@ -56,32 +56,32 @@ impl Journal {
     }
 
     pub(super) fn value(&self, name: String, value: i64) {
-        self.lock().values.push(Value { name, value });
+        self.lock().values.push(NamedValue { name, value });
     }
 
     /// Entries from number `first` on.
     #[must_use]
-    pub fn entries_from(&self, first: usize) -> Vec<Entry> {
+    pub fn entries_from(&self, first: usize) -> Vec<JournalEntry> {
         let content = self.lock();
         content.entries.get(first..).unwrap_or_default().to_vec()
     }
 
     /// All values.
     #[must_use]
-    pub fn values(&self) -> Vec<Value> {
+    pub fn values(&self) -> Vec<NamedValue> {
         self.lock().values.clone()
     }
 
     /// Whether the milestone with this name was reached.
     #[must_use]
     pub fn has(&self, milestone: &str) -> bool {
-        let is = |entry: &Entry| entry.kind_is(milestone);
+        let is = |entry: &JournalEntry| entry.kind_is(milestone);
         self.lock().entries.iter().any(is)
     }
 }
 
-impl Entry {
+impl JournalEntry {
     fn kind_is(&self, milestone: &str) -> bool {
-        matches!(self.kind, Kind::Milestone(name) if name == milestone)
+        matches!(self.kind, EntryKind::Milestone(name) if name == milestone)
     }
 }

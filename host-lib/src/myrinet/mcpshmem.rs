@@ -23,7 +23,7 @@
 //!
 //! Which chain belongs to channel 0 is not certain: the host looks at the direction in the blocks' flags.
 
-use super::adapter::{Adapter, Chip, Control, Register};
+use super::adapter::{Adapter, ChipGeneration, Control, SpecialRegister};
 use super::error::HostError;
 use crate::firmware::Firmware;
 use crate::window::{System, VirtualAddress, Window};
@@ -163,7 +163,7 @@ pub async fn run<W: Window, S: System>(
     let (_, structure_bus) = adapter.memory(STRUCTURE_BYTES)?;
     adapter.release().await;
     let base = find_structure(adapter).await?;
-    let mut host = Host {
+    let mut host = SharedMemoryHost {
         adapter,
         base,
         node,
@@ -184,7 +184,7 @@ async fn find_structure<W: Window, S: System>(
 ) -> Result<u32, HostError> {
     let what = "the first signal of the control program";
     let end_ps = adapter.system.now_ps() + START_US * 1_000_000;
-    while adapter.register(Register::Isr).await & super::adapter::HOST_SIG == 0 {
+    while adapter.register(SpecialRegister::Isr).await & super::adapter::HOST_SIG == 0 {
         if adapter.system.now_ps() >= end_ps {
             return Err(HostError::TimedOut {
                 what,
@@ -198,7 +198,7 @@ async fn find_structure<W: Window, S: System>(
     loop {
         adapter.system.sleep(REACTION_NS).await;
         adapter.take_signal().await;
-        let register = adapter.register(Register::Smp).await;
+        let register = adapter.register(SpecialRegister::Smp).await;
         let word = adapter.word(at::POINTER).await;
         let expected = at::IDENTIFICATION_VALUE;
         let mut found = 0;
@@ -221,7 +221,7 @@ async fn find_structure<W: Window, S: System>(
     }
 }
 
-struct Host<'a, W, S> {
+struct SharedMemoryHost<'a, W, S> {
     adapter: &'a mut Adapter<W, S>,
     base: u32,
     node: u32,
@@ -234,7 +234,7 @@ struct Host<'a, W, S> {
     tests: [u32; 2],
 }
 
-impl<W: Window, S: System> Host<'_, W, S> {
+impl<W: Window, S: System> SharedMemoryHost<'_, W, S> {
     async fn get(&mut self, offset: u32) -> u32 {
         self.adapter.word(self.base.wrapping_add(offset)).await
     }
@@ -280,7 +280,8 @@ impl<W: Window, S: System> Host<'_, W, S> {
                 return Ok(());
             }
             let _ = self.adapter.system.wait_interrupt(Some(LOOK_NS)).await;
-            let signalled = self.adapter.register(Register::Isr).await & super::adapter::HOST_SIG;
+            let signalled =
+                self.adapter.register(SpecialRegister::Isr).await & super::adapter::HOST_SIG;
             if signalled != 0 {
                 self.adapter.system.sleep(REACTION_NS).await;
                 self.adapter.take_signal().await;
@@ -333,7 +334,7 @@ impl<W: Window, S: System> Host<'_, W, S> {
 
     /// Sets the first blocks of the DMA chains.
     async fn set_up_dma(&mut self) {
-        if self.adapter.chip() == Chip::L4 {
+        if self.adapter.chip() == ChipGeneration::L4 {
             self.set(at::REASON, 0).await;
             self.set(at::CHAINS[0], 0).await;
             let text = "DMA needs no setup";
@@ -443,7 +444,7 @@ impl<W: Window, S: System> Host<'_, W, S> {
         self.set(at::REASON, 0).await;
         self.set(at::TEST_BUFFER, self.buffer_bus).await;
         match self.result().await {
-            Err(_) if !self.exchanged && self.adapter.chip() != Chip::L4 => {
+            Err(_) if !self.exchanged && self.adapter.chip() != ChipGeneration::L4 => {
                 self.exchange_chains().await;
                 self.result().await
             }

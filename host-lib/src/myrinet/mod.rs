@@ -14,7 +14,7 @@ pub mod journal;
 pub mod mailbox;
 pub mod mcpshmem;
 
-pub use adapter::{Adapter, Chip};
+pub use adapter::{Adapter, ChipGeneration};
 pub use error::HostError;
 pub use exchange::Exchange;
-pub use journal::{Entry, Journal, Kind, Value};
+pub use journal::{EntryKind, Journal, JournalEntry, NamedValue};

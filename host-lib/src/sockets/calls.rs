@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Phase};
 use super::ports::Listening;
-use super::wire::Kind;
+use super::wire::SocketPacketKind;
 use super::{Address, Listener, Readiness, Shutdown, SocketError, Sockets, Stream};
 use crate::mpi::Transport;
 
@@ -84,10 +84,14 @@ impl<T: Transport> Sockets<T> {
         };
         self.ports.give_back(listener.0);
         for name in listening.ready {
-            self.abandon(Stream(name), Kind::Reset);
+            self.abandon(Stream(name), SocketPacketKind::Reset);
         }
         for (rank, header) in listening.waiting {
-            self.send(rank, header.answer(Kind::Refuse, 0, 0), Vec::new());
+            self.send(
+                rank,
+                header.answer(SocketPacketKind::Refuse, 0, 0),
+                Vec::new(),
+            );
         }
     }
 
@@ -111,7 +115,7 @@ impl<T: Transport> Sockets<T> {
         let window = self.settings.window_bytes;
         let mut connection = Connection::new(Phase::Asked, to, port, window);
         connection.owns_port = true;
-        let header = connection.header(Kind::Connect, name);
+        let header = connection.header(SocketPacketKind::Connect, name);
         self.connections.insert(name, connection);
         self.send(to.rank, header, Vec::new());
         Ok(Stream(name))
@@ -191,7 +195,10 @@ impl<T: Transport> Sockets<T> {
         let bytes = connection.take(most);
         let is_open = connection.phase == Phase::Open && !connection.peer_finished;
         if is_open && connection.is_in_debt() {
-            let (to, header) = (connection.peer, connection.header(Kind::Credit, stream.0));
+            let (to, header) = (
+                connection.peer,
+                connection.header(SocketPacketKind::Credit, stream.0),
+            );
             self.send(to.rank, header, Vec::new());
         }
         self.transport.charge_copy(bytes.len()).await;
@@ -271,7 +278,9 @@ impl<T: Transport> Sockets<T> {
         let count = bytes.len().min(connection.credit as usize);
         connection.credit -= count as u32;
         for part in bytes[..count].chunks(longest) {
-            let header = self.connection(stream)?.header(Kind::Data, stream.0);
+            let header = self
+                .connection(stream)?
+                .header(SocketPacketKind::Data, stream.0);
             self.send(peer.rank, header, part.to_vec());
         }
         self.post().await?;
@@ -314,7 +323,7 @@ impl<T: Transport> Sockets<T> {
         }
         if how != Shutdown::Read && !connection.finished {
             connection.finished = true;
-            let header = connection.header(Kind::Finish, stream.0);
+            let header = connection.header(SocketPacketKind::Finish, stream.0);
             self.send(peer.rank, header, Vec::new());
         }
         Ok(())
@@ -327,18 +336,25 @@ impl<T: Transport> Sockets<T> {
             Ok(connection) => connection.stored() > 0,
             Err(_) => return,
         };
-        self.abandon(stream, if unread { Kind::Reset } else { Kind::Finish });
+        self.abandon(
+            stream,
+            if unread {
+                SocketPacketKind::Reset
+            } else {
+                SocketPacketKind::Finish
+            },
+        );
     }
 
     /// Removes a connection, and says goodbye so.
-    fn abandon(&mut self, stream: Stream, goodbye: Kind) {
+    fn abandon(&mut self, stream: Stream, goodbye: SocketPacketKind) {
         let Some(mut connection) = self.connections.remove(&stream.0) else {
             return;
         };
         if connection.owns_port {
             self.ports.give_back(connection.port);
         }
-        let is_said = goodbye == Kind::Finish && connection.finished;
+        let is_said = goodbye == SocketPacketKind::Finish && connection.finished;
         if connection.phase == Phase::Open && !is_said {
             let header = connection.header(goodbye, stream.0);
             self.send(connection.peer.rank, header, Vec::new());

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::wire::{Header, Kind};
+use super::wire::{SocketHeader, SocketPacketKind};
 use super::{Address, Readiness, SocketError};
 
 /// Stage of a connection, from setup to failure.
@@ -70,13 +70,13 @@ impl Connection {
     }
 
     /// The header of a packet to the other side. `name`: the own one.
-    pub(super) fn header(&mut self, kind: Kind, name: u32) -> Header {
+    pub(super) fn header(&mut self, kind: SocketPacketKind, name: u32) -> SocketHeader {
         let credit = match kind {
-            Kind::Connect => self.window,
-            Kind::Data | Kind::Credit => self.pay(),
+            SocketPacketKind::Connect => self.window,
+            SocketPacketKind::Data | SocketPacketKind::Credit => self.pay(),
             _ => 0,
         };
-        Header {
+        SocketHeader {
             kind,
             to: self.peer_name,
             from: name,

@@ -61,7 +61,7 @@ pub use wire::HEADER_BYTES;
 
 use connection::Connection;
 use ports::{Listening, Ports};
-use wire::Header;
+use wire::SocketHeader;
 
 /// Address of a socket: the rank of its process, and a port there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -157,10 +157,10 @@ pub struct Sockets<T> {
     connections: BTreeMap<u32, Connection>,
     next: u32,
     /// Packets that have not been posted, by rank, and the ranks that have some.
-    outgoing: Vec<VecDeque<(Header, Vec<u8>)>>,
+    outgoing: Vec<VecDeque<(SocketHeader, Vec<u8>)>>,
     busy: BTreeSet<usize>,
     /// Packets of this program to itself.
-    looped: VecDeque<(Header, Vec<u8>)>,
+    looped: VecDeque<(SocketHeader, Vec<u8>)>,
     /// Ranks that cannot be reached, and why.
     lost: BTreeMap<usize, String>,
     traffic: Traffic,

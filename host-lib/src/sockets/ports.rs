@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::SocketError;
-use super::wire::Header;
+use super::wire::SocketHeader;
 
 /// Ports of connections that ask for none, first and last: as Linux has them.
 const USUAL: (u16, u16) = (32_768, 60_999);
@@ -51,7 +51,7 @@ pub(super) struct Listening {
     /// Connections that no accept has taken.
     pub(super) ready: VecDeque<u32>,
     /// Requests beyond them, with their ranks: they wait.
-    pub(super) waiting: VecDeque<(usize, Header)>,
+    pub(super) waiting: VecDeque<(usize, SocketHeader)>,
     /// Number of connections so far.
     pub(super) count: u32,
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::wire::{Header, Kind};
+use super::wire::{SocketHeader, SocketPacketKind};
 use super::{Address, Settings, Shutdown, SocketError, Sockets, Stream};
 use crate::mpi::tests::net::{self, Net, Process};
 use crate::mpi::{Delivery, Transport};
@@ -240,17 +240,17 @@ fn packets_of_strangers_do_no_harm() {
             return settle(&mut node).await;
         }
         let peer_name = node.connection(stream)?.peer_name;
-        let header = Header {
-            kind: Kind::Finish,
+        let header = SocketHeader {
+            kind: SocketPacketKind::Finish,
             to: peer_name,
             from: 77,
             to_port: 7,
             from_port: 1,
             credit: 0,
         };
-        let unknown = Header {
+        let unknown = SocketHeader {
             to: 99,
-            kind: Kind::Credit,
+            kind: SocketPacketKind::Credit,
             ..header
         };
         for bytes in [
@@ -268,7 +268,9 @@ fn packets_of_strangers_do_no_harm() {
             }
         }
         node.write(stream, b"right").await?;
-        let own = node.connection(stream)?.header(Kind::Data, stream.0);
+        let own = node
+            .connection(stream)?
+            .header(SocketPacketKind::Data, stream.0);
         for _ in 0..10 {
             while !node
                 .transport_mut()

@@ -1,7 +1,7 @@
 //! Packets that arrive and leave: dispatch to connections and listeners.
 
 use super::connection::{Connection, Phase};
-use super::wire::{Header, Kind};
+use super::wire::{SocketHeader, SocketPacketKind};
 use super::{SocketError, Sockets};
 use crate::mpi::{Arrival, Delivery, Transport};
 
@@ -28,7 +28,7 @@ impl<T: Transport> Sockets<T> {
             Some(Arrival::Packet { from, bytes }) => {
                 self.transport.charge_arrival(bytes.len()).await;
                 // What is no packet of a socket concerns none.
-                if let Some((header, content)) = Header::read(&bytes) {
+                if let Some((header, content)) = SocketHeader::read(&bytes) {
                     self.take(from, header, content);
                 }
             }
@@ -66,7 +66,7 @@ impl<T: Transport> Sockets<T> {
     }
 
     /// Adds a packet to those that leave. Bytes of a stream join the ones before, where these have not left.
-    pub(super) fn send(&mut self, to: usize, header: Header, content: Vec<u8>) {
+    pub(super) fn send(&mut self, to: usize, header: SocketHeader, content: Vec<u8>) {
         if self.lost.contains_key(&to) {
             return;
         }
@@ -76,7 +76,7 @@ impl<T: Transport> Sockets<T> {
             return;
         };
         if let Some((before, bytes)) = queue.back_mut()
-            && (before.kind, header.kind) == (Kind::Data, Kind::Data)
+            && (before.kind, header.kind) == (SocketPacketKind::Data, SocketPacketKind::Data)
             && before.from == header.from
             && bytes.len() + content.len() <= longest
         {
@@ -129,9 +129,9 @@ impl<T: Transport> Sockets<T> {
     }
 
     /// Takes a packet of a rank.
-    fn take(&mut self, from: usize, header: Header, content: &[u8]) {
+    fn take(&mut self, from: usize, header: SocketHeader, content: &[u8]) {
         self.traffic.taken += 1;
-        if header.kind == Kind::Connect {
+        if header.kind == SocketPacketKind::Connect {
             return self.asked(from, header);
         }
         let known = self.connections.get_mut(&header.to);
@@ -141,28 +141,41 @@ impl<T: Transport> Sockets<T> {
             known.peer.rank == from && (is_new || known.peer_name == header.from)
         });
         let Some(connection) = known else {
-            if matches!(header.kind, Kind::Data | Kind::Accept) {
-                self.send(from, header.answer(Kind::Reset, header.to, 0), Vec::new());
+            if matches!(
+                header.kind,
+                SocketPacketKind::Data | SocketPacketKind::Accept
+            ) {
+                self.send(
+                    from,
+                    header.answer(SocketPacketKind::Reset, header.to, 0),
+                    Vec::new(),
+                );
             }
             return;
         };
         let peer = connection.peer;
         match (header.kind, connection.phase) {
-            (Kind::Accept, Phase::Asked) => connection.opened(header.from, header.credit),
-            (Kind::Refuse, Phase::Asked) => connection.fail(SocketError::Refused(peer)),
-            (Kind::Data, Phase::Open) => {
+            (SocketPacketKind::Accept, Phase::Asked) => {
+                connection.opened(header.from, header.credit)
+            }
+            (SocketPacketKind::Refuse, Phase::Asked) => connection.fail(SocketError::Refused(peer)),
+            (SocketPacketKind::Data, Phase::Open) => {
                 connection.granted(header.credit);
                 if !connection.came(content) {
                     connection.fail(SocketError::Reset(peer));
-                    self.send(from, header.answer(Kind::Reset, header.to, 0), Vec::new());
+                    self.send(
+                        from,
+                        header.answer(SocketPacketKind::Reset, header.to, 0),
+                        Vec::new(),
+                    );
                 } else if connection.deaf && connection.is_in_debt() {
-                    let credit = connection.header(Kind::Credit, header.to);
+                    let credit = connection.header(SocketPacketKind::Credit, header.to);
                     self.send(from, credit, Vec::new());
                 }
             }
-            (Kind::Credit, Phase::Open) => connection.granted(header.credit),
-            (Kind::Finish, Phase::Open) => connection.ended(),
-            (Kind::Reset, Phase::Open) => {
+            (SocketPacketKind::Credit, Phase::Open) => connection.granted(header.credit),
+            (SocketPacketKind::Finish, Phase::Open) => connection.ended(),
+            (SocketPacketKind::Reset, Phase::Open) => {
                 let error = match connection.peer_finished {
                     true => SocketError::Broken(peer),
                     false => SocketError::Reset(peer),
@@ -175,9 +188,13 @@ impl<T: Transport> Sockets<T> {
     }
 
     /// A connection is asked for.
-    fn asked(&mut self, from: usize, header: Header) {
+    fn asked(&mut self, from: usize, header: SocketHeader) {
         let Some(listening) = self.listeners.get_mut(&header.to_port) else {
-            self.send(from, header.answer(Kind::Refuse, 0, 0), Vec::new());
+            self.send(
+                from,
+                header.answer(SocketPacketKind::Refuse, 0, 0),
+                Vec::new(),
+            );
             return;
         };
         listening.waiting.push_back((from, header));
@@ -199,7 +216,11 @@ impl<T: Transport> Sockets<T> {
             let mut connection = Connection::new(Phase::Open, peer, port, window);
             connection.opened(header.from, header.credit);
             self.connections.insert(name, connection);
-            self.send(rank, header.answer(Kind::Accept, name, window), Vec::new());
+            self.send(
+                rank,
+                header.answer(SocketPacketKind::Accept, name, window),
+                Vec::new(),
+            );
         }
     }
 }

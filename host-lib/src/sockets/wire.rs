@@ -7,7 +7,7 @@ pub const HEADER_BYTES: usize = 20;
 
 /// Kind of a packet, with its fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SocketPacketKind {
     /// A connection is asked for. The credit is the window of the side that asks.
     Connect,
     /// The connection is accepted. The credit is the window of the other side.
@@ -24,20 +24,20 @@ pub(super) enum Kind {
     Reset,
 }
 
-const KINDS: [Kind; 7] = [
-    Kind::Connect,
-    Kind::Accept,
-    Kind::Refuse,
-    Kind::Data,
-    Kind::Credit,
-    Kind::Finish,
-    Kind::Reset,
+const KINDS: [SocketPacketKind; 7] = [
+    SocketPacketKind::Connect,
+    SocketPacketKind::Accept,
+    SocketPacketKind::Refuse,
+    SocketPacketKind::Data,
+    SocketPacketKind::Credit,
+    SocketPacketKind::Finish,
+    SocketPacketKind::Reset,
 ];
 
 /// The header of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) kind: Kind,
+pub(super) struct SocketHeader {
+    pub(super) kind: SocketPacketKind,
     /// The receiver's name of the connection; 0 where it has none yet.
     pub(super) to: u32,
     /// The sender's name of it.
@@ -50,7 +50,7 @@ pub(super) struct Header {
     pub(super) credit: u32,
 }
 
-impl Header {
+impl SocketHeader {
     pub(super) fn bytes(&self) -> [u8; HEADER_BYTES] {
         let kind = KINDS.iter().position(|kind| *kind == self.kind);
         let ports = u32::from(self.to_port) << 16 | u32::from(self.from_port);
@@ -84,11 +84,11 @@ impl Header {
             from_port: word(3) as u16,
             credit: word(4),
         };
-        (header.kind == Kind::Data || content.is_empty()).then_some((header, content))
+        (header.kind == SocketPacketKind::Data || content.is_empty()).then_some((header, content))
     }
 
     /// An answer to its sender.
-    pub(super) const fn answer(&self, kind: Kind, from: u32, credit: u32) -> Self {
+    pub(super) const fn answer(&self, kind: SocketPacketKind, from: u32, credit: u32) -> Self {
         Self {
             kind,
             to: self.from,
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn headers_are_read_as_written() {
         for kind in KINDS {
-            let header = Header {
+            let header = SocketHeader {
                 kind,
                 to: 0x1234_5678,
                 from: u32::MAX,
@@ -124,14 +124,17 @@ mod tests {
                 credit: 7,
             };
             let bytes = header.bytes();
-            assert_eq!(Header::read(&bytes), Some((header, &[][..])));
+            assert_eq!(SocketHeader::read(&bytes), Some((header, &[][..])));
             for length in 0..bytes.len() {
-                assert_eq!(Header::read(&bytes[..length]), None);
+                assert_eq!(SocketHeader::read(&bytes[..length]), None);
             }
             let longer = [&bytes[..], &[1]].concat();
-            assert_eq!(Header::read(&longer).is_some(), kind == Kind::Data);
+            assert_eq!(
+                SocketHeader::read(&longer).is_some(),
+                kind == SocketPacketKind::Data
+            );
         }
-        assert_eq!(Header::read(&[0; HEADER_BYTES]), None);
-        assert_eq!(Header::read(&[9; HEADER_BYTES]), None);
+        assert_eq!(SocketHeader::read(&[0; HEADER_BYTES]), None);
+        assert_eq!(SocketHeader::read(&[9; HEADER_BYTES]), None);
     }
 }

@@ -6,26 +6,26 @@ use defs::fm::packet::MTU;
 
 use super::{Library, content, nodes, run};
 use crate::fm::multicast::{Member, Multicast, MulticastError};
-use crate::fm::predict::Way;
+use crate::fm::predict::SendMethod;
 use crate::fm::tree::{Postal, Tree};
 use crate::fm::{ReceiveError, SendError};
 
-const WAYS: [Way; 4] = [
+const WAYS: [SendMethod; 4] = [
     way(false, false),
     way(false, true),
     way(true, false),
     way(true, true),
 ];
 
-const fn way(multi_send: bool, pipelined: bool) -> Way {
-    Way {
+const fn way(multi_send: bool, pipelined: bool) -> SendMethod {
+    SendMethod {
         multi_send,
         pipelined,
     }
 }
 
 /// The root is the last node.
-fn multicast(nodes: usize, tree: Tree, way: Way) -> Multicast {
+fn multicast(nodes: usize, tree: Tree, way: SendMethod) -> Multicast {
     Multicast {
         tree: Arc::new(tree),
         members: (0..nodes as u16).rev().collect(),

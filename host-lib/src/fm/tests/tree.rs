@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use crate::fm::predict::{Costs, Line, Way, best, deliveries, last_ps, packets};
+use crate::fm::predict::{Costs, LinearCost, SendMethod, best, deliveries, last_ps, packets};
 use crate::fm::tree::{Postal, Tree, TreeError, postal_times};
 
 /// F of the dissertation's recurrence: nodes that can be reached in a time.
@@ -80,7 +80,7 @@ proptest! {
         nodes in 2..60_usize, lambda in 1..20_u32, bytes in 0..9000_u32,
     ) {
         let tree = optimal(nodes, lambda);
-        let way = Way { multi_send: true, pipelined: false };
+        let way = SendMethod { multi_send: true, pipelined: false };
         let times = deliveries(&tree, bytes, way, &Costs::PUBLISHED);
         let last = |rank: usize| times[rank].iter().max().copied();
         let all = (0..nodes).filter_map(last).max();
@@ -125,7 +125,7 @@ fn impossible_trees_are_refused() {
 fn six_us(costs: &Costs, multi_send: bool) -> f64 {
     let star = optimal(7, 7);
     assert_eq!(star.depth(), 1);
-    let way = Way {
+    let way = SendMethod {
         multi_send,
         pipelined: false,
     };
@@ -150,7 +150,7 @@ fn predictions_are_the_published_formulas() {
 
 #[test]
 fn packets_pass_a_node_one_by_one_or_as_a_message() {
-    let line = |fixed_ps| Line {
+    let line = |fixed_ps| LinearCost {
         fixed_ps,
         per_byte_ps: 0,
     };
@@ -164,7 +164,7 @@ fn packets_pass_a_node_one_by_one_or_as_a_message() {
     // Of three nodes with lambda 1 the root sends to both.
     assert_eq!(chain.children(0), [1, 2]);
     let times = |multi_send, pipelined| {
-        let way = Way {
+        let way = SendMethod {
             multi_send,
             pipelined,
         };
@@ -174,7 +174,7 @@ fn packets_pass_a_node_one_by_one_or_as_a_message() {
     assert_eq!(times(false, false), [[0, 0], [17, 27], [37, 47]]);
     assert_eq!(times(false, true), [[0, 0], [17, 37], [27, 47]]);
     let four = Tree::binomial(4).expect("possible");
-    let way = |pipelined| Way {
+    let way = |pipelined| SendMethod {
         multi_send: true,
         pipelined,
     };
@@ -185,7 +185,7 @@ fn packets_pass_a_node_one_by_one_or_as_a_message() {
 
 #[test]
 fn the_best_lambda_depends_on_the_message() {
-    let way = Way {
+    let way = SendMethod {
         multi_send: true,
         pipelined: true,
     };

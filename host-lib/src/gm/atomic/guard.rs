@@ -7,7 +7,7 @@
 use defs::gm::atomic::{GUARD_HOST, GUARD_INTERESTED, GUARD_LOW, GUARD_TURN};
 use defs::gm::port::control_block;
 
-use super::{AtomicError, Operation, memory};
+use super::{AtomicError, AtomicOperation, memory};
 use crate::gm::collective::PostError;
 use crate::gm::{Gm, MemoryError};
 use crate::window::{MemoryWatch, PollError, System, VirtualAddress, Window};
@@ -109,7 +109,7 @@ impl Guard {
         &mut self,
         gm: &mut Gm<W, S>,
         address: VirtualAddress,
-        operation: Operation,
+        operation: AtomicOperation,
         inside_ns: u64,
     ) -> Result<u32, AtomicError> {
         self.enter(gm).await?;

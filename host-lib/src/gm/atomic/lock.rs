@@ -13,7 +13,7 @@
 
 use thiserror::Error;
 
-use super::{AtomicError, Executor, Operation, Word, memory};
+use super::{AtomicError, AtomicOperation, Executor, Word, memory};
 use crate::gm::Gm;
 use crate::window::{MemoryWatch, PollError, System, VirtualAddress, Window};
 
@@ -124,11 +124,11 @@ impl Lock {
         gm.system_mut()
             .write_memory(own.0.address, &words)
             .map_err(LockError::Memory)?;
-        let ask = Operation::FetchWrite(self.own());
+        let ask = AtomicOperation::FetchWrite(self.own());
         let before = atomics.execute(gm, self.home, ask).await?;
         if before != 0 {
             let before = self.member(before)?;
-            let behind = Operation::FetchWrite(self.own());
+            let behind = AtomicOperation::FetchWrite(self.own());
             atomics.execute(gm, before.next(), behind).await?;
             poll(gm, own.waits(), 0, "the lock").await?;
         }
@@ -150,7 +150,7 @@ impl Lock {
         }
         let own = self.member(self.own())?;
         if next_of(gm, own)? == 0 {
-            let leave = Operation::CompareSwap {
+            let leave = AtomicOperation::CompareSwap {
                 expected: self.own(),
                 new: 0,
             };
@@ -162,7 +162,7 @@ impl Lock {
             poll(gm, own.next(), PRESENT, "the next holder of the lock").await?;
         }
         let next = self.member(next_of(gm, own)?)?;
-        let go = Operation::FetchWrite(0);
+        let go = AtomicOperation::FetchWrite(0);
         atomics.execute(gm, next.waits(), go).await?;
         self.held = false;
         Ok(())

@@ -1,6 +1,6 @@
 //! Words of the own host's memory.
 
-use super::Operation;
+use super::AtomicOperation;
 use crate::gm::Gm;
 use crate::window::{System, VirtualAddress, Window};
 
@@ -18,7 +18,7 @@ pub(super) fn read<W: Window, S: System>(
 pub(super) fn execute<W: Window, S: System>(
     gm: &mut Gm<W, S>,
     address: VirtualAddress,
-    operation: Operation,
+    operation: AtomicOperation,
 ) -> Result<u32, VirtualAddress> {
     let before = read(gm, address)?;
     let after = operation.apply(before);

@@ -3,14 +3,14 @@
 use defs::gm::atomic::Atomic;
 use defs::gm::event::Status;
 
-use super::Operation;
+use super::AtomicOperation;
 use crate::window::VirtualAddress;
 
 /// A request: number, operation, address, operand, compared value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ask {
     pub(super) number: u32,
-    pub(super) operation: Operation,
+    pub(super) operation: AtomicOperation,
     pub(super) address: VirtualAddress,
 }
 
@@ -36,7 +36,7 @@ impl Ask {
         let [number, kind, high, low, operand, compared] = words(bytes)?;
         Some(Self {
             number,
-            operation: Operation::of(kind, operand, compared)?,
+            operation: AtomicOperation::of(kind, operand, compared)?,
             address: VirtualAddress(u64::from(high) << 32 | u64::from(low)),
         })
     }
@@ -69,7 +69,7 @@ impl Answer {
     }
 }
 
-impl Operation {
+impl AtomicOperation {
     /// The operation with this number, operand and compared value.
     fn of(kind: u32, operand: u32, compared: u32) -> Option<Self> {
         let kind = Atomic::ALL.into_iter().find(|known| *known as u32 == kind);
@@ -109,11 +109,15 @@ mod tests {
 
     #[test]
     fn messages_come_back_from_their_bytes() {
-        let swap = Operation::CompareSwap {
+        let swap = AtomicOperation::CompareSwap {
             expected: 4,
             new: 5,
         };
-        for operation in [Operation::FetchAdd(2), Operation::FetchWrite(3), swap] {
+        for operation in [
+            AtomicOperation::FetchAdd(2),
+            AtomicOperation::FetchWrite(3),
+            swap,
+        ] {
             let ask = Ask {
                 number: 1,
                 operation,

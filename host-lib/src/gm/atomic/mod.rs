@@ -63,7 +63,7 @@ impl Word {
 
 /// Effect of an operation on its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Operation {
+pub enum AtomicOperation {
     /// A number is added, modulo 2^32.
     FetchAdd(u32),
     /// A value takes its place.
@@ -77,7 +77,7 @@ pub enum Operation {
     },
 }
 
-impl Operation {
+impl AtomicOperation {
     /// Number of the operation, operand, compared value: the words of the post.
     const fn words(self) -> (Atomic, u32, u32) {
         match self {
@@ -134,7 +134,7 @@ impl<W: Window, S: System> Gm<W, S> {
         &mut self,
         port: u8,
         word: Word,
-        operation: Operation,
+        operation: AtomicOperation,
     ) -> Result<BoardOperation, PostError> {
         let call = Call::Atomic(port);
         self.system.call_begins(&call);
@@ -153,7 +153,7 @@ impl<W: Window, S: System> Gm<W, S> {
         &mut self,
         port: u8,
         word: Word,
-        operation: Operation,
+        operation: AtomicOperation,
         reply: VirtualAddress,
     ) -> Result<BoardOperation, PostError> {
         if !reply.0.is_multiple_of(8) {
@@ -199,7 +199,7 @@ impl<W: Window, S: System> Gm<W, S> {
         &mut self,
         own: u8,
         word: Word,
-        operation: Operation,
+        operation: AtomicOperation,
         reply: Option<VirtualAddress>,
     ) -> Result<BoardOperation, PostError> {
         let Word {
@@ -255,7 +255,7 @@ pub trait Executor<W: Window, S: System>: Send {
         &mut self,
         gm: &mut Gm<W, S>,
         word: Word,
-        operation: Operation,
+        operation: AtomicOperation,
     ) -> impl Future<Output = Result<u32, AtomicError>> + Send;
 }
 
@@ -304,7 +304,7 @@ impl Atomics {
         &mut self,
         gm: &mut Gm<W, S>,
         word: Word,
-        operation: Operation,
+        operation: AtomicOperation,
     ) -> Result<(Status, u32), AtomicError> {
         let Some(reply) = self.reply else {
             let posted = gm.post_atomic(self.port, word, operation).await?;
@@ -354,7 +354,7 @@ impl<W: Window, S: System> Executor<W, S> for Atomics {
         &mut self,
         gm: &mut Gm<W, S>,
         word: Word,
-        operation: Operation,
+        operation: AtomicOperation,
     ) -> Result<u32, AtomicError> {
         loop {
             let (status, before) = self.once(gm, word, operation).await?;

@@ -6,9 +6,9 @@ use thiserror::Error;
 
 use super::message::{Answer, Ask};
 use super::server::{ANSWER_SIZE, buffers, content, send};
-use super::{AtomicError, Executor, Operation, Word, memory};
+use super::{AtomicError, AtomicOperation, Executor, Word, memory};
 use crate::gm::collective::PostError;
-use crate::gm::{Buffer, Event, Gm, MemoryError, Priority, Received, SendId};
+use crate::gm::{Buffer, Event, Gm, MemoryError, Priority, ReceivedMessage, SendId};
 use crate::window::{System, Window};
 
 /// Receive buffers: an answer comes into one of them while others are provided again.
@@ -40,7 +40,7 @@ pub struct Requests {
     free: Vec<Buffer>,
     under_way: Vec<(SendId, Buffer)>,
     /// Answers whose buffers the board does not have.
-    taken: Vec<Received>,
+    taken: Vec<ReceivedMessage>,
 }
 
 impl Requests {
@@ -121,7 +121,7 @@ impl Requests {
         &mut self,
         gm: &mut Gm<W, S>,
         word: Word,
-        operation: Operation,
+        operation: AtomicOperation,
     ) -> Result<u32, AtomicError> {
         let buffer = loop {
             match self.free.pop() {
@@ -172,7 +172,7 @@ impl<W: Window, S: System> Executor<W, S> for Requests {
         &mut self,
         gm: &mut Gm<W, S>,
         word: Word,
-        operation: Operation,
+        operation: AtomicOperation,
     ) -> Result<u32, AtomicError> {
         let Word { node, address, .. } = word;
         if !address.0.is_multiple_of(4) {

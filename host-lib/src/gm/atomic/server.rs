@@ -10,8 +10,8 @@ use super::memory;
 use super::message::{ANSWER_BYTES, ASK_BYTES, Answer, Ask};
 use super::{AtomicError, RequestError};
 use crate::gm::{
-    Buffer, Event, Gm, MemoryError, Priority, ReceiveError, Received, Request, SendId, capacity,
-    size_for,
+    Buffer, Event, Gm, MemoryError, Priority, ReceiveError, ReceivedMessage, Request, SendId,
+    capacity, size_for,
 };
 use crate::window::{System, Window};
 
@@ -66,7 +66,7 @@ pub struct Server {
     free: Vec<Buffer>,
     under_way: BTreeMap<SendId, Buffer>,
     /// Requests that are not answered yet.
-    asked: VecDeque<Received>,
+    asked: VecDeque<ReceivedMessage>,
 }
 
 impl Server {
@@ -143,7 +143,7 @@ impl Server {
     async fn answer<W: Window, S: System>(
         &mut self,
         gm: &mut Gm<W, S>,
-        message: Received,
+        message: ReceivedMessage,
         buffer: Buffer,
     ) -> Result<(), AtomicError> {
         let from = (message.node, message.port);
@@ -195,7 +195,7 @@ pub(super) fn buffers<W: Window, S: System>(
 /// The bytes of a message.
 pub(super) fn content<W: Window, S: System>(
     gm: &Gm<W, S>,
-    message: &Received,
+    message: &ReceivedMessage,
 ) -> Result<Vec<u8>, MemoryError> {
     let mut bytes = vec![0; message.length as usize];
     gm.system()

@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::error::CollectiveError;
 use super::group::Group;
-use super::messages::{Kind, Messages};
-use super::schedule::{self, Exchange, Part, Step, Tree};
+use super::messages::{CollectiveMessages, OperationKind};
+use super::schedule::{self, BlockSet, Exchange, ExchangeStep, Tree};
 use super::value::{Operation, Value};
 use crate::gm::Gm;
 use crate::window::{System, Window};
@@ -57,7 +57,7 @@ impl AllToAll {
         most.saturating_mul(block_bytes)
     }
 
-    fn steps(self, group: &Group) -> Vec<Step> {
+    fn steps(self, group: &Group) -> Vec<ExchangeStep> {
         match self {
             Self::RecursiveDoubling => schedule::recursive_doubling(group),
             Self::Ring => schedule::ring(group),
@@ -73,10 +73,10 @@ impl AllToAll {
         }
     }
 
-    const fn kind(self) -> Kind {
+    const fn kind(self) -> OperationKind {
         match self {
-            Self::RecursiveDoubling => Kind::RecursiveDoubling,
-            Self::Ring => Kind::Ring,
+            Self::RecursiveDoubling => OperationKind::RecursiveDoubling,
+            Self::Ring => OperationKind::Ring,
         }
     }
 }
@@ -114,7 +114,7 @@ impl Default for Settings {
 ///
 /// All members of the group execute the same operations in the same order. A message names its operation by a number and
 /// its step; one that comes before its step is kept. The engine has the port to itself: other events are errors.
-pub struct Host(Messages);
+pub struct Host(CollectiveMessages);
 
 impl fmt::Debug for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -137,7 +137,7 @@ impl Host {
             longest_bytes,
             limit_ns,
         } = settings;
-        let messages = Messages::new(gm, group, longest_bytes, limit_ns).await?;
+        let messages = CollectiveMessages::new(gm, group, longest_bytes, limit_ns).await?;
         Ok(Self(messages))
     }
 
@@ -171,7 +171,7 @@ impl Host {
     ) -> Result<(), CollectiveError> {
         let messages = &mut self.0;
         let Exchange { guest, peers } = schedule::exchange(&messages.group);
-        messages.begin(Kind::PairwiseExchange);
+        messages.begin(OperationKind::PairwiseExchange);
         // A pair exchanges one message each way at most, which needs no number.
         if let Some(guest) = guest {
             messages.receive(gm, guest, 0).await?;
@@ -192,7 +192,7 @@ impl Host {
         tree: &Tree,
     ) -> Result<(), CollectiveError> {
         let messages = &mut self.0;
-        messages.begin(Kind::GatherBroadcast);
+        messages.begin(OperationKind::GatherBroadcast);
         for &child in &tree.children {
             messages.receive(gm, child, 0).await?;
         }
@@ -226,7 +226,7 @@ impl Host {
         }?;
         // Refused by all members alike, before the first message.
         operation.apply(value, value)?;
-        messages.begin(Kind::Reduction);
+        messages.begin(OperationKind::Reduction);
         let mut result = value;
         for from in tree.children {
             let bytes = messages.receive(gm, from, 0).await?;
@@ -290,7 +290,7 @@ impl Host {
 fn place(
     all: &mut [u8],
     length: usize,
-    part: &Part,
+    part: &BlockSet,
     mut content: &[u8],
 ) -> Result<(), CollectiveError> {
     let (bytes, expected) = (content.len(), part.count() * length);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::error::CollectiveError;
 use super::group::{Endpoint, Group};
-use crate::gm::channel::{ALIGNMENT, Arrival, Channel, ChannelError, Class};
+use crate::gm::channel::{ALIGNMENT, BufferClass, Channel, ChannelError, ChannelEvent};
 use crate::gm::{Gm, Priority, SendId, Status, capacity, size_for};
 use crate::window::{System, Window};
 
@@ -34,7 +34,7 @@ fn count((fewest, most): (u32, u32), room: u32) -> u32 {
 
 /// The kind of an operation, in its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OperationKind {
     PairwiseExchange = 1,
     GatherBroadcast = 2,
     Reduction = 3,
@@ -52,12 +52,12 @@ struct Early {
 }
 
 /// The messages of one endpoint.
-pub(super) struct Messages {
+pub(super) struct CollectiveMessages {
     pub(super) group: Group,
     ranks: BTreeMap<Endpoint, usize>,
     limit_ns: u64,
     /// The operation under way, and its number.
-    kind: Kind,
+    kind: OperationKind,
     number: u32,
     channel: Channel,
     /// Ranks of sends under way.
@@ -66,7 +66,7 @@ pub(super) struct Messages {
     early: BTreeMap<Tag, Early>,
 }
 
-impl Messages {
+impl CollectiveMessages {
     /// Allocates the buffers and provides those for receives. The port is open.
     pub(super) async fn new<W: Window, S: System>(
         gm: &mut Gm<W, S>,
@@ -76,7 +76,7 @@ impl Messages {
     ) -> Result<Self, CollectiveError> {
         let whole = u32::try_from(longest_bytes.saturating_add(HEADER)).unwrap_or(u32::MAX);
         let room = capacity(size_for(whole)).max(1);
-        let class = Class {
+        let class = BufferClass {
             longest_bytes: longest_bytes.saturating_add(HEADER),
             sends: count(SEND_BUFFERS, room),
             receives: count(RECEIVE_BUFFERS, room),
@@ -88,7 +88,7 @@ impl Messages {
             ranks: members.enumerate().map(|(rank, at)| (at, rank)).collect(),
             group,
             limit_ns,
-            kind: Kind::PairwiseExchange,
+            kind: OperationKind::PairwiseExchange,
             number: 0,
             channel,
             under_way: BTreeMap::new(),
@@ -97,7 +97,7 @@ impl Messages {
     }
 
     /// A new operation begins. All members begin the same ones in the same order.
-    pub(super) fn begin(&mut self, kind: Kind) {
+    pub(super) fn begin(&mut self, kind: OperationKind) {
         self.number = self.number.wrapping_add(1);
         self.kind = kind;
     }
@@ -185,16 +185,16 @@ impl Messages {
             return Ok(false);
         };
         match arrival {
-            Arrival::Message { from, bytes } => {
+            ChannelEvent::Message { from, bytes } => {
                 gm.system_mut().charge_copy(bytes.len()).await;
                 self.message(from, &bytes)?;
             }
-            Arrival::Sent(all) => {
+            ChannelEvent::Sent(all) => {
                 for (id, status) in all {
                     self.sent(id, status)?;
                 }
             }
-            Arrival::Other(_) => return Err(CollectiveError::Unexpected),
+            ChannelEvent::Other(_) => return Err(CollectiveError::Unexpected),
         }
         Ok(true)
     }

@@ -162,14 +162,14 @@ pub fn binomial(at: impl Into<Position>, root: usize) -> Result<Tree, ScheduleEr
 
 /// Blocks that go to or come from a rank in one message, each named by the rank that it is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct BlockSet {
     /// The other rank.
     pub peer: usize,
     /// The blocks, as ranges of ranks in the order of the message. None is empty.
     pub blocks: Vec<Range<usize>>,
 }
 
-impl Part {
+impl BlockSet {
     fn new(peer: usize, blocks: impl IntoIterator<Item = Range<usize>>) -> Self {
         let blocks = blocks.into_iter().filter(|blocks| !blocks.is_empty());
         Self {
@@ -187,24 +187,24 @@ impl Part {
 
 /// A step of an all-to-all broadcast: the message of a rank, then the message that it waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct ExchangeStep {
     /// The message to send.
-    pub send: Option<Part>,
+    pub send: Option<BlockSet>,
     /// The message to receive.
-    pub receive: Option<Part>,
+    pub receive: Option<BlockSet>,
 }
 
 /// All-to-all broadcast by recursive doubling: in each step of a pairwise exchange ([`exchange`]) a rank sends all blocks
 /// that it has. A guest gives its block before and gets the others afterwards.
 #[must_use]
-pub fn recursive_doubling(at: impl Into<Position>) -> Vec<Step> {
+pub fn recursive_doubling(at: impl Into<Position>) -> Vec<ExchangeStep> {
     let Position { rank: own, size } = at.into();
-    let all_but = |peer, left_out: usize| Part::new(peer, [0..left_out, left_out + 1..size]);
-    let one = |peer, rank: usize| Part::new(peer, std::iter::once(rank..rank + 1));
+    let all_but = |peer, left_out: usize| BlockSet::new(peer, [0..left_out, left_out + 1..size]);
+    let one = |peer, rank: usize| BlockSet::new(peer, std::iter::once(rank..rank + 1));
     let inside = inside(size);
     if own >= inside {
         let host = own - inside;
-        return vec![Step {
+        return vec![ExchangeStep {
             send: Some(one(host, own)),
             receive: Some(all_but(host, own)),
         }];
@@ -213,20 +213,20 @@ pub fn recursive_doubling(at: impl Into<Position>) -> Vec<Step> {
     let of_run = |peer, member: usize, length: usize| {
         let first = member & !(length - 1);
         let guests = (first + inside).min(size)..(first + length + inside).min(size);
-        Part::new(peer, [first..first + length, guests])
+        BlockSet::new(peer, [first..first + length, guests])
     };
     let guest = guest(own, inside, size);
-    let before = guest.map(|guest| Step {
+    let before = guest.map(|guest| ExchangeStep {
         send: None,
         receive: Some(one(guest, guest)),
     });
-    let after = guest.map(|guest| Step {
+    let after = guest.map(|guest| ExchangeStep {
         send: Some(all_but(guest, guest)),
         receive: None,
     });
     let exchanges = distances(inside).map(|distance| {
         let peer = own ^ distance;
-        Step {
+        ExchangeStep {
             send: Some(of_run(peer, own, distance)),
             receive: Some(of_run(peer, peer, distance)),
         }
@@ -236,11 +236,12 @@ pub fn recursive_doubling(at: impl Into<Position>) -> Vec<Step> {
 
 /// All-to-all broadcast around a ring: in each step a rank passes on the block that it got in the step before.
 #[must_use]
-pub fn ring(at: impl Into<Position>) -> Vec<Step> {
+pub fn ring(at: impl Into<Position>) -> Vec<ExchangeStep> {
     let Position { rank: own, size } = at.into();
     let behind = |count: usize| (own + size - count) % size;
-    let part = |peer: usize, block: usize| Some(Part::new(peer, std::iter::once(block..block + 1)));
-    let step = |step: usize| Step {
+    let part =
+        |peer: usize, block: usize| Some(BlockSet::new(peer, std::iter::once(block..block + 1)));
+    let step = |step: usize| ExchangeStep {
         send: part((own + 1) % size, behind(step)),
         receive: part(behind(1), behind(step + 1)),
     };

@@ -6,8 +6,9 @@ use cases::cases;
 use proptest::prelude::*;
 
 use super::schedule::{
-    Exchange, Hop, Part, Position, ScheduleError, Step, Tree, binomial, concurrent_broadcast,
-    concurrent_broadcast_as_printed, exchange, recursive_doubling, ring, tree,
+    BlockSet, Exchange, ExchangeStep, Hop, Position, ScheduleError, Tree, binomial,
+    concurrent_broadcast, concurrent_broadcast_as_printed, exchange, recursive_doubling, ring,
+    tree,
 };
 use super::{Endpoint, Group, GroupError, MOST_MEMBERS};
 
@@ -238,10 +239,13 @@ fn reduction(trees: &[Tree]) -> Vec<usize> {
 
 /// Runs an all-to-all broadcast in rounds that `pick` orders: every rank gets each block exactly once, and sends no block
 /// that it does not have.
-fn all_to_all(steps: &[Vec<Step>], mut pick: impl FnMut(usize) -> usize) -> Result<(), String> {
+fn all_to_all(
+    steps: &[Vec<ExchangeStep>],
+    mut pick: impl FnMut(usize) -> usize,
+) -> Result<(), String> {
     let size = steps.len();
     let mut has: Known = (0..size).map(|rank| BTreeSet::from([rank])).collect();
-    let mut wires: Vec<Vec<VecDeque<Part>>> = vec![vec![VecDeque::new(); size]; size];
+    let mut wires: Vec<Vec<VecDeque<BlockSet>>> = vec![vec![VecDeque::new(); size]; size];
     // A step is two actions.
     let mut at = vec![0; size];
     loop {
@@ -271,7 +275,7 @@ fn all_to_all(steps: &[Vec<Step>], mut pick: impl FnMut(usize) -> usize) -> Resu
                         "rank {rank} sends block {block}, which it does not have"
                     ));
                 }
-                let sent = Part {
+                let sent = BlockSet {
                     peer: rank,
                     ..part.clone()
                 };

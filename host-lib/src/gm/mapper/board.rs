@@ -9,7 +9,7 @@ use defs::gm::mapping::{
 
 use super::error::MapError;
 use super::map::UniqueId;
-use super::packets::{Answer, Packet, Patience, Prober};
+use super::packets::{MapperAnswer, MapperPacket, Patience, Prober};
 use crate::lanai::{Family, LanaiBoard};
 use crate::window::{PolledWord, System, Watch, Window};
 
@@ -28,7 +28,7 @@ const LOW: usize = WORD_LOW as usize / 4;
 
 /// A mapper's access to its board.
 #[derive(Debug)]
-pub(super) struct Port<W, S> {
+pub(super) struct MapperPort<W, S> {
     board: LanaiBoard<W>,
     system: S,
     timeout_ns: u64,
@@ -44,7 +44,7 @@ pub(super) struct Port<W, S> {
     own: [u32; 2],
 }
 
-impl<W: Window, S: System> Port<W, S> {
+impl<W: Window, S: System> MapperPort<W, S> {
     pub(super) fn new(window: W, system: S, family: Family, timeout_us: u32) -> Self {
         Self {
             board: LanaiBoard::new(window, family),
@@ -117,7 +117,7 @@ impl<W: Window, S: System> Port<W, S> {
         polled.map(|_| ()).map_err(|_| MapError::Silent)
     }
 
-    async fn post(&mut self, packet: &Packet, kind: u32) -> Result<u32, MapError> {
+    async fn post(&mut self, packet: &MapperPacket, kind: u32) -> Result<u32, MapError> {
         self.await_outbox().await?;
         let nonce = self.nonce;
         self.nonce = nonce.wrapping_add(1);
@@ -144,7 +144,7 @@ impl<W: Window, S: System> Port<W, S> {
     /// Gives routes to the own firmware. Returns whether it has taken them.
     pub(super) async fn give_own(
         &mut self,
-        packet: &Packet,
+        packet: &MapperPacket,
         version: u32,
     ) -> Result<bool, MapError> {
         self.post(packet, OUT_LOCAL).await?;
@@ -153,7 +153,7 @@ impl<W: Window, S: System> Port<W, S> {
     }
 
     /// Reads the next slot of the inbox, if there is something in it: nonce and answer.
-    async fn take(&mut self) -> Option<(u32, Answer)> {
+    async fn take(&mut self) -> Option<(u32, MapperAnswer)> {
         let at = INBOX + self.slot * INBOX_SLOT_BYTES;
         let first = self.board.read_sram(at + WORD_TYPE).await;
         if first >> 16 != TYPE {
@@ -166,7 +166,7 @@ impl<W: Window, S: System> Port<W, S> {
         self.board.write_sram(at + WORD_TYPE, 0).await;
         self.slot = (self.slot + 1) % INBOX_SLOTS;
         let word = |offset: u32| words[offset as usize / 4];
-        let answer = Answer {
+        let answer = MapperAnswer {
             id: UniqueId::from_words(word(WORD_HIGH), word(WORD_LOW)),
             node: (word(WORD_HIGH) & NO_NODE) as u16,
             version: word(WORD_VERSION),
@@ -177,20 +177,20 @@ impl<W: Window, S: System> Port<W, S> {
 }
 
 /// Packets with adjacent nonces and their answers, over all tries.
-struct Group {
+struct ProbeGroup {
     /// Nonces of a try: the first one, and which packet each is.
     tries: Vec<(u32, Vec<usize>)>,
     /// When each packet was sent last, in picoseconds.
     sent_ps: Vec<u64>,
-    answers: Vec<Option<Answer>>,
+    answers: Vec<Option<MapperAnswer>>,
     missing: usize,
     first: bool,
 }
 
-impl Group {
+impl ProbeGroup {
     /// Takes an answer. Returns the index of its packet, and whether an earlier try was lost. Others are answers to earlier packets
     /// that come too late.
-    fn put(&mut self, (nonce, answer): (u32, Answer)) -> Option<(usize, bool)> {
+    fn put(&mut self, (nonce, answer): (u32, MapperAnswer)) -> Option<(usize, bool)> {
         let tries = self.tries.iter().enumerate();
         let mut found = tries.filter_map(|(try_, (first, packets))| {
             let index = nonce.wrapping_sub(*first) as usize;
@@ -208,9 +208,9 @@ impl Group {
     }
 }
 
-impl<W: Window, S: System> Port<W, S> {
+impl<W: Window, S: System> MapperPort<W, S> {
     /// Takes what is in the inbox.
-    async fn drain(&mut self, group: &mut Group) {
+    async fn drain(&mut self, group: &mut ProbeGroup) {
         while let Some(found) = self.take().await {
             if let Some((index, lost)) = group.put(found) {
                 self.loses |= lost;
@@ -222,7 +222,7 @@ impl<W: Window, S: System> Port<W, S> {
     }
 
     /// Waits for answers after the last packet.
-    async fn await_answers(&mut self, group: &mut Group) {
+    async fn await_answers(&mut self, group: &mut ProbeGroup) {
         let patience_ns = self.timeout_ns.max(4 * self.round_trip_ns).min(LONGEST_NS);
         let end_ps = self.now_ps() + patience_ns * 1000;
         while !group.is_done() && self.now_ps() < end_ps {
@@ -243,13 +243,13 @@ impl<W: Window, S: System> Port<W, S> {
     }
 }
 
-impl<W: Window, S: System> Prober for Port<W, S> {
+impl<W: Window, S: System> Prober for MapperPort<W, S> {
     async fn ask(
         &mut self,
-        packets: &[Packet],
+        packets: &[MapperPacket],
         patience: Patience,
-    ) -> Result<Vec<Option<Answer>>, MapError> {
-        let mut group = Group {
+    ) -> Result<Vec<Option<MapperAnswer>>, MapError> {
+        let mut group = ProbeGroup {
             tries: Vec::new(),
             sent_ps: vec![0; packets.len()],
             answers: vec![None; packets.len()],

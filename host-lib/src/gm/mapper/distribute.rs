@@ -5,10 +5,10 @@
 
 use defs::gm::mapping::ENTRY_LIMIT;
 
-use super::board::Port;
+use super::board::MapperPort;
 use super::error::MapError;
-use super::map::{Host, Map};
-use super::packets::{Answer, Packet, Patience, Prober, Table};
+use super::map::{Map, MappedNode};
+use super::packets::{MapperAnswer, MapperPacket, Patience, Prober, RouteTable};
 use super::routes::{Routes, routes};
 use crate::window::{System, Window};
 
@@ -21,10 +21,10 @@ const fn is_later(version: u32, than: u32) -> bool {
 fn packets(
     map: &Map,
     routes: &Routes,
-    host: &Host,
+    host: &MappedNode,
     version: u32,
     nodes: u16,
-) -> Option<(Vec<Packet>, Packet)> {
+) -> Option<(Vec<MapperPacket>, MapperPacket)> {
     let own = map.mapper_node()?;
     let (there, back) = match host.node == own {
         true => (&[][..], &[][..]),
@@ -33,7 +33,7 @@ fn packets(
             &routes.get(&(host.node, own))?[..],
         ),
     };
-    let table = Table {
+    let table = RouteTable {
         node: host.node,
         nodes,
         version,
@@ -50,7 +50,7 @@ fn packets(
 
 /// Gives routes to all nodes of a map. Returns the nodes that did not take them.
 pub(super) async fn distribute<W: Window, S: System>(
-    port: &mut Port<W, S>,
+    port: &mut MapperPort<W, S>,
     map: &Map,
     version: u32,
     nodes: u16,
@@ -74,7 +74,7 @@ pub(super) async fn distribute<W: Window, S: System>(
     // A node keeps one answer only, so the packets of one node do not follow each other.
     let longest = others.iter().map(|(_, (parts, _))| parts.len()).max();
     for index in 0..longest.unwrap_or(0) {
-        let group: Vec<(&Host, Packet)> = others
+        let group: Vec<(&MappedNode, MapperPacket)> = others
             .iter()
             .filter_map(|(host, (parts, _))| Some((*host, parts.get(index)?.clone())))
             .collect();
@@ -82,7 +82,7 @@ pub(super) async fn distribute<W: Window, S: System>(
         others.retain(|(host, _)| !refused.contains(&host.node));
         silent.extend(refused);
     }
-    let last: Vec<(&Host, Packet)> = others
+    let last: Vec<(&MappedNode, MapperPacket)> = others
         .iter()
         .map(|(host, (_, complete))| (*host, complete.clone()))
         .collect();
@@ -96,18 +96,18 @@ pub(super) async fn distribute<W: Window, S: System>(
 
 /// Gives a packet to each of some nodes. Returns those that did not take it.
 async fn give<W: Window, S: System>(
-    port: &mut Port<W, S>,
-    group: &[(&Host, Packet)],
+    port: &mut MapperPort<W, S>,
+    group: &[(&MappedNode, MapperPacket)],
     version: u32,
     tries: u32,
 ) -> Result<Vec<u16>, MapError> {
-    let packets: Vec<Packet> = group.iter().map(|(_, packet)| packet.clone()).collect();
+    let packets: Vec<MapperPacket> = group.iter().map(|(_, packet)| packet.clone()).collect();
     // Routes are worth more tries than a question to a port without a cable.
     let answers = port.ask(&packets, Patience::all(4 * tries)).await?;
     let mut silent = Vec::new();
     for ((host, _), answer) in group.iter().zip(answers) {
         match answer {
-            Some(Answer { version: known, .. }) if is_later(known, version) => {
+            Some(MapperAnswer { version: known, .. }) if is_later(known, version) => {
                 return Err(MapError::Superseded { version: known });
             }
             Some(answer)

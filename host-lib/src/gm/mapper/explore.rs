@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use defs::gm::map::ROUTE_LIMIT;
 
 use super::error::MapError;
-use super::map::{Crossbar, Host, Map, Place, UniqueId};
-use super::packets::{Answer, Packet, Patience, Prober, reversed, route_byte};
+use super::map::{Crossbar, CrossbarPort, Map, MappedNode, UniqueId};
+use super::packets::{MapperAnswer, MapperPacket, Patience, Prober, reversed, route_byte};
 
 /// Terms of an exploration: the mapper's identity, its patience, and the size of crossbars.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ pub(super) struct Terms {
 
 /// Device that is plugged into a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum PluggedDevice {
     Host(UniqueId, u16),
     /// A crossbar of which nothing else is known yet.
     Open,
@@ -46,14 +46,14 @@ enum End {
 
 /// A crossbar that was found.
 #[derive(Debug)]
-struct Found {
+struct FoundCrossbar {
     /// The route to it.
     route: Vec<i8>,
     /// Ports with cables, and the devices behind them.
-    ports: BTreeMap<i8, End>,
+    ports: BTreeMap<i8, PluggedDevice>,
 }
 
-impl Found {
+impl FoundCrossbar {
     /// The route out of a port.
     fn out(&self, port: i8) -> Vec<i8> {
         let mut route = self.route.clone();
@@ -67,7 +67,7 @@ impl Found {
 struct Explorer<'a, P> {
     prober: &'a mut P,
     terms: Terms,
-    crossbars: Vec<Found>,
+    crossbars: Vec<FoundCrossbar>,
     /// Ports with a crossbar behind that is not explored.
     queue: VecDeque<(usize, i8)>,
     /// Nodes that were found.
@@ -101,16 +101,16 @@ pub(super) async fn explore<P: Prober>(
         ids: BTreeSet::from([terms.own]),
         contradicts: false,
     };
-    let mut seen = Seen::default();
-    let first = explorer.ask(&[Packet::scout(&[])]).await?;
+    let mut seen = HighestNumbers::default();
+    let first = explorer.ask(&[MapperPacket::scout(&[])]).await?;
     if let [Some(answer)] = first[..] {
         seen.note(&answer);
         return Ok(Some(seen.findings(explorer.lone(Some(answer)))));
     }
-    if explorer.ask(&[Packet::echo(&[])]).await? == [None] {
+    if explorer.ask(&[MapperPacket::echo(&[])]).await? == [None] {
         return Ok(Some(seen.findings(explorer.lone(None))));
     }
-    let own = End::Host(terms.own, terms.node);
+    let own = PluggedDevice::Host(terms.own, terms.node);
     explorer.add(Vec::new(), own, &mut seen).await?;
     while let Some((crossbar, port)) = explorer.queue.pop_front() {
         explorer.follow(crossbar, port, &mut seen).await?;
@@ -123,13 +123,13 @@ pub(super) async fn explore<P: Prober>(
 
 /// The highest numbers in all answers.
 #[derive(Debug, Default)]
-struct Seen {
+struct HighestNumbers {
     version: u32,
     nodes: u32,
 }
 
-impl Seen {
-    fn note(&mut self, answer: &Answer) {
+impl HighestNumbers {
+    fn note(&mut self, answer: &MapperAnswer) {
         // Versions wrap; none is 0.
         let ahead = answer.version.wrapping_sub(self.version);
         if answer.version != 0 && (self.version == 0 || ahead < 1 << 31) {
@@ -149,14 +149,17 @@ impl Seen {
 
 impl<P: Prober> Explorer<'_, P> {
     /// Sends packets, and again those that were not answered.
-    async fn ask(&mut self, packets: &[Packet]) -> Result<Vec<Option<Answer>>, MapError> {
+    async fn ask(
+        &mut self,
+        packets: &[MapperPacket],
+    ) -> Result<Vec<Option<MapperAnswer>>, MapError> {
         self.prober
             .ask(packets, Patience::all(self.terms.tries))
             .await
     }
 
     /// A map without crossbars.
-    fn lone(&self, other: Option<Answer>) -> Map {
+    fn lone(&self, other: Option<MapperAnswer>) -> Map {
         let own = (self.terms.own, self.terms.node);
         let other = other.map(|answer| (answer.id, answer.node));
         // A cable may lead back to the own port.
@@ -166,7 +169,7 @@ impl<P: Prober> Explorer<'_, P> {
             mapper: self.terms.own,
             crossbars: Vec::new(),
             hosts: hosts
-                .map(|(id, node)| Host { id, node, at: None })
+                .map(|(id, node)| MappedNode { id, node, at: None })
                 .collect(),
             links: Vec::new(),
             beyond: Vec::new(),
@@ -174,17 +177,22 @@ impl<P: Prober> Explorer<'_, P> {
     }
 
     /// Adds a crossbar, behind whose port 0 `end` is, and looks what is plugged into its other ports.
-    async fn add(&mut self, route: Vec<i8>, end: End, seen: &mut Seen) -> Result<usize, MapError> {
+    async fn add(
+        &mut self,
+        route: Vec<i8>,
+        end: PluggedDevice,
+        seen: &mut HighestNumbers,
+    ) -> Result<usize, MapError> {
         let index = self.crossbars.len();
-        let mut found = Found {
+        let mut found = FoundCrossbar {
             route,
             ports: BTreeMap::from([(0, end)]),
         };
         let most = self.terms.most_ports.cast_signed();
         let ports: Vec<i8> = (1 - most..most).filter(|&port| port != 0).collect();
-        let scouts: Vec<Packet> = ports
+        let scouts: Vec<MapperPacket> = ports
             .iter()
-            .map(|&port| Packet::scout(&found.out(port)))
+            .map(|&port| MapperPacket::scout(&found.out(port)))
             .collect();
         let answers = self.ask(&scouts).await?;
         let mut silent = Vec::new();
@@ -193,7 +201,7 @@ impl<P: Prober> Explorer<'_, P> {
                 Some(answer) => {
                     seen.note(&answer);
                     self.contradicts |= !self.ids.insert(answer.id);
-                    let host = End::Host(answer.id, answer.node);
+                    let host = PluggedDevice::Host(answer.id, answer.node);
                     found.ports.insert(port, host);
                 }
                 None => silent.push(port),
@@ -201,13 +209,13 @@ impl<P: Prober> Explorer<'_, P> {
         }
         // Behind the last crossbar of the longest route there can only be nodes.
         if found.route.len() + 1 < ROUTE_LIMIT as usize {
-            let echoes: Vec<Packet> = silent
+            let echoes: Vec<MapperPacket> = silent
                 .iter()
-                .map(|&port| Packet::echo(&found.out(port)))
+                .map(|&port| MapperPacket::echo(&found.out(port)))
                 .collect();
             let answers = self.ask(&echoes).await?;
             for (port, _) in silent.into_iter().zip(answers).filter(|(_, a)| a.is_some()) {
-                found.ports.insert(port, End::Open);
+                found.ports.insert(port, PluggedDevice::Open);
                 self.queue.push_back((index, port));
             }
         }
@@ -216,15 +224,20 @@ impl<P: Prober> Explorer<'_, P> {
     }
 
     /// Finds out which crossbar is behind a port.
-    async fn follow(&mut self, from: usize, port: i8, seen: &mut Seen) -> Result<(), MapError> {
-        if self.crossbars[from].ports.get(&port) != Some(&End::Open) {
+    async fn follow(
+        &mut self,
+        from: usize,
+        port: i8,
+        seen: &mut HighestNumbers,
+    ) -> Result<(), MapError> {
+        if self.crossbars[from].ports.get(&port) != Some(&PluggedDevice::Open) {
             return Ok(());
         }
         let route = self.crossbars[from].out(port);
         let end = match self.known(&route).await? {
             Some(end) => end,
             None => {
-                let behind = End::Crossbar(from, port);
+                let behind = PluggedDevice::Crossbar(from, port);
                 (self.add(route, behind, seen).await?, 0)
             }
         };
@@ -234,7 +247,7 @@ impl<P: Prober> Explorer<'_, P> {
 
     fn join(&mut self, a: (usize, i8), b: (usize, i8)) {
         for ((crossbar, port), end) in [(a, b), (b, a)] {
-            let end = End::Crossbar(end.0, end.1);
+            let end = PluggedDevice::Crossbar(end.0, end.1);
             self.crossbars[crossbar].ports.insert(port, end);
         }
     }
@@ -243,10 +256,13 @@ impl<P: Prober> Explorer<'_, P> {
     async fn known(&mut self, route: &[i8]) -> Result<Option<(usize, i8)>, MapError> {
         let mut candidates = Vec::new();
         for (index, crossbar) in self.crossbars.iter().enumerate() {
-            let open = crossbar.ports.iter().filter(|(_, end)| **end == End::Open);
+            let open = crossbar
+                .ports
+                .iter()
+                .filter(|(_, end)| **end == PluggedDevice::Open);
             candidates.extend(open.map(|(&port, _)| (index, port)));
         }
-        let packets: Vec<Packet> = candidates
+        let packets: Vec<MapperPacket> = candidates
             .iter()
             .map(|&(crossbar, port)| compare(route, &self.crossbars[crossbar].route, port))
             .collect();
@@ -261,9 +277,9 @@ impl<P: Prober> Explorer<'_, P> {
 
     /// The map of everything that was found.
     fn map(&self) -> Map {
-        let lowest = |found: &Found| found.ports.keys().next().copied().unwrap_or(0);
+        let lowest = |found: &FoundCrossbar| found.ports.keys().next().copied().unwrap_or(0);
         let entries: Vec<i8> = self.crossbars.iter().map(|found| -lowest(found)).collect();
-        let place = |crossbar: usize, port: i8| Place {
+        let place = |crossbar: usize, port: i8| CrossbarPort {
             crossbar,
             port: (port + entries[crossbar]).cast_unsigned(),
         };
@@ -282,13 +298,13 @@ impl<P: Prober> Explorer<'_, P> {
             for (&port, &end) in &found.ports {
                 let at = place(index, port);
                 match end {
-                    End::Host(id, node) => map.hosts.push(Host {
+                    PluggedDevice::Host(id, node) => map.hosts.push(MappedNode {
                         id,
                         node,
                         at: Some(at),
                     }),
-                    End::Open => map.beyond.push(at),
-                    End::Crossbar(other, port) => {
+                    PluggedDevice::Open => map.beyond.push(at),
+                    PluggedDevice::Crossbar(other, port) => {
                         let to = place(other, port);
                         if at <= to {
                             map.links.push([at, to]);
@@ -302,7 +318,7 @@ impl<P: Prober> Explorer<'_, P> {
 }
 
 /// Comes back if a route leads into port `port` of the crossbar to which the other route leads.
-pub(super) fn compare(route: &[i8], other: &[i8], port: i8) -> Packet {
+pub(super) fn compare(route: &[i8], other: &[i8], port: i8) -> MapperPacket {
     let there = route.iter().copied();
-    Packet::circle(there.chain([-port]).chain(reversed(other)))
+    MapperPacket::circle(there.chain([-port]).chain(reversed(other)))
 }

@@ -43,7 +43,7 @@ impl fmt::Display for UniqueId {
 
 /// A port of a crossbar. Packets only tell distances between ports: number 0 is the lowest port with a cable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct CrossbarPort {
     /// Index of the crossbar in the map.
     pub crossbar: usize,
     /// Port of the crossbar.
@@ -52,13 +52,13 @@ pub struct Place {
 
 /// A node that answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Host {
+pub struct MappedNode {
     /// Unique id of the node.
     pub id: UniqueId,
     /// Number of the node.
     pub node: u16,
     /// End of the node's cable; `None` if that is no crossbar.
-    pub at: Option<Place>,
+    pub at: Option<CrossbarPort>,
 }
 
 /// A crossbar, and the way to it.
@@ -78,11 +78,11 @@ pub struct Map {
     /// The crossbars, in the order in which they were found.
     pub crossbars: Vec<Crossbar>,
     /// The nodes, by their numbers; the mapper is one of them.
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<MappedNode>,
     /// Cables between crossbars.
-    pub links: Vec<[Place; 2]>,
+    pub links: Vec<[CrossbarPort; 2]>,
     /// Ports to crossbars that are too far away for a route.
-    pub beyond: Vec<Place>,
+    pub beyond: Vec<CrossbarPort>,
 }
 
 /// Nodes cannot have the numbers that they have.
@@ -109,7 +109,7 @@ pub enum NumberError {
 impl Map {
     /// The node with a number.
     #[must_use]
-    pub fn host(&self, node: u16) -> Option<&Host> {
+    pub fn host(&self, node: u16) -> Option<&MappedNode> {
         self.hosts.iter().find(|host| host.node == node)
     }
 
@@ -160,12 +160,12 @@ impl Map {
     }
 
     /// Device behind each port with a cable, as text.
-    fn ports(&self) -> BTreeMap<Place, String> {
+    fn ports(&self) -> BTreeMap<CrossbarPort, String> {
         let hosts = self.hosts.iter().filter_map(|host| {
             let text = format!("node {} ({})", host.node, host.id);
             Some((host.at?, text))
         });
-        let to = |place: &Place| format!("crossbar {} port {}", place.crossbar, place.port);
+        let to = |place: &CrossbarPort| format!("crossbar {} port {}", place.crossbar, place.port);
         let links = self.links.iter();
         let links = links.flat_map(|[a, b]| [(*a, to(b)), (*b, to(a))]);
         let beyond = self.beyond.iter();

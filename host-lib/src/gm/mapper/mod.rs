@@ -49,10 +49,10 @@ mod tests;
 mod verify;
 
 pub use error::MapError;
-pub use map::{Crossbar, Host, Map, NumberError, Place, UniqueId};
+pub use map::{Crossbar, CrossbarPort, Map, MappedNode, NumberError, UniqueId};
 pub use routes::{Routes, routes};
 
-use board::Port;
+use board::MapperPort;
 use explore::{Findings, Terms};
 use verify::Change;
 
@@ -106,7 +106,7 @@ pub struct Report {
 /// A mapper on the host of a node.
 #[derive(Debug)]
 pub struct Mapper<W, S> {
-    port: Port<W, S>,
+    port: MapperPort<W, S>,
     settings: Settings,
     /// The map and the version of its routes.
     current: Option<(Map, u32)>,
@@ -123,7 +123,7 @@ impl<W: Window, S: System> Mapper<W, S> {
             ..settings
         };
         Self {
-            port: Port::new(window, system, family, settings.timeout_us),
+            port: MapperPort::new(window, system, family, settings.timeout_us),
             settings,
             current: None,
             nodes: 0,

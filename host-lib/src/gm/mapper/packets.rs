@@ -12,7 +12,7 @@ use super::map::UniqueId;
 
 /// A packet to send, but for nonce and sender.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Packet {
+pub(super) struct MapperPacket {
     /// Route bytes in front of the packet.
     pub(super) route: Vec<u8>,
     /// Words of the packet.
@@ -21,7 +21,7 @@ pub(super) struct Packet {
 
 /// An answer: a reply, or a packet that has come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct MapperAnswer {
     /// Unique id of the sender.
     pub(super) id: UniqueId,
     /// Number of that node, or `NO_NODE`.
@@ -55,9 +55,9 @@ pub(super) trait Prober: Send {
     /// answer may belong to any of the tries.
     fn ask(
         &mut self,
-        packets: &[Packet],
+        packets: &[MapperPacket],
         patience: Patience,
-    ) -> impl Future<Output = Result<Vec<Option<Answer>>, MapError>> + Send;
+    ) -> impl Future<Output = Result<Vec<Option<MapperAnswer>>, MapError>> + Send;
 }
 
 /// The byte of a route over a crossbar whose egress is `delta` ports behind its ingress.
@@ -89,7 +89,7 @@ fn route_words(route: &[u8]) -> [u32; 4] {
     words
 }
 
-impl Packet {
+impl MapperPacket {
     /// Asks who is at the end of a route.
     pub(super) fn scout(route: &[i8]) -> Self {
         let back = bytes(reversed(route));
@@ -123,7 +123,7 @@ impl Packet {
 
 /// A table of routes for one node.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Table<'a> {
+pub(super) struct RouteTable<'a> {
     /// The node's number.
     pub(super) node: u16,
     /// Number of nodes.
@@ -136,9 +136,9 @@ pub(super) struct Table<'a> {
     pub(super) back: &'a [u8],
 }
 
-impl Table<'_> {
+impl RouteTable<'_> {
     /// A packet with some entries: target and route, which is `None` if there is no way. There are at most [`ENTRY_LIMIT`].
-    pub(super) fn packet(&self, entries: &[(u16, Option<&[u8]>)], complete: bool) -> Packet {
+    pub(super) fn packet(&self, entries: &[(u16, Option<&[u8]>)], complete: bool) -> MapperPacket {
         let count = entries.len().min(ENTRY_LIMIT as usize);
         let complete = if complete { SIZES_COMPLETE } else { 0 };
         let sizes = complete | (count as u32) << SIZES_COUNT | self.back.len() as u32;
@@ -150,7 +150,7 @@ impl Table<'_> {
             words.push(u32::from(*target) << 16 | valid);
             words.extend(route_words(route.unwrap_or(&[])));
         }
-        Packet {
+        MapperPacket {
             route: self.there.to_vec(),
             words,
         }
@@ -163,14 +163,14 @@ mod tests {
 
     #[test]
     fn packets_have_the_layout_of_the_firmware() {
-        let scout = Packet::scout(&[1, -2, 31]);
+        let scout = MapperPacket::scout(&[1, -2, 31]);
         assert_eq!(scout.route, [0x81, 0xBE, 0x9F]);
         assert_eq!(scout.words[5..], [3, 0, 0, 0, 0x00A1_82BF]);
         assert_eq!(scout.words.len() as u32 * 4, defs::gm::mapping::SCOUT_BYTES);
-        let echo = Packet::echo(&[3]);
+        let echo = MapperPacket::echo(&[3]);
         assert_eq!(echo.route, [0x83, 0x80, 0xBD]);
         assert_eq!(echo.words.len() as u32 * 4, defs::gm::mapping::HEADER_BYTES);
-        let table = Table {
+        let table = RouteTable {
             node: 2,
             nodes: 9,
             version: 5,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use defs::gm::map::ROUTE_LIMIT;
 
-use super::map::{Map, Place};
+use super::map::{CrossbarPort, Map};
 use super::packets::route_byte;
 
 /// Routes by the numbers of the nodes where they begin and end.
@@ -18,7 +18,7 @@ pub type Routes = BTreeMap<(u16, u16), Vec<u8>>;
 #[derive(Debug, Clone, Copy)]
 struct Cable {
     egress: u8,
-    to: Place,
+    to: CrossbarPort,
 }
 
 /// The cables of each crossbar, and its level: smaller is higher.
@@ -109,7 +109,13 @@ impl Graph {
     }
 
     /// The bytes of a route, or `None` if there is no way.
-    fn way(&self, from: Place, to: Place, distances: &Distances, spread: usize) -> Option<Vec<u8>> {
+    fn way(
+        &self,
+        from: CrossbarPort,
+        to: CrossbarPort,
+        distances: &Distances,
+        spread: usize,
+    ) -> Option<Vec<u8>> {
         let (mut here, mut route, mut going_down) = (from, Vec::new(), false);
         while here.crossbar != to.crossbar {
             let left = |crossbar: usize, down: bool| match down {

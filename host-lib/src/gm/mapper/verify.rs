@@ -4,8 +4,8 @@ use defs::gm::map::ROUTE_LIMIT;
 
 use super::error::MapError;
 use super::explore::{Terms, compare};
-use super::map::{Host, Map, Place};
-use super::packets::{Answer, Packet, Patience, Prober};
+use super::map::{CrossbarPort, Map, MappedNode};
+use super::packets::{MapperAnswer, MapperPacket, Patience, Prober};
 
 /// The route to a crossbar, as distances.
 fn route_to(map: &Map, crossbar: usize) -> Vec<i8> {
@@ -14,33 +14,33 @@ fn route_to(map: &Map, crossbar: usize) -> Vec<i8> {
 }
 
 /// The distance of a port from that where the route to its crossbar comes in.
-fn distance(map: &Map, place: Place) -> i8 {
+fn distance(map: &Map, place: CrossbarPort) -> i8 {
     let entry = map.crossbars[place.crossbar].entry;
     place.port.cast_signed() - entry.cast_signed()
 }
 
 /// The route out of a port.
-fn out(map: &Map, place: Place) -> Vec<i8> {
+fn out(map: &Map, place: CrossbarPort) -> Vec<i8> {
     let mut route = route_to(map, place.crossbar);
     route.push(distance(map, place));
     route
 }
 
 /// Packets that are answered if something is plugged into a port without a cable.
-fn vacant(map: &Map, terms: Terms) -> Vec<Packet> {
+fn vacant(map: &Map, terms: Terms) -> Vec<MapperPacket> {
     let mut vacant = Vec::new();
     for index in 0..map.crossbars.len() {
         for port in map.vacant(index, terms.most_ports) {
             let mut route = route_to(map, index);
             route.push(port);
             if route.len() < ROUTE_LIMIT as usize {
-                vacant.push(Packet::echo(&route));
+                vacant.push(MapperPacket::echo(&route));
             }
-            vacant.push(Packet::scout(&route));
+            vacant.push(MapperPacket::scout(&route));
         }
     }
     if map.crossbars.is_empty() && map.hosts.len() == 1 {
-        vacant.extend([Packet::scout(&[]), Packet::echo(&[])]);
+        vacant.extend([MapperPacket::scout(&[]), MapperPacket::echo(&[])]);
     }
     vacant
 }
@@ -66,20 +66,20 @@ pub(super) async fn verify<P: Prober>(
     terms: Terms,
     version: u32,
 ) -> Result<Change, MapError> {
-    let hosts: Vec<&Host> = map
+    let hosts: Vec<&MappedNode> = map
         .hosts
         .iter()
         .filter(|host| host.id != map.mapper)
         .collect();
-    let scouts: Vec<Packet> = hosts
+    let scouts: Vec<MapperPacket> = hosts
         .iter()
-        .map(|host| Packet::scout(&host.at.map_or_else(Vec::new, |at| out(map, at))))
+        .map(|host| MapperPacket::scout(&host.at.map_or_else(Vec::new, |at| out(map, at))))
         .collect();
     let mut change = Change::None;
     let patience = Patience::all(terms.tries);
     for (host, answer) in hosts.iter().zip(prober.ask(&scouts, patience).await?) {
         match answer {
-            Some(Answer { version: later, .. })
+            Some(MapperAnswer { version: later, .. })
                 if later != version && later.wrapping_sub(version) < 1 << 31 && later != 0 =>
             {
                 return Err(MapError::Superseded { version: later });
@@ -91,7 +91,7 @@ pub(super) async fn verify<P: Prober>(
             _ => return Ok(Change::Network),
         }
     }
-    let circles: Vec<Packet> = map
+    let circles: Vec<MapperPacket> = map
         .links
         .iter()
         .map(|&[a, b]| compare(&out(map, a), &route_to(map, b.crossbar), distance(map, b)))
@@ -100,7 +100,7 @@ pub(super) async fn verify<P: Prober>(
         return Ok(Change::Network);
     }
     let found = prober.ask(&vacant(map, terms), Patience::all(1)).await?;
-    let new = |answer: &Answer| answer.id != map.mapper || !map.crossbars.is_empty();
+    let new = |answer: &MapperAnswer| answer.id != map.mapper || !map.crossbars.is_empty();
     if found.iter().flatten().any(new) {
         return Ok(Change::Network);
     }

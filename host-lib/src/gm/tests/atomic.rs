@@ -1,7 +1,9 @@
 //! Atomic operations and locks.
 
 use super::{Library, PAGE, VIRTUAL, pair, run};
-use crate::gm::atomic::{AtomicError, Atomics, Executor, Lock, LockError, Member, Operation, Word};
+use crate::gm::atomic::{
+    AtomicError, AtomicOperation, Atomics, Executor, Lock, LockError, Member, Word,
+};
 use crate::gm::collective::{BoardOperation, PostError};
 use crate::gm::{Buffer, Event, Status};
 use crate::window::{System, VirtualAddress};
@@ -44,13 +46,13 @@ fn operations_give_the_word_before() {
     let [mut a, b] = ready();
     let at = word(1, 0x120);
     let mut atomics = Atomics::new(PORT);
-    let swap = |expected, new| Operation::CompareSwap { expected, new };
+    let swap = |expected, new| AtomicOperation::CompareSwap { expected, new };
     for (operation, before, after) in [
-        (Operation::FetchAdd(5), 0, 5),
-        (Operation::FetchWrite(9), 5, 9),
+        (AtomicOperation::FetchAdd(5), 0, 5),
+        (AtomicOperation::FetchWrite(9), 5, 9),
         (swap(8, 1), 9, 9),
         (swap(9, 1), 9, 1),
-        (Operation::FetchAdd(u32::MAX), 1, 0),
+        (AtomicOperation::FetchAdd(u32::MAX), 1, 0),
     ] {
         let found = run(atomics.execute(&mut a, at, operation));
         assert_eq!(found, Ok(before), "{operation:?}");
@@ -59,7 +61,7 @@ fn operations_give_the_word_before() {
     }
     let own = word(0, 0x120);
     assert_eq!(
-        run(atomics.execute(&mut a, own, Operation::FetchAdd(3))),
+        run(atomics.execute(&mut a, own, AtomicOperation::FetchAdd(3))),
         Ok(0)
     );
     assert_eq!(value(&a, own), 3);
@@ -69,7 +71,7 @@ fn operations_give_the_word_before() {
 fn what_is_not_allowed_is_refused() {
     let [mut a, mut b] = ready();
     let mut atomics = Atomics::new(PORT);
-    let add = Operation::FetchAdd(1);
+    let add = AtomicOperation::FetchAdd(1);
     let mut check = |a: &mut Library, word: Word, status| {
         let failed = AtomicError::Failed { word, status };
         assert_eq!(run(atomics.execute(a, word, add)), Err(failed));
@@ -105,10 +107,10 @@ fn a_port_has_eight_operations_under_way() {
     let [mut a, b] = ready();
     let at = word(1, 0x80);
     for number in 0..8 {
-        let posted = run(a.post_atomic(PORT, at, Operation::FetchAdd(1)));
+        let posted = run(a.post_atomic(PORT, at, AtomicOperation::FetchAdd(1)));
         assert_eq!(posted, Ok(BoardOperation::Atomic(number)));
     }
-    let more = run(a.post_atomic(PORT, at, Operation::FetchAdd(1)));
+    let more = run(a.post_atomic(PORT, at, AtomicOperation::FetchAdd(1)));
     assert_eq!(more, Err(PostError::Busy { port: PORT }));
     let mut done = 0;
     for _ in 0..8 {

@@ -6,8 +6,8 @@ use defs::gm::map::Counter;
 
 use super::{Library, PAGE, VIRTUAL, pair, run};
 use crate::gm::{
-    Buffer, Event, MemoryError, PortError, Priority, ReceiveError, Received, Request, SendError,
-    SendId, Status, capacity, size_for,
+    Buffer, Event, MemoryError, PortError, Priority, ReceiveError, ReceivedMessage, Request,
+    SendError, SendId, Status, capacity, size_for,
 };
 use crate::window::{System, VirtualAddress};
 
@@ -34,7 +34,7 @@ fn ready() -> ([Library; 2], [Buffer; 2]) {
     (nodes, rooms)
 }
 
-fn received(gm: &mut Library) -> Received {
+fn received(gm: &mut Library) -> ReceivedMessage {
     match run(gm.receive(2)).expect("an event") {
         Event::Received(message) => message,
         other => panic!("{other:?} instead of a message"),
@@ -56,7 +56,7 @@ fn messages_arrive_with_their_tags() {
         let message = received(&mut b);
         assert_eq!(
             message,
-            Received {
+            ReceivedMessage {
                 message: message.message,
                 buffer: to.address,
                 length,

@@ -4,19 +4,23 @@
 //! the receive end with [`MpiError::NoMemory`] instead of a wait for nothing.
 
 use super::super::communicator::COLLECTIVE;
-use super::super::envelope::{Envelope, Kind, Label};
+use super::super::envelope::{Envelope, EnvelopeKind, MessageLabel};
 use super::super::error::{MpiError, Partner};
 use super::super::transport::{Delivery, Transport};
-use super::{Engine, Landing, Offer, Packet, SENT, State, Target, Waiting};
+use super::{DelayedPost, Engine, Landing, Offer, OutgoingPacket, RequestState, SENT, SendTarget};
 
 /// A packet without a message: about the send or the memory with a name.
-fn about(to: usize, kind: Kind, (length, send, landing): (u32, u32, u64)) -> Packet {
-    let label = Label {
+fn about(
+    to: usize,
+    kind: EnvelopeKind,
+    (length, send, landing): (u32, u32, u64),
+) -> OutgoingPacket {
+    let label = MessageLabel {
         context: 0,
         source: 0,
         tag: 0,
     };
-    Packet {
+    OutgoingPacket {
         to,
         delivery: Delivery::Quiet,
         envelope: Envelope {
@@ -31,9 +35,9 @@ fn about(to: usize, kind: Kind, (length, send, landing): (u32, u32, u64)) -> Pac
     }
 }
 
-impl Target {
+impl SendTarget {
     /// The receiver of messages with a label.
-    pub(super) fn new(member: usize, label: &Label) -> Self {
+    pub(super) fn new(member: usize, label: &MessageLabel) -> Self {
         Self {
             rank: member,
             tag: tag_of(label),
@@ -42,7 +46,7 @@ impl Target {
 }
 
 /// The tag of a program; collective operations have none.
-fn tag_of(label: &Label) -> Option<i32> {
+fn tag_of(label: &MessageLabel) -> Option<i32> {
     (label.context & COLLECTIVE == 0).then_some(label.tag)
 }
 
@@ -51,7 +55,7 @@ impl<T: Transport> Engine<T> {
     pub(super) async fn accept(
         &mut self,
         request: u32,
-        label: Label,
+        label: MessageLabel,
         offer: Offer,
     ) -> Result<(), MpiError> {
         let Offer {
@@ -68,11 +72,11 @@ impl<T: Transport> Engine<T> {
                     mark,
                 };
                 self.landings.insert(landing, place);
-                (Kind::ClearToSend, landing)
+                (EnvelopeKind::ClearToSend, landing)
             }
             Err(error) => {
                 self.end(request, error.into());
-                (Kind::Refused, 0)
+                (EnvelopeKind::Refused, 0)
             }
         };
         self.post_later(about(from, kind, (0, send, landing))).await
@@ -85,7 +89,7 @@ impl<T: Transport> Engine<T> {
         send: u32,
         landing: u64,
     ) -> Result<bool, MpiError> {
-        let Some(State::Asking { target, bytes }) = self.requests.get(&send) else {
+        let Some(RequestState::Asking { target, bytes }) = self.requests.get(&send) else {
             return Ok(true);
         };
         let (target, length) = (*target, bytes.len() as u32);
@@ -93,12 +97,13 @@ impl<T: Transport> Engine<T> {
             Ok(None) => return Ok(false),
             Ok(Some(transfer)) => {
                 self.transfers.insert(transfer, send);
-                self.requests.insert(send, State::Transferring(target));
+                self.requests
+                    .insert(send, RequestState::Transferring(target));
             }
             Err(error) => {
                 self.end(send, error.into());
-                let packet = about(to, Kind::Withdrawn, (length, send, landing));
-                self.waiting.push_back(Waiting::Packet(packet));
+                let packet = about(to, EnvelopeKind::Withdrawn, (length, send, landing));
+                self.waiting.push_back(DelayedPost::Packet(packet));
             }
         }
         Ok(true)
@@ -106,7 +111,7 @@ impl<T: Transport> Engine<T> {
 
     /// The receiver of a long message has no memory for it.
     pub(super) fn refused(&mut self, send: u32) {
-        if let Some(State::Asking { target, bytes }) = self.requests.get(&send) {
+        if let Some(RequestState::Asking { target, bytes }) = self.requests.get(&send) {
             let (rank, bytes) = (target.rank, bytes.len());
             self.end(send, MpiError::NoMemory { rank, bytes });
         }
@@ -130,17 +135,18 @@ impl<T: Transport> Engine<T> {
     /// A long message has gone.
     pub(super) fn transferred(&mut self, transfer: u64) {
         if let Some(send) = self.transfers.remove(&transfer) {
-            self.requests.insert(send, State::Done(Ok(SENT)));
+            self.requests.insert(send, RequestState::Done(Ok(SENT)));
         }
     }
 
     fn end(&mut self, request: u32, error: MpiError) {
-        self.requests.insert(request, State::Done(Err(error)));
+        self.requests
+            .insert(request, RequestState::Done(Err(error)));
     }
 
     /// The other process and the tag of the message of a request.
     pub(super) fn awaited(&self, request: u32) -> (Partner, Option<i32>) {
-        if let Some(State::Asking { target, .. } | State::Transferring(target)) =
+        if let Some(RequestState::Asking { target, .. } | RequestState::Transferring(target)) =
             self.requests.get(&request)
         {
             return (Partner::Receiver(target.rank), target.tag);

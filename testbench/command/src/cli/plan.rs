@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use host_lib::fm::predict::Line;
+use host_lib::fm::predict::LinearCost;
 
 /// Longest time of an option, in us.
 const LONGEST_US: f64 = 1e9;
@@ -61,16 +61,16 @@ pub struct PlanMulticastArgs {
     pub measured: bool,
     /// Cost of the host that sends
     #[arg(long, value_name = "A,B", value_parser = line)]
-    pub send: Option<Line>,
+    pub send: Option<LinearCost>,
     /// Cost of the board that transmits
     #[arg(long, value_name = "A,B", value_parser = line)]
-    pub transmit: Option<Line>,
+    pub transmit: Option<LinearCost>,
     /// Cost from the start of a transmission until the receiving host has handled the packet
     #[arg(long, value_name = "A,B", value_parser = line)]
-    pub receive: Option<Line>,
+    pub receive: Option<LinearCost>,
     /// The part of it in which the receiving host is busy
     #[arg(long, value_name = "A,B", value_parser = line)]
-    pub handle: Option<Line>,
+    pub handle: Option<LinearCost>,
     /// Draw the deliveries into this file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -80,7 +80,7 @@ pub struct PlanMulticastArgs {
 }
 
 /// Reads a cost.
-fn line(text: &str) -> Result<Line, String> {
+fn line(text: &str) -> Result<LinearCost, String> {
     let wrong = || format!("\"{text}\": a cost is A,B: us, and us for each byte, such as 2.8,0.03");
     let (fixed, byte) = text.split_once(',').ok_or_else(wrong)?;
     let ps = |text: &str| {
@@ -89,7 +89,7 @@ fn line(text: &str) -> Result<Line, String> {
             .contains(&us)
             .then(|| (us * 1e6).round() as u64)
     };
-    Ok(Line {
+    Ok(LinearCost {
         fixed_ps: ps(fixed).ok_or_else(wrong)?,
         per_byte_ps: ps(byte).ok_or_else(wrong)?,
     })
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn costs_are_two_numbers() {
-        let expected = Line {
+        let expected = LinearCost {
             fixed_ps: 2_800_000,
             per_byte_ps: 30_100,
         };

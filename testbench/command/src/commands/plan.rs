@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::bail;
 use defs::fm::map::MULTI_LIMIT;
-use host_lib::fm::predict::{Costs, Line, Way, best, deliveries};
+use host_lib::fm::predict::{Costs, LinearCost, SendMethod, best, deliveries};
 use host_lib::fm::tree::{Postal, Tree};
 use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
 use lanigon_papers::multicast::results as measured;
@@ -48,7 +48,7 @@ pub fn run(plan: &Plan, interrupt: &Interrupt) -> anyhow::Result<Status> {
         bail!("--lambda is for --tree optimal");
     }
     let (costs, source) = costs(args, interrupt)?;
-    let way = Way {
+    let way = SendMethod {
         multi_send: !args.unicast,
         pipelined: args.pipelined,
     };
@@ -113,7 +113,11 @@ fn costs(args: &PlanMulticastArgs, interrupt: &Interrupt) -> anyhow::Result<(Cos
 }
 
 /// The tree and its name.
-fn tree(args: &PlanMulticastArgs, way: Way, costs: &Costs) -> anyhow::Result<(String, Tree)> {
+fn tree(
+    args: &PlanMulticastArgs,
+    way: SendMethod,
+    costs: &Costs,
+) -> anyhow::Result<(String, Tree)> {
     let nodes = usize::from(args.nodes);
     let optimal = |lambda| -> anyhow::Result<_> {
         let tree = Tree::optimal(nodes, Postal::lambda(lambda))?;
@@ -132,7 +136,7 @@ fn tree(args: &PlanMulticastArgs, way: Way, costs: &Costs) -> anyhow::Result<(St
 
 /// The plan as text.
 fn text(plan: &Document, costs: &Costs) -> String {
-    let line = |line: Line| {
+    let line = |line: LinearCost| {
         format!(
             "{:.4} + {:.4} m",
             line.fixed_ps as f64 / 1e6,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use emulator::profile::Profile;
-use host_lib::gm::atomic::{Operation, Word};
+use host_lib::gm::atomic::{AtomicOperation, Word};
 use host_lib::gm::{Buffer, Event, Priority, Remote, Status};
 use host_lib::window::{System, VirtualAddress};
 use lanigon_experiments::Error;
@@ -153,7 +153,7 @@ async fn repeat(mut gm: GmNode, what: Repeat, rounds: u32) -> Result<f64, String
                     address,
                 };
                 let (expected, new) = (round, round + 1);
-                let swap = Operation::CompareSwap { expected, new };
+                let swap = AtomicOperation::CompareSwap { expected, new };
                 gm.post_atomic(PORT, word, swap).await.map_err(text)?;
             }
             Repeat::Post { bytes } => {

@@ -1,6 +1,6 @@
 //! The cost model of section 2.1, fitted to measured packets: times of send, transmission and receive that are linear in the bytes.
 
-use host_lib::fm::predict::{Costs, Line as CostLine};
+use host_lib::fm::predict::{Costs, LinearCost as CostLine};
 use serde::Serialize;
 
 use super::results::{PACKETS, Results, star};

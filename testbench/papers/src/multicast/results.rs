@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use host_lib::fm::predict::{Costs, Line};
+use host_lib::fm::predict::{Costs, LinearCost};
 use lanigon_experiments::execute::Found;
 use lanigon_experiments::grid::{Grid, Key, Points};
 use lanigon_experiments::paper::Request;
 use lanigon_experiments::verdict::Sample;
 use lanigon_experiments::{Error, key};
-use lanigon_workloads::multicast::Way;
+use lanigon_workloads::multicast::SendMethod;
 use rayon::prelude::*;
 
 use super::model::Model;
@@ -21,7 +21,7 @@ pub const PACKETS: [u32; 7] = [0, 16, 64, 256, 512, 1024, 1536];
 /// The length to which most published factors belong, in bytes.
 pub const LONG: u32 = 16_384;
 /// The ways of the figures: multi-sends and ordinary sends, pipelined and not.
-pub const WAYS: [Way; 4] = [
+pub const WAYS: [SendMethod; 4] = [
     way(true, true),
     way(true, false),
     way(false, true),
@@ -34,8 +34,8 @@ pub const USUAL: &str = "usual";
 
 /// A way.
 #[must_use]
-pub const fn way(multi_send: bool, pipelined: bool) -> Way {
-    Way {
+pub const fn way(multi_send: bool, pipelined: bool) -> SendMethod {
+    SendMethod {
         multi_send,
         pipelined,
     }
@@ -49,7 +49,7 @@ pub fn star(variant: &str, nodes: u16, multi_send: bool, bytes: u32) -> Key {
 
 /// A tree of the postal model; without lambda a binomial one.
 #[must_use]
-pub fn tree(nodes: u16, lambda: Option<u32>, way: Way, bytes: u32) -> Key {
+pub fn tree(nodes: u16, lambda: Option<u32>, way: SendMethod, bytes: u32) -> Key {
     key![USUAL, nodes, lambda, way.multi_send, way.pipelined, bytes]
 }
 
@@ -90,7 +90,7 @@ pub fn measured_costs(interrupt: &Arc<AtomicBool>) -> Result<Costs, Error> {
     }));
     let host = &grid.profiles[0].host;
     // What the receiving library does for a packet is a call and a copy.
-    let handle = Line {
+    let handle = LinearCost {
         fixed_ps: host.post.ps(),
         per_byte_ps: host.copy.byte.ps(),
     };
@@ -139,7 +139,7 @@ impl Results {
 
     /// Time of a multicast along the best tree of the postal model, in us, and its lambda: the least one of several.
     #[must_use]
-    pub fn best(&self, nodes: u16, way: Way, bytes: u32) -> Option<(f64, u32)> {
+    pub fn best(&self, nodes: u16, way: SendMethod, bytes: u32) -> Option<(f64, u32)> {
         let mut best: Option<(f64, u32)> = None;
         for lambda in lambdas(nodes) {
             let us = self.answered_us(&tree(nodes, Some(lambda), way, bytes))?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use emulator::host::machine::Machine;
 use host_lib::gm::Buffer;
 use host_lib::gm::atomic::{
-    AtomicError, Atomics, Executor, Operation, Requests, Server, Wait, Word,
+    AtomicError, AtomicOperation, Atomics, Executor, Requests, Server, Wait, Word,
 };
 
 use super::{SERVER_PORT, Settings};
@@ -54,7 +54,7 @@ impl Executor<Machine, Machine> for Engine {
         &mut self,
         gm: &mut GmNode,
         word: Word,
-        operation: Operation,
+        operation: AtomicOperation,
     ) -> Result<u32, AtomicError> {
         match self {
             Self::Nic(atomics) => atomics.execute(gm, word, operation).await,

@@ -7,13 +7,13 @@
 
 use std::collections::HashSet;
 
-use host_lib::gm::atomic::Operation;
+use host_lib::gm::atomic::AtomicOperation;
 
 /// An operation as its caller saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operated {
     /// Effect on the word.
-    pub operation: Operation,
+    pub operation: AtomicOperation,
     /// Time of the call.
     pub began_ps: u64,
     /// Time of the return and the word before the operation; `None`: the outcome is unknown. It takes effect after the call, or never.
@@ -230,7 +230,7 @@ mod tests {
 
     const fn add(began_ps: u64, ended_ps: u64, before: u32) -> Operated {
         Operated {
-            operation: Operation::FetchAdd(1),
+            operation: AtomicOperation::FetchAdd(1),
             began_ps,
             end: Some((ended_ps, before)),
         }
@@ -238,14 +238,14 @@ mod tests {
 
     const fn write(value: u32, began_ps: u64, ended_ps: u64, before: u32) -> Operated {
         Operated {
-            operation: Operation::FetchWrite(value),
+            operation: AtomicOperation::FetchWrite(value),
             ..add(began_ps, ended_ps, before)
         }
     }
 
     const fn swap(compared: (u32, u32), began_ps: u64, ended_ps: u64, before: u32) -> Operated {
         Operated {
-            operation: Operation::CompareSwap {
+            operation: AtomicOperation::CompareSwap {
                 expected: compared.0,
                 new: compared.1,
             },
@@ -328,7 +328,7 @@ mod tests {
             .into_iter()
             .enumerate()
             .map(|(at, one)| Operated {
-                operation: Operation::FetchAdd(1 << (at % 20)),
+                operation: AtomicOperation::FetchAdd(1 << (at % 20)),
                 ..one
             })
             .collect();
@@ -352,12 +352,12 @@ mod tests {
         })
     }
 
-    fn operation() -> impl Strategy<Value = Operation> {
+    fn operation() -> impl Strategy<Value = AtomicOperation> {
         prop_oneof![
-            (0..3_u32).prop_map(Operation::FetchAdd),
-            (0..3_u32).prop_map(Operation::FetchWrite),
+            (0..3_u32).prop_map(AtomicOperation::FetchAdd),
+            (0..3_u32).prop_map(AtomicOperation::FetchWrite),
             (0..3_u32, 0..3_u32)
-                .prop_map(|(expected, new)| Operation::CompareSwap { expected, new }),
+                .prop_map(|(expected, new)| AtomicOperation::CompareSwap { expected, new }),
         ]
     }
 

@@ -8,7 +8,9 @@ mod workload;
 
 use emulator::host::machine::Machine;
 use host_lib::gm::Buffer;
-use host_lib::gm::atomic::{AtomicError, Executor, Guard, Lock, Member, Operation, Wait, Word};
+use host_lib::gm::atomic::{
+    AtomicError, AtomicOperation, Executor, Guard, Lock, Member, Wait, Word,
+};
 use host_lib::gm::collective::{AllToAll, Endpoint, Group, Host, Settings as Exchange};
 use host_lib::window::{System, VirtualAddress};
 use rand_chacha::ChaCha8Rng;
@@ -376,28 +378,28 @@ impl Part {
     }
 
     /// The next operation on a word of which the member has seen this value.
-    fn operation(&mut self, which: Which, seen: u32) -> Operation {
+    fn operation(&mut self, which: Which, seen: u32) -> AtomicOperation {
         match which {
-            Which::FetchAdd => Operation::FetchAdd(1),
-            Which::FetchWrite => Operation::FetchWrite(self.below(VALUES) as u32),
-            Which::CompareSwap => Operation::CompareSwap {
+            Which::FetchAdd => AtomicOperation::FetchAdd(1),
+            Which::FetchWrite => AtomicOperation::FetchWrite(self.below(VALUES) as u32),
+            Which::CompareSwap => AtomicOperation::CompareSwap {
                 expected: seen,
                 new: (seen + 1) & 0xFFFF,
             },
-            Which::CompareSwapMiss => Operation::CompareSwap {
+            Which::CompareSwapMiss => AtomicOperation::CompareSwap {
                 expected: u32::MAX,
                 new: 0,
             },
             Which::Random => {
                 let value = self.below(VALUES) as u32;
                 match self.below(4) {
-                    0 => Operation::FetchAdd(value),
-                    1 => Operation::FetchWrite(value),
-                    2 => Operation::CompareSwap {
+                    0 => AtomicOperation::FetchAdd(value),
+                    1 => AtomicOperation::FetchWrite(value),
+                    2 => AtomicOperation::CompareSwap {
                         expected: seen,
                         new: value,
                     },
-                    _ => Operation::CompareSwap {
+                    _ => AtomicOperation::CompareSwap {
                         expected: self.below(VALUES) as u32,
                         new: value,
                     },
@@ -469,7 +471,7 @@ impl Executor<Machine, Machine> for Recorded<'_> {
         &mut self,
         gm: &mut GmNode,
         word: Word,
-        operation: Operation,
+        operation: AtomicOperation,
     ) -> Result<u32, AtomicError> {
         if self.only.is_some_and(|only| only != word) {
             return self.engine.execute(gm, word, operation).await;

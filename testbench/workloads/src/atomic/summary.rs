@@ -196,7 +196,7 @@ impl AtomicUse {
 
 #[cfg(test)]
 mod tests {
-    use host_lib::gm::atomic::{Operation, Wait};
+    use host_lib::gm::atomic::{AtomicOperation, Wait};
 
     use super::super::{Executed, Use, Which};
     use super::*;
@@ -249,7 +249,7 @@ mod tests {
             home: 1,
             word: 3,
             operated: Operated {
-                operation: Operation::FetchAdd(1),
+                operation: AtomicOperation::FetchAdd(1),
                 began_ps,
                 end: Some((began_ps + 2_000_000, before)),
             },

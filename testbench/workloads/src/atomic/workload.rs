@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use emulator::state::{Reader, StateError, Value, Writer};
 use emulator::value_struct;
-use host_lib::gm::atomic::Operation;
+use host_lib::gm::atomic::AtomicOperation;
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::workload::{
@@ -134,9 +134,9 @@ value_struct!(AtomicRecords {
 impl Value for Operated {
     fn write(&self, out: &mut Writer) {
         let operation = match self.operation {
-            Operation::FetchAdd(value) => (0_u8, value, 0),
-            Operation::FetchWrite(value) => (1, value, 0),
-            Operation::CompareSwap { expected, new } => (2, new, expected),
+            AtomicOperation::FetchAdd(value) => (0_u8, value, 0),
+            AtomicOperation::FetchWrite(value) => (1, value, 0),
+            AtomicOperation::CompareSwap { expected, new } => (2, new, expected),
         };
         (operation, self.began_ps, self.end).write(out);
     }
@@ -144,9 +144,9 @@ impl Value for Operated {
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
         let ((kind, value, expected), began_ps, end) = Value::read(from)?;
         let operation = match kind {
-            0_u8 => Operation::FetchAdd(value),
-            1 => Operation::FetchWrite(value),
-            2 => Operation::CompareSwap {
+            0_u8 => AtomicOperation::FetchAdd(value),
+            1 => AtomicOperation::FetchWrite(value),
+            2 => AtomicOperation::CompareSwap {
                 expected,
                 new: value,
             },

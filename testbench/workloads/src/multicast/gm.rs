@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use defs::gm::port::SEND_TOKENS;
-use host_lib::gm::{Buffer, Event, Priority, Received, Request, Status, capacity, size_for};
+use host_lib::gm::{Buffer, Event, Priority, ReceivedMessage, Request, Status, capacity, size_for};
 use host_lib::window::System;
 
 use super::MulticastPlan;
@@ -142,7 +142,7 @@ impl Engine {
         }
     }
 
-    async fn take(&mut self, message: &Received) -> Result<(), String> {
+    async fn take(&mut self, message: &ReceivedMessage) -> Result<(), String> {
         let mut bytes = vec![0; message.length.min(self.room) as usize];
         let read = self.gm.system().read_memory(message.message, &mut bytes);
         read.map_err(|at| format!("no memory at {:#x}", at.0))?;

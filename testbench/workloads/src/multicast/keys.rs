@@ -3,7 +3,7 @@
 use defs::fm::map::MULTI_LIMIT;
 
 use super::workload::Multicast;
-use super::{MOST_BYTES, Settings, TreeKind, Way};
+use super::{MOST_BYTES, SendMethod, Settings, TreeKind};
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
@@ -124,23 +124,23 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Multicast, Sc
 
 /// Reads the method by which messages are sent on. Only boards with FM copy packets, and only its packets can be sent on before the message
 /// is complete.
-fn way(table: &mut Table<'_>, over_fm: bool) -> Result<Way, ScenarioError> {
+fn way(table: &mut Table<'_>, over_fm: bool) -> Result<SendMethod, ScenarioError> {
     let send = table.find(&SEND);
     let multi_send = match &send {
         Some(item) => item.choice("send", &SENDS)?,
         None => over_fm,
     };
-    let way = Way {
+    let way = SendMethod {
         multi_send,
         pipelined: table.is_set(&PIPELINED)?,
     };
     let place = || send.map_or_else(|| table.place.clone(), |item| item.place);
     match way {
         _ if over_fm => Ok(way),
-        Way {
+        SendMethod {
             multi_send: true, ..
         } => Err(place().refuse("multi-send needs protocol = \"fm\"")),
-        Way {
+        SendMethod {
             pipelined: true, ..
         } => Err(table.place.refuse("pipelined needs protocol = \"fm\"")),
         _ => Ok(way),

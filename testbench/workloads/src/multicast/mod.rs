@@ -16,7 +16,7 @@ use defs::gm::packet::capacity;
 use host_lib::fm::tree::{Postal, Tree, TreeError};
 use host_lib::window::System;
 
-pub use host_lib::fm::predict::Way;
+pub use host_lib::fm::predict::SendMethod;
 pub use summary::{Delivery, MulticastUse};
 pub use workload::KIND;
 use workload::Records;
@@ -76,7 +76,7 @@ pub struct Settings {
     /// Kind of the tree along which messages go.
     pub tree: TreeKind,
     /// Method by which inner nodes send messages on.
-    pub way: Way,
+    pub way: SendMethod,
     /// Length of a message.
     pub bytes: u32,
     /// Rounds for each answering leaf.

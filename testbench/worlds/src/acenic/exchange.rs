@@ -3,7 +3,7 @@
 //! A side may be ahead of the received frames by a limited window, so that no board's buffers overflow.
 //! Interrupts drive the loop; a timeout ends it when frames are lost.
 
-use host_lib::acenic::{SendOptions, Work};
+use host_lib::acenic::{SendOptions, ServiceResults};
 use host_lib::emp::MacAddress;
 use host_lib::window::System;
 
@@ -167,7 +167,7 @@ impl Side<'_> {
     }
 
     /// Processes received frames; returns whether there was progress.
-    fn take(&mut self, work: &Work) -> bool {
+    fn take(&mut self, work: &ServiceResults) -> bool {
         // A sent greeting is no progress: it may remain unanswered.
         let mut further = self.heard && work.sent > 0;
         for received in &work.received {

@@ -7,7 +7,7 @@ use emulator::lanai::chip::Generation;
 use emulator::sim::time::SimTime;
 use host_lib::firmware::Firmware;
 use host_lib::myrinet::{
-    Adapter, Entry, Exchange, HostError, Journal, Kind, Value, mailbox, mcpshmem,
+    Adapter, EntryKind, Exchange, HostError, Journal, JournalEntry, NamedValue, mailbox, mcpshmem,
 };
 use host_lib::window::System;
 use serde::Serialize;
@@ -110,7 +110,9 @@ impl Host {
             milestones,
             missing: self.missing(),
             remarks,
-            values: values.map(|Value { name, value }| (name, value)).collect(),
+            values: values
+                .map(|NamedValue { name, value }| (name, value))
+                .collect(),
             error: self.error().map(|error| error.to_string()),
         }
     }
@@ -128,13 +130,13 @@ pub struct Step {
     pub text: String,
 }
 
-impl From<Entry> for Step {
-    fn from(entry: Entry) -> Self {
+impl From<JournalEntry> for Step {
+    fn from(entry: JournalEntry) -> Self {
         Self {
             time_us: SimTime::from_ps(entry.time_ps).us(),
             milestone: match entry.kind {
-                Kind::Milestone(name) => Some(name),
-                Kind::Remark => None,
+                EntryKind::Milestone(name) => Some(name),
+                EntryKind::Remark => None,
             },
             text: entry.text,
         }

@@ -6,7 +6,7 @@ pub mod program;
 
 use emulator::lanai::chip::Generation;
 use emulator::lanai::timing::{PROFILES_4, PROFILES_7, PROFILES_9};
-use host_lib::myrinet::{Chip, mailbox, mcpshmem};
+use host_lib::myrinet::{ChipGeneration, mailbox, mcpshmem};
 
 use crate::boards::BoardType;
 use program::Format;
@@ -138,10 +138,10 @@ pub fn generation(board: &BoardType) -> Option<Generation> {
     all.into_iter().find(|known| known.board() == board.name)
 }
 
-const fn chip(generation: Generation) -> Chip {
+const fn chip(generation: Generation) -> ChipGeneration {
     match generation {
-        Generation::L4 => Chip::L4,
-        Generation::L7 => Chip::L7,
-        Generation::L9 => Chip::L9,
+        Generation::L4 => ChipGeneration::L4,
+        Generation::L7 => ChipGeneration::L7,
+        Generation::L9 => ChipGeneration::L9,
     }
 }

@@ -8,8 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use emulator::host::machine::Machine;
 use emulator::sim::time::SimTime;
-use host_lib::acenic::{AceNic, Command, Config, Event, Fragment, LinkChange, Received, Reported};
-use host_lib::acenic::{SendOptions, Work};
+use host_lib::acenic::{
+    AceNic, Command, Config, Event, Fragment, LinkChange, ReceivedFrame, Reported,
+};
+use host_lib::acenic::{SendOptions, ServiceResults};
 use host_lib::firmware::Firmware;
 use host_lib::window::System;
 
@@ -442,7 +444,7 @@ impl Traffic {
     }
 
     /// Handles what the firmware has reported.
-    async fn take(&mut self, work: Work) -> Result<(), String> {
+    async fn take(&mut self, work: ServiceResults) -> Result<(), String> {
         for _ in 0..work.sent {
             if let Some(Some((index, flow, sequence))) = self.under_way.pop_front() {
                 self.streams[index].in_ring -= 1;
@@ -456,7 +458,7 @@ impl Traffic {
         Ok(())
     }
 
-    async fn receive(&mut self, received: &Received) -> Result<(), String> {
+    async fn receive(&mut self, received: &ReceivedFrame) -> Result<(), String> {
         self.heard_ps = self.heard_ps.max(self.now_ps());
         if !received.errors.is_empty() {
             // The board has found the damage: the frame is lost.
@@ -493,7 +495,7 @@ impl Traffic {
     }
 
     /// Whether the board has taken out the tag, and summed the packet.
-    fn is_offloaded(&self, received: &Received) -> bool {
+    fn is_offloaded(&self, received: &ReceivedFrame) -> bool {
         let settings = self.settings();
         let sum = received.bytes.get(34..).map(frame::ones_sum);
         received.vlan == settings.vlan && (!settings.checksum || received.tcp_udp_sum == sum)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
 use host_lib::gm::{
-    Buffer, Event, Priority, Received, Request, SendId, Status, capacity, size_for,
+    Buffer, Event, Priority, ReceivedMessage, Request, SendId, Status, capacity, size_for,
 };
 use host_lib::window::{System, VirtualAddress};
 
@@ -243,7 +243,7 @@ impl Traffic {
         Ok(())
     }
 
-    fn check(&mut self, message: &Received) -> Result<(), String> {
+    fn check(&mut self, message: &ReceivedMessage) -> Result<(), String> {
         self.received += 1;
         let may_send = self.may_send();
         let mut records = self.deliveries.records();

@@ -1,7 +1,7 @@
 //! Checksums in both directions, and VLAN tags.
 
 use defs::acenic::info::RingFlags;
-use host_lib::acenic::{Config, Received, Rings, SendOptions};
+use host_lib::acenic::{Config, ReceivedFrame, Rings, SendOptions};
 
 use super::support::{address, frame, ones_sum, open, receive_all, run, send, udp_frame};
 
@@ -22,7 +22,7 @@ fn pass(
     receiver: RingFlags,
     frames: Vec<Vec<u8>>,
     options: SendOptions,
-) -> Vec<Received> {
+) -> Vec<ReceivedFrame> {
     let count = frames.len();
     let ((), received) = run(
         [with(sender), with(receiver)],

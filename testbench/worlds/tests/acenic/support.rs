@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use defs::acenic::Link;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
-use host_lib::acenic::{Command, Config, Event, LinkChange, Received, SendOptions};
+use host_lib::acenic::{Command, Config, Event, LinkChange, ReceivedFrame, SendOptions};
 use host_lib::emp::MacAddress;
 use host_lib::window::System;
 use lanigon_worlds::acenic::{self, AceFirmware, Nic};
@@ -123,7 +123,7 @@ pub async fn drain(nic: &mut Nic) -> TestResult<()> {
 }
 
 /// Receives frames until none arrives for a while.
-pub async fn receive_all(nic: &mut Nic) -> TestResult<Vec<Received>> {
+pub async fn receive_all(nic: &mut Nic) -> TestResult<Vec<ReceivedFrame>> {
     let mut received = Vec::new();
     loop {
         let work = nic.wait(QUIET_NS).await.map_err(text)?;
@@ -138,7 +138,7 @@ pub async fn receive_all(nic: &mut Nic) -> TestResult<Vec<Received>> {
 }
 
 /// Receives frames until `end_us`.
-pub async fn receive_until(nic: &mut Nic, end_us: u64) -> TestResult<Vec<Received>> {
+pub async fn receive_until(nic: &mut Nic, end_us: u64) -> TestResult<Vec<ReceivedFrame>> {
     let mut received = Vec::new();
     loop {
         let left_ns = nic.left_ns(end_us * 1_000_000);

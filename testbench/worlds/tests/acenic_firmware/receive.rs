@@ -9,7 +9,7 @@ use defs::acenic::info::RingFlags;
 use emulator::observe::event::TraceKind;
 use emulator::sim::time::SimTime;
 use emulator::wire::ethernet::frame::Frame;
-use host_lib::acenic::{Command, Config, JUMBO_MTU, Received, RingKind, Rings};
+use host_lib::acenic::{Command, Config, JUMBO_MTU, ReceivedFrame, RingKind, Rings};
 use host_lib::address::MacAddress;
 use host_lib::window::System;
 
@@ -21,7 +21,7 @@ use super::support::{
 const GAP: Duration = Duration::from_micros(10);
 
 /// Frames in host memory after consecutive arrivals.
-fn received(config: Config, frames: Vec<Frame>) -> Vec<Received> {
+fn received(config: Config, frames: Vec<Frame>) -> Vec<ReceivedFrame> {
     let mut bench = bench(config, |mut nic| async move {
         work_until(&mut nic, FRAMES_FROM + SimTime::from_us(10_000))
             .await

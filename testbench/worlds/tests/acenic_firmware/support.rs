@@ -10,7 +10,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::tigon2::board::Tigon2;
 use emulator::wire::ethernet::frame::Frame;
-use host_lib::acenic::{AceNic, Command, Config, Event, LinkChange, Statistics, Work};
+use host_lib::acenic::{AceNic, Command, Config, Event, LinkChange, ServiceResults, Statistics};
 use host_lib::address::MacAddress;
 use host_lib::window::System;
 use lanigon_worlds::end::ResultSlot;
@@ -94,8 +94,8 @@ pub async fn open(nic: &mut Nic) {
 }
 
 /// Receives frames until `at`.
-pub async fn work_until(nic: &mut Nic, at: SimTime) -> Work {
-    let mut all = Work::default();
+pub async fn work_until(nic: &mut Nic, at: SimTime) -> ServiceResults {
+    let mut all = ServiceResults::default();
     loop {
         let rest = nic.left_ns(at.ps().max(nic.system().now_ps()));
         if rest == 0 {
@@ -112,7 +112,7 @@ pub async fn work_until(nic: &mut Nic, at: SimTime) -> Work {
 }
 
 /// Receives frames for `us`.
-pub async fn work_for(nic: &mut Nic, us: u64) -> Work {
+pub async fn work_for(nic: &mut Nic, us: u64) -> ServiceResults {
     let end = SimTime::from_ps(nic.system().now_ps()) + SimTime::from_us(us);
     work_until(nic, end).await
 }

@@ -4,7 +4,7 @@ use emulator::host::machine::Machine;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::gm::atomic::{
-    Atomics, Executor, Guard, LockError, Operation, Requests, Server, Wait, Word,
+    AtomicOperation, Atomics, Executor, Guard, LockError, Requests, Server, Wait, Word,
 };
 use host_lib::gm::{Buffer, Gm};
 use host_lib::window::{System, VirtualAddress};
@@ -49,7 +49,9 @@ async fn ask(
     let first = place.with(|first| *first).ok_or("no words")?;
     let mut found = Vec::new();
     for word in words(first) {
-        let done = executor.execute(gm, word, Operation::FetchAdd(3)).await;
+        let done = executor
+            .execute(gm, word, AtomicOperation::FetchAdd(3))
+            .await;
         found.push(match done {
             Ok(before) => format!("was {before}"),
             Err(error) => error.to_string(),
@@ -157,7 +159,7 @@ async fn change(
         gm.system_mut().compute(u64::from(change % 7) * 900).await;
         let inside_ns = u64::from(change % 5) * 400;
         if let Some(guard) = guard {
-            let add = Operation::FetchAdd(1);
+            let add = AtomicOperation::FetchAdd(1);
             let changed = guard.change(gm, address, add, inside_ns).await;
             changed.map_err(text)?;
             continue;
@@ -214,7 +216,7 @@ fn counted(guarded: bool) -> u32 {
             };
             let mut atomics = Atomics::new(PORT);
             for _ in 0..CHANGES {
-                let add = Operation::FetchAdd(1);
+                let add = AtomicOperation::FetchAdd(1);
                 atomics.execute(&mut gm, word, add).await.map_err(text)?;
             }
             Ok(())

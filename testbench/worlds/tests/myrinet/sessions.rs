@@ -6,7 +6,7 @@ use emulator::image::coff;
 use emulator::lanai::board::Lanai;
 use emulator::lanai::chip::Generation;
 use emulator::sim::world::RunEnd;
-use host_lib::myrinet::{HostError, Journal, Kind};
+use host_lib::myrinet::{EntryKind, HostError, Journal};
 use lanigon_worlds::myrinet::diagnosis::Diagnosis;
 use lanigon_worlds::myrinet::host::Host;
 use lanigon_worlds::myrinet::program::Format;
@@ -149,7 +149,9 @@ fn chains_are_found_in_any_order() {
             "{exchanged} {directions}: {end:?} {problems:?}\n{text}"
         );
         let remarks = journal.entries_from(0);
-        let mut remarks = remarks.iter().filter(|entry| entry.kind == Kind::Remark);
+        let mut remarks = remarks
+            .iter()
+            .filter(|entry| entry.kind == EntryKind::Remark);
         assert_eq!(
             remarks.next().map(|entry| entry.text.as_str()),
             remark,

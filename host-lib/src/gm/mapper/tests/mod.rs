@@ -54,7 +54,7 @@ fn check_map(network: &Network, map: &Map) {
         map.crossbars.len(),
         "a crossbar twice: {map}"
     );
-    let real = |place: super::Place| {
+    let real = |place: super::CrossbarPort| {
         let (crossbar, ingress) = arrivals[place.crossbar];
         let entry = map.crossbars[place.crossbar].entry;
         (crossbar, ingress + place.port - entry)

@@ -7,7 +7,7 @@ use defs::gm::mapping::{LOOP, SCOUT, first_word};
 use super::NO_NUMBER;
 use crate::gm::mapper::error::MapError;
 use crate::gm::mapper::map::UniqueId;
-use crate::gm::mapper::packets::{Answer, Packet, Patience, Prober};
+use crate::gm::mapper::packets::{MapperAnswer, MapperPacket, Patience, Prober};
 
 /// Random numbers.
 pub struct Random(pub u64);
@@ -256,7 +256,7 @@ impl Network {
         self.random.below(256) < self.loss
     }
 
-    fn answer(&mut self, packet: &Packet) -> Option<Answer> {
+    fn answer(&mut self, packet: &MapperPacket) -> Option<MapperAnswer> {
         assert!(packet.is_sound() && packet.route.len() <= 32);
         self.packets += 1;
         let (_, end) = self.walk(self.mapper, &packet.route);
@@ -265,7 +265,7 @@ impl Network {
         if words[0] == first_word(LOOP) {
             let own = &self.hosts[self.mapper];
             let (id, node, version) = (own.id, own.node, own.version);
-            let answer = Answer {
+            let answer = MapperAnswer {
                 id,
                 node,
                 version,
@@ -283,7 +283,7 @@ impl Network {
         let host = &self.hosts[end];
         let (id, node, version) = (host.id, host.node, host.version);
         let answers = host.answers && back == Some(self.mapper) && !self.is_lost();
-        answers.then_some(Answer {
+        answers.then_some(MapperAnswer {
             id,
             node,
             version,
@@ -295,9 +295,9 @@ impl Network {
 impl Prober for Network {
     async fn ask(
         &mut self,
-        packets: &[Packet],
+        packets: &[MapperPacket],
         patience: Patience,
-    ) -> Result<Vec<Option<Answer>>, MapError> {
+    ) -> Result<Vec<Option<MapperAnswer>>, MapError> {
         let mut answers = vec![None; packets.len()];
         for _ in 0..patience.tries {
             for (packet, answer) in packets.iter().zip(&mut answers) {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use emulator::lanai::board::Lanai;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::world::RunEnd;
-use host_lib::myrinet::{Entry, Kind};
+use host_lib::myrinet::{EntryKind, JournalEntry};
 use lanigon_worlds::myrinet::diagnosis::Diagnosis;
 use lanigon_worlds::myrinet::host::{Host, HostReport, Step};
 use lanigon_worlds::myrinet::program::ControlProgram;
@@ -116,11 +116,11 @@ pub fn title(setup: &Setup<'_>) -> String {
 }
 
 /// Line of an entry.
-pub fn line(entry: &Entry) -> String {
+pub fn line(entry: &JournalEntry) -> String {
     let us = us(entry.time_ps);
     let name = match entry.kind {
-        Kind::Milestone(name) => name,
-        Kind::Remark => "-",
+        EntryKind::Milestone(name) => name,
+        EntryKind::Remark => "-",
     };
     format!("{us:>14.3} us  {name:<16} {}\n", entry.text)
 }
