@@ -8,7 +8,7 @@ use crate::symbols::Id;
 
 /// A part of the image: all sections with one role, or kept sections with one name.
 #[derive(Debug, Clone)]
-pub(crate) struct Part {
+pub(crate) struct ImagePart {
     /// Name of the part in the image.
     pub name: String,
     /// Role of the part's sections.
@@ -27,9 +27,9 @@ pub(crate) struct Part {
 
 /// Addresses of all parts and sections.
 #[derive(Debug)]
-pub(crate) struct Layout {
+pub(crate) struct ImageLayout {
     /// The parts, loaded ones first, in the order of their addresses.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ImagePart>,
     /// Part and offset in it, of each section of the image.
     pub places: BTreeMap<Id, (usize, u32)>,
 }
@@ -45,14 +45,14 @@ const PARTS: [(Role, &str); 4] = [
 /// Alignment of the start of each part: sections that are zeroed or copied are whole pairs of words.
 const PART_ALIGN: u32 = 8;
 
-impl Layout {
+impl ImageLayout {
     /// Lays `live` out from address 0: `entry` first, the rest in the order of objects and sections.
     pub fn new(
         inputs: &[Input],
         live: &BTreeSet<Id>,
         entry: Id,
         memory: u32,
-    ) -> Result<Layout, LinkError> {
+    ) -> Result<ImageLayout, LinkError> {
         let mut parts = Vec::new();
         let mut at = 0_u64;
         for (role, name) in PARTS {
@@ -60,7 +60,7 @@ impl Layout {
             let first = live.iter().filter(|id| **id == entry);
             let others = live.iter().filter(|id| **id != entry);
             let ids: Vec<Id> = first.chain(others).filter(of_role).copied().collect();
-            let mut part = Part {
+            let mut part = ImagePart {
                 name: name.to_owned(),
                 role,
                 elf: (0, 0),
@@ -88,7 +88,7 @@ impl Layout {
             let sections = part.sections.iter();
             places.extend(sections.map(|(id, offset)| (*id, (number, *offset))));
         }
-        Ok(Layout { parts, places })
+        Ok(ImageLayout { parts, places })
     }
 
     /// Address of a loaded section.
@@ -98,12 +98,12 @@ impl Layout {
     }
 
     /// The loaded part with `role`.
-    pub fn part(&self, role: Role) -> Option<&Part> {
+    pub fn part(&self, role: Role) -> Option<&ImagePart> {
         self.parts.iter().find(|part| part.role == role)
     }
 }
 
-impl Part {
+impl ImagePart {
     /// Appends sections from address `at`; returns the end.
     fn place(&mut self, inputs: &[Input], ids: &[Id], at: u64) -> Result<u64, LinkError> {
         let section = |id: &Id| &inputs[id.object].sections[id.index];
@@ -129,7 +129,7 @@ fn narrow(value: u64) -> Result<u32, LinkError> {
 }
 
 /// Appends the parts that are kept and not loaded: sections with one name are joined.
-fn kept(inputs: &[Input], parts: &mut Vec<Part>) -> Result<(), LinkError> {
+fn kept(inputs: &[Input], parts: &mut Vec<ImagePart>) -> Result<(), LinkError> {
     let mut names: BTreeMap<&str, Vec<Id>> = BTreeMap::new();
     for (object, input) in inputs.iter().enumerate() {
         for (index, section) in input.sections.iter().enumerate() {
@@ -141,7 +141,7 @@ fn kept(inputs: &[Input], parts: &mut Vec<Part>) -> Result<(), LinkError> {
     }
     for (name, ids) in names {
         let first = &inputs[ids[0].object].sections[ids[0].index];
-        let mut part = Part {
+        let mut part = ImagePart {
             name: name.to_owned(),
             role: Role::Kept,
             elf: first.elf,

@@ -18,4 +18,4 @@ pub use error::{LinkError, Site, Undefined};
 pub use fingerprint::{BadCode, Fault};
 pub use input::{Definition, Input, MACHINE, Relocation, Role, Section, Symbol};
 pub use link::{Image, Options, link};
-pub use relocation::{Kind, RelocationError};
+pub use relocation::{RelocationError, RelocationKind};

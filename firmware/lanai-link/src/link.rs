@@ -3,9 +3,9 @@
 use crate::error::{LinkError, Site};
 use crate::fingerprint::{self, BadCode, Fault};
 use crate::input::{Definition, Input, Role};
-use crate::layout::{Layout, Part};
-use crate::output::{self, Named};
-use crate::relocation::Kind;
+use crate::layout::{ImageLayout, ImagePart};
+use crate::output::{self, ImageSymbol};
+use crate::relocation::RelocationKind;
 use crate::symbols::{Id, LINKER_SYMBOLS, Meaning, Symbols};
 
 /// Settings of the image: entry and memory.
@@ -47,7 +47,7 @@ pub fn link(inputs: &[Input], options: &Options) -> Result<Image, LinkError> {
     if !bad.is_empty() {
         return Err(LinkError::BadCode(bad));
     }
-    let layout = Layout::new(inputs, &live, entry, options.memory)?;
+    let layout = ImageLayout::new(inputs, &live, entry, options.memory)?;
     let linker = Linker {
         inputs,
         symbols,
@@ -66,7 +66,7 @@ pub fn link(inputs: &[Input], options: &Options) -> Result<Image, LinkError> {
     }
     let names = linker.names();
     let file = output::write(&linker.layout.parts, &contents, &names)?;
-    let loaded = |part: &&Part| part.role != Role::Kept && part.size > 0;
+    let loaded = |part: &&ImagePart| part.role != Role::Kept && part.size > 0;
     let parts = linker.layout.parts.iter().filter(loaded);
     Ok(Image {
         file,
@@ -92,7 +92,7 @@ fn entry(inputs: &[Input], symbols: &Symbols<'_>, name: &str) -> Result<Id, Link
 }
 
 /// Values of [`LINKER_SYMBOLS`].
-fn linker_values(layout: &Layout, memory: u32) -> [u32; LINKER_SYMBOLS.len()] {
+fn linker_values(layout: &ImageLayout, memory: u32) -> [u32; LINKER_SYMBOLS.len()] {
     let of = |role: Role| {
         let part = layout.part(role);
         part.map_or((0, 0), |part| (part.address, part.address + part.size))
@@ -107,13 +107,13 @@ fn linker_values(layout: &Layout, memory: u32) -> [u32; LINKER_SYMBOLS.len()] {
 struct Linker<'a> {
     inputs: &'a [Input],
     symbols: Symbols<'a>,
-    layout: Layout,
+    layout: ImageLayout,
     values: [u32; LINKER_SYMBOLS.len()],
 }
 
 impl Linker<'_> {
     /// The bytes of a part, with all relocations applied.
-    fn content(&self, part: &Part) -> Result<Vec<u8>, LinkError> {
+    fn content(&self, part: &ImagePart) -> Result<Vec<u8>, LinkError> {
         if part.role == Role::Zero {
             return Ok(Vec::new());
         }
@@ -140,7 +140,7 @@ impl Linker<'_> {
                 Some(value) => i64::from(value) + relocation.addend,
                 None => removed_value(&section.name),
             };
-            let patched = Kind::new(relocation.number).and_then(|kind| match kind {
+            let patched = RelocationKind::new(relocation.number).and_then(|kind| match kind {
                 Some(kind) => kind.patch(&mut bytes, relocation.offset, value),
                 None => Ok(()),
             });
@@ -171,7 +171,8 @@ impl Linker<'_> {
             };
             let start = self.value(symbol).map_or(0, i64::from);
             let fits = |value: i64| (0..1 << 21).contains(&value);
-            let is_address = Kind::new(relocation.number) == Ok(Some(Kind::Constant21));
+            let is_address =
+                RelocationKind::new(relocation.number) == Ok(Some(RelocationKind::Constant21));
             is_address && fits(start) && !fits(start + relocation.addend)
         });
         far.map(|relocation| fingerprint::at(input, id.index, relocation.offset, Fault::FarElement))
@@ -192,11 +193,11 @@ impl Linker<'_> {
     }
 
     /// Symbols of the image: the linker's, then those of the objects that lie in it.
-    fn names(&self) -> Vec<Named> {
+    fn names(&self) -> Vec<ImageSymbol> {
         let mut names = Vec::new();
         for (index, name) in LINKER_SYMBOLS.iter().enumerate() {
             if self.symbols.global(name).is_none() {
-                names.push(Named::absolute(name, self.values[index]));
+                names.push(ImageSymbol::absolute(name, self.values[index]));
             }
         }
         for (object, input) in self.inputs.iter().enumerate() {
@@ -221,7 +222,7 @@ impl Linker<'_> {
                     is_chosen && says && !is_section && is_loaded,
                     self.layout.address(place),
                 ) {
-                    names.push(Named {
+                    names.push(ImageSymbol {
                         name: symbol.name.clone(),
                         part: Some(*part),
                         value: start.wrapping_add(offset),

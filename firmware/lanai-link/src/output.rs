@@ -7,11 +7,11 @@ use object::write::elf::{FileHeader, ProgramHeader, SectionHeader, SectionIndex,
 
 use crate::error::LinkError;
 use crate::input::{MACHINE, Role};
-use crate::layout::Part;
+use crate::layout::ImagePart;
 
 /// A symbol of the image.
 #[derive(Debug, Clone)]
-pub(crate) struct Named {
+pub(crate) struct ImageSymbol {
     /// Name in the image.
     pub name: String,
     /// Index of its part; none for a plain number.
@@ -26,10 +26,10 @@ pub(crate) struct Named {
     pub binding: u8,
 }
 
-impl Named {
+impl ImageSymbol {
     /// A number with a name.
-    pub fn absolute(name: &str, value: u32) -> Named {
-        Named {
+    pub fn absolute(name: &str, value: u32) -> ImageSymbol {
+        ImageSymbol {
             name: name.to_owned(),
             part: None,
             value,
@@ -41,7 +41,7 @@ impl Named {
 }
 
 /// Kind, flags and access rights of a part.
-fn flags(part: &Part) -> (u32, u32, u32) {
+fn flags(part: &ImagePart) -> (u32, u32, u32) {
     let alloc = elf::SHF_ALLOC;
     match part.role {
         Role::Code => (
@@ -71,7 +71,7 @@ fn flags(part: &Part) -> (u32, u32, u32) {
 
 /// Place of a part in the file.
 struct Placed<'a> {
-    part: &'a Part,
+    part: &'a ImagePart,
     content: &'a [u8],
     name: StringId,
     index: SectionIndex,
@@ -80,13 +80,13 @@ struct Placed<'a> {
 
 /// Writes `parts` with their `contents`; local symbols come first, as ELF demands.
 pub(crate) fn write(
-    parts: &[Part],
+    parts: &[ImagePart],
     contents: &[Vec<u8>],
-    names: &[Named],
+    names: &[ImageSymbol],
 ) -> Result<Vec<u8>, LinkError> {
     let mut file = Vec::new();
     let mut writer = Writer::new(Endianness::Big, false, &mut file);
-    let is_present = |part: &Part| part.size > 0;
+    let is_present = |part: &ImagePart| part.size > 0;
     let segments = parts
         .iter()
         .filter(|part| is_present(part) && part.role != Role::Kept);
@@ -107,7 +107,7 @@ pub(crate) fn write(
             offset: writer.reserve(content.len(), part.align.max(4) as usize),
         }));
     }
-    let mut symbols: Vec<(&Named, StringId)> = Vec::new();
+    let mut symbols: Vec<(&ImageSymbol, StringId)> = Vec::new();
     let locals = names.iter().filter(|name| name.binding == elf::STB_LOCAL);
     let globals = names.iter().filter(|name| name.binding != elf::STB_LOCAL);
     writer.reserve_null_symbol_index();
@@ -179,7 +179,7 @@ fn write_headers(writer: &mut Writer<'_>, placed: &[Option<Placed<'_>>]) -> Resu
 fn write_symbols(
     writer: &mut Writer<'_>,
     placed: &[Option<Placed<'_>>],
-    symbols: &[(&Named, StringId)],
+    symbols: &[(&ImageSymbol, StringId)],
 ) {
     writer.write_null_symbol();
     for (symbol, name) in symbols {

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// Kinds of relocations, by their numbers in objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum RelocationKind {
     /// 1: the 21-bit constant or address of SLI and SLS instructions.
     Constant21,
     /// 2: the same for an address of a word.
@@ -29,7 +29,7 @@ pub enum RelocationError {
     #[error("{value:#x} does not fit into the {bits} bits of relocation {kind:?}")]
     OutOfRange {
         /// Kind of the relocation.
-        kind: Kind,
+        kind: RelocationKind,
         /// The value of symbol and addend.
         value: i64,
         /// Width of the field.
@@ -39,7 +39,7 @@ pub enum RelocationError {
     #[error("{value:#x} is not the address of a word, as relocation {kind:?} needs")]
     Unaligned {
         /// Kind of the relocation.
-        kind: Kind,
+        kind: RelocationKind,
         /// The value of symbol and addend.
         value: i64,
     },
@@ -48,17 +48,17 @@ pub enum RelocationError {
     Outside,
 }
 
-impl Kind {
+impl RelocationKind {
     /// Decodes the number of an object. `None`: a relocation that changes nothing.
-    pub fn new(number: u32) -> Result<Option<Kind>, RelocationError> {
+    pub fn new(number: u32) -> Result<Option<RelocationKind>, RelocationError> {
         Ok(Some(match number {
             0 => return Ok(None),
-            1 => Kind::Constant21,
-            2 => Kind::Word21,
-            3 => Kind::Branch25,
-            4 => Kind::Data32,
-            5 => Kind::High16,
-            6 => Kind::Low16,
+            1 => RelocationKind::Constant21,
+            2 => RelocationKind::Word21,
+            3 => RelocationKind::Branch25,
+            4 => RelocationKind::Data32,
+            5 => RelocationKind::High16,
+            6 => RelocationKind::Low16,
             _ => return Err(RelocationError::Unknown(number)),
         }))
     }
@@ -66,10 +66,10 @@ impl Kind {
     /// Width of the values that the relocation can express, and whether they are addresses of words.
     fn limits(self) -> (u32, bool) {
         match self {
-            Kind::Constant21 => (21, false),
-            Kind::Word21 => (21, true),
-            Kind::Branch25 => (25, true),
-            Kind::Data32 | Kind::High16 | Kind::Low16 => (32, false),
+            RelocationKind::Constant21 => (21, false),
+            RelocationKind::Word21 => (21, true),
+            RelocationKind::Branch25 => (25, true),
+            RelocationKind::Data32 | RelocationKind::High16 | RelocationKind::Low16 => (32, false),
         }
     }
 
@@ -88,13 +88,13 @@ impl Kind {
         // The bits of a negative number too: the range is checked.
         let value = (value & 0xFFFF_FFFF) as u32;
         Ok(match self {
-            Kind::Constant21 | Kind::Word21 => {
+            RelocationKind::Constant21 | RelocationKind::Word21 => {
                 word & !0x007C_FFFF | value & 0xFFFF | (value >> 16) << 18
             }
-            Kind::Branch25 => word & !0x01FF_FFFC | value,
-            Kind::Data32 => value,
-            Kind::High16 => word & !0xFFFF | value >> 16,
-            Kind::Low16 => word & !0xFFFF | value & 0xFFFF,
+            RelocationKind::Branch25 => word & !0x01FF_FFFC | value,
+            RelocationKind::Data32 => value,
+            RelocationKind::High16 => word & !0xFFFF | value >> 16,
+            RelocationKind::Low16 => word & !0xFFFF | value & 0xFFFF,
         })
     }
 
@@ -116,43 +116,73 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(kind: Kind, word: u32, value: i64, expected: Result<u32, RelocationError>) {
+    fn check(kind: RelocationKind, word: u32, value: i64, expected: Result<u32, RelocationError>) {
         assert_eq!(kind.apply(word, value), expected, "{kind:?} {value:#x}");
     }
 
-    fn too_wide(kind: Kind, value: i64, bits: u32) -> Result<u32, RelocationError> {
+    fn too_wide(kind: RelocationKind, value: i64, bits: u32) -> Result<u32, RelocationError> {
         Err(RelocationError::OutOfRange { kind, value, bits })
     }
 
     #[test]
     fn values_enter_their_fields() {
         // mov 0, %r3 as SLI.
-        check(Kind::Constant21, 0xF182_0000, 0x1F_1234, Ok(0xF1FE_1234));
-        check(Kind::Constant21, 0xF1FE_FFFF, 0, Ok(0xF182_0000));
-        check(Kind::Word21, 0xF180_0000, 0x10_0004, Ok(0xF1C0_0004));
+        check(
+            RelocationKind::Constant21,
+            0xF182_0000,
+            0x1F_1234,
+            Ok(0xF1FE_1234),
+        );
+        check(RelocationKind::Constant21, 0xF1FE_FFFF, 0, Ok(0xF182_0000));
+        check(
+            RelocationKind::Word21,
+            0xF180_0000,
+            0x10_0004,
+            Ok(0xF1C0_0004),
+        );
         // bne.
-        check(Kind::Branch25, 0xEC00_0000, 0x1FF_FFFC, Ok(0xEDFF_FFFC));
-        check(Kind::Branch25, 0xEC00_0001, 0x40, Ok(0xEC00_0041));
-        check(Kind::Data32, 0xFFFF_FFFF, 0x1234_5678, Ok(0x1234_5678));
-        check(Kind::Data32, 0, -4, Ok(0xFFFF_FFFC));
-        check(Kind::High16, 0x0181_FFFF, 0x1234_8765, Ok(0x0181_1234));
-        check(Kind::Low16, 0x518C_0000, 0x1234_8765, Ok(0x518C_8765));
+        check(
+            RelocationKind::Branch25,
+            0xEC00_0000,
+            0x1FF_FFFC,
+            Ok(0xEDFF_FFFC),
+        );
+        check(RelocationKind::Branch25, 0xEC00_0001, 0x40, Ok(0xEC00_0041));
+        check(
+            RelocationKind::Data32,
+            0xFFFF_FFFF,
+            0x1234_5678,
+            Ok(0x1234_5678),
+        );
+        check(RelocationKind::Data32, 0, -4, Ok(0xFFFF_FFFC));
+        check(
+            RelocationKind::High16,
+            0x0181_FFFF,
+            0x1234_8765,
+            Ok(0x0181_1234),
+        );
+        check(
+            RelocationKind::Low16,
+            0x518C_0000,
+            0x1234_8765,
+            Ok(0x518C_8765),
+        );
     }
 
     #[test]
     fn values_outside_of_their_fields_are_refused() {
         for (kind, bits) in [
-            (Kind::Constant21, 21),
-            (Kind::Word21, 21),
-            (Kind::Branch25, 25),
-            (Kind::Data32, 32),
-            (Kind::High16, 32),
+            (RelocationKind::Constant21, 21),
+            (RelocationKind::Word21, 21),
+            (RelocationKind::Branch25, 25),
+            (RelocationKind::Data32, 32),
+            (RelocationKind::High16, 32),
         ] {
             check(kind, 0, 1 << bits, too_wide(kind, 1 << bits, bits));
             let least = if bits == 32 { -(1 << 31) } else { 0 };
             check(kind, 0, least - 4, too_wide(kind, least - 4, bits));
         }
-        for kind in [Kind::Word21, Kind::Branch25] {
+        for kind in [RelocationKind::Word21, RelocationKind::Branch25] {
             let value = 0x1002;
             check(
                 kind,
@@ -161,18 +191,21 @@ mod tests {
                 Err(RelocationError::Unaligned { kind, value }),
             );
         }
-        assert_eq!(Kind::new(7), Err(RelocationError::Unknown(7)));
-        assert_eq!(Kind::new(0), Ok(None));
+        assert_eq!(RelocationKind::new(7), Err(RelocationError::Unknown(7)));
+        assert_eq!(RelocationKind::new(0), Ok(None));
     }
 
     #[test]
     fn a_word_outside_of_the_section_is_refused() {
         for offset in [1, 4, u32::MAX] {
-            let patched = Kind::Data32.patch(&mut [0; 4], offset, 1);
+            let patched = RelocationKind::Data32.patch(&mut [0; 4], offset, 1);
             assert_eq!(patched, Err(RelocationError::Outside), "{offset}");
         }
         let mut bytes = [0; 6];
-        assert_eq!(Kind::Data32.patch(&mut bytes, 1, 0x0102_0304), Ok(()));
+        assert_eq!(
+            RelocationKind::Data32.patch(&mut bytes, 1, 0x0102_0304),
+            Ok(())
+        );
         assert_eq!(bytes, [0, 1, 2, 3, 4, 0]);
     }
 }

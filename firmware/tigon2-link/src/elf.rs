@@ -12,7 +12,7 @@ use object::{
     ObjectSymbol, SectionFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope,
 };
 
-use crate::plan::{Code, Program};
+use crate::plan::{CodeRun, LinkedProgram};
 
 /// Section of the code that has moved; the linker script places it with other code.
 const SECTION: &str = ".text.__software_sites";
@@ -20,7 +20,7 @@ const SECTION: &str = ".text.__software_sites";
 /// A linked image.
 pub(crate) struct Image {
     /// Code of the image.
-    pub program: Program,
+    pub program: LinkedProgram,
     /// Flags of the ELF header.
     pub flags: u32,
     /// All symbols with an address.
@@ -42,7 +42,7 @@ impl Image {
     pub fn read(file: &[u8]) -> object::Result<Image> {
         let elf = ElfFile32::<BigEndian>::parse(file)?;
         let mut image = Image {
-            program: Program::default(),
+            program: LinkedProgram::default(),
             flags: elf.elf_header().e_flags.get(BigEndian),
             symbols: BTreeMap::new(),
             functions: Vec::new(),
@@ -120,7 +120,7 @@ impl Image {
                 continue;
             }
             if last != at.checked_sub(4) || last.is_none() {
-                self.program.code.push(Code {
+                self.program.code.push(CodeRun {
                     address: at,
                     words: Vec::new(),
                 });

@@ -3,7 +3,7 @@
 use defs::software::{FRAME_BYTES, LEFT, RETURN, RIGHT, ROUTINES};
 
 use crate::instruction::{
-    AT, Flow, NOP, RA, SP, Soft, V0, add, address, branch_by, call, flow, jump, load, rs, rt,
+    AT, JumpKind, NOP, RA, SP, Soft, V0, add, address, branch_by, call, flow, jump, load, rs, rt,
     store, target, upper,
 };
 
@@ -87,7 +87,7 @@ impl Chunk {
         &self,
         code: &mut Vec<u32>,
         index: usize,
-        flow: Flow,
+        flow: JumpKind,
         slot: (u32, Option<Soft>),
         routines: &Routines,
     ) {
@@ -100,8 +100,8 @@ impl Chunk {
             _ => (&body[..], NOP),
         };
         let link = match flow {
-            Flow::Call | Flow::Branch { links: true, .. } => Some(RA),
-            Flow::CallRegister(register) => Some(register),
+            JumpKind::Call | JumpKind::Branch { links: true, .. } => Some(RA),
+            JumpKind::CallRegister(register) => Some(register),
             _ => None,
         };
         code.extend(
@@ -110,11 +110,11 @@ impl Chunk {
         );
         let to = target(word, self.at(index)).unwrap_or_default();
         match flow {
-            Flow::Jump | Flow::Call => {
+            JumpKind::Jump | JumpKind::Call => {
                 code.extend_from_slice(before);
                 code.extend([jump(to), in_slot]);
             }
-            Flow::JumpRegister | Flow::CallRegister(_) => {
+            JumpKind::JumpRegister | JumpKind::CallRegister(_) => {
                 let through = match word & 63 {
                     // `jalr` as `jr`: its register is set.
                     0x09 => rs(word) << 21 | 0x08,
@@ -123,7 +123,7 @@ impl Chunk {
                 code.extend_from_slice(before);
                 code.extend([through, in_slot]);
             }
-            Flow::Branch { likely, .. } => {
+            JumpKind::Branch { likely, .. } => {
                 let passed = if likely { &[][..] } else { before };
                 // Over its slot and the code for "not taken".
                 code.extend([branch_by(word, 3 + passed.len() as u32), in_slot]);

@@ -27,7 +27,7 @@ pub enum Reason {
 
 /// An instruction that cannot be done in software.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct UnmovableInstruction {
     /// Address of the instruction.
     pub address: u32,
     /// Function that contains the instruction, once known.
@@ -36,7 +36,7 @@ pub struct Place {
     pub reason: Reason,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for UnmovableInstruction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             address,
@@ -79,13 +79,13 @@ pub enum LinkError {
     NoRoutine(String),
     /// Instructions that cannot move.
     #[error("these instructions cannot be done in software:\n{}", lines(.0))]
-    Places(Vec<Place>),
+    Places(Vec<UnmovableInstruction>),
     /// Each further link moves other code.
     #[error("the code for multiplication and division does not come to rest")]
     Restless,
 }
 
-fn lines(places: &[Place]) -> String {
+fn lines(places: &[UnmovableInstruction]) -> String {
     let lines: Vec<String> = places.iter().map(|place| format!("  {place}")).collect();
     lines.join("\n")
 }

@@ -31,7 +31,7 @@ const fn rd(word: u32) -> u32 {
 
 /// Way in which an instruction passes control on; its delay slot follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub(crate) enum JumpKind {
     /// `j`.
     Jump,
     /// `jal`.
@@ -45,14 +45,14 @@ pub(crate) enum Flow {
 }
 
 /// The way in which `word` passes control on; `None` if to the next instruction.
-pub(crate) fn flow(word: u32) -> Option<Flow> {
-    let branch = |likely, links| Some(Flow::Branch { likely, links });
+pub(crate) fn flow(word: u32) -> Option<JumpKind> {
+    let branch = |likely, links| Some(JumpKind::Branch { likely, links });
     match (opcode(word), word & 63, rt(word)) {
-        (SPECIAL, 0x08 | 0x0a, _) => Some(Flow::JumpRegister),
-        (SPECIAL, 0x09, _) => Some(Flow::CallRegister(rd(word))),
+        (SPECIAL, 0x08 | 0x0a, _) => Some(JumpKind::JumpRegister),
+        (SPECIAL, 0x09, _) => Some(JumpKind::CallRegister(rd(word))),
         (REGIMM, _, code @ (0..=3 | 0x10..=0x13)) => branch(code & 2 != 0, code & 0x10 != 0),
-        (0x02, ..) => Some(Flow::Jump),
-        (0x03, ..) => Some(Flow::Call),
+        (0x02, ..) => Some(JumpKind::Jump),
+        (0x03, ..) => Some(JumpKind::Call),
         (0x04..=0x07, ..) => branch(false, false),
         (0x14..=0x17, ..) => branch(true, false),
         _ => None,
@@ -63,12 +63,12 @@ pub(crate) fn flow(word: u32) -> Option<Flow> {
 pub(crate) fn target(word: u32, address: u32) -> Option<u32> {
     let slot = address.wrapping_add(4);
     match flow(word)? {
-        Flow::Jump | Flow::Call => Some(slot & 0xf000_0000 | (word & 0x03ff_ffff) << 2),
-        Flow::Branch { .. } => {
+        JumpKind::Jump | JumpKind::Call => Some(slot & 0xf000_0000 | (word & 0x03ff_ffff) << 2),
+        JumpKind::Branch { .. } => {
             let words = (word & 0xffff) | if word & 0x8000 != 0 { 0xffff_0000 } else { 0 };
             Some(slot.wrapping_add(words << 2))
         }
-        Flow::JumpRegister | Flow::CallRegister(_) => None,
+        JumpKind::JumpRegister | JumpKind::CallRegister(_) => None,
     }
 }
 

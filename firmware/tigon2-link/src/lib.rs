@@ -19,5 +19,5 @@ mod instruction;
 mod plan;
 
 pub use emit::{Chunk, Routines};
-pub use error::{LinkError, Place, Reason};
-pub use plan::{Code, Plan, Program, plan};
+pub use error::{LinkError, Reason, UnmovableInstruction};
+pub use plan::{CodeRun, LinkedProgram, Plan, plan};

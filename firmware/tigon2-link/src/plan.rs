@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use defs::software::LO_REGISTER;
 
 use crate::emit::Chunk;
-use crate::error::{Place, Reason};
-use crate::instruction::{Flow, Soft, divides, flow, names, rs, rt, soft, target};
+use crate::error::{Reason, UnmovableInstruction};
+use crate::instruction::{JumpKind, Soft, divides, flow, names, rs, rt, soft, target};
 
 /// A division and the `teq` that looks at its divisor are at most so many instructions apart.
 const CHECK_DISTANCE: usize = 8;
 
 /// Consecutive instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Code {
+pub struct CodeRun {
     /// Address of the first.
     pub address: u32,
     /// The instructions.
@@ -22,9 +22,9 @@ pub struct Code {
 
 /// A linked program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Program {
+pub struct LinkedProgram {
     /// Functions of the program.
-    pub code: Vec<Code>,
+    pub code: Vec<CodeRun>,
     /// Addresses to which the program may jump although no jump names them: symbols, values in tables.
     pub targets: BTreeSet<u32>,
     /// Addresses of instructions that must stay where they are: probes mark them.
@@ -44,7 +44,7 @@ pub struct Plan {
 ///
 /// # Errors
 /// All instructions that cannot be done in software, without the names of their functions.
-pub fn plan(program: &Program) -> Result<Plan, Vec<Place>> {
+pub fn plan(program: &LinkedProgram) -> Result<Plan, Vec<UnmovableInstruction>> {
     let mut targets = program.targets.clone();
     for code in &program.code {
         let places = (code.address..).step_by(4).zip(&code.words);
@@ -76,8 +76,8 @@ pub fn plan(program: &Program) -> Result<Plan, Vec<Place>> {
     }
 }
 
-fn place(address: u32, reason: Reason) -> Place {
-    Place {
+fn place(address: u32, reason: Reason) -> UnmovableInstruction {
+    UnmovableInstruction {
         address,
         function: String::new(),
         reason,
@@ -93,7 +93,7 @@ pub(crate) fn soft_at(words: &[u32], index: usize) -> Option<Soft> {
 }
 
 struct Planner<'a> {
-    code: &'a Code,
+    code: &'a CodeRun,
     targets: &'a BTreeSet<u32>,
     fixed: &'a BTreeSet<u32>,
 }
@@ -103,7 +103,7 @@ impl Planner<'_> {
         self.code.address.wrapping_add(4 * index as u32)
     }
 
-    fn scan(&self, plan: &mut Plan, refused: &mut Vec<Place>) {
+    fn scan(&self, plan: &mut Plan, refused: &mut Vec<UnmovableInstruction>) {
         // The first instruction that has not moved.
         let mut free = 0;
         for index in 0..self.code.words.len() {
@@ -171,7 +171,7 @@ impl Planner<'_> {
 
     fn is_plain_branch(&self, index: usize) -> bool {
         let flow = flow(self.code.words[index]);
-        matches!(flow, Some(Flow::Branch { links: false, .. }))
+        matches!(flow, Some(JumpKind::Branch { links: false, .. }))
     }
 
     fn is_fixed(&self, index: usize) -> bool {
@@ -188,9 +188,9 @@ impl Planner<'_> {
         let before = self.code.words[index - 1];
         let registers = [rs(before), rt(before)];
         let through = match flow(before) {
-            Some(Flow::JumpRegister | Flow::CallRegister(_)) => registers,
+            Some(JumpKind::JumpRegister | JumpKind::CallRegister(_)) => registers,
             // It sets $ra before the comparison is moved.
-            Some(Flow::Branch { links: true, .. }) => return registers[0] == 31,
+            Some(JumpKind::Branch { links: true, .. }) => return registers[0] == 31,
             _ => return false,
         };
         match soft_at(&self.code.words, index) {

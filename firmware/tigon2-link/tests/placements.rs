@@ -27,7 +27,7 @@ use object::{Object, ObjectSection, ObjectSymbol};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use reference::{Reference, Step};
-use tigon2_link::{Code, Program, Reason, Routines, plan};
+use tigon2_link::{CodeRun, LinkedProgram, Reason, Routines, plan};
 
 /// Addresses of the program, the code moved out of line, its data, and the stack.
 const CODE: u32 = 0x1_0000;
@@ -273,7 +273,7 @@ fn unaligned(machine: &mut Reference, word: u32) {
 fn changed(
     bus: &mut FlatBus,
     hal: &Hal,
-    program: &Program,
+    program: &LinkedProgram,
     registers: [u32; 32],
     data: &[u32],
 ) -> Option<End> {
@@ -364,11 +364,11 @@ fn changed_programs_do_the_same() {
         let Some(mut expected) = expected(&words, registers, &data) else {
             return Ok(());
         };
-        let code = Code {
+        let code = CodeRun {
             address: CODE,
             words: words.clone(),
         };
-        let program = Program {
+        let program = LinkedProgram {
             code: vec![code],
             targets,
             fixed: BTreeSet::new(),

@@ -13,8 +13,8 @@ use emulator::observe::file::{BinaryTrace, ChunkWriter, Header};
 use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
-use lanigon_command::bench::emp::{Work, at_work};
-use lanigon_worlds::busy_nodes::{self, Code};
+use lanigon_command::bench::emp::{EmpLoad, at_work};
+use lanigon_worlds::busy_nodes::{self, CodeMemory};
 use lanigon_worlds::{images, nodes};
 
 fn main() -> anyhow::Result<()> {
@@ -25,16 +25,21 @@ fn main() -> anyhow::Result<()> {
     let span = SimTime::from_us(span);
     let trace = std::env::args().nth(3);
     match work.as_str() {
-        "scratchpad" => busy("tigon2-88mhz", Code::Private, span, trace),
-        "sram" => busy("tigon2-88mhz", Code::Shared, span, trace),
-        "lanai" => busy("lanai9.1-133", Code::Shared, span, trace),
-        "ping-pong" => emp(Work::PingPong, span, trace),
-        "stream" => emp(Work::Stream, span, trace),
+        "scratchpad" => busy("tigon2-88mhz", CodeMemory::Private, span, trace),
+        "sram" => busy("tigon2-88mhz", CodeMemory::Shared, span, trace),
+        "lanai" => busy("lanai9.1-133", CodeMemory::Shared, span, trace),
+        "ping-pong" => emp(EmpLoad::PingPong, span, trace),
+        "stream" => emp(EmpLoad::Stream, span, trace),
         _ => bail!("{work:?}: scratchpad, sram, lanai, ping-pong or stream"),
     }
 }
 
-fn busy(profile: &str, code: Code, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
+fn busy(
+    profile: &str,
+    code: CodeMemory,
+    span: SimTime,
+    trace: Option<String>,
+) -> anyhow::Result<()> {
     let mut node = busy_nodes::busy_node(&built_in(profile)?, code)?;
     let Some(path) = trace else {
         node.run_until(span);
@@ -61,7 +66,7 @@ fn pass_time(world: &mut World, span: SimTime) -> anyhow::Result<()> {
         .map_or(Ok(()), |error| Err(error.into()))
 }
 
-fn emp(work: Work, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
+fn emp(work: EmpLoad, span: SimTime, trace: Option<String>) -> anyhow::Result<()> {
     let profile = built_in("tigon2-88mhz")?;
     let image = images::own_image("emp-base", nodes::EMP_SRAM_BYTES)?;
     let mut world = at_work(&image, &profile, work, 1)?;

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// A line on standard error, removed at the end.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressLine {
     line: ProgressBar,
     /// Unit of the counted work.
     unit: &'static str,
@@ -21,7 +21,7 @@ const SHORT: u64 = 100_000_000;
 /// Time between two changes of a line whose work tells nothing.
 const TICK: Duration = Duration::from_millis(250);
 
-impl Progress {
+impl ProgressLine {
     fn new(line: ProgressBar, template: &str, unit: &'static str) -> Self {
         let style = ProgressStyle::with_template(template);
         line.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -92,7 +92,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.line.finish_and_clear();
     }

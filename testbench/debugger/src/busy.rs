@@ -14,9 +14,9 @@ const EVERY: Duration = Duration::from_millis(200);
 
 /// A line on standard error while this exists, from a second after its begin on; on a terminal only.
 #[derive(Debug)]
-pub struct Busy(Option<(Sender<()>, JoinHandle<()>)>);
+pub struct BusyLine(Option<(Sender<()>, JoinHandle<()>)>);
 
-impl Busy {
+impl BusyLine {
     /// Begins to load a world.
     #[must_use]
     pub fn loading() -> Self {
@@ -59,7 +59,7 @@ impl Busy {
     }
 }
 
-impl Drop for Busy {
+impl Drop for BusyLine {
     fn drop(&mut self) {
         if let Some((end, shows)) = self.0.take() {
             drop(end);
@@ -78,7 +78,7 @@ mod tests {
     fn shown(wait: Duration, soon: Duration, reached: Option<Reached>) -> (String, String) {
         let terminal = InMemoryTerm::new(3, 80);
         let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-        let busy = Busy::begin(target, soon, reached);
+        let busy = BusyLine::begin(target, soon, reached);
         thread::sleep(wait);
         let during = terminal.contents();
         drop(busy);

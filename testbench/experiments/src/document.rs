@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::conditions::Conditions;
-use crate::drawing::Named;
+use crate::drawing::NamedFigure;
 use crate::paper::{Amount, Paper};
 use crate::row::Row;
 use crate::verdict::{Judged, Totals};
@@ -63,7 +63,7 @@ struct PaperDocument<'a, P, X> {
 
 /// Result of an experiment.
 #[derive(Debug, Clone, Default)]
-pub struct Outcome {
+pub struct ExperimentOutcome {
     /// The results for programs, as JSON.
     pub document: String,
     /// The results for people.
@@ -71,14 +71,14 @@ pub struct Outcome {
     /// The rows as CSV.
     pub table: String,
     /// Figures with their names.
-    pub figures: Vec<Named>,
+    pub figures: Vec<NamedFigure>,
     /// Report for people, as HTML or Markdown.
     pub report: Report,
     /// Head of the document; `None` for an explanation.
     pub head: Option<Head>,
 }
 
-impl Outcome {
+impl ExperimentOutcome {
     /// An explanation, which is printed only.
     ///
     /// # Errors

@@ -2,10 +2,10 @@
 
 use lanigon_figures::{Axis, Curve, Figure, Mark, Panel, Point, Scale};
 
-use crate::published::Table;
+use crate::published::PublishedTable;
 
 /// A figure and the name of its files.
-pub type Named = (String, Figure);
+pub type NamedFigure = (String, Figure);
 
 /// A horizontal position.
 pub trait Position: Copy {
@@ -69,14 +69,14 @@ pub fn whole_panel(title: &str, x: (&str, Scale), y: (&str, Scale), curves: Vec<
 
 /// A panel with published numbers, at a horizontal position each.
 #[must_use]
-pub fn marked(mut panel: Panel, table: &Table, places: &[(&str, f64)]) -> Panel {
+pub fn marked(mut panel: Panel, table: &PublishedTable, places: &[(&str, f64)]) -> Panel {
     panel.marks = marks(table, places);
     panel
 }
 
 /// Published numbers of a table, at a horizontal position each.
 #[must_use]
-pub fn marks(table: &Table, places: &[(&str, f64)]) -> Vec<Mark> {
+pub fn marks(table: &PublishedTable, places: &[(&str, f64)]) -> Vec<Mark> {
     let found = places.iter().filter_map(|&(id, x)| {
         let number = table.get(id)?;
         Some(Mark {
@@ -100,7 +100,7 @@ pub fn files(figure: &Figure) -> [(&'static str, Vec<u8>); 2] {
 
 /// A figure with the name of its files.
 #[must_use]
-pub fn named(file: &str, title: &str, panels: Vec<Panel>) -> Named {
+pub fn named(file: &str, title: &str, panels: Vec<Panel>) -> NamedFigure {
     let figure = Figure {
         title: title.into(),
         panels,

@@ -8,7 +8,7 @@ use crate::experiment::Experiment;
 
 /// Measured points of an experiment.
 #[derive(Debug)]
-pub struct Found<K, P> {
+pub struct MeasuredPoints<K, P> {
     /// The points, in the order of the keys.
     pub points: Vec<(K, P)>,
     /// Whether the user interrupted: points are missing.
@@ -32,7 +32,10 @@ pub fn measure<E: Experiment>(
         .filter_map(|(key, point)| Some((key, point?)))
         .collect();
     let partial = points.len() < count;
-    Ok((experiment.results(Found { points, partial }), partial))
+    Ok((
+        experiment.results(MeasuredPoints { points, partial }),
+        partial,
+    ))
 }
 
 /// Performs jobs on threads, each begun in its order. `done` gets each result with the number of its job on the calling thread, in the order

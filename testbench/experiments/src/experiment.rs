@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::conditions::Conditions;
-use crate::document::{self, Head, Outcome};
-use crate::drawing::Named;
-use crate::execute::{self, Found};
+use crate::document::{self, ExperimentOutcome, Head};
+use crate::drawing::NamedFigure;
+use crate::execute::{self, MeasuredPoints};
 use crate::page;
-use crate::paper::{Amount, Paper, Request};
+use crate::paper::{Amount, Paper, ResultRequest};
 use crate::published::Published;
 use crate::row::{self, CALIBRATED, PREDICTED, Row};
 use crate::verdict::{self, Claim, Judged, Limits, Sample};
@@ -32,7 +32,7 @@ pub trait Experiment: Sized + Sync {
     ///
     /// # Errors
     /// The request is invalid, or a file is missing.
-    fn new(paper: &'static Paper, request: &Request) -> Result<Self, Error>;
+    fn new(paper: &'static Paper, request: &ResultRequest) -> Result<Self, Error>;
 
     /// Everything on which the results depend.
     ///
@@ -50,7 +50,7 @@ pub trait Experiment: Sized + Sync {
     fn measure(&self, key: &Self::Key) -> Result<Self::Point, Error>;
 
     /// The results from all measured points.
-    fn results(&self, found: Found<Self::Key, Self::Point>) -> Self::Results;
+    fn results(&self, found: MeasuredPoints<Self::Key, Self::Point>) -> Self::Results;
 
     /// The own value for a published number; `None`: it was not measured.
     fn value(&self, number: &Published, results: &Self::Results) -> Option<f64>;
@@ -84,7 +84,7 @@ pub trait Experiment: Sized + Sync {
     }
 
     /// The figures, with the names of their files.
-    fn figures(&self, results: &Self::Results) -> Vec<Named>;
+    fn figures(&self, results: &Self::Results) -> Vec<NamedFigure>;
 
     /// The measured points, for programs and as a table of the report.
     fn points(&self, results: &Self::Results) -> impl Serialize;
@@ -130,13 +130,13 @@ pub trait Experiment: Sized + Sync {
     ///
     /// # Errors
     /// [`Error`].
-    fn explain(&self) -> Result<Outcome, Error> {
+    fn explain(&self) -> Result<ExperimentOutcome, Error> {
         Err(Error::NoRound)
     }
 }
 
 /// An experiment of any kind.
-pub trait Started: Sync {
+pub trait StartedExperiment: Sync {
     /// Number of measurements.
     fn steps(&self) -> usize;
 
@@ -150,16 +150,16 @@ pub trait Started: Sync {
     ///
     /// # Errors
     /// [`Error`]. An interrupt is none.
-    fn run(&self, done: &(dyn Fn(usize) + Sync)) -> Result<Outcome, Error>;
+    fn run(&self, done: &(dyn Fn(usize) + Sync)) -> Result<ExperimentOutcome, Error>;
 
     /// An explanation.
     ///
     /// # Errors
     /// [`Error`].
-    fn explain(&self) -> Result<Outcome, Error>;
+    fn explain(&self) -> Result<ExperimentOutcome, Error>;
 }
 
-impl<E: Experiment> Started for (&'static Paper, Amount, E) {
+impl<E: Experiment> StartedExperiment for (&'static Paper, Amount, E) {
     fn steps(&self) -> usize {
         self.2.keys().len()
     }
@@ -168,7 +168,7 @@ impl<E: Experiment> Started for (&'static Paper, Amount, E) {
         self.2.conditions()
     }
 
-    fn run(&self, done: &(dyn Fn(usize) + Sync)) -> Result<Outcome, Error> {
+    fn run(&self, done: &(dyn Fn(usize) + Sync)) -> Result<ExperimentOutcome, Error> {
         let (paper, amount, experiment) = self;
         let conditions = experiment.conditions()?;
         let (results, partial) = execute::measure(experiment, done)?;
@@ -177,7 +177,7 @@ impl<E: Experiment> Started for (&'static Paper, Amount, E) {
         let head = Head::new(paper, *amount, conditions, rows, claims, partial);
         let mut sections = vec![page::run(paper, &head)];
         sections.extend(experiment.sections(&head, &results));
-        Ok(Outcome {
+        Ok(ExperimentOutcome {
             document: document::write(
                 &head,
                 &experiment.points(&results),
@@ -194,7 +194,7 @@ impl<E: Experiment> Started for (&'static Paper, Amount, E) {
         })
     }
 
-    fn explain(&self) -> Result<Outcome, Error> {
+    fn explain(&self) -> Result<ExperimentOutcome, Error> {
         self.2.explain()
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use lanigon_worlds::files::output as files;
 
 use crate::Error;
-use crate::document::Outcome;
+use crate::document::ExperimentOutcome;
 use crate::drawing;
 
 /// Creates the folder for results, and checks that it is writable.
@@ -39,7 +39,7 @@ pub fn write_file(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> 
 ///
 /// # Errors
 /// One cannot be written.
-pub fn write(folder: &Path, outcome: &Outcome) -> Result<(), Error> {
+pub fn write(folder: &Path, outcome: &ExperimentOutcome) -> Result<(), Error> {
     let Some(head) = &outcome.head else {
         return Ok(());
     };

@@ -26,8 +26,8 @@ use toml::{Table, Value as Toml};
 use crate::Error;
 use crate::conditions::{Conditions, about};
 use crate::error::profile;
-use crate::execute::Found;
-use crate::paper::{Amount, Request};
+use crate::execute::MeasuredPoints;
+use crate::paper::{Amount, ResultRequest};
 use crate::path::Path;
 use crate::scenario;
 use crate::verdict::Sample;
@@ -35,7 +35,7 @@ use crate::verdict::Sample;
 /// The value of an axis.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(untagged)]
-pub enum Value {
+pub enum AxisValue {
     /// Yes or no.
     Flag(bool),
     /// A number.
@@ -47,7 +47,7 @@ pub enum Value {
 /// Name of no value.
 const NONE: &str = "none";
 
-impl fmt::Display for Value {
+impl fmt::Display for AxisValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(flag) => flag.fmt(f),
@@ -57,7 +57,7 @@ impl fmt::Display for Value {
     }
 }
 
-impl Serialize for Value {
+impl Serialize for AxisValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Flag(flag) => serializer.serialize_bool(*flag),
@@ -70,7 +70,7 @@ impl Serialize for Value {
 
 macro_rules! from {
     ($($from:ty, $value:ident => $into:expr;)*) => {
-        $(impl From<$from> for Value {
+        $(impl From<$from> for AxisValue {
             fn from($value: $from) -> Self {
                 $into
             }
@@ -87,18 +87,18 @@ from! {
 }
 
 /// A point: a value for each axis, in their order.
-pub type Key = Vec<Value>;
+pub type PointKey = Vec<AxisValue>;
 
-/// The [`Key`] of these values.
+/// The [`PointKey`] of these values.
 #[macro_export]
 macro_rules! key {
     ($($value:expr),* $(,)?) => {
-        vec![$($crate::grid::Value::from($value)),*]
+        vec![$($crate::grid::AxisValue::from($value)),*]
     };
 }
 
 /// Values of a point: for each measure a number, or several where its path has `[*]`.
-pub type Point = Vec<Vec<f64>>;
+pub type PointValues = Vec<Vec<f64>>;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -110,14 +110,14 @@ struct File {
     #[serde(default)]
     lists: BTreeMap<String, Vec<Toml>>,
     scenario: Table,
-    axis: Vec<Axis>,
+    axis: Vec<GridAxis>,
     measures: Vec<(String, String)>,
     points: Vec<BTreeMap<String, Toml>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Axis {
+struct GridAxis {
     name: String,
     #[serde(default)]
     set: Table,
@@ -129,7 +129,7 @@ struct Axis {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Special {
-    is: Value,
+    is: AxisValue,
     set: Option<Table>,
 }
 
@@ -152,7 +152,7 @@ impl Grid {
     ///
     /// # Errors
     /// The file is invalid, or a profile is missing.
-    pub fn new(text: &str, request: &Request) -> Result<Self, Error> {
+    pub fn new(text: &str, request: &ResultRequest) -> Result<Self, Error> {
         let file: File = toml::from_str(text).map_err(invalid)?;
         let profiles = file.profiles.iter().map(|name| profile(name));
         Ok(Self {
@@ -209,27 +209,27 @@ impl Grid {
 
     /// All points, in the order of the file; none if it is invalid.
     #[must_use]
-    pub fn keys(&self) -> Vec<Key> {
+    pub fn keys(&self) -> Vec<PointKey> {
         self.try_keys().unwrap_or_default()
     }
 
-    fn try_keys(&self) -> Result<Vec<Key>, Error> {
+    fn try_keys(&self) -> Result<Vec<PointKey>, Error> {
         let (mut keys, mut known) = (Vec::new(), BTreeSet::new());
         for block in &self.file.points {
-            let mut all: Vec<Key> = vec![Vec::new()];
-            for Axis { name, .. } in &self.file.axis {
+            let mut all: Vec<PointKey> = vec![Vec::new()];
+            for GridAxis { name, .. } in &self.file.axis {
                 let values = block.get(name);
                 let values = values.ok_or_else(|| invalid(format!("points without {name}")))?;
                 let values = match self.listed(values)? {
                     Toml::Array(values) => values,
                     single => vec![single],
                 };
-                let values: Vec<Value> = values
+                let values: Vec<AxisValue> = values
                     .into_iter()
                     .map(|value| value.try_into().map_err(invalid))
                     .collect::<Result<_, _>>()?;
-                let longer = |key: &Key| {
-                    let longer = |value: &Value| [key, &[value.clone()][..]].concat();
+                let longer = |key: &PointKey| {
+                    let longer = |value: &AxisValue| [key, &[value.clone()][..]].concat();
                     values.iter().map(longer).collect::<Vec<_>>()
                 };
                 all = all.iter().flat_map(longer).collect();
@@ -263,7 +263,7 @@ impl Grid {
     ///
     /// # Errors
     /// The file is invalid.
-    pub fn scenario(&self, key: &Key) -> Result<String, Error> {
+    pub fn scenario(&self, key: &PointKey) -> Result<String, Error> {
         let Toml::Table(mut scenario) = self.listed(&self.file.scenario.clone().into())? else {
             return Err(invalid("scenario"));
         };
@@ -275,7 +275,7 @@ impl Grid {
                 let target = self.listed(&filled(target, value, key)?)?;
                 path.set(&mut scenario, target).map_err(invalid)?;
             }
-            if let (Some(list), Value::Count(count)) = (&axis.first, value) {
+            if let (Some(list), AxisValue::Count(count)) = (&axis.first, value) {
                 match scenario.get_mut(list) {
                     Some(Toml::Array(items)) if items.len() as u64 >= *count => {
                         items.truncate(*count as usize);
@@ -299,7 +299,7 @@ impl Grid {
     ///
     /// # Errors
     /// [`Error`].
-    pub fn measure(&self, key: &Key) -> Result<Point, Error> {
+    pub fn measure(&self, key: &PointKey) -> Result<PointValues, Error> {
         let limit = self.file.limit_s.map(|s| SimTime::from_us(s * 1_000_000));
         let document = scenario::measured(&self.scenario(key)?, limit, &self.interrupt)?;
         let value = |(_, path): &(String, String)| {
@@ -320,12 +320,12 @@ impl Grid {
 
     /// The measured points, in the order of the axes' values.
     #[must_use]
-    pub fn points(&self, found: Found<Key, Point>) -> Points {
-        let rank = |axis: &Axis, value: &Value| {
+    pub fn points(&self, found: MeasuredPoints<PointKey, PointValues>) -> Points {
+        let rank = |axis: &GridAxis, value: &AxisValue| {
             let place = axis.values.iter().position(|special| special.is == *value);
-            place.filter(|_| matches!(value, Value::Name(_)))
+            place.filter(|_| matches!(value, AxisValue::Name(_)))
         };
-        let order = |(a, _): &(Key, Point), (b, _): &(Key, Point)| {
+        let order = |(a, _): &(PointKey, PointValues), (b, _): &(PointKey, PointValues)| {
             let values = a.iter().zip(b).zip(&self.file.axis);
             let order = values.map(|((a, b), axis)| match (rank(axis, a), rank(axis, b)) {
                 (Some(a), Some(b)) => a.cmp(&b),
@@ -359,13 +359,13 @@ impl Grid {
 }
 
 /// The value that a key gets: `{}` is that of the axis, a table chooses by the value of another one.
-fn filled(target: &Toml, value: &Value, key: &Key) -> Result<Toml, Error> {
+fn filled(target: &Toml, value: &AxisValue, key: &PointKey) -> Result<Toml, Error> {
     let text = value.to_string();
     Ok(match target {
         Toml::String(whole) if whole == "{}" => match value {
-            Value::Flag(flag) => (*flag).into(),
-            Value::Count(count) => Toml::Integer((*count).cast_signed()),
-            Value::Name(name) => name.clone().into(),
+            AxisValue::Flag(flag) => (*flag).into(),
+            AxisValue::Count(count) => Toml::Integer((*count).cast_signed()),
+            AxisValue::Name(name) => name.clone().into(),
         },
         Toml::String(part) => part.replace("{}", &text).into(),
         Toml::Array(items) => {
@@ -389,14 +389,14 @@ pub struct Points {
     axes: Vec<String>,
     /// Names, and whether there are several numbers.
     measures: Vec<(String, bool)>,
-    order: Vec<Key>,
-    values: BTreeMap<Key, Point>,
+    order: Vec<PointKey>,
+    values: BTreeMap<PointKey, PointValues>,
 }
 
 impl Points {
     /// All numbers of a measure at a point.
     #[must_use]
-    pub fn all(&self, key: &Key, measure: &str) -> Option<&[f64]> {
+    pub fn all(&self, key: &PointKey, measure: &str) -> Option<&[f64]> {
         let place = self.measures.iter().position(|(name, _)| name == measure)?;
         let point = self.values.get(key)?;
         point.get(place).map(Vec::as_slice)
@@ -404,7 +404,7 @@ impl Points {
 
     /// The number of a measure at a point; the first one of several.
     #[must_use]
-    pub fn at(&self, key: &Key, measure: &str) -> Option<f64> {
+    pub fn at(&self, key: &PointKey, measure: &str) -> Option<f64> {
         self.all(key, measure)?.first().copied()
     }
 
@@ -441,7 +441,7 @@ impl Serialize for Points {
 }
 
 impl Points {
-    fn numbers(&self, key: &Key) -> impl Iterator<Item = (&String, Numbers<'_>)> + Clone {
+    fn numbers(&self, key: &PointKey) -> impl Iterator<Item = (&String, Numbers<'_>)> + Clone {
         let numbers = self.values.get(key).into_iter().flatten();
         let measures = self.measures.iter().zip(numbers);
         measures.map(
@@ -497,7 +497,7 @@ size = ["none", 3]
 
     #[test]
     fn points_are_scenarios_in_the_order_of_values() -> Result<(), Error> {
-        let grid = Grid::new(FILE, &Request::default())?;
+        let grid = Grid::new(FILE, &ResultRequest::default())?;
         let keys = grid.keys();
         assert_eq!(keys.len(), 4);
         for (key, expected) in [
@@ -514,8 +514,8 @@ size = ["none", 3]
             let found: Option<Table> = grid.scenario(&key)?.parse().ok();
             assert_eq!(found, expected.parse().ok());
         }
-        let point = |key: Key| (key, vec![vec![1.5], vec![2.0]]);
-        let points = grid.points(Found {
+        let point = |key: PointKey| (key, vec![vec![1.5], vec![2.0]]);
+        let points = grid.points(MeasuredPoints {
             points: keys.into_iter().map(point).collect(),
             partial: false,
         });

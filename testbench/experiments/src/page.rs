@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::document::Head;
-use crate::drawing::Named;
+use crate::drawing::NamedFigure;
 use crate::paper::Paper;
 use crate::row;
 use crate::verdict::{Judged, Totals};
@@ -46,7 +46,7 @@ pub(crate) fn run(paper: &Paper, head: &Head) -> Section {
 }
 
 /// Published values, claims and figures.
-pub(crate) fn sections(head: &Head, figures: Vec<Named>) -> Vec<Section> {
+pub(crate) fn sections(head: &Head, figures: Vec<NamedFigure>) -> Vec<Section> {
     let title = "x: how many times one is better than another; errors are distances from the published value or range";
     let mut sections = vec![section(
         "Published values",

@@ -8,9 +8,9 @@ use emulator::sim::time::SimTime;
 use serde::Serialize;
 
 use crate::Error;
-use crate::document::Outcome;
-use crate::experiment::{Experiment, Started};
-use crate::published::Table;
+use crate::document::ExperimentOutcome;
+use crate::experiment::{Experiment, StartedExperiment};
+use crate::published::PublishedTable;
 
 /// Amount of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
@@ -38,7 +38,7 @@ impl Amount {
 
 /// A request for results.
 #[derive(Debug, Clone, Default)]
-pub struct Request {
+pub struct ResultRequest {
     /// Amount of the measurements.
     pub amount: Amount,
     /// Only this figure, table, number or claim.
@@ -57,7 +57,7 @@ pub struct Request {
     pub interrupt: Arc<AtomicBool>,
 }
 
-impl Request {
+impl ResultRequest {
     /// The requested sizes, or these; sorted.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Choice {
         (Self::Size, "--size"),
     ];
 
-    const fn is_in(self, request: &Request) -> bool {
+    const fn is_in(self, request: &ResultRequest) -> bool {
         match self {
             Self::Figure => request.figure.is_some(),
             Self::MaxTime => request.max_time.is_some(),
@@ -139,7 +139,7 @@ pub struct Paper {
     /// Effect of `--explain`.
     pub explains: Explains,
     /// The published numbers.
-    pub table: &'static Table,
+    pub table: &'static PublishedTable,
     /// Ids of those to which profiles are adjusted.
     pub calibrated: &'static [&'static str],
     /// Begins its experiment.
@@ -147,7 +147,7 @@ pub struct Paper {
 }
 
 /// Turns a request into an experiment.
-pub type Start = fn(&'static Paper, &Request) -> Result<Box<dyn Started>, Error>;
+pub type Start = fn(&'static Paper, &ResultRequest) -> Result<Box<dyn StartedExperiment>, Error>;
 
 /// The experiment of a paper, ready to run.
 ///
@@ -155,8 +155,8 @@ pub type Start = fn(&'static Paper, &Request) -> Result<Box<dyn Started>, Error>
 /// The request is invalid, or a file is missing.
 pub fn start<E: Experiment + 'static>(
     paper: &'static Paper,
-    request: &Request,
-) -> Result<Box<dyn Started>, Error> {
+    request: &ResultRequest,
+) -> Result<Box<dyn StartedExperiment>, Error> {
     let experiment = E::new(paper, request)?;
     Ok(Box::new((paper, request.amount, experiment)))
 }
@@ -165,7 +165,7 @@ pub fn start<E: Experiment + 'static>(
 ///
 /// # Errors
 /// [`Error::Request`].
-pub fn check(all: &[&Paper], paper: &Paper, request: &Request) -> Result<(), Error> {
+pub fn check(all: &[&Paper], paper: &Paper, request: &ResultRequest) -> Result<(), Error> {
     let refuse = |text| Err(Error::Request(text));
     let listed = |is_among: &dyn Fn(&Paper) -> bool| {
         let names = all.iter().filter(|paper| is_among(paper));
@@ -201,7 +201,7 @@ pub fn check(all: &[&Paper], paper: &Paper, request: &Request) -> Result<(), Err
 ///
 /// # Errors
 /// [`Error::Request`].
-pub fn check_all(request: &Request) -> Result<(), Error> {
+pub fn check_all(request: &ResultRequest) -> Result<(), Error> {
     let mut choices = Choice::ALL.into_iter();
     let single = choices.find(|(choice, _)| choice.is_in(request));
     let explain = request.explain.as_ref().map(|_| "--explain");
@@ -217,9 +217,9 @@ pub fn check_all(request: &Request) -> Result<(), Error> {
 /// [`Error`]. An interrupt is none.
 pub fn run<P: Fn(usize) + Sync>(
     paper: &'static Paper,
-    request: &Request,
+    request: &ResultRequest,
     begin: impl FnOnce(usize) -> P,
-) -> Result<Outcome, Error> {
+) -> Result<ExperimentOutcome, Error> {
     paper.table.check()?;
     let started = (paper.start)(paper, request)?;
     if request.explain.is_some() && paper.explains == Explains::Runs {

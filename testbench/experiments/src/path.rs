@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum PathStep {
     Key(String),
     Index(usize),
     /// Every item of an array.
@@ -19,7 +19,7 @@ enum Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
     text: String,
-    steps: Vec<Step>,
+    steps: Vec<PathStep>,
 }
 
 impl fmt::Display for Path {
@@ -47,15 +47,15 @@ impl Path {
             if key.is_empty() {
                 return Err(wrong("a key is missing"));
             }
-            steps.push(Step::Key(key.into()));
+            steps.push(PathStep::Key(key.into()));
             rest = after;
             while let Some(inside) = rest.strip_prefix('[') {
                 let (index, after) = inside
                     .split_once(']')
                     .ok_or_else(|| wrong("a \"]\" is missing"))?;
                 steps.push(match index.parse() {
-                    Ok(index) => Step::Index(index),
-                    Err(_) if index == "*" => Step::All,
+                    Ok(index) => PathStep::Index(index),
+                    Err(_) if index == "*" => PathStep::All,
                     Err(_) => return Err(wrong("between brackets is a number, from 0, or *")),
                 });
                 rest = after;
@@ -77,21 +77,21 @@ impl Path {
     pub fn key(key: &str) -> Self {
         Self {
             text: key.into(),
-            steps: vec![Step::Key(key.into())],
+            steps: vec![PathStep::Key(key.into())],
         }
     }
 
     /// Whether it names every item of an array.
     #[must_use]
     pub fn has_all(&self) -> bool {
-        self.steps.contains(&Step::All)
+        self.steps.contains(&PathStep::All)
     }
 
     /// Whether an error of the scenario at `key` (without indexes) is about this path.
     #[must_use]
     pub fn concerns(&self, key: &str) -> bool {
         let keys = self.steps.iter().filter_map(|step| match step {
-            Step::Key(key) => Some(key.as_str()),
+            PathStep::Key(key) => Some(key.as_str()),
             _ => None,
         });
         let own = keys.collect::<Vec<_>>().join(".");
@@ -108,29 +108,29 @@ impl Path {
     /// The reason.
     pub fn set(&self, root: &mut Table, value: Value) -> Result<(), String> {
         let (first, rest) = match self.steps.split_first() {
-            Some((Step::Key(first), rest)) => (first, rest),
+            Some((PathStep::Key(first), rest)) => (first, rest),
             _ => return Err("it begins with a key".into()),
         };
-        let is_table = matches!(rest.first(), Some(Step::Key(_)));
+        let is_table = matches!(rest.first(), Some(PathStep::Key(_)));
         let mut place = enter(root, first, is_table, rest.is_empty())?;
         for (at, step) in rest.iter().enumerate() {
             let next = rest.get(at + 1);
             place = match (step, place) {
-                (Step::Key(key), Value::Table(table)) => enter(
+                (PathStep::Key(key), Value::Table(table)) => enter(
                     table,
                     key,
-                    matches!(next, Some(Step::Key(_))),
+                    matches!(next, Some(PathStep::Key(_))),
                     next.is_none(),
                 )?,
-                (Step::Index(index), Value::Array(array)) => {
+                (PathStep::Index(index), Value::Array(array)) => {
                     let count = array.len();
                     array.get_mut(*index).ok_or_else(|| {
                         format!("the scenario has {count} items there, from number 0 on")
                     })?
                 }
-                (Step::All, _) => return Err("[*] is for measures".into()),
-                (Step::Key(key), _) => return Err(format!("\"{key}\" is not in a table")),
-                (Step::Index(index), _) => return Err(format!("[{index}] is not in an array")),
+                (PathStep::All, _) => return Err("[*] is for measures".into()),
+                (PathStep::Key(key), _) => return Err(format!("\"{key}\" is not in a table")),
+                (PathStep::Index(index), _) => return Err(format!("[{index}] is not in an array")),
             };
         }
         *place = value;
@@ -147,20 +147,20 @@ impl Path {
             let mut next = Vec::new();
             for place in found {
                 match (step, place) {
-                    (Step::Key(key), Json::Object(table)) => {
+                    (PathStep::Key(key), Json::Object(table)) => {
                         let value = table.get(key);
                         next.push(value.ok_or_else(|| {
                             unknown("key", key, table.keys().map(String::as_str))
                         })?);
                     }
-                    (Step::Index(index), Json::Array(items)) => {
+                    (PathStep::Index(index), Json::Array(items)) => {
                         let item = items.get(*index);
                         next.push(item.ok_or_else(|| {
                             format!("there are {} items, from number 0 on", items.len())
                         })?);
                     }
-                    (Step::All, Json::Array(items)) => next.extend(items),
-                    (Step::Key(key), _) => return Err(format!("\"{key}\" is not in a table")),
+                    (PathStep::All, Json::Array(items)) => next.extend(items),
+                    (PathStep::Key(key), _) => return Err(format!("\"{key}\" is not in a table")),
                     _ => return Err("brackets are for arrays".into()),
                 }
             }

@@ -51,7 +51,7 @@ pub struct TableError(String);
 
 /// A table, which is read once.
 #[derive(Debug)]
-pub struct Table {
+pub struct PublishedTable {
     /// Name of its file, without `.csv`.
     pub name: &'static str,
     /// The text in the program.
@@ -59,7 +59,7 @@ pub struct Table {
     numbers: OnceLock<Result<Vec<Published>, TableError>>,
 }
 
-impl Table {
+impl PublishedTable {
     /// The table with this name and text.
     #[must_use]
     pub const fn new(name: &'static str, text: &'static str) -> Self {

@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::conditions::Conditions;
-use crate::drawing::Named;
-use crate::execute::Found;
+use crate::drawing::NamedFigure;
+use crate::execute::MeasuredPoints;
 use crate::experiment::Experiment;
-use crate::grid::{Grid, Key, Point, Points};
-use crate::paper::{Amount, Paper, Request};
+use crate::grid::{Grid, PointKey, PointValues, Points};
+use crate::paper::{Amount, Paper, ResultRequest};
 use crate::published::Published;
 use crate::verdict::{Claim, Sample};
 
@@ -35,7 +35,7 @@ pub trait Scenarios: Send + Sync + 'static {
     }
 
     /// The figures, with the names of their files.
-    fn figures(results: &Self::Results) -> Vec<Named>;
+    fn figures(results: &Self::Results) -> Vec<NamedFigure>;
 
     /// Further results for programs; lists by name are tables of the report.
     fn extra(_results: &Self::Results) -> impl Serialize {}
@@ -51,13 +51,13 @@ pub trait Scenarios: Send + Sync + 'static {
 pub struct ScenariosOf<S>(Grid, PhantomData<S>);
 
 impl<S: Scenarios> Experiment for ScenariosOf<S> {
-    type Key = Key;
-    type Point = Point;
+    type Key = PointKey;
+    type Point = PointValues;
     type Results = S::Results;
     const CLAIMS: &'static [Claim<S::Results>] = S::CLAIMS;
     const TEXTS: &'static str = S::TEXTS;
 
-    fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
+    fn new(_: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         Ok(Self(Grid::new(S::FILE, request)?, PhantomData))
     }
 
@@ -65,15 +65,15 @@ impl<S: Scenarios> Experiment for ScenariosOf<S> {
         self.0.conditions()
     }
 
-    fn keys(&self) -> Vec<Key> {
+    fn keys(&self) -> Vec<PointKey> {
         self.0.keys()
     }
 
-    fn measure(&self, key: &Key) -> Result<Point, Error> {
+    fn measure(&self, key: &PointKey) -> Result<PointValues, Error> {
         self.0.measure(key)
     }
 
-    fn results(&self, found: Found<Key, Point>) -> S::Results {
+    fn results(&self, found: MeasuredPoints<PointKey, PointValues>) -> S::Results {
         self.0.points(found).into()
     }
 
@@ -85,7 +85,7 @@ impl<S: Scenarios> Experiment for ScenariosOf<S> {
         S::note(number)
     }
 
-    fn figures(&self, results: &S::Results) -> Vec<Named> {
+    fn figures(&self, results: &S::Results) -> Vec<NamedFigure> {
         match results.as_ref().is_empty() {
             true => Vec::new(),
             false => S::figures(results),
@@ -113,17 +113,17 @@ impl<S: Scenarios> Experiment for ScenariosOf<S> {
 pub fn made_up<S: Scenarios>(
     paper: &'static Paper,
     amount: Amount,
-    point: impl Fn(&Key) -> Point,
+    point: impl Fn(&PointKey) -> PointValues,
 ) -> (ScenariosOf<S>, S::Results) {
-    let request = Request {
+    let request = ResultRequest {
         amount,
-        ..Request::default()
+        ..ResultRequest::default()
     };
     let experiment = ScenariosOf::<S>::new(paper, &request).expect("a file of points");
     let points = experiment.keys().into_iter();
     let points = points.map(|key| (key.clone(), point(&key))).collect();
     let partial = false;
-    let results = experiment.results(Found { points, partial });
+    let results = experiment.results(MeasuredPoints { points, partial });
     (experiment, results)
 }
 
@@ -134,7 +134,7 @@ pub fn made_up<S: Scenarios>(
 /// It is not so.
 pub fn check<S: Scenarios>(
     paper: &'static Paper,
-    point: impl Fn(&Key) -> Point,
+    point: impl Fn(&PointKey) -> PointValues,
 ) -> BTreeMap<&'static str, f64> {
     let mut values = BTreeMap::new();
     for amount in [Amount::Quick, Amount::Full, Amount::Usual] {
@@ -148,7 +148,7 @@ pub fn check<S: Scenarios>(
             let value = row.measured.unwrap_or_else(|| panic!("{row:?}"));
             values.extend(row.id.map(|id| (id, value)));
         }
-        let nothing = Found {
+        let nothing = MeasuredPoints {
             points: Vec::new(),
             partial: true,
         };

@@ -14,7 +14,7 @@ use crate::Error;
 use crate::document::json;
 use crate::folder;
 use crate::page::section;
-use crate::paper::{self, Amount, Paper, Request};
+use crate::paper::{self, Amount, Paper, ResultRequest};
 use crate::row::{CALIBRATED, NOT_MEASURED, PREDICTED, median};
 use crate::verdict::Totals;
 
@@ -194,7 +194,7 @@ pub struct All {
 /// The request has an option that is for single papers, or a measurement fails.
 pub fn run<P: Fn(usize) + Sync>(
     papers: &[&'static Paper],
-    request: &Request,
+    request: &ResultRequest,
     begin: impl Fn(&'static Paper, usize) -> P,
 ) -> Result<All, Error> {
     paper::check_all(request)?;
@@ -208,7 +208,7 @@ pub fn run<P: Fn(usize) + Sync>(
     }
     let mut all = All::default();
     for paper in papers {
-        let request = Request {
+        let request = ResultRequest {
             out: request.out.as_ref().map(|folder| folder.join(paper.name)),
             ..request.clone()
         };
@@ -240,7 +240,7 @@ fn program() -> String {
 }
 
 /// The document of a paper in a folder, if it is complete and for what is requested.
-fn stored(folder: &Path, paper: &'static Paper, request: &Request) -> Option<String> {
+fn stored(folder: &Path, paper: &'static Paper, request: &ResultRequest) -> Option<String> {
     let file = folder.join(paper.name).join(format!("{}.json", paper.name));
     let text = fs::read_to_string(file).ok()?;
     let document: Value = serde_json::from_str(&text).ok()?;

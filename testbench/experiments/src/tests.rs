@@ -9,16 +9,16 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::conditions::Conditions;
-use crate::drawing::{Named, curve, marked, named, panel};
-use crate::execute::Found;
+use crate::drawing::{NamedFigure, curve, marked, named, panel};
+use crate::execute::MeasuredPoints;
 use crate::experiment::Experiment;
-use crate::paper::{Amount, Choice, Explains, Paper, Request, check, start};
-use crate::published::{Published, Table};
+use crate::paper::{Amount, Choice, Explains, Paper, ResultRequest, check, start};
+use crate::published::{Published, PublishedTable};
 use crate::summary;
 use crate::verdict::{Claim, Sample};
 use lanigon_figures::Scale;
 
-static TABLE: Table = Table::new(
+static TABLE: PublishedTable = PublishedTable::new(
     "published-test",
     "id,section,profile,nodes,experiment,scheme,quantity,value,unit,kind\n\
      test-1,1,fast,2,square,of,number,4,us,measured\ntest-2,1,fast,3,square,of,number,10,us,derived\n",
@@ -56,7 +56,7 @@ impl Experiment for Squares {
     })];
     const TEXTS: &'static str = "test-3 = 'squares grow'";
 
-    fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
+    fn new(_: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         Ok(Self {
             most: request.amount.of([3, 4, 5]),
         })
@@ -75,7 +75,7 @@ impl Experiment for Squares {
         Ok((key * key) as f64)
     }
 
-    fn results(&self, found: Found<u64, f64>) -> Results {
+    fn results(&self, found: MeasuredPoints<u64, f64>) -> Results {
         Results(found.points.into_iter().collect())
     }
 
@@ -83,7 +83,7 @@ impl Experiment for Squares {
         results.0.get(&number.nodes.into()).copied()
     }
 
-    fn figures(&self, results: &Results) -> Vec<Named> {
+    fn figures(&self, results: &Results) -> Vec<NamedFigure> {
         let numbers = results.0.keys().copied();
         let curves = vec![curve("squares", numbers, |x| results.0.get(&x).copied())];
         let panel = panel("all", ("x", Scale::Linear), ("y", Scale::Linear), curves);
@@ -98,10 +98,10 @@ impl Experiment for Squares {
 
 fn all(folder: Option<&PathBuf>, amount: Amount) -> Result<(usize, Value, String), Error> {
     let before = MEASURED.load(Ordering::Relaxed);
-    let request = Request {
+    let request = ResultRequest {
         amount,
         out: folder.cloned(),
-        ..Request::default()
+        ..ResultRequest::default()
     };
     let all = summary::run(&[&PAPER], &request, |_, _| |_| ())?;
     let document = serde_json::from_str(&all.document()?);
@@ -153,18 +153,18 @@ fn results_in_a_folder_are_not_measured_again() -> Result<(), Error> {
 
 #[test]
 fn options_are_for_the_papers_that_accept_them() {
-    let refused = |request: Request| {
+    let refused = |request: ResultRequest| {
         let refused = check(&[&PAPER], &PAPER, &request);
         refused.err().map(|error| error.to_string())
     };
-    let sizes = Request {
+    let sizes = ResultRequest {
         sizes: vec![4],
-        ..Request::default()
+        ..ResultRequest::default()
     };
     assert_eq!(refused(sizes), None);
-    let explain = Request {
+    let explain = ResultRequest {
         explain: Some(String::new()),
-        ..Request::default()
+        ..ResultRequest::default()
     };
     let why = Some("--explain: a square has no parts".to_owned());
     assert_eq!(refused(explain), why);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::font::{Glyph, Run};
+use crate::font::{Glyph, TextRun};
 use crate::path::Path;
 
 /// Red, green, blue.
@@ -43,7 +43,7 @@ pub(crate) enum Item {
         stroke: Option<Stroke>,
     },
     /// A line of text.
-    Text(Run),
+    Text(TextRun),
     /// A point or mark begins, with the text that is shown on hover.
     Begin(String),
     /// The point or mark ends.
@@ -73,7 +73,7 @@ impl Drawing {
         self.items.push(Item::Path { path, fill, stroke });
     }
 
-    pub(crate) fn text(&mut self, run: Run) {
+    pub(crate) fn text(&mut self, run: TextRun) {
         if !run.text.is_empty() {
             self.items.push(Item::Text(run));
         }

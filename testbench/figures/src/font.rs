@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-use crate::path::{Path, Place, Step};
+use crate::path::{OutlineStep, PagePosition, Path};
 
 /// Weight of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,7 +77,7 @@ impl Setting {
     }
 
     /// The glyphs of a text at a place.
-    pub(crate) fn run(self, text: &str, at: Place) -> Run {
+    pub(crate) fn run(self, text: &str, at: PagePosition) -> TextRun {
         let face = face(self.weight);
         let before = match self.anchor {
             Anchor::Start => 0.0,
@@ -92,7 +92,7 @@ impl Setting {
             glyphs.push((Glyph { weight, id: id.0 }, along));
             along += advance(face, id);
         }
-        Run {
+        TextRun {
             text: text.to_owned(),
             glyphs,
             at,
@@ -166,11 +166,11 @@ impl Glyph {
 
 /// A text in its place.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Run {
+pub(crate) struct TextRun {
     pub(crate) text: String,
     /// Glyphs, with distances from the place in units of the font.
     pub(crate) glyphs: Vec<(Glyph, f64)>,
-    pub(crate) at: Place,
+    pub(crate) at: PagePosition,
     /// Points per unit of the font.
     pub(crate) scale: f64,
     pub(crate) upwards: bool,
@@ -183,26 +183,28 @@ struct Pen(Path);
 
 impl OutlineBuilder for Pen {
     fn move_to(&mut self, x: f32, y: f32) {
-        self.0.0.push(Step::Move((x.into(), y.into())));
+        self.0.0.push(OutlineStep::Move((x.into(), y.into())));
     }
 
     fn line_to(&mut self, x: f32, y: f32) {
-        self.0.0.push(Step::Line((x.into(), y.into())));
+        self.0.0.push(OutlineStep::Line((x.into(), y.into())));
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
         let (control, end) = ((x1.into(), y1.into()), (x.into(), y.into()));
-        self.0.0.push(Step::Quadratic(control, end));
+        self.0.0.push(OutlineStep::Quadratic(control, end));
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
         let controls = ((x1.into(), y1.into()), (x2.into(), y2.into()));
-        self.0
-            .0
-            .push(Step::Curve(controls.0, controls.1, (x.into(), y.into())));
+        self.0.0.push(OutlineStep::Curve(
+            controls.0,
+            controls.1,
+            (x.into(), y.into()),
+        ));
     }
 
     fn close(&mut self) {
-        self.0.0.push(Step::Close);
+        self.0.0.push(OutlineStep::Close);
     }
 }

@@ -1,10 +1,10 @@
 //! Places of marks' labels: near the symbol, away from other labels and, if possible, from curves.
 
 use crate::drawing::{BLACK, Drawing, Stroke};
-use crate::font::{Anchor, Run, Setting};
+use crate::font::{Anchor, Setting, TextRun};
 use crate::model::{Mark, Panel};
 use crate::paint::{Area, places};
-use crate::path::{Path, Place};
+use crate::path::{PagePosition, Path};
 
 /// Setting of a label.
 const LABEL: Setting = Setting::new(6.0, Anchor::Start);
@@ -13,7 +13,7 @@ const HEIGHT: f64 = 6.0;
 /// Distances of labels from their symbols. From the second one on a line joins them.
 const DISTANCES: [f64; 4] = [5.0, 11.0, 18.0, 27.0];
 /// Directions that are tried, in this order.
-const DIRECTIONS: [Place; 10] = [
+const DIRECTIONS: [PagePosition; 10] = [
     (1.0, 0.0),
     (-1.0, 0.0),
     (0.0, -1.0),
@@ -39,7 +39,7 @@ fn meet(a: Rectangle, b: Rectangle) -> bool {
     a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
 }
 
-fn around((x, y): Place, half: f64) -> Rectangle {
+fn around((x, y): PagePosition, half: f64) -> Rectangle {
     [x - half, y - half, x + half, y + half]
 }
 
@@ -51,7 +51,7 @@ impl Labels {
         let mut taken = Vec::new();
         for curve in &panel.curves {
             let places = places(area, curve);
-            let places: Vec<Place> = places.into_iter().map(|(_, place)| place).collect();
+            let places: Vec<PagePosition> = places.into_iter().map(|(_, place)| place).collect();
             taken.extend(places.iter().map(|&place| (around(place, 2.0), OF_CURVE)));
             for ends in places.windows(2) {
                 let ((x1, y1), (x2, y2)) = (ends[0], ends[1]);
@@ -76,7 +76,7 @@ impl Labels {
     }
 
     /// Cost of other marks and labels between a mark and its label.
-    fn crossed(&self, (x, y): Place, (dx, dy): Place, distance: f64) -> f64 {
+    fn crossed(&self, (x, y): PagePosition, (dx, dy): PagePosition, distance: f64) -> f64 {
         // In steps of two points, from outside the symbol on.
         let steps = (4..).map(|step| 2.0 * f64::from(step));
         let way = steps.take_while(|way| *way < distance);
@@ -125,6 +125,6 @@ impl Labels {
         }
         self.0.push((place, OF_LABEL));
         let run = LABEL.run(&mark.id, (place[0], place[3] - 0.8));
-        to.text(Run { halo: true, ..run });
+        to.text(TextRun { halo: true, ..run });
     }
 }

@@ -5,7 +5,7 @@ use crate::font::{Anchor, Setting};
 use crate::marks::Labels;
 use crate::model::{Curve, Figure, Mark, Panel, Point};
 use crate::number::number;
-use crate::path::{Path, Place};
+use crate::path::{PagePosition, Path};
 use crate::style::{Style, open_symbol};
 use crate::ticks::{Range, Tick, drawable};
 
@@ -81,7 +81,7 @@ pub(crate) struct Area {
 
 impl Area {
     /// The place of these values, if they have one.
-    pub(crate) fn place(&self, x: f64, y: f64) -> Option<Place> {
+    pub(crate) fn place(&self, x: f64, y: f64) -> Option<PagePosition> {
         let (across, up) = (self.x.part(x)?, self.y.part(y)?);
         Some((self.across(across), self.up(up)))
     }
@@ -97,11 +97,11 @@ impl Area {
 
 /// The ranges of a panel's axes, from the points that have a place on both.
 fn ranges(panel: &Panel) -> (Range, Range) {
-    let shown = |&(x, y): &Place| drawable(panel.x.scale, x) && drawable(panel.y.scale, y);
+    let shown = |&(x, y): &PagePosition| drawable(panel.x.scale, x) && drawable(panel.y.scale, y);
     let points = panel.curves.iter().flat_map(|curve| &curve.points);
     let points = points.filter(|point| shown(&(point.x, point.y)));
     let marks = panel.marks.iter().map(|mark| (mark.x, mark.y));
-    let mut places: Vec<Place> = points.clone().map(|point| (point.x, point.y)).collect();
+    let mut places: Vec<PagePosition> = points.clone().map(|point| (point.x, point.y)).collect();
     places.extend(marks.filter(shown));
     let x = Range::of(
         panel.x.scale,
@@ -123,7 +123,7 @@ fn interval(point: &Point) -> Option<(f64, f64)> {
 }
 
 /// Draws a panel; returns its height.
-fn draw_panel(to: &mut Drawing, panel: &Panel, (left, top): Place) -> f64 {
+fn draw_panel(to: &mut Drawing, panel: &Panel, (left, top): PagePosition) -> f64 {
     let (x, y) = ranges(panel);
     let labels = y.ticks.iter().map(|tick| SMALL.width(&tick.label));
     let labels = labels.fold(0.0, f64::max).min(PANEL_WIDTH / 3.0);
@@ -141,7 +141,7 @@ fn draw_panel(to: &mut Drawing, panel: &Panel, (left, top): Place) -> f64 {
         y,
     };
     let middle = (area.left + area.right) / 2.0;
-    let text = |to: &mut Drawing, setting: Setting, text: &str, most: f64, at: Place| {
+    let text = |to: &mut Drawing, setting: Setting, text: &str, most: f64, at: PagePosition| {
         to.text(setting.within(text, most).run(text, at));
     };
     let (across, up) = (area.right - area.left, PLOT_HEIGHT);
@@ -220,7 +220,7 @@ fn draw_axes(to: &mut Drawing, area: &Area) {
 }
 
 /// Places of a curve's points, from left to right.
-pub(crate) fn places(area: &Area, curve: &Curve) -> Vec<(Point, Place)> {
+pub(crate) fn places(area: &Area, curve: &Curve) -> Vec<(Point, PagePosition)> {
     let points = curve.points.iter();
     let mut places: Vec<_> = points
         .filter_map(|point| Some((*point, area.place(point.x, point.y)?)))

@@ -4,8 +4,8 @@ use pdf_writer::types::{LineCapStyle, LineJoinStyle};
 use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref};
 
 use crate::drawing::{BLACK, Colour, Drawing, Item, Stroke, WHITE};
-use crate::font::Run;
-use crate::path::{Path, Place, Step};
+use crate::font::TextRun;
+use crate::path::{OutlineStep, PagePosition, Path};
 use crate::svg::HALO;
 
 const CATALOG: Ref = Ref::new(1);
@@ -72,7 +72,7 @@ fn content(drawing: &Drawing) -> Vec<u8> {
     content.finish().into_vec()
 }
 
-fn words(content: &mut Content, run: &Run) {
+fn words(content: &mut Content, run: &TextRun) {
     let scale = run.scale as f32;
     let (x, y) = (single(run.at.0), single(run.at.1));
     content.save_state();
@@ -138,23 +138,23 @@ fn shape(content: &mut Content, path: &Path, inside: Option<Colour>, line: Optio
 /// Describes an outline, moved to the right by `along`.
 fn draw(content: &mut Content, path: &Path, along: Option<f64>) {
     let along = along.unwrap_or(0.0);
-    let place = |(x, y): Place| (single(x + along), single(y));
+    let place = |(x, y): PagePosition| (single(x + along), single(y));
     let mut last = (0.0, 0.0);
     for step in &path.0 {
         match *step {
-            Step::Move(to) => {
+            OutlineStep::Move(to) => {
                 let (x, y) = place(to);
                 content.move_to(x, y);
                 last = to;
             }
-            Step::Line(to) => {
+            OutlineStep::Line(to) => {
                 let (x, y) = place(to);
                 content.line_to(x, y);
                 last = to;
             }
-            Step::Quadratic(control, to) => {
+            OutlineStep::Quadratic(control, to) => {
                 // PDF has cubic curves only.
-                let towards = |from: Place| {
+                let towards = |from: PagePosition| {
                     let part = |from: f64, to: f64| from + (to - from) * 2.0 / 3.0;
                     (part(from.0, control.0), part(from.1, control.1))
                 };
@@ -163,13 +163,13 @@ fn draw(content: &mut Content, path: &Path, along: Option<f64>) {
                 content.cubic_to(x1, y1, x2, y2, x, y);
                 last = to;
             }
-            Step::Curve(first, second, to) => {
+            OutlineStep::Curve(first, second, to) => {
                 let ((x1, y1), (x2, y2)) = (place(first), place(second));
                 let (x, y) = place(to);
                 content.cubic_to(x1, y1, x2, y2, x, y);
                 last = to;
             }
-            Step::Close => {
+            OutlineStep::Close => {
                 content.close_path();
             }
         }

@@ -1,7 +1,7 @@
 //! Styles of curves: they differ by colour, by dashes and by symbol, so that they can be told apart in black and white too.
 
 use crate::drawing::{BLACK, Colour, Drawing, Stroke};
-use crate::path::{Path, Place};
+use crate::path::{PagePosition, Path};
 
 /// Colours that are distinguishable with colour vision deficiency (Okabe and Ito).
 const COLOURS: [Colour; 7] = [
@@ -63,7 +63,7 @@ impl Style {
     }
 
     /// Draws the symbol.
-    pub(crate) fn symbol(&self, to: &mut Drawing, (x, y): Place) {
+    pub(crate) fn symbol(&self, to: &mut Drawing, (x, y): PagePosition) {
         let r = 1.7;
         let at = |dx: f64, dy: f64| (x + r * dx, y + r * dy);
         let line =
@@ -86,7 +86,7 @@ impl Style {
 }
 
 /// Draws the symbol of published numbers: an open diamond.
-pub(crate) fn open_symbol(to: &mut Drawing, (x, y): Place) {
+pub(crate) fn open_symbol(to: &mut Drawing, (x, y): PagePosition) {
     let r = 3.2;
     let path = Path::polygon([(x, y - r), (x + r, y), (x, y + r), (x - r, y)]);
     to.shape(path, None, Some(Stroke::solid(BLACK, 0.8)));

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::drawing::{BLACK, Colour, Drawing, Item, Stroke, WHITE};
-use crate::font::{Glyph, Run};
+use crate::font::{Glyph, TextRun};
 use crate::number::coordinate;
-use crate::path::{Path, Step};
+use crate::path::{OutlineStep, Path};
 
 /// Width of the white border of a text with a halo.
 pub(crate) const HALO: f64 = 1.6;
@@ -61,7 +61,7 @@ pub(crate) fn definitions(glyphs: &BTreeSet<Glyph>) -> String {
     text + "</defs>\n"
 }
 
-fn words(run: &Run) -> String {
+fn words(run: &TextRun) -> String {
     let (x, y) = run.at;
     let turn = if run.upwards { " rotate(-90)" } else { "" };
     let scale = format!("{:.6}", run.scale);
@@ -126,12 +126,12 @@ fn data(path: &Path) -> String {
     let place = |(x, y): (f64, f64)| format!("{} {}", coordinate(x), coordinate(y));
     for step in &path.0 {
         match *step {
-            Step::Move(to) => text.push_str(&format!("M{}", place(to))),
-            Step::Line(to) => text.push_str(&format!("L{}", place(to))),
-            Step::Quadratic(control, to) => {
+            OutlineStep::Move(to) => text.push_str(&format!("M{}", place(to))),
+            OutlineStep::Line(to) => text.push_str(&format!("L{}", place(to))),
+            OutlineStep::Quadratic(control, to) => {
                 text.push_str(&format!("Q{} {}", place(control), place(to)));
             }
-            Step::Curve(first, second, to) => {
+            OutlineStep::Curve(first, second, to) => {
                 text.push_str(&format!(
                     "C{} {} {}",
                     place(first),
@@ -139,7 +139,7 @@ fn data(path: &Path) -> String {
                     place(to)
                 ));
             }
-            Step::Close => text.push('Z'),
+            OutlineStep::Close => text.push('Z'),
         }
     }
     text

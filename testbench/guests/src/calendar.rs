@@ -15,7 +15,7 @@ pub const BYTES: usize = 16;
 /// Operation of a message. The numbers are those of the kernel's `um_timetravel.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Operation {
+pub enum TimeOperation {
     /// Acknowledges the message with the same number.
     Acknowledge = 0,
     /// The guest is there.
@@ -36,7 +36,7 @@ pub enum Operation {
     TimeOfDay = 8,
 }
 
-impl Operation {
+impl TimeOperation {
     fn from_number(number: u32) -> Result<Self, Violation> {
         Ok(match number {
             0 => Self::Acknowledge,
@@ -55,16 +55,16 @@ impl Operation {
 
 /// A message between guest and calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
+pub struct TimeMessage {
     /// Operation that the message is about.
-    pub operation: Operation,
+    pub operation: TimeOperation,
     /// Number that the acknowledgment repeats.
     pub number: u32,
     /// A time, in ns.
     pub time_ns: u64,
 }
 
-impl Message {
+impl TimeMessage {
     /// Reads one.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Message {
         let (number, time) = halves::<4>(rest);
         let (time, _) = halves::<8>(time);
         Ok(Self {
-            operation: Operation::from_number(u32::from_le_bytes(operation))?,
+            operation: TimeOperation::from_number(u32::from_le_bytes(operation))?,
             number: u32::from_le_bytes(number),
             time_ns: u64::from_le_bytes(time),
         })
@@ -123,10 +123,10 @@ impl Link {
     ///
     /// # Errors
     /// If it is none.
-    pub fn receive(&mut self) -> Result<Option<Message>, GuestError> {
+    pub fn receive(&mut self) -> Result<Option<TimeMessage>, GuestError> {
         let mut bytes = [0; BYTES];
         match self.socket.read_exact(&mut bytes) {
-            Ok(()) => Ok(Some(Message::parse(bytes)?)),
+            Ok(()) => Ok(Some(TimeMessage::parse(bytes)?)),
             Err(error) if is_gone(&error) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -136,9 +136,9 @@ impl Link {
     ///
     /// # Errors
     /// If the socket fails.
-    pub fn acknowledge(&mut self, message: Message, time_ns: u64) -> io::Result<()> {
-        let operation = Operation::Acknowledge;
-        self.send(Message {
+    pub fn acknowledge(&mut self, message: TimeMessage, time_ns: u64) -> io::Result<()> {
+        let operation = TimeOperation::Acknowledge;
+        self.send(TimeMessage {
             operation,
             time_ns,
             ..message
@@ -149,12 +149,12 @@ impl Link {
     ///
     /// # Errors
     /// If something else comes.
-    pub fn command(&mut self, commands: &[(Operation, u64)]) -> Result<bool, GuestError> {
+    pub fn command(&mut self, commands: &[(TimeOperation, u64)]) -> Result<bool, GuestError> {
         let first = self.number.wrapping_add(1);
         for &(operation, time_ns) in commands {
             self.number = self.number.wrapping_add(1);
             let number = self.number;
-            self.send(Message {
+            self.send(TimeMessage {
                 operation,
                 number,
                 time_ns,
@@ -165,7 +165,7 @@ impl Link {
                 return Ok(false);
             };
             let number = first.wrapping_add(index);
-            if (answer.operation, answer.number) != (Operation::Acknowledge, number) {
+            if (answer.operation, answer.number) != (TimeOperation::Acknowledge, number) {
                 let found = format!("{:?} {}", answer.operation, answer.number);
                 return Err(Violation::Acknowledgment(found).into());
             }
@@ -173,7 +173,7 @@ impl Link {
         Ok(true)
     }
 
-    fn send(&mut self, message: Message) -> io::Result<()> {
+    fn send(&mut self, message: TimeMessage) -> io::Result<()> {
         match self.socket.write_all(&message.to_bytes()) {
             // Its process will be found to have ended.
             Err(error) if is_gone(&error) => Ok(()),
@@ -194,16 +194,16 @@ mod tests {
 
     #[test]
     fn messages_keep_their_contents() {
-        let message = Message {
-            operation: Operation::FreeUntil,
+        let message = TimeMessage {
+            operation: TimeOperation::FreeUntil,
             number: 0x0102_0304,
             time_ns: 0x1122_3344_5566_7788,
         };
         let bytes = message.to_bytes();
         assert_eq!(bytes[..8], [7, 0, 0, 0, 4, 3, 2, 1]);
-        assert_eq!(Message::parse(bytes), Ok(message));
+        assert_eq!(TimeMessage::parse(bytes), Ok(message));
         let mut other = bytes;
         other[1] = 1;
-        assert_eq!(Message::parse(other), Err(Violation::Time(263)));
+        assert_eq!(TimeMessage::parse(other), Err(Violation::Time(263)));
     }
 }

@@ -7,12 +7,12 @@ use emulator::host::outside::{Act, Cause, Outside};
 use emulator::sim::time::SimTime;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::calendar::{Link, Message, Operation};
+use crate::calendar::{Link, TimeMessage, TimeOperation};
 use crate::console::Console;
 use crate::pci::{self, Access, Configuration};
 use crate::process::{Listeners, Process};
-use crate::ring::Request;
-use crate::vhost::{Device, Received};
+use crate::ring::RingRequest;
+use crate::vhost::{Device, DeviceEvent};
 use crate::{GuestError, Violation};
 
 /// The queue of accesses, and that of interrupts.
@@ -69,7 +69,7 @@ pub struct Statistics {
 #[derive(Debug)]
 enum Stage {
     /// The guest runs, and its access to the window is carried out, if there is one.
-    Running(Option<(Access, Request)>),
+    Running(Option<(Access, RingRequest)>),
     /// The guest waits; the node does not know yet.
     Stopped,
     /// The guest waits, and the node knows.
@@ -79,9 +79,9 @@ enum Stage {
 }
 
 /// Event at one of a guest's sockets.
-enum Event {
-    Time(Message),
-    Device(Received),
+enum GuestEvent {
+    Time(TimeMessage),
+    Device(DeviceEvent),
     /// The guest has closed a socket.
     Closed,
 }
@@ -189,28 +189,28 @@ impl Guest {
                 return Ok(act);
             }
             match self.receive()? {
-                Event::Time(message) => {
+                GuestEvent::Time(message) => {
                     if self.heed(message)? {
                         return self.stop(Stage::Stopped);
                     }
                 }
-                Event::Device(Received::Kick {
+                GuestEvent::Device(DeviceEvent::Kick {
                     ring: ACCESSES,
                     needs_reply,
                 }) => {
                     self.notified = Some(needs_reply);
                 }
-                Event::Device(Received::Kick { needs_reply, .. }) => {
+                GuestEvent::Device(DeviceEvent::Kick { needs_reply, .. }) => {
                     if needs_reply {
                         self.acknowledge_kick()?;
                     }
                 }
-                Event::Device(Received::Memory) => {
+                GuestEvent::Device(DeviceEvent::Memory) => {
                     let memory = self.device.as_ref().map(|device| device.memory.clone());
                     return Ok(Act::Lend(Box::new(memory.unwrap_or_default())));
                 }
-                Event::Device(Received::Nothing) => {}
-                Event::Device(Received::Closed) | Event::Closed => {
+                GuestEvent::Device(DeviceEvent::Nothing) => {}
+                GuestEvent::Device(DeviceEvent::Closed) | GuestEvent::Closed => {
                     let status = self.process.wait()?;
                     return match status.success() {
                         true => self.stop(Stage::Ended),
@@ -297,7 +297,7 @@ impl Guest {
     }
 
     /// The node has carried out an access.
-    fn accessed(&mut self, request: &Request, cause: Cause) -> Result<(), GuestError> {
+    fn accessed(&mut self, request: &RingRequest, cause: Cause) -> Result<(), GuestError> {
         let word = match cause {
             Cause::Word(word) => word.to_le_bytes(),
             _ => [0; 4],
@@ -335,10 +335,10 @@ impl Guest {
         self.stage = Stage::Running(None);
         self.request_ns = NEVER_NS;
         self.free_until_ns = self.clock_ns.saturating_add(self.ahead_ns);
-        let free = (Operation::FreeUntil, self.free_until_ns);
+        let free = (TimeOperation::FreeUntil, self.free_until_ns);
         if let Some(time) = &mut self.time {
             // A guest that has ended is found to have closed its socket.
-            time.command(&[free, (Operation::Run, self.clock_ns)])?;
+            time.command(&[free, (TimeOperation::Run, self.clock_ns)])?;
         }
         Ok(true)
     }
@@ -383,15 +383,15 @@ impl Guest {
     }
 
     /// Does what a message about time says; tells whether the guest waits from now on.
-    fn heed(&mut self, message: Message) -> Result<bool, GuestError> {
+    fn heed(&mut self, message: TimeMessage) -> Result<bool, GuestError> {
         let mut answer = 0;
         match message.operation {
-            Operation::Start => {}
-            Operation::Request => self.request_ns = message.time_ns,
-            Operation::Wait => {}
-            Operation::Get => answer = self.clock_ns,
-            Operation::TimeOfDay => answer = TIME_OF_DAY_NS,
-            Operation::Update => {
+            TimeOperation::Start => {}
+            TimeOperation::Request => self.request_ns = message.time_ns,
+            TimeOperation::Wait => {}
+            TimeOperation::Get => answer = self.clock_ns,
+            TimeOperation::TimeOfDay => answer = TIME_OF_DAY_NS,
+            TimeOperation::Update => {
                 let (from, to) = (self.clock_ns, message.time_ns);
                 if to < from || to > self.free_until_ns.max(from) {
                     return Err(Violation::Clock { from, to }.into());
@@ -403,11 +403,11 @@ impl Guest {
         if let Some(time) = &mut self.time {
             time.acknowledge(message, answer)?;
         }
-        Ok(message.operation == Operation::Wait)
+        Ok(message.operation == TimeOperation::Wait)
     }
 
     /// Waits for what comes next from the guest.
-    fn receive(&mut self) -> Result<Event, GuestError> {
+    fn receive(&mut self) -> Result<GuestEvent, GuestError> {
         let begin = Instant::now();
         loop {
             if let Some(listeners) = &self.listeners {
@@ -463,11 +463,13 @@ impl Guest {
         Ok(time || device)
     }
 
-    fn receive_from(&mut self, asks: bool) -> Result<Event, GuestError> {
+    fn receive_from(&mut self, asks: bool) -> Result<GuestEvent, GuestError> {
         match (asks, &mut self.time, &mut self.device) {
-            (true, Some(time), _) => Ok(time.receive()?.map_or(Event::Closed, Event::Time)),
-            (false, _, Some(device)) => Ok(Event::Device(device.receive()?)),
-            _ => Ok(Event::Closed),
+            (true, Some(time), _) => {
+                Ok(time.receive()?.map_or(GuestEvent::Closed, GuestEvent::Time))
+            }
+            (false, _, Some(device)) => Ok(GuestEvent::Device(device.receive()?)),
+            _ => Ok(GuestEvent::Closed),
         }
     }
 

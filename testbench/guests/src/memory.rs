@@ -9,7 +9,7 @@ use crate::Violation;
 
 /// A piece of a guest's memory in a file.
 #[derive(Debug)]
-pub struct Region {
+pub struct MemoryRegion {
     /// The guest's physical address.
     pub address: u64,
     /// Bytes.
@@ -22,17 +22,17 @@ pub struct Region {
 
 /// Memory that is mapped; nothing at first. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Memory(GuestMemoryMmap);
+pub struct MappedMemory(GuestMemoryMmap);
 
-impl Memory {
+impl MappedMemory {
     /// Maps pieces.
     ///
     /// # Errors
     /// If their files do not have them.
-    pub fn map(regions: Vec<Region>) -> Result<Self, Violation> {
+    pub fn map(regions: Vec<MemoryRegion>) -> Result<Self, Violation> {
         let refuse = |why: String| Violation::Memory(why);
         let mut ranges = Vec::new();
-        for Region {
+        for MemoryRegion {
             address,
             length,
             offset,
@@ -90,7 +90,7 @@ impl Memory {
     }
 }
 
-impl Lent for Memory {
+impl Lent for MappedMemory {
     fn read(&self, physical: u64, bytes: &mut [u8]) -> Result<(), NoMemory> {
         let read = self.read_slice(physical, bytes);
         read.map_err(|_| NoMemory(physical))
@@ -105,10 +105,10 @@ impl Lent for Memory {
 mod tests {
     use super::*;
 
-    fn region(address: u64, length: u64, offset: u64) -> Region {
+    fn region(address: u64, length: u64, offset: u64) -> MemoryRegion {
         let file = tempfile::tempfile().unwrap();
         file.set_len(0x4000).unwrap();
-        Region {
+        MemoryRegion {
             address,
             length,
             offset,
@@ -120,7 +120,7 @@ mod tests {
     fn memory_is_that_of_the_file() {
         let region = region(0x1_0000, 0x2000, 0x1000);
         let file = region.file.try_clone().unwrap();
-        let memory = Memory::map(vec![region]).unwrap();
+        let memory = MappedMemory::map(vec![region]).unwrap();
         memory.put(0x1_0ffe, &[1, 2, 3, 4]).unwrap();
         assert_eq!(memory.get(0x1_0fff), Ok([2, 3]));
         let mut found = [0; 4];
@@ -139,12 +139,12 @@ mod tests {
             (0, u64::MAX, 2),
         ] {
             assert!(
-                Memory::map(vec![region(address, length, offset)]).is_err(),
+                MappedMemory::map(vec![region(address, length, offset)]).is_err(),
                 "{length:#x} at {offset:#x}"
             );
         }
         assert!(
-            Memory::map(vec![region(0, 0x2000, 0), region(0x1000, 0x2000, 0)]).is_err(),
+            MappedMemory::map(vec![region(0, 0x2000, 0), region(0x1000, 0x2000, 0)]).is_err(),
             "overlap"
         );
     }

@@ -1,7 +1,7 @@
 //! Queues of virtio in a guest's memory (split virtqueues), the device's side. Every address and index in them is checked.
 
 use crate::Violation;
-use crate::memory::Memory;
+use crate::memory::MappedMemory;
 
 /// Most entries of a queue.
 const MOST_ENTRIES: u32 = 1024;
@@ -16,7 +16,7 @@ const WRITE: u16 = 2;
 
 /// A queue.
 #[derive(Debug, Default)]
-pub struct Ring {
+pub struct Virtqueue {
     /// Number of entries, a power of two; 0 before it is known.
     entries: u16,
     /// Addresses of descriptors, available and used entries.
@@ -30,7 +30,7 @@ pub struct Ring {
 
 /// A request that the device has taken from a queue.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct RingRequest {
     head: u16,
     /// Bytes from the guest to the device.
     pub bytes: Vec<u8>,
@@ -38,7 +38,7 @@ pub struct Request {
     pub answer: Option<(u64, u32)>,
 }
 
-impl Ring {
+impl Virtqueue {
     /// Sets the number of entries.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Ring {
     ///
     /// # Errors
     /// If it is not in the memory that is shared, or does not end.
-    pub fn take(&mut self, memory: &Memory) -> Result<Option<Request>, Violation> {
+    pub fn take(&mut self, memory: &MappedMemory) -> Result<Option<RingRequest>, Violation> {
         if self.entries == 0 || u16::from_le_bytes(memory.get(at(self.available, 2))?) == self.taken
         {
             return Ok(None);
@@ -96,7 +96,7 @@ impl Ring {
                 memory.read_slice(address, &mut bytes[begin..])?;
             }
             if flags & NEXT == 0 {
-                return Ok(Some(Request {
+                return Ok(Some(RingRequest {
                     head,
                     bytes,
                     answer,
@@ -112,8 +112,8 @@ impl Ring {
     /// If the queue or the buffer is not in the memory that is shared.
     pub fn answer(
         &mut self,
-        memory: &Memory,
-        request: &Request,
+        memory: &MappedMemory,
+        request: &RingRequest,
         bytes: &[u8],
     ) -> Result<(), Violation> {
         let mut length = 0;
@@ -139,17 +139,17 @@ const fn at(address: u64, offset: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::Region;
+    use crate::memory::MemoryRegion;
 
     const DESCRIPTORS: u64 = 0x1000;
     const AVAILABLE: u64 = 0x2000;
     const USED: u64 = 0x3000;
     const DATA: u64 = 0x4000;
 
-    fn memory() -> Memory {
+    fn memory() -> MappedMemory {
         let file = tempfile::tempfile().unwrap();
         file.set_len(0x8000).unwrap();
-        Memory::map(vec![Region {
+        MappedMemory::map(vec![MemoryRegion {
             address: 0,
             length: 0x8000,
             offset: 0,
@@ -158,14 +158,21 @@ mod tests {
         .unwrap()
     }
 
-    fn ring(entries: u32) -> Ring {
-        let mut ring = Ring::default();
+    fn ring(entries: u32) -> Virtqueue {
+        let mut ring = Virtqueue::default();
         ring.set_entries(entries).unwrap();
         ring.set_addresses(DESCRIPTORS, AVAILABLE, USED);
         ring
     }
 
-    fn descriptor(memory: &Memory, index: u16, address: u64, length: u32, flags: u16, next: u16) {
+    fn descriptor(
+        memory: &MappedMemory,
+        index: u16,
+        address: u64,
+        length: u32,
+        flags: u16,
+        next: u16,
+    ) {
         let mut bytes = address.to_le_bytes().to_vec();
         bytes.extend(length.to_le_bytes());
         bytes.extend(flags.to_le_bytes());
@@ -175,7 +182,7 @@ mod tests {
             .unwrap();
     }
 
-    fn offer(memory: &Memory, count: u16, head: u16) {
+    fn offer(memory: &MappedMemory, count: u16, head: u16) {
         memory.put(AVAILABLE + 2, &count.to_le_bytes()).unwrap();
         memory
             .put(

@@ -14,8 +14,8 @@ use std::time::Duration;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use crate::calendar::is_gone;
-use crate::memory::{Memory, Region};
-use crate::ring::Ring;
+use crate::memory::{MappedMemory, MemoryRegion};
+use crate::ring::Virtqueue;
 use crate::{GuestError, Violation};
 
 /// Queues of a device.
@@ -57,7 +57,7 @@ const VRING_CALL: u32 = 4;
 
 /// A message of a guest.
 #[derive(Debug)]
-pub enum Message {
+pub enum VhostMessage {
     /// Asks for the features.
     GetFeatures,
     /// Asks for the protocol features.
@@ -65,7 +65,7 @@ pub enum Message {
     /// Says what needs no attention: the owner, chosen features, a queue that is enabled.
     Note,
     /// Shares memory.
-    Memory(Vec<Region>),
+    Memory(Vec<MemoryRegion>),
     /// The number of entries of a queue.
     Entries(usize, u32),
     /// The number of requests taken from a queue before.
@@ -118,7 +118,7 @@ fn doubles<const N: usize>(bytes: &[u8]) -> [u64; N] {
     doubles
 }
 
-impl Message {
+impl VhostMessage {
     /// Reads a message: its kind, what follows its head, and its files.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl Message {
                 let piece = |(bytes, file)| {
                     // The third is the address in the guest's process.
                     let [address, length, _, offset] = doubles(bytes);
-                    Region {
+                    MemoryRegion {
                         address,
                         length,
                         offset,
@@ -200,7 +200,7 @@ fn ring_index(ring: u32) -> Result<usize, Violation> {
 
 /// Message that a device has received.
 #[derive(Debug)]
-pub enum Received {
+pub enum DeviceEvent {
     /// A message that the device has handled itself.
     Nothing,
     /// The guest has shared its memory.
@@ -222,9 +222,9 @@ pub struct Device {
     socket: UnixStream,
     channel: Option<UnixStream>,
     /// The guest's memory.
-    pub memory: Memory,
+    pub memory: MappedMemory,
     /// Queues of the device.
-    pub rings: [Ring; RINGS],
+    pub rings: [Virtqueue; RINGS],
     /// The longest time that a peer may take for the rest of a message.
     patience: Duration,
 }
@@ -239,7 +239,7 @@ impl Device {
         Ok(Self {
             socket,
             channel: None,
-            memory: Memory::default(),
+            memory: MappedMemory::default(),
             rings: Default::default(),
             patience,
         })
@@ -261,9 +261,9 @@ impl Device {
     ///
     /// # Errors
     /// If it is none that may come.
-    pub fn receive(&mut self) -> Result<Received, GuestError> {
+    pub fn receive(&mut self) -> Result<DeviceEvent, GuestError> {
         let Some((head, files)) = self.receive_head()? else {
-            return Ok(Received::Closed);
+            return Ok(DeviceEvent::Closed);
         };
         let mut payload = vec![0; head.length as usize];
         self.socket.read_exact(&mut payload)?;
@@ -272,32 +272,32 @@ impl Device {
             needs_reply,
             ..
         } = head;
-        let received = match Message::parse(request, &payload, files)? {
-            Message::GetFeatures => return self.reply(request, FEATURES),
-            Message::GetProtocolFeatures => return self.reply(request, PROTOCOL_FEATURES),
-            Message::Kick(ring) => return Ok(Received::Kick { ring, needs_reply }),
-            Message::Note => Received::Nothing,
-            Message::Memory(regions) => {
-                self.memory = Memory::map(regions)?;
-                Received::Memory
+        let received = match VhostMessage::parse(request, &payload, files)? {
+            VhostMessage::GetFeatures => return self.reply(request, FEATURES),
+            VhostMessage::GetProtocolFeatures => return self.reply(request, PROTOCOL_FEATURES),
+            VhostMessage::Kick(ring) => return Ok(DeviceEvent::Kick { ring, needs_reply }),
+            VhostMessage::Note => DeviceEvent::Nothing,
+            VhostMessage::Memory(regions) => {
+                self.memory = MappedMemory::map(regions)?;
+                DeviceEvent::Memory
             }
-            Message::Entries(ring, entries) => {
+            VhostMessage::Entries(ring, entries) => {
                 self.rings[ring].set_entries(entries)?;
-                Received::Nothing
+                DeviceEvent::Nothing
             }
-            Message::Base(ring, taken) => {
+            VhostMessage::Base(ring, taken) => {
                 self.rings[ring].set_taken(taken);
-                Received::Nothing
+                DeviceEvent::Nothing
             }
-            Message::Addresses(ring, [descriptors, available, used]) => {
+            VhostMessage::Addresses(ring, [descriptors, available, used]) => {
                 self.rings[ring].set_addresses(descriptors, available, used);
-                Received::Nothing
+                DeviceEvent::Nothing
             }
-            Message::Channel(file) => {
+            VhostMessage::Channel(file) => {
                 let channel = UnixStream::from(file);
                 channel.set_read_timeout(Some(self.patience))?;
                 self.channel = Some(channel);
-                Received::Nothing
+                DeviceEvent::Nothing
             }
         };
         if needs_reply {
@@ -344,7 +344,7 @@ impl Device {
         self.reply(VRING_KICK, 0).map(drop)
     }
 
-    fn reply(&mut self, request: u32, value: u64) -> Result<Received, GuestError> {
+    fn reply(&mut self, request: u32, value: u64) -> Result<DeviceEvent, GuestError> {
         let mut message = [0; HEAD_BYTES + 8];
         for (to, word) in message
             .as_chunks_mut()
@@ -356,7 +356,7 @@ impl Device {
         }
         message[HEAD_BYTES..].copy_from_slice(&value.to_le_bytes());
         send(&mut self.socket, &message)?;
-        Ok(Received::Nothing)
+        Ok(DeviceEvent::Nothing)
     }
 
     /// Tells the guest that a queue has answers; it acknowledges that on the [channel](Self::channel). False if there is no channel.
@@ -458,9 +458,9 @@ mod tests {
         ) {
             let file = tempfile::tempfile().unwrap();
             (&file).write_all(&bytes).unwrap();
-            let region = Region { address: 0, length: 4096, offset: 0, file };
-            let memory = Memory::map(vec![region]).unwrap();
-            let mut ring = Ring::default();
+            let region = MemoryRegion { address: 0, length: 4096, offset: 0, file };
+            let memory = MappedMemory::map(vec![region]).unwrap();
+            let mut ring = Virtqueue::default();
             let _ = ring.set_entries(1 << entries);
             let (first, available, used) = addresses;
             ring.set_addresses(if near { first % 5000 } else { first }, available, used);
@@ -478,8 +478,9 @@ mod tests {
 
     #[test]
     fn messages_that_were_not_offered_are_refused_by_name() {
-        let refused =
-            |request, payload: &[u8]| Message::parse(request, payload, Vec::new()).unwrap_err();
+        let refused = |request, payload: &[u8]| {
+            VhostMessage::parse(request, payload, Vec::new()).unwrap_err()
+        };
         assert_eq!(refused(24, &[0; 12]), Violation::Request(24));
         assert_eq!(refused(VRING_KICK, &[2, 0, 0, 0]), Violation::Queue(2));
         assert_eq!(

@@ -16,9 +16,9 @@ use emulator::wire::fault::{FaultError, FaultRates, RandomFaults};
 use emulator::wire::myrinet::CrossbarConfig;
 
 use super::error::KitError;
-use super::failed::{Origin, Records};
+use super::failed::{FailureRecords, Origin};
 use super::fault::KitFault;
-use super::log::{Log, Tap};
+use super::log::{EventLog, Tap};
 use super::schedule::Schedule;
 use super::{Kit, NodeState, START};
 use lanigon_analysis::capture::Capture;
@@ -37,10 +37,10 @@ pub(super) const SWITCH_LATENCY: SimTime = SimTime::from_ns(500);
 pub(super) const SWITCH_BUFFER_BYTES: u64 = 128 << 10;
 
 /// An observer, or the reason why it could not be started.
-type Started = io::Result<Box<dyn Observer>>;
+type StartedObserver = io::Result<Box<dyn Observer>>;
 
 /// Starts an observer.
-struct Begin(Box<dyn FnOnce(&Header) -> Started>);
+struct Begin(Box<dyn FnOnce(&Header) -> StartedObserver>);
 
 impl fmt::Debug for Begin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,7 +50,7 @@ impl fmt::Debug for Begin {
 
 /// An image given by the test.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ImageSource {
     File(PathBuf),
     Bytes(Vec<u8>),
 }
@@ -63,7 +63,7 @@ pub struct KitBuilder {
     /// Nodes from this one on are never started.
     silent_from: usize,
     /// Images with their nodes (`None`: all nodes without their own image).
-    images: Vec<(Option<usize>, Source)>,
+    images: Vec<(Option<usize>, ImageSource)>,
     /// Name of the type of board or of its profile.
     board: Option<String>,
     /// Name or file of the profile.
@@ -112,7 +112,7 @@ impl KitBuilder {
     /// test run: with cargo, the folder of the test's package.
     #[must_use]
     pub fn firmware(mut self, path: impl AsRef<Path>) -> Self {
-        let source = Source::File(path.as_ref().into());
+        let source = ImageSource::File(path.as_ref().into());
         self.images.push((None, source));
         self
     }
@@ -120,7 +120,7 @@ impl KitBuilder {
     /// Sets the ELF image of one node.
     #[must_use]
     pub fn firmware_on(mut self, node: usize, path: impl AsRef<Path>) -> Self {
-        let source = Source::File(path.as_ref().into());
+        let source = ImageSource::File(path.as_ref().into());
         self.images.push((Some(node), source));
         self
     }
@@ -128,7 +128,7 @@ impl KitBuilder {
     /// Like [`firmware`](Self::firmware), with the bytes of an ELF image.
     #[must_use]
     pub fn firmware_bytes(mut self, elf: &[u8]) -> Self {
-        self.images.push((None, Source::Bytes(elf.into())));
+        self.images.push((None, ImageSource::Bytes(elf.into())));
         self
     }
 
@@ -202,7 +202,7 @@ impl KitBuilder {
     #[must_use]
     pub fn observe<F>(mut self, begin: F) -> Self
     where
-        F: FnOnce(&Header) -> Started + 'static,
+        F: FnOnce(&Header) -> StartedObserver + 'static,
     {
         self.observers.push(Begin(Box::new(begin)));
         self
@@ -247,7 +247,7 @@ impl KitBuilder {
         let strikes = self.install_faults(&mut world, board)?;
         let records = self.records(&mut world, board, &profile, sram_bytes)?;
         let taps = Tap::install(&mut world, board.medium)?;
-        let log = Log::observe(&mut world, self.details);
+        let log = EventLog::observe(&mut world, self.details);
         let refuse = |error: anyhow::Error| KitError::Trace(format!("{error:#}"));
         let record = RecordOptions {
             trace: self.trace,
@@ -284,11 +284,11 @@ impl KitBuilder {
         board: &'static BoardType,
         profile: &Profile,
         sram_bytes: u32,
-    ) -> Result<Option<Records>, KitError> {
-        if !Records::wanted() {
+    ) -> Result<Option<FailureRecords>, KitError> {
+        if !FailureRecords::wanted() {
             return Ok(None);
         }
-        let mut records = Records::new(self.origin(board, profile, sram_bytes)?);
+        let mut records = FailureRecords::new(self.origin(board, profile, sram_bytes)?);
         for node in 0..world.nodes.len() {
             world.nodes[node].programs.keep_tapes();
             let layers = record_layers(world, board.medium, node)?;
@@ -462,7 +462,7 @@ fn on_myrinet(
     Ok(world.build()?)
 }
 
-impl Source {
+impl ImageSource {
     fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),

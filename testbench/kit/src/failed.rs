@@ -31,7 +31,7 @@ use lanigon_worlds::boards::{self, BoardType, Medium};
 use lanigon_worlds::nodes::{HOST_MEGABYTES, START};
 use lanigon_worlds::replay::RecordedNode;
 
-use super::builder::{SWITCH_BUFFER_BYTES, SWITCH_LATENCY, Source};
+use super::builder::{ImageSource, SWITCH_BUFFER_BYTES, SWITCH_LATENCY};
 
 /// Names the folder for the worlds of failed tests; `off`: nothing is recorded.
 const VARIABLE: &str = "LANIGON_FAILED_TESTS";
@@ -76,28 +76,28 @@ pub(super) struct Origin {
     pub(super) sram_bytes: u32,
     pub(super) switch: bool,
     /// The image of each node; `None`: its board is never started.
-    pub(super) images: Vec<Option<Source>>,
+    pub(super) images: Vec<Option<ImageSource>>,
 }
 
 /// Records of a node.
 #[derive(Debug)]
-struct Node {
+struct NodeRecords {
     layers: Vec<StrikeLog>,
     arrivals: Vec<(SimTime, Vec<u8>)>,
 }
 
 /// Everything that a failed test writes.
 #[derive(Debug)]
-pub(super) struct Records {
+pub(super) struct FailureRecords {
     origin: Origin,
-    nodes: Vec<Node>,
+    nodes: Vec<NodeRecords>,
     /// Reasons for which the recorded world may differ from the test's.
     doubts: BTreeSet<&'static str>,
     /// Whether the last run failed.
     pub(super) failed: bool,
 }
 
-impl Records {
+impl FailureRecords {
     /// Whether the user wants recordings.
     pub(super) fn wanted() -> bool {
         env::var_os(VARIABLE).is_none_or(|value| value != "off")
@@ -114,7 +114,7 @@ impl Records {
 
     pub(super) fn add_node(&mut self, layers: Vec<StrikeLog>) {
         let arrivals = Vec::new();
-        self.nodes.push(Node { layers, arrivals });
+        self.nodes.push(NodeRecords { layers, arrivals });
     }
 
     /// A frame was injected.
@@ -210,7 +210,7 @@ impl Records {
 
     /// Copies the images; returns their names in the scenario.
     fn copy_images(&self, folder: &Path) -> io::Result<Vec<Option<String>>> {
-        let mut copied: Vec<(&Source, String)> = Vec::new();
+        let mut copied: Vec<(&ImageSource, String)> = Vec::new();
         let mut names = Vec::new();
         for source in &self.origin.images {
             let Some(source) = source else {
@@ -314,7 +314,7 @@ impl Records {
         if program.is_some_and(|(_, tape)| tape.full_since().is_some()) {
             self.doubt("a host program did more than a recording holds");
         }
-        let Node { layers, arrivals } = &self.nodes[index];
+        let NodeRecords { layers, arrivals } = &self.nodes[index];
         let recorded = RecordedNode {
             program: program.map(|(name, tape)| (name.to_owned(), tape.actions())),
             arrivals: arrivals.clone(),

@@ -65,7 +65,7 @@ pub use fault::{FrameFault, KitFault};
 pub use host::{Buffer, HostNode};
 pub use log::SentFrame;
 pub use schedule::{Schedule, Schedules, Step};
-pub use search::{Failure, Search};
+pub use search::{FailedSchedule, Search};
 
 /// The result of a host program.
 pub use lanigon_worlds::end::ResultSlot;
@@ -76,7 +76,7 @@ pub use lanigon_worlds::images::image_folder;
 /// Start time of host programs.
 pub use lanigon_worlds::nodes::START;
 
-use failed::Records;
+use failed::FailureRecords;
 use lanigon_analysis::capture::Capture;
 use lanigon_analysis::trace::record::Recording;
 use lanigon_worlds::boards::BoardType;
@@ -85,7 +85,7 @@ use lanigon_worlds::faults::Strikes;
 use lanigon_worlds::images;
 use lanigon_worlds::running::Running;
 use lanigon_worlds::stopped::Stopped;
-use log::{Log, Tap};
+use log::{EventLog, Tap};
 
 /// Kinds of events that are recorded on request only.
 pub use emulator::observe::event::Details;
@@ -104,11 +104,11 @@ pub struct Kit {
     world: World,
     board: &'static BoardType,
     nodes: Vec<NodeState>,
-    log: Log,
+    log: EventLog,
     taps: Vec<Tap>,
     strikes: Vec<Strikes>,
     /// Records that a failed test writes; `None` if it writes nothing.
-    records: Option<Records>,
+    records: Option<FailureRecords>,
     end: SimTime,
     recording: Recording,
     capture: Option<Capture>,

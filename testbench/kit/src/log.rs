@@ -14,10 +14,10 @@ use lanigon_worlds::builder::{WorldError, add_layer};
 
 /// All events so far.
 #[derive(Debug, Clone)]
-pub(super) struct Log(Arc<Mutex<Vec<TraceEvent>>>);
+pub(super) struct EventLog(Arc<Mutex<Vec<TraceEvent>>>);
 
 struct Recorder {
-    log: Log,
+    log: EventLog,
     details: Details,
 }
 
@@ -35,7 +35,7 @@ impl Observer for Recorder {
     }
 }
 
-impl Log {
+impl EventLog {
     pub(super) fn observe(world: &mut World, details: Details) -> Self {
         let log = Self(Arc::default());
         world.observe(Box::new(Recorder {

@@ -31,7 +31,7 @@ pub struct Search {
 
 /// A schedule under which a test failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct FailedSchedule {
     /// The smallest one: without any of its steps the test passes.
     pub schedule: Schedule,
     /// The test's error.
@@ -44,7 +44,7 @@ pub struct Failure {
     pub shrunk_in: u32,
 }
 
-impl Display for Failure {
+impl Display for FailedSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (first, left) = (self.first.steps.len(), self.schedule.steps.len());
         let code = self.schedule.to_string().replace('\n', "\n    ");
@@ -86,7 +86,7 @@ impl Search {
     pub fn find<E: Display>(
         &self,
         mut test: impl FnMut(&Schedule) -> Result<(), E>,
-    ) -> Option<Failure> {
+    ) -> Option<FailedSchedule> {
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
         let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
@@ -98,7 +98,7 @@ impl Search {
             let mut tree = strategy.new_tree(&mut runner).ok()?;
             let first = tree.current();
             if let Some(reason) = outcome(&mut test, &first) {
-                let mut failure = Failure {
+                let mut failure = FailedSchedule {
                     schedule: first.clone(),
                     reason,
                     first,
@@ -127,7 +127,7 @@ impl Search {
     }
 }
 
-impl Failure {
+impl FailedSchedule {
     /// Replaces the smallest failing schedule if the test fails with this one too.
     fn replace<E: Display>(
         &mut self,

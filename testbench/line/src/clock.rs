@@ -12,13 +12,13 @@ const BEGIN_NS: u64 = 1_000_000_000_000;
 const NS_OF_A_SECOND: u64 = 1_000_000_000;
 
 /// Tells simulated time in ns to code at an address; `None`: it has real time.
-pub type Source = fn(*const c_void) -> Option<u64>;
+pub type ClockSource = fn(*const c_void) -> Option<u64>;
 
 /// The source, as a number; 0: all have real time.
 static SOURCE: AtomicUsize = AtomicUsize::new(0);
 
 /// From now on there is simulated time.
-pub fn start(source: Source) {
+pub fn start(source: ClockSource) {
     SOURCE.store(source as usize, Ordering::Release);
 }
 
@@ -34,7 +34,7 @@ fn simulated(caller: *const c_void) -> Option<u64> {
         return None;
     }
     // SAFETY: only `start` stores another number than 0.
-    let source: Source = unsafe { std::mem::transmute(source) };
+    let source: ClockSource = unsafe { std::mem::transmute(source) };
     source(caller)
 }
 

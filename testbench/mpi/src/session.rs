@@ -10,7 +10,7 @@ use mpi::Threading;
 use mpi::environment::Universe;
 
 use crate::MpiError;
-use crate::transport::Messages;
+use crate::transport::RankMessages;
 
 /// A process's part in MPI.
 ///
@@ -42,7 +42,7 @@ impl Session {
     /// Carries the messages of a run. `ends`: the user wants it to end; then a rank that sends nothing for a while is given up.
     #[must_use]
     pub fn transport(&self, ends: Arc<AtomicBool>) -> Box<dyn Transport> {
-        Box::new(Messages::new(Arc::clone(&self.0), ends))
+        Box::new(RankMessages::new(Arc::clone(&self.0), ends))
     }
 
     /// Ends MPI. Every process must do so, after its transports are dropped.

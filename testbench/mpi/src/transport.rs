@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const TAG: i32 = 0;
 
 /// The messages of a rank.
-pub(crate) struct Messages {
+pub(crate) struct RankMessages {
     universe: Arc<Universe>,
     rank: usize,
     /// Messages of each rank that have come and were not received yet.
@@ -39,7 +39,7 @@ pub(crate) struct Messages {
     ends: Arc<AtomicBool>,
 }
 
-impl Messages {
+impl RankMessages {
     /// The messages of this process.
     pub(crate) fn new(universe: Arc<Universe>, ends: Arc<AtomicBool>) -> Self {
         let world = universe.world();
@@ -102,13 +102,13 @@ fn append(
 
 /// A rank that waits.
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingRank {
     looks: u32,
     /// Since when the user wants the end.
     since: Option<Instant>,
 }
 
-impl Waiting {
+impl WaitingRank {
     /// Lets others work for a while.
     fn pause(&mut self) {
         if self.looks < LOOKS {
@@ -129,7 +129,7 @@ impl Waiting {
     }
 }
 
-impl Transport for Messages {
+impl Transport for RankMessages {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -146,7 +146,7 @@ impl Transport for Messages {
             let world = self.world();
             let other = world.process_at_rank(number);
             let mut request = other.immediate_send_with_tag(scope, message, TAG);
-            let mut waiting = Waiting::default();
+            let mut waiting = WaitingRank::default();
             // The request borrows the message, so it must end before this function does.
             while let Err(pending) = request.test() {
                 request = pending;
@@ -167,7 +167,7 @@ impl Transport for Messages {
         }
         let world = self.world();
         let other = world.process_at_rank(number);
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingRank::default();
         loop {
             if let Some((come, status)) = other.immediate_matched_probe_with_tag(TAG) {
                 return append(come, &status, from, message);
@@ -181,9 +181,9 @@ impl Transport for Messages {
     }
 }
 
-impl fmt::Debug for Messages {
+impl fmt::Debug for RankMessages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Messages");
+        let mut shown = f.debug_struct("RankMessages");
         shown.field("rank", &self.rank).field("come", &self.come);
         shown.finish_non_exhaustive()
     }

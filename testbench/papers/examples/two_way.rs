@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use emulator::sim::world::RunLimits;
 use lanigon_papers::emp::measure::scheme::Scheme;
-use lanigon_papers::emp::measure::usage::{self, Flow, NodeUsage};
+use lanigon_papers::emp::measure::usage::{self, Directions, NodeUsage};
 use lanigon_papers::emp::measure::{Setup, one_way, rounds::Rounds, two_way};
 use lanigon_worlds::calibrate;
 use lanigon_worlds::emp::EmpPairs;
@@ -51,7 +51,7 @@ fn line(profile: &str, scheme: Scheme) -> anyhow::Result<String> {
     let one_way = one_way::measure(&setup, LARGE)?.value;
     let [medium, large] = [MEDIUM, LARGE].map(|size| two_way::measure(&setup, size));
     let (medium, large) = (medium?.value, large?.value);
-    let usage = usage::measure(&setup, Flow::TwoWay, LARGE)?;
+    let usage = usage::measure(&setup, Directions::TwoWay, LARGE)?;
     let node = &usage.nodes[0];
     let [busy, semaphore, outside] =
         ["", "wait: semaphore", "outside"].map(|part| shares(node, part));

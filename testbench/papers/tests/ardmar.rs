@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lanigon_experiments::grid::Grid;
 use lanigon_experiments::key;
-use lanigon_experiments::paper::{Amount, Request};
+use lanigon_experiments::paper::{Amount, ResultRequest};
 use lanigon_papers::ardmar::primitives::Primitives;
 use lanigon_papers::ardmar::{FILE, PROFILE, TABLE};
 use lanigon_worlds::profile::built_in;
@@ -47,9 +47,9 @@ fn page_fetches_without_handlers_need_no_home() {
     if !is_built() {
         return;
     }
-    let request = Request {
+    let request = ResultRequest {
         amount: Amount::Quick,
-        ..Request::default()
+        ..ResultRequest::default()
     };
     let grid = Grid::new(FILE, &request).unwrap();
     let means = |testbed, nodes: u16, ardmar| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use host_lib::fm::predict::deliveries;
 use lanigon_experiments::grid::Grid;
-use lanigon_experiments::paper::{Amount, Request};
+use lanigon_experiments::paper::{Amount, ResultRequest};
 use lanigon_papers::multicast::FILE;
 use lanigon_papers::multicast::results::{measured_costs, tree, way};
 use lanigon_workloads::multicast::TreeKind;
@@ -25,9 +25,9 @@ fn a_run_has_the_planned_times() {
     let interrupt = Arc::default();
     let costs = measured_costs(&interrupt).unwrap();
     // Two rounds.
-    let request = Request {
+    let request = ResultRequest {
         amount: Amount::Quick,
-        ..Request::default()
+        ..ResultRequest::default()
     };
     let grid = Grid::new(FILE, &request).unwrap();
     for (nodes, lambda, (multi_send, pipelined), bytes) in [

@@ -3,7 +3,7 @@
 use lanigon_requests::Call;
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
-use crate::error::{Done, give, number};
+use crate::error::{CallResult, give, number};
 use crate::sockets::{address_of, write_address};
 use crate::table::{self, Socket};
 use crate::world;
@@ -15,7 +15,7 @@ const PART_BYTES: usize = 1 << 20;
 ///
 /// # Safety
 /// The buffers may be written.
-unsafe fn receive(socket: &Socket, buffers: &[iovec], flags: c_int) -> Done<usize> {
+unsafe fn receive(socket: &Socket, buffers: &[iovec], flags: c_int) -> CallResult<usize> {
     let most: usize = buffers.iter().map(|buffer| buffer.iov_len).sum();
     let limit_ns = {
         let side = socket.side();
@@ -57,7 +57,7 @@ unsafe fn receive(socket: &Socket, buffers: &[iovec], flags: c_int) -> Done<usiz
 ///
 /// # Safety
 /// The buffers may be read.
-unsafe fn send_all(socket: &Socket, buffers: &[iovec], flags: c_int) -> Done<usize> {
+unsafe fn send_all(socket: &Socket, buffers: &[iovec], flags: c_int) -> CallResult<usize> {
     let mut all = Vec::new();
     for buffer in buffers.iter().filter(|buffer| buffer.iov_len > 0) {
         // SAFETY: the caller's promise.
@@ -109,7 +109,7 @@ const fn buffer(start: *const c_void, length: size_t) -> [iovec; 1] {
 ///
 /// # Safety
 /// The list has so many.
-unsafe fn list<'a>(buffers: *const iovec, count: size_t) -> Done<&'a [iovec]> {
+unsafe fn list<'a>(buffers: *const iovec, count: size_t) -> CallResult<&'a [iovec]> {
     match count {
         0 => Ok(&[]),
         _ if buffers.is_null() || count > 1024 => Err(libc::EINVAL),
@@ -161,7 +161,7 @@ unsafe fn from(
     flags: c_int,
     address: *mut sockaddr,
     size: *mut socklen_t,
-) -> Done<usize> {
+) -> CallResult<usize> {
     // SAFETY: the caller's promise.
     let count = unsafe { receive(socket, buffers, flags)? };
     if let Some(peer) = socket.side().peer {
@@ -173,7 +173,7 @@ unsafe fn from(
 
 /// # Safety
 /// As `recvmsg`.
-unsafe fn message_in(socket: &Socket, message: *mut msghdr, flags: c_int) -> Done<usize> {
+unsafe fn message_in(socket: &Socket, message: *mut msghdr, flags: c_int) -> CallResult<usize> {
     // SAFETY: the caller's promise.
     unsafe {
         let buffers = list((*message).msg_iov, (*message).msg_iovlen)?;

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lanigon_requests::Item;
 use libc::{c_int, c_short, epoll_event, pollfd, sigset_t};
 
-use crate::error::{Done, give_int};
+use crate::error::{CallResult, give_int};
 use crate::select::{told, wait, wanted};
-use crate::table::{self, Entry, Known};
+use crate::table::{self, Known, WorldDescriptor};
 use crate::{system, world};
 
 const EDGE: u32 = libc::EPOLLET as u32;
@@ -43,7 +43,10 @@ pub extern "C" fn epoll_create1(flags: c_int) -> c_int {
     let created = system::checked(done).and_then(|descriptor| {
         let descriptor = descriptor as c_int;
         match world::is_connected() {
-            true => table::insert(descriptor, Entry::Epoll(Arc::new(Mutex::default()))),
+            true => table::insert(
+                descriptor,
+                WorldDescriptor::Epoll(Arc::new(Mutex::default())),
+            ),
             false => Ok(descriptor),
         }
     });
@@ -158,7 +161,7 @@ fn wait_all(
     epoll: &Mutex<Epoll>,
     room: usize,
     limit_ns: Option<u64>,
-) -> Done<Vec<epoll_event>> {
+) -> CallResult<Vec<epoll_event>> {
     let lock = || epoll.lock().unwrap_or_else(PoisonError::into_inner);
     let (items, places, mut others) = lock().questions(descriptor);
     let found = wait(items, &mut others, limit_ns)?;

@@ -7,7 +7,7 @@ use lanigon_requests::Refusal;
 use libc::c_int;
 
 /// A result, or the number of an error.
-pub type Done<T> = Result<T, c_int>;
+pub type CallResult<T> = Result<T, c_int>;
 
 /// The number of a refusal.
 pub const fn number(refusal: Refusal) -> c_int {
@@ -42,7 +42,7 @@ pub fn last() -> c_int {
 }
 
 /// Return value in C: the value, or -1 and the number of the error.
-pub fn give<T: TryInto<isize>>(done: Done<T>) -> isize {
+pub fn give<T: TryInto<isize>>(done: CallResult<T>) -> isize {
     match done {
         Ok(value) => value.try_into().unwrap_or(isize::MAX),
         Err(number) => {
@@ -53,7 +53,7 @@ pub fn give<T: TryInto<isize>>(done: Done<T>) -> isize {
 }
 
 /// As [`give`], for functions that return `int`.
-pub fn give_int<T: TryInto<isize>>(done: Done<T>) -> c_int {
+pub fn give_int<T: TryInto<isize>>(done: CallResult<T>) -> c_int {
     give(done) as c_int
 }
 

@@ -3,7 +3,7 @@
 use lanigon_requests::Call;
 use libc::{c_int, c_long, c_ulong, c_void, socklen_t};
 
-use crate::error::{Done, give_int, number};
+use crate::error::{CallResult, give_int, number};
 use crate::table::{self, Socket};
 use crate::{system, world};
 
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn setsockopt(
     give_int(socket.and_then(|socket| set(&socket, level, name, bytes)))
 }
 
-fn set(socket: &Socket, level: c_int, name: c_int, value: &[u8]) -> Done<isize> {
+fn set(socket: &Socket, level: c_int, name: c_int, value: &[u8]) -> CallResult<isize> {
     let mut side = socket.side();
     let word = |at: usize| {
         let bytes = value.get(at..at + 8)?.try_into().ok()?;
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn getsockopt(
     }))
 }
 
-fn get(socket: &Socket, level: c_int, name: c_int) -> Done<Vec<u8>> {
+fn get(socket: &Socket, level: c_int, name: c_int) -> CallResult<Vec<u8>> {
     let flag = |is_set| c_int::from(is_set);
     let value = match (level, name) {
         (libc::SOL_SOCKET, libc::SO_ERROR) => {

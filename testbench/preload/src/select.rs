@@ -5,7 +5,7 @@
 use lanigon_requests::{Call, Item, ready};
 use libc::{c_int, c_short, c_void, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
-use crate::error::{Done, give_int};
+use crate::error::{CallResult, give_int};
 use crate::{system, table, world};
 
 /// Wanted events of `poll` as a set of [`ready`].
@@ -42,7 +42,11 @@ pub const fn told(events: u32, wanted: c_short) -> c_short {
 }
 
 /// Waits until a socket of the world is ready, or a descriptor of the system. Gives the sockets; `system` has what its descriptors are ready for.
-pub fn wait(items: Vec<Item>, system: &mut [pollfd], limit_ns: Option<u64>) -> Done<Vec<Item>> {
+pub fn wait(
+    items: Vec<Item>,
+    system: &mut [pollfd],
+    limit_ns: Option<u64>,
+) -> CallResult<Vec<Item>> {
     let mut limit_ns = limit_ns;
     if !system.is_empty() && system::poll(system, Some(0))? > 0 {
         limit_ns = Some(0);
@@ -62,7 +66,7 @@ pub fn wait(items: Vec<Item>, system: &mut [pollfd], limit_ns: Option<u64>) -> D
 }
 
 /// `poll` over descriptors of both kinds.
-fn poll_all(descriptors: &mut [pollfd], limit_ns: Option<u64>) -> Done<isize> {
+fn poll_all(descriptors: &mut [pollfd], limit_ns: Option<u64>) -> CallResult<isize> {
     let (mut items, mut places) = (Vec::new(), Vec::new());
     let (mut system, mut others) = (Vec::new(), Vec::new());
     for (place, one) in descriptors.iter_mut().enumerate() {

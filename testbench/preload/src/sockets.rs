@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use lanigon_requests::{Call, Place, Refusal};
+use lanigon_requests::{Call, Refusal, SocketAddress};
 use libc::{c_int, c_long, c_void, sockaddr, sockaddr_in, socklen_t};
 
-use crate::error::{Done, give_int, number, unsupported};
-use crate::table::{self, Side, Socket};
+use crate::error::{CallResult, give_int, number, unsupported};
+use crate::table::{self, Socket, SocketState};
 use crate::{system, world};
 
 /// Subject of the message about sockets in a child of the program, which are not supported.
@@ -34,7 +34,7 @@ pub fn rank_of(address: u32) -> Option<u32> {
 ///
 /// # Safety
 /// `address` has `length` bytes.
-unsafe fn read_address(address: *const sockaddr, length: socklen_t) -> Done<(u32, u16)> {
+unsafe fn read_address(address: *const sockaddr, length: socklen_t) -> CallResult<(u32, u16)> {
     if address.is_null() {
         return Err(libc::EFAULT);
     }
@@ -88,9 +88,9 @@ pub extern "C" fn socket(family: c_int, kind: c_int, protocol: c_int) -> c_int {
             Err(libc::EAFNOSUPPORT)
         }
         (libc::AF_INET, libc::SOCK_STREAM) if world::is_connected() => {
-            let side = Side {
+            let side = SocketState {
                 is_nonblocking: kind & libc::SOCK_NONBLOCK != 0,
-                ..Side::default()
+                ..SocketState::default()
             };
             let is_kept = kind & libc::SOCK_CLOEXEC == 0;
             table::open(side, is_kept).map(|(descriptor, _)| descriptor)
@@ -135,7 +135,11 @@ stands_for! {
 
 /// # Safety
 /// As the function of C.
-unsafe fn bind_ours(socket: &Socket, address: *const sockaddr, length: socklen_t) -> Done<isize> {
+unsafe fn bind_ours(
+    socket: &Socket,
+    address: *const sockaddr,
+    length: socklen_t,
+) -> CallResult<isize> {
     // SAFETY: the caller's promise.
     let (address, port) = unsafe { read_address(address, length)? };
     if rank_of(address) != Some(world::rank()) {
@@ -155,7 +159,7 @@ unsafe fn bind_ours(socket: &Socket, address: *const sockaddr, length: socklen_t
     Ok(0)
 }
 
-unsafe fn listen_ours(socket: &Socket, backlog: c_int) -> Done<isize> {
+unsafe fn listen_ours(socket: &Socket, backlog: c_int) -> CallResult<isize> {
     let backlog = u32::try_from(backlog).unwrap_or(128).min(4096);
     let call = Call::Listen {
         socket: socket.number,
@@ -174,11 +178,11 @@ unsafe fn connect_ours(
     socket: &Socket,
     address: *const sockaddr,
     length: socklen_t,
-) -> Done<isize> {
+) -> CallResult<isize> {
     // SAFETY: the caller's promise.
     let (address, port) = unsafe { read_address(address, length)? };
     let rank = rank_of(address).ok_or(libc::ENETUNREACH)?;
-    let to = Place { rank, port };
+    let to = SocketAddress { rank, port };
     let (is_nonblocking, had_asked) = {
         let mut side = socket.side();
         side.peer = side.peer.or(Some(to));
@@ -220,7 +224,7 @@ unsafe fn name_ours(
     socket: &Socket,
     address: *mut sockaddr,
     length: *mut socklen_t,
-) -> Done<isize> {
+) -> CallResult<isize> {
     let side = socket.side();
     // SAFETY: the caller's promise.
     unsafe { write_address((side.address, side.port), address, length) };
@@ -233,7 +237,7 @@ unsafe fn peer_ours(
     socket: &Socket,
     address: *mut sockaddr,
     length: *mut socklen_t,
-) -> Done<isize> {
+) -> CallResult<isize> {
     let side = socket.side();
     let peer = side.peer.filter(|_| !side.asks).ok_or(libc::ENOTCONN)?;
     // SAFETY: the caller's promise.
@@ -241,7 +245,7 @@ unsafe fn peer_ours(
     Ok(0)
 }
 
-unsafe fn shutdown_ours(socket: &Socket, how: c_int) -> Done<isize> {
+unsafe fn shutdown_ours(socket: &Socket, how: c_int) -> CallResult<isize> {
     let (read, write) = match how {
         libc::SHUT_RD => (true, false),
         libc::SHUT_WR => (false, true),
@@ -298,7 +302,7 @@ pub unsafe extern "C" fn accept(
     unsafe { accept4(descriptor, address, length, 0) }
 }
 
-fn accept_ours(listener: &Arc<Socket>, flags: c_int) -> Done<(c_int, Place)> {
+fn accept_ours(listener: &Arc<Socket>, flags: c_int) -> CallResult<(c_int, SocketAddress)> {
     let (limit_ns, port) = {
         let side = listener.side();
         if !side.listens {
@@ -311,11 +315,11 @@ fn accept_ours(listener: &Arc<Socket>, flags: c_int) -> Done<(c_int, Place)> {
         };
         (limit_ns, side.port)
     };
-    let side = Side {
+    let side = SocketState {
         is_nonblocking: flags & libc::SOCK_NONBLOCK != 0,
         address: address_of(world::rank()),
         port,
-        ..Side::default()
+        ..SocketState::default()
     };
     let (descriptor, socket) = table::open(side, flags & libc::SOCK_CLOEXEC == 0)?;
     let call = Call::Accept {

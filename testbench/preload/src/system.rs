@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libc::{c_int, c_long, c_void, nfds_t, pollfd};
 
-use crate::error::{self, Done};
+use crate::error::{self, CallResult};
 
 /// The result of a system call that returns no pointer.
 pub const fn done(result: c_long) -> isize {
@@ -13,7 +13,7 @@ pub const fn done(result: c_long) -> isize {
 }
 
 /// A result as Rust has it.
-pub fn checked(result: c_long) -> Done<isize> {
+pub fn checked(result: c_long) -> CallResult<isize> {
     match result {
         ..0 => Err(error::last()),
         result => Ok(result as isize),
@@ -27,7 +27,7 @@ pub fn close(descriptor: c_int) -> c_long {
 }
 
 /// Waits until one of these descriptors of the system is ready, up to a time in ns; the number of ready ones.
-pub fn poll(descriptors: &mut [pollfd], limit_ns: Option<u64>) -> Done<usize> {
+pub fn poll(descriptors: &mut [pollfd], limit_ns: Option<u64>) -> CallResult<usize> {
     let time = limit_ns.map(|ns| libc::timespec {
         tv_sec: (ns / 1_000_000_000).cast_signed(),
         tv_nsec: (ns % 1_000_000_000).cast_signed(),

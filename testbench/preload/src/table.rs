@@ -5,11 +5,11 @@ use std::fs;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use lanigon_requests::{Call, Place};
+use lanigon_requests::{Call, SocketAddress};
 use libc::c_int;
 
 use crate::epoll::Epoll;
-use crate::error::Done;
+use crate::error::CallResult;
 use crate::sockets::CHILD;
 use crate::{error, system, world};
 
@@ -22,23 +22,23 @@ const SOCKET: u8 = 1;
 const EPOLL: u8 = 2;
 
 static KINDS: [AtomicU8; MOST] = [const { AtomicU8::new(SYSTEM) }; MOST];
-static TABLE: Mutex<BTreeMap<c_int, Entry>> = Mutex::new(BTreeMap::new());
+static TABLE: Mutex<BTreeMap<c_int, WorldDescriptor>> = Mutex::new(BTreeMap::new());
 
 /// A descriptor of the world's.
 #[derive(Clone)]
-pub enum Entry {
+pub enum WorldDescriptor {
     Socket(Arc<Socket>),
     Epoll(Arc<Mutex<Epoll>>),
 }
 
 /// State of a socket in the process.
 #[derive(Debug, Default)]
-pub struct Side {
+pub struct SocketState {
     pub is_nonblocking: bool,
     /// Own address: of the host, and the port.
     pub address: u32,
     pub port: u16,
-    pub peer: Option<Place>,
+    pub peer: Option<SocketAddress>,
     pub listens: bool,
     /// A connection is asked for.
     pub asks: bool,
@@ -53,11 +53,11 @@ pub struct Side {
 #[derive(Debug)]
 pub struct Socket {
     pub number: u32,
-    side: Mutex<Side>,
+    side: Mutex<SocketState>,
 }
 
 impl Socket {
-    pub fn new(side: Side) -> Self {
+    pub fn new(side: SocketState) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -65,7 +65,7 @@ impl Socket {
         }
     }
 
-    pub fn side(&self) -> MutexGuard<'_, Side> {
+    pub fn side(&self) -> MutexGuard<'_, SocketState> {
         self.side.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -92,7 +92,7 @@ fn set_kind(descriptor: c_int, kind: u8) {
     }
 }
 
-fn lock() -> MutexGuard<'static, BTreeMap<c_int, Entry>> {
+fn lock() -> MutexGuard<'static, BTreeMap<c_int, WorldDescriptor>> {
     TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -142,7 +142,7 @@ pub fn is_ours(descriptor: c_int) -> bool {
 }
 
 /// The socket of a descriptor. `None`: it is the system's.
-pub fn socket(descriptor: c_int) -> Option<Done<Arc<Socket>>> {
+pub fn socket(descriptor: c_int) -> Option<CallResult<Arc<Socket>>> {
     if kind(descriptor) != SOCKET {
         return None;
     }
@@ -151,7 +151,7 @@ pub fn socket(descriptor: c_int) -> Option<Done<Arc<Socket>>> {
         return Some(Err(libc::ENOTCONN));
     }
     match lock().get(&descriptor) {
-        Some(Entry::Socket(socket)) => Some(Ok(Arc::clone(socket))),
+        Some(WorldDescriptor::Socket(socket)) => Some(Ok(Arc::clone(socket))),
         _ => Some(Err(libc::EBADF)),
     }
 }
@@ -162,17 +162,17 @@ pub fn epoll(descriptor: c_int) -> Option<Arc<Mutex<Epoll>>> {
         return None;
     }
     match lock().get(&descriptor) {
-        Some(Entry::Epoll(epoll)) => Some(Arc::clone(epoll)),
+        Some(WorldDescriptor::Epoll(epoll)) => Some(Arc::clone(epoll)),
         _ => None,
     }
 }
 
 /// Gives an entry this descriptor, which the system has given out.
-pub fn insert(descriptor: c_int, entry: Entry) -> Done<c_int> {
+pub fn insert(descriptor: c_int, entry: WorldDescriptor) -> CallResult<c_int> {
     if usize::try_from(descriptor).is_ok_and(|place| place < MOST) {
         let kind = match entry {
-            Entry::Socket(_) => SOCKET,
-            Entry::Epoll(_) => EPOLL,
+            WorldDescriptor::Socket(_) => SOCKET,
+            WorldDescriptor::Epoll(_) => EPOLL,
         };
         let before = lock().insert(descriptor, entry);
         set_kind(descriptor, kind);
@@ -185,14 +185,14 @@ pub fn insert(descriptor: c_int, entry: Entry) -> Done<c_int> {
 }
 
 /// A new socket with a descriptor.
-pub fn open(side: Side, is_kept: bool) -> Done<(c_int, Arc<Socket>)> {
+pub fn open(side: SocketState, is_kept: bool) -> CallResult<(c_int, Arc<Socket>)> {
     let flags = if is_kept { 0 } else { libc::SOCK_CLOEXEC };
     let (family, kind) = (libc::AF_UNIX, libc::SOCK_STREAM | flags);
     // SAFETY: a call without pointers.
     let descriptor = unsafe { libc::syscall(libc::SYS_socket, family, kind, 0) };
     let descriptor = system::checked(descriptor)? as c_int;
     let socket = Arc::new(Socket::new(side));
-    insert(descriptor, Entry::Socket(Arc::clone(&socket)))?;
+    insert(descriptor, WorldDescriptor::Socket(Arc::clone(&socket)))?;
     Ok((descriptor, socket))
 }
 

@@ -18,8 +18,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use lanigon_line::{Line, clock};
 use lanigon_requests::{
-    Answer, Call, Decoder, Hello, LINE_VARIABLE, Outcome, Poll, RANK_VARIABLE, Refusal, Request,
-    SIZE_VARIABLE, SOCKET_VARIABLE, VERSION,
+    Answer, Call, CallOutcome, Decoder, Hello, LINE_VARIABLE, Poll, RANK_VARIABLE, Refusal,
+    Request, SIZE_VARIABLE, SOCKET_VARIABLE, VERSION,
 };
 use libc::{c_char, c_int, c_long, c_void, pollfd};
 
@@ -44,7 +44,7 @@ struct Slot {
     request: Option<(u64, Option<u64>, Call)>,
     /// The number that the world knows.
     ticket: u64,
-    outcome: Option<Outcome>,
+    outcome: Option<CallOutcome>,
     /// Descriptors of the system whose events end the wait too.
     descriptors: Vec<pollfd>,
 }
@@ -253,14 +253,14 @@ pub fn now_ns() -> u64 {
 }
 
 /// Carries out a call. It waits for so long at most; `None`: as long as it takes.
-pub fn call(call: Call, limit_ns: Option<u64>) -> Outcome {
-    wait(call, limit_ns, &[]).unwrap_or_else(|| Outcome::refused(Refusal::Invalid))
+pub fn call(call: Call, limit_ns: Option<u64>) -> CallOutcome {
+    wait(call, limit_ns, &[]).unwrap_or_else(|| CallOutcome::refused(Refusal::Invalid))
 }
 
 /// As [`call`], for a wait that one of these descriptors of the system ends too: then there is no outcome.
-pub fn wait(call: Call, limit_ns: Option<u64>, descriptors: &[pollfd]) -> Option<Outcome> {
+pub fn wait(call: Call, limit_ns: Option<u64>, descriptors: &[pollfd]) -> Option<CallOutcome> {
     if !is_connected() {
-        return Some(Outcome::refused(Refusal::NotConnected));
+        return Some(CallOutcome::refused(Refusal::NotConnected));
     }
     let request = Some((spent_ns(), limit_ns, call));
     LOOKS.set(0);

@@ -22,14 +22,14 @@ pub(crate) enum Incoming {
 
 /// The socket of one process.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct ProcessConnection {
     stream: UnixStream,
     decoder: Decoder,
     /// The process's number in the operating system.
     pub(crate) process: u32,
 }
 
-impl Connection {
+impl ProcessConnection {
     pub(crate) fn new(stream: UnixStream) -> Self {
         Self {
             stream,

@@ -84,11 +84,11 @@ impl Drop for Folder {
 
 /// Processes that run, in process groups of their own. They end with it.
 #[derive(Debug, Default)]
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     running: Vec<(Pid, JoinHandle<Option<i32>>)>,
 }
 
-impl Group {
+impl ProcessGroup {
     /// Adds a process, the first of its process group. `ended` is set when it has ended.
     pub(crate) fn add(&mut self, child: Child, ended: Arc<AtomicBool>) {
         let id = Pid::from_child(&child);
@@ -127,7 +127,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end(|_| false);
     }

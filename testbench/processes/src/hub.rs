@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use lanigon_requests::{Answer, End, Hello, Request, VERSION, Welcome};
 
-use crate::connection::{Connection, Incoming};
+use crate::connection::{Incoming, ProcessConnection};
 use crate::error::{ProcessError, other_version};
-use crate::rank::{Asleep, Place, State};
+use crate::rank::{Asleep, RankRecord, RankState};
 
 /// Time that a read waits before it looks whether the process sleeps.
 const LOOK: Duration = Duration::from_millis(60);
@@ -52,7 +52,7 @@ pub(crate) enum Next {
 pub struct Hub {
     listener: UnixListener,
     path: PathBuf,
-    places: Vec<Mutex<Place>>,
+    places: Vec<Mutex<RankRecord>>,
     welcomed: AtomicBool,
     /// Messages, and ends of sends, that no process knows yet.
     flying: AtomicU64,
@@ -125,7 +125,7 @@ impl Hub {
         self.places.len()
     }
 
-    pub(crate) fn place(&self, rank: usize) -> MutexGuard<'_, Place> {
+    pub(crate) fn place(&self, rank: usize) -> MutexGuard<'_, RankRecord> {
         self.places[rank]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -192,7 +192,7 @@ impl Hub {
         let _ = fs::remove_file(&self.path);
         for rank in 0..self.ranks() {
             let place = &mut *self.place(rank);
-            place.state = State::Unread;
+            place.state = RankState::Unread;
             if let Some(welcome) = welcome {
                 place.answer(&[Answer::Welcome(welcome)]);
             }
@@ -208,7 +208,7 @@ impl Hub {
 
     /// Takes the first request of a connection. What is no process of a rank is closed; a process that does not fit is an error.
     fn greet(&self, stream: UnixStream) -> Result<bool, ProcessError> {
-        let mut connection = Connection::new(stream);
+        let mut connection = ProcessConnection::new(stream);
         let Ok(Incoming::Request(Request::Hello(hello))) = connection.next(GREETING) else {
             return Ok(false);
         };
@@ -246,7 +246,7 @@ impl Hub {
     pub(crate) fn read(&self, rank: usize) -> Result<Next, ProcessError> {
         let mut idle = 0;
         let mut seen = Asleep::default();
-        self.place(rank).state = State::Running;
+        self.place(rank).state = RankState::Running;
         loop {
             match self.look(rank, LOOK)? {
                 Some(next) => return Ok(next),
@@ -255,14 +255,14 @@ impl Hub {
             // Who has not been read yet may be what this one waits for.
             let running = (0..self.ranks()).filter(|other| {
                 let state = self.place(*other).state;
-                *other == rank || state == State::Unread
+                *other == rank || state == RankState::Unread
             });
             let processes = running.map(|rank| self.place(rank).process());
             let now = Asleep::look(processes);
             idle = if now.is_as(&seen) { idle + 1 } else { 0 };
             seen = now;
             if idle == IDLE_LOOKS {
-                self.place(rank).state = State::Away;
+                self.place(rank).state = RankState::Away;
                 return Ok(Next::Away);
             }
         }
@@ -275,7 +275,7 @@ impl Hub {
             return Ok(Some(Next::Request(request)));
         }
         let Some(connection) = &mut place.connection else {
-            place.state = State::Gone;
+            place.state = RankState::Gone;
             return Ok(Some(Next::Gone));
         };
         match connection.next(limit) {
@@ -283,7 +283,7 @@ impl Hub {
             Ok(Incoming::Nothing) => Ok(None),
             Ok(Incoming::Closed) => {
                 place.connection = None;
-                place.state = State::Gone;
+                place.state = RankState::Gone;
                 Ok(Some(Next::Gone))
             }
             Err(error) => Err(ProcessError::Request { rank, error }),
@@ -318,12 +318,12 @@ impl Hub {
             let states: Vec<_> = states.collect();
             let count = states
                 .iter()
-                .filter(|state| **state == State::Ready)
+                .filter(|state| **state == RankState::Ready)
                 .count();
             unchanged = if count == ready { unchanged + 1 } else { 0 };
             ready = count;
             let settled = ready > 0 && (pass == 0 || unchanged >= GRACE);
-            if settled || states.iter().all(|state| *state == State::Gone) {
+            if settled || states.iter().all(|state| *state == RankState::Gone) {
                 break;
             }
             if ready == 0 && begin.elapsed() > self.patience {
@@ -345,27 +345,27 @@ impl Hub {
     /// Whether the process of a rank has ended.
     #[must_use]
     pub fn has_ended(&self, rank: usize) -> bool {
-        self.place(rank).state == State::Gone
+        self.place(rank).state == RankState::Gone
     }
 
     /// Whether all processes have ended.
     pub(crate) fn are_all_gone(&self) -> bool {
-        (0..self.ranks()).all(|rank| self.place(rank).state == State::Gone)
+        (0..self.ranks()).all(|rank| self.place(rank).state == RankState::Gone)
     }
 
     /// Ends a stalled world in which nothing outside can bring anything: well, if only servers are left.
     fn conclude(&self) -> Result<(), ProcessError> {
         let places = || (0..self.ranks()).map(|rank| self.place(rank));
-        let held = |place: &Place| matches!(place.state, State::Held(_));
+        let held = |place: &RankRecord| matches!(place.state, RankState::Held(_));
         let is_over = places().all(|place| match place.state {
-            State::Gone => true,
+            RankState::Gone => true,
             _ => held(&place) && place.waits.is_inside(),
         });
         if !is_over || self.are_all_gone() {
             return Ok(());
         }
         let serve = places().all(|place| !held(&place) || place.waits.is_server());
-        if serve && places().any(|place| place.state == State::Gone) {
+        if serve && places().any(|place| place.state == RankState::Gone) {
             self.at_rest.store(true, Ordering::Relaxed);
             return Err(ProcessError::AtRest);
         }
@@ -382,10 +382,10 @@ impl Hub {
         for rank in 0..self.ranks() {
             let place = self.place(rank);
             match place.state {
-                State::Gone => gone += 1,
-                State::Held(_) if place.waits.is_server() => {}
+                RankState::Gone => gone += 1,
+                RankState::Held(_) if place.waits.is_server() => {}
                 // Nothing but others can end its wait.
-                State::Held(poll) if poll.limit_ns.is_none() && place.waits.is_inside() => {
+                RankState::Held(poll) if poll.limit_ns.is_none() && place.waits.is_inside() => {
                     clients += 1;
                 }
                 _ => return Ok(()),
@@ -411,14 +411,14 @@ impl Hub {
     /// itself, of which the network learns nothing: it has more time.
     fn can_end(&self, stalled: Duration) -> Result<(), ProcessError> {
         let places = || (0..self.ranks()).map(|rank| self.place(rank));
-        let polls = places().any(|place| matches!(place.state, State::Held(_)));
+        let polls = places().any(|place| matches!(place.state, RankState::Held(_)));
         let is_outside = places().any(|place| match place.state {
-            State::Away => !place.has_left,
-            State::Held(_) => place.waits.is_held(),
+            RankState::Away => !place.has_left,
+            RankState::Held(_) => place.waits.is_held(),
             _ => false,
         });
         let is_busy = places().any(|place| match place.state {
-            State::Held(poll) => poll.receives == 0 && poll.sends == 0,
+            RankState::Held(poll) => poll.receives == 0 && poll.sends == 0,
             _ => false,
         });
         if is_outside || !polls || (is_busy && stalled < MORE * self.patience) {
@@ -430,7 +430,7 @@ impl Hub {
     /// Ends the poll of a rank, if it polls.
     fn release(&self, rank: usize) -> bool {
         let place = &mut *self.place(rank);
-        let State::Held(_) = place.state else {
+        let RankState::Held(_) = place.state else {
             return false;
         };
         let end = End {
@@ -446,7 +446,7 @@ impl Hub {
         let state = self.place(rank).state;
         let next = match (was_held, state) {
             (true, _) => self.read(rank)?,
-            (false, State::Away) => match self.look(rank, GLANCE)? {
+            (false, RankState::Away) => match self.look(rank, GLANCE)? {
                 Some(next) => next,
                 None => return Ok(()),
             },
@@ -456,13 +456,13 @@ impl Hub {
         match next {
             // What it spends between two such polls depends on the machine.
             Next::Request(Request::Poll { poll, .. }) if poll.limit_ns.is_none() => {
-                place.state = State::Held(poll);
+                place.state = RankState::Held(poll);
             }
             // It leaves; when it does so depends on the machine too.
             Next::Request(Request::Bye) => place.leave(),
             Next::Request(request) => {
                 place.queued.push_back(request);
-                place.state = State::Ready;
+                place.state = RankState::Ready;
             }
             Next::Gone if !place.has_left => return Err(ProcessError::Died { rank }),
             Next::Away | Next::Gone => {}

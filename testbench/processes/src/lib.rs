@@ -41,6 +41,6 @@ mod workload;
 pub use error::{ProcessError, StartError};
 pub use group::{PROVIDER_FILE, SOCKETS_FILE, library};
 pub use hub::Hub;
-pub use programs::{Command, Programs};
+pub use programs::{ProgramCommand, Programs};
 pub use starter::{Library, Starter, StarterKind};
 pub use workload::{KIND, Mode, Processes, Used};

@@ -14,7 +14,7 @@ use crate::service::{Service, tell};
 use crate::workload::Used;
 
 /// Messages of a rank.
-pub(crate) struct Messages<T> {
+pub(crate) struct MessageService<T> {
     network: Network<T>,
     hub: Arc<Hub>,
     rank: usize,
@@ -24,7 +24,7 @@ pub(crate) struct Messages<T> {
     used: Used,
 }
 
-impl<T: Transport> Messages<T> {
+impl<T: Transport> MessageService<T> {
     pub(crate) fn new(transport: T, hub: Arc<Hub>, call_ns: u64) -> Self {
         Self {
             rank: transport.rank(),
@@ -60,7 +60,7 @@ impl<T: Transport> Messages<T> {
     }
 }
 
-impl<T: Transport> Service for Messages<T> {
+impl<T: Transport> Service for MessageService<T> {
     fn eager_bytes(&self) -> usize {
         self.network.eager_bytes()
     }

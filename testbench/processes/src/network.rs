@@ -6,7 +6,7 @@ use host_lib::mpi::{Arrival, Delivery, Transport, TransportError};
 use lanigon_requests::{Answer, Envelope, MOST_BYTES, Message, RequestError};
 
 use crate::error::ProcessError;
-use crate::wire::Header;
+use crate::wire::PacketHeader;
 
 /// Largest part of a long message.
 const PART_BYTES: usize = 256 << 10;
@@ -116,7 +116,7 @@ impl<T: Transport> Network<T> {
     pub(crate) fn send(&mut self, to: usize, envelope: Envelope, token: u64, bytes: Vec<u8>) {
         let is_short = token == 0 && bytes.len() <= self.eager_bytes();
         let (header, content) = match is_short {
-            true => (Header::Short(envelope), bytes),
+            true => (PacketHeader::Short(envelope), bytes),
             false => (self.keep(to, envelope, token, bytes), Vec::new()),
         };
         self.outgoing.push_back(Outgoing::Packet {
@@ -127,7 +127,7 @@ impl<T: Transport> Network<T> {
     }
 
     /// Keeps the bytes of a long message until its receiver has memory for them.
-    fn keep(&mut self, to: usize, envelope: Envelope, token: u64, bytes: Vec<u8>) -> Header {
+    fn keep(&mut self, to: usize, envelope: Envelope, token: u64, bytes: Vec<u8>) -> PacketHeader {
         let (number, length) = (self.next_number, bytes.len());
         self.next_number += 1;
         let send = LongSend {
@@ -137,7 +137,7 @@ impl<T: Transport> Network<T> {
             left: length,
         };
         self.sends.insert(number, send);
-        Header::Ask {
+        PacketHeader::Ask {
             envelope,
             number,
             length: length as u64,
@@ -266,12 +266,12 @@ impl<T: Transport> Network<T> {
         from: usize,
         packet: &[u8],
     ) -> Result<Result<(), RequestError>, ProcessError> {
-        let (header, content) = match Header::read(packet) {
+        let (header, content) = match PacketHeader::read(packet) {
             Ok(read) => read,
             Err(error) => return Ok(Err(error)),
         };
         match header {
-            Header::Short(envelope) => {
+            PacketHeader::Short(envelope) => {
                 self.coming[from].push_back(Coming {
                     envelope,
                     number: None,
@@ -281,7 +281,7 @@ impl<T: Transport> Network<T> {
                 });
                 self.pass_on(from);
             }
-            Header::Ask {
+            PacketHeader::Ask {
                 envelope,
                 number,
                 length,
@@ -298,7 +298,7 @@ impl<T: Transport> Network<T> {
                 });
                 self.asks.push_back((from, number));
             }
-            Header::Ready {
+            PacketHeader::Ready {
                 number,
                 offset,
                 landing,
@@ -343,7 +343,7 @@ impl<T: Transport> Network<T> {
                 };
                 self.landings.insert(landing, place);
             }
-            let ready = Header::Ready {
+            let ready = PacketHeader::Ready {
                 number,
                 offset: offset as u64,
                 landing,

@@ -6,7 +6,7 @@ use lanigon_requests::{End, Poll, Request, Welcome};
 
 use crate::error::ProcessError;
 use crate::hub::{Hub, Next};
-use crate::rank::State;
+use crate::rank::RankState;
 use crate::service::Service;
 use crate::workload::Used;
 
@@ -16,13 +16,13 @@ pub(crate) const STEP_NS: u64 = 100_000;
 const HOLD_NS: u64 = 1_000_000;
 
 /// The host program of one rank.
-pub(crate) struct Program<S> {
+pub(crate) struct RankProgram<S> {
     service: S,
     hub: Arc<Hub>,
     rank: usize,
 }
 
-impl<S: Service> Program<S> {
+impl<S: Service> RankProgram<S> {
     pub(crate) fn new(service: S, hub: Arc<Hub>, rank: usize) -> Self {
         Self { service, hub, rank }
     }
@@ -140,9 +140,9 @@ impl<S: Service> Program<S> {
                 continue;
             }
             match self.look_outside()? {
-                State::Held(_) | State::Running => {}
+                RankState::Held(_) | RankState::Running => {}
                 // Its poll was answered while the world was stalled.
-                State::Away => return self.stay_away().await,
+                RankState::Away => return self.stay_away().await,
                 _ => return Ok(()),
             }
         }
@@ -158,7 +158,7 @@ impl<S: Service> Program<S> {
     async fn stay_away(&mut self) -> Result<(), ProcessError> {
         loop {
             let came = self.service.step(STEP_NS).await?;
-            if !came && matches!(self.look_outside()?, State::Ready | State::Gone) {
+            if !came && matches!(self.look_outside()?, RankState::Ready | RankState::Gone) {
                 return Ok(());
             }
         }
@@ -178,7 +178,7 @@ impl<S: Service> Program<S> {
     }
 
     /// Looks whether the world is stalled, and waits for what happens outside then. Gives what the own process does.
-    fn look_outside(&self) -> Result<State, ProcessError> {
+    fn look_outside(&self) -> Result<RankState, ProcessError> {
         self.hub.goes_on()?;
         if self.hub.is_stalled() {
             self.hub.stall()?;

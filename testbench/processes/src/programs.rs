@@ -11,12 +11,12 @@ use std::os::unix::process::CommandExt;
 use lanigon_requests::{LINE_VARIABLE, RANK_VARIABLE, SIZE_VARIABLE, SOCKET_VARIABLE};
 
 use crate::error::StartError;
-use crate::group::{Folder, Group};
+use crate::group::{Folder, ProcessGroup};
 use crate::hub::Hub;
 
 /// A program, and how many ranks run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct ProgramCommand {
     /// Number of ranks that run the command.
     pub ranks: usize,
     /// The program and its arguments.
@@ -26,7 +26,7 @@ pub struct Command {
 /// Processes that have sockets. They end with it.
 #[derive(Debug)]
 pub struct Programs {
-    group: Group,
+    group: ProcessGroup,
     folder: Folder,
     library: PathBuf,
 }
@@ -38,7 +38,7 @@ impl Programs {
     /// [`StartError`].
     pub fn new(library: &Path) -> Result<Self, StartError> {
         Ok(Self {
-            group: Group::default(),
+            group: ProcessGroup::default(),
             folder: Folder::new().map_err(StartError::Socket)?,
             library: library.canonicalize().unwrap_or_else(|_| library.into()),
         })
@@ -56,7 +56,7 @@ impl Programs {
     /// [`StartError`].
     pub fn start(
         &mut self,
-        commands: &[Command],
+        commands: &[ProgramCommand],
         reader: usize,
         ended: &Arc<AtomicBool>,
     ) -> Result<(), StartError> {

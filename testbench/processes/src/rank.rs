@@ -5,11 +5,11 @@ use std::fs;
 
 use lanigon_requests::{Answer, Poll, Request};
 
-use crate::connection::Connection;
+use crate::connection::ProcessConnection;
 
 /// State of a rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum RankState {
     /// The process has not connected.
     #[default]
     Absent,
@@ -27,7 +27,7 @@ pub(crate) enum State {
     Gone,
 }
 
-impl State {
+impl RankState {
     /// Whether it waits for an event, or for something outside.
     pub(crate) const fn is_idle(self) -> bool {
         match self {
@@ -81,9 +81,9 @@ impl Waits {
 
 /// Record of one rank.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
-    pub(crate) connection: Option<Connection>,
-    pub(crate) state: State,
+pub(crate) struct RankRecord {
+    pub(crate) connection: Option<ProcessConnection>,
+    pub(crate) state: RankState,
     /// Requests that the process has sent while the world was stalled.
     pub(crate) queued: VecDeque<Request>,
     /// Simulated time of its last poll or answer, in ns.
@@ -94,7 +94,7 @@ pub(crate) struct Place {
     pub(crate) waits: Waits,
 }
 
-impl Place {
+impl RankRecord {
     /// Answers. If the process has ended, the next read will tell: what it has said before is still to be read.
     pub(crate) fn answer(&mut self, answers: &[Answer]) {
         if let Some(connection) = &mut self.connection {
@@ -104,7 +104,7 @@ impl Place {
 
     /// Begins a poll at this time.
     pub(crate) fn hold(&mut self, poll: Poll, time_ns: u64, waits: Waits) {
-        self.state = State::Held(poll);
+        self.state = RankState::Held(poll);
         self.waits = waits;
         self.time_ns = time_ns;
     }
@@ -112,7 +112,7 @@ impl Place {
     /// Leaves the network. Further actions of the process are no matter of the world.
     pub(crate) fn leave(&mut self) {
         self.has_left = true;
-        self.state = State::Away;
+        self.state = RankState::Away;
     }
 
     /// Number of the process in the operating system.
@@ -128,15 +128,17 @@ impl Place {
             count => format!("{count} {what}s"),
         };
         match (self.state, &self.waits) {
-            (State::Held(_), Waits::Sockets { what, .. }) => {
+            (RankState::Held(_), Waits::Sockets { what, .. }) => {
                 Some(format!("rank {rank} waits for {what}"))
             }
-            (State::Held(poll), Waits::Polls) => Some(format!(
+            (RankState::Held(poll), Waits::Polls) => Some(format!(
                 "rank {rank} polls with {} and {}",
                 many(poll.receives, "posted receive"),
                 many(poll.sends, "unfinished send")
             )),
-            (State::Away, _) if !self.has_left => Some(format!("rank {rank} sleeps outside MPI")),
+            (RankState::Away, _) if !self.has_left => {
+                Some(format!("rank {rank} sleeps outside MPI"))
+            }
             _ => None,
         }
     }

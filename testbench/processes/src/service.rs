@@ -5,7 +5,7 @@ use lanigon_requests::{Answer, Request};
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
-use crate::rank::{State, Waits};
+use crate::rank::{RankState, Waits};
 use crate::workload::Used;
 
 /// Work of a host program for its process: messages, or sockets.
@@ -51,8 +51,8 @@ pub(crate) trait Service: Send {
 pub(crate) fn tell(hub: &Hub, rank: usize, answers: &mut Vec<Answer>, answer: Answer) {
     answers.push(answer);
     let place = &mut *hub.place(rank);
-    if let State::Held(_) = place.state {
-        place.state = State::Running;
+    if let RankState::Held(_) = place.state {
+        place.state = RankState::Running;
     }
 }
 

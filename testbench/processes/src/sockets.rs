@@ -10,7 +10,7 @@ use host_lib::mpi::Transport;
 use host_lib::sockets::{
     Address, Listener, Readiness, Settings, Shutdown, SocketError, Sockets, Stream, Traffic,
 };
-use lanigon_requests::{Answer, Call, Item, Outcome, Place, Refusal, Request, ready};
+use lanigon_requests::{Answer, Call, CallOutcome, Item, Refusal, Request, SocketAddress, ready};
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
@@ -23,7 +23,7 @@ const LONGEST_READ: u32 = 1 << 24;
 
 /// State of a socket that the process has named.
 #[derive(Debug, Clone, Copy)]
-enum Named {
+enum NamedSocket {
     /// The socket has a port.
     Bound(u16),
     Listening(Listener),
@@ -33,7 +33,7 @@ enum Named {
 
 /// A call that waits.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingCall {
     call: Call,
     /// Simulated time at which it fails.
     deadline_ns: Option<u64>,
@@ -49,8 +49,8 @@ pub(crate) struct Calls<T> {
     /// Processor time of a call.
     call_ns: u64,
     begins_after_ns: u64,
-    named: BTreeMap<u32, Named>,
-    waiting: BTreeMap<u64, Waiting>,
+    named: BTreeMap<u32, NamedSocket>,
+    waiting: BTreeMap<u64, WaitingCall>,
     answers: Vec<Answer>,
     /// Traffic that the hub has counted.
     counted: Traffic,
@@ -73,8 +73,8 @@ fn refusal(error: &SocketError) -> Refusal {
 }
 
 /// An address as a process names it.
-fn place(address: Address) -> Place {
-    Place {
+fn place(address: Address) -> SocketAddress {
+    SocketAddress {
         rank: address.rank as u32,
         port: address.port,
     }
@@ -91,7 +91,7 @@ fn set(ready: Readiness) -> u32 {
 }
 
 /// Result of a try of a call: nothing yet, its outcome, or why the network is no more.
-type Tried = Result<Option<Outcome>, SocketError>;
+type Tried = Result<Option<CallOutcome>, SocketError>;
 
 impl<T: Transport> Calls<T> {
     pub(crate) fn new(transport: T, hub: Arc<Hub>, call_ns: u64, begins_after_ns: u64) -> Self {
@@ -113,7 +113,7 @@ impl<T: Transport> Calls<T> {
         }
     }
 
-    fn named(&self, socket: u32) -> Result<Named, SocketError> {
+    fn named(&self, socket: u32) -> Result<NamedSocket, SocketError> {
         self.named
             .get(&socket)
             .copied()
@@ -122,21 +122,21 @@ impl<T: Transport> Calls<T> {
 
     fn stream(&self, socket: u32) -> Result<Stream, SocketError> {
         match self.named.get(&socket) {
-            Some(Named::Streaming(stream, _)) => Ok(*stream),
+            Some(NamedSocket::Streaming(stream, _)) => Ok(*stream),
             _ => Err(SocketError::NotConnected(Address::default())),
         }
     }
 
     /// Begins or goes on with a call.
-    async fn attempt(&mut self, waiting: &mut Waiting) -> Tried {
+    async fn attempt(&mut self, waiting: &mut WaitingCall) -> Tried {
         match &waiting.call {
             Call::Bind { socket, port } => {
                 if self.named.contains_key(socket) {
-                    return Ok(Some(Outcome::refused(Refusal::Invalid)));
+                    return Ok(Some(CallOutcome::refused(Refusal::Invalid)));
                 }
                 let port = self.sockets.bind(*port)?;
-                self.named.insert(*socket, Named::Bound(port));
-                Ok(Some(Outcome::of(port.into())))
+                self.named.insert(*socket, NamedSocket::Bound(port));
+                Ok(Some(CallOutcome::of(port.into())))
             }
             Call::Listen { socket, backlog } => self.listen(*socket, *backlog),
             Call::Connect { socket, to } => self.connect(*socket, *to),
@@ -148,12 +148,12 @@ impl<T: Transport> Calls<T> {
                 match self.sockets.try_write(stream, left).await {
                     Ok(count) => waiting.written += count,
                     Err(_) if waiting.written > 0 => {
-                        return Ok(Some(Outcome::of(waiting.written as u32)));
+                        return Ok(Some(CallOutcome::of(waiting.written as u32)));
                     }
                     Err(error) => return Err(error),
                 }
                 let is_done = waiting.written == bytes.len();
-                Ok(is_done.then(|| Outcome::of(waiting.written as u32)))
+                Ok(is_done.then(|| CallOutcome::of(waiting.written as u32)))
             }
             Call::Shutdown {
                 socket,
@@ -166,11 +166,11 @@ impl<T: Transport> Calls<T> {
                     _ => Shutdown::Both,
                 };
                 self.sockets.shutdown(self.stream(*socket)?, how)?;
-                Ok(Some(Outcome::of(0)))
+                Ok(Some(CallOutcome::of(0)))
             }
             Call::Close { socket } => {
                 self.close(*socket);
-                Ok(Some(Outcome::of(0)))
+                Ok(Some(CallOutcome::of(0)))
             }
             Call::TakeError { socket } => {
                 let error = match self.stream(*socket) {
@@ -178,8 +178,8 @@ impl<T: Transport> Calls<T> {
                     Err(_) => None,
                 };
                 Ok(Some(match error {
-                    None => Outcome::of(0),
-                    Some(error) => Outcome::refused(refusal(&error)),
+                    None => CallOutcome::of(0),
+                    Some(error) => CallOutcome::refused(refusal(&error)),
                 }))
             }
             Call::Available { socket } => {
@@ -187,7 +187,7 @@ impl<T: Transport> Calls<T> {
                     Ok(stream) => self.sockets.available(stream)?,
                     Err(_) => 0,
                 };
-                Ok(Some(Outcome::of(count as u32)))
+                Ok(Some(CallOutcome::of(count as u32)))
             }
             Call::Wait { items, .. } => Ok(self.ready(items)),
             Call::Cancel { .. } | Call::CloseAll => Ok(None),
@@ -197,46 +197,52 @@ impl<T: Transport> Calls<T> {
     fn listen(&mut self, socket: u32, backlog: u32) -> Tried {
         let port = match self.named.get(&socket) {
             None => 0,
-            Some(Named::Bound(port)) => *port,
+            Some(NamedSocket::Bound(port)) => *port,
             // The backlog stays.
-            Some(Named::Listening(listener)) => {
+            Some(NamedSocket::Listening(listener)) => {
                 let port = self.sockets.listener_port(*listener);
-                return Ok(Some(Outcome::of(port.into())));
+                return Ok(Some(CallOutcome::of(port.into())));
             }
-            Some(Named::Streaming(..)) => return Ok(Some(Outcome::refused(Refusal::Invalid))),
+            Some(NamedSocket::Streaming(..)) => {
+                return Ok(Some(CallOutcome::refused(Refusal::Invalid)));
+            }
         };
         let listener = self.sockets.listen(port, backlog as usize)?;
-        self.named.insert(socket, Named::Listening(listener));
+        self.named.insert(socket, NamedSocket::Listening(listener));
         let port = self.sockets.listener_port(listener);
-        Ok(Some(Outcome::of(port.into())))
+        Ok(Some(CallOutcome::of(port.into())))
     }
 
-    fn connect(&mut self, socket: u32, to: Place) -> Tried {
+    fn connect(&mut self, socket: u32, to: SocketAddress) -> Tried {
         let to = Address {
             rank: to.rank as usize,
             port: to.port,
         };
         let (stream, is_told) = match self.named.get(&socket).copied() {
-            Some(Named::Streaming(stream, is_told)) => (stream, is_told),
-            Some(Named::Listening(_)) => return Ok(Some(Outcome::refused(Refusal::IsConnected))),
+            Some(NamedSocket::Streaming(stream, is_told)) => (stream, is_told),
+            Some(NamedSocket::Listening(_)) => {
+                return Ok(Some(CallOutcome::refused(Refusal::IsConnected)));
+            }
             known => {
                 let from = match known {
-                    Some(Named::Bound(port)) => Some(port),
+                    Some(NamedSocket::Bound(port)) => Some(port),
                     _ => None,
                 };
                 let stream = self.sockets.begin_connect(to, from)?;
-                self.named.insert(socket, Named::Streaming(stream, false));
+                self.named
+                    .insert(socket, NamedSocket::Streaming(stream, false));
                 return Ok(None);
             }
         };
         let port = self.sockets.stream_port(stream)?;
         match self.sockets.is_connected(stream) {
-            Ok(true) if is_told => Ok(Some(Outcome::refused(Refusal::IsConnected))),
+            Ok(true) if is_told => Ok(Some(CallOutcome::refused(Refusal::IsConnected))),
             Ok(true) => {
-                self.named.insert(socket, Named::Streaming(stream, true));
-                Ok(Some(Outcome {
+                self.named
+                    .insert(socket, NamedSocket::Streaming(stream, true));
+                Ok(Some(CallOutcome {
                     port,
-                    ..Outcome::of(0)
+                    ..CallOutcome::of(0)
                 }))
             }
             Ok(false) => Ok(None),
@@ -250,20 +256,21 @@ impl<T: Transport> Calls<T> {
     }
 
     fn accept(&mut self, socket: u32, name: u32) -> Tried {
-        let Named::Listening(listener) = self.named(socket)? else {
-            return Ok(Some(Outcome::refused(Refusal::Invalid)));
+        let NamedSocket::Listening(listener) = self.named(socket)? else {
+            return Ok(Some(CallOutcome::refused(Refusal::Invalid)));
         };
         if self.named.contains_key(&name) {
-            return Ok(Some(Outcome::refused(Refusal::Invalid)));
+            return Ok(Some(CallOutcome::refused(Refusal::Invalid)));
         }
         let Some((stream, peer)) = self.sockets.try_accept(listener)? else {
             return Ok(None);
         };
-        self.named.insert(name, Named::Streaming(stream, true));
-        Ok(Some(Outcome {
+        self.named
+            .insert(name, NamedSocket::Streaming(stream, true));
+        Ok(Some(CallOutcome {
             port: self.sockets.listener_port(listener),
             peer: place(peer),
-            ..Outcome::of(0)
+            ..CallOutcome::of(0)
         }))
     }
 
@@ -279,17 +286,17 @@ impl<T: Transport> Calls<T> {
                 None => return Ok(None),
             },
         };
-        Ok(Some(Outcome {
+        Ok(Some(CallOutcome {
             bytes,
-            ..Outcome::of(0)
+            ..CallOutcome::of(0)
         }))
     }
 
     fn close(&mut self, socket: u32) {
         match self.named.remove(&socket) {
-            Some(Named::Bound(port)) => self.sockets.unbind(port),
-            Some(Named::Listening(listener)) => self.sockets.close_listener(listener),
-            Some(Named::Streaming(stream, _)) => self.sockets.close(stream),
+            Some(NamedSocket::Bound(port)) => self.sockets.unbind(port),
+            Some(NamedSocket::Listening(listener)) => self.sockets.close_listener(listener),
+            Some(NamedSocket::Streaming(stream, _)) => self.sockets.close(stream),
             None => {}
         }
     }
@@ -297,10 +304,10 @@ impl<T: Transport> Calls<T> {
     /// Readiness of a socket.
     fn readiness(&mut self, socket: u32) -> Result<Readiness, SocketError> {
         match self.named.get(&socket) {
-            Some(Named::Listening(listener)) => self.sockets.listener_readiness(*listener),
-            Some(Named::Streaming(stream, _)) => self.sockets.readiness(*stream),
+            Some(NamedSocket::Listening(listener)) => self.sockets.listener_readiness(*listener),
+            Some(NamedSocket::Streaming(stream, _)) => self.sockets.readiness(*stream),
             // As Linux has it for a socket that is not connected.
-            Some(Named::Bound(_)) | None => Ok(Readiness {
+            Some(NamedSocket::Bound(_)) | None => Ok(Readiness {
                 writable: true,
                 hung_up: true,
                 ..Readiness::default()
@@ -309,7 +316,7 @@ impl<T: Transport> Calls<T> {
     }
 
     /// The sockets of a wait that are ready; `None` if none is.
-    fn ready(&mut self, items: &[Item]) -> Option<Outcome> {
+    fn ready(&mut self, items: &[Item]) -> Option<CallOutcome> {
         let mut found = Vec::new();
         for (at, item) in (0..).zip(items) {
             let Ok(there) = self.readiness(item.socket) else {
@@ -339,26 +346,26 @@ impl<T: Transport> Calls<T> {
                 });
             }
         }
-        (!found.is_empty()).then(|| Outcome {
+        (!found.is_empty()).then(|| CallOutcome {
             items: found,
-            ..Outcome::of(0)
+            ..CallOutcome::of(0)
         })
     }
 
     /// Outcome of a call whose time has passed.
-    fn late(&mut self, waiting: &Waiting) -> Outcome {
+    fn late(&mut self, waiting: &WaitingCall) -> CallOutcome {
         match &waiting.call {
-            Call::Wait { .. } => Outcome::of(0),
-            Call::Write { .. } if waiting.written > 0 => Outcome::of(waiting.written as u32),
+            Call::Wait { .. } => CallOutcome::of(0),
+            Call::Write { .. } if waiting.written > 0 => CallOutcome::of(waiting.written as u32),
             Call::Connect { socket, .. } => {
                 let stream = self.stream(*socket);
                 let port = stream.and_then(|stream| self.sockets.stream_port(stream));
-                Outcome {
+                CallOutcome {
                     port: port.unwrap_or(0),
-                    ..Outcome::refused(Refusal::InProgress)
+                    ..CallOutcome::refused(Refusal::InProgress)
                 }
             }
-            _ => Outcome::refused(Refusal::WouldBlock),
+            _ => CallOutcome::refused(Refusal::WouldBlock),
         }
     }
 
@@ -366,8 +373,8 @@ impl<T: Transport> Calls<T> {
     async fn handle(
         &mut self,
         ticket: u64,
-        mut waiting: Waiting,
-    ) -> Result<Option<Waiting>, ProcessError> {
+        mut waiting: WaitingCall,
+    ) -> Result<Option<WaitingCall>, ProcessError> {
         let outcome = match self.attempt(&mut waiting).await {
             Err(SocketError::Network(error)) => {
                 return Err(ProcessError::Network {
@@ -375,7 +382,7 @@ impl<T: Transport> Calls<T> {
                     reason: error.to_string(),
                 });
             }
-            Err(error) => Some(Outcome::refused(refusal(&error))),
+            Err(error) => Some(CallOutcome::refused(refusal(&error))),
             Ok(outcome) => outcome,
         };
         let is_late = waiting
@@ -422,7 +429,7 @@ impl<T: Transport> Calls<T> {
                 Call::Wait { items, .. } if items.is_empty() => continue,
                 Call::Wait { items, .. } => {
                     let named = |item: &Item| self.named.get(&item.socket);
-                    let is_listener = |item| matches!(named(item), Some(Named::Listening(_)));
+                    let is_listener = |item| matches!(named(item), Some(NamedSocket::Listening(_)));
                     (items.iter().any(is_listener), "sockets to be ready")
                 }
                 _ => continue,
@@ -491,7 +498,7 @@ impl<T: Transport> Service for Calls<T> {
                 .await
                 .map_err(|error| self.failure(&error))?
         {}
-        let waiting = Waiting {
+        let waiting = WaitingCall {
             call,
             deadline_ns: limit_ns.map(|limit| self.now_ns().saturating_add(limit)),
             written: 0,
@@ -535,7 +542,7 @@ impl<T: Transport> Service for Calls<T> {
 
     fn waits(&self) -> Waits {
         let is_outside =
-            |waiting: &Waiting| matches!(waiting.call, Call::Wait { outside: true, .. });
+            |waiting: &WaitingCall| matches!(waiting.call, Call::Wait { outside: true, .. });
         let outside = self.waiting.values().any(is_outside) || self.waiting.is_empty();
         let (serves, what) = self.describe();
         Waits::Sockets {

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use lanigon_requests::{LIBRARY, PROVIDER, SOCKET_VARIABLE};
 
 use crate::error::StartError;
-use crate::group::{Folder, Group, find};
+use crate::group::{Folder, ProcessGroup, find};
 
 /// Starters that are known, for messages.
 const KNOWN: &str = "Open MPI 4 and 5, and MPICH 4 and 5";
@@ -138,7 +138,7 @@ pub struct Starter {
     kind: StarterKind,
     folder: Folder,
     library: PathBuf,
-    group: Group,
+    group: ProcessGroup,
 }
 
 impl Starter {
@@ -155,7 +155,7 @@ impl Starter {
             kind,
             folder,
             library,
-            group: Group::default(),
+            group: ProcessGroup::default(),
         })
     }
 

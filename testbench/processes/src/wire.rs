@@ -10,7 +10,7 @@ pub(crate) const HEADER_BYTES: usize = 32;
 
 /// A packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Header {
+pub(crate) enum PacketHeader {
     /// A whole message follows.
     Short(Envelope),
     /// A long message will come, with this number of its sender's.
@@ -31,7 +31,7 @@ const SHORT: u64 = 1;
 const ASK: u64 = 2;
 const READY: u64 = 3;
 
-impl Header {
+impl PacketHeader {
     /// As bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let words = match *self {
@@ -109,13 +109,13 @@ mod tests {
             data: Some(3),
         };
         for header in [
-            Header::Short(envelope),
-            Header::Ask {
+            PacketHeader::Short(envelope),
+            PacketHeader::Ask {
                 envelope,
                 number: 8,
                 length: 1 << 33,
             },
-            Header::Ready {
+            PacketHeader::Ready {
                 number: 8,
                 offset: 4096,
                 landing: 5,
@@ -124,13 +124,13 @@ mod tests {
             let mut packet = header.bytes();
             let length = packet.len();
             packet.extend([9, 9]);
-            assert_eq!(Header::read(&packet), Ok((header, &[9, 9][..])));
+            assert_eq!(PacketHeader::read(&packet), Ok((header, &[9, 9][..])));
             for length in 0..length {
-                assert!(Header::read(&packet[..length]).is_err());
+                assert!(PacketHeader::read(&packet[..length]).is_err());
             }
         }
         assert_eq!(
-            Header::read(&[7; 32]),
+            PacketHeader::read(&[7; 32]),
             Err(RequestError::Kind(0x0707_0707_0707_0707))
         );
     }

@@ -20,9 +20,9 @@ use serde::Serialize;
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
-use crate::messages::Messages;
+use crate::messages::MessageService;
 use crate::network::PARTS_BYTES;
-use crate::program::Program;
+use crate::program::RankProgram;
 use crate::sockets::Calls;
 
 /// Port of the processes.
@@ -189,14 +189,14 @@ impl Job for ProcessJob {
             match self.serve(hub, &process).await {
                 Ok(()) => {}
                 // Another rank says what has happened.
-                Err(Failure::Process(
+                Err(ProgramFailure::Process(
                     ProcessError::Over | ProcessError::AtRest | ProcessError::Interrupted,
                 )) => {}
-                Err(Failure::Process(error)) => {
+                Err(ProgramFailure::Process(error)) => {
                     hub.fail();
                     return Err(error.to_string());
                 }
-                Err(Failure::Board(reason)) => {
+                Err(ProgramFailure::Board(reason)) => {
                     hub.fail();
                     return Err(reason);
                 }
@@ -211,19 +211,19 @@ impl Job for ProcessJob {
 }
 
 /// Reason for which a host program fails.
-enum Failure {
+enum ProgramFailure {
     Board(String),
     Process(ProcessError),
 }
 
-impl From<String> for Failure {
+impl From<String> for ProgramFailure {
     fn from(reason: String) -> Self {
         Self::Board(reason)
     }
 }
 
 impl ProcessJob {
-    async fn serve(&self, hub: &Arc<Hub>, process: &HostProcess<'_>) -> Result<(), Failure> {
+    async fn serve(&self, hub: &Arc<Hub>, process: &HostProcess<'_>) -> Result<(), ProgramFailure> {
         match process.boot().await? {
             Library::Emp(emp) => {
                 let eager_bytes = GmSettings::default().eager_bytes;
@@ -234,7 +234,9 @@ impl ProcessJob {
                 let transport = self.over_gm(*gm).await?;
                 self.run_over(transport, hub, process).await
             }
-            Library::Fm(_) => Err(Failure::Board("the board runs neither EMP nor GM".into())),
+            Library::Fm(_) => Err(ProgramFailure::Board(
+                "the board runs neither EMP nor GM".into(),
+            )),
         }
     }
 
@@ -255,22 +257,22 @@ impl ProcessJob {
         mut transport: T,
         hub: &Arc<Hub>,
         process: &HostProcess<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ProgramFailure> {
         transport.compute(LEAD_NS + self.start_ns).await;
         let (rank, call_ns) = (self.rank, process.mpi_call_ns());
         let own = Arc::clone(hub);
         let (used, done) = match self.mode {
             Mode::Messages => {
-                let service = Messages::new(transport, own, call_ns);
-                Program::new(service, Arc::clone(hub), rank).run().await
+                let service = MessageService::new(transport, own, call_ns);
+                RankProgram::new(service, Arc::clone(hub), rank).run().await
             }
             Mode::Sockets { apart_ns } => {
                 let after_ns = apart_ns.saturating_mul(rank as u64);
                 let service = Calls::new(transport, own, call_ns, after_ns);
-                Program::new(service, Arc::clone(hub), rank).run().await
+                RankProgram::new(service, Arc::clone(hub), rank).run().await
             }
         };
         process.deliveries.record(|own| *own = used);
-        done.map_err(Failure::Process)
+        done.map_err(ProgramFailure::Process)
     }
 }

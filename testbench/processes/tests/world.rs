@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use lanigon_processes::{Hub, KIND, Mode, Processes};
 use lanigon_requests::{
-    Answer, Call, Decoder, Envelope, Hello, Item, Message, Outcome, Place, Poll, Refusal, Request,
-    VERSION, Welcome, ready,
+    Answer, Call, CallOutcome, Decoder, Envelope, Hello, Item, Message, Poll, Refusal, Request,
+    SocketAddress, VERSION, Welcome, ready,
 };
 use lanigon_worlds::scenario::programs::Program;
 use lanigon_worlds::simulation::result::RunSummary;
@@ -119,7 +119,7 @@ impl Process {
     }
 
     /// Carries out a call on a socket; `None` when the world has ended.
-    fn call(&mut self, ticket: u64, limit_ns: Option<u64>, call: Call) -> Option<Outcome> {
+    fn call(&mut self, ticket: u64, limit_ns: Option<u64>, call: Call) -> Option<CallOutcome> {
         self.say(&Request::Call {
             spent_ns: 0,
             ticket,
@@ -309,7 +309,7 @@ fn sends_to_no_rank_end_the_run() {
 const SOCKETS: Mode = Mode::Sockets { apart_ns: 10_000 };
 
 /// Calls of a process in a row.
-fn caller(process: &mut Process) -> impl FnMut(Option<u64>, Call) -> Outcome {
+fn caller(process: &mut Process) -> impl FnMut(Option<u64>, Call) -> CallOutcome {
     let mut ticket = 0;
     move |limit_ns, call| {
         ticket += 1;
@@ -317,7 +317,7 @@ fn caller(process: &mut Process) -> impl FnMut(Option<u64>, Call) -> Outcome {
     }
 }
 
-fn refusal(outcome: Outcome) -> Refusal {
+fn refusal(outcome: CallOutcome) -> Refusal {
     outcome.value.expect_err("a refusal")
 }
 
@@ -341,14 +341,14 @@ fn serve(mut process: Process) {
 fn connect(mut process: Process) {
     let mut call = caller(&mut process);
     let (socket, name) = (7, 8);
-    let to = Place { rank: 0, port: 80 };
+    let to = SocketAddress { rank: 0, port: 80 };
     let outcome = call(None, Call::Connect { socket, to });
     outcome.value.expect("a connection");
     let again = call(None, Call::Connect { socket, to });
     assert_eq!(refusal(again), Refusal::IsConnected);
     let bytes = b"hello".to_vec();
     assert_eq!(call(None, Call::Write { socket, bytes }).value, Ok(5));
-    let to = Place { rank: 0, port: 81 };
+    let to = SocketAddress { rank: 0, port: 81 };
     let refused = call(None, Call::Connect { socket: name, to });
     assert_eq!(refusal(refused), Refusal::Refused);
     let item = Item {
@@ -395,7 +395,7 @@ proptest! {
                 let call = match kind {
                     0 => Call::Bind { socket, port },
                     1 => Call::Listen { socket, backlog: name },
-                    2 => Call::Connect { socket, to: Place { rank: name % 3, port } },
+                    2 => Call::Connect { socket, to: SocketAddress { rank: name % 3, port } },
                     3 => Call::Accept { socket, name },
                     4 => Call::Read { socket, most: name * 1000, peek: flag },
                     5 => Call::Write { socket, bytes },

@@ -231,7 +231,7 @@ unsafe extern "C" fn open_queue(
         }
     };
     let mut process = lock();
-    process.queues.push(crate::queue::Queue::default());
+    process.queues.push(crate::queue::EventQueue::default());
     let opened = CompletionQueue {
         fid: Fid {
             class: CLASS_CQ,
@@ -313,7 +313,7 @@ unsafe extern "C" fn read_error(
     let taken = process
         .queues
         .get_mut(index)
-        .and_then(crate::queue::Queue::take_error);
+        .and_then(crate::queue::EventQueue::take_error);
     let Some(Completion {
         entry,
         error: Some((error, over)),

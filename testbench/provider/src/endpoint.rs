@@ -8,14 +8,14 @@ use crate::ffi::error::{CANCELED, INVAL, NOENT, NOMSG, TRUNC};
 use crate::ffi::{
     CLAIM, COMPLETION, CqEntry, DISCARD, MSG, MULTI_RECV, PEEK, RECV, REMOTE_CQ_DATA, TAGGED,
 };
-use crate::memory::{Buffers, scatter};
+use crate::memory::{BufferList, scatter};
 use crate::queue::Completion;
 
 /// A posted receive.
 #[derive(Debug, Clone, Default)]
-pub struct Receive {
+pub struct PostedReceive {
     pub tagged: bool,
-    pub buffers: Buffers,
+    pub buffers: BufferList,
     /// Address of the sender; `None`: any.
     pub source: Option<u64>,
     pub tag: u64,
@@ -27,7 +27,7 @@ pub struct Receive {
     pub used: usize,
 }
 
-impl Receive {
+impl PostedReceive {
     fn room(&self) -> usize {
         let all: usize = self.buffers.iter().map(|(_, length)| length).sum();
         all - self.used
@@ -64,7 +64,7 @@ pub type Completions = Vec<Completion>;
 /// State of an endpoint.
 #[derive(Debug, Default)]
 pub struct Endpoint {
-    posted: VecDeque<Receive>,
+    posted: VecDeque<PostedReceive>,
     early: VecDeque<Early>,
     pub addresses: Option<usize>,
     pub sends: Option<usize>,
@@ -91,7 +91,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The number of the error.
-    pub fn post(&mut self, mut receive: Receive) -> Result<Completions, i32> {
+    pub fn post(&mut self, mut receive: PostedReceive) -> Result<Completions, i32> {
         if receive.flags & PEEK != 0 {
             return Ok(vec![self.peek(&receive)]);
         }
@@ -124,18 +124,18 @@ impl Endpoint {
     }
 
     /// A message that has come for a receive.
-    fn early(&self, receive: &Receive) -> Option<usize> {
+    fn early(&self, receive: &PostedReceive) -> Option<usize> {
         let is_for = |early: &Early| early.claimed.is_none() && receive.matches(&early.message);
         self.early.iter().position(is_for)
     }
 
     /// Whether a message that a look would find is there.
-    pub fn has(&self, receive: &Receive) -> bool {
+    pub fn has(&self, receive: &PostedReceive) -> bool {
         self.early(receive).is_some()
     }
 
     /// Looks for a message, and claims or discards it if it shall.
-    fn peek(&mut self, receive: &Receive) -> Completion {
+    fn peek(&mut self, receive: &PostedReceive) -> Completion {
         let Some(place) = self.early(receive) else {
             let entry = CqEntry {
                 context: receive.context,
@@ -183,12 +183,12 @@ impl Endpoint {
     }
 
     /// Whether a receive takes no further message.
-    fn is_over(&self, receive: &Receive) -> bool {
+    fn is_over(&self, receive: &PostedReceive) -> bool {
         !receive.is_for_many() || receive.room() < self.least_room.max(1)
     }
 
     /// Puts a message into a receive.
-    fn complete(&self, receive: &mut Receive, message: &Message) -> Option<Completion> {
+    fn complete(&self, receive: &mut PostedReceive, message: &Message) -> Option<Completion> {
         let bytes = &message.bytes;
         let fitting = bytes.len().min(receive.room());
         let mut entry = entry(receive, message, bytes.len());
@@ -213,7 +213,7 @@ impl Endpoint {
     /// # Errors
     /// There is none with this context.
     pub fn cancel(&mut self, context: usize) -> Result<Completion, i32> {
-        let mine = |receive: &Receive| receive.context == context;
+        let mine = |receive: &PostedReceive| receive.context == context;
         let place = self.posted.iter().position(mine).ok_or(NOENT)?;
         let receive = self.posted.remove(place).ok_or(NOENT)?;
         let entry = CqEntry {
@@ -237,7 +237,7 @@ pub const fn kind(tagged: bool) -> u64 {
     if tagged { TAGGED } else { MSG }
 }
 
-fn entry(receive: &Receive, message: &Message, length: usize) -> CqEntry {
+fn entry(receive: &PostedReceive, message: &Message, length: usize) -> CqEntry {
     let data = message.envelope.data;
     let first = receive.buffers.first();
     CqEntry {

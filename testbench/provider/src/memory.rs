@@ -6,15 +6,15 @@ use std::slice;
 use crate::ffi::IoVec;
 
 /// Buffers of the process: address and length of each.
-pub type Buffers = Vec<(usize, usize)>;
+pub type BufferList = Vec<(usize, usize)>;
 
 /// The buffers of a vector of C.
 ///
 /// # Safety
 /// `vector` has `count` entries.
-pub unsafe fn buffers(vector: *const IoVec, count: usize) -> Buffers {
+pub unsafe fn buffers(vector: *const IoVec, count: usize) -> BufferList {
     if count == 0 || vector.is_null() {
-        return Buffers::new();
+        return BufferList::new();
     }
     // SAFETY: the caller's promise.
     let entries = unsafe { slice::from_raw_parts(vector, count) };

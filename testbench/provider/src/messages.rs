@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use crate::endpoint::Receive;
+use crate::endpoint::PostedReceive;
 use crate::ffi::error::{INVAL, MSGSIZE};
 use crate::ffi::{
     ADDR_UNSPEC, COMPLETION, EndpointFid, INJECT, IoVec, MessageOps, MsgOf, PEEK, REMOTE_CQ_DATA,
@@ -84,14 +84,14 @@ unsafe fn receive_into(
     vector: *const IoVec,
     count: usize,
     from: u64,
-    receive: Receive,
+    receive: PostedReceive,
 ) -> isize {
     // SAFETY: the caller's promise.
     let (index, buffers) = unsafe { ((*ep).index, buffers(vector, count)) };
-    number(post(index, from, Receive { buffers, ..receive }))
+    number(post(index, from, PostedReceive { buffers, ..receive }))
 }
 
-fn post(index: usize, from: u64, mut receive: Receive) -> Result<(), i32> {
+fn post(index: usize, from: u64, mut receive: PostedReceive) -> Result<(), i32> {
     let is_look = receive.flags & PEEK != 0;
     let in_vain = {
         let process = &mut *lock();
@@ -171,10 +171,10 @@ unsafe extern "C" fn recvv(
     context: Pointer,
 ) -> isize {
     unsafe {
-        let receive = Receive {
+        let receive = PostedReceive {
             flags: usual(ep).1,
             context: context as usize,
-            ..Receive::default()
+            ..PostedReceive::default()
         };
         receive_into(ep, vector, count, from, receive)
     }
@@ -183,10 +183,10 @@ unsafe extern "C" fn recvv(
 unsafe extern "C" fn recvmsg(ep: Ep, message: *const MsgOf, flags: u64) -> isize {
     unsafe {
         let message = &*message;
-        let receive = Receive {
+        let receive = PostedReceive {
             flags,
             context: message.context as usize,
-            ..Receive::default()
+            ..PostedReceive::default()
         };
         receive_into(ep, message.iov, message.count, message.address, receive)
     }
@@ -303,13 +303,13 @@ unsafe extern "C" fn tagged_recvv(
     context: Pointer,
 ) -> isize {
     unsafe {
-        let receive = Receive {
+        let receive = PostedReceive {
             tagged: true,
             tag,
             ignore,
             flags: usual(ep).1,
             context: context as usize,
-            ..Receive::default()
+            ..PostedReceive::default()
         };
         receive_into(ep, vector, count, from, receive)
     }
@@ -318,13 +318,13 @@ unsafe extern "C" fn tagged_recvv(
 unsafe extern "C" fn tagged_recvmsg(ep: Ep, message: *const TaggedOf, flags: u64) -> isize {
     unsafe {
         let message = &*message;
-        let receive = Receive {
+        let receive = PostedReceive {
             tagged: true,
             tag: message.tag,
             ignore: message.ignore,
             flags,
             context: message.context as usize,
-            ..Receive::default()
+            ..PostedReceive::default()
         };
         receive_into(ep, message.iov, message.count, message.address, receive)
     }

@@ -17,7 +17,7 @@ use lanigon_requests::{
 use crate::endpoint::{Completions, Endpoint, kind};
 use crate::ffi::error::{AGAIN, CONNREFUSED, INVAL, IO};
 use crate::ffi::{COMPLETION, CqEntry, DELIVERY_COMPLETE, MATCH_COMPLETE, SEND};
-use crate::queue::{Completion, Queue};
+use crate::queue::{Completion, EventQueue};
 
 /// A process that has read the clock since its last poll waits for so long at most, in ns: it may wait for a time.
 const QUANTUM_NS: u64 = 1000;
@@ -86,7 +86,7 @@ pub struct Process {
     skips: u32,
     next_skips: u32,
     pub endpoints: Vec<Option<Endpoint>>,
-    pub queues: Vec<Queue>,
+    pub queues: Vec<EventQueue>,
     pub addresses: Vec<Vec<u64>>,
     unfinished: BTreeMap<u64, Unfinished>,
     unfinished_bytes: usize,

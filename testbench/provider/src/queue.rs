@@ -16,11 +16,11 @@ pub struct Completion {
 
 /// A completion queue.
 #[derive(Debug, Default)]
-pub struct Queue {
+pub struct EventQueue {
     entries: VecDeque<Completion>,
 }
 
-impl Queue {
+impl EventQueue {
     pub fn push(&mut self, completion: Completion) {
         self.entries.push_back(completion);
     }

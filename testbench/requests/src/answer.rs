@@ -1,6 +1,6 @@
 //! Answers of the world to a process.
 
-use crate::call::Outcome;
+use crate::call::CallOutcome;
 use crate::frame::{Decoder, FIELDS, Frame, RequestError, limited};
 use crate::request::{Envelope, Message};
 
@@ -37,7 +37,7 @@ pub enum Answer {
         failed: bool,
     },
     /// A call has come to something.
-    Outcome(u64, Outcome),
+    Outcome(u64, CallOutcome),
     /// The end of an answer.
     End(End),
 }
@@ -102,7 +102,7 @@ impl Answer {
                 failed: limited("a flag", second, 1)? == 1,
             }),
             OUTCOME => {
-                let (ticket, outcome) = Outcome::read(frame)?;
+                let (ticket, outcome) = CallOutcome::read(frame)?;
                 Ok(Self::Outcome(ticket, outcome))
             }
             END => Ok(Self::End(End {
@@ -117,7 +117,7 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::{Item, Place, Refusal};
+    use crate::call::{Item, Refusal, SocketAddress};
 
     #[test]
     fn answers_are_read_as_written() {
@@ -142,9 +142,9 @@ mod tests {
             },
             Answer::Outcome(
                 7,
-                Outcome {
+                CallOutcome {
                     port: 80,
-                    peer: Place { rank: 1, port: 2 },
+                    peer: SocketAddress { rank: 1, port: 2 },
                     bytes: vec![1, 2, 3],
                     items: vec![Item {
                         socket: 4,
@@ -153,10 +153,10 @@ mod tests {
                         reads: 6,
                         writes: 7,
                     }],
-                    ..Outcome::of(3)
+                    ..CallOutcome::of(3)
                 },
             ),
-            Answer::Outcome(8, Outcome::refused(Refusal::Invalid)),
+            Answer::Outcome(8, CallOutcome::refused(Refusal::Invalid)),
             Answer::End(End {
                 time_ns: 2,
                 stalled: true,

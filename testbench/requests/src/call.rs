@@ -10,7 +10,7 @@ const ITEM_WORDS: usize = 5;
 
 /// Address of a socket, as processes of a job name it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SocketAddress {
     /// Rank of the process.
     pub rank: u32,
     /// Port of the socket.
@@ -70,7 +70,7 @@ pub enum Call {
         /// Number of the socket.
         socket: u32,
         /// The other side.
-        to: Place,
+        to: SocketAddress,
     },
     /// The next connection of a listener gets a number.
     Accept {
@@ -137,13 +137,13 @@ pub enum Call {
 
 /// Result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct CallOutcome {
     /// A number, or why not.
     pub value: Result<u32, Refusal>,
     /// Own port.
     pub port: u16,
     /// The other side of a connection.
-    pub peer: Place,
+    pub peer: SocketAddress,
     /// Bytes that were read.
     pub bytes: Vec<u8>,
     /// Sockets that are ready.
@@ -335,7 +335,7 @@ impl Call {
                 backlog: number(b)?,
             },
             CONNECT => {
-                let to = Place {
+                let to = SocketAddress {
                     rank: number(b)?,
                     port: port(c)?,
                 };
@@ -376,19 +376,19 @@ impl Call {
     }
 }
 
-impl Default for Outcome {
+impl Default for CallOutcome {
     fn default() -> Self {
         Self {
             value: Ok(0),
             port: 0,
-            peer: Place::default(),
+            peer: SocketAddress::default(),
             bytes: Vec::new(),
             items: Vec::new(),
         }
     }
 }
 
-impl Outcome {
+impl CallOutcome {
     /// Success with a number.
     #[must_use]
     pub fn of(value: u32) -> Self {
@@ -447,7 +447,7 @@ impl Outcome {
         let outcome = Self {
             value,
             port: port(own)?,
-            peer: Place {
+            peer: SocketAddress {
                 rank: number(rank)?,
                 port: port(other)?,
             },

@@ -12,7 +12,7 @@ mod frame;
 mod request;
 
 pub use answer::{Answer, End, Welcome};
-pub use call::{Call, Item, Outcome, Place, Refusal, ready};
+pub use call::{Call, CallOutcome, Item, Refusal, SocketAddress, ready};
 pub use frame::{Decoder, MOST_BYTES, RequestError};
 pub use request::{Envelope, Hello, LONGEST_NS, Message, Poll, Request};
 

@@ -277,7 +277,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::call::{Item, Place};
+    use crate::call::{Item, SocketAddress};
 
     fn message() -> impl Strategy<Value = Message> {
         let envelope = (
@@ -324,7 +324,7 @@ mod tests {
                 },
                 2 => Call::Connect {
                     socket,
-                    to: Place { rank: name, port },
+                    to: SocketAddress { rank: name, port },
                 },
                 3 => Call::Accept { socket, name },
                 4 => Call::Read {

@@ -28,7 +28,7 @@ enum Map {
 
 /// A key that an axis sets.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Target {
+pub struct KeyTarget {
     /// The key.
     pub path: Path,
     map: Map,
@@ -36,7 +36,7 @@ pub struct Target {
     pub place: Position,
 }
 
-impl Target {
+impl KeyTarget {
     /// Value of the key, from that of the axis.
     fn value(&self, value: &Value) -> Result<Value, String> {
         let changed = |change: &dyn Fn(f64) -> f64| match as_number(value) {
@@ -91,7 +91,7 @@ pub struct Axis {
     /// Values of the axis, in order.
     pub values: Vec<Value>,
     /// The keys that it sets.
-    pub targets: Vec<Target>,
+    pub targets: Vec<KeyTarget>,
     /// Axes with the same word here move together.
     pub zip: Option<String>,
     /// Position of the axis in the sweep's file.
@@ -203,7 +203,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// Reads `key` with `times` or `over`, or `keys`.
-fn targets(table: &mut Table<'_>) -> Result<Vec<Target>, ScenarioError> {
+fn targets(table: &mut Table<'_>) -> Result<Vec<KeyTarget>, ScenarioError> {
     let (one, several) = (table.get("key"), table.get("keys"));
     match (one, several) {
         (Some(_), Some(item)) => Err(item.place.refuse("the key is given by \"key\" already")),
@@ -246,14 +246,14 @@ fn map(table: &mut Table<'_>) -> Result<Map, ScenarioError> {
     }
 }
 
-fn target(item: &Item<'_>, map: Map) -> Result<Target, ScenarioError> {
+fn target(item: &Item<'_>, map: Map) -> Result<KeyTarget, ScenarioError> {
     let path = Path::parse(item.text()?).map_err(|reason| item.place.refuse(reason))?;
     if path.has_all() {
         return Err(item
             .place
             .refuse("[*] is for measures; list the keys in \"keys\""));
     }
-    Ok(Target {
+    Ok(KeyTarget {
         path,
         map,
         place: item.place.clone(),

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::error::SweepError;
 use crate::file::Sweep;
-use crate::plan::{Job, SweepPlan, scenario};
-use crate::store::{self, Outcome, Rows, Shard, Store};
+use crate::plan::{RunJob, SweepPlan, scenario};
+use crate::store::{self, Rows, RunOutcome, Shard, Store};
 use crate::table;
 
 /// Options of a sweep.
@@ -34,7 +34,7 @@ pub struct Options {
 
 /// Progress of a sweep's part.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
+pub struct SweepProgress {
     /// Runs of this part with results.
     pub done: usize,
     /// Runs among them that failed.
@@ -49,7 +49,7 @@ pub struct Progress {
 #[derive(Debug)]
 pub struct SweepReport {
     /// Runs of this part, and those of them with results.
-    pub progress: Progress,
+    pub progress: SweepProgress,
     /// Runs of this part that had results before.
     pub before: usize,
     /// Whether the user interrupted it.
@@ -77,15 +77,15 @@ fn open(plan: &SweepPlan, folder: &Path, options: &Options) -> Result<(Store, Ro
 /// If another process writes there, a file cannot be written, or a measure exists in no run.
 pub fn run(
     sweep: &Sweep,
-    (plan, jobs): (&SweepPlan, &[Job]),
+    (plan, jobs): (&SweepPlan, &[RunJob]),
     folder: &Path,
     options: &Options,
-    mut watch: impl FnMut(Progress),
+    mut watch: impl FnMut(SweepProgress),
 ) -> Result<SweepReport, SweepError> {
     let opened = open(plan, folder, options);
     let (mut store, known) = opened.map_err(SweepError::before_runs)?;
     let mut keys = HashSet::new();
-    let mut pending: Vec<&Job> = Vec::new();
+    let mut pending: Vec<&RunJob> = Vec::new();
     for job in jobs.iter().filter(|job| options.shard.has(job.run)) {
         let key = plan.runs[job.run].key.as_str();
         if keys.insert(key) && !known.contains_key(key) {
@@ -95,7 +95,7 @@ pub fn run(
     // Long runs first: threads end at about the same time.
     pending.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     let failed = |key: &&&str| known.get(**key).is_some_and(|row| row.failure.is_some());
-    let mut progress = Progress {
+    let mut progress = SweepProgress {
         done: keys.len() - pending.len(),
         failed: keys.iter().filter(failed).count(),
         total: keys.len(),
@@ -104,7 +104,7 @@ pub fn run(
     let before = progress.done;
     watch(progress);
     let mut clock = Estimate::new(&pending);
-    let perform = |job: &&Job| {
+    let perform = |job: &&RunJob| {
         outcome(|| {
             let scenario = scenario(sweep, &job.text)?;
             document(&sweep.base.name, &scenario, &options.interrupt)
@@ -133,11 +133,11 @@ pub fn run(
 }
 
 /// The outcome of a run; `None` if it was interrupted. A panic is an error of this run alone.
-fn outcome(run: impl FnOnce() -> Result<Option<Value>, Error>) -> Option<Outcome> {
+fn outcome(run: impl FnOnce() -> Result<Option<Value>, Error>) -> Option<RunOutcome> {
     match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(document)) => document.map(Outcome::Document),
-        Ok(Err(error)) => Some(Outcome::Error(error.to_string())),
-        Err(panic) => Some(Outcome::Error(message(&*panic))),
+        Ok(Ok(document)) => document.map(RunOutcome::Document),
+        Ok(Err(error)) => Some(RunOutcome::Error(error.to_string())),
+        Err(panic) => Some(RunOutcome::Error(message(&*panic))),
     }
 }
 
@@ -155,7 +155,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    fn new(jobs: &[&Job]) -> Self {
+    fn new(jobs: &[&RunJob]) -> Self {
         Self {
             begin: Instant::now(),
             done: 0.0,
@@ -163,7 +163,7 @@ impl Estimate {
         }
     }
 
-    fn after(&mut self, job: &Job) -> Option<Duration> {
+    fn after(&mut self, job: &RunJob) -> Option<Duration> {
         self.done += job.weight;
         self.left = (self.left - job.weight).max(0.0);
         let seconds = self.begin.elapsed().as_secs_f64() * self.left / self.done;
@@ -179,6 +179,6 @@ mod tests {
     fn a_panic_is_an_outcome() {
         let outcome = outcome(|| panic!("job 17"));
         let expected = "the emulator failed: job 17".to_owned();
-        assert_eq!(outcome, Some(Outcome::Error(expected)));
+        assert_eq!(outcome, Some(RunOutcome::Error(expected)));
     }
 }

@@ -3,9 +3,9 @@
 use std::path::{Path as FilePath, PathBuf};
 
 use lanigon_worlds::files::input::Input;
-use lanigon_worlds::files::own::{self, Found};
+use lanigon_worlds::files::own::{self, DataLocation};
 use lanigon_worlds::files::wanted::{self, Wanted};
-use lanigon_worlds::scenario::table::{Item, Source, Table};
+use lanigon_worlds::scenario::table::{Item, SourceText, Table};
 use lanigon_worlds::scenario::{Position, ScenarioError};
 
 use crate::axis::{Axis, check_name};
@@ -72,10 +72,10 @@ impl Sweep {
         }
         let example = path.to_str().filter(|_| !path.exists());
         let (file, text) = match example.and_then(own::sweep) {
-            Some(Found::Embedded(bytes)) => {
+            Some(DataLocation::Embedded(bytes)) => {
                 (path.into(), Ok(String::from_utf8_lossy(bytes).into_owned()))
             }
-            Some(Found::File(file)) => {
+            Some(DataLocation::File(file)) => {
                 let text = Input::Sweep.read_text(&file);
                 (file, text)
             }
@@ -94,7 +94,7 @@ impl Sweep {
     /// # Errors
     /// The first error.
     pub fn parse(name: &str, text: &str, folder: &FilePath) -> Result<Self, SweepError> {
-        let source = Source::new(name, text);
+        let source = SourceText::new(name, text);
         let document = source.parse(text)?;
         let mut root = Table::root(&source, document.get_ref(), None);
         let description = match root.get("description") {

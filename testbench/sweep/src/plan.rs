@@ -46,7 +46,7 @@ pub struct SweepPlan {
 
 /// Data of a run beyond its place in the plan.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct RunJob {
     /// Number of the run.
     pub run: usize,
     /// Text of its scenario.
@@ -60,7 +60,7 @@ impl SweepPlan {
     ///
     /// # Errors
     /// If any run is invalid; with the position in the sweep's file or in that of the scenario.
-    pub fn new(sweep: &Sweep) -> Result<(Self, Vec<Job>), ScenarioError> {
+    pub fn new(sweep: &Sweep) -> Result<(Self, Vec<RunJob>), ScenarioError> {
         let points = points(sweep)?;
         let (mut runs, mut jobs) = (Vec::new(), Vec::new());
         let mut known = Inputs::default();
@@ -70,7 +70,7 @@ impl SweepPlan {
                 let refuse = |error| explain(sweep, &point, seed, error);
                 let scenario = scenario(sweep, &text).map_err(refuse)?;
                 let key = key(&text, known.of(&scenario).map_err(refuse)?);
-                jobs.push(Job {
+                jobs.push(RunJob {
                     run: runs.len(),
                     text,
                     weight: weight(&scenario),

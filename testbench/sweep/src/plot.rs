@@ -162,7 +162,7 @@ impl Plot {
                         && has(found.point, self.curves, curve)
                         && fixed.all(|&(axis, at)| has(found.point, Some(axis), at))
                 });
-                let point = |found: &table::Point<'_>| {
+                let point = |found: &table::PointResults<'_>| {
                     let sample = found.samples[self.y]?;
                     Some(Point {
                         x: plan.axes[self.x].numbers[found.point[self.x]]?,

@@ -51,7 +51,7 @@ impl Shard {
 /// Result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum RunOutcome {
     /// The run ended: the document of its results.
     Document(Value),
     /// The run could not be built, or the emulator failed.
@@ -60,15 +60,15 @@ pub enum Outcome {
 
 /// A line of a results file.
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct ResultLine {
     key: String,
     #[serde(flatten)]
-    outcome: Outcome,
+    outcome: RunOutcome,
 }
 
 /// A run's results, as tables need them.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Row {
+pub struct RunRow {
     /// A value for each measure, if the run has one.
     pub values: Vec<Option<f64>>,
     /// For each measure the reason for which its path leads nowhere.
@@ -79,10 +79,10 @@ pub struct Row {
     pub trace_hash: String,
 }
 
-impl Row {
-    fn new(outcome: &Outcome, measures: &[Measure]) -> Self {
+impl RunRow {
+    fn new(outcome: &RunOutcome, measures: &[Measure]) -> Self {
         let document = match outcome {
-            Outcome::Error(reason) => {
+            RunOutcome::Error(reason) => {
                 return Self {
                     values: vec![None; measures.len()],
                     missing: vec![None; measures.len()],
@@ -90,7 +90,7 @@ impl Row {
                     trace_hash: String::new(),
                 };
             }
-            Outcome::Document(document) => document,
+            RunOutcome::Document(document) => document,
         };
         let values = measures.iter().map(|measure| measure.value(document));
         let values: Vec<_> = values.collect();
@@ -133,7 +133,7 @@ fn failure(document: &Value) -> Option<String> {
 }
 
 /// Results by the keys of their runs.
-pub type Rows = HashMap<String, Row>;
+pub type Rows = HashMap<String, RunRow>;
 
 /// The results file that a process writes.
 #[derive(Debug)]
@@ -197,9 +197,9 @@ impl Store {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn append(&mut self, key: &str, outcome: &Outcome) -> Result<(), SweepError> {
+    pub fn append(&mut self, key: &str, outcome: &RunOutcome) -> Result<(), SweepError> {
         let key = key.to_owned();
-        let line = Line {
+        let line = ResultLine {
             key,
             outcome: outcome.clone(),
         };
@@ -241,7 +241,7 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>, SweepError> {
 /// Calls `see` with the key and the text of each line of a results file. Lines that are damaged or cut are skipped.
 pub(crate) fn lines(
     path: &Path,
-    mut see: impl FnMut(&str, &str, &Outcome),
+    mut see: impl FnMut(&str, &str, &RunOutcome),
 ) -> Result<(), SweepError> {
     let file = File::open(path).map_err(SweepError::io(path))?;
     let mut reader = BufReader::new(file);
@@ -258,7 +258,7 @@ pub(crate) fn lines(
         let Ok(text) = std::str::from_utf8(text) else {
             continue;
         };
-        if let Ok(line) = serde_json::from_str::<Line>(text) {
+        if let Ok(line) = serde_json::from_str::<ResultLine>(text) {
             see(&line.key, text, &line.outcome);
         }
     }
@@ -272,7 +272,7 @@ pub fn read(folder: &Path, measures: &[Measure]) -> Result<Rows, SweepError> {
     let mut rows = Rows::new();
     for file in files(folder)? {
         lines(&file, |key, _, outcome| {
-            rows.insert(key.into(), Row::new(outcome, measures));
+            rows.insert(key.into(), RunRow::new(outcome, measures));
         })?;
     }
     Ok(rows)
@@ -329,9 +329,9 @@ pub fn read_plan(folder: &Path) -> Result<SweepPlan, SweepError> {
 }
 
 /// Whether a run failed.
-pub(crate) fn failed(outcome: &Outcome) -> bool {
+pub(crate) fn failed(outcome: &RunOutcome) -> bool {
     match outcome {
-        Outcome::Document(document) => failure(document).is_some(),
-        Outcome::Error(_) => true,
+        RunOutcome::Document(document) => failure(document).is_some(),
+        RunOutcome::Error(_) => true,
     }
 }

@@ -14,7 +14,7 @@ use lanigon_experiments::statistics::Sample;
 
 /// Results of a point.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point<'p> {
+pub struct PointResults<'p> {
     /// For each axis the number of its value.
     pub point: &'p [usize],
     /// Runs with results.
@@ -27,7 +27,7 @@ pub struct Point<'p> {
 
 /// The points that have results, in order.
 #[must_use]
-pub fn points<'p>(plan: &'p SweepPlan, rows: &Rows) -> Vec<Point<'p>> {
+pub fn points<'p>(plan: &'p SweepPlan, rows: &Rows) -> Vec<PointResults<'p>> {
     let of = |(point, runs): (&'p [usize], Vec<usize>)| {
         let found = runs.iter().filter_map(|&run| rows.get(&plan.runs[run].key));
         let found: Vec<_> = found.collect();
@@ -36,7 +36,7 @@ pub fn points<'p>(plan: &'p SweepPlan, rows: &Rows) -> Vec<Point<'p>> {
             let values = good.iter().filter_map(|row| row.values[measure]);
             Sample::of(&values.collect::<Vec<f64>>())
         };
-        let result = Point {
+        let result = PointResults {
             point,
             runs: found.len(),
             failed: found.len() - good.len(),
@@ -197,7 +197,7 @@ pub struct Summary {
 /// The points that have results, for JSON documents.
 #[must_use]
 pub fn summaries(plan: &SweepPlan, rows: &Rows) -> Vec<Summary> {
-    let of = |point: Point<'_>| {
+    let of = |point: PointResults<'_>| {
         let axes = plan.axes.iter().zip(point.point).map(|(axis, &at)| {
             let value = match axis.numbers[at] {
                 Some(number) => number.into(),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use lanigon_sweep::error::SweepError;
 use lanigon_sweep::execute::{self, Options, SweepReport};
 use lanigon_sweep::file::Sweep;
-use lanigon_sweep::plan::{Job, SweepPlan};
+use lanigon_sweep::plan::{RunJob, SweepPlan};
 use lanigon_sweep::store::Shard;
 
 /// A scenario of short runs.
@@ -53,7 +53,7 @@ fn sweep(head: &str) -> Result<Sweep, SweepError> {
     Sweep::parse("s.toml", &text, Path::new(""))
 }
 
-fn planned(head: &str) -> (Sweep, SweepPlan, Vec<Job>) {
+fn planned(head: &str) -> (Sweep, SweepPlan, Vec<RunJob>) {
     let sweep = sweep(head).unwrap_or_else(|error| panic!("{error}"));
     let (plan, jobs) = SweepPlan::new(&sweep).unwrap_or_else(|error| panic!("{error}"));
     (sweep, plan, jobs)

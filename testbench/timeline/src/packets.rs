@@ -22,7 +22,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 
 /// Value of an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value {
+pub enum AnnotationValue {
     /// A number shown in decimal.
     Number(u64),
     /// A number shown in hexadecimal.
@@ -39,7 +39,7 @@ pub struct Slice {
     /// Category, for filters.
     pub category: &'static str,
     /// Annotations.
-    pub notes: Vec<(&'static str, Value)>,
+    pub notes: Vec<(&'static str, AnnotationValue)>,
     /// The flow through it.
     pub flow: Option<u64>,
 }
@@ -58,7 +58,7 @@ impl Slice {
 
     /// Adds an annotation.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: Value) -> Self {
+    pub fn with(mut self, name: &'static str, value: AnnotationValue) -> Self {
         self.notes.push((name, value));
         self
     }
@@ -238,8 +238,8 @@ impl Packets {
                 ..DebugAnnotation::default()
             };
             match value {
-                Value::Number(number) => note.uint_value = Some(*number),
-                Value::Address(address) => note.pointer_value = Some(*address),
+                AnnotationValue::Number(number) => note.uint_value = Some(*number),
+                AnnotationValue::Address(address) => note.pointer_value = Some(*address),
             }
             event.debug_annotations.push(note);
         }

@@ -10,13 +10,13 @@ use emulator::observe::gauges::{Gauge, GaugeUnit, KnownRegisters};
 use emulator::observe::names::BoardNames;
 use emulator::sim::initiator::Initiator;
 
-use lanigon_analysis::messages::{self, Seen, posts, said};
+use lanigon_analysis::messages::{self, DecodedHead, posts, said};
 
 use super::flows::{Flows, shown};
 use super::lane::Lane;
-use super::packets::{Introduction, Packets, Slice, Value, What};
+use super::packets::{AnnotationValue, Introduction, Packets, Slice, What};
 use super::proto::{UNIT_BYTES, UNIT_COUNT};
-use super::track::{Drawn, Label, Track};
+use super::track::{Drawn, SliceLabel, Track};
 
 /// Environment for drawing an event.
 pub struct Canvas<'a> {
@@ -50,7 +50,7 @@ fn handler_name(header: &Header, node: u16, who: Initiator, address: u32) -> Str
 struct Stored {
     address: u32,
     length: u32,
-    frame: Seen,
+    frame: DecodedHead,
     flow: Option<u64>,
 }
 
@@ -149,7 +149,7 @@ impl PlaceTracks {
     fn begin(
         &mut self,
         lane: Lane,
-        label: Label,
+        label: SliceLabel,
         slice: Slice,
         canvas: &mut Canvas<'_>,
     ) -> Option<Drawn> {
@@ -157,7 +157,7 @@ impl PlaceTracks {
         self.track(lane, canvas).begin(now, label, slice, is_drawn)
     }
 
-    fn end(&mut self, lane: Lane, label: &Label, canvas: &mut Canvas<'_>) {
+    fn end(&mut self, lane: Lane, label: &SliceLabel, canvas: &mut Canvas<'_>) {
         let now = canvas.now_ns;
         self.track(lane, canvas).end(now, label);
     }
@@ -212,14 +212,13 @@ impl PlaceTracks {
         let lane = Lane::of(event);
         let named = |name: String| Slice::new(lane.category(&event.kind), name);
         let of_frame = |slice: Slice, length: u32, fcs: u32| {
-            let slice = slice.with("bytes", Value::Number(length.into()));
-            slice.with("fcs", Value::Address(fcs.into()))
+            let slice = slice.with("bytes", AnnotationValue::Number(length.into()));
+            slice.with("fcs", AnnotationValue::Address(fcs.into()))
         };
         // Variable values are not part of a name.
         let slice = match &event.kind {
-            TraceKind::PollSatisfied { why, value } => {
-                named(format!("polled {why}")).with("value", Value::Address((*value).into()))
-            }
+            TraceKind::PollSatisfied { why, value } => named(format!("polled {why}"))
+                .with("value", AnnotationValue::Address((*value).into())),
             TraceKind::Fault {
                 fault, length, fcs, ..
             } => of_frame(named(format!("fault: {}", fault.name())), *length, *fcs),
@@ -241,14 +240,14 @@ impl PlaceTracks {
                 let is_free = |lane: &Lane| !self.tracks.get(lane).is_some_and(Track::is_busy);
                 let lane = (0..MOST_CALLS).map(Lane::Host).find(is_free);
                 let lane = lane.unwrap_or(Lane::Host(MOST_CALLS));
-                let label = Label::Call(Arc::clone(what));
+                let label = SliceLabel::Call(Arc::clone(what));
                 let drawn = self.begin(lane, label, Slice::new("host", what.to_string()), canvas);
                 if posts(what) {
                     remember(&mut self.posted, drawn.map(|drawn| (lane, drawn)));
                 }
             }
             TraceKind::HostReturn { what } => {
-                let label = Label::Call(Arc::clone(what));
+                let label = SliceLabel::Call(Arc::clone(what));
                 let mut lanes = (0..=MOST_CALLS).map(Lane::Host);
                 let is_it = |lane: &Lane| {
                     let track = self.tracks.get(lane);
@@ -260,7 +259,8 @@ impl PlaceTracks {
             }
             TraceKind::MailboxWrite { index, value } => {
                 let name = format!("mailbox {index}");
-                let slice = Slice::new("host", name).with("value", Value::Address((*value).into()));
+                let slice = Slice::new("host", name)
+                    .with("value", AnnotationValue::Address((*value).into()));
                 let host = self.track(Lane::Host(0), canvas);
                 let call = host.innermost();
                 let drawn = self.instant(Lane::Host(0), slice, canvas);
@@ -277,11 +277,11 @@ impl PlaceTracks {
         let lane = Lane::of(event);
         match &event.kind {
             TraceKind::StageEnter { stage } => {
-                let label = Label::Stage(Arc::clone(stage));
+                let label = SliceLabel::Stage(Arc::clone(stage));
                 self.begin(lane, label, Slice::new("stage", stage.to_string()), canvas);
             }
             TraceKind::WaitEnter { what } => {
-                let label = Label::Wait(Arc::clone(what));
+                let label = SliceLabel::Wait(Arc::clone(what));
                 self.begin(
                     lane,
                     label,
@@ -290,10 +290,10 @@ impl PlaceTracks {
                 );
             }
             TraceKind::StageExit { stage } => {
-                self.end(lane, &Label::Stage(Arc::clone(stage)), canvas);
+                self.end(lane, &SliceLabel::Stage(Arc::clone(stage)), canvas);
             }
             TraceKind::WaitExit { what } => {
-                self.end(lane, &Label::Wait(Arc::clone(what)), canvas);
+                self.end(lane, &SliceLabel::Wait(Arc::clone(what)), canvas);
             }
             _ => {}
         }
@@ -307,18 +307,18 @@ impl PlaceTracks {
                 event: bit,
             } => {
                 // Handlers do not nest: one without a recorded end is over.
-                self.end(lane, &Label::Handler, canvas);
+                self.end(lane, &SliceLabel::Handler, canvas);
                 let name = handler_name(canvas.header, self.node, event.initiator, *address);
                 let slice = Slice::new("handler", name);
-                let slice = slice.with("event", Value::Number((*bit).into()));
-                self.begin(lane, Label::Handler, slice, canvas);
+                let slice = slice.with("event", AnnotationValue::Number((*bit).into()));
+                self.begin(lane, SliceLabel::Handler, slice, canvas);
             }
             TraceKind::CoreStopped { .. } => {
                 let now = canvas.now_ns;
                 self.track(lane, canvas).end_all(now);
                 self.other(event, canvas);
             }
-            _ => self.end(lane, &Label::Handler, canvas),
+            _ => self.end(lane, &SliceLabel::Handler, canvas),
         }
     }
 
@@ -328,7 +328,7 @@ impl PlaceTracks {
         let mut slice = Slice::new("probe", name.to_owned());
         let Some(said) = said(self.node, name, arguments) else {
             for (&note, &argument) in ["a", "b", "c", "d"].iter().zip(arguments) {
-                slice = slice.with(note, Value::Address(argument.into()));
+                slice = slice.with(note, AnnotationValue::Address(argument.into()));
             }
             self.instant(Lane::by(who), slice, canvas);
             return;
@@ -369,10 +369,15 @@ impl PlaceTracks {
         let lane = Lane::Semaphore;
         match event.kind {
             TraceKind::SemaphoreTaken => {
-                self.end(lane, &Label::Only, canvas);
-                self.begin(lane, Label::Only, Slice::new("semaphore", owner), canvas);
+                self.end(lane, &SliceLabel::Only, canvas);
+                self.begin(
+                    lane,
+                    SliceLabel::Only,
+                    Slice::new("semaphore", owner),
+                    canvas,
+                );
             }
-            TraceKind::SemaphoreReleased => self.end(lane, &Label::Only, canvas),
+            TraceKind::SemaphoreReleased => self.end(lane, &SliceLabel::Only, canvas),
             _ => {
                 let slice = Slice::new("semaphore", format!("refused to {owner}"));
                 self.instant(lane, slice, canvas);
@@ -388,16 +393,16 @@ impl PlaceTracks {
                 local,
                 length,
             } => {
-                self.end(lane, &Label::Only, canvas);
+                self.end(lane, &SliceLabel::Only, canvas);
                 let mut slice = Slice::new("dma", lane.title(self.names))
-                    .with("host", Value::Address(host))
-                    .with("local", Value::Address(local.into()))
-                    .with("bytes", Value::Number(length.into()));
+                    .with("host", AnnotationValue::Address(host))
+                    .with("local", AnnotationValue::Address(local.into()))
+                    .with("bytes", AnnotationValue::Number(length.into()));
                 slice.which = format!("{length} bytes");
                 if lane == Lane::DmaWrite {
                     self.name_by_frame(local, &mut slice);
                 }
-                let drawn = self.begin(lane, Label::Only, slice, canvas);
+                let drawn = self.begin(lane, SliceLabel::Only, slice, canvas);
                 if lane == Lane::DmaRead
                     && let Some(drawn) = drawn
                 {
@@ -406,14 +411,14 @@ impl PlaceTracks {
             }
             TraceKind::DmaRests { until } => {
                 let slice = Slice::new("fault", "rests");
-                self.begin(lane, Label::Wait("rests".into()), slice, canvas);
+                self.begin(lane, SliceLabel::Wait("rests".into()), slice, canvas);
                 self.track(lane, canvas).until(until.ps() / 1000);
             }
             TraceKind::DmaFailed { .. } => {
                 self.other(event, canvas);
-                self.end(lane, &Label::Only, canvas);
+                self.end(lane, &SliceLabel::Only, canvas);
             }
-            _ => self.end(lane, &Label::Only, canvas),
+            _ => self.end(lane, &SliceLabel::Only, canvas),
         }
     }
 
@@ -435,7 +440,7 @@ impl PlaceTracks {
     }
 
     /// The slice of a frame, with its head if known.
-    fn frame(&self, head: Option<FrameHead>, canvas: &Canvas<'_>) -> (Slice, Option<Seen>) {
+    fn frame(&self, head: Option<FrameHead>, canvas: &Canvas<'_>) -> (Slice, Option<DecodedHead>) {
         let mut slice = Slice::new("frame", "frame");
         let seen = head.as_ref().and_then(messages::seen);
         if let Some(seen) = seen {
@@ -457,10 +462,10 @@ impl PlaceTracks {
         let (slice, _) = self.frame(head, canvas);
         let (which, flow) = (slice.which.clone(), slice.flow);
         let slice = slice
-            .with("at", Value::Address(address.into()))
-            .with("bytes", Value::Number(length.into()));
-        self.end(Lane::MacTx, &Label::Only, canvas);
-        self.begin(Lane::MacTx, Label::Only, slice, canvas);
+            .with("at", AnnotationValue::Address(address.into()))
+            .with("bytes", AnnotationValue::Number(length.into()));
+        self.end(Lane::MacTx, &SliceLabel::Only, canvas);
+        self.begin(Lane::MacTx, SliceLabel::Only, slice, canvas);
         if !self.ends_are_recorded {
             let until = canvas.now_ns + gigabit_ns(length + FCS_BYTES);
             self.track(Lane::MacTx, canvas).until(until);
@@ -490,7 +495,7 @@ impl PlaceTracks {
         let left = self.names.frame_buffers.frame_left == Some(address);
         if who == Initiator::Transmitter && left {
             self.ends_are_recorded = true;
-            self.end(Lane::MacTx, &Label::Only, canvas);
+            self.end(Lane::MacTx, &SliceLabel::Only, canvas);
         }
     }
 
@@ -522,16 +527,16 @@ impl PlaceTracks {
             remember(&mut self.stored, Some(stored));
         }
         let slice = slice
-            .with("at", Value::Address(address.into()))
-            .with("bytes", Value::Number(length.into()))
-            .with("status", Value::Address(status.into()));
+            .with("at", AnnotationValue::Address(address.into()))
+            .with("bytes", AnnotationValue::Number(length.into()))
+            .with("status", AnnotationValue::Address(status.into()));
         // Its reception began earlier.
         let end = head.map_or(now, |(in_ns, _)| in_ns);
         let begin = end.saturating_sub(gigabit_ns(length));
         let is_drawn = canvas.is_drawn;
         let track = self.track(Lane::MacRx, canvas);
-        track.begin(begin, Label::Only, slice, is_drawn);
-        track.end(now, &Label::Only);
+        track.begin(begin, SliceLabel::Only, slice, is_drawn);
+        track.end(now, &SliceLabel::Only);
     }
 
     /// Updates counters after a change of an index register.
@@ -559,7 +564,7 @@ impl PlaceTracks {
 
     fn power(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
         if event.kind == TraceKind::PowerOn {
-            self.end(Lane::Board, &Label::Only, canvas);
+            self.end(Lane::Board, &SliceLabel::Only, canvas);
             return;
         }
         let now = canvas.now_ns;
@@ -572,7 +577,7 @@ impl PlaceTracks {
         self.stored.clear();
         self.posted.clear();
         let slice = Slice::new("fault", "off");
-        self.begin(Lane::Board, Label::Only, slice, canvas);
+        self.begin(Lane::Board, SliceLabel::Only, slice, canvas);
     }
 }
 

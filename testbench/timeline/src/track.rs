@@ -11,7 +11,7 @@ const HELD_NS: u64 = 100_000;
 
 /// Identification of a slice by its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Label {
+pub enum SliceLabel {
     /// The track has one kind of slice only.
     Only,
     /// A handler of an event.
@@ -27,7 +27,7 @@ pub enum Label {
 /// An open slice.
 #[derive(Debug)]
 struct Open {
-    label: Label,
+    label: SliceLabel,
     /// End of the slice, if known.
     until_ns: Option<u64>,
     slice: Slice,
@@ -71,7 +71,7 @@ impl Track {
     }
 
     /// Whether the innermost slice has this label.
-    pub fn is_within(&self, label: &Label) -> bool {
+    pub fn is_within(&self, label: &SliceLabel) -> bool {
         self.open.last().is_some_and(|open| open.label == *label)
     }
 
@@ -79,7 +79,7 @@ impl Track {
     pub fn begin(
         &mut self,
         time_ns: u64,
-        label: Label,
+        label: SliceLabel,
         slice: Slice,
         is_drawn: bool,
     ) -> Option<Drawn> {
@@ -103,7 +103,7 @@ impl Track {
 
     /// Ends the innermost slice with this label, and the slices in it. There is none if it began before the
     /// recording.
-    pub fn end(&mut self, time_ns: u64, label: &Label) {
+    pub fn end(&mut self, time_ns: u64, label: &SliceLabel) {
         self.settle(time_ns);
         if let Some(depth) = self.open.iter().rposition(|open| open.label == *label) {
             self.close(time_ns, depth);

@@ -8,7 +8,7 @@ use crate::boards::{self, BoardError, Parts};
 
 /// Memory that holds the kernel's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
+pub enum CodeMemory {
     /// In the fastest memory of each CPU.
     Private,
     /// In the memory that all units of the board share.
@@ -19,9 +19,9 @@ pub enum Code {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// All execute the kernel.
-    Busy(Code),
+    Busy(CodeMemory),
     /// The first one executes the kernel, the others are halted.
-    OneBusy(Code),
+    OneBusy(CodeMemory),
     /// The CPUs wait for events; the last one looks at its rings once in 5 us, as the vendor's firmware does.
     Polling,
 }
@@ -30,7 +30,7 @@ pub enum Load {
 ///
 /// # Errors
 /// If the profile is for another board, or the kernel does not assemble.
-pub fn busy_node(profile: &Profile, code: Code) -> Result<Node, BoardError> {
+pub fn busy_node(profile: &Profile, code: CodeMemory) -> Result<Node, BoardError> {
     node(profile, Load::Busy(code))
 }
 

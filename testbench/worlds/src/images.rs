@@ -8,7 +8,7 @@ use host_lib::firmware::Firmware;
 
 use crate::boards::{BOARDS, BoardType, DEFAULT, OtherForm};
 use crate::files::input::Input;
-use crate::files::own::{self, Found};
+use crate::files::own::{self, DataLocation};
 use crate::files::wanted::{self, Wanted};
 use crate::scenario::unknown;
 
@@ -66,17 +66,17 @@ impl BoardType {
     /// # Errors
     /// If the file cannot be read or is not valid for the board.
     pub fn read_image(&self, path: &Path, sram_bytes: u32) -> Result<Image, FirmwareError> {
-        self.read(&Found::File(path.into()), sram_bytes)
+        self.read(&DataLocation::File(path.into()), sram_bytes)
     }
 
     /// Reads an image, with the names of the file to which it [links](DebugLink) if that lies beside it.
     ///
     /// # Errors
     /// If the image cannot be read or is not valid for the board.
-    pub fn read(&self, found: &Found, sram_bytes: u32) -> Result<Image, FirmwareError> {
+    pub fn read(&self, found: &DataLocation, sram_bytes: u32) -> Result<Image, FirmwareError> {
         let image = self.read_alone(found, sram_bytes)?;
         Ok(match (&image.names, found) {
-            (Names::Linked(link), Found::File(path)) => {
+            (Names::Linked(link), DataLocation::File(path)) => {
                 let link = link.clone();
                 self.with_link(image, path, &link, sram_bytes)
             }
@@ -88,18 +88,22 @@ impl BoardType {
     ///
     /// # Errors
     /// If it cannot be read or is not valid for the board.
-    pub fn read_alone(&self, found: &Found, sram_bytes: u32) -> Result<Image, FirmwareError> {
+    pub fn read_alone(
+        &self,
+        found: &DataLocation,
+        sram_bytes: u32,
+    ) -> Result<Image, FirmwareError> {
         let bytes = self.read_bytes(found)?;
         let mut image = self.parse_image(&found.to_string(), &bytes, sram_bytes)?;
-        if let Found::File(path) = found {
+        if let DataLocation::File(path) = found {
             let written = path.metadata().and_then(|file| file.modified());
             image.built = written.ok();
         }
         Ok(image)
     }
 
-    pub(crate) fn read_bytes(&self, found: &Found) -> Result<Vec<u8>, FirmwareError> {
-        if let Found::File(path) = found
+    pub(crate) fn read_bytes(&self, found: &DataLocation) -> Result<Vec<u8>, FirmwareError> {
+        if let DataLocation::File(path) = found
             && let Some(reason) = wanted::refused(path, Wanted::Image)
         {
             let path = path.clone();
@@ -121,7 +125,7 @@ impl BoardType {
     }
 
     /// Advice on a built-in image that is missing: it is of other boards, its name is misspelled, or nothing is built.
-    fn advice_on(&self, missing: &Found) -> String {
+    fn advice_on(&self, missing: &DataLocation) -> String {
         let path = PathBuf::from(missing.to_string());
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let mut others = BOARDS.iter().filter(|board| board.images != self.images);
@@ -178,7 +182,7 @@ impl BoardType {
     pub fn with_symbols(
         &self,
         image: Image,
-        symbols: &Found,
+        symbols: &DataLocation,
         sram_bytes: u32,
     ) -> Result<Image, FirmwareError> {
         let bytes = self.read_bytes(symbols)?;
@@ -206,7 +210,7 @@ impl BoardType {
                     format!("{} has another checksum than it names", place.display())
                 }
                 Ok(_) => {
-                    let found = Found::File(place.clone());
+                    let found = DataLocation::File(place.clone());
                     match self.with_symbols(image.clone(), &found, sram_bytes) {
                         Ok(named) => return named,
                         Err(error) => error.to_string(),
@@ -239,13 +243,13 @@ impl BoardType {
 
     /// Location of an image: the file, or else the built-in image of this name.
     #[must_use]
-    pub fn find(&self, path: &Path) -> Found {
+    pub fn find(&self, path: &Path) -> DataLocation {
         let name = path.to_str().filter(|name| !name.contains('/'));
         match name.filter(|_| path.symlink_metadata().is_err()) {
             Some(name) if own::images(self.images).contains_key(name) => {
                 own::image(self.images, name)
             }
-            _ => Found::File(path.into()),
+            _ => DataLocation::File(path.into()),
         }
     }
 }

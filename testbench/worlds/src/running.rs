@@ -7,7 +7,7 @@ use emulator::image::Image;
 use emulator::sim::node::Node;
 
 use crate::nodes::START;
-use crate::stopped::{Code, plain_name};
+use crate::stopped::{CpuCode, plain_name};
 
 /// Active functions that are named in a line.
 const MOST_CALLS: usize = 5;
@@ -24,7 +24,7 @@ pub enum Doing {
 }
 
 impl Doing {
-    fn of(code: &Code, view: &CpuView) -> Self {
+    fn of(code: &CpuCode, view: &CpuView) -> Self {
         let jumps_to_itself = |at: u32| {
             let architecture = code.board.cpus()[code.cpu.index()].architecture;
             let word = code.board.peek(code.cpu, at, code.now);
@@ -68,7 +68,7 @@ pub struct Running {
 impl Running {
     /// The CPU of `code`; `None` if it does not run.
     #[must_use]
-    pub fn of(code: &Code) -> Option<Self> {
+    pub fn of(code: &CpuCode) -> Option<Self> {
         let view = code.board.cpu(code.cpu)?;
         let info = code.board.cpus().get(code.cpu.index())?;
         view.state.executes().then(|| Self {
@@ -85,7 +85,7 @@ impl Running {
     pub fn all(node: &Node, image: Option<&Image>) -> Vec<Self> {
         let cpus = (0..node.inspect().cpus().len()).map(CpuId::new);
         let lines = image.and_then(|image| image.lines().ok());
-        let code = |cpu| Code::of(node, cpu, image, lines.as_ref());
+        let code = |cpu| CpuCode::of(node, cpu, image, lines.as_ref());
         cpus.filter_map(|cpu| Self::of(&code(cpu))).collect()
     }
 
@@ -108,7 +108,7 @@ impl Running {
 }
 
 /// Place of the CPU of `code`, with the functions that called this one.
-fn place(code: &Code, pc: u32) -> String {
+fn place(code: &CpuCode, pc: u32) -> String {
     let (frames, _) = code.frames();
     let calls: Vec<String> = frames
         .iter()
@@ -125,7 +125,7 @@ fn place(code: &Code, pc: u32) -> String {
 }
 
 /// The functions at an instruction with their lines, innermost inlined one first.
-fn functions(code: &Code, address: u32) -> Vec<String> {
+fn functions(code: &CpuCode, address: u32) -> Vec<String> {
     let own = code.function(address);
     let own = own.map_or_else(|| format!("{address:#010x}"), |own| plain_name(&own.name));
     let source = code.source(address);

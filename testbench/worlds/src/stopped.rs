@@ -85,7 +85,7 @@ fn leads_to_handler(name: &str) -> bool {
 
 /// A board's code as one of its CPUs sees it.
 #[derive(Clone, Copy)]
-pub struct Code<'a> {
+pub struct CpuCode<'a> {
     /// State of the board.
     pub board: &'a dyn Inspect,
     /// CPU whose code it is.
@@ -98,7 +98,7 @@ pub struct Code<'a> {
     pub now: SimTime,
 }
 
-impl<'a> Code<'a> {
+impl<'a> CpuCode<'a> {
     /// The code of a CPU of a node.
     #[must_use]
     pub fn of(
@@ -459,7 +459,7 @@ value_struct!(Stopped {
 impl Stopped {
     /// The report on the CPU of `code`; `None` if it did not stop by itself.
     #[must_use]
-    pub fn of(code: &Code) -> Option<Self> {
+    pub fn of(code: &CpuCode) -> Option<Self> {
         let view = code.board.cpu(code.cpu)?;
         let info = code.board.cpus().get(code.cpu.index())?;
         let reason = view.state.stopped()?;
@@ -517,7 +517,7 @@ impl Stopped {
             return Vec::new();
         }
         let lines = image.and_then(|image| image.lines().ok());
-        let code = |cpu| Code::of(node, cpu, image, lines.as_ref());
+        let code = |cpu| CpuCode::of(node, cpu, image, lines.as_ref());
         cpus().filter_map(|cpu| Self::of(&code(cpu))).collect()
     }
 }

@@ -8,10 +8,10 @@ use defs::gm::fields::Packets;
 use lanigon_worlds::faults::GmPacket;
 
 /// The words of a head, by index.
-type Words<'a> = &'a dyn Fn(usize) -> u32;
+type HeadWords<'a> = &'a dyn Fn(usize) -> u32;
 
 /// Decoders of all protocols.
-const DECODERS: [fn(Words<'_>) -> Option<String>; 3] = [emp, packet, fm_packet];
+const DECODERS: [fn(HeadWords<'_>) -> Option<String>; 3] = [emp, packet, fm_packet];
 
 /// Description of a frame or packet from its first words: its fields by name, or a frame's type.
 pub fn describe(word: impl Fn(usize) -> u32) -> String {
@@ -22,7 +22,7 @@ pub fn describe(word: impl Fn(usize) -> u32) -> String {
     })
 }
 
-fn emp(word: Words<'_>) -> Option<String> {
+fn emp(word: HeadWords<'_>) -> Option<String> {
     let type_kind = word(WORD_TYPE_KIND);
     let ethertype = (type_kind >> 16) as u16;
     let kind = Kind::from_word(type_kind).filter(|_| ethertype == ETHERTYPE)?;
@@ -41,7 +41,7 @@ fn emp(word: Words<'_>) -> Option<String> {
     Some(format!("{} {}", kind.name(), fields.join(" ")))
 }
 
-fn packet(word: Words<'_>) -> Option<String> {
+fn packet(word: HeadWords<'_>) -> Option<String> {
     let at = |offset: u32| word(offset as usize / 4);
     let packet = GmPacket::read(at)?;
     let is_in = |field: &&gm::fields::Field| match field.packets {
@@ -56,7 +56,7 @@ fn packet(word: Words<'_>) -> Option<String> {
     Some(format!("GM {} {}", packet.name(), fields.join(" ")))
 }
 
-fn fm_packet(word: Words<'_>) -> Option<String> {
+fn fm_packet(word: HeadWords<'_>) -> Option<String> {
     let at = |offset: u32| word(offset as usize / 4);
     let first = at(fm::packet::WORD_TYPE);
     let mut kinds = fm::fields::KINDS.iter();

@@ -25,7 +25,7 @@ pub struct PartStats {
 
 /// Messages of one size class.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Class {
+pub struct SizeClass {
     /// Name of the class.
     pub name: &'static str,
     /// Number of messages.
@@ -75,7 +75,7 @@ impl PartStats {
     }
 }
 
-impl Class {
+impl SizeClass {
     fn new(name: &'static str, ledgers: &[&Ledger]) -> Self {
         let mut parts: Vec<(Owner, &str, Vec<SimTime>)> = Vec::new();
         for ledger in ledgers {
@@ -105,15 +105,18 @@ impl Class {
 
 /// All messages as one class, and each size class if there are several.
 #[must_use]
-pub fn classes(ledgers: &[Ledger]) -> Vec<Class> {
-    let mut classes = vec![Class::new("all sizes", &ledgers.iter().collect::<Vec<_>>())];
+pub fn classes(ledgers: &[Ledger]) -> Vec<SizeClass> {
+    let mut classes = vec![SizeClass::new(
+        "all sizes",
+        &ledgers.iter().collect::<Vec<_>>(),
+    )];
     let mut least = 0;
     let mut by_size = Vec::new();
     for (most, name) in SIZES {
         let fits = |ledger: &&Ledger| (least..=most).contains(&ledger.length);
         let of_class: Vec<_> = ledgers.iter().filter(fits).collect();
         if !of_class.is_empty() {
-            by_size.push(Class::new(name, &of_class));
+            by_size.push(SizeClass::new(name, &of_class));
         }
         least = most.saturating_add(1);
     }

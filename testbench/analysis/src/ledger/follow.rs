@@ -11,7 +11,7 @@ use lanigon_worlds::wire_times::{FrameTimes, PacketTimes};
 
 use super::{Desk, Ledger, gm};
 use crate::messages::gm::Tracker;
-use crate::messages::{End, Message, MessageId, Messages};
+use crate::messages::{Message, MessageEnd, MessageId, Messages};
 
 /// A message of any protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub struct Outline {
 impl From<&Message> for Outline {
     fn from(message: &Message) -> Self {
         let end = match message.end() {
-            End::Failed(code) => format!("{code:?}"),
-            End::Completed | End::Unfinished => "unfinished".into(),
+            MessageEnd::Failed(code) => format!("{code:?}"),
+            MessageEnd::Completed | MessageEnd::Unfinished => "unfinished".into(),
         };
         Self {
             id: message.id,

@@ -9,7 +9,7 @@ use emulator::sim::time::SimTime;
 use lanigon_worlds::wire_times::PacketTimes;
 
 use super::{Ledger, Owner, Span};
-use crate::messages::gm::{Delivery, GmMessage, GmMessages, Transmission};
+use crate::messages::gm::{GmMessage, GmMessages, PacketDelivery, Transmission};
 
 /// The wait for a CPU that works on other packets.
 const OTHERS: &str = "wait: CPU with other packets";
@@ -31,7 +31,7 @@ pub(super) fn ledgers(times: &PacketTimes, found: &GmMessages) -> Vec<Ledger> {
     }
     let messages = found.messages.iter().enumerate();
     let follow = |(index, message)| {
-        let way = Way {
+        let way = PathBuilder {
             times,
             found,
             leaving: &leaving,
@@ -50,7 +50,7 @@ fn bytes(sending: &Transmission) -> u64 {
 }
 
 /// The path so far.
-struct Way<'a> {
+struct PathBuilder<'a> {
     times: &'a PacketTimes,
     found: &'a GmMessages,
     /// Packets of each node with a message: given to the sender, and gone if nothing stopped them.
@@ -64,7 +64,7 @@ struct Way<'a> {
     spans: Vec<Span>,
 }
 
-impl Way<'_> {
+impl PathBuilder<'_> {
     fn follow(mut self, message: &GmMessage) -> Option<Ledger> {
         let delivery = message.delivery.as_ref()?;
         let written = delivery.writes.last()?.to?;
@@ -169,7 +169,7 @@ impl Way<'_> {
     }
 
     /// Adds spans from the first byte to the packet in the receiver's SRAM.
-    fn travel(&mut self, delivery: &Delivery) {
+    fn travel(&mut self, delivery: &PacketDelivery) {
         let tail = delivery.received.saturating_sub(self.times.receive_end);
         let flight = self.at + self.times.bytes(bytes(&delivery.transmission));
         self.until(flight.min(tail), Owner::Wire, "the packet's bytes");
@@ -179,7 +179,7 @@ impl Way<'_> {
     }
 
     /// Adds spans up to the event in host memory.
-    fn receive(&mut self, node: u16, delivery: &Delivery) {
+    fn receive(&mut self, node: u16, delivery: &PacketDelivery) {
         let owner = Owner::ReceiverNic;
         self.cpu(node, delivery.accepted, owner, "CPU: RECV");
         for (place, write) in delivery.writes.iter().enumerate() {
@@ -192,7 +192,7 @@ impl Way<'_> {
     }
 
     /// Adds spans from the event in host memory to the call's return.
-    fn complete(&mut self, delivery: &Delivery, written: SimTime) {
+    fn complete(&mut self, delivery: &PacketDelivery, written: SimTime) {
         let seen = delivery.seen.unwrap_or(written);
         let owner = Owner::ReceiverHost;
         self.until(seen, owner, "wait: the host's next poll");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::average::Class;
+use super::average::SizeClass;
 use super::{Ledger, Owner};
 
 /// A bar: start, length, label.
@@ -12,7 +12,7 @@ struct Bar {
 }
 
 /// A row of bars.
-struct Row {
+struct BarRow {
     owner: Owner,
     what: String,
     bars: Vec<Bar>,
@@ -34,16 +34,16 @@ pub fn of_one(ledger: &Ledger) -> String {
         .first()
         .map(|span| span.from)
         .unwrap_or_default();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<BarRow> = Vec::new();
     for span in &ledger.spans {
         let bar = Bar {
             from_us: span.from.saturating_sub(start).us(),
             us: span.time().us(),
         };
-        let same = |row: &&mut Row| row.owner == span.owner && row.what == span.what;
+        let same = |row: &&mut BarRow| row.owner == span.owner && row.what == span.what;
         match rows.iter_mut().find(same) {
             Some(row) => row.bars.push(bar),
-            None => rows.push(Row {
+            None => rows.push(BarRow {
                 owner: span.owner,
                 what: span.what.clone(),
                 bars: vec![bar],
@@ -60,7 +60,7 @@ pub fn of_one(ledger: &Ledger) -> String {
 
 /// Means of all messages, stacked.
 #[must_use]
-pub fn of_many(class: &Class) -> String {
+pub fn of_many(class: &SizeClass) -> String {
     let mut at = 0.0;
     let rows: Vec<_> = class
         .parts
@@ -71,7 +71,7 @@ pub fn of_many(class: &Class) -> String {
                 us: part.mean_us(class.messages),
             };
             at += bar.us;
-            Row {
+            BarRow {
                 owner: part.owner,
                 what: part.what.clone(),
                 bars: vec![bar],
@@ -82,7 +82,7 @@ pub fn of_many(class: &Class) -> String {
     draw(&title, &rows, at)
 }
 
-fn draw(title: &str, rows: &[Row], total_us: f64) -> String {
+fn draw(title: &str, rows: &[BarRow], total_us: f64) -> String {
     let width = LABEL_WIDTH + PLOT_WIDTH + VALUE_WIDTH;
     let height = TOP + ROW_HEIGHT * rows.len() as f64 + 16.0;
     let scale = PLOT_WIDTH / total_us.max(1e-6);
@@ -138,7 +138,7 @@ fn round_step(least: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-fn draw_row(svg: &mut String, row: &Row, y: f64, scale: f64) {
+fn draw_row(svg: &mut String, row: &BarRow, y: f64, scale: f64) {
     let middle = y + 14.0;
     let sum: f64 = row.bars.iter().map(|bar| bar.us).sum();
     let label = format!("{}: {}", row.owner.name(), row.what);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::average::{Class, PartStats};
+use super::average::{PartStats, SizeClass};
 use super::{Ledger, Owner};
 
 /// Spans of a message.
@@ -60,7 +60,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 /// Averages of many messages.
 #[must_use]
-pub fn of_many(classes: &[Class]) -> String {
+pub fn of_many(classes: &[SizeClass]) -> String {
     let mut text = String::new();
     for class in classes {
         let count = class.messages;
@@ -129,7 +129,7 @@ pub fn one_json(ledger: &Ledger) -> Value {
 
 /// Averages as JSON.
 #[must_use]
-pub fn many_json(classes: &[Class]) -> Value {
+pub fn many_json(classes: &[SizeClass]) -> Value {
     let part = |part: &PartStats, owner: Option<Owner>| {
         json!({
             "owner": owner.map(Owner::name),
@@ -141,7 +141,7 @@ pub fn many_json(classes: &[Class]) -> Value {
             "max_ps": part.max.ps(),
         })
     };
-    let class = |class: &Class| {
+    let class = |class: &SizeClass| {
         let parts: Vec<_> = class
             .parts
             .iter()

@@ -5,7 +5,9 @@ use defs::probe::stage;
 use emulator::sim::time::SimTime;
 
 use super::{Desk, Ledger, Owner, SHORTEST, Span};
-use crate::messages::{Arrival, Completion, Cpu, Dma, FrameWay, Message, MessageWork, MishapKind};
+use crate::messages::{
+    Cpu, DmaTransfer, FrameArrival, FrameWay, Message, MessageCompletion, MessageWork, MishapKind,
+};
 
 /// The ledger of a message; `None` if it has not reached its host, or its start is unknown.
 pub(super) fn follow(desk: &Desk, index: usize, message: &Message) -> Option<Ledger> {
@@ -14,7 +16,7 @@ pub(super) fn follow(desk: &Desk, index: usize, message: &Message) -> Option<Led
         return None;
     }
     let (frame, arrival) = last_frame(message, end)?;
-    let mut way = Way {
+    let mut way = PathBuilder {
         desk,
         index,
         at: message.begin()?,
@@ -38,11 +40,14 @@ pub(super) fn follow(desk: &Desk, index: usize, message: &Message) -> Option<Led
 }
 
 /// The frame and reception that completed a message.
-fn last_frame<'a>(message: &'a Message, end: &Completion) -> Option<(&'a FrameWay, &'a Arrival)> {
+fn last_frame<'a>(
+    message: &'a Message,
+    end: &MessageCompletion,
+) -> Option<(&'a FrameWay, &'a FrameArrival)> {
     let arrivals = message
         .data_frames()
         .flat_map(|frame| frame.arrivals.iter().map(move |arrival| (frame, arrival)));
-    let delivered = |arrival: &Arrival| match arrival.writes.last() {
+    let delivered = |arrival: &FrameArrival| match arrival.writes.last() {
         Some(write) => write.to,
         None => arrival.works.last().map(|work| work.from),
     };
@@ -58,7 +63,7 @@ fn last_frame<'a>(message: &'a Message, end: &Completion) -> Option<(&'a FrameWa
 const TIMEOUT: &str = "wait: retransmission timeout";
 
 /// The path so far.
-struct Way<'a> {
+struct PathBuilder<'a> {
     desk: &'a Desk,
     /// Index of the message.
     index: usize,
@@ -70,7 +75,7 @@ struct Way<'a> {
     spans: Vec<Span>,
 }
 
-impl Way<'_> {
+impl PathBuilder<'_> {
     /// Adds a span up to `time`, unless that has passed.
     fn until(&mut self, time: SimTime, owner: Owner, what: impl Into<String>) {
         let time = time.min(self.end);
@@ -213,7 +218,7 @@ impl Way<'_> {
     }
 
     /// Adds the transfers of a frame.
-    fn transfer(&mut self, owner: Owner, name: &str, transfers: &[Dma]) {
+    fn transfer(&mut self, owner: Owner, name: &str, transfers: &[DmaTransfer]) {
         for dma in transfers {
             self.until(
                 dma.from,
@@ -225,7 +230,7 @@ impl Way<'_> {
     }
 
     /// Adds spans from the first bit to the frame in the receiver's SRAM.
-    fn travel(&mut self, frame: &FrameWay, arrival: &Arrival) {
+    fn travel(&mut self, frame: &FrameWay, arrival: &FrameArrival) {
         let (Some(sent), times) = (frame.sent, &self.desk.times) else {
             return;
         };
@@ -249,7 +254,7 @@ impl Way<'_> {
     }
 
     /// Adds spans from the frame in SRAM to the stage that writes the status.
-    fn receive(&mut self, arrival: &Arrival, end: &Completion) {
+    fn receive(&mut self, arrival: &FrameArrival, end: &MessageCompletion) {
         let owner = Owner::ReceiverNic;
         let known = end.seen.map_or(end.told, |seen| seen.min(end.told));
         let first = arrival.writes.first().map_or(known, |write| write.from);
@@ -268,7 +273,7 @@ impl Way<'_> {
     }
 
     /// Adds spans from the status word to the host's return.
-    fn complete(&mut self, end: &Completion) {
+    fn complete(&mut self, end: &MessageCompletion) {
         let Some(seen) = end.seen else {
             return self.until(
                 end.told,

@@ -11,15 +11,15 @@ use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 
 use super::frames::RxFrame;
-use super::message::{Completion, Cpu, Fate, FrameWay, MessageWork, MishapKind};
+use super::message::{Cpu, Fate, FrameWay, MessageCompletion, MessageWork, MishapKind};
 use super::names::MessageName;
-use super::names::emp::{Said, said};
+use super::names::emp::{DecodedEmpProbe, said};
 use super::tracker::{ArrivalRef, FrameRef, Stint, Tracker};
 use lanigon_worlds::faults::EmpFrame;
 
 /// Subject of a CPU's current stage.
 #[derive(Debug, Clone, Copy)]
-enum Claim {
+enum StageSubject {
     /// The stage opened a message's record.
     Post(usize),
     /// The stage built a frame.
@@ -34,7 +34,7 @@ struct Open {
     stage: Arc<str>,
     from: SimTime,
     number: u64,
-    claims: Vec<Claim>,
+    claims: Vec<StageSubject>,
     /// The firmware says that there was nothing to do.
     is_idle: bool,
 }
@@ -67,7 +67,7 @@ impl CpuState {
         self.open.as_ref().map(|open| open.from)
     }
 
-    fn claim(&mut self, claim: Claim) {
+    fn claim(&mut self, claim: StageSubject) {
         if let Some(open) = &mut self.open {
             open.claims.push(claim);
         }
@@ -188,15 +188,15 @@ impl Tracker {
     }
 
     /// Assigns a stage to its subject.
-    fn settle_claim(&mut self, node: u16, claim: Claim, stint: Stint) {
+    fn settle_claim(&mut self, node: u16, claim: StageSubject, stint: Stint) {
         let cpu = stint.work.cpu as usize;
         let from = stint.work.from;
         match claim {
-            Claim::Post(message) => {
+            StageSubject::Post(message) => {
                 self.own_stint(message, &stint);
                 self.message(message).posting.push(stint.work);
             }
-            Claim::Frame(frame) => {
+            StageSubject::Frame(frame) => {
                 let names = [stage::SEND_FRAME, stage::TRANSMISSION];
                 let mut stints = self.node(node).cpus[cpu].take_run(from, &names);
                 stints.push(stint);
@@ -213,7 +213,7 @@ impl Tracker {
                     self.frame(frame).works.push(stint.work);
                 }
             }
-            Claim::Arrival(arrival) => {
+            StageSubject::Arrival(arrival) => {
                 let received = self.arrival(arrival).received;
                 let names = [stage::RECEIVE_BOOKKEEPING, stage::RECEIVE_FRAME];
                 let mut stints = self.node(node).cpus[cpu].take_since(received, &names);
@@ -306,7 +306,7 @@ impl Tracker {
         stored.drain(..=place).next_back()?.arrival
     }
 
-    fn probe(&mut self, (node, cpu): (u16, Cpu), said: Said, event: &TraceEvent) {
+    fn probe(&mut self, (node, cpu): (u16, Cpu), said: DecodedEmpProbe, event: &TraceEvent) {
         let now = event.time;
         let (name, number) = (said.message, said.third as u16);
         let at = (node, cpu);
@@ -356,7 +356,7 @@ impl Tracker {
         known.length = Some(length);
         known.post = post;
         known.events.extend(events);
-        self.node(node).cpus[cpu as usize].claim(Claim::Post(message));
+        self.node(node).cpus[cpu as usize].claim(StageSubject::Post(message));
     }
 
     /// Handles the completion of a frame's header.
@@ -381,7 +381,7 @@ impl Tracker {
             }
         };
         self.frame(frame).built = Some(now);
-        self.node(node).cpus[cpu as usize].claim(Claim::Frame(frame));
+        self.node(node).cpus[cpu as usize].claim(StageSubject::Frame(frame));
     }
 
     /// Handles a matched frame.
@@ -399,7 +399,7 @@ impl Tracker {
         let arrival = self.take_stored(node, |frame| frame.says.is_none_or(|says| is(&says)))?;
         self.own(arrival.frame.message);
         self.arrival(arrival).fate = fate;
-        self.node(node).cpus[cpu as usize].claim(Claim::Arrival(arrival));
+        self.node(node).cpus[cpu as usize].claim(StageSubject::Arrival(arrival));
         Some(arrival)
     }
 
@@ -423,7 +423,7 @@ impl Tracker {
         };
         if let Some(arrival) = arrival {
             self.arrival(arrival).fate = Fate::Taken(now);
-            self.node(node).cpus[cpu as usize].claim(Claim::Arrival(arrival));
+            self.node(node).cpus[cpu as usize].claim(StageSubject::Arrival(arrival));
         }
     }
 
@@ -439,7 +439,7 @@ impl Tracker {
         let message = self.find(name);
         self.own(message);
         let not_before = self.node(node).cpus[cpu as usize].since().unwrap_or(now);
-        let completion = Completion {
+        let completion = MessageCompletion {
             code: Code::from_status(code << defs::emp::descriptor::STATUS_CODE_SHIFT),
             not_before,
             told: now,

@@ -7,7 +7,7 @@ use emulator::observe::event::{FrameHead, Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 
-use super::message::{Arrival, Dma, Fate, FrameWay, Mishap, MishapKind, Sending};
+use super::message::{DmaTransfer, Fate, FrameArrival, FrameWay, Mishap, MishapKind, Sending};
 use super::names::emp as names;
 use super::tracker::{ArrivalRef, FrameRef, Tracker};
 use lanigon_worlds::faults::EmpFrame;
@@ -32,8 +32,8 @@ pub(super) struct RxFrame {
 
 /// A transfer with the numbers of its events.
 #[derive(Debug, Clone, Copy)]
-struct Transfer {
-    dma: Dma,
+struct NumberedTransfer {
+    dma: DmaTransfer,
     local_end: u32,
     events: [u64; 2],
 }
@@ -41,9 +41,9 @@ struct Transfer {
 /// Transfers of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Channel {
-    open: Option<(Dma, u64)>,
+    open: Option<(DmaTransfer, u64)>,
     /// Completed reads without a frame so far.
-    over: VecDeque<Transfer>,
+    over: VecDeque<NumberedTransfer>,
     /// Arrival of the write in progress.
     owner: Option<ArrivalRef>,
     /// End address of the last write.
@@ -95,7 +95,7 @@ impl Tracker {
                         dma.local
                     }
                 };
-                channel.over.push_back(Transfer {
+                channel.over.push_back(NumberedTransfer {
                     dma,
                     local_end,
                     events: [began, number],
@@ -241,12 +241,12 @@ impl Tracker {
             return;
         }
         let over = &mut self.node(node).read.over;
-        let begins = |transfer: &Transfer| transfer.dma.local == sending.address + offset;
+        let begins = |transfer: &NumberedTransfer| transfer.dma.local == sending.address + offset;
         let Some(first) = over.iter().rposition(begins) else {
             return;
         };
         over.drain(..first);
-        let mut claimed: Vec<Transfer> = Vec::new();
+        let mut claimed: Vec<NumberedTransfer> = Vec::new();
         let mut bytes = 0;
         while let Some(next) = over.front()
             && bytes < payload
@@ -289,7 +289,7 @@ impl Tracker {
             let head_number = head.map(|head| head.number);
             self.message(frame.message).events.extend(head_number);
             let way = self.frame(frame);
-            way.arrivals.push(Arrival {
+            way.arrivals.push(FrameArrival {
                 last_bit: head.map(|head| head.time),
                 received,
                 address,
@@ -342,8 +342,8 @@ impl Tracker {
 }
 
 /// A transfer that begins.
-const fn begun(from: SimTime, local: u32, length: u32) -> Dma {
-    Dma {
+const fn begun(from: SimTime, local: u32, length: u32) -> DmaTransfer {
+    DmaTransfer {
         local,
         length,
         from,

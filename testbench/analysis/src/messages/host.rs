@@ -7,12 +7,12 @@ use defs::emp::descriptor::{STATUS_CODE_SHIFT, STATUS_LENGTH_MASK};
 use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 
-use super::message::{Completion, Message, Post};
+use super::message::{Message, MessageCompletion, Post};
 use super::tracker::Tracker;
 
 /// One side of a finished message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Side {
+struct MessageSide {
     message: usize,
     is_sender: bool,
 }
@@ -20,7 +20,7 @@ struct Side {
 /// A completion that no poll has read yet.
 #[derive(Debug, Clone, Copy)]
 struct Ended {
-    side: Side,
+    side: MessageSide,
     code: u32,
     length: Option<u32>,
 }
@@ -55,7 +55,7 @@ pub(super) struct HostState {
     /// The current call posts a transmit.
     posting: bool,
     /// The completion that the current call has read.
-    seen: Option<Side>,
+    seen: Option<MessageSide>,
     ended: VecDeque<Ended>,
     polls: VecDeque<Poll>,
 }
@@ -104,8 +104,8 @@ impl Ended {
     }
 }
 
-impl Side {
-    fn of<'a>(&self, message: &'a mut Message) -> Option<&'a mut Completion> {
+impl MessageSide {
+    fn of<'a>(&self, message: &'a mut Message) -> Option<&'a mut MessageCompletion> {
         if self.is_sender {
             message.sent.as_mut()
         } else {
@@ -201,7 +201,7 @@ impl Tracker {
         is_sender: bool,
         (code, length): (u32, Option<u32>),
     ) {
-        let side = Side { message, is_sender };
+        let side = MessageSide { message, is_sender };
         let ended = Ended { side, code, length };
         let not_before = side.of(self.message(message)).map(|end| end.not_before);
         let host = &mut self.node(node).host;
@@ -225,7 +225,7 @@ impl Tracker {
     }
 
     /// Records the poll that read a completion.
-    fn saw(&mut self, side: Side, time: SimTime, number: u64) {
+    fn saw(&mut self, side: MessageSide, time: SimTime, number: u64) {
         let back = self.costs.pio_read_return;
         let message = self.message(side.message);
         message.events.push(number);

@@ -81,7 +81,7 @@ pub struct MessageWork {
 
 /// A transfer between host memory and SRAM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dma {
+pub struct DmaTransfer {
     /// SRAM address of the first byte.
     pub local: u32,
     /// Length in bytes.
@@ -109,7 +109,7 @@ pub struct Post {
 
 /// Completion of a message on one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Completion {
+pub struct MessageCompletion {
     /// Result; `None` for an unknown value.
     pub code: Option<Code>,
     /// Start of the stage that wrote the status. The status is written between this and `told`.
@@ -186,7 +186,7 @@ pub enum Fate {
 
 /// Reception of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrival {
+pub struct FrameArrival {
     /// Time of the last bit.
     pub last_bit: Option<SimTime>,
     /// Time at which the MAC has stored it and the firmware can detect it.
@@ -198,7 +198,7 @@ pub struct Arrival {
     /// Treatment of the frame by the firmware.
     pub fate: Fate,
     /// Transfers of the payload to host memory.
-    pub writes: Vec<Dma>,
+    pub writes: Vec<DmaTransfer>,
     /// The firmware's work after these transfers.
     pub endings: Vec<MessageWork>,
 }
@@ -215,7 +215,7 @@ pub struct FrameWay {
     /// The firmware's work up to the queued frame, in order.
     pub works: Vec<MessageWork>,
     /// Transfers of the payload from host memory.
-    pub reads: Vec<Dma>,
+    pub reads: Vec<DmaTransfer>,
     /// Completion of the header.
     pub built: Option<SimTime>,
     /// Transmission by the MAC.
@@ -223,7 +223,7 @@ pub struct FrameWay {
     /// Faults and losses.
     pub mishaps: Vec<Mishap>,
     /// Receptions: one, without faults.
-    pub arrivals: Vec<Arrival>,
+    pub arrivals: Vec<FrameArrival>,
 }
 
 impl FrameWay {
@@ -236,7 +236,7 @@ impl FrameWay {
 
 /// End of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum MessageEnd {
     /// Both hosts saw success, as far as recorded.
     Completed,
     /// One side failed.
@@ -265,9 +265,9 @@ pub struct Message {
     /// Times of retransmission timeouts.
     pub retransmits: Vec<SimTime>,
     /// Completion at the sender.
-    pub sent: Option<Completion>,
+    pub sent: Option<MessageCompletion>,
     /// Completion at the receiver.
-    pub received: Option<Completion>,
+    pub received: Option<MessageCompletion>,
     /// Numbers of its events in the stream, from 0, in order. (Both events of a stage, of a DMA, and so
     /// on.)
     pub events: Vec<u64>,
@@ -298,15 +298,15 @@ impl Message {
 
     /// End of the message.
     #[must_use]
-    pub fn end(&self) -> End {
+    pub fn end(&self) -> MessageEnd {
         let codes = [&self.sent, &self.received].map(|side| side.as_ref().map(|end| end.code));
         let failure = codes.into_iter().flatten().flatten();
         if let Some(code) = failure.into_iter().find(|code| *code != Code::Done) {
-            return End::Failed(code);
+            return MessageEnd::Failed(code);
         }
         match codes {
-            [Some(Some(_)), Some(Some(_))] => End::Completed,
-            _ => End::Unfinished,
+            [Some(Some(_)), Some(Some(_))] => MessageEnd::Completed,
+            _ => MessageEnd::Unfinished,
         }
     }
 

@@ -29,11 +29,11 @@ use emulator::observe::event::{Details, TraceEvent};
 use emulator::observe::stream::Observer;
 
 pub use message::{
-    Arrival, Completion, Cpu, Dma, End, Fate, FrameWay, Message, MessageId, MessageWork, Mishap,
-    MishapKind, Post, Sending,
+    Cpu, DmaTransfer, Fate, FrameArrival, FrameWay, Message, MessageCompletion, MessageEnd,
+    MessageId, MessageWork, Mishap, MishapKind, Post, Sending,
 };
 pub use names::emp::header as emp_header;
-pub use names::{MessageName, Said, Seen, posts, said, seen};
+pub use names::{DecodedHead, DecodedProbe, MessageName, posts, said, seen};
 use tracker::Tracker;
 
 /// Decoder of all messages. Clones share its data: add one as an observer, and query another.

@@ -10,7 +10,7 @@ use emulator::sim::initiator::Initiator;
 use super::cpu::CpuState;
 use super::frames::{Channel, Head, RxFrame};
 use super::host::HostState;
-use super::message::{Arrival, Cpu, FrameWay, Message, MessageId, MessageWork};
+use super::message::{Cpu, FrameArrival, FrameWay, Message, MessageId, MessageWork};
 use super::names::MessageName;
 
 /// Reference to a frame: index of the message, and of the frame in it.
@@ -149,7 +149,7 @@ impl Tracker {
         &mut self.messages[frame.message].frames[frame.frame]
     }
 
-    pub(super) fn arrival(&mut self, arrival: ArrivalRef) -> &mut Arrival {
+    pub(super) fn arrival(&mut self, arrival: ArrivalRef) -> &mut FrameArrival {
         &mut self.frame(arrival.frame).arrivals[arrival.arrival]
     }
 

@@ -101,7 +101,7 @@ impl SubAssign<&Self> for Costs {
 
 /// A function in the context of its callers.
 #[derive(Debug, Clone)]
-pub struct Node {
+pub struct CallNode {
     /// Number of the function.
     pub function: usize,
     /// Index of the caller; `None` for a root.
@@ -118,7 +118,7 @@ pub struct Node {
 #[derive(Debug, Clone, Default)]
 pub struct CallTree {
     /// Nodes by number.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<CallNode>,
     roots: Vec<usize>,
 }
 
@@ -135,7 +135,7 @@ impl CallTree {
             return node;
         }
         let number = self.nodes.len();
-        self.nodes.push(Node {
+        self.nodes.push(CallNode {
             function,
             parent,
             children: Vec::new(),
@@ -169,7 +169,7 @@ impl CallTree {
 
     /// Whether the function occurs among the node's callers.
     #[must_use]
-    pub fn recurs(&self, node: &Node) -> bool {
+    pub fn recurs(&self, node: &CallNode) -> bool {
         let mut above = node.parent;
         while let Some(number) = above {
             if self.nodes[number].function == node.function {

@@ -22,7 +22,7 @@ use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use lanigon_worlds::simulation::Images;
 
-pub use calls::{CallTree, Costs, Node, Spending};
+pub use calls::{CallNode, CallTree, Costs, Spending};
 pub use collect::CoreProfile;
 
 /// Common settings of all profiles.

@@ -17,7 +17,7 @@ pub const ROWS: usize = 20;
 
 /// Costs of a function over all callers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct FunctionRow {
     /// Name of the function.
     pub name: String,
     /// Number of calls.
@@ -30,9 +30,9 @@ pub struct Row {
 
 /// Functions of a CPU, most expensive first.
 #[must_use]
-pub fn rows(core: &CoreProfile) -> Vec<Row> {
+pub fn rows(core: &CoreProfile) -> Vec<FunctionRow> {
     let totals = core.tree.totals();
-    let mut by_function: BTreeMap<usize, Row> = BTreeMap::new();
+    let mut by_function: BTreeMap<usize, FunctionRow> = BTreeMap::new();
     for (node, total) in core.tree.nodes.iter().zip(totals) {
         let row = by_function.entry(node.function).or_default();
         row.name = core.name(node.function).to_owned();
@@ -43,7 +43,7 @@ pub fn rows(core: &CoreProfile) -> Vec<Row> {
             row.total += total;
         }
     }
-    let mut rows: Vec<Row> = by_function.into_values().collect();
+    let mut rows: Vec<FunctionRow> = by_function.into_values().collect();
     rows.retain(|row| row.total > 0);
     rows.sort_by(|a, b| (b.own.total(), b.total, &a.name).cmp(&(a.own.total(), a.total, &b.name)));
     rows
@@ -108,7 +108,7 @@ fn one(text: &mut String, name: &str, core: &CoreProfile, all: bool) {
     for (row, name) in rows[..shown].iter().zip(names) {
         line(text, row, &name);
     }
-    let mut rest = Row::default();
+    let mut rest = FunctionRow::default();
     for row in &rows[shown..] {
         rest.calls += row.calls;
         rest.own += &row.own;
@@ -118,17 +118,17 @@ fn one(text: &mut String, name: &str, core: &CoreProfile, all: bool) {
         let name = format!("({} more functions)", rows.len() - shown);
         line(text, &rest, &name);
     }
-    let all = Row {
+    let all = FunctionRow {
         calls: rows.iter().map(|row| row.calls).sum(),
         own: busy,
         total: busy.total(),
-        ..Row::default()
+        ..FunctionRow::default()
     };
     line(text, &all, "all functions");
     text.push('\n');
 }
 
-fn line(text: &mut String, row: &Row, name: &str) {
+fn line(text: &mut String, row: &FunctionRow, name: &str) {
     let own = row.own.total();
     let _ = write!(
         text,

@@ -14,7 +14,7 @@ use lanigon_worlds::boards::KB;
 use lanigon_worlds::profile::built_in;
 use lanigon_worlds::{boards, nodes};
 
-use super::report::{Row, busy, rows};
+use super::report::{FunctionRow, busy, rows};
 use super::{CoreProfile, Spending};
 
 const MAIN: u32 = SCRATCHPAD_BASE + 0x400;
@@ -99,7 +99,8 @@ fn a_profile_is_what_can_be_counted_by_hand() {
     profile.window(SimTime::ZERO, SimTime::MAX, log.ticks_per_second());
     profile.add(log.records());
     profile.finish();
-    let cycles = |row: &Row, spending: Spending| row.own.ticks[spending as usize] / TICKS_PER_CYCLE;
+    let cycles =
+        |row: &FunctionRow, spending: Spending| row.own.ticks[spending as usize] / TICKS_PER_CYCLE;
     let rows = rows(&profile);
     let [leaf, main] = &rows[..] else {
         panic!("{rows:?}");

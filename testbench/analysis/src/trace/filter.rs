@@ -15,7 +15,7 @@ use super::rows::NodeSymbols;
 
 /// Property of an event that a term tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Key {
+pub enum FilterKey {
     /// Nodes, by number or name.
     Node,
     /// Switches, by number.
@@ -38,7 +38,7 @@ pub enum Key {
     Text,
 }
 
-impl Key {
+impl FilterKey {
     /// All keys, with their names in expressions.
     pub const ALL: [(&str, Self); 10] = [
         ("node", Self::Node),
@@ -55,7 +55,7 @@ impl Key {
 }
 
 /// A term as written: key and values, as in `probe=retransmit,frame dropped`.
-pub type Term = (Key, String);
+pub type Term = (FilterKey, String);
 
 /// Parses an expression: a sequence of terms. A word without `=` continues the previous value, because
 /// names of probes contain spaces.
@@ -67,9 +67,9 @@ pub fn parse(expression: &str) -> Result<Vec<Term>, String> {
     for word in expression.split_whitespace() {
         match (word.split_once('='), terms.last_mut()) {
             (Some((name, value)), _) => {
-                let key = Key::ALL.iter().find(|(known, _)| *known == name);
+                let key = FilterKey::ALL.iter().find(|(known, _)| *known == name);
                 let &(_, key) = key.ok_or_else(|| {
-                    let names = Key::ALL.map(|(name, _)| name).join(", ");
+                    let names = FilterKey::ALL.map(|(name, _)| name).join(", ");
                     format!("\"{name}\" is nothing to filter by (there are: {names})")
                 })?;
                 terms.push((key, value.into()));
@@ -125,20 +125,20 @@ impl Filter {
         Ok(filter)
     }
 
-    fn add(&mut self, key: Key, value: &str, header: &Header) -> anyhow::Result<()> {
+    fn add(&mut self, key: FilterKey, value: &str, header: &Header) -> anyhow::Result<()> {
         let values = value.split(',').map(str::trim);
         match key {
-            Key::Node => {
+            FilterKey::Node => {
                 let nodes = values.map(|value| node(value, header));
                 let nodes = nodes.collect::<anyhow::Result<Vec<_>>>()?;
                 self.places.get_or_insert_default().extend(nodes);
             }
-            Key::Switch => {
+            FilterKey::Switch => {
                 let switches = values.map(|value| switch(value, header));
                 let switches = switches.collect::<anyhow::Result<Vec<_>>>()?;
                 self.places.get_or_insert_default().extend(switches);
             }
-            Key::Block => {
+            FilterKey::Block => {
                 let blocks = header.boards().into_iter().flat_map(|board| board.blocks);
                 let names = unique(blocks.map(|block| block.name));
                 let blocks = self.blocks.get_or_insert_default();
@@ -146,7 +146,7 @@ impl Filter {
                     blocks.extend(chosen("block", value, &names)?);
                 }
             }
-            Key::By => {
+            FilterKey::By => {
                 let boards = header.boards().into_iter();
                 let known: Vec<_> = boards.flat_map(|board| board.initiators).collect();
                 let names = unique(known.iter().map(|one| one.name));
@@ -158,36 +158,36 @@ impl Filter {
                 let bits = wanted.map(|one| Chunk::initiator_bit(one.initiator));
                 self.initiator_bits = bits.fold(0, |all, bit| all | bit);
             }
-            Key::Kind => {
+            FilterKey::Kind => {
                 let mask = self.kinds.get_or_insert_default();
                 for value in values {
                     *mask |= group("kind", value, KIND_NAMES)?;
                 }
             }
-            Key::Probe => {
+            FilterKey::Probe => {
                 let known = header.images.iter().flat_map(|image| &image.probes);
                 let named = named("probe", values, known)?;
                 self.probes.get_or_insert_default().extend(named);
             }
-            Key::Stage => {
+            FilterKey::Stage => {
                 let known = header.images.iter().flat_map(|image| &image.stages);
                 let named = named("stage", values, known)?;
                 self.stages.get_or_insert_default().extend(named);
             }
-            Key::Message => {
+            FilterKey::Message => {
                 let messages =
                     values.map(|value| value.parse().map_err(|error| anyhow!("{error}")));
                 let messages = messages.collect::<anyhow::Result<Vec<MessageName>>>()?;
                 self.messages.get_or_insert_default().extend(messages);
             }
-            Key::Symbol => {
+            FilterKey::Symbol => {
                 let found = functions(values, header)?;
                 let functions = self
                     .functions
                     .get_or_insert_with(|| (NodeSymbols::new(header), Vec::new()));
                 functions.1.extend(found);
             }
-            Key::Text => self.texts.push(value.as_bytes().to_vec()),
+            FilterKey::Text => self.texts.push(value.as_bytes().to_vec()),
         }
         Ok(())
     }
@@ -381,7 +381,7 @@ fn functions<'a>(
     Ok(found)
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for FilterKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = Self::ALL.iter().find(|(_, key)| key == self);
         f.write_str(name.map_or("", |(name, _)| name))

@@ -38,7 +38,7 @@ struct Core {
 }
 
 /// A line: time, CPU, and text.
-type Row = (SimTime, CpuKey, String);
+type InstructionRow = (SimTime, CpuKey, String);
 
 /// Lists the instructions of a file.
 pub struct Listing<'a> {
@@ -46,7 +46,7 @@ pub struct Listing<'a> {
     wanted: Wanted,
     cores: BTreeMap<CpuKey, Core>,
     /// Lines of a part of the file at whose end all CPUs have reached one time.
-    part: Vec<Row>,
+    part: Vec<InstructionRow>,
     seen: Vec<CpuKey>,
 }
 

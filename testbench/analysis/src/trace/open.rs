@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use emulator::observe::file::{TraceFileError, TraceReader};
 
 /// Input of a trace.
-pub type Source = BufReader<Box<dyn Read>>;
+pub type TraceInput = BufReader<Box<dyn Read>>;
 
 /// Size of the read buffer.
 const BUFFER_BYTES: usize = 1 << 18;
@@ -17,7 +17,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 ///
 /// # Errors
 /// If it cannot be read, or is no trace file.
-pub fn open(path: &Path) -> anyhow::Result<TraceReader<Source>> {
+pub fn open(path: &Path) -> anyhow::Result<TraceReader<TraceInput>> {
     let shown = || path.display().to_string();
     let source: Box<dyn Read> = match path.as_os_str() == "-" {
         true => Box::new(io::stdin()),

@@ -14,7 +14,7 @@ const SYMBOL_COLUMN: usize = 80;
 
 /// An address with its symbol.
 #[derive(Debug)]
-struct Named {
+struct NamedAddress {
     /// `name+0x10`.
     text: String,
     /// Length of the symbol's name in the text.
@@ -28,7 +28,7 @@ pub struct NodeSymbols {
     /// Indices of the images on the CPUs of each node.
     nodes: Vec<Vec<Option<usize>>>,
     /// Cache of results: the search is slow, and few addresses occur.
-    found: HashMap<(usize, Initiator, u32), Named>,
+    found: HashMap<(usize, Initiator, u32), NamedAddress>,
 }
 
 impl NodeSymbols {
@@ -61,7 +61,7 @@ impl NodeSymbols {
             .map(|named| &named.text[..named.name_bytes])
     }
 
-    fn find(&mut self, event: &TraceEvent) -> Option<&Named> {
+    fn find(&mut self, event: &TraceEvent) -> Option<&NamedAddress> {
         let address = code_address(event)?;
         let Place::Node(node) = event.place else {
             return None;
@@ -73,7 +73,7 @@ impl NodeSymbols {
             let text = symbols.describe_for(event.initiator, address);
             let found = symbols.seen_by(event.initiator, address);
             let name_bytes = found.map_or(text.len(), |(symbol, _)| symbol.name.len());
-            Named { text, name_bytes }
+            NamedAddress { text, name_bytes }
         };
         let key = (image, event.initiator, address);
         Some(self.found.entry(key).or_insert_with(name))

@@ -9,7 +9,7 @@ use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 
 use super::filter::{Filter, Term, parse};
-use super::open::{Ending, Source, broken};
+use super::open::{Ending, TraceInput, broken};
 use super::time::TimeArg;
 
 /// A span of a trace.
@@ -183,7 +183,7 @@ impl Selection {
 /// If the file cannot be read, or `act` fails.
 pub fn each(
     path: &Path,
-    trace: TraceReader<Source>,
+    trace: TraceReader<TraceInput>,
     selection: &mut Selection,
     mut act: impl FnMut(&TraceEvent) -> anyhow::Result<bool>,
 ) -> anyhow::Result<Ending> {

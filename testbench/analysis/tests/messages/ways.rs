@@ -1,7 +1,7 @@
 //! Every step of a message is decoded, from its post to both hosts' polls.
 
 use defs::emp::frame::Kind;
-use lanigon_analysis::messages::{End, Fate, FrameWay, Message};
+use lanigon_analysis::messages::{Fate, FrameWay, Message, MessageEnd};
 
 use super::{IMAGES, network, run};
 
@@ -61,7 +61,11 @@ fn check_whole(text: &str, count: usize) -> Vec<Message> {
             assert!(message.received.is_some(), "{id} of {text}");
             continue;
         }
-        assert_eq!(message.end(), End::Completed, "{id} of {text}{message:#?}");
+        assert_eq!(
+            message.end(),
+            MessageEnd::Completed,
+            "{id} of {text}{message:#?}"
+        );
         assert!(message.post.mailbox < message.post.taken, "{id}");
         assert_eq!(message.posting.len(), 1, "{id}");
         assert!(message.tag.is_some() && message.length.is_some(), "{id}");

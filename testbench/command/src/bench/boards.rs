@@ -9,7 +9,7 @@ use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::world::{RunEnd, RunLimits};
 
-use super::{Measurement, Pace, Quantity, Sample, Target};
+use super::{Measurement, Pace, Quantity, QuantityTarget, Sample};
 use lanigon_papers::emp::measure::latency;
 use lanigon_worlds::boards::KB;
 use lanigon_worlds::emp::EmpPairs;
@@ -19,22 +19,22 @@ use lanigon_worlds::nodes::{self, START};
 const BOARD: Quantity = Quantity {
     key: "board_megabytes",
     what: "resident host memory of a node with 1 MB of SRAM after messages, all of its SRAM in use",
-    target: Target::AtMost(4.0),
+    target: QuantityTarget::AtMost(4.0),
 };
 const MANY: Quantity = Quantity {
     key: "idle_boards_1024_gigabytes",
     what: "resident host memory while 1 024 boards have booted and are idle",
-    target: Target::AtMost(4.0),
+    target: QuantityTarget::AtMost(4.0),
 };
 const EXCHANGED: Quantity = Quantity {
     key: "boards_1024_messages_gigabytes",
     what: "the same once each board has exchanged messages of 64 bytes with another one",
-    target: Target::AtMost(1.0),
+    target: QuantityTarget::AtMost(1.0),
 };
 const BOOT: Quantity = Quantity {
     key: "idle_boards_1024_boot_s",
     what: "wall time in seconds in which they boot, one thread",
-    target: Target::None,
+    target: QuantityTarget::None,
 };
 
 /// Messages there and back, and their length.

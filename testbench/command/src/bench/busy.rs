@@ -4,21 +4,21 @@ use emulator::profile::Profile;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 
-use super::{Measurement, Pace, Quantity, Sample, Target, World};
+use super::{Measurement, Pace, Quantity, QuantityTarget, Sample, World};
 use lanigon_worlds::boards::{self, BoardType};
-use lanigon_worlds::busy_nodes::{self, Code, Load};
+use lanigon_worlds::busy_nodes::{self, CodeMemory, Load};
 use lanigon_worlds::profile::built_in;
 
 const SLOWDOWN: Quantity = Quantity {
     key: "busy_slowdown",
     what: "wall time over simulated time, both CPUs busy, code in scratchpads",
-    target: Target::None,
+    target: QuantityTarget::None,
 };
 
 const POLLING: Quantity = Quantity {
     key: "polling_realtime",
     what: "simulated time over wall time, a board with firmware that is idle and polls once in 5 us",
-    target: Target::AtLeast(100.0),
+    target: QuantityTarget::AtLeast(100.0),
 };
 
 /// Simulated time between two reads of the wall clock.
@@ -28,13 +28,13 @@ const POLLING_SLICE: SimTime = SimTime::from_us(100_000);
 
 /// A board whose CPUs run the benchmark kernel.
 #[derive(Debug)]
-pub struct Busy {
+pub struct BusyBoard {
     node: Node,
     mips: Quantity,
     slowdown: Option<Quantity>,
 }
 
-impl Busy {
+impl BusyBoard {
     /// The measurements of all types of boards.
     ///
     /// # Errors
@@ -47,16 +47,16 @@ impl Busy {
         boards::BOARDS.iter().flat_map(measured).collect()
     }
 
-    fn new(board: &BoardType, busy: &boards::Busy) -> anyhow::Result<Self> {
+    fn new(board: &BoardType, busy: &boards::BusyMeasurement) -> anyhow::Result<Self> {
         let mut node = busy_nodes::busy_node(&built_in(board.profile)?, busy.code)?;
         // Fill the cache of decoded code.
         node.run_until(SLICE);
         let mips = Quantity {
             key: busy.key,
             what: busy.what,
-            target: Target::AtLeast(busy.least_mips),
+            target: QuantityTarget::AtLeast(busy.least_mips),
         };
-        let slowdown = (busy.code == Code::Private).then_some(SLOWDOWN);
+        let slowdown = (busy.code == CodeMemory::Private).then_some(SLOWDOWN);
         Ok(Self {
             node,
             mips,
@@ -65,7 +65,7 @@ impl Busy {
     }
 }
 
-impl Measurement for Busy {
+impl Measurement for BusyBoard {
     fn quantities(&self) -> Vec<Quantity> {
         [Some(self.mips), self.slowdown]
             .into_iter()

@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, bail, ensure};
 use serde::Serialize;
 
-use super::work::{self, Done, Work};
+use super::work::{self, Work, WorkDone};
 
 /// Causes, and parts of the paths of the source files that belong to them. The first one that fits counts.
 const CAUSES: [(&str, &[&str]); 14] = [
@@ -80,7 +80,7 @@ pub struct Count {
     /// Instructions by cause, the most first.
     pub causes: Vec<(&'static str, u64)>,
     /// Simulated time, cycles and trace hash of the work.
-    pub done: Done,
+    pub done: WorkDone,
 }
 
 /// Whether valgrind is installed.

@@ -14,8 +14,8 @@ use emulator::sim::world::{RunLimits, World};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{Measurement, Pace, Quantity, Sample, Target};
-use lanigon_worlds::busy_nodes::{self, Code};
+use super::{Measurement, Pace, Quantity, QuantityTarget, Sample};
+use lanigon_worlds::busy_nodes::{self, CodeMemory};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{Blueprint, Simulation};
@@ -23,42 +23,42 @@ use lanigon_worlds::simulation::{Blueprint, Simulation};
 const SNAPSHOT: Quantity = Quantity {
     key: "snapshot_ms",
     what: "two boards after 10 ms of ping-pong: saved, built and loaded, ms",
-    target: Target::AtMost(5.0),
+    target: QuantityTarget::AtMost(5.0),
 };
 const SNAPSHOT_SIZE: Quantity = Quantity {
     key: "snapshot_megabytes",
     what: "the file with them",
-    target: Target::AtMost(3.0),
+    target: QuantityTarget::AtMost(3.0),
 };
 const REVERSE_STEP: Quantity = Quantity {
     key: "reverse_step_ms",
     what: "one instruction back, at a random place of a second of ping-pong, ms",
-    target: Target::AtMost(100.0),
+    target: QuantityTarget::AtMost(100.0),
 };
 const REVERSE_STEP_WORST: Quantity = Quantity {
     key: "reverse_step_worst_ms",
     what: "the worst of 8 such places",
-    target: Target::AtMost(100.0),
+    target: QuantityTarget::AtMost(100.0),
 };
 const BREAKPOINT: Quantity = Quantity {
     key: "breakpoint_slowdown",
     what: "ping-pong in a debugger, with a breakpoint that is never met, against a plain run",
-    target: Target::AtMost(1.5),
+    target: QuantityTarget::AtMost(1.5),
 };
 const WATCHPOINT: Quantity = Quantity {
     key: "watchpoint_slowdown",
     what: "the same with a watch on memory to which nobody writes",
-    target: Target::AtMost(1.5),
+    target: QuantityTarget::AtMost(1.5),
 };
 const BUSY_BREAKPOINT: Quantity = Quantity {
     key: "busy_breakpoint_slowdown",
     what: "as busy_mips, with a breakpoint that is never met",
-    target: Target::AtMost(1.5),
+    target: QuantityTarget::AtMost(1.5),
 };
 const BUSY_WATCHPOINT: Quantity = Quantity {
     key: "busy_watchpoint_slowdown",
     what: "as busy_mips, with a watch on memory to which nobody writes",
-    target: Target::AtMost(1.5),
+    target: QuantityTarget::AtMost(1.5),
 };
 
 const TEXT: &str =
@@ -315,7 +315,7 @@ impl BusyStopping {
     /// # Errors
     /// If the kernel does not assemble.
     pub fn new(profile: &Profile, armed: Armed) -> anyhow::Result<Self> {
-        let node = busy_nodes::busy_node(profile, Code::Private)?;
+        let node = busy_nodes::busy_node(profile, CodeMemory::Private)?;
         Ok(Self {
             armed,
             world: World::new(vec![node]),

@@ -12,7 +12,7 @@ use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
-use super::{Measurement, Pace, Quantity, Sample, Target, World};
+use super::{Measurement, Pace, Quantity, QuantityTarget, Sample, World};
 use lanigon_papers::emp::measure::{latency, one_way};
 use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::end::ResultSlot;
@@ -23,38 +23,38 @@ use lanigon_worlds::simulation::Blueprint;
 const PING_PONG: Quantity = Quantity {
     key: "emp_pingpong_realtime",
     what: "simulated time over wall time, two nodes, 4-byte ping-pong",
-    target: Target::AtLeast(4.0),
+    target: QuantityTarget::AtLeast(4.0),
 };
 const STREAM: Quantity = Quantity {
     key: "emp_stream_realtime",
     what: "the same, 64 KB messages one way",
-    target: Target::AtLeast(1.5),
+    target: QuantityTarget::AtLeast(1.5),
 };
 const IDLE: Quantity = Quantity {
     key: "idle_realtime",
     what: "the same, two boards booted and idle",
-    target: Target::AtLeast(100.0),
+    target: QuantityTarget::AtLeast(100.0),
 };
 const TRACE: Quantity = Quantity {
     key: "trace_slowdown",
     what: "ping-pong with the event trace written to a file, against none",
-    target: Target::AtMost(1.2),
+    target: QuantityTarget::AtMost(1.2),
 };
 const THREADS: Quantity = Quantity {
     key: "threads2_speedup",
     what: "64 nodes in 32 pairs streaming: two threads against one",
-    target: Target::AtLeast(1.6),
+    target: QuantityTarget::AtLeast(1.6),
 };
 
 const STAR_16: Quantity = Quantity {
     key: "threads2_star16_speedup",
     what: "the same of 16 nodes around one switch, 64 bytes from each to each",
-    target: Target::AtLeast(1.8),
+    target: QuantityTarget::AtLeast(1.8),
 };
 const STAR_64: Quantity = Quantity {
     key: "threads2_star64_speedup",
     what: "the same of 64 nodes",
-    target: Target::AtLeast(1.9),
+    target: QuantityTarget::AtLeast(1.9),
 };
 
 /// Message length of ping-pong.
@@ -68,7 +68,7 @@ const PAIRS: u16 = 32;
 
 /// Load of the nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub enum EmpLoad {
     /// Small messages back and forth.
     PingPong,
     /// Large messages in one direction.
@@ -78,12 +78,17 @@ pub enum Work {
 }
 
 /// A world under load, after its start-up.
-pub fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyhow::Result<World> {
+pub fn at_work(
+    image: &Image,
+    profile: &Profile,
+    work: EmpLoad,
+    pairs: u16,
+) -> anyhow::Result<World> {
     let mut cluster = EmpPairs::new(pairs, EMP_SRAM_BYTES, image, profile, &[])?;
     for first in (0..2 * usize::from(pairs)).step_by(2) {
         let second = first + 1;
         match work {
-            Work::PingPong => {
+            EmpLoad::PingPong => {
                 let stamps = ResultSlot::default();
                 cluster.spawn(first, "ping", move |emp| {
                     latency::ping(emp, PING_PONG_BYTES, usize::MAX, stamps)
@@ -92,7 +97,7 @@ pub fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyh
                     latency::pong(emp, PING_PONG_BYTES, usize::MAX)
                 });
             }
-            Work::Stream => {
+            EmpLoad::Stream => {
                 let stamps = ResultSlot::default();
                 cluster.spawn(first, "sender", move |emp| {
                     one_way::send(emp, STREAM_BYTES, usize::MAX / 2, stamps)
@@ -101,7 +106,7 @@ pub fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyh
                     one_way::receive(emp, STREAM_BYTES, usize::MAX / 2)
                 });
             }
-            Work::Idle => {
+            EmpLoad::Idle => {
                 for node in [first, second] {
                     cluster.spawn(node, "start", |_| async { Ok(()) });
                 }
@@ -113,7 +118,7 @@ pub fn at_work(image: &Image, profile: &Profile, work: Work, pairs: u16) -> anyh
         ..Default::default()
     };
     match (cluster.world.run(&limits), work) {
-        (RunEnd::TimeLimit(_), _) | (RunEnd::Completed, Work::Idle) => Ok(cluster.world),
+        (RunEnd::TimeLimit(_), _) | (RunEnd::Completed, EmpLoad::Idle) => Ok(cluster.world),
         (end, _) => bail!("the nodes are not at work: {end:?}"),
     }
 }
@@ -138,7 +143,7 @@ const IDLE_SLICE: SimTime = SimTime::from_us(1_000_000);
 #[derive(Debug)]
 pub struct Realtime {
     world: World,
-    work: Work,
+    work: EmpLoad,
 }
 
 impl Realtime {
@@ -146,16 +151,16 @@ impl Realtime {
     ///
     /// # Errors
     /// If they cannot be built.
-    pub fn new(image: &Image, profile: &Profile, work: Work) -> anyhow::Result<Self> {
+    pub fn new(image: &Image, profile: &Profile, work: EmpLoad) -> anyhow::Result<Self> {
         let world = at_work(image, profile, work, 1)?;
         Ok(Self { world, work })
     }
 
     const fn quantity(&self) -> Quantity {
         match self.work {
-            Work::PingPong => PING_PONG,
-            Work::Stream => STREAM,
-            Work::Idle => IDLE,
+            EmpLoad::PingPong => PING_PONG,
+            EmpLoad::Stream => STREAM,
+            EmpLoad::Idle => IDLE,
         }
     }
 }
@@ -168,7 +173,7 @@ impl Measurement for Realtime {
     fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
         let quantity = self.quantity();
         let slice = match self.work {
-            Work::Idle => IDLE_SLICE,
+            EmpLoad::Idle => IDLE_SLICE,
             _ => SLICE,
         };
         let speed = realtime(&mut self.world, 1, slice, pace);
@@ -191,7 +196,7 @@ impl Traced {
     pub fn new(image: &Image, profile: &Profile) -> anyhow::Result<Self> {
         let name = format!("lanigon-bench-{}.trace", std::process::id());
         Ok(Self {
-            world: at_work(image, profile, Work::PingPong, 1)?,
+            world: at_work(image, profile, EmpLoad::PingPong, 1)?,
             path: std::env::temp_dir().join(name),
         })
     }
@@ -293,7 +298,7 @@ impl Threads {
     /// If they cannot be built.
     pub fn pairs(image: &Image, profile: &Profile) -> anyhow::Result<Self> {
         Ok(Self {
-            world: at_work(image, profile, Work::Stream, PAIRS)?,
+            world: at_work(image, profile, EmpLoad::Stream, PAIRS)?,
             quantity: THREADS,
             slice: SimTime::from_us(4_000),
         })

@@ -11,24 +11,24 @@ use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 
-use super::{Measurement, Pace, Quantity, Sample, Target};
-use lanigon_worlds::busy_nodes::{self, Code};
+use super::{Measurement, Pace, Quantity, QuantityTarget, Sample};
+use lanigon_worlds::busy_nodes::{self, CodeMemory};
 
 const MIPS: Quantity = Quantity {
     key: "instruction_trace_mips",
     what: "as busy_mips, with every instruction and its time written to a file",
-    target: Target::AtLeast(50.0),
+    target: QuantityTarget::AtLeast(50.0),
 };
 const BYTES: Quantity = Quantity {
     key: "instruction_trace_bytes",
     what: "bytes an instruction takes in that file",
-    target: Target::AtMost(6.0),
+    target: QuantityTarget::AtMost(6.0),
 };
 
 const SLOWDOWN: Quantity = Quantity {
     key: "instruction_trace_slowdown",
     what: "two busy CPUs with every instruction written to a file, against none",
-    target: Target::AtMost(1.5),
+    target: QuantityTarget::AtMost(1.5),
 };
 
 /// Simulated time between two reads of the wall clock.
@@ -49,7 +49,7 @@ impl Instructions {
     pub fn new(profile: &Profile) -> anyhow::Result<Self> {
         let name = format!("lanigon-bench-{}.instructions", std::process::id());
         Ok(Self {
-            world: World::new(vec![busy_nodes::busy_node(profile, Code::Private)?]),
+            world: World::new(vec![busy_nodes::busy_node(profile, CodeMemory::Private)?]),
             path: std::env::temp_dir().join(name),
         })
     }

@@ -26,12 +26,12 @@ pub struct Quantity {
     /// Description.
     pub what: &'static str,
     /// Limit that the quantity should keep.
-    pub target: Target,
+    pub target: QuantityTarget,
 }
 
 /// Target of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Target {
+pub enum QuantityTarget {
     /// None: for information.
     None,
     /// Lower limit.
@@ -101,7 +101,7 @@ pub fn median(samples: &[Sample], quantity: Quantity) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-impl Target {
+impl QuantityTarget {
     /// Whether a value meets the target.
     #[must_use]
     pub fn reached_by(self, value: f64) -> bool {
@@ -113,7 +113,7 @@ impl Target {
     }
 }
 
-impl std::fmt::Display for Target {
+impl std::fmt::Display for QuantityTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::None => Ok(()),
@@ -130,7 +130,7 @@ mod tests {
     const QUANTITY: Quantity = Quantity {
         key: "speed",
         what: "how fast",
-        target: Target::AtLeast(1.5),
+        target: QuantityTarget::AtLeast(1.5),
     };
 
     #[test]
@@ -151,8 +151,14 @@ mod tests {
 
     #[test]
     fn targets() {
-        assert!(Target::AtLeast(1.5).reached_by(1.5) && !Target::AtLeast(1.5).reached_by(1.4));
-        assert!(Target::AtMost(1.2).reached_by(1.2) && !Target::AtMost(1.2).reached_by(1.3));
-        assert_eq!(Target::AtMost(1.2).to_string(), "<= 1.2");
+        assert!(
+            QuantityTarget::AtLeast(1.5).reached_by(1.5)
+                && !QuantityTarget::AtLeast(1.5).reached_by(1.4)
+        );
+        assert!(
+            QuantityTarget::AtMost(1.2).reached_by(1.2)
+                && !QuantityTarget::AtMost(1.2).reached_by(1.3)
+        );
+        assert_eq!(QuantityTarget::AtMost(1.2).to_string(), "<= 1.2");
     }
 }

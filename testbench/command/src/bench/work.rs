@@ -5,7 +5,7 @@ use emulator::board::CpuId;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use lanigon_worlds::boards;
-use lanigon_worlds::busy_nodes::{self, Code, Load};
+use lanigon_worlds::busy_nodes::{self, CodeMemory, Load};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::profile::built_in;
 use lanigon_worlds::simulation::{Blueprint, RunOptions, Simulation};
@@ -17,21 +17,21 @@ pub struct Work {
     pub name: &'static str,
     /// Description of the work.
     pub what: &'static str,
-    task: Task,
+    task: BenchTask,
 }
 
 /// Simulation that a work runs.
 #[derive(Debug, Clone, Copy)]
-enum Task {
+enum BenchTask {
     /// A part of a scenario.
-    Scenario(&'static str, Part),
+    Scenario(&'static str, ScenarioPart),
     /// This many microseconds of a Tigon2 with this load, after one millisecond.
     Board(Load, u64),
 }
 
 /// The part of a scenario that is measured.
 #[derive(Debug, Clone, Copy)]
-enum Part {
+enum ScenarioPart {
     /// This many microseconds, from a time after the start of the programs on.
     Span(u64),
     /// From the start of the programs to their end.
@@ -128,62 +128,65 @@ pub const ALL: [Work; 12] = [
     Work {
         name: "emp-ping-pong",
         what: "EMP, two nodes, 10 ms of messages of 4 bytes there and back",
-        task: Task::Scenario(PING_PONG, Part::Span(10_000)),
+        task: BenchTask::Scenario(PING_PONG, ScenarioPart::Span(10_000)),
     },
     Work {
         name: "emp-stream",
         what: "EMP, two nodes, 10 ms of messages of 64 KB one way",
-        task: Task::Scenario(stream!(""), Part::Span(10_000)),
+        task: BenchTask::Scenario(stream!(""), ScenarioPart::Span(10_000)),
     },
     Work {
         name: "emp-all-to-all-16",
         what: "EMP, 16 nodes on a switch, a message of 64 bytes from each to each",
-        task: Task::Scenario(all_to_all!(16), Part::Programs),
+        task: BenchTask::Scenario(all_to_all!(16), ScenarioPart::Programs),
     },
     Work {
         name: "emp-all-to-all-64",
         what: "the same of 64 nodes",
-        task: Task::Scenario(all_to_all!(64), Part::Programs),
+        task: BenchTask::Scenario(all_to_all!(64), ScenarioPart::Programs),
     },
     Work {
         name: "gm-ping-pong",
         what: "GM on two boards with a LANai 9, 5 ms of messages of 8 bytes there and back",
-        task: Task::Scenario(GM_PING_PONG, Part::Span(5_000)),
+        task: BenchTask::Scenario(GM_PING_PONG, ScenarioPart::Span(5_000)),
     },
     Work {
         name: "gm-stream",
         what: "the same, 5 ms of messages of 64 KB one way",
-        task: Task::Scenario(stream!("board = \"lanai9.1-133\"\n"), Part::Span(5_000)),
+        task: BenchTask::Scenario(
+            stream!("board = \"lanai9.1-133\"\n"),
+            ScenarioPart::Span(5_000),
+        ),
     },
     Work {
         name: "gm-all-to-all-16",
         what: "GM on 16 boards with a LANai 9, a message of 4 KB from each to each",
-        task: Task::Scenario(GM_ALL_TO_ALL_16, Part::Programs),
+        task: BenchTask::Scenario(GM_ALL_TO_ALL_16, ScenarioPart::Programs),
     },
     Work {
         name: "gm-barrier-16",
         what: "20 barriers of 16 boards with a LANai 9",
-        task: Task::Scenario(BARRIER_16, Part::Programs),
+        task: BenchTask::Scenario(BARRIER_16, ScenarioPart::Programs),
     },
     Work {
         name: "gm-start-64",
         what: "start-up of 64 boards with a LANai 9",
-        task: Task::Scenario(BOOT_64, Part::StartUp),
+        task: BenchTask::Scenario(BOOT_64, ScenarioPart::StartUp),
     },
     Work {
         name: "polling-firmware",
         what: "a board with firmware that is idle and polls once in 5 us, 10 s",
-        task: Task::Board(Load::Polling, 10_000_000),
+        task: BenchTask::Board(Load::Polling, 10_000_000),
     },
     Work {
         name: "busy-one-cpu",
         what: "10 ms of one busy CPU of a board, the other halted",
-        task: Task::Board(Load::OneBusy(Code::Private), 10_000),
+        task: BenchTask::Board(Load::OneBusy(CodeMemory::Private), 10_000),
     },
     Work {
         name: "busy-two-cpus",
         what: "5 ms of two busy CPUs of a board",
-        task: Task::Board(Load::Busy(Code::Private), 5_000),
+        task: BenchTask::Board(Load::Busy(CodeMemory::Private), 5_000),
     },
 ];
 
@@ -195,7 +198,7 @@ pub fn find(name: &str) -> Option<&'static Work> {
 
 /// Amount of simulation that a work has carried out.
 #[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
-pub struct Done {
+pub struct WorkDone {
     /// Simulated time in us.
     pub simulated_us: f64,
     /// Clock cycles of CPUs in which they neither were halted nor repeated rounds of idle loops that were skipped.
@@ -209,10 +212,10 @@ impl Work {
     ///
     /// # Errors
     /// If the world cannot be built, or the work does not end.
-    pub fn carry_out(&self) -> anyhow::Result<Done> {
+    pub fn carry_out(&self) -> anyhow::Result<WorkDone> {
         match self.task {
-            Task::Scenario(text, part) => self.scenario(text, part),
-            Task::Board(load, us) => {
+            BenchTask::Scenario(text, part) => self.scenario(text, part),
+            BenchTask::Board(load, us) => {
                 let node = busy_nodes::node(&built_in(boards::DEFAULT.profile)?, load)?;
                 let mut world = World::new(vec![node]);
                 pass_time(&mut world, SimTime::from_us(AT_WORK_US));
@@ -223,13 +226,13 @@ impl Work {
         }
     }
 
-    fn scenario(&self, text: &str, part: Part) -> anyhow::Result<Done> {
+    fn scenario(&self, text: &str, part: ScenarioPart) -> anyhow::Result<WorkDone> {
         let scenario = lanigon_workloads::parse(self.name, text)?;
         let mut simulation = Blueprint::new(&scenario)?.build()?;
         let from = match part {
-            Part::Span(_) => START.saturating_add(SimTime::from_us(AT_WORK_US)),
-            Part::Programs => START,
-            Part::StartUp => SimTime::ZERO,
+            ScenarioPart::Span(_) => START.saturating_add(SimTime::from_us(AT_WORK_US)),
+            ScenarioPart::Programs => START,
+            ScenarioPart::StartUp => SimTime::ZERO,
         };
         pass_time(&mut simulation.world, from);
         let before = Before::of(&simulation.world);
@@ -255,8 +258,8 @@ impl Before {
         }
     }
 
-    fn done(&self, world: &World) -> Done {
-        Done {
+    fn done(&self, world: &World) -> WorkDone {
+        WorkDone {
             simulated_us: (world.now() - self.time).us(),
             busy_cycles: busy_cycles(world) - self.busy_cycles,
             trace: world.trace_hash(),
@@ -266,14 +269,14 @@ impl Before {
 
 /// The part of a work that is measured. Tools find it by its name.
 #[inline(never)]
-fn measured(simulation: &mut Simulation, part: Part) -> RunEnd {
+fn measured(simulation: &mut Simulation, part: ScenarioPart) -> RunEnd {
     match part {
-        Part::Span(us) => {
+        ScenarioPart::Span(us) => {
             let end = simulation.world.now().saturating_add(SimTime::from_us(us));
             pass_time(&mut simulation.world, end)
         }
-        Part::Programs => simulation.run(&RunOptions::default(), |_| {}).end,
-        Part::StartUp => pass_time(&mut simulation.world, START),
+        ScenarioPart::Programs => simulation.run(&RunOptions::default(), |_| {}).end,
+        ScenarioPart::StartUp => pass_time(&mut simulation.world, START),
     }
 }
 
@@ -305,7 +308,7 @@ fn busy_cycles(world: &World) -> f64 {
 ///
 /// # Errors
 /// If there is none, or it fails.
-pub fn carry_out(name: &str) -> anyhow::Result<Done> {
+pub fn carry_out(name: &str) -> anyhow::Result<WorkDone> {
     let names = || ALL.map(|work| work.name).join(", ");
     let work = find(name).with_context(|| format!("no work \"{name}\"; there are: {}", names()))?;
     work.carry_out()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 use emulator::sim::time::SimTime;
 
-use super::{BoardArgs, Cpu, microseconds, number};
+use super::{BoardArgs, CpuArg, microseconds, number};
 
 /// Largest value of `--max-instructions`: hours of simulated time, without overflow of any clock.
 const MOST_INSTRUCTIONS: u64 = 1_000_000_000_000;
@@ -38,8 +38,8 @@ pub struct ExecArgs {
     #[arg(long, value_name = "ADDR", value_parser = number)]
     pub pc: Option<u32>,
     /// The CPU to start, a or b
-    #[arg(long, value_enum, default_value_t = Cpu::A, hide_possible_values = true)]
-    pub cpu: Cpu,
+    #[arg(long, value_enum, default_value_t = CpuArg::A, hide_possible_values = true)]
+    pub cpu: CpuArg,
     /// Limit of instructions per CPU: a CPU may still run there [default: 10000000, an error if one does]
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_INSTRUCTIONS))]

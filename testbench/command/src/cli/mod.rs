@@ -308,14 +308,14 @@ pub struct GdbArgs {
 
 /// A CPU of the board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Cpu {
+pub enum CpuArg {
     /// CPU A
     A,
     /// CPU B
     B,
 }
 
-impl Cpu {
+impl CpuArg {
     /// Index in tables with an entry for each core: 0 = A, 1 = B.
     #[must_use]
     pub const fn index(self) -> usize {

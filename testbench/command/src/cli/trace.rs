@@ -8,12 +8,12 @@ use emulator::sim::time::SimTime;
 
 use emulator::observe::file::Header;
 use emulator::sim::world::World;
-use lanigon_analysis::trace::filter::Key;
+use lanigon_analysis::trace::filter::FilterKey;
 use lanigon_analysis::trace::record::{self, RecordOptions, Recording};
 use lanigon_analysis::trace::select::{Terms, Wanted, Window, expression};
 use lanigon_analysis::trace::time::{TimeArg, span, time};
 
-use super::Cpu;
+use super::CpuArg;
 
 /// Options of commands that record a trace.
 #[derive(Debug, Default, Args)]
@@ -149,16 +149,16 @@ impl FilterArgs {
     #[must_use]
     pub fn wanted(&self) -> Wanted {
         let options = [
-            (Key::Node, &self.node),
-            (Key::Switch, &self.switch),
-            (Key::Block, &self.block),
-            (Key::By, &self.by),
-            (Key::Kind, &self.kind),
-            (Key::Probe, &self.probe),
-            (Key::Stage, &self.stage),
-            (Key::Message, &self.message),
-            (Key::Symbol, &self.symbol),
-            (Key::Text, &self.text),
+            (FilterKey::Node, &self.node),
+            (FilterKey::Switch, &self.switch),
+            (FilterKey::Block, &self.block),
+            (FilterKey::By, &self.by),
+            (FilterKey::Kind, &self.kind),
+            (FilterKey::Probe, &self.probe),
+            (FilterKey::Stage, &self.stage),
+            (FilterKey::Message, &self.message),
+            (FilterKey::Symbol, &self.symbol),
+            (FilterKey::Text, &self.text),
         ];
         let given = options.into_iter();
         let terms = given.filter_map(|(key, value)| Some((key, value.clone()?)));
@@ -300,7 +300,7 @@ pub struct InstructionArgs {
     pub node: Option<String>,
     /// Only of this CPU, a or b
     #[arg(long, value_enum, hide_possible_values = true)]
-    pub cpu: Option<Cpu>,
+    pub cpu: Option<CpuArg>,
     /// From this time on: 20120us, 20.5ms, or +120us from the start of the host programs
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub from: Option<TimeArg>,

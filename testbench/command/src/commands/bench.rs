@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 
 use super::{Status, instructions};
 use crate::bench::boards::Boards;
-use crate::bench::busy::{Busy, Polling};
+use crate::bench::busy::{BusyBoard, Polling};
 use crate::bench::debug::{Armed, BusyStopping, ReverseSteps, Snapshots, Stopping};
-use crate::bench::emp::{Realtime, Star, Threads, Traced, Work};
+use crate::bench::emp::{EmpLoad, Realtime, Star, Threads, Traced};
 use crate::bench::instructions::Instructions;
 use crate::bench::{Measurement, Pace, Quantity, Sample, median};
 use crate::cli::BenchArgs;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use lanigon_worlds::boards::DEFAULT;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::{images, nodes, profile};
@@ -42,16 +42,16 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let mut boards = Boards::new(&image, &profile);
     let (rounds, span) = if args.quick { QUICK_ROUNDS } else { ROUNDS };
     let pace = Pace { span, interrupt };
-    let progress = Progress::steps("rounds", rounds);
+    let progress = ProgressLine::steps("rounds", rounds);
     let mut samples = boards.round(&pace)?;
     let mut measurements: Vec<Box<dyn Measurement>> = Vec::new();
-    for busy in Busy::all()? {
+    for busy in BusyBoard::all()? {
         measurements.push(Box::new(busy));
     }
     let others: [Box<dyn Measurement>; 15] = [
-        Box::new(Realtime::new(&image, &profile, Work::PingPong)?),
-        Box::new(Realtime::new(&image, &profile, Work::Stream)?),
-        Box::new(Realtime::new(&image, &profile, Work::Idle)?),
+        Box::new(Realtime::new(&image, &profile, EmpLoad::PingPong)?),
+        Box::new(Realtime::new(&image, &profile, EmpLoad::Stream)?),
+        Box::new(Realtime::new(&image, &profile, EmpLoad::Idle)?),
         Box::new(Polling::new(&profile)?),
         Box::new(Traced::new(&image, &profile)?),
         Box::new(Instructions::new(&profile)?),

@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use emulator::image::Image;
 use emulator::profile::Profile;
 use lanigon_worlds::boards::{self, BOARDS, BoardType, DEFAULT, KB};
-use lanigon_worlds::files::own::Found;
+use lanigon_worlds::files::own::DataLocation;
 use lanigon_worlds::images::FirmwareError;
 use lanigon_worlds::profile;
 use lanigon_worlds::scenario::nearest;
@@ -102,7 +102,7 @@ pub fn named(name: &str) -> anyhow::Result<(&'static BoardType, &'static str)> {
 /// The first type of board that a built-in image fits.
 fn built_in_for(image: &Path) -> Option<&'static BoardType> {
     let fits = |board: &&BoardType| {
-        board.find(image) != Found::File(image.into())
+        board.find(image) != DataLocation::File(image.into())
             && board.find_image(image, board.usual_sram_bytes).is_ok()
     };
     BOARDS.iter().find(fits)

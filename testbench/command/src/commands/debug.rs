@@ -7,9 +7,9 @@ use anyhow::{Context, bail};
 use super::Status;
 use crate::cli::{DebugArgs, DebugWhat};
 use crate::logging;
-use lanigon_debugger::busy::Busy;
+use lanigon_debugger::busy::BusyLine;
 use lanigon_debugger::debug::Session;
-use lanigon_debugger::debug::console::{Console, End};
+use lanigon_debugger::debug::console::{Console, ConsoleEnd};
 use lanigon_worlds::files::input::Input;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::simulation::snapshot;
@@ -33,7 +33,7 @@ pub fn run(args: &DebugArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     if let Some((name, text)) = script {
         let end = console.script(&name, &text)?;
-        if end != End::Done {
+        if end != ConsoleEnd::Done {
             return Ok(status(end));
         }
     }
@@ -41,11 +41,11 @@ pub fn run(args: &DebugArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     Ok(status(end))
 }
 
-const fn status(end: End) -> Status {
+const fn status(end: ConsoleEnd) -> Status {
     match end {
-        End::Done => Status::Done,
-        End::Failed => Status::Failed,
-        End::Interrupted => Status::Interrupted,
+        ConsoleEnd::Done => Status::Done,
+        ConsoleEnd::Failed => Status::Failed,
+        ConsoleEnd::Interrupted => Status::Interrupted,
     }
 }
 
@@ -55,7 +55,7 @@ const fn status(end: End) -> Status {
 /// If the scenario or the snapshot is invalid.
 pub(super) fn session(what: &DebugWhat, interrupt: &Interrupt) -> anyhow::Result<Session> {
     logging::without_guests();
-    let _busy = Busy::loading();
+    let _busy = BusyLine::loading();
     if let Some(path) = &what.from {
         let name = path.display().to_string();
         let file = snapshot::read(path).with_context(|| name.clone())?;

@@ -11,7 +11,7 @@ use crate::cli::DoctorArgs;
 use crate::output;
 
 /// A part that Lanigon can use and does not need.
-struct Part {
+struct OptionalTool {
     name: &'static str,
     /// Programs of which one must be there.
     programs: &'static [&'static str],
@@ -24,62 +24,62 @@ struct Part {
 const LLVM: &str = "LLVM for the LANai";
 
 /// All parts, those for firmware first.
-const PARTS: [Part; 10] = [
-    Part {
+const PARTS: [OptionalTool; 10] = [
+    OptionalTool {
         name: "Rust",
         programs: &["cargo"],
         purpose: "firmware and tests of your own (lanigon new)",
         remedy: "apt-get install rustup && rustup default stable",
     },
-    Part {
+    OptionalTool {
         name: LLVM,
         programs: &["llc-22"],
         purpose: "firmware of your own for the LANai",
         remedy: "apt-get install llvm-22 (in a clone: make setup)",
     },
-    Part {
+    OptionalTool {
         name: "gdb",
         programs: &["gdb-multiarch"],
         purpose: "the NIC's CPUs in gdb (lanigon gdb)",
         remedy: "apt-get install gdb-multiarch",
     },
-    Part {
+    OptionalTool {
         name: "tshark",
         programs: &["tshark", "wireshark"],
         purpose: "captures of the wires (--pcap)",
         remedy: "apt-get install tshark",
     },
-    Part {
+    OptionalTool {
         name: "Chromium",
         programs: &["chromium", "google-chrome"],
         purpose: "tests of reports and flame graphs",
         remedy: "apt-get install chromium",
     },
-    Part {
+    OptionalTool {
         name: "pdftoppm",
         programs: &["pdftoppm"],
         purpose: "tests of figures",
         remedy: "apt-get install poppler-utils",
     },
-    Part {
+    OptionalTool {
         name: "Valgrind",
         programs: &["valgrind"],
         purpose: "host instructions of fixed work (make instructions)",
         remedy: "apt-get install valgrind",
     },
-    Part {
+    OptionalTool {
         name: "MPI starter",
         programs: &["mpiexec"],
         purpose: "MPI programs on emulated hosts (lanigon launch)",
         remedy: "apt-get install openmpi-bin libopenmpi-dev",
     },
-    Part {
+    OptionalTool {
         name: "Open MPI",
         programs: &["mpirun"],
         purpose: "runs shared among machines over MPI (feature mpi)",
         remedy: "apt-get install libopenmpi-dev openmpi-bin libclang-dev",
     },
-    Part {
+    OptionalTool {
         name: "Python",
         programs: &["python3"],
         purpose: "comparisons with independent tools (make test-independent)",
@@ -123,7 +123,7 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Status> {
 }
 
 /// Searches the program of a part. LLVM may be in a folder of its own, which a variable names or `make setup` has made.
-fn find(part: &Part) -> Option<PathBuf> {
+fn find(part: &OptionalTool) -> Option<PathBuf> {
     let in_folder = (part.name == LLVM).then(|| {
         let named = env::var_os("LANIGON_LLVM").filter(|folder| !folder.is_empty());
         let folder = named.map_or_else(|| "target/llvm/bin".into(), PathBuf::from);

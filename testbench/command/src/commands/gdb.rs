@@ -11,7 +11,7 @@ use lanigon_debugger::debug::Session;
 use lanigon_debugger::gdb::server::{self, Listener};
 use lanigon_debugger::gdb::target::Cpus;
 use lanigon_worlds::files::output as output_file;
-use lanigon_worlds::files::own::Found;
+use lanigon_worlds::files::own::DataLocation;
 use lanigon_worlds::interrupt::Interrupt;
 
 /// Runs the command.
@@ -49,11 +49,11 @@ pub fn run(args: &GdbArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
 }
 
 /// The file of an image for gdb. One that is in this program is written into a folder for temporary files, by its identity.
-fn file_of(image: Found, session: &Session, node: usize) -> anyhow::Result<PathBuf> {
+fn file_of(image: DataLocation, session: &Session, node: usize) -> anyhow::Result<PathBuf> {
     let bytes = match image {
         // The file was read before.
-        Found::File(path) => return Ok(path.canonicalize().unwrap_or(path)),
-        Found::Embedded(bytes) => bytes,
+        DataLocation::File(path) => return Ok(path.canonicalize().unwrap_or(path)),
+        DataLocation::Embedded(bytes) => bytes,
     };
     let image = session.symbols_name(node);
     let identity = crc32fast::hash(bytes);

@@ -15,7 +15,7 @@ use super::{Status, board};
 use crate::cli::ImageArgs;
 use crate::output;
 use lanigon_worlds::boards::DEFAULT;
-use lanigon_worlds::files::{self, own::Found};
+use lanigon_worlds::files::{self, own::DataLocation};
 use lanigon_worlds::images;
 
 /// Name of a CPU, by its index.
@@ -33,8 +33,8 @@ pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
     let symbols = args.symbols.as_deref();
     let image = board::read_image(board, &args.image, symbols, sram_bytes)?;
     let file = |path| match board.find(path) {
-        Found::File(path) => Some(path),
-        Found::Embedded(_) => None,
+        DataLocation::File(path) => Some(path),
+        DataLocation::Embedded(_) => None,
     };
     let read = [
         ("the image", file(&args.image)),
@@ -54,7 +54,7 @@ pub fn run(args: &ImageArgs) -> anyhow::Result<Status> {
         write_linux_form(&image, path, sram_bytes)?;
     }
     let limits = board.image_limits(sram_bytes);
-    let document = Document::new(args.image.display().to_string(), &image, &limits);
+    let document = ImageDocument::new(args.image.display().to_string(), &image, &limits);
     if args.json {
         output::print_json(&document)?;
     } else {
@@ -85,7 +85,7 @@ fn write_linux_form(image: &Image, path: &Path, sram_bytes: u32) -> anyhow::Resu
 
 /// JSON document of an image.
 #[derive(Serialize)]
-struct Document {
+struct ImageDocument {
     file: String,
     /// ELF, or another form with its version.
     form: String,
@@ -184,7 +184,7 @@ fn hexadecimal(address: u32) -> String {
     format!("{address:#010x}")
 }
 
-impl Document {
+impl ImageDocument {
     fn new(file: String, image: &Image, limits: &MemoryLimits) -> Self {
         let probes = |log: bool| {
             let chosen = move |probe: &&Probe| (probe.kind == Kind::Log) == log;

@@ -138,7 +138,7 @@ fn table(counts: &[Count]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::work::Done;
+    use crate::bench::work::WorkDone;
 
     fn count(name: &'static str, instructions: u64) -> Count {
         Count {
@@ -146,7 +146,7 @@ mod tests {
             what: "what it is",
             instructions,
             causes: vec![("execute", instructions)],
-            done: Done {
+            done: WorkDone {
                 simulated_us: 1.0,
                 busy_cycles: 100.0,
                 trace: 0,

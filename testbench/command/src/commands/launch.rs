@@ -12,7 +12,7 @@ use emulator::sim::world::RunEnd;
 use lanigon_analysis::capture;
 use lanigon_analysis::trace::record;
 use lanigon_processes::{
-    Command, Hub, KIND, Mode, PROVIDER_FILE, Processes, Programs, SOCKETS_FILE, Starter,
+    Hub, KIND, Mode, PROVIDER_FILE, Processes, ProgramCommand, Programs, SOCKETS_FILE, Starter,
     StarterKind, library,
 };
 use lanigon_worlds::interrupt::Interrupt;
@@ -55,7 +55,7 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         false => args.ranks.unwrap_or(1) as usize,
     };
     let (name, network) = network(args, ranks)?;
-    let mut started = Started::new(args, commands, ranks)?;
+    let mut started = StartedProcesses::new(args, commands, ranks)?;
     let hub = Hub::listen(&started.socket(), ranks, interrupt.flag());
     let hub = hub.context("a socket for the processes")?;
     let hub = Arc::new(if args.sockets { hub.of_sockets() } else { hub });
@@ -105,15 +105,15 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
 }
 
 /// Starter of the processes.
-enum Started {
+enum StartedProcesses {
     /// A starter of MPI.
     Mpi(Starter),
     /// This program, with sockets.
-    Programs(Programs, Vec<Command>),
+    Programs(Programs, Vec<ProgramCommand>),
 }
 
-impl Started {
-    fn new(args: &LaunchArgs, commands: Vec<Command>, ranks: usize) -> anyhow::Result<Self> {
+impl StartedProcesses {
+    fn new(args: &LaunchArgs, commands: Vec<ProgramCommand>, ranks: usize) -> anyhow::Result<Self> {
         let own = env::current_exe().context("the own program")?;
         if !args.sockets {
             let kind = StarterKind::ask(&args.mpiexec)?;
@@ -160,7 +160,7 @@ impl Started {
 }
 
 /// The programs between colons, each with its number of ranks.
-fn commands(words: &[OsString], ranks: Option<u64>) -> anyhow::Result<Vec<Command>> {
+fn commands(words: &[OsString], ranks: Option<u64>) -> anyhow::Result<Vec<ProgramCommand>> {
     let parts: Vec<&[OsString]> = words.split(|word| word == ":").collect();
     let only = parts.len() == 1;
     let mut commands = Vec::new();
@@ -181,7 +181,7 @@ fn commands(words: &[OsString], ranks: Option<u64>) -> anyhow::Result<Vec<Comman
             bail!("there is no program on one side of `:`");
         }
         let words = words.to_vec();
-        commands.push(Command {
+        commands.push(ProgramCommand {
             ranks: count,
             words,
         });

@@ -12,7 +12,7 @@ use super::Status;
 use super::run::warn;
 use crate::cli::ledger::LedgerArgs;
 use crate::output::{self, NewFile};
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use lanigon_analysis::ledger::follow::{Account, Follower};
 use lanigon_analysis::ledger::{average, select, svg, text};
 use lanigon_analysis::trace::open::{Ending, broken, open};
@@ -24,7 +24,7 @@ use lanigon_worlds::scenario::programs::{Program, ProgramSpec};
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 /// Messages and activities of a run.
-struct Found {
+struct RunMessages {
     account: Account,
     status: Status,
 }
@@ -94,12 +94,12 @@ fn protocol(board: &BoardType) -> anyhow::Result<Protocol> {
     }
 }
 
-fn account(follower: &Follower, profile: &Profile, status: Status) -> anyhow::Result<Found> {
+fn account(follower: &Follower, profile: &Profile, status: Status) -> anyhow::Result<RunMessages> {
     let account = follower.account(profile)?;
-    Ok(Found { account, status })
+    Ok(RunMessages { account, status })
 }
 
-fn of_scenario(scenario: &Scenario, interrupt: &Interrupt) -> anyhow::Result<Found> {
+fn of_scenario(scenario: &Scenario, interrupt: &Interrupt) -> anyhow::Result<RunMessages> {
     let mut simulation = Simulation::new(scenario)?;
     warn(&simulation);
     let profile = Arc::clone(&simulation.profiles[0]);
@@ -109,7 +109,7 @@ fn of_scenario(scenario: &Scenario, interrupt: &Interrupt) -> anyhow::Result<Fou
     };
     let follower = Follower::new(found, &profile);
     simulation.world.observe(Box::new(follower.clone()));
-    let progress = Progress::run("messages", scenario.messages());
+    let progress = ProgressLine::run("messages", scenario.messages());
     let options = RunOptions {
         interrupt: Some(interrupt.flag()),
         clock: progress.clock(),
@@ -132,7 +132,11 @@ fn of_scenario(scenario: &Scenario, interrupt: &Interrupt) -> anyhow::Result<Fou
     Ok(found)
 }
 
-fn of_trace(path: &Path, profile: Option<&str>, interrupt: &Interrupt) -> anyhow::Result<Found> {
+fn of_trace(
+    path: &Path,
+    profile: Option<&str>,
+    interrupt: &Interrupt,
+) -> anyhow::Result<RunMessages> {
     let mut status = Status::Done;
     let trace = open(path)?;
     let first = trace.header.nodes.first();
@@ -145,7 +149,7 @@ fn of_trace(path: &Path, profile: Option<&str>, interrupt: &Interrupt) -> anyhow
         "{}: it has no heads of frames, by which messages are followed: record it with --details host,frames",
         path.display()
     );
-    let _progress = Progress::steps("reading the trace", 0);
+    let _progress = ProgressLine::steps("reading the trace", 0);
     for event in trace.into_events() {
         if interrupt.requested() {
             status = Status::Interrupted;

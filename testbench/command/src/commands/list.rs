@@ -13,11 +13,11 @@ use lanigon_experiments::paper::Paper;
 use lanigon_papers::PAPERS;
 use lanigon_sweep::file::Sweep;
 use lanigon_worlds::boards::{self, BOARDS, BoardType};
-use lanigon_worlds::files::own::{self, Found};
+use lanigon_worlds::files::own::{self, DataLocation};
 
 /// Experiments with descriptions: what `lanigon reproduce` knows.
-fn experiments() -> Vec<Named> {
-    let row = |paper: &Paper| Named {
+fn experiments() -> Vec<NamedItem> {
+    let row = |paper: &Paper| NamedItem {
         name: paper.name.into(),
         description: format!("{} (lanigon reproduce {})", paper.about, paper.name),
     };
@@ -29,17 +29,17 @@ const HOW_TO_BUILD: &str = "make firmware";
 
 /// JSON document of the list.
 #[derive(Serialize)]
-struct Document {
-    boards: Vec<Named>,
-    experiments: Vec<Named>,
+struct ListDocument {
+    boards: Vec<NamedItem>,
+    experiments: Vec<NamedItem>,
     images: Vec<ImageRow>,
-    profiles: Vec<Named>,
+    profiles: Vec<NamedItem>,
     scenarios: Vec<TextRow>,
     sweeps: Vec<TextRow>,
 }
 
 #[derive(Serialize)]
-struct Named {
+struct NamedItem {
     name: String,
     description: String,
 }
@@ -75,7 +75,7 @@ struct ImageRow {
 /// # Errors
 /// If a built-in profile is invalid, or the result cannot be written.
 pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
-    let named = |(name, description): (&str, &str)| Named {
+    let named = |(name, description): (&str, &str)| NamedItem {
         name: name.into(),
         description: description.into(),
     };
@@ -84,11 +84,11 @@ pub fn run(args: &ListArgs) -> anyhow::Result<Status> {
         let profile = catalog.built_in(name)?;
         Ok(named((name, &profile.description)))
     });
-    let boards = BOARDS.iter().map(|board| Named {
+    let boards = BOARDS.iter().map(|board| NamedItem {
         name: board.name.into(),
         description: format!("{}: {}", board.title, board.description),
     });
-    let document = Document {
+    let document = ListDocument {
         boards: boards.collect(),
         experiments: experiments(),
         images: images(),
@@ -116,7 +116,7 @@ fn images() -> Vec<ImageRow> {
     names.collect()
 }
 
-fn image(family: &'static str, name: String, found: &Found) -> ImageRow {
+fn image(family: &'static str, name: String, found: &DataLocation) -> ImageRow {
     let boards = BOARDS.iter().filter(|board| board.images == family);
     let read = boards.map(|board: &BoardType| {
         let most = board.sram_sizes.last().copied().unwrap_or_default();
@@ -137,22 +137,22 @@ fn image(family: &'static str, name: String, found: &Found) -> ImageRow {
 }
 
 /// Path of a file; `None` for data in the program.
-fn file(found: &Found) -> Option<String> {
+fn file(found: &DataLocation) -> Option<String> {
     match found {
-        Found::File(path) => Some(path.display().to_string()),
-        Found::Embedded(_) => None,
+        DataLocation::File(path) => Some(path.display().to_string()),
+        DataLocation::Embedded(_) => None,
     }
 }
 
 /// Examples, by name; `load` returns an example's description.
 fn texts(
-    all: BTreeMap<String, Found>,
+    all: BTreeMap<String, DataLocation>,
     load: impl Fn(&Path) -> anyhow::Result<String>,
 ) -> Vec<TextRow> {
-    let row = |(name, found): (String, Found)| {
+    let row = |(name, found): (String, DataLocation)| {
         let path = match &found {
-            Found::File(path) => path.clone(),
-            Found::Embedded(_) => Path::new(&name).into(),
+            DataLocation::File(path) => path.clone(),
+            DataLocation::Embedded(_) => Path::new(&name).into(),
         };
         let read = load(&path);
         TextRow {
@@ -171,9 +171,9 @@ fn place(file: Option<&str>) -> String {
     folder.map_or("this program".into(), |folder| folder.display().to_string())
 }
 
-impl Document {
+impl ListDocument {
     fn text(&self) -> String {
-        let rows = |rows: &[Named]| -> String {
+        let rows = |rows: &[NamedItem]| -> String {
             output::aligned(rows.iter().map(|row| (&row.name, &row.description)))
         };
         let group = |row: &ImageRow| (row.family, place(row.file.as_deref()));

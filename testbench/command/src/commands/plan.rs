@@ -18,7 +18,7 @@ use crate::output::{self, WriteError};
 
 /// A planned delivery.
 #[derive(Debug, Serialize)]
-struct Delivery {
+struct PlannedDelivery {
     rank: usize,
     parent: Option<usize>,
     children: Vec<usize>,
@@ -28,14 +28,14 @@ struct Delivery {
 
 /// A plan, for `--json`.
 #[derive(Debug, Serialize)]
-struct Document {
+struct PlanDocument {
     tree: String,
     multi_send: bool,
     pipelined: bool,
     bytes: u32,
     costs: &'static str,
     last_us: f64,
-    deliveries: Vec<Delivery>,
+    deliveries: Vec<PlannedDelivery>,
 }
 
 /// Runs the command.
@@ -63,14 +63,14 @@ pub fn run(plan: &Plan, interrupt: &Interrupt) -> anyhow::Result<Status> {
         );
     }
     let times = deliveries(&tree, args.bytes, way, &costs);
-    let delivery = |rank: usize| Delivery {
+    let delivery = |rank: usize| PlannedDelivery {
         rank,
         parent: tree.parent(rank),
         children: tree.children(rank).to_vec(),
         us: times[rank].last().copied().unwrap_or_default() as f64 / 1e6,
     };
     let all: Vec<_> = (0..tree.nodes()).map(delivery).collect();
-    let document = Document {
+    let document = PlanDocument {
         tree: name,
         multi_send: way.multi_send,
         pipelined: way.pipelined,
@@ -135,7 +135,7 @@ fn tree(
 }
 
 /// The plan as text.
-fn text(plan: &Document, costs: &Costs) -> String {
+fn text(plan: &PlanDocument, costs: &Costs) -> String {
     let line = |line: LinearCost| {
         format!(
             "{:.4} + {:.4} m",
@@ -175,7 +175,7 @@ fn text(plan: &Document, costs: &Costs) -> String {
 }
 
 /// Draws a node and what is below it.
-fn branch(text: &mut String, plan: &Document, rank: usize, before: &str) {
+fn branch(text: &mut String, plan: &PlanDocument, rank: usize, before: &str) {
     let node = &plan.deliveries[rank];
     let _ = match node.parent {
         None => writeln!(text, "{rank}"),
@@ -190,11 +190,11 @@ fn branch(text: &mut String, plan: &Document, rank: usize, before: &str) {
 }
 
 /// The deliveries as a figure: a curve for each level of the tree.
-fn figure(plan: &Document, tree: &Tree) -> Figure {
+fn figure(plan: &PlanDocument, tree: &Tree) -> Figure {
     let level = |level: usize| {
         let nodes = plan.deliveries.iter();
         let nodes = nodes.filter(|node| tree.level(node.rank) == level);
-        let point = |node: &Delivery| Point {
+        let point = |node: &PlannedDelivery| Point {
             x: node.rank as f64,
             y: node.us,
             error: None,

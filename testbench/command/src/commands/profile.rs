@@ -8,7 +8,7 @@ use super::Status;
 use super::run::warn;
 use crate::cli::profile::ProfileArgs;
 use crate::output::{self, NewFile};
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use lanigon_analysis::profiler::{Profiler, flame, report};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::nodes::START;
@@ -39,7 +39,7 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     warn(&simulation);
     let profiler = Profiler::new(&simulation.images, from, until);
     simulation.world.observe(profiler.observer());
-    let progress = Progress::run("messages", scenario.messages());
+    let progress = ProgressLine::run("messages", scenario.messages());
     let options = RunOptions {
         max_time: args.until.map(|_| until.saturating_sub(START)),
         interrupt: Some(interrupt.flag()),

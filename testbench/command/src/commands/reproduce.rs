@@ -1,6 +1,6 @@
 //! `lanigon reproduce`: published results.
 
-use lanigon_experiments::paper::{self, Amount, Paper, Request};
+use lanigon_experiments::paper::{self, Amount, Paper, ResultRequest};
 use lanigon_experiments::summary;
 use lanigon_papers::PAPERS;
 use lanigon_worlds::interrupt::Interrupt;
@@ -8,7 +8,7 @@ use lanigon_worlds::interrupt::Interrupt;
 use super::Status;
 use crate::cli::{Papers, ReproduceArgs};
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 
 /// Runs the measurements of a paper, prints the results, and writes the requested files.
 ///
@@ -18,7 +18,7 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
     for paper in PAPERS {
         paper.table.check()?;
     }
-    let request = Request {
+    let request = ResultRequest {
         amount: match (args.quick, args.full) {
             (true, _) => Amount::Quick,
             (_, true) => Amount::Full,
@@ -33,7 +33,7 @@ pub fn run(args: &ReproduceArgs, interrupt: &Interrupt) -> anyhow::Result<Status
         interrupt: interrupt.flag(),
     };
     let progress = |unit, steps| {
-        let progress = Progress::steps(unit, steps as u64);
+        let progress = ProgressLine::steps(unit, steps as u64);
         move |done| progress.set(done as u64)
     };
     let (document, text, partial) = match args.papers {

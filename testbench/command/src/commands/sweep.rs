@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
-use lanigon_sweep::execute::{self, Options, Progress};
+use lanigon_sweep::execute::{self, Options, SweepProgress};
 use lanigon_sweep::file::Sweep;
 use lanigon_sweep::merge;
-use lanigon_sweep::plan::{Job, SweepPlan};
+use lanigon_sweep::plan::{RunJob, SweepPlan};
 use lanigon_sweep::store::{self, Rows, Shard};
 use lanigon_sweep::table::{self, Summary};
 use lanigon_worlds::interrupt::Interrupt;
@@ -29,7 +29,7 @@ const MOST_LINES: usize = 10;
 
 /// JSON document of a sweep.
 #[derive(Serialize)]
-struct Document {
+struct SweepDocument {
     sweep: String,
     description: String,
     folder: String,
@@ -67,7 +67,7 @@ pub fn run(args: &SweepArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         fresh: args.fresh,
         interrupt: interrupt.flag(),
     };
-    let shown = Shown::new();
+    let shown = SweepDisplay::new();
     let report = execute::run(&sweep, (&plan, &jobs), &folder, &options, |progress| {
         shown.show(progress);
     });
@@ -156,7 +156,7 @@ fn join(args: &MergeArgs) -> anyhow::Result<Status> {
 }
 
 /// `--print`: the scenario of a run.
-fn print(plan: &SweepPlan, jobs: &[Job], run: usize) -> anyhow::Result<Status> {
+fn print(plan: &SweepPlan, jobs: &[RunJob], run: usize) -> anyhow::Result<Status> {
     let job = run.checked_sub(1).and_then(|index| jobs.get(index));
     let job = job.with_context(|| format!("--print {run}: the runs are 1 to {}", jobs.len()))?;
     let title = plan.describe(job.run);
@@ -215,9 +215,9 @@ struct Results<'r> {
 }
 
 impl Results<'_> {
-    fn document(&self, interrupted: bool) -> Document {
+    fn document(&self, interrupted: bool) -> SweepDocument {
         let runs = self.plan.runs.iter();
-        Document {
+        SweepDocument {
             sweep: self.name.into(),
             description: self.plan.description.clone(),
             folder: self.folder.display().to_string(),
@@ -297,12 +297,12 @@ impl Results<'_> {
 }
 
 /// Progress: a bar on a terminal, else a line every so often.
-struct Shown {
+struct SweepDisplay {
     bar: Option<ProgressBar>,
     last: std::cell::Cell<Option<Instant>>,
 }
 
-impl Shown {
+impl SweepDisplay {
     fn new() -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let template = "{bar:40} {human_pos} of {human_len} runs {msg}  {elapsed}";
@@ -316,7 +316,7 @@ impl Shown {
         }
     }
 
-    fn show(&self, progress: Progress) {
+    fn show(&self, progress: SweepProgress) {
         let mut message = String::new();
         if progress.failed > 0 {
             // Writing to a string cannot fail.
@@ -343,7 +343,7 @@ impl Shown {
     }
 }
 
-impl Drop for Shown {
+impl Drop for SweepDisplay {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -5,7 +5,7 @@ use emulator::observe::stream::Observer;
 use super::Status;
 use crate::cli::timeline::ConvertArgs;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use lanigon_analysis::trace::open::{Ending, broken, open};
 use lanigon_timeline::drawing::begin;
 use lanigon_worlds::interrupt::Interrupt;
@@ -19,7 +19,7 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     let trace = open(&args.file)?;
     let header = trace.header.clone();
     let (mut timeline, drawing) = begin(&args.out, &args.filter.wanted(), args.limit, header)?;
-    let _progress = Progress::steps("drawing the trace", 0);
+    let _progress = ProgressLine::steps("drawing the trace", 0);
     let mut ending = Ending::Whole;
     for event in trace.into_events() {
         if interrupt.requested() {

@@ -13,7 +13,7 @@ use super::show::address::short_name;
 
 /// Words known in a session, by position.
 #[derive(Debug, Clone, Default)]
-pub struct Words {
+pub struct KnownWords {
     commands: Vec<String>,
     functions: Vec<String>,
     registers: Vec<String>,
@@ -35,7 +35,7 @@ fn all(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).into()).collect()
 }
 
-impl Words {
+impl KnownWords {
     /// Collects the words of a session.
     #[must_use]
     pub fn of(session: &Session) -> Self {
@@ -95,7 +95,7 @@ impl Words {
     }
 }
 
-impl Completer for Words {
+impl Completer for KnownWords {
     type Candidate = String;
 
     fn complete(
@@ -115,10 +115,10 @@ impl Completer for Words {
     }
 }
 
-impl Hinter for Words {
+impl Hinter for KnownWords {
     type Hint = String;
 }
 
-impl Highlighter for Words {}
-impl Validator for Words {}
-impl Helper for Words {}
+impl Highlighter for KnownWords {}
+impl Validator for KnownWords {}
+impl Helper for KnownWords {}

@@ -13,11 +13,11 @@ use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
 use rustyline::{CompletionType, Config, Editor};
 
-use super::command::{Flow, execute};
-use super::complete::Words;
+use super::command::{SessionFlow, execute};
+use super::complete::KnownWords;
 use super::report;
 use super::session::Session;
-use crate::busy::Busy;
+use crate::busy::BusyLine;
 use lanigon_analysis::output;
 use lanigon_worlds::files::input::Input;
 
@@ -34,7 +34,7 @@ pub struct Console {
 
 /// End of a script or of the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum ConsoleEnd {
     /// All was carried out.
     Done,
     /// `expect` did not find its text.
@@ -86,11 +86,11 @@ impl Console {
             _ => {}
         }
         let mut shown = String::new();
-        let busy = Busy::moving(self.session.history.reached());
+        let busy = BusyLine::moving(self.session.history.reached());
         let flow = execute(&mut self.session, line, &mut shown);
         let outcome = match flow {
-            Ok(Flow::Next) => LineResult::Next,
-            Ok(Flow::Quit) => LineResult::Quit,
+            Ok(SessionFlow::Next) => LineResult::Next,
+            Ok(SessionFlow::Quit) => LineResult::Quit,
             Err(error) if error.downcast_ref() == Some(&DebugError::Interrupted) => {
                 self.session.come_to_rest()?;
                 shown += "interrupted\n";
@@ -153,7 +153,7 @@ impl Console {
     ///
     /// # Errors
     /// If a command fails, or its output cannot be written.
-    pub fn script(&mut self, name: &str, text: &str) -> anyhow::Result<End> {
+    pub fn script(&mut self, name: &str, text: &str) -> anyhow::Result<ConsoleEnd> {
         end(self.lines(name, text.lines(), 0)?)
     }
 
@@ -161,7 +161,7 @@ impl Console {
     ///
     /// # Errors
     /// If a command of a script fails, or input or output fails.
-    pub fn standard_input(&mut self) -> anyhow::Result<End> {
+    pub fn standard_input(&mut self) -> anyhow::Result<ConsoleEnd> {
         if io::stdin().is_terminal() && io::stdout().is_terminal() {
             return self.terminal();
         }
@@ -177,14 +177,14 @@ impl Console {
             };
             return end(outcome);
         }
-        Ok(End::Done)
+        Ok(ConsoleEnd::Done)
     }
 
-    fn terminal(&mut self) -> anyhow::Result<End> {
+    fn terminal(&mut self) -> anyhow::Result<ConsoleEnd> {
         let config = Config::builder().completion_type(CompletionType::List);
-        let mut editor: Editor<Words, DefaultHistory> =
+        let mut editor: Editor<KnownWords, DefaultHistory> =
             Editor::with_config(config.build()).context("the terminal")?;
-        editor.set_helper(Some(Words::of(&self.session)));
+        editor.set_helper(Some(KnownWords::of(&self.session)));
         output::print(&report::here(&self.session))?;
         output::print(
             "`help` shows the commands, `quit` or Ctrl-D ends; an empty line repeats the last command.\n",
@@ -202,11 +202,11 @@ impl Console {
                     self.session.interrupt.clear();
                     continue;
                 }
-                Err(ReadlineError::Eof) => return Ok(End::Done),
+                Err(ReadlineError::Eof) => return Ok(ConsoleEnd::Done),
                 Err(error) => return Err(anyhow::Error::new(error).context("the terminal")),
             }
             match self.line(&last, 0)? {
-                LineResult::Quit => return Ok(End::Done),
+                LineResult::Quit => return Ok(ConsoleEnd::Done),
                 LineResult::Refused(error) => output::print_aside(&format!("{error:#}\n")),
                 LineResult::Unexpected(text) => output::print_aside(&format!("{text}\n")),
                 LineResult::Next | LineResult::Interrupted => {}
@@ -215,13 +215,13 @@ impl Console {
     }
 }
 
-fn end(outcome: LineResult) -> anyhow::Result<End> {
+fn end(outcome: LineResult) -> anyhow::Result<ConsoleEnd> {
     match outcome {
-        LineResult::Next | LineResult::Quit => Ok(End::Done),
-        LineResult::Interrupted => Ok(End::Interrupted),
+        LineResult::Next | LineResult::Quit => Ok(ConsoleEnd::Done),
+        LineResult::Interrupted => Ok(ConsoleEnd::Interrupted),
         LineResult::Unexpected(text) => {
             output::print_aside(&format!("error: {text}\n"));
-            Ok(End::Failed)
+            Ok(ConsoleEnd::Failed)
         }
         LineResult::Refused(error) => Err(error),
     }

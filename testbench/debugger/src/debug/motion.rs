@@ -10,7 +10,7 @@ use emulator::sim::world::RunEnd;
 
 use super::session::{Focus, Session};
 use super::stop::{self, Scope, Stop, What};
-use lanigon_analysis::trace::filter::{Filter, Key};
+use lanigon_analysis::trace::filter::{Filter, FilterKey};
 
 /// Time limit within which a CPU that stops by itself reaches its stop.
 const SOON: SimTime = SimTime::from_ns(50);
@@ -98,7 +98,7 @@ impl Session {
 
     /// A stop for any CPU that stops by itself.
     fn core_stops(&self) -> Stop {
-        let terms = [(Key::Kind, "core-stop".into())];
+        let terms = [(FilterKey::Kind, "core-stop".into())];
         let filter = Filter::new(&terms, &self.header).unwrap_or_default();
         Stop {
             number: 0,

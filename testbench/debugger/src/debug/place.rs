@@ -4,7 +4,7 @@ use emulator::board::CpuId;
 use emulator::image::{LinesError, Memory, Symbol, SymbolKind};
 
 use super::session::{Focus, Session};
-use super::stop::{Code, What};
+use super::stop::{CodeAddresses, What};
 use lanigon_analysis::trace::names::{UnknownName, unknown};
 
 /// Invalid place.
@@ -117,7 +117,7 @@ impl Session {
     ///
     /// # Errors
     /// If there are none.
-    pub fn code(&self, text: &str) -> Result<Code, PlaceError> {
+    pub fn code(&self, text: &str) -> Result<CodeAddresses, PlaceError> {
         let cpus = self.cpus(self.focus.node).count();
         if let Some((file, line)) = source_line(text) {
             return Ok(self.by_memory(&self.line_addresses(file, line)?));
@@ -155,7 +155,7 @@ impl Session {
     }
 
     /// Divides addresses of code between the CPUs that can execute them.
-    fn by_memory(&self, addresses: &[u32]) -> Code {
+    fn by_memory(&self, addresses: &[u32]) -> CodeAddresses {
         let own = |cpu: usize| {
             let seen = |address: &&u32| {
                 let mut sections = self.image().sections.iter().filter(|section| {

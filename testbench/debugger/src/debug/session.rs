@@ -17,12 +17,12 @@ use super::show::address::own_line;
 use super::stop::{Scope, Stop, What};
 use lanigon_analysis::trace::filter::{Filter, Term};
 use lanigon_analysis::trace::record;
-use lanigon_worlds::files::own::Found;
+use lanigon_worlds::files::own::DataLocation;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::{self, ImageName, Scenario};
 use lanigon_worlds::simulation::Images;
 use lanigon_worlds::simulation::{Blueprint, Simulation};
-use lanigon_worlds::stopped::Code;
+use lanigon_worlds::stopped::CpuCode;
 use lanigon_worlds::workload::Workloads;
 
 /// The focused CPU.
@@ -308,7 +308,7 @@ impl Session {
 
     /// The ELF file that names a node's code; `None` if its image is of a form without names.
     #[must_use]
-    pub fn symbols_file(&self, node: usize) -> Option<Found> {
+    pub fn symbols_file(&self, node: usize) -> Option<DataLocation> {
         let scenario::Node { board, symbols, .. } = &self.scenario.nodes[node];
         let is_elf = symbols.is_some() || self.images.of(node).form == ELF_FORM;
         is_elf.then(|| self.named(node).find(board, &self.scenario.folder))
@@ -333,8 +333,8 @@ impl Session {
     }
 
     /// The code of a CPU.
-    pub(crate) fn code_of(&self, focus: Focus) -> Code<'_> {
-        Code {
+    pub(crate) fn code_of(&self, focus: Focus) -> CpuCode<'_> {
+        CpuCode {
             board: self.history.world().nodes[focus.node].inspect(),
             cpu: focus.cpu,
             image: Some(self.images.of(focus.node)),

@@ -64,13 +64,13 @@ pub enum Access {
 }
 
 /// Addresses of instructions, by CPU.
-pub type Code = Vec<Vec<u32>>;
+pub type CodeAddresses = Vec<Vec<u32>>;
 
 /// Condition of a stop.
 #[derive(Debug)]
 pub enum What {
     /// A CPU reaches one of these instructions, by CPU.
-    Instruction(Code),
+    Instruction(CodeAddresses),
     /// Memory is about to be written by any initiator.
     Write {
         /// First address.

@@ -33,7 +33,7 @@ impl Arch for BigEndianMips {
     type Registers = CoreRegisters;
     /// Length of the instruction: 4.
     type BreakpointKind = usize;
-    type RegId = Register;
+    type RegId = GdbRegister;
 
     fn target_description_xml() -> Option<&'static str> {
         Some(include_str!("target.xml"))
@@ -54,7 +54,7 @@ pub struct CoreRegisters {
 impl CoreRegisters {
     /// Value of a register; `None` if the core does not have it.
     #[must_use]
-    pub fn value(&self, register: Register) -> Option<u32> {
+    pub fn value(&self, register: GdbRegister) -> Option<u32> {
         match register.0 {
             CAUSE => Some(self.cause),
             PC => Some(self.pc),
@@ -73,7 +73,7 @@ impl Registers for CoreRegisters {
 
     fn gdb_serialize(&self, mut write_byte: impl FnMut(Option<u8>)) {
         for index in 0..ALL {
-            match self.value(Register(index)) {
+            match self.value(GdbRegister(index)) {
                 Some(value) => value.to_be_bytes().map(Some).map(&mut write_byte),
                 None => [None; WIDTH].map(&mut write_byte),
             };
@@ -94,9 +94,9 @@ impl Registers for CoreRegisters {
 
 /// A register by gdb's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Register(usize);
+pub struct GdbRegister(usize);
 
-impl Register {
+impl GdbRegister {
     /// Index among the general registers, if it is one.
     #[must_use]
     pub const fn general(self) -> Option<usize> {
@@ -113,7 +113,7 @@ impl Register {
     }
 }
 
-impl RegId for Register {
+impl RegId for GdbRegister {
     fn from_raw_id(id: usize) -> Option<(Self, Option<NonZeroUsize>)> {
         (id < ALL).then_some((Self(id), NonZeroUsize::new(WIDTH)))
     }

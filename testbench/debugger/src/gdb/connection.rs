@@ -24,14 +24,14 @@ const READ_AHEAD: usize = 16;
 
 /// A connected stream.
 #[derive(Debug)]
-pub enum Stream {
+pub enum GdbStream {
     /// Over TCP.
     Tcp(TcpStream),
     /// Over a Unix socket.
     Unix(UnixStream),
 }
 
-impl Stream {
+impl GdbStream {
     fn prepare(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Tcp(stream) => {
@@ -83,7 +83,7 @@ pub(super) enum Input {
 }
 
 #[derive(Debug)]
-enum Piece {
+enum ReadPiece {
     Bytes(Vec<u8>),
     Interrupt,
 }
@@ -91,7 +91,7 @@ enum Piece {
 /// Queue of inputs.
 #[derive(Debug)]
 pub(super) struct Inputs {
-    pieces: Receiver<Piece>,
+    pieces: Receiver<ReadPiece>,
     ready: VecDeque<Input>,
     /// Set when gdb interrupts or disconnects: ends the running operation early.
     interrupt: Interrupt,
@@ -112,10 +112,10 @@ impl Inputs {
         }
     }
 
-    fn take(&mut self, piece: Piece) {
+    fn take(&mut self, piece: ReadPiece) {
         match piece {
-            Piece::Bytes(bytes) => self.ready.extend(bytes.into_iter().map(Input::Byte)),
-            Piece::Interrupt => self.ready.push_back(Input::Interrupt),
+            ReadPiece::Bytes(bytes) => self.ready.extend(bytes.into_iter().map(Input::Byte)),
+            ReadPiece::Interrupt => self.ready.push_back(Input::Interrupt),
         }
     }
 
@@ -152,7 +152,7 @@ impl Inputs {
 /// Output to gdb, buffered until a flush.
 #[derive(Debug)]
 pub(super) struct Output {
-    stream: Stream,
+    stream: GdbStream,
     buffer: Vec<u8>,
 }
 
@@ -205,7 +205,7 @@ impl Drop for Output {
 /// Starts reading. `interrupt` is set when gdb interrupts or disconnects; disconnecting, or setting `end`,
 /// ends the reader.
 pub(super) fn begin(
-    stream: Stream,
+    stream: GdbStream,
     interrupt: &Interrupt,
     end: &Interrupt,
 ) -> io::Result<(Inputs, Output)> {
@@ -233,7 +233,7 @@ pub(super) fn begin(
 
 fn read(
     stream: &mut dyn Read,
-    pieces: &SyncSender<Piece>,
+    pieces: &SyncSender<ReadPiece>,
     interrupt: &Interrupt,
     end: &Interrupt,
 ) -> Option<()> {
@@ -249,10 +249,10 @@ fn read(
         };
         for (index, part) in read.split(|byte| *byte == INTERRUPT).enumerate() {
             if index > 0 {
-                pieces.send(Piece::Interrupt).ok()?;
+                pieces.send(ReadPiece::Interrupt).ok()?;
                 interrupt.request();
             }
-            pieces.send(Piece::Bytes(part.to_vec())).ok()?;
+            pieces.send(ReadPiece::Bytes(part.to_vec())).ok()?;
         }
     }
     None

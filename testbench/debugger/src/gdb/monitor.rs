@@ -8,9 +8,9 @@ use gdbstub::outputln;
 use gdbstub::target::ext::monitor_cmd::{ConsoleOutput, MonitorCmd};
 
 use super::target::Cpus;
-use crate::busy::Busy;
+use crate::busy::BusyLine;
 use crate::debug::Focus;
-use crate::debug::command::{Flow, execute};
+use crate::debug::command::{SessionFlow, execute};
 
 /// Shown when gdb's registers are out of date.
 const MOVED: &str = "gdb does not know of this yet: say `maintenance flush register-cache`, or go on and it stops at once.";
@@ -42,10 +42,12 @@ impl MonitorCmd for Cpus {
         // Clear an earlier interrupt.
         let interrupt = self.session.interrupt.flag();
         interrupt.store(false, Ordering::Relaxed);
-        let busy = Busy::moving(self.session.history.reached());
+        let busy = BusyLine::moving(self.session.history.reached());
         match execute(&mut self.session, &line, &mut text) {
-            Ok(Flow::Next) => {}
-            Ok(Flow::Quit) => text.push_str("say `detach` to leave, or `kill` to end the run\n"),
+            Ok(SessionFlow::Next) => {}
+            Ok(SessionFlow::Quit) => {
+                text.push_str("say `detach` to leave, or `kill` to end the run\n")
+            }
             Err(error) => text.push_str(&format!("{error:#}\n")),
         }
         if interrupt.load(Ordering::Relaxed) {

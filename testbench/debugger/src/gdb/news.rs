@@ -7,15 +7,15 @@ use emulator::board::CpuId;
 use emulator::sim::time::SimTime;
 use gdbstub::stub::MultiThreadStopReason;
 
-use super::points::Point;
+use super::points::GdbPoint;
 
 /// A stop that is reported when gdb resumes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Waiting {
+pub(super) struct PendingStop {
     /// Time of the stop.
     pub time: SimTime,
     /// The breakpoint or watchpoint of gdb, if it was one.
-    pub point: Option<Point>,
+    pub point: Option<GdbPoint>,
     /// CPU that has stopped.
     pub cpu: CpuId,
     /// Stop reason for gdb.
@@ -26,7 +26,7 @@ pub(super) struct Waiting {
 #[derive(Debug, Default)]
 pub(super) struct News {
     /// Unreported stops at the current time.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<PendingStop>,
     /// gdb's registers are out of date.
     pub moved: bool,
     /// Text for the user before the next answer.
@@ -42,7 +42,7 @@ impl News {
     }
 
     /// The next unreported stop at the current time that gdb still has a breakpoint for.
-    pub fn next_waiting(&mut self, now: SimTime, points: &[Point]) -> Option<Waiting> {
+    pub fn next_waiting(&mut self, now: SimTime, points: &[GdbPoint]) -> Option<PendingStop> {
         self.waiting.retain(|waiting| {
             let wanted = waiting.point.is_none_or(|point| points.contains(&point));
             waiting.time == now && wanted

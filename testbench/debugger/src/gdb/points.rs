@@ -23,7 +23,7 @@ pub enum PointKind {
 
 /// A breakpoint or watchpoint. Breakpoints apply to all CPUs of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Point {
+pub struct GdbPoint {
     /// Kind of the breakpoint or watchpoint.
     pub kind: PointKind,
     /// First address.
@@ -38,7 +38,7 @@ pub struct Point {
     pub area: Option<Area>,
 }
 
-impl Point {
+impl GdbPoint {
     /// Whether it matches gdb's description, which does not name the scratchpad's CPU.
     #[must_use]
     pub fn is_called(&self, kind: PointKind, address: u32, length: u32) -> bool {

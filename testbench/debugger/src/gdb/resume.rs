@@ -15,8 +15,8 @@ use gdbstub::target::ext::base::reverse_exec::{
     ReplayLogPosition, ReverseCont, ReverseContOps, ReverseStep, ReverseStepOps,
 };
 
-use super::news::Waiting;
-use super::points::{Point, PointKind};
+use super::news::PendingStop;
+use super::points::{GdbPoint, PointKind};
 use super::slots;
 use super::target::{Cpus, cpu_of, thread_of};
 use crate::debug::Focus;
@@ -249,7 +249,7 @@ impl Cpus {
         self.tell(first)
     }
 
-    fn waiting(&mut self, (numbers, event): &Met) -> Waiting {
+    fn waiting(&mut self, (numbers, event): &Met) -> PendingStop {
         let here = event.place == Place::Node(self.node as u16);
         let by = match event.initiator {
             who if here => who.cpu().map(CpuId::new),
@@ -268,7 +268,7 @@ impl Cpus {
         };
         if let Some(stopped) = self.stopped_cpu(cpu, event) {
             self.say(&stopped.lines());
-            return Waiting {
+            return PendingStop {
                 time: event.time,
                 point: None,
                 cpu,
@@ -281,11 +281,13 @@ impl Cpus {
         let reason = match point.map(|point| (point.kind, point)) {
             Some((PointKind::Software, _)) => MultiThreadStopReason::SwBreak(thread),
             Some((PointKind::Hardware, _)) => MultiThreadStopReason::HwBreak(thread),
-            Some((PointKind::Watch(kind), Point { address, .. })) => MultiThreadStopReason::Watch {
-                tid: thread,
-                kind,
-                addr: address,
-            },
+            Some((PointKind::Watch(kind), GdbPoint { address, .. })) => {
+                MultiThreadStopReason::Watch {
+                    tid: thread,
+                    kind,
+                    addr: address,
+                }
+            }
             None => trap,
         };
         if by.is_none() || point.is_none() {
@@ -296,7 +298,7 @@ impl Cpus {
                 .collect();
             self.say(&format!("{met}{}", event.to_string().trim()));
         }
-        Waiting {
+        PendingStop {
             time: event.time,
             point,
             cpu,
@@ -315,7 +317,7 @@ impl Cpus {
         (stops && here).then(|| StoppedCpu::of(&self.session.code_of(focus)))?
     }
 
-    fn tell(&mut self, waiting: Waiting) -> Reason {
+    fn tell(&mut self, waiting: PendingStop) -> Reason {
         self.cpu = waiting.cpu;
         let at_a_breakpoint = waiting.point.is_some_and(|point| {
             let real = self.board().cpu(waiting.cpu).map(|view| view.pc);

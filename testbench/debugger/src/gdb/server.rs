@@ -18,10 +18,10 @@ use gdbstub::common::Signal;
 use gdbstub::stub::state_machine::GdbStubStateMachine as Stub;
 use gdbstub::stub::{DisconnectReason, GdbStub, GdbStubError, MultiThreadStopReason};
 
-use super::connection::{self, Input, Inputs, Output, Stream};
+use super::connection::{self, GdbStream, Input, Inputs, Output};
 use super::framing::{Framed, Framing, PACKET_BYTES};
 use super::target::{Cpus, thread_of};
-use crate::busy::Busy;
+use crate::busy::BusyLine;
 use lanigon_analysis::output::print_aside;
 use lanigon_worlds::interrupt::Interrupt;
 
@@ -129,15 +129,15 @@ enum Accept {
 }
 
 impl Accept {
-    fn next(&self) -> io::Result<Stream> {
+    fn next(&self) -> io::Result<GdbStream> {
         Ok(match self {
-            Self::Tcp(listener) => Stream::Tcp(listener.accept()?.0),
-            Self::Unix(listener) => Stream::Unix(listener.accept()?.0),
+            Self::Tcp(listener) => GdbStream::Tcp(listener.accept()?.0),
+            Self::Unix(listener) => GdbStream::Unix(listener.accept()?.0),
         })
     }
 
     /// Passes new connections to the server; rejects them while one is active.
-    fn all(&self, busy: &AtomicBool, streams: &SyncSender<Stream>) {
+    fn all(&self, busy: &AtomicBool, streams: &SyncSender<GdbStream>) {
         loop {
             match self.next() {
                 Ok(_) if !takes_over(busy) => {
@@ -216,7 +216,7 @@ pub fn serve(listener: &Listener, cpus: &mut Cpus, end: &Interrupt) -> anyhow::R
 }
 
 /// The next debugger; `None` when the user ends the server.
-fn next(debuggers: &Receiver<Stream>, end: &Interrupt) -> Option<Stream> {
+fn next(debuggers: &Receiver<GdbStream>, end: &Interrupt) -> Option<GdbStream> {
     while !end.requested() {
         match debuggers.recv_timeout(LOOK) {
             Ok(stream) => return Some(stream),
@@ -231,7 +231,7 @@ fn next(debuggers: &Receiver<Stream>, end: &Interrupt) -> Option<Stream> {
 ///
 /// # Errors
 /// If the world cannot continue.
-pub fn attend(stream: Stream, cpus: &mut Cpus, end: &Interrupt) -> Result<Parting, DebugError> {
+pub fn attend(stream: GdbStream, cpus: &mut Cpus, end: &Interrupt) -> Result<Parting, DebugError> {
     cpus.forget();
     let interrupt = cpus.session.interrupt.clone();
     let Ok((mut inputs, output)) = connection::begin(stream, &interrupt, end) else {
@@ -343,7 +343,7 @@ fn run(inputs: &mut Inputs, cpus: &mut Cpus) -> Result<MultiThreadStopReason<u32
     let reason = match inputs.begin_run() {
         true => interrupted,
         false => {
-            let _busy = Busy::moving(cpus.session.history.reached());
+            let _busy = BusyLine::moving(cpus.session.history.reached());
             cpus.go()?
         }
     };

@@ -23,10 +23,10 @@ use gdbstub::target::ext::monitor_cmd::MonitorCmdOps;
 use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOps};
 use gdbstub::target::{Target, TargetError, TargetResult};
 
-use super::arch::{BigEndianMips, CoreRegisters, IN_DELAY_SLOT, Register};
+use super::arch::{BigEndianMips, CoreRegisters, GdbRegister, IN_DELAY_SLOT};
 use super::chosen::Chosen;
 use super::news::News;
-use super::points::{Point, PointKind};
+use super::points::{GdbPoint, PointKind};
 use super::resume::Motion;
 use super::slots;
 use crate::debug::{Focus, Session};
@@ -46,7 +46,7 @@ pub struct Cpus {
     /// ELF file that names the code of the node's image, if there is one.
     pub image: Option<PathBuf>,
     /// Breakpoints and watchpoints of gdb.
-    pub(super) points: Vec<Point>,
+    pub(super) points: Vec<GdbPoint>,
     /// The pending resume request.
     pub(super) motion: Motion,
     /// The CPU of the last reported stop.
@@ -209,12 +209,12 @@ impl Cpus {
     }
 
     fn add(&mut self, kind: PointKind, address: u32, length: u32) -> bool {
-        let called = |point: &Point| point.is_called(kind, address, length);
+        let called = |point: &GdbPoint| point.is_called(kind, address, length);
         if self.points.iter().any(called) {
             return true;
         }
         let cpu = self.whose(address, length);
-        let point = Point {
+        let point = GdbPoint {
             kind,
             address,
             length,
@@ -390,7 +390,7 @@ impl SingleRegisterAccess<Tid> for Cpus {
     fn read_register(
         &mut self,
         thread: Tid,
-        register: Register,
+        register: GdbRegister,
         out: &mut [u8],
     ) -> TargetResult<usize, Self> {
         let value = self.registers(cpu(thread)?).value(register);
@@ -404,7 +404,7 @@ impl SingleRegisterAccess<Tid> for Cpus {
     fn write_register(
         &mut self,
         thread: Tid,
-        register: Register,
+        register: GdbRegister,
         value: &[u8],
     ) -> TargetResult<(), Self> {
         let cpu = cpu(thread)?;

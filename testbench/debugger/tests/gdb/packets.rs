@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use defs::tigon2::regs::RX_BUFFER_BASE;
-use lanigon_debugger::gdb::connection::Stream;
+use lanigon_debugger::gdb::connection::GdbStream;
 use lanigon_debugger::gdb::server::{Parting, attend};
 use lanigon_worlds::images::{image_folder, own_image};
 use lanigon_worlds::interrupt::Interrupt;
@@ -249,7 +249,7 @@ fn a_long_run_is_interrupted_on_its_way() {
     let server = thread::spawn(move || {
         let mut cpus = cpus(&text);
         let end = Interrupt::default();
-        let parting = attend(Stream::Unix(theirs), &mut cpus, &end).unwrap();
+        let parting = attend(GdbStream::Unix(theirs), &mut cpus, &end).unwrap();
         let nodes = cpus.session.history.world().nodes.iter();
         let times: Vec<_> = nodes.map(|node| node.now()).collect();
         (parting, times)

@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::thread;
 
-use lanigon_debugger::gdb::connection::Stream;
+use lanigon_debugger::gdb::connection::GdbStream;
 use lanigon_debugger::gdb::server::{Parting, attend};
 use lanigon_worlds::interrupt::Interrupt;
 use rand_chacha::ChaCha8Rng;
@@ -21,7 +21,7 @@ fn serve(visitors: Vec<Visitor>) -> Vec<Parting> {
     let (streams, arrivals) = mpsc::channel();
     let server = thread::spawn(move || {
         let mut cpus = cpus(PAIR);
-        let attend = |stream| attend(Stream::Unix(stream), &mut cpus, &Interrupt::default());
+        let attend = |stream| attend(GdbStream::Unix(stream), &mut cpus, &Interrupt::default());
         let partings = arrivals.into_iter().map(attend);
         partings.map(Result::unwrap).collect()
     });

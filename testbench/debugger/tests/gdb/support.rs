@@ -6,10 +6,10 @@ use std::thread;
 
 use emulator::sim::time::SimTime;
 use lanigon_debugger::debug::Session;
-use lanigon_debugger::gdb::connection::Stream;
+use lanigon_debugger::gdb::connection::GdbStream;
 use lanigon_debugger::gdb::server::{Parting, attend};
 use lanigon_debugger::gdb::target::Cpus;
-use lanigon_worlds::files::own::Found;
+use lanigon_worlds::files::own::DataLocation;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 
@@ -22,7 +22,7 @@ const LATE: SimTime = SimTime::from_us(20_600);
 pub fn cpus(text: &str) -> Cpus {
     let scenario = Scenario::parse("pair.toml", text).unwrap();
     let session = Session::new("pair.toml", text, &scenario, &Interrupt::default()).unwrap();
-    let Some(Found::File(image)) = session.symbols_file(0) else {
+    let Some(DataLocation::File(image)) = session.symbols_file(0) else {
         panic!("tests have the project's files");
     };
     Cpus::new(session, 0, Some(image))
@@ -45,7 +45,7 @@ fn speak(client: impl FnOnce(&mut Client)) -> (Parting, u64) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let server = thread::spawn(move || {
         let mut cpus = cpus(PAIR);
-        let parting = attend(Stream::Unix(theirs), &mut cpus, &Interrupt::default()).unwrap();
+        let parting = attend(GdbStream::Unix(theirs), &mut cpus, &Interrupt::default()).unwrap();
         (parting, hash(&mut cpus))
     });
     let mut speaker = Client::new(ours);

@@ -4,14 +4,14 @@ use lanigon_figures::{Curve, Panel, Scale};
 
 use super::TABLE;
 use super::results::{APPLICATIONS, LARGE, NODES, PAPERS, PROTOCOLS, Results, SMALL, TESTBEDS};
-use lanigon_experiments::drawing::{Named, curve, marks, named, panel};
+use lanigon_experiments::drawing::{NamedFigure, curve, marks, named, panel};
 
 const BY_NODES: (&str, Scale) = ("nodes", Scale::Log2);
 const TIME: (&str, Scale) = ("time, us", Scale::Linear);
 
 /// Figures of the paper, with the measured and the published points.
 #[must_use]
-pub fn figures(results: &Results) -> Vec<Named> {
+pub fn figures(results: &Results) -> Vec<NamedFigure> {
     if results.points.is_empty() {
         return Vec::new();
     }
@@ -38,7 +38,7 @@ pub fn figures(results: &Results) -> Vec<Named> {
     all
 }
 
-fn drawn(number: u32, title: &str, size: &str, panels: Vec<Panel>) -> Named {
+fn drawn(number: u32, title: &str, size: &str, panels: Vec<Panel>) -> NamedFigure {
     let size = size.to_lowercase();
     named(
         &format!("ardmar-{number}-{size}"),
@@ -54,7 +54,7 @@ fn curves(value: &dyn Fn(u16, bool) -> Option<f64>) -> Vec<Curve> {
 }
 
 /// Figure 8.
-fn fetches(results: &Results) -> Named {
+fn fetches(results: &Results) -> NamedFigure {
     let panels = TESTBEDS.map(|(testbed, name)| {
         let curves = curves(&|nodes, ardmar| results.fetch_us(testbed, nodes, ardmar));
         let mut panel = panel(name, BY_NODES, TIME, curves);
@@ -67,7 +67,7 @@ fn fetches(results: &Results) -> Named {
 }
 
 /// Figure 9.
-fn speed_ups(results: &Results, size: &str) -> Named {
+fn speed_ups(results: &Results, size: &str) -> NamedFigure {
     let panels = APPLICATIONS.map(|(program, name)| {
         let value = |nodes, ardmar| results.speed_up(program, size, nodes, ardmar);
         let y = ("speed-up", Scale::Linear);
@@ -77,7 +77,7 @@ fn speed_ups(results: &Results, size: &str) -> Named {
 }
 
 /// The factors that the text on figure 10 states.
-fn gains(results: &Results, size: &str) -> Named {
+fn gains(results: &Results, size: &str) -> NamedFigure {
     let of = |(program, name): (&str, &str)| {
         let gain = |nodes| results.gain((PAPERS, program, size, nodes));
         curve(name, NODES, gain)

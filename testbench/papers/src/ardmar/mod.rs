@@ -14,12 +14,12 @@ use std::sync::atomic::AtomicBool;
 
 use lanigon_experiments::Error;
 use lanigon_experiments::conditions::Conditions;
-use lanigon_experiments::drawing::Named;
-use lanigon_experiments::execute::Found;
+use lanigon_experiments::drawing::NamedFigure;
+use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::grid::{self, Grid};
-use lanigon_experiments::paper::{Amount, Explains, Paper, Request, start};
-use lanigon_experiments::published::{Published, Table};
+use lanigon_experiments::paper::{Amount, Explains, Paper, ResultRequest, start};
+use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::verdict::Claim;
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub const OTHER: &str = "lanai9.2-200";
 const ROUNDS: u32 = 100;
 
 /// The published figures.
-pub static TABLE: Table = Table::new(
+pub static TABLE: PublishedTable = PublishedTable::new(
     "published-ardmar",
     include_str!("../../data/published-ardmar.csv"),
 );
@@ -71,7 +71,7 @@ pub enum Measurement {
     /// The primitives of a profile, by its place.
     Primitives(usize),
     /// A program.
-    Run(grid::Key),
+    Run(grid::PointKey),
 }
 
 /// Result of one world.
@@ -80,7 +80,7 @@ pub enum Measured {
     /// The primitives of a profile.
     Primitives(Primitives),
     /// Means of a program's nodes.
-    Run(grid::Point),
+    Run(grid::PointValues),
 }
 
 impl Experiment for Ardmar {
@@ -90,7 +90,7 @@ impl Experiment for Ardmar {
     const CLAIMS: &'static [Claim<Results>] = &claims::CLAIMS;
     const TEXTS: &'static str = include_str!("claims.toml");
 
-    fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
+    fn new(_: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         Ok(Self {
             amount: request.amount,
             grid: Grid::new(FILE, request)?,
@@ -119,7 +119,7 @@ impl Experiment for Ardmar {
         })
     }
 
-    fn results(&self, found: Found<Measurement, Measured>) -> Results {
+    fn results(&self, found: MeasuredPoints<Measurement, Measured>) -> Results {
         let (mut points, mut primitives) = (Vec::new(), Vec::new());
         for point in found.points {
             match point {
@@ -133,7 +133,7 @@ impl Experiment for Ardmar {
         let partial = found.partial;
         Results {
             primitives,
-            points: self.grid.points(Found { points, partial }),
+            points: self.grid.points(MeasuredPoints { points, partial }),
             amount: self.amount,
         }
     }
@@ -146,7 +146,7 @@ impl Experiment for Ardmar {
         rows::note(number, results)
     }
 
-    fn figures(&self, results: &Results) -> Vec<Named> {
+    fn figures(&self, results: &Results) -> Vec<NamedFigure> {
         figures::figures(results)
     }
 

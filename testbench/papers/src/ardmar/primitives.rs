@@ -12,7 +12,7 @@ use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
 use serde::Serialize;
 
-use crate::gm::{self, Flow, LONG, SHORT, bench};
+use crate::gm::{self, Directions, LONG, SHORT, bench};
 
 /// The port of all programs.
 const PORT: u8 = 2;
@@ -85,7 +85,7 @@ impl Primitives {
         let short_post_us = write_us(WRITE_BYTES)?;
         Ok(Self {
             message_us: pair.latency(SHORT, rounds)?.value,
-            bandwidth_gbps: pair.stream(LONG, MESSAGES, Flow::OneWay)?.value * 8.0 / 1e3,
+            bandwidth_gbps: pair.stream(LONG, MESSAGES, Directions::OneWay)?.value * 8.0 / 1e3,
             read_us: of(Repeat::Read)? + costs.get_byte.us() * f64::from(PAGE_BYTES),
             remote_atomic_us: of(Repeat::Atomic { node: 1 })? + atomic_us,
             local_atomic_us: of(Repeat::Atomic { node: 0 })? + atomic_us,

@@ -45,7 +45,7 @@ pub struct Results {
 }
 
 /// A program: testbed, its name and size in points, number of nodes.
-pub type Run<'a> = (&'a str, &'a str, &'a str, u16);
+pub type ProgramPoint<'a> = (&'a str, &'a str, &'a str, u16);
 
 // Its values are those of single runs, without intervals.
 impl Sample for Results {}
@@ -63,7 +63,7 @@ impl Results {
     #[must_use]
     pub fn mean(
         &self,
-        (testbed, program, size, nodes): Run<'_>,
+        (testbed, program, size, nodes): ProgramPoint<'_>,
         ardmar: bool,
         of: &str,
     ) -> Option<f64> {
@@ -85,7 +85,7 @@ impl Results {
 
     /// Ratio of an application's time with handlers to its time without them.
     #[must_use]
-    pub fn gain(&self, run: Run<'_>) -> Option<f64> {
+    pub fn gain(&self, run: ProgramPoint<'_>) -> Option<f64> {
         let total = |ardmar| self.mean(run, ardmar, "total_us");
         Some(total(false)? / total(true)?)
     }

@@ -94,10 +94,10 @@ fn primitive(found: &Primitives, scheme: &str) -> Option<f64> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use lanigon_experiments::execute::Found;
+    use lanigon_experiments::execute::MeasuredPoints;
     use lanigon_experiments::experiment::Experiment;
-    use lanigon_experiments::grid::{Grid, Value};
-    use lanigon_experiments::paper::{Amount, Request};
+    use lanigon_experiments::grid::{AxisValue, Grid};
+    use lanigon_experiments::paper::{Amount, ResultRequest};
     use lanigon_experiments::row::Row;
     use lanigon_experiments::verdict::Judged;
 
@@ -105,32 +105,32 @@ pub(super) mod tests {
     use super::*;
 
     fn rows(results: &Results) -> Vec<Row> {
-        let paper = Ardmar::new(&PAPER, &Request::default()).unwrap();
+        let paper = Ardmar::new(&PAPER, &ResultRequest::default()).unwrap();
         paper.rows(&PAPER, results)
     }
 
     pub(in super::super) fn judge(results: &Results) -> Vec<Judged> {
-        let paper = Ardmar::new(&PAPER, &Request::default()).unwrap();
+        let paper = Ardmar::new(&PAPER, &ResultRequest::default()).unwrap();
         paper.claims(results)
     }
 
     /// Results in which a run without handlers takes `ardmar` times as long for each part, and parts become shorter with more nodes.
     pub(in super::super) fn results(amount: Amount, ardmar: f64) -> Results {
-        let request = Request {
+        let request = ResultRequest {
             amount,
-            ..Request::default()
+            ..ResultRequest::default()
         };
         let paper = Ardmar::new(&PAPER, &request).unwrap();
         let measured = |measurement: Measurement| {
             let measured = match &measurement {
                 Measurement::Primitives(_) => Measured::Primitives(Primitives::default()),
                 Measurement::Run(key) => {
-                    let factor = if key[4] == Value::Flag(true) {
+                    let factor = if key[4] == AxisValue::Flag(true) {
                         ardmar
                     } else {
                         1.0
                     };
-                    let Value::Count(nodes) = key[3] else {
+                    let AxisValue::Count(nodes) = key[3] else {
                         panic!("{key:?}");
                     };
                     let part = factor * 1000.0 / nodes as f64;
@@ -155,15 +155,15 @@ pub(super) mod tests {
         };
         let points = paper.keys().into_iter().map(measured).collect();
         let partial = false;
-        paper.results(Found { points, partial })
+        paper.results(MeasuredPoints { points, partial })
     }
 
     #[test]
     fn every_program_is_a_scenario() {
         for amount in [Amount::Quick, Amount::Usual, Amount::Full] {
-            let request = Request {
+            let request = ResultRequest {
                 amount,
-                ..Request::default()
+                ..ResultRequest::default()
             };
             Grid::new(FILE, &request).unwrap().check().unwrap();
         }

@@ -1,6 +1,6 @@
 //! The figures of section 5.4.
 
-use lanigon_experiments::drawing::{Named, curve, marked, named, panel};
+use lanigon_experiments::drawing::{NamedFigure, curve, marked, named, panel};
 use lanigon_experiments::grid::Points;
 use lanigon_figures::{Curve, Point, Scale};
 
@@ -28,7 +28,7 @@ const NAMES: [&str; 6] = [
 ];
 
 /// All figures.
-pub(super) fn figures(points: &Points) -> Vec<Named> {
+pub(super) fn figures(points: &Points) -> Vec<NamedFigure> {
     let over_rate = |file, title, y, measure| {
         let panel = panel("UP", RATE, (y, Scale::Linear), over_rate(points, measure));
         named(file, title, vec![panel])
@@ -51,7 +51,7 @@ pub(super) fn figures(points: &Points) -> Vec<Named> {
     ]
 }
 
-fn latencies(points: &Points) -> Named {
+fn latencies(points: &Points) -> NamedFigure {
     let curves = HOWS.into_iter().zip(NAMES).map(|(how, name)| {
         curve(name, 1..=OPERATIONS.len(), |number| {
             latency(points, how, OPERATIONS[number - 1])
@@ -73,7 +73,7 @@ fn latencies(points: &Points) -> Named {
     )
 }
 
-fn locks(points: &Points) -> Named {
+fn locks(points: &Points) -> NamedFigure {
     let x = ("nodes that use the lock", Scale::Linear);
     let times = PLACES.into_iter().flat_map(|(on, place)| {
         KERNELS.map(|(cpus, name)| {

@@ -6,16 +6,16 @@ mod claims;
 mod figures;
 mod rows;
 
-use lanigon_experiments::drawing::Named;
+use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::grid::Points;
 use lanigon_experiments::key;
 use lanigon_experiments::paper::{Explains, Paper, start};
-use lanigon_experiments::published::{Published, Table};
+use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::scenarios::{Scenarios, ScenariosOf};
 use lanigon_experiments::verdict::Claim;
 
 /// The published figures.
-static TABLE: Table = Table::new(
+static TABLE: PublishedTable = PublishedTable::new(
     "published-atomics",
     include_str!("../../data/published-atomics.csv"),
 );
@@ -56,7 +56,7 @@ impl Scenarios for Atomics {
         }
     }
 
-    fn figures(points: &Points) -> Vec<Named> {
+    fn figures(points: &Points) -> Vec<NamedFigure> {
         figures::figures(points)
     }
 }

@@ -41,19 +41,19 @@ fn slope(points: &Points, on: On) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use lanigon_experiments::grid::{Key, Point};
+    use lanigon_experiments::grid::{PointKey, PointValues};
     use lanigon_experiments::scenarios;
 
     use super::super::{Atomics, PAPER};
 
     /// Boards without mutex are twice as fast as servers.
-    fn point(key: &Key) -> Point {
+    fn point(key: &PointKey) -> PointValues {
         let us = match key[1] == "no-mutex".into() {
             true => 10.0,
             false => 20.0,
         };
         let pause_us = match key[5] {
-            lanigon_experiments::grid::Value::Count(us) if us > 0 => us as f64,
+            lanigon_experiments::grid::AxisValue::Count(us) if us > 0 => us as f64,
             _ => 1e6,
         };
         let uses = 1e6 / pause_us;

@@ -1,8 +1,8 @@
 //! The publications' figures.
 
-use lanigon_experiments::drawing::{Named, Position, curve, marked, named, panel};
+use lanigon_experiments::drawing::{NamedFigure, Position, curve, marked, named, panel};
 use lanigon_experiments::grid::Points;
-use lanigon_experiments::published::Table;
+use lanigon_experiments::published::PublishedTable;
 use lanigon_figures::{Curve, Scale};
 
 use super::{
@@ -64,7 +64,7 @@ impl Curves {
         }
     }
 
-    fn drawn(self, file: &str, title: &str, table: &Table, ids: &[&str]) -> Named {
+    fn drawn(self, file: &str, title: &str, table: &PublishedTable, ids: &[&str]) -> NamedFigure {
         let places: Vec<_> = ids.iter().map(|id| (*id, self.at)).collect();
         let gains = panel(
             "gain",
@@ -78,7 +78,7 @@ impl Curves {
 }
 
 /// Figures 6.4 to 6.6 of the dissertation.
-pub(super) fn broadcasts(points: &Points) -> Vec<Named> {
+pub(super) fn broadcasts(points: &Points) -> Vec<NamedFigure> {
     let lengths = [1, 2, 4, 8, 2_048, 4_096, 8_192];
     let times = lengths.map(|bytes| broadcast(points, bytes));
     let named = lengths.iter().zip(&times);
@@ -125,7 +125,7 @@ pub(super) fn broadcasts(points: &Points) -> Vec<Named> {
 }
 
 /// Figures 6 to 10 of the paper on reductions.
-pub(super) fn reductions(points: &Points) -> Vec<Named> {
+pub(super) fn reductions(points: &Points) -> Vec<NamedFigure> {
     let lengths = [4, 32, 128];
     let times = lengths.map(|doubles| reduction(points, doubles));
     let named = lengths.iter().zip(&times);
@@ -155,7 +155,7 @@ pub(super) fn reductions(points: &Points) -> Vec<Named> {
     ]
 }
 
-fn latencies(points: &Points) -> Named {
+fn latencies(points: &Points) -> NamedFigure {
     let of = |hosts| {
         NAMES.map(|(bypass, how)| {
             curve(how, NODES, |nodes| latency(points, hosts, nodes, 1, bypass))

@@ -5,11 +5,11 @@ mod claims;
 mod figures;
 mod rows;
 
-use lanigon_experiments::drawing::Named;
+use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::grid::Points;
 use lanigon_experiments::key;
 use lanigon_experiments::paper::{Explains, Paper, start};
-use lanigon_experiments::published::{Published, Table};
+use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::scenarios::{Scenarios, ScenariosOf};
 use lanigon_experiments::verdict::Claim;
 
@@ -30,11 +30,11 @@ const LATE: Explains = Explains::Nothing(
     "late processes have no critical path; `mpi time` of `lanigon run scenarios/mpi-bypass.toml` tells where their time goes",
 );
 
-static BROADCASTS: Table = Table::new(
+static BROADCASTS: PublishedTable = PublishedTable::new(
     "published-ab-broadcast",
     include_str!("../../data/published-ab-broadcast.csv"),
 );
-static REDUCTIONS: Table = Table::new(
+static REDUCTIONS: PublishedTable = PublishedTable::new(
     "published-ab-reduction",
     include_str!("../../data/published-ab-reduction.csv"),
 );
@@ -106,7 +106,7 @@ impl Scenarios for Broadcast {
         rows::value(number, &broadcast(points, number.scheme.parse().ok()?))
     }
 
-    fn figures(points: &Points) -> Vec<Named> {
+    fn figures(points: &Points) -> Vec<NamedFigure> {
         figures::broadcasts(points)
     }
 }
@@ -125,7 +125,7 @@ impl Scenarios for Reduction {
         rows::value(number, &reduction(points, number.scheme.parse().ok()?))
     }
 
-    fn figures(points: &Points) -> Vec<Named> {
+    fn figures(points: &Points) -> Vec<NamedFigure> {
         figures::reductions(points)
     }
 }

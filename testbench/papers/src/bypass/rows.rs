@@ -21,13 +21,13 @@ pub(super) fn value(figure: &Published, time: Time<'_>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use lanigon_experiments::grid::{Key, Point};
+    use lanigon_experiments::grid::{PointKey, PointValues};
     use lanigon_experiments::scenarios;
 
     use super::super::{BROADCAST, Broadcast, REDUCTION, Reduction};
 
     /// With bypass, the last axis, an operation takes half of the time.
-    fn point(key: &Key) -> Point {
+    fn point(key: &PointKey) -> PointValues {
         let us = match key.last() == Some(&true.into()) {
             true => 50.0,
             false => 100.0,

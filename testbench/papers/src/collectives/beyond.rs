@@ -13,7 +13,7 @@ use lanigon_worlds::boards::{BOARDS, Medium};
 use serde::Serialize;
 
 use super::chapter::Chapter;
-use lanigon_experiments::drawing::{Named, curve, named, whole_panel};
+use lanigon_experiments::drawing::{NamedFigure, curve, named, whole_panel};
 use lanigon_experiments::{Error, scenario};
 
 use super::On;
@@ -30,7 +30,7 @@ const SAME_SLOPE: f64 = 2.0;
 /// Comparison that a measurement belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Part {
+pub enum ExtraSeries {
     /// Boards of Ethernet with their images.
     Ethernet,
     /// More and more nodes.
@@ -41,7 +41,7 @@ pub enum Part {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Case {
     /// Comparison that the measurement belongs to.
-    pub part: Part,
+    pub part: ExtraSeries,
     /// Profile of the boards.
     pub profile: &'static str,
     /// Their image.
@@ -56,7 +56,7 @@ pub struct Case {
 
 /// A measured value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Value {
+pub struct MeasuredCase {
     /// The measurement.
     #[serde(flatten)]
     pub case: Case,
@@ -96,13 +96,13 @@ pub fn cases(table: Chapter, most: u16) -> Vec<Case> {
                 continue;
             };
             for &image in [gm.image].iter().chain(gm.variants) {
-                let of = |nodes| case(Part::Ethernet, board.profile, image, nodes);
+                let of = |nodes| case(ExtraSeries::Ethernet, board.profile, image, nodes);
                 all.extend(SWITCHED.map(of));
             }
         }
         let nodes = (1..=10).map(|steps| 1 << steps);
         let nodes = nodes.take_while(|nodes| *nodes <= most);
-        all.extend(nodes.map(|nodes| case(Part::Scaling, SCALED, "gm", nodes)));
+        all.extend(nodes.map(|nodes| case(ExtraSeries::Scaling, SCALED, "gm", nodes)));
     }
     all
 }
@@ -113,8 +113,8 @@ impl Case {
         let (profile, image, nodes, on) = (self.profile, self.image, self.nodes, self.on);
         // One crossbar has 32 ports at most.
         let shape = match self.part {
-            Part::Scaling if nodes > 32 => "topology = \"clos\", ports = 32",
-            Part::Ethernet | Part::Scaling => "topology = \"star\"",
+            ExtraSeries::Scaling if nodes > 32 => "topology = \"clos\", ports = 32",
+            ExtraSeries::Ethernet | ExtraSeries::Scaling => "topology = \"star\"",
         };
         let work = match self.reduction {
             true => "run = \"reduction\", skew_us = 0",
@@ -130,7 +130,7 @@ impl Case {
     ///
     /// # Errors
     /// [`Error`].
-    pub fn measure(&self, interrupt: &Arc<AtomicBool>) -> Result<Value, Error> {
+    pub fn measure(&self, interrupt: &Arc<AtomicBool>) -> Result<MeasuredCase, Error> {
         let outcome = scenario::run(&self.scenario(), None, interrupt)?;
         let used = outcome.result::<CollectiveUse>();
         let used = used.ok_or(Error::NoRound)?;
@@ -139,15 +139,15 @@ impl Case {
             false => used.period_us,
         };
         let case = self.clone();
-        Ok(Value { case, us })
+        Ok(MeasuredCase { case, us })
     }
 }
 
 /// A row: what is the same on both places, and the times of hosts and of boards.
-type Row = (&'static str, u16, [Option<f64>; 2]);
+type ComparedRow = (&'static str, u16, [Option<f64>; 2]);
 
-fn rows(values: &[Value], part: Part) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+fn rows(values: &[MeasuredCase], part: ExtraSeries) -> Vec<ComparedRow> {
+    let mut rows: Vec<ComparedRow> = Vec::new();
     for value in values.iter().filter(|value| value.case.part == part) {
         let Case {
             image, nodes, on, ..
@@ -165,20 +165,20 @@ fn rows(values: &[Value], part: Part) -> Vec<Row> {
     rows
 }
 
-const PARTS: [(Part, &str); 2] = [
+const PARTS: [(ExtraSeries, &str); 2] = [
     (
-        Part::Ethernet,
+        ExtraSeries::Ethernet,
         "Boards of Ethernet, around one switch (no published values)",
     ),
     (
-        Part::Scaling,
+        ExtraSeries::Scaling,
         "Scaling, on gm-paper-lanai9.1-133 (no published values)",
     ),
 ];
 
 /// The values as text; empty without any.
 #[must_use]
-pub fn render(values: &[Value]) -> String {
+pub fn render(values: &[MeasuredCase]) -> String {
     let mut text = String::new();
     for (part, title) in PARTS {
         let rows = rows(values, part);
@@ -212,9 +212,9 @@ pub fn render(values: &[Value]) -> String {
 }
 
 /// Whether time grows with the logarithm of the nodes; `None`: there are too few.
-fn judge(values: &[Value]) -> Option<(bool, String)> {
-    let rows = rows(values, Part::Scaling);
-    let step = |row: &Row, place: usize| Some(row.2[place]? / f64::from(row.1.ilog2()));
+fn judge(values: &[MeasuredCase]) -> Option<(bool, String)> {
+    let rows = rows(values, ExtraSeries::Scaling);
+    let step = |row: &ComparedRow, place: usize| Some(row.2[place]? / f64::from(row.1.ilog2()));
     let few = rows.iter().find(|row| row.1 == 4)?;
     let many = rows.last().filter(|row| row.1 > 4)?;
     let mut holds = true;
@@ -232,8 +232,8 @@ fn judge(values: &[Value]) -> Option<(bool, String)> {
 
 /// The figure of scaling; none without values.
 #[must_use]
-pub fn figures(values: &[Value]) -> Vec<Named> {
-    let rows = rows(values, Part::Scaling);
+pub fn figures(values: &[MeasuredCase]) -> Vec<NamedFigure> {
+    let rows = rows(values, ExtraSeries::Scaling);
     if rows.is_empty() {
         return Vec::new();
     }
@@ -272,7 +272,7 @@ mod tests {
     fn only_growth_with_the_steps_holds() {
         let judged = |us: fn(f64) -> f64| {
             let all = cases(Chapter::Barrier, 256).into_iter();
-            let value = |case: Case| Value {
+            let value = |case: Case| MeasuredCase {
                 us: us(f64::from(case.nodes)),
                 case,
             };

@@ -1,7 +1,7 @@
 //! The papers and chapters, with their published figures (`data/README.md`).
 
 use lanigon_experiments::paper::{Explains, Paper, start};
-use lanigon_experiments::published::{Published, Table};
+use lanigon_experiments::published::{Published, PublishedTable};
 
 use super::Collectives;
 use super::rows::CALIBRATED_ON;
@@ -21,14 +21,14 @@ pub enum Chapter {
 
 macro_rules! table {
     ($name:literal) => {
-        Table::new(
+        PublishedTable::new(
             concat!("published-", $name),
             include_str!(concat!("../../data/published-", $name, ".csv")),
         )
     };
 }
 
-static TABLES: [Table; 4] = [
+static TABLES: [PublishedTable; 4] = [
     table!("barrier"),
     table!("reduction"),
     table!("gossip"),
@@ -68,7 +68,7 @@ pub static PAPERS: [Paper; 4] = [
 const fn paper(
     [name, about]: [&'static str; 2],
     [subject, manual]: [&'static str; 2],
-    table: &'static Table,
+    table: &'static PublishedTable,
 ) -> Paper {
     Paper {
         name,
@@ -101,7 +101,7 @@ impl Chapter {
 
     /// The published figures.
     #[must_use]
-    pub fn table(self) -> &'static Table {
+    pub fn table(self) -> &'static PublishedTable {
         &TABLES[self as usize]
     }
 
@@ -122,7 +122,7 @@ mod tests {
     fn every_line_is_read() {
         let mut ids = BTreeSet::new();
         for chapter in Chapter::ALL {
-            let Table { name, text, .. } = chapter.table();
+            let PublishedTable { name, text, .. } = chapter.table();
             assert_eq!(Chapter::of(&PAPERS[chapter as usize]), Some(chapter));
             assert_eq!(chapter.figures().len(), text.lines().count() - 1, "{name}");
             for figure in chapter.figures() {

@@ -2,7 +2,7 @@
 
 mod mpi;
 
-use lanigon_experiments::drawing::{Named, Position, curve, marked, named, panel};
+use lanigon_experiments::drawing::{NamedFigure, Position, curve, marked, named, panel};
 use lanigon_figures::{Curve, Panel, Scale};
 use lanigon_workloads::collective::{Broadcast, Type};
 
@@ -13,7 +13,7 @@ use super::results::Results;
 
 /// The figures of a table.
 #[must_use]
-pub fn figures(table: Chapter, results: &Results) -> Vec<Named> {
+pub fn figures(table: Chapter, results: &Results) -> Vec<NamedFigure> {
     if results.points.is_empty() {
         return Vec::new();
     }
@@ -39,7 +39,7 @@ const GAIN: (&str, Scale) = ("host / NIC", Scale::Linear);
 const HOST_TIME: (&str, Scale) = ("time of the host, us", Scale::Linear);
 const BARRIER: Chapter = Chapter::Barrier;
 
-fn barrier(results: &Results) -> Vec<Named> {
+fn barrier(results: &Results) -> Vec<NamedFigure> {
     let latency = |board, ids: &[(&str, f64)], title: &str| {
         let mut curves = Vec::new();
         for (tree, algorithm) in [(false, "exchange"), (true, "tree")] {
@@ -96,20 +96,20 @@ fn typed<X: Position>(
     curves
 }
 
-fn reduction(results: &Results) -> Vec<Named> {
+fn reduction(results: &Results) -> Vec<NamedFigure> {
     let mut all = trees(results);
     all.extend(processor(results));
     all
 }
 
 /// A figure with one panel.
-fn single(number: &str, title: &str, panel: Panel) -> Named {
+fn single(number: &str, title: &str, panel: Panel) -> NamedFigure {
     let title = format!("{title} (figure {number})");
     named(&format!("reduction-{number}"), &title, vec![panel])
 }
 
 /// Latencies along trees.
-fn trees(results: &Results) -> Vec<Named> {
+fn trees(results: &Results) -> Vec<NamedFigure> {
     let depths = TREES.map(|nodes| nodes - 1);
     let curves = |xs: &[u16], more, form| {
         let what = |of, _| What::Reduction { form, of };
@@ -140,7 +140,7 @@ fn trees(results: &Results) -> Vec<Named> {
 }
 
 /// The hosts' times.
-fn processor(results: &Results) -> Vec<Named> {
+fn processor(results: &Results) -> Vec<NamedFigure> {
     let what = |of, skew_us| What::Processor { of, skew_us };
     let fixed = |skew_us| typed(results, &NODES, |nodes| nodes, |of, _| what(of, skew_us));
     let varied = typed(results, &SKEWS_US, |_| 16, what);
@@ -180,7 +180,7 @@ const ALGORITHMS: [(On, Broadcast, &str); 4] = [
     ),
 ];
 
-fn gossip(results: &Results) -> Vec<Named> {
+fn gossip(results: &Results) -> Vec<NamedFigure> {
     let by_bytes = |value: &dyn Fn(f64, f64) -> f64, range: std::ops::RangeInclusive<usize>| {
         let curves = ALGORITHMS.map(|(on, algorithm, name)| {
             let bytes = BLOCKS.into_iter().filter(|bytes| range.contains(bytes));

@@ -36,14 +36,14 @@ const SEED: u64 = 1;
 const PROGRAM: &str = "collective";
 
 /// A run.
-pub(super) struct Measured {
+pub(super) struct MeasuredRun {
     /// The rounds of all members, without those of the warm-up.
     rounds: Rounds,
     /// Mean time of the programs on a processor since power-on, in us: without and with polls.
     processor_us: [f64; 2],
 }
 
-impl Measured {
+impl MeasuredRun {
     /// The last round of each member.
     pub(super) fn last_rounds(&self) -> Result<Vec<Round>, Error> {
         let last = self.rounds.0.iter().map(|all| all.last().copied());
@@ -142,7 +142,7 @@ impl Setup<'_> {
     }
 
     /// Runs a program on the nodes with these numbers, in the order of the ranks: all from 0 on.
-    fn run_on(&self, members: &[usize], settings: Settings) -> Result<Measured, Error> {
+    fn run_on(&self, members: &[usize], settings: Settings) -> Result<MeasuredRun, Error> {
         self.run_observed(members, settings, None)
     }
 
@@ -152,7 +152,7 @@ impl Setup<'_> {
         members: &[usize],
         mut settings: Settings,
         observer: Option<Box<dyn Observer>>,
-    ) -> Result<Measured, Error> {
+    ) -> Result<MeasuredRun, Error> {
         settings.on = self.on;
         if let Layer::Mpi { call_ns } = &mut settings.layer {
             *call_ns = self.profile.host.mpi_call.ps() / 1000;
@@ -198,7 +198,7 @@ impl Setup<'_> {
                 processor_us[1] += time.on_cpu().us() / nodes as f64;
             }
         }
-        Ok(Measured {
+        Ok(MeasuredRun {
             rounds: Rounds(rounds),
             processor_us,
         })

@@ -22,13 +22,13 @@ use emulator::image::Image;
 use emulator::profile::Profile;
 use lanigon_experiments::Error;
 use lanigon_experiments::conditions::{Conditions, about};
-use lanigon_experiments::document::Outcome;
-use lanigon_experiments::drawing::Named;
+use lanigon_experiments::document::ExperimentOutcome;
+use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::error::profile;
-use lanigon_experiments::execute::Found;
+use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::interval::Estimate;
-use lanigon_experiments::paper::{Amount, Paper, Request};
+use lanigon_experiments::paper::{Amount, Paper, ResultRequest};
 use lanigon_experiments::published::Published;
 use lanigon_experiments::verdict::{self, Judged, Limits};
 use serde::Serialize;
@@ -36,7 +36,7 @@ use serde::Serialize;
 pub use lanigon_workloads::collective::On;
 
 use crate::gm;
-use beyond::{Case, Value};
+use beyond::{Case, MeasuredCase};
 use chapter::Chapter;
 use key::Key;
 use results::Results;
@@ -94,7 +94,7 @@ pub enum Measured {
     /// Result of a publication's point.
     Point(Estimate),
     /// Result of a point that no publication has.
-    Beyond(Value),
+    Beyond(MeasuredCase),
 }
 
 impl Collectives {
@@ -118,7 +118,7 @@ impl Experiment for Collectives {
     type Point = Measured;
     type Results = Results;
 
-    fn new(paper: &'static Paper, request: &Request) -> Result<Self, Error> {
+    fn new(paper: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         let mut collectives = Self {
             chapter: Chapter::of(paper).ok_or(Error::NoRound)?,
             amount: request.amount,
@@ -174,7 +174,7 @@ impl Experiment for Collectives {
         })
     }
 
-    fn results(&self, found: Found<Measurement, Measured>) -> Results {
+    fn results(&self, found: MeasuredPoints<Measurement, Measured>) -> Results {
         let mut results = Results::default();
         for found in found.points {
             match found {
@@ -215,7 +215,7 @@ impl Experiment for Collectives {
         verdict::judge_all(results, self.limits(), claims, include_str!("claims.toml"))
     }
 
-    fn figures(&self, results: &Results) -> Vec<Named> {
+    fn figures(&self, results: &Results) -> Vec<NamedFigure> {
         figures::figures(self.chapter, results)
     }
 
@@ -232,7 +232,7 @@ impl Experiment for Collectives {
     }
 
     /// Explains operations: the critical path of each, on hosts and on boards.
-    fn explain(&self) -> Result<Outcome, Error> {
+    fn explain(&self) -> Result<ExperimentOutcome, Error> {
         let mut all = Vec::new();
         for (board, nodes, settings) in explain::subjects(self.chapter) {
             let places = [On::Host, On::Nic].into_iter();
@@ -240,6 +240,6 @@ impl Experiment for Collectives {
                 all.push(self.setup(board, on).explain(nodes, &settings)?);
             }
         }
-        Outcome::explanation(explain::render(&all), &all)
+        ExperimentOutcome::explanation(explain::render(&all), &all)
     }
 }

@@ -7,7 +7,7 @@ use lanigon_experiments::verdict::Sample;
 use lanigon_workloads::collective::Broadcast;
 
 use super::On;
-use super::beyond::Value;
+use super::beyond::MeasuredCase;
 use super::key::{Key, What};
 
 /// The results of a run.
@@ -16,7 +16,7 @@ pub struct Results {
     /// The measured points.
     pub points: BTreeMap<Key, Estimate>,
     /// Values of points that no publication has.
-    pub beyond: Vec<Value>,
+    pub beyond: Vec<MeasuredCase>,
 }
 
 impl Sample for Results {

@@ -29,11 +29,11 @@ use emulator::image::Image;
 use lanigon_experiments::Error;
 use lanigon_experiments::conditions::{Conditions, about};
 use lanigon_experiments::document::Head;
-use lanigon_experiments::drawing::Named;
+use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::error::profile;
-use lanigon_experiments::execute::Found;
+use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::experiment::Experiment;
-use lanigon_experiments::paper::{Choice, Explains, Paper, Request, start};
+use lanigon_experiments::paper::{Choice, Explains, Paper, ResultRequest, start};
 use lanigon_experiments::published::Published;
 use lanigon_experiments::row::Row;
 use lanigon_experiments::verdict::Judged;
@@ -122,7 +122,7 @@ impl Emp {
 }
 
 /// The scheme that `--explain` names.
-fn explained(request: &Request) -> Result<Option<Scheme>, Error> {
+fn explained(request: &ResultRequest) -> Result<Option<Scheme>, Error> {
     let names = || Scheme::ALL.map(Scheme::name).join(", ");
     match request.explain.as_deref() {
         None => Ok(None),
@@ -140,7 +140,11 @@ fn explained(request: &Request) -> Result<Option<Scheme>, Error> {
 }
 
 /// The selected results.
-fn selection(request: &Request, scheme: Option<Scheme>, sizes: &[u32]) -> Result<Selection, Error> {
+fn selection(
+    request: &ResultRequest,
+    scheme: Option<Scheme>,
+    sizes: &[u32],
+) -> Result<Selection, Error> {
     if let Some(scheme) = scheme {
         return Ok(Selection::explanation(scheme));
     }
@@ -187,7 +191,7 @@ impl Experiment for Emp {
     type Point = TaskResult;
     type Results = Results;
 
-    fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
+    fn new(_: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         let scheme = explained(request)?;
         let usual = request.amount.of([QUICK_SIZES, SIZES, SIZES]);
         let limited = format!("a message has between 1 and {MESSAGE_LIMIT_BYTES} bytes");
@@ -248,7 +252,7 @@ impl Experiment for Emp {
         self.plan.carry_out(&self.calibrated[profile], task)
     }
 
-    fn results(&self, found: Found<(usize, Task), TaskResult>) -> Results {
+    fn results(&self, found: MeasuredPoints<(usize, Task), TaskResult>) -> Results {
         self.plan.results(&self.calibrated, found)
     }
 
@@ -267,7 +271,7 @@ impl Experiment for Emp {
         claims::judge(results, &self.selection)
     }
 
-    fn figures(&self, results: &Results) -> Vec<Named> {
+    fn figures(&self, results: &Results) -> Vec<NamedFigure> {
         let mut all = Vec::new();
         for figure in &self.selection.figures {
             let drawn = |profile| {

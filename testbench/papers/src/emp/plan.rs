@@ -9,7 +9,7 @@ use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use lanigon_experiments::Error;
-use lanigon_experiments::execute::Found;
+use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::verdict::Limits;
 use lanigon_worlds::calibrate;
@@ -23,7 +23,7 @@ use super::measure::quiet::{self, Quiet};
 use super::measure::rounds::Rounds;
 use super::measure::scheme::Scheme;
 use super::measure::testbed::Testbed;
-use super::measure::usage::{self, Flow, Usage};
+use super::measure::usage::{self, Directions, Usage};
 use super::measure::{Setup, latency, one_way, two_way};
 use super::results::{ProfileResults, Results, SchemeResults};
 use super::{LARGE, LEDGERS, OTHER_SIZES};
@@ -37,7 +37,7 @@ pub enum Task {
     /// The ledger of one message of this length.
     Ledger(Scheme, u32),
     /// Utilisation of resources.
-    Usage(Scheme, Flow),
+    Usage(Scheme, Directions),
     /// The latency of another system with messages of this length.
     Other(System, u32),
 }
@@ -69,7 +69,7 @@ impl Task {
     /// Tasks that explain a scheme: ledgers and utilisation.
     pub fn explanation(scheme: Scheme) -> impl Iterator<Item = Self> {
         let ledgers = LEDGERS.into_iter();
-        let flows = [Flow::OneWay, Flow::TwoWay].into_iter();
+        let flows = [Directions::OneWay, Directions::TwoWay].into_iter();
         ledgers
             .map(move |size| Self::Ledger(scheme, size))
             .chain(flows.map(move |flow| Self::Usage(scheme, flow)))
@@ -141,7 +141,7 @@ impl EmpPlan {
     pub(super) fn results(
         &self,
         calibrated: &[Calibrated],
-        found: Found<(usize, Task), TaskResult>,
+        found: MeasuredPoints<(usize, Task), TaskResult>,
     ) -> Results {
         let of_profile = |of: &Calibrated| ProfileResults {
             profile: Arc::clone(&of.profile),

@@ -1,10 +1,10 @@
 //! The published numbers and claims, from `data/published-emp.csv` and `data/published-emp-claims.csv`
 //! (`data/README.md`).
 
-use lanigon_experiments::published::{Published, Table};
+use lanigon_experiments::published::{Published, PublishedTable};
 
 /// The published numbers.
-pub static TABLE: Table = Table::new(
+pub static TABLE: PublishedTable = PublishedTable::new(
     "published-emp",
     include_str!("../../data/published-emp.csv"),
 );

@@ -9,7 +9,7 @@ use super::key::Key;
 use crate::emp::measure::passing::System;
 use crate::emp::measure::quiet::Quiet;
 use crate::emp::measure::scheme::Scheme;
-use crate::emp::measure::usage::{Flow, Usage};
+use crate::emp::measure::usage::{Directions, Usage};
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::verdict::{Limits, Sample};
 use lanigon_worlds::calibrate::StageTime;
@@ -44,7 +44,7 @@ impl SchemeResults {
 
     /// Utilisation with messages in this direction.
     #[must_use]
-    pub fn usage(&self, flow: Flow) -> Option<&Usage> {
+    pub fn usage(&self, flow: Directions) -> Option<&Usage> {
         self.usages.iter().find(|usage| usage.flow == flow)
     }
 }

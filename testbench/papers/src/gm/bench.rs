@@ -36,7 +36,7 @@ const LIMIT: SimTime = SimTime::from_us(60_000_000);
 
 /// Directions of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
+pub enum Directions {
     /// Node 0 sends.
     OneWay,
     /// Both send.
@@ -60,7 +60,7 @@ pub(super) fn span(stamps: &[u64]) -> u64 {
     ends.map_or(0, |(first, last)| last.saturating_sub(*first))
 }
 
-type Outcome<T> = ResultSlot<Result<T, String>>;
+type ProgramResult<T> = ResultSlot<Result<T, String>>;
 
 impl Setup<'_> {
     pub(crate) fn world(&self) -> Result<GmWorld, Error> {
@@ -71,7 +71,7 @@ impl Setup<'_> {
     pub(crate) fn run<T>(
         &self,
         world: &mut World,
-        ends: &[Outcome<T>; 2],
+        ends: &[ProgramResult<T>; 2],
     ) -> Result<[T; 2], Error> {
         let limits = RunLimits {
             max_time: Some(LIMIT),
@@ -136,7 +136,7 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If a program fails.
-    pub fn stream(&self, bytes: u32, messages: u32, flow: Flow) -> Result<Estimate, Error> {
+    pub fn stream(&self, bytes: u32, messages: u32, flow: Directions) -> Result<Estimate, Error> {
         let mut gm = self.world()?;
         // A long stream is as long in bytes, not in messages.
         let messages = match bytes {
@@ -144,7 +144,7 @@ impl Setup<'_> {
             _ => messages,
         };
         let ends = [0, 1].map(|node| {
-            let both = flow == Flow::TwoWay;
+            let both = flow == Directions::TwoWay;
             let sends = if both || node == 0 { messages } else { 0 };
             let receives = if both || node == 1 { messages } else { 0 };
             gm.spawn(node, "stream", move |gm| stream(gm, bytes, sends, receives))

@@ -24,7 +24,7 @@ const WARM_UP: u32 = 1;
 
 /// A part of the time of a message, as a mean.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Part {
+pub struct TimePart {
     /// Owner of the time.
     pub owner: &'static str,
     /// Name.
@@ -51,7 +51,7 @@ pub struct Explanation {
     /// The measured time of all messages, in picoseconds: the sum of all parts.
     pub sum_ps: u64,
     /// The parts, in the order of their occurrence.
-    pub parts: Vec<Part>,
+    pub parts: Vec<TimePart>,
     /// Instructions between the host's post and the packet's first byte but for waits for DMA.
     pub sent_instructions: f64,
     /// Instructions between the packet in memory and the start of its DMA to the host.
@@ -60,13 +60,13 @@ pub struct Explanation {
 
 /// Instructions that each node's CPU begins.
 #[derive(Debug, Default)]
-struct Counts {
+struct InstructionCounts {
     cores: BTreeMap<u16, (Steps, Vec<u64>)>,
 }
 
 /// Observer that notes when each instruction begins.
 #[derive(Debug, Clone, Default)]
-struct Instructions(Arc<Mutex<Counts>>);
+struct Instructions(Arc<Mutex<InstructionCounts>>);
 
 impl Observer for Instructions {
     fn event(&mut self, _: &TraceEvent) {}
@@ -104,7 +104,7 @@ impl Observer for Instructions {
     }
 }
 
-impl Counts {
+impl InstructionCounts {
     /// Number of instructions that a node's CPU began from one time to another one.
     fn between(&self, node: u16, from: SimTime, to: SimTime) -> u64 {
         let Some((steps, starts)) = self.cores.get(&node) else {
@@ -141,7 +141,7 @@ impl Setup<'_> {
         Ok(self.sum_up(&measured, &counts, span_ps))
     }
 
-    fn sum_up(&self, ledgers: &[Ledger], counts: &Counts, span_ps: u64) -> Explanation {
+    fn sum_up(&self, ledgers: &[Ledger], counts: &InstructionCounts, span_ps: u64) -> Explanation {
         let mut parts: Vec<(Owner, &str, u64, u64)> = Vec::new();
         for span in ledgers
             .iter()
@@ -177,7 +177,7 @@ impl Setup<'_> {
         };
         let sent_instructions = count(&["CPU: take send slot", "CPU: SDMA", "CPU: SEND"]);
         let received_instructions = count(&["CPU: RECV", "CPU: RDMA"]);
-        let part = |(owner, what, sum_ps, instructions): (Owner, &str, u64, u64)| Part {
+        let part = |(owner, what, sum_ps, instructions): (Owner, &str, u64, u64)| TimePart {
             owner: owner.name(),
             what: what.into(),
             sum_ps,

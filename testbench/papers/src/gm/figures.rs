@@ -1,15 +1,15 @@
 //! The curves of GM as figures, with the published values of the same products.
 
-use lanigon_experiments::drawing::{Named, named, whole_panel};
+use lanigon_experiments::drawing::{NamedFigure, named, whole_panel};
 use lanigon_experiments::published::Published;
 use lanigon_figures::{Curve, Mark, Panel, Point as Drawn, Scale};
 
 use super::rows::hardware;
-use super::{LONG, Measured, Point, SHORT, TABLE};
+use super::{LONG, ProfileResults, SHORT, SizePoint, TABLE};
 use crate::emp::plot::SIZE;
 
 /// A quantity of a panel: its experiment among the published ones, and where it is in a point.
-struct Shown {
+struct ShownQuantity {
     title: &'static str,
     axis: &'static str,
     scale: Scale,
@@ -19,7 +19,7 @@ struct Shown {
     up_to: u32,
 }
 
-const LATENCY: Shown = Shown {
+const LATENCY: ShownQuantity = ShownQuantity {
     title: "latency, short messages",
     axis: "latency, us",
     scale: Scale::Linear,
@@ -27,13 +27,13 @@ const LATENCY: Shown = Shown {
     index: 0,
     up_to: 1024,
 };
-const LATENCY_OF_ALL: Shown = Shown {
+const LATENCY_OF_ALL: ShownQuantity = ShownQuantity {
     title: "latency, all messages",
     scale: Scale::Log10,
     up_to: LONG,
     ..LATENCY
 };
-const ONE_WAY: Shown = Shown {
+const ONE_WAY: ShownQuantity = ShownQuantity {
     title: "bandwidth, one way",
     axis: "bandwidth, MB/s",
     scale: Scale::Linear,
@@ -41,15 +41,15 @@ const ONE_WAY: Shown = Shown {
     index: 1,
     up_to: LONG,
 };
-const TWO_WAY: Shown = Shown {
+const TWO_WAY: ShownQuantity = ShownQuantity {
     title: "bandwidth, sum of both ways",
     experiment: "two-way",
     index: 2,
     ..ONE_WAY
 };
 
-impl Shown {
-    fn value(&self, point: &Point) -> f64 {
+impl ShownQuantity {
+    fn value(&self, point: &SizePoint) -> f64 {
         [point.latency_us, point.one_way, point.two_way][self.index]
     }
 
@@ -61,7 +61,7 @@ impl Shown {
         }
     }
 
-    fn panel(&self, results: &[Measured]) -> Panel {
+    fn panel(&self, results: &[ProfileResults]) -> Panel {
         let curves = results.iter().map(|of| self.curve(of)).collect();
         let (x, y) = ((SIZE, Scale::Log2), (self.axis, self.scale));
         let of_boards =
@@ -74,7 +74,7 @@ impl Shown {
         }
     }
 
-    fn curve(&self, of: &Measured) -> Curve {
+    fn curve(&self, of: &ProfileResults) -> Curve {
         let points = of.points.iter().filter(|point| point.bytes <= self.up_to);
         Curve {
             name: format!("{}, {}", of.profile, of.image),
@@ -107,11 +107,11 @@ impl Shown {
 
 /// The figures; none without results.
 #[must_use]
-pub fn figures(results: &[Measured]) -> Vec<Named> {
+pub fn figures(results: &[ProfileResults]) -> Vec<NamedFigure> {
     if results.iter().all(|of| of.points.is_empty()) {
         return Vec::new();
     }
-    let figure = |file: &str, title: &str, panels: [&Shown; 2]| {
+    let figure = |file: &str, title: &str, panels: [&ShownQuantity; 2]| {
         named(file, title, panels.map(|shown| shown.panel(results)).into())
     };
     vec![

@@ -17,24 +17,25 @@ use emulator::image::{Identity, Image};
 use emulator::profile::Profile;
 use lanigon_experiments::Error;
 use lanigon_experiments::conditions::{Conditions, about};
-use lanigon_experiments::document::{Head, Outcome};
-use lanigon_experiments::drawing::Named;
+use lanigon_experiments::document::{ExperimentOutcome, Head};
+use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::error::profile;
-use lanigon_experiments::execute::Found;
+use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::interval::Estimate;
-use lanigon_experiments::paper::{Amount, Choice, Explains, Paper, Request, start};
-use lanigon_experiments::published::{Published, Table};
+use lanigon_experiments::paper::{Amount, Choice, Explains, Paper, ResultRequest, start};
+use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::row::Row;
 use lanigon_experiments::verdict::Sample;
 use lanigon_worlds::boards::{self, BOARDS, BoardType, GmFirmware, Medium};
 use lanigon_worlds::gm::GmWorldError;
 use serde::Serialize;
 
-pub use bench::Flow;
+pub use bench::Directions;
 
 /// The published figures.
-pub static TABLE: Table = Table::new("published-gm", include_str!("../../data/published-gm.csv"));
+pub static TABLE: PublishedTable =
+    PublishedTable::new("published-gm", include_str!("../../data/published-gm.csv"));
 
 /// Entry in the list of papers.
 pub static PAPER: Paper = Paper {
@@ -76,7 +77,7 @@ pub const LONG: u32 = 65_536;
 
 /// A point of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Point {
+pub struct SizePoint {
     /// Length of the messages.
     pub bytes: u32,
     /// Half of the mean round trip, in microseconds.
@@ -95,12 +96,12 @@ struct NamedPoint {
     profile: String,
     image: &'static str,
     #[serde(flatten)]
-    point: Point,
+    point: SizePoint,
 }
 
 /// The results of a profile.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Measured {
+pub struct ProfileResults {
     /// Name of the profile.
     pub profile: String,
     /// Description of the profile.
@@ -109,15 +110,15 @@ pub struct Measured {
     pub image: &'static str,
     /// A point for each length.
     #[serde(skip)]
-    pub points: Vec<Point>,
+    pub points: Vec<SizePoint>,
     /// Processor time of the library for a send, its event, a receive and the next buffer, in microseconds.
     pub host_us: f64,
 }
 
-impl Measured {
+impl ProfileResults {
     /// The point of a length.
     #[must_use]
-    pub fn at(&self, bytes: u32) -> Option<&Point> {
+    pub fn at(&self, bytes: u32) -> Option<&SizePoint> {
         self.points.iter().find(|point| point.bytes == bytes)
     }
 
@@ -170,7 +171,7 @@ pub struct Gm {
 #[derive(Debug, Clone, Default)]
 pub struct Results {
     /// Results of each image of each profile.
-    pub profiles: Vec<Measured>,
+    pub profiles: Vec<ProfileResults>,
 }
 
 impl Sample for Results {}
@@ -185,12 +186,12 @@ impl Subject {
     }
 
     /// Results of the subject, if all were measured.
-    fn measured(&self, sizes: &[u32], found: &BTreeMap<Task, Estimate>) -> Option<Measured> {
+    fn measured(&self, sizes: &[u32], found: &BTreeMap<Task, Estimate>) -> Option<ProfileResults> {
         let point = |&bytes: &u32| {
             let tasks = curves(bytes).map(|task| found.get(&task));
             let [latency, one_way, two_way] = tasks;
             let all = [latency?, one_way?, two_way?];
-            Some(Point {
+            Some(SizePoint {
                 bytes,
                 latency_us: all[0].value,
                 one_way: all[1].value,
@@ -198,7 +199,7 @@ impl Subject {
                 intervals: all.map(|value| value.interval),
             })
         };
-        Some(Measured {
+        Some(ProfileResults {
             profile: self.profile.name.clone(),
             description: self.profile.description.clone(),
             image: self.image,
@@ -222,7 +223,7 @@ impl Experiment for Gm {
     type Point = Estimate;
     type Results = Results;
 
-    fn new(_: &'static Paper, request: &Request) -> Result<Self, Error> {
+    fn new(_: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         let names = match &request.profile {
             Some(name) => vec![name.as_str()],
             None => profiles(),
@@ -290,13 +291,13 @@ impl Experiment for Gm {
         let setup = self.subjects[subject].setup(&self.interrupt);
         match task {
             Task::Latency(bytes) => setup.latency(bytes, self.rounds),
-            Task::OneWay(bytes) => setup.stream(bytes, self.messages, Flow::OneWay),
-            Task::TwoWay(bytes) => setup.stream(bytes, self.messages, Flow::TwoWay),
+            Task::OneWay(bytes) => setup.stream(bytes, self.messages, Directions::OneWay),
+            Task::TwoWay(bytes) => setup.stream(bytes, self.messages, Directions::TwoWay),
             Task::Host => Ok(Estimate::single(setup.host()?)),
         }
     }
 
-    fn results(&self, found: Found<(usize, Task), Estimate>) -> Results {
+    fn results(&self, found: MeasuredPoints<(usize, Task), Estimate>) -> Results {
         let mut of_subjects = vec![BTreeMap::new(); self.subjects.len()];
         for ((subject, task), value) in found.points {
             of_subjects[subject].insert(task, value);
@@ -317,13 +318,13 @@ impl Experiment for Gm {
         results.profiles.iter().flat_map(rows::rows).collect()
     }
 
-    fn figures(&self, results: &Results) -> Vec<Named> {
+    fn figures(&self, results: &Results) -> Vec<NamedFigure> {
         figures::figures(&results.profiles)
     }
 
     fn points(&self, results: &Results) -> impl Serialize {
-        let named = |of: &Measured| {
-            let Measured { profile, image, .. } = of.clone();
+        let named = |of: &ProfileResults| {
+            let ProfileResults { profile, image, .. } = of.clone();
             let points = of.points.clone().into_iter();
             points.map(move |point| NamedPoint {
                 profile: profile.clone(),
@@ -343,7 +344,7 @@ impl Experiment for Gm {
     }
 
     /// Explains the latency of a short message on boards of each profile.
-    fn explain(&self) -> Result<Outcome, Error> {
+    fn explain(&self) -> Result<ExperimentOutcome, Error> {
         let first = |subject: &&Subject| {
             let own = gm(&subject.profile).map(|gm| gm.image);
             own.is_ok_and(|image| image == subject.image)
@@ -351,7 +352,7 @@ impl Experiment for Gm {
         let subjects = self.subjects.iter().filter(first);
         let all = subjects.map(|subject| subject.setup(&self.interrupt).explain(self.rounds));
         let all = all.collect::<Result<Vec<_>, _>>()?;
-        Outcome::explanation(explain::render(&all), &all)
+        ExperimentOutcome::explanation(explain::render(&all), &all)
     }
 }
 

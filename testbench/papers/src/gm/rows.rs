@@ -3,7 +3,7 @@
 use lanigon_experiments::published::Published;
 use lanigon_experiments::row::{self, PREDICTED, Row};
 
-use super::{LONG, Measured, SHORT, TABLE};
+use super::{LONG, ProfileResults, SHORT, TABLE};
 
 /// Begin of the names of calibrated profiles; that of the hardware profile follows.
 pub(super) const CALIBRATED: &str = "gm-paper-";
@@ -12,7 +12,7 @@ const LATENCIES: [&str; 2] = ["gm-001", "gm-006"];
 
 /// The costs of the host's library were chosen for the published processor time; calibrated profiles have a clock that was
 /// chosen for one published time; nothing else was fitted.
-fn role(of: &Measured, figure: &Published) -> &'static str {
+fn role(of: &ProfileResults, figure: &Published) -> &'static str {
     match figure.experiment {
         "host" => "input",
         "latency" if of.profile.starts_with(CALIBRATED) && LATENCIES.contains(&figure.id) => {
@@ -23,11 +23,11 @@ fn role(of: &Measured, figure: &Published) -> &'static str {
 }
 
 /// The profile of the hardware that a profile is about.
-pub(super) fn hardware(of: &Measured) -> &str {
+pub(super) fn hardware(of: &ProfileResults) -> &str {
     of.profile.strip_prefix(CALIBRATED).unwrap_or(&of.profile)
 }
 
-fn value(of: &Measured, figure: &Published) -> Option<f64> {
+fn value(of: &ProfileResults, figure: &Published) -> Option<f64> {
     match figure.experiment {
         "latency" => Some(of.at(SHORT)?.latency_us),
         "one-way" => Some(of.at(LONG)?.one_way),
@@ -40,7 +40,7 @@ fn value(of: &Measured, figure: &Published) -> Option<f64> {
 
 /// The published figures for a profile.
 #[must_use]
-pub fn rows(of: &Measured) -> Vec<Row> {
+pub fn rows(of: &ProfileResults) -> Vec<Row> {
     let figures = TABLE.numbers().iter();
     let figures = figures.filter(|figure| figure.profile == hardware(of));
     let row = |figure: &Published| {

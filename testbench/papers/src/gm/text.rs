@@ -4,19 +4,19 @@ use std::fmt::{self, Write};
 
 use lanigon_experiments::row::Row;
 
-use super::Measured;
+use super::ProfileResults;
 use super::rows::{CALIBRATED, rows};
 
 /// The results as text, for a terminal of 80 columns.
 #[must_use]
-pub fn render(results: &[Measured]) -> String {
+pub fn render(results: &[ProfileResults]) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = write_all(&mut text, results);
     text
 }
 
-fn write_all(text: &mut String, results: &[Measured]) -> fmt::Result {
+fn write_all(text: &mut String, results: &[ProfileResults]) -> fmt::Result {
     for of in results {
         writeln!(text, "GM, profile {}: {}", of.profile, of.description)?;
         writeln!(text, "image {}\n", of.image)?;

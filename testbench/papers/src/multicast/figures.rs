@@ -4,7 +4,7 @@ use lanigon_figures::{Mark, Panel, Scale};
 
 use super::TABLE;
 use super::results::{LONG, NODES, Results, way};
-use lanigon_experiments::drawing::{Named, curve, named, panel};
+use lanigon_experiments::drawing::{NamedFigure, curve, named, panel};
 
 const BYTES: (&str, Scale) = ("bytes of a message", Scale::Log2);
 const TIME: (&str, Scale) = ("time, us", Scale::Log10);
@@ -12,7 +12,7 @@ const GAIN: (&str, Scale) = ("gain", Scale::Linear);
 
 /// Figures of the publication, with the measured and the published points.
 #[must_use]
-pub fn figures(results: &Results) -> Vec<Named> {
+pub fn figures(results: &Results) -> Vec<NamedFigure> {
     let optimal = |nodes, multi_send, pipelined, bytes| {
         let best = results.best(nodes, way(multi_send, pipelined), bytes);
         best.map(|(us, _)| us)
@@ -21,7 +21,7 @@ pub fn figures(results: &Results) -> Vec<Named> {
         let times = [
             (
                 "NA-optimal",
-                &(|nodes, bytes| optimal(nodes, true, pipelined, bytes)) as Value<'_>,
+                &(|nodes, bytes| optimal(nodes, true, pipelined, bytes)) as CurveFunction<'_>,
             ),
             ("FM-binomial", &|nodes, bytes| {
                 results.binomial_us(nodes, bytes)
@@ -34,7 +34,7 @@ pub fn figures(results: &Results) -> Vec<Named> {
         let times = [
             (
                 "NA-optimal",
-                &(|nodes, bytes| optimal(nodes, true, pipelined, bytes)) as Value<'_>,
+                &(|nodes, bytes| optimal(nodes, true, pipelined, bytes)) as CurveFunction<'_>,
             ),
             ("FM-optimal", &|nodes, bytes| {
                 optimal(nodes, false, pipelined, bytes)
@@ -46,7 +46,7 @@ pub fn figures(results: &Results) -> Vec<Named> {
     let stars = [
         (
             "multi-send",
-            &(|nodes, bytes| results.star_us(nodes, true, bytes)) as Value<'_>,
+            &(|nodes, bytes| results.star_us(nodes, true, bytes)) as CurveFunction<'_>,
         ),
         ("FM sends", &|nodes, bytes| {
             results.star_us(nodes, false, bytes)
@@ -68,17 +68,17 @@ pub fn figures(results: &Results) -> Vec<Named> {
 }
 
 /// A value by nodes and bytes.
-type Value<'a> = &'a dyn Fn(u16, u32) -> Option<f64>;
+type CurveFunction<'a> = &'a dyn Fn(u16, u32) -> Option<f64>;
 
 /// Times of two schemes, and how many times the first one is faster.
 fn drawn(
     results: &Results,
     number: &str,
-    times: [(&str, Value<'_>); 2],
-    gain: Value<'_>,
+    times: [(&str, CurveFunction<'_>); 2],
+    gain: CurveFunction<'_>,
     ids: &[&str],
-) -> Named {
-    let along = |name: String, nodes, value: Value<'_>| {
+) -> NamedFigure {
+    let along = |name: String, nodes, value: CurveFunction<'_>| {
         let sizes = results.sizes.iter().copied();
         curve(name, sizes, |bytes| value(nodes, bytes))
     };

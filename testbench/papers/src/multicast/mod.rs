@@ -9,9 +9,9 @@ pub mod model;
 pub mod results;
 mod rows;
 
-use lanigon_experiments::drawing::Named;
+use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::paper::{Explains, Paper, start};
-use lanigon_experiments::published::{Published, Table};
+use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::scenarios::{Scenarios, ScenariosOf};
 use lanigon_experiments::verdict::Claim;
 use serde::Serialize;
@@ -22,7 +22,7 @@ use results::Results;
 pub const FILE: &str = include_str!("experiment.toml");
 
 /// The published figures.
-pub static TABLE: Table = Table::new(
+pub static TABLE: PublishedTable = PublishedTable::new(
     "published-multicast",
     include_str!("../../data/published-multicast.csv"),
 );
@@ -60,7 +60,7 @@ impl Scenarios for Multicast {
         rows::note(number)
     }
 
-    fn figures(results: &Results) -> Vec<Named> {
+    fn figures(results: &Results) -> Vec<NamedFigure> {
         figures::figures(results)
     }
 

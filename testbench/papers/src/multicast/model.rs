@@ -7,14 +7,14 @@ use super::results::{PACKETS, Results, star};
 
 /// A time that is linear in the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Line {
+pub struct LinearTime {
     /// Without bytes, in us.
     pub fixed_us: f64,
     /// For each byte, in us.
     pub byte_us: f64,
 }
 
-impl Line {
+impl LinearTime {
     /// The line with the least squares.
     fn fitted(points: &[(f64, f64)]) -> Option<Self> {
         let count = points.len() as f64;
@@ -55,11 +55,11 @@ impl Line {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Model {
     /// The root's call for one destination.
-    pub send: Line,
+    pub send: LinearTime,
     /// From one destination's delivery to the next one's, of a multi-send to 15.
-    pub transmit: Line,
+    pub transmit: LinearTime,
     /// From the end of the call to the delivery at the only destination.
-    pub receive: Line,
+    pub receive: LinearTime,
 }
 
 impl Model {
@@ -79,9 +79,9 @@ impl Model {
             transmit.push((x, (last - first) / (times.len() - 1).max(1) as f64));
         }
         Some(Self {
-            send: Line::fitted(&send)?,
-            transmit: Line::fitted(&transmit)?,
-            receive: Line::fitted(&receive)?,
+            send: LinearTime::fitted(&send)?,
+            transmit: LinearTime::fitted(&transmit)?,
+            receive: LinearTime::fitted(&receive)?,
         })
     }
 
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn a_line_goes_through_its_points() {
-        let line = Line::fitted(&[(0.0, 2.0), (10.0, 7.0), (100.0, 52.0)]).unwrap();
+        let line = LinearTime::fitted(&[(0.0, 2.0), (10.0, 7.0), (100.0, 52.0)]).unwrap();
         assert!((line.fixed_us - 2.0).abs() < 1e-9 && (line.byte_us - 0.5).abs() < 1e-9);
-        assert_eq!(Line::fitted(&[(1.0, 2.0)]), None);
+        assert_eq!(LinearTime::fitted(&[(1.0, 2.0)]), None);
     }
 }

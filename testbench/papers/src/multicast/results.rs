@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use host_lib::fm::predict::{Costs, LinearCost};
-use lanigon_experiments::execute::Found;
-use lanigon_experiments::grid::{Grid, Key, Points};
-use lanigon_experiments::paper::Request;
+use lanigon_experiments::execute::MeasuredPoints;
+use lanigon_experiments::grid::{Grid, PointKey, Points};
+use lanigon_experiments::paper::ResultRequest;
 use lanigon_experiments::verdict::Sample;
 use lanigon_experiments::{Error, key};
 use lanigon_workloads::multicast::SendMethod;
@@ -43,13 +43,13 @@ pub const fn way(multi_send: bool, pipelined: bool) -> SendMethod {
 
 /// All to all destinations at once: a tree of one level.
 #[must_use]
-pub fn star(variant: &str, nodes: u16, multi_send: bool, bytes: u32) -> Key {
+pub fn star(variant: &str, nodes: u16, multi_send: bool, bytes: u32) -> PointKey {
     key![variant, nodes, nodes, multi_send, false, bytes]
 }
 
 /// A tree of the postal model; without lambda a binomial one.
 #[must_use]
-pub fn tree(nodes: u16, lambda: Option<u32>, way: SendMethod, bytes: u32) -> Key {
+pub fn tree(nodes: u16, lambda: Option<u32>, way: SendMethod, bytes: u32) -> PointKey {
     key![USUAL, nodes, lambda, way.multi_send, way.pipelined, bytes]
 }
 
@@ -73,18 +73,18 @@ pub struct Results {
 /// # Errors
 /// [`Error`].
 pub fn measured_costs(interrupt: &Arc<AtomicBool>) -> Result<Costs, Error> {
-    let request = Request {
+    let request = ResultRequest {
         interrupt: Arc::clone(interrupt),
-        ..Request::default()
+        ..ResultRequest::default()
     };
     let grid = Grid::new(super::FILE, &request)?.with("rounds", MODEL_ROUNDS);
     let keys = PACKETS.into_iter().flat_map(|bytes| {
         [(2, false), (16, true)].map(|(nodes, multi)| star(USUAL, nodes, multi, bytes))
     });
     let keys: Vec<_> = keys.collect();
-    let measure = |key: Key| grid.measure(&key).map(|point| (key, point));
+    let measure = |key: PointKey| grid.measure(&key).map(|point| (key, point));
     let points = keys.into_par_iter().map(measure);
-    let results = Results::from(grid.points(Found {
+    let results = Results::from(grid.points(MeasuredPoints {
         points: points.collect::<Result<_, Error>>()?,
         partial: false,
     }));
@@ -115,7 +115,7 @@ impl AsRef<Points> for Results {
 }
 
 impl Results {
-    fn answered_us(&self, key: &Key) -> Option<f64> {
+    fn answered_us(&self, key: &PointKey) -> Option<f64> {
         self.points.at(key, "answered_us")
     }
 

@@ -66,7 +66,7 @@ pub(super) fn mean_cost_ns(results: &Results) -> Option<f64> {
     Some(costs.iter().sum::<f64>() / costs.len() as f64)
 }
 
-fn line(model: &Model, scheme: &str) -> Option<super::model::Line> {
+fn line(model: &Model, scheme: &str) -> Option<super::model::LinearTime> {
     match scheme {
         "send" => Some(model.send),
         "transmit" => Some(model.transmit),
@@ -89,7 +89,7 @@ fn modelled(model: &Model, scheme: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use lanigon_experiments::experiment::Experiment;
-    use lanigon_experiments::grid::{Key, Point, Value};
+    use lanigon_experiments::grid::{AxisValue, PointKey, PointValues};
     use lanigon_experiments::paper::Amount;
     use lanigon_experiments::scenarios::{check, made_up};
     use lanigon_workloads::multicast::TreeKind;
@@ -98,9 +98,9 @@ mod tests {
     use super::super::{Multicast, PAPER};
 
     /// Every send to a destination takes 10 us, and a copy by a board `copy_us`.
-    fn point(key: &Key, copy_us: f64) -> Point {
-        let count = |value: &Value| match value {
-            Value::Count(count) => *count as f64,
+    fn point(key: &PointKey, copy_us: f64) -> PointValues {
+        let count = |value: &AxisValue| match value {
+            AxisValue::Count(count) => *count as f64,
             _ => 1.0,
         };
         let each = if key[3] == true.into() { copy_us } else { 10.0 };

@@ -15,18 +15,18 @@ fn message(rank: u32, tag: u64, bytes: &[u8]) -> Message {
     }
 }
 
-fn receive(tag: u64, ignore: u64, buffer: &mut [u8]) -> Receive {
-    Receive {
+fn receive(tag: u64, ignore: u64, buffer: &mut [u8]) -> PostedReceive {
+    PostedReceive {
         tagged: true,
         buffers: vec![(buffer.as_mut_ptr() as usize, buffer.len())],
         tag,
         ignore,
         context: tag as usize,
-        ..Receive::default()
+        ..PostedReceive::default()
     }
 }
 
-fn posted(endpoint: &mut Endpoint, receive: Receive) -> Completions {
+fn posted(endpoint: &mut Endpoint, receive: PostedReceive) -> Completions {
     endpoint.post(receive).expect("a receive")
 }
 

@@ -14,12 +14,12 @@ use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
 
 /// The executor of a member.
-pub(super) enum Engine {
+pub(super) enum MemberExecutor {
     Nic(Atomics),
     Host(Requests),
 }
 
-impl Engine {
+impl MemberExecutor {
     /// The executor of a member whose port is open.
     pub(super) async fn new(
         gm: &mut GmNode,
@@ -49,7 +49,7 @@ impl Engine {
     }
 }
 
-impl Executor<Machine, Machine> for Engine {
+impl Executor<Machine, Machine> for MemberExecutor {
     async fn execute(
         &mut self,
         gm: &mut GmNode,
@@ -65,9 +65,9 @@ impl Executor<Machine, Machine> for Engine {
 
 /// The words that a node's member gives to its server.
 #[derive(Debug, Clone, Default)]
-pub struct Region(Arc<Mutex<Option<Buffer>>>);
+pub struct SharedWords(Arc<Mutex<Option<Buffer>>>);
 
-impl Region {
+impl SharedWords {
     /// Gives the words.
     pub fn set(&self, words: Buffer) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
@@ -82,7 +82,7 @@ impl Region {
 ///
 /// # Errors
 /// The port cannot be used, or a message is no request.
-pub async fn serve(mut gm: GmNode, wait: Wait, region: &Region) -> Result<(), String> {
+pub async fn serve(mut gm: GmNode, wait: Wait, region: &SharedWords) -> Result<(), String> {
     let words = region.get().ok_or("a server without words")?;
     gm.open(SERVER_PORT).await.map_err(text)?;
     let server = Server::new(&mut gm, SERVER_PORT, wait, words).await;

@@ -42,7 +42,7 @@ const NONE: usize = usize::MAX;
 
 /// A call or a return, in a list ordered by time.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct HistoryEntry {
     operation: usize,
     is_return: bool,
     before: usize,
@@ -51,12 +51,12 @@ struct Entry {
 
 /// The operations that have taken effect: all before `first`, a multiple of 64, and those whose bits are set, from `first` on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-struct Done {
+struct DoneSet {
     first: usize,
     bits: Vec<u64>,
 }
 
-impl Done {
+impl DoneSet {
     fn bit(&self, operation: usize) -> (usize, u32) {
         let at = operation - self.first;
         (at / 64, (at % 64) as u32)
@@ -83,7 +83,7 @@ struct Search<'a> {
     /// Operations in the order of their calls.
     operations: &'a [Operated],
     /// Calls and returns; the last one is the head of the list.
-    entries: Vec<Entry>,
+    entries: Vec<HistoryEntry>,
     head: usize,
     /// The entry of each operation's return, if it has one.
     returns: Vec<usize>,
@@ -104,7 +104,7 @@ impl<'a> Search<'a> {
             if is_return {
                 returns[operation] = at;
             }
-            Entry {
+            HistoryEntry {
                 operation,
                 is_return,
                 before: if at == 0 { count } else { at - 1 },
@@ -112,7 +112,7 @@ impl<'a> Search<'a> {
             }
         };
         let mut entries: Vec<_> = events.iter().enumerate().map(entry).collect();
-        entries.push(Entry {
+        entries.push(HistoryEntry {
             operation: NONE,
             is_return: false,
             before: NONE,
@@ -127,7 +127,7 @@ impl<'a> Search<'a> {
     }
 
     fn unlink(&mut self, at: usize) {
-        let Entry { before, after, .. } = self.entries[at];
+        let HistoryEntry { before, after, .. } = self.entries[at];
         self.entries[before].after = after;
         if after != NONE {
             self.entries[after].before = before;
@@ -135,7 +135,7 @@ impl<'a> Search<'a> {
     }
 
     fn link(&mut self, at: usize) {
-        let Entry { before, after, .. } = self.entries[at];
+        let HistoryEntry { before, after, .. } = self.entries[at];
         self.entries[before].after = at;
         if after != NONE {
             self.entries[after].before = at;
@@ -163,12 +163,12 @@ impl<'a> Search<'a> {
     fn run(&mut self, initial: u32, most: usize) -> Linearity {
         let mut left = self.returns.iter().filter(|end| **end != NONE).count();
         let completed = left;
-        let (mut word, mut done, mut explained) = (initial, Done::default(), 0);
+        let (mut word, mut done, mut explained) = (initial, DoneSet::default(), 0);
         let mut known = HashSet::new();
-        let mut taken: Vec<(usize, u32, Done)> = Vec::new();
+        let mut taken: Vec<(usize, u32, DoneSet)> = Vec::new();
         let mut at = self.entries[self.head].after;
         while left > 0 {
-            let Entry {
+            let HistoryEntry {
                 operation,
                 is_return,
                 after,

@@ -16,8 +16,8 @@ use host_lib::window::{System, VirtualAddress};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use engine::Engine;
-pub use engine::{Region, serve};
+use engine::MemberExecutor;
+pub use engine::{SharedWords, serve};
 pub use linear::{Linearity, Operated};
 pub use summary::AtomicUse;
 pub use workload::KIND;
@@ -243,10 +243,10 @@ pub async fn run(
         }
         return Ok(());
     }
-    let mut engine = Engine::new(&mut gm, &plan.settings, PORT).await?;
+    let mut engine = MemberExecutor::new(&mut gm, &plan.settings, PORT).await?;
     let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
     random.set_stream(plan.place as u64 + 1);
-    let mut part = Part {
+    let mut part = AtomicMember {
         plan,
         addresses,
         random,
@@ -313,7 +313,7 @@ async fn exchange(
 }
 
 /// A member at work.
-struct Part {
+struct AtomicMember {
     plan: AtomicPlan,
     /// Addresses of each node's words.
     addresses: Vec<VirtualAddress>,
@@ -321,7 +321,7 @@ struct Part {
     deliveries: Deliveries,
 }
 
-impl Part {
+impl AtomicMember {
     fn below(&mut self, limit: u64) -> u64 {
         self.random.next_u64() % limit.max(1)
     }
@@ -350,7 +350,7 @@ impl Part {
     async fn operations(
         &mut self,
         gm: &mut GmNode,
-        engine: &mut Engine,
+        engine: &mut MemberExecutor,
         which: Which,
         words: u32,
     ) -> Result<(), String> {
@@ -411,7 +411,7 @@ impl Part {
     async fn lock(
         &mut self,
         gm: &mut GmNode,
-        engine: &mut Engine,
+        engine: &mut MemberExecutor,
         hold_ns: u64,
     ) -> Result<(), String> {
         let member = |place: usize| {
@@ -459,7 +459,7 @@ impl Part {
 
 /// Executes operations and records those on one word, or all.
 struct Recorded<'a> {
-    engine: &'a mut Engine,
+    engine: &'a mut MemberExecutor,
     deliveries: &'a Deliveries,
     only: Option<Word>,
     /// The home and the number of the word.

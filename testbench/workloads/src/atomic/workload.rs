@@ -13,8 +13,8 @@ use lanigon_worlds::workload::{
 };
 
 use super::{
-    AtomicPlan, AtomicRecords, AtomicUse, Executed, Operated, Region, Settings, Use, keys, run,
-    serve,
+    AtomicPlan, AtomicRecords, AtomicUse, Executed, Operated, Settings, SharedWords, Use, keys,
+    run, serve,
 };
 use crate::collective::On;
 
@@ -63,7 +63,7 @@ impl Workload for Atomics {
         let (start_ns, seed) = (context.start_ns, context.scenario.seed);
         let plans = AtomicPlan::all(&self.settings, &self.nodes, &self.homes, start_ns, seed);
         let job = |(node, plan)| {
-            let region = Region::default();
+            let region = SharedWords::default();
             (node, Box::new(AtomicJob { plan, region }) as Box<dyn Job>)
         };
         plans.into_iter().map(job).collect()
@@ -82,7 +82,7 @@ impl Workload for Atomics {
 struct AtomicJob {
     plan: AtomicPlan,
     /// The words that the node's server serves.
-    region: Region,
+    region: SharedWords,
 }
 
 impl Job for AtomicJob {

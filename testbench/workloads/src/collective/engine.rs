@@ -61,7 +61,7 @@ impl Broadcast {
 
 /// The result of an operation at a member.
 #[derive(Debug, PartialEq)]
-pub(super) enum Outcome {
+pub(super) enum OperationOutcome {
     /// A barrier has none.
     None,
     /// The result of a reduction; `None`: the member does not learn it.
@@ -82,7 +82,7 @@ enum Library {
 }
 
 /// Executes the operations of a member.
-pub(super) struct Engine(Library);
+pub(super) struct CollectiveEngine(Library);
 
 /// Bytes of host memory that an engine's buffers take.
 pub(super) fn memory_bytes(layer: Layer, on: On, work: CollectiveWork, members: usize) -> u64 {
@@ -96,7 +96,7 @@ pub(super) fn memory_bytes(layer: Layer, on: On, work: CollectiveWork, members: 
     }
 }
 
-impl Engine {
+impl CollectiveEngine {
     /// The engine of a member whose port is open.
     pub(super) async fn new(
         mut gm: GmNode,
@@ -174,16 +174,18 @@ impl Engine {
         work: CollectiveWork,
         value: Value,
         block: &[u8],
-    ) -> Result<Outcome, String> {
+    ) -> Result<OperationOutcome, String> {
         match work {
             CollectiveWork::Barrier(algorithm) => {
                 let barrier = self.barrier(algorithm).await;
-                barrier.map(|()| Outcome::None)
+                barrier.map(|()| OperationOutcome::None)
             }
-            CollectiveWork::Reduction { .. } => self.reduce(work, value).await.map(Outcome::Value),
+            CollectiveWork::Reduction { .. } => {
+                self.reduce(work, value).await.map(OperationOutcome::Value)
+            }
             CollectiveWork::AllToAll { algorithm, .. } => {
                 let all = self.all_to_all(algorithm, block).await;
-                all.map(Outcome::Blocks)
+                all.map(OperationOutcome::Blocks)
             }
             CollectiveWork::Random { .. } => Err("the operation of the round is not chosen".into()),
         }

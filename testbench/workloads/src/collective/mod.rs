@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub use engine::Broadcast;
-use engine::{Engine, Outcome};
+use engine::{CollectiveEngine, OperationOutcome};
 pub use summary::CollectiveUse;
 pub use workload::{KIND, Rounds};
 
@@ -337,7 +337,7 @@ pub async fn run(
     gm.open(group.own().port).await.map_err(text)?;
     let limit_ns = settings.patience_ns();
     let place = (settings.layer, settings.on);
-    let mut engine = Engine::new(gm, place, group, settings.work, limit_ns).await?;
+    let mut engine = CollectiveEngine::new(gm, place, group, settings.work, limit_ns).await?;
     let gm = engine.gm();
     if gm.nodes() == 0 {
         gm.await_map(LONGEST_MAPPING_NS).await.map_err(text)?;
@@ -396,7 +396,7 @@ fn check(
     plan: &CollectivePlan,
     work: CollectiveWork,
     round: u64,
-    result: &Outcome,
+    result: &OperationOutcome,
 ) -> Result<(), String> {
     let ranks = 0..plan.members.len();
     match (work, result) {
@@ -408,7 +408,7 @@ fn check(
                 all: to_all,
                 ..
             },
-            Outcome::Value(found),
+            OperationOutcome::Value(found),
         ) => {
             let mut values = ranks.map(|rank| Ok(plan.value(of, rank, round)));
             let first = values.next().unwrap_or(Err(String::new()));
@@ -421,7 +421,7 @@ fn check(
                 false => Err(format!("round {round} gives {found:?}, not {expected:?}")),
             }
         }
-        (CollectiveWork::AllToAll { bytes, .. }, Outcome::Blocks(found)) => {
+        (CollectiveWork::AllToAll { bytes, .. }, OperationOutcome::Blocks(found)) => {
             let expected = ranks.flat_map(|rank| plan.block(bytes, rank, round));
             match expected.eq(found.iter().copied()) {
                 true => Ok(()),
@@ -430,7 +430,7 @@ fn check(
                 )),
             }
         }
-        (CollectiveWork::Barrier(_), Outcome::None) => Ok(()),
+        (CollectiveWork::Barrier(_), OperationOutcome::None) => Ok(()),
         (work, _) => Err(format!("round {round}: {work:?} gives {result:?}")),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use emulator::value_struct;
 use lanigon_worlds::boards::{Medium, Protocol};
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::scenario::{End, Scenario};
+use lanigon_worlds::scenario::{LinkEnd, Scenario};
 use lanigon_worlds::workload::{
     GmNeeds, HostProcess, Job, JobContext, Outcome, ProgramRecords, ReadRecords, Running, Workload,
     WorkloadType, read_records,
@@ -91,7 +91,7 @@ impl Workload for Collective {
         let network = &scenario.network;
         let has_way = |node: &usize| {
             let link = network.link_of(*node).map(|link| network.links[link].ends);
-            let switched = |end: &End| matches!(end, End::Port { .. });
+            let switched = |end: &LinkEnd| matches!(end, LinkEnd::Port { .. });
             let switched = link.is_some_and(|ends| ends.iter().any(switched));
             switched
                 && network.medium == Medium::Myrinet

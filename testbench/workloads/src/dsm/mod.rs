@@ -30,7 +30,7 @@ pub use workload::KIND;
 use crate::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT};
 use lanigon_worlds::gm::GmNode;
 
-type Memory = Dsm<Machine, Machine>;
+type SharedPages = Dsm<Machine, Machine>;
 
 /// Work of a program, with its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -264,7 +264,7 @@ struct Verified(Report);
 
 /// A node of an application: its memory, and its processor's clock.
 struct Worker {
-    dsm: Memory,
+    dsm: SharedPages,
     clock_mhz: u64,
     /// Cycles that have not been spent: less than a microsecond's.
     cycles: u64,

@@ -31,7 +31,7 @@ pub(super) struct SharedMemory {
 
 /// Report of a node's shared memory; nothing if its program has not ended.
 #[derive(Debug, Clone, Default)]
-struct Records(Option<dsm::Report>);
+struct DsmRecords(Option<dsm::Report>);
 
 impl Workload for SharedMemory {
     fn nodes(&self) -> Vec<usize> {
@@ -60,7 +60,7 @@ impl Workload for SharedMemory {
     }
 
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
-        let report = |node: &usize| records.of(*node).records().own_copy::<Records>().0;
+        let report = |node: &usize| records.of(*node).records().own_copy::<DsmRecords>().0;
         let reports: Option<Vec<_>> = self.nodes.iter().map(report).collect();
         let outcome = DsmUse::new(&self.settings, &reports.unwrap_or_default());
         (Some(Arc::new(outcome)), Vec::new())
@@ -76,20 +76,20 @@ impl Job for DsmJob {
             let report = self.0.run(gm, process.costs()).await?;
             process
                 .deliveries
-                .record(|own| *own = Records(Some(report)));
+                .record(|own| *own = DsmRecords(Some(report)));
             Ok(())
         })
     }
 
     fn read_records(&self) -> ReadRecords {
-        read_records::<Records>
+        read_records::<DsmRecords>
     }
 }
 
 /// The report's numbers in their order, and its races; nothing without a report.
 macro_rules! records {
     ($($number:ident),* $(,)?) => {
-        impl Value for Records {
+        impl Value for DsmRecords {
             fn write(&self, out: &mut Writer) {
                 self.0.is_some().write(out);
                 if let Some(report) = &self.0 {

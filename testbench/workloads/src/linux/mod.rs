@@ -7,5 +7,5 @@ mod summary;
 mod workload;
 
 pub use console::{Terminal, open_console};
-pub use summary::{GuestUse, GuestsUse, Line};
+pub use summary::{ConsoleLine, GuestUse, GuestsUse};
 pub use workload::KIND;

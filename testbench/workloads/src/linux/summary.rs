@@ -1,6 +1,6 @@
 //! Results of guests.
 
-use super::workload::Records;
+use super::workload::GuestRecords;
 use lanigon_worlds::workload::{Outcome, grouped};
 
 /// Lines of a guest's console in the report: the last ones.
@@ -8,7 +8,7 @@ const MOST_LINES: usize = 12;
 
 /// A line of a console.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Line {
+pub struct ConsoleLine {
     /// Time of the line, in us.
     pub time_us: f64,
     /// The line.
@@ -29,7 +29,7 @@ pub struct GuestUse {
     /// Interrupts that it has taken.
     pub interrupts: u64,
     /// Lines of the guest's console.
-    pub console: Vec<Line>,
+    pub console: Vec<ConsoleLine>,
 }
 
 /// The guests of a program.
@@ -40,12 +40,12 @@ pub struct GuestsUse {
 }
 
 impl GuestsUse {
-    pub(super) fn of(guests: impl Iterator<Item = (usize, Records)>) -> Self {
-        let line = |(time_ps, text)| Line {
+    pub(super) fn of(guests: impl Iterator<Item = (usize, GuestRecords)>) -> Self {
+        let line = |(time_ps, text)| ConsoleLine {
             time_us: time_ps as f64 / 1e6,
             text,
         };
-        let guest = |(node, records): (usize, Records)| GuestUse {
+        let guest = |(node, records): (usize, GuestRecords)| GuestUse {
             node,
             exit_code: records.exit_code,
             register_reads: records.reads,

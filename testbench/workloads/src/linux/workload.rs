@@ -49,7 +49,7 @@ pub(super) struct Linux {
 
 /// Records of a guest.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Records {
+pub(super) struct GuestRecords {
     /// Lines of its console, with their times in ps.
     pub(super) lines: Vec<(u64, String)>,
     /// The exit code of its script.
@@ -59,7 +59,7 @@ pub(super) struct Records {
     pub(super) interrupts: u64,
 }
 
-value_struct!(Records {
+value_struct!(GuestRecords {
     lines: lines,
     exit_code: exit_code,
     reads: reads,
@@ -183,7 +183,7 @@ impl Job for LinuxJob {
     }
 
     fn read_records(&self) -> ReadRecords {
-        read_records::<Records>
+        read_records::<GuestRecords>
     }
 }
 
@@ -198,7 +198,7 @@ impl Recorded {
     fn record(&self, now: SimTime, lines: &[String]) {
         let statistics = self.guest.statistics();
         let exit_code = self.guest.exit_code();
-        self.deliveries.record(|own: &mut Records| {
+        self.deliveries.record(|own: &mut GuestRecords| {
             own.lines
                 .extend(lines.iter().map(|line| (now.ps(), line.clone())));
             own.exit_code = exit_code.and_then(|code| u32::try_from(code).ok());

@@ -2,7 +2,7 @@
 
 use host_lib::mpi::{Communicator, Mpi, MpiError, Operation, Tag, Transport};
 
-use super::{Measured, MpiSettings, MpiWork, skew};
+use super::{MeasuredValue, MpiSettings, MpiWork, skew};
 
 /// Messages of a window.
 pub(super) const WINDOW: usize = 64;
@@ -12,7 +12,7 @@ const DONE: i32 = 2;
 
 /// A benchmark failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(super) enum BenchmarkFailure {
     /// The library.
     #[error(transparent)]
     Mpi(#[from] MpiError),
@@ -34,7 +34,7 @@ pub(super) enum Failure {
 pub(super) async fn run<T: Transport>(
     mpi: &mut Mpi<T>,
     settings: &MpiSettings,
-) -> Result<Vec<Measured>, Failure> {
+) -> Result<Vec<MeasuredValue>, BenchmarkFailure> {
     let world = mpi.world();
     let sizes = match settings.work.least_bytes() {
         None => &[0][..],
@@ -54,7 +54,7 @@ pub(super) async fn run<T: Transport>(
             MpiWork::BothWays => bandwidth(mpi, &world, settings, size, true).await?,
             _ => collective(mpi, &world, settings, size).await?,
         };
-        all.push(Measured {
+        all.push(MeasuredValue {
             size,
             value,
             skewed: None,

@@ -3,7 +3,7 @@
 use host_lib::mpi::BarrierOn;
 
 use super::workload::MessagePassing;
-use super::{Class, MpiSettings, MpiWork};
+use super::{MpiSettings, MpiWork, ProblemClass};
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
@@ -33,7 +33,7 @@ const BENCHMARKS: [(&str, MpiWork); 10] = [
     ("reduce-latency", MpiWork::ReduceLatency),
     ("all-reduce", MpiWork::AllReduce),
     ("barrier", MpiWork::Barrier),
-    ("integer-sort", MpiWork::IntegerSort(Class::S)),
+    ("integer-sort", MpiWork::IntegerSort(ProblemClass::S)),
     (
         "stencil",
         MpiWork::Stencil {
@@ -43,7 +43,7 @@ const BENCHMARKS: [(&str, MpiWork); 10] = [
     ),
 ];
 
-const CLASSES: [(&str, Class); 2] = [("S", Class::S), ("W", Class::W)];
+const CLASSES: [(&str, ProblemClass); 2] = [("S", ProblemClass::S), ("W", ProblemClass::W)];
 
 const PLACES: [(&str, BarrierOn); 2] = [("host", BarrierOn::Host), ("nic", BarrierOn::Nic)];
 

@@ -15,7 +15,7 @@ use host_lib::mpi::{
     BarrierOn, Bypass, Config, EmpTransport, GmSettings, GmTransport, Mpi, Times, Transport,
 };
 
-pub use sort::Class;
+pub use sort::ProblemClass;
 pub use workload::KIND;
 
 use crate::collective::{LEAD_NS, LONGEST_MAPPING_NS, PORT};
@@ -49,7 +49,7 @@ pub enum MpiWork {
     /// Mean time of a rank in a barrier.
     Barrier,
     /// The integer sort of the NAS parallel benchmarks.
-    IntegerSort(Class),
+    IntegerSort(ProblemClass),
     /// Heat on a plate: a stencil of five points.
     Stencil {
         /// Points of the plate in each direction.
@@ -239,7 +239,7 @@ const SKEWED_HEADER: &str = "# Size       In the call (us)  Total (us)  Handler 
 
 /// A measured value of a program.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Measured {
+pub struct MeasuredValue {
     /// Bytes of a message, keys of a sort, points of a stencil; 0 for a barrier.
     pub size: usize,
     /// Measured value in the unit of the program's [`header`](MpiWork::header).
@@ -315,7 +315,7 @@ impl TimeUse {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MpiReport {
     /// The measured values.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<MeasuredValue>,
     /// Times of each rank by activity.
     pub times: Vec<TimeUse>,
 }
@@ -330,7 +330,7 @@ pub struct MpiUse {
     /// Meaning and unit of the values.
     pub header: &'static str,
     /// The values; none if the program has not ended.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<MeasuredValue>,
     /// Times of each rank by activity.
     pub times: Vec<TimeUse>,
 }
@@ -355,7 +355,7 @@ impl MpiUse {
     /// The values as the OSU set prints them.
     #[must_use]
     pub fn values(&self) -> Vec<String> {
-        let line = |one: &Measured| match (one.skewed, self.header.starts_with("# Avg")) {
+        let line = |one: &MeasuredValue| match (one.skewed, self.header.starts_with("# Avg")) {
             (Some(skewed), _) => format!(
                 "{:<10}{:>20.2}{:>12.2}{:>14.2}{:>12.2}",
                 one.size, one.value, skewed.total_us, skewed.handler_us, skewed.handlers
@@ -492,7 +492,7 @@ pub async fn run<T: Transport + 'static>(
 async fn execute<T: Transport>(
     mpi: &mut Mpi<T>,
     settings: &MpiSettings,
-) -> Result<Vec<Measured>, String> {
+) -> Result<Vec<MeasuredValue>, String> {
     match settings.work {
         MpiWork::Stencil { points, steps } => {
             let operation_ns = settings.operation_ns;

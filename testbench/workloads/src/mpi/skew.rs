@@ -5,8 +5,8 @@ use host_lib::mpi::{Communicator, Mpi, MpiError, Operation, Source, Tag, Times, 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::benchmark::Failure;
-use super::{Measured, MpiSettings, MpiWork, Skewed};
+use super::benchmark::BenchmarkFailure;
+use super::{MeasuredValue, MpiSettings, MpiWork, Skewed};
 
 /// Tag of the root's message to the farthest rank.
 const NOTICE: i32 = 3;
@@ -39,7 +39,7 @@ pub(super) async fn run<T: Transport>(
     settings: &MpiSettings,
     size: usize,
     most_ns: u64,
-) -> Result<Measured, Failure> {
+) -> Result<MeasuredValue, BenchmarkFailure> {
     // The same delays for all lengths, so that these can be compared.
     let seed = settings.seed ^ (world.rank() as u64 + 1) << 32;
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -83,7 +83,7 @@ async fn broadcast<T: Transport>(
     world: &Communicator,
     size: usize,
     round: u32,
-) -> Result<(), Failure> {
+) -> Result<(), BenchmarkFailure> {
     let right: Vec<u8> = (0..size)
         .map(|at| (at as u32 * 7 + round + 1) as u8)
         .collect();
@@ -94,7 +94,7 @@ async fn broadcast<T: Transport>(
     mpi.broadcast(world, 0, &mut bytes).await?;
     match bytes == right {
         true => Ok(()),
-        false => Err(Failure::Broadcast { round }),
+        false => Err(BenchmarkFailure::Broadcast { round }),
     }
 }
 
@@ -103,20 +103,20 @@ async fn reduce<T: Transport>(
     mpi: &mut Mpi<T>,
     world: &Communicator,
     doubles: &[f64],
-) -> Result<(), Failure> {
+) -> Result<(), BenchmarkFailure> {
     let sum = mpi.reduce(world, 0, Operation::Sum, doubles).await?;
     let size = world.size();
     let right = (size * (size - 1) / 2) as f64;
     match sum.is_none_or(|sum| sum.iter().all(|sum| *sum == right)) {
         true => Ok(()),
-        false => Err(Failure::Reduction { right }),
+        false => Err(BenchmarkFailure::Reduction { right }),
     }
 }
 
 /// The means of sums over all ranks and rounds.
-fn measured(size: usize, all: &[u64], rounds: f64) -> Measured {
+fn measured(size: usize, all: &[u64], rounds: f64) -> MeasuredValue {
     let at = |index: usize| all.get(index).copied().unwrap_or_default() as f64;
-    Measured {
+    MeasuredValue {
         size,
         value: at(0) / 1e6 / rounds,
         skewed: Some(Skewed {
@@ -140,7 +140,7 @@ pub(super) async fn latency<T: Transport>(
     world: &Communicator,
     settings: &MpiSettings,
     size: usize,
-) -> Result<f64, Failure> {
+) -> Result<f64, BenchmarkFailure> {
     let last = farthest(world.size());
     let one_way_ps = one_way(mpi, world, last).await?;
     let doubles = vec![1.0; size / 8];

@@ -5,11 +5,11 @@
 
 use host_lib::mpi::{Communicator, Mpi, MpiError, Operation, Transport};
 
-use super::{Measured, MpiSettings};
+use super::{MeasuredValue, MpiSettings};
 
 /// Sizes of the problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum ProblemClass {
     /// 2^16 keys below 2^11.
     S,
     /// 2^20 keys below 2^16.
@@ -36,7 +36,7 @@ const MODULUS_MASK: u64 = (1 << 46) - 1;
 const DRAWS: u64 = 4;
 const TAG: i32 = 1;
 
-impl Class {
+impl ProblemClass {
     const fn problem(self) -> Problem {
         match self {
             Self::S => Problem {
@@ -98,12 +98,12 @@ fn keys(first: usize, count: usize, largest: usize) -> Vec<u32> {
 }
 
 /// A rank's part of the keys.
-struct Part {
+struct KeyRange {
     first: usize,
     keys: Vec<u32>,
 }
 
-impl Part {
+impl KeyRange {
     /// The key at a place of the whole, if it is here.
     fn get_mut(&mut self, place: usize) -> Option<&mut u32> {
         let at = place.checked_sub(self.first)?;
@@ -120,7 +120,7 @@ fn first(total: usize, ranks: usize, rank: usize) -> usize {
 async fn redistribute<T: Transport>(
     mpi: &mut Mpi<T>,
     world: &Communicator,
-    part: &Part,
+    part: &KeyRange,
     largest: usize,
 ) -> Result<Vec<u32>, MpiError> {
     let (ranks, own) = (world.size(), world.rank());
@@ -155,7 +155,7 @@ async fn redistribute<T: Transport>(
 async fn verify<T: Transport>(
     mpi: &mut Mpi<T>,
     world: &Communicator,
-    class: Class,
+    class: ProblemClass,
     round: usize,
     verified: &[u32; 5],
     sorted: &[u32],
@@ -178,16 +178,16 @@ async fn verify<T: Transport>(
 /// Sorts; millions of ranked keys in a second.
 pub(super) async fn run<T: Transport>(
     mpi: &mut Mpi<T>,
-    class: Class,
+    class: ProblemClass,
     settings: &MpiSettings,
-) -> Result<Vec<Measured>, String> {
+) -> Result<Vec<MeasuredValue>, String> {
     let text = |error: MpiError| error.to_string();
     let problem = class.problem();
     let world = mpi.world();
     let (ranks, own) = (world.size(), world.rank());
     let begin = first(problem.keys, ranks, own);
     let end = first(problem.keys, ranks, own + 1);
-    let mut part = Part {
+    let mut part = KeyRange {
         first: begin,
         keys: keys(begin, end - begin, problem.largest),
     };
@@ -222,7 +222,7 @@ pub(super) async fn run<T: Transport>(
     let longest = mpi.all_reduce(&world, Operation::Max, &took).await;
     let longest = longest.map_err(text)?[0];
     let ranked = (problem.keys * ROUNDS) as f64;
-    Ok(vec![Measured {
+    Ok(vec![MeasuredValue {
         size: problem.keys,
         value: ranked / (longest as f64 / 1e6),
         skewed: None,

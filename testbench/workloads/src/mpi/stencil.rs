@@ -5,7 +5,7 @@
 
 use host_lib::mpi::{Communicator, Mpi, MpiError, Operation, Transport};
 
-use super::Measured;
+use super::MeasuredValue;
 
 /// Tags of rows: to the rank above, and to that below.
 const UP: i32 = 1;
@@ -97,7 +97,7 @@ pub(super) async fn run<T: Transport>(
     points: usize,
     steps: usize,
     operation_ns: u64,
-) -> Result<Vec<Measured>, String> {
+) -> Result<Vec<MeasuredValue>, String> {
     let text = |error: MpiError| error.to_string();
     let world = mpi.world();
     let (first, count) = rows(points, world.size(), world.rank());
@@ -124,7 +124,7 @@ pub(super) async fn run<T: Transport>(
             world.rank()
         ));
     }
-    Ok(vec![Measured {
+    Ok(vec![MeasuredValue {
         size: points * points,
         value: longest as f64 / 1e6 / steps.max(1) as f64,
         skewed: None,

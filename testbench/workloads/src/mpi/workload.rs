@@ -9,7 +9,7 @@ use lanigon_worlds::workload::{
     WorkloadType, read_records,
 };
 
-use super::{Measured, MpiPlan, MpiReport, MpiSettings, MpiUse, Skewed, TimeUse, keys};
+use super::{MeasuredValue, MpiPlan, MpiReport, MpiSettings, MpiUse, Skewed, TimeUse, keys};
 
 /// Message passing.
 pub const KIND: WorkloadType = WorkloadType {
@@ -83,7 +83,7 @@ value_struct!(Skewed {
     handler_us: handler_us,
     handlers: handlers
 });
-value_struct!(Measured {
+value_struct!(MeasuredValue {
     size: size,
     value: value,
     skewed: skewed

@@ -16,7 +16,7 @@ const HANDLER: u16 = 1;
 const ANSWER: u16 = 2;
 
 /// A node.
-pub(super) struct Engine {
+pub(super) struct FmEngine {
     pub(super) fm: FmNode,
     member: Member,
     /// Answers that have come.
@@ -26,7 +26,7 @@ pub(super) struct Engine {
     timeout_ns: u64,
 }
 
-impl Engine {
+impl FmEngine {
     pub(super) fn new(mut fm: FmNode, plan: &MulticastPlan) -> Result<Self, String> {
         let multicast = Multicast {
             tree: Arc::clone(&plan.tree),

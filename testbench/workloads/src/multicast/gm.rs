@@ -25,7 +25,7 @@ pub(super) fn memory_bytes(bytes: u32) -> u64 {
 }
 
 /// A node.
-pub(super) struct Engine {
+pub(super) struct GmEngine {
     pub(super) gm: GmNode,
     children: Vec<u16>,
     size: u8,
@@ -38,7 +38,7 @@ pub(super) struct Engine {
     inbox: VecDeque<Vec<u8>>,
 }
 
-impl Engine {
+impl GmEngine {
     pub(super) async fn new(mut gm: GmNode, plan: &MulticastPlan) -> Result<Self, String> {
         gm.open(PORT).await.map_err(text)?;
         let size = size_for(plan.settings.bytes.max(1));

@@ -2,7 +2,7 @@
 
 use defs::fm::map::MULTI_LIMIT;
 
-use super::workload::Multicast;
+use super::workload::MulticastProgram;
 use super::{MOST_BYTES, SendMethod, Settings, TreeKind};
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::keys;
@@ -70,7 +70,10 @@ keys! {
 }
 
 /// Reads the nodes, the root first, and the settings of a multicast.
-pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Multicast, ScenarioError> {
+pub(super) fn read(
+    table: &mut Table<'_>,
+    nodes: &Nodes,
+) -> Result<MulticastProgram, ScenarioError> {
     let item = table.want(&NODES)?;
     let mut members = nodes.resolve(&item)?;
     let count = members.len();
@@ -116,7 +119,7 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Multicast, Sc
         );
         return Err(item.place.refuse(reason));
     }
-    Ok(Multicast {
+    Ok(MulticastProgram {
         nodes: members,
         settings,
     })

@@ -17,9 +17,9 @@ use host_lib::fm::tree::{Postal, Tree, TreeError};
 use host_lib::window::System;
 
 pub use host_lib::fm::predict::SendMethod;
-pub use summary::{Delivery, MulticastUse};
+pub use summary::{MulticastUse, NodeDelivery};
 pub use workload::KIND;
-use workload::Records;
+use workload::MulticastRecords;
 
 use lanigon_worlds::programs::content::{self, Flow};
 use lanigon_worlds::programs::deliveries::{Deliveries, Got};
@@ -173,16 +173,16 @@ impl MulticastPlan {
 }
 
 /// The two engines.
-enum Engine {
-    Fm(Box<fm::Engine>),
-    Gm(Box<gm::Engine>),
+enum MulticastEngine {
+    Fm(Box<fm::FmEngine>),
+    Gm(Box<gm::GmEngine>),
 }
 
-impl Engine {
+impl MulticastEngine {
     async fn new(library: Library, plan: &MulticastPlan) -> Result<Self, String> {
         Ok(match library {
-            Library::Fm(fm) => Self::Fm(Box::new(fm::Engine::new(*fm, plan)?)),
-            Library::Gm(gm) => Self::Gm(Box::new(gm::Engine::new(*gm, plan).await?)),
+            Library::Fm(fm) => Self::Fm(Box::new(fm::FmEngine::new(*fm, plan)?)),
+            Library::Gm(gm) => Self::Gm(Box::new(gm::GmEngine::new(*gm, plan).await?)),
             Library::Emp(_) => return Err("the board runs neither FM nor GM".into()),
         })
     }
@@ -245,7 +245,7 @@ pub async fn run(
     plan: MulticastPlan,
     deliveries: Deliveries,
 ) -> Result<(), String> {
-    let mut engine = Engine::new(library, &plan).await?;
+    let mut engine = MulticastEngine::new(library, &plan).await?;
     engine.system().compute(LEAD_NS + plan.start_ns).await;
     for round in 0..plan.settings.all_rounds(plan.members.len()) {
         let (answering, place) = plan.answers(round);
@@ -260,7 +260,7 @@ pub async fn run(
 
 /// A round at the root.
 async fn lead(
-    engine: &mut Engine,
+    engine: &mut MulticastEngine,
     plan: &MulticastPlan,
     deliveries: &Deliveries,
     (round, place): (u64, usize),
@@ -279,7 +279,7 @@ async fn lead(
     }
     engine.send(&bytes).await?;
     let called_ps = engine.system().now_ps() - began_ps;
-    deliveries.record(|own: &mut Records| own.calls_ps.push(called_ps));
+    deliveries.record(|own: &mut MulticastRecords| own.calls_ps.push(called_ps));
     engine.await_answer().await?;
     let ended_ps = engine.system().now_ps();
     let round = Round {
@@ -287,13 +287,13 @@ async fn lead(
         began_ps,
         ended_ps,
     };
-    deliveries.record(|own: &mut Records| own.rounds.push(round));
+    deliveries.record(|own: &mut MulticastRecords| own.rounds.push(round));
     Ok(())
 }
 
 /// A round at another node.
 async fn follow(
-    engine: &mut Engine,
+    engine: &mut MulticastEngine,
     plan: &MulticastPlan,
     deliveries: &Deliveries,
     (round, answering): (u64, usize),

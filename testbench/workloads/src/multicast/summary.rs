@@ -1,13 +1,13 @@
 //! Results of a program with multicasts.
 
-use super::workload::Records;
+use super::workload::MulticastRecords;
 use super::{MulticastPlan, Settings};
 use lanigon_worlds::programs::deliveries::Deliveries;
 use lanigon_worlds::workload::{Outcome, grouped};
 
 /// Deliveries to a node.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Delivery {
+pub struct NodeDelivery {
     /// Rank in the tree.
     pub rank: usize,
     /// Number of the node.
@@ -39,7 +39,7 @@ pub struct MulticastUse {
     /// (dissertation, 2.5).
     pub answered_us: f64,
     /// Deliveries, by rank.
-    pub deliveries: Vec<Delivery>,
+    pub deliveries: Vec<NodeDelivery>,
 }
 
 impl MulticastUse {
@@ -47,7 +47,7 @@ impl MulticastUse {
     #[must_use]
     pub fn of(settings: &Settings, nodes: &[usize], records: &[Deliveries]) -> Option<Self> {
         let root = records.first()?.records();
-        let own = root.own_copy::<Records>();
+        let own = root.own_copy::<MulticastRecords>();
         let mut leaves: Vec<(u64, u64)> = Vec::new();
         for round in &own.rounds {
             if leaves.len() <= round.process {
@@ -70,7 +70,7 @@ impl MulticastUse {
                 let sent = sent.get(got.sequence as usize)?;
                 Some(got.time_ps.saturating_sub(sent.posted_ps))
             });
-            Some(Delivery {
+            Some(NodeDelivery {
                 rank,
                 node: *node,
                 messages: got.len(),

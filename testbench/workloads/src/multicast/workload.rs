@@ -23,7 +23,7 @@ pub const KIND: WorkloadType = WorkloadType {
 
 /// A program of a scenario.
 #[derive(Debug)]
-pub(super) struct Multicast {
+pub(super) struct MulticastProgram {
     /// The nodes, the root first.
     pub(super) nodes: Vec<usize>,
     pub(super) settings: Settings,
@@ -31,19 +31,19 @@ pub(super) struct Multicast {
 
 /// Records of the root.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Records {
+pub(super) struct MulticastRecords {
     /// Rounds, with the number of the leaf that answered.
     pub(super) rounds: Vec<Round>,
     /// Times that the calls took in which the root sent its messages, in ps.
     pub(super) calls_ps: Vec<u64>,
 }
 
-value_struct!(Records {
+value_struct!(MulticastRecords {
     rounds: rounds,
     calls_ps: calls_ps
 });
 
-impl Workload for Multicast {
+impl Workload for MulticastProgram {
     fn nodes(&self) -> Vec<usize> {
         self.nodes.clone()
     }
@@ -92,6 +92,6 @@ impl Job for MulticastJob {
     }
 
     fn read_records(&self) -> ReadRecords {
-        read_records::<Records>
+        read_records::<MulticastRecords>
     }
 }

@@ -9,7 +9,7 @@ use host_lib::window::System;
 
 use super::Nic;
 use super::frames::{self, FrameKind};
-use super::node::{ExchangePlan, Failure, Log};
+use super::node::{ExchangePlan, NodeFailure, NodeLog};
 
 /// Window in frames.
 const WINDOW: u32 = 32;
@@ -22,7 +22,7 @@ pub const PATIENCE_NS: u64 = 500_000_000;
 
 /// Counts of the exchange.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ExchangeCounts {
     /// Data frames queued to the firmware.
     pub sent: u32,
     /// Data frames received, without duplicates.
@@ -39,11 +39,11 @@ pub struct Counts {
 const MOST_DAMAGE: usize = 8;
 
 /// One side of the exchange.
-struct Side<'a> {
+struct ExchangeNode<'a> {
     nic: &'a mut Nic,
     plan: &'a ExchangePlan,
-    log: &'a Log,
-    counts: Counts,
+    log: &'a NodeLog,
+    counts: ExchangeCounts,
     /// Address of the other side, once known.
     peer: Option<MacAddress>,
     /// The other side has received a greeting of this one.
@@ -60,13 +60,13 @@ struct Side<'a> {
 ///
 /// # Errors
 /// [`Failure`]: the driver cannot continue. Lost and damaged frames are counted, not errors.
-pub async fn run(nic: &mut Nic, plan: &ExchangePlan, log: &Log) -> Result<(), Failure> {
+pub async fn run(nic: &mut Nic, plan: &ExchangePlan, log: &NodeLog) -> Result<(), NodeFailure> {
     let deadline_ps = nic.deadline_ps(PATIENCE_NS);
-    let mut side = Side {
+    let mut side = ExchangeNode {
         nic,
         plan,
         log,
-        counts: Counts::default(),
+        counts: ExchangeCounts::default(),
         peer: None,
         heard: false,
         seen: vec![false; plan.frames as usize],
@@ -77,8 +77,8 @@ pub async fn run(nic: &mut Nic, plan: &ExchangePlan, log: &Log) -> Result<(), Fa
     side.run().await
 }
 
-impl Side<'_> {
-    async fn run(&mut self) -> Result<(), Failure> {
+impl ExchangeNode<'_> {
+    async fn run(&mut self) -> Result<(), NodeFailure> {
         while !self.is_done() {
             self.send().await?;
             self.log.counts(&self.counts);
@@ -89,7 +89,7 @@ impl Side<'_> {
             }
             self.log.work(self.nic);
             if !interrupted && let Some(pc) = self.nic.board_mut().halted_at().await {
-                return Err(Failure::Halted(pc));
+                return Err(NodeFailure::Halted(pc));
             }
             if self.nic.left_ns(self.deadline_ps) == 0 {
                 break;
@@ -97,7 +97,7 @@ impl Side<'_> {
         }
         self.log.counts(&self.counts);
         if self.plan.frames > 0 && !self.heard {
-            return Err(Failure::NoAnswer(PATIENCE_NS / 1_000_000));
+            return Err(NodeFailure::NoAnswer(PATIENCE_NS / 1_000_000));
         }
         Ok(())
     }
@@ -117,7 +117,7 @@ impl Side<'_> {
         }
     }
 
-    async fn send(&mut self) -> Result<(), Failure> {
+    async fn send(&mut self) -> Result<(), NodeFailure> {
         if self.heard
             && let Some(peer) = self.peer
         {
@@ -130,7 +130,7 @@ impl Side<'_> {
         Ok(())
     }
 
-    async fn greet(&mut self) -> Result<(), Failure> {
+    async fn greet(&mut self) -> Result<(), NodeFailure> {
         let kind = match self.peer {
             None => FrameKind::Greeting,
             Some(_) => FrameKind::Answer,
@@ -140,7 +140,7 @@ impl Side<'_> {
             .await
     }
 
-    async fn send_data(&mut self, peer: MacAddress) -> Result<(), Failure> {
+    async fn send_data(&mut self, peer: MacAddress) -> Result<(), NodeFailure> {
         let longest = self.plan.size.unwrap_or(frames::LONGEST_BYTES);
         let window = (WINDOW_BYTES / longest).clamp(1, WINDOW);
         let end = self.plan.frames.min(self.ahead.saturating_add(window));
@@ -159,7 +159,7 @@ impl Side<'_> {
         destination: MacAddress,
         kind: FrameKind,
         length: u32,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), NodeFailure> {
         let own = self.nic.address();
         let frame = frames::build(destination, own, self.plan.node, kind, length);
         self.nic.send(&frame, SendOptions::default()).await?;

@@ -11,7 +11,7 @@ use host_lib::acenic::{
 use host_lib::firmware::Firmware;
 
 use super::Nic;
-use super::exchange::{self, Counts};
+use super::exchange::{self, ExchangeCounts};
 
 /// Timeout of the link's start.
 const LINK_TIMEOUT_NS: u64 = 5_000_000_000;
@@ -29,7 +29,7 @@ pub struct ExchangePlan {
 
 /// A node could not finish its plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
+pub enum NodeFailure {
     /// The start of the board failed.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -65,7 +65,7 @@ pub struct Record {
     /// Events of the firmware.
     pub events: Vec<Reported>,
     /// Counts of the exchange.
-    pub counts: Counts,
+    pub counts: ExchangeCounts,
     /// Number of mistakes of the firmware.
     pub mistakes: u64,
     /// Descriptions of the first mistakes.
@@ -73,16 +73,16 @@ pub struct Record {
     /// Last reported statistics.
     pub statistics: Option<Statistics>,
     /// Reason of a failure.
-    pub failure: Option<Failure>,
+    pub failure: Option<NodeFailure>,
     /// The program has ended.
     pub ended: bool,
 }
 
 /// Shared results of a node, written by its program.
 #[derive(Debug, Clone, Default)]
-pub struct Log(Arc<Mutex<Record>>);
+pub struct NodeLog(Arc<Mutex<Record>>);
 
-impl Log {
+impl NodeLog {
     fn lock(&self) -> MutexGuard<'_, Record> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,7 +107,7 @@ impl Log {
         (events, record.released_ps.unwrap_or(0))
     }
 
-    pub(super) fn counts(&self, counts: &Counts) {
+    pub(super) fn counts(&self, counts: &ExchangeCounts) {
         self.lock().counts.clone_from(counts);
     }
 
@@ -136,8 +136,8 @@ pub fn spawn(
     firmware: &Arc<Firmware>,
     config: &Config,
     plan: ExchangePlan,
-) -> Log {
-    let log = Log::default();
+) -> NodeLog {
+    let log = NodeLog::default();
     let shared = log.clone();
     let firmware = Arc::clone(firmware);
     let config = config.clone();
@@ -155,8 +155,8 @@ async fn drive(
     firmware: &Firmware,
     config: Config,
     plan: ExchangePlan,
-    log: &Log,
-) -> Result<(), Failure> {
+    log: &NodeLog,
+) -> Result<(), NodeFailure> {
     let mut nic = AceNic::start(machine.clone(), machine, firmware, config).await?;
     log.lock().released_ps = Some(nic.released_ps());
     let result = operate(&mut nic, plan, log).await;
@@ -167,7 +167,7 @@ async fn drive(
 }
 
 /// Executes the plan on a firmware that has just been started.
-async fn operate(nic: &mut Nic, plan: ExchangePlan, log: &Log) -> Result<(), Failure> {
+async fn operate(nic: &mut Nic, plan: ExchangePlan, log: &NodeLog) -> Result<(), NodeFailure> {
     nic.wait_running().await?;
     log.work(nic);
     nic.fill_rings().await?;
@@ -179,7 +179,7 @@ async fn operate(nic: &mut Nic, plan: ExchangePlan, log: &Log) -> Result<(), Fai
     Ok(())
 }
 
-async fn wait_for_link(nic: &mut Nic, log: &Log) -> Result<(), Failure> {
+async fn wait_for_link(nic: &mut Nic, log: &NodeLog) -> Result<(), NodeFailure> {
     let up = Event::Link(LinkChange::Up);
     if nic.history().iter().any(|reported| reported.event == up) {
         return Ok(());

@@ -19,7 +19,7 @@ use host_lib::firmware::Firmware;
 use host_lib::gm;
 use host_lib::lanai::Family;
 
-use crate::busy_nodes::{Code, Load};
+use crate::busy_nodes::{CodeMemory, Load};
 
 pub use driver::{Driver, StartError};
 
@@ -59,7 +59,7 @@ pub enum BoardError {
 }
 
 /// A host program that ends with an error or never.
-pub type Program = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
+pub type HostProgram = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
 /// The medium that the port of a board fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -217,15 +217,15 @@ pub struct BoardType {
     pub hal: &'static str,
     limits: fn(u32) -> MemoryLimits,
     other_form: Option<ReadForm>,
-    start: fn(Machine, Arc<Firmware>, SimTime) -> Program,
+    start: fn(Machine, Arc<Firmware>, SimTime) -> HostProgram,
     load: fn(&mut Node, Load) -> Result<(), BoardError>,
     /// Measurements of its speed with busy CPUs.
-    pub busy: &'static [Busy],
+    pub busy: &'static [BusyMeasurement],
 }
 
 /// A measurement of the speed of busy CPUs.
 #[derive(Debug)]
-pub struct Busy {
+pub struct BusyMeasurement {
     /// Name of the number.
     pub key: &'static str,
     /// Description of the CPUs' work.
@@ -233,7 +233,7 @@ pub struct Busy {
     /// The speed to reach, in million instructions a second.
     pub least_mips: f64,
     /// Memory that holds the code.
-    pub code: Code,
+    pub code: CodeMemory,
 }
 
 /// All types; the first is the default.
@@ -380,7 +380,7 @@ impl BoardType {
     /// The program that resets the board, loads any firmware, starts it at `time`, or at once if that is past, and waits
     /// for ever. The board's interrupts are masked: there is no handler for them.
     #[must_use]
-    pub fn start(&self, machine: Machine, firmware: Arc<Firmware>, time: SimTime) -> Program {
+    pub fn start(&self, machine: Machine, firmware: Arc<Firmware>, time: SimTime) -> HostProgram {
         (self.start)(machine, firmware, time)
     }
 

@@ -9,7 +9,7 @@ use emulator::wire::fault::{FaultLayer, Passage};
 use emulator::wire::unit::Departure;
 
 use super::{Action, Pattern, Strikes, pattern_methods};
-use crate::programs::frame::{Kind, OnWire, on_wire};
+use crate::programs::frame::{OnWire, ProgramFrameKind, on_wire};
 
 /// A fault of data frames of programs that match its pattern, where they leave their sender; by default of the first one only. Greetings and their
 /// answers carry no data and match no pattern.
@@ -61,7 +61,7 @@ impl ProgramFault {
 
     fn fits(&self, frame: &OnWire, time: SimTime) -> bool {
         self.pattern.fits(frame.from, Some(frame.to), time)
-            && frame.kind == Kind::Data
+            && frame.kind == ProgramFrameKind::Data
             && self.number.is_none_or(|wanted| wanted == frame.number)
     }
 }

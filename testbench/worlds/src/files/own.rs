@@ -99,14 +99,14 @@ fn is_in_project() -> bool {
 
 /// Location of a piece of data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum DataLocation {
     /// A file, which may be missing.
     File(PathBuf),
     /// Data in the program.
     Embedded(&'static [u8]),
 }
 
-impl Found {
+impl DataLocation {
     /// Reads it.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl Found {
     }
 }
 
-impl Display for Found {
+impl Display for DataLocation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => path.display().fmt(f),
@@ -149,37 +149,37 @@ pub fn project_sweeps() -> PathBuf {
     project().join("examples/sweeps")
 }
 
-fn file_in(folder: Option<PathBuf>, name: &str) -> Option<Found> {
+fn file_in(folder: Option<PathBuf>, name: &str) -> Option<DataLocation> {
     let path = folder?.join(name);
-    path.is_file().then_some(Found::File(path))
+    path.is_file().then_some(DataLocation::File(path))
 }
 
 fn user_folder(part: &str) -> Option<PathBuf> {
     FOLDER.get().map(|folder| folder.join(part))
 }
 
-fn embedded_image(family: &str, name: &str) -> Option<Found> {
+fn embedded_image(family: &str, name: &str) -> Option<DataLocation> {
     let mut all = EMBEDDED.get()?.images.iter();
     let image = all.find(|image| (image.family, image.name) == (family, name))?;
-    Some(Found::Embedded(image.bytes))
+    Some(DataLocation::Embedded(image.bytes))
 }
 
 /// A built-in image; if it is nowhere, the file in the project that is missing.
 #[must_use]
-pub fn image(family: &str, name: &str) -> Found {
+pub fn image(family: &str, name: &str) -> DataLocation {
     let in_project = project_images(family).join(name);
     file_in(
         user_folder("images").map(|folder| folder.join(family)),
         name,
     )
-    .or_else(|| is_in_project().then(|| Found::File(in_project.clone())))
+    .or_else(|| is_in_project().then(|| DataLocation::File(in_project.clone())))
     .or_else(|| embedded_image(family, name))
-    .unwrap_or(Found::File(in_project))
+    .unwrap_or(DataLocation::File(in_project))
 }
 
 /// All built-in images of a family, by name.
 #[must_use]
-pub fn images(family: &str) -> BTreeMap<String, Found> {
+pub fn images(family: &str) -> BTreeMap<String, DataLocation> {
     let mut all = BTreeMap::new();
     let embedded = EMBEDDED.get().filter(|_| !is_in_project());
     match embedded {
@@ -188,7 +188,9 @@ pub fn images(family: &str) -> BTreeMap<String, Found> {
                 .images
                 .iter()
                 .filter(|image| image.family == family);
-            all.extend(of_family.map(|image| (image.name.into(), Found::Embedded(image.bytes))));
+            all.extend(
+                of_family.map(|image| (image.name.into(), DataLocation::Embedded(image.bytes))),
+            );
         }
         None => all.extend(files(&project_images(family), image_name)),
     }
@@ -200,17 +202,21 @@ pub fn images(family: &str) -> BTreeMap<String, Found> {
 
 /// An example scenario with this name, which may have the folder and the extension: `pair`, `scenarios/pair.toml`.
 #[must_use]
-pub fn scenario(name: &str) -> Option<Found> {
+pub fn scenario(name: &str) -> Option<DataLocation> {
     named(name, "scenarios/", scenarios())
 }
 
 /// An example sweep with this name, which may have the folder and the extension: `loss`, `examples/sweeps/loss.toml`.
 #[must_use]
-pub fn sweep(name: &str) -> Option<Found> {
+pub fn sweep(name: &str) -> Option<DataLocation> {
     named(name, "examples/sweeps/", sweeps())
 }
 
-fn named(name: &str, folder: &str, mut all: BTreeMap<String, Found>) -> Option<Found> {
+fn named(
+    name: &str,
+    folder: &str,
+    mut all: BTreeMap<String, DataLocation>,
+) -> Option<DataLocation> {
     let name = name.strip_prefix(folder).unwrap_or(name);
     let name = name.strip_suffix(".toml").unwrap_or(name);
     all.remove(name)
@@ -218,7 +224,7 @@ fn named(name: &str, folder: &str, mut all: BTreeMap<String, Found>) -> Option<F
 
 /// All example scenarios, by name.
 #[must_use]
-pub fn scenarios() -> BTreeMap<String, Found> {
+pub fn scenarios() -> BTreeMap<String, DataLocation> {
     texts("scenarios", &project_scenarios(), |embedded| {
         embedded.scenarios
     })
@@ -226,7 +232,7 @@ pub fn scenarios() -> BTreeMap<String, Found> {
 
 /// All example sweeps, by name.
 #[must_use]
-pub fn sweeps() -> BTreeMap<String, Found> {
+pub fn sweeps() -> BTreeMap<String, DataLocation> {
     texts("sweeps", &project_sweeps(), |embedded| embedded.sweeps)
 }
 
@@ -235,14 +241,15 @@ fn texts(
     part: &str,
     in_project: &Path,
     kind: fn(&Embedded) -> &'static [(&'static str, &'static str)],
-) -> BTreeMap<String, Found> {
+) -> BTreeMap<String, DataLocation> {
     let mut all = BTreeMap::new();
     let embedded = EMBEDDED.get().filter(|_| !is_in_project());
     match embedded {
         Some(embedded) => {
             let embedded = kind(embedded).iter();
             all.extend(
-                embedded.map(|&(name, text)| (name.into(), Found::Embedded(text.as_bytes()))),
+                embedded
+                    .map(|&(name, text)| (name.into(), DataLocation::Embedded(text.as_bytes()))),
             );
         }
         None => all.extend(files(in_project, toml_name)),
@@ -268,12 +275,12 @@ pub fn published(name: &str) -> Option<PathBuf> {
 }
 
 /// Files of a folder that have a name; none if there is no folder.
-fn files(folder: &Path, name: fn(&str) -> Option<&str>) -> Vec<(String, Found)> {
+fn files(folder: &Path, name: fn(&str) -> Option<&str>) -> Vec<(String, DataLocation)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let found = entries.filter_map(|entry| {
         let path = entry.path();
         let name = name(path.file_name()?.to_str()?)?.to_owned();
-        path.is_file().then_some((name, Found::File(path)))
+        path.is_file().then_some((name, DataLocation::File(path)))
     });
     found.collect()
 }

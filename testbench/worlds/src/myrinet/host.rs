@@ -17,7 +17,7 @@ use crate::end::ResultSlot;
 
 /// The host of a control program on a node; clones share its progress.
 #[derive(Debug, Clone)]
-pub struct Host {
+pub struct ControlHost {
     /// Kind of the host.
     pub kind: HostKind,
     /// The chip of its adapter.
@@ -32,7 +32,7 @@ pub struct Host {
     error: ResultSlot<HostError>,
 }
 
-impl Host {
+impl ControlHost {
     /// A host that begins `start_ns` after power-on, and exchanges frames with others if it has a mailbox.
     #[must_use]
     pub fn new(
@@ -101,8 +101,8 @@ impl Host {
         let entries = self.journal.entries_from(0);
         let (milestones, remarks) = entries
             .into_iter()
-            .map(Step::from)
-            .partition(|step: &Step| step.milestone.is_some());
+            .map(JournalStep::from)
+            .partition(|step: &JournalStep| step.milestone.is_some());
         let values = self.journal.values().into_iter();
         HostReport {
             node: node.into(),
@@ -120,7 +120,7 @@ impl Host {
 
 /// An entry of a host's journal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Step {
+pub struct JournalStep {
     /// Time since power-on, in microseconds.
     pub time_us: f64,
     /// The milestone that was reached.
@@ -130,7 +130,7 @@ pub struct Step {
     pub text: String,
 }
 
-impl From<JournalEntry> for Step {
+impl From<JournalEntry> for JournalStep {
     fn from(entry: JournalEntry) -> Self {
         Self {
             time_us: SimTime::from_ps(entry.time_ps).us(),
@@ -151,11 +151,11 @@ pub struct HostReport {
     /// Name of the host.
     pub host: &'static str,
     /// Milestones that were reached.
-    pub milestones: Vec<Step>,
+    pub milestones: Vec<JournalStep>,
     /// Milestones that were not reached, in order.
     pub missing: Vec<&'static str>,
     /// Remarks in the order of time.
-    pub remarks: Vec<Step>,
+    pub remarks: Vec<JournalStep>,
     /// Values that the control program left in memory, and counts of frames.
     pub values: BTreeMap<String, i64>,
     /// The host's error.

@@ -3,7 +3,7 @@
 use host_lib::window::{System, VirtualAddress};
 
 use super::content::{self, Flow, LABEL_BYTES};
-use super::deliveries::{Got, Records};
+use super::deliveries::{Got, LifeRecords};
 
 /// Identity of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Identity {
 
 /// A received message, as its protocol reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
+pub struct ReportedMessage {
     /// First byte.
     pub address: VirtualAddress,
     /// Reported length in bytes.
@@ -39,7 +39,7 @@ impl Identity {
         from: u16,
         tag: u16,
         bytes: &[u8],
-        records: &mut Records,
+        records: &mut LifeRecords,
     ) {
         let label = &bytes[..bytes.len().min(LABEL_BYTES as usize)];
         let flow = Flow {
@@ -69,10 +69,10 @@ impl Identity {
     pub fn record(
         &self,
         system: &impl System,
-        arrival: Arrival,
-        records: &mut Records,
+        arrival: ReportedMessage,
+        records: &mut LifeRecords,
     ) -> Result<(), String> {
-        let Arrival {
+        let ReportedMessage {
             address,
             length,
             room,

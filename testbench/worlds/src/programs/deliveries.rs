@@ -57,7 +57,7 @@ pub struct FrameLife {
 
 /// Records of one incarnation of a program.
 #[derive(Debug, Default)]
-pub struct Records {
+pub struct LifeRecords {
     /// Posted messages, by flow and sequence number.
     pub sent: BTreeMap<Flow, Vec<Sent>>,
     /// Received messages, by flow, in the order of the receives.
@@ -89,17 +89,17 @@ const MOST_FAILURES: usize = 10;
 
 /// Shared handle of a program's records.
 #[derive(Debug, Clone, Default)]
-pub struct Deliveries(Arc<Mutex<Records>>);
+pub struct Deliveries(Arc<Mutex<LifeRecords>>);
 
-impl From<Records> for Deliveries {
-    fn from(records: Records) -> Self {
+impl From<LifeRecords> for Deliveries {
+    fn from(records: LifeRecords) -> Self {
         Self(Arc::new(Mutex::new(records)))
     }
 }
 
 impl Deliveries {
     /// Locks the records.
-    pub fn records(&self) -> MutexGuard<'_, Records> {
+    pub fn records(&self) -> MutexGuard<'_, LifeRecords> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -114,7 +114,7 @@ impl Deliveries {
     }
 }
 
-impl Records {
+impl LifeRecords {
     /// A copy of the records of a workload; empty ones if it has recorded nothing.
     #[must_use]
     pub fn own_copy<T: OwnRecords + Default + Clone>(&self) -> T {

@@ -58,14 +58,14 @@ pub async fn run(
 
 /// Messages that come.
 #[derive(Debug, Default)]
-struct Messages {
+struct IncomingMessages {
     /// Incomplete ones, by sender and number.
     open: BTreeMap<(u16, u16), Vec<u8>>,
     /// Complete ones, with their senders.
     done: VecDeque<(u16, Vec<u8>)>,
 }
 
-type Inbox = Arc<Mutex<Messages>>;
+type Inbox = Arc<Mutex<IncomingMessages>>;
 
 fn collect(inbox: &Inbox, piece: &Piece<'_>) {
     let mut messages = inbox.lock().unwrap_or_else(PoisonError::into_inner);

@@ -31,7 +31,7 @@ const MARK_BYTES: usize = 4;
 
 /// Kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProgramFrameKind {
     /// A greeting, until the receiver has answered.
     Greeting,
     /// The answer to a greeting.
@@ -40,7 +40,7 @@ pub enum Kind {
     Data,
 }
 
-impl Kind {
+impl ProgramFrameKind {
     const fn code(self) -> u8 {
         match self {
             Self::Greeting => 1,
@@ -67,7 +67,7 @@ pub struct Parsed {
     /// Tag of its flow.
     pub tag: u16,
     /// Kind of the frame.
-    pub kind: Kind,
+    pub kind: ProgramFrameKind,
     /// Life of its sender.
     pub life: u16,
     /// Number of the frame, as its content says.
@@ -78,7 +78,14 @@ pub struct Parsed {
 
 /// Builds a frame of `length` bytes, [`SHORTEST_BYTES`] at least. A greeting has number 0.
 #[must_use]
-pub fn build(seed: u64, flow: Flow, kind: Kind, sequence: u32, length: u32, udp: bool) -> Vec<u8> {
+pub fn build(
+    seed: u64,
+    flow: Flow,
+    kind: ProgramFrameKind,
+    sequence: u32,
+    length: u32,
+    udp: bool,
+) -> Vec<u8> {
     let mut frame = Vec::with_capacity(length as usize);
     frame.extend(mac_address(flow.to).0);
     frame.extend(mac_address(flow.from).0);
@@ -105,7 +112,7 @@ pub struct OnWire {
     /// Node that the frame is for.
     pub to: u16,
     /// Kind of the frame.
-    pub kind: Kind,
+    pub kind: ProgramFrameKind,
     /// Number of the frame in its flow, from 0.
     pub number: u32,
 }
@@ -129,7 +136,7 @@ pub fn on_wire(frame: &[u8]) -> Option<OnWire> {
     Some(OnWire {
         from,
         to,
-        kind: Kind::of(*marked.first()?)?,
+        kind: ProgramFrameKind::of(*marked.first()?)?,
         number: content::number(marked.get(MARK_BYTES..)?),
     })
 }
@@ -149,7 +156,7 @@ pub fn check(frame: &[u8], who: Identity, udp: bool) -> Option<Parsed> {
     if mac_address(from).0 != source {
         return None;
     }
-    let kind = Kind::of(*frame.get(marks)?)?;
+    let kind = ProgramFrameKind::of(*frame.get(marks)?)?;
     let tag = content::tag(body);
     let flow = Flow {
         from,
@@ -236,11 +243,11 @@ mod tests {
     #[test]
     fn every_changed_bit_is_seen() {
         for udp in [false, true] {
-            let frame = build(7, FLOW, Kind::Data, 9, 77, udp);
+            let frame = build(7, FLOW, ProgramFrameKind::Data, 9, 77, udp);
             let expected = Parsed {
                 from: 1,
                 tag: 3,
-                kind: Kind::Data,
+                kind: ProgramFrameKind::Data,
                 life: 0,
                 sequence: 9,
                 intact: true,
@@ -263,11 +270,11 @@ mod tests {
         let expected = OnWire {
             from: 1,
             to: 2,
-            kind: Kind::Data,
+            kind: ProgramFrameKind::Data,
             number: 70_009,
         };
         for udp in [false, true] {
-            let frame = build(7, FLOW, Kind::Data, 70_009, 77, udp);
+            let frame = build(7, FLOW, ProgramFrameKind::Data, 70_009, 77, udp);
             assert_eq!(on_wire(&frame), Some(expected));
             let (addresses, rest) = frame.split_at(ADDRESSES_BYTES);
             let tagged = [addresses, &VLAN, &[0, 3], rest].concat();
@@ -277,14 +284,14 @@ mod tests {
                 assert!(cut.is_none_or(|cut| cut.from == 1), "{length} bytes");
             }
         }
-        let mut other = build(7, FLOW, Kind::Data, 9, 77, false);
+        let mut other = build(7, FLOW, ProgramFrameKind::Data, 9, 77, false);
         other[12] = 0x86;
         assert_eq!(on_wire(&other), None);
     }
 
     #[test]
     fn the_checksum_of_udp_is_right() {
-        let frame = build(7, FLOW, Kind::Data, 0, 101, true);
+        let frame = build(7, FLOW, ProgramFrameKind::Data, 0, 101, true);
         let mut summed = frame[26..34].to_vec();
         summed.extend([0, 17, frame[38], frame[39]]);
         summed.extend(&frame[34..]);

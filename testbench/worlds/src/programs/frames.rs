@@ -18,7 +18,7 @@ use host_lib::window::System;
 use super::check::Identity;
 use super::content::Flow;
 use super::deliveries::{Deliveries, Got};
-use super::frame::{self, Kind, Parsed, SHORTEST_BYTES};
+use super::frame::{self, Parsed, ProgramFrameKind, SHORTEST_BYTES};
 use super::outages::Outages;
 use super::plan::{PlannedMessage, Sends};
 use crate::emp::text;
@@ -142,7 +142,7 @@ pub async fn run(
     if let Some(life) = &mut deliveries.records().frames {
         life.opened_ps = Some(now_ps);
     }
-    let streams = plans.into_iter().map(|plan| Stream {
+    let streams = plans.into_iter().map(|plan| FrameStream {
         next: 0,
         ready_ps: now_ps + plan.start_ns * 1000,
         in_ring: 0,
@@ -170,7 +170,7 @@ pub async fn run(
 }
 
 /// A program of the node, and what it has sent.
-struct Stream {
+struct FrameStream {
     plan: FramePlan,
     /// Number of the next frame to send.
     next: u64,
@@ -180,7 +180,7 @@ struct Stream {
     in_ring: usize,
 }
 
-impl Stream {
+impl FrameStream {
     fn step(&self) -> Option<PlannedMessage> {
         self.plan.sends.step(self.next)
     }
@@ -210,7 +210,7 @@ struct Traffic {
     nic: Nic,
     who: Identity,
     deliveries: Deliveries,
-    streams: Vec<Stream>,
+    streams: Vec<FrameStream>,
     /// Time of the next greeting.
     greeting_ps: u64,
     /// Receivers that have answered a greeting.
@@ -383,7 +383,7 @@ impl Traffic {
         stream.in_ring += 1;
         stream.ready_ps = now_ps + settings.gap_ns * 1000;
         let sequence = self.deliveries.records().post(flow, now_ps, step.length);
-        let bytes = self.bytes(flow, Kind::Data, sequence, step.length);
+        let bytes = self.bytes(flow, ProgramFrameKind::Data, sequence, step.length);
         self.post(&bytes, settings.fragments).await?;
         if let Some(last) = self.under_way.back_mut() {
             *last = Some((index, flow, sequence));
@@ -409,12 +409,12 @@ impl Traffic {
             return Ok(());
         }
         self.greeting_ps = now_ps + GREETING_NS * 1000;
-        let bytes = self.bytes(flow, Kind::Greeting, 0, SHORTEST_BYTES);
+        let bytes = self.bytes(flow, ProgramFrameKind::Greeting, 0, SHORTEST_BYTES);
         self.post(&bytes, 1).await
     }
 
     /// A frame as the board is to get it.
-    fn bytes(&self, flow: Flow, kind: Kind, sequence: u32, length: u32) -> Vec<u8> {
+    fn bytes(&self, flow: Flow, kind: ProgramFrameKind, sequence: u32, length: u32) -> Vec<u8> {
         let udp = self.settings().checksum;
         let mut bytes = frame::build(self.who.seed, flow, kind, sequence, length, udp);
         if udp {
@@ -475,21 +475,21 @@ impl Traffic {
         *life = parsed.life.max(*life);
         let right = parsed.intact && self.is_offloaded(received);
         match parsed.kind {
-            Kind::Data => self.record(parsed, right, received.bytes.len() as u32),
-            Kind::Answer if right => {
+            ProgramFrameKind::Data => self.record(parsed, right, received.bytes.len() as u32),
+            ProgramFrameKind::Answer if right => {
                 self.answered.insert(parsed.from);
             }
-            Kind::Greeting if right && self.nic.send_free() > 0 => {
+            ProgramFrameKind::Greeting if right && self.nic.send_free() > 0 => {
                 let flow = Flow {
                     from: self.who.node,
                     to: parsed.from,
                     tag: parsed.tag,
                     life: self.who.life,
                 };
-                let bytes = self.bytes(flow, Kind::Answer, 0, SHORTEST_BYTES);
+                let bytes = self.bytes(flow, ProgramFrameKind::Answer, 0, SHORTEST_BYTES);
                 self.post(&bytes, 1).await?;
             }
-            Kind::Answer | Kind::Greeting => {}
+            ProgramFrameKind::Answer | ProgramFrameKind::Greeting => {}
         }
         Ok(())
     }

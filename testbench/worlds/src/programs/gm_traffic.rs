@@ -11,7 +11,7 @@ use host_lib::gm::{
 };
 use host_lib::window::{System, VirtualAddress};
 
-use super::check::{Arrival, Identity};
+use super::check::{Identity, ReportedMessage};
 use super::content::{self, Flow};
 use super::deliveries::Deliveries;
 use super::plan::{PlannedMessage, Sends, TrafficPlan};
@@ -42,7 +42,7 @@ pub async fn run(
 }
 
 /// A message being sent.
-struct Message {
+struct OutgoingMessage {
     space: Buffer,
     flow: Flow,
     sequence: u32,
@@ -61,7 +61,7 @@ struct Traffic {
     size: u8,
     /// Bytes of a receive buffer.
     room: u32,
-    under_way: BTreeMap<SendId, Message>,
+    under_way: BTreeMap<SendId, OutgoingMessage>,
     /// Buffers for further sends.
     free: Vec<Buffer>,
     /// Receive buffers that the board does not have.
@@ -204,7 +204,7 @@ impl Traffic {
             port: PORT,
         };
         let id = self.gm.send(PORT, request).await.map_err(text)?;
-        let message = Message {
+        let message = OutgoingMessage {
             space,
             flow,
             sequence,
@@ -247,7 +247,7 @@ impl Traffic {
         self.received += 1;
         let may_send = self.may_send();
         let mut records = self.deliveries.records();
-        let arrival = Arrival {
+        let arrival = ReportedMessage {
             address: message.message,
             length: message.length,
             room: self.room,

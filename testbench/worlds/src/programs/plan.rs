@@ -103,7 +103,7 @@ impl Sends {
 
 /// A class of equal receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Class {
+pub struct ReceiveClass {
     /// Source to match.
     pub source: Source,
     /// Tag to match.
@@ -124,7 +124,7 @@ pub struct TrafficPlan {
     /// Largest number of posted transmits.
     pub window: usize,
     /// Classes of receives.
-    pub classes: Vec<Class>,
+    pub classes: Vec<ReceiveClass>,
     /// Length of the longest message.
     pub longest: u32,
     /// Whether a failed transmit ends the plan, because no answer can arrive.
@@ -166,7 +166,7 @@ impl TrafficPlan {
 
     /// Adds a class for `expected` messages.
     fn receive(&mut self, source: Source, tag: Tag, expected: u64) {
-        self.classes.push(Class {
+        self.classes.push(ReceiveClass {
             source,
             tag,
             expected: Some(expected),

@@ -6,10 +6,10 @@ use std::collections::VecDeque;
 use host_lib::emp::{AnyHandle, Buffer, Completion, TransferError};
 use host_lib::window::System;
 
-use super::check::{Arrival, Identity};
+use super::check::{Identity, ReportedMessage};
 use super::content::{self, Flow};
 use super::deliveries::Deliveries;
-use super::plan::{Class, PlannedMessage, Sends, TrafficPlan};
+use super::plan::{PlannedMessage, ReceiveClass, Sends, TrafficPlan};
 use crate::emp::EmpNode;
 
 /// Executes a plan and records all messages in `deliveries`.
@@ -27,7 +27,7 @@ pub async fn run(
 }
 
 /// A message being sent.
-struct Message {
+struct OutgoingMessage {
     buffer: Buffer,
     flow: Flow,
     sequence: u32,
@@ -36,7 +36,7 @@ struct Message {
 /// A posted transmit.
 struct Transmit {
     handle: AnyHandle,
-    message: Message,
+    message: OutgoingMessage,
 }
 
 /// A posted receive.
@@ -46,15 +46,15 @@ struct Posted {
 }
 
 /// A pending operation.
-enum Waiting {
-    Transmit(Message),
+enum PendingOperation {
+    Transmit(OutgoingMessage),
     /// A receive of this class, into this buffer.
     Receive(usize, Buffer),
 }
 
 /// The receives of a class, oldest first: the order in which messages of one source and tag match them.
 struct Receives {
-    class: Class,
+    class: ReceiveClass,
     posted: VecDeque<Posted>,
     /// Number of receives posted so far.
     begun: u64,
@@ -153,7 +153,7 @@ impl Traffic {
     async fn post_receives(&mut self, class: usize) -> Result<(), String> {
         loop {
             let receives = &mut self.receives[class];
-            let Class {
+            let ReceiveClass {
                 source,
                 tag,
                 expected,
@@ -210,7 +210,7 @@ impl Traffic {
         };
         let handle = self.emp.post_transmit(step.to, step.tag, buffer).await;
         let handle = handle.map_err(|error| error.to_string())?;
-        let message = Message {
+        let message = OutgoingMessage {
             buffer: space,
             flow,
             sequence,
@@ -228,12 +228,12 @@ impl Traffic {
         let mut who = Vec::with_capacity(most);
         let mut handles = Vec::with_capacity(most);
         if let Some(transmit) = self.transmits.pop_front() {
-            who.push(Waiting::Transmit(transmit.message));
+            who.push(PendingOperation::Transmit(transmit.message));
             handles.push(transmit.handle);
         }
         for (class, receives) in self.receives.iter_mut().enumerate() {
             if let Some(Posted { handle, buffer }) = receives.posted.pop_front() {
-                who.push(Waiting::Receive(class, buffer));
+                who.push(PendingOperation::Receive(class, buffer));
                 handles.push(handle);
             }
         }
@@ -243,24 +243,24 @@ impl Traffic {
         let ended = who.remove(index);
         for (who, handle) in who.into_iter().zip(handles) {
             match who {
-                Waiting::Transmit(message) => {
+                PendingOperation::Transmit(message) => {
                     self.transmits.push_front(Transmit { handle, message });
                 }
-                Waiting::Receive(class, buffer) => {
+                PendingOperation::Receive(class, buffer) => {
                     let posted = &mut self.receives[class].posted;
                     posted.push_front(Posted { handle, buffer });
                 }
             }
         }
         match ended {
-            Waiting::Transmit(message) => self.transmitted(message, result),
-            Waiting::Receive(class, buffer) => self.filled(class, buffer, result).await?,
+            PendingOperation::Transmit(message) => self.transmitted(message, result),
+            PendingOperation::Receive(class, buffer) => self.filled(class, buffer, result).await?,
         }
         Ok(())
     }
 
     /// Handles the end of a transmit.
-    fn transmitted(&mut self, message: Message, result: Result<Completion, TransferError>) {
+    fn transmitted(&mut self, message: OutgoingMessage, result: Result<Completion, TransferError>) {
         self.free.push(message.buffer);
         if self.lockstep && result.is_err() {
             self.next = u64::MAX;
@@ -294,7 +294,7 @@ impl Traffic {
         self.received += 1;
         let may_send = self.may_send();
         let mut records = self.deliveries.records();
-        let arrival = Arrival {
+        let arrival = ReportedMessage {
             address: buffer.address,
             length: completion.length,
             room: self.longest,

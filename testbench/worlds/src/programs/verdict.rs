@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::content::{Flow, NUMBER_BYTES, number_in};
 use super::cut_off::Resets;
-use super::deliveries::{Deliveries, Got, Records, Sending, Sent};
+use super::deliveries::{Deliveries, Got, LifeRecords, Sending, Sent};
 
 /// One incarnation of a node's program, from a start to the next one.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct Life {
 
 /// Counts of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Messages {
+pub struct MessageCounts {
     /// Posted to a NIC.
     pub posted: u64,
     /// Received, without duplicates.
@@ -44,7 +44,7 @@ pub struct Messages {
     pub dropped: u64,
 }
 
-impl Messages {
+impl MessageCounts {
     /// Whether all messages were handled correctly.
     #[must_use]
     pub const fn is_good(&self) -> bool {
@@ -56,7 +56,7 @@ impl Messages {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// Counts.
-    pub messages: Messages,
+    pub messages: MessageCounts,
     /// Total length of delivered messages.
     pub bytes: u64,
     /// Time from post to completion at the receiver of each delivered message, sorted, in ps.
@@ -280,7 +280,7 @@ pub fn is_settled(lives: &[Life]) -> bool {
 /// Whether these programs have finished sending and their operations.
 #[must_use]
 pub fn are_over(lives: &[Life]) -> bool {
-    let over = |records: &Records| {
+    let over = |records: &LifeRecords| {
         records.sending_over && records.operations_left == 0 || records.problem.is_some()
     };
     let ended = |life: &Life| match life.deliveries.records().frames {
@@ -305,7 +305,12 @@ mod tests {
 
     /// Checks the counts for three messages of 100 bytes from node 0 to 1, with the results of sending and
     /// receiving.
-    fn check(sent: [Sending; 3], came: &[(u32, bool)], reset: Option<u64>, expected: Messages) {
+    fn check(
+        sent: [Sending; 3],
+        came: &[(u32, bool)],
+        reset: Option<u64>,
+        expected: MessageCounts,
+    ) {
         check_length(100, sent, came, reset, expected);
     }
 
@@ -314,7 +319,7 @@ mod tests {
         sent: [Sending; 3],
         came: &[(u32, bool)],
         reset: Option<u64>,
-        expected: Messages,
+        expected: MessageCounts,
     ) {
         let deliveries = [Deliveries::default(), Deliveries::default()];
         for end in sent {
@@ -342,7 +347,7 @@ mod tests {
         assert_eq!(messages, expected);
     }
 
-    const ALL: Messages = Messages {
+    const ALL: MessageCounts = MessageCounts {
         posted: 3,
         delivered: 3,
         lost: 0,
@@ -364,36 +369,41 @@ mod tests {
         let in_order = [good(0), good(1), good(2)];
         check(done, &in_order, None, ALL);
         let [delivered, lost] = [2, 1];
-        let two = Messages { delivered, ..ALL };
-        check(done, &[good(0), good(2)], None, Messages { lost, ..two });
+        let two = MessageCounts { delivered, ..ALL };
+        check(
+            done,
+            &[good(0), good(2)],
+            None,
+            MessageCounts { lost, ..two },
+        );
         let duplicated = 1;
         let again = [good(0), good(1), good(1), good(2)];
-        check(done, &again, None, Messages { duplicated, ..ALL });
+        check(done, &again, None, MessageCounts { duplicated, ..ALL });
         let reordered = 1;
         let turned = [good(0), good(2), good(1)];
-        check(done, &turned, None, Messages { reordered, ..ALL });
+        check(done, &turned, None, MessageCounts { reordered, ..ALL });
         let corrupted = 1;
         let damaged = [good(0), (1, false), good(2)];
-        check(done, &damaged, None, Messages { corrupted, ..ALL });
+        check(done, &damaged, None, MessageCounts { corrupted, ..ALL });
         let invented = [good(0), good(1), good(2), good(7)];
-        check(done, &invented, None, Messages { corrupted, ..ALL });
+        check(done, &invented, None, MessageCounts { corrupted, ..ALL });
         let failed_with_status = 1;
-        let failed = Messages {
+        let failed = MessageCounts {
             failed_with_status,
             ..two
         };
         check([Done, Failed, Done], &[good(0), good(2)], None, failed);
         let unfinished = 1;
-        let pending = Messages { unfinished, ..two };
+        let pending = MessageCounts { unfinished, ..two };
         check([Done, Done, Pending], &[good(0), good(1)], None, pending);
         let cut_off = 1;
-        let reset = Messages { cut_off, ..two };
+        let reset = MessageCounts { cut_off, ..two };
         check(done, &[good(0), good(1)], Some(2000), reset);
         check(
             done,
             &[good(0), good(1)],
             Some(500),
-            Messages { lost, ..two },
+            MessageCounts { lost, ..two },
         );
     }
 
@@ -402,7 +412,7 @@ mod tests {
         use Sending::{Done, Failed};
         let failed_with_status = 1;
         // Empty messages are indistinguishable: the receiver takes the third one for the second.
-        let two = Messages {
+        let two = MessageCounts {
             delivered: 2,
             failed_with_status,
             ..ALL
@@ -410,14 +420,14 @@ mod tests {
         let ends = [Done, Failed, Done];
         check_length(0, ends, &[(0, true), (1, true)], None, two);
         let failed_yet_delivered = 1;
-        let all = Messages {
+        let all = MessageCounts {
             failed_with_status,
             failed_yet_delivered,
             ..ALL
         };
         let three = [(0, true), (1, true), (2, true)];
         check_length(0, ends, &three, None, all);
-        let one = Messages {
+        let one = MessageCounts {
             delivered: 1,
             lost: 1,
             ..two
@@ -425,20 +435,20 @@ mod tests {
         check_length(0, ends, &[(0, true)], None, one);
         let four = [(0, true), (1, true), (2, true), (3, true)];
         let duplicated = 1;
-        check_length(0, ends, &four, None, Messages { duplicated, ..all });
+        check_length(0, ends, &four, None, MessageCounts { duplicated, ..all });
         let corrupted = 1;
         let invented = [(0, true), (2, true), (9, true)];
-        check_length(1, ends, &invented, None, Messages { corrupted, ..two });
+        check_length(1, ends, &invented, None, MessageCounts { corrupted, ..two });
     }
 
     #[test]
     fn a_network_is_excused_for_what_it_did() {
-        let messages = Messages {
+        let messages = MessageCounts {
             posted: 9,
             lost: 4,
             duplicated: 2,
             reordered: 4,
-            ..Messages::default()
+            ..MessageCounts::default()
         };
         let check = |known: Known, strays, expected: [u64; 5]| {
             let mut verdict = Verdict {
@@ -447,7 +457,7 @@ mod tests {
                 ..Verdict::default()
             };
             verdict.explain(known);
-            let Messages {
+            let MessageCounts {
                 lost,
                 dropped,
                 unfinished,

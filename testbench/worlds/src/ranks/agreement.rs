@@ -10,7 +10,7 @@ const _: () = assert!(4 * REASON_CHARS < MESSAGE_BYTES / 2);
 
 /// Inputs of the run that a rank has prepared, or the reason for which it cannot run.
 type Prepared = Result<Identity, String>;
-type Answer = Result<(), String>;
+type Agreement = Result<(), String>;
 
 fn short(reason: &str) -> String {
     reason.chars().take(REASON_CHARS).collect()
@@ -29,7 +29,7 @@ pub fn agree(
     if transport.rank() > 0 {
         let prepared = prepared.cloned().map_err(|reason| short(&reason));
         transport.send(0, &bytes_of(&prepared))?;
-        let answer: Answer = value_of(&receive(transport, 0)?).map_err(|_| foreign(0))?;
+        let answer: Agreement = value_of(&receive(transport, 0)?).map_err(|_| foreign(0))?;
         return answer.map_err(MeetingError::Refused);
     }
     let mut result = prepared.map_err(MeetingError::Refused);
@@ -38,7 +38,7 @@ pub fn agree(
         let theirs = receive(transport, rank)?;
         result = result.and_then(|own| compare(own, rank, &theirs).map(|()| own));
     }
-    let answer: Answer = match &result {
+    let answer: Agreement = match &result {
         Ok(_) => Ok(()),
         Err(error) => Err(short(&error.to_string())),
     };

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 type Check<'a> = &'a mut dyn FnMut() -> Result<(), MeetingError>;
 
 /// The answer of rank 0: where each rank listens, or why the run cannot begin.
-type Answer = Result<Vec<String>, String>;
+type MeetingAnswer = Result<Vec<String>, String>;
 
 fn broken(who: &str, error: io::Error) -> MeetingError {
     MeetingError::Connection {
@@ -183,7 +183,7 @@ impl Meeting {
         let mut streams: Vec<Option<TcpStream>> = (0..ranks).map(|_| None).collect();
         let mut places = vec![String::new(); ranks];
         let done = self.gather(&mut streams, &mut places, identity, check);
-        let answer: Answer = match &done {
+        let answer: MeetingAnswer = match &done {
             Ok(()) => Ok(places),
             Err(error) => Err(error.to_string()),
         };
@@ -228,7 +228,7 @@ impl Meeting {
                 identity.compare(rank, &hello.identity).err()
             };
             if let Some(reason) = refusal {
-                let answer: Answer = Err(reason.clone());
+                let answer: MeetingAnswer = Err(reason.clone());
                 // It may be gone; the reason is the same.
                 let _ = send(&mut stream, &who, &bytes_of(&answer));
                 return Err(MeetingError::Refused(reason));
@@ -268,7 +268,7 @@ pub fn join(
         who: who.to_owned(),
     };
     let answer = receive(&mut first, "rank 0", true, check)?;
-    let answer: Answer = value_of(&answer).map_err(|_| foreign("rank 0"))?;
+    let answer: MeetingAnswer = value_of(&answer).map_err(|_| foreign("rank 0"))?;
     let places = answer.map_err(MeetingError::Refused)?;
     if places.len() != of.ranks {
         return Err(foreign("rank 0"));

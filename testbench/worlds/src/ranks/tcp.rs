@@ -16,7 +16,7 @@ const LOOKS: u32 = 400;
 
 /// The connection to another rank.
 #[derive(Debug)]
-struct Connection {
+struct RankConnection {
     stream: TcpStream,
     /// Bytes that were read; those from `taken` on are not used yet.
     buffer: Vec<u8>,
@@ -27,7 +27,7 @@ struct Connection {
 #[derive(Debug)]
 pub struct Tcp {
     rank: usize,
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<RankConnection>>,
     out: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl Tcp {
             stream.set_nodelay(true)?;
             stream.set_read_timeout(None)?;
             stream.set_nonblocking(true)?;
-            Ok(Some(Connection {
+            Ok(Some(RankConnection {
                 stream,
                 buffer: Vec::new(),
                 taken: 0,
@@ -59,7 +59,7 @@ impl Tcp {
         })
     }
 
-    fn connection(&mut self, rank: usize) -> Result<&mut Connection, RankError> {
+    fn connection(&mut self, rank: usize) -> Result<&mut RankConnection, RankError> {
         let connection = self.connections.get_mut(rank).and_then(Option::as_mut);
         connection.ok_or(RankError::Gone(rank))
     }
@@ -125,7 +125,7 @@ fn asleep<T>(
     done
 }
 
-impl Connection {
+impl RankConnection {
     /// Reads until this number of bytes is there.
     fn fill(&mut self, count: usize) -> io::Result<()> {
         if self.taken == self.buffer.len() {

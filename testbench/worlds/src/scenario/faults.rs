@@ -5,7 +5,7 @@ use emulator::sim::time::SimTime;
 use emulator::wire::fault::FaultRates;
 
 use super::error::{Position, ScenarioError, unknown};
-use super::network::{End, Network};
+use super::network::{LinkEnd, Network};
 use super::nodes::Nodes;
 use super::table::{Item, Table};
 use crate::boards::{DEFAULT, Medium, Protocol};
@@ -40,7 +40,7 @@ pub enum FaultSpec {
         /// Index of the link.
         link: usize,
         /// New ends of the link.
-        ends: [End; 2],
+        ends: [LinkEnd; 2],
         /// When it is pulled out.
         at: SimTime,
         /// When it is plugged in.
@@ -416,13 +416,14 @@ fn replug(
     };
     let ends = [end(a, nodes, network)?, end(b, nodes, network)?];
     let own = network.links[link].ends;
-    let node = |ends: [End; 2]| ends.into_iter().find(|end| matches!(end, End::Node(_)));
+    let node = |ends: [LinkEnd; 2]| ends.into_iter().find(|end| matches!(end, LinkEnd::Node(_)));
     if node(ends) != node(own) || ends[0] == ends[1] {
         let reason = "a cable keeps its node: only ends at switches move";
         return Err(item.place.refuse(reason));
     }
-    let taken =
-        |end: &End| !own.contains(end) && network.links.iter().any(|link| link.ends.contains(end));
+    let taken = |end: &LinkEnd| {
+        !own.contains(end) && network.links.iter().any(|link| link.ends.contains(end))
+    };
     if ends.iter().any(taken) {
         let reason = "there is another cable from the beginning";
         return Err(item.place.refuse(reason));
@@ -441,7 +442,7 @@ fn replug(
 }
 
 /// Reads an end of a cable: a node, or a switch's port as `"name:3"`.
-fn end(item: &Item<'_>, nodes: &Nodes, network: &Network) -> Result<End, ScenarioError> {
+fn end(item: &Item<'_>, nodes: &Nodes, network: &Network) -> Result<LinkEnd, ScenarioError> {
     if item.is_text()
         && let Some((name, port)) = item.text()?.split_once(':')
     {
@@ -457,10 +458,10 @@ fn end(item: &Item<'_>, nodes: &Nodes, network: &Network) -> Result<End, Scenari
             let reason = format!("{name} has ports 0 to {}", ports - 1);
             item.place.refuse(reason)
         })?;
-        return Ok(End::Port { switch, port });
+        return Ok(LinkEnd::Port { switch, port });
     }
     match device(item, nodes, network)? {
-        Device::Node(node) => Ok(End::Node(node)),
+        Device::Node(node) => Ok(LinkEnd::Node(node)),
         Device::Switch(switch) => {
             let name = &network.switches[switch].name;
             let reason = format!("which port? \"{name}:0\" is its first one");
@@ -512,7 +513,7 @@ fn links(
             return Err(item.place.refuse(reason));
         };
         let (a, b) = (device(a, nodes, network)?, device(b, nodes, network)?);
-        let joins = |ends: [End; 2]| {
+        let joins = |ends: [LinkEnd; 2]| {
             let ends = ends.map(Device::of);
             ends == [a, b] || ends == [b, a]
         };
@@ -547,10 +548,10 @@ enum Device {
 }
 
 impl Device {
-    const fn of(end: End) -> Self {
+    const fn of(end: LinkEnd) -> Self {
         match end {
-            End::Node(node) => Self::Node(node),
-            End::Port { switch, .. } => Self::Switch(switch),
+            LinkEnd::Node(node) => Self::Node(node),
+            LinkEnd::Port { switch, .. } => Self::Switch(switch),
         }
     }
 }

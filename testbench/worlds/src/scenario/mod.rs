@@ -38,7 +38,7 @@ pub use emp::EmpSettings;
 pub use error::{Position, ScenarioError, is_near, nearest, unknown};
 pub use fm::FmSettings;
 pub use gm::GmSettings;
-pub use network::{CrossbarSpec, End, Forwarding, LinkSpec, Network, SwitchSpec};
+pub use network::{CrossbarSpec, Forwarding, LinkEnd, LinkSpec, Network, SwitchSpec};
 pub use nodes::{ImageName, MOST_NODES, Node, ProfileName};
 pub use settings::ProtocolSettings;
 
@@ -49,10 +49,10 @@ use acenic::TAG_BYTES;
 use faults::FaultSpec;
 use nodes::Defaults;
 use programs::{Program, ProgramSpec};
-use table::{Source, Table};
+use table::{SourceText, Table};
 
 use crate::files::input::Input;
-use crate::files::own::{self, Found};
+use crate::files::own::{self, DataLocation};
 use crate::files::wanted::{self, Wanted};
 use crate::workload::{Workload, Workloads};
 
@@ -112,11 +112,13 @@ impl Scenario {
             bail!("{name}: {reason}");
         }
         let path = match &found {
-            Some(Found::File(path)) => path,
+            Some(DataLocation::File(path)) => path,
             _ => path,
         };
         let (text, source) = match &found {
-            Some(Found::Embedded(bytes)) => (String::from_utf8_lossy(bytes).into_owned(), None),
+            Some(DataLocation::Embedded(bytes)) => {
+                (String::from_utf8_lossy(bytes).into_owned(), None)
+            }
             _ => {
                 let text = Input::Scenario.read_text(path);
                 (text.with_context(|| name.clone())?, Some(path.into()))
@@ -164,7 +166,7 @@ impl Scenario {
         name: &str,
         text: &str,
     ) -> Result<Self, ScenarioError> {
-        let source = Source::new(name, text);
+        let source = SourceText::new(name, text);
         let document = source.parse(text)?;
         let root = || Table::root(&source, document.get_ref(), reference::table(""));
         Self::read(root(), workloads).map_err(|error| {

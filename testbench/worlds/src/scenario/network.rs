@@ -63,7 +63,7 @@ pub struct CrossbarSpec {
 
 /// End of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum End {
+pub enum LinkEnd {
     /// A node's board.
     Node(usize),
     /// A switch.
@@ -79,7 +79,7 @@ pub enum End {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkSpec {
     /// The connected ends.
-    pub ends: [End; 2],
+    pub ends: [LinkEnd; 2],
     /// Transmission time of a byte.
     pub byte_time: SimTime,
     /// Propagation time.
@@ -101,7 +101,7 @@ impl Network {
     /// The link connected to a node.
     #[must_use]
     pub fn link_of(&self, node: usize) -> Option<usize> {
-        let end = End::Node(node);
+        let end = LinkEnd::Node(node);
         self.links.iter().position(|link| link.ends.contains(&end))
     }
 }
@@ -371,7 +371,7 @@ struct Custom<'a> {
     parts: &'a Parts,
     network: Network,
     /// All connected ends.
-    taken: Vec<End>,
+    taken: Vec<LinkEnd>,
     given: GivenRoutes,
 }
 
@@ -454,7 +454,10 @@ impl<'a> Custom<'a> {
             return Err(between.place.refuse(reason));
         };
         let ends = [self.end(a)?, self.end(b)?];
-        if let [End::Port { switch: a, .. }, End::Port { switch: b, .. }] = ends
+        if let [
+            LinkEnd::Port { switch: a, .. },
+            LinkEnd::Port { switch: b, .. },
+        ] = ends
             && a == b
         {
             let reason = "a link from a switch to itself leads nowhere";
@@ -472,17 +475,17 @@ impl<'a> Custom<'a> {
 
     /// Reads an end: a node, by number or name, or a switch's port: `"name"` (the next free one) or
     /// `"name:3"`.
-    fn end(&mut self, item: &Item<'_>) -> Result<End, ScenarioError> {
+    fn end(&mut self, item: &Item<'_>) -> Result<LinkEnd, ScenarioError> {
         let end = match item.is_text() {
             true => self.end_of_name(item)?,
-            false => End::Node(self.nodes.resolve_one(item)?),
+            false => LinkEnd::Node(self.nodes.resolve_one(item)?),
         };
         if self.taken.contains(&end) {
             let reason = match end {
-                End::Node(node) => {
+                LinkEnd::Node(node) => {
                     format!("node {} has a cable already", self.nodes.all[node].name)
                 }
-                End::Port { switch, port } => {
+                LinkEnd::Port { switch, port } => {
                     let name = &self.network.switches[switch].name;
                     format!("port {port} of {name} is taken")
                 }
@@ -493,7 +496,7 @@ impl<'a> Custom<'a> {
         Ok(end)
     }
 
-    fn end_of_name(&self, item: &Item<'_>) -> Result<End, ScenarioError> {
+    fn end_of_name(&self, item: &Item<'_>) -> Result<LinkEnd, ScenarioError> {
         let text = item.text()?;
         let (name, port) = match text.split_once(':') {
             Some((name, port)) => (name, Some(port)),
@@ -502,7 +505,7 @@ impl<'a> Custom<'a> {
         let switches = &self.network.switches;
         let Some(switch) = switches.iter().position(|switch| switch.name == name) else {
             if let Some(node) = self.node_of_name(text) {
-                return Ok(End::Node(node));
+                return Ok(LinkEnd::Node(node));
             }
             let switches = switches.iter().map(|switch| switch.name.as_str());
             let nodes = self.nodes.all.iter().map(|node| node.name.as_str());
@@ -512,12 +515,12 @@ impl<'a> Custom<'a> {
         let ports = switches[switch].ports;
         let port = match port {
             Some(digits) => digits.parse().ok().filter(|&port| port < ports),
-            None => (0..ports).find(|&port| !self.taken.contains(&End::Port { switch, port })),
+            None => (0..ports).find(|&port| !self.taken.contains(&LinkEnd::Port { switch, port })),
         };
         let port = port.ok_or_else(|| {
             let reason = format!("{name} has ports 0 to {} and no other free", ports - 1);
             item.place.refuse(reason)
         })?;
-        Ok(End::Port { switch, port })
+        Ok(LinkEnd::Port { switch, port })
     }
 }

@@ -11,7 +11,7 @@ use super::programs::ProgramSpec;
 use super::settings::ProtocolSettings;
 use super::table::{Item, Table};
 use crate::boards::{self, BoardType, KB, Protocol};
-use crate::files::own::{self, Found};
+use crate::files::own::{self, DataLocation};
 
 /// A type of board, and the timing profile that its name in the scenario means.
 type NamedBoard = (&'static BoardType, &'static str);
@@ -65,9 +65,9 @@ impl ImageName {
 
     /// The file, or the built-in image for boards of this type.
     #[must_use]
-    pub fn find(&self, board: &BoardType, folder: &Path) -> Found {
+    pub fn find(&self, board: &BoardType, folder: &Path) -> DataLocation {
         match self.file(folder) {
-            Some(path) => Found::File(path),
+            Some(path) => DataLocation::File(path),
             None => own::image(board.images, &self.name),
         }
     }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::error::{Position, ScenarioError};
-use super::network::{End, Network};
+use super::network::{LinkEnd, Network};
 use super::nodes::Nodes;
 
 /// The opposite end of each port of each switch.
-type Peers = Vec<Vec<Option<End>>>;
+type Peers = Vec<Vec<Option<LinkEnd>>>;
 
 /// Routes given in the scenario: port and position, by switch and node.
 pub(super) type GivenRoutes = BTreeMap<(usize, usize), (usize, Position)>;
@@ -42,7 +42,7 @@ fn peers(network: &Network) -> Peers {
     for link in &network.links {
         let [a, b] = link.ends;
         for (end, other) in [(a, b), (b, a)] {
-            if let End::Port { switch, port } = end {
+            if let LinkEnd::Port { switch, port } = end {
                 peers[switch][port] = Some(other);
             }
         }
@@ -58,14 +58,14 @@ fn shortest(network: &Network, peers: &Peers, node: usize) -> Vec<Option<usize>>
     };
     let mut queue = VecDeque::new();
     for end in network.links[link].ends {
-        if let End::Port { switch, port } = end {
+        if let LinkEnd::Port { switch, port } = end {
             ports[switch] = Some(port);
             queue.push_back(switch);
         }
     }
     while let Some(near) = queue.pop_front() {
         for end in peers[near].iter().flatten() {
-            if let &End::Port { switch, port } = end
+            if let &LinkEnd::Port { switch, port } = end
                 && ports[switch].is_none()
             {
                 ports[switch] = Some(port);
@@ -91,9 +91,9 @@ fn follow(
         };
         let name = &network.switches[at].name;
         match peers[at][port] {
-            Some(End::Node(end)) if end == node => return Ok(()),
-            Some(End::Port { switch, .. }) => at = switch,
-            Some(End::Node(other)) => {
+            Some(LinkEnd::Node(end)) if end == node => return Ok(()),
+            Some(LinkEnd::Port { switch, .. }) => at = switch,
+            Some(LinkEnd::Node(other)) => {
                 let other = &nodes.all[other].name;
                 return Err(format!(
                     "port {port} of {name} leads to node {other} and ends there"
@@ -107,10 +107,10 @@ fn follow(
 }
 
 /// Number of an end among nodes and switches.
-const fn vertex(end: End, nodes: usize) -> usize {
+const fn vertex(end: LinkEnd, nodes: usize) -> usize {
     match end {
-        End::Node(node) => node,
-        End::Port { switch, .. } => nodes + switch,
+        LinkEnd::Node(node) => node,
+        LinkEnd::Port { switch, .. } => nodes + switch,
     }
 }
 

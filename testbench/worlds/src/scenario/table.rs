@@ -39,13 +39,13 @@ pub(super) mod asked {
 
 /// Name and line positions of a file.
 #[derive(Debug)]
-pub struct Source {
+pub struct SourceText {
     file: Arc<str>,
     /// Positions of line ends.
     breaks: Vec<usize>,
 }
 
-impl Source {
+impl SourceText {
     /// The file with this name and text.
     #[must_use]
     pub fn new(file: &str, text: &str) -> Self {
@@ -95,7 +95,7 @@ const DUPLICATE_KEY: &str = "duplicate key";
 /// A table being read.
 #[derive(Debug)]
 pub struct Table<'t> {
-    source: &'t Source,
+    source: &'t SourceText,
     entries: &'t DeTable<'t>,
     /// Position of the table; the key is its name with the enclosing tables.
     pub place: Position,
@@ -108,7 +108,7 @@ pub struct Table<'t> {
 /// A requested value.
 #[derive(Debug, Clone)]
 pub struct Item<'t> {
-    source: &'t Source,
+    source: &'t SourceText,
     value: &'t DeValue<'t>,
     /// Position of the value.
     pub place: Position,
@@ -120,7 +120,7 @@ impl<'t> Table<'t> {
     /// The root table of a file; `doc` is the reference of its keys.
     #[must_use]
     pub fn root(
-        source: &'t Source,
+        source: &'t SourceText,
         entries: &'t DeTable<'t>,
         doc: Option<&'static TableDoc>,
     ) -> Self {

@@ -4,7 +4,7 @@ use emulator::sim::time::SimTime;
 
 use super::cables::Cables;
 use super::error::ScenarioError;
-use super::network::{CROSSBAR_PORTS, End, LinkSpec, Network, SwitchSpec, crossbar_ports};
+use super::network::{CROSSBAR_PORTS, LinkEnd, LinkSpec, Network, SwitchSpec, crossbar_ports};
 use super::table::Table;
 use crate::boards::Medium;
 
@@ -49,10 +49,10 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    fn link(&self, a: End, b: End) -> LinkSpec {
+    fn link(&self, a: LinkEnd, b: LinkEnd) -> LinkSpec {
         let (byte_time, propagation) = match a {
-            End::Node(_) => (self.byte_time, self.propagation),
-            End::Port { .. } => self.uplink,
+            LinkEnd::Node(_) => (self.byte_time, self.propagation),
+            LinkEnd::Port { .. } => self.uplink,
         };
         LinkSpec {
             ends: [a, b],
@@ -73,7 +73,7 @@ impl Parts {
         let first = (0..nodes).step_by(2);
         Network {
             links: first
-                .map(|node| self.link(End::Node(node), End::Node(node + 1)))
+                .map(|node| self.link(LinkEnd::Node(node), LinkEnd::Node(node + 1)))
                 .collect(),
             ..Network::default()
         }
@@ -82,7 +82,7 @@ impl Parts {
     pub(super) fn loops(&self, nodes: usize) -> Network {
         Network {
             links: (0..nodes)
-                .map(|node| self.link(End::Node(node), End::Node(node)))
+                .map(|node| self.link(LinkEnd::Node(node), LinkEnd::Node(node)))
                 .collect(),
             ..Network::default()
         }
@@ -97,12 +97,12 @@ impl Parts {
     }
 
     pub(super) fn star(&self, nodes: usize, ports: usize) -> Network {
-        let port = |port| End::Port { switch: 0, port };
+        let port = |port| LinkEnd::Port { switch: 0, port };
         Network {
             medium: self.cables.medium,
             switches: vec![self.switch(0, ports)],
             links: (0..nodes)
-                .map(|node| self.link(End::Node(node), port(node)))
+                .map(|node| self.link(LinkEnd::Node(node), port(node)))
                 .collect(),
         }
     }
@@ -110,7 +110,7 @@ impl Parts {
     /// A tree: leaf switches with `ports - 1` nodes each, joined by further switches up to one root.
     pub(super) fn tree(&self, nodes: usize, ports: usize) -> Network {
         let mut network = Network::default();
-        let mut level: Vec<End> = (0..nodes).map(End::Node).collect();
+        let mut level: Vec<LinkEnd> = (0..nodes).map(LinkEnd::Node).collect();
         while level.len() > 1 {
             let room = if level.len() <= ports {
                 ports
@@ -124,10 +124,10 @@ impl Parts {
                 for (port, &end) in below.iter().enumerate() {
                     network
                         .links
-                        .push(self.link(end, End::Port { switch, port }));
+                        .push(self.link(end, LinkEnd::Port { switch, port }));
                 }
                 let port = ports - 1;
-                next.push(End::Port { switch, port });
+                next.push(LinkEnd::Port { switch, port });
             }
             level = next;
         }
@@ -153,15 +153,15 @@ impl Parts {
         };
         for node in 0..nodes {
             let (switch, port) = (node / half, node % half);
-            let end = End::Port { switch, port };
-            network.links.push(self.link(End::Node(node), end));
+            let end = LinkEnd::Port { switch, port };
+            network.links.push(self.link(LinkEnd::Node(node), end));
         }
         for switch in 0..leaves {
             for spine in 0..half {
                 let port = half + spine;
-                let up = End::Port { switch, port };
+                let up = LinkEnd::Port { switch, port };
                 let (switch, port) = (leaves + spine, switch);
-                let below = End::Port { switch, port };
+                let below = LinkEnd::Port { switch, port };
                 network.links.push(self.link(up, below));
             }
         }
@@ -183,12 +183,12 @@ impl Parts {
                 .collect(),
             ..Network::default()
         };
-        let mut join = |a: End, b: End| network.links.push(self.link(a, b));
-        let at = |switch, port| End::Port { switch, port };
+        let mut join = |a: LinkEnd, b: LinkEnd| network.links.push(self.link(a, b));
+        let at = |switch, port| LinkEnd::Port { switch, port };
         // The crossbars of a pod: first its leaves, then the middle ones.
         let leaf = |number: usize| number / half * ports + number % half;
         for node in 0..nodes {
-            join(End::Node(node), at(leaf(node / half), node % half));
+            join(LinkEnd::Node(node), at(leaf(node / half), node % half));
         }
         for pod in 0..pods {
             for middle in 0..half {

@@ -16,14 +16,14 @@ use super::images::Images;
 use super::inputs;
 use super::mapping;
 use super::media;
-use super::started::Started;
+use super::started::StartedNodes;
 use super::{Simulation, StartedWorkload, tasks};
 use crate::boards::Parts;
 use crate::builder::{WorldBuilder, WorldError};
 use crate::calibrate;
 use crate::faults::{self, Strikes};
 use crate::myrinet;
-use crate::myrinet::host::Host;
+use crate::myrinet::host::ControlHost;
 use crate::nodes::{self, START};
 use crate::replay::Replays;
 use crate::scenario::faults::{ExactFault, FaultSpec};
@@ -104,7 +104,7 @@ impl Blueprint {
         let installed = replays.install(&mut world, scenario);
         installed.map_err(refuse)?;
         let mappings = mapping::spawn(&mut world, scenario);
-        let started = Started::new(&mut world, scenario);
+        let started = StartedNodes::new(&mut world, scenario);
         let names = scenario.nodes.iter().map(|node| node.name.clone());
         let warnings = scenario.warnings.iter().map(String::as_str);
         let warnings = warnings.chain(images.warnings()).map(str::to_owned);
@@ -191,7 +191,7 @@ fn workloads(scenario: &Scenario) -> Vec<StartedWorkload> {
 }
 
 /// The hosts of control programs, by node.
-fn hosts(scenario: &Scenario) -> BTreeMap<usize, Host> {
+fn hosts(scenario: &Scenario) -> BTreeMap<usize, ControlHost> {
     let mut hosts = BTreeMap::new();
     for spec in &scenario.programs {
         let Some(settings) = spec.control() else {
@@ -203,7 +203,7 @@ fn hosts(scenario: &Scenario) -> BTreeMap<usize, Host> {
                 let (kind, exchange) = (settings.host, spec.exchange(index));
                 // Adapters that meet start before the programs do.
                 let delay_ns = if spec.meets() { 0 } else { spec.start_ns };
-                let host = Host::new(kind, generation, index, delay_ns, exchange);
+                let host = ControlHost::new(kind, generation, index, delay_ns, exchange);
                 hosts.insert(index, host);
             }
         }

@@ -11,7 +11,7 @@ use emulator::sim::world::World;
 use emulator::state;
 
 use super::shared::report::NodeReport;
-use super::started::Started;
+use super::started::StartedNodes;
 use crate::boards::Protocol;
 use crate::nodes;
 use crate::programs::verdict::Life;
@@ -64,7 +64,7 @@ pub(super) struct Counters {
     /// Firmware counters of incarnations that a reset ended.
     ended: Vec<NicCounters>,
     /// Busy times of each board at the start of the programs.
-    busy: Vec<Busy>,
+    busy: Vec<BusyTimes>,
     /// Protocol of each node's firmware.
     protocols: Vec<Option<Protocol>>,
 }
@@ -72,9 +72,9 @@ pub(super) struct Counters {
 state!(Counters { ended, busy } fixed { protocols });
 
 /// Busy times of the units of a board, in ps.
-pub(super) type Busy = Vec<u64>;
+pub(super) type BusyTimes = Vec<u64>;
 
-fn busy(node: &BoardNode) -> Busy {
+fn busy(node: &BoardNode) -> BusyTimes {
     let units = node.inspect().busy_units();
     units.iter().map(|unit| unit.time.ps()).collect()
 }
@@ -86,7 +86,7 @@ impl Counters {
         Self {
             protocols,
             ended: vec![[0; MOST_COUNTERS]; nodes],
-            busy: vec![Busy::new(); nodes],
+            busy: vec![BusyTimes::new(); nodes],
         }
     }
 
@@ -131,7 +131,12 @@ impl Counters {
     }
 
     /// The counters at the end of a run. A board keeps its memory in a reset, so the words of a node that has not begun anew are those of the life before.
-    pub(super) fn sums(&self, nodes: &[NodeReport], started: &Started, lives: &[Life]) -> Sums {
+    pub(super) fn sums(
+        &self,
+        nodes: &[NodeReport],
+        started: &StartedNodes,
+        lives: &[Life],
+    ) -> Sums {
         let mut sums = Sums {
             emp: vec![[0; MOST_COUNTERS]; nodes.len()],
             ..Sums::default()
@@ -168,7 +173,7 @@ impl Counters {
     }
 
     /// Busy times of a board at the start of the programs, and now.
-    pub(super) fn busy(&self, board: &BoardNode, node: usize) -> (Busy, Busy) {
+    pub(super) fn busy(&self, board: &BoardNode, node: usize) -> (BusyTimes, BusyTimes) {
         (self.busy[node].clone(), busy(board))
     }
 
@@ -184,15 +189,15 @@ pub(super) struct Sums {
     /// Sums of EMP's firmware on each board; 0 on others.
     pub emp: Vec<NicCounters>,
     /// Sums of GM's firmware, of all boards together; none if no board runs it.
-    pub gm: Named,
+    pub gm: NamedCounts,
     /// Sums of FM's firmware, of all boards together; none if no board runs it.
-    pub fm: Named,
+    pub fm: NamedCounts,
 }
 
 /// Counters by their names in reports.
-type Named = Option<BTreeMap<&'static str, u64>>;
+type NamedCounts = Option<BTreeMap<&'static str, u64>>;
 
-fn add(sums: &mut Named, counts: impl IntoIterator<Item = (&'static str, u64)>) {
+fn add(sums: &mut NamedCounts, counts: impl IntoIterator<Item = (&'static str, u64)>) {
     let sums = sums.get_or_insert_default();
     for (name, count) in counts {
         *sums.entry(name).or_default() += count;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::mapping::Mapping;
 use super::result::{BoardUse, ProgramUse, RunSummary};
 use crate::myrinet::host::HostReport;
-use crate::programs::verdict::Messages;
+use crate::programs::verdict::MessageCounts;
 use crate::scenario::Scenario;
 use crate::stopped::Stopped;
 use crate::workload::Outcome;
@@ -25,7 +25,7 @@ pub struct RunDocument<'a> {
     end: &'static str,
     /// Whether every check succeeded.
     good: bool,
-    messages: Messages,
+    messages: MessageCounts,
     bytes: u64,
     retransmissions: u64,
     frames_sent: u64,

@@ -41,10 +41,10 @@ pub struct Mapping {
 
 /// Record of all mappers of a run: their results in the order of time, and the last error of one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Mappings(Arc<Mutex<Log>>);
+pub(super) struct Mappings(Arc<Mutex<MappingLog>>);
 
 #[derive(Debug, Default)]
-struct Log {
+struct MappingLog {
     done: Vec<Mapping>,
     error: Option<(String, MapError)>,
 }
@@ -96,7 +96,7 @@ pub(super) fn spawn(world: &mut World, scenario: &Scenario) -> Mappings {
         let Some(gm::Family::Lanai(family)) = node.board.gm.map(|firmware| firmware.family) else {
             continue;
         };
-        let task = Task {
+        let task = MapperTask {
             name: node.name.clone(),
             family,
             pause_ns: u64::from(node.settings.gm.verify_us) * 1000,
@@ -112,7 +112,7 @@ pub(super) fn spawn(world: &mut World, scenario: &Scenario) -> Mappings {
 }
 
 #[derive(Clone)]
-struct Task {
+struct MapperTask {
     name: String,
     family: Family,
     /// Pause until the mapper looks for changes; 0: it does not.
@@ -120,7 +120,7 @@ struct Task {
     mappings: Mappings,
 }
 
-impl Task {
+impl MapperTask {
     async fn run(&self, machine: Machine) {
         let settings = Settings::default();
         let mut mapper = Mapper::new(machine.clone(), machine, self.family, settings);

@@ -13,13 +13,13 @@ use emulator::wire::port::Port;
 use crate::boards::Medium;
 use crate::builder::{WorldBuilder, WorldError, add_layer};
 use crate::nodes::mac_address;
-use crate::scenario::{CrossbarSpec, End, Forwarding, Network, SwitchSpec};
+use crate::scenario::{CrossbarSpec, Forwarding, LinkEnd, Network, SwitchSpec};
 
 /// A link's end as a port of the world.
-pub(super) const fn port(end: End) -> Port {
+pub(super) const fn port(end: LinkEnd) -> Port {
     match end {
-        End::Node(node) => Port::Node(node),
-        End::Port { switch, port } => Port::Switch { switch, port },
+        LinkEnd::Node(node) => Port::Node(node),
+        LinkEnd::Port { switch, port } => Port::Switch { switch, port },
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) fn join(
 pub(super) fn add_faults(
     world: &mut World,
     medium: Medium,
-    end: End,
+    end: LinkEnd,
     layer: RandomFaults,
 ) -> Result<(), WorldError> {
     add_layer(world, medium, port(end), layer)
@@ -122,7 +122,7 @@ pub(super) fn add_faults(
 pub(super) fn cut(
     world: &mut World,
     medium: Medium,
-    end: End,
+    end: LinkEnd,
     (from, until): (SimTime, Option<SimTime>),
 ) -> Result<(), WorldError> {
     match medium {

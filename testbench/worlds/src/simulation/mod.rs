@@ -30,7 +30,7 @@ pub use build::Blueprint;
 pub use images::Images;
 
 use crate::faults::Strikes;
-use crate::myrinet::host::Host;
+use crate::myrinet::host::ControlHost;
 use crate::nodes::START;
 use crate::programs::deliveries::Deliveries;
 use crate::programs::verdict::{self, Life};
@@ -41,7 +41,7 @@ use counters::Counters;
 use mapping::Mappings;
 use result::RunSummary;
 use shared::report::NodeReport;
-use started::Started;
+use started::StartedNodes;
 
 /// Boards may work for so many times the time after which a run is quiet, if nothing else happens.
 const LONGEST_WORK: u64 = 10;
@@ -142,11 +142,11 @@ pub struct Simulation {
     /// Incarnations of each node's program.
     lives: Vec<Lives>,
     /// Hosts of control programs, by node.
-    pub hosts: BTreeMap<usize, Host>,
+    pub hosts: BTreeMap<usize, ControlHost>,
     /// Record of the mappers.
     mappings: Mappings,
     /// Nodes on which only firmware runs.
-    started: Started,
+    started: StartedNodes,
     /// Recordings that nodes repeat.
     replays: Replays,
     /// Resets of nodes, sorted by time.

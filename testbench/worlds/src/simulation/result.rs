@@ -15,7 +15,7 @@ use emulator::wire::fault::FaultKind;
 use emulator::wire::loss::LossReason;
 use serde::Serializer;
 
-use super::counters::{Busy, NicCounters, Sums};
+use super::counters::{BusyTimes, NicCounters, Sums};
 use super::mapping::Mapping;
 use super::shared::report::NodeReport;
 use super::{Simulation, StartedWorkload, failed, media};
@@ -333,14 +333,19 @@ fn faults(world: &World) -> BTreeMap<String, u64> {
         .collect()
 }
 
-fn board_use(node: &Node, (before, now): &(Busy, Busy), name: &str, span: SimTime) -> BoardUse {
+fn board_use(
+    node: &Node,
+    (before, now): &(BusyTimes, BusyTimes),
+    name: &str,
+    span: SimTime,
+) -> BoardUse {
     let share = |ps: u64| match span.ps() {
         0 => 0.0,
         span => (ps as f64 / span as f64).min(1.0),
     };
     let units = node.inspect().busy_units().into_iter().enumerate();
     let units = units.map(|(index, unit)| {
-        let at = |times: &Busy| times.get(index).copied().unwrap_or_default();
+        let at = |times: &BusyTimes| times.get(index).copied().unwrap_or_default();
         UnitUse {
             name: unit.name,
             title: unit.title,

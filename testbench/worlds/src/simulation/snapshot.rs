@@ -44,7 +44,7 @@ pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// Description of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Label {
+pub struct SnapshotLabel {
     /// Program that wrote it.
     pub program: String,
     /// File name of the scenario.
@@ -151,8 +151,8 @@ impl Simulation {
         crc32fast::hash(text.as_bytes())
     }
 
-    fn label(&self, now: SimTime, name: &str, text: &str, scenario: &Scenario) -> Label {
-        Label {
+    fn label(&self, now: SimTime, name: &str, text: &str, scenario: &Scenario) -> SnapshotLabel {
+        SnapshotLabel {
             program: concat!("lanigon ", env!("CARGO_PKG_VERSION")).into(),
             scenario: name.into(),
             text: text.into(),
@@ -221,7 +221,7 @@ impl Simulation {
     fn file(
         &self,
         (world, logs, watch): (&[u8], &Logs, &Watch),
-        label: &Label,
+        label: &SnapshotLabel,
     ) -> Result<Vec<u8>, SnapshotError> {
         let mut state = Writer::default();
         world.len().write(&mut state);
@@ -249,7 +249,7 @@ impl Simulation {
         workloads: Workloads,
         file: &[u8],
         folder: &Path,
-    ) -> Result<(Self, Scenario, Label), SnapshotError> {
+    ) -> Result<(Self, Scenario, SnapshotLabel), SnapshotError> {
         let (label, state) = parts(file)?;
         let mut scenario = workloads.parse(&label.scenario, &label.text)?;
         scenario.folder = folder.into();
@@ -279,7 +279,7 @@ impl Simulation {
 }
 
 /// Splits a file into its label and its state.
-fn parts(file: &[u8]) -> Result<(Label, Vec<u8>), SnapshotError> {
+fn parts(file: &[u8]) -> Result<(SnapshotLabel, Vec<u8>), SnapshotError> {
     let rest = file.strip_prefix(MAGIC).ok_or(SnapshotError::Foreign)?;
     let (version, rest) = number(rest, "version")?;
     if version != VERSION {

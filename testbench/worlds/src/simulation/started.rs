@@ -17,7 +17,7 @@ use crate::stopped::{Cause, Stopped};
 
 /// The set of these nodes.
 #[derive(Debug, Default)]
-pub(super) struct Started {
+pub(super) struct StartedNodes {
     /// Whether each node belongs to the set.
     nodes: Vec<bool>,
     /// Set when a CPU stops; cleared by the reader.
@@ -35,7 +35,7 @@ impl Observer for Watchman {
     }
 }
 
-impl Started {
+impl StartedNodes {
     pub(super) fn new(world: &mut World, scenario: &Scenario) -> Self {
         let mut nodes = vec![false; world.nodes.len()];
         for spec in &scenario.programs {

@@ -22,7 +22,7 @@ use crate::emp::{self, EmpNode};
 use crate::fm::{self, FmNode};
 use crate::gm::{self, GmNode};
 use crate::images::firmware;
-use crate::myrinet::host::Host;
+use crate::myrinet::host::ControlHost;
 use crate::programs::check::Identity;
 use crate::programs::deliveries::{Deliveries, FrameLife};
 use crate::programs::frames::{self, FramePlan};
@@ -39,7 +39,7 @@ use crate::workload::{self, JobContext};
 const SESSIONS_OF_A_LIFE: u16 = 0x100;
 
 /// Program of a node's host.
-enum Job {
+enum NodeJob {
     /// Boots the firmware of the board's protocol, and runs a plan of messages.
     Messages(TrafficPlan),
     /// Does the part of a workload. Another process of the host may run a plan of messages.
@@ -47,49 +47,49 @@ enum Job {
     /// Boots the firmware of the board, and runs plans of frames: one for each program.
     Frames(Vec<FramePlan>),
     /// Is the host of a control program.
-    Control(Host),
+    Control(ControlHost),
     /// Starts any firmware at this time after the start of the programs, without further accesses.
     Start(SimTime),
 }
 
 /// Name and program of each node. Nodes without a program boot the firmware of their protocol and do nothing; if no node
 /// uses a protocol, their boards stay untouched.
-fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, Job)>> {
+fn jobs(scenario: &Scenario) -> Vec<Option<(&'static str, NodeJob)>> {
     let any_protocol = scenario.uses_protocol();
     let nodes = scenario.nodes.iter();
     let idle = nodes.map(|node| {
         let boots = any_protocol && node.protocol.is_some();
-        boots.then(|| ("idle", Job::Messages(TrafficPlan::default())))
+        boots.then(|| ("idle", NodeJob::Messages(TrafficPlan::default())))
     });
     let mut jobs: Vec<_> = idle.collect();
     for (spec, tag) in scenario.programs.iter().zip(0..) {
         let start_ns = spec.start_ns;
         if let Program::Start { nodes } = &spec.program {
             for &node in nodes {
-                jobs[node] = Some((spec.name, Job::Start(SimTime::from_ns(start_ns))));
+                jobs[node] = Some((spec.name, NodeJob::Start(SimTime::from_ns(start_ns))));
             }
         }
         if let Program::Workload(_, workload) = &spec.program {
             for (node, job) in workload.jobs(JobContext { scenario, start_ns }) {
                 let messages = match &mut jobs[node] {
-                    Some((_, Job::Messages(messages))) if scenario.has_messages_on(&[node]) => {
+                    Some((_, NodeJob::Messages(messages))) if scenario.has_messages_on(&[node]) => {
                         Some(std::mem::take(messages))
                     }
                     _ => None,
                 };
-                jobs[node] = Some((spec.name, Job::Workload(job, messages)));
+                jobs[node] = Some((spec.name, NodeJob::Workload(job, messages)));
             }
         }
         for (node, plan) in frames::plans(spec, tag) {
             match &mut jobs[node] {
-                Some((_, Job::Frames(plans))) => plans.push(plan),
-                job => *job = Some((spec.name, Job::Frames(vec![plan]))),
+                Some((_, NodeJob::Frames(plans))) => plans.push(plan),
+                job => *job = Some((spec.name, NodeJob::Frames(vec![plan]))),
             }
         }
         for (node, plan) in plans(spec, scenario.seed, scenario.resets()) {
             match &mut jobs[node] {
-                Some((_, Job::Workload(_, messages))) => *messages = Some(plan),
-                job => *job = Some((spec.name, Job::Messages(plan))),
+                Some((_, NodeJob::Workload(_, messages))) => *messages = Some(plan),
+                job => *job = Some((spec.name, NodeJob::Messages(plan))),
             }
         }
     }
@@ -105,7 +105,7 @@ pub(super) fn spawn(
     scenario: &Scenario,
     images: &Images,
     profiles: &[Arc<Profile>],
-    hosts: &BTreeMap<usize, Host>,
+    hosts: &BTreeMap<usize, ControlHost>,
 ) -> Result<Vec<Lives>, RouteError> {
     let firmware = images.all().map(|(_, image)| Arc::new(firmware(image)));
     let firmware: Vec<_> = firmware.collect();
@@ -115,16 +115,16 @@ pub(super) fn spawn(
     for (index, (job, settings)) in jobs(scenario).into_iter().zip(settings).enumerate() {
         let node = &scenario.nodes[index];
         let lives = Lives::with(match &job {
-            Some((_, Job::Workload(job, _))) => Some(job.read_records()),
+            Some((_, NodeJob::Workload(job, _))) => Some(job.read_records()),
             _ => None,
         });
         all_lives.push(lives.clone());
         let host = hosts.get(&index);
-        let host = host.map(|host| (host.kind.program(), Job::Control(host.clone())));
+        let host = host.map(|host| (host.kind.program(), NodeJob::Control(host.clone())));
         let Some((name, job)) = host.or(job) else {
             continue;
         };
-        let task = Arc::new(Task {
+        let task = Arc::new(ProgramTask {
             job,
             lives,
             settings,
@@ -137,7 +137,7 @@ pub(super) fn spawn(
             mpi_call_ns: profiles[index].host.mpi_call.ps() / 1000,
             host: profiles[index].host,
         });
-        if let Job::Workload(job, _) = &task.job {
+        if let NodeJob::Workload(job, _) = &task.job {
             job.prepare(&mut world.nodes[index], index as u16);
         }
         start(world, index, name, task);
@@ -146,7 +146,7 @@ pub(super) fn spawn(
 }
 
 /// Starts the processes of a host: those that wait for a library first, then the one that boots the board.
-fn start(world: &mut World, node: usize, name: &'static str, task: Arc<Task>) {
+fn start(world: &mut World, node: usize, name: &'static str, task: Arc<ProgramTask>) {
     let programs = &mut world.nodes[node].programs;
     for (process, name) in task.further().into_iter().enumerate() {
         let task = Arc::clone(&task);
@@ -194,8 +194,8 @@ impl Drop for FramesEnd {
 }
 
 /// Data that a node's program needs at each start.
-struct Task {
-    job: Job,
+struct ProgramTask {
+    job: NodeJob,
     lives: Lives,
     settings: Settings,
     node: u16,
@@ -214,7 +214,7 @@ struct Task {
 /// A process of a host, in which the job of a workload runs.
 #[derive(Clone)]
 pub struct HostProcess<'a> {
-    task: &'a Task,
+    task: &'a ProgramTask,
     machine: Machine,
     /// Number of this start among those of the host's program, from 1.
     life: u32,
@@ -304,10 +304,10 @@ pub enum Library {
     Fm(Box<FmNode>),
 }
 
-impl Task {
+impl ProgramTask {
     /// Names of the processes that get a library from the one that boots the board.
     fn further(&self) -> Vec<&'static str> {
-        let Job::Workload(job, messages) = &self.job else {
+        let NodeJob::Workload(job, messages) = &self.job else {
             return Vec::new();
         };
         let messages = messages.iter().map(|_| "messages");
@@ -317,18 +317,18 @@ impl Task {
     async fn run(&self, machine: Machine, life: u32) {
         let deliveries = self.lives.begin(machine.now().ps());
         let done = match &self.job {
-            Job::Messages(plan) => self.exchange(machine, life, plan, &deliveries).await,
-            Job::Workload(job, _) => {
+            NodeJob::Messages(plan) => self.exchange(machine, life, plan, &deliveries).await,
+            NodeJob::Workload(job, _) => {
                 deliveries.records().operations_left = job.operations();
                 job.run(self.process(machine, life, &deliveries)).await
             }
-            Job::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
-            Job::Control(host) => {
+            NodeJob::Frames(plans) => self.frames(machine, life, plans, &deliveries).await,
+            NodeJob::Control(host) => {
                 deliveries.records().operations_left = 1;
                 host.run(machine, &self.firmware).await;
                 Ok(())
             }
-            Job::Start(after) => {
+            NodeJob::Start(after) => {
                 // The program has no messages to wait for.
                 deliveries.records().sending_over = true;
                 let firmware = Arc::clone(&self.firmware);
@@ -337,7 +337,7 @@ impl Task {
         };
         let mut records = deliveries.records();
         // Another process says itself when its messages have been sent.
-        records.sending_over |= !matches!(self.job, Job::Workload(_, Some(_)));
+        records.sending_over |= !matches!(self.job, NodeJob::Workload(_, Some(_)));
         records.operations_left = records.operations_left.saturating_sub(1);
         records.problem = records.problem.take().or(done.err());
     }
@@ -353,7 +353,7 @@ impl Task {
 
     /// Runs a further process of a workload's host, once the first one has booted the firmware.
     async fn run_further(&self, machine: Machine, process: usize) {
-        let Job::Workload(job, messages) = &self.job else {
+        let NodeJob::Workload(job, messages) = &self.job else {
             return;
         };
         let library = self.processes.join(process, machine.clone()).await;

@@ -11,7 +11,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::acenic::{Config, JUMBO_MTU, NEGOTIATED_LINK, SendRing};
 use lanigon_worlds::acenic;
-use lanigon_worlds::acenic::node::{self, ExchangePlan, Failure, Record};
+use lanigon_worlds::acenic::node::{self, ExchangePlan, NodeFailure, Record};
 
 use super::support::FIRMWARE;
 
@@ -193,5 +193,5 @@ fn a_board_that_nobody_answers_gives_up() {
         ..RunLimits::default()
     };
     assert_eq!(world.run(&limits), RunEnd::Completed);
-    assert_eq!(log.record().failure, Some(Failure::NoAnswer(500)));
+    assert_eq!(log.record().failure, Some(NodeFailure::NoAnswer(500)));
 }

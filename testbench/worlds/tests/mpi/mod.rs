@@ -6,7 +6,7 @@ use host_lib::gm::collective::Endpoint;
 use host_lib::mpi::{BarrierOn, Bypass, GmTransport};
 use host_lib::window::System;
 use lanigon_workloads::mpi::{
-    self, Class, Measured, MpiReport, MpiSettings, MpiWork, Skewed, TimeUse,
+    self, MeasuredValue, MpiReport, MpiSettings, MpiWork, ProblemClass, Skewed, TimeUse,
 };
 use lanigon_worlds::boards;
 use lanigon_worlds::emp::text;
@@ -65,7 +65,7 @@ fn check(count: u16, settings: &MpiSettings) -> MpiReport {
         None => 1,
     };
     assert_eq!(report.measured.len(), sizes);
-    let positive = |one: &Measured| one.value > 0.0;
+    let positive = |one: &MeasuredValue| one.value > 0.0;
     assert!(report.measured.iter().all(positive), "{report:?}");
     assert_eq!(report.times.len(), usize::from(count));
     let some = |one: &TimeUse| one.waiting_us > 0.0 && one.total_us() > 0.0;
@@ -116,7 +116,7 @@ fn kernels() {
     };
     let report = check(5, &settings(plate));
     assert!(report.times.iter().all(|one| one.compute_us > 0.0));
-    check(4, &settings(MpiWork::IntegerSort(Class::S)));
+    check(4, &settings(MpiWork::IntegerSort(ProblemClass::S)));
 }
 
 /// Measurements of rank 0 among late ranks, with bypass or without; long messages do not bypass.
@@ -129,7 +129,7 @@ fn late(work: MpiWork, bypass: Bypass) -> Vec<(f64, Skewed)> {
         ..MpiSettings::new(work)
     };
     let report = run(16, &settings);
-    let of = |one: &Measured| (one.value, one.skewed.unwrap());
+    let of = |one: &MeasuredValue| (one.value, one.skewed.unwrap());
     report.measured.iter().map(of).collect()
 }
 

@@ -8,7 +8,7 @@ use emulator::lanai::chip::Generation;
 use emulator::sim::world::RunEnd;
 use host_lib::myrinet::{EntryKind, HostError, Journal};
 use lanigon_worlds::myrinet::diagnosis::Diagnosis;
-use lanigon_worlds::myrinet::host::Host;
+use lanigon_worlds::myrinet::host::ControlHost;
 use lanigon_worlds::myrinet::program::Format;
 use lanigon_worlds::myrinet::{self, HostKind, WayBack};
 use lanigon_worlds::scenario::Scenario;
@@ -58,7 +58,7 @@ fn finish(scenario: &Scenario) -> (Simulation, RunSummary) {
 
 /// A run with one node.
 struct Outcome {
-    host: Host,
+    host: ControlHost,
     simulation: Simulation,
     summary: RunSummary,
 }

@@ -1,6 +1,6 @@
 //! Message passing in scenarios: the same programs over GM and EMP, with losses; wrong settings; processes that end.
 
-use lanigon_workloads::mpi::Measured;
+use lanigon_workloads::mpi::MeasuredValue;
 use lanigon_workloads::mpi::MpiUse;
 use lanigon_worlds::simulation::RunOptions;
 
@@ -67,7 +67,8 @@ fn operations_go_on_while_programs_compute_with_losses() {
             let [result] = &outcome.results::<MpiUse>()[..] else {
                 panic!("{program}: {:?}", outcome.results::<MpiUse>());
             };
-            let handlers = |one: &Measured| one.skewed.is_some_and(|skewed| skewed.handlers > 0.0);
+            let handlers =
+                |one: &MeasuredValue| one.skewed.is_some_and(|skewed| skewed.handlers > 0.0);
             assert_eq!(result.measured.iter().all(handlers), bypass != "none");
         }
     }

@@ -18,7 +18,7 @@ pub use tracker::Tracker;
 
 /// A DMA transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transfer {
+pub struct PacketDma {
     /// SRAM address of the first byte.
     pub local: u32,
     /// Start.
@@ -31,7 +31,7 @@ pub struct Transfer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmission {
     /// The read of the payload from host memory; none without payload.
-    pub read: Option<Transfer>,
+    pub read: Option<PacketDma>,
     /// The CPU gave the packet to the sender.
     pub sent: SimTime,
     /// Length in bytes, with route and header.
@@ -40,7 +40,7 @@ pub struct Transmission {
 
 /// The accepted reception of a message's packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery {
+pub struct PacketDelivery {
     /// The transmission that arrived.
     pub transmission: Transmission,
     /// The packet is in SRAM, and the firmware can detect it.
@@ -52,7 +52,7 @@ pub struct Delivery {
     /// The firmware accepted it.
     pub accepted: SimTime,
     /// Transfers of message and event to host memory.
-    pub writes: Vec<Transfer>,
+    pub writes: Vec<PacketDma>,
     /// The poll that read the event.
     pub seen: Option<SimTime>,
     /// Return of that call.
@@ -77,7 +77,7 @@ pub struct GmMessage {
     /// Times at which its connection was sent again while it was not acknowledged.
     pub resends: Vec<SimTime>,
     /// The accepted reception.
-    pub delivery: Option<Delivery>,
+    pub delivery: Option<PacketDelivery>,
     /// Time at which the ack came.
     pub acknowledged: Option<SimTime>,
 }

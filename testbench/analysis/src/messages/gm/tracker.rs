@@ -11,14 +11,14 @@ use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use lanigon_worlds::gm::{Call, NO_EVENT};
 
-use super::{Delivery, GmMessage, GmMessages, Mark, Transfer, Transmission};
+use super::{GmMessage, GmMessages, Mark, PacketDelivery, PacketDma, Transmission};
 use crate::messages::message::MessageId;
 use crate::messages::names::gm::header;
 use lanigon_worlds::faults::GmPacket;
 
 /// A direction between two nodes: a connection, as its sender's and its receiver's tables have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Way {
+struct ConnectionName {
     from: u16,
     to: u16,
     priority: u8,
@@ -35,14 +35,14 @@ struct Send {
 
 /// A packet in a receive buffer.
 #[derive(Debug, Clone, Copy)]
-struct Arrival {
+struct BufferedPacket {
     message: usize,
     received: SimTime,
     length: u32,
     end: u32,
 }
 
-impl Arrival {
+impl BufferedPacket {
     /// Whether an address of SRAM lies in the packet, or in what the receiver or the firmware writes behind it.
     fn covers(&self, local: u32) -> bool {
         let begin = self.end.saturating_sub(self.length + BEHIND);
@@ -52,14 +52,14 @@ impl Arrival {
 
 /// State of a node.
 #[derive(Debug, Default)]
-struct Node {
+struct TrackedNode {
     /// Open calls of the host library, by their descriptions.
     calls: BTreeMap<Arc<str>, SimTime>,
     sends: VecDeque<Send>,
     /// Head of the packet that is sent or received next.
     heads: [Option<FrameHead>; 2],
-    reads: VecDeque<Transfer>,
-    arrivals: VecDeque<Arrival>,
+    reads: VecDeque<PacketDma>,
+    arrivals: VecDeque<BufferedPacket>,
     /// Messages that are being delivered.
     deliveries: VecDeque<usize>,
     /// The message of the last write.
@@ -89,10 +89,14 @@ const fn behind(sequence: u32, count: u32) -> u32 {
 }
 
 /// The delivery of a message by one copy of its packet.
-fn delivery(message: &GmMessage, copy: &Arrival, accepted: SimTime) -> Option<Delivery> {
+fn delivery(
+    message: &GmMessage,
+    copy: &BufferedPacket,
+    accepted: SimTime,
+) -> Option<PacketDelivery> {
     let before = |sent: &&Transmission| sent.sent < copy.received;
     let transmission = *message.transmissions.iter().rfind(before)?;
-    Some(Delivery {
+    Some(PacketDelivery {
         transmission,
         received: copy.received,
         length: copy.length,
@@ -115,14 +119,14 @@ fn remember<T>(queue: &mut VecDeque<T>, item: T) {
 #[derive(Debug, Default)]
 pub struct Tracker {
     found: GmMessages,
-    known: BTreeMap<(Way, u32), usize>,
+    known: BTreeMap<(ConnectionName, u32), usize>,
     /// Ports of messages, by index.
     ports: Vec<u32>,
     /// Unacknowledged messages of each way, oldest first, with their sequence words.
-    outstanding: BTreeMap<Way, VecDeque<(u32, usize)>>,
+    outstanding: BTreeMap<ConnectionName, VecDeque<(u32, usize)>>,
     numbers: BTreeMap<(u16, u16), u32>,
     lives: BTreeMap<u16, u16>,
-    nodes: BTreeMap<u16, Node>,
+    nodes: BTreeMap<u16, TrackedNode>,
 }
 
 impl Tracker {
@@ -166,7 +170,7 @@ impl Tracker {
             }
             (&TraceKind::DmaStarted { local, .. }, Initiator::DmaRead) => {
                 let (from, to) = (now, None);
-                remember(&mut self.node(node).reads, Transfer { local, from, to });
+                remember(&mut self.node(node).reads, PacketDma { local, from, to });
             }
             (TraceKind::DmaDone { .. }, Initiator::DmaRead) => {
                 if let Some(read) = self.node(node).reads.back_mut() {
@@ -181,7 +185,7 @@ impl Tracker {
         }
     }
 
-    fn node(&mut self, node: u16) -> &mut Node {
+    fn node(&mut self, node: u16) -> &mut TrackedNode {
         self.nodes.entry(node).or_default()
     }
 
@@ -268,7 +272,7 @@ impl Tracker {
             Event::PacketReceived | Event::PacketDropped | Event::AckSent => [peer, node],
             _ => [node, peer],
         };
-        let way = Way { from, to, priority };
+        let way = ConnectionName { from, to, priority };
         let message = match event {
             Event::TokenTaken => Some(self.taken(way, sequence, now)),
             Event::AckReceived => {
@@ -294,7 +298,7 @@ impl Tracker {
     }
 
     /// The firmware has made a record of a send.
-    fn taken(&mut self, way: Way, sequence: u32, now: SimTime) -> usize {
+    fn taken(&mut self, way: ConnectionName, sequence: u32, now: SimTime) -> usize {
         let number = self.numbers.entry((way.from, way.to)).or_default();
         let id = MessageId {
             from: way.from,
@@ -357,7 +361,7 @@ impl Tracker {
     }
 
     /// An ack or nack came: all before `next` have arrived.
-    fn acknowledged(&mut self, way: Way, next: u32, now: SimTime) {
+    fn acknowledged(&mut self, way: ConnectionName, next: u32, now: SimTime) {
         let Some(outstanding) = self.outstanding.get_mut(&way) else {
             return;
         };
@@ -374,7 +378,7 @@ impl Tracker {
 
     /// A connection is sent again, from the packet with this sequence word on. If that is new, so is the session: all
     /// unacknowledged messages have new numbers.
-    fn resent(&mut self, way: Way, sequence: u32, now: SimTime) {
+    fn resent(&mut self, way: ConnectionName, sequence: u32, now: SimTime) {
         let Some(outstanding) = self.outstanding.get_mut(&way) else {
             return;
         };
@@ -396,7 +400,7 @@ impl Tracker {
         if !header.is_data() {
             return None;
         }
-        let way = Way {
+        let way = ConnectionName {
             from: header.sender,
             to: header.target,
             priority: header.priority,
@@ -431,7 +435,7 @@ impl Tracker {
     fn received(&mut self, node: u16, (end, length): (u32, u32), received: SimTime) {
         let head = self.node(node).heads[1].take();
         if let Some((message, _)) = self.of_packet(head) {
-            let arrival = Arrival {
+            let arrival = BufferedPacket {
                 message,
                 received,
                 length,
@@ -471,7 +475,8 @@ impl Tracker {
                 continue;
             };
             // Where a packet has come more than once, its first write tells which copy was accepted.
-            let here = |arrival: &&Arrival| arrival.message == index && arrival.covers(local);
+            let here =
+                |arrival: &&BufferedPacket| arrival.message == index && arrival.covers(local);
             let copy = host.arrivals.iter().rfind(here);
             let Some(copy) = copy.filter(|copy| known.writes.is_empty() || copy.end == known.end)
             else {
@@ -484,7 +489,7 @@ impl Tracker {
                 && delivery.writes.len() < all
             {
                 let to = None;
-                delivery.writes.push(Transfer { local, from, to });
+                delivery.writes.push(PacketDma { local, from, to });
                 host.writing = Some(index);
                 if delivery.writes.len() == all {
                     host.events.push_back((self.ports[index], index));

@@ -10,7 +10,7 @@ use super::MessageName;
 
 /// A probe of EMP's firmware that names a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Said {
+pub struct DecodedEmpProbe {
     /// The probe.
     pub event: Event,
     /// Message that the probe names.
@@ -19,7 +19,7 @@ pub struct Said {
     pub third: u32,
 }
 
-impl Said {
+impl DecodedEmpProbe {
     /// The frame that the probe is about.
     #[must_use]
     pub fn frame(&self) -> Option<u16> {
@@ -28,8 +28,8 @@ impl Said {
 
     /// The probe in the form that all protocols share.
     #[must_use]
-    pub fn general(&self) -> super::Said {
-        super::Said {
+    pub fn general(&self) -> super::DecodedProbe {
+        super::DecodedProbe {
             message: self.message,
             frame: self.frame(),
             begins: self.event == Event::PostTransmit,
@@ -39,7 +39,7 @@ impl Said {
 
 /// Decodes a probe that the firmware of `node` passed; `None` if it names no message.
 #[must_use]
-pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<Said> {
+pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<DecodedEmpProbe> {
     let event = Event::from_name(probe)?;
     let &[peer, id, third] = arguments else {
         return None;
@@ -51,7 +51,7 @@ pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<Said> {
         Side::Receiver => (peer, node),
         Side::Posting => return None,
     };
-    Some(Said {
+    Some(DecodedEmpProbe {
         event,
         message: MessageName {
             from,
@@ -65,7 +65,7 @@ pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<Said> {
 
 /// A frame of EMP and the message that it belongs to, or acknowledges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct DecodedFrame {
     /// The kind of frame.
     pub kind: Kind,
     /// Message that the frame belongs to, or acknowledges.
@@ -74,7 +74,7 @@ pub struct Seen {
     pub frame: u16,
 }
 
-impl Seen {
+impl DecodedFrame {
     /// The kind in words.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -90,8 +90,8 @@ impl Seen {
 
     /// The head in the form that all protocols share.
     #[must_use]
-    pub const fn general(&self) -> super::Seen {
-        super::Seen {
+    pub const fn general(&self) -> super::DecodedHead {
+        super::DecodedHead {
             name: self.name(),
             message: self.message,
             frame: Some(self.frame),
@@ -127,9 +127,9 @@ pub const fn message_of(says: &EmpFrame, from: u16, to: u16) -> MessageName {
 
 /// Decodes a frame's head; `None` if it is no frame of EMP to a node of the run.
 #[must_use]
-pub fn seen(head: &FrameHead) -> Option<Seen> {
+pub fn seen(head: &FrameHead) -> Option<DecodedFrame> {
     let says = header(head)?;
-    Some(Seen {
+    Some(DecodedFrame {
         kind: says.kind,
         message: message_of(&says, says.from, says.to?),
         frame: says.frame,

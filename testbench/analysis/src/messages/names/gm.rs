@@ -6,7 +6,7 @@ use emulator::observe::event::FrameHead;
 use lanigon_worlds::faults::GmPacket;
 use lanigon_worlds::gm::Call;
 
-use super::{MessageName, Said, Seen};
+use super::{DecodedHead, DecodedProbe, MessageName};
 
 /// The header in a packet's head; `None` if it is no packet of GM.
 #[must_use]
@@ -17,7 +17,7 @@ pub fn header(head: &FrameHead) -> Option<GmPacket> {
 
 /// Decodes a probe that the firmware of `node` passed; `None` if it names no message.
 #[must_use]
-pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<Said> {
+pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<DecodedProbe> {
     let event = Event::from_name(probe)?;
     let &[number, sequence] = arguments else {
         return None;
@@ -32,7 +32,7 @@ pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<Said> {
         true => (sequence as u16).wrapping_sub(1),
         false => sequence as u16,
     };
-    Some(Said {
+    Some(DecodedProbe {
         message: MessageName {
             from,
             to,
@@ -46,14 +46,14 @@ pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<Said> {
 
 /// Decodes a packet's head; `None` if it is no packet of GM with a sequence number.
 #[must_use]
-pub fn seen(head: &FrameHead) -> Option<Seen> {
+pub fn seen(head: &FrameHead) -> Option<DecodedHead> {
     let header = header(head)?;
     let id = header.sequence as u16;
     let (from, to, id) = match header.is_answer() {
         true => (header.target, header.sender, id.wrapping_sub(1)),
         false => (header.sender, header.target, id),
     };
-    Some(Seen {
+    Some(DecodedHead {
         name: header.name(),
         message: MessageName {
             from,

@@ -31,7 +31,7 @@ impl std::fmt::Display for MessageName {
 
 /// A probe that names a message, decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Said {
+pub struct DecodedProbe {
     /// Message that the probe names.
     pub message: MessageName,
     /// The number of the frame, where a message has several.
@@ -42,7 +42,7 @@ pub struct Said {
 
 /// A packet's head that names a message, decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct DecodedHead {
     /// The kind of packet in words.
     pub name: &'static str,
     /// The message that it belongs to, or acknowledges.
@@ -56,9 +56,9 @@ pub struct Seen {
 /// The decoders of a protocol.
 struct Protocol {
     /// Decodes a probe that the firmware of a node passed.
-    said: fn(u16, &str, &[u32]) -> Option<Said>,
+    said: fn(u16, &str, &[u32]) -> Option<DecodedProbe>,
     /// Decodes the head of a packet.
-    seen: fn(&FrameHead) -> Option<Seen>,
+    seen: fn(&FrameHead) -> Option<DecodedHead>,
     /// Whether the call of a host program with this description posts a message. A protocol whose posts write a mailbox needs none.
     posts: fn(&str) -> bool,
 }
@@ -79,14 +79,14 @@ const PROTOCOLS: [Protocol; 2] = [
 
 /// Decodes a probe that the firmware of `node` passed; `None` if it names no message.
 #[must_use]
-pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<Said> {
+pub fn said(node: u16, probe: &str, arguments: &[u32]) -> Option<DecodedProbe> {
     let mut protocols = PROTOCOLS.iter();
     protocols.find_map(|protocol| (protocol.said)(node, probe, arguments))
 }
 
 /// Decodes a packet's head; `None` if it belongs to no message.
 #[must_use]
-pub fn seen(head: &FrameHead) -> Option<Seen> {
+pub fn seen(head: &FrameHead) -> Option<DecodedHead> {
     PROTOCOLS.iter().find_map(|protocol| (protocol.seen)(head))
 }
 

@@ -14,7 +14,7 @@ const TOGETHER: usize = 3;
 
 /// Class of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
+pub enum DifferenceClass {
     /// No difference.
     Equal,
     /// Different time only.
@@ -29,7 +29,7 @@ pub enum Class {
     OnlyB,
 }
 
-impl Class {
+impl DifferenceClass {
     /// Number of classes.
     pub const COUNT: usize = 6;
 
@@ -52,7 +52,7 @@ struct Doing {
 #[derive(Debug, Clone)]
 pub struct First {
     /// Class of the difference.
-    pub class: Class,
+    pub class: DifferenceClass,
     /// Event in run A.
     pub a: Option<TraceEvent>,
     /// Event in run B.
@@ -79,7 +79,7 @@ pub struct Aligner {
     /// The first difference in more than time.
     pub first_structural: Option<First>,
     /// Events from the first difference on, by kind and [`Class`].
-    pub counts: BTreeMap<&'static str, [u64; Class::COUNT]>,
+    pub counts: BTreeMap<&'static str, [u64; DifferenceClass::COUNT]>,
     /// Range of the delay of run B, in picoseconds.
     pub shifts: Option<(i128, i128)>,
 }
@@ -120,10 +120,10 @@ impl Aligner {
     pub fn finish(&mut self) {
         self.advance(true);
         while let Some(event) = self.a.pop_front() {
-            self.step(Class::OnlyA, Some(event), None);
+            self.step(DifferenceClass::OnlyA, Some(event), None);
         }
         while let Some(event) = self.b.pop_front() {
-            self.step(Class::OnlyB, None, Some(event));
+            self.step(DifferenceClass::OnlyB, None, Some(event));
         }
     }
 
@@ -131,8 +131,8 @@ impl Aligner {
         while let (Some(a), Some(b)) = (self.a.front(), self.b.front()) {
             if same(a, b) {
                 let class = match a.time == b.time {
-                    true => Class::Equal,
-                    false => Class::Shifted,
+                    true => DifferenceClass::Equal,
+                    false => DifferenceClass::Shifted,
                 };
                 self.pair(class);
             } else if last || self.a.len().min(self.b.len()) >= WINDOW + TOGETHER {
@@ -146,8 +146,8 @@ impl Aligner {
     /// Handles a difference: finds the next aligned events.
     fn part(&mut self) {
         if self.agree(0, 1) && self.agree(1, 0) {
-            self.pair(Class::Swapped);
-            return self.pair(Class::Swapped);
+            self.pair(DifferenceClass::Swapped);
+            return self.pair(DifferenceClass::Swapped);
         }
         let most = 2 * (WINDOW - 1);
         let ways = (1..=most).flat_map(|sum| (0..=sum).map(move |i| (i, sum - i)));
@@ -156,7 +156,7 @@ impl Aligner {
         while only_a > 0 && only_b > 0 {
             let both = self.a.front().zip(self.b.front());
             if both.is_some_and(|(a, b)| alike(a, b)) {
-                self.pair(Class::Values);
+                self.pair(DifferenceClass::Values);
                 (only_a, only_b) = (only_a - 1, only_b - 1);
             } else {
                 break;
@@ -173,11 +173,11 @@ impl Aligner {
             if only_b == 0 || (only_a > 0 && earlier) {
                 only_a -= 1;
                 let event = self.a.pop_front();
-                self.step(Class::OnlyA, event, None);
+                self.step(DifferenceClass::OnlyA, event, None);
             } else {
                 only_b -= 1;
                 let event = self.b.pop_front();
-                self.step(Class::OnlyB, None, event);
+                self.step(DifferenceClass::OnlyB, None, event);
             }
         }
     }
@@ -192,18 +192,18 @@ impl Aligner {
         left > 0 && (0..TOGETHER.min(left)).all(|next| self.agree(i + next, j + next))
     }
 
-    fn pair(&mut self, class: Class) {
+    fn pair(&mut self, class: DifferenceClass) {
         let (a, b) = (self.a.pop_front(), self.b.pop_front());
         self.step(class, a, b);
     }
 
-    fn step(&mut self, class: Class, a: Option<TraceEvent>, b: Option<TraceEvent>) {
+    fn step(&mut self, class: DifferenceClass, a: Option<TraceEvent>, b: Option<TraceEvent>) {
         let Some(event) = a.as_ref().or(b.as_ref()) else {
             return;
         };
         let kind = event.kind.name();
-        let equal = class == Class::Equal;
-        if class == Class::Shifted
+        let equal = class == DifferenceClass::Equal;
+        if class == DifferenceClass::Shifted
             && let (Some(a), Some(b)) = (&a, &b)
         {
             let shift = i128::from(b.time.ps()) - i128::from(a.time.ps());
@@ -224,7 +224,12 @@ impl Aligner {
         }
     }
 
-    fn describe(&self, class: Class, a: Option<TraceEvent>, b: Option<TraceEvent>) -> First {
+    fn describe(
+        &self,
+        class: DifferenceClass,
+        a: Option<TraceEvent>,
+        b: Option<TraceEvent>,
+    ) -> First {
         let initiator = a.as_ref().or(b.as_ref()).map(|event| event.initiator);
         let doing = initiator.and_then(|initiator| self.doing.get(&initiator));
         let doing = doing.cloned().unwrap_or_default();

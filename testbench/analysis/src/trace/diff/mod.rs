@@ -13,7 +13,7 @@ use emulator::observe::event::{Details, Place, TraceEvent};
 use emulator::observe::file::{End, Header};
 use emulator::sim::time::SimTime;
 
-pub use align::{Aligner, Class, First};
+pub use align::{Aligner, DifferenceClass, First};
 
 use super::record;
 
@@ -78,7 +78,7 @@ pub struct Difference {
     /// Two events of different places in a different order, if otherwise only times differ.
     pub order: Option<[TraceEvent; 2]>,
     /// Events from the first difference of their place on, by kind and [`Class`].
-    pub counts: BTreeMap<&'static str, [u64; Class::COUNT]>,
+    pub counts: BTreeMap<&'static str, [u64; DifferenceClass::COUNT]>,
 }
 
 impl Comparison {
@@ -113,7 +113,7 @@ impl Comparison {
     #[must_use]
     pub fn finish(self) -> Difference {
         let mut places = Vec::new();
-        let mut counts: BTreeMap<_, [u64; Class::COUNT]> = BTreeMap::new();
+        let mut counts: BTreeMap<_, [u64; DifferenceClass::COUNT]> = BTreeMap::new();
         for (place, mut aligner) in self.places {
             aligner.finish();
             for (kind, more) in aligner.counts {

@@ -7,7 +7,7 @@ use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use serde_json::{Value, json};
 
-use super::{Class, Difference, First, PlaceDiff};
+use super::{Difference, DifferenceClass, First, PlaceDiff};
 use crate::output::grouped;
 use crate::trace::rows::place_name;
 
@@ -39,10 +39,10 @@ impl First {
     /// The difference in one line.
     fn what(&self) -> String {
         match (self.class, &self.a, &self.b) {
-            (Class::OnlyA, ..) => "an event of A is missing in B".into(),
-            (Class::OnlyB, ..) => "an event of B is missing in A".into(),
-            (Class::Values, ..) => "values differ".into(),
-            (Class::Swapped, ..) => "two events come in the other order".into(),
+            (DifferenceClass::OnlyA, ..) => "an event of A is missing in B".into(),
+            (DifferenceClass::OnlyB, ..) => "an event of B is missing in A".into(),
+            (DifferenceClass::Values, ..) => "values differ".into(),
+            (DifferenceClass::Swapped, ..) => "two events come in the other order".into(),
             (_, Some(a), Some(b)) => {
                 let span = i128::from(b.time.ps()) - i128::from(a.time.ps());
                 format!("the same happens {} in B", shift(span))
@@ -64,7 +64,7 @@ impl First {
             return "";
         };
         match (self.class, &event.kind) {
-            (Class::Shifted, _) => late(event),
+            (DifferenceClass::Shifted, _) => late(event),
             (_, TraceKind::Fault { .. } | TraceKind::FrameLost { .. }) => {
                 "a frame fares differently on its way: what its receiver and sender do next follows from that"
             }
@@ -95,8 +95,10 @@ impl First {
             (_, TraceKind::FrameSent { .. } | TraceKind::FrameReceived { .. }) => {
                 "other frames travel"
             }
-            (Class::Swapped, _) => "the order of these two is not settled by what came before",
-            (Class::Values, _) => "the same step is taken with other data",
+            (DifferenceClass::Swapped, _) => {
+                "the order of these two is not settled by what came before"
+            }
+            (DifferenceClass::Values, _) => "the same step is taken with other data",
             _ => match event.initiator {
                 Initiator::Cpu(_) => "the firmware takes another way",
                 _ => "the hardware does something else",

@@ -107,7 +107,7 @@ fn order_of_events_on_one_node() {
     (pair[1][8].time, pair[1][9].time) = (b, a);
     let difference = compare(pair);
     assert_eq!(difference.places.len(), 1);
-    assert_eq!(difference.places[0].first.class, Class::Swapped);
+    assert_eq!(difference.places[0].first.class, DifferenceClass::Swapped);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_missing_event() {
     let mut pair = runs();
     pair[0].truncate(20);
     let difference = compare(pair);
-    assert_eq!(difference.places[0].first.class, Class::OnlyB);
+    assert_eq!(difference.places[0].first.class, DifferenceClass::OnlyB);
     assert_eq!(difference.counts["probe"], [0, 0, 0, 0, 0, 2]);
 }
 
@@ -150,7 +150,7 @@ fn a_cause_comes_before_what_it_leads_to() {
     pair[0].push(probe(2195, 0, "ack matched", &[1, 7, 2]));
     let difference = compare(pair);
     let first = &difference.places[0].first;
-    assert_eq!(first.class, Class::OnlyB);
+    assert_eq!(first.class, DifferenceClass::OnlyB);
     let kind = first.b.as_ref().map(|event| event.kind.name());
     assert_eq!(kind, Some("fault"));
 }
@@ -162,7 +162,7 @@ fn other_values() {
     let difference = compare(pair);
     assert_eq!(difference.places.len(), 1);
     let first = &difference.places[0].first;
-    assert_eq!(first.class, Class::Values);
+    assert_eq!(first.class, DifferenceClass::Values);
     assert_eq!(first.within, ["stage \"send frame\""]);
     assert_eq!(
         first.message.map(|message| message.to_string()),

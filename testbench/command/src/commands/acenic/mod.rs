@@ -12,11 +12,11 @@ use host_lib::acenic::{Config, JUMBO_MTU, NEGOTIATED_LINK};
 
 use super::Status;
 use crate::cli::{AcenicArgs, Assist};
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use crate::{logging, output};
 use lanigon_analysis::trace::record;
 use lanigon_worlds::acenic::frames::LONGEST_BYTES;
-use lanigon_worlds::acenic::node::{self, ExchangePlan, Log};
+use lanigon_worlds::acenic::node::{self, ExchangePlan, NodeLog};
 use lanigon_worlds::acenic::{self, AceFirmware};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::profile;
@@ -62,14 +62,14 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         logging::show_trace(&mut node.trace);
     }
     let logs = spawn(&mut world, &firmware, &config, args);
-    let progress = Progress::run("frames", 2 * u64::from(args.frames));
+    let progress = ProgressLine::run("frames", 2 * u64::from(args.frames));
     let limits = RunLimits {
         max_time: args.max_time,
         interrupt: Some(interrupt.flag()),
         clock: progress.clock(),
         ..RunLimits::default()
     };
-    let mut shown = Shown::default();
+    let mut shown = ShownEvents::default();
     let end = world.run_until(&limits, || {
         progress.set(logs.iter().map(|log| u64::from(log.received())).sum());
         if !args.json {
@@ -92,7 +92,7 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
 /// Shows the results.
 fn finish(
     nodes: &[Node],
-    logs: &[Log],
+    logs: &[NodeLog],
     end: &RunEnd,
     firmware: &AceFirmware,
     args: &AcenicArgs,
@@ -128,7 +128,7 @@ fn spawn(
     firmware: &AceFirmware,
     config: &Config,
     args: &AcenicArgs,
-) -> Vec<Log> {
+) -> Vec<NodeLog> {
     let image = Arc::new(firmware.firmware.clone());
     let nodes = (0..).zip(&mut world.nodes);
     nodes
@@ -144,12 +144,12 @@ fn spawn(
 }
 
 /// Number of events already shown of each node.
-struct Shown {
+struct ShownEvents {
     events: Vec<usize>,
     outcome: Result<(), output::WriteError>,
 }
 
-impl Default for Shown {
+impl Default for ShownEvents {
     fn default() -> Self {
         Self {
             events: Vec::new(),
@@ -158,9 +158,9 @@ impl Default for Shown {
     }
 }
 
-impl Shown {
+impl ShownEvents {
     /// Shows new events, sorted by time.
-    fn show(&mut self, logs: &[Log], progress: &Progress) {
+    fn show(&mut self, logs: &[NodeLog], progress: &ProgressLine) {
         self.events.resize(logs.len(), 0);
         let mut lines = Vec::new();
         for (index, (log, shown)) in logs.iter().zip(&mut self.events).enumerate() {

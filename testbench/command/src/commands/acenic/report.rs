@@ -13,7 +13,7 @@ use super::super::exec::report::{CpuDocument, CpuState};
 use crate::output::grouped;
 use lanigon_worlds::acenic::AceFirmware;
 use lanigon_worlds::acenic::exchange::PATIENCE_NS;
-use lanigon_worlds::acenic::node::{Log, Record};
+use lanigon_worlds::acenic::node::{NodeLog, Record};
 use lanigon_worlds::stopped::Stopped;
 
 /// Number of trace records shown, unless -v or a failure requests all.
@@ -102,13 +102,13 @@ impl AcenicReport {
     /// Collects the report.
     pub fn new(
         nodes: &[Node],
-        logs: &[Log],
+        logs: &[NodeLog],
         end: &RunEnd,
         firmware: &AceFirmware,
         frames: u32,
     ) -> Self {
         let version = firmware.version.map(|version| version.to_string());
-        let records: Vec<Record> = logs.iter().map(Log::record).collect();
+        let records: Vec<Record> = logs.iter().map(NodeLog::record).collect();
         // Each of the two nodes receives the frames of the other one.
         let sent = records.iter().rev().map(|record| record.counts.sent);
         let sent: Vec<u32> = sent.collect();

@@ -9,7 +9,7 @@ use emulator::sim::time::SimTime;
 use serde::Serialize;
 
 use crate::commands::Status;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::running::{Doing, Running};
 use lanigon_worlds::stopped::{Cause as CpuCause, Stopped};
@@ -66,7 +66,7 @@ pub enum Cause {
 
 /// Runs the board until every CPU has stopped or reached its instruction limit.
 pub fn run(node: &mut Node, limit: u64, max_time: SimTime, interrupt: &Interrupt) -> Cause {
-    let progress = Progress::work("instructions", limit);
+    let progress = ProgressLine::work("instructions", limit);
     let mut waits = false;
     let mut slice = SLICE;
     while views(node.inspect()).any(|(_, view)| may_run(&view, limit)) {

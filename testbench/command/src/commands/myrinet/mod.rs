@@ -16,7 +16,7 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 
 use super::Status;
 use crate::cli::myrinet::MyrinetArgs;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use crate::{logging, output};
 use report::{MyrinetReport, Setup};
 
@@ -134,14 +134,14 @@ fn play<'a>(
         let run = format!("myrinet {}", args.firmware.display());
         record::of_scenario(&run, scenario, &simulation.images)
     })?;
-    let progress = Progress::run("", 0);
+    let progress = ProgressLine::run("", 0);
     let options = RunOptions {
         max_time: Some(args.max_time),
         interrupt: Some(interrupt.flag()),
         clock: progress.clock(),
         threads: NonZeroUsize::MIN,
     };
-    let mut shown = Shown {
+    let mut shown = ShownEntries {
         entries: 0,
         quiet: args.json,
         outcome: Ok(()),
@@ -162,16 +162,16 @@ fn play<'a>(
 }
 
 /// Position in the journal: entries that are shown already.
-struct Shown {
+struct ShownEntries {
     entries: usize,
     /// Entries are not shown.
     quiet: bool,
     outcome: Result<(), output::WriteError>,
 }
 
-impl Shown {
+impl ShownEntries {
     /// Shows new entries.
-    fn show(&mut self, journal: &Journal, progress: &Progress) {
+    fn show(&mut self, journal: &Journal, progress: &ProgressLine) {
         let entries = journal.entries_from(self.entries);
         self.entries += entries.len();
         let text: String = entries.iter().map(report::line).collect();

@@ -8,7 +8,7 @@ use emulator::sim::initiator::Initiator;
 use emulator::sim::world::RunEnd;
 use host_lib::myrinet::{EntryKind, JournalEntry};
 use lanigon_worlds::myrinet::diagnosis::Diagnosis;
-use lanigon_worlds::myrinet::host::{Host, HostReport, Step};
+use lanigon_worlds::myrinet::host::{ControlHost, HostReport, JournalStep};
 use lanigon_worlds::myrinet::program::ControlProgram;
 use lanigon_worlds::myrinet::{HostKind, WayBack};
 use lanigon_worlds::simulation::Simulation;
@@ -56,9 +56,9 @@ pub struct MyrinetDocument<'a> {
     way_back: &'static str,
     identification: Option<&'a str>,
     warning: Option<&'a str>,
-    milestones: &'a [Step],
+    milestones: &'a [JournalStep],
     missing: &'a [&'static str],
-    remarks: &'a [Step],
+    remarks: &'a [JournalStep],
     values: &'a BTreeMap<String, i64>,
     instructions: u64,
     dma_from_host: u64,
@@ -129,7 +129,7 @@ impl<'a> MyrinetReport<'a> {
     /// Collects the report. If something failed, the chip executes some further instructions, which show where it loops.
     pub fn new(
         simulation: &mut Simulation,
-        host: &Host,
+        host: &ControlHost,
         setup: Setup<'a>,
         summary: &RunSummary,
     ) -> Self {

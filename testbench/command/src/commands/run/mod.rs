@@ -16,7 +16,7 @@ use crate::cli::timeline::TimelineArgs;
 use crate::cli::trace::RecordArgs;
 use crate::logging;
 use crate::output::{self, NewFile, WriteError};
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use lanigon_analysis::capture::{self, Capture};
 use lanigon_analysis::trace::record::{self, Recording};
 use lanigon_timeline::drawing::Drawing;
@@ -59,7 +59,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let snapshot_file = snapshot.as_ref().map(|at| NewFile::begin(&at.file));
     let snapshot_file = snapshot_file.transpose()?;
     let observers = Observers::begin(&args.into(), &mut simulation.world, &known)?;
-    let progress = Progress::run("messages", scenario.messages());
+    let progress = ProgressLine::run("messages", scenario.messages());
     let options = RunOptions {
         max_time: args.max_time,
         interrupt: Some(interrupt.flag()),

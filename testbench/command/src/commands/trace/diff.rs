@@ -9,19 +9,19 @@ use emulator::observe::file::{End, Events};
 use super::Status;
 use crate::cli::trace::DiffArgs;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use lanigon_analysis::trace::diff::{Comparison, results, setups};
-use lanigon_analysis::trace::open::{Ending, Source, broken, open};
+use lanigon_analysis::trace::open::{Ending, TraceInput, broken, open};
 
 /// A trace being read event by event.
-struct Run<'a> {
+struct TraceRun<'a> {
     path: &'a Path,
-    events: Events<Source>,
+    events: Events<TraceInput>,
     next: Option<TraceEvent>,
     ending: Ending,
 }
 
-impl Run<'_> {
+impl TraceRun<'_> {
     /// Returns the next event and reads another one.
     fn take(&mut self) -> anyhow::Result<Option<TraceEvent>> {
         let read = match self.events.next_of(|_| true) {
@@ -44,7 +44,7 @@ pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Status> {
     let (a, b) = (open(&args.a)?, open(&args.b)?);
     let mut comparison = Comparison::new([&a.header, &b.header], args.context);
     let setups = setups(&a.header, &b.header);
-    let run = |path, events| Run {
+    let run = |path, events| TraceRun {
         path,
         events,
         next: None,
@@ -54,7 +54,7 @@ pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Status> {
     for run in &mut runs {
         run.take()?;
     }
-    let progress = Progress::steps("comparing the traces", 0);
+    let progress = ProgressLine::steps("comparing the traces", 0);
     // Read in the order of time, to keep few unmatched events.
     loop {
         let [a, b] = &runs;

@@ -17,7 +17,7 @@ pub(super) fn run(args: &InstructionArgs) -> anyhow::Result<Status> {
     let start = SimTime::from_ps(header.start_ps);
     let wanted = Wanted {
         place: node.transpose()?,
-        cpu: args.cpu.map(crate::cli::Cpu::index),
+        cpu: args.cpu.map(crate::cli::CpuArg::index),
         from: args.from.map_or(SimTime::ZERO, |time| time.at(start)),
         until: args.until.map_or(SimTime::MAX, |time| time.at(start)),
     };

@@ -3,7 +3,7 @@
 use super::{Status, status};
 use crate::cli::trace::StatsArgs;
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use lanigon_analysis::trace::open::open;
 use lanigon_analysis::trace::select::{Selection, each};
 use lanigon_analysis::trace::stats::Stats;
@@ -20,7 +20,7 @@ pub(super) fn run(args: &StatsArgs) -> anyhow::Result<Status> {
         header.seed,
         header.nodes.len()
     );
-    let progress = Progress::steps("reading the trace", 0);
+    let progress = ProgressLine::steps("reading the trace", 0);
     let ending = each(&args.file, trace, &mut selection, |event| {
         stats.add(event);
         Ok(true)

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use emulator::observe::event::Place;
 
-use super::{Command, Flow, Group, Words};
+use super::{Command, CommandArguments, CommandGroup, SessionFlow};
 use crate::debug::place::number;
 use crate::debug::report;
 use crate::debug::session::Session;
@@ -16,7 +16,7 @@ use lanigon_worlds::files::output;
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         names: &["node", "n"],
-        group: Group::Session,
+        group: CommandGroup::Session,
         usage: "NODE",
         about: "look at a CPU of this node",
         more: "node n1\nnode 1",
@@ -24,7 +24,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["cpu"],
-        group: Group::Session,
+        group: CommandGroup::Session,
         usage: "a|b",
         about: "look at this CPU",
         more: "",
@@ -32,7 +32,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["set"],
-        group: Group::Change,
+        group: CommandGroup::Change,
         usage: "$REGISTER|PLACE VALUE",
         about: "change a register, memory, or a register of the chip",
         more: "set $a0 16\nset $pc 0x4a10\nset free 8\nset 0x1f000 0x12345678\nset event_a 0x10000000\n\
@@ -41,7 +41,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["save"],
-        group: Group::Session,
+        group: CommandGroup::Session,
         usage: "FILE",
         about: "keep this moment as a snapshot for `lanigon run --from`, `debug --from`",
         more: "",
@@ -49,7 +49,11 @@ pub(super) const COMMANDS: &[Command] = &[
     },
 ];
 
-fn choose_node(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn choose_node(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let words = words.at_most(1)?;
     let Some(name) = words.first() else {
         bail!("node: expected a node, as n1");
@@ -59,16 +63,24 @@ fn choose_node(session: &mut Session, words: Words<'_>, out: &mut String) -> any
     };
     session.focus.node = node.into();
     *out += &report::here(session);
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
-fn choose_cpu(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn choose_cpu(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     session.focus.cpu = session.cpu_called(words.text())?;
     *out += &report::here(session);
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
-fn set(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn set(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let words = words.at_most(3)?;
     let (what, value) = match words[..] {
         [what, value] | [what, "=", value] => (what, number(value)?),
@@ -98,15 +110,19 @@ fn set(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Res
         old
     };
     writeln!(out, "{what}: {old:#x} -> {value:#x}")?;
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
-fn save(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn save(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let file = words.text();
     ensure!(!file.is_empty(), "save: expected a file");
     let bytes = session.snapshot()?;
     output::write(Path::new(file), &bytes).with_context(|| file.to_owned())?;
     let time = report::time(session, session.now());
     writeln!(out, "{file}: {} bytes, {time}", bytes.len())?;
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }

@@ -3,22 +3,22 @@
 use anyhow::{bail, ensure};
 use emulator::observe::event::Details;
 
-use super::{Command, Flow, Group, Words, count};
+use super::{Command, CommandArguments, CommandGroup, SessionFlow, count};
 use crate::debug::place::number;
 use crate::debug::session::Session;
 use crate::debug::show;
 use lanigon_analysis::trace::record;
 
 /// Text that a command shows, or the reason for which it cannot.
-struct Shown(anyhow::Result<String>);
+struct CommandText(anyhow::Result<String>);
 
-impl From<String> for Shown {
+impl From<String> for CommandText {
     fn from(text: String) -> Self {
         Self(Ok(text))
     }
 }
 
-impl From<anyhow::Result<String>> for Shown {
+impl From<anyhow::Result<String>> for CommandText {
     fn from(text: anyhow::Result<String>) -> Self {
         Self(text)
     }
@@ -29,14 +29,14 @@ macro_rules! plain {
     ($names:expr, $about:literal, $show:path) => {
         Command {
             names: $names,
-            group: Group::Look,
+            group: CommandGroup::Look,
             usage: "",
             about: $about,
             more: "",
             run: |session, words, out| {
                 words.none()?;
-                *out += &Shown::from($show(session)).0?;
-                Ok(Flow::Next)
+                *out += &CommandText::from($show(session)).0?;
+                Ok(SessionFlow::Next)
             },
         }
     };
@@ -55,7 +55,7 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
     Command {
         names: &["list", "l"],
-        group: Group::Look,
+        group: CommandGroup::Look,
         usage: "[LINES]",
         about: "the source around the present line",
         more: "",
@@ -63,7 +63,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["disassemble", "dis"],
-        group: Group::Look,
+        group: CommandGroup::Look,
         usage: "[PLACE] [COUNT]",
         about: "instructions, with their source lines",
         more: "dis\ndis take_buffer 20\ndis 0x4a10",
@@ -76,7 +76,7 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
     Command {
         names: &["memory", "x"],
-        group: Group::Look,
+        group: CommandGroup::Look,
         usage: "PLACE [BYTES]",
         about: "memory, a scratchpad or registers of the chip, in words",
         more: "x free\nx $sp 64\nx 0x1f000 128",
@@ -94,7 +94,7 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
     Command {
         names: &["chip"],
-        group: Group::Look,
+        group: CommandGroup::Look,
         usage: "BLOCK",
         about: "all registers of a hardware block: dma_read, mac_rx, timer, ...",
         more: "",
@@ -113,7 +113,7 @@ pub(super) const COMMANDS: &[Command] = &[
     plain!(&["nodes"], "all nodes and switches", show::world::nodes),
     Command {
         names: &["events"],
-        group: Group::Look,
+        group: CommandGroup::Look,
         usage: "[COUNT] [DETAILS]",
         about: "what happened last on the node, as a trace has it",
         more: "events 20\nevents 20 registers,semaphore\nevents 20 all",
@@ -121,7 +121,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["frames"],
-        group: Group::Look,
+        group: CommandGroup::Look,
         usage: "[COUNT]",
         about: "the frames that the node sent and received last",
         more: "",
@@ -129,7 +129,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["symbols"],
-        group: Group::Look,
+        group: CommandGroup::Look,
         usage: "PART",
         about: "functions and objects with this in their names",
         more: "",
@@ -150,14 +150,22 @@ const EVENTS: usize = 10;
 /// Largest number of events of one command.
 const MOST_EVENTS: usize = 10_000;
 
-fn list(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn list(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let words = words.at_most(1)?;
     let context = count(words.first(), CONTEXT, 1000)?;
     *out += &show::code::source(session, context)?;
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
-fn disassemble(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn disassemble(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let words = words.at_most(2)?;
     let address = match words.first() {
         None => session.cpu().pc,
@@ -172,10 +180,14 @@ fn disassemble(session: &mut Session, words: Words<'_>, out: &mut String) -> any
     };
     let count = count(words.get(1), INSTRUCTIONS, 1000)?;
     *out += &show::code::disassembly(session, address, count)?;
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
-fn memory(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn memory(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let words = words.at_most(2)?;
     let Some(place) = words.first() else {
         bail!("memory: expected a place, as 0x1f000 or $sp");
@@ -195,33 +207,49 @@ fn memory(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::
     let shown = show::memory::memory(session, data.address, length);
     session.focus = focus;
     *out += &shown?;
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
-fn chip(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn chip(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let words = words.at_most(1)?;
     let block = words.first().copied().unwrap_or_default();
     *out += &show::chip::chip(session, block)?;
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
-fn events(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn events(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let words = words.at_most(2)?;
     let count = count(words.first(), EVENTS, MOST_EVENTS)?;
     let details = words.get(1).map(|list| record::details(list));
     let details = details.transpose().map_err(anyhow::Error::msg)?;
     *out += &show::past::events(session, count, details.unwrap_or(Details::empty()))?;
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
-fn frames(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn frames(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let words = words.at_most(1)?;
     let count = count(words.first(), EVENTS, MOST_EVENTS)?;
     *out += &show::past::frames(session, count)?;
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
-fn symbols(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn symbols(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     *out += &show::symbols::symbols(session, words.text())?;
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }

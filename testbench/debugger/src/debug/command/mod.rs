@@ -16,7 +16,7 @@ use lanigon_analysis::trace::names::unknown;
 
 /// Whether a session continues after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
+pub enum SessionFlow {
     /// Continue with the next command.
     Next,
     /// Quit the session.
@@ -25,9 +25,9 @@ pub enum Flow {
 
 /// Arguments of a command: the text after its name.
 #[derive(Debug, Clone, Copy)]
-pub struct Words<'a>(&'a str);
+pub struct CommandArguments<'a>(&'a str);
 
-impl<'a> Words<'a> {
+impl<'a> CommandArguments<'a> {
     /// The whole text.
     const fn text(self) -> &'a str {
         self.0
@@ -56,7 +56,7 @@ impl<'a> Words<'a> {
 
 /// Group of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub enum CommandGroup {
     /// Moves in time.
     Move,
     /// Sets stops.
@@ -69,7 +69,7 @@ pub enum Group {
     Session,
 }
 
-impl Group {
+impl CommandGroup {
     const ALL: [(Self, &'static str); 5] = [
         (Self::Move, "Move through time"),
         (Self::Stop, "Stop"),
@@ -79,7 +79,8 @@ impl Group {
     ];
 }
 
-type Run = fn(&mut Session, Words<'_>, &mut String) -> anyhow::Result<Flow>;
+type CommandFunction =
+    fn(&mut Session, CommandArguments<'_>, &mut String) -> anyhow::Result<SessionFlow>;
 
 /// A command of the language.
 #[derive(Debug, Clone, Copy)]
@@ -87,14 +88,14 @@ pub struct Command {
     /// Name and abbreviations.
     pub names: &'static [&'static str],
     /// Group of the command in the help.
-    pub group: Group,
+    pub group: CommandGroup,
     /// Arguments.
     pub usage: &'static str,
     /// Description in one line.
     pub about: &'static str,
     /// Further description with examples.
     pub more: &'static str,
-    run: Run,
+    run: CommandFunction,
 }
 
 /// All commands.
@@ -113,7 +114,7 @@ pub fn commands() -> Vec<&'static Command> {
 const COMMANDS: &[Command] = &[
     Command {
         names: &["help", "h"],
-        group: Group::Session,
+        group: CommandGroup::Session,
         usage: "[COMMAND]",
         about: "this list, or more of a command",
         more: "",
@@ -121,7 +122,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["expect"],
-        group: Group::Session,
+        group: CommandGroup::Session,
         usage: "TEXT",
         about: "end a script unless the last command showed this",
         more: "",
@@ -129,7 +130,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["source"],
-        group: Group::Session,
+        group: CommandGroup::Session,
         usage: "FILE",
         about: "carry out the commands in a file",
         more: "",
@@ -137,11 +138,11 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["quit", "q", "exit"],
-        group: Group::Session,
+        group: CommandGroup::Session,
         usage: "",
         about: "the end",
         more: "",
-        run: |_, words, _| words.none().map(|()| Flow::Quit),
+        run: |_, words, _| words.none().map(|()| SessionFlow::Quit),
     },
 ];
 
@@ -170,23 +171,34 @@ fn find(name: &str) -> anyhow::Result<&'static Command> {
 ///
 /// # Errors
 /// If the command fails. The session can continue from its state then.
-pub fn execute(session: &mut Session, line: &str, out: &mut String) -> anyhow::Result<Flow> {
+pub fn execute(session: &mut Session, line: &str, out: &mut String) -> anyhow::Result<SessionFlow> {
     let line = line.trim();
-    let Some((name, words)) = Words(line).split().filter(|_| !line.starts_with('#')) else {
-        return Ok(Flow::Next);
+    let Some((name, words)) = CommandArguments(line)
+        .split()
+        .filter(|_| !line.starts_with('#'))
+    else {
+        return Ok(SessionFlow::Next);
     };
     (find(name)?.run)(session, words, out)
 }
 
 /// Commands that the console implements itself, because it has the previous output.
-fn only_scripts(_: &mut Session, words: Words<'_>, _: &mut String) -> anyhow::Result<Flow> {
+fn only_scripts(
+    _: &mut Session,
+    words: CommandArguments<'_>,
+    _: &mut String,
+) -> anyhow::Result<SessionFlow> {
     match words.text() {
         "" => bail!("expected what; `help` shows it"),
         _ => bail!("that is for the console and its scripts"),
     }
 }
 
-fn help(_: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn help(
+    _: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let words = words.at_most(1)?;
     match words.first() {
         Some(name) => {
@@ -203,11 +215,11 @@ fn help(_: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<F
         }
         None => list(out)?,
     }
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
 fn list(out: &mut String) -> anyhow::Result<()> {
-    for (group, title) in Group::ALL {
+    for (group, title) in CommandGroup::ALL {
         writeln!(out, "{title}")?;
         for command in commands().iter().filter(|command| command.group == group) {
             let short = command.names.get(1).filter(|short| short.len() < 3);

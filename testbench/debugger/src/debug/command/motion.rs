@@ -4,7 +4,7 @@ use anyhow::bail;
 use emulator::debug::Direction;
 use emulator::observe::event::TraceKind;
 
-use super::{Command, Flow, Group, Words, count};
+use super::{Command, CommandArguments, CommandGroup, SessionFlow, count};
 use crate::debug::motion::Stopped;
 use crate::debug::report;
 use crate::debug::session::Session;
@@ -16,7 +16,7 @@ use lanigon_analysis::trace::time;
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         names: &["continue", "c"],
-        group: Group::Move,
+        group: CommandGroup::Move,
         usage: "[SPAN]",
         about: "go on to the next stop, at most so far",
         more: "continue 50us",
@@ -24,7 +24,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["step", "s"],
-        group: Group::Move,
+        group: CommandGroup::Move,
         usage: "[COUNT|line|out|handler|stage|EVENT]",
         about: "go on to the next of these",
         more: "step 5\nstep line\nstep out\nstep handler\nstep stage\nstep kind=dma-start\n\
@@ -33,7 +33,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["reverse", "r"],
-        group: Group::Move,
+        group: CommandGroup::Move,
         usage: "continue|step ...",
         about: "the same backwards",
         more: "reverse continue\nreverse step\nreverse step handler\nreverse step kind=register-write",
@@ -41,7 +41,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["rc"],
-        group: Group::Move,
+        group: CommandGroup::Move,
         usage: "[SPAN]",
         about: "reverse continue",
         more: "",
@@ -49,7 +49,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["rs"],
-        group: Group::Move,
+        group: CommandGroup::Move,
         usage: "...",
         about: "reverse step",
         more: "",
@@ -57,7 +57,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["goto", "g"],
-        group: Group::Move,
+        group: CommandGroup::Move,
         usage: "TIME",
         about: "go to a time, before or after now, whatever stops are set",
         more: "goto +31us                 31 us after the host programs started\ngoto 20031.5us             from power-on\nFrom here: continue 5us, reverse continue 5us",
@@ -70,7 +70,11 @@ const SP: usize = 29;
 /// Largest number of instructions of one command.
 const MOST_STEPS: usize = 100_000;
 
-fn reverse(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn reverse(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let (what, rest) = words.split().unwrap_or(("", words));
     let what = match what {
         "continue" | "c" => "continue",
@@ -85,9 +89,9 @@ fn go(
     session: &mut Session,
     direction: Direction,
     what: &str,
-    words: Words<'_>,
+    words: CommandArguments<'_>,
     out: &mut String,
-) -> anyhow::Result<Flow> {
+) -> anyhow::Result<SessionFlow> {
     let stopped = match (what, words.text()) {
         ("continue", _) => proceed(session, direction, words)?,
         (_, "line") => step_line(session, direction)?,
@@ -110,10 +114,14 @@ fn go(
         }
     };
     *out += &report::stopped(session, &stopped);
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
-fn go_to(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn go_to(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let words = words.at_most(1)?;
     let Some(word) = words.first() else {
         bail!("goto: expected a time, as +31us");
@@ -121,14 +129,14 @@ fn go_to(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::R
     let time = time::time(word).map_err(anyhow::Error::msg)?;
     let stopped = session.go_to(time.at(session.start()))?;
     *out += &report::stopped(session, &stopped);
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
 /// Runs to the next or previous stop; the argument limits the time.
 fn proceed(
     session: &mut Session,
     direction: Direction,
-    words: Words<'_>,
+    words: CommandArguments<'_>,
 ) -> anyhow::Result<Stopped> {
     let words = words.at_most(1)?;
     let span = words.first().map(|word| time::span(word)).transpose();

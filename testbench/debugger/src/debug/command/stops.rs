@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::{Context, bail, ensure};
 use defs::emp::fields::FIELDS;
 
-use super::{Command, Flow, Group, Words};
+use super::{Command, CommandArguments, CommandGroup, SessionFlow};
 use crate::debug::condition::Condition;
 use crate::debug::place::number;
 use crate::debug::session::Session;
@@ -17,7 +17,7 @@ use lanigon_analysis::trace::names::unknown;
 pub(super) const COMMANDS: &[Command] = &[
     Command {
         names: &["break", "b"],
-        group: Group::Stop,
+        group: CommandGroup::Stop,
         usage: "WHAT [on NODES] [cpu a|b] [if CONDITION]",
         about: "stop at an instruction, access, event bit, frame or event",
         more: "break take_buffer                     a function, a line (main.rs:41), an address\n\
@@ -35,7 +35,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["watch"],
-        group: Group::Stop,
+        group: CommandGroup::Stop,
         usage: "PLACE [BYTES] ...",
         about: "stop before memory is written: break write",
         more: "watch free\nwatch 0x1f000 64 on n0",
@@ -51,7 +51,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["delete", "d"],
-        group: Group::Stop,
+        group: CommandGroup::Stop,
         usage: "NUMBER|all",
         about: "forget a stop",
         more: "",
@@ -59,7 +59,7 @@ pub(super) const COMMANDS: &[Command] = &[
     },
     Command {
         names: &["stops"],
-        group: Group::Stop,
+        group: CommandGroup::Stop,
         usage: "",
         about: "the stops that are set",
         more: "",
@@ -74,7 +74,11 @@ struct Suffix<'a> {
     condition: Option<Condition>,
 }
 
-fn set(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn set(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let Some((kind, rest)) = words.split() else {
         bail!("break: expected what, as a function; `help break` shows more");
     };
@@ -90,10 +94,10 @@ fn set(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Res
 fn set_kind(
     session: &mut Session,
     kind: &str,
-    words: Words<'_>,
+    words: CommandArguments<'_>,
     text: &str,
     out: &mut String,
-) -> anyhow::Result<Flow> {
+) -> anyhow::Result<SessionFlow> {
     let Suffix {
         what,
         scope,
@@ -108,7 +112,7 @@ fn set_kind(
         "register" => register(session, what)?,
         "raised" => What::Raised(event_bit(session, what)?),
         "frame" => What::Frame(frame(what)?),
-        "probe" => session.events(&[(filter::Key::Probe, what.into())])?,
+        "probe" => session.events(&[(filter::FilterKey::Probe, what.into())])?,
         "event" => {
             let terms = filter::parse(what).map_err(anyhow::Error::msg)?;
             session.events(&terms)?
@@ -118,7 +122,7 @@ fn set_kind(
     let where_ = places(session, &what);
     let number = session.add_stop_if(what, scope, condition, text);
     writeln!(out, "stop {number}: {text}{where_}")?;
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
 /// Addresses of a stop's instructions and memory.
@@ -281,7 +285,11 @@ fn frame(text: &str) -> anyhow::Result<FrameHeads> {
     Ok(heads)
 }
 
-fn delete(session: &mut Session, words: Words<'_>, _: &mut String) -> anyhow::Result<Flow> {
+fn delete(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    _: &mut String,
+) -> anyhow::Result<SessionFlow> {
     let words = words.at_most(1)?;
     match words.first() {
         Some(&"all") => {
@@ -296,10 +304,14 @@ fn delete(session: &mut Session, words: Words<'_>, _: &mut String) -> anyhow::Re
         }
         None => bail!("delete: expected the number of a stop, or all"),
     }
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }
 
-fn list(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Result<Flow> {
+fn list(
+    session: &mut Session,
+    words: CommandArguments<'_>,
+    out: &mut String,
+) -> anyhow::Result<SessionFlow> {
     words.none()?;
     if session.stops().is_empty() {
         writeln!(out, "no stops are set")?;
@@ -313,5 +325,5 @@ fn list(session: &mut Session, words: Words<'_>, out: &mut String) -> anyhow::Re
             places(session, &stop.what)
         )?;
     }
-    Ok(Flow::Next)
+    Ok(SessionFlow::Next)
 }

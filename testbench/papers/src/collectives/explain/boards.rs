@@ -21,13 +21,13 @@ use super::{Calls, LIBRARY, Path};
 
 /// A packet of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Packet {
+struct OperationPacket {
     header: GmPacket,
     /// The word behind the header: of an all-to-all broadcast, origin or step.
     place: u32,
 }
 
-impl Packet {
+impl OperationPacket {
     fn read(head: &FrameHead) -> Option<Self> {
         let header = GmPacket::read(|offset| head[offset as usize / 4])?;
         let known = [STEP, GATHER, RELEASE, PARTIAL, RESULT, SPREAD, EXCHANGED];
@@ -75,8 +75,8 @@ impl Packet {
 
 /// A received packet.
 #[derive(Debug, Clone, Copy)]
-struct Arrival {
-    packet: Packet,
+struct ReceivedPacket {
+    packet: OperationPacket,
     /// Time at which the packet is in SRAM.
     received: SimTime,
     /// The firmware has marked that it accepts it.
@@ -85,20 +85,20 @@ struct Arrival {
 
 /// Record of a node: its posts and packets.
 #[derive(Debug, Default)]
-struct Node {
+struct NodeRecord {
     /// Heads of the packets that are sent or received next.
-    heads: [Option<Packet>; 2],
+    heads: [Option<OperationPacket>; 2],
     /// Returns of the calls that post operations.
     posts: Vec<SimTime>,
-    sent: Vec<(SimTime, Packet)>,
-    arrivals: Vec<Arrival>,
+    sent: Vec<(SimTime, OperationPacket)>,
+    arrivals: Vec<ReceivedPacket>,
     /// DMA transfers to host memory.
     writes: Vec<(SimTime, Option<SimTime>)>,
     /// Polls that have read an event.
     polls: Vec<SimTime>,
 }
 
-impl Node {
+impl NodeRecord {
     fn event(&mut self, event: &TraceEvent) {
         let now = event.time;
         match (&event.kind, event.initiator) {
@@ -120,14 +120,14 @@ impl Node {
                 self.polls.push(now);
             }
             (TraceKind::FrameHead { head, .. }, who) => {
-                self.heads[usize::from(who == Initiator::Receiver)] = Packet::read(head);
+                self.heads[usize::from(who == Initiator::Receiver)] = OperationPacket::read(head);
             }
             (TraceKind::FrameSent { .. }, _) => {
                 self.sent
                     .extend(self.heads[0].take().map(|packet| (now, packet)));
             }
             (TraceKind::FrameReceived { .. }, _) => {
-                let arrival = |packet| Arrival {
+                let arrival = |packet| ReceivedPacket {
                     packet,
                     received: now,
                     accepted: None,
@@ -144,7 +144,7 @@ impl Node {
                 if let (Some(Event::PacketReceived), &[number, sequence]) =
                     (Event::from_name(name), &arguments[..])
                 {
-                    let same = |arrival: &&mut Arrival| {
+                    let same = |arrival: &&mut ReceivedPacket| {
                         let header = arrival.packet.header;
                         (u32::from(header.sender), header.sequence) == (number >> 1, sequence)
                     };
@@ -160,7 +160,7 @@ impl Node {
 
 /// Observer of what boards do for operations. Clones share its data: add one to a world, and query another.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Recorder(Arc<Mutex<BTreeMap<u16, Node>>>);
+pub(super) struct Recorder(Arc<Mutex<BTreeMap<u16, NodeRecord>>>);
 
 impl Observer for Recorder {
     fn details(&self) -> Details {
@@ -183,7 +183,7 @@ impl Recorder {
         if let Some(node) = nodes.get(&last) {
             report(&mut path, node, last);
         }
-        let (mut rank, mut next): (u16, Option<(u16, Packet)>) = (last, None);
+        let (mut rank, mut next): (u16, Option<(u16, OperationPacket)>) = (last, None);
         while let Some(node) = nodes.get(&rank) {
             let began = calls.began(rank);
             let what = match &next {
@@ -193,7 +193,7 @@ impl Recorder {
             let mut post = node.posts.iter();
             let post = post.rfind(|time| (began..=path.at).contains(*time));
             let post = post.copied().unwrap_or(began);
-            let is_cause = |arrival: &&Arrival| {
+            let is_cause = |arrival: &&ReceivedPacket| {
                 let before = next
                     .as_ref()
                     .is_none_or(|(_, next)| arrival.packet.is_before(next));
@@ -236,14 +236,14 @@ impl Recorder {
 }
 
 /// When a packet that arrived was given to its sender's transmitter.
-fn sent(nodes: &BTreeMap<u16, Node>, arrival: &Arrival) -> Option<SimTime> {
+fn sent(nodes: &BTreeMap<u16, NodeRecord>, arrival: &ReceivedPacket) -> Option<SimTime> {
     let mut sent = nodes.get(&arrival.packet.header.sender)?.sent.iter();
     let found = sent.rfind(|sent| sent.1 == arrival.packet && sent.0 < arrival.received);
     found.map(|sent| sent.0)
 }
 
 /// The end of the path: from the event's DMA to the return of the call.
-fn report(path: &mut Path, node: &Node, rank: u16) {
+fn report(path: &mut Path, node: &NodeRecord, rank: u16) {
     let poll = node.polls.iter().rfind(|time| **time <= path.at);
     path.back_to(poll.copied().unwrap_or(path.at), rank, "host", LIBRARY);
     let done = |write: &&(SimTime, Option<SimTime>)| write.1.is_some_and(|end| end <= path.at);

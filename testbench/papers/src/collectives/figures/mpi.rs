@@ -6,15 +6,15 @@ use super::super::key::{EFFICIENCIES, FINE_NS, L4, NODES, STEPS, VARIED_PERCENT,
 use super::super::results::Results;
 use super::super::rows::mpi_adds;
 use super::{
-    BOARDS, BY_NODES, GAIN, LONG_TIME, MORE_NODES, Named, PLACES, Position, TIME, curve, marked,
-    named, panel,
+    BOARDS, BY_NODES, GAIN, LONG_TIME, MORE_NODES, NamedFigure, PLACES, Position, TIME, curve,
+    marked, named, panel,
 };
 use lanigon_figures::Scale;
 
 const MPI_BARRIER: Chapter = Chapter::MpiBarrier;
 
 /// All figures.
-pub(super) fn figures(results: &Results) -> Vec<Named> {
+pub(super) fn figures(results: &Results) -> Vec<NamedFigure> {
     vec![
         overhead(results),
         latency(results),
@@ -25,7 +25,7 @@ pub(super) fn figures(results: &Results) -> Vec<Named> {
     ]
 }
 
-fn overhead(results: &Results) -> Named {
+fn overhead(results: &Results) -> NamedFigure {
     let curves =
         BOARDS.map(|(board, name, _)| curve(name, NODES, |nodes| mpi_adds(results, board, nodes)));
     let y = ("MPI - GM, us", Scale::Linear);
@@ -41,7 +41,7 @@ fn overhead(results: &Results) -> Named {
     )
 }
 
-fn latency(results: &Results) -> Named {
+fn latency(results: &Results) -> NamedFigure {
     let mut times = Vec::new();
     let mut gains = Vec::new();
     for (board, name, _) in BOARDS {
@@ -84,7 +84,7 @@ impl Position for Ns {
     }
 }
 
-fn fine(results: &Results) -> Named {
+fn fine(results: &Results) -> NamedFigure {
     let curves = BOARDS.into_iter().flat_map(|(board, name, _)| {
         PLACES.map(|(on, place)| {
             let time = |ns: Ns| results.at(board, on, 8, What::looped(ns.0, 0));
@@ -100,7 +100,7 @@ fn fine(results: &Results) -> Named {
     )
 }
 
-fn efficiency(results: &Results) -> Named {
+fn efficiency(results: &Results) -> NamedFigure {
     let panels = EFFICIENCIES.map(|percent| {
         let curves = BOARDS.into_iter().flat_map(|(board, name, _)| {
             PLACES.map(|(on, place)| {
@@ -135,7 +135,7 @@ fn efficiency(results: &Results) -> Named {
     )
 }
 
-fn varied(results: &Results) -> Named {
+fn varied(results: &Results) -> NamedFigure {
     let at = |on, us: u64, percent| results.at(L4, on, 16, What::looped(us * 1_000, percent));
     let loops = PLACES.map(|(on, place)| curve(place, VARIED_US, |us| at(on, us, 20)));
     let gaps = VARIED_PERCENT.map(|percent| {
@@ -175,7 +175,7 @@ impl Position for Computation {
     }
 }
 
-fn synthetic(results: &Results) -> Named {
+fn synthetic(results: &Results) -> NamedFigure {
     let all = STEPS.map(Computation);
     let x = ("computation, us", Scale::Linear);
     let mut times = Vec::new();

@@ -6,44 +6,44 @@ use defs::emp::frame::data_frame_capacity;
 
 use super::super::key::{Experiment, Key};
 use super::super::{FRAME, LARGE, MEDIUM, SMALL};
-use super::{Claim, Verdict, View, above, switched};
+use super::{ThesisClaim, Verdict, View, above, switched};
 use crate::emp::measure::scheme::Scheme::Base;
 use crate::emp::measure::testbed::Testbed;
-use crate::emp::measure::usage::Flow;
+use crate::emp::measure::usage::Directions;
 
 const LATENCY: Experiment = Experiment::Latency;
 const ONE_WAY: Experiment = Experiment::OneWay;
 
-pub const CLAIMS: &[Claim] = &[
-    Claim("emp-008", "within 2 %", switch_keeps_bandwidth),
-    Claim(
+pub const CLAIMS: &[ThesisClaim] = &[
+    ThesisClaim("emp-008", "within 2 %", switch_keeps_bandwidth),
+    ThesisClaim(
         "emp-048",
         "two-way and one-way, large messages",
         only_the_buffer_overflows,
     ),
-    Claim(
+    ThesisClaim(
         "emp-067",
         "16 KB and 10 bytes; twice",
         switch_costs_large_messages_more,
     ),
-    Claim("emp-068", "within 2 %", switch_keeps_bandwidth),
-    Claim(
+    ThesisClaim("emp-068", "within 2 %", switch_keeps_bandwidth),
+    ThesisClaim(
         "emp-076",
         "1478 to 1479 bytes: more than 100 bytes would cost",
         frame_step,
     ),
-    Claim(
+    ThesisClaim(
         "emp-077",
         "4096 to 4097 bytes: more than 10 bytes would cost",
         page_step,
     ),
-    Claim("emp-078", "8 and 64 KB; not lower", |view| {
+    ThesisClaim("emp-078", "8 and 64 KB; not lower", |view| {
         flow_control_loses(view, Testbed::Direct933)
     }),
-    Claim("emp-079", "8 and 64 KB; not lower", |view| {
+    ThesisClaim("emp-079", "8 and 64 KB; not lower", |view| {
         flow_control_loses(view, Testbed::Switch700)
     }),
-    Claim(
+    ThesisClaim(
         "emp-189",
         "one-way, large messages: no gain above 1 %",
         flow_control_is_useless,
@@ -62,7 +62,7 @@ fn switch_keeps_bandwidth(view: &View<'_>) -> Verdict {
 fn only_the_buffer_overflows(view: &View<'_>) -> Verdict {
     let mut buffer = 0;
     let mut others = 0;
-    for flow in [Flow::OneWay, Flow::TwoWay] {
+    for flow in [Directions::OneWay, Directions::TwoWay] {
         for node in &view.usage(Base, flow)?.nodes {
             buffer += node.dropped_no_space;
             others += u64::from(node.dropped_resources);

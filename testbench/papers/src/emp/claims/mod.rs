@@ -12,13 +12,13 @@ use super::rows::{why_missing, why_other_is_missing};
 use crate::emp::measure::passing::System;
 use crate::emp::measure::scheme::Scheme;
 use crate::emp::measure::testbed::Testbed;
-use crate::emp::measure::usage::{Flow, Usage};
+use crate::emp::measure::usage::{Directions, Usage};
 use crate::emp::published;
 use lanigon_experiments::verdict::{self, Judged, Verdict};
 
 /// A claim of the thesis without a number (`data/published-emp-claims.csv`).
 #[derive(Debug, Clone, Copy)]
-pub struct Claim(
+pub struct ThesisClaim(
     /// Id.
     pub &'static str,
     /// Interpretation: sizes, and thresholds for words such as "about".
@@ -26,7 +26,7 @@ pub struct Claim(
     fn(&View<'_>) -> Verdict,
 );
 
-impl Claim {
+impl ThesisClaim {
     /// The claim, with its interpretation in brackets.
     #[must_use]
     pub fn text(&self) -> String {
@@ -40,7 +40,7 @@ impl Claim {
 
 /// All claims, in the order of the thesis.
 #[must_use]
-pub fn all() -> Vec<Claim> {
+pub fn all() -> Vec<ThesisClaim> {
     let lists = [
         base::CLAIMS,
         one_way::CLAIMS,
@@ -110,7 +110,7 @@ impl<'a> View<'a> {
         self.value(Key::new(Experiment::Latency, scheme, size))
     }
 
-    fn usage(&self, scheme: Scheme, flow: Flow) -> Result<&'a Usage, String> {
+    fn usage(&self, scheme: Scheme, flow: Directions) -> Result<&'a Usage, String> {
         let usage = self
             .profile
             .schemes

@@ -2,40 +2,40 @@
 
 use super::super::key::{Experiment, Key};
 use super::super::{LARGE, LARGE_LATENCY, MEDIUM, SMALL};
-use super::{Claim, Verdict, View, above, best_but, list, of, switched};
+use super::{ThesisClaim, Verdict, View, above, best_but, list, of, switched};
 use crate::emp::measure::scheme::Scheme::{self, Base, Dsr, Ro, So, Sr};
-use crate::emp::measure::usage::Flow;
+use crate::emp::measure::usage::Directions;
 
 const LATENCY: Experiment = Experiment::Latency;
 const ONE_WAY: Experiment = Experiment::OneWay;
 
-pub const CLAIMS: &[Claim] = &[
-    Claim("emp-009a", "10 bytes", ro_is_quickest),
-    Claim("emp-015", "within 3 points", gains_are_alike),
-    Claim("emp-154", "64 KB; within 2 %", |view| {
+pub const CLAIMS: &[ThesisClaim] = &[
+    ThesisClaim("emp-009a", "10 bytes", ro_is_quickest),
+    ThesisClaim("emp-015", "within 3 points", gains_are_alike),
+    ThesisClaim("emp-154", "64 KB; within 2 %", |view| {
         compared_with_base(view, So, -2.0, 2.0)
     }),
-    Claim(
+    ThesisClaim(
         "emp-154a",
         "its CPU A is the busiest resource",
         receiver_limits,
     ),
-    Claim("emp-158", "14 KB; at most 3 %", so_latency),
-    Claim("emp-160", "64 KB; at least 8 %", |view| {
+    ThesisClaim("emp-158", "14 KB; at most 3 %", so_latency),
+    ThesisClaim("emp-160", "64 KB; at least 8 %", |view| {
         compared_with_base(view, Ro, 8.0, f64::INFINITY)
     }),
-    Claim("emp-163", "64 KB; 0 to 7 %", |view| {
+    ThesisClaim("emp-163", "64 KB; 0 to 7 %", |view| {
         compared_with_base(view, Dsr, 0.0, 7.0)
     }),
-    Claim("emp-167", "64 KB; within 0.5 % of the best", |view| {
+    ThesisClaim("emp-167", "64 KB; within 0.5 % of the best", |view| {
         best(view, Sr)
     }),
-    Claim("emp-167a", "64 KB; within 0.5 % of the best", |view| {
+    ThesisClaim("emp-167a", "64 KB; within 0.5 % of the best", |view| {
         best(view, Ro)
     }),
-    Claim("emp-168", "10 bytes, 14 KB", sr_latency),
-    Claim("emp-169", "64 KB; within 2 %", switch_keeps_bandwidth),
-    Claim(
+    ThesisClaim("emp-168", "10 bytes, 14 KB", sr_latency),
+    ThesisClaim("emp-169", "64 KB; within 2 %", switch_keeps_bandwidth),
+    ThesisClaim(
         "emp-170",
         "10 bytes; differences below 0.1 us are ties",
         same_order_behind_the_switch,
@@ -65,7 +65,7 @@ fn receiver_limits(view: &View<'_>) -> Verdict {
     let mut holds = true;
     let mut words = Vec::new();
     for scheme in [Base, So] {
-        let usage = view.usage(scheme, Flow::OneWay)?;
+        let usage = view.usage(scheme, Directions::OneWay)?;
         let (node, resource) = usage.bottleneck().ok_or("nothing was busy")?;
         holds &= node == 1 && resource.name == "CPU A";
         let name = usage.bottleneck_name().unwrap_or_default();

@@ -2,32 +2,32 @@
 
 use super::super::key::{Experiment, Key};
 use super::super::{LARGE_LATENCY, OTHER_SIZES, absent};
-use super::{Claim, Verdict, View};
+use super::{ThesisClaim, Verdict, View};
 use crate::emp::measure::passing::System;
 use crate::emp::measure::scheme::Scheme::Base;
 
 /// From this length on a byte of a message costs alike everywhere, in bytes.
 const FROM: u32 = 256;
 
-pub const CLAIMS: &[Claim] = &[
-    Claim("emp-016", "", |_| {
+pub const CLAIMS: &[ThesisClaim] = &[
+    ThesisClaim("emp-016", "", |_| {
         Err("the thesis announces numbers and gives none".into())
     }),
-    Claim(
+    ThesisClaim(
         "emp-066",
         "GM on the LANai 7.2, 256 bytes to 14 KB: one at most 1.5 times the other",
         alike_per_byte,
     ),
-    Claim("emp-075", "", |_| {
+    ThesisClaim("emp-075", "", |_| {
         Err(format!("not modelled: {}", absent::TCP))
     }),
-    Claim("emp-180", "", |_| Err(absent::second_process())),
-    Claim(
+    ThesisClaim("emp-180", "", |_| Err(absent::second_process())),
+    ThesisClaim(
         "emp-187",
         "MPI over GM on the LANai 7.2, 4 bytes to 14 KB: latencies at most twice as long",
         passing_compares,
     ),
-    Claim("emp-188", "", |_| Err(absent::SOCKETS.into())),
+    ThesisClaim("emp-188", "", |_| Err(absent::SOCKETS.into())),
 ];
 
 fn alike_per_byte(view: &View<'_>) -> Verdict {

@@ -2,26 +2,26 @@
 
 use super::super::key::{Experiment, Key};
 use super::super::{LARGE, MEDIUM};
-use super::{Claim, Verdict, View, above, best_but, list, of, switched, worst_but};
+use super::{ThesisClaim, Verdict, View, above, best_but, list, of, switched, worst_but};
 use crate::emp::measure::scheme::Scheme::{self, Base, Dsr, Ro, So, Sr};
 use crate::emp::measure::testbed::Testbed;
 
 const TWO_WAY: Experiment = Experiment::TwoWay;
 
-pub const CLAIMS: &[Claim] = &[
-    Claim(
+pub const CLAIMS: &[ThesisClaim] = &[
+    ThesisClaim(
         "emp-171",
         "64 KB; at least 1 % less",
         switch_costs_bandwidth,
     ),
-    Claim("emp-172", "64 KB; within 1 %", hosts_do_not_matter),
-    Claim("emp-173", "64 KB; at least 5 %", all_gain),
-    Claim("emp-176", "8 and 64 KB", ro_crosses_so),
-    Claim("emp-177", "8 KB", dsr_below_ro),
-    Claim("emp-178", "64 KB", so_is_best),
-    Claim("emp-179", "8 KB", sr_is_best_at_first),
-    Claim("emp-179a", "64 KB", sr_is_worst_at_last),
-    Claim("emp-186", "64 KB; within 3 % of the best", dsr_is_very_good),
+    ThesisClaim("emp-172", "64 KB; within 1 %", hosts_do_not_matter),
+    ThesisClaim("emp-173", "64 KB; at least 5 %", all_gain),
+    ThesisClaim("emp-176", "8 and 64 KB", ro_crosses_so),
+    ThesisClaim("emp-177", "8 KB", dsr_below_ro),
+    ThesisClaim("emp-178", "64 KB", so_is_best),
+    ThesisClaim("emp-179", "8 KB", sr_is_best_at_first),
+    ThesisClaim("emp-179a", "64 KB", sr_is_worst_at_last),
+    ThesisClaim("emp-186", "64 KB; within 3 % of the best", dsr_is_very_good),
 ];
 
 fn direct(view: &View<'_>, size: u32) -> Result<Vec<(Scheme, f64)>, String> {

@@ -5,7 +5,7 @@
 use emulator::sim::time::SimTime;
 use host_lib::emp::{Source, Tag};
 
-use super::{Error, Run, Setup};
+use super::{BenchmarkRun, Error, Setup};
 use lanigon_experiments::interval::Estimate;
 use lanigon_worlds::emp::{EmpNode, EmpPairs, buffer, text};
 use lanigon_worlds::end::ResultSlot;
@@ -53,12 +53,12 @@ pub async fn pong(mut emp: EmpNode, size: u32, rounds: usize) -> Result<(), Stri
 }
 
 /// Spawns both sides on a pair.
-pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
+pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> BenchmarkRun {
     let stamps = ResultSlot::default();
     let left = stamps.clone();
     let pings = pair.spawn(0, "ping", move |emp| ping(emp, size, rounds, left));
     let pongs = pair.spawn(1, "pong", move |emp| pong(emp, size, rounds));
-    Run {
+    BenchmarkRun {
         stamps,
         programs: [("ping", pings), ("pong", pongs)],
     }

@@ -74,13 +74,13 @@ impl Setup {
 
 /// The programs of a benchmark on a pair of nodes.
 #[derive(Debug)]
-pub struct Run {
+pub struct BenchmarkRun {
     /// Start time, and end of each round, stored by the timed program.
     stamps: ResultSlot<Vec<SimTime>>,
     programs: [(&'static str, ResultSlot<Result<(), String>>); 2],
 }
 
-impl Run {
+impl BenchmarkRun {
     /// Runs the pair until `done` accepts the stamps.
     fn until(
         &self,

@@ -8,7 +8,7 @@ use defs::emp::descriptor::{CHAIN_PAGES, PAGE_BYTES};
 use emulator::sim::time::SimTime;
 use host_lib::emp::{Buffer, Source, Tag};
 
-use super::{Error, Run, Setup};
+use super::{BenchmarkRun, Error, Setup};
 use lanigon_experiments::interval::Estimate;
 use lanigon_worlds::emp::{EmpNode, EmpPairs, buffer};
 use lanigon_worlds::end::ResultSlot;
@@ -103,12 +103,12 @@ pub async fn receive(mut emp: EmpNode, size: u32, messages: usize) -> Result<(),
 }
 
 /// Spawns both sides on a pair.
-pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
+pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> BenchmarkRun {
     let stamps = ResultSlot::default();
     let left = stamps.clone();
     let sender = pair.spawn(0, "sender", move |emp| send(emp, size, rounds, left));
     let receiver = pair.spawn(1, "receiver", move |emp| receive(emp, size, rounds));
-    Run {
+    BenchmarkRun {
         stamps,
         programs: [("sender", sender), ("receiver", receiver)],
     }

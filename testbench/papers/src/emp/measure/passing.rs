@@ -13,7 +13,7 @@ use lanigon_worlds::gm::{GmNode, GmWorld};
 
 use lanigon_experiments::Error;
 
-use super::{Run, Setup};
+use super::{BenchmarkRun, Setup};
 use crate::gm;
 use lanigon_experiments::interval::Estimate;
 
@@ -144,7 +144,7 @@ pub fn mpi_over_emp(setup: &Setup, size: u32) -> Result<Estimate, Error> {
         over_emp(emp, 1, library_ns, amount, other)
     });
     let programs = [("rank 0", first), ("rank 1", second)];
-    latency(&Run { stamps, programs }, setup, &mut pair.world)
+    latency(&BenchmarkRun { stamps, programs }, setup, &mut pair.world)
 }
 
 /// Latency of message passing over GM on boards of this profile. Of `setup`, the rounds and limits count.
@@ -168,7 +168,7 @@ pub fn mpi_over_gm(
         over_gm(gm, 1, library_ns, amount, other)
     });
     let programs = [("rank 0", first), ("rank 1", second)];
-    latency(&Run { stamps, programs }, setup, &mut pair.world)
+    latency(&BenchmarkRun { stamps, programs }, setup, &mut pair.world)
 }
 
 /// Half of the mean round trip of messages of GM, in us.
@@ -200,7 +200,7 @@ const fn library_ns(profile: &Profile) -> u64 {
     profile.host.mpi_call.ps() / 1000
 }
 
-fn latency(run: &Run, setup: &Setup, world: &mut World) -> Result<Estimate, Error> {
+fn latency(run: &BenchmarkRun, setup: &Setup, world: &mut World) -> Result<Estimate, Error> {
     let mean = run.mean(setup, world)?;
     let us = mean.ps / 2.0 / 1e6;
     Ok(Estimate {

@@ -8,7 +8,7 @@ use emulator::sim::time::SimTime;
 use host_lib::emp::{Buffer, ReceiveHandle, SendHandle, Source, Tag};
 
 use super::one_way::{BUFFERS, MORE, receives};
-use super::{Error, Run, Setup};
+use super::{BenchmarkRun, Error, Setup};
 use lanigon_experiments::interval::Estimate;
 use lanigon_worlds::emp::{EmpNode, EmpPairs, buffer, text};
 use lanigon_worlds::end::ResultSlot;
@@ -21,7 +21,7 @@ const READY: u16 = 4;
 const STARTED: usize = 2;
 
 /// Transfers and memory of a side.
-struct Side {
+struct BenchmarkNode {
     emp: EmpNode,
     peer: u16,
     out: Buffer,
@@ -31,7 +31,7 @@ struct Side {
     posted: usize,
 }
 
-impl Side {
+impl BenchmarkNode {
     fn new(mut emp: EmpNode, peer: u16, size: u32) -> Result<Self, String> {
         let out = buffer(&mut emp, size)?;
         let buffers = (0..BUFFERS).map(|_| buffer(&mut emp, size));
@@ -98,7 +98,7 @@ pub async fn side(
     rounds: usize,
     stamps: ResultSlot<Vec<SimTime>>,
 ) -> Result<(), String> {
-    let mut side = Side::new(emp, peer, size)?;
+    let mut side = BenchmarkNode::new(emp, peer, size)?;
     side.prepare(receives(size)).await?;
     stamps.set(vec![side.emp.system().now()]);
     for _ in 0..STARTED {
@@ -113,14 +113,14 @@ pub async fn side(
 }
 
 /// Spawns both sides on a pair; returns the stamps of the timed one.
-pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> Run {
+pub fn spawn(pair: &mut EmpPairs, size: u32, rounds: usize) -> BenchmarkRun {
     let stamps = ResultSlot::default();
     let left = stamps.clone();
     let timed = pair.spawn(0, "timed side", move |emp| side(emp, 1, size, rounds, left));
     let other = pair.spawn(1, "other side", move |emp| {
         side(emp, 0, size, rounds, ResultSlot::default())
     });
-    Run {
+    BenchmarkRun {
         stamps,
         programs: [("timed side", timed), ("other side", other)],
     }

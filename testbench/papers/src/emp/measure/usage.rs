@@ -12,7 +12,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 
 use super::activity::{self, Activity};
-use super::{Error, Run, Setup, one_way, two_way};
+use super::{BenchmarkRun, Error, Setup, one_way, two_way};
 use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::nodes;
 use lanigon_worlds::wire_times::FrameTimes;
@@ -24,14 +24,14 @@ const ROUNDS: usize = 24;
 
 /// Direction of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Flow {
+pub enum Directions {
     /// From node 0 to node 1.
     OneWay,
     /// In both directions.
     TwoWay,
 }
 
-impl Flow {
+impl Directions {
     /// Experiment with this direction.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -81,7 +81,7 @@ pub struct NodeUsage {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Usage {
     /// Direction of messages.
-    pub flow: Flow,
+    pub flow: Directions,
     /// Message length.
     pub message_bytes: u32,
     /// Length of the measurement.
@@ -107,8 +107,8 @@ impl Usage {
         let (node, resource) = self.bottleneck()?;
         let (node, percent) = (self.flow.node(node), 100.0 * resource.busy);
         let article = match self.flow {
-            Flow::OneWay => "the ",
-            Flow::TwoWay => "",
+            Directions::OneWay => "the ",
+            Directions::TwoWay => "",
         };
         Some(format!(
             "{article}{node}'s {}, {percent:.1} % busy",
@@ -119,7 +119,7 @@ impl Usage {
 
 /// Counters of a node.
 #[derive(Debug, Clone, Copy)]
-struct Counts {
+struct NodeCounts {
     now: SimTime,
     pci: SimTime,
     idle_ticks: [u64; 2],
@@ -127,7 +127,7 @@ struct Counts {
     resent: u32,
 }
 
-impl Counts {
+impl NodeCounts {
     fn of(node: &Node) -> Self {
         let counter = |counter: Counter| nodes::firmware_word(node, COUNTERS + 4 * counter as u32);
         let idle = |cpu: usize| {
@@ -149,17 +149,17 @@ impl Counts {
 ///
 /// # Errors
 /// If a program cannot finish its rounds.
-pub fn measure(setup: &Setup, flow: Flow, size: u32) -> Result<Usage, Error> {
+pub fn measure(setup: &Setup, flow: Directions, size: u32) -> Result<Usage, Error> {
     let mut pair = setup.pair()?;
-    let run: Run = match flow {
-        Flow::OneWay => one_way::spawn(&mut pair, size, usize::MAX / 2),
-        Flow::TwoWay => two_way::spawn(&mut pair, size, usize::MAX / 2),
+    let run: BenchmarkRun = match flow {
+        Directions::OneWay => one_way::spawn(&mut pair, size, usize::MAX / 2),
+        Directions::TwoWay => two_way::spawn(&mut pair, size, usize::MAX / 2),
     };
     run.until(setup, &mut pair.world, |stamps| stamps.len() > WARM_UP)?;
     for node in &mut pair.world.nodes {
         node.trace.keep(true);
     }
-    let before: Vec<_> = pair.world.nodes.iter().map(Counts::of).collect();
+    let before: Vec<_> = pair.world.nodes.iter().map(NodeCounts::of).collect();
     run.until(setup, &mut pair.world, |stamps| {
         stamps.len() > WARM_UP + ROUNDS
     })?;
@@ -175,14 +175,14 @@ pub fn measure(setup: &Setup, flow: Flow, size: u32) -> Result<Usage, Error> {
 fn node_usages(
     setup: &Setup,
     pair: &mut EmpPairs,
-    before: &[Counts],
+    before: &[NodeCounts],
 ) -> Result<Vec<NodeUsage>, Error> {
     let times = FrameTimes::of(&setup.profile)?;
     let clock_hz = setup.profile.reader().rate("core.clock", "Hz")?;
     let nodes = pair.world.nodes.iter_mut().zip(before).enumerate();
     let usages = nodes.map(|(index, (node, before))| {
         let events = node.trace.take();
-        let after = Counts::of(node);
+        let after = NodeCounts::of(node);
         let span = [before.now, after.now];
         let activities = activity::of_node(&events, index as u16, &times, span);
         let dropped = |event: &&TraceEvent| {
@@ -202,7 +202,7 @@ fn node_usages(
 fn resources(
     node: &Node,
     activities: &[Activity],
-    [before, after]: [&Counts; 2],
+    [before, after]: [&NodeCounts; 2],
     times: &FrameTimes,
     clock_hz: u64,
 ) -> Vec<Resource> {

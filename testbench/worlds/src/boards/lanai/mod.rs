@@ -14,8 +14,10 @@ use emulator::sim::node::Node;
 use host_lib::gm;
 use host_lib::lanai::Family;
 
-use super::{BoardError, BoardType, Busy, FmFirmware, GmFirmware, HostView, KB, Medium, Parts};
-use crate::busy_nodes::Code;
+use super::{
+    BoardError, BoardType, BusyMeasurement, FmFirmware, GmFirmware, HostView, KB, Medium, Parts,
+};
+use crate::busy_nodes::CodeMemory;
 use crate::nodes::mac_address;
 
 /// Properties that all generations have in common, with the values of a LANai 9.
@@ -50,11 +52,11 @@ pub(super) const LANAI_9: BoardType = BoardType {
     acenic: None,
     start: |machine, firmware, time| Box::pin(start::run(machine, Family::Later, firmware, time)),
     load: kernel::load,
-    busy: &[Busy {
+    busy: &[BusyMeasurement {
         key: "busy_lanai_mips",
         what: "a LANai 9 that searches, copies and checksums: million instructions a second",
         least_mips: 300.0,
-        code: Code::Shared,
+        code: CodeMemory::Shared,
     }],
 };
 

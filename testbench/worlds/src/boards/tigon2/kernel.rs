@@ -9,7 +9,7 @@ use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;
 
 use crate::boards::BoardError;
-use crate::busy_nodes::{Code, Load};
+use crate::busy_nodes::{CodeMemory, Load};
 
 /// Scans 16 descriptors of 20 bytes for a tag, then sums 64 words; endlessly.
 const KERNEL: &str = "
@@ -104,8 +104,8 @@ fn polling(node: &mut Node) -> Result<(), BoardError> {
 }
 
 /// Loads the kernel for both CPUs and starts the first `cpus` of them.
-fn busy(node: &mut Node, code: Code, cpus: usize) -> Result<(), BoardError> {
-    let code_in_sram = code == Code::Shared;
+fn busy(node: &mut Node, code: CodeMemory, cpus: usize) -> Result<(), BoardError> {
+    let code_in_sram = code == CodeMemory::Shared;
     let Tigon2 { cores, fabric, .. } = node.board_mut();
     for (index, unit) in cores.iter_mut().enumerate() {
         let place = index as u32 * 0x1_0000;

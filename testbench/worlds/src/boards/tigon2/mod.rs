@@ -13,8 +13,10 @@ use emulator::tigon2::timing::{PROFILES, Timing};
 
 use host_lib::gm;
 
-use super::{AcenicFirmware, BoardError, BoardType, Busy, GmFirmware, HostView, KB, Medium, Parts};
-use crate::busy_nodes::Code;
+use super::{
+    AcenicFirmware, BoardError, BoardType, BusyMeasurement, GmFirmware, HostView, KB, Medium, Parts,
+};
+use crate::busy_nodes::CodeMemory;
 
 pub(super) const TIGON2: BoardType = BoardType {
     name: NAME,
@@ -51,17 +53,17 @@ pub(super) const TIGON2: BoardType = BoardType {
     start: |machine, firmware, time| Box::pin(start::run(machine, firmware, time)),
     load: kernel::load,
     busy: &[
-        Busy {
+        BusyMeasurement {
             key: "busy_mips",
             what: "both CPUs busy, code in scratchpads, data in SRAM: million instructions a second",
             least_mips: 250.0,
-            code: Code::Private,
+            code: CodeMemory::Private,
         },
-        Busy {
+        BusyMeasurement {
             key: "busy_mips_sram",
             what: "the same with code in SRAM",
             least_mips: 150.0,
-            code: Code::Shared,
+            code: CodeMemory::Shared,
         },
     ],
 };

@@ -5,7 +5,7 @@ use emulator::state::{Reader, StateError, Value, Writer};
 use emulator::{value_enum, value_struct};
 
 use crate::programs::content::Flow;
-use crate::programs::deliveries::{Deliveries, FrameLife, Got, Records, Sending, Sent};
+use crate::programs::deliveries::{Deliveries, FrameLife, Got, LifeRecords, Sending, Sent};
 use crate::simulation::Lives;
 use crate::workload::ReadRecords;
 
@@ -34,8 +34,8 @@ value_struct!(FrameLife {
     strangers: strangers
 });
 /// Records of a program; those of a workload's own type are read by its job.
-fn write(records: &Records, out: &mut Writer) {
-    let Records {
+fn write(records: &LifeRecords, out: &mut Writer) {
+    let LifeRecords {
         sent,
         got,
         own,
@@ -66,8 +66,8 @@ fn write(records: &Records, out: &mut Writer) {
     problem.write(out);
 }
 
-fn read(from: &mut Reader<'_>, own: Option<ReadRecords>) -> Result<Records, StateError> {
-    Ok(Records {
+fn read(from: &mut Reader<'_>, own: Option<ReadRecords>) -> Result<LifeRecords, StateError> {
+    Ok(LifeRecords {
         sent: Value::read(from)?,
         got: Value::read(from)?,
         own: match (bool::read(from)?, own) {

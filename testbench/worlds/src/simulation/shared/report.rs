@@ -7,8 +7,8 @@ use emulator::state::{Reader, Value, Writer};
 use emulator::value_struct;
 
 use crate::simulation::Simulation;
-use crate::simulation::counters::{Busy, NicCounters};
-use crate::simulation::started::Started;
+use crate::simulation::counters::{BusyTimes, NicCounters};
+use crate::simulation::started::StartedNodes;
 use crate::stopped::Stopped;
 
 /// Times of a host program since power-on.
@@ -35,7 +35,7 @@ value_struct!(ProgramTimes {
 #[derive(Debug, Clone)]
 pub(in crate::simulation) struct NodeReport {
     /// Busy times of the board's units at the start of the programs, and now, in ps.
-    pub(in crate::simulation) busy: (Busy, Busy),
+    pub(in crate::simulation) busy: (BusyTimes, BusyTimes),
     /// Counters of the firmware: of the lives that a reset ended, and of the last one.
     pub(in crate::simulation) counters: (NicCounters, NicCounters),
     /// Traffic of the board's port.
@@ -81,7 +81,7 @@ impl NodeReport {
             .started
             .stopped(index, node, simulation.images.of(index));
         Self {
-            problems: Started::problems(node, &stopped, name),
+            problems: StartedNodes::problems(node, &stopped, name),
             running: simulation
                 .started
                 .running(index, node, simulation.images.of(index), name),

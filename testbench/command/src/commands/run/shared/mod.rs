@@ -19,7 +19,7 @@ use super::{Status, one_file_each, status};
 use crate::cli::run::RunArgs;
 use crate::logging;
 use crate::output::{self, NewFile};
-use crate::progress::Progress;
+use crate::progress::ProgressLine;
 use lanigon_worlds::files::own;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::ranks::{Identity, Meeting, MeetingError, RankOf, Tcp, join};
@@ -115,7 +115,7 @@ fn prepare<'a>(
 }
 
 /// A rank after the run.
-struct Done {
+struct FinishedRank {
     first: bool,
     start: Start,
     outcome: RunSummary,
@@ -123,7 +123,7 @@ struct Done {
     saved: anyhow::Result<()>,
 }
 
-impl Done {
+impl FinishedRank {
     /// Rank 0 prints the report of the whole run. Returns the status of this rank.
     fn end(self, args: &RunArgs) -> anyhow::Result<Status> {
         if self.first {
@@ -151,7 +151,7 @@ fn execute(
     interrupt: &Interrupt,
     prepared: Prepared<'_>,
     transport: Box<dyn Transport>,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<FinishedRank> {
     let Prepared {
         mut start,
         save_at,
@@ -165,11 +165,11 @@ fn execute(
         logging::show_trace(&mut node.trace);
     }
     let first = ranks.rank() == 0;
-    let progress = first.then(|| Progress::run("messages", start.scenario.messages()));
+    let progress = first.then(|| ProgressLine::run("messages", start.scenario.messages()));
     let options = RunOptions {
         max_time: args.max_time,
         interrupt: Some(interrupt.flag()),
-        clock: progress.as_ref().and_then(Progress::clock),
+        clock: progress.as_ref().and_then(ProgressLine::clock),
         threads: args.threads,
     };
     let watch = |received| {
@@ -195,7 +195,7 @@ fn execute(
         "rank {}: {} rounds, {} exchanges, {} bytes announced",
         ranks.rank(), exchanged.rounds, exchanged.exchanges, exchanged.bytes
     );
-    Ok(Done {
+    Ok(FinishedRank {
         first,
         start,
         outcome,
