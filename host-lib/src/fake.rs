@@ -246,7 +246,7 @@ impl Machine {
         for mailbox in [MAILBOX_TRANSMIT, MAILBOX_RECEIVE] {
             if address == mailbox_low(mailbox) {
                 self.sram.insert(address, 0);
-                self.take(mailbox, value);
+                self.complete_post(mailbox, value);
             }
         }
         if address == mailbox_low(MAILBOX_CANCEL) {
@@ -291,7 +291,7 @@ impl Machine {
     }
 
     /// The NIC takes a posted descriptor and completes it as the script says.
-    fn take(&mut self, mailbox: u32, address: u32) {
+    fn complete_post(&mut self, mailbox: u32, address: u32) {
         let words = self.descriptor(address);
         assert_ne!(
             words[4] & STATUS_NIC_OWNS,

@@ -37,7 +37,7 @@ impl DmaRegion {
         [(address >> 32) as u32, address as u32]
     }
 
-    const fn at(&self, offset: u32) -> VirtualAddress {
+    const fn address_of(&self, offset: u32) -> VirtualAddress {
         VirtualAddress(self.address.0 + offset as u64)
     }
 
@@ -48,7 +48,7 @@ impl DmaRegion {
         bytes: &[u8],
     ) -> Result<(), MemoryError> {
         system
-            .write_memory(self.at(offset), bytes)
+            .write_memory(self.address_of(offset), bytes)
             .map_err(|address| MemoryError::Unmapped { address })
     }
 
@@ -59,7 +59,7 @@ impl DmaRegion {
         bytes: &mut [u8],
     ) -> Result<(), MemoryError> {
         system
-            .read_memory(self.at(offset), bytes)
+            .read_memory(self.address_of(offset), bytes)
             .map_err(|address| MemoryError::Unmapped { address })
     }
 

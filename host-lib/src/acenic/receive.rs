@@ -248,7 +248,7 @@ impl Receiver {
     }
 
     /// Takes the frames before `producer` from the return ring, and posts their buffers again.
-    pub(super) fn take<S: System>(
+    pub(super) fn take_frames<S: System>(
         &mut self,
         system: &mut S,
         producer: u32,

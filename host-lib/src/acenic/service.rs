@@ -221,7 +221,7 @@ impl<W: Window, S: System> AceNic<W, S> {
         if !self.is_new(RETURN_PRODUCER, producer) {
             return Ok(());
         }
-        for outcome in self.receiver.take(&mut self.system, producer)? {
+        for outcome in self.receiver.take_frames(&mut self.system, producer)? {
             match outcome {
                 Ok(received) => work.received.push(received),
                 Err(mistake) => work.mistakes.push(mistake),

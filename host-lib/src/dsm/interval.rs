@@ -83,7 +83,7 @@ impl IntervalLog {
     }
 
     /// The own intervals.
-    pub(super) fn of(&self, rank: usize) -> Vec<Arc<Interval>> {
+    pub(super) fn intervals_of(&self, rank: usize) -> Vec<Arc<Interval>> {
         let own = |interval: &&Arc<Interval>| interval.rank as usize == rank;
         self.0.iter().filter(own).cloned().collect()
     }

@@ -140,7 +140,7 @@ impl DsmMessage {
     }
 
     /// Decodes a message; `None` if these are not the bytes of one.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut from = Reader(bytes);
         let message = Self::read(&mut from)?;
         from.0.is_empty().then_some(message)
@@ -348,13 +348,13 @@ mod tests {
     proptest! {
         #[test]
         fn messages_survive_their_bytes(message in message()) {
-            prop_assert_eq!(DsmMessage::of(&message.bytes()), Some(message));
+            prop_assert_eq!(DsmMessage::from_bytes(&message.bytes()), Some(message));
         }
 
         #[test]
         fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            if let Some(message) = DsmMessage::of(&bytes) {
-                prop_assert_eq!(DsmMessage::of(&message.bytes()), Some(message));
+            if let Some(message) = DsmMessage::from_bytes(&bytes) {
+                prop_assert_eq!(DsmMessage::from_bytes(&message.bytes()), Some(message));
             }
         }
 
@@ -362,7 +362,7 @@ mod tests {
         fn a_shorter_message_is_refused(message in message(), cut in 1_usize..8) {
             let bytes = message.bytes();
             let shorter = &bytes[..bytes.len() - cut.min(bytes.len())];
-            prop_assert_eq!(DsmMessage::of(shorter), None);
+            prop_assert_eq!(DsmMessage::from_bytes(shorter), None);
         }
     }
 }

@@ -353,7 +353,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             self.report.compute_ps += took;
             left_ps = left_ps.saturating_sub(took);
             if came {
-                self.take().await?;
+                self.handle_next().await?;
             }
         }
         Ok(())
@@ -401,7 +401,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         if !self.network.has_event()? && !self.network.wait(self.settings.patience_ns).await? {
             return self.ask_others().await;
         }
-        self.take().await
+        self.handle_next().await
     }
 
     /// Asks whether the others live: the boards of those that do not make the sends fail.
@@ -424,9 +424,9 @@ impl<W: Window, S: System> Dsm<W, S> {
     }
 
     /// Takes an event and handles it. If a node is gone, the others are told.
-    async fn take(&mut self) -> Result<(), DsmError> {
+    async fn handle_next(&mut self) -> Result<(), DsmError> {
         let began = self.now_ps();
-        let taken = match self.network.take().await {
+        let taken = match self.network.take_message().await {
             Ok(Some((from, message))) => self.handle(from, message, began).await,
             Ok(None) => Ok(()),
             Err(error) => Err(error),

@@ -108,7 +108,7 @@ impl<W: Window, S: System> Network<W, S> {
             let bytes = [&more.to_be_bytes()[..], part].concat();
             self.outgoing.push_back(Outgoing {
                 to,
-                left_ns: self.posts.of(bytes.len(), message.is_immediate()),
+                left_ns: self.posts.time_ns(bytes.len(), message.is_immediate()),
                 what: Post::Fragment(bytes),
             });
         }
@@ -119,7 +119,7 @@ impl<W: Window, S: System> Network<W, S> {
     pub(super) async fn put(&mut self, to: usize, from: Buffer, at: u64) -> Result<(), DsmError> {
         self.outgoing.push_back(Outgoing {
             to,
-            left_ns: self.posts.of(from.length as usize, false),
+            left_ns: self.posts.time_ns(from.length as usize, false),
             what: Post::Put { from, at },
         });
         self.pump().await
@@ -233,7 +233,7 @@ impl<W: Window, S: System> Network<W, S> {
     }
 
     /// Takes an event, if there is one; the message that it completes, with its sender.
-    pub(super) async fn take(&mut self) -> Result<Option<(usize, DsmMessage)>, DsmError> {
+    pub(super) async fn take_message(&mut self) -> Result<Option<(usize, DsmMessage)>, DsmError> {
         match self.channel.poll(&mut self.gm).await? {
             Some(ChannelEvent::Message { from, bytes }) => self.message(from, &bytes),
             Some(ChannelEvent::Sent(all)) => {
@@ -275,7 +275,7 @@ impl<W: Window, S: System> Network<W, S> {
             return Ok(None);
         }
         let whole = std::mem::take(part);
-        let message = DsmMessage::of(&whole).ok_or(DsmError::Damaged { rank })?;
+        let message = DsmMessage::from_bytes(&whole).ok_or(DsmError::Damaged { rank })?;
         Ok(Some((rank, message)))
     }
 }

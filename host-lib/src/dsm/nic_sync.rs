@@ -50,7 +50,7 @@ impl<W: Window, S: System> Dsm<W, S> {
 
     /// A barrier on the boards. Each node's block has its write notices.
     pub(super) async fn meet_on_boards(&mut self) -> Result<(), DsmError> {
-        let own = self.log.of(self.own);
+        let own = self.log.intervals_of(self.own);
         let mut block = encode_intervals(&own);
         if block.len() > BLOCK_BYTES {
             block = FOLLOWS.to_be_bytes().to_vec();
@@ -115,7 +115,7 @@ impl<W: Window, S: System> Dsm<W, S> {
 
     /// Writes the own intervals since the last barrier to where other nodes read them.
     pub(super) fn write_log(&mut self) -> Result<(), DsmError> {
-        let intervals = encode_intervals(&self.log.of(self.own));
+        let intervals = encode_intervals(&self.log.intervals_of(self.own));
         let bytes = [&(intervals.len() as u32).to_be_bytes()[..], &intervals].concat();
         if bytes.len() as u64 > LOG_BYTES {
             return Err(DsmError::LogFull { rank: self.own });

@@ -189,7 +189,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         /// Time between two looks, in ns.
         const LOOK_NS: u64 = 1_000;
         match self.network.has_event()? || self.network.wait(LOOK_NS).await? {
-            true => self.take().await,
+            true => self.handle_next().await,
             false => self.lose_patience(began_ps).await,
         }
     }
@@ -203,7 +203,7 @@ impl<W: Window, S: System> Dsm<W, S> {
                 return Ok(());
             }
             if self.network.has_event()? || self.network.wait(left_ns).await? {
-                self.take().await?;
+                self.handle_next().await?;
             }
         }
     }

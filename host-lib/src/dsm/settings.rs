@@ -80,7 +80,7 @@ pub struct Posts {
 
 impl Posts {
     /// Processor time of a post, in ns.
-    pub(super) const fn of(self, bytes: usize, calls_handler: bool) -> u64 {
+    pub(super) const fn time_ns(self, bytes: usize, calls_handler: bool) -> u64 {
         let time_ns = self.start_ns + bytes as u64 * self.byte_ps / 1000;
         match calls_handler {
             true => time_ns + self.immediate_ns,
@@ -205,9 +205,9 @@ mod tests {
             byte_ps: 500,
             immediate_ns: 2_000,
         };
-        let found =
-            [(0, false), (4096, false), (100, true)].map(|(bytes, calls)| posts.of(bytes, calls));
+        let found = [(0, false), (4096, false), (100, true)]
+            .map(|(bytes, calls)| posts.time_ns(bytes, calls));
         assert_eq!(found, [6_000, 8_048, 8_050]);
-        assert_eq!(Posts::default().of(8_000, true), 0);
+        assert_eq!(Posts::default().time_ns(8_000, true), 0);
     }
 }

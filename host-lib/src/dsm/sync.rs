@@ -378,7 +378,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         if self.own != 0 {
             let message = DsmMessage::Arrive {
                 time: self.time.clone(),
-                intervals: self.log.of(self.own),
+                intervals: self.log.intervals_of(self.own),
             };
             self.network.send(0, &message).await?;
             while !std::mem::take(&mut self.replies.departed) {
@@ -395,7 +395,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             .times
             .iter()
             .for_each(|other| time.merge(other));
-        let mut all = self.log.of(0);
+        let mut all = self.log.intervals_of(0);
         all.extend(self.gathering.intervals.iter().cloned());
         for rank in self.others() {
             let others = all.iter().filter(|one| one.rank as usize != rank);

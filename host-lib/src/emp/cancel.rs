@@ -52,7 +52,7 @@ impl<W: Window, S: System> Emp<W, S> {
         }
         let descriptor = self.word_address(transfer.descriptor(), WORD_PAGE_HIGH);
         let why = "the NIC to look for a receive to cancel";
-        self.tell(MAILBOX_CANCEL, descriptor, why).await;
+        self.ring_mailbox(MAILBOX_CANCEL, descriptor, why).await;
         match self.wait_transfer(transfer).await {
             Err(error) if error.failure == Failure::Cancelled => Cancellation::Cancelled,
             result => Cancellation::Came(result),

@@ -142,7 +142,7 @@ impl<W: Window, S: System> Emp<W, S> {
 
     pub(super) fn put_back(&mut self, transfer: Transfer) {
         self.pool(transfer.label.direction)
-            .put(&transfer.descriptors);
+            .give_back(&transfer.descriptors);
         self.lists.extend(transfer.list);
     }
 

@@ -97,14 +97,14 @@ impl Device {
         firmware: &Firmware,
         config: Config,
     ) -> Result<Emp<W, S>, OpenError> {
-        let (hold, epoch) = self.take()?;
+        let (hold, epoch) = self.take_hold()?;
         let config = Config { epoch, ..config };
         let mut emp = Emp::start(window, system, Some(firmware), config).await?;
         emp.hold = Some(hold);
         Ok(emp)
     }
 
-    fn take(&self) -> Result<(Hold, u16), OpenError> {
+    fn take_hold(&self) -> Result<(Hold, u16), OpenError> {
         let mut state = self.lock();
         if state.open {
             return Err(OpenError::Busy);

@@ -160,7 +160,7 @@ impl<W: Window, S: System> Emp<W, S> {
     }
 
     /// Writes a mailbox and waits until the NIC has acknowledged it.
-    async fn tell(&mut self, mailbox: u32, value: u32, why: &'static str) {
+    async fn ring_mailbox(&mut self, mailbox: u32, value: u32, why: &'static str) {
         let mailbox = mailbox_low(mailbox);
         self.board.write_sram(mailbox, value).await;
         self.board.poll_sram(mailbox, u32::MAX, 0, why).await;

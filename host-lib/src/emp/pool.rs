@@ -47,7 +47,7 @@ impl Pool {
         Some((0..count).filter_map(|_| self.take_one()).collect())
     }
 
-    pub(super) fn put(&mut self, descriptors: &[u16]) {
+    pub(super) fn give_back(&mut self, descriptors: &[u16]) {
         self.free.extend(descriptors);
     }
 

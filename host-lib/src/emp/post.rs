@@ -119,13 +119,14 @@ impl<W: Window, S: System> Emp<W, S> {
             Form::Indirect => Some(self.write_list(&pieces).await?),
             Form::Short | Form::Chained => None,
         };
-        let descriptors = match self.take(label.direction, layout::descriptors(pieces.len())) {
-            Ok(descriptors) => descriptors,
-            Err(error) => {
-                self.lists.extend(list);
-                return Err(error);
-            }
-        };
+        let descriptors =
+            match self.take_descriptors(label.direction, layout::descriptors(pieces.len())) {
+                Ok(descriptors) => descriptors,
+                Err(error) => {
+                    self.lists.extend(list);
+                    return Err(error);
+                }
+            };
         let chain = &descriptors[1..];
         let (first, others) = pieces.split_first().unwrap_or((&PagePiece::EMPTY, &[]));
         let entry = match list {
@@ -156,7 +157,7 @@ impl<W: Window, S: System> Emp<W, S> {
             Direction::Receive => (MAILBOX_RECEIVE, "the NIC to take a receive descriptor"),
         };
         let descriptor = self.word_address(head, WORD_PAGE_HIGH);
-        self.tell(mailbox, descriptor, why).await;
+        self.ring_mailbox(mailbox, descriptor, why).await;
     }
 
     async fn write_continuations(&mut self, pieces: &[PagePiece], chain: &[u16]) {
@@ -166,7 +167,11 @@ impl<W: Window, S: System> Emp<W, S> {
         }
     }
 
-    fn take(&mut self, direction: Direction, needed: usize) -> Result<Descriptors, PostError> {
+    fn take_descriptors(
+        &mut self,
+        direction: Direction,
+        needed: usize,
+    ) -> Result<Descriptors, PostError> {
         let pool = self.pool(direction);
         let free = pool.free();
         pool.take(needed).ok_or(PostError::NoDescriptors {

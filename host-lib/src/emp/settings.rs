@@ -137,7 +137,7 @@ impl<W: Window, S: System> Emp<W, S> {
             self.board.write_sram(address, value).await;
         }
         let why = "the NIC to take settings";
-        self.tell(MAILBOX_COMMAND, COMMAND_SET, why).await;
+        self.ring_mailbox(MAILBOX_COMMAND, COMMAND_SET, why).await;
         self.settings = settings;
         Ok(())
     }

@@ -27,7 +27,7 @@ impl Peer {
     }
 
     /// A sum of credits has come from it. Older sums change nothing.
-    pub(super) const fn take(&mut self, sum: u16) {
+    pub(super) const fn note_returned(&mut self, sum: u16) {
         if sum.wrapping_sub(self.returned) <= self.outstanding() {
             self.returned = sum;
         }
@@ -44,7 +44,7 @@ impl Peer {
     }
 
     /// The sum for a packet to it, which tells it about all.
-    pub(super) const fn tell(&mut self) -> u16 {
+    pub(super) const fn take_sum(&mut self) -> u16 {
         self.told = self.handled;
         self.handled
     }
@@ -52,7 +52,7 @@ impl Peer {
     /// A packet to it that takes a credit.
     pub(super) const fn send(&mut self) -> u16 {
         self.sent = self.sent.wrapping_add(1);
-        self.tell()
+        self.take_sum()
     }
 }
 
@@ -159,7 +159,7 @@ impl<W: Window, S: System> Fm<W, S> {
     /// A node has returned credits: the sum is in the lower half of `word`.
     pub(super) fn take_credits(&mut self, node: u32, word: u32) {
         if let Some(peer) = self.peers.get_mut(node as usize) {
-            peer.take((word & CREDIT_MASK) as u16);
+            peer.note_returned((word & CREDIT_MASK) as u16);
         }
     }
 

@@ -18,7 +18,7 @@ pub struct LinearCost {
 impl LinearCost {
     /// The time of a packet.
     #[must_use]
-    pub const fn of(self, bytes: u32) -> u64 {
+    pub const fn time_ps(self, bytes: u32) -> u64 {
         self.fixed_ps + self.per_byte_ps * bytes as u64
     }
 }
@@ -63,8 +63,8 @@ impl Costs {
     pub fn postal(&self, bytes: u32) -> Postal {
         let bytes = bytes.min(MTU);
         Postal {
-            latency: self.receive.of(bytes) + self.send.of(bytes),
-            gap: self.transmit.of(bytes),
+            latency: self.receive.time_ps(bytes) + self.send.time_ps(bytes),
+            gap: self.transmit.time_ps(bytes),
         }
     }
 }
@@ -96,8 +96,8 @@ struct PredictedNode<'a> {
 impl PredictedNode<'_> {
     /// The host writes a packet for `copies` destinations, which the board transmits. Returns the starts of the transmissions.
     fn send(&mut self, bytes: u32, copies: usize) -> impl Iterator<Item = u64> {
-        self.host_free_ps += self.costs.send.of(bytes);
-        let transmit_ps = self.costs.transmit.of(bytes);
+        self.host_free_ps += self.costs.send.time_ps(bytes);
+        let transmit_ps = self.costs.transmit.time_ps(bytes);
         let first = self.board_free_ps.max(self.host_free_ps);
         self.board_free_ps = first + transmit_ps * copies as u64;
         (0..copies as u64).map(move |copy| first + copy * transmit_ps)
@@ -121,8 +121,8 @@ pub fn deliveries(tree: &Tree, bytes: u32, way: SendMethod, costs: &Costs) -> Ve
         let children = tree.children(rank);
         for (index, &size) in packets.iter().enumerate() {
             if rank > 0 {
-                let handle_ps = costs.handle.of(size).min(costs.receive.of(size));
-                let ready_ps = starts[rank][index] + costs.receive.of(size) - handle_ps;
+                let handle_ps = costs.handle.time_ps(size).min(costs.receive.time_ps(size));
+                let ready_ps = starts[rank][index] + costs.receive.time_ps(size) - handle_ps;
                 node.host_free_ps = node.host_free_ps.max(ready_ps) + handle_ps;
                 delivered[rank][index] = node.host_free_ps;
             }

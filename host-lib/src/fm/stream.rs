@@ -237,7 +237,7 @@ impl<W: Window, S: System> Fm<W, S> {
     /// Sends a packet with the credits of a node.
     pub(super) async fn send_credits(&mut self, node: u16) -> Result<(), SendError> {
         let slot = self.take_slot().await?;
-        let credits = self.peers[usize::from(node)].tell();
+        let credits = self.peers[usize::from(node)].take_sum();
         let target = target_word(node as u8, self.config.node as u8, credits);
         self.write_slot(slot, node as u8, &[CREDIT, target, 0, 0], &[], &[])
             .await;

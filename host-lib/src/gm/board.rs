@@ -85,7 +85,9 @@ impl<W: Window> Board<W> {
     pub(super) fn process<V: Window>(&self, window: V, process: u8) -> Board<V> {
         match self {
             Self::Lanai(board) => Board::Lanai(LanaiBoard::new(window, board.family())),
-            Self::Tigon2(_, view) => Board::Tigon2(BoardWindow::new(window), view.of(process)),
+            Self::Tigon2(_, view) => {
+                Board::Tigon2(BoardWindow::new(window), view.for_process(process))
+            }
         }
     }
 
@@ -226,7 +228,7 @@ impl<W: Window> Board<W> {
 /// Takes the view of a Tigon2. While another process has it, this one reads a register that changes nothing, again and again.
 async fn taken<W: Window>(board: &mut BoardWindow<W>, view: &View) -> Taken {
     loop {
-        if let Some((taken, moved)) = view.take() {
+        if let Some((taken, moved)) = view.try_take() {
             if moved {
                 board.forget_view();
             }

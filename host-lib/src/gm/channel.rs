@@ -249,7 +249,7 @@ impl Channel {
     ) -> Result<ChannelEvent, ChannelError> {
         match event {
             Event::Received(message) => {
-                let bytes = self.take(gm, &message)?;
+                let bytes = self.take_bytes(gm, &message)?;
                 let from = Endpoint {
                     node: message.node,
                     port: message.port,
@@ -269,7 +269,7 @@ impl Channel {
     }
 
     /// The bytes of a message. Its buffer is idle from now on.
-    fn take<W: Window, S: System>(
+    fn take_bytes<W: Window, S: System>(
         &mut self,
         gm: &Gm<W, S>,
         message: &ReceivedMessage,

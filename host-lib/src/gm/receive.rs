@@ -301,7 +301,7 @@ impl<W: Window, S: System> Gm<W, S> {
 
     async fn take_next(&mut self, port: u8) -> Result<Event, ReceiveError> {
         let slot = self.port(port)?.slot();
-        self.take(port, slot).await
+        self.take_event(port, slot).await
     }
 
     /// Handles an event that the program does not know: the buffer of a message is provided again, as it was; others need
@@ -354,7 +354,7 @@ impl<W: Window, S: System> Gm<W, S> {
         let slot = self.port(port)?.slot();
         let call = Call::Receive(port);
         self.system.call_begins(&call);
-        let event = self.take(port, slot).await;
+        let event = self.take_event(port, slot).await;
         self.system.call_returns(&call);
         event.map(Some)
     }
@@ -392,7 +392,11 @@ impl<W: Window, S: System> Gm<W, S> {
     }
 
     /// Takes the event in a slot.
-    async fn take(&mut self, number: u8, slot: VirtualAddress) -> Result<Event, ReceiveError> {
+    async fn take_event(
+        &mut self,
+        number: u8,
+        slot: VirtualAddress,
+    ) -> Result<Event, ReceiveError> {
         self.system.compute(self.overhead_ns).await;
         let mut bytes = [0; SLOT_BYTES as usize];
         self.system

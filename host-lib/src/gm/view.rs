@@ -22,7 +22,7 @@ pub(super) struct Taken(Arc<Mutex<ViewState>>);
 
 impl View {
     /// Access of another process to this view.
-    pub(super) fn of(&self, process: u8) -> Self {
+    pub(super) fn for_process(&self, process: u8) -> Self {
         Self {
             state: Arc::clone(&self.state),
             process,
@@ -30,7 +30,7 @@ impl View {
     }
 
     /// Takes the view if no other process uses it; says too whether another process has moved it since.
-    pub(super) fn take(&self) -> Option<(Taken, bool)> {
+    pub(super) fn try_take(&self) -> Option<(Taken, bool)> {
         let mut state = lock(&self.state);
         if std::mem::replace(&mut state.taken, true) {
             return None;
@@ -57,11 +57,11 @@ mod tests {
     #[test]
     fn one_process_at_a_time_has_the_view_and_knows_whether_it_was_moved() {
         let first = View::default();
-        let second = first.of(1);
-        let moved = |view: &View| view.take().map(|(_, moved)| moved);
+        let second = first.for_process(1);
+        let moved = |view: &View| view.try_take().map(|(_, moved)| moved);
         assert_eq!(moved(&first), Some(false));
-        let (held, moved_before) = first.take().expect("free");
-        assert!(!moved_before && second.take().is_none() && first.take().is_none());
+        let (held, moved_before) = first.try_take().expect("free");
+        assert!(!moved_before && second.try_take().is_none() && first.try_take().is_none());
         drop(held);
         assert_eq!(moved(&second), Some(true));
         assert_eq!(moved(&second), Some(false));

@@ -127,7 +127,7 @@ impl Communicator {
 }
 
 /// The way to a member that passes something on, or does not.
-const fn way(passes_on: bool, kind: EnvelopeKind) -> (EnvelopeKind, Delivery) {
+const fn delivery_to(passes_on: bool, kind: EnvelopeKind) -> (EnvelopeKind, Delivery) {
     match passes_on {
         true => (kind, Delivery::Signal),
         false => (EnvelopeKind::Eager, Delivery::Quiet),
@@ -170,7 +170,7 @@ impl<T: Transport> Engine<T> {
         let source = group.rank as u32;
         for (to, passes_on) in targets {
             self.transport.compute(self.config.library_ns).await;
-            let (kind, delivery) = way(passes_on, EnvelopeKind::Broadcast);
+            let (kind, delivery) = delivery_to(passes_on, EnvelopeKind::Broadcast);
             let label = MessageLabel {
                 source,
                 ..envelope.label
@@ -293,7 +293,7 @@ impl<T: Transport> Engine<T> {
     /// Sends the result of a reduction to the parent.
     async fn finish(&mut self, done: WaitingReduction) -> Result<(), MpiError> {
         self.transport.compute(self.config.library_ns).await;
-        let (kind, delivery) = way(done.parent_passes_on, EnvelopeKind::Partial);
+        let (kind, delivery) = delivery_to(done.parent_passes_on, EnvelopeKind::Partial);
         let envelope = Envelope {
             kind,
             mark: done.mark,

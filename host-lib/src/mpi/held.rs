@@ -18,7 +18,7 @@ impl<E> HeldState<E> {
     }
 
     /// Takes the state for a handler; notes that there is none.
-    pub(super) fn take(&self) -> Option<Box<E>> {
+    pub(super) fn take_state(&self) -> Option<Box<E>> {
         let state = self.lock().take();
         if state.is_none() {
             self.missed.store(true, Ordering::Relaxed);
@@ -27,7 +27,7 @@ impl<E> HeldState<E> {
     }
 
     /// Puts the state back.
-    pub(super) fn put(&self, state: Box<E>) {
+    pub(super) fn put_back(&self, state: Box<E>) {
         *self.lock() = Some(state);
     }
 

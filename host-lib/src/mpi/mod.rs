@@ -177,9 +177,9 @@ impl<T: Transport> Mpi<T> {
             let handler = move || -> Activity {
                 let place = Arc::clone(&place);
                 Box::pin(async move {
-                    if let Some(mut engine) = place.take() {
+                    if let Some(mut engine) = place.take_state() {
                         engine.on_signal().await;
-                        place.put(engine);
+                        place.put_back(engine);
                     }
                 })
             };

@@ -122,7 +122,7 @@ pub struct Adapter<W, S> {
 
 impl<W: Window, S: System> Adapter<W, S> {
     /// Takes over the adapter, holds its chip in reset and reads its EEPROM.
-    pub async fn take(window: W, system: S, chip: ChipGeneration, journal: Journal) -> Self {
+    pub async fn take_over(window: W, system: S, chip: ChipGeneration, journal: Journal) -> Self {
         let mut adapter = Self {
             window,
             system,

@@ -55,7 +55,7 @@ struct PayloadHead {
 }
 
 impl PayloadHead {
-    fn of(frame: &[u8], at: usize) -> Option<Self> {
+    fn read_from(frame: &[u8], at: usize) -> Option<Self> {
         let words = frame.get(at..)?.first_chunk::<8>()?;
         let [form, heard, _, _, a, b, c, d] = *words;
         Some(Self {
@@ -197,17 +197,18 @@ impl<W: Window, S: System> ExchangeHost<'_, '_, W, S> {
                 self.others += 1;
                 continue;
             };
-            self.take(index, &frame)?;
+            self.accept_frame(index, &frame)?;
             self.deadline_ps = self.now_ps() + SILENCE_US * 1_000_000;
         }
         Ok(())
     }
 
     /// Takes a frame of another host.
-    fn take(&mut self, index: usize, frame: &[u8]) -> Result<(), HostError> {
+    fn accept_frame(&mut self, index: usize, frame: &[u8]) -> Result<(), HostError> {
         let peer = &mut self.peers[index];
         let at = header(self.own, peer.address).len();
-        let words = PayloadHead::of(frame, at).filter(|words| words.number <= self.plan.frames);
+        let words =
+            PayloadHead::read_from(frame, at).filter(|words| words.number <= self.plan.frames);
         let words = words.ok_or(HostError::FrameData {
             sent_bytes: GREETING_BYTES,
             received_bytes: frame.len() as u32,
@@ -303,8 +304,11 @@ mod tests {
         let frame = build(B, A, words, 64);
         assert_eq!(frame.len(), 64);
         assert_eq!(&frame[SOURCE..SOURCE + 6], &A.0);
-        assert_eq!(PayloadHead::of(&frame, header(B, A).len()), Some(words));
-        assert_eq!(PayloadHead::of(&frame, 60), None);
+        assert_eq!(
+            PayloadHead::read_from(&frame, header(B, A).len()),
+            Some(words)
+        );
+        assert_eq!(PayloadHead::read_from(&frame, 60), None);
         let other = build(B, A, PayloadHead { number: 7, ..words }, 64);
         assert_ne!(other[24..], frame[24..]);
     }

@@ -12,7 +12,7 @@ impl<T: Transport> Sockets<T> {
     /// # Errors
     /// [`SocketError::PortInUse`], [`SocketError::NoPort`].
     pub fn bind(&mut self, port: u16) -> Result<u16, SocketError> {
-        self.ports.take(port)
+        self.ports.take_port(port)
     }
 
     /// Gives a port back that was taken by [`bind`](Self::bind).
@@ -31,7 +31,7 @@ impl<T: Transport> Sockets<T> {
         }
         let port = match port != 0 && self.ports.is_taken(port) {
             true => port,
-            false => self.ports.take(port)?,
+            false => self.ports.take_port(port)?,
         };
         self.listeners.insert(port, Listening::new(backlog));
         Ok(Listener(port))
@@ -108,7 +108,7 @@ impl<T: Transport> Sockets<T> {
         }
         let port = match from {
             Some(port) => port,
-            None => self.ports.take(0)?,
+            None => self.ports.take_port(0)?,
         };
         let name = self.next;
         self.next += 1;
@@ -192,7 +192,7 @@ impl<T: Transport> Sockets<T> {
             }
             return Ok(connection.is_at_end().then(Vec::new));
         }
-        let bytes = connection.take(most);
+        let bytes = connection.take_bytes(most);
         let is_open = connection.phase == Phase::Open && !connection.peer_finished;
         if is_open && connection.is_in_debt() {
             let (to, header) = (

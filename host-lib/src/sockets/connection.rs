@@ -153,7 +153,7 @@ impl Connection {
     }
 
     /// The next bytes.
-    pub(super) fn take(&mut self, most: usize) -> Vec<u8> {
+    pub(super) fn take_bytes(&mut self, most: usize) -> Vec<u8> {
         let count = most.min(self.store.len());
         self.owed += count as u32;
         self.store.drain(..count).collect()

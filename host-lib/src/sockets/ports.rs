@@ -18,7 +18,7 @@ pub(super) struct Ports {
 
 impl Ports {
     /// Takes a port: any for 0.
-    pub(super) fn take(&mut self, port: u16) -> Result<u16, SocketError> {
+    pub(super) fn take_port(&mut self, port: u16) -> Result<u16, SocketError> {
         if port != 0 {
             let is_free = self.taken.insert(port);
             return is_free.then_some(port).ok_or(SocketError::PortInUse(port));

@@ -15,7 +15,7 @@ impl<T: Transport> Sockets<T> {
         if let Some((header, content)) = self.looped.pop_front() {
             let own = self.rank();
             self.transport.charge_copy(content.len()).await;
-            self.take(own, header, &content);
+            self.accept_packet(own, header, &content);
             self.post().await?;
             return Ok(true);
         }
@@ -29,7 +29,7 @@ impl<T: Transport> Sockets<T> {
                 self.transport.charge_arrival(bytes.len()).await;
                 // What is no packet of a socket concerns none.
                 if let Some((header, content)) = SocketHeader::read(&bytes) {
-                    self.take(from, header, content);
+                    self.accept_packet(from, header, content);
                 }
             }
             Some(Arrival::Failed { to, why }) => self.lose(to, &why),
@@ -129,7 +129,7 @@ impl<T: Transport> Sockets<T> {
     }
 
     /// Takes a packet of a rank.
-    fn take(&mut self, from: usize, header: SocketHeader, content: &[u8]) {
+    fn accept_packet(&mut self, from: usize, header: SocketHeader, content: &[u8]) {
         self.traffic.taken += 1;
         if header.kind == SocketPacketKind::Connect {
             return self.asked(from, header);

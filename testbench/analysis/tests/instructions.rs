@@ -147,7 +147,7 @@ fn a_file_shows_every_instruction() {
     let mut simulation = simulation();
     let names = (0..2).map(|node| (format!("n{node}"), DEFAULT));
     let header = header(&"pair", 1, names);
-    let header = with_image(header, "emp-base", simulation.images.of(0));
+    let header = with_image(header, "emp-base", simulation.images.image_of(0));
     let args = RecordOptions {
         trace: Some(path.clone()),
         instructions: true,

@@ -35,7 +35,7 @@ pub fn one_file_each(
     let mut known: Vec<(&str, Identity)> = Vec::new();
     known.extend(
         read.iter()
-            .map(|&(option, path)| (option, Identity::of(path))),
+            .map(|&(option, path)| (option, Identity::read_from(path))),
     );
     for &(option, path) in written {
         let Some(path) = path else { continue };
@@ -43,7 +43,7 @@ pub fn one_file_each(
             path.as_os_str() != "-",
             "{option} names a file: it does not go to standard output"
         );
-        let path = Identity::of(path);
+        let path = Identity::read_from(path);
         if let Some((other, _)) = known.iter().find(|(_, known)| *known == path) {
             bail!("{other} and {option} name the same file");
         }
@@ -114,7 +114,7 @@ enum Identity {
 }
 
 impl Identity {
-    fn of(path: &Path) -> Self {
+    fn read_from(path: &Path) -> Self {
         match path.metadata() {
             Ok(known) if known.is_file() => Self::Content {
                 device: known.dev(),

@@ -43,7 +43,7 @@ impl Head {
             amount,
             conditions,
             rows,
-            verdicts: Totals::of(&claims),
+            verdicts: Totals::count(&claims),
             claims,
             partial,
         }

@@ -176,7 +176,7 @@ impl Grid {
     /// An image is missing.
     pub fn conditions(&self) -> Result<Conditions, Error> {
         let identity = |name: &String| {
-            let board = boards::of(&self.profiles[0]);
+            let board = boards::for_profile(&self.profiles[0]);
             let image = board.own_image(name, board.scenario_sram_bytes)?;
             Ok((name.clone(), image.identity()))
         };

@@ -132,7 +132,7 @@ fn flatten(name: &str, value: &Value, cells: &mut Vec<(String, Cell)>) {
         }
         Value::Null => Cell::default(),
         Value::Bool(is_so) => Cell::text(if *is_so { "yes" } else { "no" }),
-        Value::Number(number) => Cell::of(number.as_f64()),
+        Value::Number(number) => Cell::optional_number(number.as_f64()),
         Value::String(text) => Cell::text(text),
     };
     cells.push((name.replace('_', " "), cell));
@@ -160,5 +160,5 @@ pub fn write_claims(text: &mut String, claims: &[Judged]) {
             claim.id, claim.verdict, claim.claim, "", claim.evidence
         );
     }
-    let _ = writeln!(text, "{}", Totals::of(claims));
+    let _ = writeln!(text, "{}", Totals::count(claims));
 }

@@ -27,7 +27,7 @@ pub enum Amount {
 
 impl Amount {
     /// The value for this amount.
-    pub const fn of<T: Copy>(self, [quick, usual, full]: [T; 3]) -> T {
+    pub const fn choose<T: Copy>(self, [quick, usual, full]: [T; 3]) -> T {
         match self {
             Self::Quick => quick,
             Self::Usual => usual,

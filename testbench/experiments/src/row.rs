@@ -103,7 +103,7 @@ impl Row {
     fn cells(&self) -> Vec<Cell> {
         let published = match (self.published, self.published_high) {
             (Some(low), Some(high)) => Cell::number(low, format!("{low} to {high}")),
-            (single, _) => Cell::of(single),
+            (single, _) => Cell::optional_number(single),
         };
         // The measurement adds nothing to a quantity of the same name.
         let what = match self.experiment {
@@ -119,13 +119,13 @@ impl Row {
             text(&self.profile),
             text(self.testbed),
             Cell::text(what),
-            Cell::of(self.message_bytes.map(f64::from)),
-            Cell::of(self.measured),
-            Cell::of(self.interval),
+            Cell::optional_number(self.message_bytes.map(f64::from)),
+            Cell::optional_number(self.measured),
+            Cell::optional_number(self.interval),
             published,
             Cell::text(self.unit),
             self.comparison(),
-            Cell::of(self.rounds.map(|rounds| rounds as f64)),
+            Cell::optional_number(self.rounds.map(|rounds| rounds as f64)),
             Cell::text(self.role).news((self.role == NOT_MEASURED).then_some(false)),
             Cell::text(&self.note),
         ]

@@ -28,7 +28,7 @@ pub struct Predictions {
 }
 
 impl Predictions {
-    fn of(rows: &[&Value], error: &str) -> Self {
+    fn from_rows(rows: &[&Value], error: &str) -> Self {
         let predicted = rows.iter().filter(|row| row["role"] == PREDICTED);
         let errors = predicted.filter_map(|row| row[error].as_f64());
         let errors: Vec<_> = errors.map(f64::abs).collect();
@@ -67,7 +67,7 @@ pub struct Summary {
 impl Summary {
     /// The summaries of a paper's document: one for each profile under which the same numbers are compared.
     #[must_use]
-    pub fn of(document: &Value) -> Vec<Self> {
+    pub fn from_document(document: &Value) -> Vec<Self> {
         let rows: Vec<_> = document["rows"].as_array().into_iter().flatten().collect();
         let ids: BTreeSet<_> = rows.iter().map(|row| row["id"].as_str()).collect();
         let mut profiles: Vec<&str> = Vec::new();
@@ -90,8 +90,8 @@ impl Summary {
 
     fn part(document: &Value, rows: &[&Value], profile: Option<&str>) -> Self {
         let with = |role| rows.iter().filter(|row| row["role"] == role).count();
-        let predicted = Predictions::of(rows, "error");
-        let percentages = Predictions::of(rows, "error_points");
+        let predicted = Predictions::from_rows(rows, "error");
+        let percentages = Predictions::from_rows(rows, "error_points");
         let (calibrated, not_measured) = (with(CALIBRATED), with(NOT_MEASURED));
         let all_predicted = with(PREDICTED);
         let judged = document["extra"]["judged_under"].as_str();
@@ -264,7 +264,7 @@ impl All {
     fn add(&mut self, document: String) -> Result<(), Error> {
         let parsed = serde_json::from_str(&document);
         let parsed = parsed.map_err(|error| Error::Request(error.to_string()))?;
-        self.summaries.extend(Summary::of(&parsed));
+        self.summaries.extend(Summary::from_document(&parsed));
         self.documents.push(document);
         Ok(())
     }

@@ -58,7 +58,7 @@ impl Experiment for Squares {
 
     fn new(_: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         Ok(Self {
-            most: request.amount.of([3, 4, 5]),
+            most: request.amount.choose([3, 4, 5]),
         })
     }
 
@@ -179,7 +179,7 @@ fn numbers_under_several_profiles_are_summed_up_apart() {
         "verdicts": {"hold": 2, "fail": 1, "open": 0},
         "extra": {"judged_under": "y"},
     });
-    let found = summary::Summary::of(&document);
+    let found = summary::Summary::from_document(&document);
     let medians: Vec<_> = found.iter().map(|one| one.predicted.median).collect();
     assert!((medians[0].unwrap_or_default() - 0.15).abs() < 1e-9);
     assert_eq!(medians[1], Some(0.3));

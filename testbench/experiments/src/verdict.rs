@@ -210,7 +210,7 @@ pub struct Totals {
 impl Totals {
     /// Counts the verdicts.
     #[must_use]
-    pub fn of<'a>(judged: impl IntoIterator<Item = &'a Judged>) -> Self {
+    pub fn count<'a>(judged: impl IntoIterator<Item = &'a Judged>) -> Self {
         let mut totals = Self::default();
         for one in judged {
             *match one.holds {

@@ -103,7 +103,7 @@ fn ranges(panel: &Panel) -> (Range, Range) {
     let marks = panel.marks.iter().map(|mark| (mark.x, mark.y));
     let mut places: Vec<PagePosition> = points.clone().map(|point| (point.x, point.y)).collect();
     places.extend(marks.filter(shown));
-    let x = Range::of(
+    let x = Range::for_values(
         panel.x.scale,
         places.iter().map(|place| place.0),
         X_INTERVALS,
@@ -113,7 +113,7 @@ fn ranges(panel: &Panel) -> (Range, Range) {
     let ends = points.filter_map(interval).flat_map(<[f64; 2]>::from);
     let ends = ends.map(|end| if negative { end } else { end.max(0.0) });
     let y = places.iter().map(|place| place.1).chain(ends);
-    (x, Range::of(panel.y.scale, y, Y_INTERVALS))
+    (x, Range::for_values(panel.y.scale, y, Y_INTERVALS))
 }
 
 /// The ends of a point's interval.
@@ -164,7 +164,7 @@ fn draw_panel(to: &mut Drawing, panel: &Panel, (left, top): PagePosition) -> f64
     draw_axes(to, &area);
     let mut labels = Labels::new(&area, panel);
     for (number, curve) in panel.curves.iter().enumerate() {
-        draw_curve(to, &area, panel, curve, &Style::of(number));
+        draw_curve(to, &area, panel, curve, &Style::for_curve(number));
     }
     for mark in &panel.marks {
         draw_mark(to, &area, panel, mark);
@@ -288,7 +288,8 @@ fn draw_legend(to: &mut Drawing, panel: &Panel, left: f64, top: f64) -> f64 {
     let width = PANEL_WIDTH - 2.0 * MARGIN;
     let published = (!panel.marks.is_empty()).then_some((None, PUBLISHED));
     let curves = panel.curves.iter().enumerate();
-    let curves = curves.map(|(number, curve)| (Some(Style::of(number)), curve.name.as_str()));
+    let curves =
+        curves.map(|(number, curve)| (Some(Style::for_curve(number)), curve.name.as_str()));
     let (mut x, mut y) = (0.0, top);
     for (style, name) in curves.chain(published) {
         let setting = SMALL.within(name, width - SWATCH - 4.0);

@@ -49,7 +49,7 @@ pub(crate) struct Style {
 
 impl Style {
     /// Style of the curve with this number: the combination repeats after 210.
-    pub(crate) const fn of(curve: usize) -> Self {
+    pub(crate) const fn for_curve(curve: usize) -> Self {
         let colour = COLOURS[curve % COLOURS.len()];
         Self {
             colour,

@@ -132,7 +132,7 @@ proptest! {
 
     #[test]
     fn ticks_are_even_and_in_range(scale in any_scale(), values in prop::collection::vec(any_number(), 0..8), most in 2_u32..12) {
-        let range = Range::of(scale, values.iter().copied(), most);
+        let range = Range::for_values(scale, values.iter().copied(), most);
         prop_assert!(range.low < range.high, "{range:?}");
         prop_assert!(range.ticks.len() >= 2 && range.ticks.len() <= most as usize + 2, "{range:?}");
         let parts: Vec<f64> = range.ticks.iter().map(|tick| range.part(tick.at).expect("a place")).collect();
@@ -159,7 +159,7 @@ proptest! {
 
 #[track_caller]
 fn check(scale: Scale, values: &[f64], most: u32, expected: &str) {
-    let range = Range::of(scale, values.iter().copied(), most);
+    let range = Range::for_values(scale, values.iter().copied(), most);
     let labels: Vec<_> = range.ticks.iter().map(|tick| tick.label.as_str()).collect();
     assert_eq!(labels.join(" "), expected);
 }

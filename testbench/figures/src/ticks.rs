@@ -30,7 +30,7 @@ pub(crate) fn drawable(scale: Scale, value: f64) -> bool {
 
 impl Range {
     /// The range of these values, with at most `most` intervals between ticks.
-    pub(crate) fn of(scale: Scale, values: impl Iterator<Item = f64>, most: u32) -> Self {
+    pub(crate) fn for_values(scale: Scale, values: impl Iterator<Item = f64>, most: u32) -> Self {
         let values = values.filter(|&value| drawable(scale, value));
         let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
             let (low, high) = ends.unwrap_or((value, value));

@@ -262,7 +262,7 @@ impl Guest {
             return Ok(None);
         };
         let at = SimTime::from_ps(self.clock_ns.saturating_mul(1000));
-        while let Some(request) = device.rings[ACCESSES].take(&device.memory)? {
+        while let Some(request) = device.rings[ACCESSES].take_request(&device.memory)? {
             let access = Access::parse(&request.bytes)?;
             let read = match access {
                 Access::ReadConfiguration { address, size } => {
@@ -348,7 +348,7 @@ impl Guest {
         let Some(device) = &mut self.device else {
             return Ok(());
         };
-        let Some(request) = device.rings[INTERRUPTS].take(&device.memory)? else {
+        let Some(request) = device.rings[INTERRUPTS].take_request(&device.memory)? else {
             return Ok(());
         };
         device.rings[INTERRUPTS].answer(&device.memory, &request, &pci::interrupt())?;

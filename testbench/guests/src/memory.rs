@@ -84,7 +84,7 @@ impl MappedMemory {
     ///
     /// # Errors
     /// If it is not shared.
-    pub fn put(&self, address: u64, bytes: &[u8]) -> Result<(), Violation> {
+    pub fn write_bytes(&self, address: u64, bytes: &[u8]) -> Result<(), Violation> {
         let written = self.0.write_slice(bytes, GuestAddress(address));
         written.map_err(|_| Violation::Address(address))
     }
@@ -97,7 +97,8 @@ impl Lent for MappedMemory {
     }
 
     fn write(&self, physical: u64, bytes: &[u8]) -> Result<(), NoMemory> {
-        self.put(physical, bytes).map_err(|_| NoMemory(physical))
+        self.write_bytes(physical, bytes)
+            .map_err(|_| NoMemory(physical))
     }
 }
 
@@ -121,7 +122,7 @@ mod tests {
         let region = region(0x1_0000, 0x2000, 0x1000);
         let file = region.file.try_clone().unwrap();
         let memory = MappedMemory::map(vec![region]).unwrap();
-        memory.put(0x1_0ffe, &[1, 2, 3, 4]).unwrap();
+        memory.write_bytes(0x1_0ffe, &[1, 2, 3, 4]).unwrap();
         assert_eq!(memory.get(0x1_0fff), Ok([2, 3]));
         let mut found = [0; 4];
         std::os::unix::fs::FileExt::read_exact_at(&file, &mut found, 0x1ffe).unwrap();

@@ -67,24 +67,28 @@ impl Virtqueue {
     ///
     /// # Errors
     /// If it is not in the memory that is shared, or does not end.
-    pub fn take(&mut self, memory: &MappedMemory) -> Result<Option<RingRequest>, Violation> {
-        if self.entries == 0 || u16::from_le_bytes(memory.get(at(self.available, 2))?) == self.taken
+    pub fn take_request(
+        &mut self,
+        memory: &MappedMemory,
+    ) -> Result<Option<RingRequest>, Violation> {
+        if self.entries == 0
+            || u16::from_le_bytes(memory.get(address_at(self.available, 2))?) == self.taken
         {
             return Ok(None);
         }
         let place = u64::from(self.taken % self.entries);
-        let head = u16::from_le_bytes(memory.get(at(self.available, 4 + 2 * place))?);
+        let head = u16::from_le_bytes(memory.get(address_at(self.available, 4 + 2 * place))?);
         self.taken = self.taken.wrapping_add(1);
         let (mut bytes, mut answer, mut next) = (Vec::new(), None, head);
         for _ in 0..self.entries {
             if next >= self.entries {
                 return Err(Violation::Descriptor(next));
             }
-            let from = at(self.descriptors, DESCRIPTOR_BYTES * u64::from(next));
+            let from = address_at(self.descriptors, DESCRIPTOR_BYTES * u64::from(next));
             let address = u64::from_le_bytes(memory.get(from)?);
-            let length = u32::from_le_bytes(memory.get(at(from, 8))?);
-            let flags = u16::from_le_bytes(memory.get(at(from, 12))?);
-            next = u16::from_le_bytes(memory.get(at(from, 14))?);
+            let length = u32::from_le_bytes(memory.get(address_at(from, 8))?);
+            let flags = u16::from_le_bytes(memory.get(address_at(from, 12))?);
+            next = u16::from_le_bytes(memory.get(address_at(from, 14))?);
             if flags & WRITE != 0 {
                 answer = answer.or(Some((address, length)));
             } else {
@@ -119,20 +123,20 @@ impl Virtqueue {
         let mut length = 0;
         if let Some((address, room)) = request.answer {
             length = bytes.len().min(room as usize);
-            memory.put(address, &bytes[..length])?;
+            memory.write_bytes(address, &bytes[..length])?;
         }
         let place = u64::from(self.answered % self.entries.max(1));
         let mut entry = [0; 8];
         entry[..4].copy_from_slice(&u32::from(request.head).to_le_bytes());
         entry[4..].copy_from_slice(&(length as u32).to_le_bytes());
-        memory.put(at(self.used, 4 + 8 * place), &entry)?;
+        memory.write_bytes(address_at(self.used, 4 + 8 * place), &entry)?;
         self.answered = self.answered.wrapping_add(1);
-        memory.put(at(self.used, 2), &self.answered.to_le_bytes())
+        memory.write_bytes(address_at(self.used, 2), &self.answered.to_le_bytes())
     }
 }
 
 /// An address behind another; one that no memory has if there is none.
-const fn at(address: u64, offset: u64) -> u64 {
+const fn address_at(address: u64, offset: u64) -> u64 {
     address.saturating_add(offset)
 }
 
@@ -178,14 +182,16 @@ mod tests {
         bytes.extend(flags.to_le_bytes());
         bytes.extend(next.to_le_bytes());
         memory
-            .put(DESCRIPTORS + 16 * u64::from(index), &bytes)
+            .write_bytes(DESCRIPTORS + 16 * u64::from(index), &bytes)
             .unwrap();
     }
 
     fn offer(memory: &MappedMemory, count: u16, head: u16) {
-        memory.put(AVAILABLE + 2, &count.to_le_bytes()).unwrap();
         memory
-            .put(
+            .write_bytes(AVAILABLE + 2, &count.to_le_bytes())
+            .unwrap();
+        memory
+            .write_bytes(
                 AVAILABLE + 4 + 2 * u64::from(count - 1),
                 &head.to_le_bytes(),
             )
@@ -195,18 +201,18 @@ mod tests {
     #[test]
     fn requests_are_taken_and_answered_in_order() {
         let (memory, mut ring) = (memory(), ring(4));
-        assert_eq!(ring.take(&memory), Ok(None));
-        memory.put(DATA, b"question").unwrap();
+        assert_eq!(ring.take_request(&memory), Ok(None));
+        memory.write_bytes(DATA, b"question").unwrap();
         descriptor(&memory, 2, DATA, 5, NEXT, 0);
         descriptor(&memory, 0, DATA + 5, 3, NEXT, 1);
         descriptor(&memory, 1, DATA + 0x100, 4, WRITE, 0);
         offer(&memory, 1, 2);
-        let request = ring.take(&memory).unwrap().unwrap();
+        let request = ring.take_request(&memory).unwrap().unwrap();
         assert_eq!(request.bytes, b"question");
         ring.answer(&memory, &request, b"answer").unwrap();
         assert_eq!(memory.get(DATA + 0x100), Ok(*b"answ\0"));
         assert_eq!(memory.get(USED + 2), Ok([1, 0, 2, 0, 0, 0, 4, 0, 0, 0]));
-        assert_eq!(ring.take(&memory), Ok(None));
+        assert_eq!(ring.take_request(&memory), Ok(None));
     }
 
     #[test]
@@ -215,24 +221,27 @@ mod tests {
         descriptor(&memory, 0, DATA, 1, NEXT, 0);
         offer(&memory, 1, 0);
         assert_eq!(
-            ring.take(&memory),
+            ring.take_request(&memory),
             Err(Violation::Endless(4096)),
             "a circle"
         );
         descriptor(&memory, 1, DATA, 4097, 0, 0);
         offer(&memory, 2, 1);
         assert_eq!(
-            ring.take(&memory),
+            ring.take_request(&memory),
             Err(Violation::Endless(4096)),
             "too long"
         );
         descriptor(&memory, 2, 0x7fff, 2, 0, 0);
         offer(&memory, 3, 2);
-        assert_eq!(ring.take(&memory), Err(Violation::Address(0x7fff)));
+        assert_eq!(ring.take_request(&memory), Err(Violation::Address(0x7fff)));
         offer(&memory, 4, 4);
-        assert_eq!(ring.take(&memory), Err(Violation::Descriptor(4)));
+        assert_eq!(ring.take_request(&memory), Err(Violation::Descriptor(4)));
         ring.set_addresses(DESCRIPTORS, u64::MAX, USED);
-        assert_eq!(ring.take(&memory), Err(Violation::Address(u64::MAX)));
+        assert_eq!(
+            ring.take_request(&memory),
+            Err(Violation::Address(u64::MAX))
+        );
         for entries in [0, 3, 2048, u32::MAX] {
             assert_eq!(ring.set_entries(entries), Err(Violation::Entries(entries)));
         }

@@ -465,7 +465,7 @@ mod tests {
             let (first, available, used) = addresses;
             ring.set_addresses(if near { first % 5000 } else { first }, available, used);
             for _ in 0..20 {
-                match ring.take(&memory) {
+                match ring.take_request(&memory) {
                     Ok(Some(request)) => {
                         let _ = crate::pci::Access::parse(&request.bytes);
                         let _ = ring.answer(&memory, &request, &[1, 2, 3, 4]);

@@ -346,7 +346,7 @@ impl KitBuilder {
         let (usual, profile) = named.unwrap_or((boards::DEFAULT, boards::DEFAULT.profile));
         let profile = self.profile.as_deref().unwrap_or(profile);
         let profile = lanigon_worlds::profile::load(profile).map_err(refuse)?;
-        let board = named.map_or_else(|| boards::of(&profile), |_| usual);
+        let board = named.map_or_else(|| boards::for_profile(&profile), |_| usual);
         let fits = profile.for_board(board.name);
         fits.map_err(|error| KitError::Profile(error.to_string()))?;
         Ok((board, profile))

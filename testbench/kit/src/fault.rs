@@ -307,7 +307,7 @@ impl<U: Forge> FaultLayer<U> for Layer {
         if self.fits(&departure) {
             let number = self.seen;
             self.seen += 1;
-            if number >= self.fault.frame && self.strikes.take(self.fault.times) {
+            if number >= self.fault.frame && self.strikes.try_count(self.fault.times) {
                 return self.fault.action.strike(departure, passage);
             }
         }

@@ -12,7 +12,7 @@ use lanigon_worlds::profile::built_in;
 /// Whether GM's image is built: it is where LLVM's tools are; other tests say so.
 fn is_built() -> bool {
     let profile = built_in(PROFILE).unwrap();
-    let board = lanigon_worlds::boards::of(&profile);
+    let board = lanigon_worlds::boards::for_profile(&profile);
     let gm = board.gm.unwrap();
     board.own_image(gm.image, gm.sram_bytes).is_ok()
 }

@@ -12,7 +12,7 @@ use lanigon_worlds::profile::built_in;
 /// Executes a check on a profile's boards, if GM's image is built.
 fn with(on: On, check: impl FnOnce(&Setup<'_>)) {
     let profile = built_in("gm-paper-lanai9.1-133").unwrap();
-    let board = boards::of(&profile);
+    let board = boards::for_profile(&profile);
     let gm = board.gm.unwrap();
     // Built where LLVM's tools are; other tests say so.
     let Ok(image) = board.own_image(gm.image, gm.sram_bytes) else {

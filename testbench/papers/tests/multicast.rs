@@ -6,7 +6,7 @@ use host_lib::fm::predict::deliveries;
 use lanigon_experiments::grid::Grid;
 use lanigon_experiments::paper::{Amount, ResultRequest};
 use lanigon_papers::multicast::FILE;
-use lanigon_papers::multicast::results::{measured_costs, tree, way};
+use lanigon_papers::multicast::results::{measured_costs, method, tree};
 use lanigon_workloads::multicast::TreeKind;
 use lanigon_worlds::boards;
 
@@ -38,7 +38,7 @@ fn a_run_has_the_planned_times() {
         (8, None, (false, true), 16_384),
         (8, Some(8), (true, false), 8192),
     ] {
-        let way = way(multi_send, pipelined);
+        let way = method(multi_send, pipelined);
         let key = tree(nodes, lambda, way, bytes);
         let kind = match lambda {
             Some(lambda) => TreeKind::Optimal { lambda },

@@ -36,7 +36,7 @@ fn verdicts(rounds: Rounds) -> BTreeMap<&'static str, (Option<bool>, String)> {
         max_time: None,
         interrupt: Arc::default(),
     };
-    let emp = Emp::of(plan, selection).unwrap();
+    let emp = Emp::for_plan(plan, selection).unwrap();
     let judged = emp.claims(&measure(&emp, &|_| ()).unwrap().0);
     judged
         .into_iter()

@@ -3,7 +3,7 @@
 use lanigon_requests::Call;
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
-use crate::error::{CallResult, give, number};
+use crate::error::{CallResult, number, value_for_c};
 use crate::sockets::{address_of, write_address};
 use crate::table::{self, Socket};
 use crate::world;
@@ -128,7 +128,7 @@ macro_rules! moves {
                 // SAFETY: the caller keeps the promises of the call.
                 None => unsafe { libc::syscall(libc::$call, descriptor, $($argument),*) as ssize_t },
                 // SAFETY: the same.
-                Some(socket) => give(socket.and_then(|$socket| unsafe { $ours })),
+                Some(socket) => value_for_c(socket.and_then(|$socket| unsafe { $ours })),
             }
         }
     )*};

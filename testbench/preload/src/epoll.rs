@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use lanigon_requests::Item;
 use libc::{c_int, c_short, epoll_event, pollfd, sigset_t};
 
-use crate::error::{CallResult, give_int};
+use crate::error::{CallResult, int_for_c};
 use crate::select::{told, wait, wanted};
 use crate::table::{self, Known, WorldDescriptor};
 use crate::{system, world};
@@ -50,7 +50,7 @@ pub extern "C" fn epoll_create1(flags: c_int) -> c_int {
             false => Ok(descriptor),
         }
     });
-    give_int(created.map(|descriptor| descriptor as isize))
+    int_for_c(created.map(|descriptor| descriptor as isize))
 }
 
 /// Stands for `epoll_create` of C.
@@ -58,7 +58,7 @@ pub extern "C" fn epoll_create1(flags: c_int) -> c_int {
 pub extern "C" fn epoll_create(size: c_int) -> c_int {
     match size > 0 {
         true => epoll_create1(0),
-        false => give_int::<isize>(Err(libc::EINVAL)),
+        false => int_for_c::<isize>(Err(libc::EINVAL)),
     }
 }
 
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn epoll_ctl(
     };
     // SAFETY: the caller's promise.
     let event = unsafe { event.as_ref() }.map(|event| (event.events, event.u64));
-    give_int(socket.and_then(|socket| {
+    int_for_c(socket.and_then(|socket| {
         let watches = &mut epoll.lock().unwrap_or_else(PoisonError::into_inner).watches;
         watches.retain(|_, watch| watch.socket.strong_count() > 0);
         let is_known = watches.contains_key(&watched);
@@ -217,11 +217,11 @@ pub unsafe extern "C" fn epoll_pwait(
         };
     };
     let Some(room) = usize::try_from(most).ok().filter(|room| *room > 0) else {
-        return give_int::<isize>(Err(libc::EINVAL));
+        return int_for_c::<isize>(Err(libc::EINVAL));
     };
     let limit_ns = u64::try_from(limit_ms).ok().map(|ms| ms * 1_000_000);
     let done = wait_all(descriptor, &epoll, room, limit_ns);
-    give_int(done.map(|found| {
+    int_for_c(done.map(|found| {
         // SAFETY: the caller has room for so many.
         unsafe { std::ptr::copy_nonoverlapping(found.as_ptr(), events, found.len()) };
         found.len().cast_signed()

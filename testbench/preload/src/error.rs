@@ -42,7 +42,7 @@ pub fn last() -> c_int {
 }
 
 /// Return value in C: the value, or -1 and the number of the error.
-pub fn give<T: TryInto<isize>>(done: CallResult<T>) -> isize {
+pub fn value_for_c<T: TryInto<isize>>(done: CallResult<T>) -> isize {
     match done {
         Ok(value) => value.try_into().unwrap_or(isize::MAX),
         Err(number) => {
@@ -52,9 +52,9 @@ pub fn give<T: TryInto<isize>>(done: CallResult<T>) -> isize {
     }
 }
 
-/// As [`give`], for functions that return `int`.
-pub fn give_int<T: TryInto<isize>>(done: CallResult<T>) -> c_int {
-    give(done) as c_int
+/// As [`value_for_c`], for functions that return `int`.
+pub fn int_for_c<T: TryInto<isize>>(done: CallResult<T>) -> c_int {
+    value_for_c(done) as c_int
 }
 
 /// Says once that something is not supported.

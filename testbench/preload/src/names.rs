@@ -161,7 +161,7 @@ pub unsafe extern "C" fn getnameinfo(
         let name = name_of(rank);
         if !host.is_null() && (room as usize) > name.len() {
             // SAFETY: there is room.
-            unsafe { put(&name, host) };
+            unsafe { write_text(&name, host) };
         }
     }
     done
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn getnameinfo(
 ///
 /// # Safety
 /// There is room for it.
-unsafe fn put(text: &str, place: *mut c_char) {
+unsafe fn write_text(text: &str, place: *mut c_char) {
     // SAFETY: the caller's promise.
     unsafe {
         std::ptr::copy_nonoverlapping(text.as_ptr(), place.cast(), text.len());
@@ -190,10 +190,10 @@ pub unsafe extern "C" fn gethostname(name: *mut c_char, room: size_t) -> c_int {
     if world::is_connected() {
         let own = name_of(world::rank());
         if room <= own.len() {
-            return error::give_int::<isize>(Err(libc::ENAMETOOLONG));
+            return error::int_for_c::<isize>(Err(libc::ENAMETOOLONG));
         }
         // SAFETY: there is room.
-        unsafe { put(&own, name) };
+        unsafe { write_text(&own, name) };
         return 0;
     }
     // SAFETY: the function has this type; the caller's promise.

@@ -3,7 +3,7 @@
 use lanigon_requests::Call;
 use libc::{c_int, c_long, c_ulong, c_void, socklen_t};
 
-use crate::error::{CallResult, give_int, number};
+use crate::error::{CallResult, int_for_c, number};
 use crate::table::{self, Socket};
 use crate::{system, world};
 
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn setsockopt(
         // SAFETY: the caller's promise.
         false => unsafe { std::slice::from_raw_parts(value.cast(), length as usize) },
     };
-    give_int(socket.and_then(|socket| set(&socket, level, name, bytes)))
+    int_for_c(socket.and_then(|socket| set(&socket, level, name, bytes)))
 }
 
 fn set(socket: &Socket, level: c_int, name: c_int, value: &[u8]) -> CallResult<isize> {
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn getsockopt(
         return unsafe { libc::syscall(number, descriptor, level, name, value, length) as c_int };
     };
     let bytes = socket.and_then(|socket| get(&socket, level, name));
-    give_int(bytes.map(|bytes| {
+    int_for_c(bytes.map(|bytes| {
         if !value.is_null() && !length.is_null() {
             // SAFETY: no more is written than there is room for.
             unsafe {
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn fcntl(descriptor: c_int, command: c_int, argument: c_lo
         _ => None,
     };
     if let Some(socket) = socket {
-        return give_int(socket.map(|socket| {
+        return int_for_c(socket.map(|socket| {
             let mut side = socket.side();
             if command == libc::F_SETFL {
                 side.is_nonblocking = argument & nonblocking != 0;
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn ioctl(descriptor: c_int, request: c_ulong, argument: *m
         let done = unsafe { libc::syscall(libc::SYS_ioctl, descriptor, request, argument) };
         return system::done(done) as c_int;
     };
-    give_int(socket.and_then(|socket| {
+    int_for_c(socket.and_then(|socket| {
         if request == libc::FIONBIO {
             // SAFETY: the caller gives a number.
             socket.side().is_nonblocking = unsafe { argument.read() } != 0;

@@ -5,7 +5,7 @@
 use lanigon_requests::{Call, Item, ready};
 use libc::{c_int, c_short, c_void, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
-use crate::error::{CallResult, give_int};
+use crate::error::{CallResult, int_for_c};
 use crate::{system, table, world};
 
 /// Wanted events of `poll` as a set of [`ready`].
@@ -112,9 +112,9 @@ unsafe fn poll_of(descriptors: *mut pollfd, count: nfds_t, limit_ns: Option<u64>
         _ => unsafe { std::slice::from_raw_parts_mut(descriptors, count as usize) },
     };
     if !world::is_connected() {
-        return give_int(system::poll(all, limit_ns).map(usize::cast_signed));
+        return int_for_c(system::poll(all, limit_ns).map(usize::cast_signed));
     }
-    give_int(poll_all(all, limit_ns))
+    int_for_c(poll_all(all, limit_ns))
 }
 
 /// Stands for `poll` of C.
@@ -200,7 +200,7 @@ unsafe fn select_of(count: c_int, sets: [Set; 3], limit_ns: Option<u64>) -> c_in
         return done;
     }
     if all.iter().any(|one| one.revents & libc::POLLNVAL != 0) {
-        return give_int::<isize>(Err(libc::EBADF));
+        return int_for_c::<isize>(Err(libc::EBADF));
     }
     let mut ready = 0;
     for (set, wanted, ends) in sets.into_iter().filter(|(set, ..)| !set.is_null()) {

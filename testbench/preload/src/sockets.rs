@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lanigon_requests::{Call, Refusal, SocketAddress};
 use libc::{c_int, c_long, c_void, sockaddr, sockaddr_in, socklen_t};
 
-use crate::error::{CallResult, give_int, number, unsupported};
+use crate::error::{CallResult, int_for_c, number, unsupported};
 use crate::table::{self, Socket, SocketState};
 use crate::{system, world};
 
@@ -105,7 +105,7 @@ pub extern "C" fn socket(family: c_int, kind: c_int, protocol: c_int) -> c_int {
         _ => system::checked(unsafe { libc::syscall(libc::SYS_socket, family, kind, protocol) })
             .map(|descriptor| descriptor as c_int),
     };
-    give_int(done.map(|descriptor| descriptor as isize))
+    int_for_c(done.map(|descriptor| descriptor as isize))
 }
 
 /// Defines functions of C: with a socket of the world they are the function that follows, else the system call.
@@ -118,7 +118,7 @@ macro_rules! stands_for {
                 // SAFETY: the caller keeps the promises of the call.
                 None => unsafe { libc::syscall(libc::$call, descriptor, $($argument),*) as c_int },
                 // SAFETY: the same.
-                Some(socket) => give_int(socket.and_then(|socket| unsafe { $ours(&socket, $($argument),*) })),
+                Some(socket) => int_for_c(socket.and_then(|socket| unsafe { $ours(&socket, $($argument),*) })),
             }
         }
     )*};
@@ -279,7 +279,7 @@ pub unsafe extern "C" fn accept4(
         },
         Some(socket) => {
             let accepted = socket.and_then(|socket| accept_ours(&socket, flags));
-            give_int(accepted.map(|(descriptor, peer)| {
+            int_for_c(accepted.map(|(descriptor, peer)| {
                 // SAFETY: the caller keeps the promises of the call.
                 unsafe { write_address((address_of(peer.rank), peer.port), address, length) };
                 descriptor as isize
@@ -340,7 +340,7 @@ fn accept_ours(listener: &Arc<Socket>, flags: c_int) -> CallResult<(c_int, Socke
 #[unsafe(no_mangle)]
 pub extern "C" fn close(descriptor: c_int) -> c_int {
     if world::is_line(descriptor) {
-        return give_int::<isize>(Err(libc::EBADF));
+        return int_for_c::<isize>(Err(libc::EBADF));
     }
     table::remove(descriptor);
     system::close(descriptor) as c_int

@@ -312,7 +312,7 @@ impl Hub {
             self.goes_on()?;
             let held: Vec<_> = (0..self.ranks()).map(|rank| self.release(rank)).collect();
             for (rank, held) in held.into_iter().enumerate() {
-                self.take(rank, held)?;
+                self.read_stalled(rank, held)?;
             }
             let states = (0..self.ranks()).map(|rank| self.place(rank).state);
             let states: Vec<_> = states.collect();
@@ -442,7 +442,7 @@ impl Hub {
     }
 
     /// Takes what a rank says while the world is stalled.
-    fn take(&self, rank: usize, was_held: bool) -> Result<(), ProcessError> {
+    fn read_stalled(&self, rank: usize, was_held: bool) -> Result<(), ProcessError> {
         let state = self.place(rank).state;
         let next = match (was_held, state) {
             (true, _) => self.read(rank)?,

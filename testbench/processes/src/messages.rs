@@ -10,7 +10,7 @@ use crate::hub::Hub;
 use crate::network::Network;
 use crate::program::STEP_NS;
 use crate::rank::Waits;
-use crate::service::{Service, tell};
+use crate::service::{Service, queue_answer};
 use crate::workload::Used;
 
 /// Messages of a rank.
@@ -77,7 +77,7 @@ impl<T: Transport> Service for MessageService<T> {
         self.network.compute(nanoseconds).await;
     }
 
-    async fn carry_out(&mut self, request: Request) -> Result<(), ProcessError> {
+    async fn serve_request(&mut self, request: Request) -> Result<(), ProcessError> {
         match request {
             Request::Send {
                 spent_ns,
@@ -97,7 +97,7 @@ impl<T: Transport> Service for MessageService<T> {
             if let Answer::Message(_) = answer {
                 self.network.compute(self.call_ns).await;
             }
-            tell(&self.hub, self.rank, &mut self.answers, answer);
+            queue_answer(&self.hub, self.rank, &mut self.answers, answer);
             self.hub.land(1);
         }
         Ok(came)

@@ -238,7 +238,7 @@ impl<T: Transport> Network<T> {
         match arrival {
             Arrival::Packet { from, bytes } => {
                 self.transport.charge_arrival(bytes.len()).await;
-                let taken = self.take(from, &bytes).await?;
+                let taken = self.accept_packet(from, &bytes).await?;
                 taken.map_err(|error| ProcessError::Request { rank: from, error })?;
             }
             Arrival::Landed { landing, bytes } => self.landed(landing, &bytes),
@@ -261,7 +261,7 @@ impl<T: Transport> Network<T> {
     }
 
     /// Takes a packet of another rank.
-    async fn take(
+    async fn accept_packet(
         &mut self,
         from: usize,
         packet: &[u8],

@@ -37,7 +37,7 @@ impl<S: Service> RankProgram<S> {
         self.begin().await?;
         loop {
             match self.hub.read(self.rank)? {
-                Next::Request(request) => self.carry_out(request).await?,
+                Next::Request(request) => self.serve_request(request).await?,
                 Next::Away => self.stay_away().await?,
                 Next::Gone if self.service.gone() => return self.outlive().await,
                 Next::Gone if self.hub.place(self.rank).has_left => return Ok(()),
@@ -76,7 +76,7 @@ impl<S: Service> RankProgram<S> {
         self.service.now_ns()
     }
 
-    async fn carry_out(&mut self, request: Request) -> Result<(), ProcessError> {
+    async fn serve_request(&mut self, request: Request) -> Result<(), ProcessError> {
         self.hub.place(self.rank).has_left = false;
         match request {
             Request::Poll { spent_ns, poll } => {
@@ -85,7 +85,7 @@ impl<S: Service> RankProgram<S> {
             }
             Request::Time { spent_ns } => {
                 self.service.compute(spent_ns).await;
-                self.give();
+                self.send_answers();
                 Ok(())
             }
             Request::Bye => {
@@ -96,12 +96,14 @@ impl<S: Service> RankProgram<S> {
                 let what = "greets a second time".into();
                 Err(ProcessError::refused(self.rank, what))
             }
-            Request::Send { .. } | Request::Call { .. } => self.service.carry_out(request).await,
+            Request::Send { .. } | Request::Call { .. } => {
+                self.service.serve_request(request).await
+            }
         }
     }
 
     /// Answers with all that has come.
-    fn give(&mut self) {
+    fn send_answers(&mut self) {
         let end = End {
             time_ns: self.now_ns(),
             stalled: false,
@@ -150,7 +152,7 @@ impl<S: Service> RankProgram<S> {
             // What has waited for this time is told.
             self.service.step(0).await?;
         }
-        self.give();
+        self.send_answers();
         Ok(())
     }
 

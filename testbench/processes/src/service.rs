@@ -23,7 +23,7 @@ pub(crate) trait Service: Send {
     fn compute(&mut self, nanoseconds: u64) -> impl Future<Output = ()> + Send;
 
     /// Carries out a request that is no matter of the program itself.
-    fn carry_out(
+    fn serve_request(
         &mut self,
         request: Request,
     ) -> impl Future<Output = Result<(), ProcessError>> + Send;
@@ -48,7 +48,7 @@ pub(crate) trait Service: Send {
 }
 
 /// Notes what the process of a rank has to be told.
-pub(crate) fn tell(hub: &Hub, rank: usize, answers: &mut Vec<Answer>, answer: Answer) {
+pub(crate) fn queue_answer(hub: &Hub, rank: usize, answers: &mut Vec<Answer>, answer: Answer) {
     answers.push(answer);
     let place = &mut *hub.place(rank);
     if let RankState::Held(_) = place.state {

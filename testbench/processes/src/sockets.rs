@@ -15,7 +15,7 @@ use lanigon_requests::{Answer, Call, CallOutcome, Item, Refusal, Request, Socket
 use crate::error::ProcessError;
 use crate::hub::Hub;
 use crate::rank::Waits;
-use crate::service::{Service, now_ns, tell};
+use crate::service::{Service, now_ns, queue_answer};
 use crate::workload::Used;
 
 /// Bytes that a read of a process brings at most.
@@ -136,7 +136,7 @@ impl<T: Transport> Calls<T> {
                 }
                 let port = self.sockets.bind(*port)?;
                 self.named.insert(*socket, NamedSocket::Bound(port));
-                Ok(Some(CallOutcome::of(port.into())))
+                Ok(Some(CallOutcome::with_value(port.into())))
             }
             Call::Listen { socket, backlog } => self.listen(*socket, *backlog),
             Call::Connect { socket, to } => self.connect(*socket, *to),
@@ -148,12 +148,12 @@ impl<T: Transport> Calls<T> {
                 match self.sockets.try_write(stream, left).await {
                     Ok(count) => waiting.written += count,
                     Err(_) if waiting.written > 0 => {
-                        return Ok(Some(CallOutcome::of(waiting.written as u32)));
+                        return Ok(Some(CallOutcome::with_value(waiting.written as u32)));
                     }
                     Err(error) => return Err(error),
                 }
                 let is_done = waiting.written == bytes.len();
-                Ok(is_done.then(|| CallOutcome::of(waiting.written as u32)))
+                Ok(is_done.then(|| CallOutcome::with_value(waiting.written as u32)))
             }
             Call::Shutdown {
                 socket,
@@ -166,11 +166,11 @@ impl<T: Transport> Calls<T> {
                     _ => Shutdown::Both,
                 };
                 self.sockets.shutdown(self.stream(*socket)?, how)?;
-                Ok(Some(CallOutcome::of(0)))
+                Ok(Some(CallOutcome::with_value(0)))
             }
             Call::Close { socket } => {
                 self.close(*socket);
-                Ok(Some(CallOutcome::of(0)))
+                Ok(Some(CallOutcome::with_value(0)))
             }
             Call::TakeError { socket } => {
                 let error = match self.stream(*socket) {
@@ -178,7 +178,7 @@ impl<T: Transport> Calls<T> {
                     Err(_) => None,
                 };
                 Ok(Some(match error {
-                    None => CallOutcome::of(0),
+                    None => CallOutcome::with_value(0),
                     Some(error) => CallOutcome::refused(refusal(&error)),
                 }))
             }
@@ -187,7 +187,7 @@ impl<T: Transport> Calls<T> {
                     Ok(stream) => self.sockets.available(stream)?,
                     Err(_) => 0,
                 };
-                Ok(Some(CallOutcome::of(count as u32)))
+                Ok(Some(CallOutcome::with_value(count as u32)))
             }
             Call::Wait { items, .. } => Ok(self.ready(items)),
             Call::Cancel { .. } | Call::CloseAll => Ok(None),
@@ -201,7 +201,7 @@ impl<T: Transport> Calls<T> {
             // The backlog stays.
             Some(NamedSocket::Listening(listener)) => {
                 let port = self.sockets.listener_port(*listener);
-                return Ok(Some(CallOutcome::of(port.into())));
+                return Ok(Some(CallOutcome::with_value(port.into())));
             }
             Some(NamedSocket::Streaming(..)) => {
                 return Ok(Some(CallOutcome::refused(Refusal::Invalid)));
@@ -210,7 +210,7 @@ impl<T: Transport> Calls<T> {
         let listener = self.sockets.listen(port, backlog as usize)?;
         self.named.insert(socket, NamedSocket::Listening(listener));
         let port = self.sockets.listener_port(listener);
-        Ok(Some(CallOutcome::of(port.into())))
+        Ok(Some(CallOutcome::with_value(port.into())))
     }
 
     fn connect(&mut self, socket: u32, to: SocketAddress) -> Tried {
@@ -242,7 +242,7 @@ impl<T: Transport> Calls<T> {
                     .insert(socket, NamedSocket::Streaming(stream, true));
                 Ok(Some(CallOutcome {
                     port,
-                    ..CallOutcome::of(0)
+                    ..CallOutcome::with_value(0)
                 }))
             }
             Ok(false) => Ok(None),
@@ -270,7 +270,7 @@ impl<T: Transport> Calls<T> {
         Ok(Some(CallOutcome {
             port: self.sockets.listener_port(listener),
             peer: place(peer),
-            ..CallOutcome::of(0)
+            ..CallOutcome::with_value(0)
         }))
     }
 
@@ -288,7 +288,7 @@ impl<T: Transport> Calls<T> {
         };
         Ok(Some(CallOutcome {
             bytes,
-            ..CallOutcome::of(0)
+            ..CallOutcome::with_value(0)
         }))
     }
 
@@ -348,15 +348,17 @@ impl<T: Transport> Calls<T> {
         }
         (!found.is_empty()).then(|| CallOutcome {
             items: found,
-            ..CallOutcome::of(0)
+            ..CallOutcome::with_value(0)
         })
     }
 
     /// Outcome of a call whose time has passed.
     fn late(&mut self, waiting: &WaitingCall) -> CallOutcome {
         match &waiting.call {
-            Call::Wait { .. } => CallOutcome::of(0),
-            Call::Write { .. } if waiting.written > 0 => CallOutcome::of(waiting.written as u32),
+            Call::Wait { .. } => CallOutcome::with_value(0),
+            Call::Write { .. } if waiting.written > 0 => {
+                CallOutcome::with_value(waiting.written as u32)
+            }
             Call::Connect { socket, .. } => {
                 let stream = self.stream(*socket);
                 let port = stream.and_then(|stream| self.sockets.stream_port(stream));
@@ -393,7 +395,7 @@ impl<T: Transport> Calls<T> {
             None => return Ok(Some(waiting)),
             Some(outcome) => outcome,
         };
-        tell(
+        queue_answer(
             &self.hub,
             self.rank,
             &mut self.answers,
@@ -466,7 +468,7 @@ impl<T: Transport> Service for Calls<T> {
         self.sockets.transport_mut().compute(nanoseconds).await;
     }
 
-    async fn carry_out(&mut self, request: Request) -> Result<(), ProcessError> {
+    async fn serve_request(&mut self, request: Request) -> Result<(), ProcessError> {
         let Request::Call {
             spent_ns,
             ticket,

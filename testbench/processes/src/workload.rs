@@ -113,7 +113,7 @@ impl Workload for Processes {
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
         let mut all = Used::default();
         for node in &self.nodes {
-            let used = records.of(*node).records().own_copy::<Used>();
+            let used = records.deliveries_of(*node).records().own_copy::<Used>();
             all.messages += used.messages;
             all.bytes += used.bytes;
         }

@@ -80,7 +80,7 @@ static NAME_OPS: NameOps = NameOps {
 };
 
 /// Gives an object to the caller.
-unsafe fn give<T>(object: T, out: *mut *mut T) -> c_int {
+unsafe fn write_object<T>(object: T, out: *mut *mut T) -> c_int {
     // SAFETY: the caller has room for the answer.
     unsafe { out.write(Box::into_raw(Box::new(object))) };
     0
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn open(
         mr: &raw const MEMORY_OPS,
     };
     // SAFETY: as above.
-    unsafe { give(opened, domain) }
+    unsafe { write_object(opened, domain) }
 }
 
 unsafe extern "C" fn open_addresses(
@@ -127,7 +127,7 @@ unsafe extern "C" fn open_addresses(
         index: process.addresses.len() - 1,
     };
     // SAFETY: as above.
-    unsafe { give(opened, addresses) }
+    unsafe { write_object(opened, addresses) }
 }
 
 /// Enters addresses; their places are those at which they were entered.
@@ -243,11 +243,11 @@ unsafe extern "C" fn open_queue(
         bytes,
     };
     // SAFETY: as above.
-    unsafe { give(opened, queue) }
+    unsafe { write_object(opened, queue) }
 }
 
 /// Completions of a queue: those that are there, or those that come while the process is held.
-fn take(index: usize, most: usize) -> Result<Vec<Completion>, i32> {
+fn take_completions(index: usize, most: usize) -> Result<Vec<Completion>, i32> {
     let look = |process: &mut Process| {
         let queue = process.queues.get_mut(index).ok_or(INVAL)?;
         if queue.has_error() {
@@ -283,7 +283,7 @@ unsafe extern "C" fn read_from(
 ) -> isize {
     // SAFETY: the caller's object.
     let (index, bytes) = unsafe { ((*queue).index, (*queue).bytes) };
-    let found = match take(index, count) {
+    let found = match take_completions(index, count) {
         Ok(found) if found.is_empty() => return failed(AGAIN),
         Ok(found) => found,
         Err(error) => return failed(error),
@@ -394,7 +394,7 @@ unsafe extern "C" fn open_endpoint(
         index,
     };
     // SAFETY: as above.
-    unsafe { give(opened, endpoint) }
+    unsafe { write_object(opened, endpoint) }
 }
 
 unsafe extern "C" fn close_endpoint(fid: *mut Fid) -> c_int {

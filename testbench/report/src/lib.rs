@@ -87,7 +87,7 @@ impl Cell {
 
     /// A cell with a number; empty without one.
     #[must_use]
-    pub fn of(number: Option<f64>) -> Self {
+    pub fn optional_number(number: Option<f64>) -> Self {
         let cell = |number| Self::number(number, lanigon_figures::number(number));
         number.map_or_else(Self::default, cell)
     }

@@ -66,8 +66,8 @@ fn example() -> Report {
                         title: "numbers".into(),
                         columns: vec!["id".into(), "value".into()],
                         rows: vec![
-                            vec![Cell::text("x_1"), Cell::of(Some(9.5))],
-                            vec![Cell::text("x_2"), Cell::of(None)],
+                            vec![Cell::text("x_1"), Cell::optional_number(Some(9.5))],
+                            vec![Cell::text("x_2"), Cell::optional_number(None)],
                             vec![
                                 Cell::text("x_3"),
                                 Cell::number(-1.0, "-1 %").news(Some(false)),

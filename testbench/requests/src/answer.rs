@@ -153,7 +153,7 @@ mod tests {
                         reads: 6,
                         writes: 7,
                     }],
-                    ..CallOutcome::of(3)
+                    ..CallOutcome::with_value(3)
                 },
             ),
             Answer::Outcome(8, CallOutcome::refused(Refusal::Invalid)),

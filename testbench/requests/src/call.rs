@@ -391,7 +391,7 @@ impl Default for CallOutcome {
 impl CallOutcome {
     /// Success with a number.
     #[must_use]
-    pub fn of(value: u32) -> Self {
+    pub fn with_value(value: u32) -> Self {
         Self {
             value: Ok(value),
             ..Self::default()

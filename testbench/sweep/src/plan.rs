@@ -69,7 +69,7 @@ impl SweepPlan {
                 let text = text(sweep, &point, seed)?;
                 let refuse = |error| explain(sweep, &point, seed, error);
                 let scenario = scenario(sweep, &text).map_err(refuse)?;
-                let key = key(&text, known.of(&scenario).map_err(refuse)?);
+                let key = key(&text, known.describe(&scenario).map_err(refuse)?);
                 jobs.push(RunJob {
                     run: runs.len(),
                     text,
@@ -224,7 +224,7 @@ fn explain(
 struct Inputs(HashMap<String, String>);
 
 impl Inputs {
-    fn of(&mut self, scenario: &Scenario) -> Result<&str, ScenarioError> {
+    fn describe(&mut self, scenario: &Scenario) -> Result<&str, ScenarioError> {
         let mut names = String::new();
         for node in &scenario.nodes {
             let symbols = node.symbols.as_ref().map(|symbols| &symbols.name);

@@ -19,7 +19,7 @@ use super::{Filter, Options, Timeline};
 fn drawn(mut selection: Selection) -> Filter {
     Box::new(move |event| {
         let mut is_drawn = false;
-        selection.take(event, |_| is_drawn = true);
+        selection.filter_event(event, |_| is_drawn = true);
         is_drawn
     })
 }

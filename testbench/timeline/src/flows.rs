@@ -23,7 +23,7 @@ impl Flows {
         // Identifiers come again after 65,536 messages.
         const LATELY: u64 = 1 << 15;
         if self
-            .of(message)
+            .number_of(message)
             .is_none_or(|flow| self.last - flow > LATELY)
         {
             self.begin(message);
@@ -31,7 +31,7 @@ impl Flows {
     }
 
     /// The message's flow, if its post was seen.
-    pub fn of(&self, message: MessageName) -> Option<u64> {
+    pub fn number_of(&self, message: MessageName) -> Option<u64> {
         self.of.get(&message).copied()
     }
 }

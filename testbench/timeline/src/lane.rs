@@ -34,7 +34,7 @@ impl Lane {
     pub const GAUGES: i32 = 100;
 
     /// The track of an initiator's events.
-    pub const fn by(who: Initiator) -> Self {
+    pub const fn for_initiator(who: Initiator) -> Self {
         match who {
             Initiator::Host => Self::Host(0),
             Initiator::Cpu(cpu) => Self::Cpu(cpu),
@@ -49,12 +49,12 @@ impl Lane {
     }
 
     /// The track of an event.
-    pub const fn of(event: &TraceEvent) -> Self {
+    pub const fn for_event(event: &TraceEvent) -> Self {
         match event.kind {
             TraceKind::Fault { port, .. } | TraceKind::FrameLost { port, .. } => Self::Wire(port),
             _ => match event.place {
                 Place::Switch(_) => Self::Wire(None),
-                Place::Node(_) => Self::by(event.initiator),
+                Place::Node(_) => Self::for_initiator(event.initiator),
             },
         }
     }

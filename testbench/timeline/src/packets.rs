@@ -263,12 +263,12 @@ impl Packets {
             self.full = true;
             return false;
         }
-        self.put(&bytes);
+        self.write_bytes(&bytes);
         true
     }
 
     /// The first error is reported at the end; nothing is written after it.
-    fn put(&mut self, bytes: &[u8]) {
+    fn write_bytes(&mut self, bytes: &[u8]) {
         self.written_bytes += bytes.len() as u64;
         if self.error.is_none() {
             self.error = self.out.write_all(bytes).err();

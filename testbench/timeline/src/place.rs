@@ -209,7 +209,7 @@ impl PlaceTracks {
 
     /// Draws an event without special handling.
     fn other(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
-        let lane = Lane::of(event);
+        let lane = Lane::for_event(event);
         let named = |name: String| Slice::new(lane.category(&event.kind), name);
         let of_frame = |slice: Slice, length: u32, fcs: u32| {
             let slice = slice.with("bytes", AnnotationValue::Number(length.into()));
@@ -274,7 +274,7 @@ impl PlaceTracks {
     }
 
     fn stage(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
-        let lane = Lane::of(event);
+        let lane = Lane::for_event(event);
         match &event.kind {
             TraceKind::StageEnter { stage } => {
                 let label = SliceLabel::Stage(Arc::clone(stage));
@@ -300,7 +300,7 @@ impl PlaceTracks {
     }
 
     fn handler(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
-        let lane = Lane::of(event);
+        let lane = Lane::for_event(event);
         match &event.kind {
             TraceKind::HandlerEnter {
                 address,
@@ -330,13 +330,13 @@ impl PlaceTracks {
             for (&note, &argument) in ["a", "b", "c", "d"].iter().zip(arguments) {
                 slice = slice.with(note, AnnotationValue::Address(argument.into()));
             }
-            self.instant(Lane::by(who), slice, canvas);
+            self.instant(Lane::for_initiator(who), slice, canvas);
             return;
         };
         if said.begins {
             canvas.flows.begin(said.message);
         }
-        let flow = canvas.flows.of(said.message);
+        let flow = canvas.flows.number_of(said.message);
         slice.which = shown(said.message, said.frame);
         let which = slice.which.clone();
         let names = |around: &mut Slice| match around.flow {
@@ -347,13 +347,13 @@ impl PlaceTracks {
             }
             Some(_) => around.flow == flow,
         };
-        let track = self.track(Lane::by(who), canvas);
+        let track = self.track(Lane::for_initiator(who), canvas);
         let mut is_around = false;
         if let Some(around) = track.innermost() {
             track.amend(around, |around| is_around = names(around));
         }
         slice.flow = flow.filter(|_| !is_around);
-        self.instant(Lane::by(who), slice, canvas);
+        self.instant(Lane::for_initiator(who), slice, canvas);
         if said.begins
             && let Some((lane, post)) = self.posted.pop_front()
         {
@@ -365,7 +365,7 @@ impl PlaceTracks {
     }
 
     fn semaphore(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
-        let owner = Lane::of(event).title(self.names);
+        let owner = Lane::for_event(event).title(self.names);
         let lane = Lane::Semaphore;
         match event.kind {
             TraceKind::SemaphoreTaken => {
@@ -386,7 +386,7 @@ impl PlaceTracks {
     }
 
     fn dma(&mut self, event: &TraceEvent, canvas: &mut Canvas<'_>) {
-        let lane = Lane::of(event);
+        let lane = Lane::for_event(event);
         match event.kind {
             TraceKind::DmaStarted {
                 host,
@@ -446,7 +446,7 @@ impl PlaceTracks {
         if let Some(seen) = seen {
             slice.name = Cow::Borrowed(seen.name);
             slice.which = shown(seen.message, seen.frame);
-            slice.flow = canvas.flows.of(seen.message);
+            slice.flow = canvas.flows.number_of(seen.message);
         }
         (slice, seen)
     }

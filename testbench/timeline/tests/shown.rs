@@ -48,7 +48,7 @@ fn run_on(
             1,
             ["0", "1", "2", "3"].map(|node| (node.into(), board)),
         );
-        let header = record::with_image(header, "emp-base", simulation.images.of(0));
+        let header = record::with_image(header, "emp-base", simulation.images.image_of(0));
         let options = Options { header, ..options };
         let timeline = Timeline::new(Box::new(page.clone()), options);
         simulation.world.observe(Box::new(timeline));

@@ -39,7 +39,7 @@ pub fn busy_node(profile: &Profile, code: CodeMemory) -> Result<Node, BoardError
 /// # Errors
 /// If the profile is for another board, the board has no such program, or it does not assemble.
 pub fn node(profile: &Profile, load: Load) -> Result<Node, BoardError> {
-    let board = boards::of(profile);
+    let board = boards::for_profile(profile);
     let parts = Parts {
         original: false,
         profile,

@@ -56,7 +56,7 @@ impl EmpPairs {
     ) -> Result<Self, WorldError> {
         let mut world = nodes(1, EMP_SRAM_BYTES, image, profile, factors)?;
         world.star(config.clone(), cable(profile)?);
-        Ok(Self::of(world.build()?, image, profile))
+        Ok(Self::pairs_of(world.build()?, image, profile))
     }
 
     /// Creates several pairs.
@@ -72,11 +72,11 @@ impl EmpPairs {
     ) -> Result<Self, WorldError> {
         let mut world = nodes(pairs, sram_bytes, image, profile, factors)?;
         world.pairs(cable(profile)?);
-        Ok(Self::of(world.build()?, image, profile))
+        Ok(Self::pairs_of(world.build()?, image, profile))
     }
 
     /// Pairs of this world's nodes.
-    fn of(world: World, image: &Image, profile: &Profile) -> Self {
+    fn pairs_of(world: World, image: &Image, profile: &Profile) -> Self {
         let config = |index: u16| {
             let first = index & !1;
             let routes = vec![mac_address(first), mac_address(first + 1)];
@@ -138,7 +138,7 @@ fn nodes(
     let mut world = WorldBuilder::new();
     for _ in 0..pairs.saturating_mul(2) {
         world.node(
-            boards::of(profile),
+            boards::for_profile(profile),
             &parts(profile, Some(&probes), sram_bytes),
         )?;
     }

@@ -65,7 +65,7 @@ impl GmWorld {
     /// # Errors
     /// [`GmWorldError`].
     pub fn new(count: u16, image: &Image, profile: &Profile) -> Result<Self, GmWorldError> {
-        let board = boards::of(profile);
+        let board = boards::for_profile(profile);
         let family = board.gm.ok_or(GmWorldError::Board(board.name))?.family;
         let nodes = usize::from(count);
         let mut world = boards_only(board, count, image, profile)?;

@@ -57,7 +57,7 @@ pub fn node(
     sram_bytes: u32,
 ) -> Result<Node, BoardError> {
     let probes = probes(image, factors);
-    boards::of(profile).node(index, &parts(profile, Some(&probes), sram_bytes))
+    boards::for_profile(profile).node(index, &parts(profile, Some(&probes), sram_bytes))
 }
 
 /// Parts of a node with the usual host memory.

@@ -24,7 +24,7 @@ pub enum Doing {
 }
 
 impl Doing {
-    fn of(code: &CpuCode, view: &CpuView) -> Self {
+    fn observe(code: &CpuCode, view: &CpuView) -> Self {
         let jumps_to_itself = |at: u32| {
             let architecture = code.board.cpus()[code.cpu.index()].architecture;
             let word = code.board.peek(code.cpu, at, code.now);
@@ -68,13 +68,13 @@ pub struct Running {
 impl Running {
     /// The CPU of `code`; `None` if it does not run.
     #[must_use]
-    pub fn of(code: &CpuCode) -> Option<Self> {
+    pub fn observe(code: &CpuCode) -> Option<Self> {
         let view = code.board.cpu(code.cpu)?;
         let info = code.board.cpus().get(code.cpu.index())?;
         view.state.executes().then(|| Self {
             cpu: info.name,
             id: info.id,
-            doing: Doing::of(code, &view),
+            doing: Doing::observe(code, &view),
             place: place(code, view.pc),
             backtrace: code.backtrace(),
         })
@@ -85,8 +85,8 @@ impl Running {
     pub fn all(node: &Node, image: Option<&Image>) -> Vec<Self> {
         let cpus = (0..node.inspect().cpus().len()).map(CpuId::new);
         let lines = image.and_then(|image| image.lines().ok());
-        let code = |cpu| CpuCode::of(node, cpu, image, lines.as_ref());
-        cpus.filter_map(|cpu| Self::of(&code(cpu))).collect()
+        let code = |cpu| CpuCode::new(node, cpu, image, lines.as_ref());
+        cpus.filter_map(|cpu| Self::observe(&code(cpu))).collect()
     }
 
     /// One line per CPU of a node that runs and does not idle.

@@ -101,7 +101,7 @@ pub struct CpuCode<'a> {
 impl<'a> CpuCode<'a> {
     /// The code of a CPU of a node.
     #[must_use]
-    pub fn of(
+    pub fn new(
         node: &'a Node,
         cpu: CpuId,
         image: Option<&'a Image>,
@@ -394,7 +394,7 @@ value_enum!(Cause { Break {}, Panic {}, Fault { 0: kind }, Abort {} });
 impl Cause {
     /// Reason for which a CPU stopped by itself; `None` if it did not. Machine code without an image ends by any `break`.
     #[must_use]
-    pub fn of(board: &dyn Inspect, cpu: CpuId, has_image: bool) -> Option<Self> {
+    pub fn find(board: &dyn Inspect, cpu: CpuId, has_image: bool) -> Option<Self> {
         let view = board.cpu(cpu)?;
         Some(match view.state.stopped()? {
             StopReason::Fault(_, kind) => Self::Fault(*kind),
@@ -459,11 +459,11 @@ value_struct!(Stopped {
 impl Stopped {
     /// The report on the CPU of `code`; `None` if it did not stop by itself.
     #[must_use]
-    pub fn of(code: &CpuCode) -> Option<Self> {
+    pub fn examine(code: &CpuCode) -> Option<Self> {
         let view = code.board.cpu(code.cpu)?;
         let info = code.board.cpus().get(code.cpu.index())?;
         let reason = view.state.stopped()?;
-        let cause = Cause::of(code.board, code.cpu, code.image.is_some())?;
+        let cause = Cause::find(code.board, code.cpu, code.image.is_some())?;
         let panic = (cause == Cause::Panic).then(|| code.board.panic_at(code.cpu));
         let guilty = code.guilty();
         let line = guilty.as_ref().filter(|frame| frame.line > 0);
@@ -517,8 +517,8 @@ impl Stopped {
             return Vec::new();
         }
         let lines = image.and_then(|image| image.lines().ok());
-        let code = |cpu| CpuCode::of(node, cpu, image, lines.as_ref());
-        cpus().filter_map(|cpu| Self::of(&code(cpu))).collect()
+        let code = |cpu| CpuCode::new(node, cpu, image, lines.as_ref());
+        cpus().filter_map(|cpu| Self::examine(&code(cpu))).collect()
     }
 }
 

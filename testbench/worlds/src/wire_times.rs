@@ -20,7 +20,7 @@ impl FrameTimes {
     ///
     /// # Errors
     /// If the profile is for boards of another medium.
-    pub fn of(profile: &Profile) -> Result<Self, ProfileError> {
+    pub fn from_profile(profile: &Profile) -> Result<Self, ProfileError> {
         let mut from = profile.reader();
         Ok(Self {
             link: Link::read(&mut from)?,
@@ -52,7 +52,7 @@ impl PacketTimes {
     ///
     /// # Errors
     /// If the profile is for boards of another medium.
-    pub fn of(profile: &Profile) -> Result<Self, ProfileError> {
+    pub fn from_profile(profile: &Profile) -> Result<Self, ProfileError> {
         let mut from = profile.reader();
         Ok(Self {
             send_start: from.span("packet.send_start")?,

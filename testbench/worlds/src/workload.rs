@@ -239,7 +239,7 @@ pub struct ProgramRecords<'a> {
 impl ProgramRecords<'_> {
     /// The records of a node; empty ones if it has not begun.
     #[must_use]
-    pub fn of(&self, node: usize) -> Deliveries {
+    pub fn deliveries_of(&self, node: usize) -> Deliveries {
         let life = self.lives.iter().find(|life| life.node == node);
         life.map(|life| life.deliveries.clone()).unwrap_or_default()
     }

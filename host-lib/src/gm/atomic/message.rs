@@ -32,11 +32,11 @@ impl Ask {
     }
 
     /// `None`: no such message.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let [number, kind, high, low, operand, compared] = words(bytes)?;
         Some(Self {
             number,
-            operation: AtomicOperation::of(kind, operand, compared)?,
+            operation: AtomicOperation::from_words(kind, operand, compared)?,
             address: VirtualAddress(u64::from(high) << 32 | u64::from(low)),
         })
     }
@@ -59,7 +59,7 @@ impl Answer {
     }
 
     /// `None`: no such message.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let [number, status, before] = words(bytes)?;
         Some(Self {
             number,
@@ -71,7 +71,7 @@ impl Answer {
 
 impl AtomicOperation {
     /// The operation with this number, operand and compared value.
-    fn of(kind: u32, operand: u32, compared: u32) -> Option<Self> {
+    fn from_words(kind: u32, operand: u32, compared: u32) -> Option<Self> {
         let kind = Atomic::ALL.into_iter().find(|known| *known as u32 == kind);
         Some(match kind? {
             Atomic::FetchAdd => Self::FetchAdd(operand),
@@ -123,18 +123,18 @@ mod tests {
                 operation,
                 address: VirtualAddress(0x7_0000_0010),
             };
-            assert_eq!(Ask::of(&ask.bytes()), Some(ask));
+            assert_eq!(Ask::from_bytes(&ask.bytes()), Some(ask));
             let mut unknown = ask.bytes();
             unknown[7] = 3;
-            assert_eq!(Ask::of(&unknown), None);
-            assert_eq!(Ask::of(&unknown[..20]), None);
+            assert_eq!(Ask::from_bytes(&unknown), None);
+            assert_eq!(Ask::from_bytes(&unknown[..20]), None);
         }
         let answer = Answer {
             number: 9,
             status: Status::PermissionDenied,
             before: 8,
         };
-        assert_eq!(Answer::of(&answer.bytes()), Some(answer));
-        assert_eq!(Answer::of(&answer.bytes()[1..]), None);
+        assert_eq!(Answer::from_bytes(&answer.bytes()), Some(answer));
+        assert_eq!(Answer::from_bytes(&answer.bytes()[1..]), None);
     }
 }

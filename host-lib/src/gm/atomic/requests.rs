@@ -95,7 +95,7 @@ impl Requests {
                 let node = message.node;
                 gm.system_mut().charge_copy(bytes.len()).await;
                 self.taken.push(message);
-                let answer = Answer::of(&bytes).ok_or(RequestError::Damaged { node })?;
+                let answer = Answer::from_bytes(&bytes).ok_or(RequestError::Damaged { node })?;
                 Ok(Some(answer))
             }
             Event::Sent(all) => {

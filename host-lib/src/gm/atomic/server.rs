@@ -149,7 +149,7 @@ impl Server {
         let from = (message.node, message.port);
         let bytes = content(gm, &message)?;
         gm.system_mut().charge_copy(bytes.len()).await;
-        let ask = Ask::of(&bytes);
+        let ask = Ask::from_bytes(&bytes);
         let ask = ask.ok_or(RequestError::Damaged { node: from.0 })?;
         let done = match self.serves(ask) {
             true => memory::execute(gm, ask.address, ask.operation).ok(),

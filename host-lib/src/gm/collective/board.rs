@@ -351,7 +351,7 @@ impl BoardOperation {
     }
 
     /// The operation with a number.
-    const fn of(number: u8) -> Self {
+    const fn from_number(number: u8) -> Self {
         const GROUPS: u8 = 1 + DESCRIPTOR_COUNT as u8;
         const ATOMICS: u8 = ATOMIC_OPERATIONS as u8;
         match number {
@@ -382,7 +382,7 @@ impl Operations {
     ) -> Option<(Completed, u8)> {
         let number = (event >> 8 & 0xFF) as u8;
         let token = self.tokens.get_mut(usize::from(number))?.take()?;
-        let operation = BoardOperation::of(number);
+        let operation = BoardOperation::from_number(number);
         let high = u64::from(field(WORD_BUFFER));
         let status = Status::from_code(field(STATUS)).unwrap_or(Status::InvalidParameter);
         let completed = Completed {

@@ -153,7 +153,7 @@ impl<W: Window, S: System> MapperPort<W, S> {
     }
 
     /// Reads the next slot of the inbox, if there is something in it: nonce and answer.
-    async fn take(&mut self) -> Option<(u32, MapperAnswer)> {
+    async fn take_answer(&mut self) -> Option<(u32, MapperAnswer)> {
         let at = INBOX + self.slot * INBOX_SLOT_BYTES;
         let first = self.board.read_sram(at + WORD_TYPE).await;
         if first >> 16 != TYPE {
@@ -190,7 +190,7 @@ struct ProbeGroup {
 impl ProbeGroup {
     /// Takes an answer. Returns the index of its packet, and whether an earlier try was lost. Others are answers to earlier packets
     /// that come too late.
-    fn put(&mut self, (nonce, answer): (u32, MapperAnswer)) -> Option<(usize, bool)> {
+    fn add_answer(&mut self, (nonce, answer): (u32, MapperAnswer)) -> Option<(usize, bool)> {
         let tries = self.tries.iter().enumerate();
         let mut found = tries.filter_map(|(try_, (first, packets))| {
             let index = nonce.wrapping_sub(*first) as usize;
@@ -211,8 +211,8 @@ impl ProbeGroup {
 impl<W: Window, S: System> MapperPort<W, S> {
     /// Takes what is in the inbox.
     async fn drain(&mut self, group: &mut ProbeGroup) {
-        while let Some(found) = self.take().await {
-            if let Some((index, lost)) = group.put(found) {
+        while let Some(found) = self.take_answer().await {
+            if let Some((index, lost)) = group.add_answer(found) {
                 self.loses |= lost;
                 let took_ns = self.now_ps().saturating_sub(group.sent_ps[index]) / 1000;
                 // A slow answer counts at once, fast ones by and by.

@@ -78,7 +78,7 @@ pub(super) async fn distribute<W: Window, S: System>(
             .iter()
             .filter_map(|(host, (parts, _))| Some((*host, parts.get(index)?.clone())))
             .collect();
-        let refused = give(port, &group, version, tries).await?;
+        let refused = send_packets(port, &group, version, tries).await?;
         others.retain(|(host, _)| !refused.contains(&host.node));
         silent.extend(refused);
     }
@@ -86,7 +86,7 @@ pub(super) async fn distribute<W: Window, S: System>(
         .iter()
         .map(|(host, (_, complete))| (*host, complete.clone()))
         .collect();
-    silent.extend(give(port, &last, version, tries).await?);
+    silent.extend(send_packets(port, &last, version, tries).await?);
     if let Some((_, complete)) = own {
         port.give_own(&complete, version).await?;
     }
@@ -95,7 +95,7 @@ pub(super) async fn distribute<W: Window, S: System>(
 }
 
 /// Gives a packet to each of some nodes. Returns those that did not take it.
-async fn give<W: Window, S: System>(
+async fn send_packets<W: Window, S: System>(
     port: &mut MapperPort<W, S>,
     group: &[(&MappedNode, MapperPacket)],
     version: u32,

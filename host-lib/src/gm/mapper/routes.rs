@@ -109,7 +109,7 @@ impl Graph {
     }
 
     /// The bytes of a route, or `None` if there is no way.
-    fn way(
+    fn find_route(
         &self,
         from: CrossbarPort,
         to: CrossbarPort,
@@ -183,7 +183,7 @@ fn all_ways(map: &Map, graph: &Graph) -> (Routes, bool) {
             let spread = usize::from(from.node) + usize::from(to.node);
             let way = from
                 .at
-                .and_then(|from| graph.way(from, end, distances, spread));
+                .and_then(|from| graph.find_route(from, end, distances, spread));
             match way.filter(|route| route.len() <= ROUTE_LIMIT as usize) {
                 Some(route) => {
                     found.insert((from.node, to.node), route);

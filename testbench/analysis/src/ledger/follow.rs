@@ -103,7 +103,7 @@ impl Follow for Messages {
     }
 
     fn account(&mut self, profile: &Profile) -> Result<Account, ProfileError> {
-        let times = FrameTimes::of(profile)?;
+        let times = FrameTimes::from_profile(profile)?;
         let works = self.take_works();
         let messages = self.take();
         Ok(Account {
@@ -119,8 +119,8 @@ impl Follow for Tracker {
     }
 
     fn account(&mut self, profile: &Profile) -> Result<Account, ProfileError> {
-        let times = PacketTimes::of(profile)?;
-        let found = self.take();
+        let times = PacketTimes::from_profile(profile)?;
+        let found = self.take_messages();
         let outline = |message: &crate::messages::gm::GmMessage| Outline {
             id: message.id,
             end: message.end().into(),

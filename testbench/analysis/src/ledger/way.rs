@@ -104,7 +104,7 @@ impl PathBuilder<'_> {
                 Cpu::A => Cpu::B,
                 Cpu::B => Cpu::A,
             };
-            let busy = [cpu, other].map(|cpu| self.desk.at((node, cpu), self.at));
+            let busy = [cpu, other].map(|cpu| self.desk.stage_at((node, cpu), self.at));
             let (what, to) = match busy {
                 [At::Stage(work), next] => match next {
                     // The message waits for its own frame's work on the other CPU.
@@ -307,7 +307,7 @@ enum At<'a> {
 }
 
 impl Desk {
-    fn at(&self, cpu: (u16, Cpu), time: SimTime) -> At<'_> {
+    fn stage_at(&self, cpu: (u16, Cpu), time: SimTime) -> At<'_> {
         let Some(works) = self.works.get(&cpu) else {
             return At::Free(SimTime::MAX);
         };

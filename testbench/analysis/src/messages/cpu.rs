@@ -106,7 +106,7 @@ impl CpuState {
 
 impl Tracker {
     pub(super) fn cpu_event(&mut self, node: u16, event: &TraceEvent) {
-        let Some(cpu) = Cpu::of(event.initiator) else {
+        let Some(cpu) = Cpu::from_initiator(event.initiator) else {
             return;
         };
         let number = self.number;

@@ -105,7 +105,7 @@ impl Ended {
 }
 
 impl MessageSide {
-    fn of<'a>(&self, message: &'a mut Message) -> Option<&'a mut MessageCompletion> {
+    fn completion_of<'a>(&self, message: &'a mut Message) -> Option<&'a mut MessageCompletion> {
         if self.is_sender {
             message.sent.as_mut()
         } else {
@@ -176,7 +176,7 @@ impl Tracker {
                 }
                 if let Some(side) = seen {
                     self.own(side.message);
-                    if let Some(end) = side.of(self.message(side.message)) {
+                    if let Some(end) = side.completion_of(self.message(side.message)) {
                         end.returned = Some(event.time);
                     }
                 }
@@ -203,7 +203,9 @@ impl Tracker {
     ) {
         let side = MessageSide { message, is_sender };
         let ended = Ended { side, code, length };
-        let not_before = side.of(self.message(message)).map(|end| end.not_before);
+        let not_before = side
+            .completion_of(self.message(message))
+            .map(|end| end.not_before);
         let host = &mut self.node(node).host;
         let saw =
             |poll: &Poll| not_before.is_some_and(|time| time <= poll.time) && ended.has(poll.value);
@@ -215,7 +217,7 @@ impl Tracker {
                 self.saw(side, poll.time, poll.number);
                 if let Some((time, number)) = poll.returned {
                     self.message(message).events.push(number);
-                    if let Some(end) = side.of(self.message(message)) {
+                    if let Some(end) = side.completion_of(self.message(message)) {
                         end.returned = Some(time);
                     }
                 }
@@ -229,7 +231,7 @@ impl Tracker {
         let back = self.costs.pio_read_return;
         let message = self.message(side.message);
         message.events.push(number);
-        if let Some(end) = side.of(message) {
+        if let Some(end) = side.completion_of(message) {
             end.seen = Some(time);
             end.returned = Some(time.saturating_add(back));
         }

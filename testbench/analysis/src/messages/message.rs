@@ -46,7 +46,7 @@ pub enum Cpu {
 impl Cpu {
     /// The CPU that is the initiator.
     #[must_use]
-    pub const fn of(initiator: Initiator) -> Option<Self> {
+    pub const fn from_initiator(initiator: Initiator) -> Option<Self> {
         match initiator {
             Initiator::Cpu(0) => Some(Self::A),
             Initiator::Cpu(1) => Some(Self::B),

@@ -65,7 +65,7 @@ impl Messages {
     #[must_use]
     pub fn take(&self) -> Vec<Message> {
         let mut tracker = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tracker.take()
+        tracker.take_messages()
     }
 
     /// Takes all stages of all CPUs so far, in the order of their ends.

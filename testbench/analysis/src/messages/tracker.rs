@@ -99,7 +99,7 @@ impl Tracker {
     }
 
     /// Takes all messages and clears the state.
-    pub(super) fn take(&mut self) -> Vec<Message> {
+    pub(super) fn take_messages(&mut self) -> Vec<Message> {
         let mut messages = std::mem::take(&mut self.messages);
         for message in &mut messages {
             message.events.sort_unstable();

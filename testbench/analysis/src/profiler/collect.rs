@@ -288,7 +288,7 @@ impl CoreProfile {
 
     /// Follows a transfer of control to `pc`.
     fn go(&mut self, pc: u32, (flow, returns_to): (Transfer, Option<u32>)) -> usize {
-        let function = self.functions.at(pc);
+        let function = self.functions.index_at(pc);
         match flow {
             Transfer::Call if self.frames.len() < DEEPEST => {}
             Transfer::Dispatch => self.frames.clear(),

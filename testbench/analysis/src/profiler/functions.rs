@@ -38,7 +38,7 @@ impl Functions {
     }
 
     /// The function that contains an address.
-    pub(super) fn at(&mut self, pc: u32) -> usize {
+    pub(super) fn index_at(&mut self, pc: u32) -> usize {
         let found = self.symbols.seen_by(self.who, pc);
         let (name, range) = match found {
             Some((symbol, offset)) => {

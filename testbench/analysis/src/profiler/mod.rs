@@ -91,7 +91,7 @@ impl Observer for Profiler {
         let mut cores = self.cores();
         let core = cores.entry((node, cpu));
         let core = core.or_insert_with(|| {
-            let image = self.setting.images.of(node.into());
+            let image = self.setting.images.image_of(node.into());
             CoreProfile::new(cpu, image.architecture, &image.symbols, &image.probes)
         });
         core.window(

@@ -33,7 +33,7 @@ impl Context {
     }
 
     /// Processes a line, and shows lines as needed.
-    pub fn take(&mut self, line: &[u8], matching: bool, mut show: impl FnMut(&[u8])) {
+    pub fn take_line(&mut self, line: &[u8], matching: bool, mut show: impl FnMut(&[u8])) {
         if matching {
             if self.gap && self.shown && (self.before > 0 || self.after > 0) {
                 show(GAP);
@@ -66,7 +66,7 @@ mod tests {
             let mut context = Context::new(before, after);
             let mut shown = Vec::new();
             for line in lines.split_inclusive('\n') {
-                context.take(line.as_bytes(), line.starts_with('!'), |line| {
+                context.take_line(line.as_bytes(), line.starts_with('!'), |line| {
                     shown.extend_from_slice(line)
                 });
             }

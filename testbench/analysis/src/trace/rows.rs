@@ -51,7 +51,7 @@ impl NodeSymbols {
     }
 
     /// Function and offset of an event's code, if the event has code and its image is known.
-    pub fn of(&mut self, event: &TraceEvent) -> Option<&str> {
+    pub fn place_of(&mut self, event: &TraceEvent) -> Option<&str> {
         self.find(event).map(|named| &named.text[..])
     }
 
@@ -145,7 +145,7 @@ impl Rows {
     pub fn text(&mut self, event: &TraceEvent, text: &mut Vec<u8>) {
         let start = text.len();
         event.write_to(text);
-        if let Some(symbol) = self.symbols.of(event) {
+        if let Some(symbol) = self.symbols.place_of(event) {
             let column = (start + SYMBOL_COLUMN).max(text.len() + 2);
             text.resize(column, b' ');
             text.extend_from_slice(symbol.as_bytes());
@@ -171,7 +171,7 @@ impl Rows {
             "text": line,
             "fields": fields_by_name(&event.kind),
             "pc": event.pc,
-            "symbol": self.symbols.of(event),
+            "symbol": self.symbols.place_of(event),
         });
         // Writing to a vector cannot fail.
         let _ = serde_json::to_writer(&mut *text, &object);

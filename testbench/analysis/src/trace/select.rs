@@ -73,7 +73,7 @@ impl Trigger {
     }
 
     /// Processes an event, and passes events on.
-    fn take(&mut self, event: &TraceEvent, mut pass: impl FnMut(&TraceEvent)) {
+    fn filter_event(&mut self, event: &TraceEvent, mut pass: impl FnMut(&TraceEvent)) {
         if self.fired.is_none() {
             let before = self.before;
             let too_old = |first: &TraceEvent| first.time.saturating_add(before) < event.time;
@@ -116,8 +116,8 @@ impl Selection {
     pub fn new(wanted: &Wanted, header: &Header) -> anyhow::Result<Self> {
         let start = SimTime::from_ps(header.start_ps);
         let mut filter = Filter::new(&wanted.terms, header)?;
-        filter.from = wanted.window.from.map(|time| time.at(start));
-        filter.until = wanted.window.until.map(|time| time.at(start));
+        filter.from = wanted.window.from.map(|time| time.resolve(start));
+        filter.until = wanted.window.until.map(|time| time.resolve(start));
         let trigger = wanted.window.trigger.as_ref().map(|terms| {
             let before = wanted.window.before.unwrap_or_default();
             Ok::<_, anyhow::Error>(Trigger::new(
@@ -134,7 +134,7 @@ impl Selection {
     }
 
     /// Processes an event: passes selected events on, delayed ones included.
-    pub fn take(&mut self, event: &TraceEvent, mut pass: impl FnMut(&TraceEvent)) {
+    pub fn filter_event(&mut self, event: &TraceEvent, mut pass: impl FnMut(&TraceEvent)) {
         let (filter, passed) = (&mut self.filter, &mut self.passed);
         let mut filtered = |event: &TraceEvent| {
             if filter.passes(event) {
@@ -143,7 +143,7 @@ impl Selection {
             }
         };
         match &mut self.trigger {
-            Some(trigger) => trigger.take(event, filtered),
+            Some(trigger) => trigger.filter_event(event, filtered),
             None => filtered(event),
         }
     }
@@ -199,7 +199,7 @@ pub fn each(
             }
         };
         let mut outcome = Ok(true);
-        selection.take(&event, |event| {
+        selection.filter_event(&event, |event| {
             if matches!(outcome, Ok(true)) {
                 outcome = act(event);
             }
@@ -245,7 +245,8 @@ impl<O: Observer> Observer for Selected<O> {
 
     fn event(&mut self, event: &TraceEvent) {
         let observer = &mut self.observer;
-        self.selection.take(event, |event| observer.event(event));
+        self.selection
+            .filter_event(event, |event| observer.event(event));
     }
 
     fn finish(&mut self) -> std::io::Result<()> {
@@ -294,7 +295,7 @@ mod tests {
                 false => "other",
             };
             let event = probe(us * 1000, 0, name, &[]);
-            selection.take(&event, |event| passed.push(event.time.ps() / 1_000_000));
+            selection.filter_event(&event, |event| passed.push(event.time.ps() / 1_000_000));
         }
         assert_eq!(selection.nothing().is_none(), !passed.is_empty());
         passed

@@ -59,7 +59,7 @@ pub struct Stats {
     spans: BTreeMap<SpanName, Sum>,
 }
 
-fn by(event: &TraceEvent) -> By {
+fn initiator_of(event: &TraceEvent) -> By {
     (event.initiator, event.initiator_name())
 }
 
@@ -155,14 +155,14 @@ impl Stats {
             TraceKind::WaitEnter { what } => self.begin("wait", what, event),
             TraceKind::WaitExit { what } => self.end("wait", Some(what), event),
             TraceKind::HandlerEnter { .. } => {
-                let name: Arc<str> = self.symbols.of(event).unwrap_or("?").into();
+                let name: Arc<str> = self.symbols.place_of(event).unwrap_or("?").into();
                 self.begin("handler", &name, event);
             }
             TraceKind::HandlerExit => self.end("handler", None, event),
             TraceKind::HostCall { what } => self.begin("call", what, event),
             TraceKind::HostReturn { what } => self.end("call", Some(what), event),
             TraceKind::DmaStarted { length, .. } => {
-                *self.dma_bytes.entry(by(event)).or_default() += u64::from(*length);
+                *self.dma_bytes.entry(initiator_of(event)).or_default() += u64::from(*length);
                 self.begin("dma", &"transfer".into(), event);
             }
             TraceKind::DmaDone { .. } | TraceKind::DmaFailed { .. } => self.end("dma", None, event),
@@ -173,7 +173,7 @@ impl Stats {
     }
 
     fn begin(&mut self, what: &'static str, name: &Arc<str>, event: &TraceEvent) {
-        let (name, by) = (Arc::clone(name), by(event));
+        let (name, by) = (Arc::clone(name), initiator_of(event));
         let open = self.open.entry((event.place, event.initiator));
         open.or_default()
             .push_back((SpanName { what, name, by }, event.time));

@@ -14,7 +14,7 @@ pub struct TimeArg {
 impl TimeArg {
     /// The time in a trace whose host programs start at `start`.
     #[must_use]
-    pub const fn at(self, start: SimTime) -> SimTime {
+    pub const fn resolve(self, start: SimTime) -> SimTime {
         match self.since_start {
             true => self.span.saturating_add(start),
             false => self.span,
@@ -75,7 +75,7 @@ mod tests {
     fn times() {
         let check = |text, ps: Option<u64>| {
             let start = SimTime::from_us(20_000);
-            let read = time(text).ok().map(|time| time.at(start).ps());
+            let read = time(text).ok().map(|time| time.resolve(start).ps());
             assert_eq!(read, ps, "{text}");
         };
         check("120us", Some(120_000_000));

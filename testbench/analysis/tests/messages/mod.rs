@@ -26,7 +26,7 @@ fn run(text: &str) -> (Vec<Message>, Vec<Ledger>) {
     let scenario = Scenario::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
     let mut simulation = Simulation::new(&scenario).unwrap_or_else(|error| panic!("{error}"));
     let profile = Arc::clone(&simulation.profiles[0]);
-    let times = FrameTimes::of(&profile).unwrap();
+    let times = FrameTimes::from_profile(&profile).unwrap();
     let seen = Messages::new(&profile.host);
     simulation.world.observe(Box::new(seen.clone()));
     let outcome = simulation.run(&RunOptions::default(), |_| {});

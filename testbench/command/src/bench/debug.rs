@@ -200,7 +200,7 @@ pub enum Armed {
 
 impl Armed {
     /// A breakpoint or watchpoint at this address.
-    fn at(self, address: u32) -> Stops {
+    fn stops_at(self, address: u32) -> Stops {
         let mut stops = Stops::default();
         match self {
             Self::Breakpoint => stops = Stops::at([vec![address], vec![address]]),
@@ -243,7 +243,7 @@ impl Stopping {
         let mut plain = blueprint.build()?.world;
         pass_time(&mut plain, begin);
         // The entry point is not executed or written again.
-        let stops = armed.at(blueprint.images.of(0).entry);
+        let stops = armed.stops_at(blueprint.images.image_of(0).entry);
         let mut history = history(blueprint)?;
         history.go_to(begin)?;
         for node in 0..plain.nodes.len() {
@@ -347,7 +347,7 @@ impl Measurement for BusyStopping {
     fn round(&mut self, pace: &Pace<'_>) -> anyhow::Result<Vec<Sample>> {
         let plain = self.speed(Stops::default(), pace);
         self.world.observe(Box::new(Asks));
-        let armed = self.speed(self.armed.at(UNUSED), pace);
+        let armed = self.speed(self.armed.stops_at(UNUSED), pace);
         let failed = self.world.finish_observing().into_iter().next();
         failed
             .map_or(Ok(()), Err)

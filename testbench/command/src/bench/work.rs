@@ -212,14 +212,14 @@ impl Work {
     ///
     /// # Errors
     /// If the world cannot be built, or the work does not end.
-    pub fn carry_out(&self) -> anyhow::Result<WorkDone> {
+    pub fn run(&self) -> anyhow::Result<WorkDone> {
         match self.task {
             BenchTask::Scenario(text, part) => self.scenario(text, part),
             BenchTask::Board(load, us) => {
                 let node = busy_nodes::node(&built_in(boards::DEFAULT.profile)?, load)?;
                 let mut world = World::new(vec![node]);
                 pass_time(&mut world, SimTime::from_us(AT_WORK_US));
-                let before = Before::of(&world);
+                let before = Before::measure(&world);
                 measured_board(&mut world, SimTime::from_us(AT_WORK_US + us));
                 Ok(before.done(&world))
             }
@@ -235,7 +235,7 @@ impl Work {
             ScenarioPart::StartUp => SimTime::ZERO,
         };
         pass_time(&mut simulation.world, from);
-        let before = Before::of(&simulation.world);
+        let before = Before::measure(&simulation.world);
         let end = measured(&mut simulation, part);
         if !matches!(end, RunEnd::Completed | RunEnd::TimeLimit(_)) {
             bail!("{} ended with {end:?}", self.name);
@@ -251,7 +251,7 @@ struct Before {
 }
 
 impl Before {
-    fn of(world: &World) -> Self {
+    fn measure(world: &World) -> Self {
         Self {
             time: world.now(),
             busy_cycles: busy_cycles(world),
@@ -308,8 +308,8 @@ fn busy_cycles(world: &World) -> f64 {
 ///
 /// # Errors
 /// If there is none, or it fails.
-pub fn carry_out(name: &str) -> anyhow::Result<WorkDone> {
+pub fn run_named(name: &str) -> anyhow::Result<WorkDone> {
     let names = || ALL.map(|work| work.name).join(", ");
     let work = find(name).with_context(|| format!("no work \"{name}\"; there are: {}", names()))?;
-    work.carry_out()
+    work.run()
 }

@@ -30,7 +30,7 @@ const QUICK_ROUNDS: (u64, Duration) = (3, Duration::from_millis(150));
 /// If a measurement fails, or the result cannot be written.
 pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     if let Some(name) = &args.work {
-        output::print_json(&crate::bench::work::carry_out(name)?)?;
+        output::print_json(&crate::bench::work::run_named(name)?)?;
         return Ok(Status::Done);
     }
     if args.instructions {

@@ -38,7 +38,7 @@ pub fn choose(
     let profile = own_profile.map(profile::load).transpose()?;
     let board = match (named, &profile, image) {
         (Some((board, _)), ..) => board,
-        (None, Some(profile), _) => boards::of(profile),
+        (None, Some(profile), _) => boards::for_profile(profile),
         (None, None, Some(image)) => machine(image)
             .and_then(boards::for_machine)
             .or_else(|| built_in_for(image))

@@ -26,8 +26,8 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
         ("--folded", args.folded.as_deref()),
     ];
     output::one_file_each(&[scenario], &written)?;
-    let from = args.from.map_or(START, |time| time.at(START));
-    let until = args.until.map_or(SimTime::MAX, |time| time.at(START));
+    let from = args.from.map_or(START, |time| time.resolve(START));
+    let until = args.until.map_or(SimTime::MAX, |time| time.resolve(START));
     ensure!(from < until, "--from {from} is not before --until {until}");
     let scenario = lanigon_workloads::load(&args.scenario)?;
     output::apart_from_scenario(&scenario, &written)?;

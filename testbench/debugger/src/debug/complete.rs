@@ -38,7 +38,7 @@ fn all(words: &[&str]) -> Vec<String> {
 impl KnownWords {
     /// Collects the words of a session.
     #[must_use]
-    pub fn of(session: &Session) -> Self {
+    pub fn collect(session: &Session) -> Self {
         let symbols = session.image().symbols.iter();
         let functions = symbols.filter(|symbol| symbol.kind == SymbolKind::Function);
         let images = session.header.images.iter();

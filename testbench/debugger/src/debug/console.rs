@@ -184,7 +184,7 @@ impl Console {
         let config = Config::builder().completion_type(CompletionType::List);
         let mut editor: Editor<KnownWords, DefaultHistory> =
             Editor::with_config(config.build()).context("the terminal")?;
-        editor.set_helper(Some(KnownWords::of(&self.session)));
+        editor.set_helper(Some(KnownWords::collect(&self.session)));
         output::print(&report::here(&self.session))?;
         output::print(
             "`help` shows the commands, `quit` or Ctrl-D ends; an empty line repeats the last command.\n",

@@ -26,7 +26,7 @@ pub fn stopped(session: &Session, stopped: &Stopped) -> String {
     let mut out = String::new();
     match stopped {
         Stopped::At(met) => met.iter().for_each(|(numbers, event)| {
-            out += &at(session, numbers, event);
+            out += &stopped_at(session, numbers, event);
         }),
         Stopped::There => {}
         Stopped::Limit => out += "the time that was set is over\n",
@@ -42,7 +42,7 @@ pub fn stopped(session: &Session, stopped: &Stopped) -> String {
     out
 }
 
-fn at(session: &Session, numbers: &[u32], event: &TraceEvent) -> String {
+fn stopped_at(session: &Session, numbers: &[u32], event: &TraceEvent) -> String {
     let mut out = String::new();
     let set = session.stops().iter();
     for stop in set.filter(|stop| numbers.contains(&stop.number)) {
@@ -104,7 +104,7 @@ fn more(session: &Session, event: &TraceEvent) -> Option<String> {
 
 /// The panic of a CPU that stopped at one, or what another `break` that is no regular end means.
 fn panic(session: &Session, focus: Focus) -> Option<String> {
-    let stopped = StoppedCpu::of(&session.code_of(focus))?;
+    let stopped = StoppedCpu::examine(&session.code_of(focus))?;
     matches!(stopped.cause, Cause::Panic | Cause::Abort).then_some(stopped.what)
 }
 

@@ -91,7 +91,7 @@ impl Session {
             blueprint,
             snapshot: None,
         };
-        Self::at(simulation.world, origin, interrupt)
+        Self::begin_at(simulation.world, origin, interrupt)
     }
 
     /// Starts a session at a snapshot's time, from the bytes of its file; files of its scenario are
@@ -113,10 +113,10 @@ impl Session {
             blueprint: Arc::new(Blueprint::new(&scenario)?),
             snapshot: Some((file, folder.into())),
         };
-        Self::at(simulation.world, origin, interrupt)
+        Self::begin_at(simulation.world, origin, interrupt)
     }
 
-    fn at(world: World, origin: Origin<'_>, interrupt: &Interrupt) -> anyhow::Result<Self> {
+    fn begin_at(world: World, origin: Origin<'_>, interrupt: &Interrupt) -> anyhow::Result<Self> {
         let Origin {
             name,
             text,
@@ -154,7 +154,7 @@ impl Session {
     /// Image of the focused node.
     #[must_use]
     pub fn image(&self) -> &Image {
-        self.images.of(self.focus.node)
+        self.images.image_of(self.focus.node)
     }
 
     /// Source lines of the focused node's image.
@@ -310,7 +310,7 @@ impl Session {
     #[must_use]
     pub fn symbols_file(&self, node: usize) -> Option<DataLocation> {
         let scenario::Node { board, symbols, .. } = &self.scenario.nodes[node];
-        let is_elf = symbols.is_some() || self.images.of(node).form == ELF_FORM;
+        let is_elf = symbols.is_some() || self.images.image_of(node).form == ELF_FORM;
         is_elf.then(|| self.named(node).find(board, &self.scenario.folder))
     }
 
@@ -337,7 +337,7 @@ impl Session {
         CpuCode {
             board: self.history.world().nodes[focus.node].inspect(),
             cpu: focus.cpu,
-            image: Some(self.images.of(focus.node)),
+            image: Some(self.images.image_of(focus.node)),
             lines: self.lines[self.images.index_of(focus.node)].as_ref().ok(),
             now: self.now(),
         }

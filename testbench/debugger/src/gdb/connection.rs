@@ -106,13 +106,13 @@ impl Inputs {
                 return input;
             }
             match self.pieces.recv() {
-                Ok(piece) => self.take(piece),
+                Ok(piece) => self.take_piece(piece),
                 Err(_) => return Input::Gone,
             }
         }
     }
 
-    fn take(&mut self, piece: ReadPiece) {
+    fn take_piece(&mut self, piece: ReadPiece) {
         match piece {
             ReadPiece::Bytes(bytes) => self.ready.extend(bytes.into_iter().map(Input::Byte)),
             ReadPiece::Interrupt => self.ready.push_back(Input::Interrupt),
@@ -124,7 +124,7 @@ impl Inputs {
         self.interrupt.flag().store(false, Ordering::Relaxed);
         loop {
             match self.pieces.try_recv() {
-                Ok(piece) => self.take(piece),
+                Ok(piece) => self.take_piece(piece),
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => return true,
             }

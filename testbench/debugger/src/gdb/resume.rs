@@ -67,7 +67,7 @@ impl Cpus {
             self.told = None;
         }
         let reason = match self.motion {
-            Motion::Continue => self.go_on(),
+            Motion::Continue => self.resume_cpus(),
             Motion::Step(cpu) => self.step(cpu, Direction::Forward),
             Motion::StepBack(cpu) => self.step(cpu, Direction::Backward),
             Motion::Range(cpu, start, end) => self.step_within(cpu, start..end),
@@ -87,10 +87,10 @@ impl Cpus {
         }
     }
 
-    fn go_on(&mut self) -> Result<Reason, DebugError> {
+    fn resume_cpus(&mut self) -> Result<Reason, DebugError> {
         let now = self.now();
         if let Some(waiting) = self.news.next_waiting(now, &self.points) {
-            return Ok(self.tell(waiting));
+            return Ok(self.report_stop(waiting));
         }
         let breakpoints = self.breakpoints();
         let blind = |&cpu: &CpuId| {
@@ -246,7 +246,7 @@ impl Cpus {
         };
         let others = waiting.into_iter().filter(|other| other.cpu != first.cpu);
         self.news.waiting = others.collect();
-        self.tell(first)
+        self.report_stop(first)
     }
 
     fn waiting(&mut self, (numbers, event): &Met) -> PendingStop {
@@ -314,10 +314,10 @@ impl Cpus {
             node: self.node,
             cpu,
         };
-        (stops && here).then(|| StoppedCpu::of(&self.session.code_of(focus)))?
+        (stops && here).then(|| StoppedCpu::examine(&self.session.code_of(focus)))?
     }
 
-    fn tell(&mut self, waiting: PendingStop) -> Reason {
+    fn report_stop(&mut self, waiting: PendingStop) -> Reason {
         self.cpu = waiting.cpu;
         let at_a_breakpoint = waiting.point.is_some_and(|point| {
             let real = self.board().cpu(waiting.cpu).map(|view| view.pc);

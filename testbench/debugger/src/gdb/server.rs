@@ -273,7 +273,7 @@ fn converse(
             Stub::Idle(mut idle) => match inputs.next() {
                 Input::Byte(byte) => match framing.byte(byte) {
                     Framed::Nothing => Ok(idle.into()),
-                    Framed::Whole(bytes) => take(idle.into(), &bytes, cpus),
+                    Framed::Whole(bytes) => feed_packet(idle.into(), &bytes, cpus),
                     Framed::TooLong => {
                         return Ok(Parting::Confused("an oversized packet".into()));
                     }
@@ -317,7 +317,7 @@ fn converse(
 }
 
 /// Gives the bytes of a whole packet to the protocol library, which ends idle states at the last one.
-fn take<'a>(
+fn feed_packet<'a>(
     mut stub: Stub<'a, Cpus, Output>,
     bytes: &[u8],
     cpus: &mut Cpus,

@@ -393,7 +393,7 @@ fn many_steps_back_are_as_many_steps() {
 
 #[test]
 fn words_are_completed() {
-    let words = lanigon_debugger::debug::complete::KnownWords::of(&session(PAIR));
+    let words = lanigon_debugger::debug::complete::KnownWords::collect(&session(PAIR));
     let check = |line: &str, expected: &[&str]| {
         let mut found = words.after(line);
         found.truncate(4);

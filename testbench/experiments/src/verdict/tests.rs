@@ -131,7 +131,7 @@ fn totals_count_all() {
     all[1].holds = Some(false);
     all[2].holds = None;
     assert_eq!(
-        Totals::of(&all).to_string(),
+        Totals::count(&all).to_string(),
         "3 claims: 1 hold, 1 fail, 1 are open"
     );
 }

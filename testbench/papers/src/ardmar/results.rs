@@ -116,7 +116,7 @@ impl Results {
     /// Most nodes of the applications.
     #[must_use]
     pub const fn most(&self) -> u16 {
-        self.amount.of([8, 16, 16])
+        self.amount.choose([8, 16, 16])
     }
 
     /// The size that is nearest to the one that was asked for.

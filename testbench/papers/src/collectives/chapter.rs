@@ -94,7 +94,7 @@ impl Chapter {
 
     /// That of a paper.
     #[must_use]
-    pub fn of(paper: &Paper) -> Option<Self> {
+    pub fn from_paper(paper: &Paper) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|chapter| PAPERS[*chapter as usize].name == paper.name)
     }
@@ -123,7 +123,10 @@ mod tests {
         let mut ids = BTreeSet::new();
         for chapter in Chapter::ALL {
             let PublishedTable { name, text, .. } = chapter.table();
-            assert_eq!(Chapter::of(&PAPERS[chapter as usize]), Some(chapter));
+            assert_eq!(
+                Chapter::from_paper(&PAPERS[chapter as usize]),
+                Some(chapter)
+            );
             assert_eq!(chapter.figures().len(), text.lines().count() - 1, "{name}");
             for figure in chapter.figures() {
                 assert!(ids.insert(figure.id), "{} twice", figure.id);

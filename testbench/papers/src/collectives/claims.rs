@@ -13,7 +13,7 @@ pub(super) use lanigon_experiments::verdict::{Claim, all, every, list, lists};
 use lanigon_experiments::verdict::{Judgement, falls, rises};
 
 /// The claims about operations.
-pub(super) const fn of(chapter: Chapter) -> &'static [Claim<Results>] {
+pub(super) const fn for_chapter(chapter: Chapter) -> &'static [Claim<Results>] {
     match chapter {
         Chapter::Barrier => BARRIER,
         Chapter::Reduction => REDUCTION,

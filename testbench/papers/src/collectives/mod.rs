@@ -120,10 +120,10 @@ impl Experiment for Collectives {
 
     fn new(paper: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         let mut collectives = Self {
-            chapter: Chapter::of(paper).ok_or(Error::NoRound)?,
+            chapter: Chapter::from_paper(paper).ok_or(Error::NoRound)?,
             amount: request.amount,
             boards: BTreeMap::new(),
-            rounds: request.amount.of([40, 200, FULL_ROUNDS]),
+            rounds: request.amount.choose([40, 200, FULL_ROUNDS]),
             interrupt: Arc::clone(&request.interrupt),
         };
         for Key { board, .. } in collectives.all() {
@@ -156,7 +156,7 @@ impl Experiment for Collectives {
     }
 
     fn keys(&self) -> Vec<Measurement> {
-        let mut cases = beyond::cases(self.chapter, self.amount.of([64, 256, 1_024]));
+        let mut cases = beyond::cases(self.chapter, self.amount.choose([64, 256, 1_024]));
         cases.sort_by_key(|case| std::cmp::Reverse(case.nodes));
         let points = self.all().into_iter().map(Measurement::Point);
         points
@@ -211,7 +211,7 @@ impl Experiment for Collectives {
     }
 
     fn claims(&self, results: &Results) -> Vec<Judged> {
-        let claims = claims::of(self.chapter);
+        let claims = claims::for_chapter(self.chapter);
         verdict::judge_all(results, self.limits(), claims, include_str!("claims.toml"))
     }
 

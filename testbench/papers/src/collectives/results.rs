@@ -34,12 +34,12 @@ impl Results {
     /// A measured value.
     #[must_use]
     pub fn at(&self, board: &'static str, on: On, nodes: u16, what: What) -> Option<f64> {
-        self.of(Key::new(board, on, nodes, what))
+        self.mean_of(Key::new(board, on, nodes, what))
     }
 
     /// The value of a point.
     #[must_use]
-    pub fn of(&self, key: Key) -> Option<f64> {
+    pub fn mean_of(&self, key: Key) -> Option<f64> {
         self.points.get(&key).map(|point| point.value)
     }
 

@@ -72,7 +72,7 @@ pub enum Cost {
 }
 
 impl Cost {
-    fn of(self, host: &HostCosts) -> f64 {
+    fn time_on(self, host: &HostCosts) -> f64 {
         match self {
             Self::Poll => host.pio_read.us() * 1e3,
             Self::Translation => host.translate.us(),
@@ -244,7 +244,7 @@ impl Quantity {
             } => stage_us(results, *scheme, stages, *cpu),
             Self::ShortestDma => dma_us(results).reduce(f64::min),
             Self::LongestDma => dma_us(results).reduce(f64::max),
-            Self::Cost(cost) => Some(cost.of(&results.profile.host)),
+            Self::Cost(cost) => Some(cost.time_on(&results.profile.host)),
             Self::Constant(value) => Some(*value),
             Self::Nothing => None,
         }
@@ -342,8 +342,8 @@ fn point_answer(number: &Published, head: &str) -> Option<Answer> {
         Experiment::OneWay | Experiment::TwoWay => LARGE,
     };
     let size = number.message_bytes.unwrap_or(default);
-    let key = Key::new(experiment, scheme, size).on(testbed);
-    let base = key.of(Scheme::Base);
+    let key = Key::new(experiment, scheme, size).with_testbed(testbed);
+    let base = key.with_scheme(Scheme::Base);
     Some(match head {
         "bandwidth" if number.quantity.contains("highest") => {
             Answer::predicted(Quantity::Peak(key))
@@ -355,7 +355,7 @@ fn point_answer(number: &Published, head: &str) -> Option<Answer> {
         "increase against base" => Answer::predicted(Quantity::Increase(key, base)),
         "bandwidth gain over base" => Answer::predicted(Quantity::PeakIncrease(key, base)),
         "added by a switch" => {
-            let direct = key.on(Testbed::Direct933);
+            let direct = key.with_testbed(Testbed::Direct933);
             Answer::new(Role::Calibrated, Quantity::Difference(key, direct))
                 .note("the latency of the switch is calibrated on emp-006 and emp-007")
         }

@@ -78,7 +78,7 @@ fn panel(
     schemes: &[Scheme],
     sizes: RangeInclusive<u32>,
 ) -> Panel {
-    let point = |scheme| Key::new(experiment, scheme, 0).on(testbed);
+    let point = |scheme| Key::new(experiment, scheme, 0).with_testbed(testbed);
     let series = schemes.iter().map(|&scheme| Series {
         name: scheme.title().to_owned(),
         point: point(scheme),
@@ -92,7 +92,7 @@ fn panel(
 
 /// Panel of Figure 2.6: with and without flow control.
 fn flow_control_panel(testbed: Testbed) -> Panel {
-    let point = Key::new(Experiment::OneWay, Scheme::Base, 0).on(testbed);
+    let point = Key::new(Experiment::OneWay, Scheme::Base, 0).with_testbed(testbed);
     let series = |name: &str, point| Series {
         name: name.into(),
         point,
@@ -223,11 +223,11 @@ mod tests {
         for scheme in Scheme::ALL {
             for experiment in Experiment::ALL {
                 for testbed in [Testbed::Direct933, Testbed::Switch700] {
-                    assert!(keys.contains(&Key::new(experiment, scheme, 10).on(testbed)));
+                    assert!(keys.contains(&Key::new(experiment, scheme, 10).with_testbed(testbed)));
                 }
             }
             let two_way = Key::new(Experiment::TwoWay, scheme, 10);
-            assert!(keys.contains(&two_way.on(Testbed::Direct700)));
+            assert!(keys.contains(&two_way.with_testbed(Testbed::Direct700)));
         }
         assert_eq!(keys.iter().filter(|key| key.flow_control).count(), 2);
     }

@@ -103,7 +103,7 @@ impl Key {
 
     /// The point on another testbed.
     #[must_use]
-    pub const fn on(self, testbed: Testbed) -> Self {
+    pub const fn with_testbed(self, testbed: Testbed) -> Self {
         Self { testbed, ..self }
     }
 
@@ -118,7 +118,7 @@ impl Key {
 
     /// The point of another scheme.
     #[must_use]
-    pub const fn of(self, scheme: Scheme) -> Self {
+    pub const fn with_scheme(self, scheme: Scheme) -> Self {
         Self { scheme, ..self }
     }
 

@@ -108,7 +108,7 @@ impl Emp {
     ///
     /// # Errors
     /// A profile cannot be calibrated.
-    pub fn of(plan: EmpPlan, selection: Selection) -> Result<Self, Error> {
+    pub fn for_plan(plan: EmpPlan, selection: Selection) -> Result<Self, Error> {
         let profiles = plan.profiles.iter();
         let calibrated = profiles.map(|profile| plan.calibrate(profile));
         Ok(Self {
@@ -193,7 +193,7 @@ impl Experiment for Emp {
 
     fn new(_: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         let scheme = explained(request)?;
-        let usual = request.amount.of([QUICK_SIZES, SIZES, SIZES]);
+        let usual = request.amount.choose([QUICK_SIZES, SIZES, SIZES]);
         let limited = format!("a message has between 1 and {MESSAGE_LIMIT_BYTES} bytes");
         let sizes = request.sizes(usual, 1..=MESSAGE_LIMIT_BYTES, &limited)?;
         let selection = selection(request, scheme, &sizes)?;
@@ -209,14 +209,14 @@ impl Experiment for Emp {
             tasks: selection.tasks.clone(),
             rounds: request
                 .amount
-                .of([Rounds::QUICK, Rounds::USUAL, Rounds::FULL]),
+                .choose([Rounds::QUICK, Rounds::USUAL, Rounds::FULL]),
             max_time: request.max_time,
             interrupt: Arc::clone(&request.interrupt),
         };
         Ok(Self {
             scheme,
             sizes,
-            ..Self::of(plan, selection)?
+            ..Self::for_plan(plan, selection)?
         })
     }
 
@@ -249,7 +249,7 @@ impl Experiment for Emp {
     }
 
     fn measure(&self, &(profile, task): &(usize, Task)) -> Result<TaskResult, Error> {
-        self.plan.carry_out(&self.calibrated[profile], task)
+        self.plan.run_task(&self.calibrated[profile], task)
     }
 
     fn results(&self, found: MeasuredPoints<(usize, Task), TaskResult>) -> Results {

@@ -254,7 +254,7 @@ impl EmpPlan {
         }))
     }
 
-    pub(super) fn carry_out(
+    pub(super) fn run_task(
         &self,
         calibrated: &Calibrated,
         task: Task,

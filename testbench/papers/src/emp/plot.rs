@@ -85,7 +85,7 @@ fn scale(panel: &Panel, first: Option<Key>, curves: &[Curve]) -> Scale {
 }
 
 fn curve(panel: &Panel, series: &Series, results: &ProfileResults) -> Curve {
-    let on_curve = |key: &Key| on(panel, series, *key);
+    let on_curve = |key: &Key| is_shown(panel, series, *key);
     let points = results.points.iter().filter(|(key, _)| on_curve(key));
     Curve {
         name: series.name.clone(),
@@ -99,7 +99,7 @@ fn curve(panel: &Panel, series: &Series, results: &ProfileResults) -> Curve {
     }
 }
 
-fn on(panel: &Panel, series: &Series, key: Key) -> bool {
+fn is_shown(panel: &Panel, series: &Series, key: Key) -> bool {
     key.sized(0) == series.point.sized(0) && panel.sizes.contains(&key.size)
 }
 
@@ -112,7 +112,10 @@ fn mark(panel: &Panel, number: &Published, results: &ProfileResults) -> Option<M
         Quantity::Peak(key) => (peak(key, results)?, true),
         _ => return None,
     };
-    let shown = panel.series.iter().any(|series| on(panel, series, key));
+    let shown = panel
+        .series
+        .iter()
+        .any(|series| is_shown(panel, series, key));
     let comparable = answer.comparison == Comparison::Error;
     if !shown
         || !comparable

@@ -113,7 +113,7 @@ fn curve_tables(text: &mut String, profile: &ProfileResults, selection: &Selecti
             let cells = columns.iter().map(|&(flow_control, scheme)| {
                 let key = Key {
                     flow_control,
-                    ..Key::new(experiment, scheme, size).on(testbed)
+                    ..Key::new(experiment, scheme, size).with_testbed(testbed)
                 };
                 let value = profile.value(key);
                 value.map_or(format!("{:>9}", "-"), |value| format!("{value:>9.2}"))
@@ -357,7 +357,7 @@ fn claim_table(text: &mut String, results: &Results, selection: &Selection) -> f
         )?;
         writeln!(text, "                {}", wrapped(&claim.evidence))?;
     }
-    let totals = Totals::of(&claims);
+    let totals = Totals::count(&claims);
     writeln!(text, "\n{totals}\n")
 }
 

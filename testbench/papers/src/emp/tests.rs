@@ -75,7 +75,7 @@ fn schemes_without_an_image_are_reported() -> Result<(), Error> {
     plan.tasks = Scheme::ALL
         .map(|scheme| Task::Point(Key::new(Benchmark::Latency, scheme, SMALL)))
         .into();
-    let emp = Emp::of(plan, Selection::whole(QUICK_SIZES))?;
+    let emp = Emp::for_plan(plan, Selection::whole(QUICK_SIZES))?;
     assert_eq!(emp.keys().len(), 1);
     let (results, _) = measure(&emp, &|_| ())?;
     assert_eq!(results.missing, Scheme::SPLIT);

@@ -118,7 +118,7 @@ pub struct ProfileResults {
 impl ProfileResults {
     /// The point of a length.
     #[must_use]
-    pub fn at(&self, bytes: u32) -> Option<&SizePoint> {
+    pub fn point_at(&self, bytes: u32) -> Option<&SizePoint> {
         self.points.iter().find(|point| point.bytes == bytes)
     }
 
@@ -238,7 +238,8 @@ impl Experiment for Gm {
         let mut subjects = Vec::new();
         for name in names {
             let profile = profile(name)?;
-            if request.explain.is_some() && boards::of(&profile).medium != Medium::Myrinet {
+            if request.explain.is_some() && boards::for_profile(&profile).medium != Medium::Myrinet
+            {
                 if request.profile.is_some() {
                     return Err(Error::Request(format!(
                         "--explain follows packets on Myrinet; {name} is no profile of boards on Myrinet"
@@ -257,8 +258,8 @@ impl Experiment for Gm {
         Ok(Self {
             subjects,
             sizes,
-            rounds: request.amount.of([10, 50, 1000]),
-            messages: request.amount.of([80, 300, 2000]),
+            rounds: request.amount.choose([10, 50, 1000]),
+            messages: request.amount.choose([80, 300, 2000]),
             interrupt: Arc::clone(&request.interrupt),
         })
     }
@@ -382,7 +383,7 @@ pub fn image(profile: &Profile) -> Result<(&'static str, Image), Error> {
 
 /// GM's firmware for the boards of a profile.
 fn gm(profile: &Profile) -> Result<GmFirmware, Error> {
-    let board = boards::of(profile);
+    let board = boards::for_profile(profile);
     Ok(board.gm.ok_or(GmWorldError::Board(board.name))?)
 }
 
@@ -394,5 +395,5 @@ fn images(profile: &Profile) -> Result<Vec<&'static str>, Error> {
 
 /// One of its images.
 fn load(profile: &Profile, image: &str) -> Result<Image, Error> {
-    Ok(boards::of(profile).own_image(image, gm(profile)?.sram_bytes)?)
+    Ok(boards::for_profile(profile).own_image(image, gm(profile)?.sram_bytes)?)
 }

@@ -29,9 +29,9 @@ pub(super) fn hardware(of: &ProfileResults) -> &str {
 
 fn value(of: &ProfileResults, figure: &Published) -> Option<f64> {
     match figure.experiment {
-        "latency" => Some(of.at(SHORT)?.latency_us),
-        "one-way" => Some(of.at(LONG)?.one_way),
-        "two-way" => Some(of.at(LONG)?.two_way),
+        "latency" => Some(of.point_at(SHORT)?.latency_us),
+        "one-way" => Some(of.point_at(LONG)?.one_way),
+        "two-way" => Some(of.point_at(LONG)?.two_way),
         "half-power" => of.half_power_bytes(),
         "host" => Some(of.host_us),
         _ => None,

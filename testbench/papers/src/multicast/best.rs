@@ -32,9 +32,9 @@ pub(super) struct Extra {
 }
 
 impl Extra {
-    pub(super) fn of(results: &Results) -> Self {
+    pub(super) fn from_results(results: &Results) -> Self {
         Self {
-            model: Model::of(results, USUAL),
+            model: Model::fit(results, USUAL),
             best: best(results),
         }
     }

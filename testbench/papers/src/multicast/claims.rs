@@ -1,6 +1,6 @@
 //! Claims of the publication without a number, judged by measurements.
 
-use super::results::{LONG, NODES, Results, way};
+use super::results::{LONG, NODES, Results, method};
 use super::rows::{costs_ns, mean_cost_ns};
 use lanigon_experiments::verdict::{Claim, Judgement};
 
@@ -59,7 +59,7 @@ pub(super) const CLAIMS: [Claim<Results>; 8] = [
         for nodes in NODES {
             all.push((
                 u32::from(nodes),
-                f64::from(results.best(nodes, way(false, false), LONG)?.1),
+                f64::from(results.best(nodes, method(false, false), LONG)?.1),
             ));
         }
         Some((all.iter().all(|(_, lambda)| *lambda == 1.0), listed(&all)))

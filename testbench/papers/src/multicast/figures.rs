@@ -3,7 +3,7 @@
 use lanigon_figures::{Mark, Panel, Scale};
 
 use super::TABLE;
-use super::results::{LONG, NODES, Results, way};
+use super::results::{LONG, NODES, Results, method};
 use lanigon_experiments::drawing::{NamedFigure, curve, named, panel};
 
 const BYTES: (&str, Scale) = ("bytes of a message", Scale::Log2);
@@ -14,7 +14,7 @@ const GAIN: (&str, Scale) = ("gain", Scale::Linear);
 #[must_use]
 pub fn figures(results: &Results) -> Vec<NamedFigure> {
     let optimal = |nodes, multi_send, pipelined, bytes| {
-        let best = results.best(nodes, way(multi_send, pipelined), bytes);
+        let best = results.best(nodes, method(multi_send, pipelined), bytes);
         best.map(|(us, _)| us)
     };
     let against_binomial = |pipelined: bool, number, ids: &[&str]| {

@@ -65,7 +65,7 @@ impl Scenarios for Multicast {
     }
 
     fn extra(results: &Results) -> impl Serialize {
-        best::Extra::of(results)
+        best::Extra::from_results(results)
     }
 
     fn more(results: &Results) -> String {

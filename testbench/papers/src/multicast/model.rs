@@ -37,7 +37,7 @@ impl LinearTime {
 
     /// The time of a packet, in us.
     #[must_use]
-    pub fn of(&self, bytes: u32) -> f64 {
+    pub fn time_us(&self, bytes: u32) -> f64 {
         self.fixed_us + self.byte_us * f64::from(bytes)
     }
 
@@ -65,7 +65,7 @@ pub struct Model {
 impl Model {
     /// Fits it; `None`: points are missing.
     #[must_use]
-    pub fn of(results: &Results, variant: &str) -> Option<Self> {
+    pub fn fit(results: &Results, variant: &str) -> Option<Self> {
         let (mut send, mut transmit, mut receive) = (Vec::new(), Vec::new(), Vec::new());
         for bytes in PACKETS {
             let x = f64::from(bytes);
@@ -88,9 +88,9 @@ impl Model {
     /// Time until the last of `count` destinations has a packet, in us (section 2.1).
     #[must_use]
     pub fn last_us(&self, multi_send: bool, count: u32, bytes: u32) -> f64 {
-        let (send, receive) = (self.send.of(bytes), self.receive.of(bytes));
+        let (send, receive) = (self.send.time_us(bytes), self.receive.time_us(bytes));
         match multi_send {
-            true => send + f64::from(count - 1) * self.transmit.of(bytes) + receive,
+            true => send + f64::from(count - 1) * self.transmit.time_us(bytes) + receive,
             false => f64::from(count) * send + receive,
         }
     }

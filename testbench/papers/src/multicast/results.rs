@@ -22,10 +22,10 @@ pub const PACKETS: [u32; 7] = [0, 16, 64, 256, 512, 1024, 1536];
 pub const LONG: u32 = 16_384;
 /// The ways of the figures: multi-sends and ordinary sends, pipelined and not.
 pub const WAYS: [SendMethod; 4] = [
-    way(true, true),
-    way(true, false),
-    way(false, true),
-    way(false, false),
+    method(true, true),
+    method(true, false),
+    method(false, true),
+    method(false, false),
 ];
 /// Rounds of the runs for the cost model.
 const MODEL_ROUNDS: i64 = 3;
@@ -34,7 +34,7 @@ pub const USUAL: &str = "usual";
 
 /// A way.
 #[must_use]
-pub const fn way(multi_send: bool, pipelined: bool) -> SendMethod {
+pub const fn method(multi_send: bool, pipelined: bool) -> SendMethod {
     SendMethod {
         multi_send,
         pipelined,
@@ -94,7 +94,7 @@ pub fn measured_costs(interrupt: &Arc<AtomicBool>) -> Result<Costs, Error> {
         fixed_ps: host.post.ps(),
         per_byte_ps: host.copy.byte.ps(),
     };
-    let model = Model::of(&results, USUAL).ok_or(Error::NoRound)?;
+    let model = Model::fit(&results, USUAL).ok_or(Error::NoRound)?;
     Ok(model.costs(handle))
 }
 
@@ -134,7 +134,7 @@ impl Results {
     /// Time of the host-based multicast, in us: ordinary sends along a binomial tree.
     #[must_use]
     pub fn binomial_us(&self, nodes: u16, bytes: u32) -> Option<f64> {
-        self.answered_us(&tree(nodes, None, way(false, false), bytes))
+        self.answered_us(&tree(nodes, None, method(false, false), bytes))
     }
 
     /// Time of a multicast along the best tree of the postal model, in us, and its lambda: the least one of several.
@@ -153,13 +153,13 @@ impl Results {
     /// Factor by which multi-sends along the best tree are faster than the host-based multicast.
     #[must_use]
     pub fn gain(&self, nodes: u16, pipelined: bool, bytes: u32) -> Option<f64> {
-        Some(self.binomial_us(nodes, bytes)? / self.best(nodes, way(true, pipelined), bytes)?.0)
+        Some(self.binomial_us(nodes, bytes)? / self.best(nodes, method(true, pipelined), bytes)?.0)
     }
 
     /// Factor by which multi-sends along the best tree are faster than ordinary sends along their best tree.
     #[must_use]
     pub fn same_gain(&self, nodes: u16, pipelined: bool, bytes: u32) -> Option<f64> {
-        let of = |multi_send| self.best(nodes, way(multi_send, pipelined), bytes);
+        let of = |multi_send| self.best(nodes, method(multi_send, pipelined), bytes);
         Some(of(false)?.0 / of(true)?.0)
     }
 

@@ -1,7 +1,7 @@
 //! The published figures beside the measured ones.
 
 use super::model::Model;
-use super::results::{LONG, PACKETS, Results, USUAL, way};
+use super::results::{LONG, PACKETS, Results, USUAL, method};
 use lanigon_experiments::published::Published;
 
 /// Bytes of the packet of section 2.1.
@@ -33,20 +33,20 @@ pub(super) fn value(figure: &Published, results: &Results) -> Option<f64> {
     match (figure.experiment, figure.scheme) {
         ("model", "plain") => mean_cost_ns(results),
         ("model", _) => {
-            let line = line(&Model::of(results, USUAL)?, figure.scheme)?;
+            let line = line(&Model::fit(results, USUAL)?, figure.scheme)?;
             Some(match figure.unit {
                 "us/byte" => line.byte_us,
                 _ => line.fixed_us,
             })
         }
-        ("model 1536", _) => modelled(&Model::of(results, USUAL)?, figure.scheme),
-        ("combining 1536", _) => modelled(&Model::of(results, "combining")?, figure.scheme),
+        ("model 1536", _) => modelled(&Model::fit(results, USUAL)?, figure.scheme),
+        ("combining 1536", _) => modelled(&Model::fit(results, "combining")?, figure.scheme),
         ("multi-send", _) => results.star_gain(nodes, bytes),
         ("pipelined", _) => results.gain(nodes, true, bytes),
         ("whole", _) => results.gain(nodes, false, bytes),
         ("lambda", scheme) => {
             let multi_send = scheme == "optimal";
-            let way = way(multi_send, multi_send);
+            let way = method(multi_send, multi_send);
             Some(f64::from(results.best(nodes, way, bytes)?.1))
         }
         _ => None,
@@ -82,7 +82,7 @@ fn modelled(model: &Model, scheme: &str) -> Option<f64> {
         "multi" => Some(last(true)),
         "unicast" => Some(last(false)),
         "gain" => Some(last(false) / last(true)),
-        _ => line(model, scheme).map(|line| line.of(PACKET)),
+        _ => line(model, scheme).map(|line| line.time_us(PACKET)),
     }
 }
 

@@ -39,7 +39,7 @@ pub struct AtomicUse {
 impl AtomicUse {
     /// The results of all members, by rank, and of homes that are no members; and problems: words whose history is not linearizable, two members that held the lock at once.
     #[must_use]
-    pub fn of(
+    pub fn from_records(
         program: &str,
         settings: &Settings,
         nodes: &[AtomicRecords],
@@ -232,11 +232,11 @@ mod tests {
             node(&[(10_000_000, 20_000_000), (40_000_000, 50_000_000)]),
             node(&[(20_000_000, 30_000_000)]),
         ];
-        let (result, problems) = AtomicUse::of("lock", &SETTINGS, &good, &[]);
+        let (result, problems) = AtomicUse::from_records("lock", &SETTINGS, &good, &[]);
         assert_eq!(problems, [""; 0]);
         assert_eq!((result.uses, result.mean_us, result.p99_us), (3, 4.0, 4.0));
         let bad = [good[0].clone(), node(&[(49_000_000, 60_000_000)])];
-        let (_, problems) = AtomicUse::of("lock", &SETTINGS, &bad, &[]);
+        let (_, problems) = AtomicUse::from_records("lock", &SETTINGS, &bad, &[]);
         assert_eq!(
             problems,
             ["lock: two members held the lock at once, 1 times, first at 49.000 us"]
@@ -266,7 +266,7 @@ mod tests {
             ..AtomicRecords::default()
         };
         let twice = [node(vec![add(0, 0)]), node(vec![add(1, 0)])];
-        let (result, problems) = AtomicUse::of("atomics", &settings, &twice, &[]);
+        let (result, problems) = AtomicUse::from_records("atomics", &settings, &twice, &[]);
         assert_eq!(
             (result.operations, result.words, result.mean_us),
             (2, 1, 2.0)
@@ -278,6 +278,10 @@ mod tests {
             ]
         );
         let once = [node(vec![add(0, 0)]), node(vec![add(1, 1)])];
-        assert!(AtomicUse::of("atomics", &settings, &once, &[]).1.is_empty());
+        assert!(
+            AtomicUse::from_records("atomics", &settings, &once, &[])
+                .1
+                .is_empty()
+        );
     }
 }

@@ -70,10 +70,16 @@ impl Workload for Atomics {
     }
 
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
-        let of = |node: usize| records.of(node).records().own_copy::<AtomicRecords>();
+        let of = |node: usize| {
+            records
+                .deliveries_of(node)
+                .records()
+                .own_copy::<AtomicRecords>()
+        };
         let nodes: Vec<_> = self.nodes.iter().map(|node| of(*node)).collect();
         let homes: Vec<_> = self.others().map(of).collect();
-        let (outcome, problems) = AtomicUse::of(records.name, &self.settings, &nodes, &homes);
+        let (outcome, problems) =
+            AtomicUse::from_records(records.name, &self.settings, &nodes, &homes);
         (Some(Arc::new(outcome)), problems)
     }
 }

@@ -28,7 +28,7 @@ impl Below {
         (self.0.next_u64() % limit.max(1) as u64) as usize
     }
 
-    fn of<T: Copy, const COUNT: usize>(&mut self, all: &[T; COUNT]) -> T {
+    fn pick<T: Copy, const COUNT: usize>(&mut self, all: &[T; COUNT]) -> T {
         all[self.get(COUNT)]
     }
 }
@@ -43,7 +43,7 @@ pub(super) fn work(on: On, bytes: usize, members: usize, seed: u64) -> Collectiv
             degree: 1 + random.get(MOST_CHILDREN),
         }),
         2 | 3 => {
-            let (operation, of) = random.of(&OPERATIONS);
+            let (operation, of) = random.pick(&OPERATIONS);
             let shape = match random.get(2) {
                 0 => Shape::Binomial,
                 _ => Shape::Fixed {
@@ -66,7 +66,7 @@ pub(super) fn work(on: On, bytes: usize, members: usize, seed: u64) -> Collectiv
                 On::Nic => Broadcast::ConcurrentBroadcasting,
             };
             CollectiveWork::AllToAll {
-                algorithm: random.of(&[Broadcast::RecursiveDoubling, other]),
+                algorithm: random.pick(&[Broadcast::RecursiveDoubling, other]),
                 bytes: 1 + random.get(bytes),
             }
         }

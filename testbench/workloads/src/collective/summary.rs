@@ -33,7 +33,7 @@ impl CollectiveUse {
     /// member that learns the result of a round. With the rounds in which a member left a barrier, or had all blocks, before another one
     /// came.
     #[must_use]
-    pub fn of(
+    pub fn from_records(
         program: &str,
         on: On,
         root: impl Fn(u64) -> Option<usize>,

@@ -126,13 +126,13 @@ impl Workload for Collective {
         let Settings { on, per_node, .. } = self.settings;
         let rounds = |member: usize| {
             let (node, process) = (self.nodes[member / per_node], member % per_node);
-            let Rounds(mut rounds) = records.of(node).records().own_copy();
+            let Rounds(mut rounds) = records.deliveries_of(node).records().own_copy();
             rounds.retain(|round| round.process == process);
             rounds
         };
         let members: Vec<_> = (0..self.nodes.len() * per_node).map(rounds).collect();
         let (name, seed) = (records.name, records.seed);
-        let found = CollectiveUse::of(name, on, |round| self.root(seed, round), &members);
+        let found = CollectiveUse::from_records(name, on, |round| self.root(seed, round), &members);
         let Some((outcome, early)) = found else {
             return (None, Vec::new());
         };

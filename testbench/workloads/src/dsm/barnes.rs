@@ -74,7 +74,7 @@ struct Body {
 }
 
 impl Body {
-    fn of(doubles: &[f64]) -> Self {
+    fn from_doubles(doubles: &[f64]) -> Self {
         let part = |first: usize| std::array::from_fn(|axis| doubles[first + axis]);
         Self {
             at: part(0),
@@ -232,7 +232,7 @@ impl Space {
     async fn read(&self, worker: &mut Worker, range: Range<usize>) -> Result<Vec<Body>, String> {
         let doubles = BODY * range.start..BODY * range.end;
         let found = worker.dsm.read(self.bodies, doubles).await.map_err(text)?;
-        Ok(found.chunks_exact(BODY).map(Body::of).collect())
+        Ok(found.chunks_exact(BODY).map(Body::from_doubles).collect())
     }
 
     async fn step(&self, worker: &mut Worker, round: usize) -> Result<(), String> {

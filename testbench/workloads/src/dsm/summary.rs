@@ -34,7 +34,7 @@ pub struct NodeTimes {
 }
 
 impl NodeTimes {
-    fn of(report: &Report) -> Self {
+    fn from_report(report: &Report) -> Self {
         let us = |ps: u64| ps as f64 / 1e6;
         Self {
             total_us: us(report.total_ps),
@@ -90,7 +90,7 @@ impl DsmUse {
     /// The results of a program whose nodes have these reports.
     #[must_use]
     pub fn new(settings: &DsmSettings, reports: &[Report]) -> Self {
-        let nodes: Vec<_> = reports.iter().map(NodeTimes::of).collect();
+        let nodes: Vec<_> = reports.iter().map(NodeTimes::from_report).collect();
         let first = usize::from(matches!(settings.work, DsmWork::Pages(_)) && nodes.len() > 1);
         let measured = nodes.get(first..).unwrap_or_default();
         let mut mean = NodeTimes::default();

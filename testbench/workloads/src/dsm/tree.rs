@@ -174,7 +174,7 @@ pub(super) fn acceleration(
             Err(_) => tree.body((-2 - child).unsigned_abs() as usize)?,
             Ok(cell) => {
                 let cell = tree.cell(cell)?;
-                let distance = square(way(at, cell.mass.at));
+                let distance = square(distance(at, cell.mass.at));
                 if side * side >= TOLERANCE * TOLERANCE * distance {
                     open.extend(cell.children.iter().rev().map(|child| (*child, side / 2.0)));
                     continue;
@@ -182,7 +182,7 @@ pub(super) fn acceleration(
                 cell.mass
             }
         };
-        let way = way(at, mass.at);
+        let way = distance(at, mass.at);
         let distance = square(way) + SOFTENING * SOFTENING;
         let pull = mass.mass / (distance * distance.sqrt());
         for axis in 0..3 {
@@ -193,7 +193,7 @@ pub(super) fn acceleration(
     Ok((sum, count))
 }
 
-fn way(from: Point, to: Point) -> Point {
+fn distance(from: Point, to: Point) -> Point {
     std::array::from_fn(|axis| to[axis] - from[axis])
 }
 

@@ -77,7 +77,7 @@ struct Space {
 }
 
 impl Space {
-    fn of(molecules: usize) -> Self {
+    fn for_molecules(molecules: usize) -> Self {
         let edge = side(molecules) as f64 * SPACING;
         Self {
             edge,
@@ -178,7 +178,7 @@ fn advance_all(positions: &mut [f64], velocities: &mut [f64], forces: &mut [f64]
 fn agrees(found: &[f64], molecules: usize, rounds: u32) -> bool {
     let mut positions = initial(molecules);
     let mut velocities = vec![0.0; positions.len()];
-    let space = Space::of(molecules);
+    let space = Space::for_molecules(molecules);
     for _ in 0..rounds {
         let mut forces = vec![0.0; positions.len()];
         for molecule in 0..molecules {
@@ -257,7 +257,7 @@ impl Molecules {
             positions[span(&theirs)].copy_from_slice(&read.map_err(text)?);
         }
         let mut forces = vec![0.0; positions.len()];
-        let space = Space::of(self.count);
+        let space = Space::for_molecules(self.count);
         for molecule in own {
             let (mut pairs, mut near) = (0, 0);
             for partner in partners(molecule, self.count) {

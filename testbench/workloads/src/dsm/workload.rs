@@ -60,7 +60,13 @@ impl Workload for SharedMemory {
     }
 
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
-        let report = |node: &usize| records.of(*node).records().own_copy::<DsmRecords>().0;
+        let report = |node: &usize| {
+            records
+                .deliveries_of(*node)
+                .records()
+                .own_copy::<DsmRecords>()
+                .0
+        };
         let reports: Option<Vec<_>> = self.nodes.iter().map(report).collect();
         let outcome = DsmUse::new(&self.settings, &reports.unwrap_or_default());
         (Some(Arc::new(outcome)), Vec::new())

@@ -23,7 +23,7 @@ const FOLDER: &str = "LANIGON_LINUX";
 
 impl Files {
     /// Files of a program: those of the scenario are relative to its folder.
-    pub(super) fn of(kernel: Option<&Path>, own: &[PathBuf], folder: &Path) -> Self {
+    pub(super) fn find(kernel: Option<&Path>, own: &[PathBuf], folder: &Path) -> Self {
         let built = std::env::var_os(FOLDER).map(PathBuf::from);
         let built = built.unwrap_or_else(|| own::project().join("target/linux"));
         Self {

@@ -40,7 +40,7 @@ pub struct GuestsUse {
 }
 
 impl GuestsUse {
-    pub(super) fn of(guests: impl Iterator<Item = (usize, GuestRecords)>) -> Self {
+    pub(super) fn from_records(guests: impl Iterator<Item = (usize, GuestRecords)>) -> Self {
         let line = |(time_ps, text)| ConsoleLine {
             time_us: time_ps as f64 / 1e6,
             text,

@@ -69,7 +69,7 @@ value_struct!(GuestRecords {
 
 impl Linux {
     fn files(&self, scenario: &Scenario) -> Files {
-        Files::of(self.kernel.as_deref(), &self.files, &scenario.folder)
+        Files::find(self.kernel.as_deref(), &self.files, &scenario.folder)
     }
 }
 
@@ -130,9 +130,12 @@ impl Workload for Linux {
     }
 
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
-        let records = self.nodes.iter().map(|node| (*node, records.of(*node)));
+        let records = self
+            .nodes
+            .iter()
+            .map(|node| (*node, records.deliveries_of(*node)));
         let guests = records.map(|(node, records)| (node, records.records().own_copy()));
-        (Some(Arc::new(GuestsUse::of(guests))), Vec::new())
+        (Some(Arc::new(GuestsUse::from_records(guests))), Vec::new())
     }
 }
 

@@ -291,7 +291,7 @@ impl TimeUse {
         ]
     }
 
-    fn of(values: &[u64]) -> Option<Self> {
+    fn from_values(values: &[u64]) -> Option<Self> {
         let values: [u64; Self::VALUES] = values.try_into().ok()?;
         let us = |at: usize| values[at] as f64 / 1e6;
         Some(Self {
@@ -480,7 +480,7 @@ pub async fn run<T: Transport + 'static>(
     let own = TimeUse::values(&mpi.times());
     let all = mpi.gather(&world, 0, &own).await;
     let all = all.map_err(|error| error.to_string())?.unwrap_or_default();
-    let times = all.chunks(TimeUse::VALUES).filter_map(TimeUse::of);
+    let times = all.chunks(TimeUse::VALUES).filter_map(TimeUse::from_values);
     let times = times.collect();
     let left = mpi.finalize().await.map_err(|error| error.to_string())?;
     match left {

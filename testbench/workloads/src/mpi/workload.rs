@@ -48,7 +48,7 @@ impl Workload for MessagePassing {
     }
 
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
-        let first = self.nodes.first().map(|node| records.of(*node));
+        let first = self.nodes.first().map(|node| records.deliveries_of(*node));
         let report = first.map(|first| first.records().own_copy::<MpiReport>());
         let outcome = MpiUse::new(&self.settings, self.nodes.len(), report.unwrap_or_default());
         (Some(Arc::new(outcome)), Vec::new())

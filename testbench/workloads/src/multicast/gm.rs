@@ -136,13 +136,13 @@ impl GmEngine {
                 }
                 Ok(())
             }
-            Event::Received(message) => self.take(&message).await,
+            Event::Received(message) => self.take_message(&message).await,
             Event::Alarm(_) | Event::Completed(_) => Ok(()),
             Event::Violation(violation) => Err(format!("{violation:?}")),
         }
     }
 
-    async fn take(&mut self, message: &ReceivedMessage) -> Result<(), String> {
+    async fn take_message(&mut self, message: &ReceivedMessage) -> Result<(), String> {
         let mut bytes = vec![0; message.length.min(self.room) as usize];
         let read = self.gm.system().read_memory(message.message, &mut bytes);
         read.map_err(|at| format!("no memory at {:#x}", at.0))?;

@@ -101,7 +101,7 @@ pub(super) fn read(
             lambda: table.whole(&LAMBDA)?,
         },
     };
-    let way = way(table, nodes.all[members[0]].protocol == Some(Protocol::Fm))?;
+    let way = read_method(table, nodes.all[members[0]].protocol == Some(Protocol::Fm))?;
     let settings = Settings {
         tree,
         way,
@@ -127,7 +127,7 @@ pub(super) fn read(
 
 /// Reads the method by which messages are sent on. Only boards with FM copy packets, and only its packets can be sent on before the message
 /// is complete.
-fn way(table: &mut Table<'_>, over_fm: bool) -> Result<SendMethod, ScenarioError> {
+fn read_method(table: &mut Table<'_>, over_fm: bool) -> Result<SendMethod, ScenarioError> {
     let send = table.find(&SEND);
     let multi_send = match &send {
         Some(item) => item.choice("send", &SENDS)?,

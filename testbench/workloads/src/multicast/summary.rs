@@ -45,7 +45,11 @@ pub struct MulticastUse {
 impl MulticastUse {
     /// The results, from the records of the nodes by rank; `None` without a root.
     #[must_use]
-    pub fn of(settings: &Settings, nodes: &[usize], records: &[Deliveries]) -> Option<Self> {
+    pub fn from_records(
+        settings: &Settings,
+        nodes: &[usize],
+        records: &[Deliveries],
+    ) -> Option<Self> {
         let root = records.first()?.records();
         let own = root.own_copy::<MulticastRecords>();
         let mut leaves: Vec<(u64, u64)> = Vec::new();

@@ -74,8 +74,12 @@ impl Workload for MulticastProgram {
     }
 
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
-        let records: Vec<_> = self.nodes.iter().map(|node| records.of(*node)).collect();
-        let outcome = MulticastUse::of(&self.settings, &self.nodes, &records);
+        let records: Vec<_> = self
+            .nodes
+            .iter()
+            .map(|node| records.deliveries_of(*node))
+            .collect();
+        let outcome = MulticastUse::from_records(&self.settings, &self.nodes, &records);
         let outcome = outcome.map(|outcome| Arc::new(outcome) as Arc<dyn Outcome>);
         (outcome, Vec::new())
     }

@@ -59,7 +59,7 @@ struct ExchangeNode<'a> {
 /// Sends and receives the planned frames.
 ///
 /// # Errors
-/// [`Failure`]: the driver cannot continue. Lost and damaged frames are counted, not errors.
+/// [`NodeFailure`]: the driver cannot continue. Lost and damaged frames are counted, not errors.
 pub async fn run(nic: &mut Nic, plan: &ExchangePlan, log: &NodeLog) -> Result<(), NodeFailure> {
     let deadline_ps = nic.deadline_ps(PATIENCE_NS);
     let mut side = ExchangeNode {
@@ -84,7 +84,7 @@ impl ExchangeNode<'_> {
             self.log.counts(&self.counts);
             let work = self.nic.wait(self.longest_wait_ns()).await?;
             let interrupted = work.interrupted;
-            if self.take(&work) {
+            if self.take_results(&work) {
                 self.deadline_ps = self.nic.deadline_ps(PATIENCE_NS);
             }
             self.log.work(self.nic);
@@ -167,7 +167,7 @@ impl ExchangeNode<'_> {
     }
 
     /// Processes received frames; returns whether there was progress.
-    fn take(&mut self, work: &ServiceResults) -> bool {
+    fn take_results(&mut self, work: &ServiceResults) -> bool {
         // A sent greeting is no progress: it may remain unanswered.
         let mut further = self.heard && work.sent > 0;
         for received in &work.received {

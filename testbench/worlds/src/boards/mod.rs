@@ -288,7 +288,7 @@ pub fn for_machine(machine: u16) -> Option<&'static BoardType> {
 
 /// The type of board that a profile is for.
 #[must_use]
-pub fn of(profile: &Profile) -> &'static BoardType {
+pub fn for_profile(profile: &Profile) -> &'static BoardType {
     // Profiles of other types come from other catalogs; no node takes them.
     board_type(profile.board()).unwrap_or(DEFAULT)
 }

@@ -23,7 +23,7 @@ impl Exact {
         EmpFrame::parse(departure.unit.bytes())
             .is_some_and(|frame| self.fault.fits(&frame, departure.head))
             && self.fault.action.fits(&departure.unit)
-            && self.strikes.take(self.fault.pattern.times)
+            && self.strikes.try_count(self.fault.pattern.times)
     }
 }
 

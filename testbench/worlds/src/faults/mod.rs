@@ -208,7 +208,7 @@ impl Strikes {
     }
 
     /// Counts a hit, unless `most` is reached.
-    pub fn take(&self, most: Option<u32>) -> bool {
+    pub fn try_count(&self, most: Option<u32>) -> bool {
         let may = most.is_none_or(|most| self.count() < most);
         if may {
             self.0.fetch_add(1, Ordering::Relaxed);

@@ -86,7 +86,7 @@ impl Layer {
             return false;
         }
         self.seen = self.seen.saturating_add(1);
-        self.seen >= self.fault.nth && self.strikes.take(self.fault.pattern.times)
+        self.seen >= self.fault.nth && self.strikes.try_count(self.fault.pattern.times)
     }
 }
 

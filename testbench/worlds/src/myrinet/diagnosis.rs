@@ -56,7 +56,7 @@ const fn status_offset(generation: Generation) -> u32 {
 impl Diagnosis {
     /// The state of the only node's chip. Lets it execute some instructions.
     #[must_use]
-    pub fn of(world: &mut World) -> Self {
+    pub fn examine(world: &mut World) -> Self {
         let now = world.now();
         let board = world.nodes[0].board::<Lanai>();
         let generation = board.generation();

@@ -58,7 +58,7 @@ impl ControlHost {
         machine.sleep(self.start_ns).await;
         let journal = self.journal.clone();
         let mut adapter =
-            Adapter::take(machine.clone(), machine, chip(self.generation), journal).await;
+            Adapter::take_over(machine.clone(), machine, chip(self.generation), journal).await;
         let done = match self.kind {
             HostKind::Mailbox => mailbox::run(&mut adapter, image, &self.exchange).await,
             HostKind::Mcpshmem => {

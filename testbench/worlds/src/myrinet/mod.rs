@@ -23,7 +23,7 @@ pub enum HostKind {
 impl HostKind {
     /// The usual host for programs in this format.
     #[must_use]
-    pub const fn of(format: Format) -> Self {
+    pub const fn for_format(format: Format) -> Self {
         match format {
             Format::Raw => Self::Mailbox,
             Format::Coff => Self::Mcpshmem,

@@ -35,7 +35,7 @@ impl Format {
 
     /// The format that a file seems to have.
     #[must_use]
-    pub fn of(file: &[u8]) -> Self {
+    pub fn detect(file: &[u8]) -> Self {
         if is_coff(file) { Self::Coff } else { Self::Raw }
     }
 }
@@ -100,7 +100,7 @@ impl ControlProgram {
         skip: Option<usize>,
         sram_bytes: u32,
     ) -> Result<Self, ProgramProblem> {
-        let format = format.unwrap_or_else(|| Format::of(file));
+        let format = format.unwrap_or_else(|| Format::detect(file));
         if format == Format::Raw && file.starts_with(b"\x7FELF") {
             return Err(ProgramProblem::Elf);
         }

@@ -81,7 +81,7 @@ impl<'a> Resets<'a> {
     }
 
     /// Resets that concern a flow.
-    pub(super) fn of(&self, flow: Flow, arrivals: &[Option<u64>]) -> Cuts<'a> {
+    pub(super) fn cuts_of(&self, flow: Flow, arrivals: &[Option<u64>]) -> Cuts<'a> {
         if !self.frames.contains_key(&flow.from) {
             let lives = self.lives;
             return Cuts::Messages { lives, flow };
@@ -164,7 +164,7 @@ mod tests {
         let sent: Vec<_> = (0..arrivals.len()).map(sent).collect();
         let all = BTreeMap::from([(FLOW, sent.clone())]);
         let came = BTreeMap::from([(FLOW, arrivals.to_vec())]);
-        let cuts = Resets::new(lives, &all, &came).of(FLOW, arrivals);
+        let cuts = Resets::new(lives, &all, &came).cuts_of(FLOW, arrivals);
         let ended =
             |(index, at): (usize, &Option<u64>)| at.is_none() && cuts.ended(index, &sent[index]);
         let found: Vec<_> = arrivals.iter().enumerate().map(ended).collect();

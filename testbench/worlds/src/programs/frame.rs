@@ -49,7 +49,7 @@ impl ProgramFrameKind {
         }
     }
 
-    const fn of(code: u8) -> Option<Self> {
+    const fn from_code(code: u8) -> Option<Self> {
         match code {
             1 => Some(Self::Greeting),
             2 => Some(Self::Answer),
@@ -136,7 +136,7 @@ pub fn on_wire(frame: &[u8]) -> Option<OnWire> {
     Some(OnWire {
         from,
         to,
-        kind: ProgramFrameKind::of(*marked.first()?)?,
+        kind: ProgramFrameKind::from_code(*marked.first()?)?,
         number: content::number(marked.get(MARK_BYTES..)?),
     })
 }
@@ -156,7 +156,7 @@ pub fn check(frame: &[u8], who: Identity, udp: bool) -> Option<Parsed> {
     if mac_address(from).0 != source {
         return None;
     }
-    let kind = ProgramFrameKind::of(*frame.get(marks)?)?;
+    let kind = ProgramFrameKind::from_code(*frame.get(marks)?)?;
     let tag = content::tag(body);
     let flow = Flow {
         from,

@@ -256,7 +256,7 @@ impl Traffic {
             {
                 return Err(format!("CPU A has halted at pc {pc:#x}"));
             }
-            self.take(work).await?;
+            self.take_results(work).await?;
         }
     }
 
@@ -333,7 +333,7 @@ impl Traffic {
 
     /// Whether this node may never answer: it is reset during the run, or had its say in an earlier life of this one.
     fn may_be_gone(&self, node: u16) -> bool {
-        self.outages.of(node).is_some() || self.who.life > 0
+        self.outages.outage_of(node).is_some() || self.who.life > 0
     }
 
     fn longest_wait_ns(&self) -> u64 {
@@ -444,7 +444,7 @@ impl Traffic {
     }
 
     /// Handles what the firmware has reported.
-    async fn take(&mut self, work: ServiceResults) -> Result<(), String> {
+    async fn take_results(&mut self, work: ServiceResults) -> Result<(), String> {
         for _ in 0..work.sent {
             if let Some(Some((index, flow, sequence))) = self.under_way.pop_front() {
                 self.streams[index].in_ring -= 1;

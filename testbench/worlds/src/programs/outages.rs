@@ -83,20 +83,20 @@ impl Outages {
 
     /// The resets of this node, if there are any.
     #[must_use]
-    pub fn of(&self, node: u16) -> Option<Outage> {
+    pub fn outage_of(&self, node: u16) -> Option<Outage> {
         self.of_nodes.get(&node).copied()
     }
 
     /// The life of this node's program after all resets.
     #[must_use]
     pub fn last_life(&self, node: u16) -> u16 {
-        self.of(node).map_or(0, |outage| outage.last_life)
+        self.outage_of(node).map_or(0, |outage| outage.last_life)
     }
 
     /// Time at which this node's last life begins; 0 if it is the first.
     #[must_use]
     pub fn begins_ps(&self, node: u16) -> u64 {
-        self.of(node).map_or(0, |outage| outage.begins_ps)
+        self.outage_of(node).map_or(0, |outage| outage.begins_ps)
     }
 }
 
@@ -113,14 +113,14 @@ mod tests {
                 last_life,
                 begins_ps: us(begins_us).ps(),
             };
-            assert_eq!(Outages::new(resets).of(7), Some(expected));
+            assert_eq!(Outages::new(resets).outage_of(7), Some(expected));
         };
         check(&[(10, Some(5))], 1, 15);
         check(&[(10, None)], 0, 0);
         check(&[(20, Some(1)), (10, Some(5))], 2, 21);
         check(&[(10, Some(15)), (20, Some(1))], 1, 21);
         check(&[(10, Some(5)), (20, None)], 1, 15);
-        assert_eq!(Outages::default().of(7), None);
+        assert_eq!(Outages::default().outage_of(7), None);
         assert_eq!(Outages::default().last_life(7), 0);
     }
 }

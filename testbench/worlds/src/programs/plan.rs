@@ -60,7 +60,7 @@ impl Default for Sends {
 }
 
 impl Sends {
-    fn to(peer: usize, spec: &ProgramSpec) -> Self {
+    fn rounds_to(peer: usize, spec: &ProgramSpec) -> Self {
         Self::to_all(vec![peer as u16], spec)
     }
 
@@ -250,7 +250,7 @@ fn ping_pong(spec: &ProgramSpec, [ping, pong]: [usize; 2]) -> Vec<(usize, Traffi
     let plan = |me: usize, peer: usize| {
         let mut plan = TrafficPlan::new(spec);
         plan.lockstep = true;
-        plan.sends = Sends::to(peer, spec);
+        plan.sends = Sends::rounds_to(peer, spec);
         if let Sends::Rounds { gate, .. } = &mut plan.sends {
             *gate = Some(u64::from(me == pong));
         }
@@ -262,7 +262,7 @@ fn ping_pong(spec: &ProgramSpec, [ping, pong]: [usize; 2]) -> Vec<(usize, Traffi
 
 fn stream(spec: &ProgramSpec, from: usize, to: usize) -> Vec<(usize, TrafficPlan)> {
     let mut sender = TrafficPlan::new(spec);
-    sender.sends = Sends::to(to, spec);
+    sender.sends = Sends::rounds_to(to, spec);
     let mut receiver = TrafficPlan::new(spec);
     receiver.receive(Source::Node(from as u16), Tag::Value(TAG), spec.messages);
     vec![(from, sender), (to, receiver)]

@@ -118,7 +118,7 @@ pub fn judge(lives: &[Life], over: bool) -> Verdict {
     for (flow, sent) in &sent {
         let over = over || closed.contains(&usize::from(flow.to));
         let arrivals = arrivals.get(flow).map_or(&[][..], Vec::as_slice);
-        let cuts = resets.of(*flow, arrivals);
+        let cuts = resets.cuts_of(*flow, arrivals);
         for (sequence, sent) in sent.iter().enumerate() {
             let arrival = arrivals.get(sequence).copied().flatten();
             let cut_off = arrival.is_none() && cuts.ended(sequence, sent);

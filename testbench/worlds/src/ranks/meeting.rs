@@ -166,7 +166,7 @@ impl Meeting {
 
     /// Address at which rank 0 listens.
     #[must_use]
-    pub const fn at(&self) -> SocketAddr {
+    pub const fn address(&self) -> SocketAddr {
         self.at
     }
 

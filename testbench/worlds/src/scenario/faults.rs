@@ -514,7 +514,7 @@ fn links(
         };
         let (a, b) = (device(a, nodes, network)?, device(b, nodes, network)?);
         let joins = |ends: [LinkEnd; 2]| {
-            let ends = ends.map(Device::of);
+            let ends = ends.map(Device::from_end);
             ends == [a, b] || ends == [b, a]
         };
         let found = network.links.iter().position(|link| joins(link.ends));
@@ -548,7 +548,7 @@ enum Device {
 }
 
 impl Device {
-    const fn of(end: LinkEnd) -> Self {
+    const fn from_end(end: LinkEnd) -> Self {
         match end {
             LinkEnd::Node(node) => Self::Node(node),
             LinkEnd::Port { switch, .. } => Self::Switch(switch),

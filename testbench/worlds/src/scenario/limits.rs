@@ -53,7 +53,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) fn of(spec: &ProgramSpec, nodes: &Nodes) -> Self {
+    pub(super) fn for_program(spec: &ProgramSpec, nodes: &Nodes) -> Self {
         let of = |protocol| {
             let mut all = spec.nodes().into_iter();
             all.any(|node| nodes.all[node].protocol == Some(protocol))

@@ -40,7 +40,7 @@ pub struct ImageName {
 
 impl ImageName {
     /// The image that boards of a type run if none is named.
-    fn of(board: &BoardType, place: &Position) -> Self {
+    fn for_board(board: &BoardType, place: &Position) -> Self {
         Self {
             name: board.usual_image.into(),
             given: false,
@@ -84,7 +84,7 @@ pub struct ProfileName {
 
 impl ProfileName {
     /// The profile that the name of a board means.
-    fn of((_, profile): NamedBoard, place: &Position) -> Self {
+    fn from_profile((_, profile): NamedBoard, place: &Position) -> Self {
         Self {
             name: profile.into(),
             place: place.clone(),
@@ -192,13 +192,13 @@ impl Defaults {
             },
             image: match (own_image, other_board) {
                 (Some(item), _) => ImageName::read(item)?,
-                (None, Some((board, _))) => ImageName::of(board, &table.place),
+                (None, Some((board, _))) => ImageName::for_board(board, &table.place),
                 (None, None) => self.image.clone(),
             },
             settings,
             profile: match (table.get("profile"), own_board) {
                 (Some(item), _) => ProfileName::read(item)?,
-                (None, Some(board)) => ProfileName::of(board, &table.place),
+                (None, Some(board)) => ProfileName::from_profile(board, &table.place),
                 (None, None) => self.profile.clone(),
             },
             costs: costs::read(&self.costs, table.table("costs")?)?,
@@ -220,13 +220,13 @@ impl Defaults {
             protocol: protocol(board, asked, None)?,
             image: match root.get("image") {
                 Some(item) => ImageName::read(item)?,
-                None => ImageName::of(board, &root.place),
+                None => ImageName::for_board(board, &root.place),
             },
             symbols: root.get("symbols").map(ImageName::read).transpose()?,
             settings,
             profile: match root.get("profile") {
                 Some(item) => ProfileName::read(item)?,
-                None => ProfileName::of(named, &root.place),
+                None => ProfileName::from_profile(named, &root.place),
             },
             costs: costs::read(&[], root.table("costs")?)?,
             memory_mb: memory(root, DEFAULT_MEMORY_MB)?,

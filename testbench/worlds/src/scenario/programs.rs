@@ -316,7 +316,7 @@ pub(super) fn read(
     } else if spec.sends_frames() {
         read_frames(&mut spec, &mut table)?;
     } else if spec.sends_messages() {
-        let limits = Limits::of(&spec, nodes);
+        let limits = Limits::for_program(&spec, nodes);
         let random = name == Some(Name::Random);
         read_traffic(&mut spec, &mut table, random, limits)?;
     }

@@ -153,7 +153,7 @@ fn speeds(scenario: &Scenario, images: &Images) -> Result<Vec<Arc<Speed>>, Scena
         let speed = match found {
             Some((_, speed)) => Arc::clone(speed),
             None => {
-                let speed = Arc::new(speed(scenario, node, images.of(index))?);
+                let speed = Arc::new(speed(scenario, node, images.image_of(index))?);
                 known.push((key, Arc::clone(&speed)));
                 speed
             }
@@ -219,7 +219,7 @@ fn world(scenario: &Scenario, speeds: &[Arc<Speed>], images: &Images) -> Result<
             probes: Some(&speed.probes),
             sram_bytes: node.sram_bytes(),
             memory_megabytes: node.memory_mb,
-            original: nodes::is_original(images.of(index)),
+            original: nodes::is_original(images.image_of(index)),
         };
         world.node(node.board, &parts)?;
     }

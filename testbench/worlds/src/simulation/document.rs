@@ -91,7 +91,7 @@ pub struct Latency {
 impl Latency {
     /// The latencies of a run.
     #[must_use]
-    pub fn of(outcome: &RunSummary) -> Self {
+    pub fn from_summary(outcome: &RunSummary) -> Self {
         let verdict = &outcome.verdict;
         Self {
             p50: verdict.latency_us(50),
@@ -167,7 +167,7 @@ impl<'a> RunDocument<'a> {
             drops: &outcome.drops,
             faults: &outcome.faults,
             idle_faults: &outcome.idle_faults,
-            latency_us: Latency::of(outcome),
+            latency_us: Latency::from_summary(outcome),
             bandwidth_mbit: outcome.verdict.megabits_per_s(),
             simulated_us: outcome.simulated.us(),
             boards: &outcome.boards,

@@ -130,7 +130,7 @@ impl Images {
 
     /// The image of a node.
     #[must_use]
-    pub fn of(&self, node: usize) -> &Arc<Image> {
+    pub fn image_of(&self, node: usize) -> &Arc<Image> {
         &self.all[self.nodes[node]].image
     }
 

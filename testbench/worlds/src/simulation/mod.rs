@@ -208,7 +208,7 @@ impl Simulation {
         while let Some((time, node)) = self.next_look()
             && last.is_none_or(|last| time < last)
         {
-            let reached = self.go_on(options, Some(time), false, &mut watch);
+            let reached = self.advance_world(options, Some(time), false, &mut watch);
             if !matches!(reached, RunEnd::TimeLimit(_)) {
                 return reached;
             }
@@ -217,11 +217,11 @@ impl Simulation {
         }
         // The run cannot be over before the programs start.
         let may_settle = self.looks > 0;
-        self.go_on(options, last, may_settle, &mut watch)
+        self.advance_world(options, last, may_settle, &mut watch)
     }
 
     /// Runs up to `until`. If `may_settle`, ends early when no program has anything left to do.
-    fn go_on(
+    fn advance_world(
         &mut self,
         options: &RunOptions,
         until: Option<SimTime>,

@@ -7,7 +7,7 @@
 //! |-------|------|
 //! | 8 | [`MAGIC`] |
 //! | 4 | [`VERSION`], as all numbers least significant byte first |
-//! | 4 and its value | length of the [`Label`], and the label as JSON |
+//! | 4 and its value | length of the [`SnapshotLabel`], and the label as JSON |
 //! | 4, 4 and the rest | checksum (CRC-32) of label and state, length of the state, and the state, compressed with LZ4 |
 
 use std::path::Path;

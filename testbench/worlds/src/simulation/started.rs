@@ -76,7 +76,7 @@ impl StartedNodes {
         let mut these = world.nodes.iter().zip(&self.nodes).filter(|(_, is)| **is);
         these.any(|(node, _)| {
             let mut cpus = (0..node.inspect().cpus().len()).map(CpuId::new);
-            cpus.any(|cpu| Cause::of(node.inspect(), cpu, true).is_some_and(Cause::is_mistake))
+            cpus.any(|cpu| Cause::find(node.inspect(), cpu, true).is_some_and(Cause::is_mistake))
         })
     }
 

@@ -27,7 +27,7 @@ const BOARDS: [(&str, Generation); 4] = [
 
 /// A scenario of nodes with this control program, and further lines of the program.
 fn scenario(file: &[u8], board: &str, network: &str, lines: &str) -> Scenario {
-    let run = HostKind::of(Format::of(file)).program();
+    let run = HostKind::for_format(Format::detect(file)).program();
     started(file, board, run, network, lines)
 }
 
@@ -71,7 +71,8 @@ impl Outcome {
 }
 
 fn play(file: &[u8], board: &str, way_back: Option<WayBack>) -> (RunEnd, Journal, Outcome) {
-    let way_back = way_back.unwrap_or_else(|| HostKind::of(Format::of(file)).way_back());
+    let way_back =
+        way_back.unwrap_or_else(|| HostKind::for_format(Format::detect(file)).way_back());
     let network = format!("topology = \"{}\"\nnodes = 1", way_back.topology());
     let (simulation, summary) = finish(&scenario(file, board, &network, ""));
     let host = simulation.hosts[&0].clone();
@@ -207,7 +208,7 @@ fn check(file: &[u8], way_back: Option<WayBack>, missing: &'static str, reason: 
     assert_eq!(outcome.host.missing().first(), Some(&missing), "{text}");
     let problems = outcome.summary.problems.join("\n");
     assert!(problems.contains(reason), "{problems}\n{text}");
-    let diagnosis = Diagnosis::of(&mut outcome.simulation.world);
+    let diagnosis = Diagnosis::examine(&mut outcome.simulation.world);
     assert!(!diagnosis.writes.is_empty());
     diagnosis
 }

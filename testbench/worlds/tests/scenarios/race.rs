@@ -79,8 +79,8 @@ impl Observer for Keep {
 /// All accesses to the count until the end of the run, and the final count.
 fn watched(image: &str) -> (Vec<Access>, u32, RunEnd) {
     let mut simulation = simulation(image);
-    let take = accesses(simulation.images.of(0), "take_buffer");
-    let give = accesses(simulation.images.of(0), "give_back");
+    let take = accesses(simulation.images.image_of(0), "take_buffer");
+    let give = accesses(simulation.images.image_of(0), "give_back");
     assert_eq!((take.len(), give.len()), (2, 2), "a read and a write each");
     let places = |of: &[(u32, bool)]| of.iter().map(|(pc, _)| *pc).collect();
     let stops = Stops::at([places(&take), places(&give)]);

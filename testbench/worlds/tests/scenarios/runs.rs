@@ -109,7 +109,7 @@ fn each_node_runs_its_own_image() {
     assert_eq!(images.all().count(), 2);
     for (node, name) in ["emp-base", "emp-so"].into_iter().enumerate() {
         let own = own_image(name, EMP_SRAM_BYTES).unwrap();
-        assert_eq!(images.of(node).identity(), own.identity());
+        assert_eq!(images.image_of(node).identity(), own.identity());
         let (address, bytes) = own.load_parts().next().unwrap();
         let word = u32::from_be_bytes(bytes[..4].try_into().unwrap());
         let mut simulation = Simulation::new(&scenario).unwrap();

@@ -131,7 +131,7 @@ pub struct Tracker {
 
 impl Tracker {
     /// Takes all messages and clears the state.
-    pub fn take(&mut self) -> GmMessages {
+    pub fn take_messages(&mut self) -> GmMessages {
         std::mem::take(self).found
     }
 

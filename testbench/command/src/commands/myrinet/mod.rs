@@ -30,10 +30,12 @@ pub fn run(args: &MyrinetArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
         &[("--trace", args.record.trace.as_deref())],
     )?;
     let file = read_file(&args.firmware)?;
-    let format = args.format.map_or_else(|| Format::of(&file), Format::from);
+    let format = args
+        .format
+        .map_or_else(|| Format::detect(&file), Format::from);
     let kind = args
         .host
-        .map_or_else(|| HostKind::of(format), HostKind::from);
+        .map_or_else(|| HostKind::for_format(format), HostKind::from);
     let ways = myrinet::ways_back(kind, args.way_back.map(Into::into));
     let last = ways.len() - 1;
     for (index, way_back) in ways.into_iter().enumerate() {

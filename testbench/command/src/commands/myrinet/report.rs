@@ -144,7 +144,7 @@ impl<'a> MyrinetReport<'a> {
             needs_other_way: host.needs_other_way(),
             setup,
             host: report,
-            diagnosis: failed.then(|| Diagnosis::of(&mut simulation.world)),
+            diagnosis: failed.then(|| Diagnosis::examine(&mut simulation.world)),
             instructions,
             dma_transfers,
             time_us,

@@ -50,7 +50,7 @@ pub fn run(args: &NewArgs) -> anyhow::Result<Status> {
         Some(name) => board::named(name)?,
         None => (DEFAULT, DEFAULT.profile),
     };
-    let skeleton = skeleton::of(board);
+    let skeleton = skeleton::for_board(board);
     if !skeleton.names_board && profile != board.profile {
         bail!(
             "--board: tests of a new project have the board's usual profile; name the board: {}",
@@ -187,7 +187,7 @@ impl Project<'_> {
     }
 
     fn summary(&self, folder: &Path) -> String {
-        let (name, skeleton) = (self.name, skeleton::of(self.board));
+        let (name, skeleton) = (self.name, skeleton::for_board(self.board));
         let image = format!("firmware/target/{}/release/{name}", self.board.images);
         let tests = format!("tests/{name}.rs");
         let on_boards = format!("tests on emulated boards: {}", skeleton.test);
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn a_project_in_the_examples_is_the_example() {
         for (board, profile) in [(DEFAULT, ""), (lanai("lanai9"), TEMPLATE_PROFILE)] {
-            for file in skeleton::of(board).files {
+            for file in skeleton::for_board(board).files {
                 assert_eq!(project(board, profile).adapt(file), file.text);
             }
         }
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn firmware_for_a_lanai_4_uses_its_engines() {
         let project = project(lanai("lanai4"), "lanai4.3-33");
-        let files = skeleton::of(project.board).files.iter();
+        let files = skeleton::for_board(project.board).files.iter();
         let texts: String = files.map(|file| project.adapt(file)).collect();
         for wrong in ["l9", "OUT, OUT, ", TEMPLATE_PROFILE] {
             assert!(!texts.contains(wrong), "{wrong}");

@@ -20,7 +20,7 @@ pub(super) struct Skeleton {
 }
 
 /// The skeleton of projects for boards of this type.
-pub(super) const fn of(board: &BoardType) -> &'static Skeleton {
+pub(super) const fn for_board(board: &BoardType) -> &'static Skeleton {
     match board.host_view.lanai() {
         None => &USUAL,
         Some(_) => &LANAI,

@@ -67,7 +67,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         threads: args.threads,
     };
     let saved = snapshot.as_ref().zip(snapshot_file).map(|(at, file)| {
-        at.carry_out(
+        at.run_and_save(
             file,
             &mut simulation,
             &options,

@@ -186,7 +186,7 @@ impl RunReport<'_> {
     }
 
     fn latencies(&self) -> String {
-        let latency = Latency::of(self.outcome);
+        let latency = Latency::from_summary(self.outcome);
         match (latency.p50, latency.p99, latency.max) {
             (Some(p50), Some(p99), Some(max)) => {
                 format!("p50 {p50:.2} us, p99 {p99:.2} us, max {max:.2} us")

@@ -107,7 +107,7 @@ impl SaveAt {
     }
 
     /// Runs the simulation to that time and saves it. The simulation can always continue.
-    pub(super) fn carry_out(
+    pub(super) fn run_and_save(
         &self,
         file: NewFile<'_>,
         simulation: &mut Simulation,
@@ -120,8 +120,8 @@ impl SaveAt {
         Ok(file.write(&bytes)?)
     }
 
-    /// As [`carry_out`](Self::carry_out), together with the other ranks. Rank 0 has the file. The simulation can go on unless a rank is gone.
-    pub(super) fn carry_out_shared(
+    /// As [`run_and_save`](Self::run_and_save), together with the other ranks. Rank 0 has the file. The simulation can go on unless a rank is gone.
+    pub(super) fn run_and_save_shared(
         &self,
         file: Option<NewFile<'_>>,
         start: &mut Start,

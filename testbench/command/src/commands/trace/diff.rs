@@ -23,7 +23,7 @@ struct TraceRun<'a> {
 
 impl TraceRun<'_> {
     /// Returns the next event and reads another one.
-    fn take(&mut self) -> anyhow::Result<Option<TraceEvent>> {
+    fn next_event(&mut self) -> anyhow::Result<Option<TraceEvent>> {
         let read = match self.events.next_of(|_| true) {
             Ok(event) => event,
             Err(error) => {
@@ -52,7 +52,7 @@ pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Status> {
     };
     let mut runs = [run(&args.a, a.into_events()), run(&args.b, b.into_events())];
     for run in &mut runs {
-        run.take()?;
+        run.next_event()?;
     }
     let progress = ProgressLine::steps("comparing the traces", 0);
     // Read in the order of time, to keep few unmatched events.
@@ -64,7 +64,7 @@ pub(super) fn run(args: &DiffArgs) -> anyhow::Result<Status> {
             (None, Some(_)) => 1,
             (None, None) => break,
         };
-        if let Some(event) = runs[which].take()? {
+        if let Some(event) = runs[which].next_event()? {
             comparison.push(which, event);
         }
     }

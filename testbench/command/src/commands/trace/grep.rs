@@ -36,7 +36,7 @@ pub(super) fn run(args: &GrepArgs) -> anyhow::Result<Status> {
             shown.text(event, &mut line);
         }
         let mut outcome = Ok(true);
-        around.take(&line, matching, |line| {
+        around.take_line(&line, matching, |line| {
             if matches!(outcome, Ok(true)) {
                 outcome = lines.write(line);
             }

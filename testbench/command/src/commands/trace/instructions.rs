@@ -18,8 +18,8 @@ pub(super) fn run(args: &InstructionArgs) -> anyhow::Result<Status> {
     let wanted = Wanted {
         place: node.transpose()?,
         cpu: args.cpu.map(crate::cli::CpuArg::index),
-        from: args.from.map_or(SimTime::ZERO, |time| time.at(start)),
-        until: args.until.map_or(SimTime::MAX, |time| time.at(start)),
+        from: args.from.map_or(SimTime::ZERO, |time| time.resolve(start)),
+        until: args.until.map_or(SimTime::MAX, |time| time.resolve(start)),
     };
     let (from, until) = (wanted.from, wanted.until);
     ensure!(from < until, "--from {from} is not before --until {until}");

@@ -127,7 +127,7 @@ fn go_to(
         bail!("goto: expected a time, as +31us");
     };
     let time = time::time(word).map_err(anyhow::Error::msg)?;
-    let stopped = session.go_to(time.at(session.start()))?;
+    let stopped = session.go_to(time.resolve(session.start()))?;
     *out += &report::stopped(session, &stopped);
     Ok(SessionFlow::Next)
 }

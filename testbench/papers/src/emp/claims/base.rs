@@ -119,7 +119,7 @@ fn flow_control_loses(view: &View<'_>, testbed: Testbed) -> Verdict {
     let mut same = true;
     let mut words = Vec::new();
     for size in [MEDIUM, LARGE] {
-        let key = Key::new(ONE_WAY, Base, size).on(testbed);
+        let key = Key::new(ONE_WAY, Base, size).with_testbed(testbed);
         let (without, with) = (view.value(key)?, view.value(key.with_flow_control())?);
         holds &= without >= with;
         same &= without == with;
@@ -140,7 +140,7 @@ fn flow_control_is_useless(view: &View<'_>) -> Verdict {
     let mut holds = true;
     let mut words = Vec::new();
     for testbed in [Testbed::Direct933, Testbed::Switch700] {
-        let key = Key::new(ONE_WAY, Base, LARGE).on(testbed);
+        let key = Key::new(ONE_WAY, Base, LARGE).with_testbed(testbed);
         let gain = above(view.value(key.with_flow_control())?, view.value(key)?);
         holds &= gain <= 1.0;
         words.push(format!("{}: {gain:+.2} % with it", testbed.name()));

@@ -95,7 +95,7 @@ impl<'a> View<'a> {
     fn values(&self, key: Key, schemes: &[Scheme]) -> Result<Vec<(Scheme, f64)>, String> {
         let values = schemes
             .iter()
-            .map(|&scheme| Ok((scheme, self.value(key.of(scheme))?)));
+            .map(|&scheme| Ok((scheme, self.value(key.with_scheme(scheme))?)));
         values.collect()
     }
 
@@ -135,7 +135,7 @@ fn list(values: &[(Scheme, f64)], unit: &str) -> String {
 }
 
 /// The value of a scheme in a list.
-fn of(values: &[(Scheme, f64)], scheme: Scheme) -> f64 {
+fn value_of(values: &[(Scheme, f64)], scheme: Scheme) -> f64 {
     let found = values.iter().find(|(known, _)| *known == scheme);
     found.map_or(f64::NAN, |(_, value)| *value)
 }
@@ -158,7 +158,7 @@ fn worst_but(values: &[(Scheme, f64)], scheme: Scheme) -> f64 {
 
 /// A point on the second testbed.
 const fn switched(experiment: Experiment, scheme: Scheme, size: u32) -> Key {
-    Key::new(experiment, scheme, size).on(Testbed::Switch700)
+    Key::new(experiment, scheme, size).with_testbed(Testbed::Switch700)
 }
 
 #[cfg(test)]
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn orders_of_schemes() {
         let values = [(Scheme::Base, 1.0), (Scheme::So, 3.0), (Scheme::Ro, 2.0)];
-        assert_eq!(of(&values, Scheme::So), 3.0);
+        assert_eq!(value_of(&values, Scheme::So), 3.0);
         assert_eq!(best_but(&values, Scheme::So), 2.0);
         assert_eq!(worst_but(&values, Scheme::Base), 2.0);
         assert_eq!(list(&values[..2], "us"), "base 1.0, SO 3.0 us");

@@ -2,7 +2,7 @@
 
 use super::super::key::{Experiment, Key};
 use super::super::{LARGE, LARGE_LATENCY, MEDIUM, SMALL};
-use super::{ThesisClaim, Verdict, View, above, best_but, list, of, switched};
+use super::{ThesisClaim, Verdict, View, above, best_but, list, switched, value_of};
 use crate::emp::measure::scheme::Scheme::{self, Base, Dsr, Ro, So, Sr};
 use crate::emp::measure::usage::Directions;
 
@@ -44,20 +44,22 @@ pub const CLAIMS: &[ThesisClaim] = &[
 
 fn compared_with_base(view: &View<'_>, scheme: Scheme, least: f64, most: f64) -> Verdict {
     let values = view.values(Key::new(ONE_WAY, Base, LARGE), &[Base, scheme])?;
-    let gain = above(of(&values, scheme), of(&values, Base));
+    let gain = above(value_of(&values, scheme), value_of(&values, Base));
     let holds = (least..=most).contains(&gain);
     Ok((holds, format!("{}: {gain:+.2} %", list(&values, "Mb/s"))))
 }
 
 fn best(view: &View<'_>, scheme: Scheme) -> Verdict {
     let values = view.values(Key::new(ONE_WAY, Base, LARGE), &Scheme::ALL)?;
-    let behind = above(of(&values, scheme), best_but(&values, scheme));
+    let behind = above(value_of(&values, scheme), best_but(&values, scheme));
     Ok((behind >= -0.5, list(&values, "Mb/s")))
 }
 
 fn ro_is_quickest(view: &View<'_>) -> Verdict {
     let values = view.values(Key::new(LATENCY, Base, SMALL), &Scheme::ALL)?;
-    let lowest = values.iter().all(|(_, value)| of(&values, Ro) <= *value);
+    let lowest = values
+        .iter()
+        .all(|(_, value)| value_of(&values, Ro) <= *value);
     Ok((lowest, list(&values, "us")))
 }
 
@@ -128,13 +130,14 @@ fn same_order_behind_the_switch(view: &View<'_>) -> Verdict {
         .into_iter()
         .flat_map(|a| Scheme::ALL.map(|b| (a, b)));
     let swapped = |(a, b): (Scheme, Scheme)| {
-        let differences = [&direct, &behind].map(|values| of(values, a) - of(values, b));
+        let differences =
+            [&direct, &behind].map(|values| value_of(values, a) - value_of(values, b));
         differences[0] > 0.1 && differences[1] < -0.1
     };
     let same = !pairs.into_iter().any(swapped);
     let higher = Scheme::ALL
         .into_iter()
-        .all(|scheme| of(&behind, scheme) > of(&direct, scheme));
+        .all(|scheme| value_of(&behind, scheme) > value_of(&direct, scheme));
     let evidence = format!(
         "direct: {}; with the switch: {}",
         list(&direct, "us"),
@@ -145,8 +148,9 @@ fn same_order_behind_the_switch(view: &View<'_>) -> Verdict {
 
 fn gains_are_alike(view: &View<'_>) -> Verdict {
     let gains = |key: Key, sign: f64| {
-        let gain =
-            |key: Key| Ok::<_, String>(sign * above(view.value(key)?, view.value(key.of(Base))?));
+        let gain = |key: Key| {
+            Ok::<_, String>(sign * above(view.value(key)?, view.value(key.with_scheme(Base))?))
+        };
         Ok::<_, String>((
             gain(key)?,
             gain(switched(key.experiment, key.scheme, key.size))?,

@@ -2,7 +2,7 @@
 
 use super::super::key::{Experiment, Key};
 use super::super::{LARGE, MEDIUM};
-use super::{ThesisClaim, Verdict, View, above, best_but, list, of, switched, worst_but};
+use super::{ThesisClaim, Verdict, View, above, best_but, list, switched, value_of, worst_but};
 use crate::emp::measure::scheme::Scheme::{self, Base, Dsr, Ro, So, Sr};
 use crate::emp::measure::testbed::Testbed;
 
@@ -44,7 +44,7 @@ fn switch_costs_bandwidth(view: &View<'_>) -> Verdict {
 }
 
 fn hosts_do_not_matter(view: &View<'_>) -> Verdict {
-    let slower = |scheme| Key::new(TWO_WAY, scheme, LARGE).on(Testbed::Direct700);
+    let slower = |scheme| Key::new(TWO_WAY, scheme, LARGE).with_testbed(Testbed::Direct700);
     let changes = changes(view, slower)?;
     let holds = changes.iter().all(|(_, change)| change.abs() <= 1.0);
     Ok((holds, list(&changes, "%")))
@@ -52,7 +52,7 @@ fn hosts_do_not_matter(view: &View<'_>) -> Verdict {
 
 fn all_gain(view: &View<'_>) -> Verdict {
     let values = direct(view, LARGE)?;
-    let gain = |scheme| above(of(&values, scheme), of(&values, Base));
+    let gain = |scheme| above(value_of(&values, scheme), value_of(&values, Base));
     let holds = Scheme::SPLIT.into_iter().all(|scheme| gain(scheme) >= 5.0);
     Ok((holds, list(&values, "Mb/s")))
 }
@@ -82,7 +82,7 @@ fn dsr_below_ro(view: &View<'_>) -> Verdict {
 fn so_is_best(view: &View<'_>) -> Verdict {
     let values = direct(view, LARGE)?;
     Ok((
-        of(&values, So) > best_but(&values, So),
+        value_of(&values, So) > best_but(&values, So),
         list(&values, "Mb/s"),
     ))
 }
@@ -90,7 +90,7 @@ fn so_is_best(view: &View<'_>) -> Verdict {
 fn sr_is_best_at_first(view: &View<'_>) -> Verdict {
     let values = direct(view, MEDIUM)?;
     Ok((
-        of(&values, Sr) > best_but(&values, Sr),
+        value_of(&values, Sr) > best_but(&values, Sr),
         list(&values, "Mb/s"),
     ))
 }
@@ -99,13 +99,13 @@ fn sr_is_worst_at_last(view: &View<'_>) -> Verdict {
     let mut values = direct(view, LARGE)?;
     values.retain(|(scheme, _)| *scheme != Base);
     Ok((
-        of(&values, Sr) < worst_but(&values, Sr),
+        value_of(&values, Sr) < worst_but(&values, Sr),
         list(&values, "Mb/s"),
     ))
 }
 
 fn dsr_is_very_good(view: &View<'_>) -> Verdict {
     let values = direct(view, LARGE)?;
-    let behind = above(of(&values, Dsr), best_but(&values, Dsr));
+    let behind = above(value_of(&values, Dsr), best_but(&values, Dsr));
     Ok((behind >= -3.0, list(&values, "Mb/s")))
 }

@@ -137,9 +137,9 @@ impl BenchmarkRun {
         let begin = self.stamps.with(|stamps| stamps.as_ref()?.first().copied());
         let begin = begin.unwrap_or(SimTime::ZERO);
         let of_node = |&node| {
-            let starts = starts.of(node, begin);
+            let starts = starts.times_of(node, begin);
             let window = starts.get(first..).unwrap_or_default();
-            let mean = Mean::of(window, rounds).ok_or(RunError::Interrupted)?;
+            let mean = Mean::from_stamps(window, rounds).ok_or(RunError::Interrupted)?;
             Ok(mean.estimate(f64::from(size) * 8.0 / (mean.ps / 1e6)))
         };
         let all: Vec<_> = nodes.iter().map(of_node).collect::<Result<_, RunError>>()?;

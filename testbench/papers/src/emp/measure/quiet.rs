@@ -27,7 +27,7 @@ pub struct Quiet {
 /// Whatever keeps the exchange from completing.
 pub fn follow(setup: &Setup, size: u32) -> Result<Option<Quiet>, Error> {
     let mut pair = setup.pair()?;
-    let times = FrameTimes::of(&setup.profile)?;
+    let times = FrameTimes::from_profile(&setup.profile)?;
     let seen = Messages::new(&setup.profile.host);
     pair.world.observe(Box::new(seen.clone()));
     let sender = pair.spawn(0, "sender", move |emp| send(emp, size));

@@ -75,7 +75,7 @@ impl Rounds {
             if !still && count < self.most {
                 return None;
             }
-            let mean = Mean::of(stamps, count)?;
+            let mean = Mean::from_stamps(stamps, count)?;
             let sure = mean.interval.is_none_or(|half| half <= self.precision);
             (sure || count == self.most).then_some(mean)
         })
@@ -93,7 +93,7 @@ impl Mean {
     }
 
     /// Mean of the first `count` rounds between `stamps`; `None` if there are fewer.
-    pub(super) fn of(stamps: &[SimTime], count: usize) -> Option<Self> {
+    pub(super) fn from_stamps(stamps: &[SimTime], count: usize) -> Option<Self> {
         let counted: Vec<_> = stamps
             .get(..=count)?
             .iter()

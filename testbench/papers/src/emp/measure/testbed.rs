@@ -132,7 +132,7 @@ struct SwitchFile {
 
 impl SwitchFile {
     /// Removes and returns an entry.
-    fn take(
+    fn take_entry(
         &mut self,
         name: &'static str,
         expected: &'static str,
@@ -157,9 +157,9 @@ impl SwitchFile {
 /// Parses the description of a switch for two nodes.
 fn parse_switch(text: &str) -> Result<SwitchConfig, SwitchError> {
     let mut file: SwitchFile = toml::from_str(text)?;
-    let latency_ns = file.take("latency", "ns", LONGEST_NS)?;
-    let waits = file.take("store_and_forward", "0 or 1", 1.0)?;
-    let buffer_bytes = file.take("buffer", "bytes", LARGEST_BYTES)?;
+    let latency_ns = file.take_entry("latency", "ns", LONGEST_NS)?;
+    let waits = file.take_entry("store_and_forward", "0 or 1", 1.0)?;
+    let buffer_bytes = file.take_entry("buffer", "bytes", LARGEST_BYTES)?;
     if let Some(name) = file.switch.into_keys().next() {
         return Err(SwitchError::Superfluous(name));
     }

@@ -128,7 +128,7 @@ struct NodeCounts {
 }
 
 impl NodeCounts {
-    fn of(node: &Node) -> Self {
+    fn read_from(node: &Node) -> Self {
         let counter = |counter: Counter| nodes::firmware_word(node, COUNTERS + 4 * counter as u32);
         let idle = |cpu: usize| {
             node.inspect()
@@ -159,7 +159,7 @@ pub fn measure(setup: &Setup, flow: Directions, size: u32) -> Result<Usage, Erro
     for node in &mut pair.world.nodes {
         node.trace.keep(true);
     }
-    let before: Vec<_> = pair.world.nodes.iter().map(NodeCounts::of).collect();
+    let before: Vec<_> = pair.world.nodes.iter().map(NodeCounts::read_from).collect();
     run.until(setup, &mut pair.world, |stamps| {
         stamps.len() > WARM_UP + ROUNDS
     })?;
@@ -177,12 +177,12 @@ fn node_usages(
     pair: &mut EmpPairs,
     before: &[NodeCounts],
 ) -> Result<Vec<NodeUsage>, Error> {
-    let times = FrameTimes::of(&setup.profile)?;
+    let times = FrameTimes::from_profile(&setup.profile)?;
     let clock_hz = setup.profile.reader().rate("core.clock", "Hz")?;
     let nodes = pair.world.nodes.iter_mut().zip(before).enumerate();
     let usages = nodes.map(|(index, (node, before))| {
         let events = node.trace.take();
-        let after = NodeCounts::of(node);
+        let after = NodeCounts::read_from(node);
         let span = [before.now, after.now];
         let activities = activity::of_node(&events, index as u16, &times, span);
         let dropped = |event: &&TraceEvent| {

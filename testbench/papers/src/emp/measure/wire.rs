@@ -30,7 +30,7 @@ impl Starts {
 
     /// First bits of the messages of a node, from a time on.
     #[must_use]
-    pub fn of(&self, node: u16, from: SimTime) -> Vec<SimTime> {
+    pub fn times_of(&self, node: u16, from: SimTime) -> Vec<SimTime> {
         let starts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = starts.get(&node).into_iter().flatten();
         all.copied().filter(|time| *time >= from).collect()

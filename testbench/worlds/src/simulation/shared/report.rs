@@ -64,7 +64,7 @@ value_struct!(NodeReport {
 
 impl NodeReport {
     /// Report of a node that this process executes.
-    fn of(simulation: &Simulation, index: usize) -> Self {
+    fn measure(simulation: &Simulation, index: usize) -> Self {
         let (world, counters) = (&simulation.world, &simulation.counters);
         let node = &world.nodes[index];
         let programs = node.programs.cpu_times(node.now());
@@ -79,12 +79,15 @@ impl NodeReport {
         let name = &simulation.names[index];
         let stopped = simulation
             .started
-            .stopped(index, node, simulation.images.of(index));
+            .stopped(index, node, simulation.images.image_of(index));
         Self {
             problems: StartedNodes::problems(node, &stopped, name),
-            running: simulation
-                .started
-                .running(index, node, simulation.images.of(index), name),
+            running: simulation.started.running(
+                index,
+                node,
+                simulation.images.image_of(index),
+                name,
+            ),
             stopped,
             busy: counters.busy(node, index),
             counters: counters.of_node(node, index),
@@ -101,7 +104,7 @@ impl Simulation {
         let nodes = 0..self.world.nodes.len();
         let report = |node| match self.elsewhere.get(&node) {
             Some(report) => report.clone(),
-            None => NodeReport::of(self, node),
+            None => NodeReport::measure(self, node),
         };
         nodes.map(report).collect()
     }
@@ -111,7 +114,7 @@ impl Simulation {
         let nodes = 0..self.world.nodes.len();
         let mut out = Writer::default();
         for node in nodes.clone().filter(|&node| ranks.owns(node)) {
-            NodeReport::of(self, node).write(&mut out);
+            NodeReport::measure(self, node).write(&mut out);
         }
         let owners: Vec<usize> = nodes.map(|node| ranks.owner(node)).collect();
         let me = ranks.rank();

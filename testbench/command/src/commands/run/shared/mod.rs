@@ -179,7 +179,7 @@ fn execute(
     };
     let gone_on = || -> Result<_, RankError> {
         let saved = match save_at {
-            Some(at) => at.carry_out_shared(file, &mut start, &mut ranks, &options, watch)?,
+            Some(at) => at.run_and_save_shared(file, &mut start, &mut ranks, &options, watch)?,
             None => Ok(()),
         };
         let outcome = start.simulation.run_shared(&mut ranks, &options, watch)?;
@@ -252,7 +252,7 @@ fn meet(
     }
     let ranks = args.shared.processes.map_or(1, std::num::NonZero::get);
     let meeting = Meeting::begin(LOOPBACK)?;
-    children.start(args, ranks, &meeting.at().to_string())?;
+    children.start(args, ranks, &meeting.address().to_string())?;
     let mut check = || {
         awake()?;
         children.check()
