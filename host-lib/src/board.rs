@@ -19,6 +19,7 @@ use crate::window::{FoundWord, PolledWord, System, Watch, Window};
 
 /// Bytes of SRAM that the window always shows.
 const LOW_SRAM_BYTES: u32 = WINDOW_VIEW - WINDOW_LOW_SRAM;
+/// Bytes of a word.
 const WORD_BYTES: u32 = 4;
 
 /// Bring-up of the chip failed.

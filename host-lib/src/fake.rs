@@ -106,6 +106,7 @@ const LIST_PAGES: u64 = 1 << 20;
 /// First page of contiguous memory, above 4 GB.
 const CONTIGUOUS_PAGES: u64 = 1 << 21;
 
+/// Bits of the fake chip's registers.
 const INTERRUPT: u32 = HostControl::INTERRUPT.bits();
 const EEPROM_IN: u32 = LocalControl::EEPROM_IN.bits();
 

@@ -78,6 +78,7 @@ fn files(folder: &Path) -> Vec<(String, PathBuf)> {
         .filter(|entry| entry.path().is_file())
         .filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
         .collect();
+    // The order of a folder depends on the file system; a build does not.
     found.sort();
     found
 }

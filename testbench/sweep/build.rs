@@ -41,6 +41,7 @@ fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     for entry in fs::read_dir(path)? {
         found.extend(files(&entry?.path())?);
     }
+    // The order of a folder depends on the file system; the hash does not.
     found.sort();
     Ok(found)
 }

@@ -34,8 +34,8 @@
 //! | `peer` | message identifiers and epochs |
 //! | `dma` | completions and failures |
 //!
-//! The chip has no multiplication, division or unaligned access, and a panic stops its CPU. So the code
-//! uses shifts, masked indices and lists.
+//! The chip has no multiplication, division or unaligned access, and a panic stops its CPU. So the code uses shifts, masked indices and lists. On a
+//! frame's usual path functions are `#[inline(always)]`, for the scratchpad; others are `#[inline(never)]`, which leaves it room, and `#[cold]` if rare.
 #![no_std]
 
 #[cfg(test)]

@@ -96,12 +96,14 @@ pub struct Emp<W, S> {
     system: S,
     /// Nodes of the route table.
     nodes: u16,
+    /// Processor time of the library's own instructions in each post.
     post_overhead_ns: u64,
     /// Payload of a frame.
     frame_bytes: u32,
     settings: Settings,
     /// NIC address of the descriptor array.
     descriptors: u32,
+    /// Free descriptors for transmits, and for receives.
     transmits: Pool,
     receives: Pool,
     /// Unused host pages for page lists.
@@ -159,7 +161,7 @@ impl<W: Window, S: System> Emp<W, S> {
         }
     }
 
-    /// Writes a mailbox and waits until the NIC has acknowledged it.
+    /// Writes a mailbox and waits until the NIC has acknowledged it; `why` describes the wait for the host's observers.
     async fn ring_mailbox(&mut self, mailbox: u32, value: u32, why: &'static str) {
         let mailbox = mailbox_low(mailbox);
         self.board.write_sram(mailbox, value).await;
@@ -172,4 +174,5 @@ impl<W: Window, S: System> Emp<W, S> {
     }
 }
 
+/// Bytes of a word.
 const WORD_BYTES: u32 = 4;

@@ -13,6 +13,7 @@ use super::Firmware;
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 12;
+/// Bytes of a word.
 const WORD_BYTES: u32 = 4;
 
 /// The version of a firmware.

@@ -13,6 +13,7 @@ use thiserror::Error;
 use crate::firmware::{Firmware, words};
 use crate::window::Window;
 
+/// Bytes of a word.
 const WORD_BYTES: u32 = 4;
 
 /// A family of boards.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub(super) struct HeldState<E> {
     state: Mutex<Option<Box<E>>>,
-    /// A handler has found nothing: the program was in a call.
+    /// A handler has found nothing: the program was in a call. Relaxed: the state itself is behind the mutex.
     missed: AtomicBool,
 }
 

@@ -1,4 +1,7 @@
 //! The headers of packets between sockets.
+//!
+//! A header has five words, most significant byte first: kind; the receiver's name of the connection; the sender's name of it; port of the
+//! receiver in the upper half and port of the sender; credit. Only a packet of kind data has bytes behind its header.
 
 use super::Address;
 
@@ -24,6 +27,7 @@ pub(super) enum SocketPacketKind {
     Reset,
 }
 
+/// Kinds by their numbers in headers, which begin with 1: a packet of zeros is none.
 const KINDS: [SocketPacketKind; 7] = [
     SocketPacketKind::Connect,
     SocketPacketKind::Accept,
@@ -46,11 +50,12 @@ pub(super) struct SocketHeader {
     pub(super) to_port: u16,
     /// Port of the sender.
     pub(super) from_port: u16,
-    /// Bytes for which the sender has room, beyond those of which it has spoken.
+    /// Bytes for which the sender has room, beyond those of its earlier credits.
     pub(super) credit: u32,
 }
 
 impl SocketHeader {
+    /// The header as bytes.
     pub(super) fn bytes(&self) -> [u8; HEADER_BYTES] {
         let kind = KINDS.iter().position(|kind| *kind == self.kind);
         let ports = u32::from(self.to_port) << 16 | u32::from(self.from_port);

@@ -32,6 +32,7 @@ pub fn init(verbose: u8) {
     if !filters.contains(FIRMWARE) {
         filters.push_str(",firmware=off");
     }
+    // Relaxed: the number alone decides, no data follow it.
     let guest_warnings = AtomicU64::new(0);
     env_logger::Builder::new()
         .parse_filters(&filters)

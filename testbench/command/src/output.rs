@@ -14,6 +14,7 @@ use serde::Serialize;
 
 /// Lines of names and texts: the texts stand behind the longest name.
 pub fn aligned<N: AsRef<str>, T: Display>(rows: impl IntoIterator<Item = (N, T)>) -> String {
+    // Keeps the texts of several lists below each other.
     const LEAST_WIDTH: usize = 22;
     let rows: Vec<_> = rows.into_iter().collect();
     let lengths = rows.iter().map(|(name, _)| name.as_ref().chars().count());

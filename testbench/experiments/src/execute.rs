@@ -50,6 +50,7 @@ pub fn each<J: Sync, T: Send, E>(
     perform: impl Fn(&J) -> Option<T> + Sync,
     mut done: impl FnMut(usize, T) -> Result<(), E>,
 ) -> Result<(), E> {
+    // Relaxed in all: results pass through the channel, and a job that begins late is only not begun.
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = |results: mpsc::Sender<(usize, T)>| {
         while !stop.load(Ordering::Relaxed) && !failed.load(Ordering::Relaxed) {

@@ -39,7 +39,7 @@ const FEATURES: u64 = 1 << 32 | 1 << 30;
 /// Protocol features: acknowledgments, a channel of the back end, in-band notifications. The last is what makes a run repeat.
 const PROTOCOL_FEATURES: u64 = 1 << 3 | 1 << 5 | 1 << 14;
 
-/// Messages.
+/// Kinds of messages, by the numbers of the vhost-user protocol.
 const GET_FEATURES: u32 = 1;
 const SET_FEATURES: u32 = 2;
 const SET_OWNER: u32 = 3;

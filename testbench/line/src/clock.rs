@@ -9,12 +9,13 @@ const EPOCH_NS: u64 = 1_000_000_000_000_000;
 /// Time of the other clocks at the begin.
 const BEGIN_NS: u64 = 1_000_000_000_000;
 
+/// Nanoseconds of a second.
 const NS_OF_A_SECOND: u64 = 1_000_000_000;
 
 /// Tells simulated time in ns to code at an address; `None`: it has real time.
 pub type ClockSource = fn(*const c_void) -> Option<u64>;
 
-/// The source, as a number; 0: all have real time.
+/// The source, as a number; 0: all have real time. Released and acquired: a thread that sees the source sees what it reads, too.
 static SOURCE: AtomicUsize = AtomicUsize::new(0);
 
 /// From now on there is simulated time.

@@ -16,6 +16,7 @@ use lanigon_worlds::images;
 use lanigon_worlds::nodes;
 use lanigon_worlds::profile;
 
+/// Lengths of messages, in bytes.
 const MEDIUM: u32 = 8 * 1024;
 const LARGE: u32 = 64 * 1024;
 /// Messages each way while stalls are counted.

@@ -11,6 +11,7 @@ use crate::select::{told, wait, wanted};
 use crate::table::{self, Known, WorldDescriptor};
 use crate::{system, world};
 
+/// Flags of `epoll_ctl`, as the type that `epoll_event` has.
 const EDGE: u32 = libc::EPOLLET as u32;
 const ONCE: u32 = libc::EPOLLONESHOT as u32;
 

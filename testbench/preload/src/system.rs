@@ -51,7 +51,8 @@ pub fn thread() -> c_long {
     unsafe { libc::syscall(libc::SYS_gettid) }
 }
 
-/// The function of this name that this library stands for.
+/// The function of this name that this library stands for. `place` keeps its address: threads that look at the same time find the same one, so
+/// its loads and stores are relaxed.
 ///
 /// # Safety
 /// `F` is the type of the function.

@@ -16,7 +16,7 @@ use crate::{error, system, world};
 /// Descriptors that can be the world's.
 const MOST: usize = 1 << 16;
 
-/// Kind of a descriptor, for a look without a lock.
+/// Kind of a descriptor, for a look without a lock: most calls are for descriptors of the system. Released after its entry in [`TABLE`] is there.
 const SYSTEM: u8 = 0;
 const SOCKET: u8 = 1;
 const EPOLL: u8 = 2;

@@ -74,7 +74,8 @@ static WORLD: Mutex<World> = Mutex::new(World {
 });
 static CHANGED: Condvar = Condvar::new();
 
-/// Whether this process has a world.
+/// Whether this process has a world. Written before the program's `main` and in a child after `fork`, when there is one thread: so this and the
+/// next four are relaxed.
 static CONNECTED: AtomicBool = AtomicBool::new(false);
 static RANK: AtomicU32 = AtomicU32::new(0);
 static SIZE: AtomicU32 = AtomicU32::new(1);
@@ -308,11 +309,13 @@ impl World {
             };
             request.write(&mut bytes);
         };
+        // The order in which calls were cancelled is that of real time; a run must not depend on it.
         self.cancelled.sort_unstable();
         for ticket in self.cancelled.drain(..) {
             write(0, 0, None, Call::Cancel { ticket });
         }
         let mut open: Vec<_> = self.slots.values_mut().collect();
+        // Threads have rising numbers in the order of their begin; which of them came here first depends on the machine.
         open.sort_by_key(|slot| slot.thread);
         for slot in open {
             if let Some((spent_ns, limit_ns, call)) = slot.request.take() {
@@ -430,6 +433,7 @@ fn asleep(own: &str) -> Option<Vec<(String, String)>> {
         let switches = field("voluntary_ctxt_switches:")?;
         all.push((name, switches));
     }
+    // The system lists threads in any order; two looks are compared.
     all.sort();
     Some(all)
 }

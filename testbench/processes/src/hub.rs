@@ -48,6 +48,8 @@ pub(crate) enum Next {
 }
 
 /// The sockets of all ranks.
+///
+/// Its flags and numbers are relaxed: they announce no data, which are behind the mutexes of the places.
 #[derive(Debug)]
 pub struct Hub {
     listener: UnixListener,

@@ -27,6 +27,7 @@ pub(crate) enum PacketHeader {
     },
 }
 
+/// Kinds of packets, in the first word.
 const SHORT: u64 = 1;
 const ASK: u64 = 2;
 const READY: u64 = 3;

@@ -22,12 +22,14 @@ const OUTSIDE: [&str; 8] = [
 
 /// Whether the code at this address belongs to a library with an event loop.
 fn is_outside(caller: *const c_void) -> bool {
+    // Programs read the clock at few places. A collision costs another search.
     const PLACES: usize = 64;
     static KNOWN: [AtomicUsize; PLACES] = [const { AtomicUsize::new(0) }; PLACES];
     let address = caller as usize;
     // The highest bit of an address in a process is 0: here it is the answer.
     let mark = 1 << (usize::BITS - 1);
     let place = &KNOWN[(address >> 2) % PLACES];
+    // Relaxed: the word is the whole answer, and each thread finds the same one.
     let known = place.load(Ordering::Relaxed);
     if known & !mark == address {
         return known & mark != 0;

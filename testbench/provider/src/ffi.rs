@@ -9,6 +9,7 @@ pub const fn version(major: u32, minor: u32) -> u32 {
     major << 16 | minor
 }
 
+/// Capabilities and flags of operations (`FI_MSG`, ...).
 pub const MSG: u64 = 1 << 1;
 pub const TAGGED: u64 = 1 << 3;
 pub const RECV: u64 = 1 << 10;
@@ -30,18 +31,21 @@ pub const SELECTIVE_COMPLETION: u64 = 1 << 59;
 /// Sends after sends.
 pub const ORDER_SAS: u64 = 1 << 8;
 
+/// Formats of addresses, and values for "none given".
 pub const FORMAT_UNSPEC: u32 = 0;
 /// Addresses of eight bytes.
 pub const ADDR_PSMX: u32 = 5;
 pub const ADDR_UNSPEC: u64 = u64::MAX;
 pub const SHARED_CONTEXT: usize = usize::MAX;
 
+/// Types of endpoints, of threading, of progress and of resource management.
 pub const EP_UNSPEC: c_int = 0;
 pub const EP_RDM: c_int = 3;
 pub const THREAD_SAFE: c_int = 1;
 pub const PROGRESS_MANUAL: c_int = 2;
 pub const RM_ENABLED: c_int = 2;
 
+/// Classes of objects (`FI_CLASS_...`).
 pub const CLASS_FABRIC: usize = 1;
 pub const CLASS_DOMAIN: usize = 2;
 pub const CLASS_EP: usize = 3;
@@ -50,10 +54,12 @@ pub const CLASS_EQ: usize = 13;
 pub const CLASS_CQ: usize = 14;
 pub const CLASS_CNTR: usize = 15;
 
+/// Commands of `control` and options of endpoints.
 pub const CONTROL_ENABLE: c_int = 6;
 pub const OPT_MIN_MULTI_RECV: c_int = 0;
 pub const OPT_CM_DATA_SIZE: c_int = 1;
 
+/// Formats of entries of completion queues.
 pub const CQ_CONTEXT: c_int = 1;
 pub const CQ_MSG: c_int = 2;
 pub const CQ_DATA: c_int = 3;

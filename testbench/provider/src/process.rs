@@ -115,7 +115,7 @@ static PROCESS: Mutex<Process> = Mutex::new(Process {
     next_token: 1,
 });
 
-/// Whether this process has simulated time.
+/// Whether this process has simulated time. Relaxed as [`LAST_NS`] and [`SOCKET`]: everything else is behind the mutex of the process.
 static CONNECTED: AtomicBool = AtomicBool::new(false);
 /// The time that was read last, in ns.
 static LAST_NS: AtomicU64 = AtomicU64::new(0);

@@ -42,6 +42,7 @@ pub enum Answer {
     End(End),
 }
 
+/// Kinds of answers on the line: no number of a request.
 const WELCOME: u64 = 0x101;
 const MESSAGE: u64 = 0x102;
 const DONE: u64 = 0x103;

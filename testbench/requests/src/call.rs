@@ -191,6 +191,7 @@ refusals! {
     Invalid,
 }
 
+/// Kinds of calls on the line.
 const BIND: u64 = 1;
 const LISTEN: u64 = 2;
 const CONNECT: u64 = 3;

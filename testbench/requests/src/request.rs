@@ -103,6 +103,7 @@ pub enum Request {
     Bye,
 }
 
+/// Kinds of requests on the line.
 const HELLO: u64 = 1;
 const SEND: u64 = 2;
 const POLL: u64 = 3;

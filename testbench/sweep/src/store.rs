@@ -166,6 +166,7 @@ impl Store {
 
     /// Removes what follows the last end of a line.
     fn drop_cut_line(&mut self) -> io::Result<()> {
+        // Bytes that are searched at a time: more than a line of usual results.
         const BLOCK: u64 = 1 << 16;
         let mut end = self.file.metadata()?.len();
         while end > 0 {

@@ -11,6 +11,7 @@ use lanigon_worlds::images;
 use lanigon_worlds::nodes;
 use lanigon_worlds::profile::built_in;
 
+/// Tags of the messages.
 const QUESTION: u16 = 1;
 const ANSWER: u16 = 2;
 const NEVER_SENT: u16 = 3;

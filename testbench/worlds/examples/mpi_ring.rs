@@ -11,6 +11,7 @@ use lanigon_worlds::boards;
 use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::profile::built_in;
 
+/// Nodes, the port of GM, and the tag of the token.
 const NODES: u16 = 4;
 const PORT: u8 = 2;
 const TOKEN: i32 = 1;

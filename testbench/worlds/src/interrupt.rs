@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Signals within this time count as one: `timeout` signals a process, and then its whole group.
 const SAME_WISH: Duration = Duration::from_millis(200);
 
-/// Interrupt flag, shared by clones.
+/// Interrupt flag, shared by clones. All accesses are relaxed: the flag says nothing about other data, and an operation looks again soon.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     wish: Arc<AtomicBool>,

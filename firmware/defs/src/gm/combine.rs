@@ -38,7 +38,7 @@ pub fn combine(operation: u32, a: u64, b: u64) -> u64 {
     }
 }
 
-#[inline(never)]
+#[inline(never)] // Calls the software addition: apart, the other operations save no registers.
 fn double_sum(a: u64, b: u64) -> u64 {
     let sum = (f64::from_bits(a) + f64::from_bits(b)).to_bits();
     if sum & !SIGN > INFINITY {

@@ -1,7 +1,7 @@
 //! An Ethernet firmware that speaks the AceNIC host protocol: docs/acenic.md.
 //!
 //! CPU A runs the protocol, in the order of the chip's event priorities; CPU B is the software DMA assist.
-//! Hardware-independent decisions are in the crate `acenic-protocol`.
+//! Hardware-independent decisions are in the crate `acenic-protocol`. Functions on a frame's path are inlined for the scratchpad; rare ones are not: they stay in SRAM.
 //!
 //! | module | what |
 //! |--------|------|

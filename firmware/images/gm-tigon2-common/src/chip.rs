@@ -216,7 +216,7 @@ impl<S: Side> Nic for Chip<S> {
         0
     }
 
-    #[inline(never)]
+    #[inline(never)] // Waits for its DMA anyway, and would take room in the scratchpad.
     fn fetch(&mut self, host: HostAddress, local: u32, length: u32) {
         let descriptor = Self::push_read(&transfer(host, local, length, 0));
         // Until the reference is behind the descriptor, by less than half of the ring.

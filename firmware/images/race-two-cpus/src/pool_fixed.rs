@@ -21,7 +21,7 @@ pub fn free() -> u32 {
 }
 
 /// CPU A takes a buffer, if there is one.
-#[inline(never)]
+#[inline(never)] // docs/debugging.md stops in this function by its name.
 pub fn take_buffer() -> bool {
     let free = semaphore::locked::<A, _>(|| {
         let free = sram::read(FREE);
@@ -35,7 +35,7 @@ pub fn take_buffer() -> bool {
 }
 
 /// CPU B gives a buffer back.
-#[inline(never)]
+#[inline(never)] // docs/debugging.md stops in this function by its name.
 pub fn give_back() {
     let free = semaphore::locked::<B, _>(|| {
         let free = sram::read(FREE) + 1;

@@ -75,7 +75,7 @@ impl Filler {
     }
 
     /// Once CPU B has given back all that was taken, all must be free.
-    #[inline(never)]
+    #[inline(never)] // docs/debugging.md stops in this function by its name.
     fn check_books(&self) {
         if sram::read(DONE) == self.taken {
             let free = pool::free();
@@ -89,7 +89,7 @@ impl Filler {
         }
     }
 
-    #[inline(never)]
+    #[inline(never)] // A function of its own in profiles and backtraces.
     fn fill_buffer(&mut self) {
         let buffer = BUFFER_BASE + (self.taken & (pool::BUFFERS - 1)) * BUFFER_BYTES;
         let words = 1 + (self.draw() & 63);

@@ -262,7 +262,7 @@ impl<const BASE: u32> Dma<BASE> {
     }
 
     /// Reads whole words from the host and waits until they are there.
-    #[inline(never)]
+    #[inline(never)] // Waits anyway; its callers need its loop once.
     pub fn fetch(low: u32, local: u32, length: u32) {
         let entry = load(Self::READS.next);
         Self::start_read(low, local, length, 0);
@@ -291,7 +291,7 @@ impl<const BASE: u32> Dma<BASE> {
     }
 
     /// Waits until all DMAs to the host are complete.
-    #[inline(never)]
+    #[inline(never)] // Waits anyway; its callers need its loop once.
     pub fn await_writes() {
         while Self::WRITES.has_more() {
             while register(ISR).read() & DMA_DONE == 0 {}

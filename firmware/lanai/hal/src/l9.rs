@@ -198,7 +198,7 @@ impl<const BASE: u32> Dma<BASE> {
     }
 
     /// Reads bytes from the host and waits until they are there.
-    #[inline(never)]
+    #[inline(never)] // Waits anyway; its callers need its loop once.
     pub fn fetch(high: u32, low: u32, local: u32, length: u32) {
         let block = load(Self::READ_NEXT);
         Self::start_read(high, low, local, length, 0);
@@ -239,7 +239,7 @@ impl<const BASE: u32> Dma<BASE> {
     }
 
     /// Waits until all DMAs to the host are complete.
-    #[inline(never)]
+    #[inline(never)] // Waits anyway; its callers need its loop once.
     pub fn await_writes() {
         let next = load(Self::WRITE_NEXT);
         let last = Self::WRITES | (next - BLOCK_BYTES) & (WRITE_RING_BYTES - 1);

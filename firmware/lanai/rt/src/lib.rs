@@ -77,7 +77,7 @@ impl Register {
 }
 
 /// Ends the work of an image: the CPU stays here.
-#[inline(never)]
+#[inline(never)] // One end for all callers, which tools find by its name.
 pub fn stop() -> ! {
     loop {
         compiler_fence(Ordering::SeqCst);

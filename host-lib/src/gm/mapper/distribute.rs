@@ -90,6 +90,7 @@ pub(super) async fn distribute<W: Window, S: System>(
     if let Some((_, complete)) = own {
         port.give_own(&complete, version).await?;
     }
+    // By number: answers come in any order.
     silent.sort_unstable();
     Ok(silent)
 }

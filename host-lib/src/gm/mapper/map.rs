@@ -148,6 +148,7 @@ impl Map {
             }
         }
         let mut free = (0..NODE_LIMIT as u16).filter(|node| !taken.contains_key(node));
+        // Free numbers go to nodes in the order of their ids: equal networks get equal numbers.
         self.hosts.sort_by_key(|host| host.id);
         for host in &mut self.hosts {
             if u32::from(host.node) == NO_NODE {

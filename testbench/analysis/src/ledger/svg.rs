@@ -18,6 +18,7 @@ struct BarRow {
     bars: Vec<Bar>,
 }
 
+/// Sizes in points of the picture: columns of a row, its height, and the space above the rows.
 const LABEL_WIDTH: f64 = 370.0;
 const PLOT_WIDTH: f64 = 760.0;
 const VALUE_WIDTH: f64 = 90.0;

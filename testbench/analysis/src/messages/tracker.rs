@@ -102,6 +102,7 @@ impl Tracker {
     pub(super) fn take_messages(&mut self) -> Vec<Message> {
         let mut messages = std::mem::take(&mut self.messages);
         for message in &mut messages {
+            // An event may concern a message in several ways: it counts once.
             message.events.sort_unstable();
             message.events.dedup();
         }

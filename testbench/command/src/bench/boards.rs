@@ -40,6 +40,7 @@ const BOOT: Quantity = Quantity {
 /// Messages there and back, and their length.
 const EXCHANGE: (usize, u32) = (10, 64);
 
+/// Boards in the world, and bytes of SRAM of each.
 const BOARDS: u16 = 1024;
 const SRAM_BYTES: u32 = 1024 * KB;
 

@@ -190,6 +190,7 @@ fn causes(profile: &str) -> anyhow::Result<Vec<(&'static str, u64)>> {
         }
     }
     let mut causes: Vec<_> = causes.into_iter().collect();
+    // The name decides among equals: the order of a hash table changes with each run.
     causes.sort_unstable_by_key(|&(cause, count)| (std::cmp::Reverse(count), cause));
     Ok(causes)
 }

@@ -14,6 +14,7 @@ use gdbstub::arch::{Arch, RegId, Registers};
 const GENERAL: usize = 32;
 /// Size of a register in bytes.
 const WIDTH: usize = 4;
+/// Numbers of registers in gdb's protocol for MIPS.
 const CAUSE: usize = 36;
 const PC: usize = 37;
 /// First register of floating point.

@@ -158,6 +158,7 @@ impl Accept {
 /// Whether a connection can be accepted now. Waits for one that is about to end.
 fn takes_over(busy: &AtomicBool) -> bool {
     let begin = Instant::now();
+    // Acquire sees all that the connection before has done; `busy.store` with Release ends it.
     while busy.swap(true, Ordering::AcqRel) {
         if begin.elapsed() > MOMENT {
             return false;

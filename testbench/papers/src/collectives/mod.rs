@@ -157,6 +157,7 @@ impl Experiment for Collectives {
 
     fn keys(&self) -> Vec<Measurement> {
         let mut cases = beyond::cases(self.chapter, self.amount.choose([64, 256, 1_024]));
+        // Long runs first: threads end at about the same time.
         cases.sort_by_key(|case| std::cmp::Reverse(case.nodes));
         let points = self.all().into_iter().map(Measurement::Point);
         points
@@ -185,6 +186,7 @@ impl Experiment for Collectives {
                 _ => {}
             }
         }
+        // Threads end in any order.
         results.beyond.sort_by(|a, b| a.case.cmp(&b.case));
         results
     }

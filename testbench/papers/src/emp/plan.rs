@@ -133,6 +133,7 @@ impl EmpPlan {
             self.images.contains_key(&task.scheme()) && (!is_on_gm || self.gm.is_some())
         };
         let mut tasks: Vec<_> = self.tasks.iter().copied().filter(has_image).collect();
+        // Long runs first: threads end at about the same time.
         tasks.sort_by_key(|task| std::cmp::Reverse(task.work()));
         tasks
     }

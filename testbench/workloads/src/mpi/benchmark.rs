@@ -6,6 +6,7 @@ use super::{MeasuredValue, MpiSettings, MpiWork, skew};
 
 /// Messages of a window.
 pub(super) const WINDOW: usize = 64;
+/// Tag of the measured messages.
 const TAG: i32 = 1;
 /// Tag of the answer to a window.
 const DONE: i32 = 2;

@@ -278,6 +278,7 @@ pub struct TimeUse {
 }
 
 impl TimeUse {
+    /// Number of the fields.
     const VALUES: usize = 6;
 
     fn values(times: &Times) -> [u64; Self::VALUES] {

@@ -34,6 +34,7 @@ const SEED: u64 = 314_159_265;
 const MODULUS_MASK: u64 = (1 << 46) - 1;
 /// Random numbers of a key.
 const DRAWS: u64 = 4;
+/// Tag of the messages with keys.
 const TAG: i32 = 1;
 
 impl ProblemClass {

@@ -35,6 +35,7 @@ impl FmEngine {
             handler: HANDLER,
         };
         let member = fm.join_multicast(&multicast).map_err(text)?;
+        // Atomic since a handler is `Send`; it runs in the calls of this node only, so relaxed suffices.
         let answers = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&answers);
         fm.set_handler(ANSWER, move |_| {

@@ -1,4 +1,4 @@
-//! An exact fault as a fault layer.
+//! Exact faults as fault layers: a layer at a sender's port sees each frame that leaves, and may lose, double, delay or damage it.
 
 use emulator::state;
 use emulator::wire::ethernet::frame::Frame;
@@ -8,9 +8,11 @@ use emulator::wire::unit::{Departure, Unit};
 
 use super::{Action, EmpFrame, Fault, Strikes};
 
+/// The layer of a fault of EMP's frames.
 #[derive(Debug)]
 pub(super) struct Exact {
     fault: Fault,
+    /// Hits of the fault so far, at all senders.
     strikes: Strikes,
 }
 
@@ -19,7 +21,8 @@ impl Exact {
         Self { fault, strikes }
     }
 
-    fn strikes(&self, departure: &Departure<Frame>) -> bool {
+    /// Whether the fault hits this frame; then the hit is counted.
+    fn hits(&self, departure: &Departure<Frame>) -> bool {
         EmpFrame::parse(departure.unit.bytes())
             .is_some_and(|frame| self.fault.fits(&frame, departure.head))
             && self.fault.action.fits(&departure.unit)
@@ -31,7 +34,7 @@ state!(Exact { strikes } fixed { fault });
 
 impl FaultLayer<Frame> for Exact {
     fn pass(&mut self, departure: Departure<Frame>, passage: &mut Passage<Frame>) {
-        if !self.strikes(&departure) {
+        if !self.hits(&departure) {
             return passage.forward(departure);
         }
         self.fault.action.strike(departure, passage);
@@ -91,6 +94,7 @@ impl Action {
     }
 }
 
+/// The unit with all bits of a byte inverted; with a check sequence that fits these bytes, or with its own.
 fn damaged<U: Forge>(unit: &U, byte: u32, valid_check: bool) -> U {
     let mut bytes = unit.bytes().to_vec();
     if let Some(byte) = bytes.get_mut(byte as usize) {

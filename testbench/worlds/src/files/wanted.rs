@@ -165,6 +165,7 @@ fn folder(path: &Path, wanted: Wanted) -> String {
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    // The order of a folder depends on the file system; messages do not.
     paths.sort();
     paths
 }

@@ -92,6 +92,7 @@ impl Blueprint {
                 resets.push((START.saturating_add(*at), *node));
             }
         }
+        // By time: the file may name them in any order.
         resets.sort_unstable();
         let counters = Counters::new(&scenario.nodes);
         let profiles: Vec<_> = speeds

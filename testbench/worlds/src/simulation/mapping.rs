@@ -50,11 +50,16 @@ struct MappingLog {
 }
 
 impl Mappings {
-    /// Results so far, in the order of time.
+    /// Results so far, in the order of time and name.
     pub(super) fn done(&self) -> Vec<Mapping> {
         let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut done = log.done.clone();
-        done.sort_by(|a, b| a.at_us.total_cmp(&b.at_us));
+        // Nodes on several threads end in any order: the name decides among equal times.
+        done.sort_by(|a, b| {
+            a.at_us
+                .total_cmp(&b.at_us)
+                .then_with(|| a.mapper.cmp(&b.mapper))
+        });
         done
     }
 

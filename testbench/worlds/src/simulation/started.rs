@@ -20,7 +20,7 @@ use crate::stopped::{Cause, Stopped};
 pub(super) struct StartedNodes {
     /// Whether each node belongs to the set.
     nodes: Vec<bool>,
-    /// Set when a CPU stops; cleared by the reader.
+    /// Set when a CPU stops; cleared by the reader. Relaxed: observers and the reader run between slices.
     stop: Arc<AtomicBool>,
 }
 

@@ -50,7 +50,7 @@ fn distance(a: u32, b: u32) -> u32 {
 }
 
 /// The largest element above `floor` and its place.
-#[inline(never)]
+#[inline(never)] // Stays a call, whose result the back end returns in memory.
 fn largest<T: Copy + PartialOrd>(values: &[T], floor: T) -> Option<(usize, T)> {
     let above = values.iter().copied().enumerate();
     above
