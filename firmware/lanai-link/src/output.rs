@@ -70,7 +70,7 @@ fn flags(part: &ImagePart) -> (u32, u32, u32) {
 }
 
 /// Place of a part in the file.
-struct Placed<'a> {
+struct PlacedPart<'a> {
     part: &'a ImagePart,
     content: &'a [u8],
     name: StringId,
@@ -93,13 +93,13 @@ pub(crate) fn write(
     writer.reserve_file_header();
     writer.reserve_program_headers(u32::try_from(segments.count()).unwrap_or(u32::MAX));
     writer.reserve_null_section_index();
-    let mut placed: Vec<Option<Placed<'_>>> = Vec::new();
+    let mut placed: Vec<Option<PlacedPart<'_>>> = Vec::new();
     for (part, content) in parts.iter().zip(contents) {
         if !is_present(part) {
             placed.push(None);
             continue;
         }
-        placed.push(Some(Placed {
+        placed.push(Some(PlacedPart {
             part,
             content,
             name: writer.add_section_name(part.name.as_bytes()),
@@ -139,7 +139,10 @@ pub(crate) fn write(
 }
 
 /// The file's header, and one header for each loaded part.
-fn write_headers(writer: &mut Writer<'_>, placed: &[Option<Placed<'_>>]) -> Result<(), LinkError> {
+fn write_headers(
+    writer: &mut Writer<'_>,
+    placed: &[Option<PlacedPart<'_>>],
+) -> Result<(), LinkError> {
     let header = FileHeader {
         os_abi: 0,
         abi_version: 0,
@@ -152,7 +155,7 @@ fn write_headers(writer: &mut Writer<'_>, placed: &[Option<Placed<'_>>]) -> Resu
     let written = writer.write_file_header(&header);
     written.map_err(|error| LinkError::Write(error.to_string()))?;
     writer.write_align_program_headers();
-    for Placed {
+    for PlacedPart {
         part,
         content,
         offset,
@@ -178,7 +181,7 @@ fn write_headers(writer: &mut Writer<'_>, placed: &[Option<Placed<'_>>]) -> Resu
 
 fn write_symbols(
     writer: &mut Writer<'_>,
-    placed: &[Option<Placed<'_>>],
+    placed: &[Option<PlacedPart<'_>>],
     symbols: &[(&ImageSymbol, StringId)],
 ) {
     writer.write_null_symbol();
@@ -198,9 +201,9 @@ fn write_symbols(
     }
 }
 
-fn write_section_headers(writer: &mut Writer<'_>, placed: &[Option<Placed<'_>>]) {
+fn write_section_headers(writer: &mut Writer<'_>, placed: &[Option<PlacedPart<'_>>]) {
     writer.write_null_section_header();
-    for Placed {
+    for PlacedPart {
         part, name, offset, ..
     } in placed.iter().flatten()
     {

@@ -82,7 +82,7 @@ use network::Network;
 use nic_sync::NicBarrier;
 use page::Page;
 use serve::PageChanges;
-use sync::{Gathering, Lock};
+use sync::{Lock, PendingNotices};
 
 /// No home yet, in the home table.
 const NO_HOME: u32 = u32::MAX;
@@ -102,10 +102,10 @@ pub struct Dsm<W, S> {
     /// Pages that the current interval has written.
     dirty: Vec<u32>,
     locks: Vec<Lock>,
-    gathering: Gathering,
+    gathering: PendingNotices,
     nic_barrier: Option<NicBarrier>,
     /// Replies for which the program polls.
-    replies: Replies,
+    replies: PendingReplies,
     /// Changes that the own pages have got since the last barrier, if races are looked for.
     seen: Vec<PageChanges>,
     next_page: u32,
@@ -119,7 +119,7 @@ pub struct Dsm<W, S> {
 
 /// Messages for the program itself, until it takes them.
 #[derive(Debug, Default)]
-struct Replies {
+struct PendingReplies {
     /// Home of a page.
     page: Option<(u32, u32)>,
     /// A lock, and what its last holder knew.
@@ -159,9 +159,9 @@ impl<W: Window, S: System> Dsm<W, S> {
             pages: vec![Page::default(); settings.pages as usize],
             dirty: Vec::new(),
             locks: Lock::all(settings.locks, nodes, rank),
-            gathering: Gathering::default(),
+            gathering: PendingNotices::default(),
             nic_barrier: None,
-            replies: Replies::default(),
+            replies: PendingReplies::default(),
             seen: Vec::new(),
             next_page: 0,
             handled_until_ps: 0,

@@ -41,7 +41,7 @@ impl Lock {
 
 /// Vector times and intervals that a barrier or a lock brings: they take effect when the program takes them.
 #[derive(Debug, Default)]
-pub(super) struct Gathering {
+pub(super) struct PendingNotices {
     /// Nodes that have arrived, at the first node.
     pub(super) arrived: usize,
     /// Vector times of the nodes that have arrived.
@@ -49,7 +49,7 @@ pub(super) struct Gathering {
     pub(super) intervals: Vec<Arc<Interval>>,
 }
 
-impl Gathering {
+impl PendingNotices {
     pub(super) fn learn(&mut self, time: VectorTime, intervals: Vec<Arc<Interval>>) {
         self.times.push(time);
         self.intervals.extend(intervals);

@@ -10,7 +10,7 @@ use defs::tigon2::regs::{MAC_ADDRESS_HIGH, MAC_ADDRESS_LOW};
 
 use super::error::StartError;
 use super::mapper::UniqueId;
-use super::view::{Taken, View};
+use super::view::{View, ViewGuard};
 use crate::address::MacAddress;
 use crate::board::BoardWindow;
 use crate::firmware::Firmware;
@@ -226,7 +226,7 @@ impl<W: Window> Board<W> {
 }
 
 /// Takes the view of a Tigon2. While another process has it, this one reads a register that changes nothing, again and again.
-async fn taken<W: Window>(board: &mut BoardWindow<W>, view: &View) -> Taken {
+async fn taken<W: Window>(board: &mut BoardWindow<W>, view: &View) -> ViewGuard {
     loop {
         if let Some((taken, moved)) = view.try_take() {
             if moved {

@@ -42,12 +42,12 @@ pub(super) struct OpenPort {
     pub(super) alarms: Alarms,
     /// Collective operations on the board.
     pub(super) operations: Operations,
-    pub(super) wake: Wake,
+    pub(super) wake: WakeState,
 }
 
 /// Whether the next event of a port interrupts the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wake {
+pub(super) enum WakeState {
     /// The next event raises no interrupt.
     Off,
     /// The process has asked for it; the board has not answered.
@@ -121,7 +121,7 @@ impl<W: Window, S: System> Gm<W, S> {
             accepted: [u32::MAX; 2],
             alarms: Alarms::default(),
             operations: Operations::default(),
-            wake: Wake::Off,
+            wake: WakeState::Off,
         });
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::call::Call;
 use super::collective::Completed;
 use super::error::ReceiveError;
 use super::memory::Buffer;
-use super::port::{OpenPort, POLL_NS, POLLS, Wake};
+use super::port::{OpenPort, POLL_NS, POLLS, WakeState};
 use super::send::{Priority, SendId};
 use super::{Gm, MemoryError, PortError};
 use crate::window::{MemoryWatch, PollError, System, VirtualAddress, Window};
@@ -229,23 +229,23 @@ impl<W: Window, S: System> Gm<W, S> {
     async fn sleep_for_event(&mut self, number: u8) -> Result<Event, ReceiveError> {
         while !self.receive_pending(number)? {
             match self.port(number)?.wake {
-                Wake::Off => {
-                    self.port(number)?.wake = Wake::Asked;
+                WakeState::Off => {
+                    self.port(number)?.wake = WakeState::Asked;
                     self.write_control(number, WAKE, 0, 0).await?;
                 }
-                Wake::Asked => {
+                WakeState::Asked => {
                     if !self.slot_filled(number, Some(ANSWER_NS)).await? {
                         return Err(PortError::Silent { port: number }.into());
                     }
                 }
-                Wake::Armed => {
+                WakeState::Armed => {
                     self.system.system_call().await;
                     // Without a time limit it is the interrupt that ends the wait.
                     let _ = self.system.wait_interrupt(None).await;
                     self.board.end_interrupt().await;
                     // The interrupt may have been another port's, or of an event that was taken before.
                     if !self.receive_pending(number)? {
-                        self.port(number)?.wake = Wake::Off;
+                        self.port(number)?.wake = WakeState::Off;
                     }
                 }
             }
@@ -337,7 +337,7 @@ impl<W: Window, S: System> Gm<W, S> {
         self.clear_event(slot)?;
         let state = self.port(port)?;
         state.next_event = (state.next_event + 1) % SLOTS;
-        state.wake = Wake::Armed;
+        state.wake = WakeState::Armed;
         let slot = state.slot();
         Ok(self.event_word(slot)? & NEW != 0)
     }
@@ -405,8 +405,8 @@ impl<W: Window, S: System> Gm<W, S> {
         self.clear_event(slot)?;
         let port = self.port(number)?;
         port.next_event = (port.next_event + 1) % SLOTS;
-        if port.wake == Wake::Armed {
-            port.wake = Wake::Off;
+        if port.wake == WakeState::Armed {
+            port.wake = WakeState::Off;
         }
         let event = word(&bytes, LAST_WORD);
         match event & 0x7F {

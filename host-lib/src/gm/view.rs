@@ -18,7 +18,7 @@ pub(super) struct View {
 
 /// The view is the process's until this is dropped.
 #[derive(Debug)]
-pub(super) struct Taken(Arc<Mutex<ViewState>>);
+pub(super) struct ViewGuard(Arc<Mutex<ViewState>>);
 
 impl View {
     /// Access of another process to this view.
@@ -30,17 +30,17 @@ impl View {
     }
 
     /// Takes the view if no other process uses it; says too whether another process has moved it since.
-    pub(super) fn try_take(&self) -> Option<(Taken, bool)> {
+    pub(super) fn try_take(&self) -> Option<(ViewGuard, bool)> {
         let mut state = lock(&self.state);
         if std::mem::replace(&mut state.taken, true) {
             return None;
         }
         let moved = std::mem::replace(&mut state.last, self.process) != self.process;
-        Some((Taken(Arc::clone(&self.state)), moved))
+        Some((ViewGuard(Arc::clone(&self.state)), moved))
     }
 }
 
-impl Drop for Taken {
+impl Drop for ViewGuard {
     fn drop(&mut self) {
         lock(&self.0).taken = false;
     }

@@ -6,7 +6,7 @@
 use super::bypass::Starting;
 use super::communicator::Communicator;
 use super::datatype::{Datatype, Operation, combine_all, from_bytes, to_bytes};
-use super::engine::{Ended, Outgoing, PASSED_ON};
+use super::engine::{Outgoing, PASSED_ON, RequestResult};
 use super::envelope::{self, Envelope, MessageLabel};
 use super::error::{MpiError, Partner};
 use super::matching::Pattern;
@@ -465,7 +465,7 @@ impl<T: Transport> Mpi<T> {
         call: CollectiveCall,
         from: usize,
         request: u32,
-    ) -> Result<Ended, MpiError> {
+    ) -> Result<RequestResult, MpiError> {
         let ended = self.engine.wait(request, call.name).await?;
         match ended.mark & !PASSED_ON == call.kind as u16 {
             true => Ok(ended),

@@ -38,7 +38,7 @@ struct Offer {
 
 /// Result of a request.
 #[derive(Debug, Clone)]
-pub(super) struct Ended {
+pub(super) struct RequestResult {
     pub(super) status: Status,
     /// Collective operation to which the message belongs.
     pub(super) mark: u16,
@@ -59,7 +59,7 @@ enum RequestState {
     Receiving {
         room: usize,
     },
-    Done(Result<Ended, MpiError>),
+    Done(Result<RequestResult, MpiError>),
 }
 
 /// The receiver of a message, as the program names it.
@@ -130,7 +130,7 @@ pub(super) struct Outgoing<'a> {
 }
 
 /// Result of a send.
-const SENT: Ended = Ended {
+const SENT: RequestResult = RequestResult {
     status: Status {
         source: 0,
         tag: 0,
@@ -287,7 +287,7 @@ impl<T: Transport> Engine<T> {
                 bytes: bytes.len(),
                 room,
             }),
-            false => Ok(Ended {
+            false => Ok(RequestResult {
                 status,
                 mark,
                 bytes,
@@ -448,7 +448,7 @@ impl<T: Transport> Engine<T> {
     }
 
     /// Result of a request, if it has ended; the request is forgotten then.
-    pub(super) fn ended(&mut self, request: u32) -> Result<Option<Ended>, MpiError> {
+    pub(super) fn ended(&mut self, request: u32) -> Result<Option<RequestResult>, MpiError> {
         match self.requests.get(&request) {
             None => Err(MpiError::Request),
             Some(RequestState::Done(_)) => match self.requests.remove(&request) {
@@ -464,7 +464,7 @@ impl<T: Transport> Engine<T> {
         &mut self,
         request: u32,
         call: &'static str,
-    ) -> Result<Ended, MpiError> {
+    ) -> Result<RequestResult, MpiError> {
         loop {
             if let Some(ended) = self.ended(request)? {
                 return Ok(ended);

@@ -39,12 +39,12 @@ impl<E> HeldState<E> {
 
 /// The state. The program has it but while it is lent.
 #[derive(Debug)]
-pub(super) struct Held<E> {
+pub(super) struct LentState<E> {
     own: Option<Box<E>>,
     place: Arc<HeldState<E>>,
 }
 
-impl<E> Held<E> {
+impl<E> LentState<E> {
     pub(super) fn new(state: E) -> Self {
         Self {
             own: Some(Box::new(state)),
@@ -67,7 +67,7 @@ impl<E> Held<E> {
 }
 
 /// A loan of the state. It is dropped when no handler runs: a program stands still meanwhile.
-pub(super) struct Loan<'a, E>(&'a mut Held<E>);
+pub(super) struct Loan<'a, E>(&'a mut LentState<E>);
 
 impl<E> Drop for Loan<'_, E> {
     fn drop(&mut self) {
@@ -75,7 +75,7 @@ impl<E> Drop for Loan<'_, E> {
     }
 }
 
-impl<E> Deref for Held<E> {
+impl<E> Deref for LentState<E> {
     type Target = E;
 
     fn deref(&self) -> &E {
@@ -86,7 +86,7 @@ impl<E> Deref for Held<E> {
     }
 }
 
-impl<E> DerefMut for Held<E> {
+impl<E> DerefMut for LentState<E> {
     fn deref_mut(&mut self) -> &mut E {
         match &mut self.own {
             Some(state) => state,

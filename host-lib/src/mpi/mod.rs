@@ -78,7 +78,7 @@ pub use times::Times;
 pub use transport::{Arrival, Delivery, Transport, TransportError};
 
 use engine::Engine;
-use held::Held;
+use held::LentState;
 use times::Begin;
 
 /// Longest message that is sent at once, unless a transport is made for another length, in bytes.
@@ -118,7 +118,7 @@ impl Default for Config {
 
 /// The library's state in a process.
 pub struct Mpi<T> {
-    engine: Held<Engine<T>>,
+    engine: LentState<Engine<T>>,
     /// Computes while a handler of signals may have the engine.
     computation: Option<Computation>,
     /// The context of the next communicator.
@@ -155,7 +155,7 @@ impl<T: Transport> Mpi<T> {
         let mut engine = Engine::new(transport, config);
         engine.clocks.start(&engine.transport);
         let mut mpi = Self {
-            engine: Held::new(engine),
+            engine: LentState::new(engine),
             computation: None,
             next_context: 1,
         };

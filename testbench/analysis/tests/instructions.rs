@@ -16,7 +16,7 @@ use emulator::observe::instructions::steps::{Action, Steps};
 use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use lanigon_analysis::profiler::{Costs, Profiler, report};
-use lanigon_analysis::trace::instructions::{Listing, Wanted, split};
+use lanigon_analysis::trace::instructions::{InstructionSelection, Listing, split};
 use lanigon_analysis::trace::open::open;
 use lanigon_analysis::trace::record::{RecordOptions, header, with_image};
 use lanigon_worlds::scenario::Scenario;
@@ -120,7 +120,7 @@ fn profiles_add_up() {
 }
 
 /// Lines of a file, and whether it could be read to its end.
-fn listed(path: &Path, wanted: Wanted) -> (Vec<String>, bool) {
+fn listed(path: &Path, wanted: InstructionSelection) -> (Vec<String>, bool) {
     let (header, chunks) = split(open(path).unwrap());
     let mut lines = Vec::new();
     let read = Listing::new(&header, wanted).show(chunks, |line| {
@@ -156,7 +156,7 @@ fn a_file_shows_every_instruction() {
     let recording = args.begin(&mut simulation.world, || header).unwrap();
     let left = run(&mut simulation, 2);
     recording.finish().unwrap();
-    let all = Wanted {
+    let all = InstructionSelection {
         place: None,
         cpu: None,
         from: SimTime::ZERO,
@@ -170,7 +170,7 @@ fn a_file_shows_every_instruction() {
     assert!(lines.iter().collect::<Vec<_>>().is_sorted_by_key(time));
 
     let (from, until) = (SimTime::from_us(20_100), SimTime::from_us(20_110));
-    let part = Wanted {
+    let part = InstructionSelection {
         place: Some(Place::Node(1)),
         cpu: Some(0),
         from,

@@ -8,7 +8,7 @@ use crate::conditions::Conditions;
 use crate::drawing::NamedFigure;
 use crate::paper::{Amount, Paper};
 use crate::row::Row;
-use crate::verdict::{Judged, Totals};
+use crate::verdict::{JudgedClaim, Totals};
 
 /// Head of a paper's document, equal in form for all papers.
 #[derive(Debug, Clone, Serialize)]
@@ -24,7 +24,7 @@ pub struct Head {
     /// Numbers of the verdicts.
     pub verdicts: Totals,
     /// Claims with their verdicts.
-    pub claims: Vec<Judged>,
+    pub claims: Vec<JudgedClaim>,
     /// Whether the user interrupted: points are missing.
     pub partial: bool,
 }
@@ -35,7 +35,7 @@ impl Head {
         amount: Amount,
         conditions: Conditions,
         rows: Vec<Row>,
-        claims: Vec<Judged>,
+        claims: Vec<JudgedClaim>,
         partial: bool,
     ) -> Self {
         Self {

@@ -12,7 +12,7 @@ use crate::page;
 use crate::paper::{Amount, Paper, ResultRequest};
 use crate::published::Published;
 use crate::row::{self, CALIBRATED, PREDICTED, Row};
-use crate::verdict::{self, Claim, Judged, Limits, Sample};
+use crate::verdict::{self, Claim, JudgedClaim, Limits, Sample};
 
 /// An experiment, made from a request: what is measured, and what becomes of the results.
 pub trait Experiment: Sized + Sync {
@@ -79,7 +79,7 @@ pub trait Experiment: Sized + Sync {
     }
 
     /// The judged claims.
-    fn claims(&self, results: &Self::Results) -> Vec<Judged> {
+    fn claims(&self, results: &Self::Results) -> Vec<JudgedClaim> {
         verdict::judge_all(results, self.limits(), Self::CLAIMS, Self::TEXTS)
     }
 

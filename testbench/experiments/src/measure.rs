@@ -13,7 +13,7 @@ const LARGEST: f64 = 1e15;
 /// Function that makes one value of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Of {
+pub enum Aggregate {
     /// Mean of the values.
     Mean,
     /// The smallest.
@@ -24,11 +24,11 @@ pub enum Of {
     Sum,
 }
 
-const OF: [(&str, Of); 4] = [
-    ("mean", Of::Mean),
-    ("min", Of::Min),
-    ("max", Of::Max),
-    ("sum", Of::Sum),
+const OF: [(&str, Aggregate); 4] = [
+    ("mean", Aggregate::Mean),
+    ("min", Aggregate::Min),
+    ("max", Aggregate::Max),
+    ("sum", Aggregate::Sum),
 ];
 
 /// A number to take from a run's document, which is that of `lanigon run --json`.
@@ -41,7 +41,7 @@ pub struct Measure {
     /// Path in the document.
     pub path: String,
     /// For a path with `[*]`: how the values become one.
-    pub of: Option<Of>,
+    pub of: Option<Aggregate>,
     /// Factor.
     pub times: f64,
     /// File, line and key that define it, for messages.
@@ -140,10 +140,10 @@ impl Measure {
         let value = match self.of {
             _ if count == 0.0 => None,
             None => values.last(),
-            Some(Of::Mean) => Some(values.sum::<f64>() / count),
-            Some(Of::Sum) => Some(values.sum()),
-            Some(Of::Min) => values.reduce(f64::min),
-            Some(Of::Max) => values.reduce(f64::max),
+            Some(Aggregate::Mean) => Some(values.sum::<f64>() / count),
+            Some(Aggregate::Sum) => Some(values.sum()),
+            Some(Aggregate::Min) => values.reduce(f64::min),
+            Some(Aggregate::Max) => values.reduce(f64::max),
         };
         Ok(value.map(|value| value * self.times))
     }
@@ -191,10 +191,15 @@ mod tests {
         check("a.none", None, 1.0, Ok(None));
         check("good", None, 1.0, Ok(Some(1.0)));
         check("boards[1].cpu", None, 100.0, Ok(Some(75.0)));
-        check("boards[*].cpu", Some(Of::Mean), 100.0, Ok(Some(50.0)));
-        check("boards[*].cpu", Some(Of::Sum), 1.0, Ok(Some(1.0)));
-        check("boards[*].cpu", Some(Of::Min), 1.0, Ok(Some(0.25)));
-        check("boards[*].cpu", Some(Of::Max), 1.0, Ok(Some(0.75)));
+        check(
+            "boards[*].cpu",
+            Some(Aggregate::Mean),
+            100.0,
+            Ok(Some(50.0)),
+        );
+        check("boards[*].cpu", Some(Aggregate::Sum), 1.0, Ok(Some(1.0)));
+        check("boards[*].cpu", Some(Aggregate::Min), 1.0, Ok(Some(0.25)));
+        check("boards[*].cpu", Some(Aggregate::Max), 1.0, Ok(Some(0.75)));
         check("end", None, 1.0, Err("end is no number"));
         check("a.c", None, 1.0, Err("no key \"c\"; did you mean \"b\"?"));
         check(

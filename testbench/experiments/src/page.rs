@@ -10,7 +10,7 @@ use crate::document::Head;
 use crate::drawing::NamedFigure;
 use crate::paper::Paper;
 use crate::row;
-use crate::verdict::{Judged, Totals};
+use crate::verdict::{JudgedClaim, Totals};
 
 /// Explanation of error bars and of the columns "±".
 const INTERVALS: &str = "Error bars and the columns ± are half of the 95 % confidence interval of a mean (batch means). \
@@ -140,8 +140,8 @@ fn flatten(name: &str, value: &Value, cells: &mut Vec<(String, Cell)>) {
 
 /// Judged claims as a block.
 #[must_use]
-pub fn claims(judged: &[Judged]) -> Block {
-    let claim = |judged: &Judged| Claim {
+pub fn claims(judged: &[JudgedClaim]) -> Block {
+    let claim = |judged: &JudgedClaim| Claim {
         id: judged.id.into(),
         text: judged.claim.clone(),
         holds: judged.holds,
@@ -151,7 +151,7 @@ pub fn claims(judged: &[Judged]) -> Block {
 }
 
 /// Writes judged claims as text, with the totals.
-pub fn write_claims(text: &mut String, claims: &[Judged]) {
+pub fn write_claims(text: &mut String, claims: &[JudgedClaim]) {
     for claim in claims {
         // Writing to a string cannot fail.
         let _ = writeln!(

@@ -114,7 +114,7 @@ impl Choice {
 
 /// Effect of `--explain` for a paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Explains {
+pub enum ExplainEffect {
     /// Selects the measurements, by scheme.
     Schemes,
     /// Prints an explanation; no point is measured.
@@ -137,7 +137,7 @@ pub struct Paper {
     /// The options that it accepts.
     pub accepts: &'static [Choice],
     /// Effect of `--explain`.
-    pub explains: Explains,
+    pub explains: ExplainEffect,
     /// The published numbers.
     pub table: &'static PublishedTable,
     /// Ids of those to which profiles are adjusted.
@@ -184,16 +184,16 @@ pub fn check(all: &[&Paper], paper: &Paper, request: &ResultRequest) -> Result<(
         return Ok(());
     };
     match paper.explains {
-        Explains::Schemes => Ok(()),
-        Explains::Nothing(why) => refuse(format!("--explain: {why}")),
-        Explains::Runs if !scheme.is_empty() => {
-            let others = listed(&|paper| paper.explains == Explains::Schemes);
+        ExplainEffect::Schemes => Ok(()),
+        ExplainEffect::Nothing(why) => refuse(format!("--explain: {why}")),
+        ExplainEffect::Runs if !scheme.is_empty() => {
+            let others = listed(&|paper| paper.explains == ExplainEffect::Schemes);
             refuse(format!("--explain {scheme}: a scheme is for {others}"))
         }
-        Explains::Runs if request.out.is_some() => {
+        ExplainEffect::Runs if request.out.is_some() => {
             refuse("--out and --explain: the explanation is printed only".into())
         }
-        Explains::Runs => Ok(()),
+        ExplainEffect::Runs => Ok(()),
     }
 }
 
@@ -222,7 +222,7 @@ pub fn run<P: Fn(usize) + Sync>(
 ) -> Result<ExperimentOutcome, Error> {
     paper.table.check()?;
     let started = (paper.start)(paper, request)?;
-    if request.explain.is_some() && paper.explains == Explains::Runs {
+    if request.explain.is_some() && paper.explains == ExplainEffect::Runs {
         return started.explain();
     }
     if let Some(folder) = &request.out {

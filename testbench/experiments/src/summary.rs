@@ -179,7 +179,7 @@ const LEGEND: &str = "predicted: numbers that the model gives without having bee
 
 /// Results of several papers.
 #[derive(Debug, Clone, Default)]
-pub struct All {
+pub struct PaperResults {
     /// Documents of the papers, in the order of the list.
     documents: Vec<String>,
     /// Distances of the results from the published ones.
@@ -196,7 +196,7 @@ pub fn run<P: Fn(usize) + Sync>(
     papers: &[&'static Paper],
     request: &ResultRequest,
     begin: impl Fn(&'static Paper, usize) -> P,
-) -> Result<All, Error> {
+) -> Result<PaperResults, Error> {
     paper::check_all(request)?;
     let mut earlier = None;
     if let Some(folder) = &request.out {
@@ -206,7 +206,7 @@ pub fn run<P: Fn(usize) + Sync>(
         earlier = Some(folder).filter(|_| is_same);
         folder::write_file(folder, PROGRAM, program.as_bytes())?;
     }
-    let mut all = All::default();
+    let mut all = PaperResults::default();
     for paper in papers {
         let request = ResultRequest {
             out: request.out.as_ref().map(|folder| folder.join(paper.name)),
@@ -260,7 +260,7 @@ struct SummaryDocument<'a> {
     summary: &'a [Summary],
 }
 
-impl All {
+impl PaperResults {
     fn add(&mut self, document: String) -> Result<(), Error> {
         let parsed = serde_json::from_str(&document);
         let parsed = parsed.map_err(|error| Error::Request(error.to_string()))?;

@@ -12,7 +12,7 @@ use crate::conditions::Conditions;
 use crate::drawing::{NamedFigure, curve, marked, named, panel};
 use crate::execute::MeasuredPoints;
 use crate::experiment::Experiment;
-use crate::paper::{Amount, Choice, Explains, Paper, ResultRequest, check, start};
+use crate::paper::{Amount, Choice, ExplainEffect, Paper, ResultRequest, check, start};
 use crate::published::{Published, PublishedTable};
 use crate::summary;
 use crate::verdict::{Claim, Sample};
@@ -30,7 +30,7 @@ static PAPER: Paper = Paper {
     subject: "Squares",
     manual: "squares",
     accepts: &[Choice::Size],
-    explains: Explains::Nothing("a square has no parts"),
+    explains: ExplainEffect::Nothing("a square has no parts"),
     table: &TABLE,
     calibrated: &["test-1"],
     start: start::<Squares>,

@@ -86,7 +86,7 @@ pub struct Claim<S>(pub &'static str, pub fn(&S) -> Judgement);
 
 /// A judged claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Judged {
+pub struct JudgedClaim {
     /// Id of the claim.
     pub id: &'static str,
     /// Text of the claim, with the interpretation in brackets.
@@ -112,7 +112,7 @@ pub struct Limits {
 
 /// Whether the numbers carry a judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Standing {
+enum Certainty {
     /// The judgement is the same wherever the means are in their intervals.
     Firm,
     /// The judgement depends on the means. Names of means that turn it alone, and the number of rounds that would do; `None`: more than a
@@ -135,7 +135,7 @@ pub fn judge<S: Sample, J: Fn(&S) -> Verdict>(
     sample: &S,
     limits: Limits,
     claims: impl IntoIterator<Item = (&'static str, String, J)>,
-) -> Vec<Judged> {
+) -> Vec<JudgedClaim> {
     let moved: Vec<S> = moved(sample, None).collect();
     let judge = |(id, claim, judge): (_, _, J)| {
         let (holds, evidence, rounds_needed) = match judge(sample) {
@@ -143,15 +143,15 @@ pub fn judge<S: Sample, J: Fn(&S) -> Verdict>(
             Ok((holds, evidence)) => {
                 let truth = |sample: &S| judge(sample).ok().map(|(holds, _)| holds);
                 match standing(sample, &moved, limits, truth) {
-                    Standing::Firm => (Some(holds), evidence, None),
-                    Standing::Open(names, rounds) => {
+                    Certainty::Firm => (Some(holds), evidence, None),
+                    Certainty::Open(names, rounds) => {
                         let why = reason(&names, rounds, limits);
                         (None, format!("{evidence}; {why}"), rounds)
                     }
                 }
             }
         };
-        Judged {
+        JudgedClaim {
             id,
             claim,
             verdict: word(holds),
@@ -169,7 +169,7 @@ pub fn judge_all<S: Sample>(
     limits: Limits,
     claims: &[Claim<S>],
     texts: &str,
-) -> Vec<Judged> {
+) -> Vec<JudgedClaim> {
     let mut texts: BTreeMap<String, String> = toml::from_str(texts).unwrap_or_default();
     let claims = claims.iter().map(|&Claim(id, judge)| {
         let judge = move |sample: &S| {
@@ -191,8 +191,8 @@ pub fn bound<S: Sample>(
 ) -> Result<Option<bool>, String> {
     let moved: Vec<S> = moved(sample, None).collect();
     match standing(sample, &moved, limits, &is_met) {
-        Standing::Firm => Ok(is_met(sample)),
-        Standing::Open(names, rounds) => Err(reason(&names, rounds, limits)),
+        Certainty::Firm => Ok(is_met(sample)),
+        Certainty::Open(names, rounds) => Err(reason(&names, rounds, limits)),
     }
 }
 
@@ -210,7 +210,7 @@ pub struct Totals {
 impl Totals {
     /// Counts the verdicts.
     #[must_use]
-    pub fn count<'a>(judged: impl IntoIterator<Item = &'a Judged>) -> Self {
+    pub fn count<'a>(judged: impl IntoIterator<Item = &'a JudgedClaim>) -> Self {
         let mut totals = Self::default();
         for one in judged {
             *match one.holds {
@@ -252,10 +252,10 @@ fn standing<S: Sample>(
     moved_now: &[S],
     limits: Limits,
     truth: impl Fn(&S) -> Option<bool>,
-) -> Standing {
+) -> Certainty {
     let right = truth(sample);
     if right.is_none() || moved_now.iter().all(|moved| truth(moved) == right) {
-        return Standing::Firm;
+        return Certainty::Firm;
     }
     let mut copy = sample.clone();
     let fewest = copy.means().iter().map(|mean| mean.rounds).min();
@@ -269,7 +269,7 @@ fn standing<S: Sample>(
             break Some(rounded(rounds));
         }
     };
-    Standing::Open(decisive(sample, right, truth), enough)
+    Certainty::Open(decisive(sample, right, truth), enough)
 }
 
 /// A number of rounds with two digits, not less.

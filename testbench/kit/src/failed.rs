@@ -40,7 +40,7 @@ const TARGET_TAG: &str = "CACHEDIR.TAG";
 
 /// When the worlds of failed tests are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leave {
+pub(super) enum WritePolicy {
     /// For failed tests.
     Failed,
     /// Never.
@@ -50,12 +50,12 @@ pub(super) enum Leave {
 }
 
 thread_local! {
-    static LEAVE: Cell<Leave> = const { Cell::new(Leave::Failed) };
+    static LEAVE: Cell<WritePolicy> = const { Cell::new(WritePolicy::Failed) };
 }
 
 /// Calls `test` with another choice of the worlds that this thread writes.
-pub(super) fn leaving<T>(choice: Leave, test: impl FnOnce() -> T) -> T {
-    struct Restore(Leave);
+pub(super) fn leaving<T>(choice: WritePolicy, test: impl FnOnce() -> T) -> T {
+    struct Restore(WritePolicy);
     impl Drop for Restore {
         fn drop(&mut self) {
             LEAVE.set(self.0);
@@ -131,9 +131,9 @@ impl FailureRecords {
     /// Writes the world of a failed test, and prints the command that opens it.
     pub(super) fn leave(mut self, world: &World) {
         let wanted = match LEAVE.get() {
-            Leave::Failed => thread::panicking() || self.failed,
-            Leave::Nothing => false,
-            Leave::All => true,
+            WritePolicy::Failed => thread::panicking() || self.failed,
+            WritePolicy::Nothing => false,
+            WritePolicy::All => true,
         };
         if !wanted || world.now() == SimTime::ZERO {
             return;

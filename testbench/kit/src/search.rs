@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use super::failed::{Leave, leaving};
+use super::failed::{WritePolicy, leaving};
 use super::schedule::{Schedule, Schedules};
 
 /// A search over schedules. Equal seeds try equal schedules.
@@ -92,7 +92,7 @@ impl Search {
         let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
         let mut runner = TestRunner::new_with_rng(Config::default(), random);
         let strategy = self.schedules.strategy();
-        let mut test = |schedule: &Schedule| leaving(Leave::Nothing, || test(schedule));
+        let mut test = |schedule: &Schedule| leaving(WritePolicy::Nothing, || test(schedule));
         for case in 1..=self.cases {
             // The strategy rejects no values, so there always is one.
             let mut tree = strategy.new_tree(&mut runner).ok()?;
@@ -121,7 +121,7 @@ impl Search {
     pub fn check<E: Display>(&self, mut test: impl FnMut(&Schedule) -> Result<(), E>) {
         if let Some(failure) = self.find(&mut test) {
             // Once more, for its world.
-            leaving(Leave::All, || outcome(&mut test, &failure.schedule));
+            leaving(WritePolicy::All, || outcome(&mut test, &failure.schedule));
             panic!("{failure}");
         }
     }

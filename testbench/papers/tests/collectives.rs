@@ -4,13 +4,13 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use host_lib::gm::collective::{Barrier, Operation, Shape};
-use lanigon_papers::collectives::{self, On, Setup};
+use lanigon_papers::collectives::{self, ExecutedOn, Setup};
 use lanigon_workloads::collective::{Broadcast, CollectiveWork, Settings, Type};
 use lanigon_worlds::boards;
 use lanigon_worlds::profile::built_in;
 
 /// Executes a check on a profile's boards, if GM's image is built.
-fn with(on: On, check: impl FnOnce(&Setup<'_>)) {
+fn with(on: ExecutedOn, check: impl FnOnce(&Setup<'_>)) {
     let profile = built_in("gm-paper-lanai9.1-133").unwrap();
     let board = boards::for_profile(&profile);
     let gm = board.gm.unwrap();
@@ -30,7 +30,7 @@ const ROUNDS: u64 = 20;
 
 #[test]
 fn barriers_take_longer_with_more_nodes_and_computation() {
-    with(On::Host, |setup| {
+    with(ExecutedOn::Host, |setup| {
         let barrier = |nodes| {
             setup
                 .barrier(nodes, Barrier::PairwiseExchange, ROUNDS)
@@ -56,7 +56,7 @@ fn barriers_take_longer_with_more_nodes_and_computation() {
 
 #[test]
 fn reductions_take_longer_with_depth_and_skew() {
-    with(On::Host, |setup| {
+    with(ExecutedOn::Host, |setup| {
         let chain = |nodes| {
             let shape = Shape::Fixed { degree: 1 };
             setup
@@ -77,7 +77,7 @@ fn reductions_take_longer_with_depth_and_skew() {
 
 #[test]
 fn longer_blocks_take_longer() {
-    with(On::Host, |setup| {
+    with(ExecutedOn::Host, |setup| {
         for algorithm in [Broadcast::RecursiveDoubling, Broadcast::Ring] {
             let time = |bytes| setup.all_to_all(4, algorithm, bytes, ROUNDS).unwrap().value;
             assert!(time(4) < time(4096), "{algorithm:?}");
@@ -87,7 +87,7 @@ fn longer_blocks_take_longer() {
 
 #[test]
 fn boards_execute_every_operation_too() {
-    with(On::Nic, |setup| {
+    with(ExecutedOn::Nic, |setup| {
         let barrier = |nodes| {
             let barrier = setup.barrier(nodes, Barrier::PairwiseExchange, ROUNDS);
             barrier.unwrap().value
@@ -144,7 +144,7 @@ fn check_path(setup: &Setup<'_>, work: CollectiveWork, hops: RangeInclusive<usiz
 
 #[test]
 fn paths_lead_from_the_call_on_which_an_operation_depends_to_its_end() {
-    for on in [On::Host, On::Nic] {
+    for on in [ExecutedOn::Host, ExecutedOn::Nic] {
         with(on, |setup| {
             check_path(
                 setup,

@@ -8,7 +8,7 @@ use libc::{c_int, c_short, epoll_event, pollfd, sigset_t};
 
 use crate::error::{CallResult, int_for_c};
 use crate::select::{told, wait, wanted};
-use crate::table::{self, Known, WorldDescriptor};
+use crate::table::{self, WeakSocket, WorldDescriptor};
 use crate::{system, world};
 
 /// Flags of `epoll_ctl`, as the type that `epoll_event` has.
@@ -17,7 +17,7 @@ const ONCE: u32 = libc::EPOLLONESHOT as u32;
 
 /// A socket that is watched.
 struct Watch {
-    socket: Known,
+    socket: WeakSocket,
     events: u32,
     data: u64,
     /// Number of events to read that the caller knows of, for watches that are told of each event once (`EPOLLET`).

@@ -225,7 +225,7 @@ pub fn duplicate(from: c_int, to: c_int) {
 }
 
 /// A socket that does not stay open for this.
-pub type Known = Weak<Socket>;
+pub type WeakSocket = Weak<Socket>;
 
 /// Whether this process, or one that it descends from, has had a world.
 pub fn has_world() -> bool {

@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Next action of a rank.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub(crate) enum RankAction {
     /// A request of the process.
     Request(Request),
     /// The process sleeps outside a poll.
@@ -245,7 +245,7 @@ impl Hub {
     ///
     /// # Errors
     /// [`ProcessError`].
-    pub(crate) fn read(&self, rank: usize) -> Result<Next, ProcessError> {
+    pub(crate) fn read(&self, rank: usize) -> Result<RankAction, ProcessError> {
         let mut idle = 0;
         let mut seen = Asleep::default();
         self.place(rank).state = RankState::Running;
@@ -265,28 +265,28 @@ impl Hub {
             seen = now;
             if idle == IDLE_LOOKS {
                 self.place(rank).state = RankState::Away;
-                return Ok(Next::Away);
+                return Ok(RankAction::Away);
             }
         }
     }
 
     /// Waits for a rank's next request for so long at most.
-    fn look(&self, rank: usize, limit: Duration) -> Result<Option<Next>, ProcessError> {
+    fn look(&self, rank: usize, limit: Duration) -> Result<Option<RankAction>, ProcessError> {
         let place = &mut *self.place(rank);
         if let Some(request) = place.queued.pop_front() {
-            return Ok(Some(Next::Request(request)));
+            return Ok(Some(RankAction::Request(request)));
         }
         let Some(connection) = &mut place.connection else {
             place.state = RankState::Gone;
-            return Ok(Some(Next::Gone));
+            return Ok(Some(RankAction::Gone));
         };
         match connection.next(limit) {
-            Ok(Incoming::Request(request)) => Ok(Some(Next::Request(request))),
+            Ok(Incoming::Request(request)) => Ok(Some(RankAction::Request(request))),
             Ok(Incoming::Nothing) => Ok(None),
             Ok(Incoming::Closed) => {
                 place.connection = None;
                 place.state = RankState::Gone;
-                Ok(Some(Next::Gone))
+                Ok(Some(RankAction::Gone))
             }
             Err(error) => Err(ProcessError::Request { rank, error }),
         }
@@ -457,17 +457,17 @@ impl Hub {
         let place = &mut *self.place(rank);
         match next {
             // What it spends between two such polls depends on the machine.
-            Next::Request(Request::Poll { poll, .. }) if poll.limit_ns.is_none() => {
+            RankAction::Request(Request::Poll { poll, .. }) if poll.limit_ns.is_none() => {
                 place.state = RankState::Held(poll);
             }
             // It leaves; when it does so depends on the machine too.
-            Next::Request(Request::Bye) => place.leave(),
-            Next::Request(request) => {
+            RankAction::Request(Request::Bye) => place.leave(),
+            RankAction::Request(request) => {
                 place.queued.push_back(request);
                 place.state = RankState::Ready;
             }
-            Next::Gone if !place.has_left => return Err(ProcessError::Died { rank }),
-            Next::Away | Next::Gone => {}
+            RankAction::Gone if !place.has_left => return Err(ProcessError::Died { rank }),
+            RankAction::Away | RankAction::Gone => {}
         }
         Ok(())
     }

@@ -9,9 +9,9 @@ use crate::error::ProcessError;
 use crate::hub::Hub;
 use crate::network::Network;
 use crate::program::STEP_NS;
-use crate::rank::Waits;
+use crate::rank::RankWait;
 use crate::service::{Service, queue_answer};
-use crate::workload::Used;
+use crate::workload::SentTotals;
 
 /// Messages of a rank.
 pub(crate) struct MessageService<T> {
@@ -21,7 +21,7 @@ pub(crate) struct MessageService<T> {
     /// Processor time of a call.
     call_ns: u64,
     answers: Vec<Answer>,
-    used: Used,
+    used: SentTotals,
 }
 
 impl<T: Transport> MessageService<T> {
@@ -32,7 +32,7 @@ impl<T: Transport> MessageService<T> {
             hub,
             call_ns,
             answers: Vec::new(),
-            used: Used::default(),
+            used: SentTotals::default(),
         }
     }
 
@@ -111,15 +111,15 @@ impl<T: Transport> Service for MessageService<T> {
         None
     }
 
-    fn waits(&self) -> Waits {
-        Waits::Polls
+    fn waits(&self) -> RankWait {
+        RankWait::Polls
     }
 
     fn gone(&mut self) -> bool {
         false
     }
 
-    fn used(&self) -> Used {
+    fn used(&self) -> SentTotals {
         self.used
     }
 }

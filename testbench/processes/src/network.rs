@@ -44,7 +44,7 @@ struct LongSend {
 }
 
 /// A message that has come, or comes, from a rank.
-struct Coming {
+struct IncomingMessage {
     envelope: Envelope,
     /// The sender's number of a long one.
     number: Option<u64>,
@@ -74,7 +74,7 @@ pub(crate) struct Network<T> {
     /// Long messages that lack memory for their next part, with their senders.
     asks: VecDeque<(usize, u64)>,
     /// Messages that come from each rank, in the order in which they were sent.
-    coming: Vec<VecDeque<Coming>>,
+    coming: Vec<VecDeque<IncomingMessage>>,
     /// Answers that the process has not got yet.
     answers: VecDeque<Answer>,
 }
@@ -272,7 +272,7 @@ impl<T: Transport> Network<T> {
         };
         match header {
             PacketHeader::Short(envelope) => {
-                self.coming[from].push_back(Coming {
+                self.coming[from].push_back(IncomingMessage {
                     envelope,
                     number: None,
                     asked: content.len(),
@@ -289,7 +289,7 @@ impl<T: Transport> Network<T> {
                 if length > MOST_BYTES as u64 {
                     return Ok(Err(RequestError::TooLong(length)));
                 }
-                self.coming[from].push_back(Coming {
+                self.coming[from].push_back(IncomingMessage {
                     envelope,
                     number: Some(number),
                     bytes: vec![0; length as usize],
@@ -384,7 +384,7 @@ impl<T: Transport> Network<T> {
 
     /// Passes on the messages of a rank that are complete, in their order.
     fn pass_on(&mut self, from: usize) {
-        let is_complete = |coming: &mut Coming| {
+        let is_complete = |coming: &mut IncomingMessage| {
             // Memory for a message without bytes was "prepared" when its sender was told.
             let is_asked = coming
                 .number

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use lanigon_requests::{End, Poll, Request, Welcome};
 
 use crate::error::ProcessError;
-use crate::hub::{Hub, Next};
+use crate::hub::{Hub, RankAction};
 use crate::rank::RankState;
 use crate::service::Service;
-use crate::workload::Used;
+use crate::workload::SentTotals;
 
 /// A host program that waits looks so often whether all the others wait too, in ns.
 pub(crate) const STEP_NS: u64 = 100_000;
@@ -28,7 +28,7 @@ impl<S: Service> RankProgram<S> {
     }
 
     /// Carries out the requests of the process, until it has ended. Gives what it has sent in any case.
-    pub(crate) async fn run(mut self) -> (Used, Result<(), ProcessError>) {
+    pub(crate) async fn run(mut self) -> (SentTotals, Result<(), ProcessError>) {
         let done = self.serve().await;
         (self.service.used(), done)
     }
@@ -37,11 +37,11 @@ impl<S: Service> RankProgram<S> {
         self.begin().await?;
         loop {
             match self.hub.read(self.rank)? {
-                Next::Request(request) => self.serve_request(request).await?,
-                Next::Away => self.stay_away().await?,
-                Next::Gone if self.service.gone() => return self.outlive().await,
-                Next::Gone if self.hub.place(self.rank).has_left => return Ok(()),
-                Next::Gone => return Err(ProcessError::Died { rank: self.rank }),
+                RankAction::Request(request) => self.serve_request(request).await?,
+                RankAction::Away => self.stay_away().await?,
+                RankAction::Gone if self.service.gone() => return self.outlive().await,
+                RankAction::Gone if self.hub.place(self.rank).has_left => return Ok(()),
+                RankAction::Gone => return Err(ProcessError::Died { rank: self.rank }),
             }
         }
     }

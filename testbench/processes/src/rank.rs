@@ -40,7 +40,7 @@ impl RankState {
 
 /// Wait of a rank that polls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) enum Waits {
+pub(crate) enum RankWait {
     /// Messages, or anything.
     #[default]
     Polls,
@@ -55,7 +55,7 @@ pub(crate) enum Waits {
     },
 }
 
-impl Waits {
+impl RankWait {
     /// Whether only an event ends the wait.
     pub(crate) const fn is_held(&self) -> bool {
         matches!(self, Self::Sockets { .. })
@@ -91,7 +91,7 @@ pub(crate) struct RankRecord {
     /// The process has left the network: it may end.
     pub(crate) has_left: bool,
     /// Wait of the process, if it polls.
-    pub(crate) waits: Waits,
+    pub(crate) waits: RankWait,
 }
 
 impl RankRecord {
@@ -103,7 +103,7 @@ impl RankRecord {
     }
 
     /// Begins a poll at this time.
-    pub(crate) fn hold(&mut self, poll: Poll, time_ns: u64, waits: Waits) {
+    pub(crate) fn hold(&mut self, poll: Poll, time_ns: u64, waits: RankWait) {
         self.state = RankState::Held(poll);
         self.waits = waits;
         self.time_ns = time_ns;
@@ -128,10 +128,10 @@ impl RankRecord {
             count => format!("{count} {what}s"),
         };
         match (self.state, &self.waits) {
-            (RankState::Held(_), Waits::Sockets { what, .. }) => {
+            (RankState::Held(_), RankWait::Sockets { what, .. }) => {
                 Some(format!("rank {rank} waits for {what}"))
             }
-            (RankState::Held(poll), Waits::Polls) => Some(format!(
+            (RankState::Held(poll), RankWait::Polls) => Some(format!(
                 "rank {rank} polls with {} and {}",
                 many(poll.receives, "posted receive"),
                 many(poll.sends, "unfinished send")

@@ -5,8 +5,8 @@ use lanigon_requests::{Answer, Request};
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
-use crate::rank::{RankState, Waits};
-use crate::workload::Used;
+use crate::rank::{RankState, RankWait};
+use crate::workload::SentTotals;
 
 /// Work of a host program for its process: messages, or sockets.
 pub(crate) trait Service: Send {
@@ -38,13 +38,13 @@ pub(crate) trait Service: Send {
     fn deadline_ns(&self) -> Option<u64>;
 
     /// Wait of the process.
-    fn waits(&self) -> Waits;
+    fn waits(&self) -> RankWait;
 
     /// The process has ended. Gives whether its host goes on without it.
     fn gone(&mut self) -> bool;
 
     /// Messages and bytes that the process has sent.
-    fn used(&self) -> Used;
+    fn used(&self) -> SentTotals;
 }
 
 /// Notes what the process of a rank has to be told.

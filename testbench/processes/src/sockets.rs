@@ -14,9 +14,9 @@ use lanigon_requests::{Answer, Call, CallOutcome, Item, Refusal, Request, Socket
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
-use crate::rank::Waits;
+use crate::rank::RankWait;
 use crate::service::{Service, now_ns, queue_answer};
-use crate::workload::Used;
+use crate::workload::SentTotals;
 
 /// Bytes that a read of a process brings at most.
 const LONGEST_READ: u32 = 1 << 24;
@@ -54,7 +54,7 @@ pub(crate) struct Calls<T> {
     answers: Vec<Answer>,
     /// Traffic that the hub has counted.
     counted: Traffic,
-    used: Used,
+    used: SentTotals,
 }
 
 fn refusal(error: &SocketError) -> Refusal {
@@ -91,7 +91,7 @@ fn set(ready: Readiness) -> u32 {
 }
 
 /// Result of a try of a call: nothing yet, its outcome, or why the network is no more.
-type Tried = Result<Option<CallOutcome>, SocketError>;
+type CallTry = Result<Option<CallOutcome>, SocketError>;
 
 impl<T: Transport> Calls<T> {
     pub(crate) fn new(transport: T, hub: Arc<Hub>, call_ns: u64, begins_after_ns: u64) -> Self {
@@ -109,7 +109,7 @@ impl<T: Transport> Calls<T> {
             waiting: BTreeMap::new(),
             answers: Vec::new(),
             counted: Traffic::default(),
-            used: Used::default(),
+            used: SentTotals::default(),
         }
     }
 
@@ -128,7 +128,7 @@ impl<T: Transport> Calls<T> {
     }
 
     /// Begins or goes on with a call.
-    async fn attempt(&mut self, waiting: &mut WaitingCall) -> Tried {
+    async fn attempt(&mut self, waiting: &mut WaitingCall) -> CallTry {
         match &waiting.call {
             Call::Bind { socket, port } => {
                 if self.named.contains_key(socket) {
@@ -194,7 +194,7 @@ impl<T: Transport> Calls<T> {
         }
     }
 
-    fn listen(&mut self, socket: u32, backlog: u32) -> Tried {
+    fn listen(&mut self, socket: u32, backlog: u32) -> CallTry {
         let port = match self.named.get(&socket) {
             None => 0,
             Some(NamedSocket::Bound(port)) => *port,
@@ -213,7 +213,7 @@ impl<T: Transport> Calls<T> {
         Ok(Some(CallOutcome::with_value(port.into())))
     }
 
-    fn connect(&mut self, socket: u32, to: SocketAddress) -> Tried {
+    fn connect(&mut self, socket: u32, to: SocketAddress) -> CallTry {
         let to = Address {
             rank: to.rank as usize,
             port: to.port,
@@ -255,7 +255,7 @@ impl<T: Transport> Calls<T> {
         }
     }
 
-    fn accept(&mut self, socket: u32, name: u32) -> Tried {
+    fn accept(&mut self, socket: u32, name: u32) -> CallTry {
         let NamedSocket::Listening(listener) = self.named(socket)? else {
             return Ok(Some(CallOutcome::refused(Refusal::Invalid)));
         };
@@ -274,7 +274,7 @@ impl<T: Transport> Calls<T> {
         }))
     }
 
-    async fn read(&mut self, socket: u32, most: u32, peek: bool) -> Tried {
+    async fn read(&mut self, socket: u32, most: u32, peek: bool) -> CallTry {
         let stream = self.stream(socket)?;
         let most = most.min(LONGEST_READ) as usize;
         let there = self.sockets.peek(stream, if peek { most } else { 0 })?;
@@ -542,12 +542,12 @@ impl<T: Transport> Service for Calls<T> {
         deadlines.min()
     }
 
-    fn waits(&self) -> Waits {
+    fn waits(&self) -> RankWait {
         let is_outside =
             |waiting: &WaitingCall| matches!(waiting.call, Call::Wait { outside: true, .. });
         let outside = self.waiting.values().any(is_outside) || self.waiting.is_empty();
         let (serves, what) = self.describe();
-        Waits::Sockets {
+        RankWait::Sockets {
             outside,
             serves,
             what,
@@ -563,7 +563,7 @@ impl<T: Transport> Service for Calls<T> {
         true
     }
 
-    fn used(&self) -> Used {
+    fn used(&self) -> SentTotals {
         self.used
     }
 }

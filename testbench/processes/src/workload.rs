@@ -111,9 +111,12 @@ impl Workload for Processes {
     }
 
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
-        let mut all = Used::default();
+        let mut all = SentTotals::default();
         for node in &self.nodes {
-            let used = records.deliveries_of(*node).records().own_copy::<Used>();
+            let used = records
+                .deliveries_of(*node)
+                .records()
+                .own_copy::<SentTotals>();
             all.messages += used.messages;
             all.bytes += used.bytes;
         }
@@ -129,14 +132,14 @@ impl Workload for Processes {
 
 /// Messages and bytes that a rank has sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct SentTotals {
     /// Messages to other ranks.
     pub messages: u64,
     /// Bytes of these messages.
     pub bytes: u64,
 }
 
-value_struct!(Used {
+value_struct!(SentTotals {
     messages: messages,
     bytes: bytes
 });
@@ -206,7 +209,7 @@ impl Job for ProcessJob {
     }
 
     fn read_records(&self) -> ReadRecords {
-        read_records::<Used>
+        read_records::<SentTotals>
     }
 }
 

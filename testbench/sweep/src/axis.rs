@@ -17,7 +17,7 @@ const EXACT: f64 = 9.007_199_254_740_992e15;
 
 /// Function from an axis' value to a key's value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Map {
+enum ValueMap {
     /// The value itself.
     Same,
     /// A multiple of it.
@@ -31,7 +31,7 @@ enum Map {
 pub struct KeyTarget {
     /// The key.
     pub path: Path,
-    map: Map,
+    map: ValueMap,
     /// Position of the key in the sweep's file.
     pub place: Position,
 }
@@ -44,9 +44,9 @@ impl KeyTarget {
             None => Err("\"times\" and \"over\" are for numbers".to_owned()),
         };
         match self.map {
-            Map::Same => Ok(value.clone()),
-            Map::Times(factor) => changed(&|value| value * factor),
-            Map::Over(dividend) => changed(&|value| dividend / value),
+            ValueMap::Same => Ok(value.clone()),
+            ValueMap::Times(factor) => changed(&|value| value * factor),
+            ValueMap::Over(dividend) => changed(&|value| dividend / value),
         }
     }
 
@@ -219,7 +219,7 @@ fn targets(table: &mut Table<'_>) -> Result<Vec<KeyTarget>, ScenarioError> {
             let mut targets = Vec::new();
             for item in item.list() {
                 if item.is_text() {
-                    targets.push(target(&item, Map::Same)?);
+                    targets.push(target(&item, ValueMap::Same)?);
                     continue;
                 }
                 let mut table = item.table()?;
@@ -236,17 +236,17 @@ fn targets(table: &mut Table<'_>) -> Result<Vec<KeyTarget>, ScenarioError> {
     }
 }
 
-fn map(table: &mut Table<'_>) -> Result<Map, ScenarioError> {
+fn map(table: &mut Table<'_>) -> Result<ValueMap, ScenarioError> {
     let factor = |item: Item<'_>| item.number(-LARGEST..=LARGEST);
     match (table.get("times"), table.get("over")) {
         (Some(_), Some(item)) => Err(item.place.refuse("one of \"times\" and \"over\" is enough")),
-        (Some(item), None) => Ok(Map::Times(factor(item)?)),
-        (None, Some(item)) => Ok(Map::Over(factor(item)?)),
-        (None, None) => Ok(Map::Same),
+        (Some(item), None) => Ok(ValueMap::Times(factor(item)?)),
+        (None, Some(item)) => Ok(ValueMap::Over(factor(item)?)),
+        (None, None) => Ok(ValueMap::Same),
     }
 }
 
-fn target(item: &Item<'_>, map: Map) -> Result<KeyTarget, ScenarioError> {
+fn target(item: &Item<'_>, map: ValueMap) -> Result<KeyTarget, ScenarioError> {
     let path = Path::parse(item.text()?).map_err(|reason| item.place.refuse(reason))?;
     if path.has_all() {
         return Err(item

@@ -4,7 +4,7 @@ use std::path::{Path as FilePath, PathBuf};
 
 use lanigon_worlds::files::input::Input;
 use lanigon_worlds::files::own::{self, DataLocation};
-use lanigon_worlds::files::wanted::{self, Wanted};
+use lanigon_worlds::files::wanted::{self, WantedArgument};
 use lanigon_worlds::scenario::table::{Item, SourceText, Table};
 use lanigon_worlds::scenario::{Position, ScenarioError};
 
@@ -64,7 +64,7 @@ impl Sweep {
     /// If a file cannot be read or is invalid.
     pub fn load(path: &FilePath) -> Result<Self, SweepError> {
         let name = path.display().to_string();
-        if let Some(reason) = wanted::refused(path, Wanted::Sweep) {
+        if let Some(reason) = wanted::refused(path, WantedArgument::Sweep) {
             return Err(SweepError::Read {
                 path: path.into(),
                 error: std::io::Error::other(reason),

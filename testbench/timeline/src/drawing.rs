@@ -10,7 +10,7 @@ use emulator::observe::file::Header;
 use emulator::observe::stream::Observer;
 use emulator::sim::world::World;
 use lanigon_analysis::output::WriteError;
-use lanigon_analysis::trace::select::{Selection, Wanted};
+use lanigon_analysis::trace::select::{EventSelection, Selection};
 use lanigon_worlds::files::output::{self, Destination};
 
 use super::{Filter, Options, Timeline};
@@ -38,7 +38,7 @@ pub struct Drawing {
 /// If the file cannot be written, or the filter contains an unknown name.
 pub fn begin(
     path: &Path,
-    wanted: &Wanted,
+    wanted: &EventSelection,
     limit_megabytes: u64,
     header: Header,
 ) -> anyhow::Result<(Timeline, Drawing)> {
@@ -66,7 +66,7 @@ pub fn begin(
 pub fn observe(
     world: &mut World,
     path: &Path,
-    wanted: &Wanted,
+    wanted: &EventSelection,
     limit_megabytes: u64,
     header: Header,
 ) -> anyhow::Result<Drawing> {

@@ -66,7 +66,7 @@ impl Slice {
 
 /// An event on a track.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum TrackEventKind {
     /// A slice begins.
     Begin(Slice),
     /// The innermost slice ends.
@@ -187,7 +187,7 @@ impl Packets {
 
     /// Writes an event of a track at a time in nanoseconds, unless the file is full; returns whether it was
     /// written.
-    pub fn event(&mut self, track: u64, time_ns: u64, what: &What) -> bool {
+    pub fn event(&mut self, track: u64, time_ns: u64, what: &TrackEventKind) -> bool {
         self.introduce(track);
         let mut interned = InternedData::default();
         let mut event = TrackEvent {
@@ -195,16 +195,16 @@ impl Packets {
             ..TrackEvent::default()
         };
         match what {
-            What::Begin(slice) => {
+            TrackEventKind::Begin(slice) => {
                 self.describe(slice, &mut event, &mut interned);
                 event.set_type(EventType::SliceBegin);
             }
-            What::Instant(slice) => {
+            TrackEventKind::Instant(slice) => {
                 self.describe(slice, &mut event, &mut interned);
                 event.set_type(EventType::Instant);
             }
-            What::End => event.set_type(EventType::SliceEnd),
-            What::Count(value) => {
+            TrackEventKind::End => event.set_type(EventType::SliceEnd),
+            TrackEventKind::Count(value) => {
                 event.counter_value = Some(*value);
                 event.set_type(EventType::Counter);
             }
@@ -216,8 +216,8 @@ impl Packets {
             ..TracePacket::default()
         });
         match what {
-            What::Begin(_) if written => self.open += 1,
-            What::End => self.open = self.open.saturating_sub(1),
+            TrackEventKind::Begin(_) if written => self.open += 1,
+            TrackEventKind::End => self.open = self.open.saturating_sub(1),
             _ => {}
         }
         written
@@ -283,7 +283,11 @@ impl Packets {
             name: "timeline".into(),
             ..Introduction::default()
         });
-        self.event(track, time_ns, &What::Instant(Slice::new("timeline", text)));
+        self.event(
+            track,
+            time_ns,
+            &TrackEventKind::Instant(Slice::new("timeline", text)),
+        );
     }
 
     /// Writes what is still buffered.

@@ -14,7 +14,7 @@ use lanigon_analysis::messages::{self, DecodedHead, posts, said};
 
 use super::flows::{Flows, shown};
 use super::lane::Lane;
-use super::packets::{AnnotationValue, Introduction, Packets, Slice, What};
+use super::packets::{AnnotationValue, Introduction, Packets, Slice, TrackEventKind};
 use super::proto::{UNIT_BYTES, UNIT_COUNT};
 use super::track::{Drawn, SliceLabel, Track};
 
@@ -556,7 +556,7 @@ impl PlaceTracks {
             let value = (gauge.level)(&self.registers);
             if let Some(value) = value.filter(|_| *shown != value) {
                 *shown = Some(value);
-                let what = What::Count(value.into());
+                let what = TrackEventKind::Count(value.into());
                 canvas.packets.event(*uuid, canvas.now_ns, &what);
             }
         }

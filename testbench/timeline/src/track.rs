@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::packets::{Packets, Slice, What};
+use super::packets::{Packets, Slice, TrackEventKind};
 
 /// Time for which entries are held: usually longer than a frame needs from post to completion.
 const HELD_NS: u64 = 100_000;
@@ -26,7 +26,7 @@ pub enum SliceLabel {
 
 /// An open slice.
 #[derive(Debug)]
-struct Open {
+struct OpenSlice {
     label: SliceLabel,
     /// End of the slice, if known.
     until_ns: Option<u64>,
@@ -43,8 +43,8 @@ pub struct Drawn(u64);
 #[derive(Debug)]
 pub struct Track {
     uuid: u64,
-    open: Vec<Open>,
-    held: VecDeque<(u64, What)>,
+    open: Vec<OpenSlice>,
+    held: VecDeque<(u64, TrackEventKind)>,
     /// Number of entries that were drawn before the held ones.
     gone: u64,
     last_ns: u64,
@@ -84,8 +84,8 @@ impl Track {
         is_drawn: bool,
     ) -> Option<Drawn> {
         self.settle(time_ns);
-        let drawn = is_drawn.then(|| self.draw(time_ns, What::Begin(slice.clone())));
-        self.open.push(Open {
+        let drawn = is_drawn.then(|| self.draw(time_ns, TrackEventKind::Begin(slice.clone())));
+        self.open.push(OpenSlice {
             label,
             until_ns: None,
             slice,
@@ -119,7 +119,7 @@ impl Track {
     /// Adds an entry without duration.
     pub fn instant(&mut self, time_ns: u64, slice: Slice, is_drawn: bool) -> Option<Drawn> {
         self.settle(time_ns);
-        is_drawn.then(|| Drawn(self.draw(time_ns, What::Instant(slice))))
+        is_drawn.then(|| Drawn(self.draw(time_ns, TrackEventKind::Instant(slice))))
     }
 
     /// Changes a drawn entry, if it is not written yet.
@@ -127,7 +127,7 @@ impl Track {
         let place = drawn.0.checked_sub(self.gone);
         let place = place.and_then(|place| usize::try_from(place).ok());
         let held = place.and_then(|place| self.held.get_mut(place));
-        if let Some((_, What::Begin(slice) | What::Instant(slice))) = held {
+        if let Some((_, TrackEventKind::Begin(slice) | TrackEventKind::Instant(slice))) = held {
             change(slice);
         }
     }
@@ -142,7 +142,7 @@ impl Track {
         self.settle(time_ns);
         for index in 0..self.open.len() {
             let slice = self.open[index].slice.clone();
-            self.open[index].drawn = Some(self.draw(time_ns, What::Begin(slice)));
+            self.open[index].drawn = Some(self.draw(time_ns, TrackEventKind::Begin(slice)));
         }
     }
 
@@ -151,14 +151,14 @@ impl Track {
         self.settle(time_ns);
         for index in (0..self.open.len()).rev() {
             if self.open[index].drawn.take().is_some() {
-                self.draw(time_ns, What::End);
+                self.draw(time_ns, TrackEventKind::End);
             }
         }
     }
 
     /// Ends slices whose end time has passed.
     fn settle(&mut self, time_ns: u64) {
-        let over = |open: &Open| open.until_ns.filter(|&until| until <= time_ns);
+        let over = |open: &OpenSlice| open.until_ns.filter(|&until| until <= time_ns);
         while let Some(until) = self.open.last().and_then(over) {
             self.close(until, self.open.len() - 1);
         }
@@ -167,13 +167,13 @@ impl Track {
     fn close(&mut self, time_ns: u64, depth: usize) {
         while self.open.len() > depth {
             if self.open.pop().is_some_and(|open| open.drawn.is_some()) {
-                self.draw(time_ns, What::End);
+                self.draw(time_ns, TrackEventKind::End);
             }
         }
     }
 
     /// Adds an entry. Times of a track are monotonic.
-    fn draw(&mut self, time_ns: u64, what: What) -> u64 {
+    fn draw(&mut self, time_ns: u64, what: TrackEventKind) -> u64 {
         self.last_ns = self.last_ns.max(time_ns);
         self.held.push_back((self.last_ns, what));
         self.gone + self.held.len() as u64 - 1
@@ -200,7 +200,7 @@ impl Track {
     pub fn abandon(&mut self, now_ns: u64, packets: &mut Packets) {
         self.held.clear();
         for _ in self.written.drain(..).filter(|written| *written) {
-            packets.event(self.uuid, now_ns, &What::End);
+            packets.event(self.uuid, now_ns, &TrackEventKind::End);
         }
     }
 
@@ -210,10 +210,10 @@ impl Track {
         };
         self.gone += 1;
         match what {
-            What::End if self.written.pop() != Some(true) => {}
+            TrackEventKind::End if self.written.pop() != Some(true) => {}
             what => {
                 let written = packets.event(self.uuid, time_ns, &what);
-                if matches!(what, What::Begin(_)) {
+                if matches!(what, TrackEventKind::Begin(_)) {
                     self.written.push(written);
                 }
             }

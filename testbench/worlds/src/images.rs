@@ -9,7 +9,7 @@ use host_lib::firmware::Firmware;
 use crate::boards::{BOARDS, BoardType, DEFAULT, OtherForm};
 use crate::files::input::Input;
 use crate::files::own::{self, DataLocation};
-use crate::files::wanted::{self, Wanted};
+use crate::files::wanted::{self, WantedArgument};
 use crate::scenario::unknown;
 
 /// A firmware image cannot be used.
@@ -104,7 +104,7 @@ impl BoardType {
 
     pub(crate) fn read_bytes(&self, found: &DataLocation) -> Result<Vec<u8>, FirmwareError> {
         if let DataLocation::File(path) = found
-            && let Some(reason) = wanted::refused(path, Wanted::Image)
+            && let Some(reason) = wanted::refused(path, WantedArgument::Image)
         {
             let path = path.clone();
             return Err(FirmwareError::OtherForm { path, reason });

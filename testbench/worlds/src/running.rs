@@ -14,7 +14,7 @@ const MOST_CALLS: usize = 5;
 
 /// Activity of a CPU that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doing {
+pub enum RunningActivity {
     /// The CPU executes instructions.
     Works,
     /// The CPU jumps to the address of the jump itself, as programs do that have nothing left to do.
@@ -23,7 +23,7 @@ pub enum Doing {
     Idles,
 }
 
-impl Doing {
+impl RunningActivity {
     fn observe(code: &CpuCode, view: &CpuView) -> Self {
         let jumps_to_itself = |at: u32| {
             let architecture = code.board.cpus()[code.cpu.index()].architecture;
@@ -40,7 +40,7 @@ impl Doing {
     }
 }
 
-impl fmt::Display for Doing {
+impl fmt::Display for RunningActivity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Works => "still runs",
@@ -58,7 +58,7 @@ pub struct Running {
     /// Name of the CPU in files: `cpu_a`.
     pub id: &'static str,
     /// Activity of the CPU.
-    pub doing: Doing,
+    pub doing: RunningActivity,
     /// `in main at src/main.rs:14, called by start at src/main.rs:10`.
     pub place: String,
     /// The active functions as lines, innermost first.
@@ -74,7 +74,7 @@ impl Running {
         view.state.executes().then(|| Self {
             cpu: info.name,
             id: info.id,
-            doing: Doing::observe(code, &view),
+            doing: RunningActivity::observe(code, &view),
             place: place(code, view.pc),
             backtrace: code.backtrace(),
         })
@@ -94,7 +94,7 @@ impl Running {
     pub fn lines(node: &Node, image: Option<&Image>, name: &str) -> Vec<String> {
         let us = node.now().saturating_sub(START).us();
         let running = Self::all(node, image).into_iter();
-        let running = running.filter(|cpu| cpu.doing != Doing::Idles);
+        let running = running.filter(|cpu| cpu.doing != RunningActivity::Idles);
         running
             .map(
                 |Self {

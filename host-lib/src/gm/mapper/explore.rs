@@ -23,7 +23,7 @@ use super::packets::{MapperAnswer, MapperPacket, Patience, Prober, reversed, rou
 
 /// Terms of an exploration: the mapper's identity, its patience, and the size of crossbars.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Terms {
+pub(super) struct ExplorationTerms {
     /// The own node.
     pub(super) own: UniqueId,
     /// Number of the own node.
@@ -66,7 +66,7 @@ impl FoundCrossbar {
 #[derive(Debug)]
 struct Explorer<'a, P> {
     prober: &'a mut P,
-    terms: Terms,
+    terms: ExplorationTerms,
     crossbars: Vec<FoundCrossbar>,
     /// Ports with a crossbar behind that is not explored.
     queue: VecDeque<(usize, i8)>,
@@ -91,7 +91,7 @@ pub(super) struct Findings {
 /// [`MapError`] of the prober.
 pub(super) async fn explore<P: Prober>(
     prober: &mut P,
-    terms: Terms,
+    terms: ExplorationTerms,
 ) -> Result<Option<Findings>, MapError> {
     let mut explorer = Explorer {
         prober,

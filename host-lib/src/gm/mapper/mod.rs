@@ -53,7 +53,7 @@ pub use map::{Crossbar, CrossbarPort, Map, MappedNode, NumberError, UniqueId};
 pub use routes::{Routes, routes};
 
 use board::MapperPort;
-use explore::{Findings, Terms};
+use explore::{ExplorationTerms, Findings};
 use verify::Change;
 
 use crate::lanai::Family;
@@ -146,9 +146,9 @@ impl<W: Window, S: System> Mapper<W, S> {
         self.port.await_start().await;
     }
 
-    async fn terms(&mut self) -> Terms {
+    async fn terms(&mut self) -> ExplorationTerms {
         let (own, node) = self.port.own().await;
-        Terms {
+        ExplorationTerms {
             own,
             node,
             tries: self.settings.tries,

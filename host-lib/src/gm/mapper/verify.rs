@@ -3,7 +3,7 @@
 use defs::gm::map::ROUTE_LIMIT;
 
 use super::error::MapError;
-use super::explore::{Terms, compare};
+use super::explore::{ExplorationTerms, compare};
 use super::map::{CrossbarPort, Map, MappedNode};
 use super::packets::{MapperAnswer, MapperPacket, Patience, Prober};
 
@@ -27,7 +27,7 @@ fn out(map: &Map, place: CrossbarPort) -> Vec<i8> {
 }
 
 /// Packets that are answered if something is plugged into a port without a cable.
-fn vacant(map: &Map, terms: Terms) -> Vec<MapperPacket> {
+fn vacant(map: &Map, terms: ExplorationTerms) -> Vec<MapperPacket> {
     let mut vacant = Vec::new();
     for index in 0..map.crossbars.len() {
         for port in map.vacant(index, terms.most_ports) {
@@ -63,7 +63,7 @@ pub(super) enum Change {
 pub(super) async fn verify<P: Prober>(
     prober: &mut P,
     map: &Map,
-    terms: Terms,
+    terms: ExplorationTerms,
     version: u32,
 ) -> Result<Change, MapError> {
     let hosts: Vec<&MappedNode> = map

@@ -9,7 +9,7 @@ use emulator::profile::{Profile, ProfileError};
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::wire_times::{FrameTimes, PacketTimes};
 
-use super::{Desk, Ledger, gm};
+use super::{Activities, Ledger, gm};
 use crate::messages::gm::Tracker;
 use crate::messages::{Message, MessageEnd, MessageId, Messages};
 
@@ -107,7 +107,7 @@ impl Follow for Messages {
         let works = self.take_works();
         let messages = self.take();
         Ok(Account {
-            ledgers: Desk::new(&times, &messages, works).ledgers(&messages),
+            ledgers: Activities::new(&times, &messages, works).ledgers(&messages),
             messages: messages.iter().map(Outline::from).collect(),
         })
     }

@@ -123,7 +123,7 @@ const SHORTEST: u32 = defs::emp::frame::MINIMUM_FRAME_BYTES;
 
 /// Activities of all CPUs and MACs, with their messages.
 #[derive(Debug)]
-pub struct Desk {
+pub struct Activities {
     times: FrameTimes,
     /// Stages by node and CPU, in order.
     works: BTreeMap<(u16, Cpu), Vec<MessageWork>>,
@@ -133,7 +133,7 @@ pub struct Desk {
     sendings: BTreeMap<u16, BTreeMap<SimTime, SimTime>>,
 }
 
-impl Desk {
+impl Activities {
     /// Activities of a run, from its messages and all stages of all CPUs.
     #[must_use]
     pub fn new(times: &FrameTimes, messages: &[Message], works: Vec<MessageWork>) -> Self {

@@ -4,13 +4,13 @@ use defs::emp::descriptor::Code;
 use defs::probe::stage;
 use emulator::sim::time::SimTime;
 
-use super::{Desk, Ledger, Owner, SHORTEST, Span};
+use super::{Activities, Ledger, Owner, SHORTEST, Span};
 use crate::messages::{
     Cpu, DmaTransfer, FrameArrival, FrameWay, Message, MessageCompletion, MessageWork, MishapKind,
 };
 
 /// The ledger of a message; `None` if it has not reached its host, or its start is unknown.
-pub(super) fn follow(desk: &Desk, index: usize, message: &Message) -> Option<Ledger> {
+pub(super) fn follow(desk: &Activities, index: usize, message: &Message) -> Option<Ledger> {
     let end = message.received.as_ref()?;
     if !matches!(end.code, Some(Code::Done | Code::Truncated)) {
         return None;
@@ -64,7 +64,7 @@ const TIMEOUT: &str = "wait: retransmission timeout";
 
 /// The path so far.
 struct PathBuilder<'a> {
-    desk: &'a Desk,
+    desk: &'a Activities,
     /// Index of the message.
     index: usize,
     /// Start of the next span.
@@ -106,20 +106,20 @@ impl PathBuilder<'_> {
             };
             let busy = [cpu, other].map(|cpu| self.desk.stage_at((node, cpu), self.at));
             let (what, to) = match busy {
-                [At::Stage(work), next] => match next {
+                [CpuActivity::Stage(work), next] => match next {
                     // The message waits for its own frame's work on the other CPU.
-                    At::Stage(theirs) if self.is_own(theirs) && !self.is_own(work) => {
+                    CpuActivity::Stage(theirs) if self.is_own(theirs) && !self.is_own(work) => {
                         (self.describe(theirs), theirs.to.min(work.to))
                     }
                     _ => (self.describe(work), work.to),
                 },
-                [At::Free(until), At::Stage(theirs)] if self.is_own(theirs) => {
+                [CpuActivity::Free(until), CpuActivity::Stage(theirs)] if self.is_own(theirs) => {
                     (self.describe(theirs), theirs.to.min(until))
                 }
-                [At::Free(until), next] => {
+                [CpuActivity::Free(until), next] => {
                     let next = match next {
-                        At::Stage(work) => work.to,
-                        At::Free(until) => until,
+                        CpuActivity::Stage(work) => work.to,
+                        CpuActivity::Free(until) => until,
                     };
                     (format!("wait: {cpu} in dispatch"), until.min(next))
                 }
@@ -300,22 +300,22 @@ fn name(work: &MessageWork) -> String {
 }
 
 /// Activity of a CPU.
-enum At<'a> {
+enum CpuActivity<'a> {
     Stage(&'a MessageWork),
     /// No stage until this time.
     Free(SimTime),
 }
 
-impl Desk {
-    fn stage_at(&self, cpu: (u16, Cpu), time: SimTime) -> At<'_> {
+impl Activities {
+    fn stage_at(&self, cpu: (u16, Cpu), time: SimTime) -> CpuActivity<'_> {
         let Some(works) = self.works.get(&cpu) else {
-            return At::Free(SimTime::MAX);
+            return CpuActivity::Free(SimTime::MAX);
         };
         let next = works.partition_point(|work| work.to <= time);
         match works.get(next) {
-            Some(work) if work.from <= time => At::Stage(work),
-            Some(work) => At::Free(work.from),
-            None => At::Free(SimTime::MAX),
+            Some(work) if work.from <= time => CpuActivity::Stage(work),
+            Some(work) => CpuActivity::Free(work.from),
+            None => CpuActivity::Free(SimTime::MAX),
         }
     }
 

@@ -14,7 +14,7 @@ use super::frames::RxFrame;
 use super::message::{Cpu, Fate, FrameWay, MessageCompletion, MessageWork, MishapKind};
 use super::names::MessageName;
 use super::names::emp::{DecodedEmpProbe, said};
-use super::tracker::{ArrivalRef, FrameRef, Stint, Tracker};
+use super::tracker::{ArrivalRef, FinishedStage, FrameRef, Tracker};
 use lanigon_worlds::faults::EmpFrame;
 
 /// Subject of a CPU's current stage.
@@ -30,7 +30,7 @@ enum StageSubject {
 
 /// The current stage of a CPU.
 #[derive(Debug)]
-struct Open {
+struct OpenStage {
     stage: Arc<str>,
     from: SimTime,
     number: u64,
@@ -42,9 +42,9 @@ struct Open {
 /// State of a CPU.
 #[derive(Debug, Default)]
 pub(super) struct CpuState {
-    open: Option<Open>,
+    open: Option<OpenStage>,
     /// Last stages of the CPU without a known subject.
-    recent: VecDeque<Stint>,
+    recent: VecDeque<FinishedStage>,
     /// The ack being processed: the sender's part comes between two parts of the matcher.
     ack: Option<ArrivalRef>,
     /// The last write that it completed, with its arrival: the record is closed within that stage.
@@ -57,7 +57,7 @@ pub(super) struct CpuState {
 const MOST_RECENT: usize = 16;
 
 /// Whether a frame is cut in this stage.
-fn cuts_a_frame(stint: &Stint) -> bool {
+fn cuts_a_frame(stint: &FinishedStage) -> bool {
     *stint.work.stage == *stage::SEND_FRAME
 }
 
@@ -73,7 +73,7 @@ impl CpuState {
         }
     }
 
-    fn remember(&mut self, stint: Stint) {
+    fn remember(&mut self, stint: FinishedStage) {
         self.recent.push_back(stint);
         if self.recent.len() > MOST_RECENT {
             self.recent.pop_front();
@@ -81,7 +81,7 @@ impl CpuState {
     }
 
     /// Takes the consecutive recent stages that led to the one which began at `from`.
-    fn take_run(&mut self, from: SimTime, names: &[&str]) -> Vec<Stint> {
+    fn take_run(&mut self, from: SimTime, names: &[&str]) -> Vec<FinishedStage> {
         let mut run = Vec::new();
         let mut next = from;
         while let Some(last) = self.recent.back()
@@ -96,8 +96,9 @@ impl CpuState {
     }
 
     /// Takes the stages of these names that began at or after `from`.
-    fn take_since(&mut self, from: SimTime, names: &[&str]) -> Vec<Stint> {
-        let fits = |stint: &Stint| stint.work.from >= from && names.contains(&&*stint.work.stage);
+    fn take_since(&mut self, from: SimTime, names: &[&str]) -> Vec<FinishedStage> {
+        let fits =
+            |stint: &FinishedStage| stint.work.from >= from && names.contains(&&*stint.work.stage);
         let (taken, left): (VecDeque<_>, VecDeque<_>) = self.recent.drain(..).partition(fits);
         self.recent = left;
         taken.into()
@@ -117,7 +118,7 @@ impl Tracker {
                     state.matcher = Some(cpu);
                     state.cpus[cpu as usize].ack = None;
                 }
-                state.cpus[cpu as usize].open = Some(Open {
+                state.cpus[cpu as usize].open = Some(OpenStage {
                     stage: Arc::clone(stage),
                     from: event.time,
                     number,
@@ -146,8 +147,8 @@ impl Tracker {
     }
 
     /// Handles the end of a stage.
-    fn stage_over(&mut self, node: u16, cpu: Cpu, open: Open, to: SimTime) {
-        let stint = Stint {
+    fn stage_over(&mut self, node: u16, cpu: Cpu, open: OpenStage, to: SimTime) {
+        let stint = FinishedStage {
             work: MessageWork {
                 node,
                 cpu,
@@ -188,7 +189,7 @@ impl Tracker {
     }
 
     /// Assigns a stage to its subject.
-    fn settle_claim(&mut self, node: u16, claim: StageSubject, stint: Stint) {
+    fn settle_claim(&mut self, node: u16, claim: StageSubject, stint: FinishedStage) {
         let cpu = stint.work.cpu as usize;
         let from = stint.work.from;
         match claim {
@@ -230,7 +231,7 @@ impl Tracker {
         }
     }
 
-    fn add_works(&mut self, arrival: ArrivalRef, stints: Vec<Stint>) {
+    fn add_works(&mut self, arrival: ArrivalRef, stints: Vec<FinishedStage>) {
         for stint in stints {
             self.own_stint(arrival.frame.message, &stint);
             self.arrival(arrival).works.push(stint.work);
@@ -253,7 +254,13 @@ impl Tracker {
     }
 
     /// Whether the stage finished a write, or closed the record that the write completed.
-    fn ends_a_receive(&mut self, node: u16, cpu: Cpu, stint: &Stint, is_idle: bool) -> bool {
+    fn ends_a_receive(
+        &mut self,
+        node: u16,
+        cpu: Cpu,
+        stint: &FinishedStage,
+        is_idle: bool,
+    ) -> bool {
         let names = [stage::RECEIVING, stage::RECEIVE_BOOKKEEPING];
         let ending = self.node(node).cpus[cpu as usize].ending.take();
         if let Some((until, arrival)) = ending
@@ -274,7 +281,7 @@ impl Tracker {
         true
     }
 
-    fn end_oldest_write(&mut self, node: u16, cpu: Cpu, stint: &Stint) {
+    fn end_oldest_write(&mut self, node: u16, cpu: Cpu, stint: &FinishedStage) {
         let ended = &mut self.node(node).write.ended;
         let arrival = ended.pop_front().and_then(|(_, arrival)| arrival);
         if let Some(arrival) = arrival {
@@ -285,7 +292,7 @@ impl Tracker {
     }
 
     /// Handles an ack taken from the MAC. The sender reports it, on either CPU, if it brings progress.
-    fn take_ack(&mut self, node: u16, cpu: Cpu, stint: Stint) {
+    fn take_ack(&mut self, node: u16, cpu: Cpu, stint: FinishedStage) {
         let is_ack = |frame: &RxFrame| frame.says.is_none_or(|says| says.kind == Kind::Ack);
         let Some(arrival) = self.take_stored(node, is_ack) else {
             return;

@@ -19,7 +19,7 @@ struct MessageSide {
 
 /// A completion that no poll has read yet.
 #[derive(Debug, Clone, Copy)]
-struct Ended {
+struct UnreadCompletion {
     side: MessageSide,
     code: u32,
     length: Option<u32>,
@@ -56,7 +56,7 @@ pub(super) struct HostState {
     posting: bool,
     /// The completion that the current call has read.
     seen: Option<MessageSide>,
-    ended: VecDeque<Ended>,
+    ended: VecDeque<UnreadCompletion>,
     polls: VecDeque<Poll>,
 }
 
@@ -95,7 +95,7 @@ impl HostState {
     }
 }
 
-impl Ended {
+impl UnreadCompletion {
     fn has(&self, value: u32) -> bool {
         value >> STATUS_CODE_SHIFT == self.code
             && self
@@ -202,7 +202,7 @@ impl Tracker {
         (code, length): (u32, Option<u32>),
     ) {
         let side = MessageSide { message, is_sender };
-        let ended = Ended { side, code, length };
+        let ended = UnreadCompletion { side, code, length };
         let not_before = side
             .completion_of(self.message(message))
             .map(|end| end.not_before);

@@ -29,7 +29,7 @@ pub(super) struct ArrivalRef {
 
 /// A finished stage with the numbers of its two events.
 #[derive(Debug, Clone)]
-pub(super) struct Stint {
+pub(super) struct FinishedStage {
     pub work: MessageWork,
     pub events: [u64; 2],
 }
@@ -48,7 +48,7 @@ pub(super) struct NodeState {
     /// Heads of completely received frames.
     pub receiving: VecDeque<Head>,
     /// Stages of a sender on the other CPU for frames that the transmitter has not built yet.
-    pub cuts: VecDeque<Stint>,
+    pub cuts: VecDeque<FinishedStage>,
     /// Frames that are built and not sent yet.
     pub built: VecDeque<FrameRef>,
     /// Frames that the MAC has stored and the firmware has not taken yet.
@@ -58,7 +58,7 @@ pub(super) struct NodeState {
     /// Matched frames that a deliverer on the other CPU has not processed yet.
     pub matched: VecDeque<ArrivalRef>,
     /// Stages of that deliverer before the matcher's report of the frame.
-    pub delivered: VecDeque<Stint>,
+    pub delivered: VecDeque<FinishedStage>,
     /// Acks for a sender on the other CPU.
     pub answers: VecDeque<ArrivalRef>,
 }
@@ -161,7 +161,7 @@ impl Tracker {
     }
 
     /// Assigns the events of a stage to a message.
-    pub(super) fn own_stint(&mut self, message: usize, stint: &Stint) {
+    pub(super) fn own_stint(&mut self, message: usize, stint: &FinishedStage) {
         self.messages[message].events.extend(stint.events);
     }
 

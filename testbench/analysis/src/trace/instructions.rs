@@ -16,7 +16,7 @@ use emulator::sim::time::{ClockDomain, SimTime};
 
 /// Selection of instructions.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct InstructionSelection {
     /// This node only.
     pub place: Option<Place>,
     /// This CPU only (0 = A, 1 = B).
@@ -43,7 +43,7 @@ type InstructionRow = (SimTime, CpuKey, String);
 /// Lists the instructions of a file.
 pub struct Listing<'a> {
     header: &'a Header,
-    wanted: Wanted,
+    wanted: InstructionSelection,
     cores: BTreeMap<CpuKey, Core>,
     /// Lines of a part of the file at whose end all CPUs have reached one time.
     part: Vec<InstructionRow>,
@@ -53,7 +53,7 @@ pub struct Listing<'a> {
 impl<'a> Listing<'a> {
     /// Creates the listing of a file with this header.
     #[must_use]
-    pub const fn new(header: &'a Header, wanted: Wanted) -> Self {
+    pub const fn new(header: &'a Header, wanted: InstructionSelection) -> Self {
         Self {
             header,
             wanted,

@@ -126,7 +126,7 @@ impl RecordOptions {
             world.observe(Box::new(trace));
         }
         let failed = Failed::default();
-        let kept = Kept {
+        let kept = KeptError {
             observer,
             failed: failed.clone(),
         };
@@ -161,12 +161,12 @@ impl RecordOptions {
 type Failed = Arc<Mutex<Option<io::Error>>>;
 
 /// Separates an observer's error from those of others.
-struct Kept {
+struct KeptError {
     observer: Box<dyn Observer>,
     failed: Failed,
 }
 
-impl Observer for Kept {
+impl Observer for KeptError {
     fn details(&self) -> Details {
         self.observer.details()
     }
@@ -186,7 +186,7 @@ impl Observer for Kept {
 const TEXT_SUFFIX: &str = "txt";
 
 /// A trace writer, its results, and the shared file for instructions.
-type Opened = (Box<dyn Observer>, Option<Results>, Option<ChunkWriter>);
+type OpenedWriter = (Box<dyn Observer>, Option<Results>, Option<ChunkWriter>);
 
 fn text(file: File, details: Details) -> Box<dyn Observer> {
     Box::new(TextTrace::new(Box::new(file)).with_details(details))
@@ -197,7 +197,7 @@ fn binary(
     header: &Header,
     details: Details,
     with_instructions: bool,
-) -> io::Result<Opened> {
+) -> io::Result<OpenedWriter> {
     let chunks = ChunkWriter::new(Box::new(file), header)?;
     let instructions = with_instructions.then(|| chunks.share());
     let trace = BinaryTrace::into_chunks(chunks, details);

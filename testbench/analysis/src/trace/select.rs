@@ -29,14 +29,14 @@ pub struct Window {
 
 /// Selected events of a trace.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct EventSelection {
     /// Each must match.
     pub terms: Vec<Term>,
     /// The span.
     pub window: Window,
 }
 
-impl From<Window> for Wanted {
+impl From<Window> for EventSelection {
     fn from(window: Window) -> Self {
         Self {
             terms: Vec::new(),
@@ -113,7 +113,7 @@ impl Selection {
     ///
     /// # Errors
     /// If the trace has no such name.
-    pub fn new(wanted: &Wanted, header: &Header) -> anyhow::Result<Self> {
+    pub fn new(wanted: &EventSelection, header: &Header) -> anyhow::Result<Self> {
         let start = SimTime::from_ps(header.start_ps);
         let mut filter = Filter::new(&wanted.terms, header)?;
         filter.from = wanted.window.from.map(|time| time.resolve(start));

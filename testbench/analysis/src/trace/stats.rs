@@ -25,11 +25,11 @@ struct SpanName {
     /// `stage`, `wait`, `handler`, `dma` or `call`.
     what: &'static str,
     name: Arc<str>,
-    by: By,
+    by: NamedInitiator,
 }
 
 /// An initiator and its name.
-type By = (Initiator, &'static str);
+type NamedInitiator = (Initiator, &'static str);
 
 /// Count and total duration.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,7 +40,7 @@ struct Sum {
 }
 
 /// Open spans of each initiator at each place.
-type Open = HashMap<(Place, Initiator), VecDeque<(SpanName, SimTime)>>;
+type OpenSpans = HashMap<(Place, Initiator), VecDeque<(SpanName, SimTime)>>;
 
 /// Statistics of a trace.
 #[derive(Debug)]
@@ -54,12 +54,12 @@ pub struct Stats {
     probes: BTreeMap<Arc<str>, u64>,
     /// Frames by their fate.
     frames: BTreeMap<String, u64>,
-    dma_bytes: BTreeMap<By, u64>,
-    open: Open,
+    dma_bytes: BTreeMap<NamedInitiator, u64>,
+    open: OpenSpans,
     spans: BTreeMap<SpanName, Sum>,
 }
 
-fn initiator_of(event: &TraceEvent) -> By {
+fn initiator_of(event: &TraceEvent) -> NamedInitiator {
     (event.initiator, event.initiator_name())
 }
 
@@ -230,7 +230,7 @@ impl Stats {
     #[must_use]
     pub fn document(&self) -> StatsDocument {
         let (first, last) = self.span.unwrap_or_default();
-        let blocks = |counts: &BTreeMap<By, u64>| {
+        let blocks = |counts: &BTreeMap<NamedInitiator, u64>| {
             let named = counts.iter().map(|(by, count)| (by.1, *count));
             named.collect()
         };

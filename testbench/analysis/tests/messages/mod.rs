@@ -11,7 +11,7 @@ mod ways;
 use std::sync::Arc;
 
 use emulator::sim::world::RunEnd;
-use lanigon_analysis::ledger::{Desk, Ledger};
+use lanigon_analysis::ledger::{Activities, Ledger};
 use lanigon_analysis::messages::{Message, Messages};
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
@@ -34,7 +34,7 @@ fn run(text: &str) -> (Vec<Message>, Vec<Ledger>) {
     assert!(simulation.world.finish_observing().is_empty());
     let works = seen.take_works();
     let messages = seen.take();
-    let ledgers = Desk::new(&times, &messages, works).ledgers(&messages);
+    let ledgers = Activities::new(&times, &messages, works).ledgers(&messages);
     (messages, ledgers)
 }
 

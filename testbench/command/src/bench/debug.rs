@@ -191,14 +191,14 @@ impl Measurement for ReverseSteps {
 
 /// A condition that is checked but never met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Armed {
+pub enum IdleCondition {
     /// An instruction.
     Breakpoint,
     /// Memory.
     Watchpoint,
 }
 
-impl Armed {
+impl IdleCondition {
     /// A breakpoint or watchpoint at this address.
     fn stops_at(self, address: u32) -> Stops {
         let mut stops = Stops::default();
@@ -227,7 +227,7 @@ const SLICE: SimTime = SimTime::from_us(10_000);
 /// Overhead of an unmet condition.
 #[derive(Debug)]
 pub struct Stopping {
-    armed: Armed,
+    armed: IdleCondition,
     plain: World,
     history: History,
 }
@@ -237,7 +237,7 @@ impl Stopping {
     ///
     /// # Errors
     /// If they cannot be built.
-    pub fn new(armed: Armed) -> anyhow::Result<Self> {
+    pub fn new(armed: IdleCondition) -> anyhow::Result<Self> {
         let blueprint = blueprint()?.0;
         let begin = START.saturating_add(SLICE);
         let mut plain = blueprint.build()?.world;
@@ -260,8 +260,8 @@ impl Stopping {
 impl Measurement for Stopping {
     fn quantities(&self) -> Vec<Quantity> {
         vec![match self.armed {
-            Armed::Breakpoint => BREAKPOINT,
-            Armed::Watchpoint => WATCHPOINT,
+            IdleCondition::Breakpoint => BREAKPOINT,
+            IdleCondition::Watchpoint => WATCHPOINT,
         }]
     }
 
@@ -305,7 +305,7 @@ impl Observer for Asks {
 /// Overhead of an unmet condition on a busy board.
 #[derive(Debug)]
 pub struct BusyStopping {
-    armed: Armed,
+    armed: IdleCondition,
     world: World,
 }
 
@@ -314,7 +314,7 @@ impl BusyStopping {
     ///
     /// # Errors
     /// If the kernel does not assemble.
-    pub fn new(profile: &Profile, armed: Armed) -> anyhow::Result<Self> {
+    pub fn new(profile: &Profile, armed: IdleCondition) -> anyhow::Result<Self> {
         let node = busy_nodes::busy_node(profile, CodeMemory::Private)?;
         Ok(Self {
             armed,
@@ -339,8 +339,8 @@ impl BusyStopping {
 impl Measurement for BusyStopping {
     fn quantities(&self) -> Vec<Quantity> {
         vec![match self.armed {
-            Armed::Breakpoint => BUSY_BREAKPOINT,
-            Armed::Watchpoint => BUSY_WATCHPOINT,
+            IdleCondition::Breakpoint => BUSY_BREAKPOINT,
+            IdleCondition::Watchpoint => BUSY_WATCHPOINT,
         }]
     }
 

@@ -10,7 +10,7 @@ use emulator::observe::file::Header;
 use emulator::sim::world::World;
 use lanigon_analysis::trace::filter::FilterKey;
 use lanigon_analysis::trace::record::{self, RecordOptions, Recording};
-use lanigon_analysis::trace::select::{Terms, Wanted, Window, expression};
+use lanigon_analysis::trace::select::{EventSelection, Terms, Window, expression};
 use lanigon_analysis::trace::time::{TimeArg, span, time};
 
 use super::CpuArg;
@@ -147,7 +147,7 @@ pub struct FilterArgs {
 impl FilterArgs {
     /// The selected events.
     #[must_use]
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> EventSelection {
         let options = [
             (FilterKey::Node, &self.node),
             (FilterKey::Switch, &self.switch),
@@ -169,7 +169,7 @@ impl FilterArgs {
             before,
             span,
         } = self.window.clone();
-        Wanted {
+        EventSelection {
             terms: terms.collect(),
             window: Window {
                 from,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{Status, instructions};
 use crate::bench::boards::Boards;
 use crate::bench::busy::{BusyBoard, Polling};
-use crate::bench::debug::{Armed, BusyStopping, ReverseSteps, Snapshots, Stopping};
+use crate::bench::debug::{BusyStopping, IdleCondition, ReverseSteps, Snapshots, Stopping};
 use crate::bench::emp::{EmpLoad, Realtime, Star, Threads, Traced};
 use crate::bench::instructions::Instructions;
 use crate::bench::{Measurement, Pace, Quantity, Sample, median};
@@ -60,10 +60,10 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         Box::new(Threads::star(Star::Large)?),
         Box::new(Snapshots::new()?),
         Box::new(ReverseSteps::new()?),
-        Box::new(Stopping::new(Armed::Breakpoint)?),
-        Box::new(Stopping::new(Armed::Watchpoint)?),
-        Box::new(BusyStopping::new(&profile, Armed::Breakpoint)?),
-        Box::new(BusyStopping::new(&profile, Armed::Watchpoint)?),
+        Box::new(Stopping::new(IdleCondition::Breakpoint)?),
+        Box::new(Stopping::new(IdleCondition::Watchpoint)?),
+        Box::new(BusyStopping::new(&profile, IdleCondition::Breakpoint)?),
+        Box::new(BusyStopping::new(&profile, IdleCondition::Watchpoint)?),
     ];
     measurements.extend(others);
     for round in 0..rounds {

@@ -16,7 +16,7 @@ use lanigon_worlds::scenario::nearest;
 use crate::cli::BoardArgs;
 
 /// A board and its costs.
-pub struct Chosen {
+pub struct BoardChoice {
     /// Type of the board.
     pub board: &'static BoardType,
     /// Costs.
@@ -33,7 +33,7 @@ pub fn choose(
     args: &BoardArgs,
     own_profile: Option<&str>,
     image: Option<&Path>,
-) -> anyhow::Result<Chosen> {
+) -> anyhow::Result<BoardChoice> {
     let named = args.board.as_deref().map(named).transpose()?;
     let profile = own_profile.map(profile::load).transpose()?;
     let board = match (named, &profile, image) {
@@ -57,7 +57,7 @@ pub fn choose(
             .with_context(|| format!("--sram {kilobytes}"))?,
         None => board.usual_sram_bytes,
     };
-    Ok(Chosen {
+    Ok(BoardChoice {
         board,
         profile,
         sram_bytes,

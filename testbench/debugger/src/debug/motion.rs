@@ -9,7 +9,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
 use super::session::{Focus, Session};
-use super::stop::{self, Scope, Stop, What};
+use super::stop::{self, Scope, Stop, StopCondition};
 use lanigon_analysis::trace::filter::{Filter, FilterKey};
 
 /// Time limit within which a CPU that stops by itself reaches its stop.
@@ -104,7 +104,7 @@ impl Session {
             number: 0,
             text: String::new(),
             scope: Scope::default(),
-            what: What::Event(Box::new(Mutex::new(filter))),
+            what: StopCondition::Event(Box::new(Mutex::new(filter))),
             condition: None,
         }
     }

@@ -4,7 +4,7 @@ use emulator::board::CpuId;
 use emulator::image::{LinesError, Memory, Symbol, SymbolKind};
 
 use super::session::{Focus, Session};
-use super::stop::{CodeAddresses, What};
+use super::stop::{CodeAddresses, StopCondition};
 use lanigon_analysis::trace::names::{UnknownName, unknown};
 
 /// Invalid place.
@@ -109,8 +109,8 @@ impl Session {
     }
 
     /// A stop at these addresses, whichever CPU reaches them.
-    pub(super) fn on_each_cpu(&self, addresses: Vec<u32>) -> What {
-        What::Instruction(vec![addresses; self.cpus(self.focus.node).count()])
+    pub(super) fn on_each_cpu(&self, addresses: Vec<u32>) -> StopCondition {
+        StopCondition::Instruction(vec![addresses; self.cpus(self.focus.node).count()])
     }
 
     /// Addresses of instructions at a place, for each CPU.

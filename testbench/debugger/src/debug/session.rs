@@ -14,7 +14,7 @@ use emulator::sim::world::World;
 
 use super::condition::Condition;
 use super::show::address::own_line;
-use super::stop::{Scope, Stop, What};
+use super::stop::{Scope, Stop, StopCondition};
 use lanigon_analysis::trace::filter::{Filter, Term};
 use lanigon_analysis::trace::record;
 use lanigon_worlds::files::own::DataLocation;
@@ -370,9 +370,9 @@ impl Session {
     ///
     /// # Errors
     /// If a name is unknown.
-    pub fn events(&self, terms: &[Term]) -> anyhow::Result<What> {
+    pub fn events(&self, terms: &[Term]) -> anyhow::Result<StopCondition> {
         let filter = Filter::new(terms, &self.header)?;
-        Ok(What::Event(Box::new(Mutex::new(filter))))
+        Ok(StopCondition::Event(Box::new(Mutex::new(filter))))
     }
 
     /// The stops, by number.
@@ -384,7 +384,7 @@ impl Session {
     /// Adds a stop with a condition; returns its number.
     pub fn add_stop_if(
         &mut self,
-        what: What,
+        what: StopCondition,
         scope: Scope,
         condition: Option<Condition>,
         text: impl Into<String>,

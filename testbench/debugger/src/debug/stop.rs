@@ -68,7 +68,7 @@ pub type CodeAddresses = Vec<Vec<u32>>;
 
 /// Condition of a stop.
 #[derive(Debug)]
-pub enum What {
+pub enum StopCondition {
     /// A CPU reaches one of these instructions, by CPU.
     Instruction(CodeAddresses),
     /// Memory is about to be written by any initiator.
@@ -133,7 +133,7 @@ pub struct Stop {
     /// Nodes and CPUs to which the stop applies.
     pub scope: Scope,
     /// Condition of the event.
-    pub what: What,
+    pub what: StopCondition,
     /// Additional condition.
     pub condition: Option<Condition>,
 }
@@ -147,14 +147,14 @@ impl Stop {
 
     fn meets(&self, event: &TraceEvent) -> bool {
         match (&self.what, &event.kind) {
-            (What::Instruction(addresses), TraceKind::Breakpoint) => {
+            (StopCondition::Instruction(addresses), TraceKind::Breakpoint) => {
                 let cpu = cpu_of(event.initiator).unwrap_or_default();
                 let own = addresses.get(cpu.index());
                 let (own, pc) = (own.map_or(&[][..], Vec::as_slice), event.pc);
                 pc.is_some_and(|pc| own.contains(&pc))
             }
             (
-                What::Write {
+                StopCondition::Write {
                     address,
                     length,
                     cpu,
@@ -171,20 +171,22 @@ impl Stop {
                     && *address < first.saturating_add(*bytes)
             }
             (
-                What::Register { address, access },
+                StopCondition::Register { address, access },
                 TraceKind::RegisterRead {
                     address: register, ..
                 },
             ) => *access != Access::Write && address == register,
             (
-                What::Register { address, access },
+                StopCondition::Register { address, access },
                 TraceKind::RegisterWrite {
                     address: register, ..
                 },
             ) => *access != Access::Read && address == register,
-            (What::Raised(bits), TraceKind::EventRaised { bits: raised, .. }) => bits & raised != 0,
-            (What::Frame(heads), TraceKind::FrameHead { head, .. }) => heads.has(head),
-            (What::Event(filter), _) => {
+            (StopCondition::Raised(bits), TraceKind::EventRaised { bits: raised, .. }) => {
+                bits & raised != 0
+            }
+            (StopCondition::Frame(heads), TraceKind::FrameHead { head, .. }) => heads.has(head),
+            (StopCondition::Event(filter), _) => {
                 let mut filter = filter.lock().unwrap_or_else(PoisonError::into_inner);
                 filter.passes(event)
             }
@@ -195,11 +197,11 @@ impl Stop {
     /// Details that must be recorded for the stop.
     fn details(&self) -> Details {
         match &self.what {
-            What::Instruction(_) | What::Write { .. } => Details::STOPS,
-            What::Register { .. } => Details::REGISTERS,
-            What::Raised(_) => Details::EVENTS,
-            What::Frame(_) => Details::FRAMES,
-            What::Event(filter) => {
+            StopCondition::Instruction(_) | StopCondition::Write { .. } => Details::STOPS,
+            StopCondition::Register { .. } => Details::REGISTERS,
+            StopCondition::Raised(_) => Details::EVENTS,
+            StopCondition::Frame(_) => Details::FRAMES,
+            StopCondition::Event(filter) => {
                 let filter = filter.lock().unwrap_or_else(PoisonError::into_inner);
                 filter.details()
             }
@@ -212,7 +214,7 @@ impl Stop {
             return;
         }
         match &self.what {
-            What::Instruction(addresses) => {
+            StopCondition::Instruction(addresses) => {
                 for (index, addresses) in addresses.iter().enumerate() {
                     let cpu = CpuId::new(index);
                     let addresses = addresses.iter().filter(|_| self.scope.has_cpu(cpu));
@@ -221,7 +223,7 @@ impl Stop {
                     }
                 }
             }
-            &What::Write {
+            &StopCondition::Write {
                 address,
                 length,
                 cpu,
@@ -231,7 +233,10 @@ impl Stop {
                 length,
                 cpu,
             }),
-            What::Register { .. } | What::Raised(_) | What::Frame(_) | What::Event(_) => {}
+            StopCondition::Register { .. }
+            | StopCondition::Raised(_)
+            | StopCondition::Frame(_)
+            | StopCondition::Event(_) => {}
         }
     }
 }

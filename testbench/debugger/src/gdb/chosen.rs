@@ -8,7 +8,7 @@ use emulator::board::CpuId;
 
 /// The selection, and the packet being received.
 #[derive(Debug, Default)]
-pub(super) struct Chosen {
+pub(super) struct GdbSelection {
     packet: Option<String>,
     cpu: Option<CpuId>,
 }
@@ -16,7 +16,7 @@ pub(super) struct Chosen {
 /// Longest prefix of a packet that is needed.
 const LONGEST: usize = 16;
 
-impl Chosen {
+impl GdbSelection {
     /// Processes a received byte.
     pub fn byte(&mut self, byte: u8) {
         match (byte, &mut self.packet) {
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn choices() {
-        let mut chosen = Chosen::default();
+        let mut chosen = GdbSelection::default();
         let mut check = |bytes: &str, expected| {
             bytes.bytes().for_each(|byte| chosen.byte(byte));
             assert_eq!(chosen.cpu().map(CpuId::index), expected, "{bytes}");

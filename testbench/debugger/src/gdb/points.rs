@@ -5,7 +5,7 @@ use emulator::board::{Area, CpuId};
 use emulator::observe::event::TraceEvent;
 use gdbstub::target::ext::breakpoints::WatchKind;
 
-use crate::debug::stop::{Access, Scope, Stop, What};
+use crate::debug::stop::{Access, Scope, Stop, StopCondition};
 
 /// Largest number of registers covered by one watchpoint.
 const MOST_REGISTERS: usize = 64;
@@ -61,7 +61,7 @@ impl GdbPoint {
         self.whats().into_iter().map(stop).collect()
     }
 
-    fn whats(&self) -> Vec<What> {
+    fn whats(&self) -> Vec<StopCondition> {
         let &Self {
             address,
             length,
@@ -70,7 +70,7 @@ impl GdbPoint {
         } = self;
         let kind = match self.kind {
             PointKind::Software | PointKind::Hardware => {
-                return vec![What::Instruction(vec![vec![address]; self.cpus])];
+                return vec![StopCondition::Instruction(vec![vec![address]; self.cpus])];
             }
             PointKind::Watch(kind) => kind,
         };
@@ -83,7 +83,7 @@ impl GdbPoint {
                     ..
                 }),
                 WatchKind::Write,
-            ) => vec![What::Write {
+            ) => vec![StopCondition::Write {
                 address,
                 length,
                 cpu,
@@ -94,13 +94,13 @@ impl GdbPoint {
         }
     }
 
-    fn registers(&self, kind: WatchKind) -> Vec<What> {
+    fn registers(&self, kind: WatchKind) -> Vec<StopCondition> {
         let access = match kind {
             WatchKind::Write => Access::Write,
             WatchKind::Read => Access::Read,
             WatchKind::ReadWrite => Access::Any,
         };
-        let what = |address| What::Register { address, access };
+        let what = |address| StopCondition::Register { address, access };
         let last = self.address.saturating_add(self.length - 1) & !3;
         let words = (self.address & !3..=last).step_by(4);
         let words: Vec<_> = words.take(MOST_REGISTERS + 1).map(what).collect();

@@ -24,7 +24,7 @@ use gdbstub::target::ext::thread_extra_info::{ThreadExtraInfo, ThreadExtraInfoOp
 use gdbstub::target::{Target, TargetError, TargetResult};
 
 use super::arch::{BigEndianMips, CoreRegisters, GdbRegister, IN_DELAY_SLOT};
-use super::chosen::Chosen;
+use super::chosen::GdbSelection;
 use super::news::News;
 use super::points::{GdbPoint, PointKind};
 use super::resume::Motion;
@@ -52,7 +52,7 @@ pub struct Cpus {
     /// The CPU of the last reported stop.
     pub(super) cpu: CpuId,
     /// The CPU that gdb has selected for resuming.
-    pub(super) chosen: Chosen,
+    pub(super) chosen: GdbSelection,
     /// The CPU that gdb read last.
     looked_at: CpuId,
     /// The CPU meant by addresses that exist in both scratchpads.
@@ -93,7 +93,7 @@ impl Cpus {
             points: Vec::new(),
             motion: Motion::Continue,
             cpu: CpuId::default(),
-            chosen: Chosen::default(),
+            chosen: GdbSelection::default(),
             looked_at: CpuId::default(),
             meant: BTreeMap::new(),
             in_slot: None,
@@ -106,7 +106,7 @@ impl Cpus {
     pub fn forget(&mut self) {
         self.points.clear();
         self.meant.clear();
-        self.chosen = Chosen::default();
+        self.chosen = GdbSelection::default();
         self.in_slot = None;
         self.told = None;
         self.news = News::default();

@@ -27,7 +27,7 @@ fn gain(Means(means): &Means) -> f64 {
 }
 
 /// Judges that the gain is between these percentages.
-fn judged(means: &[(f64, f64)], least: f64, most: f64) -> Judged {
+fn judged(means: &[(f64, f64)], least: f64, most: f64) -> JudgedClaim {
     let mean = |&(value, half): &(f64, f64)| Estimate {
         value,
         rounds: 16,
@@ -38,7 +38,7 @@ fn judged(means: &[(f64, f64)], least: f64, most: f64) -> Judged {
     judge_one(&sample, judge)
 }
 
-fn judge_one(sample: &Means, claim: impl Fn(&Means) -> Verdict) -> Judged {
+fn judge_one(sample: &Means, claim: impl Fn(&Means) -> Verdict) -> JudgedClaim {
     let mut all = judge(sample, LIMITS, [("id", "claim".to_owned(), claim)]);
     all.remove(0)
 }

@@ -18,7 +18,7 @@ use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::grid::{self, Grid};
-use lanigon_experiments::paper::{Amount, Explains, Paper, ResultRequest, start};
+use lanigon_experiments::paper::{Amount, ExplainEffect, Paper, ResultRequest, start};
 use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::verdict::Claim;
 use serde::Serialize;
@@ -48,7 +48,7 @@ pub static PAPER: Paper = Paper {
     subject: "Shared memory without handlers",
     manual: "dsm",
     accepts: &[],
-    explains: Explains::Nothing(
+    explains: ExplainEffect::Nothing(
         "handlers and waits of many nodes have no critical path; `lanigon run scenarios/dsm.toml` tells where the time of each node goes",
     ),
     table: &TABLE,

@@ -50,7 +50,7 @@ pub struct Primitives {
 
 /// Operation that a program repeats.
 #[derive(Debug, Clone, Copy)]
-enum Repeat {
+enum RepeatedOperation {
     /// A read of a page of the other node.
     Read,
     /// Compare and swap on a word of a node.
@@ -80,15 +80,15 @@ impl Primitives {
         let atomic_us = costs.atomic.us();
         let write_us = |bytes: u32| -> Result<f64, Error> {
             let bytes_us = costs.post_byte.us() * f64::from(bytes);
-            Ok(of(Repeat::Post { bytes })? + costs.post.us() + bytes_us)
+            Ok(of(RepeatedOperation::Post { bytes })? + costs.post.us() + bytes_us)
         };
         let short_post_us = write_us(WRITE_BYTES)?;
         Ok(Self {
             message_us: pair.latency(SHORT, rounds)?.value,
             bandwidth_gbps: pair.stream(LONG, MESSAGES, Directions::OneWay)?.value * 8.0 / 1e3,
-            read_us: of(Repeat::Read)? + costs.get_byte.us() * f64::from(PAGE_BYTES),
-            remote_atomic_us: of(Repeat::Atomic { node: 1 })? + atomic_us,
-            local_atomic_us: of(Repeat::Atomic { node: 0 })? + atomic_us,
+            read_us: of(RepeatedOperation::Read)? + costs.get_byte.us() * f64::from(PAGE_BYTES),
+            remote_atomic_us: of(RepeatedOperation::Atomic { node: 1 })? + atomic_us,
+            local_atomic_us: of(RepeatedOperation::Atomic { node: 0 })? + atomic_us,
             page_post_us: write_us(PAGE_BYTES)?,
             short_post_us,
             immediate_post_us: short_post_us + costs.immediate.us(),
@@ -98,7 +98,7 @@ impl Primitives {
 }
 
 /// Mean time of an operation of node 0 on a pair of nodes, in us.
-fn mean_us(pair: &bench::Setup<'_>, what: Repeat, rounds: u32) -> Result<f64, Error> {
+fn mean_us(pair: &bench::Setup<'_>, what: RepeatedOperation, rounds: u32) -> Result<f64, Error> {
     let mut gm = pair.world()?;
     // Both nodes have their memory at the same address.
     let reader = gm.spawn(0, "reader", move |gm| repeat(gm, what, rounds));
@@ -123,7 +123,7 @@ async fn open_memory(mut gm: GmNode) -> Result<f64, String> {
 }
 
 /// Repeats an operation; its mean time, in us.
-async fn repeat(mut gm: GmNode, what: Repeat, rounds: u32) -> Result<f64, String> {
+async fn repeat(mut gm: GmNode, what: RepeatedOperation, rounds: u32) -> Result<f64, String> {
     let memory = memory(&mut gm).await?;
     gm.system_mut().compute(LEAD_NS).await;
     let address = memory.address;
@@ -142,11 +142,11 @@ async fn repeat(mut gm: GmNode, what: Repeat, rounds: u32) -> Result<f64, String
     for round in 0..=rounds {
         let began = gm.system().now_ps();
         match what {
-            Repeat::Read => {
+            RepeatedOperation::Read => {
                 let got = gm.get(PORT, buffer(PAGE_BYTES), remote).await;
                 got.map_err(text)?;
             }
-            Repeat::Atomic { node } => {
+            RepeatedOperation::Atomic { node } => {
                 let word = Word {
                     node,
                     port: PORT,
@@ -156,7 +156,7 @@ async fn repeat(mut gm: GmNode, what: Repeat, rounds: u32) -> Result<f64, String
                 let swap = AtomicOperation::CompareSwap { expected, new };
                 gm.post_atomic(PORT, word, swap).await.map_err(text)?;
             }
-            Repeat::Post { bytes } => {
+            RepeatedOperation::Post { bytes } => {
                 let put = gm.put(PORT, buffer(bytes), remote).await;
                 put.map_err(text)?;
             }
@@ -164,7 +164,7 @@ async fn repeat(mut gm: GmNode, what: Repeat, rounds: u32) -> Result<f64, String
         let posted = gm.system().now_ps();
         end(&mut gm).await?;
         let ended = match what {
-            Repeat::Post { .. } => posted,
+            RepeatedOperation::Post { .. } => posted,
             _ => gm.system().now_ps(),
         };
         // The first one is not measured.

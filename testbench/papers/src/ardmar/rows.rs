@@ -99,7 +99,7 @@ pub(super) mod tests {
     use lanigon_experiments::grid::{AxisValue, Grid};
     use lanigon_experiments::paper::{Amount, ResultRequest};
     use lanigon_experiments::row::Row;
-    use lanigon_experiments::verdict::Judged;
+    use lanigon_experiments::verdict::JudgedClaim;
 
     use super::super::{Ardmar, FILE, Measured, Measurement, PAPER};
     use super::*;
@@ -109,7 +109,7 @@ pub(super) mod tests {
         paper.rows(&PAPER, results)
     }
 
-    pub(in super::super) fn judge(results: &Results) -> Vec<Judged> {
+    pub(in super::super) fn judge(results: &Results) -> Vec<JudgedClaim> {
         let paper = Ardmar::new(&PAPER, &ResultRequest::default()).unwrap();
         paper.claims(results)
     }

@@ -4,12 +4,14 @@ use lanigon_experiments::drawing::{NamedFigure, curve, marked, named, panel};
 use lanigon_experiments::grid::Points;
 use lanigon_figures::{Curve, Point, Scale};
 
-use super::{HOWS, LOCKERS, On, PAUSES_US, SMP, TABLE, UP, gain, latency, load, lock, rate};
+use super::{
+    ExecutedOn, HOWS, LOCKERS, PAUSES_US, SMP, TABLE, UP, gain, latency, load, lock, rate,
+};
 
 const TIME: (&str, Scale) = ("time, us", Scale::Linear);
 const RATE: (&str, Scale) = ("uses of the lock in a second", Scale::Linear);
 const KERNELS: [(u32, &str); 2] = [(SMP, "SMP"), (UP, "UP")];
-const PLACES: [(On, &str); 2] = [(On::Hosts, "host"), (On::Boards, "NIC")];
+const PLACES: [(ExecutedOn, &str); 2] = [(ExecutedOn::Hosts, "host"), (ExecutedOn::Boards, "NIC")];
 /// The operations of figure 5.6.
 const OPERATIONS: [&str; 4] = [
     "fetch-add",
@@ -96,7 +98,7 @@ fn locks(points: &Points) -> NamedFigure {
 
 /// A quantity over the rate at which the lock is used.
 fn over_rate(points: &Points, measure: &str) -> Vec<Curve> {
-    let of = |(on, name): (On, &str)| {
+    let of = |(on, name): (ExecutedOn, &str)| {
         let points = PAUSES_US.into_iter().filter_map(|pause_us| {
             Some(Point {
                 x: rate(points, on, pause_us)?,

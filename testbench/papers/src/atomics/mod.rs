@@ -9,7 +9,7 @@ mod rows;
 use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::grid::Points;
 use lanigon_experiments::key;
-use lanigon_experiments::paper::{Explains, Paper, start};
+use lanigon_experiments::paper::{ExplainEffect, Paper, start};
 use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::scenarios::{Scenarios, ScenariosOf};
 use lanigon_experiments::verdict::Claim;
@@ -27,7 +27,7 @@ pub static PAPER: Paper = Paper {
     subject: "Operations on words, atomics",
     manual: "gm-atomics",
     accepts: &[],
-    explains: Explains::Nothing(
+    explains: ExplainEffect::Nothing(
         "there is no critical path of atomic operations; `lanigon ledger` splits the messages to servers",
     ),
     table: &TABLE,
@@ -72,7 +72,7 @@ const PAUSES_US: [u32; 6] = [1_000, 400, 200, 100, 50, 20];
 
 /// Executor of operations.
 #[derive(Debug, Clone, Copy)]
-enum On {
+enum ExecutedOn {
     Boards,
     Hosts,
 }
@@ -82,11 +82,11 @@ const SMP: u32 = 2;
 const UP: u32 = 1;
 
 /// Name of the way in which operations are executed, by the dissertation's choice.
-const fn how(on: On, cpus: u32) -> &'static str {
+const fn how(on: ExecutedOn, cpus: u32) -> &'static str {
     match (on, cpus) {
-        (On::Boards, _) => "no-mutex",
-        (On::Hosts, UP) => "block",
-        (On::Hosts, _) => "poll",
+        (ExecutedOn::Boards, _) => "no-mutex",
+        (ExecutedOn::Hosts, UP) => "block",
+        (ExecutedOn::Hosts, _) => "poll",
     }
 }
 
@@ -97,7 +97,7 @@ fn latency(points: &Points, how: &str, operation: &str) -> Option<f64> {
 }
 
 /// Mean time of acquiring and releasing a lock at one of the nodes that do so, in us.
-fn lock(points: &Points, on: On, cpus: u32, lockers: u16) -> Option<f64> {
+fn lock(points: &Points, on: ExecutedOn, cpus: u32, lockers: u16) -> Option<f64> {
     let key = key![
         "lock",
         how(on, cpus),
@@ -111,17 +111,20 @@ fn lock(points: &Points, on: On, cpus: u32, lockers: u16) -> Option<f64> {
 
 /// Ratio of the lock's time on hosts to its time on boards.
 fn gain(points: &Points, cpus: u32, lockers: u16) -> Option<f64> {
-    Some(lock(points, On::Hosts, cpus, lockers)? / lock(points, On::Boards, cpus, lockers)?)
+    Some(
+        lock(points, ExecutedOn::Hosts, cpus, lockers)?
+            / lock(points, ExecutedOn::Boards, cpus, lockers)?,
+    )
 }
 
 /// Measured value of a run in which one node uses the lock of another one, which counts, with pauses; 0: the lock is not used.
-fn load(points: &Points, on: On, measure: &str, pause_us: u32) -> Option<f64> {
+fn load(points: &Points, on: ExecutedOn, measure: &str, pause_us: u32) -> Option<f64> {
     let key = key!["load", how(on, UP), None::<u32>, UP, 2_u16, pause_us];
     points.at(&key, measure)
 }
 
 /// Uses of the lock in a second of that run.
-fn rate(points: &Points, on: On, pause_us: u32) -> Option<f64> {
+fn rate(points: &Points, on: ExecutedOn, pause_us: u32) -> Option<f64> {
     let of = |measure| load(points, on, measure, pause_us);
     Some(of("uses")? * 1e6 / of("simulated_us")?)
 }

@@ -3,7 +3,7 @@
 use lanigon_experiments::grid::Points;
 use lanigon_experiments::published::Published;
 
-use super::{HIT, LOCKERS, On, PAUSES_US, SMP, UP, gain, latency, load, rate};
+use super::{ExecutedOn, HIT, LOCKERS, PAUSES_US, SMP, UP, gain, latency, load, rate};
 
 /// Own value for a published figure.
 pub(super) fn value(figure: &Published, points: &Points) -> Option<f64> {
@@ -19,14 +19,14 @@ pub(super) fn value(figure: &Published, points: &Points) -> Option<f64> {
         ("latency", scheme) => of(scheme.split(' ').next()?),
         ("lock", "up") => largest(UP),
         ("lock", "smp") => largest(SMP),
-        ("load", _) => Some(slope(points, On::Hosts)? / slope(points, On::Boards)?),
+        ("load", _) => Some(slope(points, ExecutedOn::Hosts)? / slope(points, ExecutedOn::Boards)?),
         _ => None,
     }
 }
 
 /// Busy time of the home's board for a use of the lock, in us: what its utilisation grows by with their rate, between the longest and
 /// the shortest pause that were measured.
-fn slope(points: &Points, on: On) -> Option<f64> {
+fn slope(points: &Points, on: ExecutedOn) -> Option<f64> {
     let at = |pause_us| {
         Some((
             rate(points, on, pause_us)?,

@@ -8,7 +8,7 @@ mod rows;
 use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::grid::Points;
 use lanigon_experiments::key;
-use lanigon_experiments::paper::{Explains, Paper, start};
+use lanigon_experiments::paper::{ExplainEffect, Paper, start};
 use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::scenarios::{Scenarios, ScenariosOf};
 use lanigon_experiments::verdict::Claim;
@@ -26,7 +26,7 @@ const INSIDE: &str = "inside_us";
 const TOTAL: &str = "total_us";
 
 /// Reason for which late processes are not explained.
-const LATE: Explains = Explains::Nothing(
+const LATE: ExplainEffect = ExplainEffect::Nothing(
     "late processes have no critical path; `mpi time` of `lanigon run scenarios/mpi-bypass.toml` tells where their time goes",
 );
 

@@ -16,7 +16,7 @@ use super::chapter::Chapter;
 use lanigon_experiments::drawing::{NamedFigure, curve, named, whole_panel};
 use lanigon_experiments::{Error, scenario};
 
-use super::On;
+use super::ExecutedOn;
 
 /// Rounds: the first one is a warm-up.
 const ROUNDS: u32 = 11;
@@ -79,7 +79,7 @@ pub fn cases(table: Chapter, most: u16) -> Vec<Case> {
         false => most,
     };
     let mut all = Vec::new();
-    for on in [On::Host.name(), On::Nic.name()] {
+    for on in [ExecutedOn::Host.name(), ExecutedOn::Nic.name()] {
         let case = |part, profile, image, nodes| Case {
             part,
             profile,
@@ -152,7 +152,7 @@ fn rows(values: &[MeasuredCase], part: ExtraSeries) -> Vec<ComparedRow> {
         let Case {
             image, nodes, on, ..
         } = value.case;
-        let place = usize::from(on == On::Nic.name());
+        let place = usize::from(on == ExecutedOn::Nic.name());
         match rows.iter_mut().find(|row| (row.0, row.1) == (image, nodes)) {
             Some(row) => row.2[place] = Some(value.us),
             None => {

@@ -1,6 +1,6 @@
 //! The papers and chapters, with their published figures (`data/README.md`).
 
-use lanigon_experiments::paper::{Explains, Paper, start};
+use lanigon_experiments::paper::{ExplainEffect, Paper, start};
 use lanigon_experiments::published::{Published, PublishedTable};
 
 use super::Collectives;
@@ -76,7 +76,7 @@ const fn paper(
         subject,
         manual,
         accepts: &[],
-        explains: Explains::Runs,
+        explains: ExplainEffect::Runs,
         table,
         calibrated: &CALIBRATED_ON,
         start: start::<Collectives>,

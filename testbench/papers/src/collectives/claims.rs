@@ -4,9 +4,9 @@ mod mpi;
 
 use lanigon_workloads::collective::{Broadcast, Type};
 
-use super::On;
+use super::ExecutedOn;
 use super::chapter::Chapter;
-use super::key::{Form, HOST_BLOCKS, L4, L7, L9, L9_GOSSIP, NODES, PLACES, SKEWS_US, What};
+use super::key::{Form, HOST_BLOCKS, L4, L7, L9, L9_GOSSIP, Metric, NODES, PLACES, SKEWS_US};
 use super::results::Results;
 use super::rows::nic_minus_host;
 pub(super) use lanigon_experiments::verdict::{Claim, all, every, list, lists};
@@ -26,10 +26,10 @@ pub(super) const fn for_chapter(chapter: Chapter) -> &'static [Claim<Results>] {
 fn four(results: &Results, nodes: u16) -> Option<[f64; 4]> {
     let at = |on, tree| results.barrier(L4, on, nodes, tree);
     Some([
-        at(On::Nic, false)?,
-        at(On::Nic, true)?,
-        at(On::Host, false)?,
-        at(On::Host, true)?,
+        at(ExecutedOn::Nic, false)?,
+        at(ExecutedOn::Nic, true)?,
+        at(ExecutedOn::Host, false)?,
+        at(ExecutedOn::Host, true)?,
     ])
 }
 
@@ -60,10 +60,10 @@ const BARRIER: &[Claim<Results>] = &[
         let mut holds = true;
         for nodes in [2, 4, 8] {
             for (on, tree) in [
-                (On::Host, false),
-                (On::Host, true),
-                (On::Nic, false),
-                (On::Nic, true),
+                (ExecutedOn::Host, false),
+                (ExecutedOn::Host, true),
+                (ExecutedOn::Nic, false),
+                (ExecutedOn::Nic, true),
             ] {
                 let slow = results.barrier(L4, on, nodes, tree)?;
                 let fast = results.barrier(L7, on, nodes, tree)?;
@@ -81,9 +81,9 @@ fn differences(results: &Results, nodes: &[u16], form: Form) -> Option<[Vec<f64>
     Some([of(Type::Integer)?, of(Type::Float)?])
 }
 
-fn processor(results: &Results, on: On, nodes: u16, skew_us: u64) -> Option<f64> {
+fn processor(results: &Results, on: ExecutedOn, nodes: u16, skew_us: u64) -> Option<f64> {
     let of = Type::Integer;
-    results.at(L9, on, nodes, What::Processor { of, skew_us })
+    results.at(L9, on, nodes, Metric::Processor { of, skew_us })
 }
 
 /// Whether the NIC is slower for the first `slow` of some, and faster for the others.
@@ -106,7 +106,7 @@ const REDUCTION: &[Claim<Results>] = &[
     Claim("dissertation-145", |results| {
         let form = Form::Binomial;
         let ratio = |nodes| {
-            let of = |of| results.at(L9, On::Host, nodes, What::Reduction { form, of });
+            let of = |of| results.at(L9, ExecutedOn::Host, nodes, Metric::Reduction { form, of });
             Some(of(Type::Float)? / of(Type::Integer)?)
         };
         let ratios = all(NODES, ratio)?;
@@ -129,7 +129,7 @@ const REDUCTION: &[Claim<Results>] = &[
     Claim("dissertation-157", |results| {
         let more = |nodes| {
             let on = |on| processor(results, on, nodes, 0);
-            Some(on(On::Nic)? - on(On::Host)?)
+            Some(on(ExecutedOn::Nic)? - on(ExecutedOn::Host)?)
         };
         let more = all(NODES, more)?;
         Some((crosses(&more, 1), list(&more)))
@@ -137,7 +137,7 @@ const REDUCTION: &[Claim<Results>] = &[
     Claim("dissertation-158", |results| trend(results, 0)),
     Claim("dissertation-166", |results| {
         let of = |on| all(SKEWS_US, |skew_us| processor(results, on, 16, skew_us));
-        let (host, nic) = (of(On::Host)?, of(On::Nic)?);
+        let (host, nic) = (of(ExecutedOn::Host)?, of(ExecutedOn::Nic)?);
         let growth = |times: &[f64]| times[times.len() - 1] - times[0];
         let holds = rises(&host) && growth(&nic) < growth(&host) / 2.0;
         Some((
@@ -151,7 +151,7 @@ const REDUCTION: &[Claim<Results>] = &[
 /// The host's time by nodes, on both places.
 fn trend(results: &Results, skew_us: u64) -> Judgement {
     let of = |on| all(NODES, |nodes| processor(results, on, nodes, skew_us));
-    let (host, nic) = (of(On::Host)?, of(On::Nic)?);
+    let (host, nic) = (of(ExecutedOn::Host)?, of(ExecutedOn::Nic)?);
     let text = format!("host {}; NIC {} us", list(&host), list(&nic));
     Some((rises(&host) && falls(&nic), text))
 }
@@ -160,17 +160,22 @@ fn trend(results: &Results, skew_us: u64) -> Judgement {
 fn three(results: &Results, nodes: u16, bytes: usize) -> Option<[f64; 3]> {
     let doubling = Broadcast::RecursiveDoubling;
     Some([
-        results.all_to_all(On::Host, nodes, doubling, bytes)?,
-        results.all_to_all(On::Nic, nodes, doubling, bytes)?,
-        results.all_to_all(On::Nic, nodes, Broadcast::ConcurrentBroadcasting, bytes)?,
+        results.all_to_all(ExecutedOn::Host, nodes, doubling, bytes)?,
+        results.all_to_all(ExecutedOn::Nic, nodes, doubling, bytes)?,
+        results.all_to_all(
+            ExecutedOn::Nic,
+            nodes,
+            Broadcast::ConcurrentBroadcasting,
+            bytes,
+        )?,
     ])
 }
 
 /// The algorithms on both places.
-const PLACED: [(On, Broadcast); 3] = [
-    (On::Host, Broadcast::RecursiveDoubling),
-    (On::Nic, Broadcast::RecursiveDoubling),
-    (On::Nic, Broadcast::ConcurrentBroadcasting),
+const PLACED: [(ExecutedOn, Broadcast); 3] = [
+    (ExecutedOn::Host, Broadcast::RecursiveDoubling),
+    (ExecutedOn::Nic, Broadcast::RecursiveDoubling),
+    (ExecutedOn::Nic, Broadcast::ConcurrentBroadcasting),
 ];
 
 /// Largest distance of the times with other places of the nodes from the usual time, as a share of it.
@@ -178,7 +183,7 @@ fn displacement(results: &Results, bytes: usize) -> Option<Vec<f64>> {
     all(PLACED, |(on, algorithm)| {
         let usual = results.all_to_all(on, 16, algorithm, bytes)?;
         let shares = all(PLACES, |places| {
-            let what = What::Placed {
+            let what = Metric::Placed {
                 algorithm,
                 bytes,
                 places,
@@ -190,30 +195,37 @@ fn displacement(results: &Results, bytes: usize) -> Option<Vec<f64>> {
 }
 
 /// The host's times for an algorithm: by length of a block, with 4 and with 16 nodes.
-fn host_times(results: &Results, on: On, algorithm: Broadcast) -> Option<Vec<f64>> {
+fn host_times(results: &Results, on: ExecutedOn, algorithm: Broadcast) -> Option<Vec<f64>> {
     let cases = HOST_BLOCKS
         .into_iter()
         .flat_map(|bytes| [(bytes, 4), (bytes, 16)]);
     all(cases, |(bytes, nodes)| {
-        results.at(L9_GOSSIP, on, nodes, What::HostTime { algorithm, bytes })
+        results.at(L9_GOSSIP, on, nodes, Metric::HostTime { algorithm, bytes })
     })
 }
 
 /// The host's times for both algorithms on boards.
 fn nic_host_times(results: &Results) -> Option<[Vec<f64>; 2]> {
     let [_, (_, doubling), (_, concurrent)] = PLACED;
-    let of = |algorithm| host_times(results, On::Nic, algorithm);
+    let of = |algorithm| host_times(results, ExecutedOn::Nic, algorithm);
     Some([of(doubling)?, of(concurrent)?])
 }
 
 const GOSSIP: &[Claim<Results>] = &[
     Claim("gossip-012", |results| {
-        let at = |algorithm| results.all_to_all(On::Host, 16, algorithm, 4_096);
+        let at = |algorithm| results.all_to_all(ExecutedOn::Host, 16, algorithm, 4_096);
         let (doubling, ring) = (at(Broadcast::RecursiveDoubling)?, at(Broadcast::Ring)?);
         Some((ring < doubling, list(&[doubling, ring])))
     }),
     Claim("gossip-013", |results| {
-        let at = |collectives| results.at(L9_GOSSIP, On::Nic, 2, What::Message { collectives });
+        let at = |collectives| {
+            results.at(
+                L9_GOSSIP,
+                ExecutedOn::Nic,
+                2,
+                Metric::Message { collectives },
+            )
+        };
         let (off, on) = (at(false)?, at(true)?);
         Some(((on / off - 1.0).abs() < 0.02, list(&[off, on])))
     }),
@@ -258,9 +270,9 @@ const GOSSIP: &[Claim<Results>] = &[
     Claim("gossip-026", |results| {
         let algorithm = Broadcast::RecursiveDoubling;
         let share = |bytes| {
-            let what = What::HostTime { algorithm, bytes };
-            let time = results.all_to_all(On::Host, 16, algorithm, bytes);
-            Some(results.at(L9_GOSSIP, On::Host, 16, what)? / time?)
+            let what = Metric::HostTime { algorithm, bytes };
+            let time = results.all_to_all(ExecutedOn::Host, 16, algorithm, bytes);
+            Some(results.at(L9_GOSSIP, ExecutedOn::Host, 16, what)? / time?)
         };
         let shares = all(HOST_BLOCKS, share)?;
         every(&shares, |share| share > 0.5)

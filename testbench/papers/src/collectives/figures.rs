@@ -6,9 +6,9 @@ use lanigon_experiments::drawing::{NamedFigure, Position, curve, marked, named, 
 use lanigon_figures::{Curve, Panel, Scale};
 use lanigon_workloads::collective::{Broadcast, Type};
 
-use super::On;
+use super::ExecutedOn;
 use super::chapter::Chapter;
-use super::key::{BLOCKS, Form, L4, L7, L9, NODES, SKEWS_US, TREES, TYPES, What};
+use super::key::{BLOCKS, Form, L4, L7, L9, Metric, NODES, SKEWS_US, TREES, TYPES};
 use super::results::Results;
 
 /// The figures of a table.
@@ -29,7 +29,7 @@ pub fn figures(table: Chapter, results: &Results) -> Vec<NamedFigure> {
 
 /// Nodes of barriers.
 const MORE_NODES: [u16; 5] = [2, 4, 7, 8, 16];
-const PLACES: [(On, &str); 2] = [(On::Host, "host"), (On::Nic, "NIC")];
+const PLACES: [(ExecutedOn, &str); 2] = [(ExecutedOn::Host, "host"), (ExecutedOn::Nic, "NIC")];
 const BOARDS: [(&str, &str, u16); 2] = [(L4, "LANai 4", 16), (L7, "LANai 7", 8)];
 
 const BY_NODES: (&str, Scale) = ("nodes", Scale::Log2);
@@ -56,7 +56,7 @@ fn barrier(results: &Results) -> Vec<NamedFigure> {
         [(false, "exchange"), (true, "tree")].map(|(tree, algorithm)| {
             let gain = |nodes| {
                 let on = |on| results.barrier(board, on, nodes, tree);
-                Some(on(On::Host)? / on(On::Nic)?)
+                Some(on(ExecutedOn::Host)? / on(ExecutedOn::Nic)?)
             };
             curve(format!("{name}, {algorithm}"), NODES, gain)
         })
@@ -84,7 +84,7 @@ fn typed<X: Position>(
     results: &Results,
     xs: &[X],
     nodes: impl Fn(X) -> u16,
-    what: impl Fn(Type, X) -> What,
+    what: impl Fn(Type, X) -> Metric,
 ) -> Vec<Curve> {
     let mut curves = Vec::new();
     for (of, name) in TYPES {
@@ -112,7 +112,7 @@ fn single(number: &str, title: &str, panel: Panel) -> NamedFigure {
 fn trees(results: &Results) -> Vec<NamedFigure> {
     let depths = TREES.map(|nodes| nodes - 1);
     let curves = |xs: &[u16], more, form| {
-        let what = |of, _| What::Reduction { form, of };
+        let what = |of, _| Metric::Reduction { form, of };
         typed(results, xs, |x| x + more, what)
     };
     let panels = [
@@ -141,7 +141,7 @@ fn trees(results: &Results) -> Vec<NamedFigure> {
 
 /// The hosts' times.
 fn processor(results: &Results) -> Vec<NamedFigure> {
-    let what = |of, skew_us| What::Processor { of, skew_us };
+    let what = |of, skew_us| Metric::Processor { of, skew_us };
     let fixed = |skew_us| typed(results, &NODES, |nodes| nodes, |of, _| what(of, skew_us));
     let varied = typed(results, &SKEWS_US, |_| 16, what);
     let delay = ("largest delay, us", Scale::Linear);
@@ -161,20 +161,20 @@ fn processor(results: &Results) -> Vec<NamedFigure> {
     figures.collect()
 }
 
-const ALGORITHMS: [(On, Broadcast, &str); 4] = [
+const ALGORITHMS: [(ExecutedOn, Broadcast, &str); 4] = [
     (
-        On::Host,
+        ExecutedOn::Host,
         Broadcast::RecursiveDoubling,
         "recursive doubling, host",
     ),
-    (On::Host, Broadcast::Ring, "ring, host"),
+    (ExecutedOn::Host, Broadcast::Ring, "ring, host"),
     (
-        On::Nic,
+        ExecutedOn::Nic,
         Broadcast::RecursiveDoubling,
         "recursive doubling, NIC",
     ),
     (
-        On::Nic,
+        ExecutedOn::Nic,
         Broadcast::ConcurrentBroadcasting,
         "concurrent, NIC",
     ),

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use super::chapter::Chapter;
 use lanigon_experiments::Error;
 
-use super::{On, Setup};
+use super::{ExecutedOn, Setup};
 use lanigon_experiments::interval::Estimate;
 
 /// The boards with a LANai 4.3 (dissertation, section 3.3).
@@ -63,7 +63,7 @@ pub enum Form {
 
 /// A measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
+pub enum Metric {
     /// A barrier by pairwise exchange, in us.
     Exchange,
     /// A barrier along a tree, in us.
@@ -134,7 +134,7 @@ pub enum What {
     },
 }
 
-impl What {
+impl Metric {
     /// A loop of computations that vary each way, and barriers.
     #[must_use]
     pub const fn looped(compute_ns: u64, percent: u32) -> Self {
@@ -151,17 +151,17 @@ pub struct Key {
     /// The hardware's profile.
     pub board: &'static str,
     /// Executor of the operation.
-    pub on: On,
+    pub on: ExecutedOn,
     /// Number of nodes.
     pub nodes: u16,
     /// The measurement.
-    pub what: What,
+    pub what: Metric,
 }
 
 impl Key {
     /// A point.
     #[must_use]
-    pub const fn new(board: &'static str, on: On, nodes: u16, what: What) -> Self {
+    pub const fn new(board: &'static str, on: ExecutedOn, nodes: u16, what: Metric) -> Self {
         Self {
             board,
             on,
@@ -174,25 +174,25 @@ impl Key {
     pub(super) fn measure(self, setup: &Setup<'_>, rounds: u64) -> Result<Estimate, Error> {
         let nodes = self.nodes;
         match self.what {
-            What::Exchange => setup.barrier(nodes, Barrier::PairwiseExchange, rounds),
-            What::Tree { degree } => {
+            Metric::Exchange => setup.barrier(nodes, Barrier::PairwiseExchange, rounds),
+            Metric::Tree { degree } => {
                 let barrier = Barrier::GatherBroadcast { root: 0, degree };
                 setup.barrier(nodes, barrier, rounds)
             }
-            What::Mpi => setup.mpi_barrier(nodes, rounds),
-            What::Loop {
+            Metric::Mpi => setup.mpi_barrier(nodes, rounds),
+            Metric::Loop {
                 compute_ns,
                 percent,
             } => setup.computing_loop(nodes, compute_ns, percent, rounds),
-            What::Least { percent } => {
+            Metric::Least { percent } => {
                 let least = setup.least_computation(nodes, f64::from(percent) / 100.0, rounds)?;
                 Ok(Estimate::single(least))
             }
-            What::Synthetic { steps } => {
+            Metric::Synthetic { steps } => {
                 let runs = rounds.div_ceil(steps).max(LEAST_RUNS);
                 setup.synthetic(nodes, steps, runs)
             }
-            What::Reduction { form, of } => {
+            Metric::Reduction { form, of } => {
                 let shape = match form {
                     Form::Binomial => Shape::Binomial,
                     Form::Chain => Shape::Fixed { degree: 1 },
@@ -202,22 +202,22 @@ impl Key {
                 };
                 setup.reduction(nodes, shape, of, rounds)
             }
-            What::Processor { of, skew_us } => {
+            Metric::Processor { of, skew_us } => {
                 setup.reduction_cpu(nodes, of, skew_us * 1_000, rounds)
             }
-            What::AllToAll { algorithm, bytes } => {
+            Metric::AllToAll { algorithm, bytes } => {
                 setup.all_to_all(nodes, algorithm, bytes, rounds.div_ceil(4))
             }
-            What::Placed {
+            Metric::Placed {
                 algorithm,
                 bytes,
                 places,
             } => setup.placed_all_to_all(nodes, algorithm, bytes, places, rounds.div_ceil(4)),
-            What::HostTime { algorithm, bytes } => {
+            Metric::HostTime { algorithm, bytes } => {
                 let time = setup.host_time(nodes, algorithm, bytes, rounds.div_ceil(4))?;
                 Ok(Estimate::single(time))
             }
-            What::Message { collectives } => setup.message(collectives, rounds),
+            Metric::Message { collectives } => setup.message(collectives, rounds),
         }
     }
 }
@@ -239,7 +239,7 @@ impl Serialize for Key {
 #[must_use]
 pub fn keys(table: Chapter, quick: bool) -> Vec<Key> {
     let mut all = Vec::new();
-    for on in [On::Host, On::Nic] {
+    for on in [ExecutedOn::Host, ExecutedOn::Nic] {
         let mut add = |board, nodes, what| all.push(Key::new(board, on, nodes, what));
         match table {
             Chapter::Barrier => barriers(quick, &mut add),
@@ -253,66 +253,66 @@ pub fn keys(table: Chapter, quick: bool) -> Vec<Key> {
     all
 }
 
-fn barriers(quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
+fn barriers(quick: bool, add: &mut impl FnMut(&'static str, u16, Metric)) {
     for (board, most) in [(L4, 16), (L7, 8)] {
         for nodes in [2, 4, 7, 8, 16].into_iter().filter(|nodes| *nodes <= most) {
-            add(board, nodes, What::Exchange);
+            add(board, nodes, Metric::Exchange);
             let degrees = if quick { 4 } else { usize::from(nodes) - 1 };
             for degree in 1..=degrees.min(usize::from(nodes) - 1) {
-                add(board, nodes, What::Tree { degree });
+                add(board, nodes, Metric::Tree { degree });
             }
         }
     }
 }
 
-fn mpi_barriers(quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
+fn mpi_barriers(quick: bool, add: &mut impl FnMut(&'static str, u16, Metric)) {
     for (board, most) in [(L4, 16), (L7, 8)] {
         for nodes in [2, 4, 7, 8, 16].into_iter().filter(|nodes| *nodes <= most) {
-            add(board, nodes, What::Exchange);
-            add(board, nodes, What::Mpi);
+            add(board, nodes, Metric::Exchange);
+            add(board, nodes, Metric::Mpi);
         }
         for compute_ns in FINE_NS {
-            add(board, 8, What::looped(compute_ns, 0));
+            add(board, 8, Metric::looped(compute_ns, 0));
         }
         for percent in EFFICIENCIES {
             for nodes in NODES.into_iter().filter(|nodes| *nodes <= most) {
                 if !quick || nodes == most && [50, 90].contains(&percent) {
-                    add(board, nodes, What::Least { percent });
+                    add(board, nodes, Metric::Least { percent });
                 }
             }
         }
         for steps in STEPS {
-            add(board, most, What::Synthetic { steps });
+            add(board, most, Metric::Synthetic { steps });
         }
     }
     for us in VARIED_US {
         for percent in VARIED_PERCENT {
-            add(L4, 16, What::looped(us * 1_000, percent));
+            add(L4, 16, Metric::looped(us * 1_000, percent));
         }
     }
 }
 
-fn reductions(add: &mut impl FnMut(&'static str, u16, What)) {
+fn reductions(add: &mut impl FnMut(&'static str, u16, Metric)) {
     for (of, _) in TYPES {
         for nodes in NODES {
             let form = Form::Binomial;
-            add(L9, nodes, What::Reduction { form, of });
+            add(L9, nodes, Metric::Reduction { form, of });
             for skew_us in [0, 1_000] {
-                add(L9, nodes, What::Processor { of, skew_us });
+                add(L9, nodes, Metric::Processor { of, skew_us });
             }
         }
         for nodes in TREES {
             for form in [Form::Chain, Form::Star] {
-                add(L9, nodes, What::Reduction { form, of });
+                add(L9, nodes, Metric::Reduction { form, of });
             }
         }
         for skew_us in SKEWS_US {
-            add(L9, 16, What::Processor { of, skew_us });
+            add(L9, 16, Metric::Processor { of, skew_us });
         }
     }
 }
 
-fn gossip(on: On, quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
+fn gossip(on: ExecutedOn, quick: bool, add: &mut impl FnMut(&'static str, u16, Metric)) {
     let algorithms = [
         Broadcast::RecursiveDoubling,
         Broadcast::Ring,
@@ -321,12 +321,12 @@ fn gossip(on: On, quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
     for algorithm in algorithms.into_iter().filter(|one| one.is_on(on)) {
         for bytes in BLOCKS {
             if !quick || [4, 1_024, 4_096, 16_384].contains(&bytes) {
-                add(L9_GOSSIP, 16, What::AllToAll { algorithm, bytes });
+                add(L9_GOSSIP, 16, Metric::AllToAll { algorithm, bytes });
             }
         }
         for nodes in NODES {
             for bytes in [4, 4_096] {
-                add(L9_GOSSIP, nodes, What::AllToAll { algorithm, bytes });
+                add(L9_GOSSIP, nodes, Metric::AllToAll { algorithm, bytes });
             }
         }
     }
@@ -334,7 +334,7 @@ fn gossip(on: On, quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
     for algorithm in algorithms.filter(|one| *one != Broadcast::Ring) {
         for bytes in [4, 4_096] {
             for places in PLACES {
-                let what = What::Placed {
+                let what = Metric::Placed {
                     algorithm,
                     bytes,
                     places,
@@ -344,11 +344,11 @@ fn gossip(on: On, quick: bool, add: &mut impl FnMut(&'static str, u16, What)) {
         }
         for bytes in HOST_BLOCKS {
             for nodes in [4, 16] {
-                add(L9_GOSSIP, nodes, What::HostTime { algorithm, bytes });
+                add(L9_GOSSIP, nodes, Metric::HostTime { algorithm, bytes });
             }
         }
     }
-    for collectives in [false, true].into_iter().filter(|_| on == On::Nic) {
-        add(L9_GOSSIP, 2, What::Message { collectives });
+    for collectives in [false, true].into_iter().filter(|_| on == ExecutedOn::Nic) {
+        add(L9_GOSSIP, 2, Metric::Message { collectives });
     }
 }

@@ -19,7 +19,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use lanigon_experiments::Error;
 
-use super::{On, Setup};
+use super::{ExecutedOn, Setup};
 use crate::gm::{SHORT, bench};
 use lanigon_experiments::interval::Estimate;
 
@@ -113,7 +113,7 @@ pub(super) const LEAF_LATE_NS: u64 = 500_000;
 pub const fn rounds_of(work: CollectiveWork, rounds: u64) -> Settings {
     Settings {
         work,
-        on: On::Host,
+        on: ExecutedOn::Host,
         layer: Layer::Gm,
         per_node: 1,
         rounds,
@@ -369,8 +369,8 @@ impl Setup<'_> {
             let settings = rounds_of(CollectiveWork::AllToAll { algorithm, bytes }, rounds);
             let [computing, all] = self.run_on(&members, settings)?.processor_us;
             Ok::<_, Error>(match self.on {
-                On::Host => all,
-                On::Nic => computing,
+                ExecutedOn::Host => all,
+                ExecutedOn::Nic => computing,
             })
         };
         Ok((time(2 * rounds)? - time(rounds)?) / rounds as f64)

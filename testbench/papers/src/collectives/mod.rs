@@ -30,10 +30,10 @@ use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::paper::{Amount, Paper, ResultRequest};
 use lanigon_experiments::published::Published;
-use lanigon_experiments::verdict::{self, Judged, Limits};
+use lanigon_experiments::verdict::{self, JudgedClaim, Limits};
 use serde::Serialize;
 
-pub use lanigon_workloads::collective::On;
+pub use lanigon_workloads::collective::ExecutedOn;
 
 use crate::gm;
 use beyond::{Case, MeasuredCase};
@@ -54,7 +54,7 @@ pub struct Setup<'a> {
     /// The costs.
     pub profile: &'a Profile,
     /// Executor of the operation.
-    pub on: On,
+    pub on: ExecutedOn,
     /// Set when the user interrupts.
     pub interrupt: &'a Arc<AtomicBool>,
 }
@@ -102,7 +102,7 @@ impl Collectives {
         key::keys(self.chapter, self.amount == Amount::Quick)
     }
 
-    fn setup(&self, board: &str, on: On) -> Setup<'_> {
+    fn setup(&self, board: &str, on: ExecutedOn) -> Setup<'_> {
         let boards = &self.boards[board];
         Setup {
             image: &boards.image,
@@ -212,7 +212,7 @@ impl Experiment for Collectives {
         }
     }
 
-    fn claims(&self, results: &Results) -> Vec<Judged> {
+    fn claims(&self, results: &Results) -> Vec<JudgedClaim> {
         let claims = claims::for_chapter(self.chapter);
         verdict::judge_all(results, self.limits(), claims, include_str!("claims.toml"))
     }
@@ -237,7 +237,7 @@ impl Experiment for Collectives {
     fn explain(&self) -> Result<ExperimentOutcome, Error> {
         let mut all = Vec::new();
         for (board, nodes, settings) in explain::subjects(self.chapter) {
-            let places = [On::Host, On::Nic].into_iter();
+            let places = [ExecutedOn::Host, ExecutedOn::Nic].into_iter();
             for on in places.filter(|on| explain::is_on(settings.work, *on)) {
                 all.push(self.setup(board, on).explain(nodes, &settings)?);
             }

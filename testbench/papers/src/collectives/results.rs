@@ -6,9 +6,9 @@ use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::verdict::Sample;
 use lanigon_workloads::collective::Broadcast;
 
-use super::On;
+use super::ExecutedOn;
 use super::beyond::MeasuredCase;
-use super::key::{Key, What};
+use super::key::{Key, Metric};
 
 /// The results of a run.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +33,7 @@ impl Sample for Results {
 impl Results {
     /// A measured value.
     #[must_use]
-    pub fn at(&self, board: &'static str, on: On, nodes: u16, what: What) -> Option<f64> {
+    pub fn at(&self, board: &'static str, on: ExecutedOn, nodes: u16, what: Metric) -> Option<f64> {
         self.mean_of(Key::new(board, on, nodes, what))
     }
 
@@ -45,19 +45,27 @@ impl Results {
 
     /// Ratio of the hosts' time to the board's.
     #[must_use]
-    pub fn gain(&self, board: &'static str, nodes: u16, what: What) -> Option<f64> {
+    pub fn gain(&self, board: &'static str, nodes: u16, what: Metric) -> Option<f64> {
         let on = |on| self.at(board, on, nodes, what);
-        on(On::Host).zip(on(On::Nic)).map(|(host, nic)| host / nic)
+        on(ExecutedOn::Host)
+            .zip(on(ExecutedOn::Nic))
+            .map(|(host, nic)| host / nic)
     }
 
     /// The barrier of a node count, on a tree of the best degree or by exchange.
     #[must_use]
-    pub fn barrier(&self, board: &'static str, on: On, nodes: u16, tree: bool) -> Option<f64> {
+    pub fn barrier(
+        &self,
+        board: &'static str,
+        on: ExecutedOn,
+        nodes: u16,
+        tree: bool,
+    ) -> Option<f64> {
         if !tree {
-            return self.at(board, on, nodes, What::Exchange);
+            return self.at(board, on, nodes, Metric::Exchange);
         }
         let degrees = 1..usize::from(nodes).max(2);
-        let times = degrees.filter_map(|degree| self.at(board, on, nodes, What::Tree { degree }));
+        let times = degrees.filter_map(|degree| self.at(board, on, nodes, Metric::Tree { degree }));
         times.reduce(f64::min)
     }
 
@@ -65,7 +73,7 @@ impl Results {
     #[must_use]
     pub fn all_to_all(
         &self,
-        on: On,
+        on: ExecutedOn,
         nodes: u16,
         algorithm: Broadcast,
         bytes: usize,
@@ -74,14 +82,14 @@ impl Results {
             super::key::L9_GOSSIP,
             on,
             nodes,
-            What::AllToAll { algorithm, bytes },
+            Metric::AllToAll { algorithm, bytes },
         )
     }
 
     /// Ratio of the time of recursive doubling on hosts to that of an algorithm on boards.
     #[must_use]
     pub fn gossip_gain(&self, nodes: u16, algorithm: Broadcast, bytes: usize) -> Option<f64> {
-        let host = self.all_to_all(On::Host, nodes, Broadcast::RecursiveDoubling, bytes)?;
-        Some(host / self.all_to_all(On::Nic, nodes, algorithm, bytes)?)
+        let host = self.all_to_all(ExecutedOn::Host, nodes, Broadcast::RecursiveDoubling, bytes)?;
+        Some(host / self.all_to_all(ExecutedOn::Nic, nodes, algorithm, bytes)?)
     }
 }

@@ -2,8 +2,8 @@
 
 use lanigon_workloads::collective::{Broadcast, Type};
 
-use super::On;
-use super::key::{BLOCKS, FINE_NS, Form, L9, LONG_BLOCK, NODES, SKEWS_US, TREES, What};
+use super::ExecutedOn;
+use super::key::{BLOCKS, FINE_NS, Form, L9, LONG_BLOCK, Metric, NODES, SKEWS_US, TREES};
 use super::results::Results;
 use lanigon_experiments::published::Published;
 
@@ -32,10 +32,10 @@ pub(super) fn note(figure: &Published) -> &'static str {
 }
 
 /// The place that a scheme names; `None`: it compares both.
-fn place(scheme: &str) -> Option<On> {
+fn place(scheme: &str) -> Option<ExecutedOn> {
     match scheme.rsplit(' ').next() {
-        Some("host") => Some(On::Host),
-        Some("nic") => Some(On::Nic),
+        Some("host") => Some(ExecutedOn::Host),
+        Some("nic") => Some(ExecutedOn::Nic),
         _ => None,
     }
 }
@@ -47,9 +47,9 @@ fn largest(values: impl Iterator<Item = f64>) -> Option<f64> {
 fn barrier(figure: &Published, results: &Results) -> Option<f64> {
     let (board, nodes) = (figure.profile, figure.nodes);
     let tree = figure.scheme.starts_with("gb");
-    let both = |value: &dyn Fn(On) -> Option<f64>| match place(figure.scheme) {
+    let both = |value: &dyn Fn(ExecutedOn) -> Option<f64>| match place(figure.scheme) {
         Some(on) => value(on),
-        None => Some(value(On::Host)? / value(On::Nic)?),
+        None => Some(value(ExecutedOn::Host)? / value(ExecutedOn::Nic)?),
     };
     match figure.experiment {
         "latency" => both(&|on| results.barrier(board, on, nodes, tree)),
@@ -62,36 +62,36 @@ fn mpi_barrier(figure: &Published, results: &Results) -> Option<f64> {
     let at = |what| move |on| results.at(board, on, nodes, what);
     let both = |what| match place(figure.scheme) {
         Some(on) => at(what)(on),
-        None => Some(at(what)(On::Host)? / at(what)(On::Nic)?),
+        None => Some(at(what)(ExecutedOn::Host)? / at(what)(ExecutedOn::Nic)?),
     };
     match figure.experiment {
-        "latency" => both(What::Mpi),
+        "latency" => both(Metric::Mpi),
         "overhead" => mpi_adds(results, board, nodes),
-        "granularity" => flat_us(results, board, On::Host),
-        "efficiency 0.50" => both(What::Least { percent: 50 }),
-        "efficiency 0.90" => both(What::Least { percent: 90 }),
+        "granularity" => flat_us(results, board, ExecutedOn::Host),
+        "efficiency 0.50" => both(Metric::Least { percent: 50 }),
+        "efficiency 0.90" => both(Metric::Least { percent: 90 }),
         "saved 0.90" => {
-            let least = at(What::Least { percent: 90 });
-            Some(100.0 * (1.0 - least(On::Nic)? / least(On::Host)?))
+            let least = at(Metric::Least { percent: 90 });
+            Some(100.0 * (1.0 - least(ExecutedOn::Nic)? / least(ExecutedOn::Host)?))
         }
-        "synthetic 360" => both(What::Synthetic { steps: 8 }),
-        "synthetic 2100" => both(What::Synthetic { steps: 20 }),
+        "synthetic 360" => both(Metric::Synthetic { steps: 8 }),
+        "synthetic 2100" => both(Metric::Synthetic { steps: 20 }),
         _ => None,
     }
 }
 
 /// Time that message passing adds to a barrier on boards, in us.
 pub(super) fn mpi_adds(results: &Results, board: &'static str, nodes: u16) -> Option<f64> {
-    let at = |what| results.at(board, On::Nic, nodes, what);
-    Some(at(What::Mpi)? - at(What::Exchange)?)
+    let at = |what| results.at(board, ExecutedOn::Nic, nodes, what);
+    Some(at(Metric::Mpi)? - at(Metric::Exchange)?)
 }
 
 /// A loop is flat as long as it takes at most 5 % longer than with the shortest computation.
 const FLAT: f64 = 1.05;
 
 /// The longest computation with which a loop of 8 nodes is flat, in us, between the measured ones.
-pub(super) fn flat_us(results: &Results, board: &'static str, on: On) -> Option<f64> {
-    let time = |compute_ns| results.at(board, on, 8, What::looped(compute_ns, 0));
+pub(super) fn flat_us(results: &Results, board: &'static str, on: ExecutedOn) -> Option<f64> {
+    let time = |compute_ns| results.at(board, on, 8, Metric::looped(compute_ns, 0));
     let limit = FLAT * time(FINE_NS[0])?;
     let (mut x, mut y) = (FINE_NS[0] as f64 / 1e3, time(FINE_NS[0])?);
     for compute_ns in FINE_NS {
@@ -117,7 +117,7 @@ fn reduction(figure: &Published, results: &Results) -> Option<f64> {
             largest(
                 NODES
                     .iter()
-                    .filter_map(|nodes| gain(*nodes, What::Reduction { form, of })),
+                    .filter_map(|nodes| gain(*nodes, Metric::Reduction { form, of })),
             )
         }
         "depth" => {
@@ -131,17 +131,17 @@ fn reduction(figure: &Published, results: &Results) -> Option<f64> {
                 _ => Some((more(last)? - more(2)?) / f64::from(last - 2)),
             }
         }
-        "cpu" => gain(16, What::Processor { of, skew_us: 0 }),
+        "cpu" => gain(16, Metric::Processor { of, skew_us: 0 }),
         "cpu skew" => {
             let gains = SKEWS_US.iter();
-            let gains = gains.filter_map(|&skew_us| gain(16, What::Processor { of, skew_us }));
+            let gains = gains.filter_map(|&skew_us| gain(16, Metric::Processor { of, skew_us }));
             largest(gains)
         }
-        "cpu skew 200" => gain(16, What::Processor { of, skew_us: 200 }),
+        "cpu skew 200" => gain(16, Metric::Processor { of, skew_us: 200 }),
         "cpu skew 1000" => {
             let skew_us = 1_000;
             let types = [Type::Integer, Type::Float].into_iter();
-            largest(types.filter_map(|of| gain(16, What::Processor { of, skew_us })))
+            largest(types.filter_map(|of| gain(16, Metric::Processor { of, skew_us })))
         }
         _ => None,
     }
@@ -149,8 +149,8 @@ fn reduction(figure: &Published, results: &Results) -> Option<f64> {
 
 /// Time by which a reduction takes longer on boards, in us.
 pub(super) fn nic_minus_host(results: &Results, nodes: u16, form: Form, of: Type) -> Option<f64> {
-    let on = |on| results.at(L9, on, nodes, What::Reduction { form, of });
-    Some(on(On::Nic)? - on(On::Host)?)
+    let on = |on| results.at(L9, on, nodes, Metric::Reduction { form, of });
+    Some(on(ExecutedOn::Nic)? - on(ExecutedOn::Host)?)
 }
 
 fn gossip(figure: &Published, results: &Results) -> Option<f64> {
@@ -180,7 +180,7 @@ mod tests {
     use lanigon_experiments::experiment::Experiment;
     use lanigon_experiments::paper::Amount;
     use lanigon_experiments::row::Row;
-    use lanigon_experiments::verdict::Judged;
+    use lanigon_experiments::verdict::JudgedClaim;
 
     use super::super::Collectives;
     use super::super::chapter::PAPERS;
@@ -200,7 +200,7 @@ mod tests {
         of(chapter).rows(&PAPERS[chapter as usize], results)
     }
 
-    fn judge(chapter: Chapter, results: &Results) -> Vec<Judged> {
+    fn judge(chapter: Chapter, results: &Results) -> Vec<JudgedClaim> {
         of(chapter).claims(results)
     }
     use lanigon_experiments::interval::Estimate;
@@ -208,8 +208,8 @@ mod tests {
     /// Results in which the NIC is twice as fast as the host everywhere, or `nic` times as slow.
     fn results(table: Chapter, nic: f64) -> Results {
         let value = |key: Key| match key.on {
-            On::Host => 100.0 * f64::from(key.nodes),
-            On::Nic => nic * 100.0 * f64::from(key.nodes),
+            ExecutedOn::Host => 100.0 * f64::from(key.nodes),
+            ExecutedOn::Nic => nic * 100.0 * f64::from(key.nodes),
         };
         let points = keys(table, false);
         Results {

@@ -33,10 +33,10 @@ use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::error::profile;
 use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::experiment::Experiment;
-use lanigon_experiments::paper::{Choice, Explains, Paper, ResultRequest, start};
+use lanigon_experiments::paper::{Choice, ExplainEffect, Paper, ResultRequest, start};
 use lanigon_experiments::published::Published;
 use lanigon_experiments::row::Row;
-use lanigon_experiments::verdict::Judged;
+use lanigon_experiments::verdict::JudgedClaim;
 use lanigon_report::Section;
 use lanigon_worlds::images::{self, FirmwareError};
 use lanigon_worlds::{boards, nodes};
@@ -61,7 +61,7 @@ pub static PAPER: Paper = Paper {
         Choice::Profile,
         Choice::Size,
     ],
-    explains: Explains::Schemes,
+    explains: ExplainEffect::Schemes,
     table: &published::TABLE,
     calibrated: &[],
     start: start::<Emp>,
@@ -267,7 +267,7 @@ impl Experiment for Emp {
             .collect()
     }
 
-    fn claims(&self, results: &Results) -> Vec<Judged> {
+    fn claims(&self, results: &Results) -> Vec<JudgedClaim> {
         claims::judge(results, &self.selection)
     }
 

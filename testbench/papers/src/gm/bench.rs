@@ -205,14 +205,14 @@ async fn send(gm: &mut GmNode, out: Buffer, length: u32) -> Result<(), String> {
 }
 
 /// Event of a port: the buffer of a message, or a number of complete sends.
-enum Came {
+enum PortEvent {
     Message(Buffer),
     Sends(u32),
 }
 
-async fn next(gm: &mut GmNode) -> Result<Came, String> {
+async fn next(gm: &mut GmNode) -> Result<PortEvent, String> {
     match gm.receive(PORT).await.map_err(text)? {
-        Event::Received(message) => Ok(Came::Message(Buffer {
+        Event::Received(message) => Ok(PortEvent::Message(Buffer {
             address: message.buffer,
             length: message.room,
         })),
@@ -223,7 +223,7 @@ async fn next(gm: &mut GmNode) -> Result<Came, String> {
             let failed = sent.iter().find(|(_, status)| *status != Status::Success);
             match failed {
                 Some((_, status)) => Err(format!("a send ended with {status:?}")),
-                None => Ok(Came::Sends(sent.len() as u32)),
+                None => Ok(PortEvent::Sends(sent.len() as u32)),
             }
         }
     }
@@ -232,7 +232,7 @@ async fn next(gm: &mut GmNode) -> Result<Came, String> {
 /// Waits for a message; completed sends pass.
 async fn message(gm: &mut GmNode) -> Result<Buffer, String> {
     loop {
-        if let Came::Message(room) = next(gm).await? {
+        if let PortEvent::Message(room) = next(gm).await? {
             return Ok(room);
         }
     }
@@ -287,8 +287,8 @@ async fn stream(mut gm: GmNode, bytes: u32, sends: u32, receives: u32) -> Result
             posted += 1;
         }
         match next(&mut gm).await? {
-            Came::Sends(count) => complete += count,
-            Came::Message(room) => {
+            PortEvent::Sends(count) => complete += count,
+            PortEvent::Message(room) => {
                 received += 1;
                 if received >= warm {
                     stamps.push(gm.system().now_ps());

@@ -23,7 +23,7 @@ use lanigon_experiments::error::profile;
 use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::interval::Estimate;
-use lanigon_experiments::paper::{Amount, Choice, Explains, Paper, ResultRequest, start};
+use lanigon_experiments::paper::{Amount, Choice, ExplainEffect, Paper, ResultRequest, start};
 use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::row::Row;
 use lanigon_experiments::verdict::Sample;
@@ -44,7 +44,7 @@ pub static PAPER: Paper = Paper {
     subject: "GM",
     manual: "gm",
     accepts: &[Choice::Profile, Choice::Size],
-    explains: Explains::Runs,
+    explains: ExplainEffect::Runs,
     table: &TABLE,
     calibrated: &[],
     start: start::<Gm>,

@@ -7,7 +7,7 @@ use super::results::{LONG, NODES, Results, USUAL, WAYS};
 
 /// The best tree for a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Best {
+pub(super) struct BestTree {
     /// Number of nodes.
     pub nodes: u16,
     /// Whether boards copy packets.
@@ -28,7 +28,7 @@ pub(super) struct Extra {
     /// The cost model.
     model: Option<Model>,
     /// The best trees.
-    best: Vec<Best>,
+    best: Vec<BestTree>,
 }
 
 impl Extra {
@@ -41,13 +41,13 @@ impl Extra {
 }
 
 /// The best trees of long messages.
-fn best(results: &Results) -> Vec<Best> {
+fn best(results: &Results) -> Vec<BestTree> {
     let cases = NODES
         .into_iter()
         .flat_map(|nodes| WAYS.map(|way| (nodes, way)));
     let of = |(nodes, way)| {
         let (us, lambda) = results.best(nodes, way, LONG)?;
-        Some(Best {
+        Some(BestTree {
             nodes,
             multi_send: way.multi_send,
             pipelined: way.pipelined,
@@ -61,7 +61,7 @@ fn best(results: &Results) -> Vec<Best> {
 
 /// The best trees as text.
 pub(super) fn text(results: &Results) -> String {
-    let line = |best: Best| {
+    let line = |best: BestTree| {
         let kind = match best.multi_send {
             true => "multi-sends",
             false => "ordinary sends",

@@ -10,7 +10,7 @@ pub mod results;
 mod rows;
 
 use lanigon_experiments::drawing::NamedFigure;
-use lanigon_experiments::paper::{Explains, Paper, start};
+use lanigon_experiments::paper::{ExplainEffect, Paper, start};
 use lanigon_experiments::published::{Published, PublishedTable};
 use lanigon_experiments::scenarios::{Scenarios, ScenariosOf};
 use lanigon_experiments::verdict::Claim;
@@ -34,7 +34,7 @@ pub static PAPER: Paper = Paper {
     subject: "Multicasts over FM",
     manual: "fm",
     accepts: &[],
-    explains: Explains::Nothing(
+    explains: ExplainEffect::Nothing(
         "a multicast has no critical path here; `lanigon plan multicast` tells when each node has the message",
     ),
     table: &TABLE,

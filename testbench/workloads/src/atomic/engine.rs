@@ -9,7 +9,7 @@ use host_lib::gm::atomic::{
 };
 
 use super::{SERVER_PORT, Settings};
-use crate::collective::On;
+use crate::collective::ExecutedOn;
 use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
 
@@ -27,12 +27,12 @@ impl MemberExecutor {
         port: u8,
     ) -> Result<Self, String> {
         match settings.on {
-            On::Nic if settings.direct => {
+            ExecutedOn::Nic if settings.direct => {
                 let direct = Atomics::direct(gm, port);
                 direct.map(Self::Nic).map_err(text)
             }
-            On::Nic => Ok(Self::Nic(Atomics::new(port))),
-            On::Host => {
+            ExecutedOn::Nic => Ok(Self::Nic(Atomics::new(port))),
+            ExecutedOn::Host => {
                 let requests = Requests::new(gm, port).await;
                 requests.map(Self::Host).map_err(text)
             }

@@ -4,8 +4,8 @@ use host_lib::gm::atomic::Wait;
 use host_lib::gm::collective::MOST_MEMBERS;
 
 use super::workload::Atomics;
-use super::{AtomicWork, MOST_WORDS, Settings, Which};
-use crate::collective::On;
+use super::{AtomicWork, MOST_WORDS, OperationMix, Settings};
+use crate::collective::ExecutedOn;
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
 use lanigon_worlds::scenario::nodes::Nodes;
@@ -19,15 +19,15 @@ use lanigon_worlds::scenario::table::Table;
 /// Most operations of all members, whose records are kept in memory.
 const MOST_OPERATIONS: u64 = 10_000_000;
 
-const OPERATIONS: [(&str, Which); 5] = [
-    ("random", Which::Random),
-    ("fetch-add", Which::FetchAdd),
-    ("fetch-write", Which::FetchWrite),
-    ("compare-swap", Which::CompareSwap),
-    ("compare-swap-miss", Which::CompareSwapMiss),
+const OPERATIONS: [(&str, OperationMix); 5] = [
+    ("random", OperationMix::Random),
+    ("fetch-add", OperationMix::FetchAdd),
+    ("fetch-write", OperationMix::FetchWrite),
+    ("compare-swap", OperationMix::CompareSwap),
+    ("compare-swap-miss", OperationMix::CompareSwapMiss),
 ];
 
-const EXECUTORS: [(&str, On); 2] = [("host", On::Host), ("nic", On::Nic)];
+const EXECUTORS: [(&str, ExecutedOn); 2] = [("host", ExecutedOn::Host), ("nic", ExecutedOn::Nic)];
 
 const WAITS: [(&str, Wait); 3] = [
     ("poll", Wait::Poll),
@@ -102,7 +102,7 @@ keys! {
 
 /// Executor of the operations, with the waits of servers and the answers of boards.
 struct Execution {
-    on: On,
+    on: ExecutedOn,
     wait: Wait,
     direct: bool,
     mutex: bool,
@@ -111,10 +111,10 @@ struct Execution {
 impl Execution {
     fn read(table: &mut Table<'_>) -> Result<Self, ScenarioError> {
         let on = table.choose(&ON, "place", &EXECUTORS)?;
-        let on = on.unwrap_or(On::Nic);
+        let on = on.unwrap_or(ExecutedOn::Nic);
         let wait = match (on, table.find(&WAIT)) {
-            (On::Host, Some(item)) => item.choice("kind of wait", &WAITS)?,
-            (On::Nic, Some(item)) => {
+            (ExecutedOn::Host, Some(item)) => item.choice("kind of wait", &WAITS)?,
+            (ExecutedOn::Nic, Some(item)) => {
                 let reason = "it is servers on hosts that wait for requests: on = \"host\"";
                 return Err(item.place.refuse(reason));
             }
@@ -123,7 +123,7 @@ impl Execution {
         let direct = table.choose(&REPLY, "place of results", &REPLIES)?;
         let direct = direct.unwrap_or(false);
         let mutex = table.is_set(&MUTEX)?;
-        if on == On::Host && (direct || mutex) {
+        if on == ExecutedOn::Host && (direct || mutex) {
             let reason = "reply and mutex are settings of boards: on = \"nic\"";
             return Err(table.place.refuse(reason));
         }
@@ -150,7 +150,7 @@ fn work(
                 None => members.to_vec(),
             };
             let which = table.choose(&WHICH, "operation", &OPERATIONS)?;
-            let which = which.unwrap_or(Which::Random);
+            let which = which.unwrap_or(OperationMix::Random);
             let words = table.whole(&WORDS)?;
             (AtomicWork::Operations { which, words }, homes)
         }

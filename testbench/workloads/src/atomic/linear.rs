@@ -11,7 +11,7 @@ use host_lib::gm::atomic::AtomicOperation;
 
 /// An operation as its caller saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Operated {
+pub struct TimedOperation {
     /// Effect on the word.
     pub operation: AtomicOperation,
     /// Time of the call.
@@ -81,7 +81,7 @@ impl DoneSet {
 /// A search for an order of the operations.
 struct Search<'a> {
     /// Operations in the order of their calls.
-    operations: &'a [Operated],
+    operations: &'a [TimedOperation],
     /// Calls and returns; the last one is the head of the list.
     entries: Vec<HistoryEntry>,
     head: usize,
@@ -90,7 +90,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(operations: &'a [Operated]) -> Self {
+    fn new(operations: &'a [TimedOperation]) -> Self {
         // Of events at the same time the calls come first: such operations overlap.
         let calls = operations.iter().enumerate();
         let calls = calls.map(|(index, one)| (one.began_ps, false, index));
@@ -211,12 +211,12 @@ impl<'a> Search<'a> {
 
 /// Checks the operations on one word, which was `initial` before them. They may stand in any order.
 #[must_use]
-pub fn check(initial: u32, operations: &[Operated]) -> Linearity {
+pub fn check(initial: u32, operations: &[TimedOperation]) -> Linearity {
     check_within(initial, operations, MOST_CONFIGURATIONS)
 }
 
 /// Checks a history with a limit of configurations.
-fn check_within(initial: u32, operations: &[Operated], most: usize) -> Linearity {
+fn check_within(initial: u32, operations: &[TimedOperation], most: usize) -> Linearity {
     let mut operations = operations.to_vec();
     operations.sort_by_key(|one| (one.began_ps, one.end.map_or(u64::MAX, |end| end.0)));
     Search::new(&operations).run(initial, most)
@@ -228,23 +228,28 @@ mod tests {
 
     use super::*;
 
-    const fn add(began_ps: u64, ended_ps: u64, before: u32) -> Operated {
-        Operated {
+    const fn add(began_ps: u64, ended_ps: u64, before: u32) -> TimedOperation {
+        TimedOperation {
             operation: AtomicOperation::FetchAdd(1),
             began_ps,
             end: Some((ended_ps, before)),
         }
     }
 
-    const fn write(value: u32, began_ps: u64, ended_ps: u64, before: u32) -> Operated {
-        Operated {
+    const fn write(value: u32, began_ps: u64, ended_ps: u64, before: u32) -> TimedOperation {
+        TimedOperation {
             operation: AtomicOperation::FetchWrite(value),
             ..add(began_ps, ended_ps, before)
         }
     }
 
-    const fn swap(compared: (u32, u32), began_ps: u64, ended_ps: u64, before: u32) -> Operated {
-        Operated {
+    const fn swap(
+        compared: (u32, u32),
+        began_ps: u64,
+        ended_ps: u64,
+        before: u32,
+    ) -> TimedOperation {
+        TimedOperation {
             operation: AtomicOperation::CompareSwap {
                 expected: compared.0,
                 new: compared.1,
@@ -253,13 +258,13 @@ mod tests {
         }
     }
 
-    const fn unknown(one: Operated) -> Operated {
-        Operated { end: None, ..one }
+    const fn unknown(one: TimedOperation) -> TimedOperation {
+        TimedOperation { end: None, ..one }
     }
 
     #[test]
     fn known_histories_are_accepted() {
-        let good: &[&[Operated]] = &[
+        let good: &[&[TimedOperation]] = &[
             &[],
             &[add(0, 1, 0), add(2, 3, 1)],
             // Operations that overlap take effect in any order.
@@ -287,7 +292,7 @@ mod tests {
     #[test]
     fn known_histories_are_refused() {
         let not = |explained| Linearity::Not { explained };
-        let bad: &[(&[Operated], Linearity)] = &[
+        let bad: &[(&[TimedOperation], Linearity)] = &[
             (&[add(0, 1, 1)], not(0)),
             // The same value twice: an operation was lost, or executed twice.
             (&[add(0, 9, 0), add(0, 9, 0)], not(1)),
@@ -327,7 +332,7 @@ mod tests {
         let mut all: Vec<_> = all
             .into_iter()
             .enumerate()
-            .map(|(at, one)| Operated {
+            .map(|(at, one)| TimedOperation {
                 operation: AtomicOperation::FetchAdd(1 << (at % 20)),
                 ..one
             })
@@ -337,7 +342,7 @@ mod tests {
     }
 
     /// All orders of all operations and of all choices of those with unknown outcome.
-    fn brute(word: u32, done: u32, all: &[Operated]) -> bool {
+    fn brute(word: u32, done: u32, all: &[TimedOperation]) -> bool {
         let is_left = |at: &usize| done >> at & 1 == 0;
         let left: Vec<usize> = (0..all.len()).filter(is_left).collect();
         if left.iter().all(|at| all[*at].end.is_none()) {
@@ -361,9 +366,9 @@ mod tests {
         ]
     }
 
-    fn operated() -> impl Strategy<Value = Operated> {
+    fn operated() -> impl Strategy<Value = TimedOperation> {
         let end = prop::option::weighted(0.9, (0..8_u64, 0..4_u32));
-        (operation(), 0..12_u64, end).prop_map(|(operation, began_ps, end)| Operated {
+        (operation(), 0..12_u64, end).prop_map(|(operation, began_ps, end)| TimedOperation {
             operation,
             began_ps,
             end: end.map(|(span, before)| (began_ps + span, before)),
@@ -386,7 +391,7 @@ mod tests {
             let mut history = Vec::new();
             for (at, (operation, early, late)) in (1..).zip(all) {
                 let moment = 10 * at;
-                history.push(Operated {
+                history.push(TimedOperation {
                     operation,
                     began_ps: 1000 + moment - early,
                     end: Some((1000 + moment + late, word)),

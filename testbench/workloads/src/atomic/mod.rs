@@ -18,11 +18,11 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use engine::MemberExecutor;
 pub use engine::{SharedWords, serve};
-pub use linear::{Linearity, Operated};
+pub use linear::{Linearity, TimedOperation};
 pub use summary::AtomicUse;
 pub use workload::KIND;
 
-use crate::collective::On;
+use crate::collective::ExecutedOn;
 use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::programs::deliveries::Deliveries;
@@ -54,7 +54,7 @@ const VALUES: u64 = 4;
 
 /// Operations that a program executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Which {
+pub enum OperationMix {
     /// Any, with random operands.
     Random,
     /// Fetch and add of 1.
@@ -73,7 +73,7 @@ pub enum AtomicWork {
     /// Operations on random words of random homes.
     Operations {
         /// Choice of the operations.
-        which: Which,
+        which: OperationMix,
         /// Words of each home.
         words: u32,
     },
@@ -90,7 +90,7 @@ pub struct Settings {
     /// Work of the members.
     pub work: AtomicWork,
     /// Executor of the operations: boards, or servers on the hosts.
-    pub on: On,
+    pub on: ExecutedOn,
     /// Method by which servers wait for requests.
     pub wait: Wait,
     /// Results of boards go into memory, without events.
@@ -172,26 +172,26 @@ impl AtomicPlan {
     /// The port of a word's process: that of the member, or that of its server.
     const fn port(&self) -> u8 {
         match self.settings.on {
-            On::Nic => PORT,
-            On::Host => SERVER_PORT,
+            ExecutedOn::Nic => PORT,
+            ExecutedOn::Host => SERVER_PORT,
         }
     }
 }
 
 /// An operation of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Executed {
+pub struct MemberOperation {
     /// The home, as its place among the program's nodes.
     pub home: usize,
     /// Index of the word at its home.
     pub word: u32,
     /// The operation with its times and its result.
-    pub operated: Operated,
+    pub operated: TimedOperation,
 }
 
 /// A use of the lock by a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Use {
+pub struct LockUse {
     /// The call of acquire, and its return.
     pub acquired_ps: (u64, u64),
     /// The call of release, and its return; `None`: it has not returned.
@@ -202,9 +202,9 @@ pub struct Use {
 #[derive(Debug, Clone, Default)]
 pub struct AtomicRecords {
     /// Operations, in order. Of a lock those on its word.
-    pub executed: Vec<Executed>,
+    pub executed: Vec<MemberOperation>,
     /// Uses of a lock.
-    pub uses: Vec<Use>,
+    pub uses: Vec<LockUse>,
     /// Iterations that a home has counted, for each [`WINDOW_NS`].
     pub iterations: Vec<u64>,
 }
@@ -222,14 +222,14 @@ pub async fn run(
     gm.open(PORT).await.map_err(text)?;
     let words = gm.allocate_dma(plan.bytes()).map_err(text)?;
     match plan.settings.on {
-        On::Nic => {
+        ExecutedOn::Nic => {
             let allowed = gm.allow_remote_memory_access(PORT, true).await;
             allowed.map_err(text)?;
             if plan.settings.mutex {
                 Guard::new(&mut gm, PORT).await.map_err(text)?;
             }
         }
-        On::Host => share(&gm, words)?,
+        ExecutedOn::Host => share(&gm, words)?,
     }
     if gm.nodes() == 0 {
         gm.await_map(LONGEST_MAPPING_NS).await.map_err(text)?;
@@ -351,7 +351,7 @@ impl AtomicMember {
         &mut self,
         gm: &mut GmNode,
         engine: &mut MemberExecutor,
-        which: Which,
+        which: OperationMix,
         words: u32,
     ) -> Result<(), String> {
         let homes = self.plan.homes.clone();
@@ -378,19 +378,19 @@ impl AtomicMember {
     }
 
     /// The next operation on a word of which the member has seen this value.
-    fn operation(&mut self, which: Which, seen: u32) -> AtomicOperation {
+    fn operation(&mut self, which: OperationMix, seen: u32) -> AtomicOperation {
         match which {
-            Which::FetchAdd => AtomicOperation::FetchAdd(1),
-            Which::FetchWrite => AtomicOperation::FetchWrite(self.below(VALUES) as u32),
-            Which::CompareSwap => AtomicOperation::CompareSwap {
+            OperationMix::FetchAdd => AtomicOperation::FetchAdd(1),
+            OperationMix::FetchWrite => AtomicOperation::FetchWrite(self.below(VALUES) as u32),
+            OperationMix::CompareSwap => AtomicOperation::CompareSwap {
                 expected: seen,
                 new: (seen + 1) & 0xFFFF,
             },
-            Which::CompareSwapMiss => AtomicOperation::CompareSwap {
+            OperationMix::CompareSwapMiss => AtomicOperation::CompareSwap {
                 expected: u32::MAX,
                 new: 0,
             },
-            Which::Random => {
+            OperationMix::Random => {
                 let value = self.below(VALUES) as u32;
                 match self.below(4) {
                     0 => AtomicOperation::FetchAdd(value),
@@ -439,7 +439,7 @@ impl AtomicMember {
             }
             let released = gm.system().now_ps();
             deliveries.record(|own: &mut AtomicRecords| {
-                own.uses.push(Use {
+                own.uses.push(LockUse {
                     acquired_ps: (called, acquired),
                     released_ps: (released, None),
                 });
@@ -477,10 +477,10 @@ impl Executor<Machine, Machine> for Recorded<'_> {
             return self.engine.execute(gm, word, operation).await;
         }
         let (home, number) = self.place;
-        let executed = Executed {
+        let executed = MemberOperation {
             home,
             word: number,
-            operated: Operated {
+            operated: TimedOperation {
                 operation,
                 began_ps: gm.system().now_ps(),
                 end: None,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use lanigon_worlds::workload::{Outcome, grouped};
 
 use super::linear::{Linearity, check};
-use super::{AtomicRecords, AtomicWork, Operated, Settings};
+use super::{AtomicRecords, AtomicWork, Settings, TimedOperation};
 
 /// Results of a program, over all its members.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -45,7 +45,7 @@ impl AtomicUse {
         nodes: &[AtomicRecords],
         homes: &[AtomicRecords],
     ) -> (Self, Vec<String>) {
-        let mut histories: BTreeMap<(usize, u32), Vec<Operated>> = BTreeMap::new();
+        let mut histories: BTreeMap<(usize, u32), Vec<TimedOperation>> = BTreeMap::new();
         for one in nodes.iter().flat_map(|node| &node.executed) {
             let history = histories.entry((one.home, one.word)).or_default();
             history.push(one.operated);
@@ -110,7 +110,7 @@ fn times<'a>(settings: &Settings, node: &'a AtomicRecords) -> impl Iterator<Item
     let of_lock = matches!(settings.work, AtomicWork::Lock { .. });
     let executed = node.executed.iter().filter(move |_| !of_lock);
     let executed = executed.filter_map(|one| {
-        let Operated { began_ps, end, .. } = one.operated;
+        let TimedOperation { began_ps, end, .. } = one.operated;
         Some(end?.0 - began_ps)
     });
     let uses = node.uses.iter().filter_map(|one| {
@@ -122,7 +122,7 @@ fn times<'a>(settings: &Settings, node: &'a AtomicRecords) -> impl Iterator<Item
 }
 
 /// Defect of the history of a word; `None` if it is linearizable.
-fn problem((home, word): (usize, u32), history: &[Operated]) -> Option<String> {
+fn problem((home, word): (usize, u32), history: &[TimedOperation]) -> Option<String> {
     match check(0, history) {
         Linearity::Linearizable => None,
         Linearity::Not { explained } => Some(format!(
@@ -198,13 +198,13 @@ impl AtomicUse {
 mod tests {
     use host_lib::gm::atomic::{AtomicOperation, Wait};
 
-    use super::super::{Executed, Use, Which};
+    use super::super::{LockUse, MemberOperation, OperationMix};
     use super::*;
-    use crate::collective::On;
+    use crate::collective::ExecutedOn;
 
     const SETTINGS: Settings = Settings {
         work: AtomicWork::Lock { hold_ns: 0 },
-        on: On::Nic,
+        on: ExecutedOn::Nic,
         wait: Wait::Poll,
         direct: false,
         mutex: false,
@@ -216,7 +216,7 @@ mod tests {
     };
 
     fn node(uses: &[(u64, u64)]) -> AtomicRecords {
-        let of = |&(acquired, release): &(u64, u64)| Use {
+        let of = |&(acquired, release): &(u64, u64)| LockUse {
             acquired_ps: (acquired - 1_000_000, acquired),
             released_ps: (release, Some(release + 3_000_000)),
         };
@@ -245,10 +245,10 @@ mod tests {
 
     #[test]
     fn a_history_without_an_order_is_a_problem() {
-        let add = |began_ps, before| Executed {
+        let add = |began_ps, before| MemberOperation {
             home: 1,
             word: 3,
-            operated: Operated {
+            operated: TimedOperation {
                 operation: AtomicOperation::FetchAdd(1),
                 began_ps,
                 end: Some((began_ps + 2_000_000, before)),
@@ -256,7 +256,7 @@ mod tests {
         };
         let settings = Settings {
             work: AtomicWork::Operations {
-                which: Which::FetchAdd,
+                which: OperationMix::FetchAdd,
                 words: 8,
             },
             ..SETTINGS

@@ -13,10 +13,10 @@ use lanigon_worlds::workload::{
 };
 
 use super::{
-    AtomicPlan, AtomicRecords, AtomicUse, Executed, Operated, Settings, SharedWords, Use, keys,
-    run, serve,
+    AtomicPlan, AtomicRecords, AtomicUse, LockUse, MemberOperation, Settings, SharedWords,
+    TimedOperation, keys, run, serve,
 };
-use crate::collective::On;
+use crate::collective::ExecutedOn;
 
 /// Atomic operations, alone or for a lock.
 pub const KIND: WorkloadType = WorkloadType {
@@ -108,8 +108,8 @@ impl Job for AtomicJob {
 
     fn further(&self) -> Vec<&'static str> {
         match self.plan.settings.on {
-            On::Host => vec!["server"],
-            On::Nic => Vec::new(),
+            ExecutedOn::Host => vec!["server"],
+            ExecutedOn::Nic => Vec::new(),
         }
     }
 
@@ -122,11 +122,11 @@ impl Job for AtomicJob {
     }
 }
 
-value_struct!(Use {
+value_struct!(LockUse {
     acquired_ps: acquired_ps,
     released_ps: released_ps
 });
-value_struct!(Executed {
+value_struct!(MemberOperation {
     home: home,
     word: word,
     operated: operated
@@ -137,7 +137,7 @@ value_struct!(AtomicRecords {
     iterations: iterations
 });
 /// An operation as its number, operand and compared value.
-impl Value for Operated {
+impl Value for TimedOperation {
     fn write(&self, out: &mut Writer) {
         let operation = match self.operation {
             AtomicOperation::FetchAdd(value) => (0_u8, value, 0),

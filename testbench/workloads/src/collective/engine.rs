@@ -7,7 +7,7 @@ use host_lib::gm::collective::{
 };
 use host_lib::mpi::{BarrierOn, Config, GmSettings, GmTransport, Mpi};
 
-use super::{CollectiveWork, Layer, On};
+use super::{CollectiveWork, ExecutedOn, Layer};
 use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
 
@@ -41,10 +41,10 @@ impl Broadcast {
 
     /// Whether it can be executed there.
     #[must_use]
-    pub const fn is_on(self, on: On) -> bool {
+    pub const fn is_on(self, on: ExecutedOn) -> bool {
         match on {
-            On::Host => self.on_host().is_some(),
-            On::Nic => self.on_nic().is_some(),
+            ExecutedOn::Host => self.on_host().is_some(),
+            ExecutedOn::Nic => self.on_nic().is_some(),
         }
     }
 
@@ -85,14 +85,19 @@ enum Library {
 pub(super) struct CollectiveEngine(Library);
 
 /// Bytes of host memory that an engine's buffers take.
-pub(super) fn memory_bytes(layer: Layer, on: On, work: CollectiveWork, members: usize) -> u64 {
+pub(super) fn memory_bytes(
+    layer: Layer,
+    on: ExecutedOn,
+    work: CollectiveWork,
+    members: usize,
+) -> u64 {
     if layer != Layer::Gm {
         return GmTransport::<Machine, Machine>::buffer_bytes(GmSettings::default());
     }
     match (on, work.block_bytes()) {
-        (On::Host, _) => buffer_bytes(work.longest_bytes(members)),
-        (On::Nic, None) => 0,
-        (On::Nic, Some(_)) => channel_bytes(members),
+        (ExecutedOn::Host, _) => buffer_bytes(work.longest_bytes(members)),
+        (ExecutedOn::Nic, None) => 0,
+        (ExecutedOn::Nic, Some(_)) => channel_bytes(members),
     }
 }
 
@@ -100,7 +105,7 @@ impl CollectiveEngine {
     /// The engine of a member whose port is open.
     pub(super) async fn new(
         mut gm: GmNode,
-        (layer, on): (Layer, On),
+        (layer, on): (Layer, ExecutedOn),
         group: Group,
         work: CollectiveWork,
         limit_ns: u64,
@@ -109,19 +114,19 @@ impl CollectiveEngine {
             return Self::mpi(gm, on, &group, call_ns, limit_ns).await;
         }
         let longest_bytes = match on {
-            On::Host => work.longest_bytes(group.size()),
-            On::Nic => work.block_bytes().unwrap_or_default(),
+            ExecutedOn::Host => work.longest_bytes(group.size()),
+            ExecutedOn::Nic => work.block_bytes().unwrap_or_default(),
         };
         let settings = Settings {
             longest_bytes,
             limit_ns,
         };
         Ok(Self(match on {
-            On::Host => {
+            ExecutedOn::Host => {
                 let host = Host::new(&mut gm, group, settings).await.map_err(text)?;
                 Library::Host(gm, Box::new(host))
             }
-            On::Nic => {
+            ExecutedOn::Nic => {
                 let nic = Nic::new(&mut gm, group, settings).await.map_err(text)?;
                 Library::Nic(gm, Box::new(nic))
             }
@@ -130,7 +135,7 @@ impl CollectiveEngine {
 
     async fn mpi(
         gm: GmNode,
-        on: On,
+        on: ExecutedOn,
         group: &Group,
         call_ns: u64,
         limit_ns: u64,
@@ -141,8 +146,8 @@ impl CollectiveEngine {
             library_ns: call_ns,
             limit_ns,
             barrier: match on {
-                On::Host => BarrierOn::Host,
-                On::Nic => BarrierOn::Nic,
+                ExecutedOn::Host => BarrierOn::Host,
+                ExecutedOn::Nic => BarrierOn::Nic,
             },
         };
         let mpi = Mpi::with(transport.map_err(text)?, config).map_err(text)?;

@@ -6,7 +6,7 @@ use host_lib::gm::collective::{
 };
 
 use super::workload::Collective;
-use super::{Broadcast, CollectiveWork, Layer, MOST_PER_NODE, On, Settings, Type};
+use super::{Broadcast, CollectiveWork, ExecutedOn, Layer, MOST_PER_NODE, Settings, Type};
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
 use lanigon_worlds::scenario::nodes::Nodes;
@@ -52,7 +52,7 @@ const OPERATIONS: [(&str, Operation); 5] = [
 
 const TYPES: [(&str, Type); 2] = [("integer", Type::Integer), ("float", Type::Float)];
 
-const PLACES: [(&str, On); 2] = [("host", On::Host), ("nic", On::Nic)];
+const PLACES: [(&str, ExecutedOn); 2] = [("host", ExecutedOn::Host), ("nic", ExecutedOn::Nic)];
 
 keys! {
     NODES = need("nodes", NodesOf, "the members, by rank");
@@ -129,7 +129,7 @@ pub(super) fn read(
 ) -> Result<Collective, ScenarioError> {
     let members = nodes.resolve(&table.want(&NODES)?)?;
     let on = table.choose(&ON, "place", &PLACES)?;
-    let on = on.unwrap_or(On::Host);
+    let on = on.unwrap_or(ExecutedOn::Host);
     let per_node = table.whole(&PER_NODE)?;
     let count = members.len() * per_node;
     if count > MOST_MEMBERS {
@@ -203,7 +203,7 @@ fn reduction(
     table: &mut Table<'_>,
     nodes: &Nodes,
     members: &[usize],
-    (on, per_node): (On, usize),
+    (on, per_node): (ExecutedOn, usize),
 ) -> Result<CollectiveWork, ScenarioError> {
     let shape = match chosen(item.as_ref(), Algorithm::Binomial)? {
         Algorithm::Binomial => {
@@ -228,7 +228,7 @@ fn reduction(
             .refuse("and, or are operations on type = \"integer\""));
     }
     let all = table.is_set(&ALL)?;
-    if all && on == On::Host {
+    if all && on == ExecutedOn::Host {
         let reason = "only boards give the result to all nodes: on = \"nic\"";
         return Err(table.place.refuse(reason));
     }
@@ -247,9 +247,9 @@ fn reduction(
 }
 
 /// Refuses a binomial tree whose root has more children than a board knows.
-fn check_binomial(table: &Table<'_>, on: On, members: usize) -> Result<(), ScenarioError> {
+fn check_binomial(table: &Table<'_>, on: ExecutedOn, members: usize) -> Result<(), ScenarioError> {
     let children = most_children(Shape::Binomial, members);
-    if on == On::Host || children <= CHILD_LIMIT as usize {
+    if on == ExecutedOn::Host || children <= CHILD_LIMIT as usize {
         return Ok(());
     }
     let reason = format!(
@@ -259,8 +259,11 @@ fn check_binomial(table: &Table<'_>, on: On, members: usize) -> Result<(), Scena
 }
 
 /// Refuses a group that is too large for all-to-all broadcasts of boards.
-fn check_gossip(table: &Table<'_>, (on, members): (On, usize)) -> Result<(), ScenarioError> {
-    if on == On::Host || members <= MOST_GOSSIP_MEMBERS {
+fn check_gossip(
+    table: &Table<'_>,
+    (on, members): (ExecutedOn, usize),
+) -> Result<(), ScenarioError> {
+    if on == ExecutedOn::Host || members <= MOST_GOSSIP_MEMBERS {
         return Ok(());
     }
     let reason = format!(
@@ -270,10 +273,10 @@ fn check_gossip(table: &Table<'_>, (on, members): (On, usize)) -> Result<(), Sce
 }
 
 /// Children of a node in the tree of a reduction.
-fn reduction_degree(table: &mut Table<'_>, on: On) -> Result<usize, ScenarioError> {
+fn reduction_degree(table: &mut Table<'_>, on: ExecutedOn) -> Result<usize, ScenarioError> {
     match on {
-        On::Host => degree(table),
-        On::Nic => match table.find(&DEGREE) {
+        ExecutedOn::Host => degree(table),
+        ExecutedOn::Nic => match table.find(&DEGREE) {
             Some(item) => item.integer(1..=u64::from(CHILD_LIMIT)),
             None => degree(table),
         },
@@ -283,7 +286,7 @@ fn reduction_degree(table: &mut Table<'_>, on: On) -> Result<usize, ScenarioErro
 fn all_to_all(
     item: Option<Item<'_>>,
     table: &mut Table<'_>,
-    (on, members): (On, usize),
+    (on, members): (ExecutedOn, usize),
 ) -> Result<CollectiveWork, ScenarioError> {
     check_gossip(table, (on, members))?;
     let algorithm = match chosen(item.as_ref(), Algorithm::RecursiveDoubling)? {
@@ -294,14 +297,14 @@ fn all_to_all(
     };
     let Some(algorithm) = algorithm.filter(|algorithm| algorithm.is_on(on)) else {
         let own = match on {
-            On::Host => "recursive-doubling and ring",
-            On::Nic => "recursive-doubling and concurrent-broadcasting on the NIC",
+            ExecutedOn::Host => "recursive-doubling and ring",
+            ExecutedOn::Nic => "recursive-doubling and concurrent-broadcasting on the NIC",
         };
         return refuse(item, table, own);
     };
     let least = match on {
-        On::Host => 0,
-        On::Nic => 1,
+        ExecutedOn::Host => 0,
+        ExecutedOn::Nic => 1,
     };
     Ok(CollectiveWork::AllToAll {
         algorithm,

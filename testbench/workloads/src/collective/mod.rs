@@ -37,14 +37,14 @@ pub(crate) const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
 
 /// Executor of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum On {
+pub enum ExecutedOn {
     /// By the hosts, with plain sends and receives.
     Host,
     /// By the firmware.
     Nic,
 }
 
-impl On {
+impl ExecutedOn {
     /// Name of the executor in scenarios and results.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -146,7 +146,7 @@ impl CollectiveWork {
 
     /// The operation of a round.
     #[must_use]
-    pub fn in_round(self, on: On, seed: u64, members: usize, round: u64) -> Self {
+    pub fn in_round(self, on: ExecutedOn, seed: u64, members: usize, round: u64) -> Self {
         match self {
             Self::Random { bytes } => random::work(on, bytes, members, mixed(seed, !0, round)),
             _ => self,
@@ -160,7 +160,7 @@ pub struct Settings {
     /// The operation.
     pub work: CollectiveWork,
     /// Executor of the operation.
-    pub on: On,
+    pub on: ExecutedOn,
     /// Through which library.
     pub layer: Layer,
     /// Members of each node: processes with ports of their own, whose ranks follow each other.

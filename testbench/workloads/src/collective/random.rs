@@ -4,7 +4,7 @@ use host_lib::gm::collective::{Barrier, Operation, Shape};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::{Broadcast, CollectiveWork, On, Type};
+use super::{Broadcast, CollectiveWork, ExecutedOn, Type};
 
 /// Most children of a node in random trees.
 const MOST_CHILDREN: usize = 8;
@@ -34,7 +34,7 @@ impl Below {
 }
 
 /// A barrier, a reduction or an all-to-all broadcast with blocks of 1 to `bytes` bytes.
-pub(super) fn work(on: On, bytes: usize, members: usize, seed: u64) -> CollectiveWork {
+pub(super) fn work(on: ExecutedOn, bytes: usize, members: usize, seed: u64) -> CollectiveWork {
     let mut random = Below(ChaCha8Rng::seed_from_u64(seed));
     match random.get(5) {
         0 => CollectiveWork::Barrier(Barrier::PairwiseExchange),
@@ -50,7 +50,7 @@ pub(super) fn work(on: On, bytes: usize, members: usize, seed: u64) -> Collectiv
                     degree: 1 + random.get(MOST_CHILDREN),
                 },
             };
-            let all = on == On::Nic && random.get(2) == 0;
+            let all = on == ExecutedOn::Nic && random.get(2) == 0;
             let root = if all { 0 } else { random.get(members) };
             CollectiveWork::Reduction {
                 operation,
@@ -62,8 +62,8 @@ pub(super) fn work(on: On, bytes: usize, members: usize, seed: u64) -> Collectiv
         }
         _ => {
             let other = match on {
-                On::Host => Broadcast::Ring,
-                On::Nic => Broadcast::ConcurrentBroadcasting,
+                ExecutedOn::Host => Broadcast::Ring,
+                ExecutedOn::Nic => Broadcast::ConcurrentBroadcasting,
             };
             CollectiveWork::AllToAll {
                 algorithm: random.pick(&[Broadcast::RecursiveDoubling, other]),

@@ -1,6 +1,6 @@
 //! Results of a program with a collective operation.
 
-use super::On;
+use super::ExecutedOn;
 use lanigon_worlds::workload::{Outcome, grouped};
 
 use super::Round;
@@ -35,7 +35,7 @@ impl CollectiveUse {
     #[must_use]
     pub fn from_records(
         program: &str,
-        on: On,
+        on: ExecutedOn,
         root: impl Fn(u64) -> Option<usize>,
         members: &[Vec<Round>],
     ) -> Option<(Self, Vec<usize>)> {

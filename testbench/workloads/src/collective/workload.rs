@@ -11,7 +11,7 @@ use lanigon_worlds::workload::{
     WorkloadType, read_records,
 };
 
-use super::{CollectivePlan, CollectiveUse, On, Round, Settings, keys, run};
+use super::{CollectivePlan, CollectiveUse, ExecutedOn, Round, Settings, keys, run};
 
 /// Collective operations over GM.
 pub const KIND: WorkloadType = WorkloadType {
@@ -85,7 +85,7 @@ impl Workload for Collective {
 
     /// The members of one node need a way to each other: boards know it, messages need a crossbar that sends them back.
     fn check(&self, scenario: &Scenario) -> Result<(), String> {
-        if self.settings.per_node == 1 || self.settings.on == On::Nic {
+        if self.settings.per_node == 1 || self.settings.on == ExecutedOn::Nic {
             return Ok(());
         }
         let network = &scenario.network;

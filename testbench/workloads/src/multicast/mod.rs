@@ -22,7 +22,7 @@ pub use workload::KIND;
 use workload::MulticastRecords;
 
 use lanigon_worlds::programs::content::{self, Flow};
-use lanigon_worlds::programs::deliveries::{Deliveries, Got};
+use lanigon_worlds::programs::deliveries::{Deliveries, ReceivedEntry};
 use lanigon_worlds::workload::Library;
 
 use crate::collective::Round;
@@ -304,7 +304,7 @@ async fn follow(
     }
     let flow = plan.flow(plan.members[plan.rank]);
     let length = bytes.len() as u32;
-    let got = Got {
+    let got = ReceivedEntry {
         sequence: round as u32,
         number: content::number_in(round as u32, length),
         time_ps,

@@ -192,7 +192,7 @@ impl ExchangeNode<'_> {
         further
     }
 
-    fn take_frame(&mut self, frame: frames::Parsed) -> bool {
+    fn take_frame(&mut self, frame: frames::ParsedFrame) -> bool {
         if self.peer.is_none() {
             self.peer = Some(frame.source);
             // The other side waits for an answer.

@@ -35,7 +35,7 @@ pub enum FrameKind {
 
 /// A received frame with a valid header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedFrame {
     /// Address of the sender.
     pub source: MacAddress,
     /// Kind of the frame.
@@ -118,7 +118,7 @@ pub fn check(
     own: MacAddress,
     from: u16,
     size: Option<u32>,
-) -> Result<Parsed, Damage> {
+) -> Result<ParsedFrame, Damage> {
     let foreign = Damage::Foreign {
         length_bytes: frame.len(),
     };
@@ -150,7 +150,7 @@ pub fn check(
     }
     let differs = frame.iter().zip(&expected).position(|(a, b)| a != b);
     match differs {
-        None => Ok(Parsed { source, kind }),
+        None => Ok(ParsedFrame { source, kind }),
         Some(offset) => Err(Damage::Byte {
             number,
             offset,
@@ -192,12 +192,12 @@ mod tests {
             let frame = build(OWN, PEER, 1, kind, length(None, number));
             assert_eq!(frame.len() as u32, length(None, number));
             let parsed = check(&frame, OWN, 1, None);
-            assert_eq!(parsed, Ok(Parsed { source: PEER, kind }));
+            assert_eq!(parsed, Ok(ParsedFrame { source: PEER, kind }));
         }
         let kind = FrameKind::Answer;
         let greeting = build(MacAddress::BROADCAST, PEER, 1, kind, SHORTEST_BYTES);
         let parsed = check(&greeting, OWN, 1, Some(1000));
-        assert_eq!(parsed, Ok(Parsed { source: PEER, kind }));
+        assert_eq!(parsed, Ok(ParsedFrame { source: PEER, kind }));
     }
 
     #[test]

@@ -14,7 +14,7 @@ const HEAD_BYTES: u64 = 64 << 10;
 
 /// Kind of argument that a command takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedArgument {
     /// A scenario: `lanigon run`.
     Scenario,
     /// A firmware image: `lanigon exec`.
@@ -23,7 +23,7 @@ pub enum Wanted {
     Sweep,
 }
 
-impl Wanted {
+impl WantedArgument {
     const ALL: [Self; 3] = [Self::Scenario, Self::Image, Self::Sweep];
 
     const fn noun(self) -> &'static str {
@@ -97,16 +97,18 @@ impl Wanted {
 
 /// Message for a `path` that names nothing wanted, with what to give; `None` if it may name it.
 #[must_use]
-pub fn refused(path: &Path, wanted: Wanted) -> Option<String> {
+pub fn refused(path: &Path, wanted: WantedArgument) -> Option<String> {
     let name = path.display().to_string();
     if path.is_dir() {
         return Some(folder(path, wanted));
     }
     // A symbolic link that leads nowhere exists too: reading it says what is wrong.
     let exists = path.symlink_metadata().is_ok();
-    let mut others = Wanted::ALL.into_iter().filter(|other| *other != wanted);
+    let mut others = WantedArgument::ALL
+        .into_iter()
+        .filter(|other| *other != wanted);
     let other = match exists {
-        true => others.find(|other| Wanted::of_file(path) == Some(*other)),
+        true => others.find(|other| WantedArgument::of_file(path) == Some(*other)),
         false if wanted.has(&name) => None,
         false => others.find(|other| other.has(&name)),
     };
@@ -135,10 +137,10 @@ pub fn refused(path: &Path, wanted: Wanted) -> Option<String> {
 }
 
 /// Message for a folder: it names the wanted things in it.
-fn folder(path: &Path, wanted: Wanted) -> String {
+fn folder(path: &Path, wanted: WantedArgument) -> String {
     let (inside, what) = match wanted {
-        Wanted::Image => (built(path), "an image of it"),
-        Wanted::Scenario | Wanted::Sweep => (texts(path, wanted), "a file of it"),
+        WantedArgument::Image => (built(path), "an image of it"),
+        WantedArgument::Scenario | WantedArgument::Sweep => (texts(path, wanted), "a file of it"),
     };
     let is_project = path.join("firmware/Cargo.toml").is_file();
     let kind = match is_project {
@@ -147,7 +149,7 @@ fn folder(path: &Path, wanted: Wanted) -> String {
     };
     match inside.first() {
         Some(first) => format!("{kind}: give {what}, as {}", first.display()),
-        None if is_project && wanted == Wanted::Image => {
+        None if is_project && wanted == WantedArgument::Image => {
             format!(
                 "{kind}: build its firmware (make -C {}, or cargo test), and give the image below {}/firmware/target",
                 path.display(),
@@ -178,16 +180,16 @@ fn built(path: &Path) -> Vec<PathBuf> {
     let files = folders.flat_map(|folder| entries(&folder));
     let is_image = |file: &PathBuf| {
         let plain = file.extension().is_none() && file.is_file();
-        plain && Wanted::of_file(file) == Some(Wanted::Image)
+        plain && WantedArgument::of_file(file) == Some(WantedArgument::Image)
     };
     files.filter(is_image).collect()
 }
 
 /// Scenarios or sweeps in a folder.
-fn texts(path: &Path, wanted: Wanted) -> Vec<PathBuf> {
+fn texts(path: &Path, wanted: WantedArgument) -> Vec<PathBuf> {
     let is_text = |file: &PathBuf| {
         let toml = file.extension().is_some_and(|end| end == "toml");
-        toml && Wanted::of_file(file) == Some(wanted)
+        toml && WantedArgument::of_file(file) == Some(wanted)
     };
     entries(path).into_iter().filter(is_text).collect()
 }

@@ -3,7 +3,7 @@
 use host_lib::window::{System, VirtualAddress};
 
 use super::content::{self, Flow, LABEL_BYTES};
-use super::deliveries::{Got, LifeRecords};
+use super::deliveries::{LifeRecords, ReceivedEntry};
 
 /// Identity of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Identity {
         let sequence = content::sequence(label, expected);
         let length = bytes.len() as u32;
         let intact = content::bytes(self.seed, flow, sequence, length) == bytes;
-        let got = Got {
+        let got = ReceivedEntry {
             sequence: if intact { sequence } else { expected },
             number: content::number(label),
             time_ps: now_ps,
@@ -94,7 +94,7 @@ impl Identity {
             let sent = content::bytes(self.seed, flow, sequence, length);
             system.memory_is(address, &sent).map_err(nothing)?
         };
-        let got = Got {
+        let got = ReceivedEntry {
             // A damaged label is useless: take the message for the next one.
             sequence: if intact { sequence } else { expected },
             number: content::number(bytes),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::content::Flow;
-use super::deliveries::{FrameLife, Sending, Sent};
+use super::deliveries::{FrameLife, Sending, SentEntry};
 use super::verdict::Life;
 
 /// The resets of a run, and how far its frames came before them.
@@ -22,7 +22,7 @@ pub(super) struct Resets<'a> {
 
 /// The resets that concern the messages of a flow.
 #[derive(Debug)]
-pub(super) enum Cuts<'a> {
+pub(super) enum FlowResets<'a> {
     /// Resets that can end messages of a reliable protocol.
     Messages { lives: &'a [Life], flow: Flow },
     /// Resets that can end frames.
@@ -46,7 +46,7 @@ impl<'a> Resets<'a> {
     /// Collects the resets of a run, from the lives of its nodes, all messages, and the times of their arrivals.
     pub(super) fn new(
         lives: &'a [Life],
-        sent: &BTreeMap<Flow, Vec<Sent>>,
+        sent: &BTreeMap<Flow, Vec<SentEntry>>,
         arrivals: &BTreeMap<Flow, Vec<Option<u64>>>,
     ) -> Self {
         let mut resets = Self {
@@ -81,10 +81,10 @@ impl<'a> Resets<'a> {
     }
 
     /// Resets that concern a flow.
-    pub(super) fn cuts_of(&self, flow: Flow, arrivals: &[Option<u64>]) -> Cuts<'a> {
+    pub(super) fn cuts_of(&self, flow: Flow, arrivals: &[Option<u64>]) -> FlowResets<'a> {
         if !self.frames.contains_key(&flow.from) {
             let lives = self.lives;
-            return Cuts::Messages { lives, flow };
+            return FlowResets::Messages { lives, flow };
         }
         let lives = self.frames.get(&flow.to).map_or(&[][..], Vec::as_slice);
         let nexts = lives.iter().skip(1).map(|(next, _)| next.opened_ps);
@@ -97,16 +97,16 @@ impl<'a> Resets<'a> {
                 passed: arrivals.iter().rposition(before).map_or(0, |last| last + 1),
             }
         });
-        Cuts::Frames {
+        FlowResets::Frames {
             left_ps: self.left_ps.get(&(flow.from, flow.life)).copied(),
             gaps: gaps.collect(),
         }
     }
 }
 
-impl Cuts<'_> {
+impl FlowResets<'_> {
     /// Whether a reset ended a message that did not arrive.
-    pub(super) fn ended(&self, index: usize, sent: &Sent) -> bool {
+    pub(super) fn ended(&self, index: usize, sent: &SentEntry) -> bool {
         match self {
             Self::Messages { lives, flow } => is_cut_off(lives, *flow, sent),
             Self::Frames { left_ps, gaps } => {
@@ -119,7 +119,7 @@ impl Cuts<'_> {
 }
 
 /// Whether a reset came between a message and the report of its end.
-fn is_cut_off(lives: &[Life], flow: Flow, sent: &Sent) -> bool {
+fn is_cut_off(lives: &[Life], flow: Flow, sent: &SentEntry) -> bool {
     lives.iter().any(|life| {
         let receiver = life.node == usize::from(flow.to);
         let sender = life.node == usize::from(flow.from) && sent.end == Sending::Pending;
@@ -156,7 +156,7 @@ mod tests {
 
     /// Checks which of the frames, one in each ps from 10 on, count as ended by resets. A number is the time of an arrival.
     fn check(lives: &[Life], arrivals: &[Option<u64>], expected: &[bool]) {
-        let sent = |index: usize| Sent {
+        let sent = |index: usize| SentEntry {
             posted_ps: 10 + index as u64,
             length: 60,
             end: Sending::Done,

@@ -20,7 +20,7 @@ pub enum Sending {
 
 /// A posted message.
 #[derive(Debug, Clone, Copy)]
-pub struct Sent {
+pub struct SentEntry {
     /// Start of the post.
     pub posted_ps: u64,
     /// Length in bytes.
@@ -31,7 +31,7 @@ pub struct Sent {
 
 /// A received message.
 #[derive(Debug, Clone, Copy)]
-pub struct Got {
+pub struct ReceivedEntry {
     /// Position in its flow, as decoded by the receiver.
     pub sequence: u32,
     /// Message number, as far as the message contains it.
@@ -59,9 +59,9 @@ pub struct FrameLife {
 #[derive(Debug, Default)]
 pub struct LifeRecords {
     /// Posted messages, by flow and sequence number.
-    pub sent: BTreeMap<Flow, Vec<Sent>>,
+    pub sent: BTreeMap<Flow, Vec<SentEntry>>,
     /// Received messages, by flow, in the order of the receives.
-    pub got: BTreeMap<Flow, Vec<Got>>,
+    pub got: BTreeMap<Flow, Vec<ReceivedEntry>>,
     /// Records of a workload, of its own type.
     pub own: Option<Box<dyn OwnRecords>>,
     /// Number of received messages.
@@ -126,7 +126,7 @@ impl LifeRecords {
     /// Records a post; returns its sequence number.
     pub fn post(&mut self, flow: Flow, posted_ps: u64, length: u32) -> u32 {
         let sent = self.sent.entry(flow).or_default();
-        sent.push(Sent {
+        sent.push(SentEntry {
             posted_ps,
             length,
             end: Sending::Pending,
@@ -151,7 +151,7 @@ impl LifeRecords {
     }
 
     /// Records a received message.
-    pub fn receive(&mut self, flow: Flow, got: Got) {
+    pub fn receive(&mut self, flow: Flow, got: ReceivedEntry) {
         self.got.entry(flow).or_default().push(got);
         self.received += 1;
     }

@@ -14,7 +14,7 @@ use host_lib::window::System;
 use super::check::Identity;
 use super::content::{self, Flow};
 use super::deliveries::Deliveries;
-use super::plan::{PlannedMessage, Sends, TrafficPlan};
+use super::plan::{PlannedMessage, SendPlan, TrafficPlan};
 use crate::emp::text;
 use crate::fm::FmNode;
 
@@ -85,7 +85,7 @@ struct Traffic {
     who: Identity,
     deliveries: Deliveries,
     inbox: Inbox,
-    sends: Sends,
+    sends: SendPlan,
     /// Number of the next step.
     next: u64,
     /// Number of messages to receive; `None`: unknown.

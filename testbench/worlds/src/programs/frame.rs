@@ -61,7 +61,7 @@ impl ProgramFrameKind {
 
 /// A received frame of another node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedFrame {
     /// Node that sent the frame.
     pub from: u16,
     /// Tag of its flow.
@@ -148,7 +148,7 @@ pub fn without_sum(frame: &mut [u8]) {
 
 /// Compares a frame that reached `who` with what its sender must have sent. `None`: it is no frame of these programs.
 #[must_use]
-pub fn check(frame: &[u8], who: Identity, udp: bool) -> Option<Parsed> {
+pub fn check(frame: &[u8], who: Identity, udp: bool) -> Option<ParsedFrame> {
     let marks = HEADER_BYTES + if udp { UDP_HEADERS_BYTES } else { 0 };
     let (head, body) = (frame.get(..marks)?, frame.get(marks + MARK_BYTES..)?);
     let source = head.get(6..12)?;
@@ -168,7 +168,7 @@ pub fn check(frame: &[u8], who: Identity, udp: bool) -> Option<Parsed> {
     let sent = build(who.seed, flow, kind, sequence, frame.len() as u32, udp);
     let same = |(at, (a, b)): (usize, (&u8, &u8))| a == b || udp && UDP_SUM.contains(&at);
     let alike = frame.iter().zip(&sent).enumerate().all(same);
-    Some(Parsed {
+    Some(ParsedFrame {
         from,
         tag,
         kind,
@@ -244,7 +244,7 @@ mod tests {
     fn every_changed_bit_is_seen() {
         for udp in [false, true] {
             let frame = build(7, FLOW, ProgramFrameKind::Data, 9, 77, udp);
-            let expected = Parsed {
+            let expected = ParsedFrame {
                 from: 1,
                 tag: 3,
                 kind: ProgramFrameKind::Data,

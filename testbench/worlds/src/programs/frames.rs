@@ -17,10 +17,10 @@ use host_lib::window::System;
 
 use super::check::Identity;
 use super::content::Flow;
-use super::deliveries::{Deliveries, Got};
-use super::frame::{self, Parsed, ProgramFrameKind, SHORTEST_BYTES};
+use super::deliveries::{Deliveries, ReceivedEntry};
+use super::frame::{self, ParsedFrame, ProgramFrameKind, SHORTEST_BYTES};
 use super::outages::Outages;
-use super::plan::{PlannedMessage, Sends};
+use super::plan::{PlannedMessage, SendPlan};
 use crate::emp::text;
 use crate::nodes::START;
 use crate::scenario::programs::{FrameSettings, Program, ProgramSpec};
@@ -49,7 +49,7 @@ pub struct FramePlan {
     /// Start delay, in ns.
     pub start_ns: u64,
     /// Frames to send.
-    pub sends: Sends,
+    pub sends: SendPlan,
     /// Largest number of frames in the send ring.
     pub window: usize,
     /// Settings of the frames.
@@ -75,14 +75,14 @@ pub fn plans(spec: &ProgramSpec, tag: u16) -> Vec<(usize, FramePlan)> {
         tag,
         start_ns: spec.start_ns,
         sends: match peers(me).next() {
-            Some(_) => Sends::Rounds {
+            Some(_) => SendPlan::Rounds {
                 peers: peers(me).collect(),
                 rounds: spec.messages,
                 sizes: spec.sizes.clone(),
                 gate: None,
                 pause: None,
             },
-            None => Sends::default(),
+            None => SendPlan::default(),
         },
         window: spec.window,
         settings: spec.frames,
@@ -197,7 +197,7 @@ impl FrameStream {
 
 /// Frames that a node has still to receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Expects {
+enum Expectation {
     /// Frames of its senders.
     Frames,
     /// No frame, after a long silence: missing frames are taken for lost until they come.
@@ -239,14 +239,16 @@ impl Traffic {
             self.deliveries.records().sending_over = sent && !self.outages.any();
             let expects = match sent {
                 true => self.expects()?,
-                false => Expects::Frames,
+                false => Expectation::Frames,
             };
-            self.deliveries.records().receiving_over = expects != Expects::Frames;
-            if expects != Expects::Frames {
+            self.deliveries.records().receiving_over = expects != Expectation::Frames;
+            if expects != Expectation::Frames {
                 self.check_reports()?;
             }
             // With resets the run lasts until every program has ended.
-            if expects == Expects::Nothing || expects == Expects::Silence && self.outages.any() {
+            if expects == Expectation::Nothing
+                || expects == Expectation::Silence && self.outages.any()
+            {
                 return Ok(());
             }
             let wait_ns = self.longest_wait_ns();
@@ -282,10 +284,10 @@ impl Traffic {
     }
 
     /// Frames that are still to be received, when everything is sent.
-    fn expects(&self) -> Result<Expects, String> {
+    fn expects(&self) -> Result<Expectation, String> {
         let plans = self.streams.iter().map(|stream| &stream.plan);
         if plans.clone().all(|plan| self.has_all(plan)) {
-            return Ok(Expects::Nothing);
+            return Ok(Expectation::Nothing);
         }
         // The board reports what has arrived only after so long.
         let reported_ns = u64::from(self.nic.config().coalescing.rx_ticks) * 1000 + LOOK_NS;
@@ -302,10 +304,10 @@ impl Traffic {
         let silence_ns = self.silence_ns(begins.max().unwrap_or_default());
         let life = |node| self.known.get(node);
         match senders.find(|node| life(*node) < Some(&self.outages.last_life(**node))) {
-            None if silence_ns >= patience.max().unwrap_or_default() => Ok(Expects::Silence),
-            None => Ok(Expects::Frames),
-            Some(_) if silence_ns < STRANGER_NS => Ok(Expects::Frames),
-            Some(&node) if self.may_be_gone(node) => Ok(Expects::Silence),
+            None if silence_ns >= patience.max().unwrap_or_default() => Ok(Expectation::Silence),
+            None => Ok(Expectation::Frames),
+            Some(_) if silence_ns < STRANGER_NS => Ok(Expectation::Frames),
+            Some(&node) if self.may_be_gone(node) => Ok(Expectation::Silence),
             Some(node) => Err(format!("nothing came from node {node}")),
         }
     }
@@ -517,7 +519,7 @@ impl Traffic {
         records.failed_receives.push(text);
     }
 
-    fn record(&mut self, parsed: Parsed, intact: bool, length: u32) {
+    fn record(&mut self, parsed: ParsedFrame, intact: bool, length: u32) {
         let flow = Flow {
             from: parsed.from,
             to: self.who.node,
@@ -531,7 +533,7 @@ impl Traffic {
         self.arrived.entry(flow).or_default().insert(sequence);
         records.receive(
             flow,
-            Got {
+            ReceivedEntry {
                 sequence,
                 number: sequence,
                 time_ps,

@@ -14,7 +14,7 @@ use host_lib::window::{System, VirtualAddress};
 use super::check::{Identity, ReportedMessage};
 use super::content::{self, Flow};
 use super::deliveries::Deliveries;
-use super::plan::{PlannedMessage, Sends, TrafficPlan};
+use super::plan::{PlannedMessage, SendPlan, TrafficPlan};
 use crate::emp::text;
 use crate::gm::GmNode;
 
@@ -52,7 +52,7 @@ struct Traffic {
     gm: GmNode,
     who: Identity,
     deliveries: Deliveries,
-    sends: Sends,
+    sends: SendPlan,
     /// Number of the next step.
     next: u64,
     start_ns: u64,

@@ -35,7 +35,7 @@ pub struct PlannedMessage {
 
 /// The messages that a node sends, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sends {
+pub enum SendPlan {
     /// Rounds of one message to each peer.
     Rounds {
         /// Nodes with which messages are exchanged.
@@ -53,13 +53,13 @@ pub enum Sends {
     Drawn(Vec<PlannedMessage>),
 }
 
-impl Default for Sends {
+impl Default for SendPlan {
     fn default() -> Self {
         Self::Drawn(Vec::new())
     }
 }
 
-impl Sends {
+impl SendPlan {
     fn rounds_to(peer: usize, spec: &ProgramSpec) -> Self {
         Self::to_all(vec![peer as u16], spec)
     }
@@ -120,7 +120,7 @@ pub struct TrafficPlan {
     /// Start delay, in ns.
     pub start_ns: u64,
     /// Messages to send.
-    pub sends: Sends,
+    pub sends: SendPlan,
     /// Largest number of posted transmits.
     pub window: usize,
     /// Classes of receives.
@@ -250,8 +250,8 @@ fn ping_pong(spec: &ProgramSpec, [ping, pong]: [usize; 2]) -> Vec<(usize, Traffi
     let plan = |me: usize, peer: usize| {
         let mut plan = TrafficPlan::new(spec);
         plan.lockstep = true;
-        plan.sends = Sends::rounds_to(peer, spec);
-        if let Sends::Rounds { gate, .. } = &mut plan.sends {
+        plan.sends = SendPlan::rounds_to(peer, spec);
+        if let SendPlan::Rounds { gate, .. } = &mut plan.sends {
             *gate = Some(u64::from(me == pong));
         }
         plan.receive(Source::Node(peer as u16), Tag::Value(TAG), spec.messages);
@@ -262,7 +262,7 @@ fn ping_pong(spec: &ProgramSpec, [ping, pong]: [usize; 2]) -> Vec<(usize, Traffi
 
 fn stream(spec: &ProgramSpec, from: usize, to: usize) -> Vec<(usize, TrafficPlan)> {
     let mut sender = TrafficPlan::new(spec);
-    sender.sends = Sends::rounds_to(to, spec);
+    sender.sends = SendPlan::rounds_to(to, spec);
     let mut receiver = TrafficPlan::new(spec);
     receiver.receive(Source::Node(from as u16), Tag::Value(TAG), spec.messages);
     vec![(from, sender), (to, receiver)]
@@ -274,7 +274,7 @@ fn all_to_all(spec: &ProgramSpec, nodes: &[usize]) -> Vec<(usize, TrafficPlan)> 
         let mut plan = TrafficPlan::new(spec);
         // Each node begins with its neighbour, so that not all send to one node at once.
         let after = nodes.iter().cycle().skip(place + 1).take(others);
-        plan.sends = Sends::to_all(after.map(|&peer| peer as u16).collect(), spec);
+        plan.sends = SendPlan::to_all(after.map(|&peer| peer as u16).collect(), spec);
         let expected = others as u64 * spec.messages;
         plan.receive(Source::Any, Tag::Value(TAG), expected);
         (me, plan)
@@ -294,7 +294,7 @@ fn incast(
     receiver.receive(Source::Any, Tag::Any, expected);
     let sender = |&me: &usize| {
         let mut plan = TrafficPlan::new(spec);
-        plan.sends = Sends::Rounds {
+        plan.sends = SendPlan::Rounds {
             peers: vec![to as u16],
             rounds: spec.messages * bursts,
             sizes: spec.sizes.clone(),
@@ -356,7 +356,7 @@ fn random(spec: &ProgramSpec, nodes: &[usize], tags: u16, seed: u64) -> Vec<(usi
             let (source, tag) = style.class(from, tag);
             plan.receive(source, tag, count);
         }
-        plan.sends = Sends::Drawn(drawn[place].clone());
+        plan.sends = SendPlan::Drawn(drawn[place].clone());
         (me, plan)
     };
     nodes.iter().enumerate().map(plan).collect()

@@ -9,7 +9,7 @@ use host_lib::window::System;
 use super::check::{Identity, ReportedMessage};
 use super::content::{self, Flow};
 use super::deliveries::Deliveries;
-use super::plan::{PlannedMessage, ReceiveClass, Sends, TrafficPlan};
+use super::plan::{PlannedMessage, ReceiveClass, SendPlan, TrafficPlan};
 use crate::emp::EmpNode;
 
 /// Executes a plan and records all messages in `deliveries`.
@@ -65,7 +65,7 @@ struct Traffic {
     emp: EmpNode,
     who: Identity,
     deliveries: Deliveries,
-    sends: Sends,
+    sends: SendPlan,
     /// Number of the next step.
     next: u64,
     start_ns: u64,

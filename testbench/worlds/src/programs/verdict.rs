@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::content::{Flow, NUMBER_BYTES, number_in};
 use super::cut_off::Resets;
-use super::deliveries::{Deliveries, Got, LifeRecords, Sending, Sent};
+use super::deliveries::{Deliveries, LifeRecords, ReceivedEntry, Sending, SentEntry};
 
 /// One incarnation of a node's program, from a start to the next one.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ pub struct Verdict {
 
 /// Counts of an unreliable network's deeds with frames, as far as they are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct NetworkCounts {
     /// Frames that were dropped.
     pub dropped: u64,
     /// Frames that were duplicated.
@@ -91,7 +91,7 @@ type Arrivals = BTreeMap<Flow, Arrived>;
 #[must_use]
 pub fn judge(lives: &[Life], over: bool) -> Verdict {
     let mut verdict = Verdict::default();
-    let mut sent: BTreeMap<Flow, Vec<Sent>> = BTreeMap::new();
+    let mut sent: BTreeMap<Flow, Vec<SentEntry>> = BTreeMap::new();
     for life in lives {
         let records = life.deliveries.records();
         sent.extend(
@@ -131,7 +131,12 @@ pub fn judge(lives: &[Life], over: bool) -> Verdict {
 
 impl Verdict {
     /// Counts the received messages of a flow at one program.
-    fn count_received(&mut self, sent: &[Sent], got: &[Got], arrivals: &mut Arrived) {
+    fn count_received(
+        &mut self,
+        sent: &[SentEntry],
+        got: &[ReceivedEntry],
+        arrivals: &mut Arrived,
+    ) {
         let mut seen = vec![false; sent.len()];
         let mut next = 0;
         let failures = sent.iter().any(|sent| sent.end == Sending::Failed);
@@ -159,7 +164,12 @@ impl Verdict {
     /// Counts messages that are too short for an unambiguous number, if some may be missing. Each is
     /// assigned to the first message with equal bytes that has not arrived yet, failed ones last. Their
     /// order is not checked.
-    fn count_unclear(&mut self, sent: &[Sent], got: Vec<&Got>, arrivals: &mut Arrived) {
+    fn count_unclear(
+        &mut self,
+        sent: &[SentEntry],
+        got: Vec<&ReceivedEntry>,
+        arrivals: &mut Arrived,
+    ) {
         let mut alike: BTreeMap<(u32, u32), VecDeque<usize>> = BTreeMap::new();
         for failed in [false, true] {
             for (index, sent) in sent.iter().enumerate() {
@@ -180,7 +190,7 @@ impl Verdict {
         }
     }
 
-    fn count_sent(&mut self, sent: &Sent, arrival: Option<u64>, cut_off: bool, over: bool) {
+    fn count_sent(&mut self, sent: &SentEntry, arrival: Option<u64>, cut_off: bool, over: bool) {
         let messages = &mut self.messages;
         messages.posted += 1;
         messages.failed_with_status += u64::from(sent.end == Sending::Failed);
@@ -203,7 +213,7 @@ impl Verdict {
     }
 
     /// Explains missing and repeated frames by what an unreliable network is known to have done.
-    pub fn explain(&mut self, known: Known) {
+    pub fn explain(&mut self, known: NetworkCounts) {
         let messages = &mut self.messages;
         let mut take = |most: u64| {
             let explained = messages.lost.min(most);
@@ -258,7 +268,7 @@ impl Verdict {
     }
 }
 
-fn note_arrival(arrivals: &mut Arrived, index: usize, got: &Got) {
+fn note_arrival(arrivals: &mut Arrived, index: usize, got: &ReceivedEntry) {
     if arrivals.len() <= index {
         arrivals.resize(index + 1, None);
     }
@@ -328,7 +338,7 @@ mod tests {
             records.sent.get_mut(&FLOW).unwrap()[sequence as usize].end = end;
         }
         for &(sequence, intact) in came {
-            let got = Got {
+            let got = ReceivedEntry {
                 sequence,
                 number: number_in(sequence, length),
                 time_ps: 5000,
@@ -450,7 +460,7 @@ mod tests {
             reordered: 4,
             ..MessageCounts::default()
         };
-        let check = |known: Known, strays, expected: [u64; 5]| {
+        let check = |known: NetworkCounts, strays, expected: [u64; 5]| {
             let mut verdict = Verdict {
                 messages,
                 strays,
@@ -471,7 +481,7 @@ mod tests {
                 "{known:?}"
             );
         };
-        let known = |dropped, under_way, duplicated, reordered| Known {
+        let known = |dropped, under_way, duplicated, reordered| NetworkCounts {
             dropped,
             duplicated,
             reordered,

@@ -53,7 +53,7 @@ use table::{SourceText, Table};
 
 use crate::files::input::Input;
 use crate::files::own::{self, DataLocation};
-use crate::files::wanted::{self, Wanted};
+use crate::files::wanted::{self, WantedArgument};
 use crate::workload::{Workload, Workloads};
 
 /// The usual time after which a run is quiet: longer than any pause of a protocol between two tries.
@@ -108,7 +108,7 @@ impl Scenario {
         let name = path.display().to_string();
         let example = path.to_str().filter(|_| path.symlink_metadata().is_err());
         let found = example.and_then(own::scenario);
-        if let Some(reason) = wanted::refused(path, Wanted::Scenario) {
+        if let Some(reason) = wanted::refused(path, WantedArgument::Scenario) {
             bail!("{name}: {reason}");
         }
         let path = match &found {

@@ -14,7 +14,7 @@ use crate::scenario::{ControlSettings, Node, Scenario, ScenarioError};
 
 /// An image for a type of board.
 #[derive(Debug, Clone)]
-struct Known {
+struct KnownImage {
     name: String,
     symbols: Option<String>,
     board: &'static str,
@@ -28,7 +28,7 @@ struct Known {
 /// The images of a scenario, each once, and the image of each node.
 #[derive(Debug, Clone)]
 pub struct Images {
-    all: Vec<Known>,
+    all: Vec<KnownImage>,
     /// Index of each node's image.
     nodes: Vec<usize>,
 }
@@ -101,7 +101,7 @@ impl Images {
             let control = scenario.control(nodes.len());
             let control = control.and_then(ProgramSpec::control);
             let key = (name, symbols, node.board.name, control);
-            let same = |known: &Known| {
+            let same = |known: &KnownImage| {
                 let symbols = known.symbols.as_ref();
                 (&known.name, symbols, known.board, known.control.as_ref()) == key
             };
@@ -112,7 +112,7 @@ impl Images {
                         Some(settings) => read_control(scenario, node, settings)?,
                         None => (read(scenario, node)?, other_chip(scenario, node)),
                     };
-                    all.push(Known {
+                    all.push(KnownImage {
                         name: name.clone(),
                         symbols: symbols.cloned(),
                         board: node.board.name,
@@ -154,7 +154,7 @@ impl Images {
     /// marks of probes, which cost no time.
     #[must_use]
     pub fn identity(&self) -> String {
-        let identity = |known: &Known| match known.image.names {
+        let identity = |known: &KnownImage| match known.image.names {
             Names::Own | Names::Linked(_) => known.image.identity().to_string(),
             Names::Other(_) => format!(
                 "{}+{}",

@@ -22,7 +22,7 @@ use super::{Simulation, StartedWorkload, failed, media};
 use crate::boards::Protocol;
 use crate::myrinet::host::HostReport;
 use crate::nodes::START;
-use crate::programs::verdict::{Known, Life, Verdict, judge};
+use crate::programs::verdict::{Life, NetworkCounts, Verdict, judge};
 use crate::stopped::Stopped;
 use crate::workload::{Outcome, ProgramRecords};
 
@@ -262,7 +262,7 @@ fn verdict(
             .iter()
             .filter(|(name, _)| *name == DAMAGED || !NIC_DROPS.iter().any(|(nic, _)| nic == name));
         let duplicated = injected(world, FaultKind::Duplicated);
-        let known = Known {
+        let known = NetworkCounts {
             dropped: of_frames.map(|(_, count)| count).sum(),
             duplicated,
             reordered: injected(world, FaultKind::Delayed) + duplicated > 0,

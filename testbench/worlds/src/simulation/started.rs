@@ -25,9 +25,9 @@ pub(super) struct StartedNodes {
 }
 
 /// Sink that detects a stopped CPU.
-struct Watchman(Arc<AtomicBool>);
+struct StopObserver(Arc<AtomicBool>);
 
-impl Observer for Watchman {
+impl Observer for StopObserver {
     fn event(&mut self, event: &TraceEvent) {
         if matches!(event.kind, TraceKind::CoreStopped { .. }) {
             self.0.store(true, Ordering::Relaxed);
@@ -51,7 +51,7 @@ impl StartedNodes {
             stop: Arc::default(),
         };
         if started.any() {
-            world.observe(Box::new(Watchman(Arc::clone(&started.stop))));
+            world.observe(Box::new(StopObserver(Arc::clone(&started.stop))));
         }
         started
     }

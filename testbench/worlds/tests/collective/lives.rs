@@ -17,7 +17,7 @@ use host_lib::gm::collective::{
 };
 use host_lib::gm::{Event, Status};
 use host_lib::window::System;
-use lanigon_workloads::collective::{Broadcast, CollectiveWork, On, Type};
+use lanigon_workloads::collective::{Broadcast, CollectiveWork, ExecutedOn, Type};
 use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::programs::verdict::{Life, judge};
@@ -77,7 +77,7 @@ impl Case {
     fn work(&self, group: u64, at: u64) -> CollectiveWork {
         let any = CollectiveWork::Random { bytes: MOST_BYTES };
         let round = group * self.operations + at;
-        any.in_round(On::Nic, self.seed, self.nodes.into(), round)
+        any.in_round(ExecutedOn::Nic, self.seed, self.nodes.into(), round)
     }
 
     /// The members that end in the middle of a group.

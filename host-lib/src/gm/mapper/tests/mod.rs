@@ -8,7 +8,7 @@ use cases::cases;
 use defs::gm::mapping::NO_NODE;
 use proptest::prelude::*;
 
-use super::explore::{Findings, Terms, explore};
+use super::explore::{ExplorationTerms, Findings, explore};
 use super::map::Map;
 use super::routes::{Routes, routes};
 use super::verify::{Change, verify};
@@ -17,9 +17,9 @@ use network::{Network, Plug, Random};
 
 const NO_NUMBER: u16 = NO_NODE as u16;
 
-fn terms(network: &Network, tries: u32) -> Terms {
+fn terms(network: &Network, tries: u32) -> ExplorationTerms {
     let own = &network.hosts[network.mapper];
-    Terms {
+    ExplorationTerms {
         own: own.id,
         node: own.node,
         tries,

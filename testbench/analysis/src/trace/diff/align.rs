@@ -42,7 +42,7 @@ impl DifferenceClass {
 
 /// Current context of a CPU or a block, derived from its events.
 #[derive(Debug, Clone, Default)]
-struct Doing {
+struct BlockContext {
     /// Open handlers, stages and waits, innermost last.
     within: Vec<String>,
     message: Option<MessageName>,
@@ -73,7 +73,7 @@ pub struct Aligner {
     /// Number of events to keep before the first difference.
     context: usize,
     before: VecDeque<TraceEvent>,
-    doing: HashMap<Initiator, Doing>,
+    doing: HashMap<Initiator, BlockContext>,
     /// The first difference.
     pub first: Option<First>,
     /// The first difference in more than time.

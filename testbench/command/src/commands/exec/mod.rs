@@ -13,7 +13,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 
 use super::Status;
-use super::board::{self, Chosen};
+use super::board::{self, BoardChoice};
 use crate::cli::exec::ExecArgs;
 use crate::{logging, output};
 use lanigon_worlds::boards::Parts;
@@ -35,7 +35,7 @@ const USUAL_INSTRUCTIONS: u64 = 10_000_000;
 /// If the request is invalid, or the result cannot be written.
 pub fn run(args: &ExecArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let image = args.image.as_deref();
-    let Chosen {
+    let BoardChoice {
         board,
         profile,
         sram_bytes,

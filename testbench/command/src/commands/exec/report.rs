@@ -14,7 +14,7 @@ use super::memory::{self, MemoryError};
 use super::stop::{self, Ending};
 use crate::cli::exec::{Dump, ExecArgs};
 use crate::output::grouped;
-use lanigon_worlds::running::Doing;
+use lanigon_worlds::running::RunningActivity;
 use lanigon_worlds::stopped::Stopped;
 
 /// The state of a board after a run.
@@ -110,7 +110,7 @@ impl ExecReport {
         let mistakes = self.ending.stopped.iter().filter(|cpu| cpu.is_mistake());
         let mistakes = mistakes.map(|cpu| (cpu.id.as_str(), &cpu.backtrace));
         let busy = self.ending.running.iter();
-        let busy = busy.filter(|cpu| cpu.doing == Doing::Works);
+        let busy = busy.filter(|cpu| cpu.doing == RunningActivity::Works);
         let busy = busy.map(|cpu| (cpu.id, &cpu.backtrace));
         for (id, backtrace) in mistakes.chain(busy).filter(|(_, calls)| !calls.is_empty()) {
             text += &format!("\ncalls of {id}:\n");

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::commands::Status;
 use crate::progress::ProgressLine;
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::running::{Doing, Running};
+use lanigon_worlds::running::{Running, RunningActivity};
 use lanigon_worlds::stopped::{Cause as CpuCause, Stopped};
 
 /// First slice of simulated time between checks of the end.
@@ -168,7 +168,11 @@ impl Ending {
 impl Ending {
     /// The exit code; `has_limit` tells whether a limit was asked for. Without one, programs should end, or wait.
     pub fn status(&self, has_limit: bool) -> Status {
-        let is_busy = || self.running.iter().any(|cpu| cpu.doing == Doing::Works);
+        let is_busy = || {
+            self.running
+                .iter()
+                .any(|cpu| cpu.doing == RunningActivity::Works)
+        };
         match self.stop {
             Stop::Limit if !has_limit && is_busy() => Status::Failed,
             Stop::Break | Stop::Limit => Status::Done,

@@ -7,7 +7,7 @@ use super::Status;
 use crate::cli::trace::InstructionArgs;
 use crate::output::Lines;
 use lanigon_analysis::trace::filter::node;
-use lanigon_analysis::trace::instructions::{Listing, Wanted, split};
+use lanigon_analysis::trace::instructions::{InstructionSelection, Listing, split};
 use lanigon_analysis::trace::open::{Ending, broken, open};
 
 /// Runs the command.
@@ -15,7 +15,7 @@ pub(super) fn run(args: &InstructionArgs) -> anyhow::Result<Status> {
     let (header, chunks) = split(open(&args.file)?);
     let node = args.node.as_ref().map(|name| node(name, &header));
     let start = SimTime::from_ps(header.start_ps);
-    let wanted = Wanted {
+    let wanted = InstructionSelection {
         place: node.transpose()?,
         cpu: args.cpu.map(crate::cli::CpuArg::index),
         from: args.from.map_or(SimTime::ZERO, |time| time.resolve(start)),

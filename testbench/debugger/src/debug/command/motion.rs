@@ -9,7 +9,7 @@ use crate::debug::motion::Stopped;
 use crate::debug::report;
 use crate::debug::session::Session;
 use crate::debug::show;
-use crate::debug::stop::{Scope, Stop, What};
+use crate::debug::stop::{Scope, Stop, StopCondition};
 use lanigon_analysis::trace::filter;
 use lanigon_analysis::trace::time;
 
@@ -182,7 +182,7 @@ fn own(session: &Session) -> String {
 }
 
 /// A temporary stop of one command.
-fn once(what: What, scope: Scope) -> Stop {
+fn once(what: StopCondition, scope: Scope) -> Stop {
     Stop {
         number: 0,
         text: String::new(),

@@ -9,7 +9,7 @@ use super::{Command, CommandArguments, CommandGroup, SessionFlow};
 use crate::debug::condition::Condition;
 use crate::debug::place::number;
 use crate::debug::session::Session;
-use crate::debug::stop::{Access, FrameHeads, Scope, What};
+use crate::debug::stop::{Access, FrameHeads, Scope, StopCondition};
 use emulator::observe::event::Place;
 use lanigon_analysis::trace::filter::{self, node};
 use lanigon_analysis::trace::names::unknown;
@@ -110,14 +110,14 @@ fn set_kind(
     let what = match kind {
         "write" => write(session, what)?,
         "register" => register(session, what)?,
-        "raised" => What::Raised(event_bit(session, what)?),
-        "frame" => What::Frame(frame(what)?),
+        "raised" => StopCondition::Raised(event_bit(session, what)?),
+        "frame" => StopCondition::Frame(frame(what)?),
         "probe" => session.events(&[(filter::FilterKey::Probe, what.into())])?,
         "event" => {
             let terms = filter::parse(what).map_err(anyhow::Error::msg)?;
             session.events(&terms)?
         }
-        _ => What::Instruction(session.code(what)?),
+        _ => StopCondition::Instruction(session.code(what)?),
     };
     let where_ = places(session, &what);
     let number = session.add_stop_if(what, scope, condition, text);
@@ -126,9 +126,9 @@ fn set_kind(
 }
 
 /// Addresses of a stop's instructions and memory.
-fn places(session: &Session, what: &What) -> String {
+fn places(session: &Session, what: &StopCondition) -> String {
     match what {
-        What::Instruction(code) => {
+        StopCondition::Instruction(code) => {
             let mut addresses = code.concat();
             addresses.sort_unstable();
             addresses.dedup();
@@ -145,7 +145,7 @@ fn places(session: &Session, what: &What) -> String {
             };
             format!("  ({}{more})", shown.join(", "))
         }
-        What::Write {
+        StopCondition::Write {
             address, length, ..
         } => {
             let who = session.info(session.focus).initiator;
@@ -189,7 +189,7 @@ fn nodes(session: &Session, names: &str) -> anyhow::Result<Vec<usize>> {
 /// Default length of watched memory.
 const WORD_BYTES: u32 = 4;
 
-fn write(session: &Session, text: &str) -> anyhow::Result<What> {
+fn write(session: &Session, text: &str) -> anyhow::Result<StopCondition> {
     let words: Vec<_> = text.split_whitespace().collect();
     let (place, length) = match words[..] {
         [place] => (place, None),
@@ -206,11 +206,11 @@ fn write(session: &Session, text: &str) -> anyhow::Result<What> {
             "\"{text}\": registers are watched one by one"
         );
         let access = Access::Write;
-        return Ok(What::Register { address, access });
+        return Ok(StopCondition::Register { address, access });
     }
     session.word(data)?;
     let area = session.board().area(data.cpu, data.address);
-    Ok(What::Write {
+    Ok(StopCondition::Write {
         address: data.address,
         length,
         cpu: data.cpu,
@@ -218,7 +218,7 @@ fn write(session: &Session, text: &str) -> anyhow::Result<What> {
     })
 }
 
-fn register(session: &Session, text: &str) -> anyhow::Result<What> {
+fn register(session: &Session, text: &str) -> anyhow::Result<StopCondition> {
     let words: Vec<_> = text.split_whitespace().collect();
     let (name, access) = match words[..] {
         [name] => (name, Access::Any),
@@ -227,7 +227,7 @@ fn register(session: &Session, text: &str) -> anyhow::Result<What> {
         _ => bail!("\"{text}\": expected a register and perhaps read or write"),
     };
     let address = session.chip_register(name)?;
-    Ok(What::Register { address, access })
+    Ok(StopCondition::Register { address, access })
 }
 
 /// Parses a bit of an event register, by name or number.

@@ -1,7 +1,7 @@
 //! Claims about barriers of message passing.
 
-use super::super::On;
-use super::super::key::{FINE_NS, L4, L7, NODES, VARIED_US, What};
+use super::super::ExecutedOn;
+use super::super::key::{FINE_NS, L4, L7, Metric, NODES, VARIED_US};
 use super::super::results::Results;
 use super::super::rows::{flat_us, mpi_adds};
 use super::{Claim, all, falls, list, rises};
@@ -14,24 +14,26 @@ pub(super) const CLAIMS: &[Claim<Results>] = &[
         Some((holds, list(&adds)))
     }),
     Claim("dissertation-091", |results| {
-        let old = all(NODES, |nodes| results.gain(L4, nodes, What::Mpi))?;
-        let new = all([2, 4, 8], |nodes| results.gain(L7, nodes, What::Mpi))?;
+        let old = all(NODES, |nodes| results.gain(L4, nodes, Metric::Mpi))?;
+        let new = all([2, 4, 8], |nodes| results.gain(L7, nodes, Metric::Mpi))?;
         let text = format!("LANai 4: {}; LANai 7: {}", list(&old), list(&new));
         Some((rises(&old) && rises(&new), text))
     }),
     Claim("dissertation-092", |results| {
-        let times = all([8, 7], |nodes| results.at(L4, On::Nic, nodes, What::Mpi))?;
+        let times = all([8, 7], |nodes| {
+            results.at(L4, ExecutedOn::Nic, nodes, Metric::Mpi)
+        })?;
         Some((rises(&times), list(&times)))
     }),
     Claim("dissertation-096", |results| {
         let flat = [
-            flat_us(results, L7, On::Host)?,
-            flat_us(results, L4, On::Host)?,
+            flat_us(results, L7, ExecutedOn::Host)?,
+            flat_us(results, L4, ExecutedOn::Host)?,
         ];
         Some((rises(&flat), format!("up to {} us", list(&flat))))
     }),
     Claim("dissertation-098", |results| {
-        let time = |compute_ns| results.at(L4, On::Nic, 8, What::looped(compute_ns, 0));
+        let time = |compute_ns| results.at(L4, ExecutedOn::Nic, 8, Metric::looped(compute_ns, 0));
         let grown = time(FINE_NS[2])? - time(FINE_NS[0])?;
         let added = (FINE_NS[2] - FINE_NS[0]) as f64 / 1e3;
         Some((
@@ -41,9 +43,9 @@ pub(super) const CLAIMS: &[Claim<Results>] = &[
     }),
     Claim("dissertation-116", |results| {
         let gap = |us: u64, percent| {
-            let what = What::looped(us * 1_000, percent);
+            let what = Metric::looped(us * 1_000, percent);
             let on = |on| results.at(L4, on, 16, what);
-            Some(on(On::Host)? - on(On::Nic)?)
+            Some(on(ExecutedOn::Host)? - on(ExecutedOn::Nic)?)
         };
         let even = all(VARIED_US, |us| gap(us, 0))?;
         let varied = all(VARIED_US, |us| gap(us, 20))?;

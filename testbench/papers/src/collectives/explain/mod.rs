@@ -22,7 +22,7 @@ use super::key::{L4, L7, L9, L9_GOSSIP};
 use super::measure::{mpi_rounds, rounds_of};
 use lanigon_experiments::Error;
 
-use super::{On, Setup};
+use super::{ExecutedOn, Setup};
 use boards::Recorder;
 
 pub use text::render;
@@ -118,7 +118,7 @@ pub fn subjects(table: Chapter) -> Vec<(&'static str, u16, Settings)> {
 
 /// Whether an operation exists on a place.
 #[must_use]
-pub const fn is_on(work: CollectiveWork, on: On) -> bool {
+pub const fn is_on(work: CollectiveWork, on: ExecutedOn) -> bool {
     match work {
         CollectiveWork::AllToAll { algorithm, .. } => algorithm.is_on(on),
         _ => true,
@@ -209,20 +209,20 @@ impl Setup<'_> {
         let follower = Follower::new(Protocol::Gm, self.profile);
         let recorder = Recorder::default();
         let observer: Box<dyn Observer> = match self.on {
-            On::Host => Box::new(follower.clone()),
-            On::Nic => Box::new(recorder.clone()),
+            ExecutedOn::Host => Box::new(follower.clone()),
+            ExecutedOn::Nic => Box::new(recorder.clone()),
         };
         let measured = self.run_observed(&members, settings.clone(), Some(observer))?;
         let calls = Calls(measured.last_rounds()?);
         let found = calls.last_return(settings.work).zip(calls.last_call());
         let (last_rank, last_caller) = found.ok_or(Error::NoRound)?;
         let path = match self.on {
-            On::Host => {
+            ExecutedOn::Host => {
                 let account = follower.account(self.profile);
                 let account = account.map_err(|error| Error::Request(error.to_string()))?;
                 on_hosts(&account.ledgers, &calls, last_rank)
             }
-            On::Nic => recorder.path(&calls, last_rank),
+            ExecutedOn::Nic => recorder.path(&calls, last_rank),
         };
         let began = path.at.ps().cast_signed();
         let hops = path.hops;

@@ -1,8 +1,10 @@
 //! Figures of barriers of message passing (dissertation, sections 3.5.2 to 3.5.6).
 
-use super::super::On;
+use super::super::ExecutedOn;
 use super::super::chapter::Chapter;
-use super::super::key::{EFFICIENCIES, FINE_NS, L4, NODES, STEPS, VARIED_PERCENT, VARIED_US, What};
+use super::super::key::{
+    EFFICIENCIES, FINE_NS, L4, Metric, NODES, STEPS, VARIED_PERCENT, VARIED_US,
+};
 use super::super::results::Results;
 use super::super::rows::mpi_adds;
 use super::{
@@ -46,10 +48,10 @@ fn latency(results: &Results) -> NamedFigure {
     let mut gains = Vec::new();
     for (board, name, _) in BOARDS {
         for (on, place) in PLACES {
-            let at = |nodes| results.at(board, on, nodes, What::Mpi);
+            let at = |nodes| results.at(board, on, nodes, Metric::Mpi);
             times.push(curve(format!("{name}, {place}"), MORE_NODES, at));
         }
-        let gain = |nodes| results.gain(board, nodes, What::Mpi);
+        let gain = |nodes| results.gain(board, nodes, Metric::Mpi);
         gains.push(curve(name, MORE_NODES, gain));
     }
     let times = marked(
@@ -87,7 +89,7 @@ impl Position for Ns {
 fn fine(results: &Results) -> NamedFigure {
     let curves = BOARDS.into_iter().flat_map(|(board, name, _)| {
         PLACES.map(|(on, place)| {
-            let time = |ns: Ns| results.at(board, on, 8, What::looped(ns.0, 0));
+            let time = |ns: Ns| results.at(board, on, 8, Metric::looped(ns.0, 0));
             curve(format!("{name}, {place}"), FINE_NS.map(Ns), time)
         })
     });
@@ -104,7 +106,7 @@ fn efficiency(results: &Results) -> NamedFigure {
     let panels = EFFICIENCIES.map(|percent| {
         let curves = BOARDS.into_iter().flat_map(|(board, name, _)| {
             PLACES.map(|(on, place)| {
-                let least = |nodes| results.at(board, on, nodes, What::Least { percent });
+                let least = |nodes| results.at(board, on, nodes, Metric::Least { percent });
                 curve(format!("{name}, {place}"), NODES, least)
             })
         });
@@ -136,10 +138,10 @@ fn efficiency(results: &Results) -> NamedFigure {
 }
 
 fn varied(results: &Results) -> NamedFigure {
-    let at = |on, us: u64, percent| results.at(L4, on, 16, What::looped(us * 1_000, percent));
+    let at = |on, us: u64, percent| results.at(L4, on, 16, Metric::looped(us * 1_000, percent));
     let loops = PLACES.map(|(on, place)| curve(place, VARIED_US, |us| at(on, us, 20)));
     let gaps = VARIED_PERCENT.map(|percent| {
-        let gap = |us| Some(at(On::Host, us, percent)? - at(On::Nic, us, percent)?);
+        let gap = |us| Some(at(ExecutedOn::Host, us, percent)? - at(ExecutedOn::Nic, us, percent)?);
         curve(format!("{percent} %"), VARIED_US, gap)
     });
     let x = ("mean computation, us", Scale::Log2);
@@ -164,8 +166,8 @@ fn varied(results: &Results) -> NamedFigure {
 struct Computation(u64);
 
 impl Computation {
-    const fn what(self) -> What {
-        What::Synthetic { steps: self.0 }
+    const fn what(self) -> Metric {
+        Metric::Synthetic { steps: self.0 }
     }
 }
 

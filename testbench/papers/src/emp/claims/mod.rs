@@ -14,7 +14,7 @@ use crate::emp::measure::scheme::Scheme;
 use crate::emp::measure::testbed::Testbed;
 use crate::emp::measure::usage::{Directions, Usage};
 use crate::emp::published;
-use lanigon_experiments::verdict::{self, Judged, Verdict};
+use lanigon_experiments::verdict::{self, JudgedClaim, Verdict};
 
 /// A claim of the thesis without a number (`data/published-emp-claims.csv`).
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +54,7 @@ pub fn all() -> Vec<ThesisClaim> {
 
 /// Judges the selected claims.
 #[must_use]
-pub fn judge(results: &Results, selection: &Selection) -> Vec<Judged> {
+pub fn judge(results: &Results, selection: &Selection) -> Vec<JudgedClaim> {
     let Some(profile) = results.judged() else {
         return Vec::new();
     };

@@ -4,7 +4,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
 use host_lib::emp::{Source, Tag};
 use host_lib::window::System;
-use lanigon_analysis::ledger::{Desk, Ledger};
+use lanigon_analysis::ledger::{Activities, Ledger};
 use lanigon_analysis::messages::{Message, Messages};
 
 use super::{Error, Setup, completed};
@@ -45,7 +45,7 @@ pub fn follow(setup: &Setup, size: u32) -> Result<Option<Quiet>, Error> {
     pair.world.finish_observing();
     let works = seen.take_works();
     let messages = seen.take();
-    let ledgers = Desk::new(&times, &messages, works).ledgers(&messages);
+    let ledgers = Activities::new(&times, &messages, works).ledgers(&messages);
     let Some(ledger) = ledgers.into_iter().max_by_key(|ledger| ledger.id.number) else {
         return Ok(None);
     };

@@ -5,7 +5,9 @@ use emulator::state::{Reader, StateError, Value, Writer};
 use emulator::{value_enum, value_struct};
 
 use crate::programs::content::Flow;
-use crate::programs::deliveries::{Deliveries, FrameLife, Got, LifeRecords, Sending, Sent};
+use crate::programs::deliveries::{
+    Deliveries, FrameLife, LifeRecords, ReceivedEntry, Sending, SentEntry,
+};
 use crate::simulation::Lives;
 use crate::workload::ReadRecords;
 
@@ -16,12 +18,12 @@ value_struct!(Flow {
     life: life
 });
 value_enum!(Sending { Pending {}, Done {}, Failed {} });
-value_struct!(Sent {
+value_struct!(SentEntry {
     posted_ps: posted_ps,
     length: length,
     end: end
 });
-value_struct!(Got {
+value_struct!(ReceivedEntry {
     sequence: sequence,
     number: number,
     time_ps: time_ps,

@@ -12,7 +12,7 @@ use lanigon_worlds::profile::built_in;
 use lanigon_worlds::programs::check::Identity;
 use lanigon_worlds::programs::deliveries::Deliveries;
 use lanigon_worlds::programs::gm_traffic;
-use lanigon_worlds::programs::plan::{Sends, TrafficPlan, plans};
+use lanigon_worlds::programs::plan::{SendPlan, TrafficPlan, plans};
 use lanigon_worlds::shared_board::Processes;
 
 use super::{Case, LIMIT_TICKS, Member, Records};
@@ -32,7 +32,7 @@ fn traffic(case: &Case) -> Vec<TrafficPlan> {
     let scenario = lanigon_workloads::parse("traffic.toml", &scenario).unwrap();
     let plans = plans(&scenario.programs[0], case.seed, false);
     let slow = |(_, mut plan): (usize, TrafficPlan)| {
-        if let Sends::Drawn(steps) = &mut plan.sends {
+        if let SendPlan::Drawn(steps) = &mut plan.sends {
             steps.iter_mut().for_each(|step| step.pause_ns = PAUSE_NS);
         }
         plan
