@@ -102,6 +102,7 @@ impl<W: Window, S: System> Emp<W, S> {
         handles: &mut Vec<AnyHandle>,
         timeout_ns: Option<u64>,
     ) -> Option<(usize, Result<Completion, TransferError>)> {
+        // Usual lists of handles need no allocation: programs test them again and again.
         let statuses: SmallVec<[u32; 8]> = handles
             .iter()
             .map(|handle| self.status_address(&handle.transfer))

@@ -75,7 +75,7 @@ impl Costs {
     }
 
     /// Adds ticks of a category.
-    #[inline]
+    #[inline] // Runs for each executed instruction.
     pub const fn spend(&mut self, spending: Spending, ticks: u64) {
         self.ticks[spending as usize] += ticks;
     }

@@ -188,7 +188,7 @@ impl CoreProfile {
     }
 
     /// Advances the clock; returns the ticks within the window.
-    #[inline]
+    #[inline] // Runs for each executed instruction.
     fn pass(&mut self, ticks: u64) -> u64 {
         let (from, until) = self.window;
         let start = self.tick.clamp(from, until);
@@ -196,7 +196,7 @@ impl CoreProfile {
         self.tick.clamp(from, until) - start
     }
 
-    #[inline]
+    #[inline] // Runs for each executed instruction.
     fn spend(&mut self, spending: Spending, ticks: u64) {
         let (from, until) = self.window;
         let counts = (from..until).contains(&self.tick);

@@ -20,7 +20,8 @@ pub(super) fn check(
     nodes: &[Node],
     network: &Network,
 ) -> Result<(), ScenarioError> {
-    if network.medium != Medium::Ethernet || !(spec.talks() || spec.meets()) {
+    if network.medium != Medium::Ethernet || !(spec.exchanges_messages() || spec.exchanges_frames())
+    {
         return Ok(());
     }
     for index in spec.nodes() {

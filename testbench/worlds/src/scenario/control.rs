@@ -1,4 +1,7 @@
 //! Programs that are hosts of control programs of real Myrinet adapters.
+//!
+//! A control program is the firmware of a real adapter, which is no part of this project (docs/control-programs.md). It expects a host that
+//! speaks its interface ([`HostKind`]). Hosts with a mailbox exchange frames if a scenario has several of them.
 
 use host_lib::myrinet::Exchange;
 use host_lib::myrinet::exchange::SHORTEST_BYTES;
@@ -12,21 +15,21 @@ use crate::myrinet::program::Format;
 use crate::myrinet::{self, HostKind};
 use crate::nodes::{START, mac_address};
 
-/// Names of formats.
+/// Names of the formats of files with control programs.
 pub(super) const FORMATS: [(&str, Format); 2] = [("raw", Format::Raw), ("coff", Format::Coff)];
 
 /// Settings of nodes that run a control program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControlSettings {
-    /// The host that it expects.
+    /// Host that the control program expects.
     pub host: HostKind,
-    /// Format of its file; `None`: the file tells.
+    /// Format of the program's file; `None`: the file tells.
     pub format: Option<Format>,
     /// Bytes of a raw file in front of the image; `None`: the file tells.
     pub skip_bytes: Option<usize>,
 }
 
-/// Reads nodes and settings.
+/// Reads the nodes and settings of hosts of this kind.
 pub(super) fn read(
     host: HostKind,
     table: &mut Table<'_>,
@@ -46,7 +49,7 @@ pub(super) fn read(
     })
 }
 
-/// Reads what hosts with a mailbox exchange, if there are several.
+/// Reads number and lengths of the frames that hosts with a mailbox exchange, if there are several.
 pub(super) fn read_exchange(
     spec: &mut ProgramSpec,
     table: &mut Table<'_>,
@@ -100,7 +103,7 @@ impl ProgramSpec {
 
     /// Whether its nodes exchange frames by control programs with a mailbox.
     #[must_use]
-    pub fn meets(&self) -> bool {
+    pub fn exchanges_frames(&self) -> bool {
         let mailbox = |settings: &ControlSettings| settings.host == HostKind::Mailbox;
         self.control().is_some_and(mailbox) && self.nodes().len() > 1
     }
@@ -109,7 +112,9 @@ impl ProgramSpec {
     #[must_use]
     pub fn exchange(&self, node: usize) -> Exchange {
         let nodes = self.nodes();
-        let others = nodes.iter().filter(|other| **other != node && self.meets());
+        let others = nodes
+            .iter()
+            .filter(|other| **other != node && self.exchanges_frames());
         Exchange {
             peers: others.map(|other| mac_address(*other as u16)).collect(),
             start_ns: START.ps() / 1000 + self.start_ns,

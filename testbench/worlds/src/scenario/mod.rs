@@ -298,10 +298,13 @@ impl Scenario {
                 used[node].push(spec);
                 let first = islands[nodes[0]];
                 match islands[node] {
-                    None if spec.talks() || spec.meets() => {
+                    None if spec.exchanges_messages() || spec.exchanges_frames() => {
                         return Err(place.refuse(format!("node {name} has no cable")));
                     }
-                    island if island != first && (spec.talks() || spec.meets()) => {
+                    island
+                        if island != first
+                            && (spec.exchanges_messages() || spec.exchanges_frames()) =>
+                    {
                         let first = &self.nodes[nodes[0]].name;
                         let reason = format!("there is no way from node {first} to node {name}");
                         return Err(place.refuse(reason));
@@ -384,9 +387,9 @@ impl Scenario {
                 "{} needs EMP or GM, and the board of node {name} ({}) runs neither; run = \"start\" starts any firmware",
                 spec.name, board.name
             )
-        } else if spec.talks() && protocol != first_protocol {
+        } else if spec.exchanges_messages() && protocol != first_protocol {
             format!("nodes {first_name} and {name} do not run the same protocol")
-        } else if spec.talks() && !board.understands(first) {
+        } else if spec.exchanges_messages() && !board.understands(first) {
             format!(
                 "the boards of nodes {first_name} ({}) and {name} ({}) check their packets differently: neither accepts those of the other",
                 first.name, board.name
@@ -403,7 +406,11 @@ impl Scenario {
             return self.check_frames(spec);
         }
         let needed_mb = memory_bytes(spec).div_ceil(1 << 20);
-        for node in spec.nodes().into_iter().filter(|_| spec.talks()) {
+        for node in spec
+            .nodes()
+            .into_iter()
+            .filter(|_| spec.exchanges_messages())
+        {
             let node = &self.nodes[node];
             if needed_mb > u64::from(node.memory_mb) {
                 let reason = format!(
@@ -482,7 +489,7 @@ fn check_labels(programs: &[ProgramSpec], reset: &Position) -> Result<(), Scenar
         let reason = format!("{} does not go on without one of its nodes", spec.name);
         return Err(reset.refuse(reason));
     }
-    let short = |spec: &&ProgramSpec| spec.talks() && spec.shortest() < LABEL_BYTES;
+    let short = |spec: &&ProgramSpec| spec.exchanges_messages() && spec.shortest() < LABEL_BYTES;
     match programs.iter().find(short) {
         None => Ok(()),
         Some(spec) => Err(reset.refuse(format!(

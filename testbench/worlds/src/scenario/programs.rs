@@ -192,7 +192,7 @@ impl ProgramSpec {
 
     /// Whether its nodes exchange messages.
     #[must_use]
-    pub const fn talks(&self) -> bool {
+    pub const fn exchanges_messages(&self) -> bool {
         self.uses_protocol() && !matches!(self.program, Program::Idle { .. })
     }
 
@@ -208,7 +208,7 @@ impl ProgramSpec {
     /// Whether its nodes exchange messages as planned, which are checked one by one.
     #[must_use]
     pub fn sends_messages(&self) -> bool {
-        self.talks() && self.workload().is_none() && !self.sends_frames()
+        self.exchanges_messages() && self.workload().is_none() && !self.sends_frames()
     }
 
     /// Whether the deliveries of its messages are a part of the result.
@@ -311,7 +311,7 @@ pub(super) fn read(
         },
         place: run.place,
     };
-    if spec.meets() {
+    if spec.exchanges_frames() {
         control::read_exchange(&mut spec, &mut table)?;
     } else if spec.sends_frames() {
         read_frames(&mut spec, &mut table)?;

@@ -203,7 +203,11 @@ fn hosts(scenario: &Scenario) -> BTreeMap<usize, ControlHost> {
             if let Some(generation) = myrinet::generation(scenario.nodes[index].board) {
                 let (kind, exchange) = (settings.host, spec.exchange(index));
                 // Adapters that meet start before the programs do.
-                let delay_ns = if spec.meets() { 0 } else { spec.start_ns };
+                let delay_ns = if spec.exchanges_frames() {
+                    0
+                } else {
+                    spec.start_ns
+                };
                 let host = ControlHost::new(kind, generation, index, delay_ns, exchange);
                 hosts.insert(index, host);
             }
