@@ -6,7 +6,7 @@
 //! * [`AceNic::start`] brings the board up and starts the firmware, [`AceNic::wait_running`] waits for
 //!   its report, [`AceNic::fill_rings`] and [`Command::StackUp`] make it receive;
 //! * [`AceNic::wait`] waits for an interrupt and handles it: frames, events and what was sent come
-//!   back as [`Work`];
+//!   back as [`ServiceResults`];
 //! * [`AceNic::send`] hands over a frame; [`AceNic::command`] gives a command;
 //! * [`AceNic::statistics`] and [`AceNic::trace`] show what the firmware says about itself.
 //!

@@ -5,7 +5,7 @@
 //! and sends that to the parent when no child is missing. Processes without children get usual messages, and so does the root of
 //! a reduction, whose call waits.
 //!
-//! The program computes in [`Mpi::compute`](super::Mpi::compute), during which the handler has the library's state ([`Held`](super::held::Held)):
+//! The program computes in [`Mpi::compute`](super::Mpi::compute), during which the handler has the library's state ([`LentState`](super::held::LentState)):
 //! what publications do with a mutex around the progress engine. Signals are enabled there, and disabled in all other calls, which look themselves. Operations
 //! are numbered in each communicator, since packets with signals may overtake others.
 

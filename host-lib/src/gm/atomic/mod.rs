@@ -2,13 +2,13 @@
 //! ([`Atomics`]), or by a process there ([`Requests`] to a [`Server`]).
 //!
 //! ```no_run
-//! use host_lib::gm::atomic::{Atomics, Executor, Operation, Word};
+//! use host_lib::gm::atomic::{AtomicOperation, Atomics, Executor, Word};
 //! # use host_lib::gm::Gm;
 //! # use host_lib::window::{System, VirtualAddress, Window};
 //! # async fn example<W: Window, S: System>(mut gm: Gm<W, S>) -> Result<(), Box<dyn std::error::Error>> {
 //! let counter = Word { node: 0, port: 2, address: VirtualAddress(0x7000_0000) };
 //! let mut atomics = Atomics::new(2);
-//! let before = atomics.execute(&mut gm, counter, Operation::FetchAdd(1)).await?;
+//! let before = atomics.execute(&mut gm, counter, AtomicOperation::FetchAdd(1)).await?;
 //! # let _ = before; Ok(())
 //! # }
 //! ```

@@ -78,7 +78,7 @@ pub struct Aligner {
     pub first: Option<First>,
     /// The first difference in more than time.
     pub first_structural: Option<First>,
-    /// Events from the first difference on, by kind and [`Class`].
+    /// Events from the first difference on, by kind and [`DifferenceClass`].
     pub counts: BTreeMap<&'static str, [u64; DifferenceClass::COUNT]>,
     /// Range of the delay of run B, in picoseconds.
     pub shifts: Option<(i128, i128)>,

@@ -77,7 +77,7 @@ pub struct Difference {
     pub places: Vec<PlaceDiff>,
     /// Two events of different places in a different order, if otherwise only times differ.
     pub order: Option<[TraceEvent; 2]>,
-    /// Events from the first difference of their place on, by kind and [`Class`].
+    /// Events from the first difference of their place on, by kind and [`DifferenceClass`].
     pub counts: BTreeMap<&'static str, [u64; DifferenceClass::COUNT]>,
 }
 
