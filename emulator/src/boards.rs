@@ -1,20 +1,109 @@
-//! The types of boards of this crate, by the names that files use for them. A new type is registered here and with the
+//! The types of boards: the names that files use for them, and nodes with them. A new type is registered here and with the
 //! testbench, nowhere else.
 
+use crate::lanai::board::Lanai;
 use crate::lanai::inspect::names::LANAI_NAMES;
-use crate::observe::names::BoardNames;
+use crate::observe::names::Boards;
+use crate::profile::costs::HostCosts;
+use crate::sim::node::Node;
 use crate::tigon2;
+use crate::tigon2::board::Tigon2;
 
-/// The names of all types of boards. The first is that of files from before files named boards.
-pub const BOARDS: &[&BoardNames] = &[
+/// The names of all types of boards.
+pub const BOARDS: Boards = &[
     &tigon2::inspect::names::NAMES,
     &LANAI_NAMES[0],
     &LANAI_NAMES[1],
     &LANAI_NAMES[2],
 ];
 
-/// The names of the type of board with this name.
-#[must_use]
-pub fn names_of(board: &str) -> Option<&'static BoardNames> {
-    BOARDS.iter().find(|names| names.board == board).copied()
+/// Nodes with a type of board. The code that runs nodes is generic: here it is compiled once for each type, as a part of what is
+/// optimised most.
+pub trait IntoNode {
+    /// A node with this board.
+    #[must_use]
+    fn into_node(self, index: u16, costs: &HostCosts, memory_megabytes: u32) -> Node;
+}
+
+impl IntoNode for Tigon2 {
+    fn into_node(self, index: u16, costs: &HostCosts, memory_megabytes: u32) -> Node {
+        Node::new(index, self, costs, memory_megabytes)
+    }
+}
+
+impl IntoNode for Lanai {
+    fn into_node(self, index: u16, costs: &HostCosts, memory_megabytes: u32) -> Node {
+        Node::new(index, self, costs, memory_megabytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::initiator::Initiator;
+    use crate::base::time::SimTime;
+    use crate::observe::event::{Place, TraceEvent, TraceKind};
+    use crate::observe::names::{BoardNames, COMMON_BLOCKS, KINDS, Name};
+
+    fn is_listed(list: &[Name], name: &str) -> bool {
+        list.iter().any(|one| one.name == name)
+    }
+
+    #[test]
+    fn each_name_stands_once() {
+        let blocks = BOARDS.iter().map(|names| names.blocks);
+        for list in [KINDS, COMMON_BLOCKS].into_iter().chain(blocks) {
+            for (i, one) in list.iter().enumerate() {
+                assert!(!is_listed(&list[..i], one.name), "{}", one.name);
+                assert!(!one.about.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn every_block_is_listed() {
+        for names in BOARDS {
+            for one in COMMON_BLOCKS {
+                assert!(is_listed(names.blocks, one.name), "{}", one.name);
+            }
+            for (_, address) in (names.registers)() {
+                let block = (names.block_of)(address);
+                assert!(is_listed(names.blocks, block), "{block}");
+            }
+            for one in names.initiators {
+                let block = event(names, one.initiator, TraceKind::Reset).block();
+                assert_eq!(block, one.name);
+                assert!(is_listed(names.blocks, block), "{block}");
+            }
+        }
+    }
+
+    fn event(names: &'static BoardNames, initiator: Initiator, kind: TraceKind) -> TraceEvent {
+        TraceEvent {
+            time: SimTime::ZERO,
+            place: Place::Node(0),
+            names,
+            initiator,
+            pc: None,
+            kind,
+        }
+    }
+
+    #[test]
+    fn an_access_concerns_the_block_of_its_register() {
+        let check = |address, block| {
+            let kind = TraceKind::RegisterRead { address, value: 0 };
+            let event = event(BOARDS[0], Initiator::Cpu(1), kind);
+            assert_eq!((event.kind.name(), event.block()), ("register-read", block));
+        };
+        check(0xC000_0048, "semaphore");
+        check(0xC000_00B0, "dma_read");
+        check(0xC000_00A0, "dma_write");
+        check(0xC000_00C4, "mac_rx");
+        check(0xC000_00D8, "mac_tx");
+        check(0xC000_0208, "mac");
+        check(0xC000_0180, "cpu_a");
+        check(0xC000_02FC, "cpu_b");
+        check(0xC000_03FC, "storage");
+    }
 }

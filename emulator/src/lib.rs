@@ -4,6 +4,7 @@
 //! boards, [`host`]s and [`wire`]s into a world.
 #![deny(missing_docs)]
 
+mod base;
 pub mod board;
 pub mod boards;
 pub mod cpu;

@@ -7,8 +7,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use emulator::board::events::HostEvent;
 use emulator::board::{Board, Context, Inspect, NodeEvent, Ran};
-use emulator::host::request::HostEvent;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::host::memory::{HostMemory, NoMemory};
-use crate::host::pci::PciBus;
-use crate::host::poller::Poller;
-use crate::host::request::{HostEvent, Words};
+use super::events::{HostEvent, Words};
+use super::memory::{HostMemory, NoMemory};
+use super::pci::PciBus;
+use super::poller::Poller;
+use crate::base::initiator::Initiator;
+use crate::base::queue::{EventQueue, Shorten};
+use crate::base::time::SimTime;
 use crate::observe::tracer::Tracer;
-use crate::sim::initiator::Initiator;
-use crate::sim::queue::{EventQueue, Shorten};
-use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 
 /// An event of a node.
@@ -118,6 +118,12 @@ impl<E> Context<'_, E> {
             .schedule(time, initiator, NodeEvent::Board(event));
     }
 
+    /// Schedules an event of the host.
+    pub fn schedule_host(&mut self, time: SimTime, event: HostEvent) {
+        self.queue
+            .schedule(time, Initiator::Host, NodeEvent::Host(event));
+    }
+
     /// Writes host memory; a program that polls a word of it sees the write.
     ///
     /// # Errors
@@ -128,8 +134,7 @@ impl<E> Context<'_, E> {
             (written, memory.take_watched_write())
         });
         if polled {
-            let event = NodeEvent::Host(HostEvent::MemoryWritten);
-            self.queue.schedule(self.now, Initiator::Host, event);
+            self.schedule_host(self.now, HostEvent::MemoryWritten);
         }
         written
     }

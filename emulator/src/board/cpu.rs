@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::cpu::architecture::Architecture;
 use crate::cpu::bus::FaultKind;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 use crate::value_enum;
 use defs::probe::END_BREAK;
 

@@ -1,6 +1,6 @@
 //! Faults of a board's own hardware that a test can inject.
 
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::value_enum;
 
 /// Direction of a DMA channel between host memory and board.

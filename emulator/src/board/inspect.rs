@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::traffic::Traffic;
 use super::{BoardFault, CpuId, CpuInfo, CpuView, NoSuchFault, StageIndex, StageTotal, Stops};
+use crate::base::time::SimTime;
 use crate::image::LostReturn;
 use crate::observe::names::{BoardNames, NO_BOARD};
-use crate::sim::time::SimTime;
 
 /// Describes a frame whose words are read by index.
 pub type DescribeFrame<'a> = &'a dyn Fn(&dyn Fn(usize) -> u32) -> String;

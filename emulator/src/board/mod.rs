@@ -6,23 +6,28 @@
 
 mod context;
 mod cpu;
+pub mod events;
 mod fault;
 mod inspect;
+pub mod memory;
+pub mod pci;
+pub mod poller;
 mod probes;
 mod stops;
 mod traffic;
 
 use std::fmt::Debug;
 
+use crate::base::time::SimTime;
+use crate::base::unit::Arrival;
 pub use crate::cpu::shared::SharedCode;
-use crate::host::request::{PollAccess, PollRequest};
 use crate::observe::tracer::Tracer;
-use crate::sim::time::SimTime;
 use crate::state::{State, Value};
 use crate::wire::medium::{Medium, Outbox, Sent};
-use crate::wire::unit::Arrival;
 
 pub use crate::cpu::bus::FaultKind;
+use events::{PollAccess, PollRequest};
+
 pub use context::{Context, NodeEvent, SharedMemory};
 pub use cpu::{CpuId, CpuInfo, CpuState, CpuView, StopReason};
 pub use fault::{BoardFault, DmaDirection, NoSuchFault, StallFrom};
@@ -81,7 +86,7 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     fn window_peek(&self, offset: u32, now: SimTime) -> u32;
 
     /// Whether the board asserts its interrupt line. At a rising edge the board schedules
-    /// [`HostEvent::Interrupt`](crate::host::request::HostEvent::Interrupt).
+    /// [`HostEvent::Interrupt`](crate::board::events::HostEvent::Interrupt).
     fn interrupt_line(&self) -> bool;
 
     /// Resets the board as its bus does: registers as after power-on, no pending work, memory kept. Units on the

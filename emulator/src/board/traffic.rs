@@ -1,8 +1,8 @@
 //! Traffic of a board's port: the units that it sent and received, and those that it dropped.
 
 use super::context::Context;
+use crate::base::initiator::Initiator;
 use crate::observe::event::{DropReason, TraceKind};
-use crate::sim::initiator::Initiator;
 use crate::value_struct;
 use crate::wire::medium::{Medium, Outbox};
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::states::States;
 use super::step::Trail;
+use crate::base::time::SimTime;
 use crate::board::{CpuId, Stops};
-use crate::sim::time::SimTime;
 use crate::sim::world::{RunLimits, World};
 use crate::state::StateError;
 

@@ -2,8 +2,8 @@
 
 use super::history::{DebugError, History};
 use super::search::Search;
+use crate::base::time::SimTime;
 use crate::observe::event::TraceEvent;
-use crate::sim::time::SimTime;
 
 /// Length of the first interval that is searched.
 const FIRST_SPAN: SimTime = SimTime::from_us(40);

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::history::{DebugError, History};
+use crate::base::time::SimTime;
 use crate::observe::event::{Details, TraceEvent};
 use crate::observe::stream::Observer;
-use crate::sim::time::SimTime;
 use crate::sim::world::{RunEnd, RunLimits, World};
 
 /// First interval that the world runs between checks of the results. A longer interval must be rerun

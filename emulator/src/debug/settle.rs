@@ -1,7 +1,7 @@
 //! Recovery from an interrupt.
 
 use super::history::{DebugError, History};
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 
 impl History {
     /// Moves all nodes to the time of the latest one after an interrupted operation, which may leave nodes

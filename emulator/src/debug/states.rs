@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::time::SimTime;
 use crate::board::CpuId;
 use crate::sim::node::Node;
 use crate::sim::saved::Kept;
-use crate::sim::time::SimTime;
 use crate::sim::world::World;
 use crate::state::StateError;
 

@@ -6,8 +6,8 @@
 
 use super::history::{DebugError, History};
 use super::search::Direction;
+use crate::base::time::SimTime;
 use crate::board::{CpuId, CpuView};
-use crate::sim::time::SimTime;
 
 /// A core without an instruction in this time is considered stopped.
 const PATIENCE: SimTime = SimTime::from_us(20_000);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::value_struct;
 
 /// A program's times since it began, by use.

@@ -2,21 +2,17 @@
 
 use super::accounts::Phase;
 use super::execution::Execution;
-use super::memory::{HostMemory, PAGE_BYTES};
 use super::program::Programs;
-use super::request::{Call, HostEvent, Read, Request, Response, lock};
+use super::request::{Call, Request, lock};
 use super::work::WakeEvent;
-use crate::board::{Board, Context, NodeEvent};
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
+use crate::board::events::{HostEvent, Read, Response};
+use crate::board::memory::{HostMemory, PAGE_BYTES};
+use crate::board::{Board, Context};
 use crate::observe::event::{Details, TraceKind};
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 
 pub(super) type HostContext<'a, E> = Context<'a, E>;
-
-pub(super) fn schedule<E>(ctx: &mut HostContext<'_, E>, time: SimTime, event: HostEvent) {
-    ctx.queue
-        .schedule(time, Initiator::Host, NodeEvent::Host(event));
-}
 
 impl Programs {
     /// Begins the programs that have not begun.
@@ -164,7 +160,7 @@ impl Programs {
                 let words = values.len() as u64;
                 let clocks = u64::from(self.costs.pio_write_setup_clocks) + words;
                 let arrives = ctx.pci.acquire(ctx.now, clocks);
-                schedule(ctx, arrives, HostEvent::Store { offset, values });
+                ctx.schedule_host(arrives, HostEvent::Store { offset, values });
                 self.programs[program].work.accessing = true;
                 let span = SimTime::from_ps(self.costs.pio_write.ps() * words);
                 self.resume_after(program, span, Response::Done, ctx);
@@ -231,7 +227,7 @@ impl Programs {
             in_handler: self.programs[program].signals.handling,
             response,
         };
-        schedule(ctx, time, event);
+        ctx.schedule_host(time, event);
     }
 }
 

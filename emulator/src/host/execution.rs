@@ -7,9 +7,10 @@ use std::task::{Context as TaskContext, Waker};
 use super::log::{Answers, InputRecord, OutputRecord};
 use super::machine::Machine;
 use super::program::Program;
-use super::request::{Response, lock};
+use super::request::lock;
+use crate::base::time::SimTime;
 use crate::board::SharedMemory;
-use crate::sim::time::SimTime;
+use crate::board::events::Response;
 
 pub(super) type ProgramFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Makes a program's future for a machine; the number counts how often the program has begun.

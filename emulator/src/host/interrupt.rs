@@ -1,14 +1,14 @@
 //! Interrupts of the board, and sleeps with their timeouts.
 
 use super::accounts::Phase;
-use super::dispatch::{HostContext, schedule};
+use super::dispatch::HostContext;
 use super::program::Programs;
-use super::request::{HostEvent, Response};
 use super::work::{Sleep, WakeEvent};
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::board::Board;
+use crate::board::events::{HostEvent, Response};
 use crate::observe::event::TraceKind;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 
 impl Programs {
     /// A program has begun to wait for the interrupt. If the line is asserted already, no other event would wake it, and
@@ -23,7 +23,7 @@ impl Programs {
             return;
         }
         let taken = ctx.now.saturating_add(self.costs.interrupt);
-        schedule(ctx, taken, HostEvent::Interrupt);
+        ctx.schedule_host(taken, HostEvent::Interrupt);
         // After the handler: a timeout at that very time would come first.
         let handled = taken.saturating_add(self.costs.interrupt_work);
         let least = handled.saturating_add(SimTime::from_ps(1));
@@ -47,7 +47,7 @@ impl Programs {
             return self.wake_for_interrupt(ctx);
         }
         self.steal(work, ctx);
-        schedule(ctx, ctx.now + work, HostEvent::InterruptHandled);
+        ctx.schedule_host(ctx.now + work, HostEvent::InterruptHandled);
     }
 
     /// Wakes the programs that wait for the interrupt.
@@ -70,7 +70,7 @@ impl Programs {
         timeout: Option<SimTime>,
         ctx: &mut HostContext<'_, E>,
     ) {
-        schedule(ctx, ctx.now, HostEvent::InterruptAwaited);
+        ctx.schedule_host(ctx.now, HostEvent::InterruptAwaited);
         self.sleep(index, WakeEvent::Interrupt, timeout, ctx);
     }
 
@@ -98,7 +98,7 @@ impl Programs {
         let pending = &mut self.programs[index].timeout_at;
         if deadline != SimTime::MAX && pending.is_none_or(|at| at > deadline) {
             *pending = Some(deadline);
-            schedule(ctx, deadline, HostEvent::Timeout { program: index });
+            ctx.schedule_host(deadline, HostEvent::Timeout { program: index });
         }
     }
 

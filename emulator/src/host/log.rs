@@ -10,10 +10,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::machine::Machine;
-use super::memory::HostMemory;
-use super::request::{Request, Response};
+use super::request::Request;
+use crate::base::time::SimTime;
 use crate::board::SharedMemory;
-use crate::sim::time::SimTime;
+use crate::board::events::Response;
+use crate::board::memory::HostMemory;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::{value_enum, value_struct};
 

@@ -11,13 +11,14 @@ use lanigon_window::window::{
     TimedOut, VirtualAddress, Watch, Window,
 };
 
-use super::costs::{CopyCosts, HostCosts};
 use super::log::MemoryAct;
 use super::log::MemoryAnswer::{self, Allocated, Compared, Contiguous, Read, Written};
-use super::memory::{HostMemory, Lent};
-use super::request::{Call, Handler, PollRequest, Request, Response, SharedPort, Words, lock};
+use super::request::{Call, Handler, Request, SharedPort, lock};
+use crate::base::time::SimTime;
 use crate::board::SharedMemory;
-use crate::sim::time::SimTime;
+use crate::board::events::{PollRequest, Response, Words};
+use crate::board::memory::{HostMemory, Lent};
+use crate::profile::costs::{CopyCosts, HostCosts};
 
 /// A program's hold on its host. Clones act for the same program.
 #[derive(Debug, Clone)]

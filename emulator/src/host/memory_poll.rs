@@ -7,14 +7,14 @@
 //! of the words ([`HostEvent::MemoryWritten`]) looks again. The result is that of a program that reads, computes for the cost of a
 //! poll, and looks at the clock, again and again.
 
-use super::dispatch::{HostContext, schedule};
-use super::memory::HostMemory;
+use super::dispatch::HostContext;
 use super::program::Programs;
-use super::request::{HostEvent, Response};
 use super::scheduler::Scheduling;
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
+use crate::board::events::{HostEvent, Response};
+use crate::board::memory::HostMemory;
 use crate::observe::event::TraceKind;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_struct;
 use lanigon_window::window::MemoryWatch;
@@ -233,7 +233,7 @@ impl Programs {
             && poll.armed != Some(due)
         {
             poll.armed = Some(due);
-            schedule(ctx, due, HostEvent::MemoryPoll { program: index });
+            ctx.schedule_host(due, HostEvent::MemoryPoll { program: index });
         }
     }
 
@@ -318,7 +318,7 @@ impl Programs {
     pub(super) fn notice_writes<E>(&self, ctx: &mut HostContext<'_, E>) {
         let polls = |program: &super::program::Program| program.memory_polls().next().is_some();
         if self.programs.iter().any(polls) && ctx.with_memory(HostMemory::take_watched_write) {
-            schedule(ctx, ctx.now, HostEvent::MemoryWritten);
+            ctx.schedule_host(ctx.now, HostEvent::MemoryWritten);
         }
     }
 }

@@ -9,27 +9,22 @@
 //! * `dispatch`: requests and events;
 //! * `scheduler`: which program has which CPU; [`accounts`]: where its time goes;
 //! * `work`: the work of a program between a request and its answer;
-//! * `read`, `rotation`, [`poller`]: reads and polls of the board's window;
+//! * `read`, `rotation`: reads and polls of the board's window;
 //! * `memory_poll`: polls of host memory;
 //! * `interrupt`: interrupts of the board, sleeps and their timeouts; `signals`: handlers of interrupts in programs;
 //! * [`machine`]: the programs' interface; it implements the host library's `Window` and `System`;
 //! * [`outside`]: another process in the place of a node's programs;
 //! * [`log`], `restore`: replay logs of programs, and their restoration from a snapshot;
-//! * [`tape`]: the actions of programs as bytes, and a program that repeats them;
-//! * [`memory`], [`pci`], [`costs`]: host memory, the PCI bus, and costs.
+//! * [`tape`]: the actions of programs as bytes, and a program that repeats them.
 
 pub mod accounts;
-pub mod costs;
 mod dispatch;
 mod execution;
 mod interrupt;
 pub mod log;
 pub mod machine;
-pub mod memory;
 mod memory_poll;
 pub mod outside;
-pub mod pci;
-pub mod poller;
 pub mod program;
 mod read;
 pub mod request;

@@ -14,8 +14,8 @@
 use lanigon_window::window::{System, Window};
 
 use super::machine::Machine;
-use super::memory::Lent;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
+use crate::board::memory::Lent;
 
 /// The next action of an outside host.
 #[derive(Debug)]

@@ -5,19 +5,19 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::accounts::{Accounts, Phase};
-use super::costs::HostCosts;
 use super::execution::{Execution, Factory, ProgramFuture};
 use super::log::ProgramLog;
 use super::machine::Machine;
 use super::memory_poll::MemoryPoll;
-use super::pci::PciBus;
 use super::request::SharedPort;
 use super::scheduler::{Cpus, Scheduling};
 use super::signals::Signals;
 use super::tape::Tape;
 use super::work::{Sleep, Work};
+use crate::base::time::SimTime;
+use crate::board::pci::PciBus;
 use crate::board::{Board, SharedMemory};
-use crate::sim::time::SimTime;
+use crate::profile::costs::HostCosts;
 
 /// A program of a host.
 #[repr(C)] // What each visit of a node reads stands side by side.

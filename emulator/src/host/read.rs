@@ -6,14 +6,14 @@
 
 use std::iter::once;
 
-use super::dispatch::{HostContext, schedule};
-use super::poller::{self, Polled};
+use super::dispatch::HostContext;
 use super::program::Programs;
-use super::request::{HostEvent, Read, Response};
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::board::Board;
+use crate::board::events::{HostEvent, Read, Response};
+use crate::board::poller::{self, Polled};
 use crate::observe::event::TraceKind;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 
 impl Programs {
     /// Begins a read of a program: its request is on its way to the bus.
@@ -52,7 +52,7 @@ impl Programs {
             read,
             asked,
         };
-        schedule(ctx, start, event);
+        ctx.schedule_host(start, event);
         None
     }
 
@@ -99,7 +99,7 @@ impl Programs {
                     }
                 } else if stolen > SimTime::ZERO || self.stops_soon(program) {
                     let at = None;
-                    schedule(ctx, back, HostEvent::Watch { program, at });
+                    ctx.schedule_host(back, HostEvent::Watch { program, at });
                 } else if self.programs.len() == 1 && board.is_memory(read.offset) {
                     let who = (program, self.programs[program].signals.handling);
                     let word = Polled { before: None, poll };
@@ -150,5 +150,5 @@ fn schedule_sample<E>(
         read,
         asked,
     };
-    schedule(ctx, sample, event);
+    ctx.schedule_host(sample, event);
 }

@@ -2,10 +2,11 @@
 
 use super::execution::Execution;
 use super::log::{Answers, HostLog, OutputRecord, ProgramLog};
-use super::poller::Poller;
 use super::program::{Program, Programs};
-use super::request::{HostEvent, Request, Response, lock};
+use super::request::{Request, lock};
 use super::scheduler::Scheduling;
+use crate::board::events::{HostEvent, Response};
+use crate::board::poller::Poller;
 use crate::state::{Reader, StateError, Value, Writer};
 
 impl Program {

@@ -2,14 +2,14 @@
 
 use lanigon_window::window::{PolledWord, Watch};
 
-use super::dispatch::{HostContext, schedule};
+use super::dispatch::HostContext;
 use super::machine::Machine;
 use super::memory_poll::MemoryWord;
-use super::poller::{self, Polled};
 use super::program::Programs;
-use super::request::{HostEvent, PollRequest, Read, Response};
+use crate::base::time::SimTime;
+use crate::board::events::{HostEvent, PollRequest, Read, Response};
+use crate::board::poller::{self, Polled};
 use crate::board::{Board, SharedMemory};
-use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_enum;
 
@@ -228,7 +228,7 @@ impl Programs {
             poll,
             ready: ctx.now + self.costs.pio_write,
         };
-        schedule(ctx, arrives, event);
+        ctx.schedule_host(arrives, event);
     }
 
     /// A program polls a word of memory in its turn.
@@ -323,7 +323,7 @@ impl Programs {
 }
 
 fn schedule_watch<E>(time: SimTime, program: usize, ctx: &mut HostContext<'_, E>) {
-    schedule(ctx, time, HostEvent::Watch { program, at: None });
+    ctx.schedule_host(time, HostEvent::Watch { program, at: None });
 }
 
 const fn read(poll: PollRequest) -> Read {

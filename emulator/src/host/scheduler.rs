@@ -16,11 +16,11 @@
 use std::collections::VecDeque;
 
 use super::accounts::{CpuTime, Phase};
-use super::dispatch::{HostContext, schedule};
-use super::poller;
+use super::dispatch::HostContext;
 use super::program::Programs;
-use super::request::{HostEvent, Response};
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
+use crate::board::events::{HostEvent, Response};
+use crate::board::poller;
 use crate::{value_enum, value_struct};
 
 /// The CPU that takes interrupts.
@@ -164,7 +164,7 @@ impl Programs {
             program: index,
             response,
         };
-        schedule(ctx, ctx.now.saturating_add(self.costs.wake_up), event);
+        ctx.schedule_host(ctx.now.saturating_add(self.costs.wake_up), event);
     }
 
     /// Makes a program that sleeps runnable for its signal handler.
@@ -306,7 +306,7 @@ impl Programs {
                 program: index,
                 at: None,
             };
-            schedule(ctx, start, event);
+            ctx.schedule_host(start, event);
         } else {
             // The event that ends its work is pending, and finds this later end.
             work.ends = ends;
@@ -405,7 +405,7 @@ impl Programs {
             let pending = state.slice_event.is_some_and(|pending| pending <= at);
             if state.running.is_some() && state.preemption.is_none() && !pending {
                 state.slice_event = Some(at);
-                schedule(ctx, at, HostEvent::Slice { cpu });
+                ctx.schedule_host(at, HostEvent::Slice { cpu });
             }
         }
     }

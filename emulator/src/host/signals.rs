@@ -6,13 +6,13 @@
 //! while the program has no CPU or accesses the window, is delivered as soon as it can be; signals that wait are one.
 
 use super::accounts::Phase;
-use super::dispatch::{HostContext, schedule};
-use super::poller;
+use super::dispatch::HostContext;
 use super::program::Programs;
-use super::request::{HostEvent, Response};
 use super::scheduler::Scheduling;
 use super::work::WakeEvent;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
+use crate::board::events::{HostEvent, Response};
+use crate::board::poller;
 use crate::value_struct;
 
 /// State of a program's interrupt handling.
@@ -130,7 +130,7 @@ impl Programs {
             return self.continue_work(index, time, ctx);
         };
         if sleep.event == WakeEvent::Interrupt {
-            schedule(ctx, ctx.now, HostEvent::InterruptAwaited);
+            ctx.schedule_host(ctx.now, HostEvent::InterruptAwaited);
         }
         self.arm_timeout(index, sleep.deadline.max(ctx.now), ctx);
         self.release(index, Phase::Blocked, ctx);

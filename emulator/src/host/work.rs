@@ -1,9 +1,9 @@
 //! The work of a program between a request and its answer.
 
 use super::memory_poll::MemoryPoll;
-use super::request::{PollRequest, Response};
 use super::rotation::Rotation;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
+use crate::board::events::{PollRequest, Response};
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::{value_enum, value_struct};
 

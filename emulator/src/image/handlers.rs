@@ -3,8 +3,8 @@
 //! The HAL marks each CPU's table by a symbol. Each entry is a jump and its delay slot.
 
 use super::Image;
+use crate::base::initiator::Initiator;
 use crate::cpu::architecture::Transfer;
-use crate::sim::initiator::Initiator;
 
 /// Function of the HAL for events without a handler.
 const UNEXPECTED: &str = "::event::unexpected";

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Image, Symbols};
-use crate::observe::digest::Digest;
+use crate::base::digest::Digest;
 
 /// Identifies an image: a hash of the entry point and of everything that is loaded. Names, lines and probes
 /// are not part of it.

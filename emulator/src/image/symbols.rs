@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::elf::section_name;
 use super::segments::memory_of;
 use super::{Memory, MemoryLimits};
-use crate::sim::initiator::Initiator;
+use crate::base::initiator::Initiator;
 
 /// Kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

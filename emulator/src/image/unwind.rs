@@ -8,8 +8,8 @@ use gimli::{
 use thiserror::Error;
 
 use super::{Image, moved};
+use crate::base::initiator::Initiator;
 use crate::cpu::architecture::{Architecture, FramePointer, Transfer};
-use crate::sim::initiator::Initiator;
 
 type Bytes = EndianArcSlice<BigEndian>;
 type Entry = FrameDescriptionEntry<Bytes>;

@@ -9,6 +9,9 @@ use super::run::CPU;
 use super::special::find;
 use super::timing::Timing;
 use super::window::{Commands, Target, target};
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
+use crate::base::unit::Arrival;
 use crate::board::{
     Board, Context, CpuId, NothingThere, Ran, SharedCode, StageState, StopReason, write_each,
 };
@@ -16,15 +19,10 @@ use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::bus::Width;
 use crate::cpu::lanai::exec::{Core, CoreTiming};
 use crate::cpu::lanai::pipeline::Pipeline;
-use crate::host::costs::HostCosts;
 use crate::observe::event::{Details, TraceKind};
-use crate::sim::initiator::Initiator;
-use crate::sim::node::Node;
-use crate::sim::time::SimTime;
 use crate::state;
 use crate::wire::medium::{Outbox, Sent};
 use crate::wire::myrinet::{Control, Link, Myrinet, Packet};
-use crate::wire::unit::Arrival;
 
 /// A board with a LANai.
 #[derive(Debug)]
@@ -57,13 +55,6 @@ state!(Lanai { core, fabric, running, stopped, blamed, idle, stage } fixed {
 });
 
 impl Lanai {
-    /// A node with this board, compiled together with it: see
-    /// [`Tigon2::into_node`](crate::tigon2::board::Tigon2::into_node).
-    #[must_use]
-    pub fn into_node(self, index: u16, costs: &HostCosts, memory_megabytes: u32) -> Node {
-        Node::new(index, self, costs, memory_megabytes)
-    }
-
     /// A board after power-on, with a pipeline that may be that of another generation or of LLVM
     /// (docs/lanai-core.md, section 1).
     #[must_use]

@@ -4,9 +4,9 @@ use super::arbitration::Engine;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::host_dma::{Transfer, sum_of};
 use super::isr::Cause;
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::observe::event::TraceKind;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 
 const fn initiator(to_host: bool) -> Initiator {
     if to_host {

@@ -1,6 +1,6 @@
 //! DMA between host memory and local memory: one engine (docs/lanai.md, section 3.8).
 
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::state;
 use crate::value_struct;
 

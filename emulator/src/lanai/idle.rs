@@ -11,13 +11,13 @@ use super::isr::HOST_SIG;
 use super::run::{part, row_at, status_row};
 use super::special::{Row, Special};
 use super::sram::{BLOCK_BYTES, OwnSram, SPACE, Sram, SramCode};
+use crate::base::time::SimTime;
 use crate::board::CpuId;
 use crate::cpu::bus::{Access, BusStop, Fault, OwnMemory, Width};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::lanai::Op;
 use crate::cpu::lanai::bus::{Bus, Passed, Private};
 use crate::cpu::lanai::exec::{Core, Exit, run};
-use crate::sim::time::SimTime;
 use crate::{state, value_struct};
 
 /// Instructions of the longest round: a search that finds none executes as many.

@@ -5,11 +5,11 @@ use super::arbitration::Engine;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::isr::Cause;
 use super::receiver::{Incoming, Outcome};
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
+use crate::base::unit::{Arrival, Unit};
 use crate::observe::event::{Details, DropReason, FrameHead, TraceKind};
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 use crate::wire::myrinet::{Control, Direction, Packet, RouteByte};
-use crate::wire::unit::{Arrival, Unit};
 
 const fn times(span: SimTime, count: u64) -> SimTime {
     SimTime::from_ps(span.ps().saturating_mul(count))

@@ -1,7 +1,7 @@
 //! The network port: STOP and GO both ways, and which of the board's packets the network has (docs/lanai.md, section 3.14).
 
 use super::timing::Timing;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::wire::medium::Outbox;
 use crate::wire::myrinet::{Control, Direction, Link, Myrinet};
 use crate::{state, value_struct};

@@ -5,6 +5,7 @@ use defs::probe::Kind;
 use super::board::Lanai;
 use super::run::{CPU, CpuBus};
 use super::sram::{SPACE, Sram};
+use crate::base::time::SimTime;
 use crate::board::{CpuId, ProbeTable};
 use crate::cpu::lanai::bus::{Passed, Width};
 use crate::cpu::lanai::exec::Core;
@@ -13,7 +14,6 @@ use crate::observe::event::TraceKind;
 use crate::observe::file::ProbeKind;
 use crate::observe::instructions::Record;
 use crate::observe::tracer::Tracer;
-use crate::sim::time::SimTime;
 
 /// The text of a probe with values of the CPU's registers; a text argument is an address and a length in memory.
 fn filled_in(probe: &Probe, core: &Core, sram: &Sram) -> String {

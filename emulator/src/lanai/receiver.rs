@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use super::chip::Generation;
 use super::crc::crc32;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
+use crate::base::unit::Unit;
 use crate::wire::myrinet::{Packet, crc8};
-use crate::wire::unit::Unit;
 use crate::{state, value_struct};
 
 /// The bytes that are stored in place of the check sequences.

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 
 /// Number of writes that are kept.
 pub const KEPT: usize = 20;

@@ -11,6 +11,8 @@ use super::idle::Idle;
 use super::inspect::instruction_log::{self, CpuWitness};
 use super::special::{Row, Special, find, offset_of, rows};
 use super::sram::{OwnSram, SPACE, SramCode};
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::board::{CpuId, StageState, StopReason};
 use crate::cpu::ahead::Ahead;
 use crate::cpu::architecture::Architecture;
@@ -21,8 +23,6 @@ use crate::cpu::lanai::bus::{Bus, BusStop, Fault, Passed, Private, Width};
 use crate::cpu::lanai::exec::{self, Core, Exit};
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::instructions::{InstructionLog, Record};
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 
 /// The CPU.
 pub const CPU: Initiator = Initiator::Cpu(0);

@@ -1,7 +1,7 @@
 //! The real-time clock and the interval timers, which count half microseconds (docs/lanai.md, section 3.4).
 
 use super::chip::Generation;
-use crate::sim::time::{ClockDomain, SimTime};
+use crate::base::time::{ClockDomain, SimTime};
 use crate::state;
 use crate::value_struct;
 

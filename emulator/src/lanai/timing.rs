@@ -1,9 +1,9 @@
 //! The costs of these boards, read from their timing profiles.
 
 use super::chip::Generation;
-use crate::host::costs::HostCosts;
+use crate::base::time::SimTime;
+use crate::profile::costs::HostCosts;
 use crate::profile::{BoardProfiles, Catalog, Profile, ProfileError, Reader};
-use crate::sim::time::SimTime;
 use crate::wire::myrinet::CrossbarConfig;
 
 macro_rules! built_in {
@@ -144,7 +144,7 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::costs::CopyCosts;
+    use crate::profile::costs::CopyCosts;
 
     #[test]
     fn built_in_profiles_load() {

@@ -192,7 +192,7 @@ impl Transmitter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::unit::Unit;
+    use crate::base::unit::Unit;
 
     #[test]
     fn limits_of_the_generations() {

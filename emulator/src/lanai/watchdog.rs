@@ -2,8 +2,8 @@
 
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::isr::Cause;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::state;
 use crate::wire::myrinet::Direction;
 

@@ -9,9 +9,9 @@ use std::io;
 use std::sync::Arc;
 
 use super::event::{DropReason, Place};
-use crate::sim::time::SimTime;
-use crate::wire::loss::LossReason;
-use crate::wire::unit::{Defects, Departure, Unit};
+use crate::base::loss::LossReason;
+use crate::base::time::SimTime;
+use crate::base::unit::{Defects, Departure, Unit};
 
 /// Format of the frames of an interface, as a number of <https://www.tcpdump.org/linktypes.html>.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use bitflags::bitflags;
 
 use super::names::BoardNames;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
-use crate::wire::fault::FaultKind;
-use crate::wire::loss::LossReason;
+use crate::base::fault::FaultKind;
+use crate::base::initiator::Initiator;
+use crate::base::loss::LossReason;
+use crate::base::time::SimTime;
 
 /// Place of a trace event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,6 @@
 //! ([`FrameObserver`](capture::FrameObserver)).
 
 pub mod capture;
-pub(crate) mod digest;
 pub mod event;
 pub mod file;
 pub mod gauges;

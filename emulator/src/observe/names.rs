@@ -3,8 +3,8 @@
 
 use super::event::{Details, Place, TraceEvent, TraceKind};
 use super::gauges::{FrameBuffers, Gauge};
+use crate::base::initiator::Initiator;
 use crate::cpu::architecture::Architecture;
-use crate::sim::initiator::Initiator;
 
 /// A name and its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,6 +216,15 @@ impl BoardNames {
     }
 }
 
+/// The names of types of boards. The first is that of files from before files named boards.
+pub type Boards = &'static [&'static BoardNames];
+
+/// The names of the type of board with this name.
+#[must_use]
+pub fn names_of(known: Boards, board: &str) -> Option<&'static BoardNames> {
+    known.iter().find(|names| names.board == board).copied()
+}
+
 impl PartialEq for BoardNames {
     fn eq(&self, other: &Self) -> bool {
         self.board == other.board
@@ -272,78 +281,5 @@ impl TraceEvent {
             },
             _ => self.initiator_name(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::boards::BOARDS;
-    use crate::sim::time::SimTime;
-
-    fn is_listed(list: &[Name], name: &str) -> bool {
-        list.iter().any(|one| one.name == name)
-    }
-
-    #[test]
-    fn each_name_stands_once() {
-        let blocks = BOARDS.iter().map(|names| names.blocks);
-        for list in [KINDS, COMMON_BLOCKS].into_iter().chain(blocks) {
-            for (i, one) in list.iter().enumerate() {
-                assert!(!is_listed(&list[..i], one.name), "{}", one.name);
-                assert!(!one.about.is_empty());
-            }
-        }
-    }
-
-    #[test]
-    fn every_block_is_listed() {
-        for names in BOARDS {
-            for one in COMMON_BLOCKS {
-                assert!(is_listed(names.blocks, one.name), "{}", one.name);
-            }
-            for (_, address) in (names.registers)() {
-                let block = (names.block_of)(address);
-                assert!(is_listed(names.blocks, block), "{block}");
-            }
-            for one in names.initiators {
-                let block = event(names, one.initiator, TraceKind::Reset).block();
-                assert_eq!(block, one.name);
-                assert!(is_listed(names.blocks, block), "{block}");
-            }
-        }
-    }
-
-    pub(in crate::observe) fn event(
-        names: &'static BoardNames,
-        initiator: Initiator,
-        kind: TraceKind,
-    ) -> TraceEvent {
-        TraceEvent {
-            time: SimTime::ZERO,
-            place: Place::Node(0),
-            names,
-            initiator,
-            pc: None,
-            kind,
-        }
-    }
-
-    #[test]
-    fn an_access_concerns_the_block_of_its_register() {
-        let check = |address, block| {
-            let kind = TraceKind::RegisterRead { address, value: 0 };
-            let event = event(BOARDS[0], Initiator::Cpu(1), kind);
-            assert_eq!((event.kind.name(), event.block()), ("register-read", block));
-        };
-        check(0xC000_0048, "semaphore");
-        check(0xC000_00B0, "dma_read");
-        check(0xC000_00A0, "dma_write");
-        check(0xC000_00C4, "mac_rx");
-        check(0xC000_00D8, "mac_tx");
-        check(0xC000_0208, "mac");
-        check(0xC000_0180, "cpu_a");
-        check(0xC000_02FC, "cpu_b");
-        check(0xC000_03FC, "storage");
     }
 }

@@ -15,7 +15,7 @@ use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, PcapError};
 
 use super::capture::{CapturedFrame, FrameObserver, Interface};
-use crate::wire::unit::Defects;
+use crate::base::unit::Defects;
 
 /// Timestamp resolution: 10^-9 s.
 const NANOSECONDS: u8 = 9;

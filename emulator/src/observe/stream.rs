@@ -5,7 +5,7 @@ use std::io;
 use super::event::{Details, Place, TraceEvent};
 use super::instructions::InstructionLog;
 use super::tracer::Tracer;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 
 /// Observer of all events of a world, sorted by time, then by place, then in order of recording.
 pub trait Observer: Send {

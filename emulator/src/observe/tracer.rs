@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::digest::Digest;
 use super::event::{Details, Place, TraceEvent, TraceKind};
 use super::file::ProbeKind;
 use super::file::kinds::{digest_event, digest_probe};
 use super::instructions::InstructionLog;
 use super::names::BoardNames;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
+use crate::base::digest::Digest;
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::state;
 
 /// Receives every trace event as it happens.

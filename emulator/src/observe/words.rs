@@ -246,11 +246,11 @@ impl fmt::Display for TraceEvent {
 mod tests {
     use super::super::event::DropReason;
     use super::*;
-    use crate::boards::BOARDS;
-    use crate::sim::initiator::Initiator;
-    use crate::sim::time::SimTime;
-    use crate::wire::fault::FaultKind;
-    use crate::wire::loss::LossReason;
+    use crate::base::fault::FaultKind;
+    use crate::base::initiator::Initiator;
+    use crate::base::loss::LossReason;
+    use crate::base::time::SimTime;
+    use crate::observe::names::NO_BOARD;
 
     #[test]
     fn a_line_for_each_kind() {
@@ -326,7 +326,7 @@ mod tests {
         let event = |ps, initiator| TraceEvent {
             time: SimTime::from_ps(ps),
             place: Place::Node(12),
-            names: BOARDS[0],
+            names: &NO_BOARD,
             initiator,
             pc: None,
             kind: TraceKind::InterruptTaken,

@@ -9,6 +9,7 @@
 //!
 //! A type of board describes its profiles ([`BoardProfiles`]); a [`Catalog`] of them finds and reads profiles.
 
+pub mod costs;
 mod error;
 mod reader;
 
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::host::costs::HostCosts;
+use crate::profile::costs::HostCosts;
 
 pub use error::ProfileError;
 pub use reader::Reader;

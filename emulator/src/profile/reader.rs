@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Entry, ProfileError};
-use crate::host::costs::{CopyCosts, DsmCosts, HostCosts};
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
+use crate::profile::costs::{CopyCosts, DsmCosts, HostCosts};
 
 /// Longest duration that an entry may have.
 const LONGEST_NS: f64 = 1e9;

@@ -8,7 +8,7 @@ use super::ranks::{NodeGroup, Parts, PeerRanks, RankError, Ranks};
 use super::rounds::{self, Rounds, SingleProcess};
 use super::slot::Replies;
 use super::threads::ThreadPool;
-use super::time::SimTime;
+use crate::base::time::SimTime;
 use crate::observe::capture::Tap;
 use crate::observe::tracer::Tracer;
 use crate::wire::network::{Network, Segment, Turns};

@@ -1,7 +1,7 @@
 //! Departures of the nodes of a segment: the earliest times, and the nodes with times before a horizon, found without a
 //! look at every node.
 
-use super::time::SimTime;
+use crate::base::time::SimTime;
 
 /// The earliest times at which a unit, and a control, could leave.
 pub(super) type Departures = [SimTime; 2];

@@ -1,10 +1,10 @@
 //! The simulation: time, order, nodes and worlds.
 
+pub use crate::base::{initiator, queue, time};
+
 mod component;
 mod earliest;
-pub mod initiator;
 pub mod node;
-pub mod queue;
 pub mod quiet;
 pub mod ranks;
 mod rounds;
@@ -12,5 +12,5 @@ pub mod saved;
 mod slot;
 mod team;
 mod threads;
-pub mod time;
+mod topology;
 pub mod world;

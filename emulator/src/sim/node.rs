@@ -4,16 +4,16 @@ use std::any::{Any, type_name};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::slot::{AnySlot, Hosting, Replies, Slot, Surroundings};
-use super::time::SimTime;
+use crate::base::time::SimTime;
+use crate::board::memory::HostMemory;
+use crate::board::pci::PciBus;
+use crate::board::poller::Poller;
 use crate::board::{Board, Context, CpuId, Inspect, NothingThere, SharedCode, SharedMemory};
-use crate::host::costs::HostCosts;
 use crate::host::log::HostLog;
-use crate::host::memory::HostMemory;
-use crate::host::pci::PciBus;
-use crate::host::poller::Poller;
 use crate::host::program::Programs;
 use crate::observe::event::Place;
 use crate::observe::tracer::Tracer;
+use crate::profile::costs::HostCosts;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::wire::medium::MediumId;
 

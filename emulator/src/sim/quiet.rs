@@ -10,8 +10,8 @@
 
 use super::node::Node;
 use super::ranks::{RankError, Ranks};
-use super::time::SimTime;
 use super::world::end_of_slice;
+use crate::base::time::SimTime;
 use crate::board::Traffic;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::value_struct;

@@ -16,7 +16,7 @@ use super::earliest::{Departures, Earliest};
 use super::slot::Replies;
 use super::team::WorkerTeam;
 use super::threads::ThreadPool;
-use super::time::SimTime;
+use crate::base::time::SimTime;
 use crate::wire::network::Segment;
 
 /// Least number of nodes in a round that is shared among threads. To wake the threads for fewer costs more than it saves.

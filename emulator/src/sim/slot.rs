@@ -4,17 +4,17 @@ use std::any::Any;
 use std::cell::LazyCell;
 use std::fmt::Debug;
 
-use super::initiator::Initiator;
-use super::queue::EventQueue;
-use super::time::SimTime;
+use crate::base::initiator::Initiator;
+use crate::base::queue::EventQueue;
+use crate::base::time::SimTime;
+use crate::board::events::HostEvent;
+use crate::board::memory::HostMemory;
+use crate::board::pci::PciBus;
+use crate::board::poller::{self, Poller};
 use crate::board::{
     Board, Context, CpuId, Inspect, NodeEvent, NothingThere, Ran, SharedCode, SharedMemory,
 };
-use crate::host::memory::HostMemory;
-use crate::host::pci::PciBus;
-use crate::host::poller::{self, Poller};
 use crate::host::program::Programs;
-use crate::host::request::HostEvent;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
 use crate::state::{Reader, State, StateError, Writer};

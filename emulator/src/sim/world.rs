@@ -15,12 +15,12 @@ use super::node::Node;
 use super::quiet::{Patience, Watch};
 use super::ranks::{NodeGroup, Ranks};
 use super::threads::ThreadPool;
-use super::time::SimTime;
+use crate::base::time::SimTime;
 use crate::board::SharedCode;
 use crate::observe::capture::{Captures, FrameObserver};
 use crate::observe::stream::{Observer, Stream};
 use crate::observe::tracer::Tracer;
-use crate::wire::medium::{Medium, MediumId};
+use crate::wire::medium::{AttachError, Medium, MediumId};
 use crate::wire::network::Network;
 
 /// Length of a slice: a run ends at a multiple of this time.
@@ -96,24 +96,6 @@ pub enum RunEnd {
     TimeLimit(Vec<String>),
     /// The run was interrupted.
     Interrupted,
-}
-
-/// Reason why a cable cannot be plugged into a node.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AttachError {
-    /// A node that does not exist.
-    #[error("there is no node {0}")]
-    NoSuchNode(usize),
-    /// A board whose port does not fit.
-    #[error("the board of node {node} has a port for {board}: a cable of {cable} does not fit")]
-    WrongMedium {
-        /// The node.
-        node: usize,
-        /// The medium of the board's port.
-        board: &'static str,
-        /// The medium of the cable.
-        cable: &'static str,
-    },
 }
 
 /// Nodes, and the networks that join them.

@@ -7,12 +7,12 @@ use defs::tigon2::regs::{self, HostControl};
 use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
 use super::fabric::{BoardContext, Fabric};
 use super::map;
+use crate::base::initiator::{Actor, Initiator};
+use crate::base::time::SimTime;
 use crate::board::StageState;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::exec::Core;
 use crate::observe::event::{Details, TraceKind};
-use crate::sim::initiator::{Actor, Initiator};
-use crate::sim::time::SimTime;
 
 /// Everything that a register access can reach.
 pub(super) struct Chip<'a> {

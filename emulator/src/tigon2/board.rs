@@ -19,22 +19,20 @@ use super::run::turns::Activity;
 use super::sram::SramSize;
 use super::timing::Timing;
 use super::window::Target;
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
+use crate::base::unit::Arrival;
+use crate::board::events::{PollAccess, PollRequest};
 use crate::board::{Board, Context, CpuId, NothingThere, Ran, SharedCode, StopReason};
 use crate::board::{ProbeTable, StageState};
 use crate::cpu::mips::exec::{Core, CoreTiming};
-use crate::host::costs::HostCosts;
-use crate::host::request::{PollAccess, PollRequest};
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
-use crate::sim::initiator::Initiator;
-use crate::sim::node::Node;
-use crate::sim::time::SimTime;
 use crate::state;
 use crate::wire::ethernet::Ethernet;
 use crate::wire::ethernet::frame::Frame;
 use crate::wire::ethernet::link::Link;
 use crate::wire::medium::Outbox;
-use crate::wire::unit::Arrival;
 
 /// The time up to which a core that repeats a period is left alone at most.
 const LONGEST_REST: SimTime = SimTime::from_us(1_000_000);
@@ -78,13 +76,6 @@ impl Tigon2 {
         for unit in &mut self.cores {
             unit.private.scratchpad.forget_all_code();
         }
-    }
-
-    /// A node with this board. The code that runs nodes is generic: here it is compiled together with the board, so that
-    /// the compiler optimises both as a whole.
-    #[must_use]
-    pub fn into_node(self, index: u16, costs: &HostCosts, memory_megabytes: u32) -> Node {
-        Node::new(index, self, costs, memory_megabytes)
     }
 
     /// A board after power-on: both cores halted.

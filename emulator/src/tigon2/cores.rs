@@ -10,11 +10,11 @@ use super::run::ahead::RunAhead;
 use super::run::idle::IdleDetector;
 use super::scratchpad::Scratchpad;
 use super::sram::Sram;
+use crate::base::initiator::Initiator;
 use crate::board::StopReason;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
 use crate::observe::instructions::InstructionLog;
-use crate::sim::initiator::Initiator;
 use crate::state;
 
 /// A core's private memory and state.

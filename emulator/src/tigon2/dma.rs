@@ -9,8 +9,8 @@ pub(super) mod transfer;
 use defs::tigon2::regs::DmaState;
 use defs::tigon2::rings::BURST_BYTES;
 
+use crate::base::time::SimTime;
 pub use crate::board::DmaDirection as Direction;
-use crate::sim::time::SimTime;
 use crate::state;
 use crate::value_struct;
 

@@ -4,7 +4,7 @@ use defs::tigon2::regs as r;
 use defs::tigon2::regs::LocalControl;
 
 use super::fabric::{BoardContext, Fabric};
-use crate::sim::initiator::Actor;
+use crate::base::initiator::Actor;
 
 impl Fabric {
     /// Value of LOCAL_CONTROL, given its stored bits: inputs come from their wires. A fibre board

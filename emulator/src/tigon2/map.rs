@@ -6,7 +6,7 @@ use defs::tigon2::map::{
 };
 use defs::tigon2::{registers, regs as r};
 
-use crate::sim::initiator::Initiator;
+use crate::base::initiator::Initiator;
 use crate::tigon2::inspect::names::NAMES;
 
 /// Target of an access by a CPU.

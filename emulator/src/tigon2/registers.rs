@@ -10,9 +10,9 @@ use defs::tigon2::rings::{MAC_RX_BELOW, MAC_TX_BELOW, READ_RING_BELOW, WRITE_RIN
 use super::dma::Direction;
 use super::fabric::{BoardContext, Fabric};
 use super::semaphore::{Side, ToggleEffect};
+use crate::base::initiator::Actor;
+use crate::base::time::SimTime;
 use crate::observe::event::{Details, TraceKind};
-use crate::sim::initiator::Actor;
-use crate::sim::time::SimTime;
 
 /// Chip revision in HOST_CONTROL: Tigon2.
 const REVISION: u32 = r::REVISION_TIGON2 << r::REVISION_SHIFT;

@@ -1,7 +1,7 @@
 //! The bus of the external SRAM, which all actors share (docs/tigon2.md, section 1).
 
+use crate::base::time::{ClockDomain, SimTime};
 use crate::cpu::clock::TICKS_PER_CYCLE;
-use crate::sim::time::{ClockDomain, SimTime};
 use crate::{state, value_struct};
 
 /// Bursts that take the bus at fixed times: they are accounted for when the

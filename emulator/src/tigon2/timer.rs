@@ -1,6 +1,6 @@
 //! The microsecond timer and the two references (docs/tigon2.md, section 1).
 
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::state;
 
 /// Picoseconds of a tick: the timer counts microseconds.

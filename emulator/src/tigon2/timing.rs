@@ -1,9 +1,9 @@
 //! The costs of this board, read from its timing profiles.
 
 use super::inspect::debugger::NAME;
-use crate::host::costs::HostCosts;
+use crate::base::time::SimTime;
+use crate::profile::costs::HostCosts;
 use crate::profile::{BoardProfiles, Catalog, Profile, ProfileError, Reader};
-use crate::sim::time::SimTime;
 use crate::wire::ethernet::link::Link;
 
 /// The profiles of this board.

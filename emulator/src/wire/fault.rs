@@ -6,40 +6,12 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::unit::{Departure, Unit};
-use crate::sim::time::SimTime;
+pub use crate::base::fault::FaultKind;
+use crate::base::time::SimTime;
+use crate::base::unit::{Departure, Unit};
 use crate::state;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_struct;
-
-/// The kind of a fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FaultKind {
-    /// The unit does not leave.
-    Lost,
-    /// The unit leaves more than once.
-    Duplicated,
-    /// The unit leaves later, and others may overtake it.
-    Delayed,
-    /// The unit leaves with wrong bytes.
-    Corrupted,
-}
-
-impl FaultKind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Lost, Self::Duplicated, Self::Delayed, Self::Corrupted];
-
-    /// The name in traces and reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Lost => "lost",
-            Self::Duplicated => "duplicated",
-            Self::Delayed => "delayed",
-            Self::Corrupted => "corrupted",
-        }
-    }
-}
 
 /// Number of faults of each kind that a layer made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,17 +1,17 @@
 //! Lanes: the part of one direction of a link that is alike on every medium. Ends, fault layers, cuts, counts, trace and capture.
 
 use super::fault::{FaultCounts, FaultKind, FaultLayer, Passage};
-use super::loss::{LossCounts, LossReason};
 use super::medium::{Dropped, Medium, Outbox};
 use super::port::Port;
 use super::strikes::{Recorded, StrikeLog};
-use super::unit::{Departure, Unit};
+use crate::base::initiator::Initiator;
+use crate::base::loss::{LossCounts, LossReason};
+use crate::base::time::SimTime;
+use crate::base::unit::{Departure, Unit};
 use crate::observe::capture::{Interface, LinkType, Note, Tap};
 use crate::observe::event::{Place, TraceKind};
 use crate::observe::names::NO_BOARD;
 use crate::observe::tracer::Tracer;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::value_struct;
 

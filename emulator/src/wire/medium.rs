@@ -34,9 +34,9 @@ use std::convert::Infallible;
 use std::fmt::Debug;
 
 use super::network::Network;
-use super::unit::{Arrival, Departure, Unit};
+use crate::base::time::SimTime;
+use crate::base::unit::{Arrival, Departure, Unit};
 use crate::observe::event::DropReason;
-use crate::sim::time::SimTime;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_enum;
 
@@ -91,6 +91,24 @@ impl PartialEq for MediumId {
 }
 
 impl Eq for MediumId {}
+
+/// Reason why a cable cannot be plugged into a node.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AttachError {
+    /// A node that does not exist.
+    #[error("there is no node {0}")]
+    NoSuchNode(usize),
+    /// A board whose port does not fit.
+    #[error("the board of node {node} has a port for {board}: a cable of {cable} does not fit")]
+    WrongMedium {
+        /// The node.
+        node: usize,
+        /// The medium of the board's port.
+        board: &'static str,
+        /// The medium of the cable.
+        cable: &'static str,
+    },
+}
 
 /// A control and the time at which it leaves its sender.
 #[derive(Debug)]

@@ -2,14 +2,14 @@
 //!
 //! [`medium`] explains how media, boards and the simulation work together. [`ethernet`] is the first medium, [`myrinet`] the second.
 
+pub use crate::base::{loss, unit};
+
 pub mod ethernet;
 pub mod fault;
 pub mod lane;
-pub mod loss;
 pub mod medium;
 pub mod myrinet;
 pub mod network;
 pub mod part;
 pub mod port;
 pub mod strikes;
-pub mod unit;

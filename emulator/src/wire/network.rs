@@ -5,9 +5,9 @@ use std::fmt::Debug;
 
 use super::medium::{Delivery, Medium, MediumId, Outbox};
 use super::part::Part;
+use crate::base::time::SimTime;
 use crate::observe::capture::{Interface, Tap};
 use crate::observe::tracer::Tracer;
-use crate::sim::time::SimTime;
 use crate::state::{Reader, State, StateError, Writer};
 
 /// All links and switches of one medium in a world.

@@ -5,7 +5,7 @@
 //! processes exchange what passed, and the earliest times of all of them (`sim/ranks/parts.rs`).
 
 use super::network::Segment;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::state::{Reader, StateError, Writer};
 
 /// The part of a segment that this process carries out. Its medium has no controls. Ranks are the processes by their numbers.

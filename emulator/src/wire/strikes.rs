@@ -6,8 +6,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::fault::{FaultKind, FaultLayer, Passage};
-use super::unit::{Departure, Unit};
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
+use crate::base::unit::{Departure, Unit};
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::{state, value_enum, value_struct};
 

@@ -4,8 +4,8 @@ use std::future::Future;
 use std::sync::{Arc, Mutex};
 
 use emulator::host::accounts::CpuTime;
-use emulator::host::costs::HostCosts;
 use emulator::host::machine::Machine;
+use emulator::profile::costs::HostCosts;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;

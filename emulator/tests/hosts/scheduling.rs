@@ -1,6 +1,6 @@
 //! Programs that share CPUs, and what interrupts take from them.
 
-use emulator::host::costs::{CopyCosts, HostCosts};
+use emulator::profile::costs::{CopyCosts, HostCosts};
 use emulator::sim::time::SimTime;
 use host_lib::window::{System, Window};
 

@@ -1,8 +1,8 @@
 //! A board without cores that acts by a script.
 
+use emulator::board::events::{HostEvent, PollAccess, PollRequest};
+use emulator::board::poller;
 use emulator::board::{Board, Context, Inspect, NodeEvent, Ran};
-use emulator::host::poller;
-use emulator::host::request::{HostEvent, PollAccess, PollRequest};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 use emulator::wire::ethernet::Ethernet;

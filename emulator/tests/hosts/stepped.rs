@@ -1,8 +1,8 @@
 //! Polls that are skipped end as polls that are carried out one by one, whatever happens meanwhile.
 
 use cases::cases;
-use emulator::host::costs::HostCosts;
 use emulator::host::machine::Machine;
+use emulator::profile::costs::HostCosts;
 use emulator::sim::time::SimTime;
 use host_lib::window::{PolledWord, System, VirtualAddress};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Waits on words of memory and window, and their timeouts.
 
-use emulator::host::costs::HostCosts;
+use emulator::profile::costs::HostCosts;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::window::{PollError, PolledWord, System, TimedOut, VirtualAddress, Watch, Window};

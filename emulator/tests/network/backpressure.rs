@@ -3,11 +3,11 @@
 use emulator::observe::event::TraceKind;
 use emulator::observe::pcapng::PcapNg;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::{AttachError, RunEnd, RunLimits, World};
+use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::state::StateError;
 use emulator::wire::ethernet::{Ethernet, EthernetError};
 use emulator::wire::fault::Outage;
-use emulator::wire::medium::Medium;
+use emulator::wire::medium::{AttachError, Medium};
 use emulator::wire::port::Port;
 use host_lib::window::System;
 

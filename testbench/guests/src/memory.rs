@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use emulator::host::memory::{Lent, NoMemory};
+use emulator::board::memory::{Lent, NoMemory};
 use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap};
 
 use crate::Violation;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use lanigon_window::window::{MemoryWatch, PolledWord, VirtualAddress, Watch};
 
 use super::super::log::MemoryAct;
-use super::super::request::{PollRequest, Request, Words};
-use crate::sim::time::SimTime;
+use super::super::request::Request;
+use crate::base::time::SimTime;
+use crate::board::events::{PollRequest, Words};
 
 /// Most texts of a tape: bounds the memory that texts take for the rest of the process when a tape is replayed.
 pub const MOST_TEXTS: usize = 256;

@@ -18,7 +18,7 @@ pub use replay::Recording;
 
 use super::log::MemoryAct;
 use super::request::Request;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::value_struct;
 
 /// Bytes of actions after which a tape is full: bounds the memory that the record of a long run takes.

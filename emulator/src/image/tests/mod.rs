@@ -14,9 +14,19 @@ use defs::probe::Kind;
 use proptest::prelude::*;
 
 use super::{Image, ImageError, Memory, MemoryLimits, Symbol, SymbolKind, Symbols, probes, stack};
-use crate::tigon2::board::Tigon2;
+use crate::cpu::mips::architecture::Mips;
+use defs::tigon2::event::TABLE_ENTRIES;
+use defs::tigon2::map::{SCRATCHPAD_A_BYTES, SCRATCHPAD_B_BYTES, SCRATCHPAD_BASE};
 
-const LIMITS: MemoryLimits = Tigon2::image_limits(512 * 1024);
+const LIMITS: MemoryLimits = MemoryLimits {
+    board: "tigon2",
+    architecture: &Mips,
+    sram_bytes: 512 * 1024,
+    scratchpad_base: SCRATCHPAD_BASE,
+    scratchpad_a_bytes: SCRATCHPAD_A_BYTES,
+    scratchpad_b_bytes: SCRATCHPAD_B_BYTES,
+    dispatch_tables: (&["__dispatch_table_a", "__dispatch_table_b"], TABLE_ENTRIES),
+};
 
 const NOP: u32 = 0;
 const JR_RA: u32 = 0x03E0_0008;

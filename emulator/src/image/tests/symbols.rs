@@ -1,7 +1,7 @@
 //! Symbols and identities of images.
 
 use super::*;
-use crate::sim::initiator::Initiator;
+use crate::base::initiator::Initiator;
 
 fn symbol(name: &str, address: u32, size_bytes: u32, memory: Memory) -> Symbol {
     Symbol {

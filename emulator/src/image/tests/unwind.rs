@@ -1,8 +1,8 @@
 //! Unwinding, with sections built byte by byte.
 
 use super::*;
+use crate::base::initiator::Initiator;
 use crate::image::{Frame, LostReturn, Standing, UnwindError};
-use crate::sim::initiator::Initiator;
 
 const LEAF: u32 = 0x4000;
 const MIDDLE: u32 = 0x4100;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::names;
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::board::{
     Area, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, Inspect, RegisterRow, StageIndex,
     StageTotal, Stops, Traffic,
@@ -14,8 +16,6 @@ use crate::lanai::chip::Generation;
 use crate::lanai::run::row_at;
 use crate::lanai::sram::SPACE;
 use crate::observe::names::BoardNames;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 
 const fn cpu(architecture: &'static Architecture) -> [CpuInfo; 1] {
     [CpuInfo {

@@ -1,5 +1,6 @@
 //! Names of registers and of their bits.
 
+use crate::base::initiator::Initiator;
 use crate::cpu::lanai::architecture::LANAI;
 use crate::lanai::chip::Generation;
 use crate::lanai::isr;
@@ -8,7 +9,6 @@ use crate::observe::gauges::FrameBuffers;
 use crate::observe::names::{
     BoardNames, DEBUGGER, HOST, InitiatorName, Name, POWER, STORAGE, SWITCH, WIRE, initiator, name,
 };
-use crate::sim::initiator::Initiator;
 
 const fn generation(number: u8) -> Generation {
     match number {

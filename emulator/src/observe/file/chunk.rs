@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::codec::{numbered_place, place_number};
 use super::error::TraceFileError;
 use super::header::{End, Header};
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::observe::event::Place;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 
 /// Magic bytes of a trace file. They detect a transfer in text mode.
 pub(super) const MAGIC: [u8; 8] = *b"\x89LANTR\r\n";

@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::bytes::{fold_sign, put_number, take, take_number, unfold_sign};
 use super::header::PlaceNames;
 use super::kinds::{kind_code, put_fields, take_fields};
-use crate::observe::digest::Digest;
+use crate::base::digest::Digest;
+use crate::base::fault::FaultKind;
+use crate::base::initiator::Initiator;
+use crate::base::loss::LossReason;
+use crate::base::time::SimTime;
 use crate::observe::event::{DropReason, FrameHead, Place, TraceEvent};
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
-use crate::wire::fault::FaultKind;
-use crate::wire::loss::LossReason;
 
 /// Flag in an event's second byte, which also holds the initiator's number if that is small: the event has a `pc`.
 const HAS_PC: u8 = 0x10;

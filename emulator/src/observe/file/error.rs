@@ -3,8 +3,8 @@
 use std::io;
 
 use super::chunk::VERSION;
+use crate::base::time::SimTime;
 use crate::observe::instructions::decode::DecodeError;
-use crate::sim::time::SimTime;
 
 /// Reason for which a file cannot be read further.
 #[derive(Debug, thiserror::Error)]

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::boards::{BOARDS, names_of};
 use crate::image::{Image, SymbolTable};
 use crate::observe::event::Place;
-use crate::observe::names::{BoardNames, NO_BOARD};
+use crate::observe::names::{BoardNames, Boards, NO_BOARD, names_of};
 
 /// Description of the run. Fields are optional: an older writer may not have known them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,12 +45,12 @@ pub struct NodeInfo {
 }
 
 impl NodeInfo {
-    /// Names of the board.
+    /// Names of the board among those of all `known` types.
     #[must_use]
-    pub fn names(&self) -> &'static BoardNames {
+    pub fn names(&self, known: Boards) -> &'static BoardNames {
         match self.board.as_str() {
-            "" => BOARDS.first().copied(),
-            board => names_of(board),
+            "" => known.first().copied(),
+            board => names_of(known, board),
         }
         .unwrap_or(&NO_BOARD)
     }
@@ -80,17 +79,17 @@ impl PlaceNames {
 
 impl Header {
     /// The names of the board at each place.
-    pub(super) fn place_names(&self) -> PlaceNames {
-        PlaceNames(self.nodes.iter().map(NodeInfo::names).collect())
+    pub(super) fn place_names(&self, known: Boards) -> PlaceNames {
+        PlaceNames(self.nodes.iter().map(|node| node.names(known)).collect())
     }
 
-    /// The names of the types of boards in the run; of all types if the header does not say.
+    /// The names of the types of boards in the run; of all `known` types if the header does not say.
     #[must_use]
-    pub fn boards(&self) -> Vec<&'static BoardNames> {
-        let mut boards: Vec<_> = self.nodes.iter().map(NodeInfo::names).collect();
+    pub fn boards(&self, known: Boards) -> Vec<&'static BoardNames> {
+        let mut boards: Vec<_> = self.nodes.iter().map(|node| node.names(known)).collect();
         boards.dedup();
         if boards.is_empty() {
-            boards.extend(BOARDS);
+            boards.extend(known);
         }
         boards
     }

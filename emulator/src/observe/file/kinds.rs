@@ -8,10 +8,10 @@ use defs::probe::Kind;
 use serde_json::{Map, Value};
 
 use super::codec::{Fields, Sink, Source, place_number};
-use crate::observe::digest::Digest;
+use crate::base::digest::Digest;
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::observe::event::{Place, TraceEvent, TraceKind};
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 
 /// Defines encoder and decoder from one table.
 macro_rules! kinds {

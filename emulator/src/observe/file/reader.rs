@@ -7,28 +7,34 @@ use super::codec::SourceState;
 use super::error::TraceFileError;
 use super::header::{End, Header};
 use crate::observe::event::TraceEvent;
+use crate::observe::names::Boards;
 
 /// A trace file whose header has been read.
 #[derive(Debug)]
 pub struct TraceReader<R> {
     /// Description of the run.
     pub header: Header,
+    boards: Boards,
     chunks: ChunkReader<R>,
 }
 
 impl<R: Read> TraceReader<R> {
-    /// Starts reading; `source` should be buffered. It may be a pipe.
+    /// Starts reading; `source` should be buffered. It may be a pipe. `boards` has the names of all types of boards.
     ///
     /// # Errors
     /// If it is no trace file, has another version, or its header is cut off or damaged.
-    pub fn new(source: R) -> Result<Self, TraceFileError> {
+    pub fn new(source: R, boards: Boards) -> Result<Self, TraceFileError> {
         let mut chunks = ChunkReader::new(source)?;
         let first = chunks.next_chunk()?;
         if first.is_none_or(|chunk| chunk.kind != ChunkKind::HEADER) {
             return Err(chunks.damaged("no header"));
         }
         let header = json(&mut chunks)?;
-        Ok(Self { header, chunks })
+        Ok(Self {
+            header,
+            boards,
+            chunks,
+        })
     }
 
     /// Iterates over all events.
@@ -38,7 +44,7 @@ impl<R: Read> TraceReader<R> {
             bytes: Vec::new(),
             at: 0,
             left: 0,
-            state: SourceState::new(self.header.place_names()),
+            state: SourceState::new(self.header.place_names(self.boards)),
             end: None,
             over: false,
         }

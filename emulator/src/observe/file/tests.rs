@@ -9,14 +9,14 @@ use proptest::prelude::*;
 
 use super::kinds::digest_event;
 use super::*;
-use crate::observe::digest::Digest;
+use crate::base::digest::Digest;
+use crate::base::fault::FaultKind;
+use crate::base::initiator::Initiator;
+use crate::base::loss::LossReason;
+use crate::base::time::SimTime;
 use crate::observe::event::{Details, DropReason, Place, TraceEvent, TraceKind};
 use crate::observe::names::{NO_BOARD, details_of};
 use crate::observe::stream::Observer;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
-use crate::wire::fault::FaultKind;
-use crate::wire::loss::LossReason;
 
 /// A file in memory.
 #[derive(Clone, Default)]
@@ -93,7 +93,7 @@ fn the_hash_of_an_event_is_defined_by_its_numbers() {
 
 /// The events up to the first error, and the error.
 fn read(bytes: &[u8]) -> (Vec<TraceEvent>, Result<End, TraceFileError>) {
-    let mut events = match TraceReader::new(bytes) {
+    let mut events = match TraceReader::new(bytes, &[]) {
         Ok(reader) => reader.into_events(),
         Err(error) => return (Vec::new(), Err(error)),
     };
@@ -408,7 +408,7 @@ fn chunks_say_what_is_in_them() {
         assert!(chunk.first < chunk.last && chunk.compressed);
     }
     // Chunks that are not selected are skipped, and the end is found.
-    let reader = TraceReader::new(&bytes[..]).unwrap();
+    let reader = TraceReader::new(&bytes[..], &[]).unwrap();
     let mut events = reader.into_events();
     let mut count = 0;
     while let Some(event) = events.next_of(|chunk| chunk.first > SimTime::ZERO).unwrap() {
@@ -422,7 +422,9 @@ fn chunks_say_what_is_in_them() {
 #[test]
 fn foreign_files_and_other_versions_are_refused() {
     let check = |bytes: &[u8], reason: &str| {
-        let error = TraceReader::new(bytes).expect_err("refused").to_string();
+        let error = TraceReader::new(bytes, &[])
+            .expect_err("refused")
+            .to_string();
         assert!(error.contains(reason), "{error}");
     };
     check(b"  20000.000000 n0 host call", "no trace file");

@@ -5,10 +5,10 @@ use std::io;
 
 use super::InstructionLog;
 use super::encode::Encoder;
+use crate::base::time::{ClockDomain, SimTime};
 use crate::observe::event::{Place, TraceEvent};
 use crate::observe::file::{Chunk, ChunkKind, ChunkWriter};
 use crate::observe::stream::Observer;
-use crate::sim::time::{ClockDomain, SimTime};
 
 /// Size of all CPUs' data before it is written: one chunk per CPU.
 const PART_BYTES: usize = 1 << 18;

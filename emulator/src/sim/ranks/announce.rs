@@ -4,9 +4,9 @@
 //! ranks know, and the outbox.
 
 use super::{RankError, Ranks};
+use crate::base::time::SimTime;
 use crate::sim::component::Member;
 use crate::sim::rounds::{NodeSet, Peers, Report};
-use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 
 /// Bits of a byte of a number, the lowest first. The highest bit of the byte says that more follow.

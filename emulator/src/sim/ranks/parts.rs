@@ -9,9 +9,9 @@
 //! So a rank sends as many messages as it has neighbours, and the logarithm of the number of ranks.
 
 use super::{RankError, Ranks};
+use crate::base::time::SimTime;
 use crate::sim::earliest::Earliest;
 use crate::sim::rounds::{NodeSet, RoundLimits, RunPlan, RunReports, RunTarget, deliver};
-use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_struct;
 use crate::wire::part::Part;

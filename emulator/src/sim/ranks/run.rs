@@ -1,11 +1,11 @@
 //! Runs that several ranks share.
 
 use super::{RankError, Ranks};
+use crate::base::time::SimTime;
 use crate::observe::tracer::Tracer;
 use crate::sim::component::Component;
 use crate::sim::quiet::{Patience, Watch};
 use crate::sim::threads::ThreadPool;
-use crate::sim::time::SimTime;
 use crate::sim::world::{RunEnd, RunLimits, StopReason, World, earliest, end_of_slice, stirred};
 use crate::state::{Reader, State, StateError, Writer};
 use crate::value_struct;

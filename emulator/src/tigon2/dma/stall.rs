@@ -1,7 +1,7 @@
 //! Injected stalls of a DMA channel.
 
+use crate::base::time::SimTime;
 pub use crate::board::StallFrom;
-use crate::sim::time::SimTime;
 use crate::state;
 
 /// Stalls of one channel.

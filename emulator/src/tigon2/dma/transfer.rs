@@ -4,9 +4,9 @@
 use defs::tigon2::regs::{self, DmaState};
 use defs::tigon2::rings::{DMA_CHECKSUM_OFFSET, DmaDescriptor, READ_RING_BELOW, WRITE_RING_BELOW};
 
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::observe::event::TraceKind;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 use crate::tigon2::dma::stall::StallFrom;
 use crate::tigon2::dma::{Burst, Channel, Direction, swap_words};
 use crate::tigon2::fabric::{BoardContext, BoardEvent, Fabric};

@@ -8,6 +8,8 @@ use defs::tigon2::map::{
     SRAM_LIMIT, STACK_MAP_LIMIT,
 };
 
+use crate::base::initiator::Initiator;
+use crate::base::time::SimTime;
 use crate::board::{
     Area, BoardFault, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, DescribeFrame, Inspect,
     NoSuchFault, NothingThere, RegisterRow, StageIndex, StageTotal, Stops, Traffic,
@@ -16,8 +18,6 @@ use crate::cpu::mips::architecture::Mips;
 use crate::cpu::mips::bus::Width;
 use crate::image::{LostReturn, MemoryLimits};
 use crate::observe::names::BoardNames;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::CoreUnit;
 use crate::tigon2::fabric::{BoardContext, Fabric};

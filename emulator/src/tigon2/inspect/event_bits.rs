@@ -3,10 +3,10 @@
 //! Writes and devices set bits when they act. The timer's bits are set by time alone: they are
 //! recorded when the node has reached a time, or before a change of the timer.
 
+use crate::base::initiator::{Actor, Initiator};
+use crate::base::time::SimTime;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::tracer::Tracer;
-use crate::sim::initiator::{Actor, Initiator};
-use crate::sim::time::SimTime;
 use crate::tigon2::fabric::{BoardContext, Fabric};
 use defs::tigon2::event::TIMER;
 

@@ -4,10 +4,10 @@ use defs::tigon2::event::{self, HARDWARE_MASK};
 use defs::tigon2::map::SCRATCHPAD_BASE;
 use defs::tigon2::regs;
 
+use crate::base::time::SimTime;
 use crate::board::{CpuId, Inspect};
 use crate::cpu::mips::disasm::REGISTER_NAMES;
 use crate::cpu::mips::isa::{self, Kind};
-use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
 
 /// Most instructions between a `PRI` and the `JOFF` that uses its result.

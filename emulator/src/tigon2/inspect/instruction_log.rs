@@ -2,13 +2,13 @@
 
 use defs::tigon2::map::SRAM_LIMIT;
 
+use crate::base::initiator::Initiator;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::witness::Witness;
 use crate::observe::instructions::{Cause, InstructionLog, Record, Standing};
 use crate::observe::tracer::Tracer;
-use crate::sim::initiator::Initiator;
 use crate::tigon2::cores::CoreUnit;
 use crate::tigon2::fabric::Fabric;
 use crate::tigon2::map::{self, CpuTarget};

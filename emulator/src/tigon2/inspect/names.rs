@@ -7,11 +7,11 @@ use defs::tigon2::registers::find;
 use defs::tigon2::regs as r;
 
 use super::gauges::{FRAME_BUFFERS, GAUGES};
+use crate::base::initiator::Initiator;
 use crate::cpu::mips::architecture::Mips;
 use crate::observe::names::{
     BoardNames, DEBUGGER, HOST, POWER, STORAGE, SWITCH, WIRE, initiator, name,
 };
-use crate::sim::initiator::Initiator;
 use crate::tigon2::cores::owner_of;
 use crate::tigon2::map::{block_of, general_register, register_address};
 

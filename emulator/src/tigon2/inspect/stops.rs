@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use defs::tigon2::map::SRAM_LIMIT;
 
+use crate::base::initiator::{Actor, Initiator};
 use crate::board::{CpuId, Stops, Watch};
 use crate::observe::event::{Details, TraceKind};
-use crate::sim::initiator::{Actor, Initiator};
 use crate::tigon2::fabric::{BoardContext, Fabric};
 
 /// Whether a CPU has a breakpoint there; optimised for CPUs without breakpoints.

@@ -7,9 +7,9 @@ use defs::tigon2::rings::{
     MacTxDescriptor, RX_STATUS_CRC, RX_STATUS_LINK_LOST, RX_STATUS_RUNT,
 };
 
+use crate::base::initiator::{Actor, Initiator};
+use crate::base::time::SimTime;
 use crate::observe::event::{Details, DropReason, TraceKind};
-use crate::sim::initiator::{Actor, Initiator};
-use crate::sim::time::SimTime;
 use crate::state;
 use crate::tigon2::fabric::{BoardContext, BoardEvent, Fabric};
 use crate::tigon2::mac::Sending;

@@ -10,14 +10,14 @@ use std::hint::cold_path;
 
 use defs::tigon2::map::{SCRATCHPAD_BASE, SRAM_LIMIT};
 
+use crate::base::initiator::Actor;
+use crate::board::poller;
 use crate::board::{NodeEvent, ProbeTable, Ran, StageState};
 use crate::cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
-use crate::host::poller;
 use crate::observe::event::{Details, TraceKind};
 use crate::observe::instructions::{InstructionLog, Record};
-use crate::sim::initiator::Actor;
 use crate::tigon2::cores::CorePrivate;
 use crate::tigon2::fabric::{BoardContext, Fabric};
 use crate::tigon2::inspect::instruction_log::{CoreWitness, standing};

@@ -10,8 +10,8 @@
 
 use defs::tigon2::regs;
 
+use crate::base::time::SimTime;
 use crate::cpu::mips::exec::Core;
-use crate::sim::time::SimTime;
 use crate::state;
 use crate::tigon2::cores::owner_of;
 use crate::value_struct;

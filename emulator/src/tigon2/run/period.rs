@@ -13,13 +13,13 @@
 use defs::tigon2::map::SRAM_LIMIT;
 use defs::tigon2::regs;
 
+use crate::base::time::SimTime;
 use crate::board::{CpuId, ProbeTable};
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::mips::bus::Width;
 use crate::cpu::mips::exec::Core;
 use crate::cpu::mips::isa::Op;
 use crate::cpu::mips::linear::{Linear, LinearBus, LinearCore};
-use crate::sim::time::SimTime;
 use crate::tigon2::cores::CorePrivate;
 use crate::tigon2::fabric::Fabric;
 use crate::tigon2::map::{self, CpuTarget};

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use defs::tigon2::regs;
 
+use crate::base::time::SimTime;
+use crate::board::poller;
 use crate::board::{Board, Ran, StopReason};
 use crate::cpu::exit::break_number;
 use crate::cpu::mips::exec::{self, Exit, Pause};
-use crate::host::poller;
 use crate::observe::event::Details;
 use crate::observe::instructions::InstructionLog;
-use crate::sim::time::SimTime;
 use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::CoreUnit;
 use crate::tigon2::fabric::BoardContext;

@@ -2,8 +2,8 @@
 
 use defs::tigon2::regs::{MacRxState, MacTxState};
 
+use crate::base::initiator::Initiator;
 use crate::observe::event::TraceKind;
-use crate::sim::initiator::Initiator;
 use crate::tigon2::fabric::{BoardContext, BoardEvent, Fabric};
 
 impl Fabric {

@@ -6,14 +6,14 @@ use super::Ethernet;
 use super::line::Line;
 use super::link::Link;
 use super::places::Places;
+use crate::base::time::SimTime;
+use crate::base::unit::{Arrival, Departure};
 use crate::observe::capture::Tap;
 use crate::observe::tracer::Tracer;
-use crate::sim::time::SimTime;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::wire::medium::Delivery;
 use crate::wire::network::{Segment, Turns, outbox_of, pass_on};
 use crate::wire::port::Port;
-use crate::wire::unit::{Arrival, Departure};
 
 /// A cable between two nodes.
 #[derive(Debug)]

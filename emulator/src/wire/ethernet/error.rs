@@ -2,8 +2,8 @@
 
 use lanigon_window::address::MacAddress;
 
-use crate::sim::time::SimTime;
-use crate::sim::world::AttachError;
+use crate::base::time::SimTime;
+use crate::wire::medium::AttachError;
 use crate::wire::port::Port;
 
 /// Reason why an Ethernet cannot be built.

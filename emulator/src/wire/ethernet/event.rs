@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::frame::Frame;
+use crate::base::time::SimTime;
 use crate::observe::capture::Note;
-use crate::sim::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 use crate::value_enum;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::base::unit::{self, Defects, Unit};
 use crate::value_struct;
-use crate::wire::unit::{self, Defects, Unit};
 
 /// A frame that begins to leave.
 pub type Departure = unit::Departure<Frame>;

@@ -2,11 +2,11 @@
 
 use super::frame::{Frame, MAXIMUM_BYTES, MINIMUM_BYTES};
 use super::link::Link;
+use crate::base::loss::LossReason;
+use crate::base::time::SimTime;
 use crate::observe::capture::{Interface, LinkType, Note};
-use crate::sim::time::SimTime;
 use crate::state;
 use crate::wire::lane::Lane;
-use crate::wire::loss::LossReason;
 use crate::wire::port::Port;
 
 /// A direction of a link.

@@ -5,8 +5,8 @@
 //! two nodes may run apart.
 
 use super::frame::{FCS_BYTES, Frame, INTER_FRAME_GAP_BYTES, PREAMBLE_BYTES};
+use crate::base::time::SimTime;
 use crate::profile::{ProfileError, Reader};
-use crate::sim::time::SimTime;
 
 /// Bytes of a frame that a receiver holds before it acts.
 pub const RECEIVE_HOLD_BYTES: u64 = 64;

@@ -5,7 +5,7 @@ use super::owners::Owners;
 use super::places::Places;
 use super::segment::ANNOUNCED_AHEAD;
 use super::switch::{Forwarding, Switch};
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::wire::port::Port;
 
 /// Spans in which nothing can happen.

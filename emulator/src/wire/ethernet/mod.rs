@@ -1,10 +1,9 @@
 //! Ethernet: frames, links, lines and switches.
 //!
 //! An [`EthernetNetwork`] has the lines and switches of a world, and falls into segments for a run: two nodes on a plain cable
-//! (`cable.rs`), or frames that pass switches and fault layers (`segment.rs`). `building.rs` has the methods of `World` that lay
-//! cables and add switches.
+//! (`cable.rs`), or frames that pass switches and fault layers (`segment.rs`). `sim/topology/` has the
+//! methods of `World` that lay cables and add switches.
 
-mod building;
 mod cable;
 mod error;
 mod event;

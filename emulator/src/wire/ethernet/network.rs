@@ -15,12 +15,13 @@ use super::owners::Owners;
 use super::places::{Places, SegmentPlace};
 use super::segment::Switched;
 use super::switch::{Switch, SwitchConfig};
+use crate::base::time::SimTime;
 use crate::observe::capture::{Interface, LinkType, Tap};
 use crate::observe::event;
 use crate::observe::tracer::Tracer;
-use crate::sim::time::SimTime;
 use crate::state;
 use crate::state::{Reader, State, StateError, Value, Writer};
+use crate::wire::lane::Lane;
 use crate::wire::medium::MediumId;
 use crate::wire::network::{Network, Segment};
 use crate::wire::port::Port;
@@ -75,8 +76,25 @@ state!(EthernetNetwork { pending } lists { lines, switches } fixed { node_lines,
 
 impl EthernetNetwork {
     /// The world has this number of nodes.
-    pub(super) fn set_nodes(&mut self, count: usize) {
+    pub fn set_nodes(&mut self, count: usize) {
         self.node_lines.resize(count, None);
+    }
+
+    /// A direction of a link. That of the same link in reverse is `line ^ 1`.
+    #[must_use]
+    pub fn lane(&self, line: usize) -> &Lane<Frame> {
+        &self.lines[line].lane
+    }
+
+    /// A direction of a link, to be changed.
+    pub fn lane_mut(&mut self, line: usize) -> &mut Lane<Frame> {
+        &mut self.lines[line].lane
+    }
+
+    /// The switches.
+    #[must_use]
+    pub fn switches(&self) -> &[Switch] {
+        &self.switches
     }
 
     /// Number of frames under way between ports, while nothing runs.
@@ -100,7 +118,7 @@ impl EthernetNetwork {
     }
 
     /// The line that leads away from a port with a cable.
-    pub(super) fn connected(&self, port: Port) -> Result<usize, EthernetError> {
+    pub fn connected(&self, port: Port) -> Result<usize, EthernetError> {
         self.line_from(port)?.ok_or(EthernetError::NoCable(port))
     }
 
@@ -112,7 +130,7 @@ impl EthernetNetwork {
     }
 
     /// Joins two ports.
-    pub(super) fn connect(&mut self, a: Port, b: Port, link: Link) -> Result<(), EthernetError> {
+    pub fn connect(&mut self, a: Port, b: Port, link: Link) -> Result<(), EthernetError> {
         let itself = match (a, b) {
             (Port::Node(a), Port::Node(b)) => a == b,
             (Port::Switch { switch: a, .. }, Port::Switch { switch: b, .. }) => a == b,
@@ -140,7 +158,7 @@ impl EthernetNetwork {
     }
 
     /// Adds a switch; returns its number.
-    pub(super) fn add_switch(&mut self, config: &SwitchConfig) -> Result<usize, EthernetError> {
+    pub fn add_switch(&mut self, config: &SwitchConfig) -> Result<usize, EthernetError> {
         let index = self.switches.len();
         if index >= MOST {
             return Err(EthernetError::TooManySwitches);
@@ -160,7 +178,7 @@ impl EthernetNetwork {
     }
 
     /// Adds a route to a switch.
-    pub(super) fn add_route(
+    pub fn add_route(
         &mut self,
         switch: usize,
         address: MacAddress,
@@ -172,11 +190,7 @@ impl EthernetNetwork {
     }
 
     /// Adds the routes to a node to all switches that can reach it and know none.
-    pub(super) fn route_to(
-        &mut self,
-        node: usize,
-        address: MacAddress,
-    ) -> Result<(), EthernetError> {
+    pub fn route_to(&mut self, node: usize, address: MacAddress) -> Result<(), EthernetError> {
         if address.is_group() {
             return Err(EthernetError::RouteToGroup(address));
         }

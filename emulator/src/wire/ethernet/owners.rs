@@ -84,7 +84,7 @@ fn most_frequent(numbers: &[usize]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::time::SimTime;
+    use crate::base::time::SimTime;
     use crate::wire::ethernet::link::Link;
 
     /// `cables`: each between two ports; returns the owners of the switches.

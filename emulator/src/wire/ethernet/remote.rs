@@ -3,7 +3,7 @@
 use super::event::{Event, Step};
 use super::frame::Frame;
 use super::segment::Switched;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_enum;
 use crate::wire::network::Segment;

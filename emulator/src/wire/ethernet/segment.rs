@@ -16,17 +16,17 @@ use super::owners::Owners;
 use super::places::Places;
 use super::remote::{OutgoingFrames, RemoteFrame};
 use super::switch::{Destination, Forwarding, Switch};
+use crate::base::loss::LossReason;
+use crate::base::time::SimTime;
+use crate::base::unit::Arrival;
 use crate::observe::capture::{Note, Tap};
 use crate::observe::tracer::Tracer;
-use crate::sim::time::SimTime;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::wire::fault::Passage;
-use crate::wire::loss::LossReason;
 use crate::wire::medium::Delivery;
 use crate::wire::network::{Segment, outbox_of, pass_on};
 use crate::wire::part::Part;
 use crate::wire::port::Port;
-use crate::wire::unit::Arrival;
 
 /// A frame that has passed this many switches is in a loop.
 const MOST_SWITCHES: u8 = 64;

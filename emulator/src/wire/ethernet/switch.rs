@@ -6,16 +6,16 @@ use lanigon_window::address::MacAddress;
 
 use super::frame::Frame;
 use super::link::Link;
+use crate::base::initiator::Initiator;
+use crate::base::loss::{LossCounts, LossReason};
+use crate::base::time::SimTime;
 use crate::observe::capture::{Interface, LinkType, Note, Tap};
 use crate::observe::event::Place;
 use crate::observe::names::NO_BOARD;
 use crate::observe::tracer::Tracer;
-use crate::sim::initiator::Initiator;
-use crate::sim::time::SimTime;
 use crate::state;
 use crate::value_struct;
 use crate::wire::lane::loss_event;
-use crate::wire::loss::{LossCounts, LossReason};
 
 /// The condition for a switch to forward a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::link::Link;
 use super::packet::Packet;
 use super::worm::HopId;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::wire::lane::Lane;
 use crate::wire::port::Port;
 use crate::{state, value_struct};

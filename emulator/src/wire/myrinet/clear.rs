@@ -4,7 +4,7 @@ use super::Control;
 use super::event::Step;
 use super::segment::Joined;
 use super::worm::{HopId, Worm};
-use crate::wire::loss::LossReason;
+use crate::base::loss::LossReason;
 
 impl Joined<'_> {
     /// A packet gets no further. The loss is counted at a channel.

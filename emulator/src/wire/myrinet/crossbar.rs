@@ -1,7 +1,7 @@
 //! Crossbars: switches of 8, 16 or 32 ports that pass a packet on as soon as its egress is free.
 
+use crate::base::time::SimTime;
 use crate::profile::{ProfileError, Reader};
-use crate::sim::time::SimTime;
 use crate::state;
 
 /// Fill levels of a slack buffer at which a port sends STOP and GO.

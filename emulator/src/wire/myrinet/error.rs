@@ -1,7 +1,7 @@
 //! Errors of building a Myrinet.
 
-use crate::sim::time::SimTime;
-use crate::sim::world::AttachError;
+use crate::base::time::SimTime;
+use crate::wire::medium::AttachError;
 use crate::wire::port::Port;
 
 /// Reason why a Myrinet cannot be built.

@@ -7,7 +7,7 @@ use super::Control;
 use super::flow::Flow;
 use super::packet::Packet;
 use super::worm::HopId;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::{value_enum, value_struct};
 

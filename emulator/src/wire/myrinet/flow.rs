@@ -1,7 +1,7 @@
 //! Flows: when the bytes of a packet pass a place, as a line. Bytes follow each other at a constant distance until something
 //! changes; so an unhindered packet costs a few events, however long it is.
 
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::value_struct;
 
 /// Bytes that pass a place: number `first` at `from`, then one each `step`, as far as number `limit`, which does not pass.

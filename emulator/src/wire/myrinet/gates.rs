@@ -3,7 +3,7 @@
 use super::event::Step;
 use super::segment::Joined;
 use super::{Control, Direction};
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::wire::port::Port;
 
 impl Joined<'_> {

@@ -1,6 +1,6 @@
 //! Cables: rates and lengths.
 
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::value_struct;
 
 /// A cable's properties; both directions are alike.

@@ -10,7 +10,6 @@
 //! * A board that cannot take more bytes sends [`Control::Stop`], and [`Control::Go`] when it can. A port is open at first.
 //! * A board whose packet is blocked for too long sends [`Control::Reset`]: NRES, the watchdog of the LANai.
 
-mod building;
 mod channel;
 mod clear;
 mod crossbar;

@@ -1,6 +1,6 @@
 //! The fabric of a world: channels, crossbars, and the packets under way.
 
-use super::channel::Channel;
+use super::channel::{Channel, ChannelCounts};
 use super::crossbar::{Crossbar, CrossbarConfig};
 use super::error::MyrinetError;
 use super::event::{Event, Pending, Step};
@@ -9,10 +9,11 @@ use super::packet::Packet;
 use super::segment::Joined;
 use super::worm::{Hop, HopId, Worm, Worms};
 use super::{LINK_TYPE, Myrinet};
+use crate::base::time::SimTime;
 use crate::observe::capture::{Interface, Tap};
 use crate::observe::event::Place;
 use crate::observe::tracer::Tracer;
-use crate::sim::time::SimTime;
+use crate::wire::lane::Lane;
 use crate::wire::medium::MediumId;
 use crate::wire::network::{Network, Segment};
 use crate::wire::port::Port;
@@ -71,8 +72,63 @@ state!(MyrinetNetwork {
 
 impl MyrinetNetwork {
     /// The world has this number of nodes.
-    pub(super) fn set_nodes(&mut self, count: usize) {
+    pub fn set_nodes(&mut self, count: usize) {
         self.node_channels.resize(count, None);
+    }
+
+    /// A channel: a direction of a cable. That of the same cable in reverse is `channel ^ 1`.
+    #[must_use]
+    pub fn lane(&self, channel: usize) -> &Lane<Packet> {
+        &self.channels[channel].lane
+    }
+
+    /// A channel, to be changed.
+    pub fn lane_mut(&mut self, channel: usize) -> &mut Lane<Packet> {
+        &mut self.channels[channel].lane
+    }
+
+    /// All channels: also those of cables that were pulled out, or will be plugged in.
+    pub fn lanes(&self) -> impl Iterator<Item = &Lane<Packet>> {
+        self.channels.iter().map(|channel| &channel.lane)
+    }
+
+    /// Counts of STOP, GO and the slack buffer of a channel.
+    #[must_use]
+    pub fn flow_counts(&self, channel: usize) -> &ChannelCounts {
+        &self.channels[channel].counts
+    }
+
+    /// The nodes at the ends of the cable of a channel.
+    pub fn nodes_at(&self, channel: usize) -> impl Iterator<Item = usize> + use<> {
+        let ends = [channel, channel ^ 1].map(|channel| self.channels[channel].sender());
+        ends.into_iter().flatten()
+    }
+
+    /// For each crossbar the channels that lead away from its ports.
+    pub fn crossbars(&self) -> impl Iterator<Item = &[Option<usize>]> {
+        self.crossbars.iter().map(|crossbar| &*crossbar.ports)
+    }
+
+    /// A packet that no board has sent comes out of the far end of a node's cable at `time`, or now if that is past.
+    ///
+    /// # Errors
+    /// If the node does not exist or has no cable.
+    pub fn inject(
+        &mut self,
+        node: usize,
+        packet: Packet,
+        time: SimTime,
+    ) -> Result<(), MyrinetError> {
+        // The two channels of a cable are neighbours.
+        let channel = self.connected(Port::Node(node))? ^ 1;
+        let layers = self.channels[channel].lane.layers();
+        self.counts.sent += 1;
+        self.schedule(
+            time.max(self.now),
+            channel,
+            Step::Leave(packet, layers, false),
+        );
+        Ok(())
     }
 
     /// The counts of packets by their fate.
@@ -116,12 +172,12 @@ impl MyrinetNetwork {
     }
 
     /// The channel that leads away from a port with a cable.
-    pub(super) fn connected(&self, port: Port) -> Result<usize, MyrinetError> {
+    pub fn connected(&self, port: Port) -> Result<usize, MyrinetError> {
         self.channel_from(port)?.ok_or(MyrinetError::NoCable(port))
     }
 
     /// Adds a crossbar; returns its number.
-    pub(super) fn add_crossbar(&mut self, config: &CrossbarConfig) -> Result<usize, MyrinetError> {
+    pub fn add_crossbar(&mut self, config: &CrossbarConfig) -> Result<usize, MyrinetError> {
         let (go, stop) = (config.watermarks.go_bytes, config.watermarks.stop_bytes);
         if !matches!(config.ports, 8 | 16 | 32) {
             return Err(MyrinetError::Ports(config.ports));
@@ -146,7 +202,7 @@ impl MyrinetNetwork {
     }
 
     /// Joins two ports.
-    pub(super) fn connect(&mut self, a: Port, b: Port, link: Link) -> Result<(), MyrinetError> {
+    pub fn connect(&mut self, a: Port, b: Port, link: Link) -> Result<(), MyrinetError> {
         for end in [a, b] {
             if self.channel_from(end)?.is_some() {
                 return Err(MyrinetError::Occupied(end));
@@ -173,7 +229,7 @@ impl MyrinetNetwork {
     }
 
     /// Cuts the cable of a channel for a span of time. `crossbar`: the crossbar at an end fails with it.
-    pub(super) fn cut(
+    pub fn cut(
         &mut self,
         channel: usize,
         span: (SimTime, Option<SimTime>),
@@ -190,7 +246,7 @@ impl MyrinetNetwork {
 
     /// Adds a cable that takes the place of an existing one, whose channel is given, at `at`: it lies between other ports and carries
     /// packets from `from` on.
-    pub(super) fn replug(
+    pub fn replug(
         &mut self,
         old: usize,
         ends: [Port; 2],

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crc::{Algorithm, Crc, Table};
 
+use crate::base::unit::{Defects, Unit};
 use crate::value_struct;
-use crate::wire::unit::{Defects, Unit};
 
 /// The shortest packet that travels: its type and the CRC.
 pub const MINIMUM_BYTES: u64 = 3;

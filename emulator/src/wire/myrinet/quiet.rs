@@ -14,7 +14,7 @@ use super::event::{Event, Step};
 use super::network::MyrinetNetwork;
 use super::segment::Joined;
 use super::worm::Worm;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 
 /// The span from any event to the first moment at which a quiet node can hear of what follows from it. `None` if a cable of a node does not
 /// lead to

@@ -10,16 +10,16 @@ use super::packet::{MINIMUM_BYTES, Packet, RouteByte};
 use super::quiet::{self, Nearness};
 use super::worm::{Hop, HopId, Worm};
 use super::{Control, Myrinet};
+use crate::base::loss::LossReason;
+use crate::base::time::SimTime;
+use crate::base::unit::{Departure, Unit};
 use crate::observe::capture::{Note, Noted, Tap};
 use crate::observe::tracer::Tracer;
-use crate::sim::time::SimTime;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::wire::fault::Passage;
-use crate::wire::loss::LossReason;
 use crate::wire::medium::{Delivery, Sent};
 use crate::wire::network::{Segment, outbox_of, pass_on};
 use crate::wire::port::Port;
-use crate::wire::unit::{Departure, Unit};
 
 /// All nodes and channels.
 #[derive(Debug)]

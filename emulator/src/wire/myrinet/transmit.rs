@@ -5,9 +5,9 @@ use super::event::Step;
 use super::flow::{Flow, follow};
 use super::segment::Joined;
 use super::worm::HopId;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
+use crate::base::unit::Arrival;
 use crate::wire::medium::Delivery;
-use crate::wire::unit::Arrival;
 
 /// A new plan of a transmitter.
 struct Plan {

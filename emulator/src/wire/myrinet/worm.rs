@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use super::flow::Flow;
 use super::packet::Packet;
 use super::quiet::Ends;
+use crate::base::unit::Unit;
 use crate::state::{Reader, State, StateError, Value, Writer};
 use crate::value_struct;
-use crate::wire::unit::Unit;
 
 /// A packet's number and the number of its hop.
 pub(super) type HopId = (u64, usize);

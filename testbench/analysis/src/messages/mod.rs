@@ -24,9 +24,9 @@ mod tracker;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use emulator::host::costs::HostCosts;
 use emulator::observe::event::{Details, TraceEvent};
 use emulator::observe::stream::Observer;
+use emulator::profile::costs::HostCosts;
 
 pub use message::{
     Cpu, DmaTransfer, Fate, FrameArrival, FrameWay, Message, MessageCompletion, MessageEnd,
@@ -41,7 +41,7 @@ use tracker::Tracker;
 /// ```no_run
 /// # use lanigon_analysis::messages::Messages;
 /// # fn run(world: &mut emulator::sim::world::World,
-/// #     costs: &emulator::host::costs::HostCosts) {
+/// #     costs: &emulator::profile::costs::HostCosts) {
 /// let messages = Messages::new(costs);
 /// world.observe(Box::new(messages.clone()));
 /// // ... the world runs ...

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use defs::emp::frame::Kind;
-use emulator::host::costs::HostCosts;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
+use emulator::profile::costs::HostCosts;
 use emulator::sim::initiator::Initiator;
 
 use super::cpu::CpuState;

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use anyhow::{Context, anyhow};
+use emulator::boards::BOARDS;
 use emulator::observe::event::{Details, Place, TraceEvent, TraceKind};
 use emulator::observe::file::{Chunk, Header, KIND_NAMES, kind_code};
 use emulator::observe::names::details_of;
@@ -139,7 +140,10 @@ impl Filter {
                 self.places.get_or_insert_default().extend(switches);
             }
             FilterKey::Block => {
-                let blocks = header.boards().into_iter().flat_map(|board| board.blocks);
+                let blocks = header
+                    .boards(BOARDS)
+                    .into_iter()
+                    .flat_map(|board| board.blocks);
                 let names = unique(blocks.map(|block| block.name));
                 let blocks = self.blocks.get_or_insert_default();
                 for value in values {
@@ -147,7 +151,7 @@ impl Filter {
                 }
             }
             FilterKey::By => {
-                let boards = header.boards().into_iter();
+                let boards = header.boards(BOARDS).into_iter();
                 let known: Vec<_> = boards.flat_map(|board| board.initiators).collect();
                 let names = unique(known.iter().map(|one| one.name));
                 let initiators = self.initiators.get_or_insert_default();

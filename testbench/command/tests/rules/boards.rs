@@ -3,11 +3,11 @@
 use super::{check, files};
 
 /// Folders of the emulator that serve every board; so does each crate of the testbench.
-const FOR_EVERY_BOARD: [&str; 9] = [
-    "board", "debug", "host", "image", "observe", "profile", "sim", "state", "wire",
+const FOR_EVERY_BOARD: [&str; 10] = [
+    "base", "board", "debug", "host", "image", "observe", "profile", "sim", "state", "wire",
 ];
 
-/// Folders of the testbench that are about one board, and why.
+/// Folders that are about one board, and why.
 const OF_ONE_BOARD: [(&str, &str); 5] = [
     ("testbench/worlds/src/boards/", "registers the boards"),
     (

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toml::Table;
 
-use super::{check, files};
+use super::{check, files, words_after};
 
 /// Packages of the project that each package may use; those of tests are free.
 const PACKAGES: &[(&str, &[&str])] = &[
@@ -112,51 +112,18 @@ const NOT_IN_THE_KIT: &[&str] = &[
     "rustyline",
 ];
 
-/// Paths that the files of each folder of the emulator may name, beside their own. The boards may name all.
-const EMULATOR: &[(&str, &[&str])] = &[
-    ("state", &[]),
-    ("cpu", &["state"]),
-    ("image", &["cpu", "observe::digest", "sim::initiator"]),
-    (
-        "observe",
-        &[
-            "boards",
-            "cpu::architecture",
-            "image",
-            "sim::initiator",
-            "sim::time",
-            "state",
-            "wire",
-        ],
-    ),
-    ("profile", &["host::costs", "sim::time"]),
-    ("wire", &["observe", "profile", "sim", "state"]),
-    (
-        "host",
-        &[
-            "board",
-            "observe::event",
-            "sim::initiator",
-            "sim::time",
-            "state",
-        ],
-    ),
-    (
-        "board",
-        &[
-            "cpu",
-            "host",
-            "image",
-            "observe",
-            "sim::initiator",
-            "sim::queue",
-            "sim::time",
-            "state",
-            "wire",
-        ],
-    ),
-    ("sim", &["board", "host", "observe", "state", "wire"]),
-    ("debug", &["board", "observe", "sim", "state"]),
+/// The folders of the emulator in their order: each may name those before it, not those beside it.
+const EMULATOR: &[&[&str]] = &[
+    &["state"],
+    &["base"],
+    &["cpu", "profile"],
+    &["image"],
+    &["observe"],
+    &["wire"],
+    &["board"],
+    &["host"],
+    &["lanai", "sim", "tigon2"],
+    &["debug"],
 ];
 
 /// Dependencies of each package of the project.
@@ -226,60 +193,50 @@ fn the_kit_is_small() {
     check("the kit needs no tools", &broken);
 }
 
-/// Paths after `crate::`, of one or two parts each.
-fn paths(code: &str) -> Vec<String> {
-    let word = |text: &str| -> String {
-        let inside = |c: &char| c.is_alphanumeric() || *c == '_';
-        text.chars().take_while(inside).collect()
-    };
-    let mut found = Vec::new();
-    for (at, _) in code.match_indices("crate::") {
-        let rest = &code[at + "crate::".len()..];
-        let first = word(rest);
-        let rest = &rest[first.len()..];
-        if first.is_empty() || rest.starts_with('!') {
-            continue;
-        }
-        match rest.strip_prefix("::").map(word) {
-            Some(second) if !second.is_empty() => found.push(format!("{first}::{second}")),
-            _ => found.push(first),
-        }
-    }
-    found
-}
-
 #[test]
 fn folders_of_the_emulator_use_lower_ones() {
+    let place = |folder: &str| EMULATOR.iter().position(|beside| beside.contains(&folder));
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
     let mut broken = Vec::new();
     for (path, text) in files(&[".rs"]) {
-        let Some(inside) = path.strip_prefix("emulator/src/") else {
+        let Some((folder, _)) = path
+            .strip_prefix("emulator/src/")
+            .and_then(|inside| inside.split_once('/'))
+        else {
             continue;
         };
-        let Some((folder, file)) = inside.split_once('/') else {
+        let Some(own) = place(folder) else {
+            broken.push(format!("{path}: its folder is not in the list"));
             continue;
         };
-        if ["lanai", "tigon2"].contains(&folder) || file.contains("tests") {
-            continue;
-        }
-        let Some((_, allowed)) = EMULATOR.iter().find(|(known, _)| *known == folder) else {
-            broken.push(format!("{path}: its folder is not in the table"));
-            continue;
-        };
-        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let code: Vec<&str> = code
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"))
-            .collect();
-        for used in paths(&code.join("\n")) {
-            let fits =
-                |allowed: &&str| used == **allowed || used.starts_with(&format!("{allowed}::"));
+        let code = text.lines().map(str::trim_start);
+        let code: Vec<&str> = code.filter(|line| !line.starts_with("//")).collect();
+        for used in words_after(&code.join("\n"), "crate::", inside) {
             // Macros are at the top of the crate.
             let is_macro = used.starts_with("value_") || used == "state";
-            if is_macro || fits(&folder) || allowed.iter().any(fits) {
-                continue;
+            let is_lower = place(used).is_some_and(|place| place < own);
+            if used != folder && !is_macro && !is_lower {
+                broken.push(format!("{path}: crate::{used}"));
             }
-            broken.push(format!("{path}: crate::{used}"));
         }
     }
     check("folders of the emulator use lower ones", &broken);
+}
+
+#[test]
+fn only_the_building_of_networks_names_a_medium() {
+    let mut broken = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        let inside = path.strip_prefix("emulator/src/");
+        let Some(inside) = inside.filter(|inside| !inside.starts_with("sim/topology/")) else {
+            continue;
+        };
+        let general = ["board/", "host/", "observe/", "sim/"];
+        let general = general.iter().any(|folder| inside.starts_with(folder));
+        let media = ["wire::ethernet", "wire::myrinet"];
+        if general && media.iter().any(|medium| text.contains(medium)) {
+            broken.push(path);
+        }
+    }
+    check("boards, hosts and nodes name no medium", &broken);
 }

@@ -6,8 +6,8 @@ use defs::emp::control::DEFAULT_FRAME_BYTES;
 use defs::emp::descriptor::PAGE_BYTES;
 use defs::emp::frame::{data_frame_capacity, header_frame_capacity};
 use defs::probe::stage;
-use emulator::host::costs::HostCosts;
 use emulator::profile::Profile;
+use emulator::profile::costs::HostCosts;
 
 use super::absent;
 use super::key::{Experiment, Key};

@@ -16,8 +16,8 @@ mod workload;
 use std::fmt::Display;
 use std::ops::Range;
 
-use emulator::host::costs::HostCosts;
 use emulator::host::machine::Machine;
+use emulator::profile::costs::HostCosts;
 use emulator::sim::time::SimTime;
 use host_lib::dsm::{self, Dsm, Report, Shared};
 use host_lib::gm::collective::Endpoint;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use emulator::host::costs::HostCosts;
 use emulator::host::machine::Machine;
 use emulator::host::outside::{self, Outside};
 use emulator::profile::Profile;
+use emulator::profile::costs::HostCosts;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 use emulator::wire::myrinet::routes::RouteError;

@@ -3,6 +3,7 @@
 use defs::probe::Kind;
 
 use super::CpuBus;
+use crate::base::initiator::Actor;
 use crate::board::BoardProbe;
 use crate::cpu::architecture::Architecture;
 use crate::cpu::mips::architecture::Mips;
@@ -11,7 +12,6 @@ use crate::cpu::mips::exec::Core;
 use crate::image::{LostReturn, Probe};
 use crate::observe::event::TraceKind;
 use crate::observe::file::ProbeKind;
-use crate::sim::initiator::Actor;
 use crate::tigon2::board::Tigon2;
 use crate::tigon2::cores::{CorePrivate, CoreUnit};
 use crate::tigon2::inspect::handlers::{self, Jump};

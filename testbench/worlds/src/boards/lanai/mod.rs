@@ -5,6 +5,7 @@ mod form;
 mod kernel;
 mod start;
 
+use emulator::boards::IntoNode;
 use emulator::cpu::lanai::architecture::LANAI;
 use emulator::cpu::lanai::pipeline::Pipeline;
 use emulator::lanai::board::Lanai;

@@ -4,6 +4,7 @@ mod form;
 mod kernel;
 mod start;
 
+use emulator::boards::IntoNode;
 use emulator::cpu::mips::architecture::Mips;
 use emulator::sim::node::Node;
 use emulator::tigon2::board::Tigon2;

@@ -2,21 +2,20 @@
 
 use lanigon_window::address::MacAddress;
 
-use super::error::EthernetError;
-use super::frame::{Departure, Frame};
-use super::link::Link;
-use super::switch::{Switch, SwitchConfig};
-use super::{Ethernet, EthernetNetwork};
+use crate::base::time::SimTime;
+use crate::base::unit::Arrival;
 use crate::sim::node::Node;
-use crate::sim::time::SimTime;
 use crate::sim::world::World;
+use crate::wire::ethernet::frame::{Departure, Frame};
+use crate::wire::ethernet::link::Link;
+use crate::wire::ethernet::switch::{Switch, SwitchConfig};
+use crate::wire::ethernet::{Ethernet, EthernetError, EthernetNetwork};
 use crate::wire::fault::{FaultCounts, FaultLayer};
 use crate::wire::lane::LaneCounts;
 use crate::wire::medium::Delivery;
 use crate::wire::network::outbox_of;
 use crate::wire::port::Port;
 use crate::wire::strikes::StrikeLog;
-use crate::wire::unit::Arrival;
 
 impl World {
     /// The Ethernet, to be changed.
@@ -107,7 +106,7 @@ impl World {
     ) -> Result<(), EthernetError> {
         let ethernet = self.ethernet_mut();
         let line = ethernet.connected(port.into())?;
-        ethernet.lines[line].lane.add_layer(layer);
+        ethernet.lane_mut(line).add_layer(layer);
         Ok(())
     }
 
@@ -121,7 +120,7 @@ impl World {
     ) -> Result<Vec<StrikeLog>, EthernetError> {
         let ethernet = self.ethernet_mut();
         let line = ethernet.connected(port.into())?;
-        Ok(ethernet.lines[line].lane.record_layers())
+        Ok(ethernet.lane_mut(line).record_layers())
     }
 
     /// Pulls the cable of a port out at `from` and plugs it in again at `until`, if ever. Nodes at its
@@ -138,7 +137,7 @@ impl World {
         let ethernet = self.ethernet_mut();
         let line = ethernet.connected(port.into())?;
         let ends = [line, line ^ 1].map(|line| {
-            let lane = &mut ethernet.lines[line].lane;
+            let lane = ethernet.lane_mut(line);
             lane.cut(from, until.unwrap_or(SimTime::MAX));
             lane.from()
         });
@@ -158,7 +157,7 @@ impl World {
     #[must_use]
     pub fn switches(&self) -> &[Switch] {
         let ethernet = self.network::<Ethernet>();
-        ethernet.map_or(&[], |ethernet| &ethernet.switches)
+        ethernet.map_or(&[], |ethernet| ethernet.switches())
     }
 
     /// Counts of the frames that left a port.
@@ -167,7 +166,7 @@ impl World {
     /// If the port does not exist or has no cable.
     pub fn line_counts(&self, port: impl Into<Port>) -> Result<&LaneCounts, EthernetError> {
         let (ethernet, line) = self.ethernet_line(port.into())?;
-        Ok(ethernet.lines[line].lane.counts())
+        Ok(ethernet.lane(line).counts())
     }
 
     /// Counts of each fault layer of a port.
@@ -179,7 +178,7 @@ impl World {
         port: impl Into<Port>,
     ) -> Result<impl Iterator<Item = FaultCounts>, EthernetError> {
         let (ethernet, line) = self.ethernet_line(port.into())?;
-        Ok(ethernet.lines[line].lane.fault_counts())
+        Ok(ethernet.lane(line).fault_counts())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The PCI bus between host and board: who has it, and until when.
 
-use crate::sim::time::{ClockDomain, SimTime};
+use crate::base::time::{ClockDomain, SimTime};
 use crate::state;
 
 /// Numbers of clocks whose durations are kept: those of all accesses and bursts.

@@ -253,7 +253,7 @@ impl<E: Shorten> EventQueue<E> {
 
     /// Gives up places that have become many too many. They are used in turn: the more there are, the longer has the next one not been in
     /// a cache.
-    pub(super) fn give_up_room(&mut self) {
+    pub fn give_up_room(&mut self) {
         give_up_room(&mut self.pending);
         give_up_room(&mut self.short);
     }

@@ -1,6 +1,6 @@
 //! Costs of the host's side of a node; a board's timing profile supplies the values.
 
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 
 /// Costs of the PCI bus as the processor sees it, and of the operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct CopyCosts {
 
 impl CopyCosts {
     /// Processor time of a copy.
-    pub(super) fn copy_time(self, bytes: usize) -> SimTime {
+    pub fn copy_time(self, bytes: usize) -> SimTime {
         let ps = self.byte.ps().saturating_mul(bytes as u64);
         SimTime::from_ps(self.start.ps().saturating_add(ps))
     }
@@ -91,7 +91,7 @@ impl CopyCosts {
 
 impl HostCosts {
     /// The time at which a value that was asked for and sampled at these times is back at the processor.
-    pub(super) fn back_at(&self, asked: SimTime, sampled: SimTime) -> SimTime {
+    pub fn back_at(&self, asked: SimTime, sampled: SimTime) -> SimTime {
         (asked + self.pio_read).max(sampled + self.pio_read_return)
     }
 }

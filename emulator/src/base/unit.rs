@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::state::{Reader, StateError, Value, Writer};
 
 /// A unit that travels: an Ethernet frame, a packet. Fault layers, captures and traces need no more of it than this.

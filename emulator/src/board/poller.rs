@@ -5,13 +5,12 @@
 //! the node or the board carries it out when it comes to that time. A poll that succeeds becomes an event, like any other read; so does the
 //! end of the timeout.
 
-use super::costs::HostCosts;
-use super::dispatch::{HostContext, schedule};
+use super::events::{HostEvent, PollAccess, PollRequest, Read, Response};
 use super::pci::PciBus;
-use super::request::{HostEvent, PollAccess, PollRequest, Read, Response};
-use crate::board::Board;
+use super::{Board, Context};
+use crate::base::time::SimTime;
 use crate::observe::event::Details;
-use crate::sim::time::SimTime;
+use crate::profile::costs::HostCosts;
 use crate::state::{Reader, State, StateError, Writer};
 use crate::{value_enum, value_struct};
 
@@ -31,9 +30,9 @@ pub struct Poller {
 #[derive(Debug, Clone, Copy)]
 pub struct Polled {
     /// A write, as offset and value, that must come before the read: it moves the window's view.
-    pub(super) before: Option<(u32, u32)>,
+    pub before: Option<(u32, u32)>,
     /// The condition.
-    pub(super) poll: PollRequest,
+    pub poll: PollRequest,
 }
 
 value_struct!(Polled {
@@ -152,7 +151,7 @@ impl Poller {
     }
 
     /// The conditions that are polled for, and the program.
-    pub(super) fn polls_mut(&mut self) -> impl Iterator<Item = (usize, &mut PollRequest)> {
+    pub fn polls_mut(&mut self) -> impl Iterator<Item = (usize, &mut PollRequest)> {
         let program = self.polling.map(|polling| polling.program);
         let polls = program.map(|program| {
             let words = self.words.iter_mut();
@@ -196,12 +195,12 @@ fn moves(words: &[Polled]) -> bool {
 }
 
 /// Begins a poll at `asked`: `program` polls words of SRAM in turn, from the one at the index `at` on.
-pub(super) fn begin<E>(
+pub fn begin<E>(
     (program, in_handler): (usize, bool),
     (words, at): (impl Iterator<Item = Polled>, usize),
     asked: SimTime,
     deadline: SimTime,
-    ctx: &mut HostContext<'_, E>,
+    ctx: &mut Context<'_, E>,
 ) {
     let polling = Polling {
         program,
@@ -222,7 +221,7 @@ pub(super) fn begin<E>(
 
 /// Begins the next poll at `back`, when the processor is ready for it.
 #[inline(always)]
-fn continue_poll<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
+fn continue_poll<E>(back: SimTime, now: SimTime, ctx: &mut Context<'_, E>) {
     match ctx.poller.moves {
         true => continue_poll_in_views(back, now, ctx),
         false => ask(back, now, ctx),
@@ -233,7 +232,7 @@ fn continue_poll<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
 /// no request that reaches the bus, and no interrupt that holds up the processor.
 // Only for polls in several views of the window: kept out of the path of plain polls, which the loop inlines.
 #[inline(never)]
-fn continue_poll_in_views<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
+fn continue_poll_in_views<E>(back: SimTime, now: SimTime, ctx: &mut Context<'_, E>) {
     let Poller {
         costs,
         polling,
@@ -257,7 +256,7 @@ fn continue_poll_in_views<E>(back: SimTime, now: SimTime, ctx: &mut HostContext<
 /// The processor asks once more. The request's way to the bus is no step of its own if no other request can reach the
 /// bus before it.
 #[inline(always)]
-fn ask<E>(asked: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
+fn ask<E>(asked: SimTime, now: SimTime, ctx: &mut Context<'_, E>) {
     let Poller { costs, polling, .. } = &mut *ctx.poller;
     let Some(polling) = polling else {
         return;
@@ -275,7 +274,7 @@ fn ask<E>(asked: SimTime, now: SimTime, ctx: &mut HostContext<'_, E>) {
 /// [fruitless](Board::fruitless_poll). If it is not, the step becomes an event; tells whether it did not.
 #[inline]
 pub fn step<E>(
-    ctx: &mut HostContext<'_, E>,
+    ctx: &mut Context<'_, E>,
     polled: impl FnOnce(PollAccess<'_>, SimTime) -> bool,
 ) -> bool {
     let Poller {
@@ -325,18 +324,18 @@ pub fn step<E>(
 }
 
 /// Makes the end of the timeout an event, after the last fruitless poll before it.
-fn time_out<E>(polling: Polling, back: SimTime, ctx: &mut HostContext<'_, E>) {
+fn time_out<E>(polling: Polling, back: SimTime, ctx: &mut Context<'_, E>) {
     ctx.poller.polling = None;
     let event = HostEvent::Resume {
         program: polling.program,
         in_handler: polling.in_handler,
         response: Response::TimedOut,
     };
-    schedule(ctx, back, event);
+    ctx.schedule_host(back, event);
 }
 
 /// The next step of a poll becomes an event: something else happens at that time, or the poll is not idle.
-pub fn hand_over<E>(ctx: &mut HostContext<'_, E>) {
+pub fn hand_over<E>(ctx: &mut Context<'_, E>) {
     let Some(polling) = ctx.poller.polling.take() else {
         return;
     };
@@ -368,15 +367,11 @@ pub fn hand_over<E>(ctx: &mut HostContext<'_, E>) {
             asked,
         },
     };
-    schedule(ctx, polling.due, event);
+    ctx.schedule_host(polling.due, event);
 }
 
 /// Executes all polls before `until`, up to which SRAM does not change. Returns whether all are idle.
-pub fn carry_on<B: Board>(
-    board: &mut B,
-    until: SimTime,
-    ctx: &mut HostContext<'_, B::Event>,
-) -> bool {
+pub fn carry_on<B: Board>(board: &mut B, until: SimTime, ctx: &mut Context<'_, B::Event>) -> bool {
     while ctx.poller.next_time() < until {
         if !step(ctx, |access, now| board.fruitless_poll(access, now)) {
             return false;
@@ -387,7 +382,7 @@ pub fn carry_on<B: Board>(
 }
 
 /// The last poll was fruitless, and so are all before `until`: skips those of them that find the buses free.
-fn skip<B: Board>(board: &mut B, until: SimTime, ctx: &mut HostContext<'_, B::Event>) {
+fn skip<B: Board>(board: &mut B, until: SimTime, ctx: &mut Context<'_, B::Event>) {
     let Some(mut polling) = ctx.poller.polling else {
         return;
     };

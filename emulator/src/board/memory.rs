@@ -105,7 +105,7 @@ impl HostMemory {
     }
 
     /// Replaces the memory from now on.
-    pub(super) fn lend(&mut self, memory: Box<dyn Lent>) {
+    pub fn lend(&mut self, memory: Box<dyn Lent>) {
         self.lent = Some(memory);
     }
 
@@ -119,7 +119,7 @@ impl HostMemory {
     }
 
     /// Sets the words, by their physical addresses, to which writes are noticed.
-    pub(super) fn set_watched(&mut self, words: Vec<u64>) {
+    pub fn set_watched(&mut self, words: Vec<u64>) {
         self.watched = words;
     }
 

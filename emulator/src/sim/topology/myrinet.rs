@@ -1,18 +1,14 @@
 //! Building a Myrinet in a world: the methods of `World` that lay cables and add crossbars and faults.
 
-use super::Myrinet;
-use super::channel::ChannelCounts;
-use super::crossbar::CrossbarConfig;
-use super::error::MyrinetError;
-use super::event::Step;
-use super::link::Link;
-use super::network::{FabricCounts, MyrinetNetwork};
-use super::packet::Packet;
-use super::topology::Topology;
-use crate::sim::time::SimTime;
+use crate::base::time::SimTime;
 use crate::sim::world::World;
 use crate::wire::fault::{FaultCounts, FaultLayer};
-use crate::wire::lane::LaneCounts;
+use crate::wire::lane::{Lane, LaneCounts};
+use crate::wire::myrinet::topology::Topology;
+use crate::wire::myrinet::{
+    ChannelCounts, CrossbarConfig, FabricCounts, Link, Myrinet, MyrinetError, MyrinetNetwork,
+    Packet,
+};
 use crate::wire::port::Port;
 use crate::wire::strikes::StrikeLog;
 
@@ -100,7 +96,7 @@ impl World {
     ) -> Result<(), MyrinetError> {
         let myrinet = self.myrinet_mut();
         let channel = myrinet.connected(port.into())?;
-        myrinet.channels[channel].lane.add_layer(layer);
+        myrinet.lane_mut(channel).add_layer(layer);
         Ok(())
     }
 
@@ -114,7 +110,7 @@ impl World {
     ) -> Result<Vec<StrikeLog>, MyrinetError> {
         let myrinet = self.myrinet_mut();
         let channel = myrinet.connected(port.into())?;
-        Ok(myrinet.channels[channel].lane.record_layers())
+        Ok(myrinet.lane_mut(channel).record_layers())
     }
 
     /// A packet that no board has sent comes out of the far end of a node's cable at `time`, or now if that is past. It waits for
@@ -128,14 +124,7 @@ impl World {
         packet: Packet,
         time: SimTime,
     ) -> Result<(), MyrinetError> {
-        let myrinet = self.myrinet_mut();
-        // The two channels of a cable are neighbours.
-        let channel = myrinet.connected(Port::Node(node))? ^ 1;
-        let layers = myrinet.channels[channel].lane.layers();
-        let time = time.max(myrinet.now);
-        myrinet.counts.sent += 1;
-        myrinet.schedule(time, channel, Step::Leave(packet, layers, false));
-        Ok(())
+        self.myrinet_mut().inject(node, packet, time)
     }
 
     /// Pulls the cable of a port out at `from` and plugs it in again at `until`, if ever. Nodes at its ends lose their
@@ -189,10 +178,9 @@ impl World {
         from: SimTime,
         until: Option<SimTime>,
     ) -> Result<(), MyrinetError> {
-        let myrinet = self.myrinet_mut();
-        let found = myrinet.crossbars.get(crossbar);
+        let found = self.myrinet_mut().crossbars().nth(crossbar);
         let found = found.ok_or(MyrinetError::NoSuchCrossbar(crossbar))?;
-        let channels: Vec<usize> = found.ports.iter().copied().flatten().collect();
+        let channels: Vec<usize> = found.iter().copied().flatten().collect();
         for channel in channels {
             self.cut_myrinet(channel, (from, until), Some(crossbar));
         }
@@ -207,8 +195,7 @@ impl World {
     ) {
         let myrinet = self.myrinet_mut();
         myrinet.cut(channel, span, crossbar);
-        let ends = [channel, channel ^ 1].map(|channel| myrinet.channels[channel].sender());
-        for node in ends.into_iter().flatten() {
+        for node in myrinet.nodes_at(channel) {
             self.nodes[node].schedule_carrier(false, span.0);
             if let Some(until) = span.1 {
                 self.nodes[node].schedule_carrier(true, until);
@@ -222,7 +209,7 @@ impl World {
     /// If the port does not exist or has no cable.
     pub fn myrinet_counts(&self, port: impl Into<Port>) -> Result<&LaneCounts, MyrinetError> {
         let (myrinet, channel) = self.myrinet_channel(port.into())?;
-        Ok(myrinet.channels[channel].lane.counts())
+        Ok(myrinet.lane(channel).counts())
     }
 
     /// Counts of STOP, GO and the slack buffer of the channel that leads away from a port.
@@ -234,7 +221,7 @@ impl World {
         port: impl Into<Port>,
     ) -> Result<&ChannelCounts, MyrinetError> {
         let (myrinet, channel) = self.myrinet_channel(port.into())?;
-        Ok(&myrinet.channels[channel].counts)
+        Ok(myrinet.flow_counts(channel))
     }
 
     /// Counts of each fault layer of a port.
@@ -246,28 +233,27 @@ impl World {
         port: impl Into<Port>,
     ) -> Result<impl Iterator<Item = FaultCounts>, MyrinetError> {
         let (myrinet, channel) = self.myrinet_channel(port.into())?;
-        Ok(myrinet.channels[channel].lane.fault_counts())
+        Ok(myrinet.lane(channel).fault_counts())
     }
 
     /// Counts of all channels: also of cables that were pulled out, or will be plugged in.
     pub fn myrinet_lanes(&self) -> impl Iterator<Item = &LaneCounts> {
-        let channels = self.network::<Myrinet>().into_iter();
-        let channels = channels.flat_map(|myrinet| &myrinet.channels);
-        channels.map(|channel| channel.lane.counts())
+        let networks = self.network::<Myrinet>().into_iter();
+        networks.flat_map(|myrinet| myrinet.lanes().map(Lane::counts))
     }
 
     /// Counts of the fault layers of all channels.
     pub fn myrinet_layers(&self) -> impl Iterator<Item = FaultCounts> {
-        let channels = self.network::<Myrinet>().into_iter();
-        let channels = channels.flat_map(|myrinet| &myrinet.channels);
-        channels.flat_map(|channel| channel.lane.fault_counts())
+        let networks = self.network::<Myrinet>().into_iter();
+        let lanes = networks.flat_map(|myrinet| myrinet.lanes());
+        lanes.flat_map(Lane::fault_counts)
     }
 
     /// The number of ports of each crossbar.
     pub fn crossbar_ports(&self) -> impl Iterator<Item = usize> {
         let myrinet = self.network::<Myrinet>();
-        let crossbars = myrinet.into_iter().flat_map(|myrinet| &myrinet.crossbars);
-        crossbars.map(|crossbar| crossbar.ports.len())
+        let crossbars = myrinet.into_iter().flat_map(|myrinet| myrinet.crossbars());
+        crossbars.map(<[_]>::len)
     }
 
     /// Counts of all packets by their fate.
