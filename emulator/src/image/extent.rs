@@ -25,7 +25,8 @@ impl Image {
         let executable = sections().filter(|section| section.executable);
         let code = executable.flat_map(|section| self.code_of(section));
         let parts = sections().map(|section| (section.range(), section.name.as_str().into()));
-        CodeMap::declared(code.collect(), parts.collect())
+        let stack = stack::region(self).map(|region| (region, "the stack".into()));
+        CodeMap::declared(code.collect(), parts.chain(stack).collect())
     }
 
     /// Addresses to which no stack may reach; none if the image, as one of another form than ELF, does not say it.

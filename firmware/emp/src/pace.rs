@@ -27,7 +27,8 @@ const ASSUMED_SHIFT: u32 = 4;
 
 /// Nodes whose later tries are apart, less one: senders that have failed together at a full buffer would meet there again.
 const SPREAD_NODES: u32 = 15;
-/// Binary logarithm of the distance between such nodes' tries, in us: longer than a group of frames takes.
+/// Binary logarithm of the distance between such nodes' tries at the first doubling of the host's timeout, in us: longer than a group of
+/// frames takes. With each doubling they are twice as far apart: longer than the groups of a window.
 const SPREAD_SHIFT: u32 = 6;
 
 /// State of the ack time estimate.
@@ -115,19 +116,21 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Frames of a group that a try without progress leaves out: a burst may lose the same frame at a full
-    /// buffer each time. Every other try begins with another frame.
+    /// Frames of a group that a try without progress leaves out: a burst may lose the same frames at a full
+    /// buffer each time. Every other try is whole. Every fourth one leaves out the first frame, for a buffer that holds one frame loses every
+    /// other one of a burst. The rest begin with each other frame in turn, for perhaps only the first one of a burst passes.
     #[cold]
     pub(crate) fn frames_to_skip(&mut self, slot: Slot) -> u8 {
         let record = self.tables.transmit_mut(slot);
-        let whole = match record.retries {
-            0 => record.early & EARLY_TWICE != 0,
-            retries => retries & 1 != 0,
+        let tries = match record.retries {
+            0 => u8::from(record.early & EARLY_TWICE != 0),
+            retries => retries,
         };
-        if whole {
-            return 0;
+        match tries & 3 {
+            1 => 1,
+            3 => 2 + (tries >> 2),
+            _ => 0,
         }
-        (record.early & !(EARLY_NOW | EARLY_TWICE)) + (record.retries >> 1)
     }
 
     /// Raises the estimate after a timeout of a path: by little if it is the first one since an ack, which
@@ -163,11 +166,12 @@ impl<N: Nic> Emp<'_, N> {
                 return us;
             }
         }
-        let spread_us = match retries {
+        let doublings = u32::from(retries).min(TIMEOUT_DOUBLINGS);
+        let spread_us = match doublings {
             0 => 0,
-            _ => ((self.config.node_high >> 16) & SPREAD_NODES) << SPREAD_SHIFT,
+            more => ((self.config.node_high >> 16) & SPREAD_NODES) << (SPREAD_SHIFT - 1 + more),
         };
-        (timeout_us << u32::from(retries).min(TIMEOUT_DOUBLINGS)) + spread_us
+        (timeout_us << doublings) + spread_us
     }
 
     /// Ends a wait for an ack. Returns whether it was an early one, which does not count as a retry.

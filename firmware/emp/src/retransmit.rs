@@ -221,7 +221,9 @@ impl<N: Nic> Emp<'_, N> {
                     self.insert(slot, before);
                 }
             }
-            if self.tables.transmit_mut(slot).queueing == Queueing::In {
+            let record = self.tables.transmit_mut(slot);
+            // A decided one waits for the transmitter, without order.
+            if record.queueing == Queueing::In && record.code == Code::Pending {
                 before = slot;
             }
             if next == oldest || matches!(again, Again::Before(end) if end == next) {

@@ -172,6 +172,8 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     /// Puts a record into the send queue behind the record `before`, or, if that is [`NO_SLOT`], before all.
+    // One copy: the images that divide the work have little room.
+    #[inline(never)]
     pub(crate) fn insert(&mut self, slot: Slot, before: Slot) {
         let next = match before {
             NO_SLOT => core::mem::replace(&mut self.queue_first, slot),
@@ -422,7 +424,8 @@ impl<N: Nic> Emp<'_, N> {
             .event(Event::TransmitComplete, node, id, code as u32);
     }
 
-    /// Queues a decided record once more, behind its frames: the transmitter is asked in its turn.
+    /// Queues a decided record once more, before all others, so that its host does not wait for their frames: the transmitter is asked
+    /// next. Its own frames, as far as they are sent, have been passed before.
     #[cold]
     #[inline(never)]
     fn ask_transmitter(&mut self, slot: Slot) {
@@ -430,12 +433,7 @@ impl<N: Nic> Emp<'_, N> {
         if record.closing == Closing::Asked {
             return;
         }
-        if record.was_resent() {
-            // Before the frames that are sent again: the host waits for its descriptor.
-            self.insert(slot, NO_SLOT);
-        } else {
-            self.enqueue(slot);
-        }
+        self.insert(slot, NO_SLOT);
         self.raise_send();
     }
 }

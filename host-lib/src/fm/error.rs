@@ -1,6 +1,8 @@
 //! Errors: at start-up, of sends, of receives.
 
 use defs::fm::map::{GLOBALS, MULTI_LIMIT, NODE_LIMIT, ROUTE_LIMIT, SRAM_BYTES};
+use std::time::Duration;
+
 use thiserror::Error;
 
 use crate::lanai::LanaiError;
@@ -125,7 +127,7 @@ pub enum SendError {
         length: u32,
     },
     /// A receiver returned no credit in time.
-    #[error("node {node} returned no credit in {timeout_ns} ns")]
+    #[error("node {node} returned no credit in {:?}", Duration::from_nanos(*timeout_ns))]
     NoCredit {
         /// The first node without.
         node: u16,
@@ -133,7 +135,7 @@ pub enum SendError {
         timeout_ns: u64,
     },
     /// The board freed no send slot in time.
-    #[error("the board freed no send slot in {timeout_ns} ns")]
+    #[error("the board freed no send slot in {:?}", Duration::from_nanos(*timeout_ns))]
     NoSlot {
         /// The limit.
         timeout_ns: u64,
@@ -166,7 +168,7 @@ pub enum ReceiveError {
         message: u16,
     },
     /// No packet came in time.
-    #[error("no packet came in {timeout_ns} ns")]
+    #[error("no packet came in {:?}", Duration::from_nanos(*timeout_ns))]
     Nothing {
         /// The limit.
         timeout_ns: u64,

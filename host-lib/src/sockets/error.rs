@@ -21,7 +21,7 @@ pub enum SocketError {
     #[error("{0} does not answer: {1}")]
     Unreachable(Address, String),
     /// No packet has come for the longest time that a wait takes.
-    #[error("nothing has come for {0} ns")]
+    #[error("nothing has come for {:?}", std::time::Duration::from_nanos(*.0))]
     TimedOut(u64),
     /// The port has another owner.
     #[error("port {0} is in use")]

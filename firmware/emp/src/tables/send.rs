@@ -137,11 +137,6 @@ impl Transmit {
         self.retries != 0 || self.early & !EARLY_NOW != 0
     }
 
-    /// Whether some of its frames were ever sent again.
-    pub(crate) fn was_resent(&self) -> bool {
-        self.fresh.number != 0
-    }
-
     /// Prepares the first try since the last progress.
     pub(crate) fn begin_tries(&mut self) {
         if !self.is_tried() {

@@ -244,8 +244,7 @@ macro_rules! __emp_main {
             let base = sram::image_end();
             let end = base + RESERVED_BYTES;
             if end > $crate::queues::BASE {
-                log!("EMP needs memory up to {x}, beyond what is free", end);
-                cpu::stop()
+                $crate::tigon2_hal::fail!("EMP needs memory up to {x}, beyond what is free", end)
             }
             let nic = $crate::chip::Chip::new();
             let mut emp = Emp::new(nic, cpu_a::TABLES.take(), Memory::at(base));

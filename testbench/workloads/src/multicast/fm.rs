@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use host_lib::fm::ReceiveError;
 use host_lib::fm::multicast::{Member, Multicast};
@@ -72,7 +73,8 @@ impl FmEngine {
             match self.fm.wait(Some(self.timeout_ns)).await {
                 Ok(()) => {}
                 Err(ReceiveError::Nothing { timeout_ns }) => {
-                    return Err(format!("no answer came in {timeout_ns} ns"));
+                    let timeout = Duration::from_nanos(timeout_ns);
+                    return Err(format!("no answer came in {timeout:?}"));
                 }
                 Err(error) => return Err(error.to_string()),
             }

@@ -35,7 +35,7 @@ pub use frame::EmpFrame;
 use layer::Exact;
 pub use layer::Forge;
 pub use packet::{GmPacket, PacketFault, PacketKind, install_packet};
-use pattern::{Pattern, pattern_methods};
+use pattern::{Pattern, agree, pattern_methods};
 pub use program::{ProgramFault, install_program};
 
 /// Action on a frame.
@@ -184,7 +184,12 @@ impl Fault {
         self
     }
 
-    pattern_methods!(message);
+    pattern_methods!();
+
+    /// Whether both faults may strike the same message, or what answers it.
+    fn meets(&self, other: &Self) -> bool {
+        agree(self.message, other.message)
+    }
 
     /// Whether a frame that leaves at `time` matches the pattern.
     #[must_use]

@@ -14,7 +14,7 @@ use emulator::wire::fault::{FaultLayer, Passage};
 use emulator::wire::myrinet::{Packet, RouteByte};
 use emulator::wire::unit::{Departure, Unit};
 
-use super::{Action, Pattern, Strikes, pattern_methods};
+use super::{Action, Pattern, Strikes, agree, pattern_methods};
 use crate::boards::Medium;
 use crate::builder::{WorldError, add_layer};
 
@@ -207,7 +207,13 @@ impl PacketFault {
         self
     }
 
-    pattern_methods!(sequence);
+    pattern_methods!();
+
+    /// Whether both faults may strike the same message, or what answers it: an ack answers all messages up to its number.
+    fn meets(&self, other: &Self) -> bool {
+        let answers = |fault: &Self| matches!(fault.kind, PacketKind::Ack | PacketKind::Nack);
+        answers(self) || answers(other) || agree(self.sequence, other.sequence)
+    }
 
     /// Whether a packet that leaves at `time` matches the pattern.
     #[must_use]

@@ -48,14 +48,13 @@ pub(super) fn agree<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
     }
 }
 
-/// The methods that set a fault's field `pattern`.
+/// The methods that set a fault's field `pattern`. The fault says in `meets` whether its number and another's may be of one message.
 macro_rules! pattern_methods {
-    ($number:ident) => {
+    () => {
         /// Whether this fault and another one may strike the same message, or what answers it.
         #[must_use]
         pub fn may_meet(&self, other: &Self) -> bool {
-            crate::faults::pattern::agree(self.$number, other.$number)
-                && self.pattern.may_meet(&other.pattern)
+            self.meets(other) && self.pattern.may_meet(&other.pattern)
         }
 
         /// Matches what comes from this node only.

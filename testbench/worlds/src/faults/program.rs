@@ -8,7 +8,7 @@ use emulator::wire::ethernet::frame::Frame;
 use emulator::wire::fault::{FaultLayer, Passage};
 use emulator::wire::unit::Departure;
 
-use super::{Action, Pattern, Strikes, pattern_methods};
+use super::{Action, Pattern, Strikes, agree, pattern_methods};
 use crate::programs::frame::{OnWire, ProgramFrameKind, on_wire};
 
 /// A fault of data frames of programs that match its pattern, where they leave their sender; by default of the first one only. Greetings and their
@@ -57,7 +57,12 @@ impl ProgramFault {
         self
     }
 
-    pattern_methods!(number);
+    pattern_methods!();
+
+    /// Whether both faults may strike the same frame.
+    fn meets(&self, other: &Self) -> bool {
+        agree(self.number, other.number)
+    }
 
     fn fits(&self, frame: &OnWire, time: SimTime) -> bool {
         self.pattern.fits(frame.from, Some(frame.to), time)

@@ -185,10 +185,12 @@ mod tests {
 
     #[test]
     fn faults_of_one_message_add_up() {
-        let check = |faults: &[&str], expected| {
+        const EMP: &str = "[emp]\nretry_limit = 3\n";
+        const GM: &str = "protocol = \"gm\"\n[gm]\nresend_us = 1000\nfatal_us = 4000\n";
+        let check = |settings: &str, faults: &[&str], expected| {
             let faults = faults.iter().map(|fault| format!("[[fault]]\n{fault}\n"));
             let text = format!(
-                "[emp]\nretry_limit = 3\n[network]\ntopology = \"pair\"\n\
+                "{settings}[network]\ntopology = \"pair\"\n\
                  [[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = 9\nbytes = 64\n{}",
                 faults.collect::<String>()
             );
@@ -200,11 +202,22 @@ mod tests {
         let other = "do = \"drop\"\nfrom = 0\nto = 1\nmessage = 4\ntimes = 2";
         let acks = "do = \"corrupt\"\nbyte = 1\nframe = \"ack\"\nfrom = 1\nmessage = 3\ntimes = 2";
         let twice = "do = \"duplicate\"\nfrom = 0\nmessage = 3\ntimes = 9";
-        check(&[data], false);
-        check(&[data, other], false);
-        check(&[data, acks], true);
-        check(&[data, data], true);
-        check(&[data, twice], false);
-        check(&[other, acks, twice], false);
+        check(EMP, &[data], false);
+        check(EMP, &[data, other], false);
+        check(EMP, &[data, acks], true);
+        check(EMP, &[data, data], true);
+        check(EMP, &[data, twice], false);
+        check(EMP, &[other, acks, twice], false);
+        let [one, next, ack] = [
+            "data\"\nsequence = 3\nnth = 1",
+            "data\"\nsequence = 3\nnth = 2",
+            "ack\"\nsequence = 4\ntimes = 2",
+        ]
+        .map(|packet| format!("do = \"drop\"\npacket = \"{packet}"));
+        let third = one.replace("sequence = 3", "sequence = 4");
+        check(GM, &[&one, &next], false);
+        check(GM, &[&one, &next, &third], false);
+        check(GM, &[&one, &next, &next], true);
+        check(GM, &[&one, &ack], true);
     }
 }
