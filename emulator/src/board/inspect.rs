@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::probes::ProbeTable;
 use super::traffic::Traffic;
 use super::{BoardFault, CpuId, CpuInfo, CpuView, NoSuchFault, StageIndex, StageTotal, Stops};
 use crate::base::time::SimTime;
@@ -230,13 +231,21 @@ pub trait Inspect {
     /// Stops a CPU once it has executed this many instructions.
     fn hold_after(&mut self, _cpu: CpuId, _instructions: u64) {}
 
-    /// A line for each CPU, for reports: `cpu_a running at pc 0x4000`.
+    /// The probes and symbols of the firmware.
+    fn probes(&self) -> Option<&ProbeTable> {
+        None
+    }
+
+    /// A line for each CPU, for reports: `cpu_a running at pc 0x4000, in main+0x10`.
     fn describe_cpus(&self) -> Vec<String> {
         let cpus = self.cpus().iter().enumerate();
         let line = |(index, info): (usize, &CpuInfo)| {
             let CpuView { state, pc, .. } = self.cpu(CpuId::new(index))?;
             let name = self.names().initiator(info.initiator);
-            Some(format!("{name} {state} at pc {pc:#x}"))
+            let probes = self.probes();
+            let function = probes.and_then(|probes| probes.function(info.initiator, pc));
+            let function = function.map_or_else(String::new, |name| format!(", in {name}"));
+            Some(format!("{name} {state} at pc {pc:#x}{function}"))
         };
         cpus.filter_map(line).collect()
     }

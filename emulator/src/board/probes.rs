@@ -8,7 +8,8 @@ use defs::probe::Kind;
 use crate::board::CpuId;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::code_map::CodeMap;
-use crate::image::{Image, LostReturn, Probe};
+use crate::image::{Image, LostReturn, Probe, SymbolKind, Symbols, plain_name};
+use crate::sim::initiator::Initiator;
 use crate::state;
 use crate::value_struct;
 
@@ -65,6 +66,8 @@ pub struct ProbeTable {
     stack_guard: Range<u32>,
     /// Calls at which a return address is lost, sorted.
     bare_calls: Arc<[u32]>,
+    /// The symbols of the image.
+    symbols: Arc<Symbols>,
 }
 
 /// The part of the table in which the probes of an address are.
@@ -80,6 +83,7 @@ impl ProbeTable {
             code: std::array::from_fn(|cpu| image.code_map(cpu)),
             stack_guard: image.stack_guard(),
             bare_calls: image.bare_calls().into(),
+            symbols: Arc::new(image.symbols.clone()),
             ..Self::new(image.probes.clone())
         }
     }
@@ -96,6 +100,14 @@ impl ProbeTable {
             code: std::array::from_fn(|_| code.clone()),
             ..Self::new(Vec::new())
         }
+    }
+
+    /// The function at an address, as `who` sees it, without type parameters: `main+0x10`.
+    #[must_use]
+    pub fn function(&self, who: Initiator, address: u32) -> Option<String> {
+        let (symbol, _) = self.symbols.seen_by(who, address)?;
+        let is_function = symbol.kind == SymbolKind::Function;
+        is_function.then(|| plain_name(&self.symbols.describe_for(who, address)))
     }
 
     /// The ranges in which a CPU may find code.
@@ -143,6 +155,7 @@ impl ProbeTable {
             code: Default::default(),
             stack_guard: 0..0,
             bare_calls: Arc::default(),
+            symbols: Arc::default(),
         }
     }
 

@@ -39,7 +39,7 @@ pub use lines::{DebugInfo, Lines, LinesError, SourceFrame};
 pub use link::{DebugLink, Names};
 pub use loaded::SymbolsError;
 pub use probes::Probe;
-pub use symbols::{Symbol, SymbolKind, Symbols};
+pub use symbols::{Symbol, SymbolKind, Symbols, plain_name};
 pub use unwind::{Frame, LostReturn, Standing, UnwindError};
 
 use segments::Loaded;

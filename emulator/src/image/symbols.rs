@@ -141,6 +141,26 @@ fn describe(found: Option<(&Symbol, u32)>, address: u32) -> String {
     }
 }
 
+/// A function's name without type parameters.
+#[must_use]
+pub fn plain_name(name: &str) -> String {
+    let mut plain = String::new();
+    let mut depth = 0;
+    let mut before = ' ';
+    for letter in name.chars() {
+        let opens = depth > 0 || plain.ends_with("::") || before.is_alphanumeric() || before == '_';
+        match letter {
+            '<' if opens => depth += 1,
+            '>' if depth > 0 && before != '-' => depth -= 1,
+            _ if depth == 0 => plain.push(letter),
+            _ => {}
+        }
+        before = letter;
+    }
+    let plain = plain.replace("::::", "::").replace("::+", "+");
+    plain.trim_end_matches("::").into()
+}
+
 /// Reads a symbol; drops the assembler's private labels and symbols of sections that occupy no memory.
 fn read_symbol(elf: &Elf, limits: &MemoryLimits, symbol: &Sym) -> Option<Symbol> {
     let name = elf.strtab.get_at(symbol.st_name)?;

@@ -5,6 +5,7 @@ use std::fmt;
 use defs::probe::END_BREAK;
 use emulator::board::{CpuId, FaultKind, Inspect, StopReason};
 use emulator::cpu::architecture::Transfer;
+pub use emulator::image::plain_name;
 use emulator::image::{Frame, Image, Lines, SourceFrame, Standing, Symbol, SymbolKind, stack};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -36,26 +37,6 @@ const DIVISION_BY_ZERO: u32 = 7;
 const LIBRARY: [&str; 2] = ["core/src/", "alloc/src/"];
 /// Frames of one function in succession that are shown; the others of a recursion are counted.
 const MOST_ALIKE: usize = 3;
-
-/// A function's name without type parameters.
-#[must_use]
-pub fn plain_name(name: &str) -> String {
-    let mut plain = String::new();
-    let mut depth = 0;
-    let mut before = ' ';
-    for letter in name.chars() {
-        let opens = depth > 0 || plain.ends_with("::") || before.is_alphanumeric() || before == '_';
-        match letter {
-            '<' if opens => depth += 1,
-            '>' if depth > 0 && before != '-' => depth -= 1,
-            _ if depth == 0 => plain.push(letter),
-            _ => {}
-        }
-        before = letter;
-    }
-    let plain = plain.replace("::::", "::").replace("::+", "+");
-    plain.trim_end_matches("::").into()
-}
 
 /// A function's name without path and type parameters.
 #[must_use]

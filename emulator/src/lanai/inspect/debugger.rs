@@ -6,8 +6,8 @@ use super::names;
 use crate::base::initiator::Initiator;
 use crate::base::time::SimTime;
 use crate::board::{
-    Area, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, Inspect, RegisterRow, StageIndex,
-    StageTotal, Stops, Traffic,
+    Area, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, Inspect, ProbeTable, RegisterRow,
+    StageIndex, StageTotal, Stops, Traffic,
 };
 use crate::cpu::lanai::architecture::{LANAI, LANAI_4, LANAI_7, LANAI_9, Lanai as Architecture};
 use crate::image::MemoryLimits;
@@ -56,6 +56,10 @@ impl Lanai {
 impl Inspect for Lanai {
     fn names(&self) -> &'static BoardNames {
         names::names_of(self.generation())
+    }
+
+    fn probes(&self) -> Option<&ProbeTable> {
+        Some(&self.fabric.probes)
     }
 
     fn cpus(&self) -> &'static [CpuInfo] {

@@ -12,7 +12,7 @@ use crate::base::initiator::Initiator;
 use crate::base::time::SimTime;
 use crate::board::{
     Area, BoardFault, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, DescribeFrame, Inspect,
-    NoSuchFault, NothingThere, RegisterRow, StageIndex, StageTotal, Stops, Traffic,
+    NoSuchFault, NothingThere, ProbeTable, RegisterRow, StageIndex, StageTotal, Stops, Traffic,
 };
 use crate::cpu::mips::architecture::Mips;
 use crate::cpu::mips::bus::Width;
@@ -78,6 +78,10 @@ impl Tigon2 {
 impl Inspect for Tigon2 {
     fn names(&self) -> &'static BoardNames {
         &names::NAMES
+    }
+
+    fn probes(&self) -> Option<&ProbeTable> {
+        Some(&self.probes)
     }
 
     fn cpus(&self) -> &'static [CpuInfo] {

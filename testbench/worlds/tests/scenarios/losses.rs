@@ -114,6 +114,34 @@ fn senders_share_a_buffer_of_one_frame() {
     }
 }
 
+/// Groups of four and of six frames of whole windows, from 15 senders: a burst through the buffer of one frame loses every other frame.
+#[test]
+fn senders_with_long_groups_share_a_buffer_of_one_frame() {
+    for (image, ack_group) in [("emp-base", 4), ("emp-sr", 8)] {
+        let text = format!(
+            "image = \"{image}\"\n[network]\ntopology = \"star\"\nnodes = 16\nswitch = {{ buffer_bytes = 2048 }}\n\
+             [emp]\nack_group = {ack_group}\n[[program]]\nrun = \"incast\"\n\
+             from = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]\nto = 0\nmessages = 8\nbytes = 8000\n"
+        );
+        assert_eq!(good(&text).verdict.messages.delivered, 120, "{image}");
+    }
+}
+
+/// An indirect message needs a last word of the CPU that transmits. It does not wait behind the frames of the messages that follow it.
+#[test]
+fn a_loss_costs_a_full_window_little() {
+    let rate = |fault: &str| {
+        let outcome = good(&format!(
+            "image = \"emp-sr\"\n[network]\ntopology = \"pair\"\n[emp]\nack_group = 1\n\
+             [[program]]\nrun = \"stream\"\nfrom = 0\nto = 1\nmessages = 80\nbytes = 64304\nwindow = 64\n{fault}"
+        ));
+        outcome.verdict.megabits_per_s().unwrap()
+    };
+    let whole = rate("");
+    let lossy = rate("[[fault]]\ndo = \"drop\"\nframe = \"data\"\nfragment = 30\nmessage = 3\n");
+    assert!(whole > 900.0 && lossy > 0.98 * whole, "{lossy} of {whole}");
+}
+
 /// A fault excuses messages that fail from its time on, and not before.
 #[test]
 fn a_fault_that_comes_too_late_excuses_nothing() {
@@ -122,8 +150,8 @@ fn a_fault_that_comes_too_late_excuses_nothing() {
         let outcome = run(
             &format!(
                 "[emp]\ntimeout_us = 500\nretry_limit = 0\n\
-                 [network]\ntopology = \"star\"\nnodes = 3\nswitch = {{ buffer_bytes = 2048 }}\n\
-                 [[program]]\nrun = \"incast\"\nfrom = [1, 2]\nto = 0\nmessages = 20\nbytes = 4096\n{more}"
+                 [network]\ntopology = \"star\"\nnodes = 5\nswitch = {{ buffer_bytes = 2048 }}\n\
+                 [[program]]\nrun = \"incast\"\nfrom = [1, 2, 3, 4]\nto = 0\nmessages = 20\nbytes = 4096\n{more}"
             ),
             &RunOptions::default(),
         );
