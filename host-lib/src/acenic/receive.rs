@@ -34,7 +34,7 @@ impl fmt::Display for RingKind {
     }
 }
 
-/// A received frame.
+/// A frame from the board, with its checksums, flags and errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedFrame {
     /// Frame without FCS and without a removed VLAN tag.

@@ -20,7 +20,7 @@ pub(super) const POLL_NS: u64 = 20_000;
 /// Largest number of polls of a command: 200 ms in all.
 pub(super) const POLLS: u32 = 10_000;
 
-/// An open port.
+/// State of a port that a process has opened.
 #[derive(Debug)]
 pub(super) struct OpenPort {
     /// The receive queue.

@@ -36,7 +36,7 @@ pub(super) enum CollectiveKind {
     AllToAllVarying,
 }
 
-/// A collective call.
+/// A call of a collective operation, in its order among those of the communicator.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CollectiveCall {
     kind: CollectiveKind,

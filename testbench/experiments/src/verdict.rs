@@ -84,7 +84,7 @@ pub trait Sample: Clone {
 #[derive(Debug)]
 pub struct Claim<S>(pub &'static str, pub fn(&S) -> Judgement);
 
-/// A judged claim.
+/// A claim with its verdict and its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedClaim {
     /// Id of the claim.

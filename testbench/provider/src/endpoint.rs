@@ -11,7 +11,7 @@ use crate::ffi::{
 use crate::memory::{BufferList, scatter};
 use crate::queue::Completion;
 
-/// A posted receive.
+/// A receive that the program has posted, until a message matches it.
 #[derive(Debug, Clone, Default)]
 pub struct PostedReceive {
     pub tagged: bool,

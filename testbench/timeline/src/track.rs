@@ -24,7 +24,7 @@ pub enum SliceLabel {
     Call(Arc<str>),
 }
 
-/// An open slice.
+/// A slice that has begun and not ended.
 #[derive(Debug)]
 struct OpenSlice {
     label: SliceLabel,

@@ -16,7 +16,7 @@ use super::Status;
 use crate::cli::plan::{Plan, PlanMulticastArgs, Shape};
 use crate::output::{self, WriteError};
 
-/// A planned delivery.
+/// A node's part in a planned multicast.
 #[derive(Debug, Serialize)]
 struct PlannedDelivery {
     rank: usize,

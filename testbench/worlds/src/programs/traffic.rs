@@ -45,7 +45,7 @@ struct Posted {
     buffer: Buffer,
 }
 
-/// A pending operation.
+/// A send or receive of the program that has not ended.
 enum PendingOperation {
     Transmit(OutgoingMessage),
     /// A receive of this class, into this buffer.

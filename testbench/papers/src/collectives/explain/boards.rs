@@ -73,7 +73,7 @@ impl OperationPacket {
     }
 }
 
-/// A received packet.
+/// A packet that a board has received, and the times of its steps.
 #[derive(Debug, Clone, Copy)]
 struct ReceivedPacket {
     packet: OperationPacket,
