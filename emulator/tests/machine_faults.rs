@@ -186,6 +186,28 @@ fn a_reset_machine_has_lost_what_it_knew() {
     );
 }
 
+#[test]
+fn a_reset_of_the_board_leaves_its_host_alone() {
+    let mut bench = Bench::new();
+    bench.spawn("host", |mut machine, notes| async move {
+        let address = machine.allocate(4096).unwrap();
+        machine.write_memory(address, &[9]).unwrap();
+        machine.write(WINDOW_BASE, 0x800).await;
+        machine.compute(10_000).await;
+        let mut byte = [0];
+        machine.read_memory(address, &mut byte).unwrap();
+        let base = machine.read(WINDOW_BASE).await;
+        notes.add(&machine, format!("{byte:?} {base:#x}"));
+    });
+    bench.node().schedule_board_reset(us(6));
+    let (end, noted) = bench.run();
+    assert_eq!(end, RunEnd::Completed);
+    let texts: Vec<&str> = noted.iter().map(|(text, _)| text.as_str()).collect();
+    assert_eq!(texts, ["[9] 0x0"]);
+    let traced = bench.trace(|kind| matches!(kind, TraceKind::Reset | TraceKind::PowerOn));
+    assert_eq!(traced, ["         6.000000 n0 power     reset"]);
+}
+
 /// End of a transfer of 128 bytes that begins at 10 us, in ns, and its trace lines about pauses.
 fn transfer(from: Option<StallFrom>) -> (u64, Vec<String>) {
     let mut bench = Bench::new();

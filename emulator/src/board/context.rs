@@ -26,6 +26,8 @@ pub enum NodeEvent<E> {
     },
     /// The machine is on again.
     PowerOn,
+    /// Reset of the board alone.
+    BoardReset,
 }
 
 impl<E: Value> Value for NodeEvent<E> {
@@ -44,6 +46,7 @@ impl<E: Value> Value for NodeEvent<E> {
                 pause.write(out);
             }
             Self::PowerOn => out.bytes(&[3]),
+            Self::BoardReset => out.bytes(&[4]),
         }
     }
 
@@ -55,6 +58,7 @@ impl<E: Value> Value for NodeEvent<E> {
                 pause: Value::read(from)?,
             },
             3 => Self::PowerOn,
+            4 => Self::BoardReset,
             _ => return Err(StateError::Value("an event")),
         })
     }

@@ -53,6 +53,23 @@ pub struct HostCosts {
     pub mpi_call: SimTime,
     /// Processor times of shared memory over the network, besides the times above.
     pub dsm: DsmCosts,
+    /// Processor times of an operating system's network.
+    pub kernel: KernelCosts,
+}
+
+/// Processor times of an operating system that is a host outside, for its network. Zero, all, if a profile does not state them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KernelCosts {
+    /// A driver's handler of an interrupt, beside its accesses to the board.
+    pub interrupt: SimTime,
+    /// A frame that is sent, from the socket to the driver.
+    pub send: SimTime,
+    /// A frame that is received, from the driver to the socket.
+    pub receive: SimTime,
+    /// Each byte that is copied between kernel and process.
+    pub copy_byte: SimTime,
+    /// Each byte of a checksum.
+    pub sum_byte: SimTime,
 }
 
 /// Processor times of shared memory over the network. Zero, all, if a profile does not state them.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Entry, ProfileError};
 use crate::base::time::SimTime;
-use crate::profile::costs::{CopyCosts, DsmCosts, HostCosts};
+use crate::profile::costs::{CopyCosts, DsmCosts, HostCosts, KernelCosts};
 
 /// Longest duration that an entry may have.
 const LONGEST_NS: f64 = 1e9;
@@ -178,6 +178,13 @@ impl<'a> Reader<'a> {
                 receive: self.optional_span("host.dsm_receive")?,
                 atomic: self.optional_span("host.dsm_atomic")?,
                 get_byte: self.optional_span("host.dsm_get_byte")?,
+            },
+            kernel: KernelCosts {
+                interrupt: self.optional_span("host.kernel_interrupt")?,
+                send: self.optional_span("host.kernel_send")?,
+                receive: self.optional_span("host.kernel_receive")?,
+                copy_byte: self.optional_span("host.kernel_copy_byte")?,
+                sum_byte: self.optional_span("host.kernel_sum_byte")?,
             },
         })
     }

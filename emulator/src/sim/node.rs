@@ -284,6 +284,12 @@ impl Node {
         self.slot.schedule_reset(time.max(self.now), pause);
     }
 
+    /// Resets the board alone at `time`, or now if that is over: it stands as after a reset of its bus, and nothing that it had begun goes
+    /// on, while the programs and host memory stay as they are. Units are as in [`schedule_reset`](Self::schedule_reset).
+    pub fn schedule_board_reset(&mut self, time: SimTime) {
+        self.slot.schedule_board_reset(time.max(self.now));
+    }
+
     /// The medium that the board's port fits.
     #[must_use]
     pub fn medium(&self) -> MediumId {

@@ -100,6 +100,9 @@ pub(super) trait AnySlot: Any + Debug + Send {
         at: Surroundings<'_>,
     ) -> Result<(), NothingThere>;
     fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>);
+
+    /// Schedules a reset of the board alone.
+    fn schedule_board_reset(&mut self, time: SimTime);
     fn medium(&self) -> MediumId;
     /// Plugs in a cable of the board's medium.
     fn plug_in(&mut self, cable: &dyn Any);
@@ -200,7 +203,7 @@ impl<B: Board> AnySlot for Slot<B> {
             self.queue.latest(|event| match event {
                 NodeEvent::Board(event) => B::outlives_reset(event),
                 NodeEvent::Host(_) => false,
-                NodeEvent::Reset { .. } | NodeEvent::PowerOn => true,
+                NodeEvent::Reset { .. } | NodeEvent::PowerOn | NodeEvent::BoardReset => true,
             })
         });
         let programs = host.programs.long_waits_end(host.now, span);
@@ -265,6 +268,11 @@ impl<B: Board> AnySlot for Slot<B> {
     fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>) {
         let event = NodeEvent::Reset { pause };
         self.queue.schedule(time, Initiator::Power, event);
+    }
+
+    fn schedule_board_reset(&mut self, time: SimTime) {
+        self.queue
+            .schedule(time, Initiator::Power, NodeEvent::BoardReset);
     }
 
     fn medium(&self) -> MediumId {
@@ -442,7 +450,7 @@ fn cores_may_lag<B: Board>(
             || queue.next().is_none_or(|(_, event)| match event {
                 NodeEvent::Board(event) => board.idle_cores_ignore(event),
                 NodeEvent::Host(event) => event.ignores_board(|offset| board.is_memory(offset)),
-                NodeEvent::Reset { .. } | NodeEvent::PowerOn => false,
+                NodeEvent::Reset { .. } | NodeEvent::PowerOn | NodeEvent::BoardReset => false,
             }))
 }
 
@@ -456,6 +464,7 @@ fn handle<B: Board>(
         NodeEvent::Board(event) => board.handle(event, ctx),
         NodeEvent::Host(event) => programs.handle(event, board, ctx),
         NodeEvent::Reset { pause } => reset(pause, board, programs, ctx),
+        NodeEvent::BoardReset => reset_board(board, ctx, |_| true),
         NodeEvent::PowerOn => {
             ctx.trace
                 .record(ctx.now, Initiator::Power, TraceKind::PowerOn);
@@ -472,21 +481,32 @@ fn record_past_events<B: Board>(board: &mut B, ctx: &mut Context<'_, B::Event>) 
     }
 }
 
-fn reset<B: Board>(
-    pause: Option<SimTime>,
+/// Resets the board; of the events that are not its own it takes those that do not outlive this.
+fn reset_board<B: Board>(
     board: &mut B,
-    programs: &mut Programs,
     ctx: &mut Context<'_, B::Event>,
+    outlives: impl Fn(&NodeEvent<B::Event>) -> bool,
 ) {
     record_past_events(board, ctx);
     ctx.trace
         .record(ctx.now, Initiator::Power, TraceKind::Reset);
     ctx.queue.retain(|event| match event {
         NodeEvent::Board(event) => B::outlives_reset(event),
-        NodeEvent::Host(_) | NodeEvent::PowerOn => false,
-        NodeEvent::Reset { .. } => true,
+        other => outlives(other),
     });
     board.reset(ctx);
+}
+
+fn reset<B: Board>(
+    pause: Option<SimTime>,
+    board: &mut B,
+    programs: &mut Programs,
+    ctx: &mut Context<'_, B::Event>,
+) {
+    let outlives = |event: &NodeEvent<B::Event>| {
+        matches!(event, NodeEvent::Reset { .. } | NodeEvent::BoardReset)
+    };
+    reset_board(board, ctx, outlives);
     programs.reset(ctx.now, pause.is_some());
     ctx.poller.stop();
     ctx.with_memory(HostMemory::clear);

@@ -1,6 +1,6 @@
 //! Linux as the host of nodes, end to end. These tests need the kernel of guests (`make linux`); without it they say that they are skipped.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -144,7 +144,7 @@ fn the_driver_bears_what_users_do_to_it() {
         .windows(2)
         .filter(|pair| pair[0].starts_with("== "))
         .collect();
-    assert!(results.len() >= 9, "{lines:#?}");
+    assert!(results.len() >= 11, "{lines:#?}");
     let losses = lines.iter().filter(|line| line.contains("% packet loss"));
     let lost: Vec<_> = losses.filter(|line| !line.contains(" 0% ")).collect();
     // Only those that were longer than the MTU that was lowered.
@@ -166,6 +166,177 @@ fn a_board_that_stalls_stops_the_queue_and_goes_on() {
         .iter()
         .rposition(|line| line.contains(" 0% packet loss"));
     assert!(passed > Some(watchdog), "{lines:#?}");
+}
+
+#[test]
+fn ethtool_sets_the_link_and_tells_of_it() {
+    if !has_kernel() {
+        return;
+    }
+    let (document, good) = document(&scenario("linux-ethtool"), &[]);
+    assert!(good, "{}", document["problems"]);
+    let lines = console(&document, 0);
+    let told = |text: &str| {
+        let found = lines.iter().filter(|line| line.contains(text));
+        found.map(|line| line.trim()).collect::<Vec<_>>()
+    };
+    let [up, down] = ["Speed: 1000Mb/s", "Speed: Unknown!"];
+    assert_eq!(told("Speed:"), [up, down, up, up]);
+    let lost: Vec<_> = told(" packet loss");
+    let passed: Vec<_> = lost.iter().map(|line| line.contains(" 0% ")).collect();
+    assert_eq!(passed, [true, false, true, true], "{lines:#?}");
+}
+
+#[test]
+fn a_receive_ring_that_runs_dry_is_filled_again() {
+    if !has_kernel() {
+        return;
+    }
+    let (document, good) = document(&scenario("linux-dry"), &[]);
+    assert!(good, "{}", document["problems"]);
+    let received = console(&document, 0);
+    let received = received
+        .iter()
+        .find_map(|line| line.strip_prefix("received "));
+    let received: u32 = received.unwrap().parse().unwrap();
+    assert!((100..10_000).contains(&received), "{received} of 20000");
+    let lines = console(&document, 1);
+    let passed = lines.iter().filter(|line| line.contains(" 0% packet loss"));
+    assert_eq!(passed.count(), 2, "{lines:#?}");
+}
+
+#[test]
+fn a_board_that_is_reset_lives_when_its_driver_is_bound_anew() {
+    if !has_kernel() {
+        return;
+    }
+    let (document, good) = document(&scenario("linux-reset"), &[]);
+    assert!(good, "{}", document["problems"]);
+    let lines = console(&document, 1);
+    assert!(
+        lines.iter().any(|line| line.contains("NETDEV WATCHDOG")),
+        "{lines:#?}"
+    );
+    let losses = lines.iter().filter(|line| line.contains("packet loss"));
+    let passed: Vec<_> = losses.map(|line| line.contains(" 0% ")).collect();
+    assert_eq!(passed, [true, false, true], "{lines:#?}");
+}
+
+/// What the profile says of a host's processor makes a transfer longer, and the same each time.
+#[test]
+fn a_processor_takes_time_where_a_scenario_says_so() {
+    if !has_kernel() {
+        return;
+    }
+    let text = std::fs::read_to_string(scenario("linux-pair")).unwrap();
+    let busy = text.replace("run = \"linux\"", "run = \"linux\"\nprocessor = true");
+    let slow = busy.replace(
+        "[network]",
+        "[costs]\n\"host.kernel_copy_byte\" = 300\n[network]",
+    );
+    let run = |name: &str, text: &str| {
+        let path = file(name, text);
+        let (document, good) = document(path.to_str().unwrap(), &[]);
+        assert!(good, "{}", document["problems"]);
+        document["simulated_us"].as_f64().unwrap()
+    };
+    let (without, with, slow) = (
+        run("linux-free.toml", &text),
+        run("linux-busy.toml", &busy),
+        run("linux-slow.toml", &slow),
+    );
+    // 4 MiB are copied twice at least at each host.
+    assert!(
+        without < with && with + 1e6 < slow,
+        "{without} {with} {slow}"
+    );
+    assert_eq!(run("linux-busy.toml", &busy), with);
+}
+
+/// The longer the boards wait for frames, the longer takes a round trip.
+#[test]
+fn a_sweep_has_results_of_guests() {
+    if !has_kernel() {
+        return;
+    }
+    let ping = "ip addr add 10.0.0.$((NODE + 1))/24 dev eth0\nip link set eth0 up\nsleep 1\n\
+                ping -c 4 -i 0.1 10.0.0.$((2 - NODE)) | awk -F/ '/round/ { print \"result ping\", $4 * 1000 }'\nsleep 1\n";
+    let text = format!(
+        "[[axis]]\nname = \"ticks\"\nkey = \"program[0].options\"\n\
+         values = [\"acenic.rx_coal_tick=20\", \"acenic.rx_coal_tick=600\"]\n\
+         [measure]\nping = \"guests[0].guests[1].results.ping\"\n\
+         [scenario]\nprotocol = \"acenic\"\nhost_memory_mb = 64\nnetwork = {{ topology = \"pair\" }}\n\
+         [[scenario.program]]\nrun = \"linux\"\nnodes = \"all\"\nscript = \"\"\"\n{ping}\"\"\"\n"
+    );
+    let path = file("linux-sweep.toml", &text);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("linux-sweep");
+    let mut command = lanigon(&["sweep", path.to_str().unwrap(), "--fresh", "--out"]);
+    let output = command.arg(&folder).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    let results = std::fs::read_to_string(folder.join("results.csv")).unwrap();
+    let mut lines = results.lines();
+    let column = lines
+        .next()
+        .unwrap()
+        .split(',')
+        .position(|name| name == "ping");
+    let ping = |line: &str| line.split(',').nth(column.unwrap()).unwrap().parse::<f64>();
+    let pings: Vec<_> = lines.map(|line| ping(line).unwrap()).collect();
+    assert!(pings.len() == 2 && pings[0] + 500.0 < pings[1], "{results}");
+}
+
+/// A host with Linux beside others whose programs send frames.
+#[test]
+fn guests_and_ordinary_programs_share_a_world() {
+    if !has_kernel() {
+        return;
+    }
+    let script = "ip addr add 10.0.0.1/24 dev eth0\nip link set eth0 up\nsleep 1\n";
+    let text = format!(
+        "protocol = \"acenic\"\nhost_memory_mb = 64\n[network]\ntopology = \"star\"\nnodes = 3\n\
+         [[program]]\nrun = \"linux\"\nnodes = 0\nscript = '''\n{script}'''\n\
+         [[program]]\nrun = \"frames\"\nfrom = 1\nto = 2\nbytes = 200\nframes = 30\ngap_us = 100\n"
+    );
+    let path = file("linux-mixed.toml", &text);
+    let (document, good) = document(path.to_str().unwrap(), &[]);
+    assert!(good, "{}", document["problems"]);
+    assert_eq!(
+        document["messages"]["expected"], 30,
+        "{}",
+        document["messages"]
+    );
+    assert_eq!(
+        document["messages"]["delivered"], 30,
+        "{}",
+        document["messages"]
+    );
+    assert_eq!(document["guests"][0]["guests"][0]["exit_code"], 0);
+}
+
+#[test]
+fn the_first_ctrl_c_ends_a_command_of_the_console() {
+    if !has_kernel() {
+        return;
+    }
+    let mut child = lanigon(&["linux"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let typed = b"ping 10.0.0.2\necho after it\n";
+    input.write_all(typed).unwrap();
+    drop(input);
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("seq=3")));
+    let mut kill = Command::new("kill");
+    kill.args(["-INT", &child.id().to_string()]);
+    assert!(kill.status().unwrap().success());
+    assert!(lines.any(|line| line == "after it"));
+    assert!(lines.any(|line| line == "lanigon: exit 0"));
+    assert!(child.wait().unwrap().success());
 }
 
 #[test]

@@ -154,12 +154,12 @@ impl Guest {
         self.statistics
     }
 
-    /// Types a line at its console. It takes notice of it when it next runs.
+    /// Types at its console. It takes notice of it when it next runs.
     ///
     /// # Errors
     /// If it takes no input.
-    pub fn input(&mut self, line: &str) -> Result<(), GuestError> {
-        self.process.input(line)
+    pub fn input(&mut self, text: &str) -> Result<(), GuestError> {
+        self.process.input(text)
     }
 
     /// New lines of the console, with the begin of a line: the last words of a guest that has failed.

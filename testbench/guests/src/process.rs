@@ -89,14 +89,14 @@ impl Process {
         Ok((process, listeners))
     }
 
-    /// Writes a line to the terminal for input. It has room for it: a guest asks for one line at a time.
+    /// Writes to the terminal for input. It has room for it: a guest asks for one line at a time.
     ///
     /// # Errors
     /// If it takes none.
-    pub fn input(&mut self, line: &str) -> Result<(), GuestError> {
+    pub fn input(&mut self, text: &str) -> Result<(), GuestError> {
         let input = self.input.as_mut();
         let input = input.ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
-        Ok(input.write_all(format!("{line}\n").as_bytes())?)
+        Ok(input.write_all(text.as_bytes())?)
     }
 
     /// The guest has opened all its files: nothing of it is left on the disk, whatever happens to the emulator.

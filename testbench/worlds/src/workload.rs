@@ -151,6 +151,11 @@ pub trait Workload: Any + Debug + Send + Sync {
         false
     }
 
+    /// Whether the workload's hosts have drivers of their own, which may set up a board that is reset.
+    fn has_driver(&self) -> bool {
+        false
+    }
+
     /// Reason for which no snapshot can have the workload's hosts; `None` if one can.
     fn cannot_be_saved(&self) -> Option<&'static str> {
         None

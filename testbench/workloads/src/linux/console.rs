@@ -13,6 +13,9 @@ use lanigon_worlds::scenario::programs::Program;
 
 use super::workload::Linux;
 
+/// What a terminal sends for Ctrl-C.
+const CTRL_C: &str = "\x03";
+
 /// Line of the console with which the shell asks for a line.
 const READY: &str = "lanigon: ready";
 
@@ -22,6 +25,7 @@ const SHELL: &str = "
 set +e
 exec 3</dev/tty1
 stty -echo <&3
+trap : INT
 status=0
 while echo 'lanigon: ready'; do
     until read -r -t 1 line <&3; do :; done
@@ -38,6 +42,11 @@ pub trait Terminal: Send {
 
     /// Waits for a line to run; `None` if there will be none.
     fn ask(&mut self) -> Option<String>;
+
+    /// Whether the command that runs is to end. Told once for each wish.
+    fn breaks(&mut self) -> bool {
+        false
+    }
 }
 
 /// A terminal that the command and the thread of the guest's node share.
@@ -60,6 +69,17 @@ impl Console {
         format!("{script}{SHELL}")
     }
 
+    /// Has the guest's command end, if the person wants that.
+    ///
+    /// # Errors
+    /// If the guest takes no input.
+    pub(super) fn look(&self, guest: &mut Guest) -> Result<(), GuestError> {
+        match self.terminal().breaks() {
+            true => guest.input(CTRL_C),
+            false => Ok(()),
+        }
+    }
+
     /// Shows what the guest has said, and gives it a line if it has asked for one. Returns the lines of the guest itself.
     ///
     /// # Errors
@@ -76,7 +96,7 @@ impl Console {
         }
         for _ in ready {
             let line = terminal.ask().unwrap_or_else(|| "exit".into());
-            guest.input(&line)?;
+            guest.input(&format!("{line}\n"))?;
         }
         Ok(own)
     }

@@ -1,7 +1,7 @@
 //! The files of a guest.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use host_lib::firmware::Firmware;
 use host_lib::firmware::linux::{LinuxFirmware, Version};
@@ -13,22 +13,35 @@ use lanigon_worlds::files::own;
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     pub(super) kernel: PathBuf,
-    busybox: PathBuf,
+    /// Folder of the guest's programs and their libraries.
+    root: PathBuf,
     /// Files that the scenario puts into `/root`.
     own: Vec<PathBuf>,
 }
 
-/// Environment variable that names the folder of kernel and busybox.
+/// Environment variable that names the folder of the kernel and the programs.
 const FOLDER: &str = "LANIGON_LINUX";
+/// The program without which nothing runs.
+const BUSYBOX: &str = "bin/busybox";
+
+/// What `make linux` makes.
+pub(super) fn built() -> PathBuf {
+    std::env::var_os(FOLDER).map_or_else(|| own::project().join("target/linux"), PathBuf::from)
+}
+
+/// What is missing for guests, and what to do; `None` if nothing is.
+#[must_use]
+pub fn missing() -> Option<String> {
+    Files::find(None, &[], Path::new("")).check().err()
+}
 
 impl Files {
     /// Files of a program: those of the scenario are relative to its folder.
     pub(super) fn find(kernel: Option<&Path>, own: &[PathBuf], folder: &Path) -> Self {
-        let built = std::env::var_os(FOLDER).map(PathBuf::from);
-        let built = built.unwrap_or_else(|| own::project().join("target/linux"));
+        let built = built();
         Self {
             kernel: kernel.map_or_else(|| built.join("linux"), |kernel| folder.join(kernel)),
-            busybox: built.join("busybox"),
+            root: built.join("root"),
             own: own.iter().map(|path| folder.join(path)).collect(),
         }
     }
@@ -38,11 +51,14 @@ impl Files {
     /// # Errors
     /// The first one that is not, and what to do.
     pub(super) fn check(&self) -> Result<(), String> {
-        for path in [&self.kernel, &self.busybox].into_iter().chain(&self.own) {
+        let busybox = self.root.join(BUSYBOX);
+        for path in [&self.kernel, &busybox].into_iter().chain(&self.own) {
             if let Err(error) = fs::File::open(path) {
                 let hint = match self.own.contains(path) {
                     true => "",
-                    false => " (`make linux` builds the kernel of guests and fetches busybox)",
+                    false => {
+                        " (`make linux` builds the kernel of guests and fetches their programs)"
+                    }
                 };
                 return Err(format!("{}: {error}{hint}", path.display()));
             }
@@ -83,7 +99,6 @@ impl Files {
             "dev",
             "proc",
             "sys",
-            "bin",
             "root",
             "lib",
             "lib/firmware",
@@ -93,7 +108,18 @@ impl Files {
         }
         archive.device("dev/console", 5, 1);
         archive.device("dev/null", 1, 3);
-        archive.file("bin/busybox", &read("busybox", &self.busybox)?);
+        let unreadable = |error: io::Error| format!("{}: {error}", self.root.display());
+        for path in files_below(&self.root).map_err(unreadable)? {
+            let name = path.strip_prefix(&self.root).unwrap_or(&path);
+            let folders: Vec<_> = name.ancestors().skip(1).collect();
+            for folder in folders.iter().rev().skip(1) {
+                archive.folder(&folder.to_string_lossy());
+            }
+            archive.file(
+                &name.to_string_lossy(),
+                &read("the guest's program", &path)?,
+            );
+        }
         archive.file("lib/firmware/acenic/tg2.bin", &firmware);
         archive.file("init", include_bytes!("init"));
         archive.file("script", script.as_bytes());
@@ -103,4 +129,19 @@ impl Files {
         }
         Ok(archive.finish())
     }
+}
+
+/// The files in a folder and the folders in it, in the order of their names.
+fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = entries.collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    for path in paths {
+        match path.is_dir() {
+            true => files.extend(files_below(&path)?),
+            false => files.push(path),
+        }
+    }
+    Ok(files)
 }

@@ -6,9 +6,9 @@ use super::workload::Linux;
 use lanigon_worlds::keys;
 use lanigon_worlds::scenario::ScenarioError;
 use lanigon_worlds::scenario::nodes::Nodes;
-use lanigon_worlds::scenario::reference::Values::{Integer, Nodes as NodesOf, Text, Texts};
+use lanigon_worlds::scenario::reference::Values::{Flag, Integer, Nodes as NodesOf, Text, Texts};
 use lanigon_worlds::scenario::reference::{key, need};
-use lanigon_worlds::scenario::table::Table;
+use lanigon_worlds::scenario::table::{Item, Table};
 
 /// Longest silence of a guest, in s of the wall clock.
 const LONGEST_SILENCE_S: u64 = 3600;
@@ -22,6 +22,18 @@ keys! {
     );
     FILES = key("files", Texts, "none", "files that are put into `/root` under their own names, relative to the scenario");
     KERNEL = key("kernel", Text, "that of `make linux`", "a kernel of one's own, relative to the scenario");
+    OPTIONS = key(
+        "options",
+        Texts,
+        "none",
+        "for the kernel's command line, such as the driver's parameters: `acenic.rx_coal_tick=100`",
+    );
+    PROCESSOR = key(
+        "processor",
+        Flag,
+        "false",
+        "the kernel's work for the network takes as long as the profile says: `host.kernel_...`, `host.system_call`, `host.context_switch`",
+    );
     SILENCE = key(
         "silence_s",
         Integer(1, LONGEST_SILENCE_S),
@@ -35,20 +47,23 @@ pub(super) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Linux, Scenar
     let item = table.want(&NODES)?;
     let nodes = nodes.resolve(&item)?;
     let script = table.want(&SCRIPT)?.text()?.to_owned();
-    let files = table
-        .find(&FILES)
-        .map(|item| item.list())
-        .unwrap_or_default();
-    let files = files.iter().map(|item| Ok(PathBuf::from(item.text()?)));
-    let files = files.collect::<Result<_, ScenarioError>>()?;
+    let texts = |item: Option<Item<'_>>| {
+        let items = item.map(|item| item.list()).unwrap_or_default();
+        let texts = items.iter().map(|item| Ok(item.text()?.to_owned()));
+        texts.collect::<Result<Vec<_>, ScenarioError>>()
+    };
+    let files = texts(table.find(&FILES))?;
+    let options = texts(table.find(&OPTIONS))?;
     let kernel = table
         .find(&KERNEL)
         .map(|item| Ok(PathBuf::from(item.text()?)));
     Ok(Linux {
         nodes,
         script,
-        files,
+        files: files.into_iter().map(PathBuf::from).collect(),
+        options,
         kernel: kernel.transpose()?,
+        processor: table.is_set(&PROCESSOR)?,
         silence_s: table.whole(&SILENCE)?,
         console: None,
     })

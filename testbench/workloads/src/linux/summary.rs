@@ -1,5 +1,7 @@
 //! Results of guests.
 
+use std::collections::BTreeMap;
+
 use super::workload::GuestRecords;
 use lanigon_worlds::workload::{Outcome, grouped};
 
@@ -28,19 +30,33 @@ pub struct GuestUse {
     pub register_writes: u64,
     /// Interrupts that it has taken.
     pub interrupts: u64,
+    /// Numbers that the script has said, by name: lines `result NAME NUMBER`.
+    pub results: BTreeMap<String, f64>,
     /// Lines of the guest's console.
     pub console: Vec<ConsoleLine>,
+}
+
+/// Name and number of a line `result NAME NUMBER`.
+fn result((_, line): &(u64, String)) -> Option<(String, f64)> {
+    let mut words = line.strip_prefix("result ")?.split_whitespace();
+    let (name, number) = (words.next()?, words.next()?.parse::<f64>().ok()?);
+    number.is_finite().then(|| (name.to_owned(), number))
 }
 
 /// The guests of a program.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct GuestsUse {
+    /// Whether the work of the guests' processors has taken time.
+    pub processor: bool,
     /// Guests by node.
     pub guests: Vec<GuestUse>,
 }
 
 impl GuestsUse {
-    pub(super) fn from_records(guests: impl Iterator<Item = (usize, GuestRecords)>) -> Self {
+    pub(super) fn from_records(
+        processor: bool,
+        guests: impl Iterator<Item = (usize, GuestRecords)>,
+    ) -> Self {
         let line = |(time_ps, text)| ConsoleLine {
             time_us: time_ps as f64 / 1e6,
             text,
@@ -51,9 +67,11 @@ impl GuestsUse {
             register_reads: records.reads,
             register_writes: records.writes,
             interrupts: records.interrupts,
+            results: records.lines.iter().filter_map(result).collect(),
             console: records.lines.into_iter().map(line).collect(),
         };
         Self {
+            processor,
             guests: guests.map(guest).collect(),
         }
     }
@@ -70,9 +88,13 @@ impl Outcome for GuestsUse {
             let accesses = grouped(guest.register_reads + guest.register_writes);
             let interrupts = grouped(guest.interrupts);
             let node = guest.node;
+            let processor = match self.processor {
+                true => ", processor with time",
+                false => "",
+            };
             lines.push((
                 "guests",
-                format!("{node}: {code}, {accesses} register accesses, {interrupts} interrupts"),
+                format!("{node}: {code}, {accesses} register accesses, {interrupts} interrupts{processor}"),
             ));
             let console = &guest.console;
             for line in &console[console.len().saturating_sub(MOST_LINES)..] {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use emulator::host::outside::{Act, Cause, Outside};
+use emulator::profile::costs::HostCosts;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::value_struct;
@@ -41,7 +42,11 @@ pub(super) struct Linux {
     pub(super) nodes: Vec<usize>,
     pub(super) script: String,
     pub(super) files: Vec<PathBuf>,
+    /// Words for the kernel's command line.
+    pub(super) options: Vec<String>,
     pub(super) kernel: Option<PathBuf>,
+    /// Whether its processor's work takes time.
+    pub(super) processor: bool,
     pub(super) silence_s: u64,
     /// The node whose console a person has, if any.
     pub(super) console: Option<(usize, Console)>,
@@ -95,6 +100,10 @@ impl Workload for Linux {
         true
     }
 
+    fn has_driver(&self) -> bool {
+        true
+    }
+
     fn cannot_be_saved(&self) -> Option<&'static str> {
         Some(
             "a guest's state is that of another process; a run from the beginning repeats it exactly",
@@ -111,7 +120,7 @@ impl Workload for Linux {
                     node: *node,
                     seed: scenario.seed,
                     memory_megabytes: scenario.nodes[*node].memory_mb,
-                    arguments: Vec::new(),
+                    arguments: self.options.clone(),
                     patience: Duration::from_secs(self.silence_s),
                     takes_input: console.is_some(),
                 },
@@ -120,6 +129,7 @@ impl Workload for Linux {
                     Some(_) => Console::script(&self.script),
                     None => self.script.clone(),
                 },
+                processor: self.processor,
                 console: console.map(|console| console.1.clone()),
                 sram_bytes: scenario.nodes[*node].sram_bytes(),
                 start_ns,
@@ -135,7 +145,10 @@ impl Workload for Linux {
             .iter()
             .map(|node| (*node, records.deliveries_of(*node)));
         let guests = records.map(|(node, records)| (node, records.records().own_copy()));
-        (Some(Arc::new(GuestsUse::from_records(guests))), Vec::new())
+        (
+            Some(Arc::new(GuestsUse::from_records(self.processor, guests))),
+            Vec::new(),
+        )
     }
 }
 
@@ -144,6 +157,7 @@ struct LinuxJob {
     settings: Settings,
     files: Files,
     script: String,
+    processor: bool,
     console: Option<Console>,
     sram_bytes: u32,
     start_ns: u64,
@@ -155,7 +169,11 @@ impl LinuxJob {
             .files
             .archive(&self.script, process.firmware(), self.sram_bytes)?;
         process.start_after(self.start_ns).await;
-        let guest = Guest::start(&self.settings, &archive).map_err(|error| error.to_string())?;
+        let mut settings = self.settings.clone();
+        if self.processor {
+            settings.arguments.push(processor(process.costs()));
+        }
+        let guest = Guest::start(&settings, &archive).map_err(|error| error.to_string())?;
         let mut guest = Recorded {
             guest,
             console: self.console.clone(),
@@ -169,6 +187,24 @@ impl LinuxJob {
             None => Err("the guest has ended before its script".into()),
         }
     }
+}
+
+/// The option of the kernel (`testbench/guests/kernel/processor_time.c`) with these costs.
+fn processor(costs: &HostCosts) -> String {
+    let kernel = &costs.kernel;
+    let times = [
+        kernel.interrupt,
+        costs.system_call,
+        costs.context_switch,
+        kernel.send,
+        kernel.receive,
+        kernel.copy_byte,
+        kernel.sum_byte,
+    ];
+    format!(
+        "processor={}",
+        times.map(|time| time.ps().to_string()).join(",")
+    )
 }
 
 impl Job for LinuxJob {
@@ -216,6 +252,9 @@ impl Outside for Recorded {
     type Error = GuestError;
 
     fn next_act(&mut self, now: SimTime, cause: Cause) -> Result<Act, GuestError> {
+        if let Some(console) = &self.console {
+            console.look(&mut self.guest)?;
+        }
         let mut act = self.guest.next_act(now, cause);
         if let (Some(console), Ok(Act::Say(lines))) = (&self.console, &mut act) {
             *lines = console.serve(&mut self.guest, std::mem::take(lines))?;

@@ -62,6 +62,13 @@ pub enum FaultSpec {
         /// Pause until the restart; `None`: no restart.
         pause: Option<SimTime>,
     },
+    /// Reset of a board, whose host goes on.
+    BoardReset {
+        /// Node.
+        node: usize,
+        /// Time of the reset.
+        at: SimTime,
+    },
 }
 
 /// A fault of frames or packets that match a pattern of their protocol.
@@ -87,9 +94,10 @@ pub(super) enum Verb {
     Replug,
     StallDma,
     Reset,
+    ResetBoard,
 }
 
-pub(super) const VERBS: [(&str, Verb); 9] = [
+pub(super) const VERBS: [(&str, Verb); 10] = [
     ("drop", Verb::Drop),
     ("duplicate", Verb::Duplicate),
     ("delay", Verb::Delay),
@@ -99,6 +107,7 @@ pub(super) const VERBS: [(&str, Verb); 9] = [
     ("replug", Verb::Replug),
     ("stall-dma", Verb::StallDma),
     ("reset", Verb::Reset),
+    ("reset-board", Verb::ResetBoard),
 ];
 
 pub(super) const KINDS: [(&str, FrameKind); 5] = [
@@ -168,6 +177,10 @@ pub(super) fn read(
                 Some(item) => Some(item.time()?),
                 None => None,
             },
+        },
+        Verb::ResetBoard => FaultSpec::BoardReset {
+            node: nodes.resolve_one(&table.need("node")?)?,
+            at: table.need("at_us")?.time()?,
         },
     };
     table.finish()?;

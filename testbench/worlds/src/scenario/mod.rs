@@ -220,9 +220,7 @@ impl Scenario {
         let count = islands.iter().flatten().collect::<BTreeSet<_>>().len();
         for table in tables {
             let (fault, place) = faults::read(table, &nodes, &network, count)?;
-            if let FaultSpec::Reset { .. } = fault {
-                check_labels(&programs, &place)?;
-            }
+            check_reset(&fault, &programs, &nodes, &place)?;
             faults.push(fault);
         }
         let mappers = gm::mappers(&nodes.all, &programs, &islands, &place)?;
@@ -478,6 +476,39 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+}
+
+/// Checks that a fault, if it is a reset, is one that the programs bear.
+fn check_reset(
+    fault: &FaultSpec,
+    programs: &[ProgramSpec],
+    nodes: &nodes::Nodes,
+    place: &Position,
+) -> Result<(), ScenarioError> {
+    match *fault {
+        FaultSpec::Reset { .. } => check_labels(programs, place),
+        FaultSpec::BoardReset { node, .. } => check_driver(programs, node, nodes, place),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the host of a board that is reset has a driver of its own: this project's libraries know of no reset.
+fn check_driver(
+    programs: &[ProgramSpec],
+    node: usize,
+    nodes: &nodes::Nodes,
+    reset: &Position,
+) -> Result<(), ScenarioError> {
+    let mut workloads = programs.iter().filter_map(ProgramSpec::workload);
+    let has_driver =
+        |workload: &dyn Workload| workload.has_driver() && workload.nodes().contains(&node);
+    match workloads.any(has_driver) {
+        true => Ok(()),
+        false => Err(reset.refuse(format!(
+            "no driver of node {} sets its board up again: only hosts with Linux have one",
+            nodes.all[node].name
+        ))),
     }
 }
 

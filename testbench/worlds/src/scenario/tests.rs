@@ -481,6 +481,8 @@ fn faults_must_be_possible() {
         "fault.times",
         "either",
     );
+    let board = "do = \"reset-board\"\nnode = 1\nat_us = 1";
+    refuse(board, "do", "fault.do", "only hosts with Linux");
     refuse(
         "do = \"reset\"\nnode = 1",
         "[[fault]]",

@@ -296,6 +296,9 @@ fn install(
         &FaultSpec::Reset { node, at, pause } => {
             world.nodes[node].schedule_reset(absolute(at), pause);
         }
+        &FaultSpec::BoardReset { node, at } => {
+            world.nodes[node].schedule_board_reset(absolute(at));
+        }
     }
     Ok(Strikes::default())
 }

@@ -29,7 +29,8 @@ pub(super) fn may_fail_from(scenario: &Scenario) -> Option<SimTime> {
         }
         FaultSpec::Cut { from: at, .. }
         | FaultSpec::Replug { at, .. }
-        | FaultSpec::Reset { at, .. } => Some(*at),
+        | FaultSpec::Reset { at, .. }
+        | FaultSpec::BoardReset { at, .. } => Some(*at),
         FaultSpec::Board { .. } => Some(SimTime::ZERO),
     });
     begins.min()

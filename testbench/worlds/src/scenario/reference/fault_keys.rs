@@ -144,7 +144,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "at_us",
             Number(0.0, LATEST),
             "needed",
-            "cut, replug, reset, stall-dma: when",
+            "cut, replug, reset, reset-board, stall-dma: when",
         ),
         key(
             "for_us",
@@ -158,7 +158,12 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "needed",
             "replug: the cable's ends afterwards, of switches as `\"name:3\"`",
         ),
-        key("node", Node, "needed", "stall-dma, reset: the node"),
+        key(
+            "node",
+            Node,
+            "needed",
+            "stall-dma, reset, reset-board: the node",
+        ),
         key(
             "channel",
             Choice(const { &names(&CHANNELS) }),
