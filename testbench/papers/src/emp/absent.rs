@@ -2,10 +2,8 @@
 
 use host_lib::emp::OpenError;
 
-/// Reason for which TCP is not measured.
-pub const TCP: &str = "TCP over the kernel's driver: there is no emulated operating system";
 /// Reason for which sockets are not measured.
-pub const SOCKETS: &str = "not modelled: there are neither sockets over EMP nor TCP";
+pub const SOCKETS: &str = "not modelled: there are no sockets over EMP";
 
 /// Reason for which two processes on a host are not measured: the error of the second one.
 #[must_use]
@@ -29,7 +27,7 @@ mod tests {
             );
             found.err().map(|error| error.to_string())
         };
-        for name in ["tcp", "sockets", "socket", "ip"] {
+        for name in ["sockets", "socket"] {
             let why = refused(name).unwrap_or_default();
             let unknown = format!("no program \"{name}\"");
             assert!(

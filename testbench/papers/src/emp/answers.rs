@@ -9,7 +9,6 @@ use defs::probe::stage;
 use emulator::profile::Profile;
 use emulator::profile::costs::HostCosts;
 
-use super::absent;
 use super::key::{Experiment, Key};
 use super::published::PARAMETER;
 use super::results::ProfileResults;
@@ -33,8 +32,6 @@ pub enum Role {
     Predicted,
     /// A property of this firmware, compared with that of the thesis's firmware.
     Compared,
-    /// A number of a system that is not modelled.
-    NotModelled,
 }
 
 impl Role {
@@ -46,7 +43,6 @@ impl Role {
             Self::Calibrated => row::CALIBRATED,
             Self::Predicted => row::PREDICTED,
             Self::Compared => "compared",
-            Self::NotModelled => "not modelled",
         }
     }
 }
@@ -112,12 +108,12 @@ pub enum Quantity {
     ShortestDma,
     /// The longest DMA of a short message and of a full frame, in us.
     LongestDma,
+    /// The highest bandwidth of TCP; whether the hosts' processors take time.
+    Tcp(bool),
     /// A cost of the profile.
     Cost(Cost),
     /// A value that follows from parameters alone.
     Constant(f64),
-    /// No quantity.
-    Nothing,
 }
 
 /// Answer to a published number.
@@ -196,7 +192,9 @@ impl Quantity {
             Self::ShortestDma | Self::LongestDma => {
                 LEDGERS.map(|size| Task::Ledger(Scheme::Base, size)).into()
             }
-            Self::Cost(_) | Self::Constant(_) | Self::Nothing => Vec::new(),
+            // Its rows say what comes with and without.
+            Self::Tcp(_) => vec![Task::Tcp(true), Task::Tcp(false)],
+            Self::Cost(_) | Self::Constant(_) => Vec::new(),
         }
     }
 
@@ -214,7 +212,7 @@ impl Quantity {
             | Self::Advantage(_, key, _) => Some(key.scheme),
             Self::Stage { scheme, .. } => Some(*scheme),
             Self::ShortestDma | Self::LongestDma => Some(Scheme::Base),
-            Self::Cost(_) | Self::Constant(_) | Self::Nothing => None,
+            Self::Tcp(_) | Self::Cost(_) | Self::Constant(_) => None,
         }
     }
 
@@ -244,9 +242,9 @@ impl Quantity {
             } => stage_us(results, *scheme, stages, *cpu),
             Self::ShortestDma => dma_us(results).reduce(f64::min),
             Self::LongestDma => dma_us(results).reduce(f64::max),
+            Self::Tcp(processor) => results.tcp.get(processor)?.peak(),
             Self::Cost(cost) => Some(cost.time_on(&results.profile.host)),
             Self::Constant(value) => Some(*value),
-            Self::Nothing => None,
         }
     }
 }
@@ -301,11 +299,14 @@ pub fn limit_megabits_per_s(size: u32) -> f64 {
 /// Message lengths below 256 bytes.
 const SHORT: &[u32] = &[4, SMALL];
 
+/// What a number of TCP comes from.
+const TCP_NOTE: &str = "Linux 6.1 with its own driver, this project's firmware, and time of the processor by host.kernel_... of the profile, which were set before the first run";
+
 /// Answers to numbers of other systems.
 fn other_answer(number: &Published) -> Option<Answer> {
     let base = Key::new(Experiment::Latency, Scheme::Base, SMALL);
     match number.scheme {
-        "tcp" => Some(Answer::new(Role::NotModelled, Quantity::Nothing).note(absent::TCP)),
+        "tcp" => Some(Answer::predicted(Quantity::Tcp(true)).note(TCP_NOTE)),
         "gm" if number.quantity.starts_with("advantage") => {
             let advantage = Quantity::Advantage(System::Gm, base, SHORT);
             Some(Answer::predicted(advantage).note("GM on boards with a LANai 7.2 at 66 MHz"))

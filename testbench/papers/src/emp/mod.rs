@@ -206,6 +206,7 @@ impl Experiment for Emp {
             profiles: profiles.collect::<Result<_, _>>()?,
             images: images(scheme)?,
             gm: EmpPlan::gm_boards()?,
+            no_linux: EmpPlan::no_linux(),
             tasks: selection.tasks.clone(),
             rounds: request
                 .amount
@@ -245,6 +246,9 @@ impl Experiment for Emp {
         let tasks = self.plan.possible().into_iter();
         tasks
             .flat_map(|task| profiles.clone().map(move |profile| (profile, task)))
+            .filter(|&(profile, task)| {
+                !matches!(task, Task::Tcp(_)) || self.plan.tcp_of(profile) == profile
+            })
             .collect()
     }
 

@@ -14,7 +14,8 @@ use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::verdict::Limits;
 use lanigon_worlds::calibrate;
 use lanigon_worlds::end::RunError;
-use lanigon_worlds::images::FirmwareError;
+use lanigon_worlds::images::{FirmwareError, own_image};
+use lanigon_worlds::nodes::EMP_SRAM_BYTES;
 use lanigon_worlds::profile::built_in;
 
 use super::key::{Experiment, Key};
@@ -22,12 +23,16 @@ use super::measure::passing::{self, System};
 use super::measure::quiet::{self, Quiet};
 use super::measure::rounds::Rounds;
 use super::measure::scheme::Scheme;
+use super::measure::tcp::{self, Tcp};
 use super::measure::testbed::Testbed;
 use super::measure::usage::{self, Directions, Usage};
 use super::measure::{Setup, latency, one_way, two_way};
 use super::results::{ProfileResults, Results, SchemeResults};
 use super::{LARGE, LEDGERS, OTHER_SIZES};
 use crate::gm;
+
+/// The firmware for Linux's driver.
+const ACENIC: &str = "acenic";
 
 /// A task of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +45,8 @@ pub enum Task {
     Usage(Scheme, Directions),
     /// The latency of another system with messages of this length.
     Other(System, u32),
+    /// TCP between hosts with Linux; whether their processors' work takes time.
+    Tcp(bool),
 }
 
 impl Task {
@@ -48,7 +55,7 @@ impl Task {
         match self {
             Self::Point(key) => key.scheme,
             Self::Ledger(scheme, _) | Self::Usage(scheme, _) => scheme,
-            Self::Other(..) => Scheme::Base,
+            Self::Other(..) | Self::Tcp(_) => Scheme::Base,
         }
     }
 
@@ -62,7 +69,9 @@ impl Task {
     pub(super) const fn conditions(self) -> (Testbed, bool) {
         match self {
             Self::Point(key) => (key.testbed, key.flow_control),
-            Self::Ledger(..) | Self::Usage(..) | Self::Other(..) => (Testbed::Direct933, false),
+            Self::Ledger(..) | Self::Usage(..) | Self::Other(..) | Self::Tcp(_) => {
+                (Testbed::Direct933, false)
+            }
         }
     }
 
@@ -82,6 +91,7 @@ impl Task {
             Self::Ledger(..) => 0,
             Self::Usage(..) => LARGE,
             Self::Other(_, size) => size,
+            Self::Tcp(_) => u32::MAX,
         }
     }
 }
@@ -95,6 +105,8 @@ pub enum TaskResult {
     Ledger(Box<Quiet>),
     /// Utilisation.
     Usage(Usage),
+    /// TCP.
+    Tcp(Tcp),
     /// No result: an image is missing, or the firmware does not tell it.
     Nothing,
 }
@@ -110,6 +122,8 @@ pub struct EmpPlan {
     pub tasks: BTreeSet<Task>,
     /// GM's boards and image, if it is built.
     pub gm: Option<(Profile, Image)>,
+    /// Why Linux cannot run on hosts, if it cannot.
+    pub no_linux: Option<String>,
     /// Number of rounds.
     pub rounds: Rounds,
     /// Limit of simulated time per point.
@@ -130,7 +144,10 @@ impl EmpPlan {
     pub(super) fn possible(&self) -> Vec<Task> {
         let has_image = |task: &Task| {
             let is_on_gm = matches!(task, Task::Other(system, _) if system.is_on_gm());
-            self.images.contains_key(&task.scheme()) && (!is_on_gm || self.gm.is_some())
+            let is_tcp = matches!(task, Task::Tcp(_));
+            self.images.contains_key(&task.scheme())
+                && (!is_on_gm || self.gm.is_some())
+                && (!is_tcp || self.no_linux.is_none())
         };
         let mut tasks: Vec<_> = self.tasks.iter().copied().filter(has_image).collect();
         // Long runs first: threads end at about the same time.
@@ -149,6 +166,7 @@ impl EmpPlan {
             schemes: of.schemes.clone(),
             points: BTreeMap::new(),
             others: BTreeMap::new(),
+            tcp: BTreeMap::new(),
         };
         let mut profiles: Vec<_> = calibrated.iter().map(of_profile).collect();
         for ((profile, task), result) in found.points {
@@ -161,12 +179,18 @@ impl EmpPlan {
                 (Task::Other(system, size), TaskResult::Mean(mean)) => {
                     of.others.insert((system, size), mean);
                 }
+                (Task::Tcp(processor), TaskResult::Tcp(tcp)) => {
+                    of.tcp.insert(processor, tcp);
+                }
                 (_, TaskResult::Ledger(quiet)) => {
                     scheme.ledgers.insert(quiet.ledger.length, *quiet);
                 }
                 (_, TaskResult::Usage(usage)) => scheme.usages.push(usage),
-                (_, TaskResult::Nothing | TaskResult::Mean(_)) => {}
+                (_, TaskResult::Nothing | TaskResult::Mean(_) | TaskResult::Tcp(_)) => {}
             }
+        }
+        for profile in 0..profiles.len() {
+            profiles[profile].tcp = profiles[self.tcp_of(profile)].tcp.clone();
         }
         Results {
             profiles,
@@ -175,6 +199,7 @@ impl EmpPlan {
                 full: Rounds::FULL.most,
             },
             missing: self.missing(),
+            no_linux: self.no_linux.clone(),
             partial: found.partial,
         }
     }
@@ -194,6 +219,24 @@ impl EmpPlan {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Why Linux cannot run on hosts: what is missing for it.
+    #[must_use]
+    pub fn no_linux() -> Option<String> {
+        if own_image(ACENIC, EMP_SRAM_BYTES).is_err() {
+            return Some(format!("no image {ACENIC}"));
+        }
+        let kernel = lanigon_workloads::linux::missing();
+        kernel.map(|_| "no kernel of guests (`make linux` builds it)".into())
+    }
+
+    /// The first profile with the entries of this one: TCP is measured under that one alone, since durations of EMP's stages do not matter.
+    pub(super) fn tcp_of(&self, profile: usize) -> usize {
+        let entries = &self.profiles[profile].entries;
+        let mut all = self.profiles.iter();
+        all.position(|other| other.entries == *entries)
+            .unwrap_or(profile)
     }
 
     /// Requested schemes without an image.
@@ -275,6 +318,7 @@ impl EmpPlan {
                 None => TaskResult::Nothing,
             },
             Task::Usage(_, flow) => TaskResult::Usage(usage::measure(&setup, flow, LARGE)?),
+            Task::Tcp(processor) => TaskResult::Tcp(tcp::measure(&setup, processor)?),
             Task::Other(system, size) => match (system, &self.gm) {
                 (System::MpiOverEmp, _) => TaskResult::Mean(passing::mpi_over_emp(&setup, size)?),
                 (System::MpiOverGm, Some((profile, image))) => {

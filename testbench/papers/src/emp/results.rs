@@ -9,6 +9,7 @@ use super::key::Key;
 use crate::emp::measure::passing::System;
 use crate::emp::measure::quiet::Quiet;
 use crate::emp::measure::scheme::Scheme;
+use crate::emp::measure::tcp::Tcp;
 use crate::emp::measure::usage::{Directions, Usage};
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::verdict::{Limits, Sample};
@@ -60,6 +61,8 @@ pub struct ProfileResults {
     pub points: BTreeMap<Key, Estimate>,
     /// Latencies of other systems by message length, in us.
     pub others: BTreeMap<(System, u32), Estimate>,
+    /// TCP with and without time of the hosts' processors.
+    pub tcp: BTreeMap<bool, Tcp>,
 }
 
 impl Sample for ProfileResults {
@@ -99,6 +102,8 @@ pub struct Results {
     pub limits: Limits,
     /// Schemes whose image is not built.
     pub missing: Vec<Scheme>,
+    /// Why Linux cannot run on hosts, if it cannot.
+    pub no_linux: Option<String>,
     /// The user interrupted the run: points are missing.
     pub partial: bool,
 }

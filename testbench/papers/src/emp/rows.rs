@@ -11,6 +11,8 @@ use super::results::{ProfileResults, Results};
 use super::{Selection, Task};
 use crate::emp::measure::passing::{GM_PROFILE, System};
 use crate::emp::measure::scheme::Scheme;
+use crate::emp::measure::tcp;
+use crate::emp::measure::testbed::Testbed;
 use crate::emp::measure::usage::Resource;
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::published::Published;
@@ -41,6 +43,15 @@ pub fn why_other_is_missing(results: &Results) -> String {
     }
 }
 
+/// Reason for a missing value of TCP.
+#[must_use]
+pub fn why_tcp_is_missing(results: &Results) -> String {
+    match &results.no_linux {
+        Some(why) => why.clone(),
+        None => "interrupted".into(),
+    }
+}
+
 /// Row of a published number and its answer under a profile.
 fn published_row(
     results: &Results,
@@ -50,9 +61,8 @@ fn published_row(
 ) -> Row {
     let value = answer.quantity.value(profile).map(round);
     let role = answer.role(number.id, &profile.profile);
-    let nothing = answer.quantity == Quantity::Nothing;
     let bound = value.and_then(|_| judged_bound(results, profile, number, answer));
-    let (role, note) = if value.is_some() || nothing {
+    let (role, note) = if value.is_some() {
         let open = bound.as_ref().and_then(|bound| bound.as_ref().err());
         let why = open.map(String::as_str).into_iter();
         let notes = [answer.note].into_iter().filter(|note| !note.is_empty());
@@ -60,6 +70,8 @@ fn published_row(
         (role.name(), notes.join("; "))
     } else if let Quantity::Advantage(..) = answer.quantity {
         (NOT_MEASURED, why_other_is_missing(results))
+    } else if let Quantity::Tcp(_) = answer.quantity {
+        (NOT_MEASURED, why_tcp_is_missing(results))
     } else {
         (NOT_MEASURED, why_missing(results, answer.quantity.scheme()))
     };
@@ -147,6 +159,28 @@ fn other_row(profile: &ProfileResults, (system, size): (System, u32), mean: &Est
     }
 }
 
+/// Rows of TCP: latencies, and the highest bandwidth.
+fn tcp_rows(profile: &ProfileResults) -> impl Iterator<Item = Row> + '_ {
+    profile.tcp.iter().flat_map(move |(&processor, tcp)| {
+        let row = move |experiment: Experiment, size, value| Row {
+            scheme: tcp::name(processor),
+            testbed: Testbed::Direct933.name(),
+            experiment: experiment.name(),
+            profile: profile.profile.name.clone(),
+            message_bytes: Some(size),
+            what: experiment.metric().into(),
+            measured: Some(round(value)),
+            unit: experiment.unit(),
+            role: PREDICTED,
+            ..Row::default()
+        };
+        let latencies = tcp.latencies.iter();
+        let latencies = latencies.map(move |(size, us)| row(Experiment::Latency, *size, *us));
+        let bandwidths = tcp.bandwidths.iter();
+        latencies.chain(bandwidths.map(move |(size, rate)| row(Experiment::OneWay, *size, *rate)))
+    })
+}
+
 /// Row of a measured mean.
 fn mean_row(
     profile: &ProfileResults,
@@ -190,7 +224,7 @@ pub fn points(results: &Results, profile: &ProfileResults, selection: &Selection
     });
     let others = profile.others.iter();
     let others = others.map(|(key, mean)| other_row(profile, *key, mean));
-    tasks.chain(others).collect()
+    tasks.chain(others).chain(tcp_rows(profile)).collect()
 }
 
 /// Median of absolute errors of predictions.

@@ -33,6 +33,7 @@ impl Selection {
             .tasks
             .extend(Scheme::ALL.into_iter().flat_map(Task::explanation));
         whole.tasks.extend(Task::others());
+        whole.tasks.extend([true, false].map(Task::Tcp));
         whole.numbers = answered().collect();
         for id in &whole.numbers {
             whole.tasks.extend(needs(id, sizes));
@@ -174,7 +175,7 @@ mod tests {
             let points = Selection::points(sizes);
             for id in answered() {
                 for task in needs(id, sizes) {
-                    let apart = matches!(task, Task::Ledger(..) | Task::Other(..));
+                    let apart = matches!(task, Task::Ledger(..) | Task::Other(..) | Task::Tcp(_));
                     let there = apart || points.tasks.contains(&task);
                     assert!(there, "{id}: {task:?}");
                 }
@@ -192,7 +193,7 @@ mod tests {
         assert_eq!(counts("emp-010"), Some((1, 2)));
         assert_eq!(counts("3.1"), Some((0, 10)));
         assert_eq!(counts("table-3.1"), Some((6, 1)));
-        assert_eq!(counts("emp-074"), Some((1, 0)));
+        assert_eq!(counts("emp-074"), Some((1, 2)));
         assert_eq!(counts("emp-none"), None);
         assert_eq!(counts(""), None);
         assert_eq!(

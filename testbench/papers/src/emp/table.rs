@@ -10,6 +10,7 @@ use super::rows::{self, Median};
 use super::{OTHER_SIZES, SMALL, Selection, Task, explain};
 use crate::emp::measure::passing::{GM_PROFILE, System};
 use crate::emp::measure::scheme::Scheme;
+use crate::emp::measure::tcp;
 use crate::emp::measure::testbed::Testbed;
 use lanigon_experiments::row::{NOT_MEASURED, Row};
 use lanigon_experiments::verdict::Totals;
@@ -35,6 +36,7 @@ fn write_all(text: &mut String, results: &Results, selection: &Selection) -> fmt
         )?;
         curve_tables(text, profile, selection)?;
         other_table(text, profile)?;
+        tcp_table(text, results, profile, selection)?;
         revised_costs(text, profile)?;
         published_table(text, results, profile, selection)?;
         stage_table(text, profile)?;
@@ -82,7 +84,7 @@ fn curve_tables(text: &mut String, profile: &ProfileResults, selection: &Selecti
     let keys = || {
         selection.tasks.iter().filter_map(|task| match task {
             Task::Point(key) => Some(*key),
-            Task::Ledger(..) | Task::Usage(..) | Task::Other(..) => None,
+            Task::Ledger(..) | Task::Usage(..) | Task::Other(..) | Task::Tcp(_) => None,
         })
     };
     for key in keys() {
@@ -142,6 +144,33 @@ fn other_table(text: &mut String, profile: &ProfileResults) -> fmt::Result {
             None => format!("{:>9}", "-"),
         });
         writeln!(text, "{size:>9}{}", cells.concat())?;
+    }
+    writeln!(text)
+}
+
+/// TCP: half a round trip, and the highest bandwidth of a stream.
+fn tcp_table(
+    text: &mut String,
+    results: &Results,
+    profile: &ProfileResults,
+    selection: &Selection,
+) -> fmt::Result {
+    if !selection.tasks.contains(&Task::Tcp(true)) {
+        return Ok(());
+    }
+    if let Some(why) = &results.no_linux {
+        return writeln!(text, "TCP is not measured: {why}\n");
+    }
+    for (&processor, tcp) in &profile.tcp {
+        let name = tcp::name(processor);
+        let latency = |size: &u32| Some(format!("{size} bytes {:.1}", tcp.latencies.get(size)?));
+        let latencies: Vec<_> = [4, 256, 4096].iter().filter_map(latency).collect();
+        let latencies = latencies.join(", ");
+        let peak = tcp.peak().unwrap_or_default();
+        writeln!(
+            text,
+            "{name}: latency in us {latencies}; stream at most {peak:.1} Mb/s"
+        )?;
     }
     writeln!(text)
 }

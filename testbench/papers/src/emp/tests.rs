@@ -23,6 +23,7 @@ fn plan() -> EmpPlan {
             .filter_map(|name| built_in(name).ok())
             .collect(),
         tasks: Selection::whole(QUICK_SIZES).tasks,
+        no_linux: None,
         gm: EmpPlan::gm_boards().unwrap_or_default(),
         rounds: Rounds::QUICK,
         max_time: None,

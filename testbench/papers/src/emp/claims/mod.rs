@@ -8,7 +8,7 @@ mod two_way;
 use super::Selection;
 use super::key::{Experiment, Key};
 use super::results::{ProfileResults, Results};
-use super::rows::{why_missing, why_other_is_missing};
+use super::rows::{why_missing, why_other_is_missing, why_tcp_is_missing};
 use crate::emp::measure::passing::System;
 use crate::emp::measure::scheme::Scheme;
 use crate::emp::measure::testbed::Testbed;
@@ -103,6 +103,13 @@ impl<'a> View<'a> {
     fn other(&self, system: System, size: u32) -> Result<f64, String> {
         let missing = || format!("not measured: {}", why_other_is_missing(self.results));
         self.profile.other(system, size).ok_or_else(missing)
+    }
+
+    /// Latency of TCP, with time of the hosts' processors.
+    fn tcp_latency(&self, size: u32) -> Result<f64, String> {
+        let tcp = self.profile.tcp.get(&true);
+        let found = tcp.and_then(|tcp| tcp.latencies.get(&size).copied());
+        found.ok_or_else(|| format!("not measured: {}", why_tcp_is_missing(self.results)))
     }
 
     /// Latency, one-way and two-way bandwidth on the first testbed.

@@ -18,9 +18,11 @@ pub const CLAIMS: &[ThesisClaim] = &[
         "GM on the LANai 7.2, 256 bytes to 14 KB: one at most 1.5 times the other",
         alike_per_byte,
     ),
-    ThesisClaim("emp-075", "", |_| {
-        Err(format!("not modelled: {}", absent::TCP))
-    }),
+    ThesisClaim(
+        "emp-075",
+        "GM on the LANai 7.2, 4 bytes to 4 KB: more than twice the latency of both",
+        tcp_is_slower,
+    ),
     ThesisClaim("emp-180", "", |_| Err(absent::second_process())),
     ThesisClaim(
         "emp-187",
@@ -39,6 +41,22 @@ fn alike_per_byte(view: &View<'_>) -> Verdict {
     let ratio = (emp_ns / gm_ns).max(gm_ns / emp_ns);
     let evidence = format!("EMP {emp_ns:.2} ns a byte, GM {gm_ns:.2}");
     Ok(((1.0..=1.5).contains(&ratio), evidence))
+}
+
+fn tcp_is_slower(view: &View<'_>) -> Verdict {
+    let mut holds = true;
+    let mut words = Vec::new();
+    for size in [4, 256, 4096] {
+        let emp = view.latency(Base, size)?;
+        let gm = view.other(System::Gm, size)?;
+        let tcp = view.tcp_latency(size)?;
+        holds &= tcp > 2.0 * emp.max(gm);
+        words.push(format!("{size} bytes {tcp:.0}, {emp:.1} and {gm:.1}"));
+    }
+    Ok((
+        holds,
+        format!("latency of TCP, EMP and GM: {} us", words.join("; ")),
+    ))
 }
 
 fn passing_compares(view: &View<'_>) -> Verdict {

@@ -7,6 +7,7 @@ pub mod passing;
 pub mod quiet;
 pub mod rounds;
 pub mod scheme;
+pub mod tcp;
 pub mod testbed;
 pub mod two_way;
 pub mod usage;
