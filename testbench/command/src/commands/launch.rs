@@ -10,7 +10,6 @@ use std::sync::Arc;
 use anyhow::{Context, bail, ensure};
 use emulator::sim::world::RunEnd;
 use lanigon_analysis::capture;
-use lanigon_analysis::trace::record;
 use lanigon_processes::{
     Hub, KIND, Mode, PROVIDER_FILE, Processes, ProgramCommand, Programs, SOCKETS_FILE, Starter,
     StarterKind, library,
@@ -18,12 +17,11 @@ use lanigon_processes::{
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::scenario::programs::Program;
-use lanigon_worlds::simulation::{RunOptions, Simulation};
+use lanigon_worlds::simulation::RunOptions;
 use lanigon_worlds::workload::Workloads;
 
 use super::Status;
-use super::run::report::RunReport;
-use super::run::{ObserverArgs, Observers, warn};
+use super::run::ObserverArgs;
 use crate::cli::launch::LaunchArgs;
 use crate::output;
 
@@ -60,21 +58,12 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let hub = hub.context("a socket for the processes")?;
     let hub = Arc::new(if args.sockets { hub.of_sockets() } else { hub });
     let scenario = scenario(args, ranks, &name, network, &hub)?;
-    let written = [
-        ("--trace", args.record.trace.as_deref()),
-        ("--pcap", pcap),
-        ("--timeline", args.timeline.timeline.as_deref()),
-    ];
-    output::apart_from_scenario(&scenario, &written)?;
-    let mut simulation = Simulation::new(&scenario)?;
-    warn(&simulation);
-    let known = record::of_scenario(&name, &scenario, &simulation.images);
-    let observed = ObserverArgs {
+    let observers = ObserverArgs {
         record: &args.record,
         timeline: &args.timeline,
         pcap,
     };
-    let observers = Observers::begin(&observed, &mut simulation.world, &known)?;
+    let mut observed = observers.build(&name, &scenario)?;
     let options = RunOptions {
         max_time: args.max_time,
         interrupt: Some(interrupt.flag()),
@@ -83,18 +72,12 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         threads: NonZeroUsize::MIN,
     };
     started.start(args, ranks, &hub)?;
-    let outcome = simulation.run(&options, |_| ());
+    let outcome = observed.run(&options);
     let interrupted = outcome.end == RunEnd::Interrupted;
     let by_force = interrupted || outcome.end != RunEnd::Completed;
     let code = started.finish(by_force, &hub);
-    let report = RunReport {
-        file: Path::new(&name),
-        scenario: &scenario,
-        outcome: &outcome,
-    };
-    observers.recording.results(report.results());
-    let written = observers.finish(&mut simulation.world);
-    output::print(&report.text())?;
+    let (report, written) = observed.finish(&outcome);
+    output::print(&report)?;
     written?;
     Ok(match code {
         _ if interrupted => Status::Interrupted,

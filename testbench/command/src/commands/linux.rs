@@ -1,22 +1,19 @@
 //! `lanigon linux`: the console of a Linux host on this terminal.
 
 use std::io::{self, BufRead, IsTerminal};
-use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, anyhow, ensure};
-use emulator::sim::world::RunEnd;
 use lanigon_analysis::capture;
-use lanigon_analysis::trace::record;
 use lanigon_workloads::{Terminal, open_console};
 use lanigon_worlds::interrupt::Interrupt;
-use lanigon_worlds::simulation::{RunOptions, Simulation};
+use lanigon_worlds::simulation::RunOptions;
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use super::Status;
-use super::run::report::RunReport;
-use super::run::{ObserverArgs, Observers, warn};
+use super::run::{ObserverArgs, status};
 use crate::cli::linux::LinuxArgs;
 use crate::output;
 
@@ -33,50 +30,32 @@ pub fn run(args: &LinuxArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let name = args.scenario.display().to_string();
     let mut scenario = lanigon_workloads::load(&args.scenario)?;
     scenario.seed = args.seed.unwrap_or(scenario.seed);
-    let written = [
-        ("--trace", args.record.trace.as_deref()),
-        ("--pcap", pcap),
-        ("--timeline", args.timeline.timeline.as_deref()),
-    ];
-    output::apart_from_scenario(&scenario, &written)?;
     let mut nodes = scenario.nodes.iter();
     let node = nodes.position(|node| node.name == args.node);
     let node = node.with_context(|| format!("--node: {name} has no node {}", args.node))?;
+    let wishes = Wishes::of(interrupt);
     let terminal: Arc<Mutex<dyn Terminal>> = match io::stdin().is_terminal() {
-        true => Arc::new(Mutex::new(Person::new(&args.node)?)),
-        false => Arc::new(Mutex::new(Pipe)),
+        true => Arc::new(Mutex::new(Person::new(&args.node, wishes.clone())?)),
+        false => Arc::new(Mutex::new(Pipe(wishes.clone()))),
     };
     open_console(&mut scenario, node, terminal).map_err(|error| anyhow!("{name}: {error}"))?;
-    let mut simulation = Simulation::new(&scenario)?;
-    warn(&simulation);
-    let known = record::of_scenario(&name, &scenario, &simulation.images);
-    let observed = ObserverArgs {
+    let observers = ObserverArgs {
         record: &args.record,
         timeline: &args.timeline,
         pcap,
     };
-    let observers = Observers::begin(&observed, &mut simulation.world, &known)?;
+    let mut observed = observers.build(&name, &scenario)?;
     let options = RunOptions {
-        interrupt: Some(interrupt.flag()),
+        interrupt: Some(Arc::clone(&wishes.end)),
         ..RunOptions::default()
     };
-    let outcome = simulation.run(&options, |_| ());
-    let report = RunReport {
-        file: Path::new(&name),
-        scenario: &scenario,
-        outcome: &outcome,
-    };
-    observers.recording.results(report.results());
-    let written = observers.finish(&mut simulation.world);
+    let outcome = observed.run(&options);
+    let (report, written) = observed.finish(&outcome);
     if !outcome.is_good() {
-        output::print_aside(&report.text());
+        output::print_aside(&report);
     }
     written?;
-    Ok(match outcome.end {
-        RunEnd::Interrupted => Status::Interrupted,
-        _ if outcome.is_good() => Status::Done,
-        _ => Status::Failed,
-    })
+    Ok(status(&outcome))
 }
 
 fn show(line: &str) {
@@ -84,17 +63,49 @@ fn show(line: &str) {
     let _ = output::print(&format!("{line}\n"));
 }
 
+/// What Ctrl-C means: the first ends the guest's command, another one before that has ended the run.
+#[derive(Clone)]
+struct Wishes {
+    interrupt: Interrupt,
+    /// The command is to end.
+    breaks: bool,
+    end: Arc<AtomicBool>,
+}
+
+impl Wishes {
+    fn of(interrupt: &Interrupt) -> Self {
+        Self {
+            interrupt: interrupt.clone(),
+            breaks: false,
+            end: Arc::default(),
+        }
+    }
+
+    /// Whether the command is to end from now on.
+    fn breaks(&mut self) -> bool {
+        if !self.interrupt.requested() {
+            return false;
+        }
+        self.interrupt.clear();
+        let again = std::mem::replace(&mut self.breaks, true);
+        self.end.fetch_or(again, Ordering::Relaxed);
+        !again
+    }
+}
+
 /// A person at a terminal.
 struct Person {
     editor: DefaultEditor,
     prompt: String,
+    wishes: Wishes,
 }
 
 impl Person {
-    fn new(node: &str) -> anyhow::Result<Self> {
+    fn new(node: &str, wishes: Wishes) -> anyhow::Result<Self> {
         Ok(Self {
             editor: DefaultEditor::new().context("the terminal")?,
             prompt: format!("node {node} # "),
+            wishes,
         })
     }
 }
@@ -104,7 +115,12 @@ impl Terminal for Person {
         show(line);
     }
 
+    fn breaks(&mut self) -> bool {
+        self.wishes.breaks()
+    }
+
     fn ask(&mut self) -> Option<String> {
+        self.wishes.breaks = false;
         match self.editor.readline(&self.prompt) {
             Ok(line) => {
                 // A history that is full or off is no reason to stop.
@@ -119,14 +135,19 @@ impl Terminal for Person {
 }
 
 /// Lines from a pipe or a file.
-struct Pipe;
+struct Pipe(Wishes);
 
 impl Terminal for Pipe {
     fn show(&mut self, line: &str) {
         show(line);
     }
 
+    fn breaks(&mut self) -> bool {
+        self.0.breaks()
+    }
+
     fn ask(&mut self) -> Option<String> {
+        self.0.breaks = false;
         let line = io::stdin().lock().lines().next()?.ok()?;
         show(&format!("# {line}"));
         Some(line)

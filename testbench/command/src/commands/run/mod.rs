@@ -110,7 +110,7 @@ pub(super) fn warn(simulation: &Simulation) {
 }
 
 /// The exit code of a run with this result.
-fn status(outcome: &RunSummary) -> Status {
+pub(super) fn status(outcome: &RunSummary) -> Status {
     match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
         _ if outcome.is_good() => Status::Done,
@@ -135,19 +135,67 @@ impl<'a> From<&'a RunArgs> for ObserverArgs<'a> {
     }
 }
 
+impl ObserverArgs<'_> {
+    /// The world of a scenario, with these files.
+    pub(super) fn build<'s>(
+        &self,
+        name: &'s str,
+        scenario: &'s Scenario,
+    ) -> anyhow::Result<Observed<'s>> {
+        let written = [
+            ("--trace", self.record.trace.as_deref()),
+            ("--pcap", self.pcap),
+            ("--timeline", self.timeline.timeline.as_deref()),
+        ];
+        output::apart_from_scenario(scenario, &written)?;
+        let mut simulation = Simulation::new(scenario)?;
+        warn(&simulation);
+        let known = record::of_scenario(name, scenario, &simulation.images);
+        let observers = Observers::begin(self, &mut simulation.world, &known)?;
+        Ok(Observed {
+            name,
+            scenario,
+            simulation,
+            observers,
+        })
+    }
+}
+
+/// A world that others than this command take part in, and its files.
+pub(super) struct Observed<'s> {
+    name: &'s str,
+    scenario: &'s Scenario,
+    simulation: Simulation,
+    observers: Observers,
+}
+
+impl Observed<'_> {
+    pub(super) fn run(&mut self, options: &RunOptions) -> RunSummary {
+        self.simulation.run(options, |_| ())
+    }
+
+    /// The report, and whether the files could be written.
+    pub(super) fn finish(mut self, outcome: &RunSummary) -> (String, Result<(), WriteError>) {
+        let report = RunReport {
+            file: Path::new(self.name),
+            scenario: self.scenario,
+            outcome,
+        };
+        self.observers.recording.results(report.results());
+        let written = self.observers.finish(&mut self.simulation.world);
+        (report.text(), written)
+    }
+}
+
 /// Files that are written while the world runs.
-pub(super) struct Observers {
-    pub(super) recording: Recording,
+struct Observers {
+    recording: Recording,
     drawing: Drawing,
     capture: Option<Capture>,
 }
 
 impl Observers {
-    pub(super) fn begin(
-        args: &ObserverArgs<'_>,
-        world: &mut World,
-        known: &Header,
-    ) -> anyhow::Result<Self> {
+    fn begin(args: &ObserverArgs<'_>, world: &mut World, known: &Header) -> anyhow::Result<Self> {
         let recording = args.record.begin(world, || known.clone())?;
         let drawing = args.timeline.begin(world, || known.clone())?;
         let capture = args.pcap.map(|path| Capture::start(path, world));
@@ -161,7 +209,7 @@ impl Observers {
         })
     }
 
-    pub(super) fn finish(self, world: &mut World) -> Result<(), WriteError> {
+    fn finish(self, world: &mut World) -> Result<(), WriteError> {
         world.finish_observing();
         let captured = self.capture.map_or(Ok(()), |capture| capture.finish(world));
         captured
