@@ -288,6 +288,7 @@ fn examples_are_right() {
     names.sort();
     let expected = [
         ("goodput", "7"),
+        ("linux-loss", "8"),
         ("loss", "150"),
         ("one-fast-cpu", "240"),
         ("when-two-pay", "440"),
