@@ -63,7 +63,7 @@ fn show(line: &str) {
     let _ = output::print(&format!("{line}\n"));
 }
 
-/// What Ctrl-C means: the first ends the guest's command, another one before that has ended the run.
+/// Meaning of Ctrl-C: the first ends the guest's command, another one before that has ended the run.
 #[derive(Clone)]
 struct Wishes {
     interrupt: Interrupt,

@@ -299,7 +299,7 @@ pub fn limit_megabits_per_s(size: u32) -> f64 {
 /// Message lengths below 256 bytes.
 const SHORT: &[u32] = &[4, SMALL];
 
-/// What a number of TCP comes from.
+/// Note on numbers of TCP: what they come from.
 const TCP_NOTE: &str = "Linux 6.1 with its own driver, this project's firmware, and time of the processor by host.kernel_... of the profile, which were set before the first run";
 
 /// Answers to numbers of other systems.

@@ -13,7 +13,7 @@ use lanigon_worlds::scenario::programs::Program;
 
 use super::workload::Linux;
 
-/// What a terminal sends for Ctrl-C.
+/// Character that a terminal sends for Ctrl-C.
 const CTRL_C: &str = "\x03";
 
 /// Line of the console with which the shell asks for a line.

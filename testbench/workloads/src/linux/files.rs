@@ -24,12 +24,12 @@ const FOLDER: &str = "LANIGON_LINUX";
 /// The program without which nothing runs.
 const BUSYBOX: &str = "bin/busybox";
 
-/// What `make linux` makes.
+/// Folder of what `make linux` makes.
 pub(super) fn built() -> PathBuf {
     std::env::var_os(FOLDER).map_or_else(|| own::project().join("target/linux"), PathBuf::from)
 }
 
-/// What is missing for guests, and what to do; `None` if nothing is.
+/// The first thing that is missing for guests, and what to do; `None` if nothing is.
 #[must_use]
 pub fn missing() -> Option<String> {
     Files::find(None, &[], Path::new("")).check().err()

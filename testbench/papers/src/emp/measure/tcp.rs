@@ -20,7 +20,7 @@ const LONGEST_PING: u32 = 16_384;
 /// Lengths of the stream's messages, in bytes.
 const STREAM: [u32; 2] = [16_384, 131_072];
 
-/// What was measured.
+/// Latencies and bandwidths of TCP.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tcp {
     /// Half a round trip by message length, in us.
@@ -67,7 +67,7 @@ pub fn measure(setup: &Setup, processor: bool) -> Result<Tcp, Error> {
     })
 }
 
-/// What NetPIPE says first when it streams.
+/// First words of NetPIPE when it streams.
 const STREAMS: &str = "Streaming in one direction";
 
 fn scenario(profile: &Profile, processor: bool) -> String {
