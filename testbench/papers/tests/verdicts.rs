@@ -21,7 +21,7 @@ fn verdicts(rounds: Rounds) -> BTreeMap<&'static str, (Option<bool>, String)> {
             key.experiment == Benchmark::Latency || [MEDIUM, LARGE].contains(&key.size)
         }
         Task::Usage(..) => true,
-        Task::Ledger(..) | Task::Other(..) => false,
+        Task::Ledger(..) | Task::Other(..) | Task::Tcp(_) => false,
     };
     let image = |scheme: Scheme| {
         let image = images::own_image(scheme.image(), nodes::EMP_SRAM_BYTES);
@@ -30,6 +30,7 @@ fn verdicts(rounds: Rounds) -> BTreeMap<&'static str, (Option<bool>, String)> {
     let plan = EmpPlan {
         images: Scheme::ALL.into_iter().map(image).collect(),
         profiles: vec![built_in("emp-thesis").unwrap()],
+        no_linux: None,
         gm: None,
         tasks: selection.tasks.iter().copied().filter(needed).collect(),
         rounds,
