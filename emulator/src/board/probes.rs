@@ -9,7 +9,7 @@ use crate::board::CpuId;
 use crate::cpu::clock::TICKS_PER_CYCLE;
 use crate::cpu::code_map::CodeMap;
 use crate::image::{Image, LostReturn, Probe, SymbolKind, Symbols, plain_name};
-use crate::sim::initiator::Initiator;
+use crate::base::initiator::Initiator;
 use crate::state;
 use crate::value_struct;
 
