@@ -1,17 +1,16 @@
 //! The types of boards: the names that files use for them, and nodes with them. A new type is registered here and with the
 //! testbench, nowhere else.
 
-use crate::lanai::board::Lanai;
-use crate::lanai::inspect::names::LANAI_NAMES;
-use crate::observe::names::Boards;
-use crate::profile::costs::HostCosts;
-use crate::sim::node::Node;
-use crate::tigon2;
-use crate::tigon2::board::Tigon2;
+use emulator_lanai::board::Lanai;
+use emulator_lanai::inspect::names::LANAI_NAMES;
+use emulator_observe::names::Boards;
+use emulator_profile::costs::HostCosts;
+use emulator_sim::node::Node;
+use emulator_tigon2::board::Tigon2;
 
 /// The names of all types of boards.
 pub const BOARDS: Boards = &[
-    &tigon2::inspect::names::NAMES,
+    &emulator_tigon2::inspect::names::NAMES,
     &LANAI_NAMES[0],
     &LANAI_NAMES[1],
     &LANAI_NAMES[2],
@@ -40,10 +39,10 @@ impl IntoNode for Lanai {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::initiator::Initiator;
-    use crate::base::time::SimTime;
-    use crate::observe::event::{Place, TraceEvent, TraceKind};
-    use crate::observe::names::{BoardNames, COMMON_BLOCKS, KINDS, Name};
+    use emulator_base::initiator::Initiator;
+    use emulator_base::time::SimTime;
+    use emulator_observe::event::{Place, TraceEvent, TraceKind};
+    use emulator_observe::names::{BoardNames, COMMON_BLOCKS, KINDS, Name};
 
     fn is_listed(list: &[Name], name: &str) -> bool {
         list.iter().any(|one| one.name == name)

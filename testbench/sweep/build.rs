@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Sources on which a run depends, from the folder of the project. Images and profiles are compared by their contents.
+/// Sources on which a run depends, from the folder of the project; with them each crate of the emulator (`emulator/*/src`).
+/// Images and profiles are compared by their contents.
 const SOURCES: [&str; 6] = [
     "emulator/src",
     "firmware/defs/src",
@@ -18,10 +19,16 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for source in SOURCES {
-        let path = root.join(source);
+    let mut sources: Vec<PathBuf> = SOURCES.iter().map(|source| root.join(source)).collect();
+    // A published package has no sources of other packages; its version identifies it.
+    let crates = fs::read_dir(root.join("emulator")).into_iter().flatten();
+    let crates = crates
+        .filter_map(Result::ok)
+        .map(|entry| entry.path().join("src"));
+    sources.extend(crates.filter(|path| path.is_dir()));
+    sources.sort();
+    for path in sources {
         println!("cargo:rerun-if-changed={}", path.display());
-        // A published package has no sources of other packages; its version identifies it.
         let files = files(&path).unwrap_or_default();
         for file in files {
             let name = file.strip_prefix(&root).unwrap_or(&file);

@@ -9,8 +9,8 @@ use std::fs::File;
 
 use anyhow::bail;
 use emulator::observe::event::Details;
+use emulator::observe::file::InstructionTrace;
 use emulator::observe::file::{BinaryTrace, ChunkWriter, Header};
-use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use lanigon_command::bench::emp::{EmpLoad, at_work};

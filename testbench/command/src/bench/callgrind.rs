@@ -15,13 +15,20 @@ use super::work::{self, Work, WorkDone};
 const CAUSES: [(&str, &[&str]); 14] = [
     (
         "programs",
-        &["emulator/src/host/", "host-lib/", "testbench/"],
+        &[
+            "emulator/host/",
+            "board/src/memory.rs",
+            "board/src/pci.rs",
+            "board/src/poller.rs",
+            "host-lib/",
+            "testbench/",
+        ],
     ),
-    ("trace", &["emulator/src/observe/"]),
-    ("network", &["emulator/src/wire/"]),
-    ("events", &["sim/queue.rs"]),
-    ("returns", &["sim/slot.rs", "sim/node.rs"]),
-    ("rounds", &["emulator/src/sim/"]),
+    ("trace", &["emulator/observe/"]),
+    ("network", &["emulator/wire/"]),
+    ("events", &["base/src/queue.rs"]),
+    ("returns", &["sim/src/slot.rs", "sim/src/node.rs"]),
+    ("rounds", &["emulator/sim/"]),
     (
         "fetch",
         &[
@@ -32,7 +39,7 @@ const CAUSES: [(&str, &[&str]); 14] = [
             "/packed.rs",
         ],
     ),
-    ("execute", &["emulator/src/cpu/"]),
+    ("execute", &["emulator/cpu/"]),
     (
         "SRAM",
         &[
@@ -58,14 +65,14 @@ const CAUSES: [(&str, &[&str]); 14] = [
     ("idle loops", &["/idle.rs", "/period.rs"]),
     ("probes", &["/probes.rs"]),
     ("returns", &["/run/", "/run.rs", "/board.rs"]),
-    ("bursts", &["emulator/src/", "firmware/"]),
+    ("bursts", &["emulator/", "firmware/"]),
 ];
 
 /// Cause of instructions that come from no file of the project: allocation, copies of memory, other libraries.
 const LIBRARIES: &str = "libraries";
 
 /// The files of the project have such a part in their paths.
-const PROJECT: [&str; 4] = ["emulator/src/", "host-lib/", "testbench/", "firmware/"];
+const PROJECT: [&str; 4] = ["emulator/", "host-lib/", "testbench/", "firmware/"];
 
 /// The host instructions of a work.
 #[derive(Debug, Serialize)]
@@ -204,14 +211,14 @@ version: 1
 positions: line
 events: Ir
 
-fl=(1) /x/emulator/src/sim/slot.rs
+fl=(1) /x/emulator/sim/src/slot.rs
 fn=(1) run_to
 10 100
 fi=(2) /rustc/library/core/src/option.rs
 20 7
 fe=(1)
 +3 5
-cfi=(3) /x/emulator/src/cpu/mips/exec.rs
+cfi=(3) /x/emulator/cpu/src/mips/exec.rs
 cfn=(2) execute
 calls=4 30
 * 999
@@ -240,17 +247,17 @@ fn=(3) malloc
     #[test]
     fn files_have_causes() {
         for (file, expected) in [
-            ("emulator/src/x/run/bus/fetch.rs", "fetch"),
-            ("emulator/src/x/run/bus/probes.rs", "probes"),
-            ("emulator/src/x/run/turns.rs", "returns"),
-            ("emulator/src/x/dma/transfer.rs", "bursts"),
-            ("emulator/src/x/idle.rs", "idle loops"),
-            ("emulator/src/x/event.rs", "registers"),
-            ("emulator/src/observe/event.rs", "trace"),
-            ("emulator/src/sim/queue.rs", "events"),
-            ("emulator/src/sim/rounds.rs", "rounds"),
+            ("emulator/x/src/run/bus/fetch.rs", "fetch"),
+            ("emulator/x/src/run/bus/probes.rs", "probes"),
+            ("emulator/x/src/run/turns.rs", "returns"),
+            ("emulator/x/src/dma/transfer.rs", "bursts"),
+            ("emulator/x/src/idle.rs", "idle loops"),
+            ("emulator/x/src/event.rs", "registers"),
+            ("emulator/observe/src/event.rs", "trace"),
+            ("emulator/base/src/queue.rs", "events"),
+            ("emulator/sim/src/rounds.rs", "rounds"),
             ("host-lib/src/emp/mod.rs", "programs"),
-            ("emulator/src/wire/lane.rs", "network"),
+            ("emulator/wire/src/lane.rs", "network"),
             ("/build/malloc.c", LIBRARIES),
         ] {
             assert_eq!(cause(file), expected, "{file}");

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Context;
+use emulator::observe::file::InstructionTrace;
 use emulator::observe::file::{ChunkWriter, Header};
-use emulator::observe::instructions::trace::InstructionTrace;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::World;

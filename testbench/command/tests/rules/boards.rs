@@ -2,7 +2,7 @@
 
 use super::{check, files};
 
-/// Folders of the emulator that serve every board; so does each crate of the testbench.
+/// Crates of the emulator that serve every board; so does each crate of the testbench.
 const FOR_EVERY_BOARD: [&str; 10] = [
     "base", "board", "debug", "host", "image", "observe", "profile", "sim", "state", "wire",
 ];
@@ -33,7 +33,7 @@ fn one_place_registers_the_boards() {
     let general = |path: &str| {
         let emulator = FOR_EVERY_BOARD
             .iter()
-            .any(|folder| path.starts_with(&format!("emulator/src/{folder}/")));
+            .any(|folder| path.starts_with(&format!("emulator/{folder}/src/")));
         let testbench = path.starts_with("testbench/") && path.contains("/src/");
         let tests = path.ends_with("tests.rs") || path.contains("/tests/");
         let mut special = OF_ONE_BOARD.iter();

@@ -1,4 +1,4 @@
-//! Dependencies go one way: between packages, and between the folders of the emulator.
+//! Dependencies go one way: between packages, and between the folders of a crate of the emulator.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use toml::Table;
 
 use super::{check, files, words_after};
 
-/// Packages of the project that each package may use; those of tests are free.
+/// Packages of the project that each package may use; those of tests are free. [`EMULATOR`] has those of the emulator.
 const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-defs", &[]),
     ("lanigon-rings", &[]),
@@ -24,7 +24,6 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-figures", &[]),
     ("lanigon-report", &["figures"]),
     ("lanigon-host", &["defs", "window"]),
-    ("lanigon-emulator", &["defs", "window"]),
     ("lanigon-worlds", &["defs", "emulator", "host"]),
     ("lanigon-guests", &["emulator"]),
     (
@@ -112,7 +111,8 @@ const NOT_IN_THE_KIT: &[&str] = &[
     "rustyline",
 ];
 
-/// The folders of the emulator in their order: each may name those before it, not those beside it.
+/// The crates of the emulator (`lanigon-emulator-*`) in their order: each may use those before it, not those beside it.
+/// `lanigon-emulator` joins them.
 const EMULATOR: &[&[&str]] = &[
     &["state"],
     &["base"],
@@ -125,6 +125,9 @@ const EMULATOR: &[&[&str]] = &[
     &["lanai", "sim", "tigon2"],
     &["debug"],
 ];
+
+/// Other packages that the crates of the emulator may use.
+const BELOW_THE_EMULATOR: &[&str] = &["defs", "window"];
 
 /// Dependencies of each package of the project.
 fn packages() -> BTreeMap<String, Vec<String>> {
@@ -148,12 +151,32 @@ fn packages() -> BTreeMap<String, Vec<String>> {
     packages
 }
 
+/// Packages that a package may use; `None` for one that no table has.
+fn allowed(package: &str) -> Option<Vec<String>> {
+    let lower = match package.strip_prefix("lanigon-emulator") {
+        None => {
+            let (_, allowed) = PACKAGES.iter().find(|(known, _)| *known == package)?;
+            return Some(allowed.iter().map(|&name| name.to_owned()).collect());
+        }
+        Some("") => EMULATOR,
+        Some(name) => {
+            let name = name.strip_prefix('-')?;
+            let place = EMULATOR.iter().position(|beside| beside.contains(&name))?;
+            &EMULATOR[..place]
+        }
+    };
+    let lower = lower.iter().copied().flatten();
+    let lower = lower.map(|name| format!("emulator-{name}"));
+    let below = BELOW_THE_EMULATOR.iter().map(|&name| name.to_owned());
+    Some(lower.chain(below).collect())
+}
+
 #[test]
 fn packages_depend_on_lower_ones() {
     let packages = packages();
     let mut broken = Vec::new();
     for (name, dependencies) in &packages {
-        let Some((_, allowed)) = PACKAGES.iter().find(|(known, _)| known == name) else {
+        let Some(allowed) = allowed(name) else {
             if name.starts_with("lanigon-") {
                 broken.push(format!("{name} is not in the table"));
             }
@@ -161,14 +184,17 @@ fn packages_depend_on_lower_ones() {
         };
         for dependency in dependencies {
             if let Some(ours) = dependency.strip_prefix("lanigon-")
-                && !allowed.contains(&ours)
+                && !allowed.iter().any(|allowed| allowed == ours)
             {
                 broken.push(format!("{name} depends on {dependency}"));
             }
         }
     }
-    for (name, _) in PACKAGES {
-        if !packages.contains_key(*name) {
+    let crates = EMULATOR.iter().copied().flatten();
+    let crates = crates.map(|name| format!("lanigon-emulator-{name}"));
+    let others = PACKAGES.iter().map(|(name, _)| (*name).to_owned());
+    for name in others.chain(crates) {
+        if !packages.contains_key(&name) {
             broken.push(format!("{name} is in the table and does not exist"));
         }
     }
@@ -193,47 +219,62 @@ fn the_kit_is_small() {
     check("the kit needs no tools", &broken);
 }
 
+/// Crate and path within `src` of a file of the emulator's crates.
+fn in_a_crate(path: &str) -> Option<(&str, &str)> {
+    let (name, rest) = path.strip_prefix("emulator/")?.split_once('/')?;
+    Some((name, rest.strip_prefix("src/")?))
+}
+
+/// Folders within a crate of the emulator form no circle: whatever a folder uses does not use it, directly or by others.
 #[test]
-fn folders_of_the_emulator_use_lower_ones() {
-    let place = |folder: &str| EMULATOR.iter().position(|beside| beside.contains(&folder));
+fn folders_of_a_crate_form_no_circle() {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
-    let mut broken = Vec::new();
+    let mut uses: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for (path, text) in files(&[".rs"]) {
-        let Some((folder, _)) = path
-            .strip_prefix("emulator/src/")
-            .and_then(|inside| inside.split_once('/'))
+        let Some((name, (folder, _))) =
+            in_a_crate(&path).and_then(|(name, inside)| Some((name, inside.split_once('/')?)))
         else {
-            continue;
-        };
-        let Some(own) = place(folder) else {
-            broken.push(format!("{path}: its folder is not in the list"));
             continue;
         };
         let code = text.lines().map(str::trim_start);
         let code: Vec<&str> = code.filter(|line| !line.starts_with("//")).collect();
-        for used in words_after(&code.join("\n"), "crate::", inside) {
-            // Macros are at the top of the crate.
-            let is_macro = used.starts_with("value_") || used == "state";
-            let is_lower = place(used).is_some_and(|place| place < own);
-            if used != folder && !is_macro && !is_lower {
-                broken.push(format!("{path}: crate::{used}"));
-            }
+        let code = code.join("\n");
+        let used = ["crate::", "super::"].map(|start| words_after(&code, start, inside));
+        let used = used.into_iter().flatten().map(str::to_owned);
+        let key = (name.to_owned(), folder.to_owned());
+        uses.entry(key)
+            .or_default()
+            .extend(used.filter(|used| used != folder));
+    }
+    assert!(uses.len() > 8, "{uses:?}");
+    let mut broken = Vec::new();
+    for (name, folder) in uses.keys() {
+        let (mut known, mut open) = (BTreeSet::new(), vec![folder]);
+        while let Some(next) = open.pop() {
+            let used = uses.get(&(name.clone(), next.clone()));
+            open.extend(
+                used.into_iter()
+                    .flatten()
+                    .filter(|used| known.insert(*used)),
+            );
+        }
+        if known.contains(folder) {
+            broken.push(format!("emulator/{name}/src/{folder}"));
         }
     }
-    check("folders of the emulator use lower ones", &broken);
+    check("no folder uses one that uses it", &broken);
 }
 
 #[test]
 fn only_the_building_of_networks_names_a_medium() {
     let mut broken = Vec::new();
     for (path, text) in files(&[".rs"]) {
-        let inside = path.strip_prefix("emulator/src/");
-        let Some(inside) = inside.filter(|inside| !inside.starts_with("sim/topology/")) else {
+        let Some((name, inside)) = in_a_crate(&path) else {
             continue;
         };
-        let general = ["board/", "host/", "observe/", "sim/"];
-        let general = general.iter().any(|folder| inside.starts_with(folder));
-        let media = ["wire::ethernet", "wire::myrinet"];
+        let general =
+            ["board", "host", "observe", "sim"].contains(&name) && !inside.starts_with("topology/");
+        let media = ["emulator_wire::ethernet", "emulator_wire::myrinet"];
         if general && media.iter().any(|medium| text.contains(medium)) {
             broken.push(path);
         }

@@ -26,7 +26,7 @@ fn mapped() -> BTreeSet<String> {
     paths
 }
 
-/// Folders that the map must show: packages, parts of the emulator, and folders at the top.
+/// Folders that the map must show: packages and folders at the top.
 fn wanted() -> BTreeSet<String> {
     let folders_in = |folder: &str| {
         let entries = fs::read_dir(root().join(folder)).expect("a folder");
@@ -40,8 +40,8 @@ fn wanted() -> BTreeSet<String> {
             continue;
         };
         match folder {
-            // The map shows their parts.
-            "emulator" | "firmware" => {}
+            // The map shows its parts.
+            "firmware" => {}
             _ if folder.starts_with("examples/") => {}
             _ if folder.starts_with("firmware/lanai/images/") => {
                 wanted.insert("firmware/lanai/images".to_owned());
@@ -54,8 +54,7 @@ fn wanted() -> BTreeSet<String> {
             }
         }
     }
-    wanted.extend(folders_in("emulator/src").map(|name| format!("emulator/src/{name}")));
-    let parts = ["emulator", "firmware", "testbench", "out", "target"];
+    let parts = ["firmware", "testbench", "out", "target"];
     let top = folders_in("").filter(|name| !name.starts_with('.'));
     wanted.extend(top.filter(|name| !parts.contains(&name.as_str())));
     wanted

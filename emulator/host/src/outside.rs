@@ -1,0 +1,127 @@
+//! A host outside: another process in the place of a node's programs, such as an operating system with a driver of its own.
+//!
+//! The emulator owns time. An outside host is the body of one program: whenever its node lets it go on, it runs, in no simulated time,
+//! until it
+//! does something that takes time: an access to the board, or a wait. That is carried out like any program's, at the costs of
+//! the profile; so nothing else of the emulator knows of outside hosts. Memory of such a host is its own and is lent to the node
+//! ([`Lent`]), whose board transfers from and to it.
+//!
+//! An outside host has a clock of its own, which may be ahead of its node's, by as much as the host has been allowed to run without
+//! waiting, and
+//! behind it, by what its accesses have cost since it last waited. Every act states the time on that clock; the node does not carry it out
+//! before.
+
+use lanigon_window::window::{System, Window};
+
+use super::machine::Machine;
+use emulator_base::time::SimTime;
+use emulator_board::memory::Lent;
+
+/// The next action of an outside host.
+#[derive(Debug)]
+pub enum Act {
+    /// Reads a word of the board's window.
+    Read {
+        /// Time on the host's clock.
+        at: SimTime,
+        /// Window offset.
+        offset: u32,
+    },
+    /// Writes a word of the board's window.
+    Write {
+        /// Time on the host's clock.
+        at: SimTime,
+        /// Window offset.
+        offset: u32,
+        /// The word.
+        value: u32,
+    },
+    /// Waits.
+    Wait {
+        /// Time up to which the host waits; [`SimTime::MAX`]: for ever.
+        until: SimTime,
+        /// The board's interrupt ends the wait.
+        interrupt: bool,
+    },
+    /// Has said lines on its console.
+    Say(Vec<String>),
+    /// Lends the node its memory: the board's transfers go there from now on.
+    Lend(Box<dyn Lent>),
+    /// Has ended.
+    End,
+}
+
+/// Reason why an outside host goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The host begins, or its last act is over and has no answer.
+    Done,
+    /// The word that it read.
+    Word(u32),
+    /// The board interrupts.
+    Interrupt,
+    /// The time for which it waited has come.
+    Time,
+}
+
+/// A host outside.
+pub trait Outside: Send {
+    /// Reason why the host could not go on.
+    type Error: Send;
+
+    /// Lets it go on at `now`, until its next act. The calling thread waits meanwhile.
+    ///
+    /// # Errors
+    /// If it has crashed, hangs, or breaks the rules of its interface.
+    fn next_act(&mut self, now: SimTime, cause: Cause) -> Result<Act, Self::Error>;
+}
+
+/// Carries out the acts of an outside host on a machine, until it ends.
+///
+/// # Errors
+/// As [`Outside::next_act`].
+pub async fn run<H: Outside>(mut machine: Machine, host: &mut H) -> Result<(), H::Error> {
+    let mut cause = Cause::Done;
+    loop {
+        cause = match host.next_act(machine.now(), cause)? {
+            Act::Read { at, offset } => {
+                machine.work_until(at).await;
+                Cause::Word(machine.read(offset).await)
+            }
+            Act::Write { at, offset, value } => {
+                machine.work_until(at).await;
+                machine.write(offset, value).await;
+                Cause::Done
+            }
+            Act::Wait { until, interrupt } => wait(&mut machine, until, interrupt).await,
+            Act::Say(lines) => {
+                machine.say(lines);
+                Cause::Done
+            }
+            Act::Lend(memory) => {
+                machine.lend(memory);
+                Cause::Done
+            }
+            Act::End => return Ok(()),
+        };
+    }
+}
+
+/// Waits: a sleep, since others may use the CPU meanwhile.
+async fn wait(machine: &mut Machine, until: SimTime, interrupt: bool) -> Cause {
+    let left_ns = until.saturating_sub(machine.now()).ps().div_ceil(1000);
+    if left_ns == 0 {
+        return Cause::Time;
+    }
+    let timeout_ns = (until != SimTime::MAX).then_some(left_ns);
+    match interrupt {
+        true => match machine.wait_interrupt(timeout_ns).await {
+            Ok(()) => Cause::Interrupt,
+            Err(_) => Cause::Time,
+        },
+        false => {
+            machine.sleep(timeout_ns.unwrap_or(u64::MAX / 1000)).await;
+            Cause::Time
+        }
+    }
+}

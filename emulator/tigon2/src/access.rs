@@ -1,0 +1,146 @@
+//! Effects of register accesses by CPUs, host and debugger (docs/tigon2-registers.md, section 2).
+//!
+//! The callers determine time and cost of an access: `run::bus` for the CPUs, `board` for the host.
+
+use defs::tigon2::regs::{self, HostControl};
+
+use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
+use super::fabric::{BoardContext, Fabric};
+use super::map;
+use emulator_base::initiator::{Actor, Initiator};
+use emulator_base::time::SimTime;
+use emulator_board::StageState;
+use emulator_cpu::clock::TICKS_PER_CYCLE;
+use emulator_cpu::mips::exec::Core;
+use emulator_observe::event::{Details, TraceKind};
+
+/// Everything that a register access can reach.
+pub(super) struct Chip<'a> {
+    /// CPU A and CPU B.
+    pub cores: [(&'a mut Core, &'a mut CorePrivate); 2],
+    /// The blocks that both share.
+    pub fabric: &'a mut Fabric,
+    /// The stages of both cores.
+    pub stages: &'a mut [StageState; 2],
+}
+
+/// Offset in CPU A's registers for offset `offset` in those of CPU `owner`.
+const fn as_cpu_a(owner: usize, offset: u32) -> u32 {
+    offset - regs::CPU_B * owner as u32
+}
+
+/// Value of a register. Reads have no side effects.
+pub(super) fn read_register<'a>(
+    fabric: &Fabric,
+    core: impl FnOnce(usize) -> (&'a Core, &'a CorePrivate),
+    offset: u32,
+    now: SimTime,
+) -> u32 {
+    let control = owner_of(offset).and_then(|owner| {
+        let (core, private) = core(owner);
+        read_control(core, private, &fabric.sram, as_cpu_a(owner, offset))
+    });
+    control.unwrap_or_else(|| fabric.read_register(offset, now))
+}
+
+impl Chip<'_> {
+    /// Writes a register at `ctx.now`, which is `tick` on the cores' clock. Returns whether the cores must stop, so
+    /// that the board checks times and cores again.
+    pub fn write_register(
+        &mut self,
+        offset: u32,
+        value: u32,
+        who: Actor,
+        tick: u64,
+        ctx: &mut BoardContext,
+    ) -> bool {
+        if ctx.trace.wants(Details::REGISTERS) {
+            let address = map::register_address(offset);
+            let kind = TraceKind::RegisterWrite { address, value };
+            ctx.trace
+                .record_detail(ctx.now, who.initiator, who.pc, kind);
+        }
+        self.wake_others(offset, who);
+        if let Some(owner) = owner_of(offset)
+            && let Some(stops) = self.write_control(owner, offset, value, who, tick, ctx)
+        {
+            return stops;
+        }
+        let resets = offset == regs::HOST_CONTROL && value & HostControl::RESET.bits() != 0;
+        if resets {
+            if ctx.trace.wants(Details::EVENTS) {
+                self.fabric.tell_timer_before(ctx.now, ctx.trace);
+            }
+            self.reset(ctx);
+        }
+        self.fabric.write_register(offset, value, who, ctx) || resets
+    }
+
+    /// Ends the idle rounds of each CPU except the writer. A CPU's own alarm concerns the other one only if that one's
+    /// loop reads it.
+    fn wake_others(&mut self, offset: u32, who: Actor) {
+        let alarm = match who.initiator {
+            Initiator::Cpu(0) => Some(regs::TIMER_REFERENCE_A),
+            Initiator::Cpu(1) => Some(regs::TIMER_REFERENCE_B),
+            _ => None,
+        };
+        for (_, private) in &mut self.cores {
+            let concerned = alarm != Some(offset) || private.idle.has_read(offset);
+            if private.who != who.initiator && concerned {
+                private.idle.wake();
+            }
+        }
+    }
+
+    /// Registers as after power-on, both CPUs halted, no pending work; memory is kept.
+    pub fn reset(&mut self, ctx: &mut BoardContext) {
+        self.fabric.reset(ctx);
+        for ((core, private), stage) in self.cores.iter_mut().zip(&mut *self.stages) {
+            private.halt();
+            private.stopped = None;
+            stage.abandon();
+            core.clock.ticks_per_cycle = TICKS_PER_CYCLE;
+        }
+    }
+
+    /// Writes a register of a CPU; `None` if it is plain storage.
+    fn write_control(
+        &mut self,
+        owner: usize,
+        offset: u32,
+        value: u32,
+        who: Actor,
+        tick: u64,
+        ctx: &mut BoardContext,
+    ) -> Option<bool> {
+        let (core, private) = &mut self.cores[owner];
+        let as_a = as_cpu_a(owner, offset);
+        if as_a == regs::SCRATCH_DATA && self.fabric.watches_memory() {
+            let address = private.scratch_address();
+            self.fabric.watch_by(address, 4, who, Some(owner), ctx);
+        }
+        Some(
+            match write_control(core, private, &mut self.fabric.sram, as_a, value)? {
+                ControlEffect::Stored => false,
+                ControlEffect::Halted | ControlEffect::Stepped => true,
+                ControlEffect::Started => {
+                    core.clock.start_at(tick);
+                    private.stopped = None;
+                    let kind = TraceKind::CoreStarted { pc: core.pc() };
+                    ctx.trace.record_at(ctx.now, private.who, who.pc, kind);
+                    true
+                }
+                ControlEffect::Running => {
+                    let text = format!("write of {offset:#05x} while the CPU runs: no effect");
+                    Fabric::mistake(who, text, ctx);
+                    false
+                }
+                ControlEffect::ReadOnly => {
+                    let text = format!("write of {offset:#05x}, which is read only: no effect");
+                    Fabric::mistake(who, text, ctx);
+                    false
+                }
+            },
+        )
+    }
+}

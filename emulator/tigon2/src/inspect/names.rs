@@ -1,0 +1,183 @@
+//! Names of registers and of their bits, and look-up by name.
+
+use bitflags::Flags;
+use defs::tigon2::event;
+use defs::tigon2::map::{REGISTER_BASE, REGISTER_BYTES};
+use defs::tigon2::registers::find;
+use defs::tigon2::regs as r;
+
+use super::gauges::{FRAME_BUFFERS, GAUGES};
+use crate::cores::owner_of;
+use crate::map::{block_of, general_register, register_address};
+use emulator_base::initiator::Initiator;
+use emulator_cpu::mips::architecture::Mips;
+use emulator_observe::names::{
+    BoardNames, DEBUGGER, HOST, POWER, STORAGE, SWITCH, WIRE, initiator, name,
+};
+
+/// Names in events.
+pub static NAMES: BoardNames = BoardNames {
+    board: "tigon2",
+    initiators: &[
+        initiator(Initiator::Receiver, "mac_rx", "MAC rx"),
+        initiator(Initiator::Transmitter, "mac_tx", "MAC tx"),
+        initiator(Initiator::DmaRead, "dma_read", "DMA read"),
+        initiator(Initiator::DmaWrite, "dma_write", "DMA write"),
+        initiator(Initiator::Host, "host", "host"),
+        initiator(Initiator::Cpu(0), "cpu_a", "CPU A"),
+        initiator(Initiator::Cpu(1), "cpu_b", "CPU B"),
+        initiator(Initiator::Debugger, "debugger", "debugger"),
+        initiator(Initiator::Power, "power", "power"),
+        initiator(Initiator::Wire, "wire", "wire"),
+    ],
+    blocks: &[
+        HOST,
+        name("window", "the host's movable view of SRAM"),
+        name("pci", "the board's PCI side: control, interrupt"),
+        name("mailbox", "mailboxes and their events"),
+        name("event", "event registers"),
+        name("timer", "timer"),
+        name("semaphore", "semaphore"),
+        name("cpu_a", "CPU A"),
+        name("cpu_b", "CPU B"),
+        name("dma_read", "DMA channel from the host to the NIC"),
+        name("dma_write", "DMA channel from the NIC to the host"),
+        name("assist", "DMA rings and their hardware assist"),
+        name("mac", "registers shared by both sides of the MAC"),
+        name("mac_tx", "transmit side of the MAC"),
+        name("mac_rx", "receive side of the MAC"),
+        name("serdes", "serializer, link partner and fibre"),
+        name("serial", "serial port"),
+        STORAGE,
+        WIRE,
+        SWITCH,
+        POWER,
+        DEBUGGER,
+    ],
+    block_of,
+    register,
+    registers: || registers().collect(),
+    bits,
+    architecture: Some(&Mips),
+    cpus: &["a", "b"],
+    event_registers: &[register_address(r::EVENT_A), register_address(r::EVENT_B)],
+    event: event::name,
+    gauges: &GAUGES,
+    frame_buffers: FRAME_BUFFERS,
+};
+
+/// Name of the register at a CPU's address: `dma_read_state`, `cpu_b_r29`. Storage without a
+/// meaning is named after its offset: `storage_3f0`. `None` without a register.
+#[must_use]
+pub fn register(address: u32) -> Option<String> {
+    let offset = address.wrapping_sub(REGISTER_BASE) & !3;
+    if offset >= REGISTER_BYTES {
+        return None;
+    }
+    if let Some(register) = find(offset) {
+        return Some(format!("{}_{}", register.block, register.name));
+    }
+    Some(match general_register(offset) {
+        Some((0, index)) => format!("cpu_a_r{index}"),
+        Some((_, index)) => format!("cpu_b_r{index}"),
+        None => format!("storage_{offset:03x}"),
+    })
+}
+
+/// All registers, by address: name and address.
+pub fn registers() -> impl Iterator<Item = (String, u32)> {
+    let addresses = (0..REGISTER_BYTES).step_by(4).map(register_address);
+    addresses.filter_map(|address| Some((register(address)?, address)))
+}
+
+/// The set bits of a register's value by name, `mailbox|timer`, unnamed bits by number; `None` if the register
+/// holds no bits, or all are 0.
+#[must_use]
+pub fn bits(address: u32, value: u32) -> Option<String> {
+    let offset = address.wrapping_sub(REGISTER_BASE) & !3;
+    let offset = match owner_of(offset) {
+        Some(1) => offset - r::CPU_B,
+        _ => offset,
+    };
+    let names = match offset {
+        r::EVENT_A | r::EVENT_B => each_bit(value, event::name),
+        r::MAILBOX_EVENT_A | r::MAILBOX_EVENT_B => each_bit(value, |_| None),
+        r::HOST_CONTROL => flags::<r::HostControl>(value),
+        r::LOCAL_CONTROL => flags::<r::LocalControl>(value),
+        r::MISC_CONFIG => flags::<r::MiscConfig>(value),
+        r::PCI_STATE => flags::<r::PciState>(value),
+        r::READ_STATE | r::WRITE_STATE => flags::<r::DmaState>(value),
+        r::ASSIST_STATE => flags::<r::AssistState>(value),
+        r::CPU_STATE => flags::<r::CpuState>(value),
+        r::MAC_TX_STATE => flags::<r::MacTxState>(value),
+        r::MAC_RX_STATE => flags::<r::MacRxState>(value),
+        _ => return None,
+    };
+    (!names.is_empty()).then(|| names.join("|"))
+}
+
+fn each_bit(value: u32, name: impl Fn(u32) -> Option<&'static str>) -> Vec<String> {
+    let set = (0..u32::BITS).filter(|bit| value >> bit & 1 != 0);
+    set.map(|bit| name(bit).map_or_else(|| bit.to_string(), str::to_owned))
+        .collect()
+}
+
+fn flags<F: Flags<Bits = u32>>(value: u32) -> Vec<String> {
+    let mut named = F::from_bits_retain(value).iter_names();
+    let mut names: Vec<String> = named
+        .by_ref()
+        .map(|(name, _)| name.to_ascii_lowercase())
+        .collect();
+    names.extend(each_bit(named.remaining().bits(), |_| None));
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_register_has_a_name_of_its_own() {
+        let mut names: Vec<_> = registers().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), 256);
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 256);
+    }
+
+    #[test]
+    fn names() {
+        let check = |address, name: &str| assert_eq!(register(address).as_deref(), Some(name));
+        check(0xC000_0040, "pci_host_control");
+        check(0xC000_00B0, "dma_read_state");
+        check(0xC000_00C4, "mac_rx_buffer_producer");
+        check(0xC000_0060, "event_a");
+        check(0xC000_0104, "assist_read_ring_reference");
+        check(0xC000_0244, "cpu_b_pc");
+        check(0xC000_02F4, "cpu_b_r29");
+        check(0xC000_03F0, "storage_3f0");
+        assert_eq!(register(0xC000_0400), None);
+        assert_eq!(register(0x4000), None);
+    }
+
+    #[test]
+    fn values() {
+        let check = |address, value, expected: Option<&str>| {
+            assert_eq!(bits(address, value).as_deref(), expected);
+        };
+        check(
+            0xC000_0060,
+            1 << 22 | 1 << 28 | 1 << 1,
+            Some("1|mailbox|timer"),
+        );
+        check(0xC000_0070, 0, None);
+        check(0xC000_0064, 1 << 31, Some("31"));
+        check(
+            0xC000_00B0,
+            0x0002_0006,
+            Some("no_byte_swap|start|release_tx"),
+        );
+        check(0xC000_0240, 0x0001_0100, Some("halt|8"));
+        check(0xC000_0054, 7, None);
+    }
+}

@@ -1,0 +1,190 @@
+//! The costs of this board, read from its timing profiles.
+
+use super::inspect::debugger::NAME;
+use emulator_base::time::SimTime;
+use emulator_profile::costs::HostCosts;
+use emulator_profile::{BoardProfiles, Catalog, Profile, ProfileError, Reader};
+use emulator_wire::ethernet::link::Link;
+
+/// The profiles of this board.
+pub static PROFILES: BoardProfiles = BoardProfiles {
+    board: NAME,
+    built_in: &[
+        (
+            "tigon2-88mhz",
+            include_str!("../../profiles/tigon2-88mhz.toml"),
+        ),
+        ("emp-thesis", include_str!("../../profiles/emp-thesis.toml")),
+    ],
+    check: |from| Timing::read(from).map(drop),
+};
+
+/// The costs in the form that the model uses. Fields are named as the profile's entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)] // Each field is documented by its profile entry, where its reason stands.
+pub struct Timing {
+    pub core_clock_hz: u64,
+    pub instruction_cycles: u32,
+    pub taken_branch_cycles: u32,
+    pub annulled_slot_cycles: u32,
+    pub scratchpad_load_cycles: u32,
+    pub scratchpad_store_cycles: u32,
+    pub sram_load_cycles: u32,
+    pub sram_store_cycles: u32,
+    pub register_load_cycles: u32,
+    pub register_store_cycles: u32,
+    pub fetch_miss_cycles: u32,
+    pub instruction_cache_bytes: u32,
+    pub sram_word_cycles: u32,
+    pub sram_line_cycles: u32,
+    pub sram_burst_cycles: u32,
+    pub pci_width_bytes: u32,
+    pub pci_burst_overhead_clocks: u32,
+    pub dma_start: SimTime,
+    pub dma_read_latency: SimTime,
+    pub dma_write_latency: SimTime,
+    pub mac_transmit_start: SimTime,
+    pub mac_receive_end: SimTime,
+    pub mac_config_word: SimTime,
+    pub wire: Link,
+    pub host: HostCosts,
+}
+
+impl Timing {
+    /// The costs of a profile for this board.
+    ///
+    /// # Errors
+    /// [`ProfileError::OtherBoard`].
+    pub fn from_profile(profile: &Profile) -> Result<Self, ProfileError> {
+        Self::read(&mut profile.for_board(NAME)?.reader())
+    }
+
+    /// The costs of a built-in profile of this board.
+    ///
+    /// # Errors
+    /// [`ProfileError::Unknown`].
+    pub fn built_in(name: &str) -> Result<Self, ProfileError> {
+        Self::from_profile(&Catalog::new([&PROFILES]).built_in(name)?)
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, ProfileError> {
+        Ok(Self {
+            core_clock_hz: from.rate("core.clock", "Hz")?,
+            instruction_cycles: from.count("core.instruction", "cycles", 1)?,
+            taken_branch_cycles: from.count("core.taken_branch", "cycles", 0)?,
+            annulled_slot_cycles: from.count("core.annulled_slot", "cycles", 0)?,
+            scratchpad_load_cycles: from.count("core.scratchpad_load", "cycles", 0)?,
+            scratchpad_store_cycles: from.count("core.scratchpad_store", "cycles", 0)?,
+            sram_load_cycles: from.count("core.sram_load", "cycles", 0)?,
+            sram_store_cycles: from.count("core.sram_store", "cycles", 0)?,
+            register_load_cycles: from.count("core.register_load", "cycles", 0)?,
+            register_store_cycles: from.count("core.register_store", "cycles", 0)?,
+            fetch_miss_cycles: from.count("core.fetch_miss", "cycles", 0)?,
+            instruction_cache_bytes: from.count("core.instruction_cache", "bytes", 32)?,
+            sram_word_cycles: from.count("sram.word", "cycles", 0)?,
+            sram_line_cycles: from.count("sram.line", "cycles", 0)?,
+            sram_burst_cycles: from.count("sram.burst", "cycles", 0)?,
+            pci_width_bytes: from.count("pci.width", "bytes", 1)?,
+            pci_burst_overhead_clocks: from.count("pci.burst_overhead", "PCI clocks", 0)?,
+            dma_start: from.span("dma.start")?,
+            dma_read_latency: from.span("dma.read_latency")?,
+            dma_write_latency: from.span("dma.write_latency")?,
+            mac_transmit_start: from.span("mac.transmit_start")?,
+            // A frame must be visible before the next one's first 64 bytes have arrived.
+            mac_receive_end: from.short_span("mac.receive_end", 500.0)?,
+            mac_config_word: from.span("mac.config_word")?,
+            wire: Link::read(from)?,
+            host: from.host()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(name: &str) -> Profile {
+        Catalog::new([&PROFILES]).built_in(name).unwrap()
+    }
+
+    #[test]
+    fn built_in_profiles_load() {
+        let hardware = profile("tigon2-88mhz");
+        assert_eq!(hardware.board(), NAME);
+        let timing = Timing::from_profile(&hardware).unwrap();
+        assert_eq!(timing.core_clock_hz, 88_000_000);
+        assert_eq!(timing.wire.byte_time, SimTime::from_ns(8));
+        assert_eq!(timing.host, hardware.host);
+        assert!(hardware.stages.is_empty());
+        let thesis = profile("emp-thesis");
+        assert_eq!(Timing::from_profile(&thesis).unwrap(), timing);
+        assert_eq!(thesis.stages.len(), 9);
+    }
+
+    #[test]
+    fn an_overlay_replaces_entries() {
+        let thesis = profile("emp-thesis");
+        let host = "name = \"host-700mhz\"\ndescription = \"slower\"
+            [host.translate]\nvalue = 533\nunit = \"ns\"\nsource = \"GUESS\"\nwhy = \"w\"
+            [host.post]\nvalue = 200\nunit = \"ns\"\nsource = \"GUESS\"\nwhy = \"w\"\n";
+        let slower = thesis.with(host).unwrap();
+        assert!(slower.host.translate > thesis.host.translate);
+        assert_eq!(slower.stages, thesis.stages);
+        assert_eq!(slower.name, "emp-thesis");
+        let check = |overlay: &str, expected: &str| {
+            let error = thesis.with(overlay).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check(&host.replace("700", "\""), "profile:");
+        check(&host.replace("[host.post]", "[host.psot]"), "host.psot");
+        check(
+            &host.replace("value = 200\n", "value = -200\n"),
+            "host.post = -200",
+        );
+        check(
+            "name = \"h\"\ndescription = \"d\"\nbase = \"emp-thesis\"",
+            "has a base",
+        );
+    }
+
+    #[test]
+    fn bad_profiles_are_refused() {
+        let check = |text: &str, expected: &str| {
+            let error = Catalog::new([&PROFILES])
+                .parse(text)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        let head = "name = \"mine\"\ndescription = \"d\"\nbase = \"tigon2-88mhz\"\n";
+        let bare = "name = \"mine\"\ndescription = \"d\"\n";
+        let entry = |value: &str, unit: &str| {
+            format!(
+                "{head}[core.sram_load]\nvalue = {value}\nunit = \"{unit}\"\nsource = \"GUESS\"\nwhy = \"w\"\n"
+            )
+        };
+        check(bare, "\"board\" is missing");
+        check(&format!("{bare}board = \"tigon2\""), "core.clock");
+        check(&format!("{bare}board = \"tigon3\""), "(there are: tigon2)");
+        check(
+            &format!("{head}board = \"tigon3\""),
+            "is for the board \"tigon2\", not for \"tigon3\"",
+        );
+        check(&entry("-1", "cycles"), "must lie between");
+        check(&entry("3", "ns"), "its unit is cycles");
+        check(&entry("nan", "cycles"), "must lie between");
+        check(
+            &entry("3", "cycles").replace("sram_load", "sram_laod"),
+            "nothing is called",
+        );
+        check(
+            &entry("3", "cycles").replace("why", "because"),
+            "unknown field",
+        );
+        check("name = ", "profile:");
+        check(
+            &head.replace("tigon2-88mhz", "nothing"),
+            "there is no profile \"nothing\"",
+        );
+    }
+}
