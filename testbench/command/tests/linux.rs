@@ -12,7 +12,7 @@ use lanigon_worlds::files::own;
 
 /// Whether there is a kernel; otherwise says that a test is skipped, past the test's captured output.
 fn has_kernel() -> bool {
-    let there = own::project().join("target/linux/linux").exists();
+    let there = lanigon_workloads::linux::missing().is_none();
     if !there {
         let mut out = std::io::stderr().lock();
         writeln!(
@@ -340,6 +340,27 @@ fn the_first_ctrl_c_ends_a_command_of_the_console() {
     assert!(lines.any(|line| line == "after it"));
     assert!(lines.any(|line| line == "lanigon: exit 0"));
     assert!(child.wait().unwrap().success());
+}
+
+/// The thesis's ceiling of TCP (emp-074) is compared with a result of the model.
+#[test]
+fn tcp_is_the_baseline_of_the_thesis() {
+    if !has_kernel() {
+        return;
+    }
+    let mut command = lanigon(&["reproduce", "emp", "--figure", "emp-074", "--json"]);
+    let command = command.args(["--profile", "tigon2-88mhz"]);
+    let output = command.output().unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let row = &document["rows"][0];
+    assert_eq!(row["role"], "predicted", "{row}");
+    let measured = row["measured"].as_f64().unwrap();
+    assert!((300.0..700.0).contains(&measured), "{row}");
+    let points = document["points"].as_array().unwrap();
+    let schemes = ["tcp", "tcp, processor without time"];
+    for scheme in schemes {
+        assert!(points.iter().any(|point| point["scheme"] == scheme));
+    }
 }
 
 #[test]
