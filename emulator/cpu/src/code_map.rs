@@ -79,6 +79,7 @@ impl CodeMap {
     }
 
     /// Whether an address lies in the ranges of the image.
+    #[inline]
     fn holds(&self, address: u32) -> bool {
         self.0.as_ref().is_some_and(|known| {
             let behind = known.ranges.partition_point(|range| range.start <= address);

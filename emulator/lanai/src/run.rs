@@ -285,6 +285,7 @@ impl<const LOGGED: bool> Bus for CpuBus<'_, '_, LOGGED> {
 
 impl Lanai {
     /// Largest number of instructions of the CPU.
+    #[inline]
     fn limit(&self) -> u64 {
         self.instruction_limit.min(self.held_after)
     }

@@ -141,6 +141,7 @@ impl Op {
 
     /// Whether the instruction dispatches an event.
     #[must_use]
+    #[inline]
     pub const fn is_dispatch(self) -> bool {
         matches!(self.kind(), Kind::Joff)
     }
