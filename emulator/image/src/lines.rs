@@ -105,6 +105,8 @@ pub struct SourceFrame {
     pub file: Arc<str>,
     /// Line number from 1; 0 if unknown.
     pub line: u32,
+    /// Number of the byte in the line, from 1; 0 if unknown.
+    pub column: u32,
 }
 
 impl fmt::Display for SourceFrame {
@@ -242,7 +244,8 @@ impl Lines {
             found.push(SourceFrame {
                 function: name.map(|name| format!("{:#}", rustc_demangle::demangle(&name))),
                 file,
-                line: location.and_then(|location| location.line).unwrap_or(0),
+                line: location.as_ref().and_then(|at| at.line).unwrap_or(0),
+                column: location.and_then(|at| at.column).unwrap_or(0),
             });
         }
         Ok(found)

@@ -116,20 +116,15 @@ impl<N: Nic> Emp<'_, N> {
         }
     }
 
-    /// Frames of a group that a try without progress leaves out: a burst may lose the same frames at a full
-    /// buffer each time. Every other try is whole. Every fourth one leaves out the first frame, for a buffer that holds one frame loses every
-    /// other one of a burst. The rest begin with each other frame in turn, for perhaps only the first one of a burst passes.
+    /// Frames of a group that a try without progress leaves out. A burst may lose the same frames at a full buffer each time: one that
+    /// holds one frame loses every other one. So every other try leaves out the first frame.
     #[cold]
     pub(crate) fn frames_to_skip(&mut self, slot: Slot) -> u8 {
         let record = self.tables.transmit_mut(slot);
-        let tries = match record.retries {
-            0 => u8::from(record.early & EARLY_TWICE != 0),
-            retries => retries,
-        };
-        match tries & 3 {
-            1 => 1,
-            3 => 2 + (tries >> 2),
-            _ => 0,
+        match record.retries {
+            0 => u8::from(record.early & EARLY_TWICE == 0),
+            // The first of the host's timeouts may be the first try of all.
+            retries => (retries - 1) & 1,
         }
     }
 

@@ -310,7 +310,7 @@ impl<N: Nic> Emp<'_, N> {
     }
 
     /// Moves the cursor to the first frame of the first group from frame `number` on that must be sent
-    /// again, without its first `skip` frames (modulo its length); ends the retransmission if there is none. The last such group
+    /// again, without its first `skip` frames; ends the retransmission if there is none. The last such group
     /// may have begun only.
     #[cold]
     #[inline(never)]
@@ -335,10 +335,7 @@ impl<N: Nic> Emp<'_, N> {
         }
         // At least one frame of the group goes; from then on the first one is left out again.
         let last = (fresh.number - first).min(u16::from(fresh.group)) as u8 - 1;
-        let mut before = if last == 0 { 0 } else { skip };
-        while before > last {
-            before -= last;
-        }
+        let before = skip.min(last);
         let first = first + u16::from(before);
         let offset = match first {
             0 => 0,

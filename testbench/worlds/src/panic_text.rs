@@ -90,7 +90,7 @@ pub fn of_body(source: &str, function: &str) -> Option<String> {
     for (index, line) in lines.take_while(|(_, line)| **line != end) {
         let call = line.trim_start();
         if call.starts_with("panic!(") || call.starts_with("const_panic!(") {
-            let message = of_line(source, index as u32 + 1)?;
+            let message = of_line(source, (index as u32 + 1, 0))?;
             if !messages.contains(&message) {
                 messages.push(message);
             }
@@ -104,10 +104,10 @@ pub fn of_body(source: &str, function: &str) -> Option<String> {
     (!messages.is_empty()).then(|| messages.join(", or "))
 }
 
-/// The message of the panic in `function` at a line of a source; `None` if that line does not panic itself.
+/// The message of the panic in `function` at a line and column of a source; `None` if that line does not panic itself. Column 0: unknown.
 #[must_use]
-pub fn message(source: &str, line: u32, function: &str) -> Option<String> {
-    of_line(source, line).or_else(|| of_function(source, function))
+pub fn message(source: &str, place: (u32, u32), function: &str) -> Option<String> {
+    of_line(source, place).or_else(|| of_function(source, function))
 }
 
 /// Remainder of a message: at a signed division the compiler may make one call of that for a divisor of zero and that for an overflow,
@@ -140,7 +140,7 @@ pub fn is_told(message: &str, path: &str) -> bool {
 pub fn of_library(panic: &str) -> Option<(String, Option<String>)> {
     let (path, line) = panic.strip_prefix(PANIC)?.rsplit_once(':')?;
     path.split_once(LIBRARY)?;
-    let found = source_at(path).and_then(|source| of_line(&source, line.parse().ok()?));
+    let found = source_at(path).and_then(|source| of_line(&source, (line.parse().ok()?, 0)));
     Some((short(panic), found))
 }
 
@@ -162,25 +162,72 @@ pub fn complete(panic: &str) -> String {
     lines.join(", ")
 }
 
-/// The message of the call at a line.
-fn of_line(source: &str, line: u32) -> Option<String> {
+/// A call in a source that panics.
+struct PanickingCall {
+    /// Offset of its name.
+    name: usize,
+    /// Offset of its arguments.
+    arguments: usize,
+    /// Begin of its message.
+    start: &'static str,
+    /// Number of the argument with the rest of its message.
+    number: usize,
+}
+
+/// The message of the call at a line and a column, at which the expression of the call begins: `v` of `v.expect("none")`. Calls of one chain
+/// begin alike: the messages of both are told.
+fn of_line(source: &str, (line, column): (u32, u32)) -> Option<String> {
     let first = (line as usize).checked_sub(1)?;
     let lines: Vec<&str> = source.lines().skip(first).take(MOST_LINES).collect();
-    let call = lines.first()?;
-    let found = PANICS.iter().filter_map(|(name, start, number)| {
-        let at = call.find(name)?;
-        let before = call[..at].chars().next_back();
-        let is_whole = !before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
-        is_whole.then_some((at + name.len(), *start, *number))
-    });
-    let (at, start, number) = found.min()?;
+    let calls = panicking_calls(lines.first()?);
     let text = lines.join("\n");
-    let inside = arguments(&text[at..]);
-    let given = split(inside);
+    let begin = (column as usize).saturating_sub(1);
+    let index = calls.iter().position(|call| call.name >= begin);
+    let index = index.unwrap_or_default();
+    let call = calls.get(index)?;
+    let message = message_of(source, &text, call);
+    let end = call.arguments + arguments(&text[call.arguments..]).len();
+    let next = calls.get(index + 1).filter(|next| {
+        let between = text.get(end..next.name).unwrap_or_default();
+        let goes_on = |letter: char| letter.is_alphanumeric() || "_.()?:<>".contains(letter);
+        between.starts_with(").") && between.chars().all(goes_on)
+    });
+    match (
+        message,
+        next.and_then(|next| message_of(source, &text, next)),
+    ) {
+        (Some(one), Some(other)) if one != other => Some(format!("{one}, or {other}")),
+        (message, _) => message,
+    }
+}
+
+/// The calls in a line that panic, in their order.
+fn panicking_calls(line: &str) -> Vec<PanickingCall> {
+    let found = PANICS.iter().flat_map(|(name, start, number)| {
+        let places = line.match_indices(name).map(|(at, _)| at);
+        let whole = places.filter(|&at| {
+            let before = line[..at].chars().next_back();
+            !before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
+        });
+        whole.map(|at| PanickingCall {
+            name: at,
+            arguments: at + name.len(),
+            start,
+            number: *number,
+        })
+    });
+    let mut calls: Vec<PanickingCall> = found.collect();
+    calls.sort_by_key(|call| call.name);
+    calls
+}
+
+/// The message of a call in a text, a part of a source.
+fn message_of(source: &str, text: &str, call: &PanickingCall) -> Option<String> {
+    let given = split(arguments(&text[call.arguments..]));
     let message = given
-        .get(number..)
+        .get(call.number..)
         .and_then(|given| formatted(source, given));
-    match (start, message) {
+    match (call.start, message) {
         ("", message) => message,
         (start, Some(message)) => Some(format!("{start}: {message}")),
         ("assertion failed", None) => {
@@ -372,7 +419,7 @@ mod tests {
     #[test]
     fn messages_of_calls() {
         let check = |source: &str, expected: Option<&str>| {
-            let found = message(source, 2, "main");
+            let found = message(source, (2, 0), "main");
             assert_eq!(found.as_deref(), expected, "{source}");
         };
         check(
@@ -431,6 +478,32 @@ mod tests {
     }
 
     #[test]
+    fn the_column_tells_calls_of_a_line_apart() {
+        let check = |line: &str, begin: &str, expected: &str| {
+            let column = line.find(begin).unwrap() as u32 + 1;
+            let found = message(line, (1, column), "main");
+            assert_eq!(found.as_deref(), Some(expected), "{line} at {begin}");
+        };
+        let sum = "v.expect(\"no v\") + w.expect(\"no w\")";
+        check(sum, "v.", "no v");
+        check(sum, "w.", "no w");
+        let both = "assert!(x == 3, \"first\"); assert!(x == 4, \"second\");";
+        check(both, "assert!(x == 3", "assertion failed: first");
+        check(both, "assert!(x == 4", "assertion failed: second");
+        let nested = "assert_eq!(v.unwrap_or(3), w.expect(\"no w\"), \"they\");";
+        check(
+            nested,
+            "assert_eq",
+            "assertion `left == right` failed: they",
+        );
+        check(nested, "w.", "no w");
+        // One chain begins at one column.
+        let chain = "v.expect(\"no v\").next(1).expect(\"no next\")";
+        check(chain, "v.", "no v, or no next");
+        check("f(v.expect(\"no v\"), w.expect(\"no w\"))", "v.", "no v");
+    }
+
+    #[test]
     fn messages_of_the_firmware() {
         let check = |panic: &str, expected: &str| assert_eq!(complete(panic), expected);
         check("panic at src/a.rs:3: ring 7", "panic at src/a.rs:3: ring 7");
@@ -449,14 +522,14 @@ mod tests {
         let source = source_at("/rust/library/core/src/panicking.rs").expect("rust-src");
         let name = "core::panicking::panic_const::panic_const_mul_overflow";
         let expected = Some("attempt to multiply with overflow");
-        assert_eq!(message(&source, 1, name).as_deref(), expected);
+        assert_eq!(message(&source, (1, 0), name).as_deref(), expected);
     }
 
     #[test]
     fn a_table_has_messages_of_functions() {
         let source = "macro!(\n        add_overflow = \"attempt to add with overflow\",\n    )";
         let check = |function, expected: Option<&str>| {
-            assert_eq!(message(source, 1, function).as_deref(), expected);
+            assert_eq!(message(source, (1, 0), function).as_deref(), expected);
         };
         check(
             "core::panicking::add_overflow",

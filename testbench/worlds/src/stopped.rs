@@ -287,7 +287,8 @@ impl<'a> CpuCode<'a> {
                 let found = path.and_then(|path| {
                     let source = source_at(&path)?;
                     let of_callee = || of_body(&source, &callee?);
-                    let mut found = message(&source, place.line, name).or_else(of_callee)?;
+                    let mut found =
+                        message(&source, (place.line, place.column), name).or_else(of_callee)?;
                     let told = is_told(&found, &path);
                     found += merged(name, |other| {
                         let mut symbols = self.image.iter().flat_map(|image| image.symbols.iter());
@@ -344,6 +345,7 @@ impl<'a> CpuCode<'a> {
                     function,
                     file: "".into(),
                     line: 0,
+                    column: 0,
                 },
             });
         }

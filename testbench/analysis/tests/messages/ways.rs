@@ -87,8 +87,11 @@ fn check_whole(text: &str, count: usize) -> Vec<Message> {
             usize::from(message.frame_count.unwrap()),
             "{id}"
         );
+        let is_last = Some(id) == messages.last().map(|last| last.id);
         for frame in &message.frames {
-            let gaps = gaps(frame);
+            let mut gaps = gaps(frame);
+            // The run ends when the last message is complete: the other CPU may still have to note the end of a transfer.
+            gaps.retain(|gap| !(is_last && *gap == "endings"));
             assert!(gaps.is_empty(), "{text}{id}: {gaps:?} of {frame:#?}");
         }
         assert!(message.events.is_sorted(), "{id}");

@@ -15,6 +15,8 @@ use crate::bench::{Measurement, Pace, Quantity, Sample, median};
 use crate::cli::BenchArgs;
 use crate::output;
 use crate::progress::ProgressLine;
+use emulator::image::Image;
+use emulator::profile::Profile;
 use lanigon_worlds::boards::DEFAULT;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::{images, nodes, profile};
@@ -44,28 +46,9 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let pace = Pace { span, interrupt };
     let progress = ProgressLine::steps("rounds", rounds);
     let mut samples = boards.round(&pace)?;
-    let mut measurements: Vec<Box<dyn Measurement>> = Vec::new();
-    for busy in BusyBoard::all()? {
-        measurements.push(Box::new(busy));
-    }
-    let others: [Box<dyn Measurement>; 15] = [
-        Box::new(Realtime::new(&image, &profile, EmpLoad::PingPong)?),
-        Box::new(Realtime::new(&image, &profile, EmpLoad::Stream)?),
-        Box::new(Realtime::new(&image, &profile, EmpLoad::Idle)?),
-        Box::new(Polling::new(&profile)?),
-        Box::new(Traced::new(&image, &profile)?),
-        Box::new(Instructions::new(&profile)?),
-        Box::new(Threads::pairs(&image, &profile)?),
-        Box::new(Threads::star(Star::Small)?),
-        Box::new(Threads::star(Star::Large)?),
-        Box::new(Snapshots::new()?),
-        Box::new(ReverseSteps::new()?),
-        Box::new(Stopping::new(IdleCondition::Breakpoint)?),
-        Box::new(Stopping::new(IdleCondition::Watchpoint)?),
-        Box::new(BusyStopping::new(&profile, IdleCondition::Breakpoint)?),
-        Box::new(BusyStopping::new(&profile, IdleCondition::Watchpoint)?),
-    ];
-    measurements.extend(others);
+    let Some(mut measurements) = prepare(&image, &profile, interrupt)? else {
+        return Ok(Status::Interrupted);
+    };
     for round in 0..rounds {
         for measurement in &mut measurements {
             samples.extend(measurement.round(&pace)?);
@@ -78,6 +61,9 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         quantities.extend(measurement.quantities());
     }
     quantities.extend(boards.quantities());
+    if interrupt.requested() {
+        quantities.retain(|&quantity| median(&samples, quantity).is_some());
+    }
     if args.json {
         let mut document = document(&quantities, &samples);
         if args.breakdown && !interrupt.requested() {
@@ -96,6 +82,46 @@ pub fn run(args: &BenchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     } else {
         Status::Done
     })
+}
+
+/// Prepares all measurements, of which each may take a second; `None` if the user interrupts.
+fn prepare(
+    image: &Image,
+    profile: &Profile,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Option<Vec<Box<dyn Measurement>>>> {
+    type Prepared = anyhow::Result<Box<dyn Measurement>>;
+    fn boxed(measurement: anyhow::Result<impl Measurement + 'static>) -> Prepared {
+        Ok(Box::new(measurement?))
+    }
+    let others: [&dyn Fn() -> Prepared; 15] = [
+        &|| boxed(Realtime::new(image, profile, EmpLoad::PingPong)),
+        &|| boxed(Realtime::new(image, profile, EmpLoad::Stream)),
+        &|| boxed(Realtime::new(image, profile, EmpLoad::Idle)),
+        &|| boxed(Polling::new(profile)),
+        &|| boxed(Traced::new(image, profile)),
+        &|| boxed(Instructions::new(profile)),
+        &|| boxed(Threads::pairs(image, profile)),
+        &|| boxed(Threads::star(Star::Small)),
+        &|| boxed(Threads::star(Star::Large)),
+        &|| boxed(Snapshots::new()),
+        &|| boxed(ReverseSteps::new()),
+        &|| boxed(Stopping::new(IdleCondition::Breakpoint)),
+        &|| boxed(Stopping::new(IdleCondition::Watchpoint)),
+        &|| boxed(BusyStopping::new(profile, IdleCondition::Breakpoint)),
+        &|| boxed(BusyStopping::new(profile, IdleCondition::Watchpoint)),
+    ];
+    let mut measurements: Vec<Box<dyn Measurement>> = Vec::new();
+    for busy in BusyBoard::all()? {
+        measurements.push(Box::new(busy));
+    }
+    for prepare in others {
+        if interrupt.requested() {
+            return Ok(None);
+        }
+        measurements.push(prepare()?);
+    }
+    Ok(Some(measurements))
 }
 
 fn document(quantities: &[Quantity], samples: &[Sample]) -> Map<String, Value> {

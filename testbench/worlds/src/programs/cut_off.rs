@@ -10,6 +10,9 @@ use super::content::Flow;
 use super::deliveries::{FrameLife, Sending, SentEntry};
 use super::verdict::Life;
 
+/// The end of a life that no reset has ended, in ps.
+const NEVER: u64 = u64::MAX;
+
 /// The resets of a run, and how far its frames came before them.
 #[derive(Debug)]
 pub(super) struct Resets<'a> {
@@ -56,7 +59,7 @@ impl<'a> Resets<'a> {
         };
         for life in lives {
             if let Some(frames) = life.deliveries.records().frames {
-                let ended_ps = life.ended_ps.unwrap_or(u64::MAX);
+                let ended_ps = life.ended_ps.unwrap_or(NEVER);
                 let of_node = resets.frames.entry(life.node as u16).or_default();
                 of_node.push((frames, ended_ps));
             }
@@ -74,10 +77,12 @@ impl<'a> Resets<'a> {
         resets
     }
 
+    /// Whether a reset has ended the sender of a flow. Its program may have ended before: the frames that it has given to the board are
+    /// lost with that.
     fn is_sender_cut(&self, flow: Flow) -> bool {
         let lives = self.frames.get(&flow.from);
         let life = lives.and_then(|lives| lives.get(usize::from(flow.life)));
-        life.is_some_and(|(frames, _)| frames.is_cut)
+        life.is_some_and(|(_, ended_ps)| *ended_ps != NEVER)
     }
 
     /// Resets that concern a flow.

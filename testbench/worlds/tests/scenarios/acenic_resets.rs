@@ -81,6 +81,21 @@ fn nodes_that_wait_for_one_that_is_gone_do_not_lose_each_other() {
     good(&text(&gone, "[faults]\nloss = 0.02\n"));
 }
 
+/// The sender's program has given all frames to the board, and is over.
+#[test]
+fn frames_on_a_board_that_is_reset_are_cut_off() {
+    for more in ["", "pause_us = 1000\n"] {
+        let outcome = good(&format!(
+            "[network]\ntopology = \"pair\"\n\
+             [[program]]\nrun = \"frames\"\nfrom = 1\nto = 0\nframes = 60\nbytes = 1514\n\
+             [[fault]]\ndo = \"reset\"\nnode = 1\nat_us = 800\n{more}"
+        ));
+        let messages = outcome.verdict.messages;
+        assert!(messages.cut_off > 10, "{messages:?}");
+        assert_eq!(messages.delivered + messages.cut_off, messages.posted);
+    }
+}
+
 /// A loss elsewhere is not hidden by a reset.
 #[test]
 fn a_reset_excuses_nothing_else() {
