@@ -194,6 +194,7 @@ impl ProbeTable {
 
     /// The probes that mark `address`.
     #[must_use]
+    #[inline]
     pub fn at(&self, address: u32) -> &[BoardProbe] {
         let of = bucket(address) as usize;
         let Some(&[first, end]) = self.buckets.get(of..of + 2) else {
@@ -259,6 +260,7 @@ impl StageState {
 
     /// Handles the passing of `place` after `cycles` of own work. Returns the stage whose stretch factor
     /// applies from here on.
+    #[inline]
     pub fn pass(&mut self, place: &BoardProbe, cycles: u64) -> Option<StageIndex> {
         match place.probe.kind {
             Kind::StageEnter => {
