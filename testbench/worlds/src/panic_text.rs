@@ -175,30 +175,34 @@ struct PanickingCall {
 }
 
 /// The message of the call at a line and a column, at which the expression of the call begins: `v` of `v.expect("none")`. Calls of one chain
-/// begin alike: the messages of both are told.
+/// begin alike, and the compiler may make one of all calls of a line, then without a column: the messages of all are told.
 fn of_line(source: &str, (line, column): (u32, u32)) -> Option<String> {
     let first = (line as usize).checked_sub(1)?;
     let lines: Vec<&str> = source.lines().skip(first).take(MOST_LINES).collect();
     let calls = panicking_calls(lines.first()?);
     let text = lines.join("\n");
     let begin = (column as usize).saturating_sub(1);
-    let index = calls.iter().position(|call| call.name >= begin);
-    let index = index.unwrap_or_default();
-    let call = calls.get(index)?;
-    let message = message_of(source, &text, call);
-    let end = call.arguments + arguments(&text[call.arguments..]).len();
-    let next = calls.get(index + 1).filter(|next| {
-        let between = text.get(end..next.name).unwrap_or_default();
-        let goes_on = |letter: char| letter.is_alphanumeric() || "_.()?:<>".contains(letter);
-        between.starts_with(").") && between.chars().all(goes_on)
-    });
-    match (
-        message,
-        next.and_then(|next| message_of(source, &text, next)),
-    ) {
-        (Some(one), Some(other)) if one != other => Some(format!("{one}, or {other}")),
-        (message, _) => message,
+    let mut index = calls.iter().position(|call| call.name >= begin);
+    let mut messages: Vec<String> = Vec::new();
+    while let Some(call) = calls.get(index.unwrap_or_default()) {
+        let message = message_of(source, &text, call)?;
+        if !messages.contains(&message) {
+            messages.push(message);
+        }
+        let end = call.arguments + arguments(&text[call.arguments..]).len();
+        index = Some(index.unwrap_or_default() + 1);
+        let next = index.and_then(|index| calls.get(index));
+        if column != 0 && !next.is_some_and(|next| is_chained(text.get(end..next.name))) {
+            break;
+        }
     }
+    (!messages.is_empty()).then(|| messages.join(", or "))
+}
+
+/// Whether a call goes on with another one behind this text: `).next().`.
+fn is_chained(between: Option<&str>) -> bool {
+    let goes_on = |letter: char| letter.is_alphanumeric() || "_.()?:<>".contains(letter);
+    between.is_some_and(|between| between.starts_with(").") && between.chars().all(goes_on))
 }
 
 /// The calls in a line that panic, in their order.
@@ -501,6 +505,8 @@ mod tests {
         let chain = "v.expect(\"no v\").next(1).expect(\"no next\")";
         check(chain, "v.", "no v, or no next");
         check("f(v.expect(\"no v\"), w.expect(\"no w\"))", "v.", "no v");
+        let unknown = message(sum, (1, 0), "main");
+        assert_eq!(unknown.as_deref(), Some("no v, or no w"));
     }
 
     #[test]
