@@ -66,9 +66,9 @@ pub struct KernelCosts {
     pub send: SimTime,
     /// A frame that is received, from the driver to the socket.
     pub receive: SimTime,
-    /// Each byte that is copied between kernel and process.
+    /// Time of a byte that the kernel copies to or from a process.
     pub copy_byte: SimTime,
-    /// Each byte of a checksum.
+    /// Time of a byte that the kernel adds to a checksum.
     pub sum_byte: SimTime,
 }
 

@@ -49,7 +49,7 @@ pub(crate) enum RankAction {
 
 /// The sockets of all ranks.
 ///
-/// Its flags and numbers are relaxed: they announce no data, which are behind the mutexes of the places.
+/// Accesses to its flags and numbers are relaxed: they announce no data, which are behind the mutexes of the places.
 #[derive(Debug)]
 pub struct Hub {
     listener: UnixListener,

@@ -1,4 +1,4 @@
-//! One report, as HTML and as Markdown.
+//! Tests of a report as HTML and as Markdown.
 
 use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
 

@@ -182,16 +182,17 @@ fn of_line(source: &str, (line, column): (u32, u32)) -> Option<String> {
     let calls = panicking_calls(lines.first()?);
     let text = lines.join("\n");
     let begin = (column as usize).saturating_sub(1);
-    let mut index = calls.iter().position(|call| call.name >= begin);
+    let start = calls.iter().position(|call| call.name >= begin);
+    // A source that was edited since may have its calls before the column.
+    let start = start.unwrap_or(calls.len().saturating_sub(1));
     let mut messages: Vec<String> = Vec::new();
-    while let Some(call) = calls.get(index.unwrap_or_default()) {
+    for (index, call) in calls.iter().enumerate().skip(start) {
         let message = message_of(source, &text, call)?;
         if !messages.contains(&message) {
             messages.push(message);
         }
         let end = call.arguments + arguments(&text[call.arguments..]).len();
-        index = Some(index.unwrap_or_default() + 1);
-        let next = index.and_then(|index| calls.get(index));
+        let next = calls.get(index + 1);
         if column != 0 && !next.is_some_and(|next| is_chained(text.get(end..next.name))) {
             break;
         }
