@@ -1,4 +1,4 @@
-//! Command and event words, which have one format (docs/tigon2-driver.md, section 8, step 16).
+//! Command and event words, which have one format (docs/tigon2-driver.md, section 8).
 
 /// Bytes of a command in its ring in SRAM.
 pub const COMMAND_BYTES: u32 = 4;

@@ -1,4 +1,4 @@
-//! The statistics block that the firmware reports to host memory (docs/tigon2-driver.md, section 8, step 17):
+//! The statistics block that the firmware reports to host memory (docs/tigon2-driver.md, section 8):
 //! 256 words, in the order of the drivers' structures.
 
 /// Words of the block.

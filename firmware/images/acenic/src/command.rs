@@ -1,4 +1,4 @@
-//! Mailboxes, and the command ring in SRAM (docs/tigon2-driver.md, section 8, step 16).
+//! Mailboxes, and the command ring in SRAM (docs/tigon2-driver.md, section 8).
 
 use defs::acenic::message::{self, CODE_OFF, CODE_ON, COMMAND_BYTES};
 use defs::acenic::{

@@ -1,4 +1,4 @@
-//! Counters and their reports to the host (docs/tigon2-driver.md, section 8, step 17). The block in SRAM has the
+//! Counters and their reports to the host (docs/tigon2-driver.md, section 8). The block in SRAM has the
 //! host's layout; the MAC's counters are copied into it before a report.
 
 use defs::acenic::stats::{self, word};
