@@ -8,8 +8,7 @@ use emulator_state::value_struct;
 use emulator_state::{Reader, State, StateError, Value, Writer};
 
 /// Position of an event in a node's total order: time, then the initiator's rank. Of events with equal keys the one that was scheduled
-/// first
-/// comes first.
+/// first comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventKey {
     /// Time of the event.

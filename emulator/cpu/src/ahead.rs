@@ -24,8 +24,7 @@ impl Ahead {
     }
 
     /// An instruction was decoded. Whether the one behind it is decoded, too. `leaves`: execution never goes on behind so many instructions
-    /// more,
-    /// its delay slots, but where a jump leads to: there may be data.
+    /// more, its delay slots, but where a jump leads to: there may be data.
     #[inline]
     pub fn goes_on(&mut self, leaves: Option<u32>) -> bool {
         self.left = self.left.saturating_sub(1);

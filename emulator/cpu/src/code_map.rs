@@ -1,14 +1,12 @@
 //! Map of the addresses of code for a CPU, as far as the image of its firmware says it, and what is said of a CPU that left it.
 //!
 //! An image that *declares* its code: anything else is no code, also after a write. An image that only says what it *loads*: a CPU may
-//! execute
-//! whatever was written later. Memory is cleared at power-on, so there a run of zero words that the image did not load counts as memory to
-//! which nothing was ever written. That is decided whenever such a word is executed, from what memory holds then: nothing else is
-//! remembered, so that a restored board decides alike. A board without an image (the default) decides nothing.
+//! execute whatever was written later. Memory is cleared at power-on, so there a run of zero words that the image did not load counts as
+//! memory to which nothing was ever written. That is decided whenever such a word is executed, from what memory holds then: nothing else
+//! is remembered, so that a restored board decides alike. A board without an image (the default) decides nothing.
 //!
 //! All of it is done where instructions are decoded: a word that is no code is never decoded, and one that must be looked at again carries
-//! a
-//! probe. The loops of the cores know nothing of it.
+//! a probe. The loops of the cores know nothing of it.
 
 use std::fmt;
 use std::ops::Range;
@@ -130,8 +128,7 @@ impl CodeMap {
 }
 
 /// Whether nothing was ever written to these words, which follow one another from [`UNWRITTEN_BEFORE_BYTES`] before the one in question to
-/// the
-/// end of memory: see the module's text.
+/// the end of memory: see the module's text.
 pub fn is_unwritten(words: impl Iterator<Item = u32>) -> bool {
     words.take(UNWRITTEN_WORDS).all(|word| word == 0)
 }
@@ -168,8 +165,8 @@ pub enum EntryPath {
 
 impl EntryPath {
     /// The control flow by which a CPU with these registers came to `pc`. A call leaves its place in the register of the return address;
-    /// its target is in the
-    /// instruction or in another register. `jumped_from`: the last jump to what a register or memory held; `word`: the words of memory.
+    /// its target is in the instruction or in another register. `jumped_from`: the last jump to what a register or memory held; `word`:
+    /// the words of memory.
     pub fn find(
         pc: u32,
         architecture: &dyn Architecture,

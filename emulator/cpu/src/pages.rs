@@ -6,8 +6,7 @@
 //! a core, which cannot exchange pages while it executes from them, leaves such a store to its bus ([`Pages::forget`]).
 //!
 //! Progress of decoding within a shared page depends on when other boards executed it, so nothing but speed may depend on that. Where it
-//! would be
-//! visible, in the instruction trace, pages are not shared.
+//! would be visible, in the instruction trace, pages are not shared.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,15 +1,13 @@
 //! A host outside: another process in the place of a node's programs, such as an operating system with a driver of its own.
 //!
 //! The emulator owns time. An outside host is the body of one program: whenever its node lets it go on, it runs, in no simulated time,
-//! until it
-//! does something that takes time: an access to the board, or a wait. That is carried out like any program's, at the costs of
+//! until it does something that takes time: an access to the board, or a wait. That is carried out like any program's, at the costs of
 //! the profile; so nothing else of the emulator knows of outside hosts. Memory of such a host is its own and is lent to the node
 //! ([`Lent`]), whose board transfers from and to it.
 //!
 //! An outside host has a clock of its own, which may be ahead of its node's, by as much as the host has been allowed to run without
-//! waiting, and
-//! behind it, by what its accesses have cost since it last waited. Every act states the time on that clock; the node does not carry it out
-//! before.
+//! waiting, and behind it, by what its accesses have cost since it last waited. Every act states the time on that clock; the node does not
+//! carry it out before.
 
 use lanigon_window::window::{System, Window};
 

@@ -142,8 +142,7 @@ impl Program {
 #[repr(C)] // What each visit of a node reads stands side by side.
 pub struct Programs {
     /// Time at which programs act without an event that is not a poll; [`SimTime::ZERO`]: at once. It follows from the rest, and is found
-    /// again behind
-    /// whatever changes that.
+    /// again behind whatever changes that.
     activity: SimTime,
     /// The shortest time for which an access takes the PCI bus.
     shortest_access: SimTime,
@@ -358,8 +357,7 @@ impl Programs {
     }
 
     /// The time at which programs that go on at `time` can reach the board: with a write that passes the PCI bus behind all that it
-    /// carries. A read
-    /// takes longer.
+    /// carries. A read takes longer.
     #[must_use]
     #[inline]
     pub fn reaches_board(&self, time: SimTime, pci: &PciBus) -> SimTime {

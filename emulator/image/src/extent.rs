@@ -11,8 +11,7 @@ use emulator_cpu::code_map::CodeMap;
 
 impl Image {
     /// The ranges in which a CPU may find code. Only an ELF file with section headers declares it: of others it is known what is loaded,
-    /// with or
-    /// without symbols.
+    /// with or without symbols.
     #[must_use]
     pub fn code_map(&self, cpu: usize) -> CodeMap {
         if self.form != ELF_FORM || !self.code_is_checked() {

@@ -304,8 +304,7 @@ fn of_package(path: &str) -> &str {
 }
 
 /// The folders in which the compiler ran for the image's workspace. They are removed from displayed paths. Of other packages, which cargo
-/// names by
-/// absolute paths, the folder's name stays: `src/lib.rs` could be any.
+/// names by absolute paths, the folder's name stays: `src/lib.rs` could be any.
 #[derive(Debug, Default)]
 struct Folders(BTreeSet<String>);
 

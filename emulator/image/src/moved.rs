@@ -27,8 +27,7 @@ pub(super) fn is_routine(image: &Image, address: u32) -> bool {
 }
 
 /// The address at which the function goes on behind the moved code at `address`, and its registers there as far as they tell its frame;
-/// `None` if no
-/// moved code is there.
+/// `None` if no moved code is there.
 pub(super) fn back(
     image: &Image,
     address: u32,

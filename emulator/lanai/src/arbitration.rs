@@ -102,8 +102,7 @@ impl Arbitration {
     }
 
     /// For instructions at even and at odd words (bits 0 and 1): whether an access of theirs waits a clock, where so many cycles of each
-    /// clock
-    /// are left to the CPU: one at least.
+    /// clock are left to the CPU: one at least.
     #[must_use]
     pub const fn access_waits(&self, left: u32) -> u8 {
         let even = (self.demand(0, 1) > left) as u8;

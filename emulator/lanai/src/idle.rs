@@ -264,8 +264,7 @@ enum Search {
 }
 
 /// The round that begins where the CPU stands, if it comes back there within a phase of the bus. `at_poll`: it stands before an instruction
-/// that
-/// polls a register, and the search ends when it comes to it again.
+/// that polls a register, and the search ends when it comes to it again.
 fn find(core: &Core, fabric: &mut Fabric, at_poll: bool, phase: Phase) -> Search {
     if phase.left == 0 || phase.left as usize > MOST_LEFT {
         return Search::Unknown;

@@ -76,8 +76,7 @@ impl<const LOGGED: bool> CpuBus<'_, '_, LOGGED> {
     }
 
     /// Waits of an access to memory, in clocks; `None` if accesses must use this bus: a write may be watched, or a wait is not a whole
-    /// cycle of a
-    /// stretched stage.
+    /// cycle of a stretched stage.
     fn memory_waits(&self, core: &Core, left: u32) -> Option<u8> {
         let watched = !self.fabric.stops.watches.is_empty();
         let stretched = core.clock.ticks_per_cycle != TICKS_PER_CYCLE;

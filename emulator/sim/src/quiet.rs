@@ -2,11 +2,10 @@
 //!
 //! A node *stirs* when a unit leaves it, is on its way to it or ends there, when a program begins or ends, and while a unit of its board or
 //! its programs are busy for a considerable share of the time: firmware that computes, transfers. What a timer does again and again (an
-//! alarm
-//! of firmware, the look of a program at its board every millisecond) is none of these. A wait that states its end (a sleep, a
-//! computation, a time-out, the pause of a reset, a cable that will be plugged in again) counts up to that end if it is at least as
-//! long as the time after which a run is quiet. Work of boards stirs their nodes for a limited time, if
-//! nothing else happens meanwhile: firmware may go round in circles for ever.
+//! alarm of firmware, the look of a program at its board every millisecond) is none of these. A wait that states its end (a sleep, a
+//! computation, a time-out, the pause of a reset, a cable that will be plugged in again) counts up to that end if it is at least as long as
+//! the time after which a run is quiet. Work of boards stirs their nodes for a limited time, if nothing else happens meanwhile: firmware
+//! may go round in circles for ever.
 
 use super::node::Node;
 use super::ranks::{RankError, Ranks};

@@ -395,8 +395,7 @@ pub(super) struct RunReports {
 
 impl RunReports {
     /// Removes the reports: updates `departures`, and lets the segment take what left the nodes. `horizon_of`: the time to which a node was
-    /// to
-    /// run. Returns the earliest time of an answer of a node that stopped before its horizon, because of a reply.
+    /// to run. Returns the earliest time of an answer of a node that stopped before its horizon, because of a reply.
     pub(super) fn process(
         &mut self,
         segment: &mut dyn Segment,

@@ -65,8 +65,7 @@ impl<J: Copy> Orders<J> {
 }
 
 /// The orders that a thread has taken in a round, which count as done when this is dropped, even if carrying one out panics. A thread
-/// counts
-/// only once in a round, because all threads write one counter, whose cache line would move between them otherwise.
+/// counts only once in a round, because all threads write one counter, whose cache line would move between them otherwise.
 struct TakenOrders<'a> {
     orders: usize,
     done: &'a AtomicUsize,

@@ -16,8 +16,7 @@ use super::toolchain::{self, Toolchain};
 
 const MEMORY: u32 = 0x20_0000;
 /// End of the image's memory, where the data begin: number of pairs, number of results; then operation, two values in four words for each.
-/// The result
-/// takes the place of the first value.
+/// The result takes the place of the first value.
 const IMAGE_END: u32 = 0x10_0000;
 /// Words of a pair.
 const WORDS: u32 = 5;

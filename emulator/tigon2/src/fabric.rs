@@ -372,8 +372,7 @@ impl Fabric {
     }
 
     /// [`Board::fruitless_poll`](emulator_board::Board::fruitless_poll) at `tick`. A loop of a core that reads the window's base sees that
-    /// the
-    /// view moves.
+    /// the view moves.
     #[inline]
     pub(super) fn fruitless_poll(
         &mut self,

@@ -1,9 +1,8 @@
 //! A CPU's private scratchpad: 16 KB for A, 8 KB for B (docs/tigon2.md, section 1).
 //!
 //! Beside each word stands what was decoded from it. Boards of a world with the same code share that (`cpu/mips/whole.rs`), from the first
-//! execution
-//! there until they change code or execute data. What is decoded so depends on other boards and on threads, and nothing but speed may
-//! depend on it.
+//! execution there until they change code or execute data. What is decoded so depends on other boards and on threads, and nothing but
+//! speed may depend on it.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -160,8 +159,7 @@ impl Scratchpad {
     }
 
     /// Gets places for decoded instructions, which boards share; at the addresses `marks` instructions carry a probe, and `code` says where
-    /// they may be. They are looked for
-    /// once: later much of the data differs.
+    /// they may be. They are looked for once: later much of the data differs.
     pub(super) fn begin(&mut self, marks: &[u32], code: &CodeMap) {
         let others = self.others.take();
         let shared = others.and_then(|others| {

@@ -19,8 +19,7 @@ pub trait Network: State + Any + Debug + Send {
     fn segments(&mut self) -> Vec<(Vec<usize>, Box<dyn Segment + '_>)>;
 
     /// Divides the network among the processes of a run, of which this is `me`; `owners`: the process that executes each node. A network
-    /// whose segments have no parts
-    /// does nothing: the default.
+    /// whose segments have no parts does nothing: the default.
     fn divide(&mut self, _me: usize, _owners: &[usize]) {}
 
     /// The traces of links and switches. Those that recorded anything are part of the world's hash.
@@ -77,8 +76,7 @@ pub trait Segment: Debug + Send {
     fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime;
 
     /// A later horizon, for nodes that no unit under way is near. `near` says of each node whether it may hear of something sooner, and
-    /// then
-    /// has the ordinary horizon. What a node hears of what it sends itself within [`answer`](Self::answer) does not count. `None`
+    /// then has the ordinary horizon. What a node hears of what it sends itself within [`answer`](Self::answer) does not count. `None`
     /// if no node is known to have such a horizon: the default.
     fn quiet_horizon(
         &self,
@@ -90,15 +88,13 @@ pub trait Segment: Debug + Send {
     }
 
     /// The span from the head of a unit that leaves a node to the first moment at which that node can hear of it: it stops there, so that
-    /// others
-    /// can run ahead. By default a node hears of its own unit no sooner than others.
+    /// others can run ahead. By default a node hears of its own unit no sooner than others.
     fn reply(&self) -> SimTime {
         SimTime::MAX
     }
 
     /// The span from a unit's head or a control that leaves a node to the first moment at which that node can hear of what follows from it,
-    /// but for
-    /// what it hears within [`reply`](Self::reply): before that time it depends on others alone. By default it may hear at once.
+    /// but for what it hears within [`reply`](Self::reply): before that time it depends on others alone. By default it may hear at once.
     fn answer(&self) -> SimTime {
         SimTime::ZERO
     }

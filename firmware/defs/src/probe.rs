@@ -5,8 +5,8 @@
 //! the values of up to four registers.
 //!
 //! The marked instruction is the probe's own: a `nop` (a panic's on MIPS is the `break` that it ends in; a LANai has none, so the
-//! emulator stops its CPU at the `nop`). An
-//! instruction of the code around it could be reached by a path that does not pass the probe.
+//! emulator stops its CPU at the `nop`). An instruction of the code around it could be reached by a path that does not pass the
+//! probe.
 //!
 //! An entry is five big-endian words: the marked address; the [`Kind`]; the offset of a
 //! NUL-terminated text in the section [`TEXT_SECTION`]; two words that name registers. The latter

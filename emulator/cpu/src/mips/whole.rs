@@ -3,8 +3,7 @@
 //! Beside each word of a memory is a place. It is free at first ([`Op::UNDECODED`]), and then it is code or data for good, for all boards
 //! that share it. It is code if a board executes the word before any of them has another value there or writes to it, and so it is what
 //! all of them have there. Otherwise it is data ([`Op::DATA`]), and nothing is decoded there any more. A board that writes to code, or
-//! executes data,
-//! needs places of its own before.
+//! executes data, needs places of its own before.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 

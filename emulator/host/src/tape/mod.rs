@@ -3,8 +3,7 @@
 //! A replay log ([`log`](super::log)) serves the program that made it: it holds what the program was told. A tape serves where the
 //! program itself is not available, such as a closure of a test. It holds what the program did between two answers: changes of host
 //! memory, and the next request. [`Recording::replay`] performs these actions in order, as a program does; it waits for each answer and
-//! ignores
-//! its content. In an equal world the answers, and so the times of all actions, are equal.
+//! ignores its content. In an equal world the answers, and so the times of all actions, are equal.
 //!
 //! The actions of a signal handler are on a track of their own, since only the world decides when a handler runs.
 

@@ -1,12 +1,11 @@
 //! Ranks: the processes that share one run.
 //!
 //! Every rank builds the same world and executes some of its nodes (`placement.rs`). On a medium with parts
-//! ([`Part`](emulator_wire::part::Part):
-//! Ethernet) it also carries out the switches near them, and frames pass between ranks where a cable does (`parts.rs`). Any other
-//! network is deterministic given what leaves the nodes, so each rank runs a replica of it: what leaves a node, and how soon more can, is
-//! announced to all ranks after each round (`announce.rs`). Between slices the ranks agree whether the run goes on (`run.rs`). So every
-//! rank
-//! makes the same decisions from the same numbers, and the results are those of one process.
+//! ([`Part`](emulator_wire::part::Part): Ethernet) it also carries out the switches near them, and frames pass between ranks where a
+//! cable does (`parts.rs`). Any other network is deterministic given what leaves the nodes, so each rank runs a replica of it: what
+//! leaves a node, and how soon more can, is announced to all ranks after each round (`announce.rs`). Between slices the ranks agree
+//! whether the run goes on (`run.rs`). So every rank makes the same decisions from the same numbers, and the results are those of one
+//! process.
 //!
 //! All ranks exchange messages at the same points of the run, in the same order, and know which of them send one. No wall clock and
 //! no order of arrival reaches a result.

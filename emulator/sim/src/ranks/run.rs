@@ -62,9 +62,8 @@ impl RunState {
 
 impl World {
     /// Runs a world together with the other ranks until every program has ended, or `done` returns true, or a limit. Every rank must call
-    /// it with
-    /// the same limits of time; `done` may ask the other ranks, and must return the same at all. An interrupt of one rank ends the run at
-    /// all of them. Observers see the nodes of this rank only.
+    /// it with the same limits of time; `done` may ask the other ranks, and must return the same at all. An interrupt of one rank ends
+    /// the run at all of them. Observers see the nodes of this rank only.
     ///
     /// # Errors
     /// If another rank is gone. The world is unusable then.

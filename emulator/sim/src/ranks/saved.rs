@@ -27,8 +27,7 @@ pub type Saved = Result<Option<(Vec<u8>, Logs)>, StateError>;
 
 impl World {
     /// Saves the whole world, which is at rest. All ranks must call it at the same point of the run, and can go on then. Any number of
-    /// ranks
-    /// can [load](World::load) it, before they are [joined](Ranks::new).
+    /// ranks can [load](World::load) it, before they are [joined](Ranks::new).
     ///
     /// # Errors
     /// If another rank is gone.

@@ -72,8 +72,7 @@ impl LookAhead {
     }
 
     /// The earliest time at which a frame that no node knows of yet can matter to any node, if no further frame leaves a node before
-    /// `unit`,
-    /// and the next event of the segment is at `event`.
+    /// `unit`, and the next event of the segment is at `event`.
     pub(super) fn horizon(&self, unit: SimTime, event: SimTime) -> SimTime {
         let sent = unit.saturating_add(self.path);
         sent.min(event.saturating_add(self.inside))

@@ -69,8 +69,7 @@ pub enum Control {
         whole: bool,
     },
     /// Report to a board: the tail of the packet whose head came last is there. `whole` is false if the packet ends too early: it was taken
-    /// out of
-    /// the network.
+    /// out of the network.
     Tail {
         /// Whether all bytes are there.
         whole: bool,

@@ -7,8 +7,7 @@
 //!
 //! With many nodes there are hundreds of packets and events, and each round asks which nodes are quiet. So the segment counts for each node
 //! what is near it: each event when it begins to be pending and when it is over ([`Nearness::begins`], [`Nearness::is_over`]), and each
-//! packet
-//! whose way has changed ([`Joined::note_changed_packets`]).
+//! packet whose way has changed ([`Joined::note_changed_packets`]).
 
 use super::event::{Event, Step};
 use super::network::MyrinetNetwork;
@@ -17,8 +16,7 @@ use super::worm::Worm;
 use emulator_base::time::SimTime;
 
 /// The span from any event to the first moment at which a quiet node can hear of what follows from it. `None` if a cable of a node does not
-/// lead to
-/// a crossbar.
+/// lead to a crossbar.
 pub(super) fn span_of(network: &MyrinetNetwork, far: SimTime) -> Option<SimTime> {
     let channels = 0..network.channels.len();
     let delays = channels.filter_map(|channel| match network.delay(channel) {

@@ -267,8 +267,7 @@ impl Setup<'_> {
     }
 
     /// Mean time of a run of the synthetic application with `steps` steps of 10, 20, 30, ... us, each followed by a barrier
-    /// of message passing,
-    /// in us (section 3.5.6).
+    /// of message passing, in us (section 3.5.6).
     ///
     /// # Errors
     /// [`Error`].
