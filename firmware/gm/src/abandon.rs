@@ -14,7 +14,7 @@ use defs::gm::port::STOPPED_STREAMS;
 use crate::collective::K_COLLECTIVE;
 use crate::state::{
     ACTIVE_SHIFT, Connection, K_ATOMIC, K_GET, K_NULL, K_REPLY, P_STOPPED, Peer, Port, Record,
-    connection, connection_number,
+    connection, connection_number, token_port,
 };
 use crate::{Gm, Nic};
 
@@ -40,7 +40,7 @@ impl<N: Nic> Gm<N> {
         if token != 0 {
             self.count(Counter::FailedSends);
             self.report(token, status as u32);
-            self.stop_stream(connection, Port::at(token & !0x7FF), stream, unsent);
+            self.stop_stream(connection, token_port(token), stream, unsent);
         }
     }
 
@@ -148,7 +148,7 @@ impl<N: Nic> Gm<N> {
             let next = record.next(self);
             let token = record.token(self);
             if token != 0
-                && Port::at(token & !0x7FF) == port
+                && token_port(token) == port
                 && self.stream_of(connection, record) == stream
             {
                 let sent = self.sent_packets(connection, record);
@@ -265,7 +265,7 @@ impl<N: Nic> Gm<N> {
             if token != 0 {
                 self.count(Counter::FailedSends);
                 self.report(token, status as u32);
-                let port = Port::at(token & !0x7FF);
+                let port = token_port(token);
                 if port.is_open(self) {
                     self.add_stopped(port, stream);
                 }
@@ -285,7 +285,7 @@ impl<N: Nic> Gm<N> {
                 let next = record.next(self);
                 let token = record.token(self);
                 self.forget_atomic(port, record);
-                if token != 0 && Port::at(token & !0x7FF) == port {
+                if token != 0 && token_port(token) == port {
                     self.cancel(to, record);
                 }
                 record = next;
@@ -295,7 +295,7 @@ impl<N: Nic> Gm<N> {
         self.forget_atomics(port);
         let mut record = self.gets();
         while record.is_some() {
-            if Port::at(record.token(self) & !0x7FF) == port {
+            if token_port(record.token(self)) == port {
                 record.set_token(self, 0);
             }
             record = record.next(self);

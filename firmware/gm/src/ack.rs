@@ -84,10 +84,10 @@ impl<N: Nic> Gm<N> {
     fn progress(&mut self, connection: Connection) {
         let now = self.now();
         let resend = now.wrapping_add(self.resend_ticks());
-        let fatal = now.wrapping_add(self.fatal_ticks());
+        let fails_at = now.wrapping_add(self.fatal_ticks());
         let flags = connection.flags(self);
         connection.set_deadline(self, resend);
-        connection.set_fatal(self, fatal);
+        connection.set_fails_at(self, fails_at);
         connection.set_flags(self, flags & !(BACK_OFF_MASK << BACK_OFF_SHIFT));
     }
 
@@ -162,6 +162,7 @@ impl<N: Nic> Gm<N> {
         );
     }
 
+    /// SEND: the other node has refused packets of a connection; `subtype` says which, `reason` why.
     #[cold]
     #[inline(never)]
     fn take_nack(&mut self, connection: Connection, subtype: u32, reason: u32) {

@@ -30,13 +30,15 @@ use crate::state::{
     ACK_BUFFER, ATOMICS, Connection, K_ATOMIC, Peer, Port, Record, SENDING_ACK, SendSlot,
     connection, connection_number, port_block, port_number,
 };
+use crate::timer::is_reached;
 use crate::{Gm, Nic, answer};
 
-/// Bits of the numbers in a peer's word, above the places.
+/// Position, in a peer's word, of the count of operations so far. Below it is a bit for each place that is taken.
 const COUNT_SHIFT: u32 = 8;
+/// Bits of that count. With the place it fills the lower half of an operation's number; the session is in the upper half.
 const COUNT_MASK: u32 = 0x3FFF;
 
-/// The answer of a node's operation with a number.
+/// Address of the kept answer to a node's operation with this number: the lowest bits of the number are its place.
 #[inline(always)]
 const fn answer_words(node: u32, number: u32) -> u32 {
     ANSWERS + (node << 5) + ((number & (UNANSWERED - 1)) << 3)
@@ -49,7 +51,7 @@ const fn pending_byte(node: u32) -> (u32, u32) {
 }
 
 /// An operation as RECV executes it.
-pub(crate) struct Work {
+pub(crate) struct AtomicRequest {
     pub(crate) port: Port,
     high: u32,
     low: u32,
@@ -59,7 +61,7 @@ pub(crate) struct Work {
 }
 
 /// Outcome of an atomic operation at the target.
-pub(crate) enum Done {
+pub(crate) enum AtomicOutcome {
     /// The operation was executed; the word before it.
     Word(u32),
     /// The port does not allow others to use its words.
@@ -86,8 +88,8 @@ pub fn ask_packet(memory: &mut impl Memory, extra: u32, record: Record) -> Plan 
     for (at, word) in [
         (0, Record::REMOTE_HIGH),
         (4, Record::REMOTE_LOW),
-        (12, Record::ASKED),
-        (16, Record::FATAL),
+        (12, Record::OPERAND),
+        (16, Record::COMPARED),
         (20, Record::NUMBER),
     ] {
         let value = memory.load(record.address() + word);
@@ -149,8 +151,8 @@ impl<N: Nic> Gm<N> {
         for (to, from) in [
             (Record::REMOTE_HIGH, SEND_REMOTE_HIGH),
             (Record::REMOTE_LOW, SEND_REMOTE_LOW),
-            (Record::ASKED, SEND_OPERAND),
-            (Record::FATAL, SEND_COMPARED),
+            (Record::OPERAND, SEND_OPERAND),
+            (Record::COMPARED, SEND_COMPARED),
         ] {
             let value = self.nic.load(slot.address() + from);
             self.nic.store(record.address() + to, value);
@@ -176,7 +178,7 @@ impl<N: Nic> Gm<N> {
         self.add_record(to, record);
     }
 
-    /// Takes a place among a node's unanswered operations; the operation's number, which is 0 if there is none.
+    /// Takes a place among the operations that a node has not answered. Returns the operation's number, or 0 if no place is free.
     fn take_place(&mut self, node: u32) -> u32 {
         let word = Peer::at(peer(node)).atomics(self);
         let free = !word & (word + 1) & ((1 << UNANSWERED) - 1);
@@ -190,7 +192,7 @@ impl<N: Nic> Gm<N> {
         }
         let taken = word & ((1 << UNANSWERED) - 1) | free;
         Peer::at(peer(node)).set_atomics(self, count << COUNT_SHIFT | taken);
-        // Another number than before a restart.
+        // The session makes it another number than any before a restart: the target keeps old answers.
         self.session() << 16 | count << 2 | place
     }
 
@@ -223,7 +225,8 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// SEND: an operation cannot be asked for. Its record is freed elsewhere. The word may have been changed.
+    /// SEND: the connection has given up an operation: its process is told. The caller frees the record. Whether the target has executed it
+    /// is not known.
     #[cold]
     #[inline(never)]
     pub(crate) fn atomic_lost(&mut self, record: Record, status: Status) {
@@ -246,7 +249,7 @@ impl<N: Nic> Gm<N> {
         while record.is_some() {
             let next = record.next(self);
             let again = record.sent(self);
-            if now.wrapping_sub(again) < 1 << 31 {
+            if is_reached(again, now) {
                 self.unlink(ATOMICS, record);
                 record.set_sent(self, 0);
                 let to = record.connection(self);
@@ -325,7 +328,7 @@ impl<N: Nic> Gm<N> {
             let [high, low, operation, operand, compared] =
                 [0, 4, 8, 12, 16].map(|at| self.nic.load(extra + at));
             let done = match has_memory {
-                true => self.execute_guarded(&Work {
+                true => self.execute_guarded(&AtomicRequest {
                     port,
                     high,
                     low,
@@ -333,16 +336,16 @@ impl<N: Nic> Gm<N> {
                     operand,
                     compared,
                 }),
-                false => Done::Denied,
+                false => AtomicOutcome::Denied,
             };
             let value = match done {
-                Done::Word(value) => value,
-                Done::Denied => {
+                AtomicOutcome::Word(value) => value,
+                AtomicOutcome::Denied => {
                     self.refuse_packet(packet, answer::FORBIDDEN, Counter::Refused);
                     return;
                 }
                 // As if the packet were lost: it comes again.
-                Done::Busy => return,
+                AtomicOutcome::Busy => return,
             };
             kept.set_number(self, number);
             kept.set_value(self, value);
@@ -358,20 +361,20 @@ impl<N: Nic> Gm<N> {
     ///
     /// Nothing else happens on this CPU between the DMA of the word and that of its new value.
     #[inline(never)]
-    pub(crate) fn execute(&mut self, work: &Work) -> Option<u32> {
-        let port = work.port;
-        if work.low & 3 != 0 || port.allow(self) == 0 {
+    pub(crate) fn execute(&mut self, request: &AtomicRequest) -> Option<u32> {
+        let port = request.port;
+        if request.low & 3 != 0 || port.allow(self) == 0 {
             return None;
         }
         let key = port.receive_key(self);
-        let host = self.page(work.high, work.low, key)?;
+        let host = self.page(request.high, request.low, key)?;
         if self.atomic_written() != 0 {
-            // It may be the same word.
+            // The DMA under way may write the same word.
             self.nic.await_writes();
         }
         self.nic.fetch(host, WORDS, 4);
         let before = self.nic.load(WORDS);
-        let after = Atomic::apply(work.operation, before, work.operand, work.compared);
+        let after = Atomic::apply(request.operation, before, request.operand, request.compared);
         let written = u32::from(after != before);
         self.set_atomic_written(written);
         if written != 0 {
@@ -392,11 +395,11 @@ impl<N: Nic> Gm<N> {
             Record::REMOTE_HIGH,
             Record::REMOTE_LOW,
             Record::LENGTH,
-            Record::ASKED,
-            Record::FATAL,
+            Record::OPERAND,
+            Record::COMPARED,
         ]
         .map(|word| self.nic.load(record.address() + word));
-        let done = self.execute_guarded(&Work {
+        let done = self.execute_guarded(&AtomicRequest {
             port,
             high,
             low,
@@ -405,9 +408,9 @@ impl<N: Nic> Gm<N> {
             compared,
         });
         let (status, value) = match done {
-            Done::Word(value) => (Status::Success, value),
-            Done::Denied => (Status::PermissionDenied, 0),
-            Done::Busy => (Status::TryAgain, 0),
+            AtomicOutcome::Word(value) => (Status::Success, value),
+            AtomicOutcome::Denied => (Status::PermissionDenied, 0),
+            AtomicOutcome::Busy => (Status::TryAgain, 0),
         };
         self.hand_own_value(record, status as u32, value);
     }

@@ -28,6 +28,7 @@ use crate::state::{
 use crate::{Gm, Nic};
 
 impl<N: Nic> Gm<N> {
+    /// Clears the words of SRAM from `from` to `to`.
     pub(crate) fn clear(&mut self, from: u32, to: u32) {
         let mut at = from;
         while at < to {
@@ -176,6 +177,7 @@ impl<N: Nic> Gm<N> {
         self.nic.start_write(host, LAST_WRITE, 4, cookie);
     }
 
+    /// Starts the protocol, when the host has written the numbers of nodes and the own node.
     fn start(&mut self) {
         if self.started() != 0 || self.nodes() > NODE_LIMIT {
             return;

@@ -107,7 +107,7 @@ impl<N: Nic> Gm<N> {
             self.nic.start_write(host, event, EVENT_BYTES, packet.at);
         }
         self.accept(packet.connection, packet.sequence, true);
-        self.free_token(port, token);
+        self.release_token(port, token);
         self.count_delivered();
         true
     }
@@ -163,7 +163,7 @@ impl<N: Nic> Gm<N> {
             };
             self.nic.start_write(host, event, EVENT_BYTES, packet.at);
             packet.connection.set_partial(self, Token::NONE);
-            self.free_token(port, token);
+            self.release_token(port, token);
             self.count_delivered();
         } else {
             self.start_writes(&pieces, local, length, packet.at);
@@ -241,7 +241,7 @@ impl<N: Nic> Gm<N> {
         let low = to.token.low(self).wrapping_add(to.before);
         self.violation(to.port, BAD_RECEIVE_MEMORY, high, low);
         packet.connection.set_partial(self, Token::NONE);
-        self.free_token(to.port, to.token);
+        self.release_token(to.port, to.token);
         let kind = match to.before {
             0 => answer::DOWN,
             _ => answer::REFUSED,
@@ -292,6 +292,7 @@ impl<N: Nic> Gm<N> {
         event
     }
 
+    /// Counts a message that was delivered.
     #[inline(always)]
     fn count_delivered(&mut self) {
         let counter = COUNTERS + ((Counter::Delivered as u32) << 2);

@@ -1,13 +1,13 @@
-//! Results of atomic operations that go straight into memory, and operations that are kept apart from what the target's host does.
+//! Atomic operations that exclude the target's host, and results of operations that go straight into memory.
 //!
 //! A process that changes words itself which others change by operations asks for mutual exclusion between its processor and its board:
-//! Peterson's algorithm for two. Each says that it is interested, then that it came last, and waits while the other one is interested
-//! and has not come later. The board's word for this is in host memory, where the host polls it; the host's word and the turn are in SRAM, where
-//! the board polls them. The board waits for a limited time: a host that does not leave must not stop it.
+//! Peterson's algorithm for two. Each says that it is interested, then that it came last, and waits while the other one is interested and
+//! has not come later. The board's word for this is in host memory, where the host polls it; the host's word and the turn are in SRAM,
+//! where the board polls them. The board waits for a limited time: a host that does not leave must not stop it.
 use defs::gm::atomic::{ATOMIC_OPERATIONS, DIRECT_DONE, GUARD_NIC, GUARD_POLLS, GUARD_VALUES};
 use defs::gm::map::Counter;
 
-use crate::atomic::{Done, Work};
+use crate::atomic::{AtomicOutcome, AtomicRequest};
 use crate::nic::HostAddress;
 use crate::state::Port;
 use crate::{Gm, Nic};
@@ -15,33 +15,34 @@ use crate::{Gm, Nic};
 impl<N: Nic> Gm<N> {
     /// RECV: executes an operation, apart from what the target's host does if it wants that.
     #[inline(always)]
-    pub(crate) fn execute_guarded(&mut self, work: &Work) -> Done {
-        let low = work.port.guard_low(self);
+    pub(crate) fn execute_guarded(&mut self, request: &AtomicRequest) -> AtomicOutcome {
+        let low = request.port.guard_low(self);
         if low != 0 {
-            return self.execute_apart(work, low);
+            return self.execute_apart(request, low);
         }
-        match self.execute(work) {
-            Some(word) => Done::Word(word),
-            None => Done::Denied,
+        match self.execute(request) {
+            Some(word) => AtomicOutcome::Word(word),
+            None => AtomicOutcome::Denied,
         }
     }
 
+    /// Executes an operation while the host is kept from its words. `low`: lower half of the address of the board's word.
     #[inline(never)]
-    fn execute_apart(&mut self, work: &Work, low: u32) -> Done {
-        let port = work.port;
+    fn execute_apart(&mut self, request: &AtomicRequest, low: u32) -> AtomicOutcome {
+        let port = request.port;
         let high = port.guard_high(self);
         let key = port.receive_key(self);
         let Some(interested) = self.page(high, low & !3, key) else {
-            return Done::Denied;
+            return AtomicOutcome::Denied;
         };
-        let done = match self.enter(port, interested) {
-            true => match self.execute(work) {
-                Some(word) => Done::Word(word),
-                None => Done::Denied,
+        let done = match self.enter_guard(port, interested) {
+            true => match self.execute(request) {
+                Some(word) => AtomicOutcome::Word(word),
+                None => AtomicOutcome::Denied,
             },
             false => {
                 self.count(Counter::GuardBusy);
-                Done::Busy
+                AtomicOutcome::Busy
             }
         };
         if self.atomic_written() != 0 {
@@ -55,8 +56,8 @@ impl<N: Nic> Gm<N> {
         done
     }
 
-    /// Waits until the host does not use its words; `false`: it does so for too long.
-    fn enter(&mut self, port: Port, interested: HostAddress) -> bool {
+    /// The board's part of Peterson's algorithm: waits until the host does not use its words. `false`: it used them for too long.
+    fn enter_guard(&mut self, port: Port, interested: HostAddress) -> bool {
         self.nic.store(port.address() + GUARD_VALUES, 1);
         self.nic
             .start_write(interested, port.address() + GUARD_VALUES, 4, 0);
@@ -74,7 +75,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// RECV: writes the result of an operation and its status where the process wants them. If that is not its memory any more, there is an
-    /// event.
+    /// event instead. `what`: the operation's number above its status, which is the low byte.
     #[inline(never)]
     pub(crate) fn write_direct(&mut self, port: Port, what: u32, value: u32) {
         if !port.receives(self) {

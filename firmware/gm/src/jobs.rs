@@ -1,7 +1,8 @@
 //! Jobs that SEND's half and RECV's half of the firmware give each other.
 //!
 //! On one CPU these are calls. On two CPUs each half writes entries of four words into a ring that the other one reads:
-//! the first word is the job and is written last; the reader clears it. A ring has more entries than jobs can be under way.
+//! the first word is the job and is written last; the reader clears it. A ring has more entries than jobs can be under way, so it is not
+//! looked whether an entry is free.
 use defs::gm::collective::COLLECTIVE_RECORDS;
 use defs::gm::map::{JOB_BYTES, JOB_COUNT, RECEIVER_JOBS, SENDER_JOBS};
 use defs::record;
@@ -56,7 +57,7 @@ enum Job {
     ValueCame = 17,
     /// RECV: execute an atomic operation on the memory of an own process. Record.
     OwnAtomic = 18,
-    /// SEND: it is done. Record; status; word.
+    /// SEND: an atomic operation on the memory of an own process is done. Record; status; word.
     OwnValue = 19,
     /// RECV: a packet of an all-to-all broadcast for this node. Subtype; its header words with sequence and lengths.
     Local = 20,
@@ -141,6 +142,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// SEND: carries out a job. `first` is the argument in its first word.
     fn sender_job(&mut self, job: u32, first: u32, [one, two, three]: [u32; 3]) {
         if job == Job::Answer as u32 {
             self.queue_answer(Connection::at(one), first, two);
@@ -167,6 +169,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// RECV: carries out a job. `first` is the argument in its first word.
     fn receiver_job(&mut self, job: u32, first: u32, [one, two, three]: [u32; 3]) {
         if job == Job::Report as u32 {
             self.add_report(one, two);
@@ -239,7 +242,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// RECV: it is done.
+    /// RECV: an atomic operation on the memory of an own process is done.
     pub(crate) fn hand_own_value(&mut self, record: Record, status: u32, value: u32) {
         if N::ROLE.sends() {
             self.take_own_value(record, status, value);
@@ -387,6 +390,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// RECV: the record of an answer to a get is free.
     fn add_free_reply(&mut self, record: Record) {
         let free = self.free_replies();
         record.set_next(self, free);

@@ -2,7 +2,11 @@
 //!
 //! GM carries messages between ports of nodes over one reliable connection for each pair of nodes and priority.
 //! [`Gm`] is the NIC's firmware. [`Gm::step`] takes the events of the hardware, lets the four machines go on
-//! (SDMA: host to SRAM, SEND, RECV, RDMA: SRAM to host) and looks for what the host has posted.
+//! (SDMA: host to SRAM, SEND: to the network, RECV: from the network, RDMA: SRAM to host) and looks for what the host has posted.
+//!
+//! SDMA and SEND are the sending half, RECV and RDMA the receiving half. On a board with two CPUs each half has one. A comment that begins
+//! with `SEND:` or `RECV:` names the half that calls the function or writes the word. `hand_*` functions (`jobs`) pass work to the other
+//! half; the functions that do it there are called `take_*` or `add_*`.
 //!
 //! | module | contents |
 //! |--------|----------|
@@ -17,6 +21,7 @@
 //! | `abandon` | sends that fail, streams that an error stops |
 //! | `timer` | packets that are sent again, alarms |
 //! | `report` | completed sends and notices to the host |
+//! | `guard` | atomic operations that exclude the target's host; results that go straight into memory |
 //! | `jobs` | what the halves of SEND and RECV ask of each other, on one CPU or two |
 //! | `control` | start, ports, the driver's commands |
 //! | `probe` | packets that map the network |
@@ -25,8 +30,8 @@
 //! | `atomic` | atomic operations on words of other nodes |
 //!
 //! All state is in SRAM words at constant addresses: on the LANai each of them is one instruction away. The modules `state` lay them
-//! out: single words ([`defs::words!`]) and records ([`defs::record!`]). The code has no division, no multiplication and no copies of
-//! payload.
+//! out: single words ([`defs::words!`]) and records ([`defs::record!`]). The code has no division, no multiplication (the LANai has no
+//! instruction for them) and no copies of payload.
 //!
 //! Functions on the usual path of a packet are `#[inline(always)]`: they end in the handler of events, which an image places in fast
 //! memory (on the Tigon2 the scratchpad). Others are `#[inline(never)]`, since they would take that memory, or be copied to each place

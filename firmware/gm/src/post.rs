@@ -16,7 +16,7 @@ use defs::gm::port::{
 use crate::nic::Event;
 use crate::state::{
     ACTIVE_SHIFT, Connection, F_ACTIVE, F_HELD, F_READY, K_GET, K_PUT, List, P_STOPPED, Peer, Port,
-    READY_LOW, Record, SendSlot, connection, connection_number, port_number,
+    READY_LOW, Record, SendSlot, TOKEN_NUMBER, connection, connection_number, port_number,
 };
 use crate::{Gm, Nic};
 
@@ -42,7 +42,7 @@ impl<N: Nic> Gm<N> {
     #[inline(always)]
     pub(crate) fn posted(&mut self) -> bool {
         if !N::ROLE.sends() {
-            return self.posted_token();
+            return self.take_posted_token();
         }
         let first = self.open_port();
         if first.is_some() {
@@ -131,7 +131,10 @@ impl<N: Nic> Gm<N> {
         port.set_sends(self, sends + 1);
         let fits = size < SIZES && length <= capacity(size);
         if !fits && (kind != K_PUT && kind != K_GET || length >> 31 != 0) {
-            return self.refuse(port.address() | token & 0x3F, Status::InvalidParameter);
+            return self.refuse(
+                port.address() | token & TOKEN_NUMBER,
+                Status::InvalidParameter,
+            );
         }
         let stopped = sends & P_STOPPED != 0 && self.is_stopped(port, stream(word));
         let post = Post { kind, ..*post };
@@ -147,7 +150,7 @@ impl<N: Nic> Gm<N> {
     fn add_send(&mut self, post: &Post) {
         let node = post.word >> 16;
         let subport = post.word >> 8 & 0xFF;
-        let token = post.port.address() | post.slot.token(self) & 0x3F;
+        let token = post.port.address() | post.slot.token(self) & TOKEN_NUMBER;
         if subport >= 2 * PORT_COUNT {
             return self.refuse(token, Status::InvalidParameter);
         }
@@ -168,7 +171,7 @@ impl<N: Nic> Gm<N> {
     #[cold]
     #[inline(never)]
     fn add_waiting(&mut self, post: &Post) {
-        let token = post.port.address() | post.slot.token(self) & 0x3F;
+        let token = post.port.address() | post.slot.token(self) & TOKEN_NUMBER;
         let record = self.new_record(post, token);
         if record.is_some() {
             let to = connection(post.word >> 16 << 1 | post.word >> 8 & 1);
@@ -225,6 +228,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// A post is wrong: the send fails at once.
     #[cold]
     #[inline(never)]
     pub(crate) fn refuse(&mut self, token: u32, status: Status) {
@@ -288,9 +292,9 @@ impl<N: Nic> Gm<N> {
     fn begin_waiting(&mut self, connection: Connection, flags: u32) -> u32 {
         let now = self.now();
         let resend = now.wrapping_add(self.resend_ticks());
-        let fatal = now.wrapping_add(self.fatal_ticks());
+        let fails_at = now.wrapping_add(self.fatal_ticks());
         connection.set_deadline(self, resend);
-        connection.set_fatal(self, fatal);
+        connection.set_fails_at(self, fails_at);
         if flags & F_ACTIVE != 0 {
             return flags;
         }

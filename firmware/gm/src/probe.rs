@@ -41,7 +41,7 @@ words! {
     map_version, set_map_version: u32 = MAP_VERSION;
     /// Address of the mapper whose routes were taken last, upper half.
     mapper_high, set_mapper_high: u32 = MAPPER;
-    /// Address of that mapper, lower half.
+    /// Address of the mapper whose routes were taken last, lower half.
     mapper_low, set_mapper_low: u32 = MAPPER + 4;
     /// Most nodes; written by the host.
     peer_limit: u32 = PEER_LIMIT;
@@ -139,6 +139,7 @@ impl<N: Nic> Gm<N> {
         true
     }
 
+    /// A packet of mapping waits for SEND, as `flag` says: the answer to a probe, or what the host has posted.
     fn queue_probe(&mut self, flag: u32) {
         let flags = self.mapping_flags();
         self.set_mapping_flags(flags | flag);
@@ -171,6 +172,7 @@ impl<N: Nic> Gm<N> {
         self.set_sending(SENDING_ACK);
     }
 
+    /// Copies the packet that the host has posted. Returns the lengths of route and packet.
     fn fill_from_outbox(&mut self, header: u32) -> (u32, u32) {
         // The host may have changed the word since it was checked.
         let word = self.outbox();
@@ -187,6 +189,7 @@ impl<N: Nic> Gm<N> {
         (route, length)
     }
 
+    /// Writes the answer to a probe. Returns the lengths of route and packet.
     fn fill_reply(&mut self, header: u32) -> (u32, u32) {
         let route = self.reply_length();
         copy_route(self, REPLY_ROUTE + ROUTE_LIMIT, header, route);
@@ -237,6 +240,7 @@ impl<N: Nic> Gm<N> {
         true
     }
 
+    /// Whether the header at `at` has the address of this board.
     fn is_own(&self, at: u32) -> bool {
         let header = MappingHeader::at(at);
         let high = header.high(self) ^ self.own_high();

@@ -69,6 +69,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// Frees the memory of a completed DMA to the host, or goes on with what waits for it: the cookie says which.
     #[inline(always)]
     fn written(&mut self, cookie: u32) {
         if is_packet(cookie) {

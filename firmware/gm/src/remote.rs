@@ -22,6 +22,7 @@ use crate::state::{
     Connection, GETS, K_ATOMIC, K_GET, K_NULL, K_PUT, K_REPLY, K_WAITING, Port, Record,
     connection_number, port_block,
 };
+use crate::timer::is_reached;
 use crate::transmit::padded;
 use crate::{Gm, Nic, answer};
 
@@ -282,8 +283,8 @@ impl<N: Nic> Gm<N> {
         self.accept(packet.connection, packet.sequence, last);
         if let Some(pieces) = &pieces {
             self.start_writes(pieces, extra + GOT_BYTES, bytes, packet.at);
-            let fatal = self.now().wrapping_add(self.fatal_ticks());
-            record.set_fatal(self, fatal);
+            let fails_at = self.now().wrapping_add(self.fatal_ticks());
+            record.set_fails_at(self, fails_at);
         } else if bytes != 0 || !inside {
             self.get_ends(record, Status::PermissionDenied);
             return false;
@@ -335,8 +336,8 @@ impl<N: Nic> Gm<N> {
     /// SEND: the request of a get is acknowledged: it waits for its bytes.
     pub(crate) fn await_get(&mut self, record: Record) {
         let first = self.gets();
-        let fatal = self.now().wrapping_add(self.fatal_ticks());
-        record.set_fatal(self, fatal);
+        let fails_at = self.now().wrapping_add(self.fatal_ticks());
+        record.set_fails_at(self, fails_at);
         record.set_kind(self, K_WAITING);
         record.set_next(self, first);
         self.set_gets(record);
@@ -348,10 +349,10 @@ impl<N: Nic> Gm<N> {
         let mut record = self.gets();
         while record.is_some() {
             let next = record.next(self);
-            let fatal = record.fatal(self);
-            if now.wrapping_sub(fatal) < 1 << 31 {
+            let fails_at = record.fails_at(self);
+            if is_reached(fails_at, now) {
                 let again = now.wrapping_add(self.fatal_ticks());
-                record.set_fatal(self, again);
+                record.set_fails_at(self, again);
                 if record.token(self) == 0 {
                     self.unlink(GETS, record);
                     self.free_record(record);

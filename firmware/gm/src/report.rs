@@ -1,4 +1,10 @@
-//! Events besides messages: completed sends, and notices.
+//! Events besides messages: reports and notices.
+//!
+//! A *report* tells a process that a send is complete: its number and status wait in a ring of the port ([`Port::RING`]) and go to host
+//! memory with others of the port in one event. A *notice* is any other event but a message: the port holds one of each type ([`NOTICES`]).
+//! Results of collective operations and atomic operations are notices too.
+//!
+//! The *token* of a send is a word: the address of the port's control block, and in its low bits the number of the send token.
 use defs::gm::event::{
     COMPLETED, EVENT_BYTES, LAST_WORD, NEW, NOTICES, REPORT_PAIRS, SENT_TOKENS, SLEEP,
 };
@@ -8,12 +14,12 @@ use defs::gm::port::PORT_COUNT;
 use crate::collective::{RESULT_NOTICES, block};
 use crate::nic::HostAddress;
 use crate::state::{
-    FREE, Port, REPORT_BYTES, REPORT_GROUP_BYTES, RING_MASK, SLEEPERS, WAKE_SIGNALS, WRITING,
-    port_block, port_number, sleeper,
+    FREE, Port, REPORT_BYTES, REPORT_GROUP_BYTES, RING_MASK, SLEEPERS, TOKEN_NUMBER, WAKE_SIGNALS,
+    WRITING, port_block, port_number, sleeper, token_port,
 };
 use crate::{Gm, Nic};
 
-/// The number of the lowest bit that is set, below 8. The usual ways to count zeros multiply.
+/// The number of the lowest bit that is set, below 8. The usual ways to count zeros multiply, for which the LANai has no instruction.
 #[inline(always)]
 pub(crate) const fn lowest(bits: u32) -> u32 {
     const { assert!(PORT_COUNT == 8 && NOTICES.len() <= 8) }
@@ -22,10 +28,10 @@ pub(crate) const fn lowest(bits: u32) -> u32 {
 }
 
 impl<N: Nic> Gm<N> {
-    /// SEND: a send is complete, whose port and token are `token`; 0 is none.
+    /// SEND: the send with this token is complete; 0 if it needs no report. A port that was closed meanwhile gets none.
     #[inline(always)]
     pub(crate) fn report(&mut self, token: u32, status: u32) {
-        let port = Port::at(token & !0x7FF);
+        let port = token_port(token);
         if token == 0 || !port.is_open(self) {
             return;
         }
@@ -34,26 +40,27 @@ impl<N: Nic> Gm<N> {
         self.hand_report(token, status);
     }
 
-    /// RECV: notes a completed send.
+    /// RECV: puts the number and the status of a completed send into the port's ring.
     #[inline(always)]
     pub(crate) fn add_report(&mut self, token: u32, status: u32) {
-        let port = Port::at(token & !0x7FF);
+        let port = token_port(token);
         let at = port.report_in(self);
         self.nic.store(
             port.address() + Port::RING + at,
-            (token & 0x3F) << 8 | status,
+            (token & TOKEN_NUMBER) << 8 | status,
         );
         port.set_report_in(self, (at + 4) & RING_MASK);
         self.mark_reports(port);
     }
 
+    /// A port has something to write.
     #[inline(always)]
     pub(crate) fn mark_reports(&mut self, port: Port) {
         let reports = self.reports() | 1 << port_number(port);
         self.set_reports(reports);
     }
 
-    /// A process has used what it does not have: it is told.
+    /// A process has used a token or memory that it does not have: it gets a notice, with an address.
     #[cold]
     #[inline(never)]
     pub(crate) fn violation(&mut self, port: Port, kind: u32, high: u32, low: u32) {
@@ -61,7 +68,7 @@ impl<N: Nic> Gm<N> {
         self.notice(port, kind, high, low);
     }
 
-    /// RECV: notes a notice. A newer one of the same type takes its place.
+    /// RECV: a notice is to be written. It takes the place of one of the same type that waits.
     #[cold]
     #[inline(never)]
     pub(crate) fn add_notice(&mut self, port: Port, kind: u32, high: u32, low: u32) {
@@ -79,8 +86,8 @@ impl<N: Nic> Gm<N> {
         }
     }
 
-    /// Writes reports and notices as events, while there are buffers. When there is one again, it is an event of DMA; the
-    /// DMA of other buffers is none, so no port may be left for later.
+    /// RECV: writes reports and notices as events, until no port has any or no buffer is free. Only the DMA of a group's last buffer is
+    /// an event, at which this is called again. So this goes on for all ports: nothing else would call it for a port that was left.
     #[inline(always)]
     pub(crate) fn report_machine(&mut self) {
         let reports = self.reports();
@@ -103,7 +110,7 @@ impl<N: Nic> Gm<N> {
     }
 
     /// Writes the reports or a notice of one of the ports in `reports` as an event. Returns the ports that have more; 0 if
-    /// there is no buffer.
+    /// no buffer is free.
     #[inline(always)]
     fn write_report(&mut self, reports: u32) -> u32 {
         let buffer = self.report_buffer();
@@ -134,7 +141,8 @@ impl<N: Nic> Gm<N> {
             low: slot.low + LAST_WORD - (last - at),
             ..slot
         };
-        // The DMA of a group's last buffer tells of all. A process that sleeps is told of each.
+        // DMAs complete in order, so that of a group's last buffer tells that all are. A process that sleeps is to be woken by its own
+        // event at once: then the group ends early.
         let next = buffer + REPORT_BYTES;
         if next & (REPORT_GROUP_BYTES - 1) == 0 || wakes & SLEEPERS != 0 {
             self.nic.start_write(host, at, last + 4 - at, group);
@@ -146,7 +154,7 @@ impl<N: Nic> Gm<N> {
         left
     }
 
-    /// The DMA of a group's last buffer is under way, which wakes the process of `sleeper`: the other group is filled next.
+    /// The last DMA of a group is under way; its end wakes the process of `sleeper`. The other group is filled next.
     #[inline(always)]
     fn end_group(&mut self, group: u32, sleeper: u32) {
         self.nic.store(group, WRITING | sleeper);
@@ -161,7 +169,8 @@ impl<N: Nic> Gm<N> {
         self.set_wakes(wakes);
     }
 
-    /// Writes the reports of a port before `last`; returns where they begin.
+    /// Writes the reports of a port so that they end with the word `last`, whose last byte is the event's type: the first report is in
+    /// that word, the others lie two in a word before it. Returns where they begin; behind `last` if there are none.
     #[inline(always)]
     fn fill_report(&mut self, port: Port, last: u32) -> u32 {
         let end = port.report_in(self);
@@ -191,7 +200,7 @@ impl<N: Nic> Gm<N> {
         at
     }
 
-    /// Writes a notice of a port before `last`; returns where it begins.
+    /// Writes a notice of a port so that it ends with the word `last`; returns where it begins.
     #[cold]
     #[inline(never)]
     fn fill_notice(&mut self, port: Port, last: u32, notices: u32) -> u32 {
@@ -220,7 +229,7 @@ impl<N: Nic> Gm<N> {
         begin
     }
 
-    /// Writes the result of a collective operation before `last`; returns where it begins.
+    /// Writes the result of a collective or atomic operation so that it ends with the word `last`; returns where it begins.
     #[inline(never)]
     fn fill_result(&mut self, port: Port, last: u32, notices: u32) -> u32 {
         let results = notices >> RESULT_NOTICES;

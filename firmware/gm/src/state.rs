@@ -8,11 +8,11 @@
 //! | RDMA, for each received packet | its DMA is under way | its last DMA is complete: its memory is released |
 //!
 //! Words of SEND's CPU and of RECV's lie apart: where there are two CPUs, none is written by both, with two exceptions.
-//! Counters of page misses and violations may miss one, and RECV moves the deadline of a get ([`Record::fatal`]) whose bytes come.
+//! Counters of page misses and violations may miss one, and RECV moves the deadline of a get ([`Record::fails_at`]) whose bytes come.
 use defs::gm::atomic::{DIRECTS, GUARD_HIGH, GUARD_INTERESTED, GUARD_LOW, GUARD_TURN};
 use defs::gm::map::{
     BUFFER_BYTES, BUFFER_HEADER, BUFFERS, COLLECTIVE_TICKS, COMMAND, FATAL_TICKS, NODE, NODES,
-    PEER_ATOMICS, PEER_ROUTE, PEERS, PORTS, RESEND_TICKS, SESSION, STATE,
+    PEER_ATOMICS, PEER_ROUTE, PEERS, PORT_BYTES, PORTS, RESEND_TICKS, SESSION, STATE,
 };
 use defs::gm::packet::{
     WORD_CONNECTIONS, WORD_LENGTH, WORD_SENDER, WORD_SEQUENCE, WORD_TARGET, WORD_TYPE,
@@ -20,7 +20,7 @@ use defs::gm::packet::{
 use defs::gm::port::{
     PORT_PROCESS, PORT_QUEUE_HIGH, PORT_QUEUE_LOW, PORT_SIGNALS, RECEIVE_ADDRESS_HIGH,
     RECEIVE_ADDRESS_LOW, RECEIVE_READY_WORD, RECEIVE_TAG, SEND_ADDRESS_HIGH, SEND_ADDRESS_LOW,
-    SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW, SEND_TOKEN, SEND_TYPE,
+    SEND_LENGTH, SEND_REMOTE_HIGH, SEND_REMOTE_LOW, SEND_SLOTS, SEND_TOKEN, SEND_TYPE,
 };
 use defs::{record, words};
 
@@ -46,17 +46,17 @@ pub const ACK_BUFFER: u32 = BUFFERS + 4 * BUFFER_BYTES;
 /// group is its state.
 pub const REPORT_BUFFERS: u32 =
     (BUFFERS + 5 * BUFFER_BYTES).next_multiple_of(2 * REPORT_GROUP_BYTES);
-/// Bytes of such a buffer.
+/// Bytes of a report buffer.
 pub const REPORT_BYTES: u32 = 0x80;
-/// Bytes of a group.
+/// Bytes of a group of report buffers.
 pub const REPORT_GROUP_BYTES: u32 = 4 * REPORT_BYTES;
 /// Cookie of the DMA that ends a command of the host.
 pub const LAST_WRITE: u32 = REPORT_BUFFERS + 0x400;
 /// Events of messages, if they cannot be stored behind a packet: eight, used in turn, as many as DMAs can be under way.
 pub const EVENT_BUFFERS: u32 = REPORT_BUFFERS + 0x500;
-/// Bytes of all of them.
+/// Bytes of all event buffers.
 pub const EVENT_BUFFERS_BYTES: u32 = 0x100;
-/// Bytes of one.
+/// Bytes of an event buffer.
 pub const EVENT_BUFFER_BYTES: u32 = 0x20;
 /// A bucket of the page table, fetched by SDMA.
 pub const SEND_BUCKET: u32 = REPORT_BUFFERS + 0x600;
@@ -248,7 +248,7 @@ record! {
         /// Tick at which the unacknowledged packets are sent again.
         deadline, set_deadline: u32 = 28;
         /// Tick at which the oldest send fails.
-        fatal, set_fatal: u32 = 32;
+        fails_at, set_fails_at: u32 = 32;
         /// Next one in `ACKS`.
         ack_next, set_ack_next, ACK_NEXT: u32 = 36;
         /// RECV: session and sequence number of the packet that is expected.
@@ -306,9 +306,9 @@ pub const F_SLOW: u32 = 0x2000;
 pub const REFUSAL_SHIFT: u32 = 8;
 /// Flags of RECV: mask of the answer that refuses, after the shift.
 pub const REFUSAL_MASK: u32 = 7;
-/// Flags of RECV: packets since the last ack.
+/// Flags of RECV: one packet since the last ack.
 pub const OWED: u32 = 8;
-/// Mask of these.
+/// Flags of RECV: mask of the number of packets since the last ack.
 pub const OWED_MASK: u32 = 15 * OWED;
 
 record! {
@@ -345,10 +345,17 @@ record! {
         /// Number of a get; subtype of the packet of a collective operation.
         number, set_number, NUMBER: u32 = 52;
         /// Tick at which a get fails; compared value of an atomic operation.
-        fatal, set_fatal, FATAL: u32 = 56;
+        fails_at, set_fails_at, FAILS_AT: u32 = 56;
         /// Bytes that a get asks for; operand of an atomic operation.
         asked, set_asked, ASKED: u32 = 60;
     }
+}
+
+impl Record {
+    /// Operand of an atomic operation.
+    pub const OPERAND: u32 = Self::ASKED;
+    /// Compared value of an atomic operation.
+    pub const COMPARED: u32 = Self::FAILS_AT;
 }
 
 /// Kind of a record: carries nothing but sequence numbers.
@@ -537,6 +544,15 @@ pub const fn port_block(number: u32) -> Port {
     Port::at(PORTS + (number << 11))
 }
 
+/// Bits of a send token's word that are the number of the token. The port's control block is above them.
+pub const TOKEN_NUMBER: u32 = SEND_SLOTS - 1;
+
+/// The port of a send token's word.
+#[inline(always)]
+pub const fn token_port(token: u32) -> Port {
+    Port::at(token & !(PORT_BYTES - 1))
+}
+
 /// The bit among [`SLEEPERS`] of the port with a number.
 #[inline(always)]
 pub const fn sleeper(port: u32) -> u32 {
@@ -561,6 +577,6 @@ pub const fn connection_number(connection: Connection) -> u32 {
     (connection.address() - PEERS) >> 6
 }
 
-const _: () = assert!(defs::gm::map::PORT_BYTES == 1 << 11);
+const _: () = assert!(PORT_BYTES == 1 << 11 && TOKEN_NUMBER < PORT_BYTES);
 const _: () = assert!(defs::gm::map::CONNECTION_BYTES == 1 << 6);
 const _: () = assert!(defs::gm::map::PEER_BYTES == 1 << 7 && PEERS.is_multiple_of(1 << 7));

@@ -11,6 +11,12 @@ use crate::{Gm, Nic};
 
 const _: () = assert!(BACK_OFF_LIMIT <= BACK_OFF_MASK);
 
+/// Whether the tick `now` is at or behind another one. Ticks wrap around: less than half of all numbers lies between the two.
+#[inline(always)]
+pub(crate) const fn is_reached(tick: u32, now: u32) -> bool {
+    now.wrapping_sub(tick) < 1 << 31
+}
+
 impl<N: Nic> Gm<N> {
     /// A tick: looks at all that waits.
     #[inline(never)]
@@ -56,6 +62,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// Looks at the deadlines of all active connections; unlinks those without unacknowledged packets.
     fn look_at_connections(&mut self, now: u32) {
         let mut before = Connection::NONE;
         let mut number = self.first_active();
@@ -68,7 +75,7 @@ impl<N: Nic> Gm<N> {
                 self.link_active(before, next);
             } else {
                 let deadline = at.deadline(self);
-                if now.wrapping_sub(deadline) < 1 << 31 {
+                if is_reached(deadline, now) {
                     self.expire(at, now);
                 }
                 before = at;
@@ -93,10 +100,10 @@ impl<N: Nic> Gm<N> {
     fn expire(&mut self, connection: Connection, now: u32) {
         let flags = connection.flags(self);
         let held = flags & F_HELD != 0;
-        let fatal = connection.fatal(self);
-        if now.wrapping_sub(fatal) < 1 << 31 {
+        let fails_at = connection.fails_at(self);
+        if is_reached(fails_at, now) {
             let next = now.wrapping_add(self.fatal_ticks());
-            connection.set_fatal(self, next);
+            connection.set_fails_at(self, next);
             if !held {
                 return self.give_up(connection);
             }
@@ -112,12 +119,13 @@ impl<N: Nic> Gm<N> {
         self.go_back(connection);
     }
 
+    /// Sends the events of alarms that are due.
     fn look_at_alarms(&mut self, now: u32) {
         let alarms = self.alarms();
         for number in 0..PORT_COUNT {
             let port = port_block(number);
             let at = port.alarm(self);
-            if alarms >> number & 1 != 0 && now.wrapping_sub(at) < 1 << 31 {
+            if alarms >> number & 1 != 0 && is_reached(at, now) {
                 let left = self.alarms() & !(1 << number);
                 self.set_alarms(left);
                 self.notice(port, ALARM, 0, 0);

@@ -9,8 +9,9 @@ use crate::nic::{Event, HostAddress};
 use crate::remote::Plan;
 use crate::state::{
     ACK_BUFFER, ACKS, ANSWER_MASK, ANSWER_SHIFT, ANSWERED_MASK, ANSWERED_SHIFT, Connection, F_ACK,
-    F_HELD, F_READY, FREE, Header, Peer, Port, READING, READY, READY_HIGH, READY_LOW, Record,
+    F_HELD, F_READY, FREE, Header, Peer, READING, READY, READY_HIGH, READY_LOW, Record,
     SENDING_ACK, SENDING_BUFFER, SENDING_PASS, SendBuffer, connection_number, next_sequence,
+    token_port,
 };
 use crate::{Gm, Nic, answer};
 
@@ -163,6 +164,7 @@ impl<N: Nic> Gm<N> {
         })
     }
 
+    /// Starts the DMA of a payload from the host, in two parts if it crosses a page.
     #[inline(always)]
     pub(crate) fn start_reads(&mut self, from: &Pieces, local: u32, bytes: u32, cookie: u32) {
         if bytes <= from.first_bytes {
@@ -196,7 +198,7 @@ impl<N: Nic> Gm<N> {
         let high = record.high(self);
         let low = record.low(self).wrapping_add(sent);
         if token != 0 {
-            self.violation(Port::at(token & !0x7FF), BAD_SEND_MEMORY, high, low);
+            self.violation(token_port(token), BAD_SEND_MEMORY, high, low);
         }
         self.fail(connection, record, Status::PermissionDenied, true);
     }
@@ -256,6 +258,7 @@ impl<N: Nic> Gm<N> {
         header - length
     }
 
+    /// Copies the words of a long route before the last one.
     #[inline(never)]
     fn long_route(&mut self, header: u32, peer: u32) {
         let mut at = header - 4;

@@ -104,6 +104,7 @@ fn linker_values(layout: &ImageLayout, memory: u32) -> [u32; LINKER_SYMBOLS.len(
     [text_end, data_start, bss_start, bss_end, memory & !7]
 }
 
+/// What relocations need: inputs, symbols, and where all of it lies.
 struct Linker<'a> {
     inputs: &'a [Input],
     symbols: Symbols<'a>,
@@ -251,8 +252,8 @@ impl Linker<'_> {
     }
 }
 
-/// Value that stands for an address in a removed section: no code is there. (Code begins at 0.) In lists of ranges -1 has a meaning of its own; equal
-/// bounds make an empty range.
+/// Value that stands for an address in a removed section: no code is there. (Code begins at 0.) In lists of ranges -1 has a meaning of its
+/// own; equal bounds make an empty range.
 fn removed_value(section: &str) -> i64 {
     match section {
         ".debug_ranges" | ".debug_loc" => 1,

@@ -125,7 +125,7 @@ pub const PARTIAL: u32 = SUBTYPE_BASE + 84;
 pub const RESULT: u32 = SUBTYPE_BASE + 85;
 /// Subtype of a packet: a [`PARTIAL`] was for a port that was closed then and is open now; it comes back.
 pub const PARTIAL_AGAIN: u32 = SUBTYPE_BASE + 86;
-/// Number of these subtypes.
+/// Number of subtypes of collective operations.
 pub const SUBTYPES: u32 = 7;
 /// Bytes behind the header of all of them: what an ack would have as its sequence number, so that operations that follow each other need
 /// no acks.
@@ -147,7 +147,7 @@ pub const LOCAL_VALUES: u32 = 64;
 pub const COLLECTIVES: u32 = peer(NODE_LIMIT).next_multiple_of(0x1000);
 /// Lists of endpoints of the ports.
 pub const LISTS: u32 = COLLECTIVES;
-/// Bytes of such a list. A port has two.
+/// Bytes of a list of endpoints. A port has two.
 pub const LIST_BYTES: u32 = 4 * NODE_LIMIT;
 /// Control blocks of the ports' operations.
 pub const BLOCKS: u32 = LISTS + 2 * PORT_COUNT * LIST_BYTES;
@@ -155,17 +155,17 @@ pub const BLOCKS: u32 = LISTS + 2 * PORT_COUNT * LIST_BYTES;
 pub const BLOCK_BYTES: u32 = 0x800;
 /// Records of packets.
 pub const COLLECTIVE_RECORDS: u32 = BLOCKS + PORT_COUNT * BLOCK_BYTES;
-/// Number of these.
+/// Number of records of packets of collective operations.
 pub const COLLECTIVE_RECORD_COUNT: u32 = 256;
 /// Values that no operation has asked for yet.
 pub const VALUES: u32 = COLLECTIVE_RECORDS + COLLECTIVE_RECORD_COUNT * 64;
-/// Bytes of such a buffer.
+/// Bytes of a buffer of an early value.
 pub const VALUE_BUFFER_BYTES: u32 = 32;
 /// Packets from a port of the own board.
 pub const LOCAL: u32 = VALUES + (UNEXPECTED_VALUES + LOCAL_VALUES) * VALUE_BUFFER_BYTES;
-/// Number of these.
+/// Number of packets between ports of one board that can wait.
 pub const LOCAL_COUNT: u32 = 128;
-/// Bytes of one.
+/// Bytes of a packet between ports of one board.
 pub const LOCAL_BYTES: u32 = 16;
 /// A byte for each port of the own board and each other endpoint: packets of barriers that came early. 64 bytes for each node,
 /// 8 of these for each port.

@@ -23,7 +23,7 @@ pub const SLOTS: u32 = 336;
 pub const QUEUE_BYTES: u32 = SLOT_BYTES * SLOTS;
 /// Bytes of the event of a received message, at the end of a slot.
 pub const EVENT_BYTES: u32 = 20;
-/// Offset of that event in its slot.
+/// Offset of the event of a received message in its slot.
 pub const EVENT: u32 = SLOT_BYTES - EVENT_BYTES;
 /// Offset of a slot's last word.
 pub const LAST_WORD: u32 = SLOT_BYTES - 4;

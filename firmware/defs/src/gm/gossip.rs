@@ -76,7 +76,7 @@ pub const GROUP_DESCRIPTORS: u32 = COLLECTIVES_END;
 /// Blocks of groups: the firmware's words.
 pub const GROUPS: u32 = (GROUP_DESCRIPTORS + PORT_COUNT * GROUP_COUNT * GROUP_DESCRIPTOR_BYTES)
     .next_multiple_of(2 * GROUP_BYTES);
-/// Bytes of such a block.
+/// Bytes of the firmware's words of a group.
 pub const GROUP_BYTES: u32 = 512;
 /// Packets to pass on: a ring.
 pub const PASSES: u32 =
@@ -87,9 +87,9 @@ pub const PASS_COUNT: u32 = 256;
 pub const PASS_BYTES: u32 = 16;
 /// Received packets that are kept until they are passed on: words for each.
 pub const HELD: u32 = PASSES + PASS_COUNT * PASS_BYTES;
-/// Most of these.
+/// Number of entries for received packets that are kept.
 pub const HELD_COUNT: u32 = 32;
-/// Bytes of such an entry.
+/// Bytes of an entry for a received packet that is kept.
 pub const HELD_BYTES: u32 = 32;
 /// Buffer of a packet that comes from host memory.
 pub const GOSSIP_BUFFER: u32 = (HELD + HELD_COUNT * HELD_BYTES).next_multiple_of(64);

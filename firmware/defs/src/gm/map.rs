@@ -24,9 +24,9 @@ pub const REPLY_COUNT: u32 = 64;
 pub const RECORD_BYTES: u32 = 64;
 /// The firmware's records of receive tokens.
 pub const TOKENS: u32 = RECORDS + (RECORD_COUNT + REPLY_COUNT) * RECORD_BYTES;
-/// Number of these records.
+/// Number of the firmware's records of receive tokens.
 pub const TOKEN_COUNT: u32 = PORT_COUNT * 256;
-/// Bytes of such a record.
+/// Bytes of a record of a receive token.
 pub const TOKEN_BYTES: u32 = 16;
 /// Entries of the page table that SDMA has used: a cache with one place for each value of [`page_hash`].
 pub const SEND_PAGES: u32 = TOKENS + TOKEN_COUNT * TOKEN_BYTES;
@@ -40,11 +40,11 @@ pub const PAGE_ENTRY_BYTES: u32 = 16;
 pub const BUFFERS: u32 = RECEIVE_PAGES + PAGE_ENTRIES * PAGE_ENTRY_BYTES;
 /// Receive buffers, for boards whose receiver takes one packet into each.
 pub const RECEIVE_BUFFERS: u32 = BUFFERS + 2 * BUFFER_BYTES;
-/// Number of these.
+/// Number of receive buffers from [`RECEIVE_BUFFERS`] on.
 pub const RECEIVE_BUFFER_COUNT: u32 = 2;
 /// More receive buffers, used instead of these by boards that have the memory: packets that are passed on stay in them.
 pub const MORE_RECEIVE_BUFFERS: u32 = 0xE_0000;
-/// Number of these: DMA of so many packets can be under way.
+/// Number of receive buffers from [`MORE_RECEIVE_BUFFERS`] on: DMA of so many packets can be under way.
 pub const MORE_RECEIVE_BUFFER_COUNT: u32 = 12;
 /// Bytes of a packet's buffer.
 pub const BUFFER_BYTES: u32 = 0x1100;
@@ -84,7 +84,7 @@ pub const JOB_BYTES: u32 = 16;
 pub const PEERS: u32 = (SENDER_JOBS + JOB_COUNT * JOB_BYTES).next_multiple_of(PEER_BYTES);
 /// Bytes of a peer.
 pub const PEER_BYTES: u32 = 128;
-/// Bytes of one of its connections.
+/// Bytes of one of a peer's connections.
 pub const CONNECTION_BYTES: u32 = 64;
 /// Most nodes.
 pub const NODE_LIMIT: u32 = 1024;

@@ -41,7 +41,7 @@ pub mod l4 {
     pub const DMA: u32 = 1 << 4;
     /// Status: bytes of the last word behind a packet.
     pub const OFF_BY_SHIFT: u32 = 8;
-    /// Mask of these, after the shift.
+    /// Mask of the number at [`OFF_BY_SHIFT`], after the shift.
     pub const OFF_BY_MASK: u32 = 3;
     /// Option of the port: CRC-8 both ways.
     pub const CRC: u32 = 2;
@@ -83,7 +83,7 @@ pub mod l9 {
     pub const WAKE: u32 = 1 << 12;
     /// Status: bytes of the last unit behind a packet.
     pub const OFF_BY_SHIFT: u32 = 8;
-    /// Mask of these, after the shift.
+    /// Mask of the number at [`OFF_BY_SHIFT`], after the shift.
     pub const OFF_BY_MASK: u32 = 7;
     /// Status: timer 0 has passed 0.
     pub const TIME0: u32 = 1 << 6;

@@ -54,6 +54,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// Begins a barrier of a port. `word`: the last word of its send slot.
     fn begin_barrier(&mut self, port: Port, word: u32) {
         let block = block(port);
         let broken = block.broken(self);

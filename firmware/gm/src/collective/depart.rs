@@ -184,6 +184,7 @@ impl<N: Nic> Gm<N> {
         true
     }
 
+    /// No record is free: the port goes on when one is. Returns `false`: the packet has not left.
     #[cold]
     #[inline(never)]
     fn wait_for_record(&mut self, port: Port) -> bool {
@@ -221,6 +222,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// Lets ports go on that have waited for a record, a bit for each.
     #[cold]
     #[inline(never)]
     fn wake_waiting(&mut self, ports: u32) {
@@ -244,6 +246,7 @@ impl<N: Nic> Gm<N> {
         self.send_machine();
     }
 
+    /// Takes all packets between ports of this board.
     #[cold]
     #[inline(never)]
     fn take_local(&mut self) {

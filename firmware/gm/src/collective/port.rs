@@ -14,6 +14,7 @@ use super::state::{
     ValueBuffer, block,
 };
 use crate::state::{Port, Record, port_block, port_number};
+use crate::timer::is_reached;
 use crate::{Gm, Nic};
 
 /// Bit of a port's notices: the first result of its operations.
@@ -130,6 +131,7 @@ impl<N: Nic> Gm<N> {
         self.send_values_back(port);
     }
 
+    /// Sends back the values that came while the port was closed; keeps the others, and those that cannot leave yet.
     fn send_values_back(&mut self, port: Port) {
         let block = block(port);
         let mut value = block.first_value(self);
@@ -227,6 +229,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// A tick: breaks a port whose operations take too long; a port without operations is not looked at any more.
     fn look_at_operations(&mut self, port: Port, now: u32) {
         let block = block(port);
         let barrier = block.barrier(self);
@@ -236,7 +239,7 @@ impl<N: Nic> Gm<N> {
             return self.set_active_ports(active);
         }
         let deadline = block.deadline(self);
-        let late = barrier != NONE && now.wrapping_sub(deadline) < 1 << 31;
+        let late = barrier != NONE && is_reached(deadline, now);
         let late_group = gossip && self.look_at_groups(port, now);
         if late || late_group || self.is_reduction_late(port, now) {
             self.break_port(port, Status::TimedOut as u32);

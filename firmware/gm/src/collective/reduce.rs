@@ -21,6 +21,7 @@ use super::state::{
     AWAITING_RESULT, COLLECTED, COLLECTING, Descriptor, Reduction, SPREADING, ValueBuffer, block,
 };
 use crate::state::Port;
+use crate::timer::is_reached;
 use crate::{Gm, Nic};
 
 /// A reduction of a port.
@@ -73,6 +74,7 @@ impl<N: Nic> Gm<N> {
         self.settle();
     }
 
+    /// Begins a reduction, with the values of children that have come early.
     fn begin_reduction(&mut self, instance: Instance, kind: u32) {
         let descriptor = instance.descriptor();
         let block = block(instance.port);
@@ -120,6 +122,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// The value in a buffer.
     fn value_of(&self, buffer: ValueBuffer) -> Value {
         Value {
             tag: buffer.tag(self),
@@ -225,6 +228,7 @@ impl<N: Nic> Gm<N> {
         self.used_value(from);
     }
 
+    /// A kept value was used: its sender may send more.
     fn used_value(&mut self, from: u32) {
         self.used(from);
         if from & origin::OWN_BOARD != 0 {
@@ -281,6 +285,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// The value of a reduction so far.
     fn result_of(&self, instance: Instance) -> Value {
         let reduction = instance.words();
         Value {
@@ -318,6 +323,7 @@ impl<N: Nic> Gm<N> {
         self.finish(instance.port, number, Status::Success as u32, value);
     }
 
+    /// The instance is free for another reduction.
     fn end_reduction(&mut self, instance: Instance) {
         let block = block(instance.port);
         instance.words().set_state(self, 0);
@@ -373,7 +379,7 @@ impl<N: Nic> Gm<N> {
         while left != 0 {
             let instance = Instance { port, number };
             let deadline = instance.words().deadline(self);
-            late |= left & 1 != 0 && now.wrapping_sub(deadline) < 1 << 31;
+            late |= left & 1 != 0 && is_reached(deadline, now);
             left >>= 1;
             number += 1;
         }
@@ -381,6 +387,7 @@ impl<N: Nic> Gm<N> {
     }
 }
 
+/// A value of 64 bits from its halves.
 const fn join(high: u32, low: u32) -> u64 {
     (high as u64) << 32 | low as u64
 }

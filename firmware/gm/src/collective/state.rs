@@ -44,13 +44,13 @@ words! {
 pub const RECORD_FREED: u32 = 1 << 31;
 /// Acknowledgments that packets of barriers brought: connection, sequence number.
 pub const ACKED: u32 = STATE_END + 40;
-/// Most of these acknowledgments; a further one is looked at at once.
+/// Most acknowledgments in [`ACKED`]; a further one is looked at at once.
 pub const ACKED_LIMIT: u32 = 16;
 /// Connections whose acks wait for packets of operations, a word for each.
 pub const SLOW: u32 = SLOW_COUNT + 8;
 /// Most connections whose acks wait for packets of operations; a further one is acknowledged like others.
 pub const SLOW_LIMIT: u32 = 32;
-/// End of these words.
+/// End of the single words of collective operations.
 pub const COLLECTIVE_STATE_END: u32 = SLOW + 4 * SLOW_LIMIT;
 
 /// Offset of the words of a barrier in a block: they follow the descriptors.

@@ -1,4 +1,8 @@
 //! RECV: packets of all-to-all broadcasts go into the channels of their groups.
+//!
+//! A channel is the process's memory for the blocks of one operation. A packet whose DMA there is not the end of it (it is passed on, or
+//! completes a step) gets a [`Held`] entry: the cookie of its DMA names the entry, and [`Gm::held_written`] does the rest when the DMA is
+//! complete.
 use defs::gm::event::BAD_RECEIVE_MEMORY;
 use defs::gm::gossip::{
     BLOCK_BYTES, DOUBLING, EXCHANGED, GOSSIP_BYTES, GOSSIP_LOCAL, GROUP_COUNT, HELD, HELD_BYTES,
@@ -18,23 +22,23 @@ use crate::state::{Connection, LAST_WRITE, port_block};
 use crate::transmit::padded;
 use crate::{Gm, Nic};
 
-/// First cookie of DMA whose packet has an entry.
+/// First cookie of a DMA whose packet has an entry: a cookie for each 8 bytes of entries' addresses.
 pub const HELD_COOKIES: u32 = LAST_WRITE + 4;
 /// Last cookie of DMA whose packet has an entry.
 pub const HELD_COOKIES_END: u32 = LAST_WRITE + 4 * HELD_COUNT;
 
 record! {
-    /// Entry of a received packet that is kept.
+    /// Entry of a received packet whose DMA is not the end of it.
     pub struct Held {
-        /// Address of the packet; of a free entry the next free one.
+        /// Address of the packet, 0 for an answer without one; of a free entry the next free one.
         packet, set_packet, PACKET: u32 = 0;
         /// DMA and passing on that the packet waits for, and the news that SEND gets then.
         state, set_state: u32 = 4;
         /// Group of the packet.
         group, set_group: Group = 8;
-        /// Place that SEND is told.
+        /// [`News::place`] for SEND.
         place, set_place: u32 = 12;
-        /// Operation and length of a block.
+        /// [`News::block`] for SEND.
         block, set_block: u32 = 16;
     }
 }
@@ -54,7 +58,8 @@ const ASKED_SHIFT: u32 = 4;
 
 const _: () = assert!(HELD_BYTES == 1 << 5);
 
-/// Received packets that are kept for being passed on at most: others need memory too.
+/// Most received packets that are kept to be passed on from their memory: other packets need receive buffers too. Further ones are passed
+/// on from host memory.
 const KEEP_LIMIT: u32 = 8;
 
 /// News of a packet that RECV has for SEND.
@@ -62,9 +67,9 @@ const KEEP_LIMIT: u32 = 8;
 pub struct News {
     /// The group, and what has happened.
     pub what: u32,
-    /// Word 6 of the packet.
+    /// Word 6 of the packet (`Piece::place`); of a complete step its number.
     pub place: u32,
-    /// Operation, length of a block.
+    /// Operation in the upper half, length of a block in the lower.
     pub block: u32,
 }
 
@@ -89,7 +94,10 @@ pub const LOCAL_PACKET: u32 = GOSSIP_LOCAL + BUFFER_HEADER;
 /// A packet of a group that is open.
 struct Piece {
     group: Group,
+    /// The low 16 bits of the operation's number.
     operation: u32,
+    /// Word 6 of the packet: of a block its origin, and the exponent of its hop in the low half; of a step's bytes how many of the step
+    /// came before, and the step in the low bits.
     place: u32,
     /// Length of a block.
     block: u32,
@@ -98,7 +106,7 @@ struct Piece {
 }
 
 impl<N: Nic> Gm<N> {
-    /// A packet of an all-to-all broadcast. Returns whether its memory is used.
+    /// A packet of an all-to-all broadcast. Returns whether its memory is still used, so that the caller must not release it.
     #[inline(never)]
     pub(crate) fn gossip_packet(&mut self, packet: &Packet) -> bool {
         let bytes = packet.lengths >> 16;
@@ -122,6 +130,7 @@ impl<N: Nic> Gm<N> {
             block: block & 0xFFFF,
             bytes,
         };
+        // 0: of the operation that was posted last. 1: of the next one, which others may have posted already. 0xFFFF: of the one before.
         let ahead = piece.operation.wrapping_sub(group.posted(self)) & 0xFFFF;
         if piece.block == 0 || piece.block > BLOCK_BYTES || piece.block & 3 != 0 {
             self.count(Counter::BadLength);
@@ -133,7 +142,7 @@ impl<N: Nic> Gm<N> {
             } else {
                 ASKED_STEP
             };
-            // A block that comes from now on may be read before its DMA is complete.
+            // Only what is here now is answered: a block that comes later could be read before its DMA is complete.
             let origin = piece.place >> 16;
             let has = what == ASKED_STEP || self.has_block(group, piece.operation, origin);
             if has && (ahead == 0 || ahead == 0xFFFF) {
@@ -193,7 +202,7 @@ impl<N: Nic> Gm<N> {
     #[inline(never)]
     fn answer_later(&mut self, piece: &Piece, what: u32) {
         if self.answering() != 0 {
-            // It asks again.
+            // The member asks again.
             return;
         }
         let held = self.hold_until_written(0);
@@ -209,6 +218,7 @@ impl<N: Nic> Gm<N> {
         self.scratch_write(HELD_COOKIES + ((held - HELD) >> 3));
     }
 
+    /// The open group that a packet is for.
     fn find_group(&mut self, packet: &Packet) -> Option<Group> {
         let local = packet.lengths >> 9 & 0x7F;
         if local >= PORT_COUNT || self.collective_ticks() == 0 {
@@ -224,7 +234,7 @@ impl<N: Nic> Gm<N> {
             .find(|&group| group.number(self) == wanted)
     }
 
-    /// The words of the channel of an operation; an earlier operation's are cleared.
+    /// Address of the words that say what of an operation has come; those of an earlier operation are cleared.
     fn channel(&mut self, piece: &Piece) -> u32 {
         let at = received(piece.group.address(), piece.operation);
         if self.nic.load(at) != piece.operation {
@@ -234,7 +244,7 @@ impl<N: Nic> Gm<N> {
         at + 4
     }
 
-    /// A block of concurrent broadcasting.
+    /// A block of concurrent broadcasting has come. Returns whether its memory is still used.
     fn block_came(&mut self, packet: &Packet, piece: &Piece) -> bool {
         let group = piece.group;
         let size = group.size(self);
@@ -292,7 +302,7 @@ impl<N: Nic> Gm<N> {
         true
     }
 
-    /// Bytes of recursive doubling.
+    /// Bytes of a step of recursive doubling have come. Returns whether their memory is still used.
     fn step_came(&mut self, packet: &Packet, piece: &Piece) -> bool {
         let group = piece.group;
         let (before, step) = (
@@ -383,7 +393,7 @@ impl<N: Nic> Gm<N> {
         true
     }
 
-    /// Starts the DMA of a payload to its channel. Returns whether its memory is the process's.
+    /// Starts the DMA of a packet's payload to offset `at` of its channel. Returns whether the channel is the process's memory.
     fn write_piece(&mut self, packet: &Packet, piece: &Piece, at: u32, cookie: u32) -> bool {
         let local = packet.at + HEADER_BYTES + GOSSIP_BYTES;
         let (group, operation) = (piece.group, piece.operation);
@@ -403,6 +413,7 @@ impl<N: Nic> Gm<N> {
         written
     }
 
+    /// Starts the DMA of bytes at `local` to offset `at` of an operation's channel. Returns whether the channel is the process's memory.
     fn write_channel(
         &mut self,
         group: Group,
@@ -427,7 +438,8 @@ impl<N: Nic> Gm<N> {
         true
     }
 
-    /// An entry for a packet that is passed on: from its memory if there is enough, else from host memory. (0, 0) without an entry.
+    /// Takes an entry for a packet that is passed on: from its memory if few are, else from host memory. Returns its state and address;
+    /// (0, 0) if no entry is free.
     fn hold(&mut self, packet: u32) -> (u32, u32) {
         let held = self.hold_until_written(packet);
         if held == 0 {
@@ -442,6 +454,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// Takes an entry for a packet, 0 for none. Returns the entry's address; 0 if no entry is free.
     fn hold_until_written(&mut self, packet: u32) -> u32 {
         let held = self.free_held();
         if held != 0 {
@@ -453,7 +466,7 @@ impl<N: Nic> Gm<N> {
         held
     }
 
-    /// An entry is not needed; its packet is the caller's.
+    /// An entry, if there is one, is free again. The caller cares for the packet's memory.
     fn drop_held(&mut self, held: u32) {
         if held != 0 {
             let free = self.free_held();
@@ -499,6 +512,7 @@ impl<N: Nic> Gm<N> {
         });
     }
 
+    /// The memory of a packet that was kept to be passed on is free.
     fn one_kept_less(&mut self) {
         let kept = self.kept();
         self.set_kept(kept - 1);
@@ -525,7 +539,8 @@ impl<N: Nic> Gm<N> {
         self.set_answering(0);
     }
 
-    /// RECV: the staged bytes of an operation go to host memory. The own block is there, and the last step's bytes.
+    /// RECV: the staged bytes of an operation go to host memory. The own block is there already, and the bytes of the last step go there
+    /// without staging.
     pub(crate) fn write_staged(&mut self, group: Group, operation: u32, block: u32) {
         let steps = group.steps(self);
         if steps < 2 {

@@ -103,7 +103,7 @@ impl<N: Nic> Gm<N> {
         };
         let now = self.now();
         let ask = now.wrapping_add(self.resend_ticks());
-        let fatal = now.wrapping_add(self.collective_ticks());
+        let fails_at = now.wrapping_add(self.collective_ticks());
         group.write(
             self,
             [
@@ -112,7 +112,7 @@ impl<N: Nic> Gm<N> {
                 (Group::ALL, all),
                 (Group::BLOCK, length | word & DOUBLING),
                 (Group::DEADLINE, ask),
-                (Group::FATAL, fatal),
+                (Group::FAILS_AT, fails_at),
                 (Group::STEP, 0),
             ],
         );

@@ -6,6 +6,7 @@ use super::group::OWN_STAGING;
 use super::pass::{ASK, ONE_HOP, STAGE, STEP, STEP_BITS};
 use super::state::{Group, group, received};
 use crate::state::Port;
+use crate::timer::is_reached;
 use crate::{Gm, Nic};
 
 /// Blocks that a member asks for at a time.
@@ -88,10 +89,10 @@ impl<N: Nic> Gm<N> {
         for number in 0..GROUP_COUNT {
             let group = group(port, number);
             if group.active(self) != 0 {
-                let fatal = group.fatal(self);
-                late |= now.wrapping_sub(fatal) < 1 << 31;
+                let fails_at = group.fails_at(self);
+                late |= is_reached(fails_at, now);
                 let deadline = group.deadline(self);
-                if now.wrapping_sub(deadline) < 1 << 31 {
+                if is_reached(deadline, now) {
                     let next = now.wrapping_add(self.resend_ticks());
                     group.set_deadline(self, next);
                     self.ask(group);
@@ -117,6 +118,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// Asks for the first blocks that have not come, each from the member one hop before this one on its tree.
     fn ask_for_blocks(&mut self, group: Group, operation: u32, length: u32) {
         let size = group.size(self);
         let rank = group.rank(self);
@@ -141,6 +143,7 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// Asks for the bytes of the first step that is not complete, from those on that have come.
     fn ask_for_step(&mut self, group: Group, operation: u32, length: u32) {
         let done = group.counts_of(operation).done(self);
         let mut step = 0;

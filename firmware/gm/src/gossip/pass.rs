@@ -38,6 +38,7 @@ pub const ONE_HOP: u32 = 2;
 pub const STAGE: u32 = 4;
 /// Flag of an entry: asks for the packet.
 pub const ASK: u32 = 8;
+/// All flags of an entry: they are the low bits of its group's address.
 const FLAGS: u32 = 15;
 
 const _: () = assert!(PASSES.is_multiple_of(PASS_BYTES) && PASS_COUNT.is_power_of_two());
@@ -183,6 +184,7 @@ impl<N: Nic> Gm<N> {
         true
     }
 
+    /// The packet waits for SEND, in its list of acks.
     fn wait_for_send(&mut self, header: u32, bytes: u32) -> bool {
         self.set_pass_header(header);
         self.set_pass_length(bytes);
@@ -338,6 +340,7 @@ impl<N: Nic> Gm<N> {
 const PACKET: u32 = GOSSIP_BUFFER + BUFFER_HEADER;
 const PAYLOAD: u32 = PACKET + HEADER_BYTES + GOSSIP_BYTES;
 
+/// The entry behind this one in the ring.
 const fn next_entry(at: u32) -> u32 {
     PASSES | (at + PASS_BYTES) & (PASS_COUNT * PASS_BYTES - 1)
 }

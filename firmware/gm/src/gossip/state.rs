@@ -37,7 +37,7 @@ words! {
     local_busy, set_local_busy: u32 = PASS_OUT + 48;
 }
 
-/// End of these words.
+/// End of the single words of all-to-all broadcasts.
 pub const GOSSIP_STATE_END: u32 = PASS_OUT + 52;
 
 const _: () = assert!(GOSSIP_STATE_END <= MAPPING);
@@ -82,7 +82,7 @@ record! {
         /// Tick at which the group asks for what is missing.
         deadline, set_deadline, DEADLINE: u32 = OWN + 20;
         /// Tick at which the operation fails.
-        fatal, set_fatal, FATAL: u32 = OWN + 24;
+        fails_at, set_fails_at, FAILS_AT: u32 = OWN + 24;
         /// Port of the group.
         port, set_port, PORT: Port = OWN + 28;
         /// Recursive doubling: the step whose bytes are sent next, and `OWN_STAGING`.
