@@ -53,6 +53,7 @@ impl Interval {
         }
     }
 
+    /// The pages that the interval has written.
     pub(super) fn pages(&self) -> impl Iterator<Item = u32> {
         let run = |&(first, count): &(u32, u32)| first..first.saturating_add(count);
         self.runs.iter().flat_map(run)
@@ -64,6 +65,7 @@ impl Interval {
 pub(super) struct IntervalLog(Vec<Arc<Interval>>);
 
 impl IntervalLog {
+    /// Adds an interval.
     pub(super) fn add(&mut self, interval: Arc<Interval>) {
         self.0.push(interval);
     }

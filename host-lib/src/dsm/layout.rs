@@ -20,10 +20,10 @@ pub(super) struct Layout {
     versions: u64,
     /// For each page its home, at the page's default home.
     homes: u64,
-    /// For each lock who asked last, at the lock's home; 0: it is free.
+    /// For each lock the node that asked last, at the lock's home; 0: it is free.
     tails: u64,
-    /// For each lock who gets it from this node; 0: no other node has asked.
-    members: u64,
+    /// For each lock the node that gets it from this node; 0: no other node has asked.
+    successors: u64,
     /// For each lock the time of its last release, at the lock's home.
     times: u64,
     /// The own intervals since the last barrier.
@@ -48,7 +48,7 @@ impl Layout {
         let versions = part(pages * nodes * WORD);
         let homes = part(pages * WORD);
         let tails = part(locks * WORD);
-        let members = part(locks * WORD);
+        let successors = part(locks * WORD);
         let times = part(locks * nodes * WORD);
         let log = part(LOG_BYTES);
         let landing = part(LOG_BYTES);
@@ -58,7 +58,7 @@ impl Layout {
             versions,
             homes,
             tails,
-            members,
+            successors,
             times,
             log,
             landing,
@@ -66,6 +66,7 @@ impl Layout {
         }
     }
 
+    /// Offset of a page.
     pub(super) const fn page(&self, page: u32) -> u64 {
         page as u64 * self.page_bytes
     }
@@ -85,18 +86,22 @@ impl Layout {
         (self.nodes * WORD) as u32
     }
 
+    /// Offset of a page's entry in the home table.
     pub(super) const fn home(&self, page: u32) -> u64 {
         self.homes + page as u64 * WORD
     }
 
+    /// Offset of the word that says which node has asked for a lock last.
     pub(super) const fn tail(&self, lock: u32) -> u64 {
         self.tails + lock as u64 * WORD
     }
 
-    pub(super) const fn member(&self, lock: u32) -> u64 {
-        self.members + lock as u64 * WORD
+    /// Offset of the word that says which node gets a lock from this one.
+    pub(super) const fn successor(&self, lock: u32) -> u64 {
+        self.successors + lock as u64 * WORD
     }
 
+    /// Offset of the time of a lock's last release, a word for each node.
     pub(super) const fn time(&self, lock: u32) -> u64 {
         self.times + lock as u64 * self.nodes * WORD
     }

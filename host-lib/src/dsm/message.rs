@@ -25,7 +25,8 @@ pub(super) enum DsmMessage {
         time: VectorTime,
         diff: Diff,
     },
-    /// `requester` wants a lock and knows all intervals up to `time`. First to the lock's home, then (`queued`) to who asked last.
+    /// `requester` wants a lock and knows all intervals up to `time`. First to the lock's home, then (`queued`) to the node that asked
+    /// last.
     LockRequest {
         lock: u32,
         requester: u32,
@@ -74,6 +75,7 @@ impl DsmMessage {
         self.needs_handler() && !matches!(self, Self::Arrive { .. })
     }
 
+    /// The message as bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut to = Writer(Vec::new());
         match self {
@@ -210,6 +212,7 @@ pub(super) fn decode_intervals(bytes: &[u8]) -> Option<Vec<Arc<Interval>>> {
     Reader(bytes).intervals()
 }
 
+/// A message that is written, of big-endian words.
 struct Writer(Vec<u8>);
 
 impl Writer {
@@ -234,6 +237,7 @@ impl Writer {
     }
 }
 
+/// The rest of a message that is read; each read is `None` if it is too short.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {

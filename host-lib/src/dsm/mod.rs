@@ -102,7 +102,7 @@ pub struct Dsm<W, S> {
     /// Pages that the current interval has written.
     dirty: Vec<u32>,
     locks: Vec<Lock>,
-    gathering: PendingNotices,
+    pending_notices: PendingNotices,
     nic_barrier: Option<NicBarrier>,
     /// Replies for which the program polls.
     replies: PendingReplies,
@@ -159,7 +159,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             pages: vec![Page::default(); settings.pages as usize],
             dirty: Vec::new(),
             locks: Lock::all(settings.locks, nodes, rank),
-            gathering: PendingNotices::default(),
+            pending_notices: PendingNotices::default(),
             nic_barrier: None,
             replies: PendingReplies::default(),
             seen: Vec::new(),
@@ -183,7 +183,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             self.network.send(rank, &DsmMessage::Hello { base }).await?;
         }
         while self.bases.contains(&0) {
-            self.step().await?;
+            self.handle_event().await?;
         }
         if self.settings.barriers_by == Barriers::Nic && self.nodes() > 1 {
             self.open_nic_barrier().await?;
@@ -204,6 +204,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         self.bases.len()
     }
 
+    /// The ranks of the other nodes.
     fn others(&self) -> impl Iterator<Item = usize> + use<W, S> {
         let own = self.own;
         (0..self.nodes()).filter(move |rank| *rank != own)
@@ -367,7 +368,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         self.barrier().await?;
         let total_ps = self.now_ps() - self.began_ps;
         while !self.network.is_quiet() {
-            self.step().await?;
+            self.handle_event().await?;
         }
         self.report.total_ps = total_ps;
         Ok(self.report)
@@ -397,7 +398,7 @@ impl<W: Window, S: System> Dsm<W, S> {
     }
 
     /// Waits for an event and handles it. After a long time without one it asks whether the others live.
-    async fn step(&mut self) -> Result<(), DsmError> {
+    async fn handle_event(&mut self) -> Result<(), DsmError> {
         if !self.network.has_event()? && !self.network.wait(self.settings.patience_ns).await? {
             return self.ask_others().await;
         }
@@ -478,6 +479,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(u32::from_be_bytes(word))
     }
 
+    /// A part of the own memory, as source or target of DMA.
     fn own_buffer(&self, offset: u64, length: u32) -> Buffer {
         Buffer {
             address: VirtualAddress(self.bases[self.own] + offset),

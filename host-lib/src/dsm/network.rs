@@ -50,6 +50,7 @@ struct Outgoing {
     left_ns: u64,
 }
 
+/// A fragment of a message, or a put.
 enum Post {
     Fragment(Vec<u8>),
     Put { from: Buffer, at: u64 },
@@ -91,10 +92,12 @@ impl<W: Window, S: System> Network<W, S> {
         })
     }
 
+    /// Number of the own port.
     pub(super) const fn port(&self) -> u8 {
         self.channel.port()
     }
 
+    /// The host's clock, in ps.
     pub(super) fn now_ps(&self) -> u64 {
         self.gm.system().now_ps()
     }
@@ -155,6 +158,7 @@ impl<W: Window, S: System> Network<W, S> {
         Ok(())
     }
 
+    /// An address of another node's memory.
     fn remote(&self, rank: usize, address: u64) -> Remote {
         let Endpoint { node, port } = self.members[rank];
         Remote {
@@ -179,6 +183,7 @@ impl<W: Window, S: System> Network<W, S> {
         Ok(id)
     }
 
+    /// Whether the bytes of a get are here.
     pub(super) fn is_got(&self, get: SendId) -> bool {
         !self.gets.contains(&get)
     }
@@ -227,6 +232,7 @@ impl<W: Window, S: System> Network<W, S> {
         Ok(self.gm.event_within(port, Some(limit_ns)).await?)
     }
 
+    /// Whether an event waits.
     pub(super) fn has_event(&mut self) -> Result<bool, DsmError> {
         let port = self.port();
         Ok(self.gm.receive_pending(port)?)
@@ -259,6 +265,7 @@ impl<W: Window, S: System> Network<W, S> {
         }
     }
 
+    /// Adds a fragment to its message; returns the message and its sender once it is whole.
     fn message(
         &mut self,
         from: Endpoint,

@@ -1,4 +1,12 @@
 //! Locks by atomic operations, and barriers that the boards execute: no handler of another node takes part.
+//!
+//! A lock is a queue of nodes (an MCS lock). Its *tail*, at the lock's home, names the node that asked last; 0: the lock is free. Each node
+//! has a *successor* word for the lock, into which the node that asked next writes itself. A node that asks puts itself in the place of the
+//! tail; if there was another one, it writes itself into that one's successor word and waits for a grant. A node that releases grants the
+//! lock to the node in its successor word; if there is none, it takes itself out of the tail, unless another one has just asked.
+//!
+//! A grant brings the intervals that the next node must know. Who finds a lock free reads them: the lock's home has the vector time of the
+//! last release, and each node has a *log* of its own intervals since the last barrier.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,22 +22,23 @@ use super::layout::LOG_BYTES;
 use super::message::{decode_intervals, encode_intervals};
 use super::{Dsm, DsmError, DsmMessage, decode_word};
 
-/// In a lock's words: a rank stands here.
+/// Bit of a lock's words: a rank is in them. So 0 is none.
 const PRESENT: u32 = 1 << 31;
-/// Bytes of a log that are read first: most logs are shorter.
+/// Bytes of a log that are read first. A longer log is read again as a whole: how long it is stands in its first bytes.
 const LOG_BEGIN: u32 = 1024;
-/// Bytes in front of a log's intervals: how many follow.
+/// Bytes in front of a log's intervals, which say how many bytes follow.
 const LOG_HEADER: u32 = 4;
-/// Bytes of each node's block in a barrier on boards.
+/// Bytes of each node's block in a barrier on boards (docs/dsm.md). A node with more notices sends them as messages.
 const BLOCK_BYTES: usize = 256;
-/// Instead of intervals, whose encoding begins with their number: they follow as a message.
+/// First word of a block whose notices follow as a message. Else it is the number of intervals.
 const FOLLOWS: u32 = u32::MAX;
+/// With few bytes the boards combine its steps in their own memory.
 const ALGORITHM: Gossip = Gossip::RecursiveDoubling;
 
 /// The group of barriers on boards.
 pub(super) struct NicBarrier {
     group: BoardGroup,
-    /// Notices that did not fit, by sender: those of the next barrier may come early.
+    /// Notices that came as messages, by sender. A queue for each: those of the next barrier may come before this one's are taken.
     pub(super) notices: Vec<VecDeque<Vec<Arc<Interval>>>>,
 }
 
@@ -43,8 +52,9 @@ impl<W: Window, S: System> Dsm<W, S> {
             group,
             notices: vec![VecDeque::new(); self.nodes()],
         });
-        self.meet_at_first().await?;
-        self.gathering.times.clear();
+        self.meet_at_first_node().await?;
+        // That barrier has brought vector times, but no interval has ended yet.
+        self.pending_notices.times.clear();
         Ok(())
     }
 
@@ -61,7 +71,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         }
         block.resize(BLOCK_BYTES, 0);
         let Some(nic) = &mut self.nic_barrier else {
-            return self.meet_at_first().await;
+            return self.meet_at_first_node().await;
         };
         let gm = &mut self.network.gm;
         let posted = gm
@@ -70,7 +80,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         let end = loop {
             match self.network.completed(posted) {
                 Some(end) => break end,
-                None => self.step().await?,
+                None => self.handle_event().await?,
             }
         };
         if end.status != Status::Success {
@@ -97,18 +107,19 @@ impl<W: Window, S: System> Dsm<W, S> {
                 true => self.await_notices(rank).await?,
                 false => decode_intervals(block).ok_or(DsmError::Damaged { rank })?,
             };
-            self.gathering.intervals.extend(intervals);
+            self.pending_notices.intervals.extend(intervals);
         }
         Ok(())
     }
 
+    /// Waits for the notices that a node sends as a message.
     async fn await_notices(&mut self, rank: usize) -> Result<Vec<Arc<Interval>>, DsmError> {
         loop {
             let nic = self.nic_barrier.as_mut();
             let came = nic.and_then(|nic| nic.notices[rank].pop_front());
             match came {
                 Some(intervals) => return Ok(intervals),
-                None => self.step().await?,
+                None => self.handle_event().await?,
             }
         }
     }
@@ -123,14 +134,15 @@ impl<W: Window, S: System> Dsm<W, S> {
         self.write_own(self.layout.log, &bytes)
     }
 
+    /// The node that has a lock's tail and the time of its last release.
     const fn lock_home(&self, lock: u32) -> usize {
         lock as usize % self.nodes()
     }
 
-    /// Acquires a lock: the own rank goes to the end of its queue, at its home.
-    pub(super) async fn swap_for_lock(&mut self, lock: u32) -> Result<(), DsmError> {
+    /// Acquires a lock: the own rank goes to the end of its queue.
+    pub(super) async fn queue_for_lock(&mut self, lock: u32) -> Result<(), DsmError> {
         let (home, layout) = (self.lock_home(lock), self.layout);
-        self.write_own(layout.member(lock), &[0; 4])?;
+        self.write_own(layout.successor(lock), &[0; 4])?;
         let tail = self.bases[home] + layout.tail(lock);
         let own = AtomicOperation::FetchWrite(PRESENT | self.own as u32);
         let before = self.atomic(home, tail, own).await?;
@@ -138,7 +150,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             return self.read_notices(lock).await;
         }
         let before = self.rank_of(before, home)?;
-        let next = self.bases[before] + layout.member(lock);
+        let next = self.bases[before] + layout.successor(lock);
         self.atomic(before, next, own).await?;
         self.await_grant(lock).await
     }
@@ -165,9 +177,10 @@ impl<W: Window, S: System> Dsm<W, S> {
             let log = self.read_log(rank).await?;
             intervals.extend(log.into_iter().filter(|one| one.number <= *number));
         }
-        self.obey(&intervals).await
+        self.learn_intervals(&intervals).await
     }
 
+    /// Reads a node's log of its intervals since the last barrier.
     async fn read_log(&mut self, rank: usize) -> Result<Vec<Arc<Interval>>, DsmError> {
         let at = self.layout.log;
         let mut log = self.read_from(rank, at, LOG_BEGIN).await?;
@@ -192,7 +205,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             .get(rank, self.bases[rank] + at, landing)
             .await?;
         while !self.network.is_got(read) {
-            self.step().await?;
+            self.handle_event().await?;
         }
         self.read_own(self.layout.landing, &mut content)?;
         Ok(content)
@@ -202,7 +215,7 @@ impl<W: Window, S: System> Dsm<W, S> {
     pub(super) async fn pass_lock(&mut self, lock: u32) -> Result<(), DsmError> {
         let (home, layout) = (self.lock_home(lock), self.layout);
         let own = PRESENT | self.own as u32;
-        if self.read_word(layout.member(lock))? == 0 {
+        if self.read_word(layout.successor(lock))? == 0 {
             self.leave_time(lock).await?;
             let leave = AtomicOperation::CompareSwap {
                 expected: own,
@@ -213,20 +226,22 @@ impl<W: Window, S: System> Dsm<W, S> {
                 return Ok(());
             }
         }
-        // Another node has asked and writes its rank here.
+        // Another node has asked: it has written its rank into the successor word, or is about to.
         let began = self.now_ps();
         let next = loop {
-            match self.read_word(layout.member(lock))? {
-                0 => self.look(began).await?,
+            match self.read_word(layout.successor(lock))? {
+                0 => self.handle_event_or_pause(began).await?,
                 next => break self.rank_of(next, home)?,
             }
         };
-        let unknown = super::VectorTime::new(self.nodes());
-        self.grant(lock, next, &unknown).await
+        // What that node knows is not known here: it gets all intervals.
+        let known = super::VectorTime::new(self.nodes());
+        self.grant(lock, next, &known).await
     }
 
-    /// Writes the own time to the lock's home, for who finds the lock free. It is there before an operation on the lock's word that
-    /// follows: both go the same way. So a lock that goes to a waiting node leaves no time, which could come late.
+    /// Writes the own time to the lock's home, for the node that finds the lock free. It is there before the operation on the lock's tail
+    /// that follows: both go the same way. When a node waits already, no such operation follows, and no time is left: it could arrive after
+    /// that of the next release.
     async fn leave_time(&mut self, lock: u32) -> Result<(), DsmError> {
         let (home, at) = (self.lock_home(lock), self.layout.time(lock));
         let time: Vec<u8> = self.time.0.iter().flat_map(|n| n.to_be_bytes()).collect();
@@ -237,7 +252,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             self.network.put(home, row, self.bases[home] + at).await?;
         }
         while !self.network.is_posted() {
-            self.step().await?;
+            self.handle_event().await?;
         }
         Ok(())
     }

@@ -35,10 +35,12 @@ pub(super) struct Page {
 }
 
 impl Page {
+    /// Whether the program may read the page.
     pub(super) fn is_readable(&self) -> bool {
         self.access != Access::None
     }
 
+    /// Whether the program may write to the page.
     pub(super) fn is_writable(&self) -> bool {
         self.access == Access::Write
     }
@@ -75,6 +77,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         self.pages[page as usize].home == Some(self.own)
     }
 
+    /// A page as this node sees it.
     pub(super) fn page(&mut self, page: u32) -> &mut Page {
         &mut self.pages[page as usize]
     }
@@ -149,6 +152,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(())
     }
 
+    /// Gets a page with all changes that the program must see.
     async fn fetch(&mut self, page: u32) -> Result<(), DsmError> {
         if self.is_home(page) {
             return self.await_changes(page).await;
@@ -172,20 +176,20 @@ impl<W: Window, S: System> Dsm<W, S> {
                 };
                 return Ok(());
             }
-            self.step_or_look(began).await?;
+            self.await_diffs(began).await?;
         }
     }
 
     /// Waits for an event. Where puts bring changes, which are no events, it waits for a short time only.
-    pub(super) async fn step_or_look(&mut self, began_ps: u64) -> Result<(), DsmError> {
+    pub(super) async fn await_diffs(&mut self, began_ps: u64) -> Result<(), DsmError> {
         match self.settings.diffs {
-            Diffs::Handler => self.step().await,
-            Diffs::Put => self.look(began_ps).await,
+            Diffs::Handler => self.handle_event().await,
+            Diffs::Put => self.handle_event_or_pause(began_ps).await,
         }
     }
 
     /// Waits for an event, or for a short time after which memory may have changed.
-    pub(super) async fn look(&mut self, began_ps: u64) -> Result<(), DsmError> {
+    pub(super) async fn handle_event_or_pause(&mut self, began_ps: u64) -> Result<(), DsmError> {
         /// Time between two looks, in ns.
         const LOOK_NS: u64 = 1_000;
         match self.network.has_event()? || self.network.wait(LOOK_NS).await? {
@@ -228,7 +232,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         let home = loop {
             match self.replies.page.take() {
                 Some((arrived, home)) if arrived == page => break home as usize,
-                _ => self.step().await?,
+                _ => self.handle_event().await?,
             }
         };
         if home == self.own {
@@ -254,7 +258,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         if self.settings.diffs == Diffs::Put {
             // The own copy is the source of puts, which may not have left yet.
             while !self.network.is_quiet() {
-                self.step().await?;
+                self.handle_event().await?;
             }
         }
         let layout = self.layout;
@@ -268,7 +272,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             let content = layout.page(page);
             let content = self.network.get(home, base + content, copy).await?;
             while !self.network.is_got(version) || !self.network.is_got(content) {
-                self.step().await?;
+                self.handle_event().await?;
             }
             let page_bytes = u64::from(self.settings.page_bytes);
             self.pass(page_bytes * self.settings.costs.get_byte_ps / 1000)
@@ -304,7 +308,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         };
         let before = self.atomic(default, at, swap).await?;
         while read.is_some_and(|read| !self.network.is_got(read)) {
-            self.step().await?;
+            self.handle_event().await?;
         }
         if before == NO_HOME {
             return Ok(self.own);
@@ -333,7 +337,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             let Completed { status, value, .. } = loop {
                 match self.network.completed(posted) {
                     Some(end) => break end,
-                    None => self.step().await?,
+                    None => self.handle_event().await?,
                 }
             };
             match status {

@@ -79,7 +79,7 @@ impl<W: Window, S: System> Dsm<W, S> {
                 self.replies.lock = Some((lock, time, intervals));
             }
             DsmMessage::Depart { time, intervals } => {
-                self.gathering.learn(time, intervals);
+                self.pending_notices.learn(time, intervals);
                 self.replies.departed = true;
             }
             DsmMessage::Notices { intervals } => {
@@ -97,6 +97,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(())
     }
 
+    /// Handles a message of another node.
     async fn serve(&mut self, from: usize, message: DsmMessage) -> Result<(), DsmError> {
         match message {
             DsmMessage::PageRequest {
@@ -141,8 +142,8 @@ impl<W: Window, S: System> Dsm<W, S> {
                 self.serve_lock(lock, requester, queued, time).await
             }
             DsmMessage::Arrive { time, intervals } => {
-                self.gathering.learn(time, intervals);
-                self.gathering.arrived += 1;
+                self.pending_notices.learn(time, intervals);
+                self.pending_notices.arrived += 1;
                 Ok(())
             }
             _ => Ok(()),

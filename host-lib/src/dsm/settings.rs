@@ -179,6 +179,7 @@ impl Settings {
         layout.bytes
     }
 
+    /// Checks the settings for this number of nodes.
     pub(super) fn check(&self, nodes: usize) -> Result<(), DsmError> {
         let bytes = self.page_bytes;
         if !bytes.is_power_of_two() || !(LEAST_PAGE_BYTES..=MOST_PAGE_BYTES).contains(&bytes) {

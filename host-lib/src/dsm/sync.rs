@@ -50,6 +50,7 @@ pub(super) struct PendingNotices {
 }
 
 impl PendingNotices {
+    /// Notes what a barrier or a lock has brought.
     pub(super) fn learn(&mut self, time: VectorTime, intervals: Vec<Arc<Interval>>) {
         self.times.push(time);
         self.intervals.extend(intervals);
@@ -113,6 +114,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(Diff::between(twin, &now))
     }
 
+    /// Sends the changes of a page to its home.
     async fn send_changes(
         &mut self,
         home: usize,
@@ -159,7 +161,10 @@ impl<W: Window, S: System> Dsm<W, S> {
     }
 
     /// Learns intervals: their pages become invalid here, and those of this home must get their changes before they are used.
-    pub(super) async fn obey(&mut self, intervals: &[Arc<Interval>]) -> Result<(), DsmError> {
+    pub(super) async fn learn_intervals(
+        &mut self,
+        intervals: &[Arc<Interval>],
+    ) -> Result<(), DsmError> {
         let new: Vec<_> = intervals
             .iter()
             .filter(|one| !self.time.knows(one.rank as usize, one.number))
@@ -189,6 +194,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(())
     }
 
+    /// Makes the copies of an interval's pages invalid, until they have its changes.
     fn invalidate(&mut self, interval: &Interval) -> Result<(), DsmError> {
         let (rank, nodes) = (interval.rank as usize, self.nodes());
         for page in interval.pages() {
@@ -222,11 +228,11 @@ impl<W: Window, S: System> Dsm<W, S> {
         if held {
             return Err(DsmError::LockState { lock, held });
         }
-        let began = (self.now_ps(), self.others_ps());
+        let began = (self.now_ps(), self.handlers_ps());
         self.report.locks += 1;
         match self.settings.locks_by {
             Locks::Handler => self.ask_for_lock(lock).await?,
-            Locks::Atomic => self.swap_for_lock(lock).await?,
+            Locks::Atomic => self.queue_for_lock(lock).await?,
         }
         let state = self.lock(lock)?;
         (state.here, state.held) = (true, true);
@@ -234,6 +240,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(())
     }
 
+    /// Acquires a lock by a message to its home, if it is not here.
     async fn ask_for_lock(&mut self, lock: u32) -> Result<(), DsmError> {
         if self.lock(lock)?.here {
             return Ok(());
@@ -260,15 +267,15 @@ impl<W: Window, S: System> Dsm<W, S> {
         let (time, intervals) = loop {
             match self.replies.lock.take() {
                 Some((granted, time, intervals)) if granted == lock => break (time, intervals),
-                _ => self.step().await?,
+                _ => self.handle_event().await?,
             }
         };
-        self.obey(&intervals).await?;
+        self.learn_intervals(&intervals).await?;
         self.time.merge(&time);
         Ok(())
     }
 
-    /// Releases a lock: the changes of the interval go to the homes, and the lock to who waits for it.
+    /// Releases a lock: the changes of the interval go to the homes, and the lock to the node that waits for it.
     ///
     /// # Errors
     /// [`DsmError`].
@@ -276,7 +283,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         if !self.lock(lock)?.held {
             return Err(DsmError::LockState { lock, held: false });
         }
-        let began = (self.now_ps(), self.others_ps());
+        let began = (self.now_ps(), self.handlers_ps());
         self.end_interval().await?;
         self.lock(lock)?.held = false;
         match self.settings.locks_by {
@@ -291,13 +298,14 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(())
     }
 
+    /// The state of a lock here.
     pub(super) fn lock(&mut self, lock: u32) -> Result<&mut Lock, DsmError> {
         let locks = self.settings.locks;
         let found = self.locks.get_mut(lock as usize);
         found.ok_or(DsmError::NoLock { lock, locks })
     }
 
-    /// A node wants a lock: at the lock's home it is sent on to who asked last, there it is granted or queued.
+    /// A node wants a lock: at the lock's home it is sent on to the node that asked last, there it is granted or queued.
     pub(super) async fn serve_lock(
         &mut self,
         lock: u32,
@@ -349,18 +357,18 @@ impl<W: Window, S: System> Dsm<W, S> {
     /// # Errors
     /// [`DsmError`].
     pub async fn barrier(&mut self) -> Result<(), DsmError> {
-        let began = (self.now_ps(), self.others_ps());
+        let began = (self.now_ps(), self.handlers_ps());
         self.report.barriers += 1;
         self.end_interval().await?;
         if self.nodes() > 1 {
             match self.settings.barriers_by {
-                Barriers::Handler => self.meet_at_first().await?,
+                Barriers::Handler => self.meet_at_first_node().await?,
                 Barriers::Nic => self.meet_on_boards().await?,
             }
         }
-        let intervals = std::mem::take(&mut self.gathering.intervals);
-        self.obey(&intervals).await?;
-        for time in std::mem::take(&mut self.gathering.times) {
+        let intervals = std::mem::take(&mut self.pending_notices.intervals);
+        self.learn_intervals(&intervals).await?;
+        for time in std::mem::take(&mut self.pending_notices.times) {
             self.time.merge(&time);
         }
         // All know all intervals.
@@ -373,8 +381,8 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(())
     }
 
-    /// Messages to the first node, and back from it when all are there.
-    pub(super) async fn meet_at_first(&mut self) -> Result<(), DsmError> {
+    /// A barrier by messages: each node tells the first one that it is here, which answers when all are.
+    pub(super) async fn meet_at_first_node(&mut self) -> Result<(), DsmError> {
         if self.own != 0 {
             let message = DsmMessage::Arrive {
                 time: self.time.clone(),
@@ -382,21 +390,21 @@ impl<W: Window, S: System> Dsm<W, S> {
             };
             self.network.send(0, &message).await?;
             while !std::mem::take(&mut self.replies.departed) {
-                self.step().await?;
+                self.handle_event().await?;
             }
             return Ok(());
         }
-        while self.gathering.arrived + 1 < self.nodes() {
-            self.step().await?;
+        while self.pending_notices.arrived + 1 < self.nodes() {
+            self.handle_event().await?;
         }
-        self.gathering.arrived = 0;
+        self.pending_notices.arrived = 0;
         let mut time = self.time.clone();
-        self.gathering
+        self.pending_notices
             .times
             .iter()
             .for_each(|other| time.merge(other));
         let mut all = self.log.intervals_of(0);
-        all.extend(self.gathering.intervals.iter().cloned());
+        all.extend(self.pending_notices.intervals.iter().cloned());
         for rank in self.others() {
             let others = all.iter().filter(|one| one.rank as usize != rank);
             let message = DsmMessage::Depart {
@@ -408,14 +416,14 @@ impl<W: Window, S: System> Dsm<W, S> {
         Ok(())
     }
 
-    /// Time that waits within a lock or barrier have already been counted for.
-    pub(super) const fn others_ps(&self) -> u64 {
+    /// Time of handlers so far, which is not counted as a wait for a lock or barrier.
+    pub(super) const fn handlers_ps(&self) -> u64 {
         self.report.handler_ps
     }
 
     /// The time since `began` without what has been counted since.
     fn since(&self, began: (u64, u64)) -> u64 {
-        let counted = self.others_ps() - began.1;
+        let counted = self.handlers_ps() - began.1;
         (self.now_ps() - began.0).saturating_sub(counted)
     }
 }

@@ -36,6 +36,7 @@ impl PagePiece {
         length: 0,
     };
 
+    /// The piece as a page entry of a descriptor or page list.
     pub(super) const fn entry(self) -> [u32; 2] {
         page_entry(self.address.0, self.length)
     }
@@ -73,6 +74,7 @@ pub(super) async fn pieces<S: System>(
     Ok(pieces)
 }
 
+/// Adds the pieces of a buffer.
 async fn translate<S: System>(
     system: &mut S,
     buffer: Buffer,

@@ -38,6 +38,7 @@ impl<W: Window, S: System> Emp<W, S> {
         (Persistent(started.0), cancellation)
     }
 
+    /// Cancels a transfer, seen by observers as one call.
     async fn cancel_transfer(&mut self, transfer: &Transfer) -> Cancellation {
         let call = Call::of("cancel", transfer);
         self.system.call_begins(&call);
@@ -46,6 +47,7 @@ impl<W: Window, S: System> Emp<W, S> {
         cancellation
     }
 
+    /// Asks the NIC for a posted receive back. A transmit is on its way: its end is waited for.
     async fn take_back(&mut self, transfer: &Transfer) -> Cancellation {
         if transfer.label.direction == Direction::Transmit {
             return Cancellation::Came(self.wait_transfer(transfer).await);

@@ -41,6 +41,7 @@ impl<W: Window, S: System> Emp<W, S> {
         progress
     }
 
+    /// Looks at the status of a transfer once.
     async fn look<D>(&mut self, handle: Handle<D>) -> Progress<D> {
         let address = self.status_address(&handle.transfer);
         let status = self.board.read_sram(address).await;
@@ -97,6 +98,7 @@ impl<W: Window, S: System> Emp<W, S> {
         first
     }
 
+    /// Waits for the end of one of several transfers; `None` if there are none, or not within the timeout.
     async fn wait_first(
         &mut self,
         handles: &mut Vec<AnyHandle>,
@@ -128,6 +130,7 @@ impl<W: Window, S: System> Emp<W, S> {
         Some((index, result))
     }
 
+    /// Waits for the end of a transfer. Its descriptors stay taken.
     pub(super) async fn wait_transfer(
         &mut self,
         transfer: &Transfer,
@@ -141,12 +144,14 @@ impl<W: Window, S: System> Emp<W, S> {
         self.outcome(transfer, status).await
     }
 
+    /// Frees the descriptors and the list page of a transfer that is over.
     pub(super) fn put_back(&mut self, transfer: Transfer) {
         self.pool(transfer.label.direction)
             .give_back(&transfer.descriptors);
         self.lists.extend(transfer.list);
     }
 
+    /// Address of the status of a transfer: the last word of its head.
     fn status_address(&self, transfer: &Transfer) -> u32 {
         self.word_address(transfer.descriptor(), WORD_STATUS)
     }
@@ -202,6 +207,7 @@ impl<W: Window, S: System> Emp<W, S> {
     }
 }
 
+/// The error of a receive whose buffer is shorter than its message.
 const fn truncated(transfer: &Transfer, message: Completion) -> TransferError {
     TransferError {
         direction: transfer.label.direction,

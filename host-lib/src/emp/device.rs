@@ -43,6 +43,7 @@ use crate::window::{System, Window};
 #[derive(Clone, Default)]
 pub struct Device(Arc<Mutex<DeviceState>>);
 
+/// What the programs of a host share of a device.
 #[derive(Default)]
 struct DeviceState {
     open: bool,
@@ -104,6 +105,7 @@ impl Device {
         Ok(emp)
     }
 
+    /// Opens the device for a program; returns the epoch of this opening.
     fn take_hold(&self) -> Result<(Hold, u16), OpenError> {
         let mut state = self.lock();
         if state.open {

@@ -71,6 +71,7 @@ pub(super) fn list_bytes(pieces: &[PagePiece]) -> Vec<u8> {
         .collect()
 }
 
+/// The bits of a status that name the next descriptor of a chain.
 fn next(index: Option<&u16>) -> u32 {
     index.map_or(STATUS_NEXT_NONE, |&index| u32::from(index))
 }

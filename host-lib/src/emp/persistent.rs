@@ -70,6 +70,7 @@ impl<W: Window, S: System> Emp<W, S> {
         self.put_back(persistent.0);
     }
 
+    /// Prepares a persistent transfer, seen by observers as one call.
     async fn prepare_persistent(
         &mut self,
         label: TransferLabel,
@@ -82,6 +83,7 @@ impl<W: Window, S: System> Emp<W, S> {
         prepared
     }
 
+    /// Prepares a transfer and writes its head, but for the status that hands it over.
     async fn write_head(
         &mut self,
         label: TransferLabel,

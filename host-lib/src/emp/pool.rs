@@ -35,6 +35,7 @@ impl Pool {
         }
     }
 
+    /// Number of free descriptors.
     pub(super) fn free(&self) -> usize {
         self.free.len()
     }
@@ -47,10 +48,12 @@ impl Pool {
         Some((0..count).filter_map(|_| self.take_one()).collect())
     }
 
+    /// Frees descriptors.
     pub(super) fn give_back(&mut self, descriptors: &[u16]) {
         self.free.extend(descriptors);
     }
 
+    /// Takes a descriptor from the end of the pool.
     fn take_one(&mut self) -> Option<u16> {
         match self.end {
             PoolEnd::Lowest => self.free.pop_first(),

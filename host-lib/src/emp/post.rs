@@ -1,4 +1,4 @@
-//! Posting a transfer.
+//! Posting a transfer: its buffers become a chain of descriptors in NIC memory, of which the NIC takes the first, the *head*.
 
 use defs::emp::control::{MAILBOX_RECEIVE, MAILBOX_TRANSMIT};
 use defs::emp::descriptor::{Form, PAGE_BYTES, WORD_PAGE_HIGH};
@@ -69,11 +69,13 @@ impl<W: Window, S: System> Emp<W, S> {
         Ok(ReceiveHandle::new(self.post(label, buffers).await?))
     }
 
+    /// The label of a message to `node`.
     pub(super) fn transmit_label(&self, node: u16, tag: u16) -> Result<TransferLabel, PostError> {
         let (peer, tag) = (Source::Node(node), Tag::Value(tag));
         TransferLabel::new(Direction::Transmit, peer, tag, self.nodes)
     }
 
+    /// The label of a posted receive.
     pub(super) fn receive_label(
         &self,
         source: Source,
@@ -82,6 +84,7 @@ impl<W: Window, S: System> Emp<W, S> {
         TransferLabel::new(Direction::Receive, source, tag, self.nodes)
     }
 
+    /// Posts a transfer, seen by observers as one call.
     async fn post(
         &mut self,
         label: TransferLabel,
@@ -97,7 +100,8 @@ impl<W: Window, S: System> Emp<W, S> {
         posted
     }
 
-    /// Prepares a post up to the head's words: translation, descriptors, continuations, list.
+    /// Prepares a post: translates addresses, takes descriptors, and writes all but the head, which is left to
+    /// [`hand_over`](Self::hand_over): pages beyond the first go into further descriptors, or into a list in host memory.
     pub(super) async fn prepare(
         &mut self,
         label: TransferLabel,
@@ -123,6 +127,7 @@ impl<W: Window, S: System> Emp<W, S> {
             match self.take_descriptors(label.direction, layout::descriptors(pieces.len())) {
                 Ok(descriptors) => descriptors,
                 Err(error) => {
+                    // The list page can be used again.
                     self.lists.extend(list);
                     return Err(error);
                 }
@@ -145,8 +150,8 @@ impl<W: Window, S: System> Emp<W, S> {
         })
     }
 
-    /// Writes the head's words from `first_word` on, the status last, and rings the mailbox; waits until
-    /// the NIC has taken the descriptor.
+    /// Writes the head's words from `first_word` on (those before it are as in the last post), the status last, and rings the mailbox;
+    /// waits until the NIC has taken the descriptor.
     pub(super) async fn hand_over(&mut self, transfer: &Transfer, first_word: usize) {
         let head = transfer.descriptor();
         let words = &transfer.head[first_word..];
@@ -160,6 +165,7 @@ impl<W: Window, S: System> Emp<W, S> {
         self.ring_mailbox(mailbox, descriptor, why).await;
     }
 
+    /// Writes the pages beyond the first into the descriptors of the chain.
     async fn write_continuations(&mut self, pieces: &[PagePiece], chain: &[u16]) {
         for (words, &descriptor) in layout::continuations(pieces, chain).iter().zip(chain) {
             let address = self.word_address(descriptor, WORD_PAGE_HIGH);
@@ -167,6 +173,7 @@ impl<W: Window, S: System> Emp<W, S> {
         }
     }
 
+    /// Takes descriptors that no transfer uses.
     fn take_descriptors(
         &mut self,
         direction: Direction,

@@ -52,6 +52,7 @@ pub enum ReceiveTimeout {
 }
 
 impl ReceiveTimeout {
+    /// The word for the firmware: microseconds, 0 for never.
     const fn word(self, timeout_us: u32, retry_limit: u32) -> u32 {
         match self {
             Self::SenderGone => receive_timeout_us(timeout_us, retry_limit),

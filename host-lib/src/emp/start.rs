@@ -93,6 +93,7 @@ struct Starter<W, S> {
 }
 
 impl<W: Window, S: System> Starter<W, S> {
+    /// Resets the board and starts the firmware.
     async fn boot(&mut self, firmware: &Firmware) -> Result<(), StartError> {
         self.board.reset().await?;
         firmware.load(&mut self.board).await?;
@@ -131,6 +132,7 @@ impl<W: Window, S: System> Starter<W, S> {
         Ok(nodes)
     }
 
+    /// Writes the addresses of all nodes; returns their number.
     async fn write_routes(&mut self, routes: &[MacAddress]) -> Result<u16, StartError> {
         let capacity = self.board.read_sram(ROUTE_CAPACITY).await;
         let nodes = u16::try_from(routes.len())

@@ -89,6 +89,7 @@ impl TransferLabel {
         }
     }
 
+    /// The word of a descriptor with node and tag.
     pub(super) const fn word(self) -> u32 {
         let node = match self.peer {
             Source::Any => ANY_NODE,

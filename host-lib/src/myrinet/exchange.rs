@@ -1,16 +1,18 @@
 //! Exchange of frames between adapters whose hosts have a mailbox.
 //!
-//! A host *greets* each other one until it has heard it, with each form of the destination in turn: programs map their
-//! network first, and drop what has no way yet. A frame says which form its sender has used, and which form of the
-//! receiver's has arrived; so each host learns the form that works. Then each sends its next frame to another host once the
-//! frames of that one have kept pace, so no queue runs over. Nothing is sent again: a lost frame ends the exchange.
+//! It is not certain in what form the control program expects the destination of a frame (`DESTINATIONS` of the
+//! mailbox). So a host *greets* each other one until it has heard it, with each form in turn, more than once: programs
+//! map their network first, and drop what has no way yet. A frame says which form its sender has used, and which form
+//! of the receiver's has arrived; so each host learns the form that works. Then each sends its next frame to another
+//! host once the frames of that one have kept pace, so no queue runs over. Nothing is sent again: a lost frame ends the
+//! exchange.
 
 use super::error::HostError;
 use super::mailbox::{DESTINATIONS, FRAME_US, Mailbox, PAD, header};
 use crate::address::MacAddress;
 use crate::window::{System, Window};
 
-/// Length of a greeting.
+/// Length of a greeting. Any length from [`SHORTEST_BYTES`] on would do.
 const GREETING_BYTES: u32 = 100;
 /// Shortest frame: its header, the words of the exchange, and some contents.
 pub const SHORTEST_BYTES: u32 = 64;
@@ -18,7 +20,7 @@ pub const SHORTEST_BYTES: u32 = 64;
 const SOURCE: usize = PAD.len() + 6;
 /// Silence after which a host gives up: each form of the destination was tried twice.
 const SILENCE_US: u64 = 2 * DESTINATIONS.len() as u64 * FRAME_US;
-/// Longest pause between two looks at the queues.
+/// Longest pause between two looks at the queues: less than a long frame takes on the wire.
 const LOOK_NS: u64 = 20_000;
 
 /// Plan of the frames that hosts with a mailbox send each other.
@@ -26,7 +28,7 @@ const LOOK_NS: u64 = 20_000;
 pub struct Exchange {
     /// Addresses of the other adapters. If there are none, frames come back to their sender.
     pub peers: Vec<MacAddress>,
-    /// Time of the first greetings since power-on, in nanoseconds.
+    /// Time of the first greetings, in nanoseconds since power-on.
     pub start_ns: u64,
     /// Frames to each of them.
     pub frames: u32,
@@ -48,13 +50,14 @@ impl Exchange {
 struct PayloadHead {
     /// Index of the form of the destination with which it was sent.
     form: u8,
-    /// One more than the index of the receiver's form that has arrived; 0: none has.
+    /// One more than the index of the form with which the receiver's last frame has arrived; 0: none has.
     heard: u8,
     /// Number of the frame; 0: a greeting.
     number: u32,
 }
 
 impl PayloadHead {
+    /// Reads the head at this offset of a frame; `None` if the frame is too short.
     fn read_from(frame: &[u8], at: usize) -> Option<Self> {
         let words = frame.get(at..)?.first_chunk::<8>()?;
         let [form, heard, _, _, a, b, c, d] = *words;
@@ -66,13 +69,14 @@ impl PayloadHead {
     }
 }
 
-/// A frame of the exchange.
-fn build(to: MacAddress, from: MacAddress, words: PayloadHead, length: u32) -> Vec<u8> {
+/// A frame of the exchange. Its contents differ from byte to byte and from frame to frame, so that mixed up or shifted bytes are found:
+/// the multiplier (2^32 divided by the golden ratio) spreads the number over all bits of the seed.
+fn build(to: MacAddress, from: MacAddress, head: PayloadHead, length: u32) -> Vec<u8> {
     let mut frame = header(to, from);
-    frame.extend([words.form, words.heard, 0, 0]);
-    frame.extend(words.number.to_be_bytes());
+    frame.extend([head.form, head.heard, 0, 0]);
+    frame.extend(head.number.to_be_bytes());
     let filled = frame.len() as u32..length;
-    let seed = words.number.wrapping_mul(0x9E37_79B9) ^ u32::from(from.0[5]);
+    let seed = head.number.wrapping_mul(0x9E37_79B9) ^ u32::from(from.0[5]);
     frame.extend(filled.map(|index| (index.wrapping_mul(seed | 1) >> 7) as u8 ^ index as u8));
     frame
 }
@@ -80,11 +84,11 @@ fn build(to: MacAddress, from: MacAddress, words: PayloadHead, length: u32) -> V
 /// Another host.
 struct Peer {
     address: MacAddress,
-    /// The form that reaches it.
+    /// Index of the form that reaches it, once it has said so.
     form: Option<u8>,
-    /// One more than the form of its own that has arrived; 0: none has.
+    /// One more than the index of the form with which its last frame has arrived; 0: none has.
     heard: u8,
-    /// The peer has asked for an answer.
+    /// It has sent a greeting and not heard this host yet: it gets a greeting back.
     asks: bool,
     sent: u32,
     received: u32,
@@ -96,11 +100,12 @@ struct ExchangeHost<'m, 'a, W, S> {
     plan: &'m Exchange,
     own: MacAddress,
     peers: Vec<Peer>,
-    /// Rounds of greetings so far.
+    /// Rounds of greetings so far, which choose the form.
     rounds: usize,
     greeting_due_ps: u64,
+    /// Time at which the host gives up; each frame that comes moves it.
     deadline_ps: u64,
-    /// Frames for others, which some forms of the destination bring.
+    /// Frames that were for other hosts: broadcasts, for example, are one form of the destination.
     others: u32,
 }
 
@@ -167,15 +172,17 @@ impl<W: Window, S: System> ExchangeHost<'_, '_, W, S> {
         }
     }
 
+    /// The host's clock, in ps.
     fn now_ps(&self) -> u64 {
         self.mailbox.adapter.system.now_ps()
     }
 
+    /// Whether all frames to and from a host have been exchanged.
     const fn is_done(&self, peer: &Peer) -> bool {
         peer.sent == self.plan.frames && peer.received == self.plan.frames
     }
 
-    /// The error of a host to which nothing comes.
+    /// The error of a host to which nothing comes: it names a host that has not sent all.
     fn silence(&self) -> HostError {
         let missing = self.peers.iter().find(|peer| !self.is_done(peer));
         HostError::Silent {
@@ -207,32 +214,26 @@ impl<W: Window, S: System> ExchangeHost<'_, '_, W, S> {
     fn accept_frame(&mut self, index: usize, frame: &[u8]) -> Result<(), HostError> {
         let peer = &mut self.peers[index];
         let at = header(self.own, peer.address).len();
-        let words =
-            PayloadHead::read_from(frame, at).filter(|words| words.number <= self.plan.frames);
-        let words = words.ok_or(HostError::FrameData {
+        let head = PayloadHead::read_from(frame, at).filter(|head| head.number <= self.plan.frames);
+        let head = head.ok_or(HostError::FrameData {
             sent_bytes: GREETING_BYTES,
             received_bytes: frame.len() as u32,
             offset: at,
         })?;
-        let sent = build(
-            self.own,
-            peer.address,
-            words,
-            self.plan.length(words.number),
-        );
+        let sent = build(self.own, peer.address, head, self.plan.length(head.number));
         super::mailbox::compare(&sent, frame)?;
-        peer.heard = words.form.saturating_add(1);
-        if let Some(form) = words.heard.checked_sub(1) {
+        peer.heard = head.form.saturating_add(1);
+        if let Some(form) = head.heard.checked_sub(1) {
             peer.form = Some(form);
         }
-        if words.number == 0 {
-            peer.asks |= words.heard == 0;
+        if head.number == 0 {
+            peer.asks |= head.heard == 0;
             return Ok(());
         }
-        if words.number != peer.received + 1 {
+        if head.number != peer.received + 1 {
             return Err(HostError::FrameOrder {
                 address: peer.address,
-                found: words.number,
+                found: head.number,
                 expected: peer.received + 1,
             });
         }
@@ -267,15 +268,16 @@ impl<W: Window, S: System> ExchangeHost<'_, '_, W, S> {
         Ok(())
     }
 
+    /// Sends a frame to a host; number 0 is a greeting. While no form is known to reach it, each round tries the next one.
     async fn send_to(&mut self, index: usize, number: u32) -> Result<(), HostError> {
         let peer = &self.peers[index];
         let form = peer.form.map_or(self.rounds, usize::from) % DESTINATIONS.len();
-        let words = PayloadHead {
+        let head = PayloadHead {
             form: form as u8,
             heard: peer.heard,
             number,
         };
-        let frame = build(peer.address, self.own, words, self.plan.length(number));
+        let frame = build(peer.address, self.own, head, self.plan.length(number));
         self.mailbox.send(&frame, DESTINATIONS[form].1).await
     }
 }
@@ -296,20 +298,20 @@ mod tests {
         };
         let lengths = [0, 1, 2, 3].map(|number| plan.length(number));
         assert_eq!(lengths, [GREETING_BYTES, 64, 1024, 64]);
-        let words = PayloadHead {
+        let head = PayloadHead {
             form: 2,
             heard: 1,
             number: 0x0102_0304,
         };
-        let frame = build(B, A, words, 64);
+        let frame = build(B, A, head, 64);
         assert_eq!(frame.len(), 64);
         assert_eq!(&frame[SOURCE..SOURCE + 6], &A.0);
         assert_eq!(
             PayloadHead::read_from(&frame, header(B, A).len()),
-            Some(words)
+            Some(head)
         );
         assert_eq!(PayloadHead::read_from(&frame, 60), None);
-        let other = build(B, A, PayloadHead { number: 7, ..words }, 64);
+        let other = build(B, A, PayloadHead { number: 7, ..head }, 64);
         assert_ne!(other[24..], frame[24..]);
     }
 }

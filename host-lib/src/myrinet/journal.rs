@@ -31,6 +31,7 @@ pub struct NamedValue {
     pub value: i64,
 }
 
+/// What a journal has recorded.
 #[derive(Debug, Default)]
 struct Content {
     entries: Vec<JournalEntry>,

@@ -13,8 +13,8 @@
 //! 7. `frame_received`, within 200 ms: it came back over the cable, each byte as sent.
 //! 8. `longest_frame`: the same with 8432 bytes.
 //!
-//! The form of the destination in the send queue is not certain: tried in turn, with a remark, are two zero bytes and the address; once more (the
-//! network may not have been mapped); Linux's form (ffff and the frame's first six bytes); all ones.
+//! The form of the destination in the send queue is not certain: tried in turn, with a remark, are two zero bytes and the address; once
+//! more (the network may not have been mapped); Linux's form (ffff and the frame's first six bytes); all ones.
 
 use super::adapter::{Adapter, Control};
 use super::error::HostError;
@@ -163,6 +163,7 @@ pub(super) const DESTINATIONS: [(&str, Destination); 4] = [
     ("broadcast", Destination::Broadcast),
 ];
 
+/// Form of the destination in an entry of the send queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Destination {
     /// Two zero bytes and the address.
@@ -174,6 +175,7 @@ pub(super) enum Destination {
 }
 
 impl Destination {
+    /// The words of the destination for a frame.
     fn words(self, frame: &[u8]) -> [u32; 2] {
         let byte = |index: usize| frame.get(index).copied().unwrap_or(0);
         let bytes = |from: usize| [0, 1, 2, 3].map(|index| byte(from + index));
@@ -219,6 +221,7 @@ pub async fn run<W: Window, S: System>(
     Ok(())
 }
 
+/// The host of a control program with a mailbox.
 pub(super) struct Mailbox<'a, W, S> {
     pub(super) adapter: &'a mut Adapter<W, S>,
     transmit: VirtualAddress,
@@ -226,6 +229,7 @@ pub(super) struct Mailbox<'a, W, S> {
     buffers: Vec<(VirtualAddress, u32)>,
 }
 
+/// The index behind this one in a ring.
 const fn next(index: u32, count: u32) -> u32 {
     if index + 1 >= count { 0 } else { index + 1 }
 }

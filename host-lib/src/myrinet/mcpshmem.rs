@@ -16,10 +16,10 @@
 //! | 0x04 | `host_structure` | bus address of 256 KB, then the driver's kind, 203 |
 //! | 0x40, 0x80 | `dma_from_host`, `dma_to_host` | tests of DMA |
 //!
-//! A test has three words: buffer, length, result. The program sets the length (a multiple of 4 up to 16 KB) and waits for the buffer. The host
-//! fills it with the pattern of big-endian words (0x40) or clears it (0x80), clears the request, and writes the bus address. The program transfers
-//! and writes the result, *without a signal*: ticks of 0.5 us, or 1 for wrong data. Then the host compares the data, writes the number of wrong
-//! words into the length, and clears the result.
+//! A test has three words: buffer, length, result. The program sets the length (a multiple of 4 up to 16 KB) and waits for the buffer. The
+//! host fills it with the pattern of big-endian words (0x40) or clears it (0x80), clears the request, and writes the bus address. The
+//! program transfers and writes the result, *without a signal*: ticks of 0.5 us, or 1 for wrong data. Then the host compares the data,
+//! writes the number of wrong words into the length, and clears the result.
 //!
 //! Which chain belongs to channel 0 is not certain: the host looks at the direction in the blocks' flags.
 
@@ -221,6 +221,7 @@ async fn find_structure<W: Window, S: System>(
     }
 }
 
+/// The host of a control program with shared memory.
 struct SharedMemoryHost<'a, W, S> {
     adapter: &'a mut Adapter<W, S>,
     base: u32,
@@ -235,10 +236,12 @@ struct SharedMemoryHost<'a, W, S> {
 }
 
 impl<W: Window, S: System> SharedMemoryHost<'_, W, S> {
+    /// Reads a word of the shared structure.
     async fn get(&mut self, offset: u32) -> u32 {
         self.adapter.word(self.base.wrapping_add(offset)).await
     }
 
+    /// Writes a word of the shared structure.
     async fn set(&mut self, offset: u32, value: u32) {
         let address = self.base.wrapping_add(offset);
         self.adapter.set_word(address, value).await;
@@ -361,6 +364,7 @@ impl<W: Window, S: System> SharedMemoryHost<'_, W, S> {
         self.adapter.milestone("dma_setup", text);
     }
 
+    /// Writes the addresses of the DMA chains of both channels.
     async fn set_chains(&mut self, chains: [u32; 2]) {
         for (channel, chain) in CHANNELS.into_iter().zip(chains) {
             self.adapter.set_chain(channel, chain).await;
