@@ -24,7 +24,7 @@ use emulator::wire::medium::Outbox;
 use emulator::wire::unit::Arrival;
 use emulator::{state, value_enum};
 use host_lib::address::MacAddress;
-use host_lib::window::{System, Watch, Window};
+use host_lib::window::{System, Window, WindowWatch};
 
 /// A write sends a frame with this tag; once it has left, the word is 0 again.
 const SEND: u32 = 0;
@@ -198,7 +198,7 @@ fn ping_pong(world: &mut World) -> Notes {
                     machine.write(SEND, (1 - node) << 8 | tag).await;
                     continue;
                 }
-                let view = |base| Watch {
+                let view = |base| WindowWatch {
                     before: Some((BASE, base)),
                     offset: VIEW,
                     mask: !0,
@@ -264,7 +264,7 @@ fn a_deadlock_is_found_or_the_time_limit_ends_the_run() {
         world.nodes[0]
             .programs
             .spawn("waits", move |mut machine| async move {
-                let watch = Watch {
+                let watch = WindowWatch {
                     before: views.then_some((BASE, 0)),
                     offset: VIEW,
                     mask: !0,

@@ -21,7 +21,7 @@ use emulator::tigon2::dma::Direction;
 use emulator::tigon2::dma::stall::StallFrom;
 use emulator::tigon2::sram::SramSize;
 use emulator::tigon2::timing::Timing;
-use host_lib::window::{System, Watch, Window};
+use host_lib::window::{System, Window, WindowWatch};
 
 /// Notes of the programs, with times in nanoseconds.
 #[derive(Clone, Default)]
@@ -256,8 +256,8 @@ fn a_channel_rests_from_a_time_or_a_transfer_on() {
 }
 
 /// A watch for 1 in the word at `offset`.
-const fn watch(before: Option<(u32, u32)>, offset: u32) -> Watch {
-    Watch {
+const fn watch(before: Option<(u32, u32)>, offset: u32) -> WindowWatch {
+    WindowWatch {
         before,
         offset,
         mask: u32::MAX,

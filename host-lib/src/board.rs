@@ -15,7 +15,7 @@ use defs::tigon2::regs::{
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use crate::window::{FoundWord, PolledWord, System, Watch, Window};
+use crate::window::{FoundWord, PolledWord, System, Window, WindowWatch};
 
 /// Bytes of SRAM that the window always shows.
 const LOW_SRAM_BYTES: u32 = WINDOW_VIEW - WINDOW_LOW_SRAM;
@@ -43,7 +43,7 @@ pub enum ChipError {
 
 /// Polls of several words, mostly of few.
 struct Polls {
-    watches: SmallVec<[Watch; 4]>,
+    watches: SmallVec<[WindowWatch; 4]>,
     /// The view's base for each word; `None` for one that needs none.
     bases: SmallVec<[Option<u32>; 4]>,
     /// All words that need a view have the same.
@@ -217,7 +217,7 @@ impl<W: Window> BoardWindow<W> {
         for (&address, &base) in addresses.iter().zip(&bases) {
             let moves = base.filter(|_| base != view);
             view = base.or(view);
-            watches.push(Watch {
+            watches.push(WindowWatch {
                 before: moves.map(|base| (WINDOW_REGISTERS + WINDOW_BASE, base)),
                 offset: place(address).offset,
                 mask,

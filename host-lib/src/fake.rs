@@ -22,8 +22,8 @@ use defs::tigon2::regs::{
 };
 
 use crate::window::{
-    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Watch,
-    Window,
+    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Window,
+    WindowWatch,
 };
 
 /// Tables of the fake firmware: the two descriptor pools meet at 0x1000 + 4000, and descriptor 614 crosses
@@ -399,7 +399,11 @@ impl Window for Fake {
         value
     }
 
-    async fn poll_any(&mut self, watches: &[Watch], why: &'static str) -> Option<(usize, u32)> {
+    async fn poll_any(
+        &mut self,
+        watches: &[WindowWatch],
+        why: &'static str,
+    ) -> Option<(usize, u32)> {
         for (index, watch) in watches.iter().enumerate() {
             if let Some((offset, value)) = watch.before {
                 self.write(offset, value).await;

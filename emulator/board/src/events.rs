@@ -54,7 +54,7 @@ pub struct PollRequest {
     pub offset: u32,
     /// Bits that count.
     pub mask: u32,
-    /// Their value when the condition holds.
+    /// Value of the bits that count when the condition holds.
     pub expected: u32,
     /// Index of the word among the words that are polled in turn.
     pub at: u32,
@@ -200,7 +200,7 @@ pub enum HostEvent {
         asked: SimTime,
     },
     /// A program that polls the window goes on to its next poll.
-    Watch {
+    PollAgain {
         /// The program.
         program: usize,
         /// The index of the word whose turn it is, if the [`poller`](crate::poller) has come to it.
@@ -226,7 +226,7 @@ value_enum!(HostEvent {
     Store { offset: offset, values: values },
     ReadStart { program: program, read: read, asked: asked },
     ReadSample { program: program, read: read, asked: asked },
-    Watch { program: program, at: at },
+    PollAgain { program: program, at: at },
     Prepare { program: program, write: write, poll: poll, ready: ready },
     InterruptHandled {},
     Wake { program: program, response: response },
@@ -255,7 +255,7 @@ impl HostEvent {
     pub const fn is_poll(&self) -> bool {
         match self {
             Self::ReadStart { read, .. } | Self::ReadSample { read, .. } => read.until.is_some(),
-            Self::Watch { .. } | Self::Prepare { .. } => true,
+            Self::PollAgain { .. } | Self::Prepare { .. } => true,
             Self::Resume { .. }
             | Self::InterruptAwaited
             | Self::Interrupt
@@ -284,7 +284,7 @@ impl HostEvent {
             | Self::Store { .. }
             | Self::ReadStart { .. }
             | Self::ReadSample { .. }
-            | Self::Watch { .. }
+            | Self::PollAgain { .. }
             | Self::Prepare { .. } => false,
         }
     }
@@ -301,7 +301,7 @@ impl HostEvent {
             | Self::MemoryPoll { .. }
             | Self::MemoryWritten
             | Self::Timeout { .. }
-            | Self::Watch { .. }
+            | Self::PollAgain { .. }
             | Self::ReadStart { .. } => true,
             Self::ReadSample { read, .. } => ignored(read.offset),
             Self::Store { .. } | Self::Prepare { .. } => false,

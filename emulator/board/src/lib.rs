@@ -34,7 +34,7 @@ pub use cpu::{CpuId, CpuInfo, CpuState, CpuView, StopReason};
 pub use fault::{BoardFault, DmaDirection, NoSuchFault, StallFrom};
 pub use inspect::{Area, BusyUnit, DescribeFrame, Inspect, NothingThere, RegisterRow};
 pub use probes::{BoardProbe, ProbeTable, StageIndex, StageState, StageTotal};
-pub use stops::{Stops, Watch};
+pub use stops::{Stops, Watchpoint};
 pub use traffic::{DropCounts, Traffic};
 
 /// Reason why the cores of a board stopped running.
@@ -131,7 +131,7 @@ pub trait Board: State + Inspect + Debug + Send + 'static {
     fn start_cpu(&mut self, _cpu: CpuId, _pc: u32, _ctx: &mut Context<'_, Self::Event>) {}
 
     /// Lets a CPU that stopped by itself go on at `pc` at `ctx.now`, for a debugger. All else stays as it is.
-    fn send_on(&mut self, cpu: CpuId, pc: u32, ctx: &mut Context<'_, Self::Event>) {
+    fn resume_cpu(&mut self, cpu: CpuId, pc: u32, ctx: &mut Context<'_, Self::Event>) {
         self.start_cpu(cpu, pc, ctx);
     }
 

@@ -354,7 +354,7 @@ pub fn hand_over<E>(ctx: &mut Context<'_, E>) {
             poll,
             ready: asked,
         },
-        (PollStep::Write | PollStep::Move, _) => HostEvent::Watch {
+        (PollStep::Write | PollStep::Move, _) => HostEvent::PollAgain {
             program,
             at: Some(polling.at),
         },

@@ -52,7 +52,7 @@ const CPUS: usize = 2;
 pub struct ProbeTable {
     /// Sorted by bucket and address; several may mark the same one, in the order of the image.
     probes: Arc<[BoardProbe]>,
-    /// Their addresses, contiguous for the search.
+    /// Addresses of the probes, contiguous for the search.
     addresses: Arc<[u32]>,
     /// Index of the first probe of each [bucket], and the number of probes.
     buckets: Arc<[u32]>,

@@ -3,9 +3,9 @@
 
 use super::CpuId;
 
-/// Bytes of memory to watch.
+/// Bytes of memory to watch: writes to them are hits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Watch {
+pub struct Watchpoint {
     /// Address of the first byte.
     pub address: u32,
     /// Number of bytes.
@@ -20,7 +20,7 @@ pub struct Stops {
     /// Sorted instruction addresses per CPU, reported before execution. CPUs without breakpoints may be missing.
     breakpoints: Vec<Vec<u32>>,
     /// Watched memory, reported before writes.
-    pub watches: Vec<Watch>,
+    pub watches: Vec<Watchpoint>,
 }
 
 impl Stops {
@@ -38,7 +38,7 @@ impl Stops {
 
     /// Watchpoints on writes to memory.
     #[must_use]
-    pub fn watching(watches: Vec<Watch>) -> Self {
+    pub fn watching(watches: Vec<Watchpoint>) -> Self {
         Self {
             breakpoints: Vec::new(),
             watches,

@@ -26,6 +26,7 @@ const MOST_SLOTS: u32 = 2;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CodeMap(Option<Arc<Known>>);
 
+/// What is known of the code in memory.
 #[derive(Debug, PartialEq, Eq)]
 struct Known {
     /// Whether nothing else is code.

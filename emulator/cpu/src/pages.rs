@@ -123,6 +123,7 @@ impl<O: Decoded> Default for SharedPages<O> {
     }
 }
 
+/// The shared pages, by their contents. Boards own them; a page that no board has any more stays until there are too many.
 #[derive(Debug)]
 struct Registry<O: Decoded> {
     by_hash: HashMap<u64, Vec<Weak<Page<O>>>>,

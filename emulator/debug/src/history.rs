@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::states::States;
+use super::checkpoints::Checkpoints;
 use super::step::Trail;
 use emulator_base::time::SimTime;
 use emulator_board::{CpuId, Stops};
@@ -77,20 +77,20 @@ impl Reached {
 struct Past {
     world: World,
     /// The host programs of the world replay their log.
-    repeats: bool,
+    replays: bool,
 }
 
 /// A world and all its times.
 pub struct History {
     build: Box<dyn Fn() -> World>,
     /// The world's state cannot be saved, since hosts are other processes: an earlier time is reached by a run of another world from the
-    /// beginning, which repeats this one, and nothing can be changed.
+    /// beginning, which does the same again, and nothing can be changed.
     only_from_begin: bool,
     /// The world at the latest time. It has the replay logs of the host programs.
     front: World,
     /// The world at the current time, unless that is the front.
     past: Option<Past>,
-    pub(super) states: States,
+    pub(super) checkpoints: Checkpoints,
     /// Start times of a core's last instructions, as far as requested.
     pub(super) trail: Option<Trail>,
     /// Breakpoints and watchpoints of each node's board.
@@ -103,7 +103,7 @@ impl std::fmt::Debug for History {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("History")
             .field("now", &self.now())
-            .field("states", &self.states.len())
+            .field("states", &self.checkpoints.len())
             .finish_non_exhaustive()
     }
 }
@@ -152,7 +152,7 @@ impl History {
             build: Box::new(build),
             only_from_begin: false,
             past: None,
-            states: States::default(),
+            checkpoints: Checkpoints::default(),
             trail: None,
             stops: vec![Stops::default(); front.nodes.len()],
             front,
@@ -192,7 +192,7 @@ impl History {
     /// The earliest time in the history.
     #[must_use]
     pub fn begin(&self) -> SimTime {
-        self.states.begin().unwrap_or(SimTime::ZERO)
+        self.checkpoints.begin().unwrap_or(SimTime::ZERO)
     }
 
     /// Breakpoints and watchpoints of a node's board.
@@ -228,13 +228,13 @@ impl History {
         let result = change(self.world_mut());
         self.come_alive()?;
         let now = self.now();
-        self.states.forget_from(now);
+        self.checkpoints.forget_from(now);
         self.trail = None;
         if let Some(past) = self.past.take() {
             self.front = past.world;
         }
-        self.front.forget_later();
-        self.states.keep(&self.front, true)?;
+        self.front.forget_later_steps();
+        self.checkpoints.keep(&self.front, true)?;
         Ok(result)
     }
 
@@ -248,7 +248,7 @@ impl History {
 
     /// Time of the first change after the current time.
     pub(super) fn next_change(&self) -> Option<SimTime> {
-        self.states.change_from(self.after_now())
+        self.checkpoints.change_from(self.after_now())
     }
 
     fn after_now(&self) -> SimTime {
@@ -262,16 +262,16 @@ impl History {
 
     /// Time of the next regular checkpoint.
     fn next_state(&self) -> SimTime {
-        let last = self.states.regular_up_to(self.now());
+        let last = self.checkpoints.regular_up_to(self.now());
         last.map_or(self.now(), |time| time.saturating_add(SPACING))
     }
 
     /// Creates a checkpoint if one is due.
     pub(super) fn keep_state(&mut self) -> Result<(), DebugError> {
-        let is_possible = !self.only_from_begin || self.states.len() == 0;
+        let is_possible = !self.only_from_begin || self.checkpoints.len() == 0;
         if is_possible && self.now() >= self.next_state() {
             let past = self.past.as_ref().map(|past| &past.world);
-            self.states.keep(past.unwrap_or(&self.front), false)?;
+            self.checkpoints.keep(past.unwrap_or(&self.front), false)?;
         }
         Ok(())
     }
@@ -282,7 +282,7 @@ impl History {
             return Ok(());
         }
         let past = self.past.as_ref().map(|past| &past.world);
-        Ok(self.states.keep_near(past.unwrap_or(&self.front))?)
+        Ok(self.checkpoints.keep_near(past.unwrap_or(&self.front))?)
     }
 
     /// A world in its initial state.
@@ -292,17 +292,17 @@ impl History {
         world
     }
 
-    fn look_at(&mut self, mut world: World, repeats: bool) {
+    fn look_at(&mut self, mut world: World, replays: bool) {
         for (node, stops) in world.nodes.iter_mut().zip(&self.stops) {
             node.inspect_mut().set_stops(stops.clone());
         }
-        self.past = Some(Past { world, repeats });
+        self.past = Some(Past { world, replays });
         self.reached.set(self.now());
     }
 
     /// Loads the checkpoint of `time`.
     pub(super) fn take_up(&mut self, time: SimTime) -> Result<(), DebugError> {
-        let Some(saved) = self.states.at(time) else {
+        let Some(saved) = self.checkpoints.at(time) else {
             return Ok(());
         };
         if time >= self.front.now() {
@@ -315,7 +315,7 @@ impl History {
             self.look_at(world, false);
             return Ok(());
         }
-        world.load_repeating(&saved.state, &self.front.logs())?;
+        world.load_replaying(&saved.state, &self.front.logs())?;
         self.look_at(world, true);
         Ok(())
     }
@@ -324,7 +324,7 @@ impl History {
     /// proportion to their run.
     pub(super) fn come_alive(&mut self) -> Result<(), DebugError> {
         if let Some(past) = &self.past
-            && past.repeats
+            && past.replays
         {
             let state = past.world.save()?;
             let mut world = self.another_world();
@@ -341,7 +341,7 @@ impl History {
     /// loaded.
     pub fn go_to(&mut self, time: SimTime) -> Result<(), DebugError> {
         let past_change = self.next_change().is_some_and(|change| change <= time);
-        let from = self.states.up_to(time);
+        let from = self.checkpoints.up_to(time);
         let from = from.filter(|&from| from > self.now().saturating_add(LEAP));
         if time < self.now() || past_change {
             self.go_back(time)?;
@@ -353,7 +353,7 @@ impl History {
 
     /// Loads a checkpoint at or before `time`, and prepares for further moves backwards.
     fn go_back(&mut self, time: SimTime) -> Result<(), DebugError> {
-        let Some(from) = self.states.up_to(time) else {
+        let Some(from) = self.checkpoints.up_to(time) else {
             return Ok(());
         };
         self.take_up(from)?;
@@ -399,7 +399,7 @@ impl History {
 
     /// After a run: a past world that has reached the front is replaced by it.
     pub(super) fn has_run(&mut self) -> Result<(), DebugError> {
-        self.world().check_repeating()?;
+        self.world().check_replay()?;
         if self.end_of_past().is_some_and(|end| end <= self.now()) {
             self.past = None;
         }

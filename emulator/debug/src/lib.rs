@@ -17,11 +17,11 @@
 //! A manual change ([`History::change`]) becomes part of the history; the later history is discarded.
 #![deny(missing_docs)]
 
+mod checkpoints;
 mod history;
 mod past;
 mod search;
 mod settle;
-mod states;
 mod step;
 
 pub use history::{DebugError, History, Reached};

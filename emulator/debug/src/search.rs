@@ -155,8 +155,10 @@ impl History {
     /// Time of the checkpoint `count` before `time`, or of a later manual change: a run cannot cross a
     /// change.
     fn some_states_before(&self, time: SimTime, count: usize) -> Option<SimTime> {
-        let times = self.states.before(time);
-        let change = times.iter().position(|&time| self.states.is_change(time));
+        let times = self.checkpoints.before(time);
+        let change = times
+            .iter()
+            .position(|&time| self.checkpoints.is_change(time));
         let most = change.unwrap_or(times.len().saturating_sub(1));
         times.get(most.min(count - 1)).copied()
     }

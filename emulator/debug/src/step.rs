@@ -169,7 +169,7 @@ impl History {
         let mut near = now.saturating_sub(WINDOW).max(self.begin());
         // A run cannot cross a change: start after it.
         let after = |time: SimTime| time.saturating_add(PICOSECOND);
-        while let Some(change) = self.states.change_from(after(near))
+        while let Some(change) = self.checkpoints.change_from(after(near))
             && change <= now
         {
             near = change;
@@ -177,9 +177,9 @@ impl History {
         self.go_to(near)?;
         if self.executed(node, cpu) >= executed {
             // The core has been idle for longer than the window.
-            let states = self.states.before(near).into_iter();
+            let states = self.checkpoints.before(near).into_iter();
             let earlier = |time: &SimTime| {
-                let saved = self.states.at(*time);
+                let saved = self.checkpoints.at(*time);
                 saved.is_some_and(|saved| saved.executed(node, cpu) < executed)
             };
             let Some(from) = states.into_iter().find(earlier) else {

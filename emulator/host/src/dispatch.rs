@@ -3,7 +3,7 @@
 use super::accounts::Phase;
 use super::execution::Execution;
 use super::program::Programs;
-use super::request::{Call, Request, lock};
+use super::request::{CallEvent, Request, lock};
 use super::work::WakeEvent;
 use emulator_base::initiator::Initiator;
 use emulator_base::time::SimTime;
@@ -42,6 +42,7 @@ impl Programs {
         }
     }
 
+    /// Carries out an event of the host.
     fn act<B: Board>(
         &mut self,
         event: HostEvent,
@@ -75,7 +76,7 @@ impl Programs {
                 read,
                 asked,
             } => self.sampled(program, read, asked, board, ctx),
-            HostEvent::Watch { program, at } => self.poll_again(program, at, ctx),
+            HostEvent::PollAgain { program, at } => self.poll_again(program, at, ctx),
             HostEvent::Prepare {
                 program,
                 write,
@@ -83,7 +84,7 @@ impl Programs {
                 ready,
             } => {
                 board.poll_write(write, ctx);
-                self.watch_prepared(program, poll, ready, ctx);
+                self.poll_prepared(program, poll, ready, ctx);
             }
         }
     }
@@ -141,6 +142,7 @@ impl Programs {
         }
     }
 
+    /// Begins what a program has asked for. Its answer comes with an event.
     fn execute_request<E>(
         &mut self,
         program: usize,
@@ -237,8 +239,8 @@ fn deadline<E>(timeout: Option<SimTime>, ctx: &HostContext<'_, E>) -> SimTime {
 }
 
 /// Records what a program has called, and what has returned to it.
-fn record_calls<E>(program: &str, calls: Vec<Call>, ctx: &mut HostContext<'_, E>) {
-    for Call { what, returned } in calls {
+fn record_calls<E>(program: &str, calls: Vec<CallEvent>, ctx: &mut HostContext<'_, E>) {
+    for CallEvent { what, returned } in calls {
         let what = format!("{program}: {what}").into();
         let kind = match returned {
             false => TraceKind::HostCall { what },

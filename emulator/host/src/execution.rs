@@ -21,7 +21,7 @@ pub(super) enum Execution {
     /// The future runs.
     Alive(ProgramFuture),
     /// The log is replayed.
-    Repeating,
+    Replaying,
     /// The replayed log has ended or does not fit: the program stands still.
     Lost,
     /// The program has ended.
@@ -67,8 +67,8 @@ impl Program {
         mut response: Option<Response>,
         memory: &SharedMemory,
     ) -> bool {
-        if matches!(self.execution, Execution::Repeating) {
-            return self.repeat_next(now, response.as_ref(), memory);
+        if matches!(self.execution, Execution::Replaying) {
+            return self.replay_next(now, response.as_ref(), memory);
         }
         let signal = matches!(response, Some(Response::Signal));
         {
@@ -76,7 +76,7 @@ impl Program {
             port.now = now;
             if self.logs.is_some() {
                 port.response.clone_from(&response);
-                port.answers = Answers::Kept(Vec::new(), Vec::new());
+                port.answers = Answers::Logged(Vec::new(), Vec::new());
             } else {
                 port.response = response.take();
                 if self.tape.is_some() {
@@ -91,14 +91,14 @@ impl Program {
         let ended = self.poll_future();
         if let Some(tape) = &self.tape {
             let port = lock(&self.port);
-            let (Answers::Noted(acts) | Answers::Kept(_, acts)) = &port.answers else {
+            let (Answers::Noted(acts) | Answers::Logged(_, acts)) = &port.answers else {
                 return ended;
             };
             tape.record(now, in_handler, acts, port.request.as_ref(), ended);
         }
         if let Some(log) = self.logs.as_mut().and_then(|logs| logs.last_mut()) {
             let mut port = lock(&self.port);
-            if let Answers::Kept(memory, acts) = std::mem::take(&mut port.answers) {
+            if let Answers::Logged(memory, acts) = std::mem::take(&mut port.answers) {
                 let input = InputRecord {
                     now,
                     response,
@@ -119,7 +119,7 @@ impl Program {
     }
 
     /// Replays the next step of the log.
-    fn repeat_next(
+    fn replay_next(
         &mut self,
         now: SimTime,
         response: Option<&Response>,
@@ -127,8 +127,8 @@ impl Program {
     ) -> bool {
         let log = self.logs.as_mut().and_then(|logs| logs.last_mut());
         let done = log.and_then(|log| {
-            log.repeat_next(now, response, |output| {
-                output.repeat(memory);
+            log.replay_next(now, response, |output| {
+                output.replay(memory);
                 (output.request.clone(), output.ended)
             })
         });

@@ -1,8 +1,8 @@
 //! The host of a node: CPUs, and programs that run on them in simulated time.
 //!
-//! A program is an `async` function over its [`Machine`](machine::Machine). It gives way only where it uses the machine:
-//! each such call leaves a [`Request`](request::Request) in the program's port. The node carries the request out at the costs of
-//! the profile and resumes the program with a [`Response`](emulator_board::events::Response) at the time when a real processor would have it.
+//! A program is an `async` function over its [`Machine`](machine::Machine). It gives way only where it uses the machine: each such call
+//! leaves a [`Request`](request::Request) in the program's port. The node carries the request out at the costs of the profile and resumes
+//! the program with a [`Response`](emulator_board::events::Response) at the time when a real processor would have it.
 //!
 //! * [`program`]: the programs of a host: how they begin, end and begin anew;
 //! * `execution`: the future of one program, or the log that stands in for it;
@@ -15,7 +15,7 @@
 //! * [`machine`]: the programs' interface; it implements the host library's `Window` and `System`;
 //! * [`outside`]: another process in the place of a node's programs;
 //! * [`log`], `restore`: replay logs of programs, and their restoration from a snapshot;
-//! * [`tape`]: the actions of programs as bytes, and a program that repeats them.
+//! * [`tape`]: the actions of programs as bytes, and a program that replays them.
 #![deny(missing_docs)]
 
 pub mod accounts;

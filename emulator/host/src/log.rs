@@ -53,8 +53,8 @@ pub(super) enum MemoryAct {
 }
 
 impl MemoryAct {
-    /// Repeats the change.
-    fn repeat(&self, memory: &mut HostMemory) {
+    /// Makes the change again, in a run that replays the log.
+    fn replay(&self, memory: &mut HostMemory) {
         // The answer is the one in the log.
         match self {
             Self::Allocate(length) => drop(memory.allocate(*length)),
@@ -89,11 +89,11 @@ pub(super) struct OutputRecord {
 }
 
 impl OutputRecord {
-    /// Repeats the changes of memory.
-    pub(super) fn repeat(&self, memory: &SharedMemory) {
+    /// Makes the changes of memory again, in a run that replays the log.
+    pub(super) fn replay(&self, memory: &SharedMemory) {
         if !self.memory.is_empty() {
             let mut memory = Machine::lock(memory);
-            self.memory.iter().for_each(|act| act.repeat(&mut memory));
+            self.memory.iter().for_each(|act| act.replay(&mut memory));
         }
     }
 }
@@ -109,8 +109,9 @@ struct ReplayStep {
 /// The log of one life of a program. Clones share its steps.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ProgramLog {
-    /// Perhaps more than this one has had: another one has come further.
+    /// Perhaps more than this program has taken: a clone of the log may belong to a world that has come further.
     steps: Arc<Mutex<Vec<ReplayStep>>>,
+    /// Number of steps that this program has taken.
     position: usize,
 }
 
@@ -131,7 +132,7 @@ impl ProgramLog {
             .get(self.position)
             .is_none_or(|step| step.input != input)
         {
-            // The later steps of another one do not happen here.
+            // The later steps, of another world, do not happen here.
             steps.truncate(self.position);
             let output = Some(output);
             steps.push(ReplayStep { input, output });
@@ -141,7 +142,7 @@ impl ProgramLog {
 
     /// Replays the next step: shows the actions that followed this input at this time. `None` if the log does not have
     /// them.
-    pub(super) fn repeat_next<T>(
+    pub(super) fn replay_next<T>(
         &mut self,
         now: SimTime,
         response: Option<&Response>,
@@ -177,8 +178,8 @@ impl ProgramLog {
         None
     }
 
-    /// Drops the steps of others that come later.
-    pub(super) fn forget_later(&self) {
+    /// Drops the steps behind the position: they were those of other worlds.
+    pub(super) fn forget_later_steps(&self) {
         self.steps().truncate(self.position);
     }
 
@@ -191,8 +192,8 @@ impl ProgramLog {
         known
     }
 
-    /// Passes the inputs from step `first` on to `tell`, which gives the program's actions, or `None` if the program does not
-    /// fit the log; tells whether it fitted to the end.
+    /// Passes the inputs from step `first` on to `replay`, which returns the program's actions, or `None` if the program does not
+    /// fit the log. Returns whether it fitted to the end.
     pub(super) fn replay_inputs(
         &self,
         first: usize,
@@ -238,7 +239,7 @@ pub struct HostLog {
 
 value_struct!(HostLog { programs: programs });
 
-/// The treatment of memory's answers, and of changes of memory.
+/// The source of the answers to a program's accesses to memory, and the places where answers and changes are noted.
 #[derive(Debug, Default)]
 pub(super) enum Answers {
     /// Memory answers.
@@ -247,9 +248,9 @@ pub(super) enum Answers {
     /// Memory answers, and a tape keeps its changes.
     Noted(Vec<MemoryAct>),
     /// Memory answers, and the log keeps answers and changes.
-    Kept(Vec<MemoryAnswer>, Vec<MemoryAct>),
+    Logged(Vec<MemoryAnswer>, Vec<MemoryAct>),
     /// The log answers, and memory does not change.
-    Repeated(VecDeque<MemoryAnswer>, Vec<MemoryAct>),
+    Replayed(VecDeque<MemoryAnswer>, Vec<MemoryAct>),
 }
 
 impl Answers {
@@ -262,7 +263,7 @@ impl Answers {
     pub(super) fn note(&mut self, act: impl FnOnce() -> MemoryAct) {
         match self {
             Self::Direct => {}
-            Self::Noted(acts) | Self::Kept(_, acts) | Self::Repeated(_, acts) => acts.push(act()),
+            Self::Noted(acts) | Self::Logged(_, acts) | Self::Replayed(_, acts) => acts.push(act()),
         }
     }
 
@@ -272,11 +273,11 @@ impl Answers {
         memory: &SharedMemory,
         ask: impl FnOnce(&mut HostMemory) -> MemoryAnswer,
     ) -> Option<MemoryAnswer> {
-        if let Self::Repeated(answers, _) = self {
+        if let Self::Replayed(answers, _) = self {
             return answers.pop_front();
         }
         let answer = ask(&mut Machine::lock(memory));
-        if let Self::Kept(answers, _) = self {
+        if let Self::Logged(answers, _) = self {
             answers.push(answer.clone());
         }
         Some(answer)

@@ -8,12 +8,12 @@ use std::task::{Context, Poll};
 
 use lanigon_window::window::{
     Computation, FoundWord, PhysicalAddress, PollError, PolledWord, SignalHandler, System,
-    TimedOut, VirtualAddress, Watch, Window,
+    TimedOut, VirtualAddress, Window, WindowWatch,
 };
 
 use super::log::MemoryAct;
 use super::log::MemoryAnswer::{self, Allocated, Compared, Contiguous, Read, Written};
-use super::request::{Call, Handler, Request, SharedPort, lock};
+use super::request::{CallEvent, Handler, Request, SharedPort, lock};
 use emulator_base::time::SimTime;
 use emulator_board::SharedMemory;
 use emulator_board::events::{PollRequest, Response, Words};
@@ -70,6 +70,7 @@ impl Machine {
         }
     }
 
+    /// Asks the node for something; `accept` takes the answer out of the response, or says that it is none.
     const fn ask<T>(&self, request: Request, accept: fn(Response) -> Option<T>) -> Answer<'_, T> {
         Answer {
             port: &self.port,
@@ -103,10 +104,11 @@ impl Machine {
         self.ask(Request::Signals { enabled }, done).await;
     }
 
+    /// Notes the begin or the return of a call, if an observer wants calls.
     fn note_call(&self, what: &dyn fmt::Display, returned: bool) {
         if let Some(calls) = &mut lock(&self.port).calls {
             let what = what.to_string();
-            calls.push(Call { what, returned });
+            calls.push(CallEvent { what, returned });
         }
     }
 
@@ -191,7 +193,11 @@ impl Window for Machine {
         self.ask(Request::Poll { poll, timeout }, word).await
     }
 
-    async fn poll_any(&mut self, watches: &[Watch], why: &'static str) -> Option<(usize, u32)> {
+    async fn poll_any(
+        &mut self,
+        watches: &[WindowWatch],
+        why: &'static str,
+    ) -> Option<(usize, u32)> {
         if watches.is_empty() {
             return None;
         }
@@ -363,6 +369,7 @@ impl System for Machine {
     }
 }
 
+/// The answer to a read.
 fn word(response: Response) -> Option<u32> {
     match response {
         Response::Word(word) => Some(word),
@@ -370,6 +377,7 @@ fn word(response: Response) -> Option<u32> {
     }
 }
 
+/// The answer to a request without a result.
 fn done(response: Response) -> Option<()> {
     match response {
         Response::Done => Some(()),

@@ -50,6 +50,7 @@ impl MemoryWord {
         })
     }
 
+    /// The word's present value.
     pub(super) fn value(&self, memory: &HostMemory) -> u32 {
         let mut bytes = [0; 4];
         // The page was mapped when the poll began, and pages stay mapped.
@@ -57,6 +58,7 @@ impl MemoryWord {
         read.map_or(0, |()| u32::from_le_bytes(bytes))
     }
 
+    /// Whether the condition holds for a value of the word.
     pub(super) const fn holds(&self, value: u32) -> bool {
         value & self.mask == self.expected
     }
@@ -65,15 +67,17 @@ impl MemoryWord {
 /// A program's polls of words of host memory.
 #[derive(Debug)]
 pub(super) struct MemoryPoll {
-    /// Never empty.
+    /// The words; never empty.
     words: Vec<MemoryWord>,
+    /// What the program waits for.
     why: &'static str,
-    /// The word that the next poll reads.
+    /// Index of the word that the next poll reads.
     turn: usize,
     /// Time at which the next poll reads it; while the program has no CPU, the CPU time until then.
     next: SimTime,
+    /// Time at which the timeout is over; [`SimTime::MAX`] without one.
     deadline: SimTime,
-    /// The time of the pending event.
+    /// The time of the pending event, if there is one. An event at another time is left over, and does nothing.
     armed: Option<SimTime>,
 }
 
@@ -84,7 +88,7 @@ impl Value for MemoryPoll {
         (self.deadline, self.armed).write(out);
     }
 
-    /// Without the reason, which the program's request has.
+    /// Reads a poll without its reason: a saved state has no texts of programs, the program's request has it.
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
         let words: Vec<MemoryWord> = Value::read(from)?;
         let (turn, next) = Value::read(from)?;
@@ -128,6 +132,7 @@ impl MemoryPoll {
         if self.deadline == SimTime::MAX {
             return None;
         }
+        // The first poll that ends at the deadline or behind it: a poll takes a period.
         let left = self.deadline.saturating_sub(self.next).ps();
         let polls = left.div_ceil(period.ps()).saturating_sub(1);
         Some(
@@ -136,6 +141,7 @@ impl MemoryPoll {
         )
     }
 
+    /// Whether one of the words is as expected.
     fn will_end(&self, memory: &HostMemory) -> bool {
         let mut words = self.words.iter();
         words.any(|word| word.holds(word.value(memory)))
@@ -188,7 +194,7 @@ impl Programs {
                     deadline: work.deadline,
                     armed: None,
                 });
-                self.watch_memory();
+                self.watch_polled_words();
                 self.poll_memory(index, ctx);
             }
         }
@@ -208,7 +214,7 @@ impl Programs {
     }
 
     /// Asks memory to report writes to the words that are polled.
-    pub(super) fn watch_memory(&self) {
+    pub(super) fn watch_polled_words(&self) {
         let polls = self
             .programs
             .iter()
@@ -237,7 +243,7 @@ impl Programs {
         }
     }
 
-    /// Handles the event of a poll of memory; one that is not awaited any more does nothing.
+    /// Handles the event of a poll of memory. An event that was replaced by another one does nothing.
     pub(super) fn memory_poll_due<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
         let period = self.costs.memory_poll;
         let poll = &mut self.programs[index].work.memory_poll;
@@ -276,12 +282,14 @@ impl Programs {
         }
     }
 
+    /// Ends a program's polls of memory, whose words need not be watched any more.
     fn end_memory_poll(&mut self, index: usize) {
         self.programs[index].work.memory_poll = None;
-        self.watch_memory();
+        self.watch_polled_words();
     }
 
-    /// A poll that began now finds its word of memory. The board's write has taken it out of the cache.
+    /// A poll that began now finds its word of memory as expected. It takes a cache miss longer than other polls, since the board's write
+    /// has taken the word out of the cache.
     pub(super) fn found_in_memory<E>(
         &mut self,
         index: usize,

@@ -83,6 +83,7 @@ impl Program {
         }
     }
 
+    /// Whether the program has ended and does not begin again.
     const fn has_ended(&self) -> bool {
         !self.is_at_work() && !self.awaits_power
     }
@@ -150,12 +151,12 @@ pub struct Programs {
     pub(super) cpus: Cpus,
     pub(super) memory: SharedMemory,
     pub(super) costs: Box<HostCosts>,
-    /// Whether logs are kept.
+    /// Whether logs are kept, from which programs can be restored.
     keeps_log: bool,
-    /// Whether actions are recorded.
+    /// Whether actions are recorded, which another process can replay.
     keeps_tapes: bool,
     /// Whether programs replay their logs.
-    pub(super) repeats: bool,
+    pub(super) replays: bool,
 }
 
 impl std::fmt::Debug for Programs {
@@ -179,7 +180,7 @@ impl Programs {
             cpus: Cpus::new(costs.cpus),
             keeps_log: false,
             keeps_tapes: false,
-            repeats: false,
+            replays: false,
             shortest_access: PciBus::new(costs.pci_clock_hz).span_of(clocks.into()),
         }
     }
@@ -194,6 +195,7 @@ impl Programs {
         }
     }
 
+    /// Adds a program, with the log or tape that is kept of it.
     fn add(&mut self, program: Program) {
         let logs = self.keeps_log.then(|| vec![ProgramLog::default()]);
         let tape = self.keeps_tapes.then(Tape::default);
@@ -288,8 +290,8 @@ impl Programs {
             let program = &mut self.programs[index];
             program.awaits_power = false;
             program.started = false;
-            if self.repeats {
-                program.execution = Execution::Repeating;
+            if self.replays {
+                program.execution = Execution::Replaying;
             }
             if let Some(logs) = &mut program.logs {
                 logs.push(program.next_logs.pop_front().unwrap_or_default());
@@ -343,6 +345,7 @@ impl Programs {
         self.activity.max(now)
     }
 
+    /// Computes [`next_activity`](Self::next_activity) from the programs, without the present time.
     fn find_activity(&self) -> SimTime {
         let times = self.programs.iter().map(Program::activity);
         match self.cpus.will_switch() {

@@ -94,12 +94,12 @@ impl Programs {
                 if back >= deadline {
                     self.timed_out(program, back, ctx);
                 } else if work.rotation.is_some() {
-                    if stolen > SimTime::ZERO || !self.watch_idly(program, back, board, ctx) {
-                        self.watch_next(program, back, ctx);
+                    if stolen > SimTime::ZERO || !self.poll_idly(program, back, board, ctx) {
+                        self.poll_next(program, back, ctx);
                     }
                 } else if stolen > SimTime::ZERO || self.stops_soon(program) {
                     let at = None;
-                    ctx.schedule_host(back, HostEvent::Watch { program, at });
+                    ctx.schedule_host(back, HostEvent::PollAgain { program, at });
                 } else if self.programs.len() == 1 && board.is_memory(read.offset) {
                     let who = (program, self.programs[program].signals.handling);
                     let word = Polled { before: None, poll };

@@ -100,7 +100,7 @@ pub struct Port {
     /// The time, while the program runs.
     pub now: SimTime,
     /// Calls that have begun or returned since the program last went on; `None` without an observer of calls.
-    pub calls: Option<Vec<Call>>,
+    pub calls: Option<Vec<CallEvent>>,
     /// Lines of a console that it has said since then.
     pub(super) said: Vec<String>,
     /// The treatment of memory's answers.
@@ -122,7 +122,7 @@ impl fmt::Debug for Handler {
 
 /// A call that a program has begun, or that has returned to it.
 #[derive(Debug)]
-pub struct Call {
+pub struct CallEvent {
     /// The call, and what it is for.
     pub what: String,
     /// Whether the call has returned.

@@ -44,7 +44,7 @@ impl Program {
                 port.now = input.now;
                 port.response.clone_from(&input.response);
                 let answers = input.memory.iter().cloned().collect();
-                port.answers = Answers::Repeated(answers, Vec::new());
+                port.answers = Answers::Replayed(answers, Vec::new());
             }
             if matches!(input.response, Some(Response::Signal)) {
                 self.start_handler();
@@ -54,7 +54,7 @@ impl Program {
             let request = port.request.take();
             let fits = !port.mismatch;
             match std::mem::take(&mut port.answers) {
-                Answers::Repeated(left, memory) if left.is_empty() && fits => Some(OutputRecord {
+                Answers::Replayed(left, memory) if left.is_empty() && fits => Some(OutputRecord {
                     memory,
                     request,
                     ended,
@@ -120,7 +120,7 @@ impl Programs {
         self.cpus.write(out);
     }
 
-    /// Brings programs to the position of others with the replay log `log`, which must not be earlier. With `repeat`,
+    /// Brings programs to the position of others with the replay log `log`, which must not be earlier. With `replay`,
     /// they replay the others' actions from then on.
     ///
     /// # Errors
@@ -128,10 +128,10 @@ impl Programs {
     pub fn load(
         &mut self,
         log: &HostLog,
-        repeat: bool,
+        replay: bool,
         from: &mut Reader<'_>,
     ) -> Result<(), StateError> {
-        self.repeats = repeat;
+        self.replays = replay;
         let (saved, here) = (usize::read(from)?, self.programs.len());
         if saved != here || log.programs.len() != here {
             let what = "host programs";
@@ -152,6 +152,7 @@ impl Programs {
         }
     }
 
+    /// Loads one program: finds its place in its log, runs or replays it up to there, and loads the rest of its state.
     fn load_program(
         &mut self,
         index: usize,
@@ -171,8 +172,8 @@ impl Programs {
             let name = self.programs[index].name.clone();
             return Err(StateError::NoLog(name));
         }
-        if self.repeats {
-            self.begin_to_repeat(index, logs.len(), next_logs);
+        if self.replays {
+            self.begin_replay(index, logs.len(), next_logs);
         } else {
             self.replay_all_inputs(index, &logs)?;
         }
@@ -205,11 +206,11 @@ impl Programs {
         Ok(())
     }
 
-    /// Makes a program repeat the actions of another one from now on, and those of the incarnations in `next_logs` when they come.
-    fn begin_to_repeat(&mut self, index: usize, logs: usize, next_logs: Vec<ProgramLog>) {
+    /// Makes a program replay the actions of another one from now on, and those of the incarnations in `next_logs` when they come.
+    fn begin_replay(&mut self, index: usize, logs: usize, next_logs: Vec<ProgramLog>) {
         let program = &mut self.programs[index];
         program.incarnation = logs as u32;
-        program.execution = Execution::Repeating;
+        program.execution = Execution::Replaying;
         program.next_logs = next_logs
             .into_iter()
             .map(|mut log| {
@@ -219,17 +220,17 @@ impl Programs {
             .collect();
     }
 
-    /// Discards later entries of shared logs.
-    pub fn forget_later(&self) {
+    /// Discards the steps of shared logs that lie behind this host's position in them.
+    pub fn forget_later_steps(&self) {
         let logs = self.programs.iter().flat_map(|program| &program.logs);
-        logs.flatten().for_each(ProgramLog::forget_later);
+        logs.flatten().for_each(ProgramLog::forget_later_steps);
     }
 
-    /// Whether programs repeated as long as they were asked to.
+    /// Checks that the programs that replay a log found each step in it.
     ///
     /// # Errors
     /// The first that could not.
-    pub fn check_repeating(&self) -> Result<(), StateError> {
+    pub fn check_replay(&self) -> Result<(), StateError> {
         let lost = |program: &&Program| matches!(program.execution, Execution::Lost);
         match self.programs.iter().find(lost) {
             Some(program) => Err(StateError::Diverged(program.name.clone())),
@@ -237,8 +238,8 @@ impl Programs {
         }
     }
 
-    /// A state was loaded: pending polls get their reasons again, and memory reports writes to words that are polled.
-    pub fn explain_polls<'a>(
+    /// Restores what a saved state does not have: the reasons of pending polls, and the polled words whose writes memory reports.
+    pub fn restore_poll_reasons<'a>(
         &self,
         events: impl Iterator<Item = &'a mut HostEvent>,
         poller: &'a mut Poller,
@@ -255,6 +256,6 @@ impl Programs {
                 poll.why = known.why;
             }
         }
-        self.watch_memory();
+        self.watch_polled_words();
     }
 }

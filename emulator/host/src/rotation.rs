@@ -1,6 +1,6 @@
 //! Polls of several words in turn, of window and memory, each charged as a poll of its kind, until one of them is as expected.
 
-use lanigon_window::window::{PolledWord, Watch};
+use lanigon_window::window::{PolledWord, WindowWatch};
 
 use super::dispatch::HostContext;
 use super::machine::Machine;
@@ -16,7 +16,7 @@ use emulator_state::{Reader, StateError, Value, Writer};
 /// A word that is polled.
 #[derive(Debug, Clone, Copy)]
 enum Word {
-    Window(Watch),
+    Window(WindowWatch),
     Memory(MemoryWord),
 }
 
@@ -30,24 +30,26 @@ value_enum!(Word {
 pub(super) struct Rotation {
     /// The words; never empty.
     words: Vec<Word>,
+    /// What the program waits for.
     why: &'static str,
-    at: usize,
+    /// Index of the word whose turn it is.
+    turn: usize,
 }
 
 impl Value for Rotation {
     fn write(&self, out: &mut Writer) {
         self.words.write(out);
-        self.at.write(out);
+        self.turn.write(out);
     }
 
-    /// Reads a rotation without its reason, which the program's request has.
+    /// Reads a rotation without its reason: a saved state has no texts of programs, the program's request has it.
     fn read(from: &mut Reader<'_>) -> Result<Self, StateError> {
-        let (words, at): (Vec<Word>, usize) = Value::read(from)?;
-        if at >= words.len() {
+        let (words, turn): (Vec<Word>, usize) = Value::read(from)?;
+        if turn >= words.len() {
             return Err(StateError::Value("a poll of several words"));
         }
         let why = "";
-        Ok(Self { words, why, at })
+        Ok(Self { words, why, turn })
     }
 }
 
@@ -62,27 +64,27 @@ impl Rotation {
 
     /// The index of the word whose turn it is.
     pub(super) const fn index(&self) -> usize {
-        self.at
+        self.turn
     }
 
     fn advance(&mut self) {
-        self.at = (self.at + 1) % self.words.len();
+        self.turn = (self.turn + 1) % self.words.len();
     }
 
     /// The word whose turn it is.
     fn word(&self) -> Word {
-        self.words[self.at]
+        self.words[self.turn]
     }
 
     /// Moves on to the word at this index, to which polls of the [`poller`] have come.
     pub(super) fn come_to(&mut self, at: usize) {
         if at < self.words.len() {
-            self.at = at;
+            self.turn = at;
         }
     }
 
-    /// Whether all words are in the board's memory, and writes before them only move the window's view.
-    fn is_idle<B: Board>(&self, board: &B) -> bool {
+    /// Whether the [`poller`] can poll the words: all are in the board's memory, and writes before them only move the window's view.
+    fn fits_poller<B: Board>(&self, board: &B) -> bool {
         self.words.iter().all(|word| match word {
             Word::Window(watch) => {
                 board.is_memory(watch.offset)
@@ -114,7 +116,7 @@ impl Rotation {
         })
     }
 
-    /// Whether one of the words already is as expected, or may be.
+    /// Whether one of the words already is as expected, or may be: a view that a write moves cannot always be looked through.
     pub(super) fn will_end<B: Board>(
         &self,
         board: &B,
@@ -137,7 +139,7 @@ impl Rotation {
 }
 
 /// The poll of the word at the index `at`.
-const fn poll(watch: Watch, at: usize, why: &'static str) -> PollRequest {
+const fn poll(watch: WindowWatch, at: usize, why: &'static str) -> PollRequest {
     PollRequest {
         offset: watch.offset,
         mask: watch.mask,
@@ -164,9 +166,9 @@ impl Programs {
         };
         match words.iter().map(of_memory).collect() {
             Ok(words) => {
-                let at = 0;
-                self.programs[index].work.rotation = Some(Rotation { words, why, at });
-                self.watch(index, ctx);
+                let turn = 0;
+                self.programs[index].work.rotation = Some(Rotation { words, why, turn });
+                self.poll_turn(index, ctx);
             }
             Err(address) => {
                 let span = self.costs.memory_poll;
@@ -189,7 +191,7 @@ impl Programs {
         let stolen = std::mem::take(&mut self.programs[index].work.stolen);
         if stolen > SimTime::ZERO {
             let back = ctx.now + stolen;
-            return schedule_watch(back, index, ctx);
+            return schedule_poll(back, index, ctx);
         }
         if self.deliver(index, None, ctx) || self.give_way(index, None, ctx) {
             return;
@@ -199,23 +201,23 @@ impl Programs {
             return self.timed_out(index, ctx.now, ctx);
         }
         match (&work.rotation, work.polling) {
-            (Some(_), _) => self.watch(index, ctx),
+            (Some(_), _) => self.poll_turn(index, ctx),
             (None, Some(poll)) => self.ask(index, read(poll), ctx.now, ctx),
             (None, None) => {}
         }
     }
 
     /// A program polls the word whose turn it is: it writes what must be written before, and reads.
-    fn watch<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
+    fn poll_turn<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
         let work = &mut self.programs[index].work;
         let Some(rotation) = &work.rotation else {
             return;
         };
         let watch = match rotation.word() {
             Word::Window(watch) => watch,
-            Word::Memory(word) => return self.watch_memory_word(index, word, ctx),
+            Word::Memory(word) => return self.poll_word_of_memory(index, word, ctx),
         };
-        let poll = poll(watch, rotation.at, rotation.why);
+        let poll = poll(watch, rotation.turn, rotation.why);
         work.polling = Some(poll);
         let Some(write) = watch.before else {
             return self.ask(index, read(poll), ctx.now, ctx);
@@ -232,7 +234,7 @@ impl Programs {
     }
 
     /// A program polls a word of memory in its turn.
-    fn watch_memory_word<E>(
+    fn poll_word_of_memory<E>(
         &mut self,
         index: usize,
         word: MemoryWord,
@@ -244,7 +246,7 @@ impl Programs {
         work.polling = None;
         if word.holds(value) {
             if let Some(rotation) = work.rotation.take() {
-                self.found_in_memory(index, rotation.at, value, rotation.why, ctx);
+                self.found_in_memory(index, rotation.turn, value, rotation.why, ctx);
             }
         } else if end >= work.deadline {
             self.timed_out(index, end, ctx);
@@ -252,12 +254,12 @@ impl Programs {
             if let Some(rotation) = &mut work.rotation {
                 rotation.advance();
             }
-            schedule_watch(end, index, ctx);
+            schedule_poll(end, index, ctx);
         }
     }
 
-    /// The write has reached the board; the read does not overtake it.
-    pub(super) fn watch_prepared<E>(
+    /// The write before a poll has reached the board: the read is asked for now, which must not overtake it.
+    pub(super) fn poll_prepared<E>(
         &mut self,
         index: usize,
         poll: PollRequest,
@@ -268,14 +270,15 @@ impl Programs {
         if let Some(rotation) = &mut work.rotation {
             rotation.come_to(poll.at as usize);
             work.polling = Some(poll);
+            // The read is under way already, behind the write: its request takes this long to the bus.
             let asked = ready.max(ctx.now.saturating_sub(self.costs.pio_read_request));
             self.ask(index, read(poll), asked, ctx);
         }
     }
 
     /// A poll was fruitless; at `back` the program has its value. If it is the only program and all words are in the board's memory,
-    /// the [`poller`] goes on; tells whether it does.
-    pub(super) fn watch_idly<B: Board>(
+    /// the [`poller`] goes on, at less cost than events. Tells whether it does.
+    pub(super) fn poll_idly<B: Board>(
         &mut self,
         index: usize,
         back: SimTime,
@@ -288,17 +291,17 @@ impl Programs {
         let who = (index, self.programs[index].signals.handling);
         let work = &mut self.programs[index].work;
         let deadline = work.deadline;
-        let Some(rotation) = work.rotation.as_mut().filter(|it| it.is_idle(board)) else {
+        let Some(rotation) = work.rotation.as_mut().filter(|it| it.fits_poller(board)) else {
             return false;
         };
         rotation.advance();
-        let (words, at) = (rotation.polls(), rotation.at);
-        poller::begin(who, (words, at), back, deadline, ctx);
+        let (words, turn) = (rotation.polls(), rotation.turn);
+        poller::begin(who, (words, turn), back, deadline, ctx);
         true
     }
 
-    /// A poll was fruitless; at `back` the program has its value.
-    pub(super) fn watch_next<E>(
+    /// A poll was fruitless; at `back` the program has its value, and goes on with the next word.
+    pub(super) fn poll_next<E>(
         &mut self,
         index: usize,
         back: SimTime,
@@ -313,19 +316,21 @@ impl Programs {
         match rotation.word() {
             // Nothing but the read itself: it needs no event to begin.
             Word::Window(watch) if watch.before.is_none() && !will_stop => {
-                let poll = poll(watch, rotation.at, rotation.why);
+                let poll = poll(watch, rotation.turn, rotation.why);
                 work.polling = Some(poll);
                 self.ask(index, read(poll), back, ctx);
             }
-            _ => schedule_watch(back, index, ctx),
+            _ => schedule_poll(back, index, ctx),
         }
     }
 }
 
-fn schedule_watch<E>(time: SimTime, program: usize, ctx: &mut HostContext<'_, E>) {
-    ctx.schedule_host(time, HostEvent::Watch { program, at: None });
+/// Schedules a program's next poll.
+fn schedule_poll<E>(time: SimTime, program: usize, ctx: &mut HostContext<'_, E>) {
+    ctx.schedule_host(time, HostEvent::PollAgain { program, at: None });
 }
 
+/// The access to the window that a poll makes.
 const fn read(poll: PollRequest) -> Read {
     Read {
         offset: poll.offset,

@@ -111,21 +111,21 @@ impl Cpus {
         self.ready.clear();
     }
 
-    /// Whether the numbers are those of `programs` programs.
+    /// Whether a loaded state is of a host with `count` CPUs and names no program beyond the first `programs`.
     pub(super) fn fit(&self, count: u32, programs: usize) -> bool {
         let named = self.cpus.iter().flat_map(|cpu| [cpu.running, cpu.last]);
         let mut named = named.flatten().chain(self.ready.iter().copied());
         self.cpus.len() == count.max(1) as usize && named.all(|index| index < programs)
     }
 
-    /// Whether a program gives way at the end of its next poll or access.
+    /// Whether a program of any CPU gives way at the end of its present poll or access.
     #[inline]
     pub(super) fn will_switch(&self) -> bool {
         self.cpus.iter().any(|cpu| cpu.preemption.is_some())
     }
 
     /// The free CPU for a program: the one that it had last, one that no program had, or the first.
-    fn free(&self, program: usize) -> Option<usize> {
+    fn free_cpu(&self, program: usize) -> Option<usize> {
         let rank = |cpu: &Cpu| match cpu.last {
             Some(last) if last == program => 0,
             None => 1,
@@ -172,7 +172,7 @@ impl Programs {
     pub(super) fn rouse<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
         let program = &mut self.programs[index];
         program.woken = true;
-        match self.cpus.free(index) {
+        match self.cpus.free_cpu(index) {
             Some(cpu) => {
                 let start = self.take_cpu(index, cpu, ctx.now);
                 self.begin_handler(index, start, ctx);
@@ -199,7 +199,7 @@ impl Programs {
         response: Option<Response>,
         ctx: &mut HostContext<'_, E>,
     ) {
-        let Some(cpu) = self.cpus.free(index) else {
+        let Some(cpu) = self.cpus.free_cpu(index) else {
             let program = &mut self.programs[index];
             program.work.parked = Some(response.unwrap_or_default());
             program.work.left = SimTime::ZERO;
@@ -242,17 +242,17 @@ impl Programs {
     fn take_cpu(&mut self, index: usize, cpu: usize, now: SimTime) -> SimTime {
         let program = &mut self.programs[index];
         let slice = program.slice_left.take().unwrap_or(self.costs.time_slice);
-        let other = &mut self.cpus.cpus[cpu];
-        let switches = other.last.is_some_and(|last| last != index);
-        let mut start = now.max(other.kernel_until);
+        let state = &mut self.cpus.cpus[cpu];
+        let switches = state.last.is_some_and(|last| last != index);
+        let mut start = now.max(state.kernel_until);
         if switches {
             start = start.saturating_add(self.costs.context_switch);
         }
-        other.running = Some(index);
-        other.last = Some(index);
-        other.kernel_until = start;
-        other.slice_ends = start.saturating_add(slice);
-        other.preemption = None;
+        state.running = Some(index);
+        state.last = Some(index);
+        state.kernel_until = start;
+        state.slice_ends = start.saturating_add(slice);
+        state.preemption = None;
         program.scheduling = Scheduling::Running(cpu);
         let polls = program.work.polls_window() || program.work.memory_poll.is_some();
         program.accounts.enter(Phase::Ready, now);
@@ -303,13 +303,13 @@ impl Programs {
             poll.resume(start);
             self.arm_memory_poll(index, ctx);
         } else if work.polls_window() {
-            let event = HostEvent::Watch {
+            let event = HostEvent::PollAgain {
                 program: index,
                 at: None,
             };
             ctx.schedule_host(start, event);
         } else {
-            // The event that ends its work is pending, and finds this later end.
+            // The event at the old end of its work is pending: it finds that the end has moved, and schedules another one.
             work.ends = ends;
         }
     }
@@ -493,6 +493,7 @@ impl Programs {
     }
 }
 
+/// What a program that has a CPU spends it on.
 const fn running_phase(polls: bool) -> Phase {
     match polls {
         true => Phase::Polling,

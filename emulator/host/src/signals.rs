@@ -58,6 +58,7 @@ impl Programs {
         }
     }
 
+    /// Delivers a signal to a program, now or as soon as it can be interrupted.
     fn signal<E>(&mut self, index: usize, ctx: &mut HostContext<'_, E>) {
         let program = &mut self.programs[index];
         program.signals.pending = true;

@@ -372,7 +372,7 @@ impl Board for Lanai {
         self.release(pc, ctx);
     }
 
-    fn send_on(&mut self, _: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {
+    fn resume_cpu(&mut self, _: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {
         let tick = self.fabric.tick(ctx.now);
         self.core.start_at(pc);
         self.core.clock.start_at(tick);

@@ -149,11 +149,11 @@ pub struct Receiver {
     waiting: VecDeque<Incoming>,
     /// Bytes to store of the first packet, with residue, once its storing has begun.
     form: Vec<u8>,
-    /// Bytes of that which are stored.
+    /// Bytes of `form` that are stored.
     stored: usize,
     /// Number of the step that is under way; steps with other numbers are over.
     step: u32,
-    /// Bytes of that step; 0 if none is under way.
+    /// Bytes of the step that is under way; 0 if none is.
     pending: u32,
     /// Since when nothing but its bytes has kept the next step from beginning.
     ready: SimTime,

@@ -39,6 +39,7 @@ pub struct Entry {
     pub before_results: Option<String>,
 }
 
+/// A profile as its file has it.
 #[derive(Debug, Deserialize)]
 struct File {
     name: String,

@@ -3,10 +3,10 @@
 //! Two nodes that can take turns do so. Nodes that are joined in any other way run in rounds (`rounds.rs`).
 
 use super::node::Node;
-use super::quiet::{Patience, Watch};
-use super::ranks::{NodeGroup, Parts, PeerRanks, RankError, Ranks};
-use super::rounds::{self, Rounds, SingleProcess};
-use super::slot::Replies;
+use super::quiet::{Patience, QuietWatch};
+use super::ranks::{NodeGroup, PartsPlan, PeerRanks, RankError, Ranks};
+use super::rounds::{self, RoundsPlan, SingleProcess};
+use super::slot::ReplySpans;
 use super::threads::ThreadPool;
 use emulator_base::time::SimTime;
 use emulator_observe::capture::Tap;
@@ -25,11 +25,11 @@ pub(super) struct Member<'a> {
     pub(super) is_mine: bool,
     /// The time that it has reached.
     pub(super) now: SimTime,
-    /// Earliest time at which something happens in it that could be noticed outside.
+    /// DepartureTree time at which something happens in it that could be noticed outside.
     pub(super) effect: SimTime,
-    /// Earliest time at which a further unit leaves.
+    /// DepartureTree time at which a further unit leaves.
     pub(super) transmitter_free_at: SimTime,
-    /// Earliest time at which a control leaves.
+    /// DepartureTree time at which a control leaves.
     pub(super) next_control: SimTime,
     /// Shortest spans from whatever makes the board send a unit, or a control, to its departure.
     pub(super) leads: [SimTime; 2],
@@ -162,10 +162,15 @@ impl<'a> Component<'a> {
         times.min().unwrap_or(SimTime::MAX).min(segment)
     }
 
-    /// The time at which the component stirred last, or will stir as far as it is known ([`Watch`]).
-    pub(super) fn stirred(&self, watch: &mut Watch, now: SimTime, patience: Patience) -> SimTime {
+    /// The time at which the component stirred last, or will stir as far as it is known ([`QuietWatch`]).
+    pub(super) fn last_stir(
+        &self,
+        watch: &mut QuietWatch,
+        now: SimTime,
+        patience: Patience,
+    ) -> SimTime {
         let mine = self.members.iter().filter(|member| member.is_mine);
-        let nodes = mine.map(|member| watch.stirred(member.index, member.node, now, patience));
+        let nodes = mine.map(|member| watch.last_stir(member.index, member.node, now, patience));
         let nodes = nodes.fold(SimTime::ZERO, SimTime::max);
         match self.next_of_segment() {
             SimTime::MAX => nodes,
@@ -174,6 +179,7 @@ impl<'a> Component<'a> {
         }
     }
 
+    /// Whether the programs of all nodes that this process executes have ended.
     pub(super) fn programs_ended(&self) -> bool {
         self.nodes().all(|node| node.programs.all_ended())
     }
@@ -202,7 +208,7 @@ impl<'a> Component<'a> {
             Some(turns) => take_turns(members, segment, turns, end, interrupted),
             None => {
                 let peers = SingleProcess(interrupted);
-                let plan = Rounds {
+                let plan = RoundsPlan {
                     segment,
                     end,
                     peers,
@@ -224,7 +230,7 @@ impl<'a> Component<'a> {
             return Ok(());
         };
         if let Some(part) = segment.part() {
-            let parts = Parts {
+            let parts = PartsPlan {
                 part,
                 ranks,
                 end,
@@ -233,7 +239,7 @@ impl<'a> Component<'a> {
             return rounds::run(&mut self.members, pool, parts);
         }
         let peers = PeerRanks { ranks, interrupted };
-        let plan = Rounds {
+        let plan = RoundsPlan {
             segment,
             end,
             peers,
@@ -265,6 +271,7 @@ fn take_turns(
     }
 }
 
+/// Runs one node of a pair up to where the other one can reach it, and delivers what leaves it.
 fn run_member(
     members: &mut [Member<'_>],
     index: usize,
@@ -282,9 +289,9 @@ fn run_member(
     }
     // The other node may answer a unit after this span: this one stops there.
     let round_trip = turns.look_ahead[0] + turns.look_ahead[1];
-    let replies = Replies {
-        units: round_trip,
-        ..Replies::NONE
+    let replies = ReplySpans {
+        after_unit: round_trip,
+        ..ReplySpans::NONE
     };
     node.run_until_reply(horizon, replies);
     segment.take_outbox(index, node.outbox());

@@ -4,7 +4,7 @@
 pub use emulator_base::{initiator, queue, time};
 
 mod component;
-mod earliest;
+mod departure_tree;
 pub mod node;
 pub mod quiet;
 pub mod ranks;

@@ -3,7 +3,7 @@
 use std::any::{Any, type_name};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::slot::{AnySlot, Hosting, Replies, Slot, Surroundings};
+use super::slot::{AnySlot, HostView, NodeParts, ReplySpans, Slot};
 use emulator_base::time::SimTime;
 use emulator_board::memory::HostMemory;
 use emulator_board::pci::PciBus;
@@ -61,22 +61,22 @@ impl Node {
     }
 
     /// Loads the state of a node with an equal description. `log` is the replay log of its programs, at
-    /// least up to the saved state. With `repeat`, programs replay the log from there on.
+    /// least up to the saved state. With `replay`, programs replay the log from there on.
     pub(super) fn load(
         &mut self,
         log: &HostLog,
-        repeat: bool,
+        replay: bool,
         from: &mut Reader<'_>,
     ) -> Result<(), StateError> {
         self.slot.load(from)?;
-        self.programs.load(log, repeat, from)?;
+        self.programs.load(log, replay, from)?;
         self.trace.load(from)?;
         lock(&self.memory).load(from)?;
         self.pci.load(from)?;
         self.poller.load(from)?;
         self.now.load(from)?;
-        let (slot, at) = self.split();
-        slot.explain_polls(at);
+        let (slot, parts) = self.split();
+        slot.restore_poll_reasons(parts);
         Ok(())
     }
 
@@ -169,27 +169,27 @@ impl Node {
         &mut self,
         act: impl FnOnce(&mut B, &mut Context<'_, B::Event>) -> T,
     ) -> T {
-        let (slot, mut at) = self.split();
+        let (slot, mut parts) = self.split();
         let slot: &mut dyn Any = slot;
         let Some(slot) = slot.downcast_mut::<Slot<B>>() else {
             other_board::<B>()
         };
-        let (board, _, mut ctx) = slot.parts(&mut at);
+        let (board, _, mut ctx) = slot.in_context(&mut parts);
         act(board, &mut ctx)
     }
 
     /// Starts a CPU at `pc` now, as a host would.
     pub fn start_cpu(&mut self, cpu: CpuId, pc: u32) {
-        let (slot, at) = self.split();
-        slot.start_cpu(cpu, pc, at);
+        let (slot, parts) = self.split();
+        slot.start_cpu(cpu, pc, parts);
     }
 
     /// Changes the program counter of a CPU, for a debugger; a CPU that stopped by itself goes on there. For a node at rest.
     pub fn set_pc(&mut self, cpu: CpuId, pc: u32) {
         let view = self.inspect().cpu(cpu);
         if view.is_some_and(|view| view.state.stopped().is_some()) {
-            let (slot, at) = self.split();
-            slot.send_on(cpu, pc, at);
+            let (slot, parts) = self.split();
+            slot.resume_cpu(cpu, pc, parts);
         } else {
             self.inspect_mut().set_pc(cpu, pc);
         }
@@ -200,13 +200,13 @@ impl Node {
     /// # Errors
     /// If nothing answers at one of the addresses. Those before it are changed.
     pub fn poke(&mut self, cpu: CpuId, address: u32, bytes: &[u8]) -> Result<(), NothingThere> {
-        let (slot, at) = self.split();
-        slot.poke(cpu, address, bytes, at)
+        let (slot, parts) = self.split();
+        slot.poke(cpu, address, bytes, parts)
     }
 
     /// The slot, and the node around it.
-    fn split(&mut self) -> (&mut dyn AnySlot, Surroundings<'_>) {
-        let at = Surroundings {
+    fn split(&mut self) -> (&mut dyn AnySlot, NodeParts<'_>) {
+        let parts = NodeParts {
             programs: &mut self.programs,
             trace: &mut self.trace,
             memory: &self.memory,
@@ -215,11 +215,12 @@ impl Node {
             now: &mut self.now,
             horizon: &mut self.horizon,
         };
-        (&mut *self.slot, at)
+        (&mut *self.slot, parts)
     }
 
-    const fn hosting(&self) -> Hosting<'_> {
-        Hosting {
+    /// What the next activity of the host depends on.
+    const fn host_view(&self) -> HostView<'_> {
+        HostView {
             programs: &self.programs,
             poller: &self.poller,
             pci: &self.pci,
@@ -230,27 +231,27 @@ impl Node {
     /// The earliest time at which anything can happen here without a unit or control from outside.
     #[must_use]
     pub fn next_activity(&self) -> SimTime {
-        self.slot.next_activity(self.hosting())
+        self.slot.next_activity(self.host_view())
     }
 
     /// The earliest time at which anything but fruitless polling can happen: before it nothing changes that could be noticed
     /// outside the node.
     #[must_use]
     pub fn next_effect(&self) -> SimTime {
-        self.slot.next_effect(self.hosting())
+        self.slot.next_effect(self.host_view())
     }
 
     /// Whether anything other than a host program's fruitless polling can happen.
     #[must_use]
     pub fn is_live(&self) -> bool {
-        self.slot.is_live(self.hosting())
+        self.slot.is_live(self.host_view())
     }
 
-    /// The end of the last one of long waits, if it is known: pending events from outside, other events that are due in `span` or later,
-    /// and waits of programs for `span` or more. [`SimTime::ZERO`] if there are none.
+    /// The end of the last one of the long waits whose end is known: pending events from outside, other events that are due in `span` or
+    /// later, and waits of programs for `span` or more. [`SimTime::ZERO`] if there are none.
     #[must_use]
-    pub fn awaited(&self, span: SimTime) -> SimTime {
-        self.slot.awaited(self.hosting(), span)
+    pub fn long_waits_end(&self, span: SimTime) -> SimTime {
+        self.slot.long_waits_end(self.host_view(), span)
     }
 
     /// Number of pending events.
@@ -265,9 +266,10 @@ impl Node {
         self.slot.transmitter_free_at()
     }
 
-    /// The earliest time at which a control could leave; [`SimTime::MAX`] if the medium has none. `effect`: the next one.
+    /// The earliest time at which a control could leave; [`SimTime::MAX`] if the medium has none. `effect`: the result of
+    /// [`next_effect`](Self::next_effect).
     pub(super) fn next_control(&self, effect: SimTime) -> SimTime {
-        self.slot.next_control(self.hosting(), effect)
+        self.slot.next_control(self.host_view(), effect)
     }
 
     /// Shortest spans from whatever makes the board send a unit, or a control, to its departure.
@@ -303,14 +305,14 @@ impl Node {
 
     /// Schedules the loss or the return of the carrier at `time`.
     pub fn schedule_carrier(&mut self, present: bool, time: SimTime) {
-        let (slot, at) = self.split();
-        slot.schedule_carrier(present, time, at);
+        let (slot, parts) = self.split();
+        slot.schedule_carrier(present, time, parts);
     }
 
     /// Passes a delivery of the board's medium to the board.
     pub(crate) fn deliver(&mut self, delivery: &mut dyn Any) {
-        let (slot, at) = self.split();
-        slot.deliver(delivery, at);
+        let (slot, parts) = self.split();
+        slot.deliver(delivery, parts);
     }
 
     /// The outbox of the board, of its medium.
@@ -350,21 +352,21 @@ impl Node {
 
     /// Executes everything due before `horizon`.
     pub fn run_until(&mut self, horizon: SimTime) {
-        let (slot, at) = self.split();
-        slot.run_until(horizon, at);
+        let (slot, parts) = self.split();
+        slot.run_until(horizon, parts);
     }
 
     /// Lets everything happen that is due before `horizon`, or before the answer to a unit that
     /// leaves can be there, as `replies` say. Idle cores may fall behind.
-    pub(super) fn run_until_reply(&mut self, horizon: SimTime, replies: Replies) {
-        let (slot, at) = self.split();
-        slot.run_until_reply(horizon, replies, at);
+    pub(super) fn run_until_reply(&mut self, horizon: SimTime, replies: ReplySpans) {
+        let (slot, parts) = self.split();
+        slot.run_until_reply(horizon, replies, parts);
     }
 
     /// Begins the programs that have not begun.
     pub(super) fn start_programs(&mut self) {
-        let (slot, at) = self.split();
-        slot.start_programs(at);
+        let (slot, parts) = self.split();
+        slot.start_programs(parts);
     }
 }
 

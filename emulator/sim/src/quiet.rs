@@ -15,7 +15,7 @@ use emulator_board::Traffic;
 use emulator_state::value_struct;
 use emulator_state::{Reader, State, StateError, Writer};
 
-/// A unit that is busy for one part in so many of the time stirs its node.
+/// A unit that is busy for one part in so many of the time stirs its node (docs/scenarios.md, `quiet_us`: a tenth).
 const IDLE_SHARE: u64 = 10;
 
 /// The times after which a run is quiet.
@@ -27,46 +27,46 @@ pub struct Patience {
     pub work: Option<SimTime>,
 }
 
-/// Counts of the activities that stir a node, apart from its busy units.
+/// Counts of what stirs a node, apart from its busy units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Activity {
+struct StirCounts {
     traffic: Traffic,
     /// Beginnings and ends of programs.
     programs: u64,
 }
 
-value_struct!(Activity {
+value_struct!(StirCounts {
     traffic: traffic,
     programs: programs
 });
 
-/// Record of one node.
+/// What is known of one node.
 #[derive(Debug, Clone, Default)]
-struct Watched {
-    activity: Activity,
+struct NodeRecord {
+    counts: StirCounts,
     /// The node has not stirred since this time.
     since: SimTime,
-    /// Nothing but its board's work has stirred it since.
-    alone: SimTime,
-    /// The last look.
-    looked: SimTime,
-    /// A look behind `since`, and the busy times then.
+    /// Nothing but its board's work has stirred the node since this time.
+    board_alone: SimTime,
+    /// The time of the last look at the node.
+    last_look: SimTime,
+    /// The time of the first look at which the node had stood still since `since`, and the busy times of its units then.
     busy: Option<(SimTime, Vec<SimTime>)>,
 }
 
-value_struct!(Watched {
-    activity: activity,
+value_struct!(NodeRecord {
+    counts: counts,
     since: since,
-    alone: alone,
-    looked: looked,
+    board_alone: board_alone,
+    last_look: last_look,
     busy: busy
 });
 
-/// Record, for each node of a world that this process executes, of how long it has not stirred.
+/// How long each node of a world that this process executes has not stirred.
 #[derive(Debug, Clone, Default)]
-pub struct Watch(Vec<Watched>);
+pub struct QuietWatch(Vec<NodeRecord>);
 
-impl State for Watch {
+impl State for QuietWatch {
     fn save(&self, out: &mut Writer) {
         self.0.save(out);
     }
@@ -76,7 +76,7 @@ impl State for Watch {
     }
 }
 
-impl Watch {
+impl QuietWatch {
     /// Takes over what other ranks know of the nodes that they execute, to be saved.
     ///
     /// # Errors
@@ -84,12 +84,12 @@ impl Watch {
     pub fn gather(&mut self, ranks: &mut Ranks) -> Result<(), RankError> {
         let mine = self.0.iter().cloned().enumerate();
         let mine: Vec<_> = mine.filter(|(node, _)| ranks.owns(*node)).collect();
-        for (rank, watched) in ranks.gather(&mine)?.into_iter().enumerate() {
-            for (node, watched) in watched {
+        for (rank, records) in ranks.gather(&mine)?.into_iter().enumerate() {
+            for (node, record) in records {
                 if node < ranks.nodes() && ranks.owner(node) == rank {
                     let length = self.0.len().max(node + 1);
-                    self.0.resize(length, Watched::default());
-                    self.0[node] = watched;
+                    self.0.resize(length, NodeRecord::default());
+                    self.0[node] = record;
                 }
             }
         }
@@ -106,9 +106,9 @@ fn busy_times(node: &Node) -> Vec<SimTime> {
     std::iter::once(computing).chain(units).collect()
 }
 
-impl Watch {
+impl QuietWatch {
     /// Looks at a node at `now`, the end of a slice. Returns when it stirred last, or will stir as far as it is known.
-    pub(super) fn stirred(
+    pub(super) fn last_stir(
         &mut self,
         index: usize,
         node: &Node,
@@ -117,32 +117,32 @@ impl Watch {
     ) -> SimTime {
         let quiet = patience.idle;
         if self.0.len() <= index {
-            self.0.resize(index + 1, Watched::default());
+            self.0.resize(index + 1, NodeRecord::default());
         }
-        let watched = &mut self.0[index];
-        if watched.looked == now {
-            // A run that goes on where it was saved.
-            return watched.since;
+        let record = &mut self.0[index];
+        if record.last_look == now {
+            // The run goes on where it was saved: that look was made before.
+            return record.since;
         }
-        let activity = Activity {
+        let counts = StirCounts {
             traffic: node.inspect().traffic(),
             programs: node.programs.beginnings_and_ends(),
         };
-        let looked = std::mem::replace(&mut watched.looked, now);
+        let last_look = std::mem::replace(&mut record.last_look, now);
         // Slices without any activity are joined: then something waited for this time.
-        let waited = now.saturating_sub(looked) >= quiet;
-        if waited || activity != watched.activity {
-            (watched.activity, watched.busy) = (activity, None);
-            watched.since = whole_slices(now);
-            watched.alone = watched.since;
-            return watched.since;
+        let waited = now.saturating_sub(last_look) >= quiet;
+        if waited || counts != record.counts {
+            (record.counts, record.busy) = (counts, None);
+            record.since = whole_slices(now);
+            record.board_alone = record.since;
+            return record.since;
         }
-        let Some((first, before)) = &watched.busy else {
-            watched.busy = Some((now, busy_times(node)));
-            watched.since = watched.since.max(node.awaited(quiet));
-            return watched.since;
+        let Some((first, before)) = &record.busy else {
+            record.busy = Some((now, busy_times(node)));
+            record.since = record.since.max(node.long_waits_end(quiet));
+            return record.since;
         };
-        if now.saturating_sub(watched.since) >= quiet {
+        if now.saturating_sub(record.since) >= quiet {
             let (span, after) = (now.saturating_sub(*first), busy_times(node));
             let spans = before.iter().zip(&after);
             let works = |(before, after): (&SimTime, &SimTime)| {
@@ -152,19 +152,19 @@ impl Watch {
             let mut spans = spans.map(works);
             let (host, board) = (spans.next() == Some(true), spans.any(|works| works));
             if host {
-                watched.alone = whole_slices(now);
+                record.board_alone = whole_slices(now);
             }
-            let alone = now.saturating_sub(watched.alone);
-            let may_work = patience.work.is_none_or(|work| alone < work);
+            let board_alone = now.saturating_sub(record.board_alone);
+            let may_work = patience.work.is_none_or(|work| board_alone < work);
             let until = match host || board && may_work {
                 true => whole_slices(now),
-                false => node.awaited(quiet),
+                false => node.long_waits_end(quiet),
             };
-            if until > watched.since {
-                (watched.since, watched.busy) = (until, None);
+            if until > record.since {
+                (record.since, record.busy) = (until, None);
             }
         }
-        watched.since
+        record.since
     }
 }
 

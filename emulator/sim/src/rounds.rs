@@ -12,14 +12,14 @@
 use std::convert::Infallible;
 
 use super::component::Member;
-use super::earliest::{Departures, Earliest};
-use super::slot::Replies;
+use super::departure_tree::{DepartureTree, Departures};
+use super::slot::ReplySpans;
 use super::team::WorkerTeam;
 use super::threads::ThreadPool;
 use emulator_base::time::SimTime;
 use emulator_wire::network::Segment;
 
-/// Least number of nodes in a round that is shared among threads. To wake the threads for fewer costs more than it saves.
+/// Least number of nodes in a round that is shared among threads: with fewer, the threads save less than it takes to hand the orders out.
 const SHARED_FROM: usize = 4;
 
 /// The nodes of a segment, numbered from 0, and the threads on which they run.
@@ -27,7 +27,7 @@ pub(super) trait NodeSet {
     /// Number of nodes.
     fn len(&self) -> usize;
 
-    /// Calls `act` with a node, between rounds.
+    /// Calls `act` with a node. Only between runs: then no thread uses it.
     fn with<R>(&mut self, index: usize, act: impl FnOnce(&mut Member<'_>) -> R) -> R;
 
     /// Runs those of the nodes `which`, in ascending order, that this process executes, each to its target. Adds the report of each of
@@ -36,19 +36,19 @@ pub(super) trait NodeSet {
         &mut self,
         which: &[usize],
         target: impl Fn(usize) -> RunTarget,
-        reports: &mut Vec<(usize, Report)>,
+        reports: &mut Vec<(usize, NodeReport)>,
     );
 }
 
-/// State of a node at the end of its run. The thread that ran it computes the report, so that the thread that leads the round need not look
-/// at nodes from which nothing left.
+/// State of a node at the end of its run. The thread that ran the node computes the report, so that the thread that leads the round need
+/// not look at nodes from which nothing left.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Report {
+pub(super) struct NodeReport {
     /// The earliest times at which a unit, and a control, could leave.
     departures: Departures,
     /// The time that the node has reached.
     now: SimTime,
-    /// The earliest time at which the answer to something that it hears now could leave.
+    /// The earliest time at which the node could send, if something reached it at the time `now`.
     answers: SimTime,
     /// Whether units or controls left, which the segment has not taken.
     has_sent: bool,
@@ -71,10 +71,10 @@ impl NodeSet for SequentialNodes<'_, '_> {
         &mut self,
         which: &[usize],
         target: impl Fn(usize) -> RunTarget,
-        reports: &mut Vec<(usize, Report)>,
+        reports: &mut Vec<(usize, NodeReport)>,
     ) {
         for &index in which {
-            let report = self.0[index].go(target(index));
+            let report = self.0[index].run_to(target(index));
             reports.extend(report.map(|report| (index, report)));
         }
     }
@@ -82,12 +82,12 @@ impl NodeSet for SequentialNodes<'_, '_> {
 
 /// Nodes that run in parallel, on the threads of a team.
 struct ParallelNodes<'t, 'm, 'a, F>(
-    &'t WorkerTeam<&'m mut Member<'a>, RunTarget, Option<Report>, F>,
+    &'t WorkerTeam<&'m mut Member<'a>, RunTarget, Option<NodeReport>, F>,
 );
 
 impl<'m, 'a, F> NodeSet for ParallelNodes<'_, 'm, 'a, F>
 where
-    F: Fn(&mut &'m mut Member<'a>, RunTarget) -> Option<Report> + Sync,
+    F: Fn(&mut &'m mut Member<'a>, RunTarget) -> Option<NodeReport> + Sync,
 {
     fn len(&self) -> usize {
         self.0.len()
@@ -101,10 +101,10 @@ where
         &mut self,
         which: &[usize],
         target: impl Fn(usize) -> RunTarget,
-        reports: &mut Vec<(usize, Report)>,
+        reports: &mut Vec<(usize, NodeReport)>,
     ) {
         let orders = which.iter().map(|&index| (index, target(index)));
-        let add = |index, report: Option<Report>| {
+        let add = |index, report: Option<NodeReport>| {
             reports.extend(report.map(|report| (index, report)));
         };
         match which.len() < SHARED_FROM {
@@ -123,14 +123,14 @@ pub(super) trait RunPlan {
     fn advance(self, members: &mut impl NodeSet) -> Result<(), Self::Error>;
 }
 
-/// The plan for a segment whose links and switches this process simulates alone: rounds up to `end`.
-pub(super) struct Rounds<'a, C> {
+/// The plan for a segment whose links and switches each process simulates as a whole: rounds up to `end`.
+pub(super) struct RoundsPlan<'a, C> {
     pub(super) segment: &'a mut dyn Segment,
     pub(super) end: SimTime,
     pub(super) peers: C,
 }
 
-impl<C: Peers> RunPlan for Rounds<'_, C> {
+impl<C: Peers> RunPlan for RoundsPlan<'_, C> {
     type Error = C::Error;
 
     fn advance(self, members: &mut impl NodeSet) -> Result<(), C::Error> {
@@ -144,13 +144,14 @@ pub(super) trait Peers {
     type Error;
 
     /// Exchanges what left the nodes `which`, in ascending order, and how soon more can; adds the reports of nodes of other processes to
-    /// `reports`. `base`: a time near the times of the nodes. Returns whether the run is to end: all processes get the same answer.
+    /// `reports`. Times are sent as differences from `base`, which is equal at all processes and near the nodes' times, so that few bytes
+    /// do. Returns whether the run is to end: all processes get the same answer.
     fn announce(
         &mut self,
         members: &mut impl NodeSet,
         which: &[usize],
         base: SimTime,
-        reports: &mut Vec<(usize, Report)>,
+        reports: &mut Vec<(usize, NodeReport)>,
     ) -> Result<bool, Self::Error>;
 
     /// Exchanges what left the nodes at the end of a slice.
@@ -161,7 +162,7 @@ pub(super) trait Peers {
     ) -> Result<(), Self::Error>;
 }
 
-/// The process that executes all nodes, with the answer whether the run is to end.
+/// The only process: it executes all nodes, so nothing is exchanged. Its function says whether the run is to end.
 pub(super) struct SingleProcess<F>(pub(super) F);
 
 impl<F: Fn() -> bool> Peers for SingleProcess<F> {
@@ -172,7 +173,7 @@ impl<F: Fn() -> bool> Peers for SingleProcess<F> {
         _: &mut impl NodeSet,
         _: &[usize],
         _: SimTime,
-        _: &mut Vec<(usize, Report)>,
+        _: &mut Vec<(usize, NodeReport)>,
     ) -> Result<bool, Infallible> {
         Ok(self.0())
     }
@@ -193,16 +194,16 @@ impl Member<'_> {
     }
 
     /// Begins a slice. Programs and events may have been added since the last run, and a board may have been written to.
-    pub(super) fn begin(&mut self) -> Report {
+    pub(super) fn begin_slice(&mut self) -> NodeReport {
         self.node.start_programs();
-        self.look();
+        self.update_times();
         self.report()
     }
 
     /// The node's report.
-    pub(super) fn report(&mut self) -> Report {
+    pub(super) fn report(&mut self) -> NodeReport {
         let [unit, control] = self.leads;
-        Report {
+        NodeReport {
             departures: self.departures(),
             now: self.now,
             answers: self.now.saturating_add(unit.min(control)),
@@ -211,24 +212,24 @@ impl Member<'_> {
     }
 
     /// Updates the times at which something may leave the node.
-    fn look(&mut self) {
+    fn update_times(&mut self) {
         self.effect = self.node.next_effect();
         self.transmitter_free_at = self.node.transmitter_free_at();
         self.next_control = self.node.next_control(self.effect);
         self.now = self.node.now();
     }
 
-    /// Brings the node to the end of its run, with everything that could be noticed outside.
-    fn run(&mut self, RoundLimits { horizon, replies }: RoundLimits) {
+    /// Runs the node in a round. What could be noticed outside has happened then; idle cores may lag.
+    fn run_round(&mut self, RoundLimits { horizon, replies }: RoundLimits) {
         self.node.run_until_reply(horizon, replies);
-        self.look();
+        self.update_times();
     }
 
     /// Brings the node to a target, if this process executes it. Returns its report then.
-    fn go(&mut self, target: RunTarget) -> Option<Report> {
+    fn run_to(&mut self, target: RunTarget) -> Option<NodeReport> {
         match target {
             _ if !self.is_mine => return None,
-            RunTarget::Round(run) => self.run(run),
+            RunTarget::Round(limits) => self.run_round(limits),
             RunTarget::Time(time) => self.node.run_until(time),
         }
         Some(self.report())
@@ -250,13 +251,13 @@ pub(super) struct RoundLimits {
     /// The node does not run past this time.
     horizon: SimTime,
     /// The node stops earlier if a reply to a unit that has left it can come earlier.
-    replies: Replies,
+    replies: ReplySpans,
 }
 
 impl RoundLimits {
     /// A run to a horizon, whatever leaves the node.
     pub(super) const fn to(horizon: SimTime) -> Self {
-        let replies = Replies::NONE;
+        let replies = ReplySpans::NONE;
         Self { horizon, replies }
     }
 }
@@ -266,54 +267,54 @@ impl RoundLimits {
 struct Round<'n> {
     /// Limits of the nodes that have no others.
     all: RoundLimits,
-    /// Nodes that are not `near` go on to where the first thing that happens now can reach them.
-    quiet: Option<(RoundLimits, &'n [bool])>,
-    /// The node from which something can leave first goes on to where another one can reach it.
-    leader: Option<(usize, RoundLimits)>,
+    /// Limits of the far nodes, and whether each node is near. They go on to where the first thing that happens now can reach them.
+    far: Option<(RoundLimits, &'n [bool])>,
+    /// The node from which something can leave first, and its limits: it goes on to where another one can reach it.
+    soonest: Option<(usize, RoundLimits)>,
 }
 
 impl<'n> Round<'n> {
-    /// The next round, up to `end` at most. `near`: buffer that the segment fills, with whether each node is near one that can send.
+    /// The next round, up to `end` at most. `near`: a buffer, which [`Segment::far_horizon`] fills.
     fn next(
-        departures: &Earliest,
+        departures: &DepartureTree,
         segment: &dyn Segment,
         end: SimTime,
         near: &'n mut Vec<bool>,
     ) -> Self {
         let [unit, control] = departures.first();
         let horizon = segment.horizon(unit, control).min(end);
-        let replies = Replies {
-            units: segment.reply(),
-            ..Replies::NONE
+        let replies = ReplySpans {
+            after_unit: segment.feedback_span(),
+            ..ReplySpans::NONE
         };
         let all = RoundLimits { horizon, replies };
-        let quiet = segment.quiet_horizon(unit, control, near);
-        let leader = departures.leader();
-        let [unit, control] = departures.without(leader);
+        let far = segment.far_horizon(unit, control, near);
+        let soonest = departures.soonest_node();
+        let [unit, control] = departures.without(soonest);
         let horizon = segment.horizon(unit, control).min(end);
-        // It hears of what it sends itself.
-        let answer = segment.answer();
-        let replies = Replies {
-            units: replies.units.min(answer),
-            controls: answer,
+        // This node, and far nodes, run past the horizon: so they stop where they could hear of what follows from what they send.
+        let answer = segment.answer_span();
+        let replies = ReplySpans {
+            after_unit: replies.after_unit.min(answer),
+            after_control: answer,
         };
         let goes_on = horizon > all.horizon && answer > SimTime::ZERO;
-        let quiet = quiet.map(|until| until.min(end));
-        let quiet = quiet.filter(|&until| until > all.horizon && answer > SimTime::ZERO);
-        let quiet = quiet.map(|horizon| (RoundLimits { horizon, replies }, near.as_slice()));
-        let leader = goes_on.then_some((leader, RoundLimits { horizon, replies }));
-        Self { all, quiet, leader }
+        let far = far.map(|until| until.min(end));
+        let far = far.filter(|&until| until > all.horizon && answer > SimTime::ZERO);
+        let far = far.map(|horizon| (RoundLimits { horizon, replies }, near.as_slice()));
+        let soonest = goes_on.then_some((soonest, RoundLimits { horizon, replies }));
+        Self { all, far, soonest }
     }
 
     /// The limits of a node's run.
     fn limits_of(&self, node: usize) -> RoundLimits {
-        let run = match self.quiet {
-            Some((run, near)) if near.get(node) == Some(&false) => run,
+        let limits = match self.far {
+            Some((limits, near)) if near.get(node) == Some(&false) => limits,
             _ => self.all,
         };
-        match self.leader {
-            Some((leader, leads)) if leader == node && leads.horizon > run.horizon => leads,
-            _ => run,
+        match self.soonest {
+            Some((soonest, own)) if soonest == node && own.horizon > limits.horizon => own,
+            _ => limits,
         }
     }
 }
@@ -327,8 +328,8 @@ pub(super) fn run<C: RunPlan>(
     if pool.is_single_threaded() || members.len() < SHARED_FROM {
         return plan.advance(&mut SequentialNodes(members));
     }
-    let go = |member: &mut &mut Member<'_>, target| member.go(target);
-    pool.with_team(members.iter_mut(), go, |team| {
+    let run_to = |member: &mut &mut Member<'_>, target| member.run_to(target);
+    pool.with_team(members.iter_mut(), run_to, |team| {
         plan.advance(&mut ParallelNodes(team))
     })
 }
@@ -345,16 +346,16 @@ fn advance<C: Peers>(
     for &index in &all {
         members.with(index, |member| {
             if member.is_mine {
-                reports.entries.push((index, member.begin()));
+                reports.entries.push((index, member.begin_slice()));
             }
         });
     }
     let mut is_over = peers.announce(members, &all, end, &mut reports.entries)?;
-    let mut departures = Earliest::new(members.len());
+    let mut departures = DepartureTree::new(members.len());
     reports.process(segment, members, &mut departures, |_| SimTime::ZERO);
     let mut now = SimTime::ZERO;
     while now < end && !is_over {
-        // Before that time nothing from outside can matter to any node.
+        // Before its horizon nothing from outside can matter to any node.
         let round = Round::next(&departures, segment, end, &mut near);
         let horizon = round.all.horizon;
         departures.before(horizon, &mut due);
@@ -372,7 +373,7 @@ fn advance<C: Peers>(
         segment.run_until(now);
         deliver(segment, members, &mut departures);
     }
-    // Those that stayed behind, and their idle cores, come there too.
+    // Nodes from which nothing could leave have stayed behind, and idle cores: they come to this time too.
     members.run(&all, |_| RunTarget::Time(now), &mut reports.entries);
     peers.announce_outboxes(members, &all)?;
     for &index in &all {
@@ -388,7 +389,7 @@ fn advance<C: Peers>(
 #[derive(Debug, Default)]
 pub(super) struct RunReports {
     /// Each with the number of its node.
-    pub(super) entries: Vec<(usize, Report)>,
+    pub(super) entries: Vec<(usize, NodeReport)>,
     /// The nodes that sent something, in ascending order.
     senders: Vec<usize>,
 }
@@ -400,7 +401,7 @@ impl RunReports {
         &mut self,
         segment: &mut dyn Segment,
         members: &mut impl NodeSet,
-        departures: &mut Earliest,
+        departures: &mut DepartureTree,
         horizon_of: impl Fn(usize) -> SimTime,
     ) -> SimTime {
         let mut answers = SimTime::MAX;
@@ -429,7 +430,7 @@ impl RunReports {
 pub(super) fn deliver(
     segment: &mut dyn Segment,
     members: &mut impl NodeSet,
-    departures: &mut Earliest,
+    departures: &mut DepartureTree,
 ) {
     segment.deliver(&mut |to, matters, delivery| {
         members.with(to, |member| {

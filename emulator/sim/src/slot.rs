@@ -21,37 +21,40 @@ use emulator_state::{Reader, State, StateError, Writer};
 use emulator_wire::medium::{Delivery, Medium, MediumId, Outbox};
 use emulator_wire::network::delivery_of;
 
-/// Spans for which a node runs on after something has left it: from a unit's head, and from a control.
+/// The spans after which a node may hear of what has left it. It stops there, so that other nodes, which stand at earlier times, can run
+/// up to that moment first.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Replies {
-    pub(super) units: SimTime,
-    pub(super) controls: SimTime,
+pub(super) struct ReplySpans {
+    /// From the head of a unit.
+    pub(super) after_unit: SimTime,
+    /// From a control.
+    pub(super) after_control: SimTime,
 }
 
-impl Replies {
+impl ReplySpans {
     /// No early stop: a node runs up to its horizon.
     pub(super) const NONE: Self = Self {
-        units: SimTime::MAX,
-        controls: SimTime::MAX,
+        after_unit: SimTime::MAX,
+        after_control: SimTime::MAX,
     };
 
-    /// The time at which a node stops, after what has left it.
+    /// The time at which a node stops, given what has left it.
     #[inline(always)]
-    fn after<M: Medium>(self, outbox: &Outbox<M>) -> SimTime {
+    fn stop_time<M: Medium>(self, outbox: &Outbox<M>) -> SimTime {
         let after = |first: Option<SimTime>, span| {
             first.map_or(SimTime::MAX, |time| time.saturating_add(span))
         };
-        let units = after(outbox.first_head(), self.units);
+        let units = after(outbox.first_head(), self.after_unit);
         match M::HAS_CONTROLS {
-            true => units.min(after(outbox.first_control(), self.controls)),
+            true => units.min(after(outbox.first_control(), self.after_control)),
             false => units,
         }
     }
 }
 
-/// The node around a slot.
+/// The parts of a node around its slot, for a board that acts.
 #[derive(Debug)]
-pub(super) struct Surroundings<'a> {
+pub(super) struct NodeParts<'a> {
     pub(super) programs: &'a mut Programs,
     pub(super) trace: &'a mut Tracer,
     pub(super) memory: &'a SharedMemory,
@@ -61,43 +64,44 @@ pub(super) struct Surroundings<'a> {
     pub(super) horizon: &'a mut SimTime,
 }
 
-/// The parts of a node on which the next activity of its host depends.
+/// The parts of a node, unchanged, on which the next activity of its host depends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Hosting<'a> {
+pub(super) struct HostView<'a> {
     pub(super) programs: &'a Programs,
     pub(super) poller: &'a Poller,
     pub(super) pci: &'a PciBus,
     pub(super) now: SimTime,
 }
 
-/// A slot with a board of any type. Called a few times for each turn of a node, never for each event.
+/// A slot with a board of any type. [`Node`](super::node::Node) has a method of each of these names, which explains it. Called a few
+/// times for each turn of a node, never for each event: a virtual call costs more than many an event.
 pub(super) trait AnySlot: Any + Debug + Send {
     fn inspect(&self) -> &dyn Inspect;
     fn inspect_mut(&mut self) -> &mut dyn Inspect;
 
     fn save(&self, out: &mut Writer);
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
-    /// Gives loaded programs the conditions of their polls.
-    fn explain_polls(&mut self, at: Surroundings<'_>);
+    /// Gives pending polls the texts that say what they wait for: a saved state does not have them.
+    fn restore_poll_reasons(&mut self, node: NodeParts<'_>);
 
-    fn next_activity(&self, host: Hosting<'_>) -> SimTime;
-    fn next_effect(&self, host: Hosting<'_>) -> SimTime;
-    fn is_live(&self, host: Hosting<'_>) -> bool;
+    fn next_activity(&self, host: HostView<'_>) -> SimTime;
+    fn next_effect(&self, host: HostView<'_>) -> SimTime;
+    fn is_live(&self, host: HostView<'_>) -> bool;
     fn pending_events(&self) -> usize;
-    fn awaited(&self, host: Hosting<'_>, span: SimTime) -> SimTime;
+    fn long_waits_end(&self, host: HostView<'_>, span: SimTime) -> SimTime;
     fn transmitter_free_at(&self) -> SimTime;
-    fn next_control(&self, host: Hosting<'_>, effect: SimTime) -> SimTime;
-    /// The leads of units and controls.
+    fn next_control(&self, host: HostView<'_>, effect: SimTime) -> SimTime;
+    /// The leads of units and of controls.
     fn leads(&self) -> [SimTime; 2];
 
-    fn start_cpu(&mut self, cpu: CpuId, pc: u32, at: Surroundings<'_>);
-    fn send_on(&mut self, cpu: CpuId, pc: u32, at: Surroundings<'_>);
+    fn start_cpu(&mut self, cpu: CpuId, pc: u32, node: NodeParts<'_>);
+    fn resume_cpu(&mut self, cpu: CpuId, pc: u32, node: NodeParts<'_>);
     fn poke(
         &mut self,
         cpu: CpuId,
         address: u32,
         bytes: &[u8],
-        at: Surroundings<'_>,
+        node: NodeParts<'_>,
     ) -> Result<(), NothingThere>;
     fn schedule_reset(&mut self, time: SimTime, pause: Option<SimTime>);
 
@@ -106,9 +110,9 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn medium(&self) -> MediumId;
     /// Plugs in a cable of the board's medium.
     fn plug_in(&mut self, cable: &dyn Any);
-    fn schedule_carrier(&mut self, present: bool, time: SimTime, at: Surroundings<'_>);
+    fn schedule_carrier(&mut self, present: bool, time: SimTime, node: NodeParts<'_>);
     /// Passes a delivery of the board's medium to the board.
-    fn deliver(&mut self, delivery: &mut dyn Any, at: Surroundings<'_>);
+    fn deliver(&mut self, delivery: &mut dyn Any, node: NodeParts<'_>);
     fn outbox(&mut self) -> &mut dyn Any;
     /// Whether the outbox has anything.
     fn has_sent(&mut self) -> bool;
@@ -118,9 +122,9 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn load_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError>;
     /// Shares decoded code with other nodes.
     fn share_code(&mut self, shared: &SharedCode);
-    fn start_programs(&mut self, at: Surroundings<'_>);
-    fn run_until(&mut self, horizon: SimTime, at: Surroundings<'_>);
-    fn run_until_reply(&mut self, horizon: SimTime, replies: Replies, at: Surroundings<'_>);
+    fn start_programs(&mut self, node: NodeParts<'_>);
+    fn run_until(&mut self, horizon: SimTime, node: NodeParts<'_>);
+    fn run_until_reply(&mut self, horizon: SimTime, replies: ReplySpans, node: NodeParts<'_>);
 }
 
 /// A board and the pending events of its node.
@@ -150,22 +154,23 @@ impl<B: Board> AnySlot for Slot<B> {
         self.queue.load(from)
     }
 
-    fn explain_polls(&mut self, at: Surroundings<'_>) {
+    fn restore_poll_reasons(&mut self, node: NodeParts<'_>) {
         let events = self.queue.events_mut().filter_map(|event| match event {
             NodeEvent::Host(event) => Some(event),
             _ => None,
         });
-        at.programs.explain_polls(events, at.poller);
+        node.programs.restore_poll_reasons(events, node.poller);
     }
 
-    fn next_activity(&self, host: Hosting<'_>) -> SimTime {
-        self.next(host, self.queue.next_time())
+    fn next_activity(&self, host: HostView<'_>) -> SimTime {
+        self.earliest_activity(host, self.queue.next_time())
     }
 
-    fn next_effect(&self, host: Hosting<'_>) -> SimTime {
+    fn next_effect(&self, host: HostView<'_>) -> SimTime {
         if self.board.next_activity(host.now) <= host.now {
             return host.now;
         }
+        // A poll whose condition does not hold has no effect, nor has a write that no core reads.
         let polls = LazyCell::new(|| host.programs.polls_fruitlessly(&self.board, host.now));
         let effect = |time, event: &NodeEvent<B::Event>| match event {
             NodeEvent::Host(event) if event.is_poll() && *polls => SimTime::MAX,
@@ -180,11 +185,12 @@ impl<B: Board> AnySlot for Slot<B> {
             _ => time,
         };
         // Events behind what happens anyway need not be looked at.
-        let limit = self.next(host, SimTime::MAX);
+        let limit = self.earliest_activity(host, SimTime::MAX);
         self.queue.earliest(limit, effect).max(host.now)
     }
 
-    fn is_live(&self, host: Hosting<'_>) -> bool {
+    fn is_live(&self, host: HostView<'_>) -> bool {
+        // A fruitless poll is pending for ever: only other events keep a node alive.
         let pending = self.queue.len() + usize::from(host.poller.is_polling());
         self.board.next_activity(host.now) != SimTime::MAX
             || pending > host.programs.pending_polls()
@@ -196,7 +202,7 @@ impl<B: Board> AnySlot for Slot<B> {
         self.queue.len()
     }
 
-    fn awaited(&self, host: Hosting<'_>, span: SimTime) -> SimTime {
+    fn long_waits_end(&self, host: HostView<'_>, span: SimTime) -> SimTime {
         let long = host.now.saturating_add(span);
         let last = self.queue.latest(|_| true).filter(|last| *last >= long);
         let last = last.or_else(|| {
@@ -214,14 +220,14 @@ impl<B: Board> AnySlot for Slot<B> {
         self.board.transmitter_free_at()
     }
 
-    fn start_cpu(&mut self, cpu: CpuId, pc: u32, mut at: Surroundings<'_>) {
-        let (board, _, mut ctx) = self.parts(&mut at);
+    fn start_cpu(&mut self, cpu: CpuId, pc: u32, mut node: NodeParts<'_>) {
+        let (board, _, mut ctx) = self.in_context(&mut node);
         board.start_cpu(cpu, pc, &mut ctx);
     }
 
-    fn send_on(&mut self, cpu: CpuId, pc: u32, mut at: Surroundings<'_>) {
-        let (board, _, mut ctx) = self.parts(&mut at);
-        board.send_on(cpu, pc, &mut ctx);
+    fn resume_cpu(&mut self, cpu: CpuId, pc: u32, mut node: NodeParts<'_>) {
+        let (board, _, mut ctx) = self.in_context(&mut node);
+        board.resume_cpu(cpu, pc, &mut ctx);
     }
 
     fn poke(
@@ -229,18 +235,19 @@ impl<B: Board> AnySlot for Slot<B> {
         cpu: CpuId,
         address: u32,
         bytes: &[u8],
-        mut at: Surroundings<'_>,
+        mut node: NodeParts<'_>,
     ) -> Result<(), NothingThere> {
-        let (board, _, mut ctx) = self.parts(&mut at);
+        let (board, _, mut ctx) = self.in_context(&mut node);
         board.poke(cpu, address, bytes, &mut ctx)
     }
 
-    fn next_control(&self, host: Hosting<'_>, effect: SimTime) -> SimTime {
+    fn next_control(&self, host: HostView<'_>, effect: SimTime) -> SimTime {
         if !B::Medium::HAS_CONTROLS {
             return SimTime::MAX;
         }
         let pause = host.now.saturating_add(self.board.control_pause());
-        // Nothing sooner can be found, and what is delivered later may come before the effect.
+        // No event with an effect is due before the end of the pause, so a search would find nothing sooner. The end of the pause and not
+        // `effect` is the answer, since what is delivered later may have an effect before that.
         if pause <= effect {
             return pause.saturating_add(self.board.control_lead());
         }
@@ -286,13 +293,13 @@ impl<B: Board> AnySlot for Slot<B> {
         }
     }
 
-    fn schedule_carrier(&mut self, present: bool, time: SimTime, mut at: Surroundings<'_>) {
-        let (board, _, mut ctx) = self.parts(&mut at);
+    fn schedule_carrier(&mut self, present: bool, time: SimTime, mut node: NodeParts<'_>) {
+        let (board, _, mut ctx) = self.in_context(&mut node);
         board.schedule_carrier(present, time, &mut ctx);
     }
 
-    fn deliver(&mut self, delivery: &mut dyn Any, mut at: Surroundings<'_>) {
-        let (board, _, mut ctx) = self.parts(&mut at);
+    fn deliver(&mut self, delivery: &mut dyn Any, mut node: NodeParts<'_>) {
+        let (board, _, mut ctx) = self.in_context(&mut node);
         match delivery_of::<B::Medium>(delivery) {
             Delivery::Unit(arrival) => board.unit_arrives(arrival, &mut ctx),
             Delivery::Control(sent) => board.control_arrives(sent, &mut ctx),
@@ -326,24 +333,25 @@ impl<B: Board> AnySlot for Slot<B> {
         self.board.share_code(shared);
     }
 
-    fn start_programs(&mut self, mut at: Surroundings<'_>) {
-        let (_, programs, mut ctx) = self.parts(&mut at);
+    fn start_programs(&mut self, mut node: NodeParts<'_>) {
+        let (_, programs, mut ctx) = self.in_context(&mut node);
         programs.start_new(&mut ctx);
     }
 
-    fn run_until(&mut self, horizon: SimTime, mut at: Surroundings<'_>) {
-        let (_, programs, mut ctx) = self.parts(&mut at);
+    fn run_until(&mut self, horizon: SimTime, mut node: NodeParts<'_>) {
+        let (_, programs, mut ctx) = self.in_context(&mut node);
         programs.start_new(&mut ctx);
-        self.run_to(horizon, Replies::NONE, &mut at);
+        self.run_to(horizon, ReplySpans::NONE, &mut node);
         // Idle cores that lag have no effects, but they must reach this time too.
-        while self.run_cores(horizon, &mut at) != Ran::There {
-            self.run_to(horizon, Replies::NONE, &mut at);
+        while self.run_cores(horizon, &mut node) != Ran::There {
+            self.run_to(horizon, ReplySpans::NONE, &mut node);
         }
+        // At the end of a slice, so that it costs nothing in the rounds.
         self.queue.give_up_room();
     }
 
-    fn run_until_reply(&mut self, horizon: SimTime, replies: Replies, mut at: Surroundings<'_>) {
-        self.run_to(horizon, replies, &mut at);
+    fn run_until_reply(&mut self, horizon: SimTime, replies: ReplySpans, mut node: NodeParts<'_>) {
+        self.run_to(horizon, replies, &mut node);
     }
 }
 
@@ -354,25 +362,25 @@ impl<B: Board> Slot<B> {
     }
 
     /// Board and programs, and their context at the node's present time.
-    pub(super) fn parts<'a>(
+    pub(super) fn in_context<'a>(
         &'a mut self,
-        at: &'a mut Surroundings<'_>,
+        node: &'a mut NodeParts<'_>,
     ) -> (&'a mut B, &'a mut Programs, Context<'a, B::Event>) {
         let ctx = Context {
-            now: *at.now,
-            horizon: *at.horizon,
+            now: *node.now,
+            horizon: *node.horizon,
             bus_lead: self.board.bus_lead(),
             queue: &mut self.queue,
-            poller: at.poller,
-            memory: at.memory,
-            pci: at.pci,
-            trace: at.trace,
+            poller: node.poller,
+            memory: node.memory,
+            pci: node.pci,
+            trace: node.trace,
         };
-        (&mut self.board, at.programs, ctx)
+        (&mut self.board, node.programs, ctx)
     }
 
     /// The earliest of `pending` and of the own activities of board and host.
-    fn next(&self, host: Hosting<'_>, pending: SimTime) -> SimTime {
+    fn earliest_activity(&self, host: HostView<'_>, pending: SimTime) -> SimTime {
         pending
             .min(self.board.next_activity(host.now))
             .min(host.programs.next_activity(host.now))
@@ -381,29 +389,31 @@ impl<B: Board> Slot<B> {
     }
 
     /// The time at which one of the host's polls may find its condition true; [`SimTime::MAX`] if all are false now.
-    fn next_poll_with_effect(&self, host: Hosting<'_>) -> SimTime {
+    fn next_poll_with_effect(&self, host: HostView<'_>) -> SimTime {
         match host.poller.may_end(&self.board, host.now) {
             true => host.poller.next_time(),
             false => SimTime::MAX,
         }
     }
 
-    fn run_cores(&mut self, until: SimTime, at: &mut Surroundings<'_>) -> Ran {
-        let (board, _, mut ctx) = self.parts(at);
+    /// Runs the cores up to a time.
+    fn run_cores(&mut self, until: SimTime, node: &mut NodeParts<'_>) -> Ran {
+        let (board, _, mut ctx) = self.in_context(node);
         board.run_cores(until, &mut ctx)
     }
 
     /// Lets everything happen that is due before `horizon`, or before the answer to a unit that
     /// leaves can be there, as `replies` say. Idle cores may fall behind.
-    fn run_to(&mut self, horizon: SimTime, replies: Replies, at: &mut Surroundings<'_>) {
-        *at.horizon = horizon;
-        let mut now = *at.now;
-        let (board, programs, mut ctx) = self.parts(at);
+    fn run_to(&mut self, horizon: SimTime, replies: ReplySpans, node: &mut NodeParts<'_>) {
+        *node.horizon = horizon;
+        let mut now = *node.now;
+        let (board, programs, mut ctx) = self.in_context(node);
+        // Details and instructions are recorded only while an observer wants them.
         if ctx.trace.is_watched() {
             board.start_recording(now);
         }
         loop {
-            ctx.horizon = horizon.min(replies.after(board.outbox()));
+            ctx.horizon = horizon.min(replies.stop_time(board.outbox()));
             ctx.now = now;
             let next = ctx.queue.next_time().min(ctx.horizon);
             let ran = match cores_may_lag(board, ctx.queue, next, now) {
@@ -418,7 +428,7 @@ impl<B: Board> Slot<B> {
                 Ran::Changed => continue,
             };
             if next < ctx.horizon && ctx.poller.next_time() == next {
-                // The queue decides the order.
+                // The poll becomes an event: the queue orders it among the others of this time.
                 poller::hand_over(&mut ctx);
                 continue;
             }
@@ -432,7 +442,7 @@ impl<B: Board> Slot<B> {
         }
         ctx.now = now.max(ctx.horizon);
         record_past_events(board, &mut ctx);
-        (*at.now, *at.horizon) = (ctx.now, ctx.horizon);
+        (*node.now, *node.horizon) = (ctx.now, ctx.horizon);
     }
 }
 
@@ -454,6 +464,7 @@ fn cores_may_lag<B: Board>(
             }))
 }
 
+/// Carries out an event of a node.
 fn handle<B: Board>(
     event: NodeEvent<B::Event>,
     board: &mut B,
@@ -481,7 +492,8 @@ fn record_past_events<B: Board>(board: &mut B, ctx: &mut Context<'_, B::Event>) 
     }
 }
 
-/// Resets the board; of the events that are not its own it takes those that do not outlive this.
+/// Resets the board, and removes its pending events that a reset cancels. Of the node's other events those stay that outlive it, as
+/// `outlives` says.
 fn reset_board<B: Board>(
     board: &mut B,
     ctx: &mut Context<'_, B::Event>,
@@ -497,6 +509,7 @@ fn reset_board<B: Board>(
     board.reset(ctx);
 }
 
+/// Resets the machine: the board, its programs and host memory. Only further resets stay pending.
 fn reset<B: Board>(
     pause: Option<SimTime>,
     board: &mut B,

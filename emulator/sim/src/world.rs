@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::component::Component;
 use super::node::Node;
-use super::quiet::{Patience, Watch};
+use super::quiet::{Patience, QuietWatch};
 use super::ranks::{NodeGroup, Ranks};
 use super::threads::ThreadPool;
 use emulator_base::time::SimTime;
@@ -70,6 +70,7 @@ impl Default for RunLimits {
 }
 
 impl RunLimits {
+    /// Whether the run is to end at once.
     pub(super) fn interrupted(&self) -> bool {
         let flag = self.interrupt.as_deref();
         flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
@@ -107,7 +108,7 @@ pub struct World {
     networks: Vec<Box<dyn Network>>,
     stream: Stream,
     captures: Captures,
-    watch: Watch,
+    watch: QuietWatch,
 }
 
 impl World {
@@ -123,7 +124,7 @@ impl World {
             networks: Vec::new(),
             stream: Stream::default(),
             captures: Captures::default(),
-            watch: Watch::default(),
+            watch: QuietWatch::default(),
         }
     }
 
@@ -196,13 +197,13 @@ impl World {
     }
 
     /// The record of how long nodes have not stirred, to be saved beside the state of a world whose runs end when it is quiet.
-    pub const fn watch_mut(&mut self) -> &mut Watch {
+    pub const fn watch_mut(&mut self) -> &mut QuietWatch {
         &mut self.watch
     }
 
     /// The record of how long nodes have not stirred.
     #[must_use]
-    pub const fn watch(&self) -> &Watch {
+    pub const fn watch(&self) -> &QuietWatch {
         &self.watch
     }
 
@@ -278,7 +279,7 @@ impl World {
             } else {
                 let patience = limits.quiet?;
                 let now = earliest(components.iter().map(Component::now));
-                let stirred = stirred(components, &mut watch, patience);
+                let stirred = last_stir(components, &mut watch, patience);
                 (now.saturating_sub(stirred) >= patience.idle).then_some(StopReason::Quiet)
             }
         });
@@ -347,6 +348,7 @@ impl World {
         components.iter().map(Component::group).collect()
     }
 
+    /// Lines for the report of a run that ended before its programs: what each program, CPU and unit waits for.
     fn describe(&self) -> Vec<String> {
         let nodes = (0..self.nodes.len()).flat_map(|node| self.describe_node(node));
         nodes.chain(self.describe_waiting()).collect()
@@ -386,17 +388,18 @@ pub(super) enum StopReason {
 }
 
 /// The time at which the nodes of this process stirred last, or will stir.
-pub(super) fn stirred(
+pub(super) fn last_stir(
     components: &[Component<'_>],
-    watch: &mut Watch,
+    watch: &mut QuietWatch,
     patience: Patience,
 ) -> SimTime {
     let now = earliest(components.iter().map(Component::now));
     let times = components.iter();
-    let times = times.map(|component| component.stirred(watch, now, patience));
+    let times = times.map(|component| component.last_stir(watch, now, patience));
     times.fold(SimTime::ZERO, SimTime::max)
 }
 
+/// The earliest of these times; [`SimTime::MAX`] if there are none.
 pub(super) fn earliest(times: impl Iterator<Item = SimTime>) -> SimTime {
     times.min().unwrap_or(SimTime::MAX)
 }

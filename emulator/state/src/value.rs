@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-use lanigon_window::window::Watch;
+use lanigon_window::window::WindowWatch;
 
 use super::{Reader, StateError, Value, Writer};
 use crate::value_struct;
@@ -245,7 +245,7 @@ macro_rules! tuples {
 
 tuples!((A a, B b)(A a, B b, C c));
 
-value_struct!(Watch {
+value_struct!(WindowWatch {
     before: before,
     offset: offset,
     mask: mask,

@@ -11,7 +11,7 @@ use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use emulator::tigon2::timing::Timing;
-use host_lib::window::{MemoryWatch, PolledWord, System, VirtualAddress, Watch};
+use host_lib::window::{MemoryWatch, PolledWord, System, VirtualAddress, WindowWatch};
 
 use crate::script::{Act, INTERRUPT, Script};
 
@@ -72,7 +72,7 @@ pub const fn memory(page: u64, word: u64, expected: u32) -> PolledWord {
 
 /// A word of the window that is to be `expected`.
 pub const fn window(word: u32, expected: u32) -> PolledWord {
-    PolledWord::Window(Watch {
+    PolledWord::Window(WindowWatch {
         before: None,
         offset: 4 * word,
         mask: u32::MAX,

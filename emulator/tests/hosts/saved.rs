@@ -79,7 +79,7 @@ fn a_snapshot_goes_on_with_the_same_bits() {
         let mut first = bench();
         pass(&mut first, time);
         let (state, logs) = (first.world.save().unwrap(), first.world.logs());
-        let kept = first.world.keep().unwrap();
+        let kept = first.world.checkpoint().unwrap();
         let mut loaded = bench();
         loaded.world.load(&state, &logs).unwrap();
         pass(&mut loaded, END);
@@ -89,7 +89,7 @@ fn a_snapshot_goes_on_with_the_same_bits() {
         let mut replaying = bench();
         replaying
             .world
-            .load_repeating(&kept, &whole.world.logs())
+            .load_replaying(&kept, &whole.world.logs())
             .unwrap();
         pass(&mut replaying, END);
         assert_eq!(ended(&replaying), ended(&whole), "replayed from {time}");

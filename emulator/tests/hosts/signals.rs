@@ -167,7 +167,7 @@ fn a_snapshot_in_the_midst_of_a_handler() {
             let mut first = new();
             pass(&mut first, SimTime::from_ps(step * 997_003));
             let (state, logs) = (first.world.save().unwrap(), first.world.logs());
-            let kept = first.world.keep().unwrap();
+            let kept = first.world.checkpoint().unwrap();
             let mut loaded = new();
             loaded.world.load(&state, &logs).unwrap();
             pass(&mut loaded, us(100));
@@ -176,7 +176,7 @@ fn a_snapshot_in_the_midst_of_a_handler() {
             let mut replaying = new();
             replaying
                 .world
-                .load_repeating(&kept, &whole.world.logs())
+                .load_replaying(&kept, &whole.world.logs())
                 .unwrap();
             pass(&mut replaying, us(100));
             assert_eq!(replaying.world.trace_hash(), whole.world.trace_hash());

@@ -3,7 +3,9 @@
 use emulator::profile::costs::HostCosts;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
-use host_lib::window::{PollError, PolledWord, System, TimedOut, VirtualAddress, Watch, Window};
+use host_lib::window::{
+    PollError, PolledWord, System, TimedOut, VirtualAddress, Window, WindowWatch,
+};
 
 use crate::bench::{Bench, costs, memory, notes, ns, us, window};
 use crate::script::{Act, MOVE, VIEW};
@@ -44,7 +46,8 @@ fn page() -> u64 {
 #[test]
 fn a_write_of_the_board_ends_a_poll_of_memory() {
     let words = [memory(page(), 0, 1)];
-    // Polls begin at 0, 10, 20 ... and take 10 ns, the first of them before the board acts. The one that finds the word misses the cache, which takes 100 ns more.
+    // Polls begin at 0, 10, 20 ... and take 10 ns, the first of them before the board acts. The one that finds the word misses the cache,
+    // which takes 100 ns more.
     for (write, end) in [
         (ns(0), 120),
         (ns(1), 120),
@@ -109,7 +112,7 @@ fn a_timeout_of_polls_of_the_window() {
 #[test]
 fn polls_in_several_views_are_as_with_events() {
     let seen = |word: u32, expected| {
-        PolledWord::Window(Watch {
+        PolledWord::Window(WindowWatch {
             before: Some((MOVE, 4 * word)),
             offset: VIEW,
             mask: u32::MAX,

@@ -15,7 +15,7 @@ use super::event::EventRegisters;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::mailbox::Mailbox;
 use super::map;
-use super::run::turns::Activity;
+use super::run::turns::CoreActivity;
 use super::sram::SramSize;
 use super::timing::Timing;
 use super::window::Target;
@@ -376,14 +376,14 @@ impl Board for Tigon2 {
         // Mostly the first one is busy.
         if [0, 1]
             .iter()
-            .any(|&cpu| self.activity(cpu) == Activity::Busy)
+            .any(|&cpu| self.activity(cpu) == CoreActivity::Busy)
         {
             return now;
         }
         let activities = self.activities();
         let mut next = SimTime::MAX;
         for (index, unit) in self.cores.iter().enumerate() {
-            if activities[index] == Activity::Stopped {
+            if activities[index] == CoreActivity::Stopped {
                 continue;
             }
             if let Some(rest) = unit.private.idle.rest() {
@@ -463,7 +463,7 @@ impl Board for Tigon2 {
         self.start_core(cpu.index() & 1, pc, ctx);
     }
 
-    fn send_on(&mut self, cpu: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {
+    fn resume_cpu(&mut self, cpu: CpuId, pc: u32, ctx: &mut Context<'_, BoardEvent>) {
         let index = cpu.index() & 1;
         let as_b = regs::CPU_B * index as u32;
         let halted = regs::CpuState::HALT.bits();

@@ -18,7 +18,7 @@ pub(super) struct InstructionCache {
     /// Address of the first of the lines around the last fetch, all of which the cache holds: a fetch
     /// from them needs no look-up.
     block: u32,
-    /// Their bytes.
+    /// Bytes of the lines from `block` on.
     block_bytes: u32,
 }
 

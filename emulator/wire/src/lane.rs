@@ -20,7 +20,7 @@ use emulator_state::{Reader, State, StateError, Writer};
 pub struct LaneCounts {
     /// Units that went on the wire.
     pub units: u64,
-    /// Their bytes, with check sequences.
+    /// Bytes of units that went on the wire, with check sequences.
     pub bytes: u64,
     /// Copies that the fault layers of an Ethernet line added.
     pub doubled: u64,

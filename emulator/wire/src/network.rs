@@ -72,13 +72,13 @@ pub trait Segment: Debug + Send {
 
     /// The earliest time at which a unit or control that no node knows of yet can reach any node, if no further unit leaves a
     /// node before `unit`, and no control before `control`. It must be later than the earliest of these times and of
-    /// [`next_time`](Self::next_time). What a node hears of its own unit within [`reply`](Self::reply) does not count.
+    /// [`next_time`](Self::next_time). What a node hears of its own unit within [`feedback_span`](Self::feedback_span) does not count.
     fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime;
 
-    /// A later horizon, for nodes that no unit under way is near. `near` says of each node whether it may hear of something sooner, and
-    /// then has the ordinary horizon. What a node hears of what it sends itself within [`answer`](Self::answer) does not count. `None`
-    /// if no node is known to have such a horizon: the default.
-    fn quiet_horizon(
+    /// A later horizon for *far* nodes, which no unit under way is near. Fills `near`, which says of each node whether it may hear of
+    /// something sooner, so that [`horizon`](Self::horizon) holds for it. What a node hears of what it sends itself within
+    /// [`answer_span`](Self::answer_span) does not count. `None` if no node is known to have such a horizon: the default.
+    fn far_horizon(
         &self,
         _unit: SimTime,
         _control: SimTime,
@@ -87,15 +87,17 @@ pub trait Segment: Debug + Send {
         None
     }
 
-    /// The span from the head of a unit that leaves a node to the first moment at which that node can hear of it: it stops there, so that
-    /// others can run ahead. By default a node hears of its own unit no sooner than others.
-    fn reply(&self) -> SimTime {
+    /// The span from the head of a unit that leaves a node to the first moment at which the network itself tells that node of it: its tail
+    /// or a STOP, on Myrinet. The node stops there, so that others can run ahead. By default a node hears of its own unit no sooner than
+    /// others.
+    fn feedback_span(&self) -> SimTime {
         SimTime::MAX
     }
 
-    /// The span from a unit's head or a control that leaves a node to the first moment at which that node can hear of what follows from it,
-    /// but for what it hears within [`reply`](Self::reply): before that time it depends on others alone. By default it may hear at once.
-    fn answer(&self) -> SimTime {
+    /// The span from a unit's head or a control that leaves a node to the first moment at which that node can hear of anything that follows
+    /// from it, but for what [`feedback_span`](Self::feedback_span) covers. Up to that moment the node depends on what others send, so it
+    /// can run further than they. By default it may hear at once.
+    fn answer_span(&self) -> SimTime {
         SimTime::ZERO
     }
 

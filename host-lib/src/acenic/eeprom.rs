@@ -32,6 +32,7 @@ pub(super) async fn read_address<W: Window, S: System>(
     Ok(address)
 }
 
+/// The two wires of the EEPROM, which the host moves by bits of a register.
 struct Wires<'a, W, S> {
     board: &'a mut BoardWindow<W>,
     system: &'a mut S,

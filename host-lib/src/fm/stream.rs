@@ -12,7 +12,7 @@ use super::Fm;
 use super::error::{SendError, address};
 use super::start::route_words;
 use crate::firmware::words;
-use crate::window::{PollError, PolledWord, System, Watch, Window};
+use crate::window::{PollError, PolledWord, System, Window, WindowWatch};
 
 /// A message that is being sent. One that is dropped instead of ended stays incomplete at its receivers.
 #[derive(Debug)]
@@ -298,7 +298,7 @@ impl<W: Window, S: System> Fm<W, S> {
     }
 
     async fn await_slot(&mut self, slot: u32) -> Result<(), SendError> {
-        let word = PolledWord::Window(Watch {
+        let word = PolledWord::Window(WindowWatch {
             before: None,
             offset: self.board.sram_offset(slot + SLOT_CONTROL),
             mask: u32::MAX,

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::fake::block_on;
-use crate::window::Watch;
+use crate::window::WindowWatch;
 
 /// A window that stores words and notes writes.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Window for Words {
         self.read(offset).await
     }
 
-    async fn poll_any(&mut self, _: &[Watch], _: &'static str) -> Option<(usize, u32)> {
+    async fn poll_any(&mut self, _: &[WindowWatch], _: &'static str) -> Option<(usize, u32)> {
         None
     }
 }

@@ -61,7 +61,7 @@ mod varying;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::window::{Activity, Computation};
+use crate::window::{ActionFuture, Computation};
 
 pub use bypass::Bypass;
 pub use communicator::Communicator;
@@ -174,7 +174,7 @@ impl<T: Transport> Mpi<T> {
     {
         if self.computation.is_none() {
             let place = self.engine.place();
-            let handler = move || -> Activity {
+            let handler = move || -> ActionFuture {
                 let place = Arc::clone(&place);
                 Box::pin(async move {
                     if let Some(mut engine) = place.take_state() {

@@ -36,14 +36,14 @@ pub trait Window: Send {
     /// the window. `None`, at once, when there are no words.
     fn poll_any(
         &mut self,
-        watches: &[Watch],
+        watches: &[WindowWatch],
         why: &'static str,
     ) -> impl Future<Output = Option<(usize, u32)>> + Send;
 }
 
 /// A word that is polled together with others, and what makes its poll succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Watch {
+pub struct WindowWatch {
     /// A write, as offset and value, that must come before the read: one that moves a view to the word.
     pub before: Option<(u32, u32)>,
     /// Offset of the word.
@@ -69,7 +69,7 @@ pub struct MemoryWatch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolledWord {
     /// A word of the board's window: each poll is a programmed read.
-    Window(Watch),
+    Window(WindowWatch),
     /// A word of host memory, which the board writes by DMA: a poll finds it in the cache until the board writes it.
     Memory(MemoryWatch),
 }
@@ -103,11 +103,11 @@ pub enum PollError {
 }
 
 /// Action of a handler for one signal, or a computation during which signals come.
-pub type Activity = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type ActionFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// A handler of signals: begins for each of them.
-pub type SignalHandler = Box<dyn FnMut() -> Activity + Send>;
+pub type SignalHandler = Box<dyn FnMut() -> ActionFuture + Send>;
 /// Begins a computation of so many nanoseconds, for a program whose other means its handler has meanwhile.
-pub type Computation = Box<dyn Fn(u64) -> Activity + Send>;
+pub type Computation = Box<dyn Fn(u64) -> ActionFuture + Send>;
 
 /// A place in the program's virtual memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

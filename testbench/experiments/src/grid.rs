@@ -100,6 +100,7 @@ macro_rules! key {
 /// Values of a point: for each measure a number, or several where its path has `[*]`.
 pub type PointValues = Vec<Vec<f64>>;
 
+/// An experiment as its file has it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -115,6 +116,7 @@ struct File {
     points: Vec<BTreeMap<String, Toml>>,
 }
 
+/// An axis as the file has it: a name, and the values with what each sets in the scenario.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GridAxis {
@@ -126,6 +128,7 @@ struct GridAxis {
     first: Option<String>,
 }
 
+/// A value of an axis that sets other keys than the others do.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Special {
@@ -453,6 +456,7 @@ impl Points {
     }
 }
 
+/// One number or several, as JSON.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 enum Numbers<'a> {

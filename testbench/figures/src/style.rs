@@ -29,6 +29,7 @@ const SYMBOLS: [Symbol; 6] = [
     Symbol::Plus,
 ];
 
+/// Mark of a curve's points.
 #[derive(Debug, Clone, Copy)]
 enum Symbol {
     Circle,

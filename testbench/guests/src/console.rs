@@ -8,7 +8,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 /// The console of a guest.
 #[derive(Debug)]
-pub struct Console {
+pub struct GuestConsole {
     file: File,
     /// Bytes read.
     read: u64,
@@ -16,8 +16,8 @@ pub struct Console {
     line: Vec<u8>,
 }
 
-impl Console {
-    /// An empty one.
+impl GuestConsole {
+    /// A console to which the guest has written nothing.
     ///
     /// # Errors
     /// If there is no memory for it.
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn lines_come_when_they_end() {
-        let mut console = Console::new().unwrap();
+        let mut console = GuestConsole::new().unwrap();
         let mut guest = console.writer().unwrap();
         guest.write_all(b"<6>one\r\ntw").unwrap();
         assert_eq!(console.lines().unwrap(), ["one"]);

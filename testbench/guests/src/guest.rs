@@ -8,11 +8,11 @@ use emulator::sim::time::SimTime;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::calendar::{Link, TimeMessage, TimeOperation};
-use crate::console::Console;
+use crate::console::GuestConsole;
 use crate::pci::{self, Access, Configuration};
 use crate::process::{Listeners, Process};
 use crate::ring::RingRequest;
-use crate::vhost::{Device, DeviceEvent};
+use crate::vhost::{DeviceEvent, VhostDevice};
 use crate::{GuestError, Violation};
 
 /// The queue of accesses, and that of interrupts.
@@ -91,10 +91,10 @@ enum GuestEvent {
 pub struct Guest {
     // The first to be dropped: it ends the process.
     process: Process,
-    console: Console,
+    console: GuestConsole,
     listeners: Option<Listeners>,
     time: Option<Link>,
-    device: Option<Device>,
+    device: Option<VhostDevice>,
     configuration: Configuration,
     stage: Stage,
     /// Time of the guest's clock.
@@ -120,7 +120,7 @@ impl Guest {
     /// # Errors
     /// If its process cannot be started.
     pub fn start(settings: &Settings, archive: &[u8]) -> Result<Self, GuestError> {
-        let console = Console::new()?;
+        let console = GuestConsole::new()?;
         let (process, listeners) = Process::start(settings, archive, &console)?;
         Ok(Self {
             process,
@@ -313,7 +313,7 @@ impl Guest {
     fn acknowledge_kick(&mut self) -> Result<(), GuestError> {
         self.device
             .as_mut()
-            .map_or(Ok(()), Device::acknowledge_kick)
+            .map_or(Ok(()), VhostDevice::acknowledge_kick)
     }
 
     /// Lets a guest run that waits; tells whether it does. It runs at the time for which it has asked and at no other: its clock stays
@@ -454,7 +454,7 @@ impl Guest {
         }
         if device {
             let (socket, _) = listeners.device.accept()?;
-            self.device = Some(Device::new(socket, self.patience)?);
+            self.device = Some(VhostDevice::new(socket, self.patience)?);
         }
         if self.time.is_some() && self.device.is_some() {
             self.listeners = None;

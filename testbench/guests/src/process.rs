@@ -11,7 +11,7 @@ use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use tempfile::TempDir;
 
-use crate::console::Console;
+use crate::console::GuestConsole;
 use crate::{GuestError, Settings};
 
 /// Names in a guest's folder, relative to which it is started: its random numbers depend on its command line.
@@ -49,7 +49,7 @@ impl Process {
     pub fn start(
         settings: &Settings,
         archive: &[u8],
-        console: &Console,
+        console: &GuestConsole,
     ) -> Result<(Self, Listeners), GuestError> {
         let kernel = settings
             .kernel
@@ -104,8 +104,8 @@ impl Process {
         self.folder = None;
     }
 
-    /// Moves the process to the CPU of the calling thread: one of the two waits for the other at any time, and to wake another CPU takes longer
-    /// than an access. If that is not allowed, it is only slower.
+    /// Moves the process to the CPU of the calling thread: one of the two waits for the other at any time, and to wake another CPU takes
+    /// longer than an access. If that is not allowed, it is only slower.
     pub fn come_here(&mut self) {
         let cpu = sched_getcpu();
         if self.cpu != Some(cpu) {
@@ -148,8 +148,8 @@ impl Drop for Process {
     }
 }
 
-/// The command that starts a guest. It gets SIGKILL when the thread that starts it ends, and has its memory at the same addresses in each run
-/// (`setpriv`, `setarch`). Signals of the terminal go to the emulator alone.
+/// The command that starts a guest. It gets SIGKILL when the thread that starts it ends, and has its memory at the same addresses in each
+/// run (`setpriv`, `setarch`). Signals of the terminal go to the emulator alone.
 fn command(kernel: &Path, folder: &Path, settings: &Settings) -> Command {
     let mut command = Command::new("setpriv");
     command.args([

@@ -1,8 +1,8 @@
 //! vhost-user: a device of a guest whose back end is here.
 //!
 //! The guest connects, agrees on features, shares its memory and says where its queues are. Notifications are in-band: a guest that has put
-//! requests into a queue sends a message, and goes on when that is acknowledged; a back end that has answered sends a message on a channel of
-//! its own, and the guest acknowledges it.
+//! requests into a queue sends a message, and goes on when that is acknowledged; a back end that has answered sends a message on a channel
+//! of its own, and the guest acknowledges it.
 
 use std::fs::File;
 use std::io::{self, IoSliceMut, Read, Write};
@@ -218,7 +218,7 @@ pub enum DeviceEvent {
 
 /// The back end of a virtio device.
 #[derive(Debug)]
-pub struct Device {
+pub struct VhostDevice {
     socket: UnixStream,
     channel: Option<UnixStream>,
     /// The guest's memory.
@@ -229,7 +229,7 @@ pub struct Device {
     patience: Duration,
 }
 
-impl Device {
+impl VhostDevice {
     /// A device whose guest has connected.
     ///
     /// # Errors
@@ -409,9 +409,9 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     /// A device, and the guest's end of its socket.
-    fn device() -> (Device, UnixStream) {
+    fn device() -> (VhostDevice, UnixStream) {
         let (here, there) = UnixStream::pair().unwrap();
-        let device = Device::new(here, Duration::from_millis(100)).unwrap();
+        let device = VhostDevice::new(here, Duration::from_millis(100)).unwrap();
         (device, there)
     }
 

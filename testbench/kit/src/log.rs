@@ -16,6 +16,7 @@ use lanigon_worlds::builder::{WorldError, add_layer};
 #[derive(Debug, Clone)]
 pub(super) struct EventLog(Arc<Mutex<Vec<TraceEvent>>>);
 
+/// The observer that fills a log.
 struct Recorder {
     log: EventLog,
     details: Details,

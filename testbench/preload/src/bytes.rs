@@ -1,6 +1,6 @@
 //! Calls that move bytes.
 
-use lanigon_requests::Call;
+use lanigon_requests::SocketCall;
 use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
 use crate::error::{CallResult, number, value_for_c};
@@ -26,7 +26,7 @@ unsafe fn receive(socket: &Socket, buffers: &[iovec], flags: c_int) -> CallResul
     let is_whole = flags & libc::MSG_WAITALL != 0 && !peek;
     let mut all = Vec::new();
     loop {
-        let call = Call::Read {
+        let call = SocketCall::Read {
             socket: socket.number,
             most: (most - all.len()).min(PART_BYTES) as u32,
             peek,
@@ -74,7 +74,7 @@ unsafe fn send_all(socket: &Socket, buffers: &[iovec], flags: c_int) -> CallResu
     loop {
         let part = &all[sent..all.len().min(sent + PART_BYTES)];
         let length = part.len();
-        let call = Call::Write {
+        let call = SocketCall::Write {
             socket: socket.number,
             bytes: part.to_vec(),
         };

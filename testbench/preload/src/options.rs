@@ -1,6 +1,6 @@
 //! Options of sockets.
 
-use lanigon_requests::Call;
+use lanigon_requests::SocketCall;
 use libc::{c_int, c_long, c_ulong, c_void, socklen_t};
 
 use crate::error::{CallResult, int_for_c, number};
@@ -98,7 +98,7 @@ fn get(socket: &Socket, level: c_int, name: c_int) -> CallResult<Vec<u8>> {
     let flag = |is_set| c_int::from(is_set);
     let value = match (level, name) {
         (libc::SOL_SOCKET, libc::SO_ERROR) => {
-            let call = Call::TakeError {
+            let call = SocketCall::TakeError {
                 socket: socket.number,
             };
             world::call(call, Some(0)).value.map_or_else(number, |_| 0)
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn ioctl(descriptor: c_int, request: c_ulong, argument: *m
             socket.side().is_nonblocking = unsafe { argument.read() } != 0;
             return Ok(0);
         }
-        let call = Call::Available {
+        let call = SocketCall::Available {
             socket: socket.number,
         };
         let count = world::call(call, Some(0)).value.map_err(number)?;

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::sync::atomic::AtomicUsize;
 
 use lanigon_line::clock;
-use lanigon_requests::Call;
+use lanigon_requests::SocketCall;
 use libc::{c_int, c_uint, c_void, clockid_t, timespec, useconds_t};
 
 use crate::select::time_ns;
@@ -17,7 +17,7 @@ fn sleep_ns(ns: u64) {
     }
     if ns > 0 {
         let (items, outside) = (Vec::new(), false);
-        world::call(Call::Wait { items, outside }, Some(ns));
+        world::call(SocketCall::Wait { items, outside }, Some(ns));
     }
 }
 

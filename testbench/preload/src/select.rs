@@ -1,8 +1,9 @@
 //! Waits for several descriptors: `poll`, `select`.
 //!
-//! Sockets of the world are asked for in one call; descriptors of the system are looked at before, and whenever nothing happens in simulated time.
+//! Sockets of the world are asked for in one call; descriptors of the system are looked at before, and whenever nothing happens in
+//! simulated time.
 
-use lanigon_requests::{Call, Item, ready};
+use lanigon_requests::{Item, SocketCall, ready};
 use libc::{c_int, c_short, c_void, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 use crate::error::{CallResult, int_for_c};
@@ -41,7 +42,8 @@ pub const fn told(events: u32, wanted: c_short) -> c_short {
         })
 }
 
-/// Waits until a socket of the world is ready, or a descriptor of the system. Gives the sockets; `system` has what its descriptors are ready for.
+/// Waits until a socket of the world is ready, or a descriptor of the system. Gives the sockets; `system` has what its descriptors are
+/// ready for.
 pub fn wait(
     items: Vec<Item>,
     system: &mut [pollfd],
@@ -55,7 +57,7 @@ pub fn wait(
         return Ok(Vec::new());
     }
     let outside = system.iter().any(|one| table::is_outside(one.fd));
-    let call = Call::Wait { items, outside };
+    let call = SocketCall::Wait { items, outside };
     // What does not wait is not ended by others.
     let watched: &[pollfd] = if limit_ns == Some(0) { &[] } else { system };
     let outcome = world::wait(call, limit_ns, watched);

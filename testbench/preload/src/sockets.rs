@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lanigon_requests::{Call, Refusal, SocketAddress};
+use lanigon_requests::{Refusal, SocketAddress, SocketCall};
 use libc::{c_int, c_long, c_void, sockaddr, sockaddr_in, socklen_t};
 
 use crate::error::{CallResult, int_for_c, number, unsupported};
@@ -148,7 +148,7 @@ unsafe fn bind_ours(
     if socket.side().port != 0 {
         return Err(libc::EINVAL);
     }
-    let call = Call::Bind {
+    let call = SocketCall::Bind {
         socket: socket.number,
         port,
     };
@@ -161,7 +161,7 @@ unsafe fn bind_ours(
 
 unsafe fn listen_ours(socket: &Socket, backlog: c_int) -> CallResult<isize> {
     let backlog = u32::try_from(backlog).unwrap_or(128).min(4096);
-    let call = Call::Listen {
+    let call = SocketCall::Listen {
         socket: socket.number,
         backlog,
     };
@@ -193,7 +193,7 @@ unsafe fn connect_ours(
     } else {
         socket.side().write_limit_ns
     };
-    let call = Call::Connect {
+    let call = SocketCall::Connect {
         socket: socket.number,
         to,
     };
@@ -252,7 +252,7 @@ unsafe fn shutdown_ours(socket: &Socket, how: c_int) -> CallResult<isize> {
         libc::SHUT_RDWR => (true, true),
         _ => return Err(libc::EINVAL),
     };
-    let call = Call::Shutdown {
+    let call = SocketCall::Shutdown {
         socket: socket.number,
         read,
         write,
@@ -322,7 +322,7 @@ fn accept_ours(listener: &Arc<Socket>, flags: c_int) -> CallResult<(c_int, Socke
         ..SocketState::default()
     };
     let (descriptor, socket) = table::open(side, flags & libc::SOCK_CLOEXEC == 0)?;
-    let call = Call::Accept {
+    let call = SocketCall::Accept {
         socket: listener.number,
         name: socket.number,
     };

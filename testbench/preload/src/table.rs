@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use lanigon_requests::{Call, SocketAddress};
+use lanigon_requests::{SocketAddress, SocketCall};
 use libc::c_int;
 
 use crate::epoll::Epoll;
@@ -16,7 +16,8 @@ use crate::{error, system, world};
 /// Descriptors that can be the world's.
 const MOST: usize = 1 << 16;
 
-/// Kind of a descriptor, for a look without a lock: most calls are for descriptors of the system. Released after its entry in [`TABLE`] is there.
+/// Kind of a descriptor, for a look without a lock: most calls are for descriptors of the system. Released after its entry in [`TABLE`] is
+/// there.
 const SYSTEM: u8 = 0;
 const SOCKET: u8 = 1;
 const EPOLL: u8 = 2;
@@ -73,7 +74,7 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         let socket = self.number;
-        world::call(Call::Close { socket }, Some(0));
+        world::call(SocketCall::Close { socket }, Some(0));
     }
 }
 

@@ -1,8 +1,8 @@
 //! The line to the world, and the threads that wait at it.
 //!
-//! A call that waits is a slot. One of the waiting threads leads: when all other threads of the process sleep, it tells the world that the process has
-//! nothing to do, takes the answers into the slots, and wakes their threads. Whether a thread sleeps is read from `/proc` twice: in between, none
-//! has gone on.
+//! A call that waits is a slot. One of the waiting threads leads: when all other threads of the process sleep, it tells the world that the
+//! process has nothing to do, takes the answers into the slots, and wakes their threads. Whether a thread sleeps is read from `/proc`
+//! twice: in between, none has gone on.
 //!
 //! The calls of several threads leave together, in the order in which the threads were made: so their order does not depend on the machine.
 
@@ -18,8 +18,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use lanigon_line::{Line, clock};
 use lanigon_requests::{
-    Answer, Call, CallOutcome, Decoder, Hello, LINE_VARIABLE, Poll, RANK_VARIABLE, Refusal,
-    Request, SIZE_VARIABLE, SOCKET_VARIABLE, VERSION,
+    Answer, CallOutcome, Decoder, Hello, LINE_VARIABLE, Poll, RANK_VARIABLE, Refusal, Request,
+    SIZE_VARIABLE, SOCKET_VARIABLE, SocketCall, VERSION,
 };
 use libc::{c_char, c_int, c_long, c_void, pollfd};
 
@@ -29,7 +29,8 @@ use crate::{system, table};
 pub const NAME: &str = "sockets";
 /// Reading the clock takes so long, in ns.
 const CLOCK_NS: u64 = 25;
-/// So many looks at the clock between two calls of a thread cost nothing, in a process of several threads: how often locks look depends on the machine.
+/// So many looks at the clock between two calls of a thread cost nothing, in a process of several threads: how often locks look depends on
+/// the machine.
 const FREE_LOOKS: u64 = 1000;
 /// Descriptors of programs are usually below this.
 const LINE_DESCRIPTOR: c_int = 900;
@@ -41,7 +42,7 @@ struct Slot {
     /// Number of its thread.
     thread: c_long,
     /// The request, but for its number, until it leaves.
-    request: Option<(u64, Option<u64>, Call)>,
+    request: Option<(u64, Option<u64>, SocketCall)>,
     /// The number that the world knows.
     ticket: u64,
     outcome: Option<CallOutcome>,
@@ -49,6 +50,7 @@ struct Slot {
     descriptors: Vec<pollfd>,
 }
 
+/// The connection of this process to the simulated world.
 struct World {
     line: Option<Line>,
     decoder: Decoder,
@@ -74,8 +76,8 @@ static WORLD: Mutex<World> = Mutex::new(World {
 });
 static CHANGED: Condvar = Condvar::new();
 
-/// Whether this process has a world. Written before the program's `main` and in a child after `fork`, when there is one thread: so this and the
-/// next four are relaxed.
+/// Whether this process has a world. Written before the program's `main` and in a child after `fork`, when there is one thread: so this and
+/// the next four are relaxed.
 static CONNECTED: AtomicBool = AtomicBool::new(false);
 static RANK: AtomicU32 = AtomicU32::new(0);
 static SIZE: AtomicU32 = AtomicU32::new(1);
@@ -199,7 +201,7 @@ fn again(line: Line) {
     let number = |name| env::var(name).ok().and_then(|text| text.parse().ok());
     RANK.store(number(RANK_VARIABLE).unwrap_or(0), Ordering::Relaxed);
     let mut bytes = Vec::new();
-    let call = Call::CloseAll;
+    let call = SocketCall::CloseAll;
     Request::Call {
         spent_ns: 0,
         ticket: 0,
@@ -254,12 +256,16 @@ pub fn now_ns() -> u64 {
 }
 
 /// Carries out a call. It waits for so long at most; `None`: as long as it takes.
-pub fn call(call: Call, limit_ns: Option<u64>) -> CallOutcome {
+pub fn call(call: SocketCall, limit_ns: Option<u64>) -> CallOutcome {
     wait(call, limit_ns, &[]).unwrap_or_else(|| CallOutcome::refused(Refusal::Invalid))
 }
 
 /// As [`call`], for a wait that one of these descriptors of the system ends too: then there is no outcome.
-pub fn wait(call: Call, limit_ns: Option<u64>, descriptors: &[pollfd]) -> Option<CallOutcome> {
+pub fn wait(
+    call: SocketCall,
+    limit_ns: Option<u64>,
+    descriptors: &[pollfd],
+) -> Option<CallOutcome> {
     if !is_connected() {
         return Some(CallOutcome::refused(Refusal::NotConnected));
     }
@@ -312,7 +318,7 @@ impl World {
         // The order in which calls were cancelled is that of real time; a run must not depend on it.
         self.cancelled.sort_unstable();
         for ticket in self.cancelled.drain(..) {
-            write(0, 0, None, Call::Cancel { ticket });
+            write(0, 0, None, SocketCall::Cancel { ticket });
         }
         let mut open: Vec<_> = self.slots.values_mut().collect();
         // Threads have rising numbers in the order of their begin; which of them came here first depends on the machine.

@@ -1,7 +1,7 @@
 //! Sockets of a rank, for a process whose calls become requests.
 //!
-//! The process names its sockets; here is what each of them is. A call that cannot be carried out at once is kept until it can, or until its time has
-//! passed: every step of the network tries all that are kept, in the order of their numbers.
+//! The process names its sockets; here is what each of them is. A call that cannot be carried out at once is kept until it can, or until
+//! its time has passed: every step of the network tries all that are kept, in the order of their numbers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,9 @@ use host_lib::mpi::Transport;
 use host_lib::sockets::{
     Address, Listener, Readiness, Settings, Shutdown, SocketError, Sockets, Stream, Traffic,
 };
-use lanigon_requests::{Answer, Call, CallOutcome, Item, Refusal, Request, SocketAddress, ready};
+use lanigon_requests::{
+    Answer, CallOutcome, Item, Refusal, Request, SocketAddress, SocketCall, ready,
+};
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
@@ -34,7 +36,7 @@ enum NamedSocket {
 /// A call that waits.
 #[derive(Debug)]
 struct WaitingCall {
-    call: Call,
+    call: SocketCall,
     /// Simulated time at which it fails.
     deadline_ns: Option<u64>,
     /// Bytes that it has written.
@@ -130,7 +132,7 @@ impl<T: Transport> Calls<T> {
     /// Begins or goes on with a call.
     async fn attempt(&mut self, waiting: &mut WaitingCall) -> CallTry {
         match &waiting.call {
-            Call::Bind { socket, port } => {
+            SocketCall::Bind { socket, port } => {
                 if self.named.contains_key(socket) {
                     return Ok(Some(CallOutcome::refused(Refusal::Invalid)));
                 }
@@ -138,11 +140,11 @@ impl<T: Transport> Calls<T> {
                 self.named.insert(*socket, NamedSocket::Bound(port));
                 Ok(Some(CallOutcome::with_value(port.into())))
             }
-            Call::Listen { socket, backlog } => self.listen(*socket, *backlog),
-            Call::Connect { socket, to } => self.connect(*socket, *to),
-            Call::Accept { socket, name } => self.accept(*socket, *name),
-            Call::Read { socket, most, peek } => self.read(*socket, *most, *peek).await,
-            Call::Write { socket, bytes } => {
+            SocketCall::Listen { socket, backlog } => self.listen(*socket, *backlog),
+            SocketCall::Connect { socket, to } => self.connect(*socket, *to),
+            SocketCall::Accept { socket, name } => self.accept(*socket, *name),
+            SocketCall::Read { socket, most, peek } => self.read(*socket, *most, *peek).await,
+            SocketCall::Write { socket, bytes } => {
                 let stream = self.stream(*socket)?;
                 let left = &bytes[waiting.written..];
                 match self.sockets.try_write(stream, left).await {
@@ -155,7 +157,7 @@ impl<T: Transport> Calls<T> {
                 let is_done = waiting.written == bytes.len();
                 Ok(is_done.then(|| CallOutcome::with_value(waiting.written as u32)))
             }
-            Call::Shutdown {
+            SocketCall::Shutdown {
                 socket,
                 read,
                 write,
@@ -168,11 +170,11 @@ impl<T: Transport> Calls<T> {
                 self.sockets.shutdown(self.stream(*socket)?, how)?;
                 Ok(Some(CallOutcome::with_value(0)))
             }
-            Call::Close { socket } => {
+            SocketCall::Close { socket } => {
                 self.close(*socket);
                 Ok(Some(CallOutcome::with_value(0)))
             }
-            Call::TakeError { socket } => {
+            SocketCall::TakeError { socket } => {
                 let error = match self.stream(*socket) {
                     Ok(stream) => self.sockets.take_error(stream)?,
                     Err(_) => None,
@@ -182,15 +184,15 @@ impl<T: Transport> Calls<T> {
                     Some(error) => CallOutcome::refused(refusal(&error)),
                 }))
             }
-            Call::Available { socket } => {
+            SocketCall::Available { socket } => {
                 let count = match self.stream(*socket) {
                     Ok(stream) => self.sockets.available(stream)?,
                     Err(_) => 0,
                 };
                 Ok(Some(CallOutcome::with_value(count as u32)))
             }
-            Call::Wait { items, .. } => Ok(self.ready(items)),
-            Call::Cancel { .. } | Call::CloseAll => Ok(None),
+            SocketCall::Wait { items, .. } => Ok(self.ready(items)),
+            SocketCall::Cancel { .. } | SocketCall::CloseAll => Ok(None),
         }
     }
 
@@ -355,11 +357,11 @@ impl<T: Transport> Calls<T> {
     /// Outcome of a call whose time has passed.
     fn late(&mut self, waiting: &WaitingCall) -> CallOutcome {
         match &waiting.call {
-            Call::Wait { .. } => CallOutcome::with_value(0),
-            Call::Write { .. } if waiting.written > 0 => {
+            SocketCall::Wait { .. } => CallOutcome::with_value(0),
+            SocketCall::Write { .. } if waiting.written > 0 => {
                 CallOutcome::with_value(waiting.written as u32)
             }
-            Call::Connect { socket, .. } => {
+            SocketCall::Connect { socket, .. } => {
                 let stream = self.stream(*socket);
                 let port = stream.and_then(|stream| self.sockets.stream_port(stream));
                 CallOutcome {
@@ -424,12 +426,12 @@ impl<T: Transport> Calls<T> {
         let mut text = Vec::new();
         for waiting in self.waiting.values() {
             let (is_server, what) = match &waiting.call {
-                Call::Accept { .. } => (true, "a connection"),
-                Call::Connect { .. } => (false, "an answer to its connect"),
-                Call::Read { .. } => (false, "bytes"),
-                Call::Write { .. } => (false, "room to write"),
-                Call::Wait { items, .. } if items.is_empty() => continue,
-                Call::Wait { items, .. } => {
+                SocketCall::Accept { .. } => (true, "a connection"),
+                SocketCall::Connect { .. } => (false, "an answer to its connect"),
+                SocketCall::Read { .. } => (false, "bytes"),
+                SocketCall::Write { .. } => (false, "room to write"),
+                SocketCall::Wait { items, .. } if items.is_empty() => continue,
+                SocketCall::Wait { items, .. } => {
                     let named = |item: &Item| self.named.get(&item.socket);
                     let is_listener = |item| matches!(named(item), Some(NamedSocket::Listening(_)));
                     (items.iter().any(is_listener), "sockets to be ready")
@@ -480,11 +482,11 @@ impl<T: Transport> Service for Calls<T> {
         };
         self.compute(spent_ns + self.call_ns).await;
         match call {
-            Call::Cancel { ticket } => {
+            SocketCall::Cancel { ticket } => {
                 self.waiting.remove(&ticket);
                 return Ok(());
             }
-            Call::CloseAll => {
+            SocketCall::CloseAll => {
                 self.waiting.clear();
                 self.named.clear();
                 self.sockets.close_all();
@@ -544,7 +546,7 @@ impl<T: Transport> Service for Calls<T> {
 
     fn waits(&self) -> RankWait {
         let is_outside =
-            |waiting: &WaitingCall| matches!(waiting.call, Call::Wait { outside: true, .. });
+            |waiting: &WaitingCall| matches!(waiting.call, SocketCall::Wait { outside: true, .. });
         let outside = self.waiting.values().any(is_outside) || self.waiting.is_empty();
         let (serves, what) = self.describe();
         RankWait::Sockets {

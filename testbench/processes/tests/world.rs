@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use lanigon_processes::{Hub, KIND, Mode, Processes};
 use lanigon_requests::{
-    Answer, Call, CallOutcome, Decoder, Envelope, Hello, Item, Message, Poll, Refusal, Request,
-    SocketAddress, VERSION, Welcome, ready,
+    Answer, CallOutcome, Decoder, Envelope, Hello, Item, Message, Poll, Refusal, Request,
+    SocketAddress, SocketCall, VERSION, Welcome, ready,
 };
 use lanigon_worlds::scenario::programs::Program;
 use lanigon_worlds::simulation::result::RunSummary;
@@ -119,7 +119,12 @@ impl Process {
     }
 
     /// Carries out a call on a socket; `None` when the world has ended.
-    fn call(&mut self, ticket: u64, limit_ns: Option<u64>, call: Call) -> Option<CallOutcome> {
+    fn call(
+        &mut self,
+        ticket: u64,
+        limit_ns: Option<u64>,
+        call: SocketCall,
+    ) -> Option<CallOutcome> {
         self.say(&Request::Call {
             spent_ns: 0,
             ticket,
@@ -309,7 +314,7 @@ fn sends_to_no_rank_end_the_run() {
 const SOCKETS: Mode = Mode::Sockets { apart_ns: 10_000 };
 
 /// Calls of a process in a row.
-fn caller(process: &mut Process) -> impl FnMut(Option<u64>, Call) -> CallOutcome {
+fn caller(process: &mut Process) -> impl FnMut(Option<u64>, SocketCall) -> CallOutcome {
     let mut ticket = 0;
     move |limit_ns, call| {
         ticket += 1;
@@ -324,13 +329,16 @@ fn refusal(outcome: CallOutcome) -> Refusal {
 fn serve(mut process: Process) {
     let mut call = caller(&mut process);
     let (socket, name, port) = (7, 8, 80);
-    assert_eq!(call(Some(0), Call::Bind { socket, port }).value, Ok(80));
-    call(Some(0), Call::Listen { socket, backlog: 1 });
-    let again = call(Some(0), Call::Bind { socket: 9, port });
+    assert_eq!(
+        call(Some(0), SocketCall::Bind { socket, port }).value,
+        Ok(80)
+    );
+    call(Some(0), SocketCall::Listen { socket, backlog: 1 });
+    let again = call(Some(0), SocketCall::Bind { socket: 9, port });
     assert_eq!(refusal(again), Refusal::InUse);
-    let peer = call(None, Call::Accept { socket, name }).peer;
+    let peer = call(None, SocketCall::Accept { socket, name }).peer;
     assert_eq!((peer.rank, peer.port > 1000), (1, true));
-    let read = |socket| Call::Read {
+    let read = |socket| SocketCall::Read {
         socket,
         most: 10,
         peek: false,
@@ -342,14 +350,14 @@ fn connect(mut process: Process) {
     let mut call = caller(&mut process);
     let (socket, name) = (7, 8);
     let to = SocketAddress { rank: 0, port: 80 };
-    let outcome = call(None, Call::Connect { socket, to });
+    let outcome = call(None, SocketCall::Connect { socket, to });
     outcome.value.expect("a connection");
-    let again = call(None, Call::Connect { socket, to });
+    let again = call(None, SocketCall::Connect { socket, to });
     assert_eq!(refusal(again), Refusal::IsConnected);
     let bytes = b"hello".to_vec();
-    assert_eq!(call(None, Call::Write { socket, bytes }).value, Ok(5));
+    assert_eq!(call(None, SocketCall::Write { socket, bytes }).value, Ok(5));
     let to = SocketAddress { rank: 0, port: 81 };
-    let refused = call(None, Call::Connect { socket: name, to });
+    let refused = call(None, SocketCall::Connect { socket: name, to });
     assert_eq!(refusal(refused), Refusal::Refused);
     let item = Item {
         socket,
@@ -357,10 +365,10 @@ fn connect(mut process: Process) {
         ..Item::default()
     };
     let (items, outside) = (vec![item], false);
-    let end = call(None, Call::Wait { items, outside });
+    let end = call(None, SocketCall::Wait { items, outside });
     assert_eq!(end.items.len(), 1);
     let (most, peek) = (10, false);
-    let read = call(None, Call::Read { socket, most, peek });
+    let read = call(None, SocketCall::Read { socket, most, peek });
     assert_eq!(read.bytes, b"");
 }
 
@@ -393,17 +401,17 @@ proptest! {
                 let bytes = vec![0; name as usize * 40_000];
                 let item = Item { socket, events: 3, edge: flag, ..Item::default() };
                 let call = match kind {
-                    0 => Call::Bind { socket, port },
-                    1 => Call::Listen { socket, backlog: name },
-                    2 => Call::Connect { socket, to: SocketAddress { rank: name % 3, port } },
-                    3 => Call::Accept { socket, name },
-                    4 => Call::Read { socket, most: name * 1000, peek: flag },
-                    5 => Call::Write { socket, bytes },
-                    6 => Call::Shutdown { socket, read: flag, write: name > 1 },
-                    7 => Call::Close { socket },
-                    8 => Call::TakeError { socket },
-                    9 => Call::Available { socket },
-                    _ => Call::Wait { items: vec![item; name as usize], outside: false },
+                    0 => SocketCall::Bind { socket, port },
+                    1 => SocketCall::Listen { socket, backlog: name },
+                    2 => SocketCall::Connect { socket, to: SocketAddress { rank: name % 3, port } },
+                    3 => SocketCall::Accept { socket, name },
+                    4 => SocketCall::Read { socket, most: name * 1000, peek: flag },
+                    5 => SocketCall::Write { socket, bytes },
+                    6 => SocketCall::Shutdown { socket, read: flag, write: name > 1 },
+                    7 => SocketCall::Close { socket },
+                    8 => SocketCall::TakeError { socket },
+                    9 => SocketCall::Available { socket },
+                    _ => SocketCall::Wait { items: vec![item; name as usize], outside: false },
                 };
                 let limit_ns = Some(u64::from(name) * 3000 * (rank as u64 + 1));
                 if process.call(ticket, limit_ns, call).is_none() {

@@ -50,7 +50,7 @@ pub struct Item {
 
 /// Call of a process on its sockets. The process has chosen their numbers itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Call {
+pub enum SocketCall {
     /// A port for a socket, 0 for any.
     Bind {
         /// Number of the socket.
@@ -265,7 +265,7 @@ pub(crate) fn read_limit(word: u64) -> Result<Option<u64>, RequestError> {
     Ok(word.checked_sub(1))
 }
 
-impl Call {
+impl SocketCall {
     /// Appends it to `out`, in a frame of this kind whose first words are given.
     pub(crate) fn write(&self, kind: u64, [first, second, third]: [u64; 3], out: &mut Vec<u8>) {
         let mut items = Vec::new();

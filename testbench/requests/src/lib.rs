@@ -1,8 +1,9 @@
 //! Protocol between a process of an emulated host and its world.
 //!
-//! The process is a program of this machine; the library `liblanigon-fi.so` speaks for it, or, if it has sockets, `liblanigon-sockets.so`. It connects to the world's Unix socket, says who
-//! it is ([`Hello`]), and then sends [`Request`]s. A [`Request::Poll`] and a [`Request::Time`] are answered, with [`Answer`]s up to an
-//! [`Answer::End`]; all others are not. So the process runs between an `End` and its next `Poll`, and the world stands meanwhile.
+//! The process is a program of this machine; the library `liblanigon-fi.so` speaks for it, or, if it has sockets, `liblanigon-sockets.so`.
+//! It connects to the world's Unix socket, says who it is ([`Hello`]), and then sends [`Request`]s. A [`Request::Poll`] and a
+//! [`Request::Time`] are answered, with [`Answer`]s up to an [`Answer::End`]; all others are not. So the process runs between an `End` and
+//! its next `Poll`, and the world stands meanwhile.
 //!
 //! Both sides are read by a [`Decoder`], which takes any bytes: what is no message of this protocol is an error.
 
@@ -12,7 +13,7 @@ mod frame;
 mod request;
 
 pub use answer::{Answer, End, Welcome};
-pub use call::{Call, CallOutcome, Item, Refusal, SocketAddress, ready};
+pub use call::{CallOutcome, Item, Refusal, SocketAddress, SocketCall, ready};
 pub use frame::{Decoder, MOST_BYTES, RequestError};
 pub use request::{Envelope, Hello, LONGEST_NS, Message, Poll, Request};
 

@@ -1,6 +1,6 @@
 //! Requests of a process to the world.
 
-use crate::call::{Call, limit_word, read_limit};
+use crate::call::{SocketCall, limit_word, read_limit};
 use crate::frame::{Decoder, FIELDS, Frame, RequestError, limited};
 
 /// Most processor time of a request, in ns.
@@ -97,7 +97,7 @@ pub enum Request {
         /// Longest wait, in ns of simulated time; `None`: as long as it takes.
         limit_ns: Option<u64>,
         /// Call to carry out.
-        call: Call,
+        call: SocketCall,
     },
     /// The process has ended with the network.
     Bye,
@@ -262,7 +262,7 @@ impl Request {
                 spent_ns: spent(first)?,
                 ticket: second,
                 limit_ns: read_limit(third)?,
-                call: Call::read(frame)?,
+                call: SocketCall::read(frame)?,
             }),
             BYE => {
                 frame.without_bytes("a farewell")?;
@@ -304,7 +304,7 @@ mod tests {
         })
     }
 
-    fn call() -> impl Strategy<Value = Call> {
+    fn call() -> impl Strategy<Value = SocketCall> {
         let item = any::<(u32, u32, bool, u32, u32)>();
         let item = item.prop_map(|(socket, events, edge, reads, writes)| Item {
             socket,
@@ -318,38 +318,38 @@ mod tests {
         let some = any::<(u32, u32, u16, bool, bool)>();
         (0..13, some, items, bytes).prop_map(
             |(kind, (socket, name, port, read, write), items, bytes)| match kind {
-                0 => Call::Bind { socket, port },
-                1 => Call::Listen {
+                0 => SocketCall::Bind { socket, port },
+                1 => SocketCall::Listen {
                     socket,
                     backlog: name,
                 },
-                2 => Call::Connect {
+                2 => SocketCall::Connect {
                     socket,
                     to: SocketAddress { rank: name, port },
                 },
-                3 => Call::Accept { socket, name },
-                4 => Call::Read {
+                3 => SocketCall::Accept { socket, name },
+                4 => SocketCall::Read {
                     socket,
                     most: name,
                     peek: read,
                 },
-                5 => Call::Write { socket, bytes },
-                6 => Call::Shutdown {
+                5 => SocketCall::Write { socket, bytes },
+                6 => SocketCall::Shutdown {
                     socket,
                     read,
                     write,
                 },
-                7 => Call::Close { socket },
-                8 => Call::TakeError { socket },
-                9 => Call::Available { socket },
-                10 => Call::Wait {
+                7 => SocketCall::Close { socket },
+                8 => SocketCall::TakeError { socket },
+                9 => SocketCall::Available { socket },
+                10 => SocketCall::Wait {
                     items,
                     outside: read,
                 },
-                11 => Call::Cancel {
+                11 => SocketCall::Cancel {
                     ticket: u64::from(socket) << 20,
                 },
-                _ => Call::CloseAll,
+                _ => SocketCall::CloseAll,
             },
         )
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lanigon_window::window::{MemoryWatch, PolledWord, VirtualAddress, Watch};
+use lanigon_window::window::{MemoryWatch, PolledWord, VirtualAddress, WindowWatch};
 
 use super::super::log::MemoryAct;
 use super::super::request::Request;
@@ -60,6 +60,7 @@ pub(super) enum TapeAction {
     Stuck,
 }
 
+/// Appends a number: seven bits in a byte, the lowest first; the highest bit says that more follow.
 fn write_number(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
@@ -68,6 +69,7 @@ fn write_number(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
+/// Appends the tag of an action, and its numbers.
 fn write_action<const N: usize>(tag: u8, numbers: [u64; N], out: &mut Vec<u8>) {
     out.push(tag);
     numbers
@@ -113,6 +115,7 @@ fn text(why: &str, texts: &mut Vec<Arc<str>>) -> u64 {
     index as u64
 }
 
+/// Appends the words of a poll.
 fn write_words(words: impl ExactSizeIterator<Item = PolledWord>, out: &mut Vec<u8>) {
     write_number(words.len() as u64, out);
     for word in words {
@@ -301,7 +304,7 @@ impl TapeReader<'_> {
             WINDOW_WORD_PREPARED => Some((self.small()?, self.small()?)),
             _ => return Err(TapeError::Invalid("word")),
         };
-        Ok(PolledWord::Window(Watch {
+        Ok(PolledWord::Window(WindowWatch {
             before,
             offset,
             mask: self.small()?,

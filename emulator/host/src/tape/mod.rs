@@ -1,4 +1,4 @@
-//! Tapes: the actions of a program as bytes, without its inputs, so that another process can repeat them.
+//! Tapes: the actions of a program as bytes, without its inputs, so that another process can replay them.
 //!
 //! A replay log ([`log`](super::log)) serves the program that made it: it holds what the program was told. A tape serves where the
 //! program itself is not available, such as a closure of a test. It holds what the program did between two answers: changes of host
@@ -40,6 +40,7 @@ value_struct!(Actions {
     handlers: handlers
 });
 
+/// What a tape has recorded.
 #[derive(Debug, Default)]
 struct Content {
     actions: Actions,

@@ -1,4 +1,4 @@
-//! A program that repeats the actions on a tape.
+//! A program that replays the actions on a tape.
 
 use std::collections::BTreeSet;
 use std::future::pending;
@@ -12,7 +12,7 @@ use super::super::request::Request;
 use super::Actions;
 use super::code::{LONGEST_TEXT_BYTES, MOST_TEXTS, TapeAction, TapeError, TapeReader};
 
-/// Checked actions, ready to be repeated any number of times.
+/// Checked actions, ready to be replayed any number of times.
 #[derive(Debug)]
 pub struct Recording {
     texts: Vec<&'static str>,
@@ -89,7 +89,7 @@ impl Recording {
                     machine.handle_interrupts(handler).await;
                 }
                 Some(TapeAction::Request(request)) => machine.perform(request).await,
-                Some(TapeAction::Memory(act)) => repeat(&mut machine, act),
+                Some(TapeAction::Memory(act)) => replay_memory(&mut machine, act),
                 Some(TapeAction::Stuck) => pending().await,
                 None => {
                     machine.perform(Request::Interrupt { timeout: None }).await;
@@ -108,7 +108,7 @@ impl Recording {
             match next {
                 Some(TapeAction::End) | None => return,
                 Some(TapeAction::Request(request)) => machine.perform(request).await,
-                Some(TapeAction::Memory(act)) => repeat(&mut machine, act),
+                Some(TapeAction::Memory(act)) => replay_memory(&mut machine, act),
                 Some(TapeAction::Stuck) => pending().await,
             }
         }
@@ -116,7 +116,7 @@ impl Recording {
 }
 
 /// Repeats a change of memory as the program made it, so that replay logs hold it too.
-fn repeat(machine: &mut Machine, act: MemoryAct) {
+fn replay_memory(machine: &mut Machine, act: MemoryAct) {
     match act {
         MemoryAct::Allocate(length) => drop(machine.allocate(length)),
         MemoryAct::AllocateContiguous(length) => drop(machine.allocate_contiguous(length)),

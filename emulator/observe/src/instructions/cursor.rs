@@ -8,7 +8,7 @@ use super::{Cause, Record};
 pub(super) struct Run {
     /// Address of the first one.
     pub(super) pc: u32,
-    /// Their number.
+    /// Number of instructions.
     pub(super) length: u32,
 }
 

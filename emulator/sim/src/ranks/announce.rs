@@ -5,7 +5,7 @@
 
 use super::{RankError, Ranks};
 use crate::component::Member;
-use crate::rounds::{NodeSet, Peers, Report};
+use crate::rounds::{NodeReport, NodeSet, Peers};
 use emulator_base::time::SimTime;
 use emulator_state::{Reader, StateError, Value, Writer};
 
@@ -17,6 +17,7 @@ fn write_time(time: SimTime, base: SimTime, out: &mut Writer) {
     if time == SimTime::MAX {
         return out.bytes(&[0]);
     }
+    // The sign is the lowest bit, so that small differences of both signs are short; 0 is left for the time without an end.
     let difference = i128::from(time.ps()) - i128::from(base.ps());
     let number = match difference >= 0 {
         true => 2 * difference as u128,
@@ -33,6 +34,7 @@ fn write_time(time: SimTime, base: SimTime, out: &mut Writer) {
     }
 }
 
+/// Reads a time that was written with the same `base`.
 fn read_time(base: SimTime, from: &mut Reader<'_>) -> Result<SimTime, StateError> {
     let wrong = StateError::Value("a time");
     let (mut number, mut shift) = (0_u128, 0);
@@ -43,6 +45,7 @@ fn read_time(base: SimTime, from: &mut Reader<'_>) -> Result<SimTime, StateError
             break;
         }
         shift += BITS;
+        // No difference of two times takes as many bytes.
         if shift > 70 {
             return Err(wrong);
         }
@@ -57,6 +60,7 @@ fn read_time(base: SimTime, from: &mut Reader<'_>) -> Result<SimTime, StateError
 }
 
 impl Member<'_> {
+    /// The times that other ranks must know, in the order in which they are sent.
     fn times_mut(&mut self) -> [&mut SimTime; 4] {
         [
             &mut self.effect,
@@ -75,6 +79,7 @@ impl Member<'_> {
         out.bytes(&outbox);
     }
 
+    /// Reads what left the node in another process.
     fn read_outbox(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         match bool::read(from)? {
             true => self.node.load_outbox(from),
@@ -97,7 +102,7 @@ impl Member<'_> {
     }
 }
 
-/// The ranks that execute the nodes of a segment, and the answer whether this one is to end the run.
+/// The ranks that execute the nodes of a segment, and the function that says whether this rank is to end the run.
 pub(crate) struct PeerRanks<'a, F> {
     pub(crate) ranks: &'a mut Ranks,
     pub(crate) interrupted: F,
@@ -111,7 +116,7 @@ impl<F: Fn() -> bool> Peers for PeerRanks<'_, F> {
         members: &mut impl NodeSet,
         which: &[usize],
         base: SimTime,
-        reports: &mut Vec<(usize, Report)>,
+        reports: &mut Vec<(usize, NodeReport)>,
     ) -> Result<bool, RankError> {
         self.ranks.exchanged.rounds += 1;
         self.ranks.want_end((self.interrupted)());
@@ -144,6 +149,8 @@ impl<F: Fn() -> bool> Peers for PeerRanks<'_, F> {
     }
 }
 
+/// Exchanges something about the nodes `which`: writes it for those of this rank, reads it for the others. Only the ranks that own one of
+/// them take part.
 fn exchange(
     members: &mut impl NodeSet,
     which: &[usize],

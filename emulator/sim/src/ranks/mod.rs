@@ -26,7 +26,7 @@ use super::world::World;
 use emulator_state::{Reader, StateError, Value, Writer};
 
 pub(super) use announce::PeerRanks;
-pub(super) use parts::Parts;
+pub(super) use parts::PartsPlan;
 pub(super) use placement::NodeGroup;
 
 /// Longest message of a [`Transport`]: what is longer travels in parts.

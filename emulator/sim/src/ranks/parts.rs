@@ -9,7 +9,7 @@
 //! So a rank sends as many messages as it has neighbours, and the logarithm of the number of ranks.
 
 use super::{RankError, Ranks};
-use crate::earliest::Earliest;
+use crate::departure_tree::DepartureTree;
 use crate::rounds::{NodeSet, RoundLimits, RunPlan, RunReports, RunTarget, deliver};
 use emulator_base::time::SimTime;
 use emulator_state::value_struct;
@@ -31,6 +31,7 @@ value_struct!(EarliestTimes {
 });
 
 impl EarliestTimes {
+    /// The earliest times of both.
     fn and(self, other: Self) -> Self {
         Self {
             unit: self.unit.min(other.unit),
@@ -39,15 +40,15 @@ impl EarliestTimes {
     }
 }
 
-/// The parts of a segment up to a time, with the answer whether this rank is to end the run.
-pub(crate) struct Parts<'a, F> {
+/// The plan for a segment of which each rank carries out a part, with the function that says whether this rank is to end the run.
+pub(crate) struct PartsPlan<'a, F> {
     pub(crate) part: &'a mut dyn Part,
     pub(crate) ranks: &'a mut Ranks,
     pub(crate) end: SimTime,
     pub(crate) interrupted: F,
 }
 
-impl<F: Fn() -> bool> RunPlan for Parts<'_, F> {
+impl<F: Fn() -> bool> RunPlan for PartsPlan<'_, F> {
     type Error = RankError;
 
     fn advance(self, members: &mut impl NodeSet) -> Result<(), RankError> {
@@ -88,7 +89,7 @@ impl<F: Fn() -> bool> RunPlan for Parts<'_, F> {
 /// The nodes of this rank.
 struct OwnNodes {
     nodes: Vec<usize>,
-    departures: Earliest,
+    departures: DepartureTree,
     reports: RunReports,
     due: Vec<usize>,
 }
@@ -97,12 +98,12 @@ impl OwnNodes {
     fn new(members: &mut impl NodeSet, part: &mut dyn Part) -> Self {
         let mut mine = Self {
             nodes: Vec::new(),
-            departures: Earliest::new(members.len()),
+            departures: DepartureTree::new(members.len()),
             reports: RunReports::default(),
             due: Vec::new(),
         };
         for index in 0..members.len() {
-            let report = members.with(index, |member| member.is_mine.then(|| member.begin()));
+            let report = members.with(index, |member| member.is_mine.then(|| member.begin_slice()));
             if let Some(report) = report {
                 mine.nodes.push(index);
                 mine.reports.entries.push((index, report));
@@ -143,6 +144,7 @@ impl OwnNodes {
         part: &mut dyn Part,
         ranks: &mut Ranks,
     ) -> Result<EarliestTimes, RankError> {
+        // Only Ethernet has parts, and it has no controls.
         let [mut unit, _] = self.departures.first();
         for (node, matters) in part.outgoing_arrivals() {
             let lead = members.with(node, |member| member.leads[0]);

@@ -2,9 +2,9 @@
 
 use super::{RankError, Ranks};
 use crate::component::Component;
-use crate::quiet::{Patience, Watch};
+use crate::quiet::{Patience, QuietWatch};
 use crate::threads::ThreadPool;
-use crate::world::{RunEnd, RunLimits, StopReason, World, earliest, end_of_slice, stirred};
+use crate::world::{RunEnd, RunLimits, StopReason, World, earliest, end_of_slice, last_stir};
 use emulator_base::time::SimTime;
 use emulator_observe::tracer::Tracer;
 use emulator_state::value_struct;
@@ -31,18 +31,24 @@ value_struct!(RunState {
 });
 
 impl RunState {
-    fn measure(components: &[Component<'_>], watch: &mut Watch, quiet: Option<Patience>) -> Self {
+    /// The state of the nodes that this rank executes.
+    fn measure(
+        components: &[Component<'_>],
+        watch: &mut QuietWatch,
+        quiet: Option<Patience>,
+    ) -> Self {
         Self {
             now: earliest(components.iter().map(Component::now)),
             next_activity: earliest(components.iter().map(Component::next_activity)),
             programs_ended: components.iter().all(Component::programs_ended),
             is_live: components.iter().any(Component::is_live),
             stirred: quiet.map_or(SimTime::ZERO, |patience| {
-                stirred(components, watch, patience)
+                last_stir(components, watch, patience)
             }),
         }
     }
 
+    /// The state of the nodes of both.
     fn and(self, other: Self) -> Self {
         Self {
             now: self.now.min(other.now),

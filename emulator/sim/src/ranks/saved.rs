@@ -1,7 +1,7 @@
 //! Saved state of a world that ranks share: each saves its own nodes, and rank 0 puts them together. The bytes are those of one process.
 
 use super::{RankError, Ranks};
-use crate::saved::Logs;
+use crate::saved::HostLogs;
 use crate::world::World;
 use emulator_host::log::HostLog;
 use emulator_state::value_struct;
@@ -23,7 +23,7 @@ value_struct!(SavedNode {
 type SavedNodes = Result<Vec<SavedNode>, StateError>;
 
 /// The state of a world and the logs of its host programs at rank 0, nothing at other ranks; or why a host program cannot be saved.
-pub type Saved = Result<Option<(Vec<u8>, Logs)>, StateError>;
+pub type Saved = Result<Option<(Vec<u8>, HostLogs)>, StateError>;
 
 impl World {
     /// Saves the whole world, which is at rest. All ranks must call it at the same point of the run, and can go on then. Any number of
@@ -73,11 +73,12 @@ impl World {
         saved.collect()
     }
 
+    /// Puts the states of nodes together that the ranks have given, in the order of the nodes.
     fn put_together(
         &self,
         ranks: &Ranks,
         given: Vec<Vec<SavedNode>>,
-    ) -> Result<(Vec<u8>, Logs), StateError> {
+    ) -> Result<(Vec<u8>, HostLogs), StateError> {
         let mut given: Vec<_> = given.into_iter().map(Vec::into_iter).collect();
         let (mut states, mut logs) = (Vec::new(), Vec::new());
         for index in 0..self.nodes.len() {
@@ -86,7 +87,7 @@ impl World {
             states.push(node.state);
             logs.push(node.log);
         }
-        Ok((self.state_of(&states), Logs(logs)))
+        Ok((self.state_with_nodes(&states), HostLogs(logs)))
     }
 }
 

@@ -7,7 +7,7 @@ use defs::tigon2::map::SRAM_LIMIT;
 
 use crate::fabric::{BoardContext, Fabric};
 use emulator_base::initiator::{Actor, Initiator};
-use emulator_board::{CpuId, Stops, Watch};
+use emulator_board::{CpuId, Stops, Watchpoint};
 use emulator_observe::event::{Details, TraceKind};
 
 /// Whether a CPU has a breakpoint there; optimised for CPUs without breakpoints.
@@ -23,8 +23,8 @@ pub(crate) fn watched(stops: &Stops, cpu: usize) -> (bool, bool) {
     if stops.watches.is_empty() {
         return (false, false);
     }
-    let any = |is: &dyn Fn(&Watch) -> bool| stops.watches.iter().any(is);
-    let in_sram = |watch: &Watch| watch.address < SRAM_LIMIT;
+    let any = |is: &dyn Fn(&Watchpoint) -> bool| stops.watches.iter().any(is);
+    let in_sram = |watch: &Watchpoint| watch.address < SRAM_LIMIT;
     let own = any(&|watch| !in_sram(watch) && watch.cpu.index() == cpu);
     (any(&in_sram), own)
 }
@@ -63,7 +63,7 @@ impl Fabric {
         };
         let (in_sram, first) = place(address);
         // Start of the write in the alias of the watchpoint: SRAM repeats.
-        let as_watched = |watch: &Watch| {
+        let as_watched = |watch: &Watchpoint| {
             let (watched_sram, watched) = place(watch.address);
             let meets = in_sram == watched_sram
                 && (in_sram || cpu == Some(watch.cpu.index()))

@@ -24,7 +24,7 @@ const LEAST_PERIODS: u64 = 4;
 
 /// Activity of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Activity {
+pub(crate) enum CoreActivity {
     /// The core is halted, or may not execute more.
     Stopped,
     /// The core repeats the rounds or periods of its idle loop.
@@ -58,28 +58,28 @@ impl Tigon2 {
 
     /// Activity of a core.
     #[inline(always)]
-    pub(crate) fn activity(&self, index: usize) -> Activity {
+    pub(crate) fn activity(&self, index: usize) -> CoreActivity {
         if !self.runnable(index) {
-            Activity::Stopped
+            CoreActivity::Stopped
         } else if self.cores[index].private.does_nothing() {
-            Activity::Idle
+            CoreActivity::Idle
         } else {
-            Activity::Busy
+            CoreActivity::Busy
         }
     }
 
     /// Activity of both cores.
     #[inline(always)]
-    pub(crate) fn activities(&self) -> [Activity; 2] {
+    pub(crate) fn activities(&self) -> [CoreActivity; 2] {
         // Without `map`, which is not always compiled in place.
         [self.activity(0), self.activity(1)]
     }
 
     /// The runnable core with the earlier time; A at equal ticks.
     #[inline(always)]
-    fn behind(&self, activities: [Activity; 2]) -> Option<usize> {
+    fn behind(&self, activities: [CoreActivity; 2]) -> Option<usize> {
         let now = |index: usize| self.cores[index].core.clock.now;
-        match activities.map(|activity| activity != Activity::Stopped) {
+        match activities.map(|activity| activity != CoreActivity::Stopped) {
             [true, true] => Some(usize::from(now(1) < now(0))),
             [true, false] => Some(0),
             [false, true] => Some(1),
@@ -193,20 +193,20 @@ impl Tigon2 {
     fn run_from<const ALONE: bool, const LOGGED: bool>(
         &mut self,
         first: usize,
-        activities: [Activity; 2],
+        activities: [CoreActivity; 2],
         (end, far): (u64, u64),
         [log, other_log]: [Option<&mut InstructionLog>; 2],
         ctx: &mut BoardContext,
     ) -> (usize, Exit, Option<Ran>) {
         // Up to this tick neither core exceeds its limit of instructions: the loop need not count.
         let safe = |cpu: usize| self.cores[cpu].core.safe_until(self.limit_of(cpu));
-        let take_turns = activities == [Activity::Busy; 2];
+        let take_turns = activities == [CoreActivity::Busy; 2];
         let mut safe_until = safe(first);
         if take_turns {
             safe_until = safe_until.min(safe(1 - first));
         }
         let mut until = end.min(safe_until);
-        let may_idle = self.skip_idle && activities[1 - first] != Activity::Busy;
+        let may_idle = self.skip_idle && activities[1 - first] != CoreActivity::Busy;
         let watched = LOGGED || ctx.trace.is_watched();
         let [a, b] = &mut self.cores;
         let (me, other) = if first == 0 { (a, b) } else { (b, a) };
@@ -261,7 +261,7 @@ impl Tigon2 {
     fn run_logged(
         &mut self,
         first: usize,
-        activities: [Activity; 2],
+        activities: [CoreActivity; 2],
         ends: (u64, u64),
         ctx: &mut BoardContext,
     ) -> (usize, Exit, Option<Ran>) {
@@ -272,7 +272,9 @@ impl Tigon2 {
             _ => [None, None],
         };
         let ran = match activities[1 - first] {
-            Activity::Stopped => self.run_from::<true, true>(first, activities, ends, logs, ctx),
+            CoreActivity::Stopped => {
+                self.run_from::<true, true>(first, activities, ends, logs, ctx)
+            }
             _ => self.run_from::<false, true>(first, activities, ends, logs, ctx),
         };
         for (log, unit) in kept.iter_mut().flatten().zip(&self.cores) {
@@ -301,14 +303,14 @@ impl Tigon2 {
             if self.cores[behind].core.clock.now >= end {
                 return Ran::There;
             }
-            if self.skip_idle && activities[1 - behind] != Activity::Busy {
+            if self.skip_idle && activities[1 - behind] != CoreActivity::Busy {
                 self.skip_idle_loop(behind, end, ctx);
             }
             let far = match activities[behind] {
-                Activity::Busy => far,
+                CoreActivity::Busy => far,
                 _ => end,
             };
-            let alone = activities[1 - behind] == Activity::Stopped;
+            let alone = activities[1 - behind] == CoreActivity::Stopped;
             let ends = (end, far);
             let (index, exit, ran) = match (alone, ctx.trace.keeps_instructions()) {
                 (true, false) => {

@@ -465,7 +465,7 @@ impl Segment for Switched<'_> {
     }
 
     /// The shortest way of a frame, which may be one to its own sender.
-    fn answer(&self) -> SimTime {
+    fn answer_span(&self) -> SimTime {
         self.look_ahead.path
     }
 

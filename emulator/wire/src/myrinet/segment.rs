@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::event::{Event, Step};
+use super::nearness::{self, Nearness};
 use super::network::MyrinetNetwork;
 use super::packet::{MINIMUM_BYTES, Packet, RouteByte};
-use super::quiet::{self, Nearness};
 use super::worm::{Hop, HopId, Worm};
 use super::{Control, Myrinet};
 use crate::fault::Passage;
@@ -32,10 +32,10 @@ pub(super) struct Joined<'a> {
     /// Span from a packet that begins to leave to the first moment at which another node can hear of it.
     path: SimTime,
     /// Span from anything else to the first moment at which a node can hear of it: the shortest cable of a node.
-    far: SimTime,
-    /// Span from any event to the first moment at which a quiet node can hear of what follows, if there can be quiet nodes.
-    quiet: Option<SimTime>,
-    /// The events and packets that are near nodes, which are not quiet then.
+    shortest_cable: SimTime,
+    /// Span from any event to the first moment at which a far node can hear of what follows, if there can be far nodes.
+    far_span: Option<SimTime>,
+    /// The events and packets that are near nodes.
     pub(super) nearness: Nearness,
     /// The time of the event that is handled.
     pub now: SimTime,
@@ -52,10 +52,10 @@ impl<'a> Joined<'a> {
         let at_nodes = network.channels.iter();
         let at_nodes = at_nodes.filter(|c| c.sender().is_some() || c.receiver().is_some());
         let links = at_nodes.map(|channel| channel.link);
-        let far = links.clone().map(|link| link.propagation).min();
-        let far = far.unwrap_or(SimTime::MAX);
+        let shortest_cable = links.clone().map(|link| link.propagation).min();
+        let shortest_cable = shortest_cable.unwrap_or(SimTime::MAX);
         let shortest = links.map(|link| link.span(MINIMUM_BYTES)).min();
-        let shortest = shortest.unwrap_or(SimTime::MAX).min(far);
+        let shortest = shortest.unwrap_or(SimTime::MAX).min(shortest_cable);
         let channels = 0..network.channels.len();
         let of_nodes = channels.filter(|&channel| network.channels[channel].sender().is_some());
         // A crossbar does nothing before the head is in its buffer.
@@ -63,15 +63,15 @@ impl<'a> Joined<'a> {
             .clone()
             .map(|channel| match network.delay(channel) {
                 Some(delay) => delay.saturating_add(shortest),
-                None => far,
+                None => shortest_cable,
             });
         let path = paths.min().unwrap_or(SimTime::MAX);
         let waiting = of_nodes.map(|channel| network.channels[channel].waiting.len());
         let mut joined = Self {
             shortest,
             path,
-            far,
-            quiet: quiet::span_of(network, far),
+            shortest_cable,
+            far_span: nearness::span_of(network, shortest_cable),
             now: network.now,
             waiting: waiting.sum(),
             nearness: Nearness::new(network, &nodes),
@@ -502,35 +502,35 @@ impl Segment for Joined<'_> {
     fn horizon(&self, unit: SimTime, control: SimTime) -> SimTime {
         // What waits in a node's port may be let go by anything, and its sender then hears of its tail.
         let lead = match self.waiting {
-            0 => self.far,
+            0 => self.shortest_cable,
             _ => self.shortest,
         };
         let next = self.next_time().saturating_add(lead);
-        let far = next.min(control.saturating_add(lead));
+        let others = next.min(control.saturating_add(lead));
         let own = self.own_tails.peek();
         let own = own.map_or(SimTime::MAX, |Reverse((tail, _))| *tail);
         let unit = unit.saturating_add(self.path);
-        far.min(unit).min(own)
+        others.min(unit).min(own)
     }
 
-    fn quiet_horizon(
+    fn far_horizon(
         &self,
         unit: SimTime,
         control: SimTime,
         near: &mut Vec<bool>,
     ) -> Option<SimTime> {
-        let span = self.quiet?;
+        let span = self.far_span?;
         let first = self.next_time().min(unit).min(control);
         self.nearness.mark(near);
-        debug_assert_eq!(*near, self.find_near(), "nodes that are not quiet");
+        debug_assert_eq!(*near, self.find_near(), "nodes that are not far");
         near.contains(&false).then(|| first.saturating_add(span))
     }
 
-    fn reply(&self) -> SimTime {
+    fn feedback_span(&self) -> SimTime {
         self.shortest
     }
 
-    fn answer(&self) -> SimTime {
+    fn answer_span(&self) -> SimTime {
         self.shortest
     }
 

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::flow::Flow;
+use super::nearness::Ends;
 use super::packet::Packet;
-use super::quiet::Ends;
 use emulator_base::unit::Unit;
 use emulator_state::value_struct;
 use emulator_state::{Reader, State, StateError, Value, Writer};
@@ -77,7 +77,7 @@ impl Worm {
     }
 }
 
-/// A packet under way, and the nodes that it keeps from being quiet, as far as the segment has noted them.
+/// A packet under way, and the nodes that it is near, if the segment has noted them.
 #[derive(Debug)]
 struct Entry {
     number: u64,
@@ -139,7 +139,7 @@ impl Worms {
         &self.0[place].worm
     }
 
-    /// Notes the nodes that the packet at a place keeps from being quiet; returns what was noted before.
+    /// Notes the nodes that the packet at a place is near; returns what was noted before.
     pub fn note(&mut self, place: usize, near: Ends) -> Ends {
         std::mem::replace(&mut self.0[place].near, near)
     }

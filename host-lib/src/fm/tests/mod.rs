@@ -17,8 +17,8 @@ use super::{Config, Fm};
 use crate::fake::block_on;
 use crate::firmware::Firmware;
 use crate::window::{
-    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Watch,
-    Window,
+    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Window,
+    WindowWatch,
 };
 use nic::{Fake, HOST_BYTES};
 
@@ -202,7 +202,7 @@ impl Window for Host {
         panic!("FM does not wait for {why} in this way")
     }
 
-    async fn poll_any(&mut self, _: &[Watch], _: &'static str) -> Option<(usize, u32)> {
+    async fn poll_any(&mut self, _: &[WindowWatch], _: &'static str) -> Option<(usize, u32)> {
         None
     }
 }

@@ -11,7 +11,7 @@ use super::error::MapError;
 use super::map::UniqueId;
 use super::packets::{MapperAnswer, MapperPacket, Patience, Prober};
 use crate::lanai::{Family, LanaiBoard};
-use crate::window::{PolledWord, System, Watch, Window};
+use crate::window::{PolledWord, System, Window, WindowWatch};
 
 /// Longest time until the firmware takes a packet, in nanoseconds.
 const TAKEN_NS: u64 = 20_000_000;
@@ -106,7 +106,7 @@ impl<W: Window, S: System> MapperPort<W, S> {
 
     /// Waits until the outbox is free.
     async fn await_outbox(&mut self) -> Result<(), MapError> {
-        let free = PolledWord::Window(Watch {
+        let free = PolledWord::Window(WindowWatch {
             before: None,
             offset: self.board.sram_offset(OUT),
             mask: u32::MAX,
@@ -226,7 +226,7 @@ impl<W: Window, S: System> MapperPort<W, S> {
         let patience_ns = self.timeout_ns.max(4 * self.round_trip_ns).min(LONGEST_NS);
         let end_ps = self.now_ps() + patience_ns * 1000;
         while !group.is_done() && self.now_ps() < end_ps {
-            let slot = PolledWord::Window(Watch {
+            let slot = PolledWord::Window(WindowWatch {
                 before: None,
                 offset: self.board.sram_offset(INBOX + self.slot * INBOX_SLOT_BYTES),
                 mask: 0xFFFF_0000,

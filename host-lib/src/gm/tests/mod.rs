@@ -16,8 +16,8 @@ use super::{Config, Gm};
 use crate::fake::block_on;
 use crate::lanai::Family;
 use crate::window::{
-    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Watch,
-    Window,
+    FoundWord, PhysicalAddress, PollError, PolledWord, System, TimedOut, VirtualAddress, Window,
+    WindowWatch,
 };
 use nic::{Fake, HIGH};
 
@@ -272,7 +272,7 @@ impl Window for Host {
         value
     }
 
-    async fn poll_any(&mut self, _: &[Watch], _: &'static str) -> Option<(usize, u32)> {
+    async fn poll_any(&mut self, _: &[WindowWatch], _: &'static str) -> Option<(usize, u32)> {
         None
     }
 }

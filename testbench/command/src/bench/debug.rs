@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use emulator::board::{CpuId, Stops, Watch};
+use emulator::board::{CpuId, Stops, Watchpoint};
 use emulator::debug::{Direction, Found, History, Search};
 use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
@@ -204,7 +204,7 @@ impl IdleCondition {
         let mut stops = Stops::default();
         match self {
             Self::Breakpoint => stops = Stops::at([vec![address], vec![address]]),
-            Self::Watchpoint => stops.watches.push(Watch {
+            Self::Watchpoint => stops.watches.push(Watchpoint {
                 address,
                 length: 4,
                 cpu: CpuId::new(0),

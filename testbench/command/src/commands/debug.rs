@@ -9,7 +9,7 @@ use crate::cli::{DebugArgs, DebugWhat};
 use crate::logging;
 use lanigon_debugger::busy::BusyLine;
 use lanigon_debugger::debug::Session;
-use lanigon_debugger::debug::console::{Console, ConsoleEnd};
+use lanigon_debugger::debug::console::{ConsoleEnd, DebugConsole};
 use lanigon_worlds::files::input::Input;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::simulation::snapshot;
@@ -27,7 +27,7 @@ pub fn run(args: &DebugArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         anyhow::Ok((name, text))
     });
     let script = script.transpose()?;
-    let mut console = Console::new(session(&args.what, interrupt)?);
+    let mut console = DebugConsole::new(session(&args.what, interrupt)?);
     if script.is_none() && args.execute.is_empty() {
         return Ok(status(console.standard_input()?));
     }

@@ -26,7 +26,7 @@ const DEEPEST: usize = 8;
 
 /// A session controlled line by line.
 #[derive(Debug)]
-pub struct Console {
+pub struct DebugConsole {
     session: Session,
     /// Output of the last command.
     shown: String,
@@ -56,7 +56,7 @@ enum LineResult {
     Refused(anyhow::Error),
 }
 
-impl Console {
+impl DebugConsole {
     /// Creates the console of a session.
     #[must_use]
     pub const fn new(session: Session) -> Self {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use defs::emp::fields::Field;
 use defs::emp::frame::{ETHERTYPE, Kind, WORD_TYPE_KIND};
-use emulator::board::{Stops, Watch};
+use emulator::board::{Stops, Watchpoint};
 use emulator::debug::Search;
 use emulator::observe::event::{Details, FrameHead, Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
@@ -228,7 +228,7 @@ impl Stop {
                 length,
                 cpu,
                 ..
-            } => stops.watches.push(Watch {
+            } => stops.watches.push(Watchpoint {
                 address,
                 length,
                 cpu,

@@ -82,6 +82,7 @@ pub(super) enum Input {
     Gone,
 }
 
+/// What a read from the connection gave.
 #[derive(Debug)]
 enum ReadPiece {
     Bytes(Vec<u8>),

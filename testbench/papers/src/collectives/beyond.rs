@@ -44,7 +44,7 @@ pub struct Case {
     pub part: ExtraSeries,
     /// Profile of the boards.
     pub profile: &'static str,
-    /// Their image.
+    /// Image of the boards.
     pub image: &'static str,
     /// Number of nodes.
     pub nodes: u16,

@@ -35,7 +35,7 @@ static TABLES: [PublishedTable; 4] = [
     table!("mpi-barrier"),
 ];
 
-/// Their places in the list of papers.
+/// The chapters' places in the list of papers.
 pub static PAPERS: [Paper; 4] = [
     paper(
         ["barrier", "Barriers over GM, on hosts and on boards"],
@@ -84,7 +84,7 @@ const fn paper(
 }
 
 impl Chapter {
-    /// All of them.
+    /// All chapters.
     pub const ALL: [Self; 4] = [
         Self::Barrier,
         Self::Reduction,
@@ -92,7 +92,7 @@ impl Chapter {
         Self::MpiBarrier,
     ];
 
-    /// That of a paper.
+    /// The chapter of a paper.
     #[must_use]
     pub fn from_paper(paper: &Paper) -> Option<Self> {
         let mut all = Self::ALL.into_iter();

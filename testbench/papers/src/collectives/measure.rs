@@ -221,8 +221,8 @@ impl Setup<'_> {
         self.run(nodes, mpi_rounds(rounds))?.period_us(1)
     }
 
-    /// Mean time of a loop of a computation and a pairwise-exchange barrier of message passing, in us: every node computes for this time, plus
-    /// or minus `percent` at random (sections 3.5.4 and 3.5.5).
+    /// Mean time of a loop of a computation and a pairwise-exchange barrier of message passing, in us: every node computes for this time,
+    /// plus or minus `percent` at random (sections 3.5.4 and 3.5.5).
     ///
     /// # Errors
     /// [`Error`].
@@ -350,9 +350,9 @@ impl Setup<'_> {
         self.run_on(&members, settings)?.rounds.inside_us()
     }
 
-    /// Mean processor time of a host for an all-to-all broadcast, in us (gossip, section 6.3): for the operation on hosts with its polls, on
-    /// which each step depends; for that on boards without polls, since the program may do something else meanwhile. It is the difference of a
-    /// long run and a short one.
+    /// Mean processor time of a host for an all-to-all broadcast, in us (gossip, section 6.3): for the operation on hosts with its polls,
+    /// on which each step depends; for that on boards without polls, since the program may do something else meanwhile. It is the
+    /// difference of a long run and a short one.
     ///
     /// # Errors
     /// [`Error`].

@@ -345,7 +345,7 @@ pub struct ResourceRow {
 }
 
 impl Extra {
-    /// That of some results.
+    /// The other results of a run.
     #[must_use]
     pub fn new(results: &Results, selection: &Selection) -> Self {
         let profiles = results.profiles.iter();

@@ -393,7 +393,7 @@ fn images(profile: &Profile) -> Result<Vec<&'static str>, Error> {
     Ok([&[gm.image], gm.variants].concat())
 }
 
-/// One of its images.
+/// Loads one of a profile's images.
 fn load(profile: &Profile, image: &str) -> Result<Image, Error> {
     Ok(boards::for_profile(profile).own_image(image, gm(profile)?.sram_bytes)?)
 }

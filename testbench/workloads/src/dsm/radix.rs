@@ -24,6 +24,7 @@ pub(super) const fn words(keys: usize, nodes: usize) -> [usize; 4] {
     [keys, keys, nodes * RADIX, DIGITS as usize * RADIX]
 }
 
+/// The shared memory of a sort.
 struct Sort {
     from: Shared<u32>,
     to: Shared<u32>,

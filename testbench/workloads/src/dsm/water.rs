@@ -1,5 +1,5 @@
-//! Molecules of water, after the n-squared version of SPLASH-2: each node computes the forces between its molecules and the half of all others
-//! that follows them, and adds them to the shared forces, node by node under locks. Then each moves its molecules.
+//! Molecules of water, after the n-squared version of SPLASH-2: each node computes the forces between its molecules and the half of all
+//! others that follows them, and adds them to the shared forces, node by node under locks. Then each moves its molecules.
 //!
 //! The order of additions depends on who gets a lock first, so results agree with those of one process within [`BOUND`].
 
@@ -28,8 +28,8 @@ const SPACING: f64 = 0.31;
 const CUTOFF: f64 = 3.0;
 /// Length of a step.
 const STEP: f64 = 1e-4;
-/// Cycles of the host: the squared distances of the atoms of two molecules, each of three differences to the nearest image (a subtraction, two comparisons,
-/// an addition), their squares, sum and comparison.
+/// Cycles of the host: the squared distances of the atoms of two molecules, each of three differences to the nearest image (a subtraction,
+/// two comparisons, an addition), their squares, sum and comparison.
 const PAIR_CYCLES: u64 = (ATOMS * ATOMS) as u64 * (3 * 4 + 6);
 /// The force between two atoms, with a root and a division.
 const FORCE_CYCLES: u64 = 90;
@@ -192,6 +192,7 @@ fn agrees(found: &[f64], molecules: usize, rounds: u32) -> bool {
     found.len() == positions.len() && found.iter().zip(&positions).all(near)
 }
 
+/// The shared memory of the molecules: three numbers for each.
 struct Molecules {
     positions: Shared<f64>,
     velocities: Shared<f64>,

@@ -73,6 +73,7 @@ impl Workload for SharedMemory {
     }
 }
 
+/// The program of each process.
 struct DsmJob(DsmPlan);
 
 impl Job for DsmJob {

@@ -1,7 +1,7 @@
 //! A guest's console for a person: once the guest's script is over, its shell runs lines that the person types, one by one.
 //!
-//! The shell says that it is ready for a line. The run stands still at that moment, whatever time the person takes, and goes on with the line. So the
-//! same lines give the same run, and a line takes as much simulated time as what it runs.
+//! The shell says that it is ready for a line. The run stands still at that moment, whatever time the person takes, and goes on with the
+//! line. So the same lines give the same run, and a line takes as much simulated time as what it runs.
 
 use std::any::Any;
 use std::fmt;
@@ -19,8 +19,8 @@ const CTRL_C: &str = "\x03";
 /// Line of the console with which the shell asks for a line.
 const READY: &str = "lanigon: ready";
 
-/// Commands behind the guest's script: the shell for what is typed. It looks for a line again and again, since a kernel that waits for nothing but
-/// its console takes no notice of it.
+/// Commands behind the guest's script: the shell for what is typed. It looks for a line again and again, since a kernel that waits for
+/// nothing but its console takes no notice of it.
 const SHELL: &str = "
 set +e
 exec 3</dev/tty1
@@ -51,15 +51,15 @@ pub trait Terminal: Send {
 
 /// A terminal that the command and the thread of the guest's node share.
 #[derive(Clone)]
-pub(super) struct Console(Arc<Mutex<dyn Terminal>>);
+pub(super) struct SharedTerminal(Arc<Mutex<dyn Terminal>>);
 
-impl fmt::Debug for Console {
+impl fmt::Debug for SharedTerminal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Console")
+        f.write_str("SharedTerminal")
     }
 }
 
-impl Console {
+impl SharedTerminal {
     fn terminal(&self) -> MutexGuard<'_, dyn Terminal + 'static> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -120,7 +120,7 @@ pub fn open_console(
             && linux.nodes.contains(&node)
         {
             let mut linux = linux.clone();
-            linux.console = Some((node, Console(terminal)));
+            linux.console = Some((node, SharedTerminal(terminal)));
             *workload = Arc::new(linux);
             return Ok(());
         }

@@ -19,7 +19,7 @@ use lanigon_worlds::workload::{
     WorkloadType, read_records,
 };
 
-use super::console::Console;
+use super::console::SharedTerminal;
 use super::files::Files;
 use super::keys;
 use super::summary::GuestsUse;
@@ -49,7 +49,7 @@ pub(super) struct Linux {
     pub(super) processor: bool,
     pub(super) silence_s: u64,
     /// The node whose console a person has, if any.
-    pub(super) console: Option<(usize, Console)>,
+    pub(super) console: Option<(usize, SharedTerminal)>,
 }
 
 /// Records of a guest.
@@ -126,7 +126,7 @@ impl Workload for Linux {
                 },
                 files: self.files(scenario),
                 script: match console {
-                    Some(_) => Console::script(&self.script),
+                    Some(_) => SharedTerminal::script(&self.script),
                     None => self.script.clone(),
                 },
                 processor: self.processor,
@@ -158,7 +158,7 @@ struct LinuxJob {
     files: Files,
     script: String,
     processor: bool,
-    console: Option<Console>,
+    console: Option<SharedTerminal>,
     sram_bytes: u32,
     start_ns: u64,
 }
@@ -229,7 +229,7 @@ impl Job for LinuxJob {
 /// A guest whose console is recorded.
 struct Recorded {
     guest: Guest,
-    console: Option<Console>,
+    console: Option<SharedTerminal>,
     deliveries: Deliveries,
 }
 

@@ -305,7 +305,7 @@ impl TimeUse {
         })
     }
 
-    /// All of it, in us.
+    /// Sum of all times, in us.
     #[must_use]
     pub fn total_us(&self) -> f64 {
         self.compute_us + self.handlers_us + self.waiting_us + self.copies_us + self.library_us

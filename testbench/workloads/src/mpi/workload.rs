@@ -55,6 +55,7 @@ impl Workload for MessagePassing {
     }
 }
 
+/// The program of each process.
 struct MpiJob(MpiPlan);
 
 impl Job for MpiJob {

@@ -85,6 +85,7 @@ impl Workload for MulticastProgram {
     }
 }
 
+/// The program of each process.
 struct MulticastJob(MulticastPlan);
 
 impl Job for MulticastJob {

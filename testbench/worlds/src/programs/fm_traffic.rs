@@ -80,6 +80,7 @@ fn collect(inbox: &Inbox, piece: &Piece<'_>) {
     }
 }
 
+/// A node that sends and receives messages of FM.
 struct Traffic {
     fm: FmNode,
     who: Identity,

@@ -38,7 +38,8 @@ const STRANGER_NS: u64 = 1_000_000_000;
 const ABSENT_NS: u64 = 100_000_000;
 /// Longest wait between two looks at the CPU.
 const LOOK_NS: u64 = 1_000_000;
-/// A pause of so long is waited for as a whole, so that the run knows of its end and is not taken for one in which nothing happens any more.
+/// A pause of so long is waited for as a whole, so that the run knows of its end and is not taken for one in which nothing happens any
+/// more.
 const PAUSE_NS: u64 = 100_000_000;
 
 /// Plan of one node.
@@ -206,6 +207,7 @@ enum Expectation {
     Nothing,
 }
 
+/// A node that sends and receives frames.
 struct Traffic {
     nic: Nic,
     who: Identity,

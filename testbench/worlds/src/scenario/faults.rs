@@ -474,8 +474,8 @@ fn end(item: &Item<'_>, nodes: &Nodes, network: &Network) -> Result<LinkEnd, Sce
         return Ok(LinkEnd::Port { switch, port });
     }
     match device(item, nodes, network)? {
-        Device::Node(node) => Ok(LinkEnd::Node(node)),
-        Device::Switch(switch) => {
+        CabledDevice::Node(node) => Ok(LinkEnd::Node(node)),
+        CabledDevice::Switch(switch) => {
             let name = &network.switches[switch].name;
             let reason = format!("which port? \"{name}:0\" is its first one");
             Err(item.place.refuse(reason))
@@ -527,7 +527,7 @@ fn links(
         };
         let (a, b) = (device(a, nodes, network)?, device(b, nodes, network)?);
         let joins = |ends: [LinkEnd; 2]| {
-            let ends = ends.map(Device::from_end);
+            let ends = ends.map(CabledDevice::from_end);
             ends == [a, b] || ends == [b, a]
         };
         let found = network.links.iter().position(|link| joins(link.ends));
@@ -555,12 +555,12 @@ fn links(
 
 /// A device with ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Device {
+enum CabledDevice {
     Node(usize),
     Switch(usize),
 }
 
-impl Device {
+impl CabledDevice {
     const fn from_end(end: LinkEnd) -> Self {
         match end {
             LinkEnd::Node(node) => Self::Node(node),
@@ -569,12 +569,16 @@ impl Device {
     }
 }
 
-fn device(item: &Item<'_>, nodes: &Nodes, network: &Network) -> Result<Device, ScenarioError> {
+fn device(
+    item: &Item<'_>,
+    nodes: &Nodes,
+    network: &Network,
+) -> Result<CabledDevice, ScenarioError> {
     if item.is_text() {
         let name = item.text()?;
         let mut switches = network.switches.iter();
         if let Some(switch) = switches.position(|switch| switch.name == name) {
-            return Ok(Device::Switch(switch));
+            return Ok(CabledDevice::Switch(switch));
         }
         if !nodes.all.iter().any(|node| node.name == name) {
             let switches = network.switches.iter().map(|switch| switch.name.as_str());
@@ -583,5 +587,5 @@ fn device(item: &Item<'_>, nodes: &Nodes, network: &Network) -> Result<Device, S
             return Err(item.place.refuse(reason));
         }
     }
-    nodes.resolve_one(item).map(Device::Node)
+    nodes.resolve_one(item).map(CabledDevice::Node)
 }

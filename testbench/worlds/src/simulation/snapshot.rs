@@ -13,9 +13,9 @@
 use std::path::Path;
 
 use emulator::profile::Entry;
-use emulator::sim::quiet::Watch;
+use emulator::sim::quiet::QuietWatch;
 use emulator::sim::ranks::{RankError, Ranks};
-use emulator::sim::saved::Logs;
+use emulator::sim::saved::HostLogs;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, World};
 use emulator::state::{Reader, State, StateError, Value, Writer};
@@ -220,7 +220,7 @@ impl Simulation {
     /// The bytes of a file.
     fn file(
         &self,
-        (world, logs, watch): (&[u8], &Logs, &Watch),
+        (world, logs, watch): (&[u8], &HostLogs, &QuietWatch),
         label: &SnapshotLabel,
     ) -> Result<Vec<u8>, SnapshotError> {
         let mut state = Writer::default();
@@ -269,7 +269,7 @@ impl Simulation {
         let mut from = Reader::new(&state);
         let length = usize::read(&mut from)?;
         let world = from.take(length, "the world")?;
-        let logs = Logs::read(&mut from)?;
+        let logs = HostLogs::read(&mut from)?;
         simulation.counters.load(&mut from)?;
         simulation.looks = Value::read(&mut from)?;
         simulation.world.load(world, &logs)?;

@@ -4,7 +4,7 @@ use lanigon_worlds::boards::KB;
 use std::sync::{Arc, Mutex};
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
-use emulator::board::{CpuId, Stops, Watch};
+use emulator::board::{CpuId, Stops, Watchpoint};
 use emulator::debug::{DebugError, Direction, Found, History, Search};
 use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
@@ -147,7 +147,7 @@ fn breakpoints_are_found_forwards_and_backwards() {
 
 #[test]
 fn writes_to_memory_are_found_whoever_writes() {
-    let watches = vec![Watch {
+    let watches = vec![Watchpoint {
         address: 0x2_4200,
         length: 0x800,
         cpu: CpuId::new(0),
@@ -157,17 +157,17 @@ fn writes_to_memory_are_found_whoever_writes() {
 
 #[test]
 fn watches_of_one_memory_do_not_hide_another() {
-    let sram = Watch {
+    let sram = Watchpoint {
         address: 0x2_4200,
         length: 0x800,
         cpu: CpuId::new(0),
     };
-    let scratchpad = |cpu| Watch {
+    let scratchpad = |cpu| Watchpoint {
         address: SCRATCHPAD_BASE,
         length: 0x4000,
         cpu,
     };
-    let told = |watches: &[Watch]| {
+    let told = |watches: &[Watchpoint]| {
         let watches = watches.to_vec();
         all(&Stops::watching(watches))
     };

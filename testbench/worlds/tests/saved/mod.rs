@@ -9,7 +9,7 @@ mod history;
 
 use std::num::NonZeroUsize;
 
-use emulator::sim::saved::Logs;
+use emulator::sim::saved::HostLogs;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use emulator::state::{Reader, StateError, Value, Writer};
@@ -66,7 +66,7 @@ fn check(text: &str, times_us: &[u64]) {
         let state = first.world.save().unwrap();
         let mut log = Writer::default();
         first.world.logs().write(&mut log);
-        let logs = Logs::read(&mut Reader::new(&log.into_bytes())).unwrap();
+        let logs = HostLogs::read(&mut Reader::new(&log.into_bytes())).unwrap();
         let mut second = simulation(text);
         second.world.load(&state, &logs).unwrap();
         assert_eq!(second.world.now(), SimTime::from_us(us));
@@ -124,7 +124,10 @@ fn what_does_not_fit_is_refused() {
         let error = pair(30).world.load(&state[..length], &logs).unwrap_err();
         assert!(!matches!(error, StateError::Diverged(_)), "{error}");
     }
-    let error = pair(30).world.load(&state, &Logs::default()).unwrap_err();
+    let error = pair(30)
+        .world
+        .load(&state, &HostLogs::default())
+        .unwrap_err();
     assert!(matches!(error, StateError::Shape { .. }), "{error}");
     let star =
         "[network]\ntopology = \"star\"\nnodes = 3\n[[program]]\nrun = \"idle\"\nnodes = \"all\"\n";

@@ -9,7 +9,7 @@ use lanigon_worlds::wire_times::FrameTimes;
 
 /// An activity of a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Activity {
+pub struct UnitActivity {
     /// The unit: a CPU, a DMA channel, the transmitting MAC.
     pub unit: Initiator,
     /// Stage of a CPU, or its wait within a stage; kind of work of other units.
@@ -70,13 +70,13 @@ pub fn of_node(
     node: u16,
     times: &FrameTimes,
     [start, end]: [SimTime; 2],
-) -> Vec<Activity> {
+) -> Vec<UnitActivity> {
     let mut states: [UnitState; UNITS.len()] = Default::default();
     let mut activities = Vec::new();
     let mut add = |unit, what, from: SimTime, to: SimTime| {
         let (from, to) = (from.max(start), to.min(end));
         if from < to {
-            activities.push(Activity {
+            activities.push(UnitActivity {
                 unit,
                 what,
                 from,

@@ -120,6 +120,7 @@ pub enum SwitchError {
     },
 }
 
+/// The profile of a switch as its file has it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SwitchFile {

@@ -11,7 +11,7 @@ use emulator::sim::initiator::Initiator;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
 
-use super::activity::{self, Activity};
+use super::activity::{self, UnitActivity};
 use super::{BenchmarkRun, Error, Setup, one_way, two_way};
 use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::nodes;
@@ -201,7 +201,7 @@ fn node_usages(
 
 fn resources(
     node: &Node,
-    activities: &[Activity],
+    activities: &[UnitActivity],
     [before, after]: [&NodeCounts; 2],
     times: &FrameTimes,
     clock_hz: u64,
@@ -251,7 +251,7 @@ const fn plain(name: &'static str, busy: f64) -> Resource {
 }
 
 /// Shares of time by kind of work of a unit.
-fn parts(unit: Initiator, activities: &[Activity], span: f64) -> BTreeMap<Arc<str>, f64> {
+fn parts(unit: Initiator, activities: &[UnitActivity], span: f64) -> BTreeMap<Arc<str>, f64> {
     let mut parts = BTreeMap::new();
     for activity in activities.iter().filter(|activity| activity.unit == unit) {
         let share = (activity.to - activity.from).ps() as f64 / span;
@@ -263,7 +263,7 @@ fn parts(unit: Initiator, activities: &[Activity], span: f64) -> BTreeMap<Arc<st
 fn core_usage(
     name: &'static str,
     unit: Initiator,
-    activities: &[Activity],
+    activities: &[UnitActivity],
     span: f64,
     busy: f64,
 ) -> Resource {

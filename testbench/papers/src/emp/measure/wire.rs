@@ -22,7 +22,7 @@ impl Starts {
     /// The observer that finds them.
     #[must_use]
     pub fn observer(&self) -> Box<dyn Observer> {
-        Box::new(Watch {
+        Box::new(StartObserver {
             starts: self.clone(),
             last: BTreeMap::new(),
         })
@@ -37,14 +37,14 @@ impl Starts {
     }
 }
 
-/// Looks at the frames that leave.
-struct Watch {
+/// Notes the first bits of messages, from the frames that leave.
+struct StartObserver {
     starts: Starts,
     /// The newest message of each node: frames that are sent again start nothing.
     last: BTreeMap<u16, u16>,
 }
 
-impl Observer for Watch {
+impl Observer for StartObserver {
     fn details(&self) -> Details {
         Details::FRAMES
     }

@@ -1,5 +1,5 @@
-//! Departures of the nodes of a segment: the earliest times, and the nodes with times before a horizon, found without a
-//! look at every node.
+//! Earliest departures from the nodes of a segment, in a tree: the first of all, and the nodes with departures before a horizon, are
+//! found without a look at every node.
 
 use emulator_base::time::SimTime;
 
@@ -11,18 +11,19 @@ const NEVER: Departures = [SimTime::MAX; 2];
 
 /// The departures of all nodes as the leaves of a binary tree, in which every other place has the earliest ones of the two below it.
 #[derive(Debug)]
-pub(super) struct Earliest {
+pub(super) struct DepartureTree {
     /// The root is at 1, the places below `n` are at `2 n` and `2 n + 1`.
     places: Vec<Departures>,
     /// The first leaf: a power of two.
     leaves: usize,
 }
 
+/// The earlier unit and the earlier control.
 fn earlier(a: Departures, b: Departures) -> Departures {
     [a[0].min(b[0]), a[1].min(b[1])]
 }
 
-impl Earliest {
+impl DepartureTree {
     /// Departures of `count` nodes, none of which anything leaves.
     pub(super) fn new(count: usize) -> Self {
         let leaves = count.max(1).next_power_of_two();
@@ -51,8 +52,8 @@ impl Earliest {
         self.places[1]
     }
 
-    /// A node that has the earliest time of all.
-    pub(super) fn leader(&self) -> usize {
+    /// A node that something can leave as early as any other.
+    pub(super) fn soonest_node(&self) -> usize {
         let earliest = |place: usize| {
             let [unit, control] = self.places[place];
             unit.min(control)
@@ -82,6 +83,7 @@ impl Earliest {
         self.collect(1, time, nodes);
     }
 
+    /// Adds the nodes below a place that something may leave before `time`.
     fn collect(&self, place: usize, time: SimTime, nodes: &mut Vec<usize>) {
         let [unit, control] = self.places[place];
         if unit.min(control) >= time {
@@ -106,14 +108,13 @@ mod tests {
     }
 
     proptest! {
-        /// The tree gives the same answers as a list.
         #[test]
-        fn the_earliest_of_a_list(
+        fn the_tree_gives_the_answers_of_a_list(
             count in 1..40_usize,
             changes in prop::collection::vec((any::<prop::sample::Index>(), 0..50_u64, 0..50_u64), 0..200),
         ) {
             let mut list = vec![NEVER; count];
-            let mut tree = Earliest::new(count);
+            let mut tree = DepartureTree::new(count);
             let mut found = Vec::new();
             for (index, unit, control) in changes {
                 let node = index.index(count);
@@ -121,12 +122,12 @@ mod tests {
                 tree.set(node, list[node]);
                 let first = list.iter().copied().fold(NEVER, earlier);
                 prop_assert_eq!(tree.first(), first);
-                let leader = tree.leader();
+                let soonest_node = tree.soonest_node();
                 let soonest = |[unit, control]: Departures| unit.min(control);
-                prop_assert_eq!(soonest(list[leader]), soonest(first));
-                let others = list.iter().enumerate().filter(|(node, _)| *node != leader);
+                prop_assert_eq!(soonest(list[soonest_node]), soonest(first));
+                let others = list.iter().enumerate().filter(|(node, _)| *node != soonest_node);
                 let others = others.map(|(_, departures)| *departures).fold(NEVER, earlier);
-                prop_assert_eq!(tree.without(leader), others);
+                prop_assert_eq!(tree.without(soonest_node), others);
                 let time = ns(unit.midpoint(control));
                 tree.before(time, &mut found);
                 let due = list.iter().map(|[unit, control]| unit.min(control) < &time);

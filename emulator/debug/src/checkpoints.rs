@@ -5,22 +5,23 @@ use std::collections::BTreeMap;
 use emulator_base::time::SimTime;
 use emulator_board::CpuId;
 use emulator_sim::node::Node;
-use emulator_sim::saved::Kept;
+use emulator_sim::saved::WorldCheckpoint;
 use emulator_sim::world::World;
 use emulator_state::StateError;
 
 /// Largest number of checkpoints of a long run, in addition to those with changes.
-const MOST_STATES: usize = 256;
-/// Memory limit of the checkpoints. At least [`FEWEST_STATES`] are kept.
+const MOST_CHECKPOINTS: usize = 256;
+/// Memory limit of the checkpoints. At least [`FEWEST_CHECKPOINTS`] are kept.
 const MOST_BYTES: usize = 512 << 20;
-const FEWEST_STATES: usize = 32;
+/// Number of checkpoints that are kept however much memory they take.
+const FEWEST_CHECKPOINTS: usize = 32;
 /// Largest number of near checkpoints.
 const MOST_NEAR: usize = 16;
 
-/// A checkpoint.
+/// A checkpoint of the world, with what searches through the history ask of it.
 #[derive(Debug)]
-pub(super) struct Saved {
-    pub(super) state: Kept,
+pub(super) struct Checkpoint {
+    pub(super) state: WorldCheckpoint,
     /// Bytes in addition to the previous checkpoint.
     bytes: usize,
     /// The checkpoint contains a manual change at its time: a run can cross this time only by loading it.
@@ -29,9 +30,9 @@ pub(super) struct Saved {
     executed: Vec<Vec<u64>>,
 }
 
-impl Saved {
+impl Checkpoint {
     fn new(world: &World, changed: bool, before: Option<&Self>) -> Result<Self, StateError> {
-        let state = world.keep()?;
+        let state = world.checkpoint()?;
         let executed = |node: &Node| {
             let cpus = (0..node.inspect().cpus().len()).map(CpuId::new);
             let views = cpus.filter_map(|cpu| node.inspect().cpu(cpu));
@@ -55,12 +56,12 @@ impl Saved {
 
 /// Checkpoints by time: those of the whole run, and those near the current time.
 #[derive(Debug, Default)]
-pub(super) struct States {
-    all: BTreeMap<SimTime, Saved>,
-    near: BTreeMap<SimTime, Saved>,
+pub(super) struct Checkpoints {
+    all: BTreeMap<SimTime, Checkpoint>,
+    near: BTreeMap<SimTime, Checkpoint>,
 }
 
-impl States {
+impl Checkpoints {
     /// Number of checkpoints.
     pub(super) fn len(&self) -> usize {
         self.all.len() + self.near.len()
@@ -72,13 +73,13 @@ impl States {
     }
 
     /// The checkpoint of a time.
-    pub(super) fn at(&self, time: SimTime) -> Option<&Saved> {
+    pub(super) fn at(&self, time: SimTime) -> Option<&Checkpoint> {
         self.all.get(&time).or_else(|| self.near.get(&time))
     }
 
     /// Time of the last checkpoint at or before `time`.
     pub(super) fn up_to(&self, time: SimTime) -> Option<SimTime> {
-        let last = |states: &BTreeMap<SimTime, Saved>| {
+        let last = |states: &BTreeMap<SimTime, Checkpoint>| {
             let last = states.range(..=time).next_back();
             last.map(|(time, _)| *time)
         };
@@ -126,7 +127,7 @@ impl States {
             return Ok(());
         }
         let before = self.all.range(..now).next_back();
-        let saved = Saved::new(world, changed, before.map(|(_, saved)| saved))?;
+        let saved = Checkpoint::new(world, changed, before.map(|(_, saved)| saved))?;
         self.all.insert(now, saved);
         self.thin_out();
         Ok(())
@@ -138,7 +139,7 @@ impl States {
         if self.at(now).is_some() {
             return Ok(());
         }
-        self.near.insert(now, Saved::new(world, false, None)?);
+        self.near.insert(now, Checkpoint::new(world, false, None)?);
         if self.near.len() > MOST_NEAR {
             let ends = [self.near.first_key_value(), self.near.last_key_value()];
             let times = ends.into_iter().flatten().map(|(time, _)| *time);
@@ -154,7 +155,7 @@ impl States {
     fn thin_out(&mut self) {
         let bytes: usize = self.all.values().map(|saved| saved.bytes).sum();
         let count = self.all.len();
-        if count <= FEWEST_STATES || count <= MOST_STATES && bytes <= MOST_BYTES {
+        if count <= FEWEST_CHECKPOINTS || count <= MOST_CHECKPOINTS && bytes <= MOST_BYTES {
             return;
         }
         let times: Vec<_> = self.all.keys().copied().collect();

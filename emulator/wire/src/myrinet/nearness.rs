@@ -1,11 +1,11 @@
-//! Quiet nodes: no packet under way is so near to them that they can hear of anything soon.
+//! Far nodes: no packet under way is so near to them that they can hear of anything soon.
 //!
 //! A node hears of what happens to its own packets, and to those on the cable that leads to it. A packet asks for that cable when its head
 //! is in at the last crossbar, a delay after it was given the cable before it. So if no packet has that cable yet, and the node has no
 //! packet of its own, it hears of nothing for that delay after the first event, whatever the events are: a packet that is
 //! lost lets others go on, but these need the delay too.
 //!
-//! With many nodes there are hundreds of packets and events, and each round asks which nodes are quiet. So the segment counts for each node
+//! With many nodes there are hundreds of packets and events, and each round asks which nodes are far. So the segment counts for each node
 //! what is near it: each event when it begins to be pending and when it is over ([`Nearness::begins`], [`Nearness::is_over`]), and each
 //! packet whose way has changed ([`Joined::note_changed_packets`]).
 
@@ -15,9 +15,9 @@ use super::segment::Joined;
 use super::worm::Worm;
 use emulator_base::time::SimTime;
 
-/// The span from any event to the first moment at which a quiet node can hear of what follows from it. `None` if a cable of a node does not
+/// The span from any event to the first moment at which a far node can hear of what follows from it. `None` if a cable of a node does not
 /// lead to a crossbar.
-pub(super) fn span_of(network: &MyrinetNetwork, far: SimTime) -> Option<SimTime> {
+pub(super) fn span_of(network: &MyrinetNetwork, shortest_cable: SimTime) -> Option<SimTime> {
     let channels = 0..network.channels.len();
     let delays = channels.filter_map(|channel| match network.delay(channel) {
         Some(delay) => Some(Some(delay)),
@@ -27,7 +27,7 @@ pub(super) fn span_of(network: &MyrinetNetwork, far: SimTime) -> Option<SimTime>
         }
     });
     let least = delays.reduce(|a, b| Some(a?.min(b?)))??;
-    Some(least.saturating_add(far))
+    Some(least.saturating_add(shortest_cable))
 }
 
 /// The nodes at the ends of a channel, or of what is left of a packet's way, by their numbers in the segment.
@@ -37,14 +37,14 @@ pub(super) struct Ends {
     receiver: Option<u32>,
 }
 
-/// Counts of the events and packets that are near nodes, so that these are not quiet.
+/// Counts of the events and packets that are near nodes.
 #[derive(Debug)]
 pub(super) struct Nearness {
     /// The ends of each channel.
     channels: Vec<Ends>,
     /// For each node of the segment, the number of pending events and packets that are near it.
     near: Vec<u32>,
-    /// Pending events by which cables change. No node is quiet while there are some.
+    /// Pending events by which cables change. No node is far while there are some.
     cables: u32,
     /// Packets of which it is to be found out anew what they are near to.
     changed: Vec<u64>,
@@ -91,7 +91,7 @@ impl Nearness {
         }
     }
 
-    /// Says of each node whether it is not quiet.
+    /// Says of each node whether an event or a packet is near it.
     pub fn mark(&self, near: &mut Vec<bool>) {
         near.clear();
         let all = self.cables > 0;
@@ -154,7 +154,7 @@ impl Joined<'_> {
         Some(worm)
     }
 
-    /// The nodes that are not quiet, found by a look at everything.
+    /// The nodes that an event or a packet is near, found by a look at everything.
     pub(super) fn find_near(&self) -> Vec<bool> {
         let mut near = vec![false; self.nodes.len()];
         let mut mark = |Ends { sender, receiver }: Ends| {
