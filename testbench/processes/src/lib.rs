@@ -27,6 +27,7 @@ mod connection;
 mod error;
 mod group;
 mod hub;
+mod memory;
 mod messages;
 mod network;
 mod program;

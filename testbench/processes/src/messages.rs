@@ -1,17 +1,22 @@
-//! Messages of a rank, for a process that speaks MPI.
+//! Messages of a rank, for a process that speaks MPI, and one-sided operations, for others too.
 
 use std::sync::Arc;
 
 use host_lib::mpi::Transport;
-use lanigon_requests::{Answer, Message, Request};
+use lanigon_requests::{Access, Answer, Class, Envelope, Message, Operation, Poll, Request};
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
+use crate::memory::Memory;
 use crate::network::Network;
 use crate::program::STEP_NS;
-use crate::rank::RankWait;
+use crate::rank::{RankState, RankWait};
 use crate::service::{Service, queue_answer};
 use crate::workload::SentTotals;
+
+/// An operation on the process's own memory takes so long, in ns: it does not pass the board. One that took no time would stop the time of a world in
+/// which a process tries something again until another one has done its part.
+const OWN_NS: u64 = 100;
 
 /// Messages of a rank.
 pub(crate) struct MessageService<T> {
@@ -22,6 +27,9 @@ pub(crate) struct MessageService<T> {
     call_ns: u64,
     answers: Vec<Answer>,
     used: SentTotals,
+    /// The process's memory, and whether others have changed it since the process has run.
+    memory: Memory,
+    is_changed: bool,
 }
 
 impl<T: Transport> MessageService<T> {
@@ -33,6 +41,8 @@ impl<T: Transport> MessageService<T> {
             call_ns,
             answers: Vec::new(),
             used: SentTotals::default(),
+            memory: Memory::default(),
+            is_changed: false,
         }
     }
 
@@ -44,9 +54,16 @@ impl<T: Transport> MessageService<T> {
             bytes,
         } = message;
         let to = rank as usize;
-        if to == self.rank || to >= self.hub.ranks() {
+        let is_own = to == self.rank && envelope.class == Class::Operation;
+        if to == self.rank && !is_own || to >= self.hub.ranks() {
             let what = format!("sends to rank {to}");
             return Err(ProcessError::refused(self.rank, what));
+        }
+        if is_own {
+            self.network.compute(OWN_NS).await;
+            let reply = self.carry_out(rank, envelope, &bytes)?;
+            self.answers.push(Answer::Message(reply));
+            return Ok(());
         }
         self.used.messages += 1;
         self.used.bytes += bytes.len() as u64;
@@ -55,6 +72,54 @@ impl<T: Transport> MessageService<T> {
         while !self.network.flush().await? {
             self.step(STEP_NS).await?;
             self.hub.goes_on()?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Transport> MessageService<T> {
+    /// Carries out an operation of a rank on the process's memory. Gives the reply.
+    fn carry_out(
+        &mut self,
+        rank: u32,
+        envelope: Envelope,
+        bytes: &[u8],
+    ) -> Result<Message, ProcessError> {
+        let operation = Operation::read(bytes).map_err(|error| ProcessError::Request {
+            rank: rank as usize,
+            error,
+        })?;
+        let done = self.memory.carry_out(&operation);
+        self.is_changed |= operation.access != Access::Read;
+        let reply = Envelope {
+            from_endpoint: envelope.to_endpoint,
+            to_endpoint: envelope.from_endpoint,
+            class: Class::Reply,
+            tag: envelope.tag,
+            data: done.as_ref().err().copied(),
+        };
+        Ok(Message {
+            rank,
+            envelope: reply,
+            bytes: done.unwrap_or_default(),
+        })
+    }
+
+    /// Carries out an operation that has come, and sends the reply.
+    async fn reply(&mut self, message: Message) -> Result<(), ProcessError> {
+        let Message {
+            rank,
+            envelope,
+            bytes,
+        } = self.carry_out(message.rank, message.envelope, &message.bytes)?;
+        self.hub.take_off(1);
+        self.network.send(rank as usize, envelope, 0, bytes);
+        self.network.flush().await?;
+        let place = &mut *self.hub.place(self.rank);
+        if let RankState::Held(poll) = place.state
+            && self.wakes(&poll)
+        {
+            place.state = RankState::Running;
         }
         Ok(())
     }
@@ -87,6 +152,19 @@ impl<T: Transport> Service for MessageService<T> {
                 self.network.compute(spent_ns + self.call_ns).await;
                 self.send(token, message).await
             }
+            Request::Region {
+                spent_ns,
+                key,
+                region,
+            } => {
+                self.network.compute(spent_ns + self.call_ns).await;
+                let process = self.hub.place(self.rank).process();
+                let set = self.memory.set(process, key, region);
+                set.map_err(|error| {
+                    let what = format!("does not let its memory be accessed: {error}");
+                    ProcessError::refused(self.rank, what)
+                })
+            }
             _ => Err(ProcessError::refused(self.rank, "has no sockets".into())),
         }
     }
@@ -97,7 +175,12 @@ impl<T: Transport> Service for MessageService<T> {
             if let Answer::Message(_) = answer {
                 self.network.compute(self.call_ns).await;
             }
-            queue_answer(&self.hub, self.rank, &mut self.answers, answer);
+            match answer {
+                Answer::Message(message) if message.envelope.class == Class::Operation => {
+                    self.reply(message).await?;
+                }
+                answer => queue_answer(&self.hub, self.rank, &mut self.answers, answer),
+            }
             self.hub.land(1);
         }
         Ok(came)
@@ -105,6 +188,15 @@ impl<T: Transport> Service for MessageService<T> {
 
     fn answers(&mut self) -> &mut Vec<Answer> {
         &mut self.answers
+    }
+
+    /// A process that waits for nothing else may wait for a value in its memory.
+    fn wakes(&self, poll: &Poll) -> bool {
+        self.is_changed && poll.receives == 0 && poll.sends == 0
+    }
+
+    fn goes_on(&mut self) {
+        self.is_changed = false;
     }
 
     fn deadline_ns(&self) -> Option<u64> {

@@ -96,7 +96,7 @@ impl<S: Service> RankProgram<S> {
                 let what = "greets a second time".into();
                 Err(ProcessError::refused(self.rank, what))
             }
-            Request::Send { .. } | Request::Call { .. } => {
+            Request::Send { .. } | Request::Call { .. } | Request::Region { .. } => {
                 self.service.serve_request(request).await
             }
         }
@@ -108,6 +108,7 @@ impl<S: Service> RankProgram<S> {
             time_ns: self.now_ns(),
             stalled: false,
         };
+        self.service.goes_on();
         let answers = self.service.answers();
         answers.push(lanigon_requests::Answer::End(end));
         let place = &mut *self.hub.place(self.rank);
@@ -127,7 +128,7 @@ impl<S: Service> RankProgram<S> {
         let waits = self.service.waits();
         let is_held = waits.is_held();
         self.hub.place(self.rank).hold(poll, begin_ns, waits);
-        while self.service.answers().is_empty() {
+        while self.service.answers().is_empty() && !self.service.wakes(&poll) {
             let passed_ns = self.now_ns() - begin_ns;
             let longest_ns = if is_held { u64::MAX } else { HOLD_NS };
             let left_ns = poll
@@ -138,12 +139,13 @@ impl<S: Service> RankProgram<S> {
                 break;
             }
             let came = self.service.step(left_ns.min(STEP_NS)).await?;
-            if came {
-                continue;
-            }
-            match self.look_outside()? {
+            let state = match came {
+                true => self.hub.place(self.rank).state,
+                false => self.look_outside()?,
+            };
+            match state {
                 RankState::Held(_) | RankState::Running => {}
-                // Its poll was answered while the world was stalled.
+                // Its poll was answered while the world was stalled: what has come since is for the next one.
                 RankState::Away => return self.stay_away().await,
                 _ => return Ok(()),
             }

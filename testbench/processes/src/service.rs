@@ -1,7 +1,7 @@
 //! The work of a host program for its process.
 
 use host_lib::mpi::Transport;
-use lanigon_requests::{Answer, Request};
+use lanigon_requests::{Answer, Poll, Request};
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
@@ -33,6 +33,14 @@ pub(crate) trait Service: Send {
 
     /// Answers for the process, which the caller takes.
     fn answers(&mut self) -> &mut Vec<Answer>;
+
+    /// Whether the process goes on, though there is no answer.
+    fn wakes(&self, _poll: &Poll) -> bool {
+        false
+    }
+
+    /// The process goes on.
+    fn goes_on(&mut self) {}
 
     /// Until when the process waits at most, in ns.
     fn deadline_ns(&self) -> Option<u64>;

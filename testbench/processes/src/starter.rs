@@ -80,13 +80,10 @@ impl StarterKind {
             Library::Mpich => {
                 let mut all = words(&format!("-n {count} -genv LD_PRELOAD"));
                 all.push(library.into());
-                // Without RMA of the provider, MPICH makes one-sided calls of messages.
                 let variables = vec![
                     ("MPIR_CVAR_CH4_NETMOD", "ofi"),
                     ("MPIR_CVAR_NOLOCAL", "1"),
                     ("MPIR_CVAR_CH4_SHM_ENABLE", "0"),
-                    ("MPIR_CVAR_CH4_OFI_ENABLE_RMA", "0"),
-                    ("MPIR_CVAR_CH4_OFI_ENABLE_ATOMICS", "0"),
                 ];
                 (all, variables)
             }
@@ -94,8 +91,8 @@ impl StarterKind {
                 let mut all = words(&format!("{openmpi} -n {count} -x"));
                 all.push(preload);
                 all.extend(words(&format!(
-                    "--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include {PROVIDER} --mca btl self \
-                     --mca osc pt2pt --mca coll ^sm,ucx,hcoll --mca async_mpi_init 1"
+                    "--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include {PROVIDER} --mca btl self,ofi \
+                     --mca osc rdma --mca coll ^sm,ucx,hcoll --mca async_mpi_init 1"
                 )));
                 (all, Vec::new())
             }
@@ -103,8 +100,8 @@ impl StarterKind {
                 let mut all = words(&format!("{openmpi} -n {count} -x"));
                 all.push(preload);
                 all.extend(words(&format!(
-                    "--mca pml cm --mca mtl ofi --mca opal_common_ofi_provider_include {PROVIDER} --mca btl self \
-                     --mca osc ^sm,ucx,rdma --mca coll ^sm,ucx,hcoll --mca async_mpi_init 1"
+                    "--mca pml cm --mca mtl ofi --mca opal_common_ofi_provider_include {PROVIDER} --mca btl self,ofi \
+                     --mca osc rdma --mca coll ^sm,ucx,hcoll --mca async_mpi_init 1"
                 )));
                 (all, Vec::new())
             }

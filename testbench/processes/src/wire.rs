@@ -105,7 +105,7 @@ mod tests {
         let envelope = Envelope {
             from_endpoint: 1,
             to_endpoint: 2,
-            tagged: true,
+            class: lanigon_requests::Class::Tagged,
             tag: 77,
             data: Some(3),
         };

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use lanigon_processes::{Hub, KIND, Mode, Processes};
 use lanigon_requests::{
-    Answer, CallOutcome, Decoder, Envelope, Hello, Item, Message, Poll, Refusal, Request,
-    SocketAddress, SocketCall, VERSION, Welcome, ready,
+    Access, Answer, Atomic, CallOutcome, Class, Decoder, Envelope, Function, Hello, Item, Message,
+    Number, Operation, Poll, Refusal, Region, Request, Segment, SocketAddress, SocketCall, VERSION,
+    Welcome, ready,
 };
 use lanigon_worlds::scenario::programs::Program;
 use lanigon_worlds::simulation::result::RunSummary;
@@ -39,7 +40,7 @@ impl Process {
             version: VERSION,
             rank: rank as u32,
             size: ranks as u32,
-            process: 0,
+            process: std::process::id(),
             job: "test".into(),
         }));
         if let Some(Answer::Welcome(welcome)) = process.next() {
@@ -72,7 +73,7 @@ impl Process {
     fn send(&mut self, rank: usize, tag: u64, bytes: &[u8]) {
         let is_long = bytes.len() > self.welcome.eager_bytes as usize;
         let envelope = Envelope {
-            tagged: true,
+            class: Class::Tagged,
             tag,
             ..Envelope::default()
         };
@@ -250,6 +251,104 @@ fn polls_end_at_their_limit() {
         process.leave();
     });
     assert!(summary.is_good(), "{:?}", summary.problems);
+}
+
+/// Sends an operation; the reply: what it has read, or an error.
+fn operate(process: &mut Process, rank: usize, operation: &Operation) -> Result<Vec<u8>, u64> {
+    let envelope = Envelope {
+        class: Class::Operation,
+        tag: 77,
+        ..Envelope::default()
+    };
+    process.say(&Request::Send {
+        spent_ns: 10,
+        token: 0,
+        message: Message {
+            rank: rank as u32,
+            envelope,
+            bytes: operation.bytes(),
+        },
+    });
+    match &process.await_answers(1)[..] {
+        [Answer::Message(reply)] => {
+            assert_eq!(
+                (reply.envelope.class, reply.envelope.tag),
+                (Class::Reply, 77)
+            );
+            let error = reply.envelope.data;
+            error.map_or_else(|| Ok(reply.bytes.clone()), Err)
+        }
+        answers => panic!("{answers:?}"),
+    }
+}
+
+/// Rank 0 offers memory; both write it, add to it, and read it.
+fn access(mut process: Process, rank: usize) {
+    let memory = vec![0_u8; 100_000];
+    if rank == 0 {
+        process.say(&Request::Region {
+            spent_ns: 0,
+            key: 5,
+            region: Some(Region {
+                address: memory.as_ptr() as u64,
+                bytes: memory.len() as u64,
+            }),
+        });
+        process.send(1, 0, &[]);
+    } else {
+        process.await_answers(1);
+    }
+    let operation = |access, offset, bytes, operands: &[u8]| Operation {
+        access,
+        segments: vec![Segment {
+            key: 5,
+            offset,
+            bytes,
+        }],
+        operands: operands.to_vec(),
+    };
+    let place = 40_000 * rank as u64;
+    let bytes: Vec<u8> = (0..40_000).map(|at| (at * 3 + rank) as u8).collect();
+    let write = operation(Access::Write, place, 40_000, &bytes);
+    assert_eq!(operate(&mut process, 0, &write), Ok(Vec::new()));
+    let read = operation(Access::Read, place, 40_000, &[]);
+    assert!(operate(&mut process, 0, &read) == Ok(bytes));
+    let atomic = Atomic {
+        function: Function::Sum,
+        number: Number::U64,
+    };
+    let fetch = true;
+    let add = operation(
+        Access::Compute { atomic, fetch },
+        90_000,
+        8,
+        &[1, 0, 0, 0, 0, 0, 0, 0],
+    );
+    let mut last = 0;
+    for count in 0..5 {
+        let old = operate(&mut process, 0, &add).expect("an old value")[0];
+        assert!(old >= last + u8::from(count > 0), "{old}");
+        last = old;
+    }
+    let outside = operation(Access::Read, 99_999, 2, &[]);
+    assert_eq!(operate(&mut process, 0, &outside), Err(13));
+    // Rank 0 waits until the other one has done its part.
+    if rank == 0 {
+        process.await_answers(1);
+        assert_eq!(memory[90_000], 10);
+    } else {
+        process.send(0, 0, &[]);
+    }
+    process.leave();
+}
+
+#[test]
+fn memory_of_processes_is_accessed_without_them() {
+    for network in [GM, EMP] {
+        let first = run(network, 2, access);
+        assert!(first.is_good(), "{:?}", first.problems);
+        assert_eq!(first.simulated, run(network, 2, access).simulated);
+    }
 }
 
 /// The one problem of a run.

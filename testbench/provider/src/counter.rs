@@ -1,11 +1,11 @@
-//! Counters of remote memory operations. There are none of these: a counter has what its owner has set.
+//! Counters of one-sided operations that are complete.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::fabric::{close, closes};
-use crate::ffi::error::AGAIN;
+use crate::ffi::error::TIMEDOUT;
 use crate::ffi::{CLASS_CNTR, Counter, CounterOps, Domain, Fid, Ops};
+use crate::process::{self, Count, lock};
 
 static COUNTER: Ops = closes(close::<Counter>);
 
@@ -16,8 +16,8 @@ static COUNTER_OPS: CounterOps = CounterOps {
     add,
     set,
     wait,
-    adderr: ignore,
-    seterr: ignore,
+    adderr: add_errors,
+    seterr: set_errors,
 };
 
 /// Opens a counter.
@@ -30,6 +30,8 @@ pub unsafe extern "C" fn open(
     counter: *mut *mut Counter,
     context: *mut c_void,
 ) -> c_int {
+    let mut process = lock();
+    process.counts.push(Count::default());
     let opened = Counter {
         fid: Fid {
             class: CLASS_CNTR,
@@ -37,40 +39,60 @@ pub unsafe extern "C" fn open(
             ops: &raw const COUNTER,
         },
         ops: &raw const COUNTER_OPS,
-        value: AtomicU64::new(0),
+        index: process.counts.len() - 1,
     };
     // SAFETY: the caller has room for the answer.
     unsafe { counter.write(Box::into_raw(Box::new(opened))) };
     0
 }
 
-unsafe extern "C" fn read(counter: *mut Counter) -> u64 {
-    // Relaxed: a counter is a number of its own, which announces no data. SAFETY: the caller's object, here and below.
-    unsafe { (*counter).value.load(Ordering::Relaxed) }
+/// Does something with the count of a counter.
+unsafe fn with<T>(counter: *mut Counter, act: impl FnOnce(&mut Count) -> T) -> T {
+    // SAFETY: the caller's object, here and below.
+    act(&mut lock().counts[unsafe { (*counter).index }])
 }
 
-unsafe extern "C" fn read_errors(_: *mut Counter) -> u64 {
-    0
+unsafe extern "C" fn read(counter: *mut Counter) -> u64 {
+    unsafe { with(counter, |count| count.done) }
+}
+
+unsafe extern "C" fn read_errors(counter: *mut Counter) -> u64 {
+    unsafe { with(counter, |count| count.failed) }
 }
 
 unsafe extern "C" fn add(counter: *mut Counter, value: u64) -> c_int {
-    unsafe { (*counter).value.fetch_add(value, Ordering::Relaxed) };
+    unsafe { with(counter, |count| count.done = count.done.wrapping_add(value)) };
     0
 }
 
 unsafe extern "C" fn set(counter: *mut Counter, value: u64) -> c_int {
-    unsafe { (*counter).value.store(value, Ordering::Relaxed) };
+    unsafe { with(counter, |count| count.done = value) };
     0
 }
 
-unsafe extern "C" fn ignore(_: *mut Counter, _: u64) -> c_int {
+unsafe extern "C" fn add_errors(counter: *mut Counter, value: u64) -> c_int {
+    unsafe {
+        with(counter, |count| {
+            count.failed = count.failed.wrapping_add(value)
+        })
+    };
     0
 }
 
-/// Waits for a value: only the owner counts, so a value that is not reached now is not reached by waiting.
+unsafe extern "C" fn set_errors(counter: *mut Counter, value: u64) -> c_int {
+    unsafe { with(counter, |count| count.failed = value) };
+    0
+}
+
+/// Looks whether a value is reached, now or after a poll.
 unsafe extern "C" fn wait(counter: *mut Counter, threshold: u64, _: c_int) -> c_int {
-    match unsafe { read(counter) } >= threshold {
-        true => 0,
-        false => -AGAIN,
+    unsafe {
+        if read(counter) < threshold {
+            process::poll();
+        }
+        match read(counter) >= threshold {
+            true => 0,
+            false => -TIMEDOUT,
+        }
     }
 }

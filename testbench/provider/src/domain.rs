@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::slice;
 
+use crate::atomic::{self, ATOMIC_OPS};
 use crate::counter;
 use crate::endpoint::Endpoint;
 use crate::fabric::{close, closes};
@@ -12,6 +13,8 @@ use crate::ffi::*;
 use crate::messages::{MESSAGES, TAGGED_MESSAGES};
 use crate::process::{self, Process, lock};
 use crate::queue::Completion;
+use crate::region::MEMORY_OPS;
+use crate::remote::RMA_OPS;
 
 /// A receive for many messages ends when fewer bytes are left, if nothing else is asked for.
 const LEAST_ROOM: usize = 64;
@@ -33,14 +36,10 @@ static DOMAIN_OPS: DomainOps = DomainOps {
     endpoint: open_endpoint,
     scalable_ep: missing,
     cntr_open: counter::open,
-    others: [missing; 4],
+    others: [missing; 3],
+    query_atomic: atomic::query,
     query_collective: missing,
     endpoint2: missing,
-};
-
-static MEMORY_OPS: MemoryOps = MemoryOps {
-    size: size_of::<MemoryOps>(),
-    all: [missing; 3],
 };
 
 static ADDRESS_OPS: AddressOps = AddressOps {
@@ -262,7 +261,7 @@ fn take_completions(index: usize, most: usize) -> Result<Vec<Completion>, i32> {
     {
         let mut process = lock();
         let found = look(&mut process)?;
-        if !found.is_empty() || !process.read_in_vain() {
+        if !found.is_empty() || !process.read_in_vain(index) {
             return Ok(found);
         }
     }
@@ -387,9 +386,9 @@ unsafe extern "C" fn open_endpoint(
         ops: &raw const ENDPOINT_OPS,
         cm: &raw const NAME_OPS,
         msg: &raw const MESSAGES,
-        rma: ptr::null(),
+        rma: &raw const RMA_OPS,
         tagged: &raw const TAGGED_MESSAGES,
-        atomic: ptr::null(),
+        atomic: &raw const ATOMIC_OPS,
         collective: ptr::null(),
         index,
     };
@@ -416,8 +415,15 @@ unsafe extern "C" fn bind(fid: *mut Fid, other: *mut Fid, flags: u64) -> c_int {
         match (*other).class {
             CLASS_AV => endpoint.addresses = Some((*other.cast::<Addresses>()).index),
             CLASS_EQ => {}
-            // Messages are not counted.
-            CLASS_CNTR if flags & (SEND | RECV) == 0 => {}
+            // Neither messages nor what others do are counted.
+            CLASS_CNTR if flags & !(READ | WRITE) == 0 => {
+                let counter = (*other.cast::<Counter>()).index;
+                for (place, kind) in [READ, WRITE].into_iter().enumerate() {
+                    if flags & kind != 0 {
+                        endpoint.counters[place] = Some(counter);
+                    }
+                }
+            }
             CLASS_CQ => {
                 let queue = (*other.cast::<CompletionQueue>()).index;
                 let selective = flags & SELECTIVE_COMPLETION != 0;

@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
-use lanigon_requests::Message;
+use lanigon_requests::{Class, Message};
 
 use crate::ffi::error::{CANCELED, INVAL, NOENT, NOMSG, TRUNC};
 use crate::ffi::{
     CLAIM, COMPLETION, CqEntry, DISCARD, MSG, MULTI_RECV, PEEK, RECV, REMOTE_CQ_DATA, TAGGED,
 };
 use crate::memory::{BufferList, scatter};
+use crate::process::Sending;
 use crate::queue::Completion;
 
 /// A receive that the program has posted, until a message matches it.
@@ -39,9 +40,10 @@ impl PostedReceive {
 
     fn matches(&self, message: &Message) -> bool {
         let source = self.source.is_none_or(|source| source == address(message));
+        let is_tagged = message.envelope.class == Class::Tagged;
         let tag = !self.tagged || (self.tag ^ message.envelope.tag) & !self.ignore == 0;
         let room = !self.is_for_many() || self.room() >= message.bytes.len();
-        self.tagged == message.envelope.tagged && source && tag && room
+        self.tagged == is_tagged && source && tag && room
     }
 }
 
@@ -69,6 +71,8 @@ pub struct Endpoint {
     pub addresses: Option<usize>,
     pub sends: Option<usize>,
     pub receives: Option<usize>,
+    /// Counters of operations that read, and that write.
+    pub counters: [Option<usize>; 2],
     pub sends_selective: bool,
     pub receives_selective: bool,
     /// Flags of operations without flags of their own.
@@ -85,6 +89,11 @@ impl Endpoint {
             .iter()
             .filter(|receive| !receive.is_for_many())
             .count()
+    }
+
+    /// Whether the end of a send or operation is wanted in its queue.
+    pub const fn wants(&self, sending: &Sending) -> bool {
+        !sending.silent && (!self.sends_selective || sending.flags & COMPLETION != 0)
     }
 
     /// Posts a receive, or looks for a message.

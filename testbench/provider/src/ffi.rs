@@ -3,7 +3,10 @@
 //! Newer versions append fields: what this library allocates for others has room for them.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::AtomicU64;
+
+mod one_sided;
+
+pub use one_sided::*;
 
 pub const fn version(major: u32, minor: u32) -> u32 {
     major << 16 | minor
@@ -11,9 +14,15 @@ pub const fn version(major: u32, minor: u32) -> u32 {
 
 /// Capabilities and flags of operations (`FI_MSG`, ...).
 pub const MSG: u64 = 1 << 1;
+pub const RMA: u64 = 1 << 2;
 pub const TAGGED: u64 = 1 << 3;
+pub const ATOMIC: u64 = 1 << 4;
+pub const READ: u64 = 1 << 8;
+pub const WRITE: u64 = 1 << 9;
 pub const RECV: u64 = 1 << 10;
 pub const SEND: u64 = 1 << 11;
+pub const REMOTE_READ: u64 = 1 << 12;
+pub const REMOTE_WRITE: u64 = 1 << 13;
 pub const MULTI_RECV: u64 = 1 << 16;
 pub const REMOTE_CQ_DATA: u64 = 1 << 17;
 pub const PEEK: u64 = 1 << 19;
@@ -25,11 +34,13 @@ pub const LOCAL_COMM: u64 = 1 << 51;
 pub const REMOTE_COMM: u64 = 1 << 52;
 pub const SOURCE: u64 = 1 << 57;
 pub const DISCARD: u64 = 1 << 58;
+pub const FETCH_ATOMIC: u64 = 1 << 58;
+pub const COMPARE_ATOMIC: u64 = 1 << 59;
 pub const DIRECTED_RECV: u64 = 1 << 59;
 pub const CLAIM: u64 = 1 << 59;
 pub const SELECTIVE_COMPLETION: u64 = 1 << 59;
-/// Sends after sends.
-pub const ORDER_SAS: u64 = 1 << 8;
+/// All operations to a process happen in their order: reads, writes and sends; those of atomic operations and of others apart too.
+pub const ORDER: u64 = 0x1FF | 0xFF << 32;
 
 /// Formats of addresses, and values for "none given".
 pub const FORMAT_UNSPEC: u32 = 0;
@@ -50,6 +61,7 @@ pub const CLASS_FABRIC: usize = 1;
 pub const CLASS_DOMAIN: usize = 2;
 pub const CLASS_EP: usize = 3;
 pub const CLASS_AV: usize = 11;
+pub const CLASS_MR: usize = 12;
 pub const CLASS_EQ: usize = 13;
 pub const CLASS_CQ: usize = 14;
 pub const CLASS_CNTR: usize = 15;
@@ -76,11 +88,14 @@ pub mod error {
     pub const NODATA: i32 = 61;
     pub const MSGSIZE: i32 = 90;
     pub const NOPROTOOPT: i32 = 92;
+    pub const OPNOTSUPP: i32 = 95;
+    pub const TIMEDOUT: i32 = 110;
     pub const CONNREFUSED: i32 = 111;
     pub const CANCELED: i32 = 125;
     pub const TOOSMALL: i32 = 257;
     pub const AVAIL: i32 = 259;
     pub const TRUNC: i32 = 265;
+    pub const NOKEY: i32 = 266;
 }
 
 /// The error as a call returns it.
@@ -119,6 +134,11 @@ pub type Missing = extern "C" fn() -> isize;
 /// Answers all of them.
 pub extern "C" fn missing() -> isize {
     failed(error::NOSYS)
+}
+
+/// A command that is not offered.
+pub unsafe extern "C" fn missing_control(_: *mut Fid, _: c_int, _: *mut c_void) -> c_int {
+    -error::NOSYS
 }
 
 #[repr(C)]
@@ -190,15 +210,11 @@ pub struct DomainOps {
     pub scalable_ep: Missing,
     pub cntr_open:
         unsafe extern "C" fn(*mut Domain, *mut c_void, *mut *mut Counter, *mut c_void) -> c_int,
-    pub others: [Missing; 4],
+    pub others: [Missing; 3],
+    pub query_atomic:
+        unsafe extern "C" fn(*mut Domain, c_int, c_int, *mut AtomicAttr, u64) -> c_int,
     pub query_collective: Missing,
     pub endpoint2: Missing,
-}
-
-#[repr(C)]
-pub struct MemoryOps {
-    pub size: usize,
-    pub all: [Missing; 3],
 }
 
 #[repr(C)]
@@ -235,7 +251,7 @@ pub struct AddressOps {
 pub struct Counter {
     pub fid: Fid,
     pub ops: *const CounterOps,
-    pub value: AtomicU64,
+    pub index: usize,
 }
 
 #[repr(C)]
@@ -314,9 +330,9 @@ pub struct EndpointFid {
     pub ops: *const EndpointOps,
     pub cm: *const NameOps,
     pub msg: *const MessageOps,
-    pub rma: *const c_void,
+    pub rma: *const RmaOps,
     pub tagged: *const TaggedOps,
-    pub atomic: *const c_void,
+    pub atomic: *const AtomicOps,
     pub collective: *const c_void,
     pub index: usize,
 }
@@ -527,5 +543,10 @@ mod tests {
         assert_eq!(size_of::<MessageOps>(), 80);
         assert_eq!(size_of::<DomainOps>(), 96);
         assert_eq!(size_of::<NameOps>(), 80);
+        assert_eq!(size_of::<RmaOps>(), 80);
+        assert_eq!(size_of::<AtomicOps>(), 112);
+        assert_eq!(size_of::<RmaMsgOf>(), 64);
+        assert_eq!(size_of::<AtomicMsgOf>(), 72);
+        assert_eq!(size_of::<MemoryRegion>(), 40);
     }
 }

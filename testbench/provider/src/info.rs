@@ -8,13 +8,19 @@ use lanigon_requests::SOCKET_VARIABLE;
 
 use crate::ffi::error::NODATA;
 use crate::ffi::{
-    ADDR_PSMX, DIRECTED_RECV, DomainAttr, EP_RDM, EP_UNSPEC, EpAttr, FORMAT_UNSPEC, FabricAttr,
-    Info, LOCAL_COMM, MSG, MULTI_RECV, ORDER_SAS, PROGRESS_MANUAL, RECV, REMOTE_COMM, RM_ENABLED,
-    RxAttr, SEND, SHARED_CONTEXT, SOURCE, TAGGED, THREAD_SAFE, TxAttr, version,
+    ADDR_PSMX, ATOMIC, DIRECTED_RECV, DomainAttr, EP_RDM, EP_UNSPEC, EpAttr, FORMAT_UNSPEC,
+    FabricAttr, Info, LOCAL_COMM, MSG, MULTI_RECV, ORDER, PROGRESS_MANUAL, READ, RECV, REMOTE_COMM,
+    REMOTE_READ, REMOTE_WRITE, RM_ENABLED, RMA, RxAttr, SEND, SHARED_CONTEXT, SOURCE, TAGGED,
+    THREAD_SAFE, TxAttr, WRITE, version,
 };
 
 /// Primary capabilities, for which a caller must ask.
-const PRIMARY: u64 = MSG | TAGGED | SEND | RECV | MULTI_RECV | DIRECTED_RECV;
+const PRIMARY: u64 = MSG | TAGGED | SEND | RECV | MULTI_RECV | DIRECTED_RECV | REMOTE | ONE_SIDED;
+/// One-sided operations, and what they may do.
+const REMOTE: u64 = RMA | ATOMIC;
+const ONE_SIDED: u64 = READ | WRITE | REMOTE_READ | REMOTE_WRITE;
+/// Operations with messages.
+const MESSAGES: u64 = MSG | TAGGED;
 /// Secondary capabilities, which a caller gets in any case.
 const SECONDARY: u64 = SOURCE | LOCAL_COMM | REMOTE_COMM;
 
@@ -111,11 +117,17 @@ impl Hints {
 
     /// The capabilities that they ask for, and what belongs to these.
     const fn capabilities(&self) -> u64 {
-        match self.caps & PRIMARY {
-            0 => PRIMARY | SECONDARY,
-            asked if asked & (SEND | RECV) == 0 => asked | SEND | RECV | SECONDARY,
-            asked => asked | SECONDARY,
+        let mut asked = self.caps & PRIMARY;
+        if asked == 0 {
+            asked = PRIMARY;
         }
+        if asked & MESSAGES != 0 && asked & (SEND | RECV) == 0 {
+            asked |= SEND | RECV;
+        }
+        if asked & REMOTE != 0 && asked & ONE_SIDED == 0 {
+            asked |= ONE_SIDED;
+        }
+        asked | SECONDARY
     }
 
     fn info(&self, asked: u32) -> Info {
@@ -142,22 +154,23 @@ impl Hints {
             dest_addr: ptr::null_mut(),
             handle: ptr::null_mut(),
             tx_attr: allocate(TxAttr {
-                caps: caps & !(RECV | MULTI_RECV | DIRECTED_RECV | SOURCE),
+                caps: caps
+                    & !(RECV | MULTI_RECV | DIRECTED_RECV | SOURCE | REMOTE_READ | REMOTE_WRITE),
                 mode: 0,
                 op_flags: self.send_flags,
-                msg_order: ORDER_SAS,
+                msg_order: ORDER,
                 comp_order: 0,
                 inject_size: INJECT_BYTES,
                 size: 1024,
                 iov_limit: BUFFERS,
-                rma_iov_limit: 0,
+                rma_iov_limit: BUFFERS,
                 tclass: 0,
             }),
             rx_attr: allocate(RxAttr {
-                caps: caps & !SEND,
+                caps: caps & !(SEND | READ | WRITE),
                 mode: 0,
                 op_flags: self.receive_flags,
-                msg_order: ORDER_SAS,
+                msg_order: ORDER,
                 comp_order: 0,
                 total_buffered_recv: 0,
                 size: 1024,
@@ -184,9 +197,9 @@ fn endpoint() -> EpAttr {
         protocol_version: 1,
         max_msg_size: LONGEST,
         msg_prefix_size: 0,
-        max_order_raw_size: 0,
-        max_order_war_size: 0,
-        max_order_waw_size: 0,
+        max_order_raw_size: LONGEST,
+        max_order_war_size: LONGEST,
+        max_order_waw_size: LONGEST,
         mem_tag_format: 0xAAAA_AAAA_AAAA_AAAA,
         tx_ctx_cnt: 1,
         rx_ctx_cnt: 1,
@@ -215,7 +228,7 @@ fn domain(threading: c_int, av_type: c_int, mr_mode: c_int) -> DomainAttr {
         max_ep_rx_ctx: 1,
         max_ep_stx_ctx: 0,
         max_ep_srx_ctx: 0,
-        cntr_cnt: 0,
+        cntr_cnt: 256,
         mr_iov_limit: 1,
         caps: LOCAL_COMM | REMOTE_COMM,
         mode: 0,

@@ -11,6 +11,7 @@
 
 #![allow(unsafe_code)]
 
+mod atomic;
 mod clock;
 mod counter;
 mod domain;
@@ -20,8 +21,11 @@ mod ffi;
 mod info;
 mod memory;
 mod messages;
+mod place;
 mod process;
 mod queue;
+mod region;
+mod remote;
 
 use ffi::{Provider, version};
 

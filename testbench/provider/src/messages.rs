@@ -43,11 +43,11 @@ pub static TAGGED_MESSAGES: TaggedOps = TaggedOps {
     injectdata: tagged_injectdata,
 };
 
-fn number(result: Result<(), i32>) -> isize {
+pub fn number(result: Result<(), i32>) -> isize {
     result.map_or_else(failed, |()| 0)
 }
 
-const fn one(base: Bytes, length: usize) -> IoVec {
+pub const fn one(base: Bytes, length: usize) -> IoVec {
     IoVec { base, length }
 }
 
@@ -65,7 +65,7 @@ unsafe fn send_from(ep: Ep, vector: *const IoVec, count: usize, sending: Sending
 }
 
 /// Flags of operations without flags of their own: for sends and for receives.
-unsafe fn usual(ep: Ep) -> (u64, u64) {
+pub unsafe fn usual(ep: Ep) -> (u64, u64) {
     // SAFETY: the caller's object.
     let index = unsafe { (*ep).index };
     let process = lock();

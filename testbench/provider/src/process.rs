@@ -1,6 +1,6 @@
-//! The process: its socket to the world, its clock, and all that its calls have made.
+//! The process: its socket to the world, its clock, and all that its calls have made. One-sided operations have a file of their own (`one_sided`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::os::fd::IntoRawFd;
 use std::os::unix::net::UnixStream;
@@ -11,13 +11,17 @@ use std::thread;
 
 use lanigon_line::{Line, clock};
 use lanigon_requests::{
-    Answer, Decoder, Envelope, Hello, Message, Poll, Request, SOCKET_VARIABLE, VERSION, Welcome,
+    Answer, Class, Decoder, Envelope, Hello, Message, Poll, Request, SOCKET_VARIABLE, VERSION,
+    Welcome,
 };
 
 use crate::endpoint::{Completions, Endpoint, kind};
 use crate::ffi::error::{AGAIN, CONNREFUSED, INVAL, IO};
-use crate::ffi::{COMPLETION, CqEntry, DELIVERY_COMPLETE, MATCH_COMPLETE, SEND};
+use crate::ffi::{CqEntry, DELIVERY_COMPLETE, MATCH_COMPLETE, SEND};
+use crate::memory::BufferList;
 use crate::queue::{Completion, EventQueue};
+
+mod one_sided;
 
 /// A process that has read the clock since its last poll waits for so long at most, in ns: it may wait for a time.
 const QUANTUM_NS: u64 = 1000;
@@ -48,6 +52,17 @@ struct Unfinished {
     flags: u64,
     wanted: bool,
     bytes: usize,
+    /// Where the results of a one-sided operation belong.
+    results: BufferList,
+    /// Counter of its end.
+    counter: Option<usize>,
+}
+
+/// One-sided operations that are complete, and those that have failed.
+#[derive(Debug, Default)]
+pub struct Count {
+    pub done: u64,
+    pub failed: u64,
 }
 
 /// Description of a send without its bytes.
@@ -78,7 +93,6 @@ pub struct Process {
     /// Whether the world has carried out requests since its last answer: they have taken time.
     has_asked: bool,
     clock_reads: u32,
-    vain_reads: u32,
     vain_looks: u32,
     /// A thread waits for an answer.
     waits: bool,
@@ -87,10 +101,13 @@ pub struct Process {
     next_skips: u32,
     pub endpoints: Vec<Option<Endpoint>>,
     pub queues: Vec<EventQueue>,
+    pub counts: Vec<Count>,
     pub addresses: Vec<Vec<u64>>,
     unfinished: BTreeMap<u64, Unfinished>,
     unfinished_bytes: usize,
     next_token: u64,
+    /// Keys of the regions that the process offers.
+    keys: BTreeSet<u64>,
 }
 
 static PROCESS: Mutex<Process> = Mutex::new(Process {
@@ -102,17 +119,18 @@ static PROCESS: Mutex<Process> = Mutex::new(Process {
     spent_ns: 0,
     has_asked: false,
     clock_reads: 0,
-    vain_reads: 0,
     vain_looks: 0,
     waits: false,
     skips: 0,
     next_skips: 0,
     endpoints: Vec::new(),
     queues: Vec::new(),
+    counts: Vec::new(),
     addresses: Vec::new(),
     unfinished: BTreeMap::new(),
     unfinished_bytes: 0,
     next_token: 1,
+    keys: BTreeSet::new(),
 });
 
 /// Whether this process has simulated time. Relaxed as [`LAST_NS`] and [`SOCKET`]: everything else is behind the mutex of the process.
@@ -316,14 +334,17 @@ impl Process {
 
     /// Something was done: the next looks are no idle ones.
     pub fn is_active(&mut self) {
-        self.vain_reads = 0;
+        self.queues
+            .iter_mut()
+            .for_each(|queue| queue.vain_reads = 0);
         self.vain_looks = 0;
     }
 
     /// A queue had nothing; whether the process is to be held now.
-    pub fn read_in_vain(&mut self) -> bool {
-        self.vain_reads += 1;
-        self.vain_reads >= LOOKS
+    pub fn read_in_vain(&mut self, queue: usize) -> bool {
+        let queue = &mut self.queues[queue];
+        queue.vain_reads += 1;
+        queue.vain_reads >= LOOKS
     }
 
     /// A look has found no message; whether the process is to be held now.
@@ -343,6 +364,10 @@ impl Process {
 
     fn deliver(&mut self, message: Message) {
         self.is_active();
+        if message.envelope.class == Class::Reply {
+            self.replied(&message);
+            return;
+        }
         let place = usize::from(message.envelope.to_endpoint);
         // A message to an endpoint that was closed is lost.
         if let Some(Some(endpoint)) = self.endpoints.get_mut(place) {
@@ -384,6 +409,39 @@ impl Process {
         }
     }
 
+    /// Address at a place of an endpoint's table, if something can be sent now.
+    fn receiver(&self, endpoint: &Endpoint, place: u64) -> Result<u64, i32> {
+        let table = endpoint
+            .addresses
+            .and_then(|table| self.addresses.get(table));
+        let place = usize::try_from(place).map_err(|_| INVAL)?;
+        let to = table.and_then(|table| table.get(place)).copied();
+        let is_full =
+            self.unfinished.len() >= MOST_SENDS || self.unfinished_bytes > MOST_SEND_BYTES;
+        if is_full {
+            return Err(AGAIN);
+        }
+        to.ok_or(INVAL)
+    }
+
+    /// Hands a message to the world.
+    fn emit(&mut self, token: u64, rank: u32, envelope: &Envelope, bytes: &[u8]) {
+        let spent_ns = std::mem::take(&mut self.spent_ns);
+        let mut request = Vec::with_capacity(bytes.len() + 80);
+        Request::write_send_head(spent_ns, token, rank, envelope, bytes.len(), &mut request);
+        request.extend_from_slice(bytes);
+        self.write(&request);
+        self.has_asked = true;
+        self.skips = 0;
+    }
+
+    /// Keeps what is not complete, under its token.
+    fn keep(&mut self, token: u64, unfinished: Unfinished) {
+        self.next_token += 1;
+        self.unfinished_bytes += unfinished.bytes;
+        self.unfinished.insert(token, unfinished);
+    }
+
     /// Sends a message.
     ///
     /// # Errors
@@ -394,32 +452,23 @@ impl Process {
             .get(number)
             .and_then(Option::as_ref)
             .ok_or(INVAL)?;
-        let table = endpoint
-            .addresses
-            .and_then(|table| self.addresses.get(table));
-        let place = usize::try_from(sending.to).map_err(|_| INVAL)?;
-        let to = table
-            .and_then(|table| table.get(place))
-            .copied()
-            .ok_or(INVAL)?;
-        let is_full =
-            self.unfinished.len() >= MOST_SENDS || self.unfinished_bytes > MOST_SEND_BYTES;
-        if is_full {
-            return Err(AGAIN);
-        }
-        let wanted =
-            !sending.silent && (!endpoint.sends_selective || sending.flags & COMPLETION != 0);
+        let to = self.receiver(endpoint, sending.to)?;
         let send = Unfinished {
             endpoint: number,
             context: sending.context,
             flags: SEND | kind(sending.tagged),
-            wanted,
+            wanted: endpoint.wants(&sending),
             bytes: bytes.len(),
+            results: BufferList::new(),
+            counter: None,
         };
         let envelope = Envelope {
             from_endpoint: number as u8,
             to_endpoint: to as u8,
-            tagged: sending.tagged,
+            class: match sending.tagged {
+                true => Class::Tagged,
+                false => Class::Plain,
+            },
             tag: sending.tag,
             data: sending.data,
         };
@@ -439,19 +488,10 @@ impl Process {
             true => self.next_token,
             false => 0,
         };
-        let spent_ns = std::mem::take(&mut self.spent_ns);
-        let mut request = Vec::with_capacity(bytes.len() + 80);
-        Request::write_send_head(spent_ns, token, rank, &envelope, bytes.len(), &mut request);
-        request.extend_from_slice(&bytes);
-        self.write(&request);
-        self.has_asked = true;
-        self.skips = 0;
-        if token == 0 {
-            self.sent(&send, None);
-        } else {
-            self.next_token += 1;
-            self.unfinished_bytes += send.bytes;
-            self.unfinished.insert(token, send);
+        self.emit(token, rank, &envelope, &bytes);
+        match token {
+            0 => self.sent(&send, None),
+            _ => self.keep(token, send),
         }
         Ok(())
     }

@@ -18,6 +18,8 @@ pub struct Completion {
 #[derive(Debug, Default)]
 pub struct EventQueue {
     entries: VecDeque<Completion>,
+    /// Number of reads that have found nothing since something was done.
+    pub vain_reads: u32,
 }
 
 impl EventQueue {

@@ -119,6 +119,7 @@ impl Answer {
 mod tests {
     use super::*;
     use crate::call::{Item, Refusal, SocketAddress};
+    use crate::request::Class;
 
     #[test]
     fn answers_are_read_as_written() {
@@ -130,7 +131,7 @@ mod tests {
             Answer::Message(Message {
                 rank: 3,
                 envelope: Envelope {
-                    tagged: true,
+                    class: Class::Tagged,
                     tag: 9,
                     data: Some(7),
                     ..Envelope::default()

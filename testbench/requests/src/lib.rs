@@ -8,17 +8,21 @@
 //! Both sides are read by a [`Decoder`], which takes any bytes: what is no message of this protocol is an error.
 
 mod answer;
+mod atomic;
 mod call;
 mod frame;
+mod operation;
 mod request;
 
 pub use answer::{Answer, End, Welcome};
+pub use atomic::{Atomic, Function, Number};
 pub use call::{CallOutcome, Item, Refusal, SocketAddress, SocketCall, ready};
 pub use frame::{Decoder, MOST_BYTES, RequestError};
-pub use request::{Envelope, Hello, LONGEST_NS, Message, Poll, Request};
+pub use operation::{Access, Operation, Region, Segment};
+pub use request::{Class, Envelope, Hello, LONGEST_NS, Message, Poll, Request};
 
 /// Version of the protocol. The two sides are built together.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// Variable with the path of the world's socket.
 pub const SOCKET_VARIABLE: &str = "LANIGON_SOCKET";

@@ -2,6 +2,7 @@
 
 use crate::call::{SocketCall, limit_word, read_limit};
 use crate::frame::{Decoder, FIELDS, Frame, RequestError, limited};
+use crate::operation::Region;
 
 /// Most processor time of a request, in ns.
 pub const LONGEST_NS: u64 = 1_000_000_000_000;
@@ -25,6 +26,20 @@ pub struct Hello {
     pub job: String,
 }
 
+/// Class of a message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Class {
+    /// For a receive without a tag.
+    #[default]
+    Plain,
+    /// For a receive with a tag.
+    Tagged,
+    /// An [`Operation`](crate::Operation), which the host of the receiver carries out.
+    Operation,
+    /// The reply to an operation.
+    Reply,
+}
+
 /// Fields of a message that its receiver gets beside the bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Envelope {
@@ -32,11 +47,11 @@ pub struct Envelope {
     pub from_endpoint: u8,
     /// Endpoint of the receiver.
     pub to_endpoint: u8,
-    /// Whether the message has a tag.
-    pub tagged: bool,
+    /// Class of the message.
+    pub class: Class,
     /// Tag of the message, if it has one.
     pub tag: u64,
-    /// Data for the receiver's completion.
+    /// Data for the receiver's completion; of a reply: the number of an error.
     pub data: Option<u64>,
 }
 
@@ -99,6 +114,15 @@ pub enum Request {
         /// Call to carry out.
         call: SocketCall,
     },
+    /// Memory is offered to other processes under this name, or offered no more.
+    Region {
+        /// Processor time since the request before, in ns.
+        spent_ns: u64,
+        /// Name of the region.
+        key: u64,
+        /// The memory; `None`: the name is free again.
+        region: Option<Region>,
+    },
     /// The process has ended with the network.
     Bye,
 }
@@ -110,19 +134,19 @@ const POLL: u64 = 3;
 const TIME: u64 = 4;
 const BYE: u64 = 5;
 const CALL: u64 = 6;
+const REGION: u64 = 7;
 
-/// Flags of an envelope.
-const TAGGED: u64 = 1;
-const DATA: u64 = 2;
+/// Fields of an envelope's word behind the endpoints.
+const CLASS: u64 = 3;
+const DATA: u64 = 4;
 
 impl Envelope {
     /// Three words: endpoints and flags, tag, data.
     #[must_use]
     pub fn words(&self) -> [u64; 3] {
-        let tagged = if self.tagged { TAGGED } else { 0 };
         let data = self.data.map_or(0, |_| DATA);
         let ends = u64::from(self.from_endpoint) | u64::from(self.to_endpoint) << 8;
-        let first = ends | (tagged | data) << 16;
+        let first = ends | (self.class as u64 | data) << 16;
         [first, self.tag, self.data.unwrap_or_default()]
     }
 
@@ -131,11 +155,16 @@ impl Envelope {
     /// # Errors
     /// [`RequestError::Value`].
     pub fn read([first, tag, data]: [u64; 3]) -> Result<Self, RequestError> {
-        let flags = limited("a word of flags", first, (TAGGED | DATA) << 16 | 0xFFFF)? >> 16;
+        let flags = limited("a word of flags", first, (CLASS | DATA) << 16 | 0xFFFF)? >> 16;
         Ok(Self {
             from_endpoint: first as u8,
             to_endpoint: (first >> 8) as u8,
-            tagged: flags & TAGGED != 0,
+            class: match flags & CLASS {
+                0 => Class::Plain,
+                1 => Class::Tagged,
+                2 => Class::Operation,
+                _ => Class::Reply,
+            },
             tag,
             data: (flags & DATA != 0).then_some(data),
         })
@@ -185,6 +214,15 @@ impl Request {
                 limit_ns,
                 call,
             } => call.write(CALL, [*spent_ns, *ticket, limit_word(*limit_ns)], out),
+            Self::Region {
+                spent_ns,
+                key,
+                region,
+            } => {
+                let words = region.map_or([0; 3], |region| [1, region.address, region.bytes]);
+                let [is_there, address, bytes] = words;
+                head(REGION, &[*spent_ns, *key, is_there, address, bytes], out);
+            }
             Self::Bye => head(BYE, &[], out),
         }
     }
@@ -264,6 +302,16 @@ impl Request {
                 limit_ns: read_limit(third)?,
                 call: SocketCall::read(frame)?,
             }),
+            REGION => {
+                frame.without_bytes("a region")?;
+                let (address, bytes) = (fourth, fifth);
+                let is_there = limited("a flag", third, 1)? == 1;
+                Ok(Self::Region {
+                    spent_ns: spent(first)?,
+                    key: second,
+                    region: is_there.then_some(Region { address, bytes }),
+                })
+            }
             BYE => {
                 frame.without_bytes("a farewell")?;
                 Ok(Self::Bye)
@@ -283,16 +331,21 @@ mod tests {
     fn message() -> impl Strategy<Value = Message> {
         let envelope = (
             any::<[u8; 2]>(),
-            any::<bool>(),
+            0..4_u8,
             any::<u64>(),
             any::<Option<u64>>(),
         );
         let bytes = proptest::collection::vec(any::<u8>(), 0..300);
-        (0..1000_u32, envelope, bytes).prop_map(|(rank, (ends, tagged, tag, data), bytes)| {
+        (0..1000_u32, envelope, bytes).prop_map(|(rank, (ends, class, tag, data), bytes)| {
             let envelope = Envelope {
                 from_endpoint: ends[0],
                 to_endpoint: ends[1],
-                tagged,
+                class: match class {
+                    0 => Class::Plain,
+                    1 => Class::Tagged,
+                    2 => Class::Operation,
+                    _ => Class::Reply,
+                },
                 tag,
                 data,
             };
@@ -393,6 +446,11 @@ mod tests {
                     call,
                 }
             ),
+            any::<(u64, Option<(u64, u64)>)>().prop_map(|(key, region)| Request::Region {
+                spent_ns: 5,
+                key,
+                region: region.map(|(address, bytes)| Region { address, bytes }),
+            }),
             Just(Request::Bye),
         ]
     }

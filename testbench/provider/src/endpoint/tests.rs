@@ -4,7 +4,7 @@ use super::*;
 
 fn message(rank: u32, tag: u64, bytes: &[u8]) -> Message {
     let envelope = Envelope {
-        tagged: true,
+        class: Class::Tagged,
         tag,
         ..Envelope::default()
     };
@@ -106,7 +106,7 @@ fn one_receive_takes_many_messages() {
     posted(&mut endpoint, many);
     let untagged = |bytes: &[u8]| {
         let mut one = message(0, 0, bytes);
-        one.envelope.tagged = false;
+        one.envelope.class = Class::Plain;
         one
     };
     let first = endpoint.deliver(untagged(&[1, 2, 3]));
