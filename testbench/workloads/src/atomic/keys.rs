@@ -46,7 +46,7 @@ keys! {
         "operations",
         Choice(const { &names(&OPERATIONS) }),
         "random",
-        "atomics: which ones; compare-swap compares with the value that the member has seen last, compare-swap-miss with one that never stands there",
+        "atomics: compare-swap compares with the value that the member saw last, compare-swap-miss with one that never occurs",
     );
     ON = key("on", Choice(const { &names(&EXECUTORS) }), "nic", "who executes the operations");
     WAIT = key(
@@ -59,13 +59,13 @@ keys! {
         "reply",
         Choice(const { &names(&REPLIES) }),
         "event",
-        "on boards: how a member gets a result, by an event or by a word in its memory",
+        "on boards: a member gets a result by an event or by a word in its memory",
     );
     MUTEX = key(
         "mutex",
         Flag,
         "false",
-        "on boards: boards keep operations apart from what their hosts do with the words",
+        "on boards: operations are kept apart from the accesses of hosts to the words",
     );
     COUNT = key(
         "count",
@@ -77,13 +77,13 @@ keys! {
         "warm_up",
         Integer(0, 999_999),
         "0",
-        "how many of these do not count for the times; fewer than `count`",
+        "of these, not counted in the times; fewer than `count`",
     );
     COUNTER = key(
         "counter",
         Flag,
         "false",
-        "homes that are no members count the iterations of a loop, once they have computed for 100 ms",
+        "other homes than members count the iterations of a loop, once they have computed for 100 ms",
     );
     HOLD_US = key("hold_us", Number(0.0, LONGEST_US), "0", "lock: for so long a member holds it");
     THINK_US = key(

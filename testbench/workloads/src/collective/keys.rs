@@ -59,7 +59,7 @@ keys! {
     ALGORITHM = key(
         "algorithm",
         Choice(const { &names(&ALGORITHMS) }),
-        "the first one of the program",
+        "the first",
         "barrier: pairwise-exchange, gather-broadcast; reduction: binomial, tree; all-to-all-broadcast: recursive-doubling, on hosts ring, on NICs concurrent-broadcasting",
     );
     ON = key("on", Choice(const { &names(&PLACES) }), "host", "where it is executed");
@@ -67,13 +67,13 @@ keys! {
         "per_node",
         Integer(1, MOST_PER_NODE as u64),
         "1",
-        "members of each node, processes with ports of their own, whose ranks follow each other; the root is the first one of its node",
+        "members of each node, with their own ports and successive ranks; the root is its first one",
     );
     ROUNDS = key("rounds", Integer(1, 1_000_000), "100", "how often");
     BYTES = need(
         "bytes",
         Integer(0, MOST_BLOCK_BYTES),
-        "all-to-all-broadcast: the length of a block; random-collectives: the longest one",
+        "all-to-all-broadcast: length of a block; random-collectives: the longest",
     );
     DEGREE = key(
         "degree",
@@ -111,13 +111,13 @@ keys! {
         "skew_us",
         Number(0.0, LONGEST_US),
         "none",
-        "before each round a barrier, then a random delay up to this one",
+        "a barrier and a random delay up to this before each round",
     );
     LAST_LATE_US = key(
         "last_late_us",
         Number(0.0, LONGEST_US),
         "0",
-        "the last of `nodes` comes so much later to each round than the others",
+        "the last of `nodes` comes so much later to each round",
     );
 }
 

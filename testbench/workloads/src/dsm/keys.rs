@@ -65,7 +65,7 @@ keys! {
         "dispatch",
         Choice(const { &names(&DISPATCHES) }),
         "each",
-        "which requests pay for the handler's dispatch, each one or one that finds no handler running",
+        "requests that pay for the handler's dispatch: each, or those that find no handler running",
     );
     CLOCK_MHZ = key(
         "clock_mhz",

@@ -14,31 +14,31 @@ use lanigon_worlds::scenario::table::{Item, Table};
 const LONGEST_SILENCE_S: u64 = 3600;
 
 keys! {
-    NODES = need("nodes", NodesOf, "their hosts run Linux, each its own; the board's memory and `image` are as for others, `host_memory_mb` is the guest's");
+    NODES = need("nodes", NodesOf, "their hosts run a Linux each; `host_memory_mb` is the memory of the guest");
     SCRIPT = need(
         "script",
         Text,
-        "what the guest's shell runs in `/root`, with the node's number in `$NODE`; its exit code decides, its output is the console",
+        "what the shell runs in `/root`, with the number of the node in `$NODE`; its exit code decides, its output is the console",
     );
-    FILES = key("files", Texts, "none", "files that are put into `/root` under their own names, relative to the scenario");
-    KERNEL = key("kernel", Text, "that of `make linux`", "a kernel of one's own, relative to the scenario");
+    FILES = key("files", Texts, "none", "files for `/root`, relative to the scenario");
+    KERNEL = key("kernel", Text, "that of `make linux`", "your own kernel, relative to the scenario");
     OPTIONS = key(
         "options",
         Texts,
         "none",
-        "for the kernel's command line, such as the driver's parameters: `acenic.rx_coal_tick=100`",
+        "for the kernel's command line, such as parameters of the driver: `acenic.rx_coal_tick=100`",
     );
     PROCESSOR = key(
         "processor",
         Flag,
         "false",
-        "the kernel's work for the network takes as long as the profile says: `host.kernel_...`, `host.system_call`, `host.context_switch`",
+        "the kernel's work for the network takes the times of the profile: `host.kernel_...`, `host.system_call`, `host.context_switch`",
     );
     SILENCE = key(
         "silence_s",
         Integer(1, LONGEST_SILENCE_S),
         "120",
-        "a guest that neither waits nor uses the board for so long, of the wall clock, hangs: the run ends",
+        "a guest that neither waits nor uses the board for so long of wall time hangs: the run ends",
     );
 }
 

@@ -66,7 +66,7 @@ keys! {
         "bytes",
         Lengths(MOST_BYTES),
         "those of the OSU set",
-        "lengths of the messages that are measured, in turn",
+        "lengths of messages, in turn",
     );
     ROUNDS = key("rounds", Integer(1, 1_000_000), "100", "measured rounds of each length");
     EAGER_BYTES = key(
@@ -94,13 +94,13 @@ keys! {
         "skew_us",
         Number(0.0, LONGEST_US),
         "none",
-        "broadcast, reduce: before each round a barrier, then a random delay up to this one",
+        "broadcast, reduce: a barrier and a random delay up to this before each round",
     );
     BYPASS = key(
         "bypass",
         Choice(const { &names(&BYPASSES) }),
         "none",
-        "over GM: which collective operations go on in handlers of signals while programs compute",
+        "over GM: collective operations that go on in handlers of signals while programs compute",
     );
     EXIT_DELAY_US = key(
         "exit_delay_us",
@@ -112,7 +112,7 @@ keys! {
         "catch_up_us",
         Number(0.0, LONGEST_US),
         "500",
-        "reduce with skew_us: how long all ranks compute after each reduction, besides the longest delay",
+        "reduce with skew_us: all ranks compute so long after each reduction, besides the longest delay",
     );
     PIN_US = key(
         "pin_us",

@@ -30,7 +30,7 @@ const RATES: &[Key] = &[
         "longest_delay_us",
         Number(1e-6, DELAY),
         "100",
-        "longest time for which a frame is held back",
+        "longest time of that",
     ),
 ];
 
@@ -58,13 +58,13 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "byte",
             Integer(0, 9017),
             "needed",
-            "corrupt: index of the damaged byte, from 0; a frame or packet that is shorter is not selected",
+            "corrupt: index of the damaged byte, from 0; shorter frames or packets are not selected",
         ),
         key(
             "valid_fcs",
             Flag,
             "false",
-            "corrupt: the check sequence is made right again, so that no NIC detects it",
+            "corrupt: the check sequence is right again, so that no NIC detects it",
         ),
         key(
             "frame",
@@ -82,7 +82,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "message",
             Integer(0, 65_535),
             "any",
-            "number of an EMP message or of a program's Ethernet frame, from 0, of its sender to its receiver",
+            "number of an EMP message or an Ethernet frame, from 0, of its sender to its receiver",
         ),
         key(
             "packet",
@@ -106,7 +106,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "nth",
             Integer(1, HITS),
             "1",
-            "GM, Ethernet frames: the nth one that matches, of each sender",
+            "GM, Ethernet frames: the nth of each sender that matches",
         ),
         key(
             "from",
@@ -119,7 +119,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "after_us",
             Number(0.0, LATEST),
             "0",
-            "frames that leave from then on, counted from the start of the programs",
+            "frames that leave from then on, from the start of the programs",
         ),
         key(
             "times",
@@ -138,7 +138,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "link",
             Ends,
             "none",
-            "random, cut, replug: the link between two nodes or switches, instead of `nodes`",
+            "random, cut, replug: the link between two ends, instead of `nodes`",
         ),
         key(
             "at_us",
@@ -150,7 +150,7 @@ pub(super) const FAULT: TableDoc = TableDoc {
             "for_us",
             Number(1e-6, LATEST),
             "for good; stall-dma: needed",
-            "cut: how long; replug: how long the cable is in nobody's port; stall-dma: how long",
+            "cut, stall-dma: how long; replug: how long the cable is in no port",
         ),
         key(
             "ends",

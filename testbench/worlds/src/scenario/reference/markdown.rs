@@ -10,7 +10,7 @@ const HEAD: &str = "\
 
 For everyone who writes scenarios, the TOML files that `lanigon run`, `debug`, `gdb`, `profile` and `ledger` take ([run-scenarios.md](run-scenarios.md)). \
 The parser and the JSON schema (`lanigon schema > scenario.schema.json`) have the same tables. Editors with a language server for TOML check a scenario \
-if its first line is `#:schema ./scenario.schema.json`. Times are of the simulation.
+if its first line is `#:schema ./scenario.schema.json`. The end of a key is its unit; lengths are in bytes, times are simulated. A flag is `true` or `false`.
 ";
 
 /// The page, with the keys of these workloads.
@@ -47,7 +47,7 @@ pub fn markdown(workloads: Workloads) -> String {
 
 /// A table of keys.
 fn rows(keys: &[Key]) -> String {
-    let head = "\n| key | values | default | meaning |\n|--|--|--|--|\n";
+    let head = "\n|key|values|default|meaning|\n|--|--|--|--|\n";
     let rows: String = keys.iter().map(row).collect();
     match rows.is_empty() {
         true => rows,
@@ -55,7 +55,7 @@ fn rows(keys: &[Key]) -> String {
     }
 }
 
-/// Keys that are tables: they have sections of their own.
+/// Keys that are tables: they have sections of their own, which tell their meaning.
 fn parts(tables: &[Key]) -> String {
     let part = |key: &Key| {
         let default = match key.default {
@@ -63,12 +63,12 @@ fn parts(tables: &[Key]) -> String {
             Some("none") => String::new(),
             Some(other) => format!(" (default: {other})"),
         };
-        format!("`{}`{default}, {}", key.name, key.what)
+        format!("`{}`{default}", key.name)
     };
     let parts: Vec<_> = tables.iter().map(part).collect();
     match parts.is_empty() {
         true => String::new(),
-        false => format!("\nTables, described below: {}.\n", parts.join("; ")),
+        false => format!("\nTables, described below: {}.\n", parts.join(", ")),
     }
 }
 
@@ -104,23 +104,40 @@ fn link(name: &str) -> String {
 }
 
 fn row(key: &Key) -> String {
-    let unit = key.unit().map(|unit| format!(" {unit}"));
-    let unit = unit.unwrap_or_default();
     let values = match key.values {
         Values::Text => "text".into(),
         Values::Texts => "text, or a list".into(),
-        Values::Flag => "true, false".into(),
-        Values::Integer(least, most) => format!("{least} to {most}{unit}"),
-        Values::Number(least, most) => format!("{} to {}{unit}", number(least), number(most)),
+        Values::Flag => "flag".into(),
+        Values::Integer(least, most) => format!("{} to {}", whole(least), whole(most)),
+        Values::Number(least, most) => format!("{} to {}", number(least), number(most)),
         Values::Choice(names) => names.join(", "),
         Values::Node => "node".into(),
         Values::Nodes => "nodes".into(),
         Values::Ends => "two ends".into(),
-        Values::Lengths(most) => format!("0 to {most}{unit}, or a list"),
+        Values::Lengths(most) => format!("0 to {}, or a list", whole(most)),
         Values::Table(_) | Values::Tables(_) | Values::Entries => "table".into(),
     };
-    let default = key.default.unwrap_or("needed");
-    format!("| `{}` | {values} | {default} | {} |\n", key.name, key.what)
+    let default = match (key.default, key.values) {
+        (Some("none"), Values::Choice(_)) => "none".into(),
+        (Some("none"), _) => String::new(),
+        (Some(default), _) => default.parse().map_or(default.into(), whole),
+        (None, _) => "needed".into(),
+    };
+    format!("|`{}`|{values}|{default}|{}|\n", key.name, key.what)
+}
+
+/// A whole number; large round ones as powers.
+fn whole(value: u64) -> String {
+    const ROUND: u64 = 1_000_000;
+    if value == i64::MAX as u64 {
+        "2^63 - 1".into()
+    } else if value.is_power_of_two() && value > ROUND {
+        format!("2^{}", value.ilog2())
+    } else if value > 0 && value.is_multiple_of(ROUND) {
+        number(value as f64)
+    } else {
+        value.to_string()
+    }
 }
 
 fn number(value: f64) -> String {

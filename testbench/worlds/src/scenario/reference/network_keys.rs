@@ -21,7 +21,7 @@ pub(super) const NETWORK: TableDoc = TableDoc {
             "nodes",
             Integer(1, MOST_NODES as u64),
             "2 for pair; else needed without [[node]]",
-            "number of nodes, named by their numbers from 0; at most 256 with EMP",
+            "nodes, named by their numbers from 0; at most 256 with EMP",
         ),
         key("link", Table("link"), "none", "properties of cables"),
         key(
@@ -49,7 +49,7 @@ pub(super) const NETWORK: TableDoc = TableDoc {
 pub(super) const LINK: TableDoc = TableDoc {
     name: "link-keys",
     written: "link = { ... }, uplink = { ... }",
-    what: "Properties of cables, in `[network]` and in each `[[link]]`.",
+    what: "Properties of cables, in `[network]` (`uplink`: those between switches of tree and clos) and in each `[[link]]`.",
     keys: &[
         key(
             "speed_mbit",
@@ -61,13 +61,13 @@ pub(super) const LINK: TableDoc = TableDoc {
             "length_m",
             Number(0.0, 1e6),
             "10",
-            "length of the cable, for its propagation time",
+            "length, for the propagation time",
         ),
         key(
             "propagation_ns",
             Number(0.0, 1e9),
             "that of the length",
-            "propagation time, instead of the length; not 0; of Myrinet at most 1 ms",
+            "propagation time instead of the length; not 0; of Myrinet at most 1 ms",
         ),
     ],
     includes: &[],
@@ -87,7 +87,7 @@ pub(super) const SWITCH_KEYS: TableDoc = TableDoc {
         key(
             "latency_ns",
             Number(0.0, 1e9),
-            "1000; crossbars: that of the profile",
+            "1000; crossbars: of the profile",
             "from the decision to the first bit; of crossbars at most 1 ms",
         ),
         key(
@@ -99,20 +99,20 @@ pub(super) const SWITCH_KEYS: TableDoc = TableDoc {
         key(
             "stop_bytes",
             Integer(1, 1 << 20),
-            "that of the profile",
+            "of the profile",
             "Myrinet: fill of a port's slack buffer that says STOP",
         ),
         key(
             "go_bytes",
             Integer(0, (1 << 20) - 1),
-            "that of the profile",
+            "of the profile",
             "Myrinet: fill that says GO; below `stop_bytes`",
         ),
         key(
             "watchdog_us",
             Number(1e-3, 1e9),
-            "that of the profile",
-            "Myrinet: a packet whose head waits for so long is taken out",
+            "of the profile",
+            "Myrinet: a packet whose head waits so long is taken out",
         ),
     ],
     includes: &[],
@@ -147,7 +147,7 @@ pub(super) const CABLE: TableDoc = TableDoc {
     keys: &[need(
         "between",
         Ends,
-        "its two ends; a switch without a port: the next free one",
+        "its ends; a switch without a port: the next free one",
     )],
     includes: &["link-keys"],
 };
