@@ -26,7 +26,7 @@ const MOST_SLOTS: u32 = 2;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CodeMap(Option<Arc<Known>>);
 
-/// What is known of the code in memory.
+/// Ranges of memory that hold code, and parts of the image.
 #[derive(Debug, PartialEq, Eq)]
 struct Known {
     /// Whether nothing else is code.

@@ -69,7 +69,7 @@ impl MemoryWord {
 pub(super) struct MemoryPoll {
     /// The words; never empty.
     words: Vec<MemoryWord>,
-    /// What the program waits for.
+    /// Reason of the poll, for reports.
     why: &'static str,
     /// Index of the word that the next poll reads.
     turn: usize,

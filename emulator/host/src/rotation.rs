@@ -30,7 +30,7 @@ value_enum!(Word {
 pub(super) struct Rotation {
     /// The words; never empty.
     words: Vec<Word>,
-    /// What the program waits for.
+    /// Reason of the poll, for reports.
     why: &'static str,
     /// Index of the word whose turn it is.
     turn: usize,

@@ -493,7 +493,7 @@ impl Programs {
     }
 }
 
-/// What a program that has a CPU spends it on.
+/// Phase of a program that has a CPU.
 const fn running_phase(polls: bool) -> Phase {
     match polls {
         true => Phase::Polling,

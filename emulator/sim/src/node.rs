@@ -218,7 +218,7 @@ impl Node {
         (&mut *self.slot, parts)
     }
 
-    /// What the next activity of the host depends on.
+    /// The parts on which the next activity of the host depends.
     const fn host_view(&self) -> HostView<'_> {
         HostView {
             programs: &self.programs,

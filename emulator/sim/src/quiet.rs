@@ -40,7 +40,7 @@ value_struct!(StirCounts {
     programs: programs
 });
 
-/// What is known of one node.
+/// Record of one node's last activity.
 #[derive(Debug, Clone, Default)]
 struct NodeRecord {
     counts: StirCounts,
@@ -62,7 +62,7 @@ value_struct!(NodeRecord {
     busy: busy
 });
 
-/// How long each node of a world that this process executes has not stirred.
+/// Records of the nodes of a world that this process executes: when each has stirred last.
 #[derive(Debug, Clone, Default)]
 pub struct QuietWatch(Vec<NodeRecord>);
 

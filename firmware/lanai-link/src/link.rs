@@ -104,7 +104,7 @@ fn linker_values(layout: &ImageLayout, memory: u32) -> [u32; LINKER_SYMBOLS.len(
     [text_end, data_start, bss_start, bss_end, memory & !7]
 }
 
-/// What relocations need: inputs, symbols, and where all of it lies.
+/// Data for relocations: inputs, symbols, and the addresses of both.
 struct Linker<'a> {
     inputs: &'a [Input],
     symbols: Symbols<'a>,

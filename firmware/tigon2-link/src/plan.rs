@@ -92,7 +92,7 @@ pub(crate) fn soft_at(words: &[u32], index: usize) -> Option<Soft> {
     })
 }
 
-/// What a plan depends on: the code, the targets of jumps, and the instructions that may not move.
+/// Input of a plan: the code, the targets of jumps, and the instructions that may not move.
 struct Planner<'a> {
     code: &'a CodeRun,
     targets: &'a BTreeSet<u32>,

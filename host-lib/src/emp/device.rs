@@ -43,7 +43,7 @@ use crate::window::{System, Window};
 #[derive(Clone, Default)]
 pub struct Device(Arc<Mutex<DeviceState>>);
 
-/// What the programs of a host share of a device.
+/// State of a device, which the programs of a host share.
 #[derive(Default)]
 struct DeviceState {
     open: bool,

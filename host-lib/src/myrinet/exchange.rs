@@ -88,7 +88,7 @@ struct Peer {
     form: Option<u8>,
     /// One more than the index of the form with which its last frame has arrived; 0: none has.
     heard: u8,
-    /// It has sent a greeting and not heard this host yet: it gets a greeting back.
+    /// Set by a greeting of a host that has not heard this one yet: it gets a greeting back.
     asks: bool,
     sent: u32,
     received: u32,

@@ -31,7 +31,7 @@ pub struct NamedValue {
     pub value: i64,
 }
 
-/// What a journal has recorded.
+/// Entries and values of a journal.
 #[derive(Debug, Default)]
 struct Content {
     entries: Vec<JournalEntry>,

@@ -40,7 +40,7 @@ value_struct!(Actions {
     handlers: handlers
 });
 
-/// What a tape has recorded.
+/// Recorded actions of a tape.
 #[derive(Debug, Default)]
 struct Content {
     actions: Actions,

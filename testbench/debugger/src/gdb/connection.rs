@@ -82,7 +82,7 @@ pub(super) enum Input {
     Gone,
 }
 
-/// What a read from the connection gave.
+/// Part of the input, as read from the connection.
 #[derive(Debug)]
 enum ReadPiece {
     Bytes(Vec<u8>),
