@@ -1,10 +1,10 @@
-//! Number of random cases that the property tests of all crates try.
+//! Number of random cases that the property tests of all crates try, and whether long tests run.
 //!
-//! | in the environment | cases |
-//! |--------------------|-------|
-//! | nothing (`make test`) | a quarter |
-//! | `LANIGON_TESTS=all` (`make test-all`, continuous integration) | all |
-//! | `PROPTEST_CASES=N` | N |
+//! | in the environment | cases | long tests |
+//! |--------------------|-------|------------|
+//! | nothing (`make test`) | a quarter | left out |
+//! | `LANIGON_TESTS=all` (`make test-all`, continuous integration) | all | run |
+//! | `PROPTEST_CASES=N` | N | as above |
 //!
 //! `make` fixes the seed (`PROPTEST_RNG_SEED`), so that a failure belongs to the change that shows it.
 
@@ -16,9 +16,17 @@ use proptest::test_runner::Config;
 const SHARE: u32 = 4;
 
 /// Whether the long tests are to run too.
-#[must_use]
-pub fn all() -> bool {
+fn all() -> bool {
     env::var_os("LANIGON_TESTS").is_some_and(|which| which == "all")
+}
+
+/// Whether a long test runs. Where it does not, one line says so.
+#[must_use]
+pub fn runs_long(test: &str) -> bool {
+    if !all() {
+        eprintln!("left out: {test} (a long test: make test-all)");
+    }
+    all()
 }
 
 /// Configuration of a property test with this many cases in all. Failed cases are not kept in files: the seed repeats them.

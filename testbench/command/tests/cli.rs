@@ -549,6 +549,9 @@ fn lists_name_what_there_is() {
 
 #[test]
 fn the_benchmark_prints_one_flat_object() {
+    if !::cases::runs_long("the benchmark prints one flat object") {
+        return;
+    }
     let output = lanigon(&["bench", "--quick", "--json"]);
     let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
     let members = document.as_object().expect("an object");

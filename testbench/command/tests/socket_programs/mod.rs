@@ -228,7 +228,7 @@ fn what_cannot_be_launched_is_refused_in_one_line() {
 /// Programs of the distribution: each needs some that are installed, and says something.
 #[test]
 fn programs_of_the_distribution_run_unchanged() {
-    if env::var("LANIGON_TESTS").as_deref() != Ok("all") {
+    if !::cases::runs_long("programs of the distribution run unchanged") {
         return;
     }
     let redis = "redis-server --port 6379 --bind 0.0.0.0 --protected-mode no";

@@ -196,6 +196,9 @@ fn the_board_chooses_firmware_and_tests() {
 /// The engines of the LANai 4 have an interface of their own; the tutorial has the others.
 #[test]
 fn firmware_for_a_lanai_4_is_green_at_once() {
+    if !::cases::runs_long("firmware for a lanai 4 is green at once") {
+        return;
+    }
     if !has_lanai_tools("a new project for a LANai 4") {
         return;
     }

@@ -173,6 +173,9 @@ hold_us = 5
 /// A receiver without a sender waits for ever; a time limit ends a run in the middle.
 #[test]
 fn other_ends() {
+    if !cases::runs_long("other ends") {
+        return;
+    }
     let star = "[network]\ntopology = \"star\"\nnodes = 5\n";
     let program =
         "[[program]]\nrun = \"all-to-all\"\nnodes = \"all\"\nmessages = 20\nbytes = 5000\n";
