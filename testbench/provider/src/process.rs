@@ -23,8 +23,10 @@ use crate::queue::{Completion, EventQueue};
 
 mod one_sided;
 
-/// A process that has read the clock since its last poll waits for so long at most, in ns: it may wait for a time.
+/// A process that has read the clock since its last poll waits for so long at most, in ns: it may wait for a time. One that has waited for longer waits
+/// for a part of that: MPI libraries read the clock while they wait.
 const QUANTUM_NS: u64 = 1000;
+const QUANTUM_PARTS: u64 = 32;
 /// Reading the clock takes so long, in ns.
 const CLOCK_NS: u64 = 25;
 /// So often a process finds nothing before it is held.
@@ -93,6 +95,8 @@ pub struct Process {
     /// Whether the world has carried out requests since its last answer: they have taken time.
     has_asked: bool,
     clock_reads: u32,
+    /// Simulated time at which something was done last, in ns.
+    active_ns: u64,
     vain_looks: u32,
     /// A thread waits for an answer.
     waits: bool,
@@ -119,6 +123,7 @@ static PROCESS: Mutex<Process> = Mutex::new(Process {
     spent_ns: 0,
     has_asked: false,
     clock_reads: 0,
+    active_ns: 0,
     vain_looks: 0,
     waits: false,
     skips: 0,
@@ -265,7 +270,9 @@ pub fn poll() -> bool {
         }
     }
     ask(|process| {
-        let limit_ns = (process.clock_reads > 0).then_some(QUANTUM_NS);
+        let waited_ns = process.time_ns.saturating_sub(process.active_ns);
+        let quantum_ns = QUANTUM_NS.max(waited_ns / QUANTUM_PARTS);
+        let limit_ns = (process.clock_reads > 0).then_some(quantum_ns);
         process.clock_reads = 0;
         let waiting: usize = process
             .endpoints
@@ -338,6 +345,7 @@ impl Process {
             .iter_mut()
             .for_each(|queue| queue.vain_reads = 0);
         self.vain_looks = 0;
+        self.active_ns = self.time_ns;
     }
 
     /// A queue had nothing; whether the process is to be held now.
