@@ -46,6 +46,11 @@ pub enum ProcessError {
         /// Interface that the ranks begin to use.
         what: &'static str,
     },
+    /// The program starts further processes.
+    #[error(
+        "the program starts further ranks, which have no hosts: MPI_Comm_spawn is not supported"
+    )]
+    Spawned,
     /// A process was killed, or has ended without MPI_Finalize.
     #[error("rank {rank} has ended without MPI_Finalize")]
     Died {

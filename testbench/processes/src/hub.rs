@@ -56,6 +56,8 @@ pub struct Hub {
     path: PathBuf,
     places: Vec<Mutex<RankRecord>>,
     welcomed: AtomicBool,
+    /// Number of ranks whose ports are open.
+    opened: AtomicU64,
     /// Messages, and ends of sends, that no process knows yet.
     flying: AtomicU64,
     interrupt: Arc<AtomicBool>,
@@ -84,6 +86,7 @@ impl Hub {
             path: path.into(),
             places: (0..ranks).map(|_| Mutex::default()).collect(),
             welcomed: AtomicBool::new(false),
+            opened: AtomicU64::new(0),
             flying: AtomicU64::new(0),
             interrupt,
             ended: Arc::default(),
@@ -150,6 +153,16 @@ impl Hub {
         }
     }
 
+    /// The port of one more rank is open.
+    pub(crate) fn open(&self) {
+        self.opened.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether the ports of all ranks are open.
+    pub(crate) fn are_all_open(&self) -> bool {
+        self.opened.load(Ordering::Relaxed) as usize >= self.ranks()
+    }
+
     /// `count` messages or ends of sends are under way.
     pub(crate) fn take_off(&self, count: u64) {
         self.flying.fetch_add(count, Ordering::Relaxed);
@@ -190,8 +203,6 @@ impl Hub {
                 Err(_) => thread::sleep(GLANCE),
             }
         }
-        // No other process can connect.
-        let _ = fs::remove_file(&self.path);
         for rank in 0..self.ranks() {
             let place = &mut *self.place(rank);
             place.state = RankState::Unread;
@@ -201,6 +212,14 @@ impl Hub {
         }
         self.welcomed.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Whether no further process has connected since all ranks have.
+    pub(crate) fn refuse_others(&self) -> Result<(), ProcessError> {
+        match self.listener.accept() {
+            Ok(_) => Err(ProcessError::Spawned),
+            Err(_) => Ok(()),
+        }
     }
 
     /// Greets one rank, which begins now.
@@ -312,6 +331,7 @@ impl Hub {
         let (mut ready, mut unchanged) = (0, 0);
         for pass in 0_u64.. {
             self.goes_on()?;
+            self.refuse_others()?;
             let held: Vec<_> = (0..self.ranks()).map(|rank| self.release(rank)).collect();
             for (rank, held) in held.into_iter().enumerate() {
                 self.read_stalled(rank, held)?;
@@ -475,7 +495,6 @@ impl Hub {
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        // It is gone already if all ranks have connected.
         let _ = fs::remove_file(&self.path);
     }
 }

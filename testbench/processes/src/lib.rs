@@ -44,4 +44,4 @@ pub use group::{PROVIDER_FILE, SOCKETS_FILE, library};
 pub use hub::Hub;
 pub use programs::{ProgramCommand, Programs};
 pub use starter::{Library, Starter, StarterKind};
-pub use workload::{KIND, Mode, Processes, SentTotals};
+pub use workload::{KIND, MOST_PER_NODE, Mode, Processes, SentTotals};

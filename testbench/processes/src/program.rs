@@ -48,6 +48,11 @@ impl<S: Service> RankProgram<S> {
 
     /// Waits until the process begins.
     async fn begin(&mut self) -> Result<(), ProcessError> {
+        // Ranks that share a CPU may open their ports later than others.
+        while !self.hub.are_all_open() {
+            self.service.step(STEP_NS).await?;
+            self.hub.goes_on()?;
+        }
         let after_ns = self.service.begins_after_ns();
         let welcome = self.welcome();
         self.hub.gather(after_ns.is_none().then_some(welcome))?;
@@ -184,6 +189,9 @@ impl<S: Service> RankProgram<S> {
     /// Looks whether the world is stalled, and waits for what happens outside then. Gives what the own process does.
     fn look_outside(&self) -> Result<RankState, ProcessError> {
         self.hub.goes_on()?;
+        if self.rank == 0 {
+            self.hub.refuse_others()?;
+        }
         if self.hub.is_stalled() {
             self.hub.stall()?;
         }

@@ -10,11 +10,12 @@ use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::keys;
+use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::scenario::reference::Values::Nodes as NodesOf;
 use lanigon_worlds::scenario::reference::need;
 use lanigon_worlds::workload::{
-    HostProcess, Job, JobContext, Library, Outcome, ProgramRecords, ReadRecords, Running, Workload,
-    WorkloadType, grouped, read_records,
+    GmNeeds, HostProcess, Job, JobContext, Library, Outcome, ProgramRecords, ReadRecords, Running,
+    Workload, WorkloadType, grouped, read_records,
 };
 use serde::Serialize;
 
@@ -25,8 +26,10 @@ use crate::network::PARTS_BYTES;
 use crate::program::RankProgram;
 use crate::sockets::Calls;
 
-/// Port of the processes.
-const PORT: u8 = 2;
+/// Ports of the processes of a node.
+const PORTS: [u8; 4] = [2, 5, 6, 7];
+/// Most ranks of a node.
+pub const MOST_PER_NODE: usize = PORTS.len();
 /// All ports are open after so long, and a mapper has given routes, in ns.
 const LEAD_NS: u64 = 500_000;
 const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
@@ -51,6 +54,7 @@ pub const KIND: WorkloadType = WorkloadType {
         Ok(Arc::new(Processes {
             mode: Mode::Messages,
             nodes,
+            per_node: 1,
             hub: None,
         }))
     },
@@ -68,13 +72,15 @@ pub enum Mode {
     },
 }
 
-/// Processes of this machine: one a node.
+/// Processes of this machine: as many on each node, in the order of the ranks.
 #[derive(Debug)]
 pub struct Processes {
     /// Service of the network for the processes.
     pub mode: Mode,
-    /// The nodes, by rank.
+    /// The nodes, in the order of their ranks.
     pub nodes: Vec<usize>,
+    /// Ranks of a node; the last one may have fewer.
+    pub per_node: usize,
     /// Sockets to which the processes connect.
     pub hub: Option<Arc<Hub>>,
 }
@@ -92,22 +98,45 @@ impl Workload for Processes {
         let gm = GmSettings::default();
         let packets = GmTransport::<Machine, Machine>::buffer_bytes(gm);
         let others = EmpTransport::<Machine, Machine>::buffer_bytes(gm.eager_bytes);
-        packets.max(others) + PARTS_BYTES + MORE_BYTES
+        (packets.max(others) + PARTS_BYTES) * self.per_node as u64 + MORE_BYTES
+    }
+
+    fn gm_needs(&self) -> GmNeeds {
+        GmNeeds {
+            shared_bytes: 0,
+            own_route: self.per_node > 1,
+        }
+    }
+
+    fn check(&self, scenario: &Scenario) -> Result<(), String> {
+        let lacks = |node: &&usize| {
+            let is_gm = scenario.nodes[**node].protocol == Some(Protocol::Gm);
+            !is_gm || !scenario.has_own_route(**node)
+        };
+        match self.nodes.iter().find(lacks) {
+            Some(node) if self.per_node > 1 => Err(format!(
+                "several ranks of node {} need GM, a crossbar that sends their messages back, and computed routes",
+                scenario.nodes[*node].name
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn jobs(&self, context: JobContext<'_>) -> Vec<(usize, Box<dyn Job>)> {
-        let nodes: Vec<u16> = self.nodes.iter().map(|node| *node as u16).collect();
-        let job = |(rank, node): (usize, &usize)| {
+        let members = self.members();
+        let ranks: Vec<usize> = (0..members.len()).collect();
+        let of_nodes = ranks.chunks(self.per_node).zip(&self.nodes);
+        let job = |(ranks, node): (&[usize], &usize)| {
             let job = ProcessJob {
                 mode: self.mode,
-                rank,
-                nodes: nodes.clone(),
+                ranks: ranks.to_vec(),
+                members: members.clone(),
                 hub: self.hub.clone(),
                 start_ns: context.start_ns,
             };
             (*node, Box::new(job) as Box<dyn Job>)
         };
-        self.nodes.iter().enumerate().map(job).collect()
+        of_nodes.map(job).collect()
     }
 
     fn outcome(&self, records: &ProgramRecords<'_>) -> (Option<Arc<dyn Outcome>>, Vec<String>) {
@@ -122,11 +151,25 @@ impl Workload for Processes {
         }
         let outcome = ProcessUse {
             mode: self.mode,
-            ranks: self.nodes.len(),
+            ranks: self.members().len(),
             messages: all.messages,
             bytes: all.bytes,
         };
         (Some(Arc::new(outcome)), Vec::new())
+    }
+}
+
+impl Processes {
+    /// The ports of the ranks.
+    fn members(&self) -> Vec<Endpoint> {
+        let of_node = |node: &usize| {
+            let node = *node as u16;
+            let ports = PORTS[..self.per_node].iter();
+            ports.map(move |port| Endpoint { node, port: *port })
+        };
+        let all = self.nodes.iter().flat_map(of_node);
+        let ranks = self.hub.as_ref().map_or(usize::MAX, |hub| hub.ranks());
+        all.take(ranks).collect()
     }
 }
 
@@ -174,37 +217,49 @@ impl Outcome for ProcessUse {
     }
 }
 
-/// The process of one rank.
+/// The processes of one node.
 struct ProcessJob {
     mode: Mode,
-    rank: usize,
-    nodes: Vec<u16>,
+    /// The ranks of the node, and the ports of all ranks.
+    ranks: Vec<usize>,
+    members: Vec<Endpoint>,
     hub: Option<Arc<Hub>>,
     start_ns: u64,
 }
 
 impl Job for ProcessJob {
+    fn operations(&self) -> usize {
+        self.ranks.len()
+    }
+
     fn run<'a>(&'a self, process: HostProcess<'a>) -> Running<'a> {
         Box::pin(async move {
             let Some(hub) = &self.hub else {
                 return Err("no process: `lanigon launch` starts them".into());
             };
-            match self.serve(hub, &process).await {
-                Ok(()) => {}
-                // Another rank says what has happened.
-                Err(ProgramFailure::Process(
-                    ProcessError::Over | ProcessError::AtRest | ProcessError::Interrupted,
-                )) => {}
-                Err(ProgramFailure::Process(error)) => {
-                    hub.fail();
-                    return Err(error.to_string());
-                }
-                Err(ProgramFailure::Board(reason)) => {
-                    hub.fail();
-                    return Err(reason);
-                }
-            }
-            Ok(())
+            self.end(hub, self.serve(hub, &process).await)
+        })
+    }
+
+    fn further(&self) -> Vec<&'static str> {
+        vec!["process"; self.ranks.len() - 1]
+    }
+
+    fn run_further<'a>(
+        &'a self,
+        place: usize,
+        gm: GmNode,
+        process: HostProcess<'a>,
+    ) -> Running<'a> {
+        Box::pin(async move {
+            let (Some(hub), Some(rank)) = (&self.hub, self.ranks.get(1 + place)) else {
+                return Ok(());
+            };
+            let done = self.serve_over_gm(gm, *rank, hub, &process).await;
+            let mut records = process.deliveries.records();
+            records.operations_left = records.operations_left.saturating_sub(1);
+            drop(records);
+            self.end(hub, done)
         })
     }
 
@@ -226,16 +281,34 @@ impl From<String> for ProgramFailure {
 }
 
 impl ProcessJob {
+    /// The end of a rank, for the others and for the run.
+    fn end(&self, hub: &Hub, done: Result<(), ProgramFailure>) -> Result<(), String> {
+        let reason = match done {
+            Ok(()) => return Ok(()),
+            // Another rank says what has happened.
+            Err(ProgramFailure::Process(
+                ProcessError::Over | ProcessError::AtRest | ProcessError::Interrupted,
+            )) => return Ok(()),
+            Err(ProgramFailure::Process(error)) => error.to_string(),
+            Err(ProgramFailure::Board(reason)) => reason,
+        };
+        hub.fail();
+        Err(reason)
+    }
+
     async fn serve(&self, hub: &Arc<Hub>, process: &HostProcess<'_>) -> Result<(), ProgramFailure> {
+        let rank = self.ranks[0];
         match process.boot().await? {
             Library::Emp(emp) => {
                 let eager_bytes = GmSettings::default().eager_bytes;
-                let transport = EmpTransport::new(*emp, &self.nodes, self.rank, eager_bytes).await;
-                self.run_over(transport.map_err(text)?, hub, process).await
+                let nodes: Vec<u16> = self.members.iter().map(|member| member.node).collect();
+                let transport = EmpTransport::new(*emp, &nodes, rank, eager_bytes).await;
+                let transport = transport.map_err(text)?;
+                self.run_over(transport, rank, hub, process).await
             }
             Library::Gm(gm) => {
-                let transport = self.over_gm(*gm).await?;
-                self.run_over(transport, hub, process).await
+                process.share(Some(&gm))?;
+                self.serve_over_gm(*gm, rank, hub, process).await
             }
             Library::Fm(_) => Err(ProgramFailure::Board(
                 "the board runs neither EMP nor GM".into(),
@@ -243,26 +316,33 @@ impl ProcessJob {
         }
     }
 
-    async fn over_gm(&self, mut gm: GmNode) -> Result<GmTransport<Machine, Machine>, String> {
-        let at = |node| Endpoint { node, port: PORT };
-        let members: Vec<_> = self.nodes.iter().copied().map(at).collect();
-        gm.open(PORT).await.map_err(text)?;
+    async fn serve_over_gm(
+        &self,
+        mut gm: GmNode,
+        rank: usize,
+        hub: &Arc<Hub>,
+        process: &HostProcess<'_>,
+    ) -> Result<(), ProgramFailure> {
+        let own = self.members[rank];
+        gm.open(own.port).await.map_err(text)?;
         if gm.nodes() == 0 {
             gm.await_map(LONGEST_MAPPING_NS).await.map_err(text)?;
         }
-        let own = members[self.rank];
-        let transport = GmTransport::new(gm, &members, own, GmSettings::default()).await;
-        transport.map_err(text)
+        let transport = GmTransport::new(gm, &self.members, own, GmSettings::default()).await;
+        let transport = transport.map_err(text)?;
+        self.run_over(transport, rank, hub, process).await
     }
 
     async fn run_over<T: Transport>(
         &self,
         mut transport: T,
+        rank: usize,
         hub: &Arc<Hub>,
         process: &HostProcess<'_>,
     ) -> Result<(), ProgramFailure> {
+        hub.open();
         transport.compute(LEAD_NS + self.start_ns).await;
-        let (rank, call_ns) = (self.rank, process.mpi_call_ns());
+        let call_ns = process.mpi_call_ns();
         let own = Arc::clone(hub);
         let (used, done) = match self.mode {
             Mode::Messages => {
@@ -275,7 +355,10 @@ impl ProcessJob {
                 RankProgram::new(service, Arc::clone(hub), rank).run().await
             }
         };
-        process.deliveries.record(|own| *own = used);
+        process.deliveries.record(|own: &mut SentTotals| {
+            own.messages += used.messages;
+            own.bytes += used.bytes;
+        });
         done.map_err(ProgramFailure::Process)
     }
 }

@@ -155,12 +155,12 @@ fn run(
     ranks: usize,
     rank: impl Fn(Process, usize) + Clone + Send + 'static,
 ) -> RunSummary {
-    run_in(Mode::Messages, network, ranks, rank)
+    run_in((Mode::Messages, 1), network, ranks, rank)
 }
 
-/// Runs a world whose ranks do this.
+/// Runs a world whose ranks do this, so many on each node.
 fn run_in(
-    mode: Mode,
+    (mode, per_node): (Mode, usize),
     network: &str,
     ranks: usize,
     rank: impl Fn(Process, usize) + Clone + Send + 'static,
@@ -169,14 +169,16 @@ fn run_in(
     let path = folder.path().join("world");
     let hub = Hub::listen(&path, ranks, Arc::new(AtomicBool::new(false))).expect("a socket");
     let hub = Arc::new(hub.with_patience(Duration::from_millis(300)));
-    let text =
-        format!("{network}\nnodes = {ranks}\n[[program]]\nrun = \"process\"\nnodes = \"all\"\n");
+    let nodes = ranks.div_ceil(per_node);
+    let program = "[[program]]\nrun = \"process\"\nnodes = \"all\"\n";
+    let text = format!("{network}\nnodes = {nodes}\n{program}");
     let mut scenario = WORKLOADS.parse("test", &text).expect("a scenario");
     for spec in &mut scenario.programs {
         if let Program::Workload(_, workload) = &mut spec.program {
             *workload = Arc::new(Processes {
                 mode,
                 nodes: workload.nodes(),
+                per_node,
                 hub: Some(Arc::clone(&hub)),
             });
         }
@@ -198,6 +200,17 @@ fn run_in(
 
 const GM: &str = "board = \"lanai9.2-200\"\n[network]\ntopology = \"star\"";
 const EMP: &str = "board = \"tigon2-88mhz\"\n[network]\ntopology = \"star\"";
+
+/// Ranks of one node and of others exchange messages over the boards.
+#[test]
+fn several_ranks_of_a_node_share_its_board() {
+    for per_node in [2, 3] {
+        let run = || run_in((Mode::Messages, per_node), GM, 3, ring);
+        let first = run();
+        assert!(first.is_good(), "{:?}", first.problems);
+        assert_eq!(first.trace_hash, run().trace_hash);
+    }
+}
 
 /// Messages of all lengths around the ring, in their order.
 fn ring(mut process: Process, rank: usize) {
@@ -476,7 +489,7 @@ fn connect(mut process: Process) {
 fn calls_on_sockets_are_answered() {
     for network in [GM, EMP] {
         let run = || {
-            run_in(SOCKETS, network, 2, |process, rank| match rank {
+            run_in((SOCKETS, 1), network, 2, |process, rank| match rank {
                 0 => serve(process),
                 _ => connect(process),
             })
@@ -495,7 +508,7 @@ proptest! {
     fn no_calls_harm_the_world(calls in proptest::collection::vec(
         (0..11_u8, 0..4_u32, 0..4_u32, 0..4_u16, any::<bool>()), 1..60)
     ) {
-        let summary = run_in(SOCKETS, GM, 2, move |mut process, rank| {
+        let summary = run_in((SOCKETS, 1), GM, 2, move |mut process, rank| {
             for (ticket, (kind, socket, name, port, flag)) in (1..).zip(calls.iter().copied()) {
                 let bytes = vec![0; name as usize * 40_000];
                 let item = Item { socket, events: 3, edge: flag, ..Item::default() };

@@ -1,7 +1,7 @@
-//! Where the ranks of Open MPI are: each on a host of its own.
+//! The place of ranks of Open MPI: each is on a host of its own.
 //!
 //! Its ranks run on one machine in truth, and would access each other's memory past the network. Preloaded, this library answers the questions of Open
-//! MPI's run-time library that tell so: there is nobody near.
+//! MPI's run-time library that tell so: no other rank is near.
 
 use std::env;
 use std::ffi::{CStr, c_char, c_int, c_void};

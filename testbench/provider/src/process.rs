@@ -23,10 +23,11 @@ use crate::queue::{Completion, EventQueue};
 
 mod one_sided;
 
-/// A process that has read the clock since its last poll waits for so long at most, in ns: it may wait for a time. One that has waited for longer waits
-/// for a part of that: MPI libraries read the clock while they wait.
+/// A process that has read the clock since its last poll waits for so long at most, in ns: it may wait for a time. One that has waited for long waits
+/// for a part of that, up to a limit: MPI libraries read the clock while they wait.
 const QUANTUM_NS: u64 = 1000;
 const QUANTUM_PARTS: u64 = 32;
+const LONGEST_QUANTUM_NS: u64 = 20_000;
 /// Reading the clock takes so long, in ns.
 const CLOCK_NS: u64 = 25;
 /// So often a process finds nothing before it is held.
@@ -54,7 +55,7 @@ struct Unfinished {
     flags: u64,
     wanted: bool,
     bytes: usize,
-    /// Where the results of a one-sided operation belong.
+    /// Buffers for the results of a one-sided operation.
     results: BufferList,
     /// Counter of its end.
     counter: Option<usize>,
@@ -271,7 +272,7 @@ pub fn poll() -> bool {
     }
     ask(|process| {
         let waited_ns = process.time_ns.saturating_sub(process.active_ns);
-        let quantum_ns = QUANTUM_NS.max(waited_ns / QUANTUM_PARTS);
+        let quantum_ns = (waited_ns / QUANTUM_PARTS).clamp(QUANTUM_NS, LONGEST_QUANTUM_NS);
         let limit_ns = (process.clock_reads > 0).then_some(quantum_ns);
         process.clock_reads = 0;
         let waiting: usize = process

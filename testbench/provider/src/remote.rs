@@ -33,7 +33,7 @@ pub static RMA_OPS: RmaOps = RmaOps {
     injectdata: missing,
 };
 
-/// What all calls say: to whom, and how the end is told.
+/// Parts of all calls: the receiver, and how the end is told.
 #[derive(Clone, Copy)]
 pub struct CallHead {
     pub to: u64,
@@ -118,7 +118,7 @@ unsafe fn whole(vector: *const IoVec, count: usize, address: u64, key: u64) -> R
     }
 }
 
-/// What a call without flags of its own says.
+/// Head of a call without flags of its own.
 pub unsafe fn with_usual(ep: Ep, to: u64, context: Pointer) -> CallHead {
     // SAFETY: the caller's object.
     let flags = unsafe { usual(ep).0 } & !REMOTE_CQ_DATA;

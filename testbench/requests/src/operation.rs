@@ -52,7 +52,7 @@ pub struct Operation {
     pub access: Access,
     /// Memory of the other process.
     pub segments: Vec<Segment>,
-    /// What is written, or computed with.
+    /// Bytes to write, or to compute with.
     pub operands: Vec<u8>,
 }
 

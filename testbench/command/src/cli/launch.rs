@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use emulator::sim::time::SimTime;
+use lanigon_processes::MOST_PER_NODE;
 
 use super::microseconds;
 use super::timeline::TimelineArgs;
@@ -44,6 +45,9 @@ pub struct LaunchArgs {
     /// Boards and network (TOML), with a node for each rank at least; without it: LANai 9.2 boards with GM on one crossbar or a Clos network
     #[arg(long, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
+    /// Ranks of a node, whose CPUs and board they share: of boards with GM on Myrinet
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_PER_NODE as u64), default_value_t = 1, conflicts_with = "sockets")]
+    pub per_node: u64,
     /// Random seed, instead of the scenario's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
     pub seed: Option<u64>,

@@ -7,7 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use emulator::sim::world::RunEnd;
 use lanigon_analysis::capture;
 use lanigon_processes::{
@@ -16,7 +16,7 @@ use lanigon_processes::{
 };
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::scenario::programs::Program;
+use lanigon_worlds::scenario::programs::{Program, ProgramSpec};
 use lanigon_worlds::simulation::RunOptions;
 use lanigon_worlds::workload::Workloads;
 
@@ -52,12 +52,13 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         true => commands.iter().map(|command| command.ranks).sum(),
         false => args.ranks.unwrap_or(1) as usize,
     };
-    let (name, network) = network(args, ranks)?;
+    let nodes = ranks.div_ceil(args.per_node as usize);
+    let (name, network) = network(args, nodes)?;
     let mut started = StartedProcesses::new(args, commands, ranks)?;
     let hub = Hub::listen(&started.socket(), ranks, interrupt.flag());
     let hub = hub.context("a socket for the processes")?;
     let hub = Arc::new(if args.sockets { hub.of_sockets() } else { hub });
-    let scenario = scenario(args, ranks, &name, network, &hub)?;
+    let scenario = scenario(args, nodes, &name, network, &hub)?;
     let observers = ObserverArgs {
         record: &args.record,
         timeline: &args.timeline,
@@ -180,24 +181,28 @@ fn commands(words: &[OsString], ranks: Option<u64>) -> anyhow::Result<Vec<Progra
 }
 
 /// Name and text of the scenario, or of the usual network.
-fn network(args: &LaunchArgs, ranks: usize) -> anyhow::Result<(String, String)> {
+fn network(args: &LaunchArgs, nodes: usize) -> anyhow::Result<(String, String)> {
     if let Some(path) = &args.scenario {
         let name = path.display().to_string();
         let text = fs::read_to_string(path).with_context(|| name.clone())?;
         return Ok((name, text));
     }
-    let shape = match ranks {
+    let shape = match nodes {
         0..=CROSSBAR_PORTS => "topology = \"star\"",
         _ => "topology = \"clos\"\nports = 16",
     };
-    let network = format!("board = \"lanai9.2-200\"\n[network]\n{shape}\nnodes = {ranks}\n");
+    // A rank that waits has a CPU of its own: it looks again and again.
+    let cpus = args.per_node.max(2);
+    let network = format!(
+        "board = \"lanai9.2-200\"\ncosts = {{ host.cpus = {cpus} }}\n[network]\n{shape}\nnodes = {nodes}\n"
+    );
     Ok((USUAL.to_owned(), network))
 }
 
 /// The scenario of this name and text, with a rank on each of its first nodes.
 fn scenario(
     args: &LaunchArgs,
-    ranks: usize,
+    nodes: usize,
     name: &str,
     network: String,
     hub: &Arc<Hub>,
@@ -210,7 +215,7 @@ fn scenario(
     };
     // A process may sleep for long, if the scenario does not say otherwise.
     let may_sleep = args.sockets && !network.contains("quiet_us");
-    let usual = format!("\n[[program]]\nrun = \"process\"\nnodes = [\"0..{ranks}\"]\n");
+    let usual = format!("\n[[program]]\nrun = \"process\"\nnodes = [\"0..{nodes}\"]\n");
     // A scenario may choose the nodes itself.
     let own = WORKLOADS.parse(name, &network).ok();
     let own = own.filter(|own| own.programs.iter().any(|spec| spec.name == "process"));
@@ -228,14 +233,21 @@ fn scenario(
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     for spec in &mut scenario.programs {
         if let Program::Workload(_, workload) = &mut spec.program {
-            let nodes = workload.nodes().len();
-            ensure!(nodes == ranks, "{name}: {nodes} nodes for {ranks} ranks");
+            let (of_program, ranks) = (workload.nodes().len(), hub.ranks());
+            ensure!(
+                of_program == nodes,
+                "{name}: {of_program} nodes for {ranks} ranks"
+            );
             *workload = Arc::new(Processes {
                 mode,
                 nodes: workload.nodes(),
+                per_node: args.per_node as usize,
                 hub: Some(Arc::clone(hub)),
             });
         }
     }
+    let mut workloads = scenario.programs.iter().filter_map(ProgramSpec::workload);
+    let checked = workloads.try_for_each(|workload| workload.check(&scenario));
+    checked.map_err(|why| anyhow!("{name}: {why}"))?;
     Ok(scenario)
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use emulator::value_struct;
-use lanigon_worlds::boards::{Medium, Protocol};
+use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::scenario::{LinkEnd, Scenario};
+use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::workload::{
     GmNeeds, HostProcess, Job, JobContext, Outcome, ProgramRecords, ReadRecords, Running, Workload,
     WorkloadType, read_records,
@@ -88,16 +88,8 @@ impl Workload for Collective {
         if self.settings.per_node == 1 || self.settings.on == ExecutedOn::Nic {
             return Ok(());
         }
-        let network = &scenario.network;
-        let has_way = |node: &usize| {
-            let link = network.link_of(*node).map(|link| network.links[link].ends);
-            let switched = |end: &LinkEnd| matches!(end, LinkEnd::Port { .. });
-            let switched = link.is_some_and(|ends| ends.iter().any(switched));
-            switched
-                && network.medium == Medium::Myrinet
-                && !scenario.nodes[*node].settings.gm.mapped
-        };
-        match self.nodes.iter().find(|node| !has_way(node)) {
+        let lacks = |node: &&usize| !scenario.has_own_route(**node);
+        match self.nodes.iter().find(lacks) {
             None => Ok(()),
             Some(&node) => Err(format!(
                 "messages between members of node {} need a crossbar and computed routes: on = \"nic\"",

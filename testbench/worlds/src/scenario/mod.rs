@@ -272,6 +272,17 @@ impl Scenario {
         specs.find(|spec| spec.control().is_some() && spec.nodes().contains(&node))
     }
 
+    /// Whether messages of a node with GM to itself have a way: its crossbar sends them back, by a computed route.
+    #[must_use]
+    pub fn has_own_route(&self, node: usize) -> bool {
+        let network = &self.network;
+        let ends = network.link_of(node).map(|link| network.links[link].ends);
+        let switched = |end: &LinkEnd| matches!(end, LinkEnd::Port { .. });
+        ends.is_some_and(|ends| ends.iter().any(switched))
+            && network.medium == crate::boards::Medium::Myrinet
+            && !self.nodes[node].settings.gm.mapped
+    }
+
     /// Whether a program exchanges messages on one of these nodes.
     #[must_use]
     pub fn has_messages_on(&self, nodes: &[usize]) -> bool {
