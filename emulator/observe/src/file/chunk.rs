@@ -15,7 +15,7 @@ use emulator_base::initiator::Initiator;
 use emulator_base::time::SimTime;
 
 /// Magic bytes of a trace file. They detect a transfer in text mode.
-pub(super) const MAGIC: [u8; 8] = *b"\x89LANTR\r\n";
+pub const MAGIC: [u8; 8] = *b"\x89LANTR\r\n";
 /// The version of the format.
 pub(super) const VERSION: u32 = 1;
 /// Size of a chunk's fixed header.

@@ -102,6 +102,7 @@ impl Operand {
                     None => Self::Word(session.word_at(place.trim())?),
                 }
             }
+            None if text.starts_with('$') => return Err(session.no_register(text)),
             None => Self::Number(number(text)?),
         })
     }

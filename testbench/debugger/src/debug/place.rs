@@ -236,18 +236,21 @@ impl Session {
         })
     }
 
+    /// The error for a name with `$` that is no register of the CPU.
+    pub(super) fn no_register(&self, name: &str) -> PlaceError {
+        let known = self.info(self.focus).architecture.registers().iter();
+        let names: Vec<_> = known.map(|name| format!("${name}")).collect();
+        let names: Vec<_> = names.iter().map(String::as_str).chain(["$pc"]).collect();
+        unknown("register", name, &names).into()
+    }
+
     /// Parses an address: `0x4a10`, `$sp`, `$sp+16`.
     fn address(&self, text: &str) -> Result<u32, PlaceError> {
         let (name, offset) = with_offset(text)?;
         let base = match (self.general_register(name), name) {
             (Some(index), _) => self.register(index),
             (None, "$pc") => self.cpu().pc,
-            (None, _) if name.starts_with('$') => {
-                let known = self.info(self.focus).architecture.registers().iter();
-                let names: Vec<_> = known.map(|name| format!("${name}")).collect();
-                let names: Vec<_> = names.iter().map(String::as_str).chain(["$pc"]).collect();
-                return Err(unknown("register", name, &names).into());
-            }
+            (None, _) if name.starts_with('$') => return Err(self.no_register(name)),
             (None, _) => number(name)?,
         };
         Ok(base.wrapping_add(offset))

@@ -4,10 +4,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use emulator::observe::file::chunk;
+
 use crate::boards::BOARDS;
 use crate::files::own;
 use crate::images::ELF_MAGIC;
 use crate::scenario::{nearest, unknown};
+use crate::simulation::snapshot;
 
 /// Bytes of a file that tell its kind.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -73,9 +76,7 @@ impl WantedArgument {
 
     /// The kind of a file, by its begin.
     fn of_file(path: &Path) -> Option<Self> {
-        let mut head = Vec::new();
-        let file = File::open(path).ok()?;
-        file.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+        let head = head(path)?;
         if head.starts_with(ELF_MAGIC) {
             return Some(Self::Image);
         }
@@ -101,6 +102,13 @@ pub fn refused(path: &Path, wanted: WantedArgument) -> Option<String> {
     let name = path.display().to_string();
     if path.is_dir() {
         return Some(folder(path, wanted));
+    }
+    let head = head(path).unwrap_or_default();
+    if head.starts_with(snapshot::MAGIC) {
+        return Some(format!("this is a snapshot: lanigon run --from {name}"));
+    }
+    if head.starts_with(&chunk::MAGIC) {
+        return Some(format!("this is a trace: lanigon trace show {name}"));
     }
     // A symbolic link that leads nowhere exists too: reading it says what is wrong.
     let exists = path.symlink_metadata().is_ok();
@@ -134,6 +142,14 @@ pub fn refused(path: &Path, wanted: WantedArgument) -> Option<String> {
         "there is no such file, and {}",
         unknown(&format!("built-in {}", wanted.noun()), short, known)
     ))
+}
+
+/// The begin of a regular file: what is read of a pipe is lost to the command.
+fn head(path: &Path) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    let file = path.is_file().then(|| File::open(path))?.ok()?;
+    file.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    Some(head)
 }
 
 /// Message for a folder: it names the wanted things in it.

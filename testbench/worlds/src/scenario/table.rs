@@ -171,7 +171,9 @@ impl<'t> Table<'t> {
     #[must_use]
     pub fn missing(&self, key: &'static str, reason: &str) -> ScenarioError {
         let mut names = self.entries.iter().map(|(name, _)| name);
-        let near = |name: &str| !self.known.contains(&name) && is_near(name, key);
+        // A key of two letters is near many others: "to" is no misspelling of "do".
+        let alike = |name: &str| key.len() > 2 || name.starts_with(&key[..1]);
+        let near = |name: &str| !self.known.contains(&name) && is_near(name, key) && alike(name);
         match names.find(|name| near(name.get_ref())) {
             Some(name) => {
                 let place = self.source.place(name.span(), self.name_of(name.get_ref()));

@@ -177,6 +177,7 @@ fn slips_of_the_pen_are_named() {
         "did you mean \"left1\"?",
     );
     check_changed("[[fault]]", "[[falt]]", "falt", "did you mean \"fault\"?");
+    check_changed("[[fault]]\ndo", "[[fault]]\nto", "fault", "is missing");
     check_changed(
         "bytes = [",
         "bites = [",

@@ -183,11 +183,14 @@ pub fn setups(a: &Header, b: &Header) -> Vec<String> {
     differ("seed", a.seed.to_string(), b.seed.to_string());
     let nodes = |header: &Header| {
         let names: Vec<_> = header.nodes.iter().map(|node| node.name.clone()).collect();
+        let plural = |one, end| if one { "" } else { end };
         format!(
-            "{} nodes ({}), {} switches",
+            "{} node{} ({}), {} switch{}",
             names.len(),
+            plural(names.len() == 1, "s"),
             names.join(", "),
-            header.switches
+            header.switches,
+            plural(header.switches == 1, "es")
         )
     };
     differ("network", nodes(a), nodes(b));
