@@ -13,7 +13,7 @@ use crate::drawing;
 /// # Errors
 /// It is not.
 pub fn prepare(folder: &Path, name: &str) -> Result<(), Error> {
-    let created = std::fs::create_dir_all(folder);
+    let created = files::create_folder(folder);
     // Dropped at once: what an earlier run left stays until there are results.
     let created =
         created.and_then(|()| files::create(&folder.join(format!("{name}.txt"))).map(drop));

@@ -148,7 +148,7 @@ impl Store {
     /// # Errors
     /// [`SweepError::Locked`]; if the file cannot be opened.
     pub fn open(folder: &Path, shard: Shard) -> Result<Self, SweepError> {
-        fs::create_dir_all(folder).map_err(SweepError::io(folder))?;
+        output::create_folder(folder).map_err(SweepError::io(folder))?;
         let path = folder.join(shard.file());
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);

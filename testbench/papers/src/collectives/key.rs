@@ -222,10 +222,75 @@ impl Key {
     }
 }
 
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gossip = |algorithm| match algorithm {
+            Broadcast::RecursiveDoubling => "recursive doubling",
+            Broadcast::Ring => "ring",
+            Broadcast::ConcurrentBroadcasting => "concurrent broadcasting",
+        };
+        let name = |of| TYPES.iter().find(|(known, _)| *known == of);
+        let name = |of| name(of).map_or("", |(_, name)| name);
+        match *self {
+            Self::Exchange => write!(f, "barrier by pairwise exchange"),
+            Self::Tree { degree } => write!(f, "barrier along a tree of degree {degree}"),
+            Self::Mpi => write!(f, "barrier of message passing"),
+            Self::Loop {
+                compute_ns,
+                percent,
+            } => write!(f, "loop of {compute_ns} ns +-{percent} % and a barrier"),
+            Self::Least { percent } => write!(f, "least computation for {percent} % efficiency"),
+            Self::Synthetic { steps } => write!(f, "application of {steps} steps"),
+            Self::Reduction { form, of } => {
+                let form = match form {
+                    Form::Binomial => "binomial tree",
+                    Form::Chain => "chain",
+                    Form::Star => "star",
+                };
+                write!(f, "reduction along a {form}, {}", name(of))
+            }
+            Self::Processor { of, skew_us } => {
+                write!(
+                    f,
+                    "host's time of a reduction, {}, delay {skew_us} us",
+                    name(of)
+                )
+            }
+            Self::AllToAll { algorithm, bytes } => {
+                write!(
+                    f,
+                    "all-to-all broadcast by {}, {bytes} bytes",
+                    gossip(algorithm)
+                )
+            }
+            Self::Placed {
+                algorithm,
+                bytes,
+                places,
+            } => {
+                let algorithm = gossip(algorithm);
+                write!(
+                    f,
+                    "all-to-all broadcast by {algorithm}, {bytes} bytes, order {places}"
+                )
+            }
+            Self::HostTime { algorithm, bytes } => {
+                let algorithm = gossip(algorithm);
+                write!(
+                    f,
+                    "host's time of a broadcast by {algorithm}, {bytes} bytes"
+                )
+            }
+            Self::Message { collectives: true } => write!(f, "short message, collectives on"),
+            Self::Message { collectives: false } => write!(f, "short message, collectives off"),
+        }
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (board, on, nodes) = (self.board, self.on.name(), self.nodes);
-        write!(f, "{board} {on} {nodes} nodes {:?}", self.what)
+        write!(f, "{board} {on} {nodes} nodes, {}", self.what)
     }
 }
 

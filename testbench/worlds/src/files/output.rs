@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +14,17 @@ use tempfile::TempPath;
 pub struct Destination {
     /// The file beside it and its real path; absent for pipes and devices, which are written directly.
     beside: Option<(TempPath, PathBuf)>,
+}
+
+/// Creates a folder with those above it, unless it exists.
+///
+/// # Errors
+/// If it cannot be created, as where a file has its name.
+pub fn create_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => io::Error::new(error.kind(), "a file has this name"),
+        _ => error,
+    })
 }
 
 /// Begins a file.
