@@ -19,6 +19,9 @@ pub enum PlaceError {
     /// The text is no number.
     #[error("\"{0}\" is no number: expected 1234 or 0x4d2")]
     NoNumber(String),
+    /// The place is a source file without a line.
+    #[error("{0} is a source file: expected a line of it, as {0}:40")]
+    NoLine(String),
     /// The name is ambiguous.
     #[error("\"{name}\" is several things: {}", .all.join(", "))]
     Several {
@@ -131,6 +134,9 @@ impl Session {
                 0 if self.may_be_code(address) => Ok(vec![vec![address]; cpus]),
                 _ => Err(PlaceError::NoCode(address)),
             };
+        }
+        if text.ends_with(".rs") || text.ends_with(".c") {
+            return Err(PlaceError::NoLine(text.into()));
         }
         let (name, offset) = with_offset(text)?;
         let mut code = vec![Vec::new(); cpus];

@@ -73,6 +73,8 @@ fn wrong_breakpoints_are_refused_with_a_suggestion() {
         "break chop.rs:41",
         "there is no source file \"chop.rs\" (did you mean ",
     );
+    check_refused("break chip.rs", "expected a line of it, as chip.rs:40");
+    check_refused("break kind=log", "as break event kind=log");
     check_refused("break 0x4a11", "there is no code at 0x4a11");
     check_refused("break 0xC0000000", "there is no code at 0xc0000000");
     check_refused(
@@ -112,7 +114,7 @@ fn wrong_breakpoints_are_refused_with_a_suggestion() {
     check_refused("break chip.rs:0", "");
     check_refused("break send cpu c", "expected cpu a or cpu b");
     check_refused("break send if $v0", "compares nothing");
-    check_refused("break send if $v9 == 1", "");
+    check_refused("break send if $v9 == 1", "there is no register \"$v9\"");
 }
 
 #[test]

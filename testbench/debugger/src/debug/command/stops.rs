@@ -87,6 +87,9 @@ fn set(
         "write" | "register" | "raised" | "frame" | "probe" | "event" => {
             set_kind(session, kind, rest, &text, out)
         }
+        _ if kind.contains('=') && !kind.contains('<') => {
+            bail!("{text}: expected a kind of stop, as break event {kind} or break frame {kind}")
+        }
         _ => set_kind(session, "instruction", words, &text, out),
     }
 }
