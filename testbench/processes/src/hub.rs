@@ -375,6 +375,11 @@ impl Hub {
         (0..self.ranks()).all(|rank| self.place(rank).state == RankState::Gone)
     }
 
+    /// Whether all ranks have left the network.
+    fn have_all_left(&self) -> bool {
+        (0..self.ranks()).all(|rank| self.place(rank).has_left)
+    }
+
     /// Ends a stalled world in which nothing outside can bring anything: well, if only servers are left.
     fn conclude(&self) -> Result<(), ProcessError> {
         let places = || (0..self.ranks()).map(|rank| self.place(rank));
@@ -474,6 +479,7 @@ impl Hub {
             },
             (false, _) => return Ok(()),
         };
+        let have_all_left = self.have_all_left();
         let place = &mut *self.place(rank);
         match next {
             // What it spends between two such polls depends on the machine.
@@ -487,6 +493,8 @@ impl Hub {
                 place.state = RankState::Ready;
             }
             RankAction::Gone if !place.has_left => return Err(ProcessError::Died { rank }),
+            // When a process ends that has left depends on the machine: all end together.
+            RankAction::Gone if !have_all_left => place.state = RankState::Away,
             RankAction::Away | RankAction::Gone => {}
         }
         Ok(())

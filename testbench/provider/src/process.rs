@@ -113,6 +113,8 @@ pub struct Process {
     next_token: u64,
     /// Keys of the regions that the process offers.
     keys: BTreeSet<u64>,
+    /// Keys of regions that are offered no more, of which the world does not know yet.
+    withdrawn: Vec<u64>,
 }
 
 static PROCESS: Mutex<Process> = Mutex::new(Process {
@@ -137,6 +139,7 @@ static PROCESS: Mutex<Process> = Mutex::new(Process {
     unfinished_bytes: 0,
     next_token: 1,
     keys: BTreeSet::new(),
+    withdrawn: Vec::new(),
 });
 
 /// Whether this process has simulated time. Relaxed as [`LAST_NS`] and [`SOCKET`]: everything else is behind the mutex of the process.
@@ -435,6 +438,7 @@ impl Process {
 
     /// Hands a message to the world.
     fn emit(&mut self, token: u64, rank: u32, envelope: &Envelope, bytes: &[u8]) {
+        self.tell_withdrawn();
         let spent_ns = std::mem::take(&mut self.spent_ns);
         let mut request = Vec::with_capacity(bytes.len() + 80);
         Request::write_send_head(spent_ns, token, rank, envelope, bytes.len(), &mut request);

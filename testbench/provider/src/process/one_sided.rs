@@ -54,17 +54,26 @@ impl Process {
     /// # Errors
     /// The number of the error.
     pub fn offer(&mut self, key: u64, region: Region) -> Result<u64, i32> {
-        match self.keys.insert(key) {
-            true => self.tell_region(key, Some(region)),
-            false => return Err(NOKEY),
+        if !self.keys.insert(key) {
+            return Err(NOKEY);
         }
+        self.tell_withdrawn();
+        self.tell_region(key, Some(region));
         Ok(key)
     }
 
-    /// A region is offered no more.
+    /// A region is offered no more. The world learns of it with the next request that sends or offers something: alone, it would be a sign that the process
+    /// goes on, and when processes end depends on the machine.
     pub fn withdraw(&mut self, key: u64) {
         self.keys.remove(&key);
-        self.tell_region(key, None);
+        self.withdrawn.push(key);
+    }
+
+    /// Tells the world which regions are offered no more.
+    pub(super) fn tell_withdrawn(&mut self) {
+        for key in std::mem::take(&mut self.withdrawn) {
+            self.tell_region(key, None);
+        }
     }
 
     fn tell_region(&mut self, key: u64, region: Option<Region>) {
