@@ -98,8 +98,8 @@ fn node(session: &Session, wanted: &str) -> anyhow::Result<usize> {
     };
     let Some(node) = named.or_else(numbered) else {
         bail!(
-            "there is no node {wanted}: there are {}, numbered from 0",
-            nodes.len()
+            "there is no node {wanted}: the last one is {}",
+            nodes.len().saturating_sub(1)
         );
     };
     Ok(node)
