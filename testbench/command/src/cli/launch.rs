@@ -37,10 +37,16 @@ pub struct LaunchArgs {
     #[arg(long, conflicts_with = "mpiexec")]
     pub sockets: bool,
     /// With --sockets: each rank begins so many simulated microseconds after the one before
-    #[arg(long, value_name = "US", value_parser = microseconds, default_value = "1000", requires = "sockets")]
+    #[arg(long, value_name = "US", value_parser = microseconds, default_value = "1000", requires = "sockets", conflicts_with = "mpiexec")]
     pub apart: SimTime,
     /// With --sockets: the rank that reads standard input; the others have none
-    #[arg(long, value_name = "RANK", default_value_t = 0, requires = "sockets")]
+    #[arg(
+        long,
+        value_name = "RANK",
+        default_value_t = 0,
+        requires = "sockets",
+        conflicts_with = "mpiexec"
+    )]
     pub stdin: u64,
     /// Boards and network (TOML), with a node for each rank at least; without it: LANai 9.2 boards with GM on one crossbar or a Clos network
     #[arg(long, value_name = "FILE")]

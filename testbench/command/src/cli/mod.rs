@@ -74,7 +74,7 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Run a scenario: nodes, a network, host programs, faults
     Run(RunArgs),
-    /// Launch an MPI program of this machine on emulated hosts
+    /// Launch MPI or socket programs of this machine on emulated hosts
     Launch(LaunchArgs),
     /// Open the console of a Linux host on this terminal
     Linux(LinuxArgs),

@@ -46,6 +46,9 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     );
     let commands = match args.sockets {
         true => commands(&args.program, args.ranks)?,
+        false if args.program.iter().any(|word| word == ":") => {
+            bail!("`:` separates programs with --sockets only")
+        }
         false => Vec::new(),
     };
     let ranks = match args.sockets {
@@ -135,9 +138,20 @@ impl StartedProcesses {
         match self {
             Self::Mpi(starter) => starter.finish(by_force),
             Self::Programs(programs, _) => {
-                let codes = programs.finish(by_force, hub);
-                let failed = codes.iter().flatten().find(|code| **code != 0);
-                failed.or(codes.iter().flatten().next()).copied()
+                let codes = (0..).zip(programs.finish(by_force, hub));
+                let codes: Vec<(usize, i32)> = codes
+                    .filter_map(|(rank, code)| Some((rank, code?)))
+                    .collect();
+                let failed = codes.iter().filter(|(_, code)| *code != 0);
+                for (rank, code) in failed.clone() {
+                    // As a shell tells the end by a signal.
+                    let signal = match code {
+                        129..160 => format!(" (128 + signal {})", code - 128),
+                        _ => String::new(),
+                    };
+                    eprintln!("rank {rank} has ended with exit code {code}{signal}");
+                }
+                failed.chain(&codes).map(|(_, code)| *code).next()
             }
         }
     }
@@ -215,13 +229,24 @@ fn scenario(
     };
     // A process may sleep for long, if the scenario does not say otherwise.
     let may_sleep = args.sockets && !network.contains("quiet_us");
-    let usual = format!("\n[[program]]\nrun = \"process\"\nnodes = [\"0..{nodes}\"]\n");
+    let on = |which: &str| {
+        let program = format!("\n[[program]]\nrun = \"process\"\nnodes = [\"{which}\"]\n");
+        WORKLOADS.parse(name, &(network.clone() + &program))
+    };
     // A scenario may choose the nodes itself.
     let own = WORKLOADS.parse(name, &network).ok();
     let own = own.filter(|own| own.programs.iter().any(|spec| spec.name == "process"));
     let mut scenario = match own {
         Some(own) => own,
-        None => WORKLOADS.parse(name, &(network + &usual))?,
+        None => on(&format!("0..{nodes}")).or_else(|error| match on("all") {
+            // The program was not in the file: an error with its line would mislead.
+            Ok(all) => bail!(
+                "{name}: {} nodes for {} ranks",
+                all.nodes.len(),
+                hub.ranks()
+            ),
+            Err(_) => Err(error.into()),
+        })?,
     };
     if let Some(path) = &args.scenario {
         scenario.folder = path.parent().unwrap_or(Path::new("")).into();

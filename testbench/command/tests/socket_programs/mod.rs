@@ -147,6 +147,9 @@ fn programs_that_end_otherwise_are_told() {
         assert_eq!(output.status.code(), Some(code), "{how}: {text}{error}");
         let is_told = error.contains("sockets in a child of the program are not supported");
         assert_eq!(is_told, how == "fork", "{error}");
+        let is_named = error.contains(&format!(" has ended with exit code {code}"));
+        let has_failed = text.contains("all is done") && code != 0;
+        assert!(is_named || !has_failed, "{how}: {error}");
     }
 }
 
@@ -194,6 +197,10 @@ fn an_interrupt_ends_all_programs() {
 
 #[test]
 fn what_cannot_be_launched_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = folder.path().join("net.toml");
+    fs::write(&net, NETWORKS[0]).unwrap();
+    let net = net.to_str().unwrap();
     for (options, programs, said) in [
         (
             &["--stdin", "2"][..],
@@ -216,6 +223,11 @@ fn what_cannot_be_launched_is_refused_in_one_line() {
             "-n of a program: a number from 1 to 1024",
         ),
         (&[], &["/nowhere/program"], "/nowhere/program: No such file"),
+        (
+            &["--scenario", net],
+            &["-n", "5", "true"],
+            "net.toml: 4 nodes for 5 ranks",
+        ),
     ] {
         let (output, text) = launch(options, programs);
         let error = String::from_utf8_lossy(&output.stderr);
