@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lanigon_requests::{Refusal, SocketAddress, SocketCall};
+use lanigon_requests::{Item, Refusal, SocketAddress, SocketCall, ready};
 use libc::{c_int, c_long, c_void, sockaddr, sockaddr_in, socklen_t};
 
 use crate::error::{CallResult, int_for_c, number, unsupported};
@@ -231,6 +231,19 @@ unsafe fn name_ours(
     Ok(0)
 }
 
+/// Whether a connection that a non-blocking `connect` began is set up: its socket can be written then.
+fn is_connected(socket: &Socket) -> bool {
+    let item = Item {
+        socket: socket.number,
+        events: ready::WRITE,
+        ..Item::default()
+    };
+    let (items, outside) = (vec![item], false);
+    let outcome = world::call(SocketCall::Wait { items, outside }, Some(0));
+    let mut found = outcome.items.iter();
+    found.any(|item| item.events & (ready::WRITE | ready::FAILED) == ready::WRITE)
+}
+
 /// # Safety
 /// As the function of C.
 unsafe fn peer_ours(
@@ -238,6 +251,10 @@ unsafe fn peer_ours(
     address: *mut sockaddr,
     length: *mut socklen_t,
 ) -> CallResult<isize> {
+    let asks = socket.side().asks;
+    if asks && is_connected(socket) {
+        socket.side().asks = false;
+    }
     let side = socket.side();
     let peer = side.peer.filter(|_| !side.asks).ok_or(libc::ENOTCONN)?;
     // SAFETY: the caller's promise.

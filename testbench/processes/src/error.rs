@@ -36,7 +36,8 @@ pub enum ProcessError {
     },
     /// The program has ended before all ranks were there.
     #[error(
-        "a program has ended, and {connected} of {ranks} ranks have begun {what} over the network of the world"
+        "a program has ended, and {connected} of {ranks} ranks have begun {what} over the network of the world: \
+         a program that is linked statically, or with another library than that of its starter, never does"
     )]
     Ended {
         /// Number of processes that had connected.

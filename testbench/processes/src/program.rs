@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lanigon_requests::{End, Poll, Request, Welcome};
+use lanigon_worlds::programs::deliveries::Deliveries;
 
 use crate::error::ProcessError;
 use crate::hub::{Hub, RankAction};
@@ -20,24 +21,50 @@ pub(crate) struct RankProgram<S> {
     service: S,
     hub: Arc<Hub>,
     rank: usize,
+    deliveries: Deliveries,
+    /// Messages of the process that the records of the node have.
+    recorded: SentTotals,
 }
 
 impl<S: Service> RankProgram<S> {
-    pub(crate) fn new(service: S, hub: Arc<Hub>, rank: usize) -> Self {
-        Self { service, hub, rank }
+    pub(crate) fn new(service: S, hub: Arc<Hub>, rank: usize, deliveries: Deliveries) -> Self {
+        Self {
+            service,
+            hub,
+            rank,
+            deliveries,
+            recorded: SentTotals::default(),
+        }
     }
 
-    /// Carries out the requests of the process, until it has ended. Gives what it has sent in any case.
-    pub(crate) async fn run(mut self) -> (SentTotals, Result<(), ProcessError>) {
+    /// Carries out the requests of the process, until it has ended.
+    pub(crate) async fn run(mut self) -> Result<(), ProcessError> {
         let done = self.serve().await;
-        (self.service.used(), done)
+        self.record_sent();
+        done
+    }
+
+    /// Records what the process has sent since the last time: a run may end at any time.
+    fn record_sent(&mut self) {
+        let used = self.service.used();
+        if used == self.recorded {
+            return;
+        }
+        let before = std::mem::replace(&mut self.recorded, used);
+        self.deliveries.record(|node: &mut SentTotals| {
+            node.messages += used.messages - before.messages;
+            node.bytes += used.bytes - before.bytes;
+        });
     }
 
     async fn serve(&mut self) -> Result<(), ProcessError> {
         self.begin().await?;
         loop {
             match self.hub.read(self.rank)? {
-                RankAction::Request(request) => self.serve_request(request).await?,
+                RankAction::Request(request) => {
+                    self.serve_request(request).await?;
+                    self.record_sent();
+                }
                 RankAction::Away => self.stay_away().await?,
                 RankAction::Gone if self.service.gone() => return self.outlive().await,
                 RankAction::Gone if self.hub.place(self.rank).has_left => return Ok(()),

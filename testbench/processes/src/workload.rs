@@ -344,21 +344,20 @@ impl ProcessJob {
         transport.compute(LEAD_NS + self.start_ns).await;
         let call_ns = process.mpi_call_ns();
         let own = Arc::clone(hub);
-        let (used, done) = match self.mode {
+        let deliveries = process.deliveries.clone();
+        let done = match self.mode {
             Mode::Messages => {
                 let service = MessageService::new(transport, own, call_ns);
-                RankProgram::new(service, Arc::clone(hub), rank).run().await
+                let program = RankProgram::new(service, Arc::clone(hub), rank, deliveries);
+                program.run().await
             }
             Mode::Sockets { apart_ns } => {
                 let after_ns = apart_ns.saturating_mul(rank as u64);
                 let service = Calls::new(transport, own, call_ns, after_ns);
-                RankProgram::new(service, Arc::clone(hub), rank).run().await
+                let program = RankProgram::new(service, Arc::clone(hub), rank, deliveries);
+                program.run().await
             }
         };
-        process.deliveries.record(|own: &mut SentTotals| {
-            own.messages += used.messages;
-            own.bytes += used.bytes;
-        });
         done.map_err(ProgramFailure::Process)
     }
 }

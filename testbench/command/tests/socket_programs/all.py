@@ -69,6 +69,7 @@ def own():
     assert client.connect_ex(("127.0.0.1", port)) == errno.EINPROGRESS
     assert select.select([listener], [client], [], 1) == ([listener], [client], [])
     assert client.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0
+    assert client.getpeername()[1] == port
     server, peer = listener.accept()
     assert peer == client.getsockname() and peer[0] == "10.0.0.%d" % (RANK + 1)
     assert server.type == socket.SOCK_STREAM and server.getpeername() == peer
