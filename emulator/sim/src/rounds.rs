@@ -36,14 +36,14 @@ pub(super) trait NodeSet {
         &mut self,
         which: &[usize],
         target: impl Fn(usize) -> RunTarget,
-        reports: &mut Vec<(usize, NodeReport)>,
+        reports: &mut Vec<(usize, NodeRoundState)>,
     );
 }
 
 /// State of a node at the end of its run. The thread that ran the node computes the report, so that the thread that leads the round need
 /// not look at nodes from which nothing left.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct NodeReport {
+pub(super) struct NodeRoundState {
     /// The earliest times at which a unit, and a control, could leave.
     departures: Departures,
     /// The time that the node has reached.
@@ -71,7 +71,7 @@ impl NodeSet for SequentialNodes<'_, '_> {
         &mut self,
         which: &[usize],
         target: impl Fn(usize) -> RunTarget,
-        reports: &mut Vec<(usize, NodeReport)>,
+        reports: &mut Vec<(usize, NodeRoundState)>,
     ) {
         for &index in which {
             let report = self.0[index].run_to(target(index));
@@ -82,12 +82,12 @@ impl NodeSet for SequentialNodes<'_, '_> {
 
 /// Nodes that run in parallel, on the threads of a team.
 struct ParallelNodes<'t, 'm, 'a, F>(
-    &'t WorkerTeam<&'m mut Member<'a>, RunTarget, Option<NodeReport>, F>,
+    &'t WorkerTeam<&'m mut Member<'a>, RunTarget, Option<NodeRoundState>, F>,
 );
 
 impl<'m, 'a, F> NodeSet for ParallelNodes<'_, 'm, 'a, F>
 where
-    F: Fn(&mut &'m mut Member<'a>, RunTarget) -> Option<NodeReport> + Sync,
+    F: Fn(&mut &'m mut Member<'a>, RunTarget) -> Option<NodeRoundState> + Sync,
 {
     fn len(&self) -> usize {
         self.0.len()
@@ -101,10 +101,10 @@ where
         &mut self,
         which: &[usize],
         target: impl Fn(usize) -> RunTarget,
-        reports: &mut Vec<(usize, NodeReport)>,
+        reports: &mut Vec<(usize, NodeRoundState)>,
     ) {
         let orders = which.iter().map(|&index| (index, target(index)));
-        let add = |index, report: Option<NodeReport>| {
+        let add = |index, report: Option<NodeRoundState>| {
             reports.extend(report.map(|report| (index, report)));
         };
         match which.len() < SHARED_FROM {
@@ -151,7 +151,7 @@ pub(super) trait Peers {
         members: &mut impl NodeSet,
         which: &[usize],
         base: SimTime,
-        reports: &mut Vec<(usize, NodeReport)>,
+        reports: &mut Vec<(usize, NodeRoundState)>,
     ) -> Result<bool, Self::Error>;
 
     /// Exchanges what left the nodes at the end of a slice.
@@ -173,7 +173,7 @@ impl<F: Fn() -> bool> Peers for SingleProcess<F> {
         _: &mut impl NodeSet,
         _: &[usize],
         _: SimTime,
-        _: &mut Vec<(usize, NodeReport)>,
+        _: &mut Vec<(usize, NodeRoundState)>,
     ) -> Result<bool, Infallible> {
         Ok(self.0())
     }
@@ -194,16 +194,16 @@ impl Member<'_> {
     }
 
     /// Begins a slice. Programs and events may have been added since the last run, and a board may have been written to.
-    pub(super) fn begin_slice(&mut self) -> NodeReport {
+    pub(super) fn begin_slice(&mut self) -> NodeRoundState {
         self.node.start_programs();
         self.update_times();
         self.report()
     }
 
     /// The node's report.
-    pub(super) fn report(&mut self) -> NodeReport {
+    pub(super) fn report(&mut self) -> NodeRoundState {
         let [unit, control] = self.leads;
-        NodeReport {
+        NodeRoundState {
             departures: self.departures(),
             now: self.now,
             answers: self.now.saturating_add(unit.min(control)),
@@ -226,7 +226,7 @@ impl Member<'_> {
     }
 
     /// Brings the node to a target, if this process executes it. Returns its report then.
-    fn run_to(&mut self, target: RunTarget) -> Option<NodeReport> {
+    fn run_to(&mut self, target: RunTarget) -> Option<NodeRoundState> {
         match target {
             _ if !self.is_mine => return None,
             RunTarget::Round(limits) => self.run_round(limits),
@@ -389,7 +389,7 @@ fn advance<C: Peers>(
 #[derive(Debug, Default)]
 pub(super) struct RunReports {
     /// Each with the number of its node.
-    pub(super) entries: Vec<(usize, NodeReport)>,
+    pub(super) entries: Vec<(usize, NodeRoundState)>,
     /// The nodes that sent something, in ascending order.
     senders: Vec<usize>,
 }

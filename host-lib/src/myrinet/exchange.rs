@@ -1,7 +1,7 @@
 //! Exchange of frames between adapters whose hosts have a mailbox.
 //!
-//! It is not certain in what form the control program expects the destination of a frame (`DESTINATIONS` of the
-//! mailbox). So a host *greets* each other one until it has heard it, with each form in turn, more than once: programs
+//! The form in which the control program expects the destination of a frame (`DESTINATIONS` of the mailbox) is not
+//! certain. So a host *greets* each other one until it has heard it, with each form in turn, more than once: programs
 //! map their network first, and drop what has no way yet. A frame says which form its sender has used, and which form
 //! of the receiver's has arrived; so each host learns the form that works. Then each sends its next frame to another
 //! host once the frames of that one have kept pace, so no queue runs over. Nothing is sent again: a lost frame ends the
@@ -50,7 +50,7 @@ impl Exchange {
 struct PayloadHead {
     /// Index of the form of the destination with which it was sent.
     form: u8,
-    /// One more than the index of the form with which the receiver's last frame has arrived; 0: none has.
+    /// Index, plus one, of the form with which the receiver's last frame has arrived; 0: none has.
     heard: u8,
     /// Number of the frame; 0: a greeting.
     number: u32,
@@ -86,7 +86,7 @@ struct Peer {
     address: MacAddress,
     /// Index of the form that reaches it, once it has said so.
     form: Option<u8>,
-    /// One more than the index of the form with which its last frame has arrived; 0: none has.
+    /// Index, plus one, of the form with which its last frame has arrived; 0: none has.
     heard: u8,
     /// Set by a greeting of a host that has not heard this one yet: it gets a greeting back.
     asks: bool,

@@ -456,7 +456,7 @@ impl Points {
     }
 }
 
-/// One number or several, as JSON.
+/// JSON of a number, or of several.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
 enum Numbers<'a> {

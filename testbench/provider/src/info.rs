@@ -16,7 +16,7 @@ use crate::ffi::{
 
 /// Primary capabilities, for which a caller must ask.
 const PRIMARY: u64 = MSG | TAGGED | SEND | RECV | MULTI_RECV | DIRECTED_RECV | REMOTE | ONE_SIDED;
-/// One-sided operations, and what they may do.
+/// Capabilities of a provider with reads, writes and atomic operations on remote memory.
 const REMOTE: u64 = RMA | ATOMIC;
 const ONE_SIDED: u64 = READ | WRITE | REMOTE_READ | REMOTE_WRITE;
 /// Operations with messages.

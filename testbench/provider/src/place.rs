@@ -1,6 +1,6 @@
 //! The place of ranks of Open MPI: each is on a host of its own.
 //!
-//! Its ranks run on one machine in truth, and would access each other's memory past the network. Preloaded, this library answers the questions of Open
+//! Ranks of a launch run on one machine in truth, and would access each other's memory past the network. Preloaded, this library answers the questions of Open
 //! MPI's run-time library that tell so: no other rank is near.
 
 use std::env;

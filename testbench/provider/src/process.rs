@@ -61,7 +61,7 @@ struct Unfinished {
     counter: Option<usize>,
 }
 
-/// One-sided operations that are complete, and those that have failed.
+/// Counts of complete and of failed one-sided operations.
 #[derive(Debug, Default)]
 pub struct Count {
     pub done: u64,

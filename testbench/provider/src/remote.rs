@@ -1,4 +1,4 @@
-//! One-sided calls: reads and writes of other processes' memory.
+//! Calls of libfabric that read and write other processes' memory (`fi_rma`).
 //!
 //! A call becomes an operation, which the host of the other process carries out (`lanigon_requests::Operation`). It is complete when the reply is here.
 
@@ -161,15 +161,22 @@ unsafe extern "C" fn readv(
     context: Pointer,
 ) -> isize {
     unsafe {
-        let place = whole(vector, count, address, key);
         let head = with_usual(ep, from, context);
-        transfer(
-            ep,
-            Access::Read,
-            (vector, count),
-            (&raw const place, 1),
-            head,
-        )
+        transfer_whole(ep, Access::Read, (vector, count), (address, key), head)
+    }
+}
+
+/// Carries out a transfer between a vector and one range of remote memory, as long as the vector.
+unsafe fn transfer_whole(
+    ep: Ep,
+    access: Access,
+    local: (*const IoVec, usize),
+    (address, key): (u64, u64),
+    head: CallHead,
+) -> isize {
+    unsafe {
+        let place = whole(local.0, local.1, address, key);
+        transfer(ep, access, local, (&raw const place, 1), head)
     }
 }
 
@@ -215,15 +222,8 @@ unsafe extern "C" fn writev(
     context: Pointer,
 ) -> isize {
     unsafe {
-        let place = whole(vector, count, address, key);
         let head = with_usual(ep, to, context);
-        transfer(
-            ep,
-            Access::Write,
-            (vector, count),
-            (&raw const place, 1),
-            head,
-        )
+        transfer_whole(ep, Access::Write, (vector, count), (address, key), head)
     }
 }
 
@@ -241,13 +241,12 @@ unsafe extern "C" fn inject(
 ) -> isize {
     unsafe {
         let (vector, flags, context) = (one(buffer, length), INJECT, ptr::null_mut());
-        let place = whole(&raw const vector, 1, address, key);
         let head = CallHead { to, flags, context };
-        transfer(
+        transfer_whole(
             ep,
             Access::Write,
             (&raw const vector, 1),
-            (&raw const place, 1),
+            (address, key),
             head,
         )
     }

@@ -1,7 +1,7 @@
 //! Protocol between a process of an emulated host and its world.
 //!
 //! The process is a program of this machine; the library `liblanigon-fi.so` speaks for it, or, if it has sockets, `liblanigon-sockets.so`.
-//! It connects to the world's Unix socket, says who it is ([`Hello`]), and then sends [`Request`]s. A [`Request::Poll`] and a
+//! The library connects to the world's Unix socket, says who it is ([`Hello`]), and then sends [`Request`]s. A [`Request::Poll`] and a
 //! [`Request::Time`] are answered, with [`Answer`]s up to an [`Answer::End`]; all others are not. So the process runs between an `End` and
 //! its next `Poll`, and the world stands meanwhile.
 //!

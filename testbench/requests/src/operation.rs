@@ -1,4 +1,4 @@
-//! One-sided operations: what the host of another process does with that process's memory.
+//! Operation of a process on the memory of another one, carried out by the other one's host (a one-sided operation).
 //!
 //! An operation is the content of a message of [`Class::Operation`](crate::Class::Operation). The host of the receiver carries it out, without the
 //! process, and sends a message of [`Class::Reply`](crate::Class::Reply) with the same tag: its content is what was read, its data the number of an error.

@@ -5,7 +5,7 @@
 
 use super::{RankError, Ranks};
 use crate::component::Member;
-use crate::rounds::{NodeReport, NodeSet, Peers};
+use crate::rounds::{NodeRoundState, NodeSet, Peers};
 use emulator_base::time::SimTime;
 use emulator_state::{Reader, StateError, Value, Writer};
 
@@ -116,7 +116,7 @@ impl<F: Fn() -> bool> Peers for PeerRanks<'_, F> {
         members: &mut impl NodeSet,
         which: &[usize],
         base: SimTime,
-        reports: &mut Vec<(usize, NodeReport)>,
+        reports: &mut Vec<(usize, NodeRoundState)>,
     ) -> Result<bool, RankError> {
         self.ranks.exchanged.rounds += 1;
         self.ranks.want_end((self.interrupted)());

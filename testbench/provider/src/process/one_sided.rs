@@ -1,4 +1,4 @@
-//! One-sided operations of the process, and the memory that it offers.
+//! Reads, writes and atomic operations of the process on the memory of others (one-sided operations), and the memory that it offers to them.
 
 use lanigon_requests::{Class, Envelope, Message, Operation, Region, Request};
 
