@@ -1,4 +1,4 @@
-//! The instruction set as one table (docs/lanai-core.md, section 2).
+//! The instruction set as one table ([forms](super#forms); docs/lanai-core.md, section 2).
 //!
 //! [`ROWS`] is the only place that knows an encoding. The decoder, the executor, the disassembler
 //! and the assembler all read it, so they cannot disagree. [`ALIASES`] holds other spellings of

@@ -1,4 +1,4 @@
-//! Speculative execution of SRAM code ahead of the other core (docs/design-speed.md).
+//! Speculative execution of SRAM code ahead of the other core (docs/design.md).
 //!
 //! A cached instruction in SRAM costs no bus time, so its place in the order of shared
 //! accesses matters only to a store into code. Waiting for the other core before each

@@ -10,7 +10,7 @@ use lanigon_worlds::simulation::Simulation;
 
 /// Bytes of a trace before its first chunk: magic bytes and version.
 const TRACE_START: usize = 12;
-/// Bytes of a chunk's header; docs/trace.md has its fields.
+/// Bytes of a chunk's header; the head of `emulator/observe/src/file/mod.rs` has its fields.
 const CHUNK_FORM: usize = 68;
 /// Bytes of magic and version of snapshots and recordings.
 const MAGIC_AND_VERSION: usize = 12;
