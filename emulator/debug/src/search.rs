@@ -169,7 +169,7 @@ impl History {
         end: SimTime,
         search: &Search,
     ) -> Result<(Vec<TraceEvent>, Option<RunEnd>), DebugError> {
-        let run = |world: &mut World, limits: &RunLimits| world.run_until(limits, || false);
+        let run = |world: &mut World, limits: &RunLimits| world.run(limits);
         let (found, ended) = self.observed(search, run, end)?;
         match ended {
             RunEnd::Interrupted => Err(DebugError::Interrupted),

@@ -2,20 +2,32 @@
 //!
 //! Frames have their FCS, nanoseconds since power-on as time, and their notes as comments.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
-use std::time::Duration;
-
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption,
-};
-use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
-use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
-use pcap_file::{DataLink, Endianness, PcapError};
 
 use super::capture::{CapturedFrame, FrameObserver, Interface};
 use emulator_base::unit::Defects;
+
+/// Types of blocks.
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+
+/// First word of a section header: its byte order tells the one of the file.
+const BYTE_ORDER: u32 = 0x1a2b_3c4d;
+/// Version of the format: major 1, minor 0.
+const VERSION: u32 = 1;
+/// Length of a section that is not known in advance.
+const UNKNOWN_LENGTH: u64 = u64::MAX;
+
+/// Codes of options; those of an interface and of a packet overlap.
+const COMMENT: u16 = 1;
+const SECTION_APPLICATION: u16 = 4;
+const INTERFACE_NAME: u16 = 2;
+const INTERFACE_DESCRIPTION_TEXT: u16 = 3;
+const INTERFACE_SPEED: u16 = 8;
+const INTERFACE_RESOLUTION: u16 = 9;
+const INTERFACE_FCS_LENGTH: u16 = 13;
+const PACKET_FLAGS: u16 = 2;
 
 /// Timestamp resolution: 10^-9 s.
 const NANOSECONDS: u8 = 9;
@@ -32,8 +44,8 @@ const FLAG_TOO_SHORT: u32 = 1 << 26;
 /// the file during the run.
 pub struct PcapNg {
     out: Box<dyn Write + Send>,
-    /// Pending blocks.
-    blocks: Option<PcapNgWriter<Vec<u8>>>,
+    /// Whether the section header is written.
+    is_begun: bool,
     /// For each interface, the length of the check sequence that follows a frame.
     check_bytes: Vec<u8>,
     error: Option<io::Error>,
@@ -45,32 +57,25 @@ impl PcapNg {
     pub fn new(out: Box<dyn Write + Send>) -> Self {
         Self {
             out,
-            blocks: None,
+            is_begun: false,
             check_bytes: Vec::new(),
             error: None,
         }
     }
 
-    /// Writes blocks.
-    fn write<'a, B: PcapNgBlock<'a>>(&mut self, blocks: impl Iterator<Item = B>) -> io::Result<()> {
-        let writer = match &mut self.blocks {
-            Some(writer) => writer,
-            none => none
-                .insert(PcapNgWriter::with_section_header(Vec::new(), header()).map_err(io_error)?),
-        };
-        for block in blocks {
-            writer.write_pcapng_block(block).map_err(io_error)?;
-        }
-        self.out.write_all(writer.get_ref())?;
-        writer.get_mut().clear();
-        self.out.flush()
-    }
-
     /// Writes blocks. The first error is reported at the end; nothing is written after it.
-    fn add<'a, B: PcapNgBlock<'a>>(&mut self, blocks: impl Iterator<Item = B>) {
-        if self.error.is_none() {
-            self.error = self.write(blocks).err();
+    fn add(&mut self, blocks: impl Iterator<Item = Block>) {
+        if self.error.is_some() {
+            return;
         }
+        let header = (!std::mem::replace(&mut self.is_begun, true)).then(header);
+        let bytes: Vec<u8> = header
+            .into_iter()
+            .chain(blocks)
+            .flat_map(Block::bytes)
+            .collect();
+        let written = self.out.write_all(&bytes).and_then(|()| self.out.flush());
+        self.error = written.err();
     }
 }
 
@@ -96,53 +101,81 @@ impl FrameObserver for PcapNg {
     }
 }
 
-fn header() -> SectionHeaderBlock<'static> {
-    let about = concat!("Lanigon ", env!("CARGO_PKG_VERSION"));
-    SectionHeaderBlock {
-        endianness: Endianness::Little,
-        options: vec![
-            SectionHeaderOption::UserApplication(about.into()),
-            SectionHeaderOption::Comment("times count from power-on".into()),
-        ],
-        ..SectionHeaderBlock::default()
+/// A block of a capture file, with lowest bytes first.
+struct Block {
+    kind: u32,
+    body: Vec<u8>,
+}
+
+impl Block {
+    fn new(kind: u32, words: &[u32]) -> Self {
+        let body = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Self { kind, body }
+    }
+
+    /// Adds data, and zeros up to a whole word.
+    fn with_data(mut self, data: &[u8]) -> Self {
+        self.body.extend(data);
+        self.body.resize(self.body.len().next_multiple_of(4), 0);
+        self
+    }
+
+    /// Adds an option: its code, the length of its value in bytes, and the value. Longer values are cut off.
+    fn with_option(mut self, code: u16, value: &[u8]) -> Self {
+        let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
+        self.body.extend(code.to_le_bytes());
+        self.body.extend(length.to_le_bytes());
+        self.with_data(&value[..length.into()])
+    }
+
+    /// The whole block, after the end of its options: type, length of the block, body, and the length again.
+    fn bytes(self) -> Vec<u8> {
+        let block = self.with_option(0, &[]);
+        let length = (block.body.len() as u32 + 12).to_le_bytes();
+        let kind = block.kind.to_le_bytes();
+        [&kind, &length, &block.body[..], &length].concat()
     }
 }
 
-fn interface_block(interface: &Interface) -> InterfaceDescriptionBlock<'_> {
-    use InterfaceDescriptionOption as Opt;
-    let speed = interface.bits_per_s.map(Opt::IfSpeed);
-    let options = [
-        Opt::IfName(Cow::Borrowed(&interface.name)),
-        Opt::IfDescription(Cow::Borrowed(&interface.description)),
-        Opt::IfTsResol(NANOSECONDS),
-        Opt::IfFcsLen(interface.check_bytes),
-    ];
-    InterfaceDescriptionBlock {
-        linktype: DataLink::from(u32::from(interface.link_type.0)),
-        snaplen: 0,
-        options: options.into_iter().chain(speed).collect(),
+fn header() -> Block {
+    let about = concat!("Lanigon ", env!("CARGO_PKG_VERSION"));
+    Block::new(SECTION_HEADER, &[BYTE_ORDER, VERSION])
+        .with_data(&UNKNOWN_LENGTH.to_le_bytes())
+        .with_option(SECTION_APPLICATION, about.as_bytes())
+        .with_option(COMMENT, b"times count from power-on")
+}
+
+fn interface_block(interface: &Interface) -> Block {
+    let snap_length = 0;
+    let block = Block::new(
+        INTERFACE_DESCRIPTION,
+        &[interface.link_type.0.into(), snap_length],
+    )
+    .with_option(INTERFACE_NAME, interface.name.as_bytes())
+    .with_option(INTERFACE_DESCRIPTION_TEXT, interface.description.as_bytes())
+    .with_option(INTERFACE_RESOLUTION, &[NANOSECONDS])
+    .with_option(INTERFACE_FCS_LENGTH, &[interface.check_bytes]);
+    match interface.bits_per_s {
+        Some(speed) => block.with_option(INTERFACE_SPEED, &speed.to_le_bytes()),
+        None => block,
     }
 }
 
 /// A frame with its check sequence, which goes on the wire with its lowest byte first.
-fn frame_block(captured: &CapturedFrame, check_bytes: u8) -> EnhancedPacketBlock<'_> {
+fn frame_block(captured: &CapturedFrame, check_bytes: u8) -> Block {
     let mut data = captured.bytes.to_vec();
     let check = captured.check.to_le_bytes();
     data.extend(check.iter().take(check_bytes.into()));
-    let notes = captured.notes.iter();
-    let comments = notes.map(|note| EnhancedPacketOption::Comment(note.to_string().into()));
-    EnhancedPacketBlock {
-        interface_id: captured.interface as u32,
-        timestamp: Duration::from_nanos(captured.time.ps() / 1000),
-        original_len: data.len() as u32,
-        data: data.into(),
-        options: comments
-            .chain([EnhancedPacketOption::Flags(flags(
-                captured.defects,
-                check_bytes,
-            ))])
-            .collect(),
-    }
+    let (ns, length) = (captured.time.ps() / 1000, data.len() as u32);
+    let [high, low] = [(ns >> 32) as u32, ns as u32];
+    let interface = captured.interface as u32;
+    let block = Block::new(ENHANCED_PACKET, &[interface, high, low, length, length]);
+    let notes = captured.notes.iter().map(ToString::to_string);
+    let block = notes.fold(block.with_data(&data), |block, note| {
+        block.with_option(COMMENT, note.as_bytes())
+    });
+    let flags = flags(captured.defects, check_bytes);
+    block.with_option(PACKET_FLAGS, &flags.to_le_bytes())
 }
 
 /// A packet's flags: the length of its check sequence, and its defects.
@@ -158,11 +191,4 @@ fn flags(defects: Defects, check_bytes: u8) -> u32 {
         u32::from(check_bytes) << FLAG_FCS_SHIFT,
         |flags, (_, flag)| flags | flag,
     )
-}
-
-fn io_error(error: PcapError) -> io::Error {
-    match error {
-        PcapError::IoError(error) => error,
-        other => io::Error::other(other),
-    }
 }

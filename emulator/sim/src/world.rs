@@ -261,17 +261,18 @@ impl World {
 
     /// Runs until every program has ended, or a limit is reached.
     pub fn run(&mut self, limits: &RunLimits) -> RunEnd {
-        self.run_until(limits, || false)
+        self.run_until(limits, &mut || false)
     }
 
     /// Runs until every program has ended, or `done` returns true, or a limit.
+    // `done` is a trait object: with a type parameter each crate that runs a world compiles the whole simulation again.
     pub fn run_until(
         &mut self,
         limits: &RunLimits,
-        mut done: impl FnMut() -> bool + Send,
+        done: &mut (dyn FnMut() -> bool + Send),
     ) -> RunEnd {
         let mut watch = std::mem::take(&mut self.watch);
-        let stop = self.run_slices(limits, |components| {
+        let stop = self.run_slices(limits, &mut |components| {
             if done() || components.iter().all(Component::programs_ended) {
                 Some(StopReason::Completed)
             } else if !components.iter().any(Component::is_live) {
@@ -296,14 +297,14 @@ impl World {
     /// Lets time pass up to `limits.max_time`, whether programs run or not. Returns whether it came so
     /// far, that is, was not interrupted. Does nothing without a time.
     pub fn pass_time(&mut self, limits: &RunLimits) -> bool {
-        limits.max_time.is_none() || self.run_slices(limits, |_| None) == StopReason::TimeLimit
+        limits.max_time.is_none() || self.run_slices(limits, &mut |_| None) == StopReason::TimeLimit
     }
 
     /// Runs slice by slice until `stop` ends it, or a limit is reached.
     fn run_slices(
         &mut self,
         limits: &RunLimits,
-        mut stop: impl FnMut(&[Component<'_>]) -> Option<StopReason> + Send,
+        stop: &mut (dyn FnMut(&[Component<'_>]) -> Option<StopReason> + Send),
     ) -> StopReason {
         let max_time = limits.max_time.unwrap_or(SimTime::MAX);
         let mut components = Component::split(&mut self.nodes, &mut self.networks, None);

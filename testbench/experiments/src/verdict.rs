@@ -136,13 +136,13 @@ pub fn judge<S: Sample, J: Fn(&S) -> Verdict>(
     limits: Limits,
     claims: impl IntoIterator<Item = (&'static str, String, J)>,
 ) -> Vec<JudgedClaim> {
-    let moved: Vec<S> = moved(sample, None).collect();
+    let mut moves = Moves::of(sample);
     let judge = |(id, claim, judge): (_, _, J)| {
         let (holds, evidence, rounds_needed) = match judge(sample) {
             Err(why) => (None, why, None),
             Ok((holds, evidence)) => {
                 let truth = |sample: &S| judge(sample).ok().map(|(holds, _)| holds);
-                match standing(sample, &moved, limits, truth) {
+                match standing(sample, &mut moves, limits, truth) {
                     Certainty::Firm => (Some(holds), evidence, None),
                     Certainty::Open(names, rounds) => {
                         let why = reason(&names, rounds, limits);
@@ -189,8 +189,7 @@ pub fn bound<S: Sample>(
     limits: Limits,
     is_met: impl Fn(&S) -> Option<bool>,
 ) -> Result<Option<bool>, String> {
-    let moved: Vec<S> = moved(sample, None).collect();
-    match standing(sample, &moved, limits, &is_met) {
+    match standing(sample, &mut Moves::of(sample), limits, &is_met) {
         Certainty::Firm => Ok(is_met(sample)),
         Certainty::Open(names, rounds) => Err(reason(&names, rounds, limits)),
     }
@@ -232,40 +231,73 @@ impl fmt::Display for Totals {
     }
 }
 
-/// Copies of results in which all means are moved; in intervals as they would be after so many rounds.
-fn moved<S: Sample>(sample: &S, rounds: Option<usize>) -> impl Iterator<Item = S> {
-    let copy = move |seed| {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
+/// Results whose means are moved at random within their intervals, in one copy for all moves.
+struct Moves<S> {
+    /// The results, with the means of a move.
+    copy: S,
+    /// The means as they were measured.
+    means: Vec<Estimate>,
+    /// Shares of their intervals by which the means are moved; for each move, one for each mean.
+    shares: Vec<f64>,
+}
+
+impl<S: Sample> Moves<S> {
+    fn of(sample: &S) -> Self {
         let mut copy = sample.clone();
-        for mean in copy.means() {
-            // Uniform, with a third of the moves at the ends.
-            let share = 3.0 * (f64::from(random.next_u32()) / f64::from(u32::MAX) - 0.5);
-            mean.value += share.clamp(-1.0, 1.0) * mean.half_after(rounds);
+        let means: Vec<_> = copy.means().into_iter().map(|mean| *mean).collect();
+        let shares = (0..MOVES).flat_map(|seed| {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            means.iter().map(move |_| {
+                // Uniform, with a third of the moves at the ends.
+                let share = 3.0 * (f64::from(random.next_u32()) / f64::from(u32::MAX) - 0.5);
+                share.clamp(-1.0, 1.0)
+            })
+        });
+        Self {
+            shares: shares.collect(),
+            copy,
+            means,
         }
-        copy
-    };
-    (0..MOVES).map(copy)
+    }
+
+    /// Whether something is true of the results after every move; in intervals as they would be after so many rounds.
+    fn all(&mut self, rounds: Option<usize>, is_so: impl Fn(&S) -> bool) -> bool {
+        if self.means.is_empty() {
+            return is_so(&self.copy);
+        }
+        let halves: Vec<_> = self
+            .means
+            .iter()
+            .map(|one| one.half_after(rounds))
+            .collect();
+        self.shares.chunks_exact(halves.len()).all(|shares| {
+            let measured = self.means.iter().zip(&halves).zip(shares);
+            for (mean, ((measured, half), share)) in self.copy.means().into_iter().zip(measured) {
+                mean.value = measured.value + share * half;
+            }
+            is_so(&self.copy)
+        })
+    }
 }
 
 fn standing<S: Sample>(
     sample: &S,
-    moved_now: &[S],
+    moves: &mut Moves<S>,
     limits: Limits,
     truth: impl Fn(&S) -> Option<bool>,
 ) -> Certainty {
     let right = truth(sample);
-    if right.is_none() || moved_now.iter().all(|moved| truth(moved) == right) {
+    if right.is_none() || moves.all(None, |moved| truth(moved) == right) {
         return Certainty::Firm;
     }
-    let mut copy = sample.clone();
-    let fewest = copy.means().iter().map(|mean| mean.rounds).min();
+    let fewest = moves.means.iter().map(|mean| mean.rounds).min();
     let mut rounds = fewest.unwrap_or_default().max(1) as f64;
     let enough = loop {
         rounds *= MORE_ROUNDS;
         if rounds > limits.full as f64 {
             break None;
         }
-        if moved(sample, Some(rounds as usize)).all(|moved| truth(&moved) == right) {
+        if moves.all(Some(rounds as usize), |moved| truth(moved) == right) {
             break Some(rounded(rounds));
         }
     };

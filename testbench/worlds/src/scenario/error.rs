@@ -60,7 +60,10 @@ pub fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&
 
 /// Reason for an unknown name: a similar name, or a list of all names.
 pub fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str>) -> String {
-    let known: Vec<&str> = known.collect();
+    unknown_among(what, name, &known.collect::<Vec<_>>())
+}
+
+fn unknown_among(what: &str, name: &str, known: &[&str]) -> String {
     let near = nearest(name, known.iter().copied());
     let name: String = name.chars().take(LONGEST_NAME).collect();
     match near {

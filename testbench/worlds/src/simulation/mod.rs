@@ -251,7 +251,7 @@ impl Simulation {
             if self.started.failed(&self.world) {
                 return RunEnd::Completed;
             }
-            let end = self.world.run_until(&limits, || {
+            let end = self.world.run_until(&limits, &mut || {
                 watch(received(lives));
                 stop.load(Ordering::Relaxed) || may_end && settled()
             });

@@ -1,6 +1,7 @@
 //! The programs of a scenario's nodes: their firmware, their settings, and their tasks in the world.
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use emulator::host::machine::Machine;
@@ -269,9 +270,9 @@ impl HostProcess<'_> {
     ///
     /// # Errors
     /// The board does not start, or its firmware has no messages.
-    pub async fn boot(&self) -> Result<Library, String> {
-        let machine = self.machine.clone();
-        self.task.boot(machine, self.life).await
+    // A boxed future: else each crate with a workload compiles the starts of all protocols again.
+    pub fn boot(&self) -> Pin<Box<dyn Future<Output = Result<Library, String>> + Send + '_>> {
+        Box::pin(self.task.boot(self.machine.clone(), self.life))
     }
 
     /// Boots GM's firmware.

@@ -70,7 +70,7 @@ pub fn run(args: &AcenicArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         ..RunLimits::default()
     };
     let mut shown = ShownEvents::default();
-    let end = world.run_until(&limits, || {
+    let end = world.run_until(&limits, &mut || {
         progress.set(logs.iter().map(|log| u64::from(log.received())).sum());
         if !args.json {
             shown.show(&logs, &progress);

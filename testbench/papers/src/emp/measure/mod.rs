@@ -89,11 +89,11 @@ impl BenchmarkRun {
         world: &mut World,
         done: impl Fn(&[SimTime]) -> bool + Send + Sync,
     ) -> Result<(), Error> {
-        let enough = || {
+        let mut enough = || {
             self.stamps
                 .with(|stamps| done(stamps.as_deref().unwrap_or_default()))
         };
-        let end = world.run_until(&setup.limits(), enough);
+        let end = world.run_until(&setup.limits(), &mut enough);
         for (program, outcome) in &self.programs {
             if let Some(Err(message)) = outcome.take() {
                 return Err(RunError::Program { program, message }.into());
