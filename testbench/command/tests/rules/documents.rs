@@ -155,11 +155,14 @@ fn cited_pages_and_sections_exist() {
 #[test]
 fn pages_say_for_whom_they_are_and_stand_in_the_book() {
     const LIMIT: usize = 20 * 1024;
+    const ALL: usize = 300_000;
     let summary = read("docs/SUMMARY.md");
     let mut broken = Vec::new();
+    let mut bytes = 0;
     let pages = files(&[".md"]).into_iter();
     for (path, text) in pages.filter(|(path, _)| path.starts_with("docs/")) {
         let name = path.trim_start_matches("docs/");
+        bytes += text.len();
         if name == "SUMMARY.md" {
             continue;
         }
@@ -173,6 +176,9 @@ fn pages_say_for_whom_they_are_and_stand_in_the_book() {
         if !first.is_some_and(|line| line.starts_with("For ")) {
             broken.push(format!("{path}: for whom is it?"));
         }
+    }
+    if bytes > ALL {
+        broken.push(format!("docs/: {bytes} bytes, more than {ALL}"));
     }
     check(
         "pages of docs/ are short, name their readers, and stand in the book",
