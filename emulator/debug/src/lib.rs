@@ -25,4 +25,4 @@ mod settle;
 mod step;
 
 pub use history::{DebugError, History, Reached};
-pub use search::{Direction, Found, Search};
+pub use search::{Found, Search, TimeDirection};

@@ -19,7 +19,7 @@ const MOST_STATES_AT_ONCE: usize = 8;
 
 /// Direction of a search or step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
+pub enum TimeDirection {
     /// After the current time.
     Forward,
     /// Before the current time.
@@ -83,13 +83,13 @@ impl History {
     /// If the operation is interrupted, or a checkpoint cannot be loaded.
     pub fn find(
         &mut self,
-        direction: Direction,
+        direction: TimeDirection,
         search: &Search,
         limit: SimTime,
     ) -> Result<Found, DebugError> {
         match direction {
-            Direction::Forward => self.find_next(search, limit),
-            Direction::Backward => self.find_last(search, self.begin()),
+            TimeDirection::Forward => self.find_next(search, limit),
+            TimeDirection::Backward => self.find_last(search, self.begin()),
         }
     }
 

@@ -5,7 +5,7 @@
 //! start times are kept for further steps.
 
 use super::history::{DebugError, History};
-use super::search::Direction;
+use super::search::TimeDirection;
 use emulator_base::time::SimTime;
 use emulator_board::{CpuId, CpuView};
 
@@ -42,15 +42,15 @@ impl History {
     /// cannot be loaded.
     pub fn step(
         &mut self,
-        direction: Direction,
+        direction: TimeDirection,
         node: usize,
         cpu: CpuId,
     ) -> Result<(), DebugError> {
         match direction {
-            Direction::Forward => {
+            TimeDirection::Forward => {
                 self.stepping(node, cpu, |history| history.step_forward(node, cpu))
             }
-            Direction::Backward => self.steps_back(node, cpu, 1),
+            TimeDirection::Backward => self.steps_back(node, cpu, 1),
         }
     }
 

@@ -30,14 +30,14 @@ pub struct Machine {
 }
 
 /// The answer to a request, once the program is resumed with it.
-struct Answer<'a, T> {
+struct PendingAnswer<'a, T> {
     port: &'a SharedPort,
     request: Option<Request>,
     /// The answer in a response; `None` if the response is one to another kind of request.
     accept: fn(Response) -> Option<T>,
 }
 
-impl<T> Future for Answer<'_, T> {
+impl<T> Future for PendingAnswer<'_, T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
@@ -71,8 +71,12 @@ impl Machine {
     }
 
     /// Asks the node for something; `accept` takes the answer out of the response, or says that it is none.
-    const fn ask<T>(&self, request: Request, accept: fn(Response) -> Option<T>) -> Answer<'_, T> {
-        Answer {
+    const fn ask<T>(
+        &self,
+        request: Request,
+        accept: fn(Response) -> Option<T>,
+    ) -> PendingAnswer<'_, T> {
+        PendingAnswer {
             port: &self.port,
             request: Some(request),
             accept,

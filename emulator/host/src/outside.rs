@@ -51,7 +51,7 @@ pub enum Act {
 
 /// Reason why an outside host goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum WakeCause {
     /// The host begins, or its last act is over and has no answer.
     Done,
     /// The word that it read.
@@ -71,7 +71,7 @@ pub trait Outside: Send {
     ///
     /// # Errors
     /// If it has crashed, hangs, or breaks the rules of its interface.
-    fn next_act(&mut self, now: SimTime, cause: Cause) -> Result<Act, Self::Error>;
+    fn next_act(&mut self, now: SimTime, cause: WakeCause) -> Result<Act, Self::Error>;
 }
 
 /// Carries out the acts of an outside host on a machine, until it ends.
@@ -79,26 +79,26 @@ pub trait Outside: Send {
 /// # Errors
 /// As [`Outside::next_act`].
 pub async fn run<H: Outside>(mut machine: Machine, host: &mut H) -> Result<(), H::Error> {
-    let mut cause = Cause::Done;
+    let mut cause = WakeCause::Done;
     loop {
         cause = match host.next_act(machine.now(), cause)? {
             Act::Read { at, offset } => {
                 machine.work_until(at).await;
-                Cause::Word(machine.read(offset).await)
+                WakeCause::Word(machine.read(offset).await)
             }
             Act::Write { at, offset, value } => {
                 machine.work_until(at).await;
                 machine.write(offset, value).await;
-                Cause::Done
+                WakeCause::Done
             }
             Act::Wait { until, interrupt } => wait(&mut machine, until, interrupt).await,
             Act::Say(lines) => {
                 machine.say(lines);
-                Cause::Done
+                WakeCause::Done
             }
             Act::Lend(memory) => {
                 machine.lend(memory);
-                Cause::Done
+                WakeCause::Done
             }
             Act::End => return Ok(()),
         };
@@ -106,20 +106,20 @@ pub async fn run<H: Outside>(mut machine: Machine, host: &mut H) -> Result<(), H
 }
 
 /// Waits: a sleep, since others may use the CPU meanwhile.
-async fn wait(machine: &mut Machine, until: SimTime, interrupt: bool) -> Cause {
+async fn wait(machine: &mut Machine, until: SimTime, interrupt: bool) -> WakeCause {
     let left_ns = until.saturating_sub(machine.now()).ps().div_ceil(1000);
     if left_ns == 0 {
-        return Cause::Time;
+        return WakeCause::Time;
     }
     let timeout_ns = (until != SimTime::MAX).then_some(left_ns);
     match interrupt {
         true => match machine.wait_interrupt(timeout_ns).await {
-            Ok(()) => Cause::Interrupt,
-            Err(_) => Cause::Time,
+            Ok(()) => WakeCause::Interrupt,
+            Err(_) => WakeCause::Time,
         },
         false => {
             machine.sleep(timeout_ns.unwrap_or(u64::MAX / 1000)).await;
-            Cause::Time
+            WakeCause::Time
         }
     }
 }

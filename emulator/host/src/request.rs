@@ -92,7 +92,7 @@ impl Request {
 
 /// The mailbox between a program and its node.
 #[derive(Debug, Default)]
-pub struct Port {
+pub struct ProgramPort {
     /// The pending request.
     pub request: Option<Request>,
     /// The answer to it.
@@ -130,9 +130,9 @@ pub struct CallEvent {
 }
 
 /// A port that program and node share.
-pub type SharedPort = Arc<Mutex<Port>>;
+pub type SharedPort = Arc<Mutex<ProgramPort>>;
 
 #[inline]
-pub(super) fn lock(port: &SharedPort) -> MutexGuard<'_, Port> {
+pub(super) fn lock(port: &SharedPort) -> MutexGuard<'_, ProgramPort> {
     port.lock().unwrap_or_else(PoisonError::into_inner)
 }

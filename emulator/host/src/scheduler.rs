@@ -60,7 +60,7 @@ value_enum!(Preemption {
 
 /// A CPU.
 #[derive(Debug, Clone, Copy, Default)]
-struct Cpu {
+struct HostCpu {
     /// The program that has it.
     running: Option<usize>,
     /// The last program that had it.
@@ -75,7 +75,7 @@ struct Cpu {
     preemption: Option<Preemption>,
 }
 
-value_struct!(Cpu {
+value_struct!(HostCpu {
     running: running,
     last: last,
     kernel_until: kernel_until,
@@ -87,7 +87,7 @@ value_struct!(Cpu {
 /// The CPUs of a host, and the programs that wait for one.
 #[derive(Debug, Default)]
 pub(super) struct Cpus {
-    cpus: Vec<Cpu>,
+    cpus: Vec<HostCpu>,
     /// Programs that have woken stand before the others.
     ready: VecDeque<usize>,
 }
@@ -100,14 +100,14 @@ value_struct!(Cpus {
 impl Cpus {
     pub(super) fn new(count: u32) -> Self {
         Self {
-            cpus: vec![Cpu::default(); count.max(1) as usize],
+            cpus: vec![HostCpu::default(); count.max(1) as usize],
             ready: VecDeque::new(),
         }
     }
 
     /// Frees every CPU.
     pub(super) fn reset(&mut self) {
-        self.cpus.fill(Cpu::default());
+        self.cpus.fill(HostCpu::default());
         self.ready.clear();
     }
 
@@ -126,7 +126,7 @@ impl Cpus {
 
     /// The free CPU for a program: the one that it had last, one that no program had, or the first.
     fn free_cpu(&self, program: usize) -> Option<usize> {
-        let rank = |cpu: &Cpu| match cpu.last {
+        let rank = |cpu: &HostCpu| match cpu.last {
             Some(last) if last == program => 0,
             None => 1,
             Some(_) => 2,
@@ -319,7 +319,7 @@ impl Programs {
         if !self.programs[index].woken {
             return;
         }
-        let gives_way = |cpu: &Cpu| {
+        let gives_way = |cpu: &HostCpu| {
             let running = cpu.running.filter(|_| cpu.preemption.is_none());
             running.is_some_and(|other| !self.programs[other].woken)
         };

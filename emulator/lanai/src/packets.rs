@@ -4,7 +4,7 @@
 use super::arbitration::Engine;
 use super::fabric::{BoardContext, BoardEvent, Fabric};
 use super::isr::Cause;
-use super::receiver::{Incoming, Outcome};
+use super::receiver::{Incoming, StoreOutcome};
 use emulator_base::initiator::Initiator;
 use emulator_base::time::SimTime;
 use emulator_base::unit::{Arrival, Unit};
@@ -157,9 +157,9 @@ impl Fabric {
         self.bus.occupy(Engine::Receive, tick, length);
         let is_damaged = self.receiver.is_damaged(self.checking());
         match self.receiver.stored(length, ctx.now) {
-            Outcome::More => {}
-            Outcome::Full => self.raise(Cause::Buffer, ctx),
-            Outcome::Tail { length, overshoot } => {
+            StoreOutcome::More => {}
+            StoreOutcome::Full => self.raise(Cause::Buffer, ctx),
+            StoreOutcome::Tail { length, overshoot } => {
                 self.traffic.stored += 1;
                 self.traffic.damaged += u64::from(is_damaged);
                 if let Some(packet) = packet {

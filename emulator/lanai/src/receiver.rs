@@ -22,7 +22,7 @@ pub enum Checking {
 
 /// The arrival of bytes: one after the other at the rate of the link, but for the time in which the port's STOP keeps them away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Line {
+struct InputLine {
     from: SimTime,
     /// Bytes that are there at that time.
     first: u64,
@@ -31,14 +31,14 @@ struct Line {
     most: u64,
 }
 
-value_struct!(Line {
+value_struct!(InputLine {
     from: from,
     first: first,
     byte_time: byte_time,
     most: most
 });
 
-impl Line {
+impl InputLine {
     /// Bytes that are there at `time`.
     fn passed(&self, time: SimTime) -> u64 {
         let span = time.saturating_sub(self.from).ps();
@@ -71,7 +71,7 @@ impl Line {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incoming {
     packet: Packet,
-    line: Line,
+    line: InputLine,
     /// Time at which the packet's tail came.
     tail: Option<SimTime>,
     /// The packet's tail came too early.
@@ -94,7 +94,7 @@ impl Incoming {
         tail: Option<SimTime>,
         byte_time: SimTime,
     ) -> Self {
-        let line = Line {
+        let line = InputLine {
             from: head,
             first: 0,
             byte_time,
@@ -184,7 +184,7 @@ pub struct Part {
 
 /// Result of a step of the receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum StoreOutcome {
     /// More of the packet follows.
     More,
     /// The limit came before the tail.
@@ -373,7 +373,7 @@ impl Receiver {
     }
 
     /// Notes that a part of `length` bytes is stored at `now`. Returns the result of the step.
-    pub fn stored(&mut self, length: u32, now: SimTime) -> Outcome {
+    pub fn stored(&mut self, length: u32, now: SimTime) -> StoreOutcome {
         self.pending = 0;
         self.ready = now;
         self.stored += length as usize;
@@ -386,13 +386,13 @@ impl Receiver {
             self.stored = 0;
             self.armed = false;
             let overshoot = length.next_multiple_of(unit) - length;
-            return Outcome::Tail { length, overshoot };
+            return StoreOutcome::Tail { length, overshoot };
         }
         if self.room() == 0 {
             self.armed = false;
-            return Outcome::Full;
+            return StoreOutcome::Full;
         }
-        Outcome::More
+        StoreOutcome::More
     }
 }
 
@@ -406,7 +406,7 @@ mod tests {
         Incoming::new(Packet::new(bytes.to_vec()), head, Some(tail), byte_time)
     }
 
-    fn all(receiver: &mut Receiver, checking: Checking) -> (Vec<u8>, Vec<u32>, Outcome) {
+    fn all(receiver: &mut Receiver, checking: Checking) -> (Vec<u8>, Vec<u32>, StoreOutcome) {
         let (mut bytes, mut places) = (Vec::new(), Vec::new());
         loop {
             let part = receiver.next(SimTime::ZERO, 8, checking).unwrap();
@@ -415,7 +415,7 @@ mod tests {
             bytes.extend(piece);
             let length = piece.len() as u32;
             match receiver.stored(length, part.end) {
-                Outcome::More => {}
+                StoreOutcome::More => {}
                 outcome => return (bytes, places, outcome),
             }
         }
@@ -434,7 +434,7 @@ mod tests {
             assert_eq!(stored, [&bytes[..], &[0]].concat());
             assert_eq!(places.first(), Some(&0x100));
             let length = length + 1;
-            assert_eq!(outcome, Outcome::Tail { length, overshoot });
+            assert_eq!(outcome, StoreOutcome::Tail { length, overshoot });
             assert_eq!(receiver.pointer, pointer);
         };
         check(Generation::L4, 10, 0x10C, 1);
@@ -450,13 +450,13 @@ mod tests {
         receiver.pointer = 0x100;
         receiver.arm(0x108, SimTime::ZERO);
         let (stored, _, outcome) = all(&mut receiver, Checking::Crc8);
-        assert_eq!((stored.len(), outcome), (12, Outcome::Full));
+        assert_eq!((stored.len(), outcome), (12, StoreOutcome::Full));
         assert_eq!(receiver.next(SimTime::ZERO, 8, Checking::Crc8), None);
         receiver.arm(0x200, SimTime::ZERO);
         let (rest, places, outcome) = all(&mut receiver, Checking::Crc8);
         assert_eq!((rest.len(), places[0]), (9, 0x10C));
         let (length, overshoot) = (21, 3);
-        assert_eq!(outcome, Outcome::Tail { length, overshoot });
+        assert_eq!(outcome, StoreOutcome::Tail { length, overshoot });
     }
 
     #[test]
@@ -495,7 +495,7 @@ mod tests {
             let outcome = receiver.stored(length, part.end);
             Some((part.end.ps() / 1000, outcome))
         };
-        assert_eq!(store(100), Some((260, Outcome::More)));
+        assert_eq!(store(100), Some((260, StoreOutcome::More)));
         assert_eq!(store(260), None);
         receiver.tail(SimTime::from_ns(400), true, Checking::Crc8);
         let part = receiver.next(SimTime::from_ns(400), 16, Checking::Crc8);
@@ -539,7 +539,7 @@ mod tests {
             receiver.tail(SimTime::from_ns(time), false, checking);
             let (bytes, _, outcome) = all(&mut receiver, checking);
             assert_eq!(bytes.len() as u32, length - stored);
-            assert!(matches!(outcome, Outcome::Tail { length: told, .. } if told == length));
+            assert!(matches!(outcome, StoreOutcome::Tail { length: told, .. } if told == length));
         };
         check(300, Checking::Crc8, 16, 20);
         check(300, Checking::Off, 0, 20);

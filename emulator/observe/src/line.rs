@@ -2,12 +2,12 @@
 //! standard library's formatting.
 
 /// A line that grows at its end.
-pub(super) struct Line<'a>(&'a mut Vec<u8>);
+pub(super) struct TextLine<'a>(&'a mut Vec<u8>);
 
 /// Digits of the largest number.
 const MOST_DIGITS: usize = 20;
 
-impl<'a> Line<'a> {
+impl<'a> TextLine<'a> {
     /// Appends to `text`.
     pub(super) const fn new(text: &'a mut Vec<u8>) -> Self {
         Self(text)

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use super::event::{Details, TraceEvent};
-use super::line::Line;
+use super::line::TextLine;
 use super::stream::Observer;
 
 /// Observer that writes each event as a line.
@@ -47,7 +47,7 @@ impl Observer for TextTrace {
         let wanted = self.details.contains(event.kind.details());
         if wanted && self.error.is_none() {
             self.line.clear();
-            event.write(&mut Line::new(&mut self.line));
+            event.write(&mut TextLine::new(&mut self.line));
             self.line.push(b'\n');
             self.error = self.out.write_all(&self.line).err();
         }

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use super::event::{Place, TraceEvent, TraceKind};
-use super::line::Line;
+use super::line::TextLine;
 use super::names::{BoardNames, NO_BOARD};
 
 impl TraceKind {
     /// Writes the event as text, with the names of its board.
-    fn write(&self, names: &BoardNames, line: &mut Line<'_>) {
+    fn write(&self, names: &BoardNames, line: &mut TextLine<'_>) {
         match self {
             Self::HostCall { what } => line.text("call ").text(what),
             Self::MailboxWrite { index, value } => line
@@ -76,7 +76,7 @@ impl TraceKind {
     }
 
     /// Writes an event of a DMA channel.
-    fn write_dma<'a, 'b>(&self, line: &'a mut Line<'b>) -> &'a mut Line<'b> {
+    fn write_dma<'a, 'b>(&self, line: &'a mut TextLine<'b>) -> &'a mut TextLine<'b> {
         match self {
             Self::DmaStarted {
                 host,
@@ -99,7 +99,7 @@ impl TraceKind {
     }
 
     /// Writes an event of a frame.
-    fn write_frame<'a, 'b>(&self, line: &'a mut Line<'b>) -> &'a mut Line<'b> {
+    fn write_frame<'a, 'b>(&self, line: &'a mut TextLine<'b>) -> &'a mut TextLine<'b> {
         match self {
             Self::FrameSent { address, length } => line
                 .field("send at=", (*address).into())
@@ -139,10 +139,10 @@ impl TraceKind {
 /// Writes bits of a CPU's event register.
 fn write_raised<'a, 'b>(
     names: &BoardNames,
-    line: &'a mut Line<'b>,
+    line: &'a mut TextLine<'b>,
     cpu: u32,
     bits: u32,
-) -> &'a mut Line<'b> {
+) -> &'a mut TextLine<'b> {
     let cpu = cpu as usize;
     line.text("raises ");
     match names.cpus.get(cpu) {
@@ -154,22 +154,22 @@ fn write_raised<'a, 'b>(
 
 /// Writes an access to a register.
 fn write_register<'a, 'b>(
-    line: &'a mut Line<'b>,
+    line: &'a mut TextLine<'b>,
     verb: &str,
     address: u32,
     value: u32,
-) -> &'a mut Line<'b> {
+) -> &'a mut TextLine<'b> {
     line.field(verb, address.into()).field(" = ", value.into())
 }
 
 /// Writes an event of a frame outside of the nodes.
 fn write_lost<'a, 'b>(
-    line: &'a mut Line<'b>,
+    line: &'a mut TextLine<'b>,
     title: &str,
     what: &str,
     port: Option<u16>,
     [length, fcs]: [u32; 2],
-) -> &'a mut Line<'b> {
+) -> &'a mut TextLine<'b> {
     if let Some(port) = port {
         line.text("port ").decimal(port.into()).text(" ");
     }
@@ -186,17 +186,17 @@ impl TraceEvent {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = Vec::new();
-        self.kind.write(self.names, &mut Line::new(&mut text));
+        self.kind.write(self.names, &mut TextLine::new(&mut text));
         String::from_utf8_lossy(&text).into_owned()
     }
 
     /// Appends the event as a line, without the line's end.
     pub fn write_to(&self, text: &mut Vec<u8>) {
-        self.write(&mut Line::new(text));
+        self.write(&mut TextLine::new(text));
     }
 
     /// Writes the event as a line, without the line's end.
-    pub(super) fn write(&self, line: &mut Line<'_>) {
+    pub(super) fn write(&self, line: &mut TextLine<'_>) {
         let ps = self.time.ps();
         let (kind, number) = match self.place {
             Place::Node(node) => (" n", node),
@@ -215,9 +215,9 @@ impl TraceEvent {
 }
 
 /// Formats the output of `write`.
-fn show(f: &mut fmt::Formatter<'_>, write: impl FnOnce(&mut Line<'_>)) -> fmt::Result {
+fn show(f: &mut fmt::Formatter<'_>, write: impl FnOnce(&mut TextLine<'_>)) -> fmt::Result {
     let mut text = Vec::new();
-    write(&mut Line::new(&mut text));
+    write(&mut TextLine::new(&mut text));
     f.write_str(&String::from_utf8_lossy(&text))
 }
 

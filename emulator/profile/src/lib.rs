@@ -41,7 +41,7 @@ pub struct Entry {
 
 /// A profile as its file has it.
 #[derive(Debug, Deserialize)]
-struct File {
+struct ProfileFile {
     name: String,
     description: String,
     board: Option<String>,
@@ -52,7 +52,7 @@ struct File {
     groups: BTreeMap<String, BTreeMap<String, Entry>>,
 }
 
-impl File {
+impl ProfileFile {
     /// The file's entries, by `group.name`.
     fn entries(&self) -> impl Iterator<Item = (String, Entry)> + '_ {
         self.groups.iter().flat_map(|(group, members)| {
@@ -131,7 +131,7 @@ impl Profile {
     /// # Errors
     /// Whatever is wrong with the overlay; a base in it, or an entry that this profile has not.
     pub fn with(&self, overlay: &str) -> Result<Self, ProfileError> {
-        let file: File = toml::from_str(overlay)?;
+        let file: ProfileFile = toml::from_str(overlay)?;
         let mut entries = self.entries.clone();
         for (name, entry) in file.entries() {
             if entries.insert(name.clone(), entry).is_none() {
@@ -253,7 +253,7 @@ impl Catalog {
     }
 
     fn load(&self, text: &str, depth: usize) -> Result<Profile, ProfileError> {
-        let file: File = toml::from_str(text)?;
+        let file: ProfileFile = toml::from_str(text)?;
         let (kind, mut entries, mut stages) = match &file.base {
             None => (self.board(&file)?, BTreeMap::new(), BTreeMap::new()),
             Some(_) if depth > self.texts().count() => return Err(ProfileError::Cycle(file.name)),
@@ -271,7 +271,7 @@ impl Catalog {
     }
 
     /// The type of board that a file names.
-    fn board(&self, file: &File) -> Result<&'static BoardProfiles, ProfileError> {
+    fn board(&self, file: &ProfileFile) -> Result<&'static BoardProfiles, ProfileError> {
         let (profile, kinds) = (file.name.clone(), self.0.iter());
         let known = kinds.map(|kind| kind.board).collect::<Vec<_>>().join(", ");
         let Some(board) = file.board.clone() else {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use emulator::cpu::clock::CpuClock;
 use emulator::lanai::board::Lanai;
-use host_lib::gm::{Buffer, Event, Priority, ReceivedMessage, Request, Status, size_for};
+use host_lib::gm::{Buffer, Event, Priority, ReceivedMessage, SendRequest, Status, size_for};
 use host_lib::window::System;
 
 use crate::bench::{Bench, Host, Shared};
@@ -112,7 +112,7 @@ async fn send(gm: &mut Host, out: Buffer, length: u32, round: u32) {
     gm.system_mut()
         .write_memory(out.address, &bytes)
         .expect("mapped");
-    let request = Request {
+    let request = SendRequest {
         buffer: Buffer { length, ..out },
         size: size_for(length),
         priority: Priority::Low,

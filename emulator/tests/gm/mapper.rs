@@ -12,7 +12,7 @@ use emulator::wire::myrinet::topology::Topology;
 use emulator::wire::port::Port;
 use emulator::wire::unit::Unit;
 use host_lib::gm::mapper::{Map, Mapper, Report, Settings, routes};
-use host_lib::gm::{Buffer, Event, Priority, Request, Status, size_for};
+use host_lib::gm::{Buffer, Event, Priority, SendRequest, Status, size_for};
 use host_lib::window::{System, VirtualAddress};
 
 use crate::bench::{Bench, Host, Shared};
@@ -58,7 +58,7 @@ async fn exchange(
                 .write_memory(buffer.address, &text)
                 .expect("mapped");
             let other = 1 + (sent % u32::from(nodes - 1)) as u16;
-            let request = Request {
+            let request = SendRequest {
                 buffer,
                 size,
                 priority: Priority::Low,

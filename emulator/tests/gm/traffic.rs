@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use emulator::wire::fault::{FaultRates, RandomFaults};
-use host_lib::gm::{Buffer, Event, Priority, Request, Status, size_for};
+use host_lib::gm::{Buffer, Event, Priority, SendRequest, Status, size_for};
 use host_lib::window::System;
 
 use crate::bench::{Bench, Host, Shared};
@@ -59,7 +59,7 @@ async fn stream(mut gm: Host, stream: Stream, times: Shared<Vec<u64>>) {
             gm.system_mut()
                 .write_memory(place.address, &text)
                 .expect("mapped");
-            let request = Request {
+            let request = SendRequest {
                 buffer: place,
                 size,
                 priority: Priority::Low,

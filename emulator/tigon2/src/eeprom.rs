@@ -21,7 +21,7 @@ const MAC_ADDRESS: usize = 0x8C;
 
 /// Meaning of the next byte on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum EepromPhase {
     /// Not selected.
     Idle,
     /// The device address.
@@ -36,7 +36,7 @@ enum Phase {
     Read,
 }
 
-value_enum!(Phase {
+value_enum!(EepromPhase {
     Idle {},
     Device {},
     AddressHigh {},
@@ -55,7 +55,7 @@ pub struct Eeprom {
     data: bool,
     /// False while this device pulls the data wire low.
     output: bool,
-    phase: Phase,
+    phase: EepromPhase,
     /// Clocks of the current byte that have ended.
     bit: u8,
     /// The clock rose within the current bit.
@@ -88,7 +88,7 @@ impl Default for Eeprom {
             clock: false,
             data: true,
             output: true,
-            phase: Phase::Idle,
+            phase: EepromPhase::Idle,
             bit: 0,
             rose: false,
             shift: 0,
@@ -126,8 +126,8 @@ impl Eeprom {
         self.data = data;
         if clock && clock_before {
             match (data_before, data) {
-                (true, false) => self.begin(Phase::Device),
-                (false, true) => self.begin(Phase::Idle),
+                (true, false) => self.begin(EepromPhase::Device),
+                (false, true) => self.begin(EepromPhase::Idle),
                 _ => {}
             }
         } else if clock {
@@ -138,7 +138,7 @@ impl Eeprom {
     }
 
     /// Handles a start or stop condition.
-    fn begin(&mut self, phase: Phase) {
+    fn begin(&mut self, phase: EepromPhase) {
         self.phase = phase;
         self.output = true;
         self.bit = 0;
@@ -158,8 +158,8 @@ impl Eeprom {
         self.rose = false;
         self.bit += 1;
         match self.phase {
-            Phase::Idle => self.bit = 0,
-            Phase::Read => self.send(),
+            EepromPhase::Idle => self.bit = 0,
+            EepromPhase::Read => self.send(),
             _ if self.bit == BITS => self.acknowledge(),
             _ if self.bit > BITS => self.interpret_byte(writable),
             _ => {}
@@ -170,7 +170,7 @@ impl Eeprom {
     fn send(&mut self) {
         if self.bit > BITS {
             if !self.acknowledged {
-                return self.begin(Phase::Idle);
+                return self.begin(EepromPhase::Idle);
             }
             self.address = self.address.wrapping_add(1);
             self.bit = 0;
@@ -184,8 +184,8 @@ impl Eeprom {
 
     /// Acknowledges a received byte, if the device is selected.
     fn acknowledge(&mut self) {
-        if self.phase == Phase::Device && self.shift & !READ != SELECT {
-            self.begin(Phase::Idle);
+        if self.phase == EepromPhase::Device && self.shift & !READ != SELECT {
+            self.begin(EepromPhase::Idle);
         } else {
             self.output = false;
         }
@@ -197,28 +197,28 @@ impl Eeprom {
         self.output = true;
         self.bit = 0;
         self.phase = match self.phase {
-            Phase::Device if byte & READ != 0 => {
+            EepromPhase::Device if byte & READ != 0 => {
                 self.output = self.cell() >> (BITS - 1) != 0;
-                Phase::Read
+                EepromPhase::Read
             }
-            Phase::Device => Phase::AddressHigh,
-            Phase::AddressHigh => {
+            EepromPhase::Device => EepromPhase::AddressHigh,
+            EepromPhase::AddressHigh => {
                 self.address = u16::from(byte) << 8;
-                Phase::AddressLow
+                EepromPhase::AddressLow
             }
-            Phase::AddressLow => {
+            EepromPhase::AddressLow => {
                 self.address |= u16::from(byte);
-                Phase::Write
+                EepromPhase::Write
             }
-            Phase::Write => {
+            EepromPhase::Write => {
                 if writable {
                     self.cells[usize::from(self.address) % SIZE] = byte;
                 }
                 let within = self.address.wrapping_add(1) % PAGE;
                 self.address = self.address - self.address % PAGE + within;
-                Phase::Write
+                EepromPhase::Write
             }
-            other @ (Phase::Idle | Phase::Read) => other,
+            other @ (EepromPhase::Idle | EepromPhase::Read) => other,
         };
     }
 }

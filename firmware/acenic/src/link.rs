@@ -49,7 +49,7 @@ pub enum Change {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum LinkState {
     /// The link is disabled.
     Off,
     /// No carrier, or the partner still negotiates on a fixed link.
@@ -67,7 +67,7 @@ enum State {
 #[derive(Debug, Clone)]
 pub struct Negotiation {
     wishes: Link,
-    state: State,
+    state: LinkState,
     /// Time at which the state was entered.
     since: u32,
     /// The partner's abilities, once received.
@@ -80,7 +80,7 @@ impl Negotiation {
     /// A disabled link.
     pub const OFF: Self = Self {
         wishes: Link::empty(),
-        state: State::Off,
+        state: LinkState::Off,
         since: 0,
         partner: None,
         last_word: 0,
@@ -95,7 +95,7 @@ impl Negotiation {
             ..Self::OFF
         };
         if wishes.contains(Link::ENABLE | Link::SPEED_1000) {
-            self.state = State::Silent;
+            self.state = LinkState::Silent;
         }
         was_up.then_some(Change::Down)
     }
@@ -103,7 +103,7 @@ impl Negotiation {
     /// Whether the link is up.
     #[must_use]
     pub fn is_up(&self) -> bool {
-        self.state == State::Up
+        self.state == LinkState::Up
     }
 
     /// Orders for the transmitter in the present state.
@@ -111,11 +111,11 @@ impl Negotiation {
     pub fn drive(&self) -> Drive {
         let negotiates = self.wishes.contains(Link::NEGOTIATE);
         let (frames, word) = match self.state {
-            State::Off => (false, 0),
-            State::Silent => (!negotiates, 0),
-            State::Abilities => (false, self.abilities()),
-            State::Acknowledging => (false, self.abilities() | ACKNOWLEDGE),
-            State::Settling | State::Up => (true, 0),
+            LinkState::Off => (false, 0),
+            LinkState::Silent => (!negotiates, 0),
+            LinkState::Abilities => (false, self.abilities()),
+            LinkState::Acknowledging => (false, self.abilities() | ACKNOWLEDGE),
+            LinkState::Settling | LinkState::Up => (true, 0),
         };
         Drive { frames, word }
     }
@@ -131,7 +131,7 @@ impl Negotiation {
     pub fn step(&mut self, now: u32, signals: Signals) -> Option<Change> {
         let stable = signals.word == self.last_word;
         self.last_word = signals.word;
-        if self.state == State::Off {
+        if self.state == LinkState::Off {
             return None;
         }
         if !signals.signal {
@@ -140,35 +140,37 @@ impl Negotiation {
         let elapsed = now.wrapping_sub(self.since);
         let word = (signals.partner_config && stable && signals.word != 0).then_some(signals.word);
         match self.state {
-            State::Off => {}
-            State::Silent if self.wishes.contains(Link::NEGOTIATE) => {
-                self.enter(State::Abilities, now);
+            LinkState::Off => {}
+            LinkState::Silent if self.wishes.contains(Link::NEGOTIATE) => {
+                self.enter(LinkState::Abilities, now);
             }
-            State::Silent if !signals.partner_config => return Some(self.go_up(now)),
-            State::Silent => {}
-            State::Abilities => self.await_abilities(now, elapsed, word, signals.partner_config),
-            State::Acknowledging => {
+            LinkState::Silent if !signals.partner_config => return Some(self.go_up(now)),
+            LinkState::Silent => {}
+            LinkState::Abilities => {
+                self.await_abilities(now, elapsed, word, signals.partner_config)
+            }
+            LinkState::Acknowledging => {
                 let seen =
                     !signals.partner_config || word.is_some_and(|word| word & ACKNOWLEDGE != 0);
                 if seen && elapsed >= HOLD_US {
-                    self.enter(State::Settling, now);
+                    self.enter(LinkState::Settling, now);
                 } else if elapsed >= 2 * PATIENCE_US {
-                    self.enter(State::Silent, now);
+                    self.enter(LinkState::Silent, now);
                 }
             }
-            State::Settling if !signals.partner_config => {
+            LinkState::Settling if !signals.partner_config => {
                 if elapsed >= HOLD_US {
                     return Some(self.go_up(now));
                 }
             }
-            State::Settling => {
+            LinkState::Settling => {
                 if elapsed >= 2 * PATIENCE_US {
-                    self.enter(State::Silent, now);
+                    self.enter(LinkState::Silent, now);
                 }
             }
             // The partner negotiates again.
-            State::Up if signals.partner_config => return self.begin_anew(now),
-            State::Up => {}
+            LinkState::Up if signals.partner_config => return self.begin_anew(now),
+            LinkState::Up => {}
         }
         None
     }
@@ -176,14 +178,14 @@ impl Negotiation {
     fn await_abilities(&mut self, now: u32, elapsed: u32, word: Option<u32>, config: bool) {
         if let Some(word) = word {
             self.partner = Some(word & !ACKNOWLEDGE);
-            self.enter(State::Acknowledging, now);
+            self.enter(LinkState::Acknowledging, now);
         } else if !config && elapsed >= PATIENCE_US {
             // The partner sends idle: it has a fixed link.
-            self.enter(State::Settling, now);
+            self.enter(LinkState::Settling, now);
         }
     }
 
-    fn enter(&mut self, state: State, now: u32) {
+    fn enter(&mut self, state: LinkState, now: u32) {
         self.state = state;
         self.since = now;
     }
@@ -191,12 +193,12 @@ impl Negotiation {
     fn begin_anew(&mut self, now: u32) -> Option<Change> {
         let was_up = self.is_up();
         self.partner = None;
-        self.enter(State::Silent, now);
+        self.enter(LinkState::Silent, now);
         was_up.then_some(Change::Down)
     }
 
     fn go_up(&mut self, now: u32) -> Change {
-        self.enter(State::Up, now);
+        self.enter(LinkState::Up, now);
         let mut link = Link::UP | Link::ENABLE | Link::FULL_DUPLEX | Link::SPEED_1000;
         if let Some(partner) = self.partner {
             link |= Link::NEGOTIATE;

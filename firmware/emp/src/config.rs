@@ -31,11 +31,11 @@ const FRAME_BYTES_RANGE: core::ops::RangeInclusive<u32> = 46..=9000;
 
 /// NIC memory that host and DMA share with the protocol: [`RESERVED_BYTES`] from a base address.
 #[derive(Debug, Clone, Copy)]
-pub struct Memory {
+pub struct MemoryPlan {
     base: u32,
 }
 
-impl Memory {
+impl MemoryPlan {
     /// Memory that starts at `base` (a multiple of 8).
     #[must_use]
     pub const fn at(base: u32) -> Self {

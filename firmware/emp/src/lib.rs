@@ -60,7 +60,7 @@ pub mod roles;
 mod tables;
 mod transmit;
 
-pub use config::{Memory, RESERVED_BYTES};
+pub use config::{MemoryPlan, RESERVED_BYTES};
 pub use nic::Nic;
 pub use tables::{ACTIVE_SLOTS, FRAME_LIMIT, TRANSMIT_SLOTS, Tables};
 
@@ -81,7 +81,7 @@ use tables::{NO_SLOT, Slot};
 pub struct Emp<'a, N: Nic> {
     nic: N,
     tables: &'a mut Tables<N::Roles>,
-    memory: Memory,
+    memory: MemoryPlan,
     config: Config,
     /// Expiry time of the armed timer, in us.
     armed_at_us: u32,
@@ -117,7 +117,7 @@ pub struct Emp<'a, N: Nic> {
 
 impl<'a, N: Nic> Emp<'a, N> {
     /// An engine that has not started. `memory` is NIC memory without another user.
-    pub fn new(nic: N, tables: &'a mut Tables<N::Roles>, memory: Memory) -> Self {
+    pub fn new(nic: N, tables: &'a mut Tables<N::Roles>, memory: MemoryPlan) -> Self {
         Self {
             nic,
             tables,

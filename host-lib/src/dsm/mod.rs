@@ -78,7 +78,7 @@ use crate::window::{System, VirtualAddress, Window};
 use interval::{Interval, IntervalLog, VectorTime};
 use layout::Layout;
 use message::DsmMessage;
-use network::Network;
+use network::DsmNetwork;
 use nic_sync::NicBarrier;
 use page::Page;
 use serve::PageChanges;
@@ -89,7 +89,7 @@ const NO_HOME: u32 = u32::MAX;
 
 /// The shared memory as one node sees it.
 pub struct Dsm<W, S> {
-    network: Network<W, S>,
+    network: DsmNetwork<W, S>,
     settings: Settings,
     layout: Layout,
     own: usize,
@@ -146,7 +146,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         let length = u32::try_from(layout.bytes).map_err(|_| MemoryError::NoMemory)?;
         let memory = gm.allocate_dma(length)?;
         gm.allow_remote_memory_access(own.port, true).await?;
-        let network = Network::new(gm, members, own.port, settings.costs.posts).await?;
+        let network = DsmNetwork::new(gm, members, own.port, settings.costs.posts).await?;
         let began_ps = network.now_ps();
         let mut dsm = Self {
             network,

@@ -57,7 +57,7 @@ enum Post {
 }
 
 /// The port of a node and its traffic.
-pub(super) struct Network<W, S> {
+pub(super) struct DsmNetwork<W, S> {
     pub(super) gm: Gm<W, S>,
     channel: Channel,
     posts: Posts,
@@ -71,7 +71,7 @@ pub(super) struct Network<W, S> {
     parts: Vec<Vec<u8>>,
 }
 
-impl<W: Window, S: System> Network<W, S> {
+impl<W: Window, S: System> DsmNetwork<W, S> {
     pub(super) async fn new(
         mut gm: Gm<W, S>,
         members: &[Endpoint],

@@ -9,7 +9,7 @@ use super::{Diffs, Dsm, DsmError, DsmMessage, NO_HOME, Protocol};
 
 /// Access of the program to the node's own copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) enum Access {
+pub(super) enum CopyAccess {
     #[default]
     None,
     Read,
@@ -19,7 +19,7 @@ pub(super) enum Access {
 /// A page as one node sees it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Page {
-    pub(super) access: Access,
+    pub(super) access: CopyAccess,
     /// Rank of the page's home, once it is known.
     pub(super) home: Option<usize>,
     /// A copy from before the first write of the interval.
@@ -37,12 +37,12 @@ pub(super) struct Page {
 impl Page {
     /// Whether the program may read the page.
     pub(super) fn is_readable(&self) -> bool {
-        self.access != Access::None
+        self.access != CopyAccess::None
     }
 
     /// Whether the program may write to the page.
     pub(super) fn is_writable(&self) -> bool {
-        self.access == Access::Write
+        self.access == CopyAccess::Write
     }
 
     /// Whether a version has all changes that the program must see.
@@ -126,8 +126,8 @@ impl<W: Window, S: System> Dsm<W, S> {
         state.home = Some(own);
         state.exclusive = exclusive;
         state.access = match exclusive {
-            true => Access::Write,
-            false => Access::Read,
+            true => CopyAccess::Write,
+            false => CopyAccess::Read,
         };
         Ok(())
     }
@@ -145,7 +145,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             self.report.fault_ps += self.now_ps() - began;
         }
         let state = self.page(page);
-        state.access = Access::Write;
+        state.access = CopyAccess::Write;
         if !std::mem::replace(&mut state.dirty, true) {
             self.dirty.push(page);
         }
@@ -171,8 +171,8 @@ impl<W: Window, S: System> Dsm<W, S> {
             let state = self.page(page);
             if state.is_satisfied(&version) {
                 state.access = match state.dirty {
-                    true => Access::Write,
-                    false => Access::Read,
+                    true => CopyAccess::Write,
+                    false => CopyAccess::Read,
                 };
                 return Ok(());
             }
@@ -241,7 +241,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         self.report.fetches += 1;
         let state = self.page(page);
         state.home = Some(home);
-        state.access = Access::Read;
+        state.access = CopyAccess::Read;
         Ok(())
     }
 
@@ -280,7 +280,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             let version = self.read_row(layout.landing)?;
             let state = self.page(page);
             if state.is_satisfied(&version) {
-                state.access = Access::Read;
+                state.access = CopyAccess::Read;
                 self.report.fetches += 1;
                 return Ok(());
             }

@@ -6,7 +6,7 @@ use crate::window::{System, Window};
 
 use super::diff::Diff;
 use super::interval::VectorTime;
-use super::page::Access;
+use super::page::CopyAccess;
 use super::{Dispatch, Dsm, DsmError, DsmMessage, NO_HOME, Race};
 
 /// Changes of an own page since the last barrier, to find races.
@@ -200,7 +200,7 @@ impl<W: Window, S: System> Dsm<W, S> {
         let state = self.page(page);
         if std::mem::take(&mut state.exclusive) {
             // Another node has a copy: from now on writes need notices.
-            state.access = Access::Read;
+            state.access = CopyAccess::Read;
         }
         let offset = self.layout.page(page);
         let content = self.own_buffer(offset, self.settings.page_bytes);

@@ -6,7 +6,7 @@ use crate::window::{System, Window};
 
 use super::diff::Diff;
 use super::interval::{Interval, VectorTime};
-use super::page::Access;
+use super::page::CopyAccess;
 use super::serve::PageChanges;
 use super::{Barriers, Diffs, Dsm, DsmError, DsmMessage, Locks, Mistake};
 
@@ -66,8 +66,8 @@ impl<W: Window, S: System> Dsm<W, S> {
         for page in std::mem::take(&mut self.dirty) {
             let state = self.page(page);
             state.dirty = false;
-            if state.access == Access::Write {
-                state.access = Access::Read;
+            if state.access == CopyAccess::Write {
+                state.access = CopyAccess::Read;
             }
             let (home, twin) = (state.home, state.twin.take());
             let diff = match twin {
@@ -209,7 +209,7 @@ impl<W: Window, S: System> Dsm<W, S> {
             if is_here || !state.is_readable() {
                 continue;
             }
-            let before = std::mem::replace(&mut state.access, Access::None);
+            let before = std::mem::replace(&mut state.access, CopyAccess::None);
             let mistake = Mistake::ForgetNotice(self.report.invalidations);
             self.report.invalidations += 1;
             if self.settings.mistake == Some(mistake) {

@@ -11,8 +11,8 @@ use thiserror::Error;
 
 use super::collective::Endpoint;
 use super::{
-    Buffer, Event, Gm, MemoryError, PortError, Priority, ReceiveError, ReceivedMessage, Request,
-    SendError, SendId, Status, capacity, size_for,
+    Buffer, Event, Gm, MemoryError, PortError, Priority, ReceiveError, ReceivedMessage, SendError,
+    SendId, SendRequest, Status, capacity, size_for,
 };
 use crate::window::{System, VirtualAddress, Window};
 
@@ -178,7 +178,7 @@ impl Channel {
         let written = gm.system_mut().write_memory(space.address, &bytes);
         gm.system_mut().charge_copy(length).await;
         self.copied_ps += gm.system().now_ps() - begin_ps;
-        let request = Request {
+        let request = SendRequest {
             buffer: Buffer {
                 address: space.address,
                 length: length as u32,

@@ -17,7 +17,7 @@
 //! * [`mapper`] finds out how the network is wired and gives routes, for which [`Gm::await_map`] waits.
 //!
 //! ```
-//! use host_lib::gm::{Buffer, Event, Gm, Priority, Request, size_for};
+//! use host_lib::gm::{Buffer, Event, Gm, Priority, SendRequest, size_for};
 //! use host_lib::window::{System, Window};
 //!
 //! async fn pong<W: Window, S: System>(
@@ -32,7 +32,7 @@
 //!             gm.memorize_message(&message)?;
 //!             let buffer = Buffer { address: message.buffer, length: message.length };
 //!             let (node, port) = (message.node, message.port);
-//!             let answer = Request { buffer, size, priority: Priority::Low, node, port };
+//!             let answer = SendRequest { buffer, size, priority: Priority::Low, node, port };
 //!             gm.send(2, answer).await?;
 //!             return Ok(());
 //!         }
@@ -113,7 +113,7 @@ pub use defs::gm::event::Status;
 pub use error::{MemoryError, PortError, ReceiveError, SendError, StartError};
 pub use memory::Buffer;
 pub use receive::{Event, NO_EVENT, ReceivedMessage, SPIN_NS, Violation};
-pub use send::{MOST_BYTES, Priority, Remote, Request, SendId};
+pub use send::{MOST_BYTES, Priority, Remote, SendId, SendRequest};
 
 use crate::window::{System, Window};
 use board::Board;

@@ -36,7 +36,7 @@ pub struct SendId(pub u64);
 
 /// A message to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct SendRequest {
     /// The message, in registered memory. It must not change until the send is complete.
     pub buffer: Buffer,
     /// Size of the receive buffer that it is for ([`size_for`](super::size_for)).
@@ -78,7 +78,7 @@ impl fmt::Debug for Pending {
 }
 
 /// Content of a send slot.
-struct Slot {
+struct SendSlot {
     kind: u32,
     buffer: Buffer,
     node: u16,
@@ -93,7 +93,7 @@ impl<W: Window, S: System> Gm<W, S> {
     ///
     /// # Errors
     /// [`SendError`]; then nothing is sent.
-    pub async fn send(&mut self, port: u8, request: Request) -> Result<SendId, SendError> {
+    pub async fn send(&mut self, port: u8, request: SendRequest) -> Result<SendId, SendError> {
         self.post_send(port, request, None).await
     }
 
@@ -105,7 +105,7 @@ impl<W: Window, S: System> Gm<W, S> {
     pub async fn send_with_callback(
         &mut self,
         port: u8,
-        request: Request,
+        request: SendRequest,
         callback: impl FnOnce(Status) + Send + Sync + 'static,
     ) -> Result<SendId, SendError> {
         self.post_send(port, request, Some(Box::new(callback)))
@@ -125,7 +125,7 @@ impl<W: Window, S: System> Gm<W, S> {
         priority: Priority,
         node: u16,
     ) -> Result<SendId, SendError> {
-        let request = Request {
+        let request = SendRequest {
             buffer,
             size,
             priority,
@@ -144,7 +144,7 @@ impl<W: Window, S: System> Gm<W, S> {
     #[doc(alias = "gm_put")]
     #[doc(alias = "gm_directed_send_with_callback")]
     pub async fn put(&mut self, port: u8, buffer: Buffer, to: Remote) -> Result<SendId, SendError> {
-        self.post_slot(port, Slot::remote(PUT, buffer, to), None)
+        self.post_slot(port, SendSlot::remote(PUT, buffer, to), None)
             .await
     }
 
@@ -159,7 +159,7 @@ impl<W: Window, S: System> Gm<W, S> {
         buffer: Buffer,
         from: Remote,
     ) -> Result<SendId, SendError> {
-        self.post_slot(port, Slot::remote(GET, buffer, from), None)
+        self.post_slot(port, SendSlot::remote(GET, buffer, from), None)
             .await
     }
 
@@ -210,10 +210,10 @@ impl<W: Window, S: System> Gm<W, S> {
     async fn post_send(
         &mut self,
         number: u8,
-        request: Request,
+        request: SendRequest,
         callback: Option<Callback>,
     ) -> Result<SendId, SendError> {
-        let Request {
+        let SendRequest {
             buffer,
             size,
             priority,
@@ -224,7 +224,7 @@ impl<W: Window, S: System> Gm<W, S> {
         if u32::from(size) >= SIZES || length > capacity(size.into()) {
             return Err(SendError::TooLong { length, size });
         }
-        let slot = Slot {
+        let slot = SendSlot {
             kind: SEND + u32::from(size),
             buffer,
             node,
@@ -238,7 +238,7 @@ impl<W: Window, S: System> Gm<W, S> {
     async fn post_slot(
         &mut self,
         number: u8,
-        slot: Slot,
+        slot: SendSlot,
         callback: Option<Callback>,
     ) -> Result<SendId, SendError> {
         let call = Call::Send {
@@ -257,10 +257,10 @@ impl<W: Window, S: System> Gm<W, S> {
     async fn write_slot(
         &mut self,
         number: u8,
-        slot: &Slot,
+        slot: &SendSlot,
         callback: Option<Callback>,
     ) -> Result<SendId, SendError> {
-        let &Slot {
+        let &SendSlot {
             node, port, buffer, ..
         } = slot;
         let nodes = self.nodes;
@@ -346,7 +346,7 @@ impl<W: Window, S: System> Gm<W, S> {
     }
 }
 
-impl Slot {
+impl SendSlot {
     const fn remote(kind: u32, buffer: Buffer, remote: Remote) -> Self {
         Self {
             kind,

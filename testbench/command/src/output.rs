@@ -33,10 +33,10 @@ pub fn one_file_each(
     read: &[(&str, &Path)],
     written: &[(&str, Option<&Path>)],
 ) -> anyhow::Result<()> {
-    let mut known: Vec<(&str, Identity)> = Vec::new();
+    let mut known: Vec<(&str, FileIdentity)> = Vec::new();
     known.extend(
         read.iter()
-            .map(|&(option, path)| (option, Identity::read_from(path))),
+            .map(|&(option, path)| (option, FileIdentity::read_from(path))),
     );
     for &(option, path) in written {
         let Some(path) = path else { continue };
@@ -44,7 +44,7 @@ pub fn one_file_each(
             path.as_os_str() != "-",
             "{option} names a file: it does not go to standard output"
         );
-        let path = Identity::read_from(path);
+        let path = FileIdentity::read_from(path);
         if let Some((other, _)) = known.iter().find(|(_, known)| *known == path) {
             bail!("{other} and {option} name the same file");
         }
@@ -109,12 +109,12 @@ impl<'a> NewFile<'a> {
 
 /// Identity of a file: that of its content, however it is named, or its future path.
 #[derive(Debug, PartialEq, Eq)]
-enum Identity {
+enum FileIdentity {
     Content { device: u64, number: u64 },
     Path(PathBuf),
 }
 
-impl Identity {
+impl FileIdentity {
     fn read_from(path: &Path) -> Self {
         match path.metadata() {
             Ok(known) if known.is_file() => Self::Content {

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use emulator::host::outside::{Act, Cause, Outside};
+use emulator::host::outside::{Act, Outside, WakeCause};
 use emulator::sim::time::SimTime;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::calendar::{Link, TimeMessage, TimeOperation};
 use crate::console::GuestConsole;
-use crate::pci::{self, Access, Configuration};
+use crate::pci::{self, Configuration, DriverAccess};
 use crate::process::{Listeners, Process};
 use crate::ring::RingRequest;
 use crate::vhost::{DeviceEvent, VhostDevice};
@@ -69,7 +69,7 @@ pub struct Statistics {
 #[derive(Debug)]
 enum Stage {
     /// The guest runs, and its access to the window is carried out, if there is one.
-    Running(Option<(Access, RingRequest)>),
+    Running(Option<(DriverAccess, RingRequest)>),
     /// The guest waits; the node does not know yet.
     Stopped,
     /// The guest waits, and the node knows.
@@ -263,12 +263,12 @@ impl Guest {
         };
         let at = SimTime::from_ps(self.clock_ns.saturating_mul(1000));
         while let Some(request) = device.rings[ACCESSES].take_request(&device.memory)? {
-            let access = Access::parse(&request.bytes)?;
+            let access = DriverAccess::parse(&request.bytes)?;
             let read = match access {
-                Access::ReadConfiguration { address, size } => {
+                DriverAccess::ReadConfiguration { address, size } => {
                     self.configuration.read(address, size).to_le_bytes()
                 }
-                Access::WriteConfiguration {
+                DriverAccess::WriteConfiguration {
                     address,
                     size,
                     value,
@@ -276,12 +276,12 @@ impl Guest {
                     self.configuration.write(address, size, value);
                     [0; 8]
                 }
-                Access::Read { offset } => {
+                DriverAccess::Read { offset } => {
                     self.statistics.reads += 1;
                     self.stage = Stage::Running(Some((access, request)));
                     return Ok(Some(Act::Read { at, offset }));
                 }
-                Access::Write { offset, value } => {
+                DriverAccess::Write { offset, value } => {
                     self.statistics.writes += 1;
                     self.stage = Stage::Running(Some((access, request)));
                     return Ok(Some(Act::Write { at, offset, value }));
@@ -297,9 +297,9 @@ impl Guest {
     }
 
     /// The node has carried out an access.
-    fn accessed(&mut self, request: &RingRequest, cause: Cause) -> Result<(), GuestError> {
+    fn accessed(&mut self, request: &RingRequest, cause: WakeCause) -> Result<(), GuestError> {
         let word = match cause {
-            Cause::Word(word) => word.to_le_bytes(),
+            WakeCause::Word(word) => word.to_le_bytes(),
             _ => [0; 4],
         };
         self.heeds = true;
@@ -318,8 +318,8 @@ impl Guest {
 
     /// Lets a guest run that waits; tells whether it does. It runs at the time for which it has asked and at no other: its clock stays
     /// behind while it has something to do there.
-    fn run(&mut self, now: SimTime, cause: Cause) -> Result<bool, GuestError> {
-        if cause == Cause::Interrupt {
+    fn run(&mut self, now: SimTime, cause: WakeCause) -> Result<bool, GuestError> {
+        if cause == WakeCause::Interrupt {
             let now_ns = now.ps().div_ceil(1000);
             // It may have moved its clock up to there.
             self.clock_ns = self.free_until_ns.max(now_ns).min(self.request_ns);
@@ -488,7 +488,7 @@ impl Guest {
 impl Outside for Guest {
     type Error = GuestError;
 
-    fn next_act(&mut self, now: SimTime, cause: Cause) -> Result<Act, GuestError> {
+    fn next_act(&mut self, now: SimTime, cause: WakeCause) -> Result<Act, GuestError> {
         match &mut self.stage {
             Stage::Running(access) => {
                 if let Some((_, request)) = access.take() {

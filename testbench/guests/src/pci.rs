@@ -64,7 +64,7 @@ impl Configuration {
 
 /// Access of a driver to its device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum DriverAccess {
     /// Reads configuration space.
     ReadConfiguration {
         /// Address in configuration space.
@@ -95,7 +95,7 @@ pub enum Access {
     },
 }
 
-impl Access {
+impl DriverAccess {
     /// Reads a request: operation, region, two bytes that mean nothing, size, address; then the data of a write, little-endian.
     ///
     /// # Errors
@@ -175,16 +175,16 @@ mod tests {
             bytes.extend(size.to_le_bytes());
             bytes.extend(address.to_le_bytes());
             bytes.extend(data);
-            Access::parse(&bytes)
+            DriverAccess::parse(&bytes)
         };
-        let written = Access::Write {
+        let written = DriverAccess::Write {
             offset: 0x140,
             value: 0x0403_0201,
         };
         assert_eq!(request(4, 0, 4, 0x140, &[1, 2, 3, 4]), Ok(written));
         assert_eq!(
             request(3, 0, 4, 0x3ffc, &[]),
-            Ok(Access::Read { offset: 0x3ffc })
+            Ok(DriverAccess::Read { offset: 0x3ffc })
         );
         let refused = |size, region, address| {
             Err(Violation::Access {
@@ -197,8 +197,8 @@ mod tests {
         assert_eq!(request(4, 0, 4, 0x4000, &[]), refused(4, 0, 0x4000));
         assert_eq!(request(3, 1, 4, 0, &[]), refused(4, 1, 0));
         assert_eq!(request(5, 0, 4, 0, &[]), Err(Violation::Operation(5)));
-        assert_eq!(Access::parse(&[3; 15]), Err(Violation::Short(15)));
-        let read = Access::ReadConfiguration {
+        assert_eq!(DriverAccess::parse(&[3; 15]), Err(Violation::Short(15)));
+        let read = DriverAccess::ReadConfiguration {
             address: 4,
             size: 2,
         };

@@ -467,7 +467,7 @@ mod tests {
             for _ in 0..20 {
                 match ring.take_request(&memory) {
                     Ok(Some(request)) => {
-                        let _ = crate::pci::Access::parse(&request.bytes);
+                        let _ = crate::pci::DriverAccess::parse(&request.bytes);
                         let _ = ring.answer(&memory, &request, &[1, 2, 3, 4]);
                     }
                     Ok(None) | Err(_) => break,

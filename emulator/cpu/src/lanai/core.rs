@@ -434,7 +434,7 @@ impl Core {
 
 /// Position and counts within a stretch of instructions.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Position {
+pub(super) struct RunPosition {
     pub pc: u32,
     pub next: u32,
     pub third: u32,
@@ -448,13 +448,13 @@ impl Core {
     /// The position, if a stretch can begin here: at most two instructions are determined by jumps, and no status is on
     /// its way.
     #[inline(always)]
-    pub(super) fn position(&self) -> Option<Position> {
+    pub(super) fn position(&self) -> Option<RunPosition> {
         let status = self.arrivals[0].0 == STATUS_PLACE || self.arrivals[1].0 == STATUS_PLACE;
         if status || self.path[2].is_some() {
             return None;
         }
         let next = self.next_pc();
-        Some(Position {
+        Some(RunPosition {
             pc: self.pc,
             next,
             third: self.path[1].unwrap_or(next.wrapping_add(4)),
@@ -468,12 +468,12 @@ impl Core {
     #[inline(always)]
     pub(super) fn end(
         &mut self,
-        position: &Position,
+        position: &RunPosition,
         cycles: u64,
         stalled: u64,
         instructions: u64,
     ) {
-        let Position {
+        let RunPosition {
             pc, next, third, ..
         } = *position;
         self.registers[NOWHERE as usize] = 0;

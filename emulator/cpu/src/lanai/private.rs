@@ -2,13 +2,13 @@
 
 use super::alu::{self, Computed};
 use super::bus::{Bus, OwnCode, OwnMemory, Private, Width};
-use super::core::{Core, JUMPED_FROM, Position, Registers};
+use super::core::{Core, JUMPED_FROM, Registers, RunPosition};
 use super::exec::extend;
 use super::fields::Update;
 use super::kind::Kind;
 use super::op::{NOWHERE, Op};
 use super::pipeline::Pipeline;
-use super::runs::{Costs, Run};
+use super::runs::{CycleCosts, Run};
 use crate::bus::Access;
 use crate::decoded::Place;
 use crate::exit::FastExit;
@@ -17,7 +17,7 @@ use crate::witness::Witness;
 /// State of the loop besides registers and memory, in few numbers, so that they
 /// stay in registers of the host.
 struct Progress {
-    position: Position,
+    position: RunPosition,
     /// The cycles that are left: an instruction begins in time as long as there are any.
     left: i64,
     /// Instructions executed.
@@ -41,7 +41,7 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> FastExit<
     };
     let cycle = core.clock.ticks_per_cycle;
     let (registers, timing, pipeline) = core.parts();
-    let costs = Costs {
+    let costs = CycleCosts {
         each: timing.instruction_cycles.max(1).into(),
         wait: timing.load_use_cycles.into(),
         cycle,
@@ -73,7 +73,7 @@ const fn shape(pipeline: &Pipeline) -> Option<(u8, u8)> {
 /// The loop of [`run`]. `LOADS` is the number of slots behind a load, `SLOTS` behind a branch.
 fn run_loop<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
     registers: &mut Registers,
-    costs: Costs,
+    costs: CycleCosts,
     private: &mut Private<C, M, W>,
     progress: &mut Progress,
 ) -> FastExit<Op> {
@@ -92,7 +92,7 @@ fn run_loop<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: 
 #[inline(always)]
 fn execute_runs<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
     registers: &mut Registers,
-    costs: Costs,
+    costs: CycleCosts,
     private: &mut Private<C, M, W>,
     progress: &mut Progress,
 ) -> Option<FastExit<Op>> {
@@ -164,7 +164,7 @@ fn execute_runs<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLO
 impl Progress {
     /// Leaves a run before its next instruction; so many were executed before it.
     #[inline(always)]
-    fn leave(&mut self, run: &Run<'_>, at: &Position, before: u64, costs: Costs) {
+    fn leave(&mut self, run: &Run<'_>, at: &RunPosition, before: u64, costs: CycleCosts) {
         self.instructions = before + run.executed();
         self.left = run.left(costs);
         self.position = *at;
@@ -178,7 +178,7 @@ impl Progress {
 #[inline(never)]
 fn execute_slot<C: OwnCode, M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8>(
     registers: &mut Registers,
-    costs: Costs,
+    costs: CycleCosts,
     private: &mut Private<C, M, W>,
     progress: &mut Progress,
 ) -> Option<FastExit<Op>> {
@@ -225,10 +225,10 @@ const fn exit_before(op: Op) -> FastExit<Op> {
 /// Executes an instruction, before which so many cycles are left.
 #[inline(always)]
 fn step<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIGHT: bool>(
-    at: &mut Position,
+    at: &mut RunPosition,
     registers: &mut Registers,
     op: Op,
-    costs: Costs,
+    costs: CycleCosts,
     memory: &mut M,
     witness: &mut W,
     left: i64,
@@ -256,9 +256,9 @@ fn step<M: OwnMemory, W: Witness, const LOADS: u8, const SLOTS: u8, const STRAIG
 /// executed without its wait.
 #[inline(always)]
 fn wait<W: Witness, const LOADS: u8>(
-    at: &mut Position,
+    at: &mut RunPosition,
     run: &mut Run<'_>,
-    costs: Costs,
+    costs: CycleCosts,
     witness: &mut W,
 ) -> Option<Op> {
     if LOADS != 0 || at.loaded == NOWHERE {
@@ -326,7 +326,7 @@ impl StepOutcome {
     }
 }
 
-impl Position {
+impl RunPosition {
     /// Whether the next two instructions follow this one in memory.
     #[inline(always)]
     const fn is_straight(&self) -> bool {

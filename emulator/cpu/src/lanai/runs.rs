@@ -1,13 +1,13 @@
 //! Runs: decoded instructions that follow one another in memory, and what they cost.
 
 use super::bus::OwnCode;
-use super::core::Position;
+use super::core::RunPosition;
 use super::op::Op;
 use crate::decoded::Place;
 
 /// Costs of instructions.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Costs {
+pub(super) struct CycleCosts {
     /// Cycles of each instruction: 1 at least.
     pub each: i64,
     /// Cycles of a wait for a loaded value.
@@ -16,7 +16,7 @@ pub(super) struct Costs {
     pub cycle: u64,
 }
 
-impl Costs {
+impl CycleCosts {
     /// The number of instructions that begin within so many cycles.
     #[inline(always)]
     fn begin_within(self, cycles: i64) -> usize {
@@ -60,7 +60,7 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     /// The run that begins at an address, with so many cycles left.
     #[inline(always)]
-    pub fn at(first: u32, code: &'a impl OwnCode, left: i64, costs: Costs) -> Self {
+    pub fn at(first: u32, code: &'a impl OwnCode, left: i64, costs: CycleCosts) -> Self {
         let ops = code.from(first);
         let ops = ops.get(..costs.begin_within(left)).unwrap_or(ops);
         Self {
@@ -105,13 +105,13 @@ impl<'a> Run<'a> {
 
     /// The cycles that are left.
     #[inline(always)]
-    pub fn left(&self, costs: Costs) -> i64 {
+    pub fn left(&self, costs: CycleCosts) -> i64 {
         self.slack + costs.cycles_of(self.ops.len())
     }
 
     /// Something besides the instructions takes time.
     #[inline(always)]
-    pub fn spend(&mut self, cycles: i64, costs: Costs) {
+    pub fn spend(&mut self, cycles: i64, costs: CycleCosts) {
         self.slack -= cycles;
         if self.slack <= -costs.each {
             let late = match costs.each {
@@ -124,7 +124,7 @@ impl<'a> Run<'a> {
 
     /// Leaves the last `count` instructions away.
     #[inline(always)]
-    fn cut(&mut self, count: usize, costs: Costs) {
+    fn cut(&mut self, count: usize, costs: CycleCosts) {
         let count = count.min(self.ops.len());
         self.ops = &self.ops[..self.ops.len() - count];
         self.slack += costs.cycles_of(count);
@@ -132,7 +132,7 @@ impl<'a> Run<'a> {
 
     /// A jump decides what follows behind `slots` instructions more. `false` if one of these depends on that itself, or may.
     #[inline(always)]
-    pub fn jump(&mut self, target: u32, slots: u8, costs: Costs) -> bool {
+    pub fn jump(&mut self, target: u32, slots: u8, costs: CycleCosts) -> bool {
         let slots = usize::from(slots);
         self.jump = Some(Jump {
             end: self.pc.wrapping_add((slots as u32) << 2),
@@ -150,7 +150,7 @@ impl<'a> Run<'a> {
 
     /// Goes on at the target of a jump, once all its slots are over. `false` if there is none.
     #[inline(always)]
-    pub fn follow(&mut self, code: &'a impl OwnCode, costs: Costs) -> bool {
+    pub fn follow(&mut self, code: &'a impl OwnCode, costs: CycleCosts) -> bool {
         match self.jump {
             Some(Jump { end, target }) if end == self.pc => {
                 *self = Self::at(target, code, self.left(costs), costs);
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
 
     /// Sets a core's position to the next instruction.
     #[inline(always)]
-    pub const fn store_position(&self, at: &mut Position) {
+    pub const fn store_position(&self, at: &mut RunPosition) {
         let pc = self.pc;
         at.pc = pc;
         at.next = pc.wrapping_add(4);

@@ -24,11 +24,11 @@ pub fn places(words: usize) -> Places {
 
 /// The places that boards share. Each copy of it names the same ones.
 #[derive(Debug, Clone, Default)]
-pub struct SharedWhole(Arc<Mutex<Vec<Entry>>>);
+pub struct SharedWhole(Arc<Mutex<Vec<DecodedEntry>>>);
 
 /// Places, and what the memory held for which they were made.
 #[derive(Debug)]
-struct Entry {
+struct DecodedEntry {
     words: Box<[u32]>,
     /// Addresses of instructions that carry a probe.
     marks: Box<[u32]>,
@@ -37,7 +37,7 @@ struct Entry {
     places: Weak<[Place<Op>]>,
 }
 
-impl Entry {
+impl DecodedEntry {
     /// The words in which a memory differs; `None` if those are too many, or other instructions carry probes, or code may be elsewhere.
     fn different(&self, words: &[u32], marks: &[u32], code: &CodeMap) -> Option<Vec<usize>> {
         if *self.marks != *marks || self.code != *code || self.words.len() != words.len() {
@@ -71,7 +71,7 @@ impl SharedWhole {
                 .then_some(places);
         }
         let places = places(words.len());
-        entries.push(Entry {
+        entries.push(DecodedEntry {
             words: words.into(),
             marks: marks.into(),
             code: code.clone(),
@@ -84,7 +84,7 @@ impl SharedWhole {
     #[must_use]
     pub fn used(&self) -> usize {
         let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = |entry: &&Entry| entry.places.strong_count() > 0;
+        let used = |entry: &&DecodedEntry| entry.places.strong_count() > 0;
         entries.iter().filter(used).count()
     }
 }

@@ -1,6 +1,6 @@
 //! Finds the instructions between the events of a log.
 
-use super::log::{InstructionLog, Kind, LogEvent, Note, Standing};
+use super::log::{InstructionLog, LogEvent, Note, RecordKind, Standing};
 use super::{Cause, Record};
 
 /// Instructions one after the other that take equally long.
@@ -81,15 +81,15 @@ impl Cursor {
     #[inline(always)]
     pub(super) fn follow(&mut self, event: &LogEvent, log: &InstructionLog) {
         match event.tag.kind() {
-            Kind::Spent | Kind::End => {}
-            Kind::Jump => self.next.next_pc = event.number,
-            Kind::Place => {
+            RecordKind::Spent | RecordKind::End => {}
+            RecordKind::Jump => self.next.next_pc = event.number,
+            RecordKind::Place => {
                 self.next = Standing {
                     pc: event.number,
                     next_pc: event.other,
                 };
             }
-            Kind::Note => {
+            RecordKind::Note => {
                 if let Some(Note::Pace(ticks)) = log.note_of(event) {
                     self.pace = ticks;
                 }

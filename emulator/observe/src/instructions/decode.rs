@@ -1,7 +1,7 @@
 //! Decoder of instruction records.
 
 use super::encode::{
-    AGAIN, BOARD, CLOCK, IDLE, JUMP, Memory, PACE, PROBE, ROUNDS, RUN, SPENT, WORD,
+    AGAIN, BOARD, CLOCK, IDLE, JUMP, LogMemory, PACE, PROBE, ROUNDS, RUN, SPENT, WORD,
 };
 use super::{Cause, Record};
 
@@ -24,7 +24,7 @@ pub enum DecodeError {
 
 /// Decodes the records of one core, piece by piece in the order of writing.
 #[derive(Debug, Default)]
-pub struct Decoder(Memory);
+pub struct Decoder(LogMemory);
 
 impl Decoder {
     /// Decodes the next piece and passes its records on.

@@ -5,7 +5,7 @@
 //! seven bits per byte.
 
 use super::cursor::{Cursor, Passed, Run, fitting};
-use super::log::{Kind, LogEvent, Note};
+use super::log::{LogEvent, Note, RecordKind};
 use super::{Cause, InstructionLog, Record};
 
 /// A run of instructions; the lower bits are its length minus one.
@@ -35,7 +35,7 @@ pub(super) const ROUNDS: u8 = 8;
 
 /// State of encoder and decoder.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct LogMemory {
     /// Address of the next instruction, without a jump.
     pub(super) pc: u32,
     /// Duration of the next instruction.
@@ -49,7 +49,7 @@ pub(super) struct Memory {
 /// Number of recently spent times that are kept: a code of one byte names one of them.
 const PLACES: usize = 64;
 
-impl Default for Memory {
+impl Default for LogMemory {
     fn default() -> Self {
         Self {
             pc: 0,
@@ -60,7 +60,7 @@ impl Default for Memory {
     }
 }
 
-impl Memory {
+impl LogMemory {
     /// The recently spent time in a slot.
     pub(super) const fn at(&self, place: u8) -> (Cause, u64) {
         self.lately[place as usize % PLACES]
@@ -84,7 +84,7 @@ impl Memory {
 /// Encodes the records of one core.
 #[derive(Debug, Default)]
 pub struct Encoder {
-    memory: Memory,
+    memory: LogMemory,
     /// Length of the run that is not written yet.
     run: u8,
     bytes: Vec<u8>,
@@ -123,7 +123,7 @@ impl Encoder {
             now.instructions += self.passed(now.cursor.pass_to(event));
             self.event(event, log);
             now.cursor.follow(event, log);
-            if let Kind::Jump | Kind::Place = event.tag.kind() {
+            if let RecordKind::Jump | RecordKind::Place = event.tag.kind() {
                 let place = event.number as usize / 4 % JUMPS;
                 (now.bytes, now.state) = (self.bytes.len(), self.state());
                 self.repeat(&jumps[place], &mut now, events);
@@ -176,7 +176,7 @@ impl Encoder {
     #[inline(always)]
     fn event(&mut self, event: &LogEvent, log: &InstructionLog) {
         match event.tag.kind() {
-            Kind::Spent => {
+            RecordKind::Spent => {
                 self.end_run();
                 if event.other > 0 {
                     self.spent(Cause::Contention, event.other.into());
@@ -185,12 +185,12 @@ impl Encoder {
                     self.spent(event.tag.cause(), event.number.into());
                 }
             }
-            Kind::Note => {
+            RecordKind::Note => {
                 if let Some(Note::Record(record)) = log.note_of(event) {
                     self.other(record);
                 }
             }
-            Kind::Jump | Kind::Place | Kind::End => {}
+            RecordKind::Jump | RecordKind::Place | RecordKind::End => {}
         }
     }
 

@@ -9,7 +9,7 @@ use super::{Cause, Record};
 
 /// Kind of an [`LogEvent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RecordKind {
     /// Time spent for a cause: `number` ticks, after `other` ticks of contention.
     Spent,
     /// The instruction after the next one is at `number`.
@@ -29,22 +29,22 @@ pub(super) struct EventTag(u32);
 
 impl EventTag {
     #[inline(always)]
-    const fn new(kind: Kind, cause: Cause, in_slot: bool) -> Self {
+    const fn new(kind: RecordKind, cause: Cause, in_slot: bool) -> Self {
         Self(kind as u32 | (cause as u32) << 8 | (in_slot as u32) << 16)
     }
 
     #[inline(always)]
-    pub(super) const fn kind(self) -> Kind {
+    pub(super) const fn kind(self) -> RecordKind {
         match self.0 & 0xFF {
-            0 => Kind::Spent,
-            1 => Kind::Jump,
-            2 => Kind::Place,
-            3 => Kind::Note,
-            _ => Kind::End,
+            0 => RecordKind::Spent,
+            1 => RecordKind::Jump,
+            2 => RecordKind::Place,
+            3 => RecordKind::Note,
+            _ => RecordKind::End,
         }
     }
 
-    /// Cause of [`Kind::Spent`].
+    /// Cause of [`RecordKind::Spent`].
     #[inline(always)]
     pub(super) const fn cause(self) -> Cause {
         Cause::ALL[(self.0 >> 8 & 0xFF) as usize % Cause::ALL.len()]
@@ -147,7 +147,7 @@ pub struct InstructionLog {
 impl InstructionLog {
     /// Adds an event, for which there is room: a call to make some would cost the private loop registers of the host.
     #[inline(always)]
-    fn push(&mut self, next: Standing, kind: Kind, cause: Cause, number: u32, other: u32) {
+    fn push(&mut self, next: Standing, kind: RecordKind, cause: Cause, number: u32, other: u32) {
         debug_assert!(self.events.len() < self.events.capacity());
         if self.events.len() < self.events.capacity() {
             self.events.push(LogEvent {
@@ -186,7 +186,7 @@ impl InstructionLog {
         let index = self.notes.len() as u32;
         self.notes.push(note);
         self.grow();
-        self.push(next, Kind::Note, Cause::Branch, index, 0);
+        self.push(next, RecordKind::Note, Cause::Branch, index, 0);
     }
 
     /// Adds a record that takes no time. If the core has not started to run yet, it does not know `next`.
@@ -245,7 +245,13 @@ impl InstructionLog {
     pub fn begins(&mut self, tick: u64, next: Standing) {
         self.begins_at(tick);
         self.make_room();
-        self.push(self.end, Kind::Place, Cause::Branch, next.pc, next.next_pc);
+        self.push(
+            self.end,
+            RecordKind::Place,
+            Cause::Branch,
+            next.pc,
+            next.next_pc,
+        );
         self.runs = true;
     }
 
@@ -268,13 +274,13 @@ impl InstructionLog {
     /// Adds a jump: the instruction after the next one, which is at `pc`, is at `target`.
     #[inline(always)]
     pub fn jumps(&mut self, pc: u32, target: u32) {
-        self.push(Standing::at(pc), Kind::Jump, Cause::Branch, target, 0);
+        self.push(Standing::at(pc), RecordKind::Jump, Cause::Branch, target, 0);
     }
 
     /// Adds a move: the core goes on at `to` instead of `next`.
     #[inline(always)]
     pub fn moves(&mut self, next: Standing, to: Standing) {
-        self.push(next, Kind::Place, Cause::Branch, to.pc, to.next_pc);
+        self.push(next, RecordKind::Place, Cause::Branch, to.pc, to.next_pc);
     }
 
     /// Adds time of contention, and then time spent for `cause`.
@@ -284,7 +290,7 @@ impl InstructionLog {
         if all > u64::from(u32::MAX) {
             self.spent_apart(next, stalled, cause, spent);
         } else if all > 0 {
-            self.push(next, Kind::Spent, cause, spent as u32, stalled as u32);
+            self.push(next, RecordKind::Spent, cause, spent as u32, stalled as u32);
         }
     }
 
@@ -379,7 +385,7 @@ impl InstructionLog {
             })
         };
         let heads = match (event.tag.kind(), self.note_of(event)) {
-            (Kind::Spent, _) => [
+            (RecordKind::Spent, _) => [
                 spent(Cause::Contention, event.other),
                 spent(event.tag.cause(), event.number),
             ],
@@ -405,14 +411,14 @@ impl InstructionLog {
             pc: self.end.pc,
             number: 0,
             other: 0,
-            tag: EventTag::new(Kind::End, Cause::Branch, self.end.in_slot()),
+            tag: EventTag::new(RecordKind::End, Cause::Branch, self.end.in_slot()),
         }
     }
 
     /// The note of an event, if it has one.
     pub(super) fn note_of(&self, event: &LogEvent) -> Option<Note> {
         match event.tag.kind() {
-            Kind::Note => self.notes.get(event.number as usize).copied(),
+            RecordKind::Note => self.notes.get(event.number as usize).copied(),
             _ => None,
         }
     }

@@ -14,7 +14,7 @@ use crate::cores::CorePrivate;
 use crate::fabric::{BoardContext, Fabric};
 use crate::inspect::instruction_log::{CoreWitness, standing};
 use crate::inspect::stops;
-use crate::run::private_memory::{Memory, OwnScratchpad};
+use crate::run::private_memory::{OwnScratchpad, PrivateMemory};
 use emulator_base::initiator::Actor;
 use emulator_board::poller;
 use emulator_board::{NodeEvent, ProbeTable, Ran, StageState};
@@ -281,7 +281,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
 
 impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED> {
     type Own<'b>
-        = Memory<'b, ALONE>
+        = PrivateMemory<'b, ALONE>
     where
         Self: 'b;
 
@@ -300,7 +300,10 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
     }
 
     #[inline(always)]
-    fn private(&mut self, core: &Core) -> Private<'_, Memory<'_, ALONE>, CoreWitness<'_, LOGGED>> {
+    fn private(
+        &mut self,
+        core: &Core,
+    ) -> Private<'_, PrivateMemory<'_, ALONE>, CoreWitness<'_, LOGGED>> {
         let (base, bytes) = self.private.cache.block();
         let mut runs_ahead = false;
         if core.pc() < SRAM_LIMIT {
@@ -336,7 +339,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         Private {
             ops,
             base,
-            memory: Memory::new(own, sram, !watches_sram, &core.clock),
+            memory: PrivateMemory::new(own, sram, !watches_sram, &core.clock),
             witness,
         }
     }

@@ -42,7 +42,7 @@ impl OwnMemory for OwnScratchpad<'_> {
 /// A scratchpad, and SRAM too if the core runs `ALONE`: it is then the only user of SRAM until its time is
 /// over, so each of its accesses is in turn. An access that must wait for the SRAM bus is left to
 /// [`CpuBus`](crate::run::bus::CpuBus).
-pub struct Memory<'a, const ALONE: bool> {
+pub struct PrivateMemory<'a, const ALONE: bool> {
     pub(crate) own: OwnScratchpad<'a>,
     pub(crate) sram: AloneSram<'a>,
     /// Stores to SRAM may bypass the bus: no watchpoint is set.
@@ -52,7 +52,7 @@ pub struct Memory<'a, const ALONE: bool> {
     ticks_per_cycle: u64,
 }
 
-impl<'a, const ALONE: bool> Memory<'a, ALONE> {
+impl<'a, const ALONE: bool> PrivateMemory<'a, ALONE> {
     /// The memory of the core whose clock this is.
     #[inline(always)]
     pub(crate) const fn new(
@@ -85,7 +85,7 @@ impl<'a, const ALONE: bool> Memory<'a, ALONE> {
     }
 }
 
-impl<const ALONE: bool> OwnMemory for Memory<'_, ALONE> {
+impl<const ALONE: bool> OwnMemory for PrivateMemory<'_, ALONE> {
     #[inline(always)]
     fn begin(&mut self, cycles: u64) {
         let span = cycles.wrapping_mul(self.ticks_per_cycle);

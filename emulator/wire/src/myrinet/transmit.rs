@@ -10,7 +10,7 @@ use emulator_base::time::SimTime;
 use emulator_base::unit::Arrival;
 
 /// A new plan of a transmitter.
-struct Plan {
+struct TransmitPlan {
     channel: usize,
     flow: Flow,
     length: u64,
@@ -60,7 +60,7 @@ impl Joined<'_> {
     }
 
     /// The new plan of a hop, which is noted there; `None` if it is the old one.
-    fn plan(&mut self, (number, index): HopId, time: SimTime) -> Option<Plan> {
+    fn plan(&mut self, (number, index): HopId, time: SimTime) -> Option<TransmitPlan> {
         let worm = self.network.worm(number)?;
         let hop = worm.hops.get(index)?;
         let next = hop.sent.passed_before(time);
@@ -93,7 +93,7 @@ impl Joined<'_> {
         if !catches_up && hop.sent.continues(&flow, next) {
             return None;
         }
-        let mut plan = Plan {
+        let mut plan = TransmitPlan {
             channel: hop.channel,
             flow,
             length: hop.length,

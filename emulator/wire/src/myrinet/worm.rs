@@ -79,13 +79,13 @@ impl Worm {
 
 /// A packet under way, and the nodes that it is near, if the segment has noted them.
 #[derive(Debug)]
-struct Entry {
+struct WormEntry {
     number: u64,
     near: Ends,
     worm: Box<Worm>,
 }
 
-impl Entry {
+impl WormEntry {
     fn new(worm: Worm) -> Self {
         Self {
             number: worm.number,
@@ -98,7 +98,7 @@ impl Entry {
 /// Packets under way, in the order of their numbers. They are looked for by number more often than anything else happens to them, so the
 /// numbers stand side by side.
 #[derive(Debug, Default)]
-pub(super) struct Worms(VecDeque<Entry>);
+pub(super) struct Worms(VecDeque<WormEntry>);
 
 impl Worms {
     /// Number of packets.
@@ -108,7 +108,7 @@ impl Worms {
 
     /// Adds a packet; its number is greater than all others.
     pub fn push(&mut self, worm: Worm) {
-        self.0.push_back(Entry::new(worm));
+        self.0.push_back(WormEntry::new(worm));
     }
 
     /// The packet of a number.
@@ -165,7 +165,7 @@ impl State for Worms {
 
     fn load(&mut self, from: &mut Reader<'_>) -> Result<(), StateError> {
         let worms = Vec::<Worm>::read(from)?;
-        self.0 = worms.into_iter().map(Entry::new).collect();
+        self.0 = worms.into_iter().map(WormEntry::new).collect();
         Ok(())
     }
 }

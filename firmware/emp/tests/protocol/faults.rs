@@ -13,7 +13,7 @@ use defs::emp::descriptor::{
 };
 use defs::emp::frame::{FLAG_GROUP_END, Kind, WORD_TYPE_KIND};
 use emp::nic::Event;
-use emp::{ACTIVE_SLOTS, Memory};
+use emp::{ACTIVE_SLOTS, MemoryPlan};
 #[cfg(not(target_os = "none"))]
 use proptest::prelude::*;
 
@@ -407,7 +407,7 @@ pub fn acks_wait_for_a_mac_that_stands() {
 #[test]
 pub fn identifiers_wrap() {
     let mut world = pair(Settings::default());
-    let at = Memory::at(SHARED_BASE).routes() + 16 + 8;
+    let at = MemoryPlan::at(SHARED_BASE).routes() + 16 + 8;
     world.nodes[0].nic().store(at, 0xFFF0 << 16);
     for _ in 0..40 {
         world.check_exchange(0, 1, 2000);

@@ -62,7 +62,7 @@ pub fn on_every_message_arrives() {
 /// Sets node 0's rate for `node` to one frame per 512 us.
 fn slow_down(world: &mut World, node: u32) {
     use defs::emp::control::{FLOW_RATE_SHIFT, ROUTE_ENTRY_BYTES, ROUTE_EPOCH};
-    let routes = emp::Memory::at(crate::common::nic::SHARED_BASE).routes();
+    let routes = emp::MemoryPlan::at(crate::common::nic::SHARED_BASE).routes();
     let at = routes + ROUTE_ENTRY_BYTES * node + 4 * ROUTE_EPOCH;
     let nic = world.nodes[0].nic();
     let word = nic.load(at) | 6 << FLOW_RATE_SHIFT;

@@ -12,7 +12,7 @@ use defs::emp::frame::{
     DATA_PAYLOAD, GROUP_MASK, HEADER_PAYLOAD, KIND_SHIFT, Kind, WORD_FRAME_EPOCH,
     WORD_MESSAGE_LENGTH, WORD_SOURCE_MESSAGE, WORD_TAG_FRAMES, WORD_TYPE_KIND,
 };
-use emp::{FRAME_LIMIT, Memory};
+use emp::{FRAME_LIMIT, MemoryPlan};
 
 /// Fault rates of the wire in percent of the frames, and of DMA pauses.
 #[derive(Debug, Clone, Copy, Default)]
@@ -146,7 +146,7 @@ impl<'a> Network<'a> {
         let Numbers { id, id_step, .. } = self.numbers;
         let id = id.wrapping_add(life.wrapping_mul(id_step));
         for peer in 0..nodes as u32 {
-            let at = Memory::at(SHARED_BASE).routes() + 16 * peer + 8;
+            let at = MemoryPlan::at(SHARED_BASE).routes() + 16 * peer + 8;
             nic.store(at, u32::from(id) << 16);
         }
         Station {

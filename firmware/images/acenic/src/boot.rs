@@ -11,7 +11,7 @@ use tigon2_hal::layout::{self, Layout};
 use tigon2_hal::regs::{self, AssistState, MacRxState, MiscConfig, PciState};
 use tigon2_hal::{Singleton, event, log, mac, sram, timer};
 
-use crate::dma::{ASSIST_EVENTS, Control, EVENTS, push_word, write};
+use crate::dma::{ASSIST_EVENTS, DmaControl, EVENTS, push_word, write};
 use crate::receive::Receive;
 use crate::send::Send;
 use crate::{Firmware, run, statistics, tables, trace};
@@ -37,7 +37,7 @@ pub fn main(cpu: A) -> ! {
     regs::write(regs::TIMER, 0);
     trace!("**DAWN_A", regs::read(regs::HOST_CONTROL));
     let mode = Mode::from_bits_retain(sram::read(MODE));
-    let control = Control::for_mode(mode);
+    let control = DmaControl::for_mode(mode);
     let layout = lay_out(memory_bytes);
     layout::initialise(&layout);
     read_info(control.read);

@@ -54,7 +54,7 @@ pub const KEPT_FOR_REPORTS: u32 = 8;
 const CONFIG_MASK: u32 = 0x1F8;
 
 /// State words of the four types of transfer.
-pub struct Control {
+pub struct DmaControl {
     /// Descriptors, indices and statistics, host to NIC.
     pub read: DmaState,
     /// Descriptors, indices and statistics, NIC to host.
@@ -69,7 +69,7 @@ pub struct Control {
     pub statistics_wanted: bool,
 }
 
-impl Control {
+impl DmaControl {
     /// State words before the host's modes are known.
     pub const fn new() -> Self {
         Self {

@@ -43,7 +43,7 @@ use defs::acenic::{self, Mode};
 use tigon2_hal::cpu::A;
 use tigon2_hal::{dispatch, entry_a, panic_hook, sram, timer};
 
-use dma::Control;
+use dma::DmaControl;
 use event::EventRing;
 use link::GigabitLink;
 use receive::Receive;
@@ -119,7 +119,7 @@ struct Firmware {
     /// The host's protocol stack is up: frames are delivered.
     open: bool,
     alarms: Alarms<ALARMS>,
-    control: Control,
+    control: DmaControl,
     events: EventRing,
     send: Send,
     receive: Receive,
@@ -139,7 +139,7 @@ impl Firmware {
             usable: false,
             open: false,
             alarms: Alarms::new(),
-            control: Control::new(),
+            control: DmaControl::new(),
             events: EventRing::new(),
             send: Send::new(),
             receive: Receive::new(),

@@ -215,7 +215,7 @@ macro_rules! __emp_two_cpus {
         #[cold]
         fn main_b(cpu: $crate::tigon2_hal::cpu::B) -> ! {
             let nic = $crate::chip::Chip::new();
-            let memory = $crate::emp::Memory::at($crate::tigon2_hal::sram::image_end());
+            let memory = $crate::emp::MemoryPlan::at($crate::tigon2_hal::sram::image_end());
             let mut emp = $crate::emp::Emp::new(nic, cpu_b::TABLES.take(), memory);
             emp.begin();
             cpu_b::run(cpu, emp)
@@ -236,7 +236,7 @@ macro_rules! __emp_main {
 
         #[cold]
         fn main(cpu: $crate::tigon2_hal::cpu::A) -> ! {
-            use $crate::emp::{Emp, Memory, RESERVED_BYTES};
+            use $crate::emp::{Emp, MemoryPlan, RESERVED_BYTES};
             use $crate::tigon2_hal::layout::{self, Layout};
             use $crate::tigon2_hal::{cpu, dma, log, mac, sram};
 
@@ -247,7 +247,7 @@ macro_rules! __emp_main {
                 $crate::tigon2_hal::fail!("EMP needs memory up to {x}, beyond what is free", end)
             }
             let nic = $crate::chip::Chip::new();
-            let mut emp = Emp::new(nic, cpu_a::TABLES.take(), Memory::at(base));
+            let mut emp = Emp::new(nic, cpu_a::TABLES.take(), MemoryPlan::at(base));
             emp.publish();
             log!(
                 "EMP ready: descriptors at {x}, memory used up to {x}",

@@ -10,7 +10,7 @@ use super::memory;
 use super::message::{ANSWER_BYTES, ASK_BYTES, Answer, Ask};
 use super::{AtomicError, RequestError};
 use crate::gm::{
-    Buffer, Event, Gm, MemoryError, Priority, ReceiveError, ReceivedMessage, Request, SendId,
+    Buffer, Event, Gm, MemoryError, Priority, ReceiveError, ReceivedMessage, SendId, SendRequest,
     capacity, size_for,
 };
 use crate::window::{System, Window};
@@ -217,7 +217,7 @@ pub(super) async fn send<W: Window, S: System>(
         .write_memory(buffer.address, bytes)
         .map_err(MemoryError::NotMapped)?;
     gm.system_mut().charge_copy(bytes.len()).await;
-    let request = Request {
+    let request = SendRequest {
         buffer: Buffer {
             address: buffer.address,
             length: bytes.len() as u32,

@@ -6,16 +6,16 @@ use defs::gm::map::Counter;
 
 use super::{Library, PAGE, VIRTUAL, pair, run};
 use crate::gm::{
-    Buffer, Event, MemoryError, PortError, Priority, ReceiveError, ReceivedMessage, Request,
-    SendError, SendId, Status, capacity, size_for,
+    Buffer, Event, MemoryError, PortError, Priority, ReceiveError, ReceivedMessage, SendError,
+    SendId, SendRequest, Status, capacity, size_for,
 };
 use crate::window::{System, VirtualAddress};
 
 const LOW: Priority = Priority::Low;
 
-fn request(buffer: Buffer, node: u16, port: u8) -> Request {
+fn request(buffer: Buffer, node: u16, port: u8) -> SendRequest {
     let size = size_for(buffer.length);
-    Request {
+    SendRequest {
         buffer,
         size,
         priority: LOW,
@@ -188,14 +188,17 @@ fn wrong_requests_are_refused() {
     let mut check = |request, error| assert_eq!(run(a.send(2, request)), Err(error));
     let (node, nodes) = (2, 2);
     check(
-        Request { node, ..usual },
+        SendRequest { node, ..usual },
         SendError::UnknownNode { node, nodes },
     );
     let port = 8;
-    check(Request { port, ..usual }, SendError::UnknownPort { port });
+    check(
+        SendRequest { port, ..usual },
+        SendError::UnknownPort { port },
+    );
     let (length, size) = (8, 3);
     check(
-        Request { size, ..usual },
+        SendRequest { size, ..usual },
         SendError::TooLong { length, size },
     );
     let size = 32;

@@ -6,7 +6,7 @@ use defs::gm::port::{SEND, SEND_TYPE, send_slot};
 
 use super::{Library, PAGE, VIRTUAL, pair, run};
 use crate::gm::{
-    Buffer, Event, PortError, Priority, Remote, Request, SendError, SendId, Status, Violation,
+    Buffer, Event, PortError, Priority, Remote, SendError, SendId, SendRequest, Status, Violation,
     size_for,
 };
 use crate::window::{System, VirtualAddress, Window};
@@ -32,8 +32,8 @@ fn ready() -> [Library; 2] {
     nodes
 }
 
-fn request(buffer: Buffer, size: u8) -> Request {
-    Request {
+fn request(buffer: Buffer, size: u8) -> SendRequest {
+    SendRequest {
         buffer,
         size,
         priority: LOW,
@@ -113,7 +113,7 @@ fn puts_and_gets_use_memory_that_the_target_allows() {
 fn a_failed_send_stops_its_stream() {
     let [mut a, mut b] = ready();
     let small = scattered(0, 8);
-    let to = |port| Request {
+    let to = |port| SendRequest {
         port,
         ..request(small, 4)
     };

@@ -7,7 +7,7 @@ use emulator::observe::event::{FrameHead, Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
 
-use super::message::{DmaTransfer, Fate, FrameArrival, FrameWay, Mishap, MishapKind, Sending};
+use super::message::{DmaTransfer, Fate, FrameArrival, FrameSending, FrameWay, Mishap, MishapKind};
 use super::names::emp as names;
 use super::tracker::{ArrivalRef, FrameRef, Tracker};
 use lanigon_worlds::faults::EmpFrame;
@@ -40,7 +40,7 @@ struct NumberedTransfer {
 
 /// Transfers of one direction.
 #[derive(Debug, Default)]
-pub(super) struct Channel {
+pub(super) struct ChannelTransfers {
     open: Option<(DmaTransfer, u64)>,
     /// Completed reads without a frame so far.
     over: VecDeque<NumberedTransfer>,
@@ -171,7 +171,7 @@ impl Tracker {
             }
             TraceKind::FrameSent { address, length } => {
                 let first_bit = event.time;
-                let sending = Sending {
+                let sending = FrameSending {
                     address,
                     length,
                     first_bit,
@@ -191,7 +191,7 @@ impl Tracker {
         }
     }
 
-    fn frame_sent(&mut self, node: u16, sending: Sending) {
+    fn frame_sent(&mut self, node: u16, sending: FrameSending) {
         let head = self.node(node).sending.take();
         let frame = match &head {
             Some(head) => self.sent_frame(node, head),
@@ -233,7 +233,7 @@ impl Tracker {
     }
 
     /// Assigns reads to a frame's payload.
-    fn claim_reads(&mut self, node: u16, frame: FrameRef, sending: Sending) {
+    fn claim_reads(&mut self, node: u16, frame: FrameRef, sending: FrameSending) {
         let kind = self.frame(frame).kind;
         let offset = payload_offset(kind);
         let payload = sending.length.saturating_sub(offset);

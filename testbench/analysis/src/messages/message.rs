@@ -162,7 +162,7 @@ pub struct Mishap {
 
 /// Transmission of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sending {
+pub struct FrameSending {
     /// Address in the sender's SRAM.
     pub address: u32,
     /// Length without FCS, as queued to the MAC.
@@ -219,7 +219,7 @@ pub struct FrameWay {
     /// Completion of the header.
     pub built: Option<SimTime>,
     /// Transmission by the MAC.
-    pub sent: Option<Sending>,
+    pub sent: Option<FrameSending>,
     /// Faults and losses.
     pub mishaps: Vec<Mishap>,
     /// Receptions: one, without faults.

@@ -29,8 +29,8 @@ use emulator::observe::stream::Observer;
 use emulator::profile::costs::HostCosts;
 
 pub use message::{
-    Cpu, DmaTransfer, Fate, FrameArrival, FrameWay, Message, MessageCompletion, MessageEnd,
-    MessageId, MessageWork, Mishap, MishapKind, Post, Sending,
+    Cpu, DmaTransfer, Fate, FrameArrival, FrameSending, FrameWay, Message, MessageCompletion,
+    MessageEnd, MessageId, MessageWork, Mishap, MishapKind, Post,
 };
 pub use names::emp::header as emp_header;
 pub use names::{DecodedHead, DecodedProbe, MessageName, posts, said, seen};

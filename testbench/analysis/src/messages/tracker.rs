@@ -8,7 +8,7 @@ use emulator::profile::costs::HostCosts;
 use emulator::sim::initiator::Initiator;
 
 use super::cpu::CpuState;
-use super::frames::{Channel, Head, RxFrame};
+use super::frames::{ChannelTransfers, Head, RxFrame};
 use super::host::HostState;
 use super::message::{Cpu, FrameArrival, FrameWay, Message, MessageId, MessageWork};
 use super::names::MessageName;
@@ -41,8 +41,8 @@ pub(super) struct NodeState {
     /// CPU of the matcher.
     pub matcher: Option<Cpu>,
     pub host: HostState,
-    pub read: Channel,
-    pub write: Channel,
+    pub read: ChannelTransfers,
+    pub write: ChannelTransfers,
     /// Head of the frame that the MAC sends next.
     pub sending: Option<Head>,
     /// Heads of completely received frames.

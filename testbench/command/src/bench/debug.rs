@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use emulator::board::{CpuId, Stops, Watchpoint};
-use emulator::debug::{Direction, Found, History, Search};
+use emulator::debug::{Found, History, Search, TimeDirection};
 use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
 use emulator::profile::Profile;
@@ -180,7 +180,8 @@ impl Measurement for ReverseSteps {
             let place = SimTime::from_ps(self.places.next_u64() % 1_000_000_000_000);
             self.history.go_to(START.saturating_add(place))?;
             let clock = Instant::now();
-            self.history.step(Direction::Backward, 0, CpuId::new(0))?;
+            self.history
+                .step(TimeDirection::Backward, 0, CpuId::new(0))?;
             samples.push((REVERSE_STEP, clock.elapsed().as_secs_f64() * 1e3));
         }
         let worst = samples.iter().map(|sample| sample.1).fold(0.0, f64::max);
@@ -276,7 +277,7 @@ impl Measurement for Stopping {
         let alone = pace.time(|| pass_time(plain, plain.now().saturating_add(SLICE)));
         let armed = pace.time(|| {
             let end = history.now().saturating_add(SLICE);
-            met |= history.find(Direction::Forward, &search, end) != Ok(Found::Limit);
+            met |= history.find(TimeDirection::Forward, &search, end) != Ok(Found::Limit);
         });
         ensure!(!met, "what is never met was met");
         let Some((alone, armed)) = alone.zip(armed) else {

@@ -3,7 +3,7 @@
 use emulator::board::CpuId;
 use std::sync::{Arc, Mutex};
 
-use emulator::debug::{DebugError, Direction, Found};
+use emulator::debug::{DebugError, Found, TimeDirection};
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
@@ -40,7 +40,7 @@ impl Session {
     /// If the operation is interrupted, or a checkpoint cannot be loaded.
     pub fn run(
         &mut self,
-        direction: Direction,
+        direction: TimeDirection,
         also: Vec<Stop>,
         limit: SimTime,
     ) -> Result<Stopped, DebugError> {
@@ -56,7 +56,7 @@ impl Session {
         {
             self.look_at(event);
             let stops = matches!(event.kind, TraceKind::CoreStopped { .. });
-            if stops && direction == Direction::Forward && self.cpu().state.executes() {
+            if stops && direction == TimeDirection::Forward && self.cpu().state.executes() {
                 // It stops with the instruction that begins now.
                 let next = self.now().saturating_add(SimTime::from_ps(1));
                 self.history.go_to(next)?;
@@ -67,15 +67,15 @@ impl Session {
 
     fn run_armed(
         &mut self,
-        direction: Direction,
+        direction: TimeDirection,
         stops: &[Arc<Stop>],
         limit: SimTime,
     ) -> Result<Stopped, DebugError> {
         let search = stop::search(stops);
         loop {
             let found = match direction {
-                Direction::Forward => self.history.find(direction, &search, limit),
-                Direction::Backward => self.history.find_last(&search, limit),
+                TimeDirection::Forward => self.history.find(direction, &search, limit),
+                TimeDirection::Backward => self.history.find_last(&search, limit),
             };
             let events = match found? {
                 Found::Events(events) => events,
@@ -146,7 +146,7 @@ impl Session {
     ///
     /// # Errors
     /// If the CPU executes nothing, the operation is interrupted, or a checkpoint cannot be loaded.
-    pub fn step(&mut self, direction: Direction) -> Result<Stopped, DebugError> {
+    pub fn step(&mut self, direction: TimeDirection) -> Result<Stopped, DebugError> {
         let (node, cpu) = (self.focus.node, self.focus.cpu);
         let (focus, start) = (self.focus, self.now());
         match self.one_instruction(direction, node, cpu) {
@@ -159,8 +159,8 @@ impl Session {
         let there = self.now();
         self.history.go_to(start)?;
         let stopped = match direction {
-            Direction::Forward => self.run(direction, Vec::new(), there)?,
-            Direction::Backward => self.run_back_to(there)?,
+            TimeDirection::Forward => self.run(direction, Vec::new(), there)?,
+            TimeDirection::Backward => self.run_back_to(there)?,
         };
         Ok(match stopped {
             Stopped::At(_) => stopped,
@@ -194,14 +194,14 @@ impl Session {
     /// step.
     fn one_instruction(
         &mut self,
-        direction: Direction,
+        direction: TimeDirection,
         node: usize,
         cpu: CpuId,
     ) -> Result<(), DebugError> {
         let executed = |session: &Self| session.cpu_of(Focus { node, cpu }).instructions;
         let before = executed(self);
         self.history.step(direction, node, cpu)?;
-        if direction == Direction::Forward && executed(self) == before {
+        if direction == TimeDirection::Forward && executed(self) == before {
             self.history.step(direction, node, cpu)?;
         }
         Ok(())
@@ -214,12 +214,12 @@ impl Session {
     }
 
     /// Reason for which the CPU has no next or previous instruction: it is stopped, or the history begins.
-    fn cannot_step(&mut self, direction: Direction) -> Result<Stopped, DebugError> {
+    fn cannot_step(&mut self, direction: TimeDirection) -> Result<Stopped, DebugError> {
         let ran = self.cpu().instructions > 0;
         match direction {
-            Direction::Backward if ran => Ok(Stopped::Begin),
-            Direction::Backward => Err(self.still()),
-            Direction::Forward => {
+            TimeDirection::Backward if ran => Ok(Stopped::Begin),
+            TimeDirection::Backward => Err(self.still()),
+            TimeDirection::Forward => {
                 let start = self.now();
                 let had_stopped = self.cpu().state.stopped().is_some();
                 // A fetch from SRAM waits for transfers.
@@ -242,7 +242,7 @@ impl Session {
     /// If the operation is interrupted, or a checkpoint cannot be loaded.
     pub fn run_back_to(&mut self, time: SimTime) -> Result<Stopped, DebugError> {
         let focus = self.focus;
-        match self.run(Direction::Backward, Vec::new(), time)? {
+        match self.run(TimeDirection::Backward, Vec::new(), time)? {
             at @ Stopped::At(_) => Ok(at),
             _ => {
                 self.focus = focus;

@@ -5,7 +5,7 @@ use emulator::sim::node::Node;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use emulator::debug::{DebugError, Direction, History};
+use emulator::debug::{DebugError, History, TimeDirection};
 use emulator::image::{ELF_FORM, Image, Lines, LinesError, SourceFrame};
 use emulator::observe::file::Header;
 use emulator::sim::initiator::Initiator;
@@ -214,10 +214,10 @@ impl Session {
 
     /// Time limit of motion in a direction.
     #[must_use]
-    pub fn farthest(&self, direction: Direction) -> SimTime {
+    pub fn farthest(&self, direction: TimeDirection) -> SimTime {
         match direction {
-            Direction::Forward => self.last_time(),
-            Direction::Backward => SimTime::ZERO,
+            TimeDirection::Forward => self.last_time(),
+            TimeDirection::Backward => SimTime::ZERO,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Resuming, forwards and backwards, for gdb.
 
 use emulator::board::CpuId;
-use emulator::debug::{DebugError, Direction};
+use emulator::debug::{DebugError, TimeDirection};
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::time::SimTime;
 use gdbstub::common::{Signal, Tid};
@@ -68,8 +68,8 @@ impl Cpus {
         }
         let reason = match self.motion {
             Motion::Continue => self.resume_cpus(),
-            Motion::Step(cpu) => self.step(cpu, Direction::Forward),
-            Motion::StepBack(cpu) => self.step(cpu, Direction::Backward),
+            Motion::Step(cpu) => self.step(cpu, TimeDirection::Forward),
+            Motion::StepBack(cpu) => self.step(cpu, TimeDirection::Backward),
             Motion::Range(cpu, start, end) => self.step_within(cpu, start..end),
             Motion::ContinueBack => self.go_back(),
         };
@@ -98,9 +98,9 @@ impl Cpus {
             slots::steps_blindly(self.board(), cpu, now, hidden, &breakpoints)
         };
         if let Some(cpu) = self.cpus().find(blind) {
-            return self.step(cpu, Direction::Forward);
+            return self.step(cpu, TimeDirection::Forward);
         }
-        match self.search(Direction::Forward, self.session.last_time())? {
+        match self.search(TimeDirection::Forward, self.session.last_time())? {
             Stopped::At(events) => Ok(self.stopped_at(&events)),
             Stopped::End(end) => self.beyond_end(report::ended(&end).trim_end()),
             _ => self.beyond_end("the scenario's time is over"),
@@ -111,7 +111,7 @@ impl Cpus {
     /// instruction is then where gdb waits.
     fn beyond_end(&mut self, reason: &str) -> Result<Reason, DebugError> {
         let end = self.now();
-        if self.one_step(self.cpu, Direction::Forward).is_ok() {
+        if self.one_step(self.cpu, TimeDirection::Forward).is_ok() {
             let pc = self.shown_pc(self.cpu);
             if self.breakpoints().contains(&pc) {
                 return Ok(MultiThreadStopReason::SwBreak(thread_of(self.cpu)));
@@ -127,14 +127,14 @@ impl Cpus {
         if let Some(told) = self.told.take().filter(|&told| told < self.now()) {
             self.session.history.go_to(told)?;
         }
-        let Stopped::At(events) = self.search(Direction::Backward, SimTime::ZERO)? else {
+        let Stopped::At(events) = self.search(TimeDirection::Backward, SimTime::ZERO)? else {
             return Ok(self.replay(ReplayLogPosition::Begin));
         };
         let reason = self.stopped_at(&events);
         if matches!(reason, MultiThreadStopReason::Watch { .. }) {
             self.told = Some(self.now());
             // gdb itself steps back over a reported write to find the old value.
-            self.one_step(self.cpu, Direction::Forward)?;
+            self.one_step(self.cpu, TimeDirection::Forward)?;
         }
         Ok(reason)
     }
@@ -148,13 +148,13 @@ impl Cpus {
     }
 
     /// Steps one instruction of a CPU, with its delay slot. A stop on the way ends the step.
-    fn step(&mut self, cpu: CpuId, direction: Direction) -> Result<Reason, DebugError> {
+    fn step(&mut self, cpu: CpuId, direction: TimeDirection) -> Result<Reason, DebugError> {
         let start = self.now();
         self.one_step(cpu, direction)?;
         let there = self.now();
         let on_the_way = match direction {
-            Direction::Forward => self.first_stop(start, there),
-            Direction::Backward => self.last_stop(there, start),
+            TimeDirection::Forward => self.first_stop(start, there),
+            TimeDirection::Backward => self.last_stop(there, start),
         };
         if let Some(reason) = on_the_way? {
             return Ok(reason);
@@ -168,7 +168,7 @@ impl Cpus {
     /// The first stop between two times.
     fn first_stop(&mut self, from: SimTime, to: SimTime) -> Result<Option<Reason>, DebugError> {
         self.session.history.go_to(from)?;
-        Ok(match self.search(Direction::Forward, to)? {
+        Ok(match self.search(TimeDirection::Forward, to)? {
             Stopped::At(events) if self.now() < to => Some(self.stopped_at(&events)),
             _ => None,
         })
@@ -178,7 +178,7 @@ impl Cpus {
     fn last_stop(&mut self, from: SimTime, to: SimTime) -> Result<Option<Reason>, DebugError> {
         self.session.history.go_to(from)?;
         let mut last = None;
-        while let Stopped::At(events) = self.search(Direction::Forward, to)? {
+        while let Stopped::At(events) = self.search(TimeDirection::Forward, to)? {
             if self.now() >= to {
                 break;
             }
@@ -191,16 +191,16 @@ impl Cpus {
         Ok(Some(self.stopped_at(&events)))
     }
 
-    fn one_step(&mut self, cpu: CpuId, direction: Direction) -> Result<(), DebugError> {
+    fn one_step(&mut self, cpu: CpuId, direction: TimeDirection) -> Result<(), DebugError> {
         let executed = |cpus: &Self| cpus.board().cpu(cpu).map(|view| view.instructions);
         let hidden = |cpus: &Self| cpus.in_hidden_slot(cpu);
         let (before, was_hidden) = (executed(self), hidden(self));
         self.session.history.step(direction, self.node, cpu)?;
         let again = match direction {
             // The current instruction had not begun, and now has.
-            Direction::Forward => executed(self) == before,
+            TimeDirection::Forward => executed(self) == before,
             // From a slot back to its branch is no step: gdb was shown the branch.
-            Direction::Backward => was_hidden,
+            TimeDirection::Backward => was_hidden,
         };
         if again {
             self.session.history.step(direction, self.node, cpu)?;
@@ -218,7 +218,7 @@ impl Cpus {
         range: std::ops::Range<u32>,
     ) -> Result<Reason, DebugError> {
         loop {
-            let reason = self.step(cpu, Direction::Forward)?;
+            let reason = self.step(cpu, TimeDirection::Forward)?;
             let stepped = reason == self.signal(Signal::SIGTRAP) && self.cpu == cpu;
             let pc = self.shown_pc(cpu);
             if !stepped || !range.contains(&pc) {
@@ -231,7 +231,7 @@ impl Cpus {
     }
 
     /// Runs to the next or previous stop.
-    fn search(&mut self, direction: Direction, limit: SimTime) -> Result<Stopped, DebugError> {
+    fn search(&mut self, direction: TimeDirection, limit: SimTime) -> Result<Stopped, DebugError> {
         self.news.waiting.clear();
         let points = self.points.iter();
         let stops = points.flat_map(|point| point.stops(self.node)).collect();

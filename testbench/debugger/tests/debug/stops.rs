@@ -3,7 +3,7 @@
 use emulator::board::CpuId;
 use std::sync::{Arc, Mutex};
 
-use emulator::debug::Direction;
+use emulator::debug::TimeDirection;
 use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
 use emulator::sim::initiator::Initiator;
@@ -71,7 +71,10 @@ fn check(events: &[TraceEvent], command: &str, is: impl Fn(&TraceEvent) -> bool)
     session.go_to(BEGIN).unwrap();
     shows(&mut session, command);
     let mut forward = Vec::new();
-    while let Stopped::At(met) = session.run(Direction::Forward, Vec::new(), END).unwrap() {
+    while let Stopped::At(met) = session
+        .run(TimeDirection::Forward, Vec::new(), END)
+        .unwrap()
+    {
         assert!(
             met.iter().all(|(numbers, _)| numbers[..] == [1]),
             "{command}"
@@ -84,7 +87,7 @@ fn check(events: &[TraceEvent], command: &str, is: impl Fn(&TraceEvent) -> bool)
     let mut back = Vec::new();
     while back.len() < expected.len() {
         let stopped = session
-            .run(Direction::Backward, Vec::new(), SimTime::ZERO)
+            .run(TimeDirection::Backward, Vec::new(), SimTime::ZERO)
             .unwrap();
         assert!(matches!(stopped, Stopped::At(_)), "{command}: {stopped:?}");
         back.push(session.now());
@@ -150,7 +153,9 @@ fn a_watch_means_memory_and_not_its_address() {
         session.go_to(BEGIN).unwrap();
         shows(&mut session, "delete all");
         shows(&mut session, command);
-        let stopped = session.run(Direction::Forward, Vec::new(), END).unwrap();
+        let stopped = session
+            .run(TimeDirection::Forward, Vec::new(), END)
+            .unwrap();
         (
             matches!(stopped, Stopped::At(_)),
             session.now(),
@@ -166,7 +171,9 @@ fn a_watch_means_memory_and_not_its_address() {
     shows(&mut session, "delete all");
     // At the beginning it is perhaps in a handler, with its frame above the stack pointer.
     shows(&mut session, &format!("watch {:#x} 128 on 0", stack - 64));
-    let stopped = session.run(Direction::Forward, Vec::new(), END).unwrap();
+    let stopped = session
+        .run(TimeDirection::Forward, Vec::new(), END)
+        .unwrap();
     assert!(matches!(stopped, Stopped::At(_)), "{stopped:?}");
     assert_eq!(session.focus.cpu.index(), 1, "its own scratchpad is meant");
 }

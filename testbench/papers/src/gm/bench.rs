@@ -7,7 +7,7 @@ use emulator::image::Image;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
-use host_lib::gm::{Buffer, Event, Priority, Request, Status, capacity, size_for};
+use host_lib::gm::{Buffer, Event, Priority, SendRequest, Status, capacity, size_for};
 use host_lib::window::System;
 use lanigon_experiments::Error;
 use lanigon_worlds::emp::text;
@@ -193,7 +193,7 @@ async fn provide(gm: &mut GmNode, room: Buffer, bytes: u32) -> Result<(), String
 }
 
 async fn send(gm: &mut GmNode, out: Buffer, length: u32) -> Result<(), String> {
-    let request = Request {
+    let request = SendRequest {
         buffer: Buffer { length, ..out },
         size: size_for(length),
         priority: Priority::Low,

@@ -79,7 +79,7 @@ impl DoneSet {
 }
 
 /// A search for an order of the operations.
-struct Search<'a> {
+struct OrderSearch<'a> {
     /// Operations in the order of their calls.
     operations: &'a [TimedOperation],
     /// Calls and returns; the last one is the head of the list.
@@ -89,7 +89,7 @@ struct Search<'a> {
     returns: Vec<usize>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> OrderSearch<'a> {
     fn new(operations: &'a [TimedOperation]) -> Self {
         // Of events at the same time the calls come first: such operations overlap.
         let calls = operations.iter().enumerate();
@@ -219,7 +219,7 @@ pub fn check(initial: u32, operations: &[TimedOperation]) -> Linearity {
 fn check_within(initial: u32, operations: &[TimedOperation], most: usize) -> Linearity {
     let mut operations = operations.to_vec();
     operations.sort_by_key(|one| (one.began_ps, one.end.map_or(u64::MAX, |end| end.0)));
-    Search::new(&operations).run(initial, most)
+    OrderSearch::new(&operations).run(initial, most)
 }
 
 #[cfg(test)]

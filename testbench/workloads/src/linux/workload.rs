@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use emulator::host::outside::{Act, Cause, Outside};
+use emulator::host::outside::{Act, Outside, WakeCause};
 use emulator::profile::costs::HostCosts;
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
@@ -251,7 +251,7 @@ impl Recorded {
 impl Outside for Recorded {
     type Error = GuestError;
 
-    fn next_act(&mut self, now: SimTime, cause: Cause) -> Result<Act, GuestError> {
+    fn next_act(&mut self, now: SimTime, cause: WakeCause) -> Result<Act, GuestError> {
         if let Some(console) = &self.console {
             console.look(&mut self.guest)?;
         }

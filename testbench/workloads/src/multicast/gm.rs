@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use defs::gm::port::SEND_TOKENS;
-use host_lib::gm::{Buffer, Event, Priority, ReceivedMessage, Request, Status, capacity, size_for};
+use host_lib::gm::{
+    Buffer, Event, Priority, ReceivedMessage, SendRequest, Status, capacity, size_for,
+};
 use host_lib::window::System;
 
 use super::MulticastPlan;
@@ -104,7 +106,7 @@ impl GmEngine {
         while self.under_way >= SEND_TOKENS as usize {
             self.handle_event().await?;
         }
-        let request = Request {
+        let request = SendRequest {
             buffer: Buffer { length, ..self.out },
             size: self.size,
             priority: Priority::Low,

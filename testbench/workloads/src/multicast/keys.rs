@@ -22,16 +22,16 @@ const MOST_MEMBERS: u64 = 256;
 
 /// Shapes of trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum TreeShape {
     Optimal,
     Binomial,
     Star,
 }
 
-const SHAPES: [(&str, Shape); 3] = [
-    ("optimal", Shape::Optimal),
-    ("binomial", Shape::Binomial),
-    ("star", Shape::Star),
+const SHAPES: [(&str, TreeShape); 3] = [
+    ("optimal", TreeShape::Optimal),
+    ("binomial", TreeShape::Binomial),
+    ("star", TreeShape::Star),
 ];
 
 /// Ways of sending a message to several nodes: whether the board copies it.
@@ -91,13 +91,13 @@ pub(super) fn read(
         members.rotate_left(place);
     }
     let shape = table.choose(&TREE, "tree", &SHAPES)?;
-    let shape = shape.unwrap_or(Shape::Optimal);
+    let shape = shape.unwrap_or(TreeShape::Optimal);
     let tree = match shape {
-        Shape::Binomial => TreeKind::Binomial,
-        Shape::Star => TreeKind::Optimal {
+        TreeShape::Binomial => TreeKind::Binomial,
+        TreeShape::Star => TreeKind::Optimal {
             lambda: count as u32,
         },
-        Shape::Optimal => TreeKind::Optimal {
+        TreeShape::Optimal => TreeKind::Optimal {
             lambda: table.whole(&LAMBDA)?,
         },
     };

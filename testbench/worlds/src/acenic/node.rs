@@ -55,7 +55,7 @@ pub enum NodeFailure {
 
 /// Current results of a node.
 #[derive(Debug, Clone, Default)]
-pub struct Record {
+pub struct AcenicResults {
     /// Time of CPU A's release, in picoseconds since the start.
     pub released_ps: Option<u64>,
     /// Time of the firmware's start report.
@@ -80,16 +80,16 @@ pub struct Record {
 
 /// Shared results of a node, written by its program.
 #[derive(Debug, Clone, Default)]
-pub struct NodeLog(Arc<Mutex<Record>>);
+pub struct NodeLog(Arc<Mutex<AcenicResults>>);
 
 impl NodeLog {
-    fn lock(&self) -> MutexGuard<'_, Record> {
+    fn lock(&self) -> MutexGuard<'_, AcenicResults> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Current results.
     #[must_use]
-    pub fn record(&self) -> Record {
+    pub fn record(&self) -> AcenicResults {
         self.lock().clone()
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use defs::gm::port::{RECEIVE_TOKENS, SEND_TOKENS};
 use host_lib::gm::{
-    Buffer, Event, Priority, ReceivedMessage, Request, SendId, Status, capacity, size_for,
+    Buffer, Event, Priority, ReceivedMessage, SendId, SendRequest, Status, capacity, size_for,
 };
 use host_lib::window::{System, VirtualAddress};
 
@@ -193,7 +193,7 @@ impl Traffic {
         system
             .write_memory(space.address, &bytes)
             .map_err(|at| format!("no memory at {:#x}", at.0))?;
-        let request = Request {
+        let request = SendRequest {
             buffer: Buffer {
                 length: step.length,
                 ..space

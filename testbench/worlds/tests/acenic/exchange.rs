@@ -11,7 +11,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::acenic::{Config, JUMBO_MTU, NEGOTIATED_LINK, SendRing};
 use lanigon_worlds::acenic;
-use lanigon_worlds::acenic::node::{self, ExchangePlan, NodeFailure, Record};
+use lanigon_worlds::acenic::node::{self, AcenicResults, ExchangePlan, NodeFailure};
 
 use super::support::FIRMWARE;
 
@@ -23,7 +23,7 @@ fn exchange(
     size: Option<u32>,
     threads: usize,
     skip_idle: bool,
-) -> ([Record; 2], [u64; 2], u64) {
+) -> ([AcenicResults; 2], [u64; 2], u64) {
     let profile = built_in("tigon2-88mhz").unwrap();
     let mut world = acenic::pair(&FIRMWARE, &profile, sram, config.link).unwrap();
     for node in &mut world.nodes {
@@ -50,7 +50,7 @@ fn exchange(
 }
 
 #[track_caller]
-fn check(sram: u32, config: &Config, frames: u32, size: Option<u32>) -> [Record; 2] {
+fn check(sram: u32, config: &Config, frames: u32, size: Option<u32>) -> [AcenicResults; 2] {
     let (records, ..) = exchange(sram, config, frames, size, 1, true);
     for record in &records {
         assert_eq!(record.failure, None);

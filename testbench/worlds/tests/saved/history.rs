@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use defs::tigon2::map::SCRATCHPAD_BASE;
 use emulator::board::{CpuId, Stops, Watchpoint};
-use emulator::debug::{DebugError, Direction, Found, History, Search};
+use emulator::debug::{DebugError, Found, History, Search, TimeDirection};
 use emulator::observe::event::{Details, TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
 use emulator::sim::initiator::Initiator;
@@ -94,7 +94,10 @@ fn check(stops: &Stops, at_least: usize) {
     history.set_stops(1, stops.clone()).unwrap();
     let mut found = Vec::new();
     loop {
-        match history.find(Direction::Forward, &of_stops(), END).unwrap() {
+        match history
+            .find(TimeDirection::Forward, &of_stops(), END)
+            .unwrap()
+        {
             Found::Events(events) => {
                 assert_eq!(history.now(), events[0].time);
                 if let (TraceKind::Breakpoint, Some(pc)) = (&events[0].kind, events[0].pc) {
@@ -122,7 +125,10 @@ fn check(stops: &Stops, at_least: usize) {
     history.go_to(END).unwrap();
     let mut back = Vec::new();
     while back.len() < found.len() {
-        match history.find(Direction::Backward, &of_stops(), END).unwrap() {
+        match history
+            .find(TimeDirection::Backward, &of_stops(), END)
+            .unwrap()
+        {
             Found::Events(events) => back.extend(events.into_iter().rev()),
             other => panic!("{other:?}"),
         }
@@ -194,26 +200,26 @@ fn steps_forwards_and_back_are_the_same() {
             let view = history.world().nodes[0].inspect().cpu(cpu).unwrap();
             (history.now(), view.pc, view.instructions)
         };
-        history.step(Direction::Forward, 0, cpu).unwrap();
+        history.step(TimeDirection::Forward, 0, cpu).unwrap();
         let mut forward = vec![stand(&history)];
         for _ in 0..25 {
-            history.step(Direction::Forward, 0, cpu).unwrap();
+            history.step(TimeDirection::Forward, 0, cpu).unwrap();
             forward.push(stand(&history));
         }
         let counts = forward.windows(2).map(|two| two[1].2 - two[0].2);
         assert!(counts.into_iter().all(|count| count == 1), "{forward:?}");
         for expected in forward.iter().rev().skip(1) {
-            history.step(Direction::Backward, 0, cpu).unwrap();
+            history.step(TimeDirection::Backward, 0, cpu).unwrap();
             assert_eq!(stand(&history), *expected);
         }
     }
     assert_eq!(
-        history.step(Direction::Forward, 7, CpuId::new(0)),
+        history.step(TimeDirection::Forward, 7, CpuId::new(0)),
         Err(DebugError::NoNode(7))
     );
     let no_cpu = DebugError::NoCpu { node: 0, cpu: 2 };
     let third = CpuId::new(2);
-    assert_eq!(history.step(Direction::Forward, 0, third), Err(no_cpu));
+    assert_eq!(history.step(TimeDirection::Forward, 0, third), Err(no_cpu));
 }
 
 #[test]
@@ -288,7 +294,7 @@ fn calls_of_host_programs_are_found_backwards() {
     let mut history = history();
     history.go_to(END).unwrap();
     for expected in seen.iter().rev().take(5) {
-        let found = history.find(Direction::Backward, &calls, END).unwrap();
+        let found = history.find(TimeDirection::Backward, &calls, END).unwrap();
         let Found::Events(events) = found else {
             panic!("{found:?}");
         };
@@ -312,21 +318,21 @@ fn check_steps(text: &'static str, places: &[(u64, usize, usize)]) {
         assert!(visited == result(&plain.world), "{place}");
         let mut moments = Vec::new();
         for _ in 0..5 {
-            history.step(Direction::Forward, node, cpu).unwrap();
+            history.step(TimeDirection::Forward, node, cpu).unwrap();
             moments.push((history.now(), result(history.world())));
         }
         let (_, last) = moments.pop().unwrap();
         for (time, moment) in moments.iter().rev() {
-            history.step(Direction::Backward, node, cpu).unwrap();
+            history.step(TimeDirection::Backward, node, cpu).unwrap();
             assert_eq!(history.now(), *time, "{place}");
             assert!(result(history.world()) == *moment, "{place}");
         }
         for _ in 0..moments.len() {
-            history.step(Direction::Forward, node, cpu).unwrap();
+            history.step(TimeDirection::Forward, node, cpu).unwrap();
         }
         assert!(result(history.world()) == last, "{place}");
         history.go_to(time).unwrap();
-        history.step(Direction::Backward, node, cpu).unwrap();
+        history.step(TimeDirection::Backward, node, cpu).unwrap();
         history.go_to(time).unwrap();
         assert!(result(history.world()) == visited, "{place}");
     }
@@ -380,7 +386,7 @@ fn a_core_that_never_ran_cannot_be_stepped() {
     history.go_to(END).unwrap();
     for time in [END, SimTime::from_us(7_000)] {
         history.go_to(time).unwrap();
-        for direction in [Direction::Backward, Direction::Forward] {
+        for direction in [TimeDirection::Backward, TimeDirection::Forward] {
             let (cpu, name) = (CpuId::new(1), "CPU B");
             let still = DebugError::Still { node: 1, cpu, name };
             assert_eq!(history.step(direction, 1, cpu), Err(still));

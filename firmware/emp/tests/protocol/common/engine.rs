@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use emp::jobs::Queue;
 use emp::roles::{A, B, Base, Dsr, On, Ro, Roles, Scheme, So, Sr};
-use emp::{Emp, Memory, Tables};
+use emp::{Emp, MemoryPlan, Tables};
 
 use super::memory::Random;
 use super::nic::{Chip, SHARED_BASE, Side};
@@ -48,7 +48,7 @@ impl<S: Scheme + 'static> Both<S> {
     }
 
     fn engine(&mut self, mut chip: Chip) -> Box<dyn Engine + '_> {
-        let memory = Memory::at(SHARED_BASE);
+        let memory = MemoryPlan::at(SHARED_BASE);
         chip.b_listens = On::<B, S>::MATCHER;
         let a = Side::new(Some(Box::new(chip)), 0);
         let mut node = Cpus {

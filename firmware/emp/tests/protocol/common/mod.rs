@@ -16,7 +16,7 @@ use defs::emp::descriptor::{
     Code, DESCRIPTOR_BYTES, Form, RECEIVE_DESCRIPTORS, SEND_DESCRIPTORS, STATUS_LENGTH_MASK,
     STATUS_NEXT_NONE, STATUS_NIC_OWNS, node_tag, page_entry, status_posted,
 };
-use emp::Memory;
+use emp::MemoryPlan;
 use emp::nic::Event;
 
 use engine::{Engine, Records};
@@ -105,7 +105,7 @@ impl<'a> Node<'a> {
         assert!(!emp.start());
         let nic = emp.nic_mut();
         assert_eq!(nic.load(READY), READY_MAGIC);
-        let routes = Memory::at(SHARED_BASE).routes();
+        let routes = MemoryPlan::at(SHARED_BASE).routes();
         for peer in 0..nodes {
             nic.store(routes + 16 * peer, 0x0260);
             nic.store(routes + 16 * peer + 4, peer);

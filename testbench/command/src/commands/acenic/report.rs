@@ -13,7 +13,7 @@ use super::super::exec::report::{CpuDocument, CpuState};
 use crate::output::grouped;
 use lanigon_worlds::acenic::AceFirmware;
 use lanigon_worlds::acenic::exchange::PATIENCE_NS;
-use lanigon_worlds::acenic::node::{NodeLog, Record};
+use lanigon_worlds::acenic::node::{AcenicResults, NodeLog};
 use lanigon_worlds::stopped::Stopped;
 
 /// Number of trace records shown, unless -v or a failure requests all.
@@ -30,7 +30,7 @@ pub struct AcenicReport {
 struct NodeReport {
     fw_version: Option<String>,
     address: String,
-    record: Record,
+    record: AcenicResults,
     interrupts: u64,
     /// Frames of the other node that did not arrive.
     dropped: u32,
@@ -108,7 +108,7 @@ impl AcenicReport {
         frames: u32,
     ) -> Self {
         let version = firmware.version.map(|version| version.to_string());
-        let records: Vec<Record> = logs.iter().map(NodeLog::record).collect();
+        let records: Vec<AcenicResults> = logs.iter().map(NodeLog::record).collect();
         // Each of the two nodes receives the frames of the other one.
         let sent = records.iter().rev().map(|record| record.counts.sent);
         let sent: Vec<u32> = sent.collect();
@@ -189,7 +189,7 @@ impl AcenicReport {
 impl NodeReport {
     fn new(
         node: &Node,
-        record: Record,
+        record: AcenicResults,
         image: Option<&Image>,
         fw_version: Option<String>,
         dropped: u32,

@@ -53,7 +53,7 @@ impl Stop {
 
 /// Reason for the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub enum StopCause {
     /// No CPU is running.
     NothingRuns,
     /// All running CPUs wait for events that can never come.
@@ -65,19 +65,19 @@ pub enum Cause {
 }
 
 /// Runs the board until every CPU has stopped or reached its instruction limit.
-pub fn run(node: &mut Node, limit: u64, max_time: SimTime, interrupt: &Interrupt) -> Cause {
+pub fn run(node: &mut Node, limit: u64, max_time: SimTime, interrupt: &Interrupt) -> StopCause {
     let progress = ProgressLine::work("instructions", limit);
     let mut waits = false;
     let mut slice = SLICE;
     while views(node.inspect()).any(|(_, view)| may_run(&view, limit)) {
         if interrupt.requested() {
-            return Cause::Interrupt;
+            return StopCause::Interrupt;
         }
         if node.now() >= max_time {
             return if waits {
-                Cause::WaitsForEver
+                StopCause::WaitsForEver
             } else {
-                Cause::Time
+                StopCause::Time
             };
         }
         waits = node.next_activity() == SimTime::MAX;
@@ -92,11 +92,11 @@ pub fn run(node: &mut Node, limit: u64, max_time: SimTime, interrupt: &Interrupt
         progress.set(instructions.max().unwrap_or_default());
     }
     if waits {
-        Cause::WaitsForEver
+        StopCause::WaitsForEver
     } else if node.now() >= max_time {
-        Cause::Time
+        StopCause::Time
     } else {
-        Cause::NothingRuns
+        StopCause::NothingRuns
     }
 }
 
@@ -125,12 +125,12 @@ pub struct Ending {
 
 impl Ending {
     /// The end of a run for the reason `cause`.
-    pub fn new(node: &Node, cause: Cause, limit: u64, image: Option<&Image>) -> Self {
+    pub fn new(node: &Node, cause: StopCause, limit: u64, image: Option<&Image>) -> Self {
         let board = node.inspect();
         let (stopped, running) = (Stopped::all(node, image), Running::all(node, image));
         let symbols = image.map(|image| image.symbols.clone()).unwrap_or_default();
         let any = |is: fn(CpuCause) -> bool| stopped.iter().any(|cpu| is(cpu.cause));
-        let stop = if cause == Cause::Interrupt {
+        let stop = if cause == StopCause::Interrupt {
             Stop::Interrupted
         } else if any(|cause| matches!(cause, CpuCause::Fault(_))) {
             Stop::Fault
@@ -208,19 +208,19 @@ fn describe_stop(who: &str, stopped: &Stopped) -> String {
 }
 
 /// The line of a CPU that runs.
-fn describe(running: &Running, view: &CpuView, cause: Cause, limit: u64) -> String {
+fn describe(running: &Running, view: &CpuView, cause: StopCause, limit: u64) -> String {
     let Running {
         id, doing, place, ..
     } = running;
     let count = view.instructions;
     match cause {
-        Cause::WaitsForEver => format!(
+        StopCause::WaitsForEver => format!(
             "{id}: idle after {count} instructions, and nothing is pending that could wake it: {place}"
         ),
         _ if count >= limit => {
             format!("{id}: {doing} after {count} instructions, the limit: {place}")
         }
-        Cause::Time => format!("{id}: {doing} when the time is over: {place}"),
+        StopCause::Time => format!("{id}: {doing} when the time is over: {place}"),
         _ => format!("{id}: {doing}: {place}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Commands that move in time: forwards, and with `reverse` backwards.
 
 use anyhow::bail;
-use emulator::debug::Direction;
+use emulator::debug::TimeDirection;
 use emulator::observe::event::TraceKind;
 
 use super::{Command, CommandArguments, CommandGroup, SessionFlow, count};
@@ -20,7 +20,7 @@ pub(super) const COMMANDS: &[Command] = &[
         usage: "[SPAN]",
         about: "go on to the next stop, at most so far",
         more: "continue 50us",
-        run: |session, words, out| go(session, Direction::Forward, "continue", words, out),
+        run: |session, words, out| go(session, TimeDirection::Forward, "continue", words, out),
     },
     Command {
         names: &["step", "s"],
@@ -29,7 +29,7 @@ pub(super) const COMMANDS: &[Command] = &[
         about: "go on to the next of these",
         more: "step 5\nstep line\nstep out\nstep handler\nstep stage\nstep kind=dma-start\n\
                step probe=frame sent node=1\nEvents as in `lanigon trace grep`: kind=, probe=, stage=, node=, by=, ...",
-        run: |session, words, out| go(session, Direction::Forward, "step", words, out),
+        run: |session, words, out| go(session, TimeDirection::Forward, "step", words, out),
     },
     Command {
         names: &["reverse", "r"],
@@ -45,7 +45,7 @@ pub(super) const COMMANDS: &[Command] = &[
         usage: "[SPAN]",
         about: "reverse continue",
         more: "",
-        run: |session, words, out| go(session, Direction::Backward, "continue", words, out),
+        run: |session, words, out| go(session, TimeDirection::Backward, "continue", words, out),
     },
     Command {
         names: &["rs"],
@@ -53,7 +53,7 @@ pub(super) const COMMANDS: &[Command] = &[
         usage: "...",
         about: "reverse step",
         more: "",
-        run: |session, words, out| go(session, Direction::Backward, "step", words, out),
+        run: |session, words, out| go(session, TimeDirection::Backward, "step", words, out),
     },
     Command {
         names: &["goto", "g"],
@@ -82,12 +82,12 @@ fn reverse(
         "" => bail!("reverse: expected reverse continue or reverse step"),
         _ => bail!("\"{what}\": expected reverse continue or reverse step"),
     };
-    go(session, Direction::Backward, what, rest, out)
+    go(session, TimeDirection::Backward, what, rest, out)
 }
 
 fn go(
     session: &mut Session,
-    direction: Direction,
+    direction: TimeDirection,
     what: &str,
     words: CommandArguments<'_>,
     out: &mut String,
@@ -135,7 +135,7 @@ fn go_to(
 /// Runs to the next or previous stop; the argument limits the time.
 fn proceed(
     session: &mut Session,
-    direction: Direction,
+    direction: TimeDirection,
     words: CommandArguments<'_>,
 ) -> anyhow::Result<Stopped> {
     let words = words.at_most(1)?;
@@ -143,11 +143,11 @@ fn proceed(
     let span = span.map_err(anyhow::Error::msg)?;
     let now = session.now();
     Ok(match (direction, span) {
-        (Direction::Forward, Some(span)) => {
+        (TimeDirection::Forward, Some(span)) => {
             session.run(direction, Vec::new(), now.saturating_add(span))?
         }
         (_, None) => session.run(direction, Vec::new(), session.farthest(direction))?,
-        (Direction::Backward, Some(span)) => {
+        (TimeDirection::Backward, Some(span)) => {
             let earliest = now.saturating_sub(span);
             session.run_back_to(earliest)?
         }
@@ -156,10 +156,10 @@ fn proceed(
 
 fn step_instructions(
     session: &mut Session,
-    direction: Direction,
+    direction: TimeDirection,
     count: usize,
 ) -> anyhow::Result<Stopped> {
-    if direction == Direction::Backward && session.stops().is_empty() {
+    if direction == TimeDirection::Backward && session.stops().is_empty() {
         return Ok(session.steps_back(count as u64)?);
     }
     let mut stopped = Stopped::There;
@@ -199,7 +199,11 @@ fn focused(session: &Session) -> Scope {
     }
 }
 
-fn to_event(session: &mut Session, direction: Direction, terms: &str) -> anyhow::Result<Stopped> {
+fn to_event(
+    session: &mut Session,
+    direction: TimeDirection,
+    terms: &str,
+) -> anyhow::Result<Stopped> {
     let terms = filter::parse(terms).map_err(anyhow::Error::msg)?;
     let what = session.events(&terms)?;
     let farthest = session.farthest(direction);
@@ -207,7 +211,7 @@ fn to_event(session: &mut Session, direction: Direction, terms: &str) -> anyhow:
 }
 
 /// Runs to another source line.
-fn step_line(session: &mut Session, direction: Direction) -> anyhow::Result<Stopped> {
+fn step_line(session: &mut Session, direction: TimeDirection) -> anyhow::Result<Stopped> {
     let others = session.other_lines()?;
     let stop = once(session.on_each_cpu(others), focused(session));
     let farthest = session.farthest(direction);
@@ -215,14 +219,14 @@ fn step_line(session: &mut Session, direction: Direction) -> anyhow::Result<Stop
 }
 
 /// Runs to the return from the current function, or backwards to its call.
-fn step_out(session: &mut Session, direction: Direction) -> anyhow::Result<Stopped> {
+fn step_out(session: &mut Session, direction: TimeDirection) -> anyhow::Result<Stopped> {
     let Some(caller) = show::calls::caller(session) else {
         bail!("it is not known who called this");
     };
     // After the call and its delay slot. A return without a call ends there at once.
     let addresses = match direction {
-        Direction::Forward => vec![caller.address, caller.address.wrapping_add(8)],
-        Direction::Backward => vec![caller.address],
+        TimeDirection::Forward => vec![caller.address, caller.address.wrapping_add(8)],
+        TimeDirection::Backward => vec![caller.address],
     };
     let farthest = session.farthest(direction);
     loop {
@@ -241,7 +245,7 @@ fn step_out(session: &mut Session, direction: Direction) -> anyhow::Result<Stopp
 }
 
 /// Runs to the first instruction of a handler.
-fn step_handler(session: &mut Session, direction: Direction) -> anyhow::Result<Stopped> {
+fn step_handler(session: &mut Session, direction: TimeDirection) -> anyhow::Result<Stopped> {
     let start = session.now();
     let terms = format!("kind=handler-enter {}", own(session));
     loop {
@@ -258,9 +262,9 @@ fn step_handler(session: &mut Session, direction: Direction) -> anyhow::Result<S
         };
         let joff = session.now();
         let stop = once(session.on_each_cpu(vec![address]), focused(session));
-        let last = session.farthest(Direction::Forward);
-        let there = session.run(Direction::Forward, vec![stop], last)?;
-        if direction == Direction::Forward || session.now() < start {
+        let last = session.farthest(TimeDirection::Forward);
+        let there = session.run(TimeDirection::Forward, vec![stop], last)?;
+        if direction == TimeDirection::Forward || session.now() < start {
             return Ok(match there {
                 // Report the handler's event instead of the temporary stop.
                 Stopped::At(ref met) if met.iter().all(|(numbers, _)| numbers[..] == [0]) => {

@@ -17,7 +17,7 @@ use emulator::sim::time::SimTime;
 use lanigon_worlds::faults::GmPacket;
 use lanigon_worlds::gm::{Call, NO_EVENT};
 
-use super::{Calls, LIBRARY, Path};
+use super::{Calls, CriticalPath, LIBRARY};
 
 /// A packet of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,9 +177,9 @@ impl Observer for Recorder {
 
 impl Recorder {
     /// The path to the return of this rank's call.
-    pub(super) fn path(&self, calls: &Calls, last: u16) -> Path {
+    pub(super) fn path(&self, calls: &Calls, last: u16) -> CriticalPath {
         let nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut path = Path::new(calls.ended(last));
+        let mut path = CriticalPath::new(calls.ended(last));
         if let Some(node) = nodes.get(&last) {
             report(&mut path, node, last);
         }
@@ -243,7 +243,7 @@ fn sent(nodes: &BTreeMap<u16, NodeRecord>, arrival: &ReceivedPacket) -> Option<S
 }
 
 /// The end of the path: from the event's DMA to the return of the call.
-fn report(path: &mut Path, node: &NodeRecord, rank: u16) {
+fn report(path: &mut CriticalPath, node: &NodeRecord, rank: u16) {
     let poll = node.polls.iter().rfind(|time| **time <= path.at);
     path.back_to(poll.copied().unwrap_or(path.at), rank, "host", LIBRARY);
     let done = |write: &&(SimTime, Option<SimTime>)| write.1.is_some_and(|end| end <= path.at);

@@ -153,7 +153,7 @@ impl Calls {
 }
 
 /// A path that is walked from its end: legs in reverse order.
-struct Path {
+struct CriticalPath {
     legs: Vec<(u16, &'static str, String, SimTime)>,
     /// Start of the last leg.
     at: SimTime,
@@ -161,7 +161,7 @@ struct Path {
     hops: usize,
 }
 
-impl Path {
+impl CriticalPath {
     const fn new(end: SimTime) -> Self {
         Self {
             legs: Vec::new(),
@@ -242,8 +242,8 @@ impl Setup<'_> {
 }
 
 /// The path over messages of hosts.
-fn on_hosts(ledgers: &[Ledger], calls: &Calls, last: u16) -> Path {
-    let mut path = Path::new(calls.ended(last));
+fn on_hosts(ledgers: &[Ledger], calls: &Calls, last: u16) -> CriticalPath {
+    let mut path = CriticalPath::new(calls.ended(last));
     let mut rank = last;
     loop {
         let began = calls.began(rank);
