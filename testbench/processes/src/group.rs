@@ -89,6 +89,10 @@ pub(crate) struct ProcessGroup {
 }
 
 impl ProcessGroup {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
     /// Adds a process, the first of its process group. `ended` is set when it has ended.
     pub(crate) fn add(&mut self, child: Child, ended: Arc<AtomicBool>) {
         let id = Pid::from_child(&child);

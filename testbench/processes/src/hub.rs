@@ -153,6 +153,12 @@ impl Hub {
         }
     }
 
+    /// Whether the processes have ended, or end by themselves now.
+    pub(crate) fn is_over(&self) -> bool {
+        let is_interrupted = self.interrupt.load(Ordering::Relaxed);
+        !is_interrupted && (self.goes_on().is_err() || self.are_all_gone())
+    }
+
     /// The port of one more rank is open.
     pub(crate) fn open(&self) {
         self.opened.fetch_add(1, Ordering::Relaxed);

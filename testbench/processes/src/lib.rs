@@ -7,7 +7,8 @@
 //! * a host program for each rank reads the rank's requests and carries them out on the emulated board, over the transports of `host_lib::mpi`: so a
 //!   message of a process takes the same way as one of this project's own message passing;
 //! * [`Processes`] is the workload of a scenario, and [`KIND`] its kind;
-//! * [`Starter`] is the `mpiexec` of an MPI library, with its processes; [`Programs`] are processes that have sockets.
+//! * [`Starter`] is the `mpiexec` of an MPI library, with its processes; [`Programs`] are processes that have sockets;
+//! * [`prepare`] gives a scenario whose programs have commands such processes.
 //!
 //! A process with sockets has no MPI library: the preloaded `liblanigon-sockets.so` turns its calls into requests. The host program is the same
 //! (`program`); what it does for its process is a service: messages (`messages`), or sockets (`sockets`), which are those of
@@ -27,6 +28,8 @@ mod connection;
 mod error;
 mod group;
 mod hub;
+mod keys;
+mod launch;
 mod memory;
 mod messages;
 mod network;
@@ -42,6 +45,7 @@ mod workload;
 pub use error::{ProcessError, StartError};
 pub use group::{PROVIDER_FILE, SOCKETS_FILE, library};
 pub use hub::Hub;
-pub use programs::{ProgramCommand, Programs};
+pub use launch::{exit_text, prepare};
+pub use programs::{Output, ProgramCommand, Programs};
 pub use starter::{Library, Starter, StarterKind};
 pub use workload::{KIND, MOST_PER_NODE, Mode, Processes, SentTotals};

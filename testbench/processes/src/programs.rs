@@ -1,8 +1,9 @@
 //! Processes that have sockets, one a rank.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{self, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -14,6 +15,23 @@ use crate::error::StartError;
 use crate::group::{Folder, ProcessGroup};
 use crate::hub::Hub;
 
+/// Place of what processes write to their standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// Standard output of this process.
+    Standard,
+    /// Standard error of this process: the output is a document.
+    Aside,
+}
+
+impl Output {
+    pub(crate) fn of(self, command: &mut Command) {
+        if self == Self::Aside {
+            command.stdout(io::stderr());
+        }
+    }
+}
+
 /// A program, and how many ranks run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramCommand {
@@ -21,6 +39,8 @@ pub struct ProgramCommand {
     pub ranks: usize,
     /// The program and its arguments.
     pub words: Vec<OsString>,
+    /// Folder in which they run; `None`: that of this process.
+    pub folder: Option<PathBuf>,
 }
 
 /// Processes that have sockets. They end with it.
@@ -29,6 +49,7 @@ pub struct Programs {
     group: ProcessGroup,
     folder: Folder,
     library: PathBuf,
+    output: Output,
 }
 
 impl Programs {
@@ -36,11 +57,12 @@ impl Programs {
     ///
     /// # Errors
     /// [`StartError`].
-    pub fn new(library: &Path) -> Result<Self, StartError> {
+    pub fn new(library: &Path, output: Output) -> Result<Self, StartError> {
         Ok(Self {
             group: ProcessGroup::default(),
             folder: Folder::new().map_err(StartError::Socket)?,
             library: library.canonicalize().unwrap_or_else(|_| library.into()),
+            output,
         })
     }
 
@@ -50,25 +72,33 @@ impl Programs {
         self.folder.0.join("world")
     }
 
-    /// Starts all ranks, in the order of the commands. One of them reads this process's standard input. `ended` is set when one has ended.
+    pub(crate) fn have_started(&self) -> bool {
+        !self.group.is_empty()
+    }
+
+    /// Starts all ranks, in the order of the commands. One of them may read this process's standard input. `ended` is set when one has ended.
     ///
     /// # Errors
     /// [`StartError`].
     pub fn start(
         &mut self,
         commands: &[ProgramCommand],
-        reader: usize,
+        reader: Option<usize>,
         ended: &Arc<AtomicBool>,
     ) -> Result<(), StartError> {
         let ranks: usize = commands.iter().map(|command| command.ranks).sum();
         let all = commands
             .iter()
-            .flat_map(|command| std::iter::repeat_n(&command.words, command.ranks));
-        for (rank, words) in all.enumerate() {
+            .flat_map(|command| std::iter::repeat_n(command, command.ranks));
+        for (rank, ProgramCommand { words, folder, .. }) in all.enumerate() {
             let Some((program, arguments)) = words.split_first() else {
                 continue;
             };
-            let mut command = process::Command::new(program);
+            let mut command = Command::new(program);
+            self.output.of(&mut command);
+            if let Some(folder) = folder {
+                command.current_dir(folder);
+            }
             command
                 .args(arguments)
                 .env("LD_PRELOAD", &self.library)
@@ -77,7 +107,7 @@ impl Programs {
                 .env(SIZE_VARIABLE, ranks.to_string())
                 .env_remove(LINE_VARIABLE)
                 .process_group(0);
-            if rank != reader {
+            if Some(rank) != reader {
                 command.stdin(Stdio::null());
             }
             let child = command.spawn().map_err(|error| StartError::Program {

@@ -13,6 +13,7 @@ use lanigon_requests::{LIBRARY, PROVIDER, SOCKET_VARIABLE};
 
 use crate::error::StartError;
 use crate::group::{Folder, ProcessGroup, find};
+use crate::programs::Output;
 
 /// Starters that are known, for messages.
 const KNOWN: &str = "Open MPI 4 and 5, and MPICH 4 and 5";
@@ -167,7 +168,11 @@ impl Starter {
         self.folder.0.join("world")
     }
 
-    /// Starts the ranks of a program. `ended` is set when all have ended.
+    pub(crate) fn has_started(&self) -> bool {
+        !self.group.is_empty()
+    }
+
+    /// Starts the ranks of a program, in a folder if one is given. `ended` is set when all have ended.
     ///
     /// # Errors
     /// [`StartError`].
@@ -176,6 +181,7 @@ impl Starter {
         ranks: usize,
         program: &[OsString],
         ended: Arc<AtomicBool>,
+        (output, folder): (Output, Option<&Path>),
     ) -> Result<(), StartError> {
         let (arguments, variables) = self.kind.arguments(ranks, &self.library);
         let failed = |error| StartError::Starter {
@@ -201,7 +207,11 @@ impl Starter {
             .env("FI_PROVIDER", PROVIDER)
             .env(SOCKET_VARIABLE, self.socket())
             .process_group(0);
-        if io::stdin().is_terminal() {
+        output.of(&mut command);
+        if let Some(folder) = folder {
+            command.current_dir(folder);
+        }
+        if folder.is_some() || io::stdin().is_terminal() {
             command.stdin(Stdio::null());
         }
         let child = command.spawn().map_err(failed)?;

@@ -1,5 +1,9 @@
 //! Processes as a workload.
 
+use std::any::Any;
+use std::ffi::OsString;
+use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use emulator::host::machine::Machine;
@@ -9,10 +13,7 @@ use host_lib::mpi::{EmpTransport, GmSettings, GmTransport, HEADER_BYTES, Transpo
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::keys;
 use lanigon_worlds::scenario::Scenario;
-use lanigon_worlds::scenario::reference::Values::Nodes as NodesOf;
-use lanigon_worlds::scenario::reference::need;
 use lanigon_worlds::workload::{
     GmNeeds, HostProcess, Job, JobContext, Library, Outcome, ProgramRecords, ReadRecords, Running,
     Workload, WorkloadType, grouped, read_records,
@@ -21,6 +22,8 @@ use serde::Serialize;
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
+use crate::keys;
+use crate::launch::{Launch, LaunchPart};
 use crate::messages::MessageService;
 use crate::network::PARTS_BYTES;
 use crate::program::RankProgram;
@@ -39,25 +42,13 @@ const MORE_BYTES: u64 = 8 << 20;
 
 const _: () = assert!(crate::wire::HEADER_BYTES <= HEADER_BYTES);
 
-keys! {
-    NODES = need("nodes", NodesOf, "the nodes, by rank");
-}
-
 /// Processes of this machine.
 pub const KIND: WorkloadType = WorkloadType {
     names: &["process"],
-    about: "Programs of this machine, which `lanigon launch` starts (docs/mpi-programs.md, docs/sockets.md).",
-    keys: KEYS,
+    about: "Unchanged programs of this machine, with sockets or MPI (docs/sockets.md, docs/mpi-programs.md).",
+    keys: keys::KEYS,
     results: "processes",
-    read: |_, table, nodes| {
-        let nodes = nodes.resolve(&table.want(&NODES)?)?;
-        Ok(Arc::new(Processes {
-            mode: Mode::Messages,
-            nodes,
-            per_node: 1,
-            hub: None,
-        }))
-    },
+    read: |_, table, nodes| Ok(Arc::new(keys::read(table, nodes)?)),
 };
 
 /// Service of the network for the processes.
@@ -73,7 +64,7 @@ pub enum Mode {
 }
 
 /// Processes of this machine: as many on each node, in the order of the ranks.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Processes {
     /// Service of the network for the processes.
     pub mode: Mode,
@@ -83,6 +74,12 @@ pub struct Processes {
     pub per_node: usize,
     /// Sockets to which the processes connect.
     pub hub: Option<Arc<Hub>>,
+    /// The program and its arguments, if the run is to start it.
+    pub(crate) words: Vec<OsString>,
+    /// The starter of the MPI library.
+    pub(crate) starter: PathBuf,
+    /// The processes that the run starts.
+    pub(crate) part: Option<LaunchPart>,
 }
 
 impl Workload for Processes {
@@ -108,6 +105,28 @@ impl Workload for Processes {
         }
     }
 
+    /// A program with sockets may sleep for long.
+    fn may_be_quiet_for_long(&self) -> bool {
+        !self.words.is_empty() && self.mode != Mode::Messages
+    }
+
+    fn waits_outside(&self) -> bool {
+        true
+    }
+
+    fn cannot_be_saved(&self) -> Option<&'static str> {
+        Some(
+            "the state of programs of this machine is their own; a run from the beginning repeats it",
+        )
+    }
+
+    fn check_inputs(&self, _: &Scenario) -> Result<(), String> {
+        match self.hub {
+            Some(_) => Ok(()),
+            None => Err("programs of this machine take part in `lanigon run`, `lanigon sweep` and `lanigon launch` only".into()),
+        }
+    }
+
     fn check(&self, scenario: &Scenario) -> Result<(), String> {
         let lacks = |node: &&usize| {
             let is_gm = scenario.nodes[**node].protocol == Some(Protocol::Gm);
@@ -124,7 +143,7 @@ impl Workload for Processes {
 
     fn jobs(&self, context: JobContext<'_>) -> Vec<(usize, Box<dyn Job>)> {
         let members = self.members();
-        let ranks: Vec<usize> = (0..members.len()).collect();
+        let ranks: Vec<usize> = self.ranks().collect();
         let of_nodes = ranks.chunks(self.per_node).zip(&self.nodes);
         let job = |(ranks, node): (&[usize], &usize)| {
             let job = ProcessJob {
@@ -132,6 +151,7 @@ impl Workload for Processes {
                 ranks: ranks.to_vec(),
                 members: members.clone(),
                 hub: self.hub.clone(),
+                launch: self.part.as_ref().map(|part| Arc::clone(&part.launch)),
                 start_ns: context.start_ns,
             };
             (*node, Box::new(job) as Box<dyn Job>)
@@ -149,25 +169,64 @@ impl Workload for Processes {
             all.messages += used.messages;
             all.bytes += used.bytes;
         }
+        let (exit_codes, problems) = match &self.part {
+            Some(part) => part.launch.finish(self.ranks()),
+            None => Default::default(),
+        };
+        let is_part = self.mode != Mode::Messages;
+        let part = self.part.as_ref().filter(|_| is_part);
         let outcome = ProcessUse {
             mode: self.mode,
-            ranks: self.members().len(),
+            first_rank: part.map(|part| part.first),
+            ranks: self.ranks().len(),
             messages: all.messages,
             bytes: all.bytes,
+            exit_codes,
         };
-        (Some(Arc::new(outcome)), Vec::new())
+        (Some(Arc::new(outcome)), problems)
     }
 }
 
 impl Processes {
-    /// The ports of the ranks.
+    /// Processes that connect to this hub, as many on each node.
+    #[must_use]
+    pub fn new(mode: Mode, nodes: Vec<usize>, per_node: usize, hub: Option<Arc<Hub>>) -> Self {
+        Self {
+            mode,
+            nodes,
+            per_node,
+            hub,
+            words: Vec::new(),
+            starter: PathBuf::new(),
+            part: None,
+        }
+    }
+
+    /// Whether a workload is processes that the run starts.
+    #[must_use]
+    pub fn have_command(workload: &dyn Workload) -> bool {
+        let workload: &dyn Any = workload;
+        let own = workload.downcast_ref::<Self>();
+        own.is_some_and(|own| !own.words.is_empty())
+    }
+
+    /// The numbers of its ranks among all that have one hub.
+    fn ranks(&self) -> Range<usize> {
+        let first = self.part.as_ref().map_or(0, |part| part.first);
+        let most = self.nodes.len() * self.per_node;
+        let all = self.hub.as_ref().map_or(usize::MAX, |hub| hub.ranks());
+        first..all.min(first + most)
+    }
+
+    /// The ports of all ranks that have one hub.
     fn members(&self) -> Vec<Endpoint> {
         let of_node = |node: &usize| {
             let node = *node as u16;
             let ports = PORTS[..self.per_node].iter();
             ports.map(move |port| Endpoint { node, port: *port })
         };
-        let all = self.nodes.iter().flat_map(of_node);
+        let nodes = self.part.as_ref().map_or(&self.nodes, |part| &part.nodes);
+        let all = nodes.iter().flat_map(of_node);
         let ranks = self.hub.as_ref().map_or(usize::MAX, |hub| hub.ranks());
         all.take(ranks).collect()
     }
@@ -192,28 +251,42 @@ value_struct!(SentTotals {
 struct ProcessUse {
     #[serde(skip)]
     mode: Mode,
+    /// The first one, if other programs may have ranks too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_rank: Option<usize>,
     ranks: usize,
     messages: u64,
     bytes: u64,
+    /// Exit codes by rank, with MPI that of the starter: of those that have ended by themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    exit_codes: Vec<Option<i32>>,
 }
 
 impl Outcome for ProcessUse {
     fn lines(&self) -> Vec<(&'static str, String)> {
         let (messages, bytes) = (grouped(self.messages), grouped(self.bytes));
-        let ranks = self.ranks;
-        vec![(
-            "processes",
-            match self.mode {
-                Mode::Messages => {
-                    format!("{ranks} ranks sent {messages} messages of {bytes} bytes to each other")
-                }
-                Mode::Sockets { .. } => {
-                    format!(
-                        "{ranks} ranks sent {bytes} bytes in {messages} packets of their sockets"
-                    )
-                }
-            },
-        )]
+        let ranks = match (self.first_rank, self.ranks) {
+            (Some(first), 1) => format!("rank {first}"),
+            (Some(first), ranks) => format!("ranks {first} to {}", first + ranks - 1),
+            (None, ranks) => format!("{ranks} ranks"),
+        };
+        let mut text = match self.mode {
+            Mode::Messages => {
+                format!("{ranks} sent {messages} messages of {bytes} bytes to each other")
+            }
+            Mode::Sockets { .. } => {
+                format!("{ranks} sent {bytes} bytes in {messages} packets of their sockets")
+            }
+        };
+        if !self.exit_codes.is_empty() {
+            let code =
+                |code: &Option<i32>| code.map_or("none".into(), |code: i32| code.to_string());
+            let codes: Vec<String> = self.exit_codes.iter().map(code).collect();
+            let is_one = codes.len() == 1;
+            let what = if is_one { "exit code" } else { "exit codes" };
+            text += &format!(", {what} {}", codes.join(" "));
+        }
+        vec![("processes", text)]
     }
 }
 
@@ -224,6 +297,7 @@ struct ProcessJob {
     ranks: Vec<usize>,
     members: Vec<Endpoint>,
     hub: Option<Arc<Hub>>,
+    launch: Option<Arc<Launch>>,
     start_ns: u64,
 }
 
@@ -235,8 +309,14 @@ impl Job for ProcessJob {
     fn run<'a>(&'a self, process: HostProcess<'a>) -> Running<'a> {
         Box::pin(async move {
             let Some(hub) = &self.hub else {
-                return Err("no process: `lanigon launch` starts them".into());
+                return Err("no process was started".into());
             };
+            if let Some(launch) = &self.launch
+                && let Err(error) = launch.start()
+            {
+                hub.fail();
+                return Err(error.to_string());
+            }
             self.end(hub, self.serve(hub, &process).await)
         })
     }

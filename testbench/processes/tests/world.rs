@@ -175,12 +175,8 @@ fn run_in(
     let mut scenario = WORKLOADS.parse("test", &text).expect("a scenario");
     for spec in &mut scenario.programs {
         if let Program::Workload(_, workload) = &mut spec.program {
-            *workload = Arc::new(Processes {
-                mode,
-                nodes: workload.nodes(),
-                per_node,
-                hub: Some(Arc::clone(&hub)),
-            });
+            let hub = Some(Arc::clone(&hub));
+            *workload = Arc::new(Processes::new(mode, workload.nodes(), per_node, hub));
         }
     }
     let threads: Vec<JoinHandle<()>> = (0..ranks)

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use lanigon_experiments::Error;
 use lanigon_experiments::execute::each;
 use lanigon_experiments::scenario::document;
+use lanigon_processes::Output;
 use serde_json::Value;
 
 use crate::error::SweepError;
@@ -106,7 +107,12 @@ pub fn run(
     let mut clock = Estimate::new(&pending);
     let perform = |job: &&RunJob| {
         outcome(|| {
-            let scenario = scenario(sweep, &job.text)?;
+            let mut scenario = scenario(sweep, &job.text)?;
+            lanigon_processes::prepare(
+                &mut scenario,
+                || Arc::clone(&options.interrupt),
+                Output::Aside,
+            )?;
             document(&sweep.base.name, &scenario, &options.interrupt)
         })
     };

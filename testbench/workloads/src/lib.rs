@@ -2,7 +2,7 @@
 //!
 //! A folder has `keys.rs`, which reads the keys of its `[[program]]`; `workload.rs`, which is the
 //! [`Workload`](lanigon_worlds::workload::Workload) with its records; `summary.rs`, its
-//! [`Outcome`](lanigon_worlds::workload::Outcome); and what its hosts do.
+//! [`Outcome`](lanigon_worlds::workload::Outcome); and what its hosts do. Programs of this machine are those of [`lanigon_processes`].
 
 pub mod atomic;
 pub mod collective;
@@ -26,6 +26,7 @@ pub const ALL: Workloads = Workloads(&[
     &mpi::KIND,
     &dsm::KIND,
     &linux::KIND,
+    &lanigon_processes::KIND,
 ]);
 
 /// Parses the text of a scenario with any workload; `name` is its file name, for messages.

@@ -17,6 +17,7 @@ fn root() -> PathBuf {
 fn documented_keys_are_read() {
     let folders = std::fs::read_dir(root().join("src")).unwrap();
     let folders = folders.map(|entry| entry.unwrap().path());
+    let folders = folders.chain([root().join("../processes/src")]);
     let mut found = 0;
     for folder in folders.filter(|path| path.is_dir()) {
         let text = std::fs::read_to_string(folder.join("keys.rs")).unwrap();

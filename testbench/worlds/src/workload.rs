@@ -151,6 +151,11 @@ pub trait Workload: Any + Debug + Send + Sync {
         false
     }
 
+    /// Whether its jobs wait in turns for what is outside the world: one thread of one process runs all nodes then.
+    fn waits_outside(&self) -> bool {
+        false
+    }
+
     /// Whether the workload's hosts have drivers of their own, which may set up a board that is reset.
     fn has_driver(&self) -> bool {
         false

@@ -11,8 +11,8 @@ use anyhow::{Context, anyhow, bail, ensure};
 use emulator::sim::world::RunEnd;
 use lanigon_analysis::capture;
 use lanigon_processes::{
-    Hub, KIND, Mode, PROVIDER_FILE, Processes, ProgramCommand, Programs, SOCKETS_FILE, Starter,
-    StarterKind, library,
+    Hub, KIND, Mode, Output, PROVIDER_FILE, Processes, ProgramCommand, Programs, SOCKETS_FILE,
+    Starter, StarterKind, exit_text, library,
 };
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
@@ -112,7 +112,7 @@ impl StartedProcesses {
             (reader as usize) < ranks,
             "--stdin: there is no rank {reader}"
         );
-        let programs = Programs::new(&library(&own, SOCKETS_FILE)?)?;
+        let programs = Programs::new(&library(&own, SOCKETS_FILE)?, Output::Standard)?;
         Ok(Self::Programs(programs, commands))
     }
 
@@ -125,9 +125,12 @@ impl StartedProcesses {
 
     fn start(&mut self, args: &LaunchArgs, ranks: usize, hub: &Hub) -> anyhow::Result<()> {
         match self {
-            Self::Mpi(starter) => starter.start(ranks, &args.program, hub.ended())?,
+            Self::Mpi(starter) => {
+                let here = (Output::Standard, None);
+                starter.start(ranks, &args.program, hub.ended(), here)?;
+            }
             Self::Programs(programs, commands) => {
-                programs.start(commands, args.stdin as usize, &hub.ended())?;
+                programs.start(commands, Some(args.stdin as usize), &hub.ended())?;
             }
         }
         Ok(())
@@ -144,12 +147,7 @@ impl StartedProcesses {
                     .collect();
                 let failed = codes.iter().filter(|(_, code)| *code != 0);
                 for (rank, code) in failed.clone() {
-                    // As a shell tells the end by a signal.
-                    let signal = match code {
-                        129..160 => format!(" (128 + signal {})", code - 128),
-                        _ => String::new(),
-                    };
-                    eprintln!("rank {rank} has ended with exit code {code}{signal}");
+                    eprintln!("rank {rank} has ended with {}", exit_text(*code));
                 }
                 failed.chain(&codes).map(|(_, code)| *code).next()
             }
@@ -182,6 +180,7 @@ fn commands(words: &[OsString], ranks: Option<u64>) -> anyhow::Result<Vec<Progra
         commands.push(ProgramCommand {
             ranks: count,
             words,
+            folder: None,
         });
     }
     let sum: usize = commands.iter().map(|command| command.ranks).sum();
@@ -258,17 +257,18 @@ fn scenario(
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     for spec in &mut scenario.programs {
         if let Program::Workload(_, workload) = &mut spec.program {
+            ensure!(
+                !Processes::have_command(&**workload),
+                "{name}: its programs have commands: `lanigon run` starts them"
+            );
             let (of_program, ranks) = (workload.nodes().len(), hub.ranks());
             ensure!(
                 of_program == nodes,
                 "{name}: {of_program} nodes for {ranks} ranks"
             );
-            *workload = Arc::new(Processes {
-                mode,
-                nodes: workload.nodes(),
-                per_node: args.per_node as usize,
-                hub: Some(Arc::clone(hub)),
-            });
+            let per_node = args.per_node as usize;
+            let hub = Some(Arc::clone(hub));
+            *workload = Arc::new(Processes::new(mode, workload.nodes(), per_node, hub));
         }
     }
     let mut workloads = scenario.programs.iter().filter_map(ProgramSpec::workload);

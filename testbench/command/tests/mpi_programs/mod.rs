@@ -128,6 +128,44 @@ fn programs_compute_what_they_should_in_the_same_time() {
     }
 }
 
+/// Scenarios whose programs are of MPI, beside messages of this project: how the program ends, exit code of the run, and what is said.
+#[test]
+fn scenarios_have_programs_of_mpi() {
+    for (number, starter) in starters().iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, how, code, said) in [
+            ("all", "", 0, "all right on 4 ranks"),
+            ("ends", "exit", 1, DIED),
+        ] {
+            let program = build(starter, name, number + 100);
+            let (program, starter) = (program.display(), starter.display());
+            let text = format!(
+                "board = \"lanai9.2-200\"\n[network]\ntopology = \"star\"\nnodes = 4\n\
+                 [[program]]\nrun = \"process\"\nnodes = [0, 2]\nper_node = 2\ninterface = \"mpi\"\n\
+                 mpiexec = \"{starter}\"\ncommand = [\"{program}\", \"{how}\"]\n\
+                 [[program]]\nrun = \"ping-pong\"\nnodes = [1, 3]\nmessages = 100\nbytes = 8\n"
+            );
+            let file = folder.path().join(format!("{name}.toml"));
+            fs::write(&file, text).unwrap();
+            let run = |threads: &str| {
+                let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
+                command.args(["run", "--threads", threads]).arg(&file);
+                let output = command.env_remove("RUST_LOG").output().unwrap();
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                let error = String::from_utf8_lossy(&output.stderr);
+                assert_eq!(output.status.code(), Some(code), "{text}{error}");
+                assert!(text.contains(said), "{said}: {text}{error}");
+                text
+            };
+            let (first, again) = (run("1"), run("2"));
+            for start in ["trace", "end", "processes"] {
+                let is_equal = line(&first, start) == line(&again, start);
+                assert!(is_equal || code != 0, "{first}{again}");
+            }
+        }
+    }
+}
+
 #[test]
 fn programs_that_end_otherwise_end_the_world() {
     for (number, starter) in starters().iter().enumerate() {

@@ -28,7 +28,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-guests", &["emulator"]),
     (
         "lanigon-workloads",
-        &["defs", "emulator", "guests", "host", "worlds"],
+        &["defs", "emulator", "guests", "host", "processes", "worlds"],
     ),
     ("lanigon-analysis", &["defs", "emulator", "worlds"]),
     (
@@ -72,7 +72,14 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ),
     (
         "lanigon-sweep",
-        &["emulator", "experiments", "figures", "workloads", "worlds"],
+        &[
+            "emulator",
+            "experiments",
+            "figures",
+            "processes",
+            "workloads",
+            "worlds",
+        ],
     ),
     (
         "lanigon-command",

@@ -48,6 +48,19 @@ elif HOW == "spin":
 elif HOW == "become" and RANK == 1:
     connect().sendall(b"x")
     os.execvp("python3", ["python3", sys.argv[0], "exit"])
+elif HOW == "talk" and RANK > 0:
+    talker = connect()
+    talker.sendall(b"hello" * 3)
+    talker.shutdown(socket.SHUT_WR)
+    print(f"rank {RANK} of {os.environ['LANIGON_SIZE']} heard {talker.recv(100)}", flush=True)
+elif HOW == "talk":
+    listener = socket.create_server(("", 700))
+    while True:
+        s, _ = listener.accept()
+        while s.recv(100):
+            pass
+        s.sendall(b"hello")
+        s.close()
 elif HOW == "alone":
     socket.create_server(("", 700)).accept()
 elif RANK == 0:

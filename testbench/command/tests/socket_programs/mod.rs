@@ -1,6 +1,7 @@
 //! `lanigon launch --sockets` with unchanged programs: Python's, and with LANIGON_TESTS=all those of the distribution that are installed.
 
 mod page;
+mod scenarios;
 
 use std::env;
 use std::fs;

@@ -233,7 +233,14 @@ impl Simulation {
             interrupt: options.interrupt.clone(),
             clock: options.clock.clone(),
             quiet: self.patience(),
-            threads: options.threads,
+            threads: match self
+                .workloads
+                .iter()
+                .any(|own| own.workload.waits_outside())
+            {
+                true => NonZeroUsize::MIN,
+                false => options.threads,
+            },
         };
         if self.replays.any() && until.is_some() {
             // As the recorded run: whether programs have ended or not.

@@ -48,7 +48,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         scenario,
         mut simulation,
         snapshot: _,
-    } = start::begin(args)?;
+    } = start::begin(args, interrupt)?;
     one_file_each(args, snapshot.as_ref(), Some(&scenario))?;
     if let Some(at) = &snapshot {
         at.check(&simulation, &scenario, args.max_time)?;

@@ -8,6 +8,9 @@ use emulator::sim::time::SimTime;
 
 use crate::cli::run::RunArgs;
 use crate::output::NewFile;
+use lanigon_analysis::capture;
+use lanigon_processes::Output;
+use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::snapshot::{self, SnapshotError};
@@ -26,7 +29,7 @@ pub(super) struct Start {
 }
 
 /// Builds a scenario, or loads a snapshot.
-pub(super) fn begin(args: &RunArgs) -> anyhow::Result<Start> {
+pub(super) fn begin(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Start> {
     let shown = |path: &Path| path.display().to_string();
     if let Some(path) = &args.from {
         let file = snapshot::read(path).with_context(|| shown(path))?;
@@ -48,6 +51,13 @@ pub(super) fn begin(args: &RunArgs) -> anyhow::Result<Start> {
     if let Some(seed) = args.seed {
         scenario.seed = seed;
     }
+    let is_taken = args.json || args.pcap.as_deref().is_some_and(capture::is_stdout);
+    let output = if is_taken {
+        Output::Aside
+    } else {
+        Output::Standard
+    };
+    lanigon_processes::prepare(&mut scenario, || interrupt.flag(), output)?;
     Ok(Start {
         name: shown(path),
         text,

@@ -12,6 +12,7 @@ use super::{RunOptions, Simulation, lives_at};
 use crate::programs::verdict;
 use crate::scenario::programs::Program;
 use crate::scenario::{Scenario, ScenarioError};
+use crate::workload::Workload;
 
 /// Checks that several ranks can share the run of a scenario: what it needs of the nodes is in the records and reports that ranks exchange.
 ///
@@ -24,6 +25,10 @@ pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
             Program::Start { .. } | Program::Replay { .. } | Program::Control { .. }
         ) {
             let reason = format!("\"{}\" needs one process", spec.name);
+            return Err(spec.place.refuse(reason));
+        }
+        if spec.workload().is_some_and(Workload::waits_outside) {
+            let reason = "programs of this machine cannot share a run: without --processes, --rank and mpirun";
             return Err(spec.place.refuse(reason));
         }
     }

@@ -46,7 +46,7 @@ pub(super) fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Statu
     }
     let save_at = save_at(args)?;
     let first = args.shared.rank.is_none_or(|of| of.rank == 0);
-    let prepared = prepare(args, save_at.as_ref(), first)?;
+    let prepared = prepare(args, interrupt, save_at.as_ref(), first)?;
     let (mut children, transport) = match meet(args, &prepared.identity, interrupt) {
         Ok(met) => met,
         Err(MeetingError::Interrupted) => return Ok(Status::Interrupted),
@@ -76,12 +76,13 @@ struct Prepared<'a> {
 /// Builds the world, and says what the run depends on. `first`: this is rank 0.
 fn prepare<'a>(
     args: &RunArgs,
+    interrupt: &Interrupt,
     save_at: Option<&'a SaveAt>,
     first: bool,
 ) -> anyhow::Result<Prepared<'a>> {
     check(args)?;
     one_file_each(args, save_at, None)?;
-    let mut start = start::begin(args)?;
+    let mut start = start::begin(args, interrupt)?;
     shared::check(&start.scenario)?;
     let (simulation, scenario) = (&mut start.simulation, &start.scenario);
     if let Some(at) = save_at {

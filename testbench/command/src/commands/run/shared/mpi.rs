@@ -36,7 +36,7 @@ pub(super) fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Statu
     };
     let save_at = save_at(args);
     let prepared = check(args, place).and_then(|()| match &save_at {
-        Ok(save_at) => prepare(args, save_at.as_ref(), place.rank == 0),
+        Ok(save_at) => prepare(args, interrupt, save_at.as_ref(), place.rank == 0),
         Err(error) => bail!("{error:#}"),
     });
     let mut transport = session.transport(interrupt.flag());

@@ -1,0 +1,107 @@
+//! Keys of a program whose processes the run starts.
+
+use std::path::PathBuf;
+
+use lanigon_worlds::keys;
+use lanigon_worlds::scenario::ScenarioError;
+use lanigon_worlds::scenario::nodes::Nodes;
+use lanigon_worlds::scenario::reference::Values::{
+    Choice, Integer, Nodes as NodesOf, Number, Text, Texts,
+};
+use lanigon_worlds::scenario::reference::{key, names, need};
+use lanigon_worlds::scenario::table::Table;
+
+use crate::workload::{MOST_PER_NODE, Mode, Processes};
+
+/// Each rank with sockets begins so long after the one before, in ns.
+const APART_NS: u64 = 1_000_000;
+
+const INTERFACES: [(&str, Mode); 2] = [
+    ("sockets", Mode::Sockets { apart_ns: APART_NS }),
+    ("mpi", Mode::Messages),
+];
+
+keys! {
+    NODES = need("nodes", NodesOf, "the nodes, by rank");
+    COMMAND = key(
+        "command",
+        Texts,
+        "none",
+        "the program and its arguments, if not those of `lanigon launch`",
+    );
+    INTERFACE = key(
+        "interface",
+        Choice(const { &names(&INTERFACES) }),
+        "sockets",
+        "what the program uses: sockets, in one network of all such programs, or MPI",
+    );
+    APART = key(
+        "apart_us",
+        Number(0.0, 1e9),
+        "1000",
+        "sockets: each rank of the network begins so long after the one before",
+    );
+    PER_NODE = key(
+        "per_node",
+        Integer(1, MOST_PER_NODE as u64),
+        "1",
+        "mpi: ranks of each node, over GM and a crossbar",
+    );
+    STARTER = key("mpiexec", Text, "mpiexec", "mpi: the starter of the MPI library");
+}
+
+/// Reads a program.
+pub(crate) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Processes, ScenarioError> {
+    let nodes = nodes.resolve(&table.want(&NODES)?)?;
+    let words = table.find(&COMMAND).map(|item| item.list());
+    let words = words.unwrap_or_default().into_iter();
+    let words = words.map(|word| Ok(word.text()?.into()));
+    let words = words.collect::<Result<Vec<_>, ScenarioError>>()?;
+    let interface = table.find(&INTERFACE);
+    let mut mode = match &interface {
+        Some(item) => item.choice("interface", &INTERFACES)?,
+        None => INTERFACES[0].1,
+    };
+    let apart = table.find(&APART);
+    let per_node = table.find(&PER_NODE);
+    let starter = table.find(&STARTER);
+    let (is_mpi, has_command) = (mode == Mode::Messages, !words.is_empty());
+    for (item, applies, what) in [
+        (&interface, has_command, "goes with a command"),
+        (
+            &apart,
+            has_command && !is_mpi,
+            "goes with a command and sockets",
+        ),
+        (
+            &per_node,
+            has_command && is_mpi,
+            "goes with a command and interface = \"mpi\"",
+        ),
+        (
+            &starter,
+            has_command && is_mpi,
+            "goes with a command and interface = \"mpi\"",
+        ),
+    ] {
+        if let Some(item) = item.as_ref().filter(|_| !applies) {
+            return Err(item.place.refuse(what));
+        }
+    }
+    if let (Mode::Sockets { apart_ns }, Some(item)) = (&mut mode, &apart) {
+        *apart_ns = item.nanoseconds()?;
+    }
+    Ok(Processes {
+        words,
+        starter: match starter {
+            Some(item) => PathBuf::from(item.text()?),
+            None => "mpiexec".into(),
+        },
+        ..Processes::new(
+            mode,
+            nodes,
+            per_node.map_or(Ok(1), |item| item.whole())?,
+            None,
+        )
+    })
+}

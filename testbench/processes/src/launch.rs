@@ -1,0 +1,258 @@
+//! Processes that the run of a scenario starts, and ends.
+
+use std::any::Any;
+use std::env;
+use std::ffi::OsString;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lanigon_worlds::scenario::programs::{Program, ProgramSpec};
+use lanigon_worlds::scenario::{Scenario, ScenarioError};
+
+use crate::error::StartError;
+use crate::group::{PROVIDER_FILE, SOCKETS_FILE, find, library};
+use crate::hub::Hub;
+use crate::programs::{Output, ProgramCommand, Programs};
+use crate::starter::{Starter, StarterKind};
+use crate::workload::{Mode, Processes};
+
+/// Longest text of a command in messages.
+const MOST_SHOWN: usize = 60;
+
+/// Processes that have one hub. They begin when the first of their hosts does, and end with the run, or with this.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    hub: Arc<Hub>,
+    commands: Vec<ProgramCommand>,
+    output: Output,
+    state: Mutex<LaunchState>,
+}
+
+/// Part of a program in a launch.
+#[derive(Debug, Clone)]
+pub(crate) struct LaunchPart {
+    pub(crate) launch: Arc<Launch>,
+    /// The first rank of the program.
+    pub(crate) first: usize,
+    /// The nodes of all programs of the launch, by rank.
+    pub(crate) nodes: Vec<usize>,
+}
+
+#[derive(Debug)]
+enum LaunchState {
+    Mpi(Starter),
+    Sockets(Programs),
+    /// Exit codes by rank, with MPI that of the starter.
+    Ended(Vec<Option<i32>>),
+}
+
+/// Prepares the processes of a scenario's programs: they run in its next run. `interrupt`: the user wants its end.
+///
+/// # Errors
+/// If a program has no command, or cannot be started; with the position in the scenario.
+pub fn prepare(
+    scenario: &mut Scenario,
+    interrupt: impl Fn() -> Arc<AtomicBool>,
+    output: Output,
+) -> Result<(), ScenarioError> {
+    let programs = scenario.programs.iter().enumerate();
+    let programs = programs.filter_map(|(at, spec)| Some((at, processes(spec)?)));
+    let (sockets, mpi): (Vec<_>, Vec<_>) =
+        programs.partition(|(_, processes)| processes.mode != Mode::Messages);
+    // Programs with sockets have one network, those of MPI are jobs of their own.
+    let mut groups: Vec<_> = mpi.into_iter().map(|one| vec![one]).collect();
+    groups.extend((!sockets.is_empty()).then_some(sockets));
+    for group in groups {
+        for (at, processes) in &group {
+            let checked = check(processes, group[0].1.nodes[0], scenario);
+            checked.map_err(|reason| scenario.programs[*at].place.refuse(reason))?;
+        }
+        let place = scenario.programs[group[0].0].place.clone();
+        let launch = Launch::new(&group, &scenario.folder, interrupt(), output);
+        let launch = Arc::new(launch.map_err(|error| place.refuse(error.to_string()))?);
+        let nodes = group.iter().flat_map(|(_, own)| &own.nodes).copied();
+        let nodes: Vec<usize> = nodes.collect();
+        let mut first = 0;
+        for (at, mut own) in group {
+            own.hub = Some(Arc::clone(&launch.hub));
+            let ranks = own.nodes.len() * own.per_node;
+            own.part = Some(LaunchPart {
+                launch: Arc::clone(&launch),
+                first,
+                nodes: nodes.clone(),
+            });
+            first += ranks;
+            if let Program::Workload(_, workload) = &mut scenario.programs[at].program {
+                *workload = Arc::new(own);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The processes of a program, if it has any.
+fn processes(spec: &ProgramSpec) -> Option<Processes> {
+    let workload: &dyn Any = spec.workload()?;
+    workload.downcast_ref::<Processes>().cloned()
+}
+
+/// Checks that a program can begin in a network with this node.
+fn check(processes: &Processes, node: usize, scenario: &Scenario) -> Result<(), String> {
+    let Some(program) = processes.words.first() else {
+        return Err("no command: which program?".into());
+    };
+    let protocol = |node: usize| scenario.nodes[node].protocol;
+    if processes
+        .nodes
+        .iter()
+        .any(|own| protocol(*own) != protocol(node))
+    {
+        return Err("all programs with sockets need boards with the same protocol".into());
+    }
+    let path = in_folder(program, &scenario.folder);
+    let is_there = match path.components().count() {
+        1 => find(&path).is_some(),
+        _ => path.is_file(),
+    };
+    match is_there {
+        true => Ok(()),
+        false => Err(format!("there is no program {}", path.display())),
+    }
+}
+
+/// The path of a program: a name is one of the search path.
+fn in_folder(program: &OsString, folder: &Path) -> PathBuf {
+    match Path::new(program).components().count() {
+        1 if !program.to_string_lossy().contains('/') => program.into(),
+        _ => {
+            let path = folder.join(program);
+            // It is looked for in the folder of its process.
+            std::path::absolute(&path).unwrap_or(path)
+        }
+    }
+}
+
+impl Launch {
+    fn new(
+        group: &[(usize, Processes)],
+        folder: &Path,
+        interrupt: Arc<AtomicBool>,
+        output: Output,
+    ) -> Result<Self, StartError> {
+        let command = |(_, own): &(usize, Processes)| {
+            let mut words = own.words.clone();
+            words[0] = in_folder(&words[0], folder).into();
+            ProgramCommand {
+                ranks: own.nodes.len() * own.per_node,
+                words,
+                folder: Some(match folder.as_os_str().is_empty() {
+                    true => ".".into(),
+                    false => folder.into(),
+                }),
+            }
+        };
+        let commands: Vec<ProgramCommand> = group.iter().map(command).collect();
+        let ranks = commands.iter().map(|command| command.ranks).sum();
+        let own = env::current_exe().map_err(StartError::Socket)?;
+        let listen = |path: &Path| Hub::listen(path, ranks, interrupt);
+        let (state, hub) = match group[0].1.mode {
+            Mode::Messages => {
+                let kind = StarterKind::ask(&group[0].1.starter)?;
+                let starter = Starter::new(kind, &library(&own, PROVIDER_FILE)?)?;
+                let hub = listen(&starter.socket());
+                (LaunchState::Mpi(starter), hub)
+            }
+            Mode::Sockets { .. } => {
+                let programs = Programs::new(&library(&own, SOCKETS_FILE)?, output)?;
+                let hub = listen(&programs.socket()).map(Hub::of_sockets);
+                (LaunchState::Sockets(programs), hub)
+            }
+        };
+        Ok(Self {
+            hub: Arc::new(hub.map_err(StartError::Socket)?),
+            commands,
+            output,
+            state: Mutex::new(state),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, LaunchState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the processes, if none runs.
+    pub(crate) fn start(&self) -> Result<(), StartError> {
+        let ended = self.hub.ended();
+        match &mut *self.state() {
+            LaunchState::Mpi(starter) if !starter.has_started() => {
+                let command = &self.commands[0];
+                let place = (self.output, command.folder.as_deref());
+                starter.start(command.ranks, &command.words, ended, place)
+            }
+            LaunchState::Sockets(programs) if !programs.have_started() => {
+                programs.start(&self.commands, None, &ended)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the processes, if they run. Gives the exit codes of these ranks, and the failures among them.
+    pub(crate) fn finish(&self, ranks: Range<usize>) -> (Vec<Option<i32>>, Vec<String>) {
+        let by_force = !self.hub.is_over();
+        let state = &mut *self.state();
+        // What is replaced here is not needed again.
+        let before = std::mem::replace(state, LaunchState::Ended(Vec::new()));
+        let (all, is_mpi) = match before {
+            LaunchState::Mpi(starter) => (vec![starter.finish(by_force)], true),
+            LaunchState::Sockets(programs) => (programs.finish(by_force, &self.hub), false),
+            LaunchState::Ended(codes) => (codes, false),
+        };
+        let codes = match is_mpi {
+            true => all.clone(),
+            false => all.get(ranks.clone()).unwrap_or_default().to_vec(),
+        };
+        *state = LaunchState::Ended(all);
+        let failed = codes.iter().zip(ranks).filter_map(|(code, rank)| {
+            let code = code.filter(|code| *code != 0)?;
+            let command = self.shown(rank);
+            let who = match is_mpi {
+                true => command,
+                false => format!("rank {rank}, {command},"),
+            };
+            Some(format!("{who} has ended with {}", exit_text(code)))
+        });
+        let failed = failed.collect();
+        (codes, failed)
+    }
+
+    /// The command of a rank, for messages.
+    fn shown(&self, rank: usize) -> String {
+        let mut all = self
+            .commands
+            .iter()
+            .flat_map(|command| std::iter::repeat_n(command, command.ranks));
+        let words = all.nth(rank).map_or(&[][..], |command| &command.words);
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let text = words.join(" ");
+        let shown: String = text
+            .chars()
+            .take_while(|c| *c != '\n')
+            .take(MOST_SHOWN)
+            .collect();
+        match shown.len() < text.len() {
+            true => shown + "...",
+            false => shown,
+        }
+    }
+}
+
+/// An exit code, with the signal that it means, as a shell tells it.
+#[must_use]
+pub fn exit_text(code: i32) -> String {
+    match code {
+        129..160 => format!("exit code {code} (128 + signal {})", code - 128),
+        _ => format!("exit code {code}"),
+    }
+}
