@@ -121,8 +121,8 @@ fn servers_and_clients_of_python_run_unchanged() {
     let text = twice(&[], &[&server[..], &clients].concat());
     let said = format!("200000 {}", crc32fast::hash(&bytes));
     assert_eq!(text.matches(&said).count(), 3, "{text}");
-    // Tasks of one thread.
-    let tasks = "import asyncio, os\nasync def serve():\n async def one(r, w):\n  w.write(await r.readexactly(5)); await w.drain(); w.close()\n async with await asyncio.start_server(one, '0.0.0.0', 90) as s: await s.serve_forever()\nasync def ask():\n for i in range(3):\n  r, w = await asyncio.open_connection('node0', 90)\n  w.write(b'hello'); print(await r.read()); await asyncio.sleep(0.1)\nasyncio.run(ask() if int(os.environ['LANIGON_RANK']) else serve())";
+    // Tasks of one thread; a name would be looked up in another one, whose order is the machine's.
+    let tasks = "import asyncio, os\nasync def serve():\n async def one(r, w):\n  w.write(await r.readexactly(5)); await w.drain(); w.close()\n async with await asyncio.start_server(one, '0.0.0.0', 90) as s: await s.serve_forever()\nasync def ask():\n for i in range(3):\n  r, w = await asyncio.open_connection('10.0.0.1', 90)\n  w.write(b'hello'); print(await r.read()); await asyncio.sleep(0.1)\nasyncio.run(ask() if int(os.environ['LANIGON_RANK']) else serve())";
     let text = twice(&["-n", "2"], &["python3", "-c", tasks]);
     assert_eq!(text.matches("b'hello'").count(), 3, "{text}");
 }
