@@ -1,10 +1,11 @@
 //! Calls that move bytes.
 
 use lanigon_requests::SocketCall;
-use libc::{c_int, c_void, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use libc::{c_int, c_void, iovec, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t};
 
 use crate::error::{CallResult, number, value_for_c};
 use crate::sockets::{address_of, write_address};
+use crate::system::checked;
 use crate::table::{self, Socket};
 use crate::world;
 
@@ -151,6 +152,52 @@ moves! {
         => |socket| send_all(&socket, &buffer(start, length), flags);
     sendmsg(message: *const msghdr, flags: c_int) SYS_sendmsg
         => |socket| send_all(&socket, list((*message).msg_iov, (*message).msg_iovlen)?, flags);
+    sendfile(file: c_int, offset: *mut off_t, length: size_t) SYS_sendfile
+        => |socket| send_file(&socket, file, offset, length);
+    sendfile64(file: c_int, offset: *mut off_t, length: size_t) SYS_sendfile
+        => |socket| send_file(&socket, file, offset, length);
+}
+
+/// Writes bytes of a file, as many as a request has at most.
+///
+/// # Safety
+/// As `sendfile`.
+unsafe fn send_file(
+    socket: &Socket,
+    file: c_int,
+    offset: *mut off_t,
+    length: size_t,
+) -> CallResult<usize> {
+    if table::socket(file).is_some() {
+        return Err(libc::EINVAL);
+    }
+    let seek = |to: off_t, whence: c_int| {
+        // SAFETY: any numbers may be given.
+        checked(unsafe { libc::syscall(libc::SYS_lseek, file, to, whence) })
+    };
+    let begin = match offset.is_null() {
+        true => seek(0, libc::SEEK_CUR).map_err(|_| libc::EINVAL)? as off_t,
+        // SAFETY: the caller's promise.
+        false => unsafe { *offset },
+    };
+    let mut bytes = vec![0_u8; length.min(PART_BYTES)];
+    let (start, room) = (bytes.as_mut_ptr(), bytes.len());
+    // SAFETY: the call writes into the bytes.
+    let count = unsafe { libc::syscall(libc::SYS_pread64, file, start, room, begin) };
+    let count = checked(count)?.cast_unsigned();
+    if count == 0 {
+        return Ok(0);
+    }
+    // SAFETY: so many bytes were read.
+    let sent = unsafe { send_all(socket, &buffer(start.cast(), count), 0)? };
+    let end = begin + sent.cast_signed() as off_t;
+    if offset.is_null() {
+        seek(end, libc::SEEK_SET)?;
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { *offset = end };
+    }
+    Ok(sent)
 }
 
 /// # Safety

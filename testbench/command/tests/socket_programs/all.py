@@ -10,6 +10,8 @@ import time
 
 RANK = int(os.environ["LANIGON_RANK"])
 PORT = 700
+with open(__file__, "rb") as source:
+    OWN = source.read()
 
 
 def fails(number, call, *arguments):
@@ -134,6 +136,11 @@ def server():
     # More than fits, in both directions one after the other.
     assert exactly(s, 3_000_000) == pattern(3_000_000)
     s.sendall(pattern(2_000_000))
+    with open(__file__, "rb") as file:
+        assert s.sendfile(file, 10) == len(OWN) - 10
+        file.seek(7)
+        assert os.sendfile(s.fileno(), file.fileno(), None, 20) == 20 and file.tell() == 27
+        fails(errno.EINVAL, os.sendfile, s.fileno(), s.fileno(), None, 1)
     # Half closed.
     assert s.recv(9) == b""
     s.sendall(b"after")
@@ -150,6 +157,7 @@ def client():
     assert s.recv(5, socket.MSG_WAITALL) == b"world"
     s.sendall(pattern(3_000_000))
     assert exactly(s, 2_000_000) == pattern(2_000_000)
+    assert exactly(s, len(OWN) + 10) == OWN[10:] + OWN[7:27]
     s.shutdown(socket.SHUT_WR)
     fails(errno.EPIPE, s.send, b"x")
     assert exactly(s, 5) == b"after" and s.recv(1) == b""
