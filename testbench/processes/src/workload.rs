@@ -110,6 +110,11 @@ impl Workload for Processes {
         !self.words.is_empty() && self.mode != Mode::Messages
     }
 
+    fn files(&self, scenario: &Scenario) -> Vec<PathBuf> {
+        let paths = self.words.iter().map(|word| scenario.folder.join(word));
+        paths.filter(|path| path.is_file()).collect()
+    }
+
     fn waits_outside(&self) -> bool {
         true
     }

@@ -69,7 +69,9 @@ impl SweepPlan {
                 let text = text(sweep, &point, seed)?;
                 let refuse = |error| explain(sweep, &point, seed, error);
                 let scenario = scenario(sweep, &text).map_err(refuse)?;
-                let key = key(&text, known.describe(&scenario).map_err(refuse)?);
+                let described = known.describe(&scenario).map_err(refuse)?;
+                let described = described.to_owned() + &inputs::describe_files(&scenario);
+                let key = key(&text, &described);
                 jobs.push(RunJob {
                     run: runs.len(),
                     text,

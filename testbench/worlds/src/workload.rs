@@ -10,7 +10,7 @@
 
 use std::any::Any;
 use std::fmt::Debug;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -144,6 +144,11 @@ pub trait Workload: Any + Debug + Send + Sync {
     /// The first thing that is not.
     fn check_inputs(&self, _scenario: &Scenario) -> Result<(), String> {
         Ok(())
+    }
+
+    /// Files beside the scenario that it reads: results may be others when one of them changes.
+    fn files(&self, _scenario: &Scenario) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// Whether its hosts may sleep for long without saying so: by default a run with them does not end for that.

@@ -180,6 +180,15 @@ fn each_run_of_a_sweep_has_its_own_processes() {
     assert_eq!(error.matches("heard b'hello'").count(), 4, "{error}");
     let table = fs::read_to_string(place.path().join("results/results.csv")).unwrap();
     assert_eq!(table.matches(",15").count(), 2, "{table}");
+    // A program that has changed is run again.
+    for (program, made) in [("", "0 made now"), ("# new", "2 made now")] {
+        place.write(
+            "ends.py",
+            &(fs::read_to_string(source("ends.py")).unwrap() + program),
+        );
+        let (_, text, _) = place.run(&["sweep", "sweep.toml", "--out", "results"]);
+        assert!(text.contains(made), "{text}");
+    }
 }
 
 #[test]

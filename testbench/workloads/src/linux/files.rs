@@ -16,7 +16,7 @@ pub(super) struct Files {
     /// Folder of the guest's programs and their libraries.
     root: PathBuf,
     /// Files that the scenario puts into `/root`.
-    own: Vec<PathBuf>,
+    pub(super) own: Vec<PathBuf>,
 }
 
 /// Environment variable that names the folder of the kernel and the programs.

@@ -95,6 +95,10 @@ impl Workload for Linux {
         self.files(scenario).check()
     }
 
+    fn files(&self, scenario: &Scenario) -> Vec<PathBuf> {
+        self.files(scenario).own
+    }
+
     /// A kernel wakes for its own timers while its programs sleep.
     fn may_be_quiet_for_long(&self) -> bool {
         true

@@ -1,11 +1,13 @@
 //! The files that a scenario refers to: timing profiles, and identities of everything that determines a run.
 
 use std::fmt::Write;
+use std::fs;
 
 use emulator::profile::{Entry, Profile};
 
 use super::images::Images;
 use crate::replay::Replays;
+use crate::scenario::programs::ProgramSpec;
 use crate::scenario::{Node, Scenario, ScenarioError, unknown};
 
 /// The profile of a node, with the scenario's own costs.
@@ -64,6 +66,19 @@ pub fn describe(scenario: &Scenario) -> Result<String, ScenarioError> {
         let _ = write!(text, "\nreplay {checksum:08x}");
     }
     Ok(text)
+}
+
+/// Describes the files of a scenario's workloads in a text that is equal for equal files, and empty without any.
+#[must_use]
+pub fn describe_files(scenario: &Scenario) -> String {
+    let workloads = scenario.programs.iter().filter_map(ProgramSpec::workload);
+    let mut text = String::new();
+    for path in workloads.flat_map(|workload| workload.files(scenario)) {
+        let checksum = fs::read(&path).map_or(0, |bytes| crc32fast::hash(&bytes));
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\nfile {checksum:08x}");
+    }
+    text
 }
 
 fn entries<'e>(
