@@ -1,9 +1,13 @@
 //! The host program of one rank.
 
+use std::fmt;
 use std::sync::Arc;
 
-use lanigon_requests::{End, Poll, Request, Welcome};
+use emulator::host::machine::Machine;
+use host_lib::window::System;
+use lanigon_requests::{Class, End, Poll, Request, SocketCall, Welcome};
 use lanigon_worlds::programs::deliveries::Deliveries;
+use lanigon_worlds::workload::HostProcess;
 
 use crate::error::ProcessError;
 use crate::hub::{Hub, RankAction};
@@ -21,18 +25,77 @@ pub(crate) struct RankProgram<S> {
     service: S,
     hub: Arc<Hub>,
     rank: usize,
+    /// The host, whose trace gets the calls of the process.
+    machine: Machine,
     deliveries: Deliveries,
     /// Messages of the process that the records of the node have.
     recorded: SentTotals,
 }
 
+/// Work of a call of a process.
+#[derive(Clone, Copy)]
+enum Work {
+    /// Sends a message of this class and length to a rank.
+    Send(Class, usize, u32),
+    /// A call on a socket.
+    Socket(&'static str),
+    /// Has nothing to do until something comes.
+    Wait,
+}
+
+/// A call of a rank's process, as traces and timelines show it.
+struct ProcessCall {
+    rank: usize,
+    work: Work,
+}
+
+impl ProcessCall {
+    /// The call of a request; `None` if the program has not called anything that communicates.
+    fn of(rank: usize, request: &Request) -> Option<Self> {
+        let work = match request {
+            Request::Send { message, .. } => {
+                Work::Send(message.envelope.class, message.bytes.len(), message.rank)
+            }
+            Request::Call {
+                call: SocketCall::Cancel { .. } | SocketCall::CloseAll,
+                ..
+            } => return None,
+            Request::Call { call, .. } => Work::Socket(call.name()),
+            Request::Poll { .. } => Work::Wait,
+            _ => return None,
+        };
+        Some(Self { rank, work })
+    }
+}
+
+impl fmt::Display for ProcessCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {}: ", self.rank)?;
+        match self.work {
+            Work::Send(class, bytes, to) => {
+                let class = match class {
+                    Class::Plain => "send",
+                    Class::Tagged => "tagged send",
+                    Class::Operation => "operation",
+                    Class::Reply => "reply",
+                };
+                write!(f, "{class} of {bytes} bytes to rank {to}")
+            }
+            Work::Socket(name) => f.write_str(name),
+            Work::Wait => f.write_str("wait"),
+        }
+    }
+}
+
 impl<S: Service> RankProgram<S> {
-    pub(crate) fn new(service: S, hub: Arc<Hub>, rank: usize, deliveries: Deliveries) -> Self {
+    /// The program of a rank, on a host process with the records of its start.
+    pub(crate) fn new(service: S, hub: Arc<Hub>, rank: usize, process: &HostProcess<'_>) -> Self {
         Self {
             service,
             hub,
             rank,
-            deliveries,
+            machine: process.machine(),
+            deliveries: process.deliveries.clone(),
             recorded: SentTotals::default(),
         }
     }
@@ -62,7 +125,10 @@ impl<S: Service> RankProgram<S> {
         loop {
             match self.hub.read(self.rank)? {
                 RankAction::Request(request) => {
+                    let call = ProcessCall::of(self.rank, &request);
+                    call.iter().for_each(|call| self.machine.call_begins(call));
                     self.serve_request(request).await?;
+                    call.iter().for_each(|call| self.machine.call_returns(call));
                     self.record_sent();
                 }
                 RankAction::Away => self.stay_away().await?,

@@ -429,17 +429,16 @@ impl ProcessJob {
         transport.compute(LEAD_NS + self.start_ns).await;
         let call_ns = process.mpi_call_ns();
         let own = Arc::clone(hub);
-        let deliveries = process.deliveries.clone();
         let done = match self.mode {
             Mode::Messages => {
                 let service = MessageService::new(transport, own, call_ns);
-                let program = RankProgram::new(service, Arc::clone(hub), rank, deliveries);
+                let program = RankProgram::new(service, Arc::clone(hub), rank, process);
                 program.run().await
             }
             Mode::Sockets { apart_ns } => {
                 let after_ns = apart_ns.saturating_mul(rank as u64);
                 let service = Calls::new(transport, own, call_ns, after_ns);
-                let program = RankProgram::new(service, Arc::clone(hub), rank, deliveries);
+                let program = RankProgram::new(service, Arc::clone(hub), rank, process);
                 program.run().await
             }
         };

@@ -266,6 +266,26 @@ pub(crate) fn read_limit(word: u64) -> Result<Option<u64>, RequestError> {
 }
 
 impl SocketCall {
+    /// The call in a word, for traces.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Bind { .. } => "bind",
+            Self::Listen { .. } => "listen",
+            Self::Connect { .. } => "connect",
+            Self::Accept { .. } => "accept",
+            Self::Read { .. } => "read",
+            Self::Write { .. } => "write",
+            Self::Shutdown { .. } => "shutdown",
+            Self::Close { .. } => "close",
+            Self::TakeError { .. } => "take error",
+            Self::Available { .. } => "available",
+            Self::Wait { .. } => "wait",
+            Self::Cancel { .. } => "cancel",
+            Self::CloseAll => "close all",
+        }
+    }
+
     /// Appends it to `out`, in a frame of this kind whose first words are given.
     pub(crate) fn write(&self, kind: u64, [first, second, third]: [u64; 3], out: &mut Vec<u8>) {
         let mut items = Vec::new();

@@ -127,6 +127,34 @@ fn servers_and_clients_of_python_run_unchanged() {
     assert_eq!(text.matches("b'hello'").count(), 3, "{text}");
 }
 
+/// The calls of each process are in a trace that is asked for them, each with its return, and change nothing else in the run.
+#[test]
+fn traces_have_the_calls_of_processes() {
+    if !are_there(&["python3"]) {
+        return;
+    }
+    let server = "import socket; s = socket.create_server(('', 7)); c, _ = s.accept(); c.sendall(c.recv(9)); c.close()";
+    let client =
+        "import socket; c = socket.create_connection(('node0', 7)); c.sendall(b'hello'); c.recv(9)";
+    let programs = ["python3", "-c", server, ":", "python3", "-c", client];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("calls.txt");
+    let options = ["--trace", file.to_str().unwrap(), "--details", "host"];
+    let traced = twice(&options, &programs);
+    let trace = fs::read_to_string(&file).unwrap();
+    for call in ["0: accept", "0: read", "1: connect", "1: write", "1: wait"] {
+        let count = |verb| {
+            trace
+                .matches(&format!("{verb} process: rank {call}\n"))
+                .count()
+        };
+        assert!(count("call") > 0, "{call}");
+        assert_eq!(count("call"), count("return"), "{call}");
+    }
+    let plain = twice(&[], &programs);
+    assert_eq!(line(&traced, "trace "), line(&plain, "trace "));
+}
+
 #[test]
 fn programs_that_end_otherwise_are_told() {
     if !are_there(&["python3"]) {

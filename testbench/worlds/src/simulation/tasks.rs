@@ -230,6 +230,12 @@ impl HostProcess<'_> {
         self.task.seed
     }
 
+    /// The host, for calls that the trace shall have.
+    #[must_use]
+    pub fn machine(&self) -> Machine {
+        self.machine.clone()
+    }
+
     /// Costs of the host.
     #[must_use]
     pub const fn costs(&self) -> &HostCosts {
