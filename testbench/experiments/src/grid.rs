@@ -158,12 +158,14 @@ impl Grid {
     pub fn new(text: &str, request: &ResultRequest) -> Result<Self, Error> {
         let file: File = toml::from_str(text).map_err(invalid)?;
         let profiles = file.profiles.iter().map(|name| profile(name));
-        Ok(Self {
+        let grid = Self {
             profiles: profiles.collect::<Result<_, _>>()?,
             file,
             amount: request.amount,
             interrupt: Arc::clone(&request.interrupt),
-        })
+        };
+        grid.try_keys()?;
+        Ok(grid)
     }
 
     /// Replaces a list of the file by one value.
@@ -210,7 +212,7 @@ impl Grid {
         Ok(())
     }
 
-    /// All points, in the order of the file; none if it is invalid.
+    /// All points, in the order of the file.
     #[must_use]
     pub fn keys(&self) -> Vec<PointKey> {
         self.try_keys().unwrap_or_default()
@@ -219,6 +221,10 @@ impl Grid {
     fn try_keys(&self) -> Result<Vec<PointKey>, Error> {
         let (mut keys, mut known) = (Vec::new(), BTreeSet::new());
         for block in &self.file.points {
+            let is_axis = |name: &String| self.file.axis.iter().any(|axis| axis.name == *name);
+            if let Some(name) = block.keys().find(|name| !is_axis(name)) {
+                return Err(invalid(format!("points: no axis has the name {name}")));
+            }
             let mut all: Vec<PointKey> = vec![Vec::new()];
             for GridAxis { name, .. } in &self.file.axis {
                 let values = block.get(name);
@@ -305,15 +311,16 @@ impl Grid {
     pub fn measure(&self, key: &PointKey) -> Result<PointValues, Error> {
         let limit = self.file.limit_s.map(|s| SimTime::from_us(s * 1_000_000));
         let document = scenario::measured(&self.scenario(key)?, limit, &self.interrupt)?;
-        let value = |(_, path): &(String, String)| {
+        let value = |(name, path): &(String, String)| {
+            let wrong = |reason| invalid(format!("measures: {name}: {path}: {reason}"));
             let (path, may_miss) = match path.strip_suffix('?') {
                 Some(path) => (path, true),
                 None => (&**path, false),
             };
-            let path = Path::parse(path).map_err(invalid)?;
+            let path = Path::parse(path).map_err(wrong)?;
             let found = match path.find(&document) {
                 Err(_) if may_miss => Vec::new(),
-                found => found.map_err(invalid)?,
+                found => found.map_err(wrong)?,
             };
             let numbers = found.into_iter().map(Json::as_f64);
             numbers.collect::<Option<_>>().ok_or(Error::NoRound)
@@ -498,6 +505,23 @@ set = { "t.y" = { z = 7, a = 8 }, s = ["0..{}", "{}"] }
 kind = ["a", "z"]
 size = ["none", 3]
 "#;
+
+    #[test]
+    fn points_that_are_none_are_refused_at_once() {
+        for (from, to, reason) in [
+            (
+                "kind = [\"a\"",
+                "kinds = [\"a\"",
+                "no axis has the name kinds",
+            ),
+            ("size = [\"none\", 3]", "", "points without size"),
+            ("[\"none\", 3]", "\"@sizes\"", "no list sizes"),
+        ] {
+            let error = Grid::new(&FILE.replace(from, to), &ResultRequest::default());
+            let error = error.map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
 
     #[test]
     fn points_are_scenarios_in_the_order_of_values() -> Result<(), Error> {

@@ -1,9 +1,13 @@
 //! Tables of published numbers (`data/README.md`): those in the program, or in the user's data folder.
 
+use std::str::FromStr;
 use std::sync::OnceLock;
 
 use lanigon_worlds::files::input::Input;
 use lanigon_worlds::files::own;
+
+/// Values of [`Published::kind`].
+const KINDS: [&str; 4] = ["measured", "derived", "parameter", "recalled"];
 
 /// A published number.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,7 +105,7 @@ impl PublishedTable {
 fn load<T>(
     name: &str,
     built_in: &'static str,
-    parse: impl Fn(&'static str) -> Option<T>,
+    parse: impl Fn(&'static str) -> Result<T, String>,
 ) -> Result<Vec<T>, TableError> {
     let (place, text) = match own::published(name) {
         None => (name.to_owned(), built_in),
@@ -115,18 +119,13 @@ fn load<T>(
     };
     let lines = text.lines().enumerate().skip(1);
     let rows = lines.map(|(index, line)| {
-        parse(line).ok_or_else(|| {
-            TableError(format!(
-                "{place}:{}: no line of this table: \"{line}\"",
-                index + 1
-            ))
-        })
+        parse(line).map_err(|reason| TableError(format!("{place}:{}: {reason}", index + 1)))
     });
     rows.collect()
 }
 
-/// A line of a table with these columns.
-fn parse(columns: &str, line: &'static str) -> Option<Published> {
+/// A line of a table with these columns; an error is the reason why it is none.
+fn parse(columns: &str, line: &'static str) -> Result<Published, String> {
     let mut number = Published {
         id: "",
         section: "",
@@ -145,38 +144,45 @@ fn parse(columns: &str, line: &'static str) -> Option<Published> {
     let fields: Vec<_> = line.split(',').collect();
     let names: Vec<_> = columns.split(',').collect();
     if fields.len() != names.len() {
-        return None;
+        let (fields, names) = (fields.len(), names.len());
+        return Err(format!("{fields} fields for {names} columns: \"{line}\""));
     }
     for (name, field) in names.into_iter().zip(fields) {
         match name {
             "id" => number.id = field,
             "section" => number.section = field,
+            "kind" | "basis" if KINDS.contains(&field) => number.kind = field,
             "kind" | "basis" => {
-                let known = ["measured", "derived", "parameter", "recalled"];
-                number.kind = known.contains(&field).then_some(field)?;
+                let kinds = KINDS.join(", ");
+                return Err(format!("{name}: \"{field}\" is none of {kinds}"));
             }
             "profile" => number.profile = field,
-            "nodes" => number.nodes = field.parse().ok()?,
+            "nodes" => number.nodes = parsed(name, field)?,
             "experiment" => number.experiment = field,
             "scheme" | "system" => number.scheme = field,
             "quantity" => number.quantity = field,
-            "value" | "low" => number.value = field.parse().ok()?,
-            "high" => number.high = field.parse().ok()?,
+            "value" | "low" => number.value = parsed(name, field)?,
+            "high" => number.high = parsed(name, field)?,
             "unit" => number.unit = field,
-            "message_bytes" => {
-                number.message_bytes = match field {
-                    "-" => None,
-                    bytes => Some(bytes.parse().ok()?),
-                }
-            }
+            "message_bytes" if field == "-" => {}
+            "message_bytes" => number.message_bytes = Some(parsed(name, field)?),
             "testbed" => number.testbed = field,
-            _ => return None,
+            _ => return Err(format!("unknown column \"{name}\"")),
         }
     }
     if number.high.is_nan() {
         number.high = number.value;
     }
-    (number.value <= number.high).then_some(number)
+    match number.value <= number.high {
+        true => Ok(number),
+        false => Err(format!("no value, or a range from high to low: \"{line}\"")),
+    }
+}
+
+/// The number in a field.
+fn parsed<T: FromStr>(column: &str, field: &str) -> Result<T, String> {
+    let number = field.parse();
+    number.map_err(|_| format!("{column}: \"{field}\" is no such number"))
 }
 
 #[cfg(test)]
@@ -186,7 +192,7 @@ mod tests {
     #[test]
     fn lines_have_the_columns_of_the_first_one() {
         let range = parse("id,low,high,basis", "a-1,8.5,10,recalled");
-        let range = range.unwrap_or_else(|| panic!("no line"));
+        let range = range.unwrap_or_else(|reason| panic!("{reason}"));
         assert_eq!(
             (range.value, range.high, range.kind),
             (8.5, 10.0, "recalled")
@@ -194,21 +200,33 @@ mod tests {
         let single = parse("id,value,message_bytes", "a-2,3,-");
         assert_eq!(
             single.map(|one| (one.high, one.message_bytes)),
-            Some((3.0, None))
+            Ok((3.0, None))
         );
-        for wrong in [
-            "a-1,8.5,10",
-            "a-1,8.5,x,measured",
-            "a-1,8.5,10,guessed",
-            "a-1,9,8,measured",
+        let columns = "id,low,high,basis";
+        for (columns, wrong, reason) in [
+            (columns, "a-1,8.5,10", "3 fields for 4 columns"),
+            (
+                columns,
+                "a-1,8.5,x,measured",
+                "high: \"x\" is no such number",
+            ),
+            (
+                columns,
+                "a-1,8.5,10,guessed",
+                "basis: \"guessed\" is none of measured",
+            ),
+            (columns, "a-1,9,8,measured", "a range from high to low"),
+            ("id,lenght", "a-1,8", "unknown column \"lenght\""),
+            ("id,unit", "a-1,us", "no value"),
         ] {
-            assert_eq!(parse("id,low,high,basis", wrong), None, "{wrong}");
+            let error = parse(columns, wrong).map(|_| ()).unwrap_err();
+            assert!(error.contains(reason), "{error}");
         }
     }
 
     #[test]
     fn an_error_is_the_distance_from_the_range() {
-        let number = parse("id,low,high", "a-1,11,14").unwrap_or_else(|| panic!("no line"));
+        let number = parse("id,low,high", "a-1,11,14").unwrap_or_else(|reason| panic!("{reason}"));
         assert_eq!(number.error(12.0), 0.0);
         assert!((number.error(15.4) - 0.1).abs() < 1e-9);
         assert!((number.error(9.9) + 0.1).abs() < 1e-9);

@@ -312,7 +312,7 @@ fn doc_comments_name_their_items() {
             if let Some(word) = refused.iter().find(begins)
                 && !is_begun
             {
-                broken.push(format!("{path}:{}: {word}", index + 1));
+                broken.push(format!("{path}:{}: begins with \"{word}\"", index + 1));
             }
             is_begun = comment.is_some();
         }
