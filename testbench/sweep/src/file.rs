@@ -129,7 +129,7 @@ impl Sweep {
     }
 }
 
-/// Reads `scenario`: a file's name, or the scenario itself.
+/// Reads `scenario`: a file's name, that of an example, or the scenario itself.
 fn read_base(sweep: &str, item: &Item<'_>, folder: &FilePath) -> Result<Base, SweepError> {
     if !item.is_text() {
         let toml::Value::Table(table) = item.value()? else {
@@ -143,13 +143,28 @@ fn read_base(sweep: &str, item: &Item<'_>, folder: &FilePath) -> Result<Base, Sw
             table,
         });
     }
-    let path = folder.join(item.text()?);
+    let mut path = folder.join(item.text()?);
+    let mut example = None;
+    if path.symlink_metadata().is_err() {
+        match own::scenario(item.text()?) {
+            Some(DataLocation::File(file)) => path = file,
+            Some(DataLocation::Embedded(bytes)) => {
+                path = item.text()?.into();
+                example = Some(String::from_utf8_lossy(bytes).into_owned());
+            }
+            None => {}
+        }
+    }
     let refuse = |error: &dyn std::fmt::Display| {
         let reason = format!("{}: {error}", path.display());
         item.place.refuse(reason)
     };
-    let text = Input::Scenario.read_text(&path);
-    let text = text.map_err(|error| refuse(&error))?;
+    let text = match example {
+        Some(text) => text,
+        None => Input::Scenario
+            .read_text(&path)
+            .map_err(|error| refuse(&error))?,
+    };
     let name = path.display().to_string();
     let table = match text.parse::<toml::Table>() {
         Ok(table) => table,

@@ -248,6 +248,8 @@ fn scenarios_in_files() {
         text.unwrap_err().to_string(),
         "s.toml:1: \"scenario\" is missing"
     );
+    let example = Sweep::parse("s.toml", "scenario = \"pair\"\n", &folder).unwrap();
+    assert!(example.base.name.ends_with("scenarios/pair.toml"));
 }
 
 proptest! {
