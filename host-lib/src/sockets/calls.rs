@@ -187,7 +187,10 @@ impl<T: Transport> Sockets<T> {
             return Err(SocketError::NotConnected(connection.peer));
         }
         if connection.stored() == 0 {
-            if let Some(error) = connection.error.take() {
+            // After the last byte of the other side a reader has its end, as with Linux; the error is for a writer.
+            if !connection.peer_finished
+                && let Some(error) = connection.error.take()
+            {
                 return Err(error);
             }
             return Ok(connection.is_at_end().then(Vec::new));

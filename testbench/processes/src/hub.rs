@@ -33,6 +33,8 @@ const QUICK: u64 = 1000;
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 /// Servers that look at the time rest after so long without any traffic, in ns.
 const REST_NS: u64 = 1_000_000_000;
+/// A packet on the way that no side has counted for so long is lost, in ns: a board has given it up.
+const LOST_NS: u64 = 70 * REST_NS;
 /// For so long all ranks may poll without effect, if nothing else is said.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -70,6 +72,8 @@ pub struct Hub {
     active_ns: AtomicU64,
     /// Interface that the ranks begin to use, for texts of errors.
     what: &'static str,
+    /// A process may end without a word.
+    ends_freely: bool,
     patience: Duration,
 }
 
@@ -94,6 +98,7 @@ impl Hub {
             at_rest: AtomicBool::new(false),
             active_ns: AtomicU64::new(0),
             what: "MPI",
+            ends_freely: false,
             patience: PATIENCE,
         })
     }
@@ -102,6 +107,7 @@ impl Hub {
     #[must_use]
     pub const fn of_sockets(mut self) -> Self {
         self.what = "sockets";
+        self.ends_freely = true;
         self
     }
 
@@ -408,7 +414,11 @@ impl Hub {
     /// Ends a world in which nothing has happened for long but servers that look at the time: well, if no other rank is left.
     pub(crate) fn rests(&self, now_ns: u64) -> Result<(), ProcessError> {
         let quiet_ns = now_ns.saturating_sub(self.active_ns.load(Ordering::Relaxed));
-        if self.flying.load(Ordering::Relaxed) != 0 || quiet_ns < REST_NS {
+        let is_quiet = match self.flying.load(Ordering::Relaxed) {
+            0 => quiet_ns >= REST_NS,
+            _ => quiet_ns >= LOST_NS,
+        };
+        if !is_quiet {
             return Ok(());
         }
         let (mut gone, mut clients) = (0, 0);
@@ -498,6 +508,8 @@ impl Hub {
                 place.queued.push_back(request);
                 place.state = RankState::Ready;
             }
+            // The world stands still: its sockets are closed at this time.
+            RankAction::Gone if self.ends_freely => {}
             RankAction::Gone if !place.has_left => return Err(ProcessError::Died { rank }),
             // When a process ends that has left depends on the machine: all end together.
             RankAction::Gone if !have_all_left => place.state = RankState::Away,

@@ -100,8 +100,8 @@ fn processes(spec: &ProgramSpec) -> Option<Processes> {
 
 /// Checks that a program can begin in a network with this node.
 fn check(processes: &Processes, node: usize, scenario: &Scenario) -> Result<(), String> {
-    let Some(program) = processes.words.first() else {
-        return Err("no command: which program?".into());
+    let Some(program) = processes.words.first().filter(|word| !word.is_empty()) else {
+        return Err("`command` names no program".into());
     };
     let protocol = |node: usize| scenario.nodes[node].protocol;
     if processes
@@ -116,10 +116,20 @@ fn check(processes: &Processes, node: usize, scenario: &Scenario) -> Result<(), 
         1 => find(&path).is_some(),
         _ => path.is_file(),
     };
-    match is_there {
-        true => Ok(()),
-        false => Err(format!("there is no program {}", path.display())),
+    if is_there {
+        return Ok(());
     }
+    let path = path.display();
+    let text = program.to_string_lossy();
+    Err(match text.split_once(' ') {
+        _ if Path::new(program).is_dir() => format!("`command`: {path} is a folder"),
+        Some((first, _)) if processes.words.len() == 1 => {
+            format!(
+                "`command`: there is no program {path}; with arguments it is a list: [\"{first}\", ...]"
+            )
+        }
+        _ => format!("`command`: there is no program {path}"),
+    })
 }
 
 /// The path of a program: a name is one of the search path.

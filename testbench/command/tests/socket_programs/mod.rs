@@ -155,6 +155,23 @@ fn traces_have_the_calls_of_processes() {
     assert_eq!(line(&traced, "trace "), line(&plain, "trace "));
 }
 
+/// Programs that use no sockets: one that sleeps outside the world until the world stands still, and one that waits for a child.
+#[test]
+fn programs_without_sockets_end_well() {
+    if !are_there(&["python3"]) {
+        return;
+    }
+    let child =
+        "import subprocess; print(subprocess.run(['echo', 'x'], capture_output=True).stdout)";
+    for program in [
+        &["sh", "-c", "sleep 1; echo awake"][..],
+        &["python3", "-c", child],
+    ] {
+        let (output, text) = launch(&["-n", "1"], program);
+        assert_eq!(output.status.code(), Some(0), "{program:?}: {text}");
+    }
+}
+
 #[test]
 fn programs_that_end_otherwise_are_told() {
     if !are_there(&["python3"]) {

@@ -227,7 +227,7 @@ fn what_cannot_be_run_is_refused_in_one_line() {
     let program = |keys: &str| format!("[[program]]\nrun = \"process\"\nnodes = 0\n{keys}\n");
     let own = "s.toml:6: program.run: ";
     for (words, keys, said) in [
-        (&["run", "s.toml"][..], "", "no command: which program?"),
+        (&["run", "s.toml"][..], "", "`command` names no program"),
         (
             &["run", "s.toml"],
             "command = \"no-such-program\"",
