@@ -64,7 +64,7 @@ impl PcapNg {
     }
 
     /// Writes blocks. The first error is reported at the end; nothing is written after it.
-    fn add(&mut self, blocks: impl Iterator<Item = Block>) {
+    fn add(&mut self, blocks: impl Iterator<Item = CaptureBlock>) {
         if self.error.is_some() {
             return;
         }
@@ -72,7 +72,7 @@ impl PcapNg {
         let bytes: Vec<u8> = header
             .into_iter()
             .chain(blocks)
-            .flat_map(Block::bytes)
+            .flat_map(CaptureBlock::bytes)
             .collect();
         let written = self.out.write_all(&bytes).and_then(|()| self.out.flush());
         self.error = written.err();
@@ -102,12 +102,12 @@ impl FrameObserver for PcapNg {
 }
 
 /// A block of a capture file, with lowest bytes first.
-struct Block {
+struct CaptureBlock {
     kind: u32,
     body: Vec<u8>,
 }
 
-impl Block {
+impl CaptureBlock {
     fn new(kind: u32, words: &[u32]) -> Self {
         let body = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         Self { kind, body }
@@ -137,17 +137,17 @@ impl Block {
     }
 }
 
-fn header() -> Block {
+fn header() -> CaptureBlock {
     let about = concat!("Lanigon ", env!("CARGO_PKG_VERSION"));
-    Block::new(SECTION_HEADER, &[BYTE_ORDER, VERSION])
+    CaptureBlock::new(SECTION_HEADER, &[BYTE_ORDER, VERSION])
         .with_data(&UNKNOWN_LENGTH.to_le_bytes())
         .with_option(SECTION_APPLICATION, about.as_bytes())
         .with_option(COMMENT, b"times count from power-on")
 }
 
-fn interface_block(interface: &Interface) -> Block {
+fn interface_block(interface: &Interface) -> CaptureBlock {
     let snap_length = 0;
-    let block = Block::new(
+    let block = CaptureBlock::new(
         INTERFACE_DESCRIPTION,
         &[interface.link_type.0.into(), snap_length],
     )
@@ -162,14 +162,14 @@ fn interface_block(interface: &Interface) -> Block {
 }
 
 /// A frame with its check sequence, which goes on the wire with its lowest byte first.
-fn frame_block(captured: &CapturedFrame, check_bytes: u8) -> Block {
+fn frame_block(captured: &CapturedFrame, check_bytes: u8) -> CaptureBlock {
     let mut data = captured.bytes.to_vec();
     let check = captured.check.to_le_bytes();
     data.extend(check.iter().take(check_bytes.into()));
     let (ns, length) = (captured.time.ps() / 1000, data.len() as u32);
     let [high, low] = [(ns >> 32) as u32, ns as u32];
     let interface = captured.interface as u32;
-    let block = Block::new(ENHANCED_PACKET, &[interface, high, low, length, length]);
+    let block = CaptureBlock::new(ENHANCED_PACKET, &[interface, high, low, length, length]);
     let notes = captured.notes.iter().map(ToString::to_string);
     let block = notes.fold(block.with_data(&data), |block, note| {
         block.with_option(COMMENT, note.as_bytes())

@@ -78,7 +78,7 @@ impl fmt::Debug for Pending {
 }
 
 /// Content of a send slot.
-struct SendSlot {
+struct PostedSend {
     kind: u32,
     buffer: Buffer,
     node: u16,
@@ -144,7 +144,7 @@ impl<W: Window, S: System> Gm<W, S> {
     #[doc(alias = "gm_put")]
     #[doc(alias = "gm_directed_send_with_callback")]
     pub async fn put(&mut self, port: u8, buffer: Buffer, to: Remote) -> Result<SendId, SendError> {
-        self.post_slot(port, SendSlot::remote(PUT, buffer, to), None)
+        self.post_slot(port, PostedSend::remote(PUT, buffer, to), None)
             .await
     }
 
@@ -159,7 +159,7 @@ impl<W: Window, S: System> Gm<W, S> {
         buffer: Buffer,
         from: Remote,
     ) -> Result<SendId, SendError> {
-        self.post_slot(port, SendSlot::remote(GET, buffer, from), None)
+        self.post_slot(port, PostedSend::remote(GET, buffer, from), None)
             .await
     }
 
@@ -224,7 +224,7 @@ impl<W: Window, S: System> Gm<W, S> {
         if u32::from(size) >= SIZES || length > capacity(size.into()) {
             return Err(SendError::TooLong { length, size });
         }
-        let slot = SendSlot {
+        let slot = PostedSend {
             kind: SEND + u32::from(size),
             buffer,
             node,
@@ -238,7 +238,7 @@ impl<W: Window, S: System> Gm<W, S> {
     async fn post_slot(
         &mut self,
         number: u8,
-        slot: SendSlot,
+        slot: PostedSend,
         callback: Option<Callback>,
     ) -> Result<SendId, SendError> {
         let call = Call::Send {
@@ -257,10 +257,10 @@ impl<W: Window, S: System> Gm<W, S> {
     async fn write_slot(
         &mut self,
         number: u8,
-        slot: &SendSlot,
+        slot: &PostedSend,
         callback: Option<Callback>,
     ) -> Result<SendId, SendError> {
-        let &SendSlot {
+        let &PostedSend {
             node, port, buffer, ..
         } = slot;
         let nodes = self.nodes;
@@ -346,7 +346,7 @@ impl<W: Window, S: System> Gm<W, S> {
     }
 }
 
-impl SendSlot {
+impl PostedSend {
     const fn remote(kind: u32, buffer: Buffer, remote: Remote) -> Self {
         Self {
             kind,

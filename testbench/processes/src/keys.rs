@@ -13,7 +13,7 @@ use lanigon_worlds::scenario::table::Table;
 
 use crate::workload::{MOST_PER_NODE, Mode, Processes};
 
-/// Each rank with sockets begins so long after the one before, in ns.
+/// Pause between the starts of two successive ranks with sockets, in ns.
 const APART_NS: u64 = 1_000_000;
 
 const INTERFACES: [(&str, Mode); 2] = [

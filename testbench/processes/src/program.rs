@@ -32,9 +32,9 @@ pub(crate) struct RankProgram<S> {
     recorded: SentTotals,
 }
 
-/// Work of a call of a process.
+/// Kind of a call of a process.
 #[derive(Clone, Copy)]
-enum Work {
+enum CallKind {
     /// Sends a message of this class and length to a rank.
     Send(Class, usize, u32),
     /// A call on a socket.
@@ -46,33 +46,33 @@ enum Work {
 /// A call of a rank's process, as traces and timelines show it.
 struct ProcessCall {
     rank: usize,
-    work: Work,
+    kind: CallKind,
 }
 
 impl ProcessCall {
     /// The call of a request; `None` if the program has not called anything that communicates.
     fn of(rank: usize, request: &Request) -> Option<Self> {
-        let work = match request {
+        let kind = match request {
             Request::Send { message, .. } => {
-                Work::Send(message.envelope.class, message.bytes.len(), message.rank)
+                CallKind::Send(message.envelope.class, message.bytes.len(), message.rank)
             }
             Request::Call {
                 call: SocketCall::Cancel { .. } | SocketCall::CloseAll,
                 ..
             } => return None,
-            Request::Call { call, .. } => Work::Socket(call.name()),
-            Request::Poll { .. } => Work::Wait,
+            Request::Call { call, .. } => CallKind::Socket(call.name()),
+            Request::Poll { .. } => CallKind::Wait,
             _ => return None,
         };
-        Some(Self { rank, work })
+        Some(Self { rank, kind })
     }
 }
 
 impl fmt::Display for ProcessCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rank {}: ", self.rank)?;
-        match self.work {
-            Work::Send(class, bytes, to) => {
+        match self.kind {
+            CallKind::Send(class, bytes, to) => {
                 let class = match class {
                     Class::Plain => "send",
                     Class::Tagged => "tagged send",
@@ -81,8 +81,8 @@ impl fmt::Display for ProcessCall {
                 };
                 write!(f, "{class} of {bytes} bytes to rank {to}")
             }
-            Work::Socket(name) => f.write_str(name),
-            Work::Wait => f.write_str("wait"),
+            CallKind::Socket(name) => f.write_str(name),
+            CallKind::Wait => f.write_str("wait"),
         }
     }
 }

@@ -14,7 +14,7 @@
 //! chunk, chunk, ...
 //! ```
 //!
-//! Each chunk begins with 68 bytes:
+//! The head of a chunk has 68 bytes:
 //!
 //! | bytes | meaning |
 //! |--|--|

@@ -26,7 +26,7 @@ messages = 100
 bytes = 64
 "#;
 
-/// One rank that runs a program in some way.
+/// Program table whose two ranks run `ends.py` with an argument.
 fn alone(how: &str) -> String {
     format!(
         "[[program]]\nrun = \"process\"\nnodes = [0, 1]\ncommand = [\"python3\", \"ends.py\", \"{how}\"]\n"
@@ -34,9 +34,9 @@ fn alone(how: &str) -> String {
 }
 
 /// A folder with the program `ends.py` and a scenario.
-struct Place(tempfile::TempDir);
+struct ProgramFolder(tempfile::TempDir);
 
-impl Place {
+impl ProgramFolder {
     fn new(network: &str, programs: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::copy(source("ends.py"), folder.path().join("ends.py")).unwrap();
@@ -96,7 +96,7 @@ fn programs_run_beside_others_in_the_same_time() {
         return;
     }
     for network in networks() {
-        let place = Place::new(&network, BESIDE);
+        let place = ProgramFolder::new(&network, BESIDE);
         let run = |options: &[&str]| {
             let (code, text, error) = place.run(&[&["run", "s.toml"], options].concat());
             assert_eq!(code, Some(0), "{text}{error}");
@@ -151,13 +151,13 @@ fn programs_that_fail_make_the_run_fail() {
         ("become", 1, "has ended with exit code 7"),
         ("fork", 0, "all is done"),
     ] {
-        let place = Place::new(&networks()[0], &alone(how));
+        let place = ProgramFolder::new(&networks()[0], &alone(how));
         let (found, text, error) = place.run(&["run", "s.toml"]);
         assert!(text.contains(said), "{how}: {text}{error}");
         assert_eq!(found, Some(code), "{how}: {text}{error}");
     }
     // A limit of time ends what runs.
-    let place = Place::new(&networks()[0], &alone("wait"));
+    let place = ProgramFolder::new(&networks()[0], &alone("wait"));
     let (code, text, _) = place.run(&["run", "s.toml", "--max-time", "1500"]);
     assert!(text.contains("exit codes none none"), "{text}");
     assert_eq!(code, Some(0), "{text}");
@@ -168,7 +168,7 @@ fn each_run_of_a_sweep_has_its_own_processes() {
     if !are_there(&["python3"]) {
         return;
     }
-    let place = Place::new(&networks()[0], BESIDE);
+    let place = ProgramFolder::new(&networks()[0], BESIDE);
     place.write(
         "sweep.toml",
         "description = \"two starts\"\nscenario = \"s.toml\"\n[[axis]]\nname = \"start\"\nunit = \"us\"\n\
@@ -196,7 +196,7 @@ fn an_interrupt_ends_the_processes_of_a_run() {
     if !are_there(&["python3"]) {
         return;
     }
-    let place = Place::new(&networks()[0], "");
+    let place = ProgramFolder::new(&networks()[0], "");
     let program = place.path().join("ends.py");
     let program = program.to_str().unwrap();
     place.write(
@@ -274,7 +274,7 @@ fn what_cannot_be_run_is_refused_in_one_line() {
             "s.toml: its programs have commands: `lanigon run` starts them",
         ),
     ] {
-        let place = Place::new(&networks()[0], &program(keys));
+        let place = ProgramFolder::new(&networks()[0], &program(keys));
         let (code, text, error) = place.run(words);
         assert_eq!(code, Some(2), "{keys}: {text}{error}");
         assert!(error.contains(said), "{said}: {error}");
