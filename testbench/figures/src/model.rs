@@ -1,5 +1,7 @@
 //! A figure as data.
 
+use serde::{Deserialize, Serialize};
+
 /// A figure: panels beside and below each other.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figure {
@@ -34,7 +36,8 @@ pub struct Axis {
 }
 
 /// Scale of an axis.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// Equal distances are equal differences. The range includes zero unless it is far from the data.
     #[default]

@@ -138,7 +138,7 @@ impl Axis {
         let zip = table.get("zip");
         let zip = zip.map(|zip| zip.text().map(str::to_owned)).transpose()?;
         let targets = targets(&mut table)?;
-        let values = values(&mut table)?;
+        let values = values(&mut table, zip.is_some())?;
         let labels = match table.get("labels") {
             Some(item) => labels(&item, values.len())?,
             None => values.iter().map(label).collect(),
@@ -260,8 +260,8 @@ fn target(item: &Item<'_>, map: ValueMap) -> Result<KeyTarget, ScenarioError> {
     })
 }
 
-/// Reads `values`, or `from` and `to` with `step` or `factor`.
-fn values(table: &mut Table<'_>) -> Result<Vec<Value>, ScenarioError> {
+/// Reads `values`, or `from` and `to` with `step` or `factor`. Values of axes that move together may be equal.
+fn values(table: &mut Table<'_>, together: bool) -> Result<Vec<Value>, ScenarioError> {
     let given = table.get("values");
     let from = table.get("from");
     match (given, from) {
@@ -278,7 +278,14 @@ fn values(table: &mut Table<'_>) -> Result<Vec<Value>, ScenarioError> {
                 let reason = format!("an axis has between 1 and {MOST_VALUES} values");
                 return Err(item.place.refuse(reason));
             }
-            items.iter().map(Item::value).collect()
+            let values: Vec<_> = items.iter().map(Item::value).collect::<Result<_, _>>()?;
+            let again = (1..values.len()).find(|&at| values[..at].contains(&values[at]));
+            match again.filter(|_| !together) {
+                Some(at) => Err(item
+                    .place
+                    .refuse(format!("has {} twice", label(&values[at])))),
+                None => Ok(values),
+            }
         }
         (None, Some(from)) => range(table, &from),
     }

@@ -95,6 +95,14 @@ impl SweepPlan {
         Ok((plan, jobs))
     }
 
+    /// The values of a run that are no numbers: runs in which they are equal have results with the same keys.
+    #[must_use]
+    pub fn kind(&self, run: usize) -> Vec<usize> {
+        let values = self.axes.iter().zip(&self.runs[run].point);
+        let words = values.filter(|(axis, at)| axis.numbers[**at].is_none());
+        words.map(|(_, at)| *at).collect()
+    }
+
     /// A run's values and seed, as text: `clock = 88 MHz, scheme = base, seed 1`.
     #[must_use]
     pub fn describe(&self, run: usize) -> String {

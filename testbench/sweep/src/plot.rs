@@ -15,30 +15,11 @@ use crate::store::{Rows, replace};
 use crate::table;
 use lanigon_experiments::measure::Measure;
 
-/// Scale of an axis of a plot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum PlotScale {
-    Linear,
-    Log2,
-    Log10,
-}
-
-const SCALES: [(&str, PlotScale); 3] = [
-    ("linear", PlotScale::Linear),
-    ("log2", PlotScale::Log2),
-    ("log10", PlotScale::Log10),
+const SCALES: [(&str, Scale); 3] = [
+    ("linear", Scale::Linear),
+    ("log2", Scale::Log2),
+    ("log10", Scale::Log10),
 ];
-
-impl From<PlotScale> for Scale {
-    fn from(scale: PlotScale) -> Self {
-        match scale {
-            PlotScale::Linear => Self::Linear,
-            PlotScale::Log2 => Self::Log2,
-            PlotScale::Log10 => Self::Log10,
-        }
-    }
-}
 
 /// A plot. Axes and measures are numbers of those of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,8 +33,8 @@ pub struct Plot {
     panels: Option<usize>,
     /// Axes with one value in this plot: axis, and number of the value.
     fixed: Vec<(usize, usize)>,
-    x_scale: PlotScale,
-    y_scale: PlotScale,
+    x_scale: Scale,
+    y_scale: Scale,
 }
 
 impl Plot {
@@ -95,7 +76,7 @@ impl Plot {
         };
         let mut scale = |key| match table.get(key) {
             Some(item) => item.choice("scale", &SCALES),
-            None => Ok(PlotScale::Linear),
+            None => Ok(Scale::Linear),
         };
         let (x_scale, y_scale) = (scale("x_scale")?, scale("y_scale")?);
         let place = table.place.clone();
@@ -183,8 +164,8 @@ impl Plot {
             let x = &plan.axes[self.x];
             whole_panel(
                 &title.unwrap_or_default(),
-                (&quantity(&x.name, &x.unit), self.x_scale.into()),
-                (&quantity(&measure.name, &measure.unit), self.y_scale.into()),
+                (&quantity(&x.name, &x.unit), self.x_scale),
+                (&quantity(&measure.name, &measure.unit), self.y_scale),
                 labels(self.curves).into_iter().map(curve).collect(),
             )
         };

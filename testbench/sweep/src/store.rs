@@ -80,7 +80,7 @@ pub struct RunRow {
 }
 
 impl RunRow {
-    fn new(outcome: &RunOutcome, measures: &[Measure]) -> Self {
+    pub(crate) fn new(outcome: &RunOutcome, measures: &[Measure]) -> Self {
         let document = match outcome {
             RunOutcome::Error(reason) => {
                 return Self {

@@ -58,11 +58,15 @@ pub fn failures<'r>(plan: &SweepPlan, rows: &'r Rows) -> Vec<(usize, &'r str)> {
     failed.collect()
 }
 
-/// Checks that each measure has a place in the results of at least one run.
+/// Checks that each measure has a place in the results of at least one run. `counts`: whether a reason for which it has none does.
 ///
 /// # Errors
 /// [`SweepError::Measure`].
-pub fn check_measures(plan: &SweepPlan, rows: &Rows) -> Result<(), SweepError> {
+pub fn check_measures(
+    plan: &SweepPlan,
+    rows: &Rows,
+    counts: impl Fn(&str) -> bool,
+) -> Result<(), SweepError> {
     let rows = plan.runs.iter().filter_map(|run| rows.get(&run.key));
     let rows: Vec<_> = rows.filter(|row| !row.trace_hash.is_empty()).collect();
     for (index, measure) in plan.measures.iter().enumerate() {
@@ -70,7 +74,7 @@ pub fn check_measures(plan: &SweepPlan, rows: &Rows) -> Result<(), SweepError> {
         let Some(Some(reason)) = reasons.next() else {
             continue;
         };
-        if reasons.all(|reason| reason.is_some()) {
+        if counts(reason) && reasons.all(|reason| reason.is_some()) {
             return Err(SweepError::Measure {
                 place: measure.place.clone(),
                 reason: format!("{}: {reason}", measure.path),

@@ -72,6 +72,10 @@ fn values_of_axes() {
         "s.toml:4: axis.values: an axis has between 1 and 10000 values",
     );
     check(
+        &axis("values = [1, 3, 3]"),
+        "s.toml:4: axis.values: has 3 twice",
+    );
+    check(
         &axis("values = [1]\nfrom = 1"),
         "s.toml:5: axis.from: the values are given by \"values\" already",
     );

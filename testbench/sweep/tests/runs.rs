@@ -133,7 +133,7 @@ fn failed_runs_are_rows_and_the_sweep_goes_on() {
 #[test]
 fn a_measure_of_no_run_is_named_and_costs_no_run() {
     let folder = folder("measures");
-    let head = |path: &str| format!("[measure]\nm = \"{path}\"\n");
+    let head = |path: &str| format!("[measure]\nm = \"{path}\"\n{AXES}");
     let (sweep, plan, jobs) = planned(&head("latency_us.p55"));
     let found = execute::run(
         &sweep,
@@ -148,5 +148,6 @@ fn a_measure_of_no_run_is_named_and_costs_no_run() {
          (the results are kept: correct the path and run the sweep again)"
     );
     let report = run(&head("latency_us.p50"), &folder, &options(1, Shard::ALL));
+    // It was told after the first one.
     assert_eq!((report.before, report.complete), (1, true));
 }
