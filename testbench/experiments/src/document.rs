@@ -1,12 +1,14 @@
 //! The results for programs: one form for all papers.
 
+use std::fmt;
+
 use lanigon_report::Report;
 use serde::Serialize;
 
 use crate::Error;
 use crate::conditions::Conditions;
 use crate::drawing::NamedFigure;
-use crate::paper::{Amount, Paper};
+use crate::paper::Amount;
 use crate::row::Row;
 use crate::verdict::{JudgedClaim, Totals};
 
@@ -29,36 +31,15 @@ pub struct Head {
     pub partial: bool,
 }
 
-impl Head {
-    pub(crate) fn new(
-        paper: &Paper,
-        amount: Amount,
-        conditions: Conditions,
-        rows: Vec<Row>,
-        claims: Vec<JudgedClaim>,
-        partial: bool,
-    ) -> Self {
-        Self {
-            experiment: paper.name,
-            amount,
-            conditions,
-            rows,
-            verdicts: Totals::count(&claims),
-            claims,
-            partial,
-        }
-    }
-}
-
-/// A document.
+/// The document of results.
 #[derive(Debug, Serialize)]
-struct PaperDocument<'a, P, X> {
+pub(crate) struct PaperDocument<'a, P, X> {
     #[serde(flatten)]
-    head: &'a Head,
+    pub head: &'a Head,
     /// The measured points.
-    points: &'a P,
+    pub points: P,
     /// Further results of the experiment.
-    extra: &'a X,
+    pub extra: X,
 }
 
 /// Result of an experiment.
@@ -79,13 +60,21 @@ pub struct ExperimentOutcome {
 }
 
 impl ExperimentOutcome {
-    /// An explanation, which is printed only.
+    /// Explanations, which are printed only, as `write` shows each on a terminal of 80 columns.
     ///
     /// # Errors
     /// It has no form as JSON.
-    pub fn explanation(text: String, explained: &impl Serialize) -> Result<Self, Error> {
+    pub fn explanation<T: Serialize>(
+        all: &[T],
+        write: impl Fn(&mut String, &T) -> fmt::Result,
+    ) -> Result<Self, Error> {
+        let mut text = String::new();
+        for one in all {
+            // Writing to a string cannot fail.
+            let _ = write(&mut text, one);
+        }
         Ok(Self {
-            document: json(explained)?,
+            document: json(&all)?,
             text,
             ..Self::default()
         })
@@ -96,19 +85,6 @@ impl ExperimentOutcome {
     pub fn is_partial(&self) -> bool {
         self.head.as_ref().is_some_and(|head| head.partial)
     }
-}
-
-/// The document of results.
-pub(crate) fn write(
-    head: &Head,
-    points: &impl Serialize,
-    extra: &impl Serialize,
-) -> Result<String, Error> {
-    json(&PaperDocument {
-        head,
-        points,
-        extra,
-    })
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<String, Error> {

@@ -1,8 +1,6 @@
 //! Reasons for which an experiment fails.
 
 use emulator::profile::ProfileError;
-use emulator::wire::ethernet::EthernetError;
-use emulator::wire::fault::FaultError;
 use lanigon_worlds::builder::WorldError;
 use lanigon_worlds::calibrate::CalibrationError;
 use lanigon_worlds::end::RunError;
@@ -33,12 +31,6 @@ pub enum Error {
     /// A measurement that is a scenario.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A fault cannot be installed.
-    #[error(transparent)]
-    Install(#[from] EthernetError),
-    /// A fault is invalid.
-    #[error(transparent)]
-    Fault(#[from] FaultError),
     /// The calibration of a profile's stages.
     #[error(transparent)]
     Calibration(#[from] CalibrationError),

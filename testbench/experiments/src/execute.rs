@@ -15,6 +15,48 @@ pub struct MeasuredPoints<K, P> {
     pub partial: bool,
 }
 
+impl<K, P> Default for MeasuredPoints<K, P> {
+    fn default() -> Self {
+        Self {
+            points: Vec::new(),
+            partial: true,
+        }
+    }
+}
+
+/// A key or a point of one of two kinds.
+#[derive(Debug, Clone)]
+pub enum OneOf<A, B> {
+    /// The first kind.
+    First(A),
+    /// The second kind.
+    Second(B),
+}
+
+impl<K, P, L, Q> MeasuredPoints<OneOf<K, L>, OneOf<P, Q>> {
+    /// The points of each kind.
+    #[must_use]
+    pub fn split(self) -> (MeasuredPoints<K, P>, MeasuredPoints<L, Q>) {
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for point in self.points {
+            match point {
+                (OneOf::First(key), OneOf::First(value)) => first.push((key, value)),
+                (OneOf::Second(key), OneOf::Second(value)) => second.push((key, value)),
+                _ => {}
+            }
+        }
+        let partial = self.partial;
+        let (points, others) = (first, second);
+        (
+            MeasuredPoints { points, partial },
+            MeasuredPoints {
+                points: others,
+                partial,
+            },
+        )
+    }
+}
+
 /// Measures all points; `done` is called with the number of finished ones. The results, and whether the user interrupted.
 ///
 /// # Errors

@@ -5,14 +5,16 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::conditions::Conditions;
-use crate::document::{self, ExperimentOutcome, Head};
+use crate::document::{ExperimentOutcome, Head, PaperDocument, json};
 use crate::drawing::NamedFigure;
 use crate::execute::{self, MeasuredPoints};
+use crate::formula::Measurements;
 use crate::page;
 use crate::paper::{Amount, Paper, ResultRequest};
 use crate::published::Published;
 use crate::row::{self, CALIBRATED, PREDICTED, Row};
-use crate::verdict::{self, Claim, JudgedClaim, Limits, Sample};
+use crate::statements::Statements;
+use crate::verdict::{JudgedClaim, Limits, Sample, Totals};
 
 /// An experiment, made from a request: what is measured, and what becomes of the results.
 pub trait Experiment: Sized + Sync {
@@ -21,12 +23,7 @@ pub trait Experiment: Sized + Sync {
     /// Measured values of a point.
     type Point: Send;
     /// All points, as claims and figures take them.
-    type Results: Sample + 'static;
-
-    /// The claims.
-    const CLAIMS: &'static [Claim<Self::Results>] = &[];
-    /// Texts of the claims, by id: a TOML file.
-    const TEXTS: &'static str = "";
+    type Results: Sample + Measurements + 'static;
 
     /// The experiment that a request asks for. The request has no option that the paper does not accept.
     ///
@@ -52,13 +49,8 @@ pub trait Experiment: Sized + Sync {
     /// The results from all measured points.
     fn results(&self, found: MeasuredPoints<Self::Key, Self::Point>) -> Self::Results;
 
-    /// The own value for a published number; `None`: it was not measured.
-    fn value(&self, number: &Published, results: &Self::Results) -> Option<f64>;
-
-    /// Difference of the measurement from the publication's; empty if there is none.
-    fn note(&self, _number: &Published, _results: &Self::Results) -> &'static str {
-        ""
-    }
+    /// Statements about the results: numbers, claims, figures.
+    fn statements(&self) -> &Statements;
 
     /// The published numbers beside the measured ones.
     fn rows(&self, paper: &Paper, results: &Self::Results) -> Vec<Row> {
@@ -67,8 +59,8 @@ pub trait Experiment: Sized + Sync {
                 true => CALIBRATED,
                 false => PREDICTED,
             };
-            let value = self.value(number, results);
-            Row::new(number, value, role, self.note(number, results))
+            let value = self.statements().value(number, results);
+            Row::new(number, value, role, self.statements().note(number, results))
         };
         paper.table.numbers().iter().map(row).collect()
     }
@@ -80,11 +72,13 @@ pub trait Experiment: Sized + Sync {
 
     /// The judged claims.
     fn claims(&self, results: &Self::Results) -> Vec<JudgedClaim> {
-        verdict::judge_all(results, self.limits(), Self::CLAIMS, Self::TEXTS)
+        self.statements().judge(results, self.limits())
     }
 
     /// The figures, with the names of their files.
-    fn figures(&self, results: &Self::Results) -> Vec<NamedFigure>;
+    fn figures(&self, paper: &Paper, results: &Self::Results) -> Vec<NamedFigure> {
+        self.statements().figures(paper.table, results)
+    }
 
     /// The measured points, for programs and as a table of the report.
     fn points(&self, results: &Self::Results) -> impl Serialize;
@@ -93,8 +87,8 @@ pub trait Experiment: Sized + Sync {
     fn extra(&self, _results: &Self::Results) -> impl Serialize {}
 
     /// Text behind rows and claims.
-    fn more(&self, _results: &Self::Results) -> String {
-        String::new()
+    fn more(&self, results: &Self::Results) -> String {
+        self.statements().text(results)
     }
 
     /// The results as text.
@@ -119,8 +113,13 @@ pub trait Experiment: Sized + Sync {
     }
 
     /// Sections of the report behind the run's.
-    fn sections(&self, head: &Head, results: &Self::Results) -> Vec<Section> {
-        let mut sections = page::sections(head, self.figures(results));
+    fn sections(
+        &self,
+        head: &Head,
+        figures: Vec<NamedFigure>,
+        results: &Self::Results,
+    ) -> Vec<Section> {
+        let mut sections = page::sections(head, figures);
         sections.extend(page::lists(&self.extra(results)));
         sections.extend(page::list("Points", &self.points(results)));
         sections
@@ -174,18 +173,27 @@ impl<E: Experiment> StartedExperiment for (&'static Paper, Amount, E) {
         let (results, partial) = execute::measure(experiment, done)?;
         let rows = experiment.rows(paper, &results);
         let claims = experiment.claims(&results);
-        let head = Head::new(paper, *amount, conditions, rows, claims, partial);
+        let head = Head {
+            experiment: paper.name,
+            amount: *amount,
+            conditions,
+            rows,
+            verdicts: Totals::count(&claims),
+            claims,
+            partial,
+        };
+        let figures = experiment.figures(paper, &results);
         let mut sections = vec![page::run(paper, &head)];
-        sections.extend(experiment.sections(&head, &results));
+        sections.extend(experiment.sections(&head, figures.clone(), &results));
         Ok(ExperimentOutcome {
-            document: document::write(
-                &head,
-                &experiment.points(&results),
-                &experiment.extra(&results),
-            )?,
+            document: json(&PaperDocument {
+                head: &head,
+                points: experiment.points(&results),
+                extra: experiment.extra(&results),
+            })?,
             text: experiment.text(&head, &results),
             table: row::csv(&experiment.table(&head.rows, &results)),
-            figures: experiment.figures(&results),
+            figures,
             report: Report {
                 title: format!("{}: published and reproduced", paper.subject),
                 sections,

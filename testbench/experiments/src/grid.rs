@@ -27,9 +27,11 @@ use crate::Error;
 use crate::conditions::{Conditions, about};
 use crate::error::profile;
 use crate::execute::MeasuredPoints;
+use crate::formula::{FormulaError, FormulaValue, Measurements};
 use crate::paper::{Amount, ResultRequest};
 use crate::path::Path;
 use crate::scenario;
+use crate::statements::PaperFile;
 use crate::verdict::Sample;
 
 /// The value of an axis.
@@ -86,6 +88,17 @@ from! {
     Option<u32>, count => count.map_or_else(|| NONE.into(), Self::from);
 }
 
+impl From<&FormulaValue> for AxisValue {
+    fn from(value: &FormulaValue) -> Self {
+        match value {
+            FormulaValue::Flag(flag) => Self::Flag(*flag),
+            FormulaValue::Number(number) => Self::Count(*number as u64),
+            FormulaValue::Text(name) => Self::Name(name.clone()),
+            FormulaValue::None | FormulaValue::List(_) => NONE.into(),
+        }
+    }
+}
+
 /// A point: a value for each axis, in their order.
 pub type PointKey = Vec<AxisValue>;
 
@@ -139,6 +152,7 @@ struct Special {
 /// The points of an experiment.
 #[derive(Debug, Clone)]
 pub struct Grid {
+    source: PaperFile,
     file: File,
     amount: Amount,
     interrupt: Arc<AtomicBool>,
@@ -146,20 +160,17 @@ pub struct Grid {
     pub profiles: Vec<Profile>,
 }
 
-fn invalid(reason: impl std::fmt::Display) -> Error {
-    Error::Request(format!("experiment.toml: {reason}"))
-}
-
 impl Grid {
     /// The points that a file names, for a request.
     ///
     /// # Errors
     /// The file is invalid, or a profile is missing.
-    pub fn new(text: &str, request: &ResultRequest) -> Result<Self, Error> {
-        let file: File = toml::from_str(text).map_err(invalid)?;
+    pub fn new(source: PaperFile, request: &ResultRequest) -> Result<Self, Error> {
+        let file: File = source.parse()?;
         let profiles = file.profiles.iter().map(|name| profile(name));
         let grid = Self {
             profiles: profiles.collect::<Result<_, _>>()?,
+            source,
             file,
             amount: request.amount,
             interrupt: Arc::clone(&request.interrupt),
@@ -198,7 +209,7 @@ impl Grid {
         let place = self.amount as usize;
         let list = self.file.lists.get(name);
         let value = list.and_then(|list| list.get(place).or(list.last()));
-        value.ok_or_else(|| invalid(format!("no list {name}")))
+        value.ok_or_else(|| self.source.invalid(format!("no list {name}")))
     }
 
     /// Checks that every point is a scenario.
@@ -223,19 +234,22 @@ impl Grid {
         for block in &self.file.points {
             let is_axis = |name: &String| self.file.axis.iter().any(|axis| axis.name == *name);
             if let Some(name) = block.keys().find(|name| !is_axis(name)) {
-                return Err(invalid(format!("points: no axis has the name {name}")));
+                return Err(self
+                    .source
+                    .invalid(format!("points: no axis has the name {name}")));
             }
             let mut all: Vec<PointKey> = vec![Vec::new()];
             for GridAxis { name, .. } in &self.file.axis {
                 let values = block.get(name);
-                let values = values.ok_or_else(|| invalid(format!("points without {name}")))?;
+                let values =
+                    values.ok_or_else(|| self.source.invalid(format!("points without {name}")))?;
                 let values = match self.listed(values)? {
                     Toml::Array(values) => values,
                     single => vec![single],
                 };
                 let values: Vec<AxisValue> = values
                     .into_iter()
-                    .map(|value| value.try_into().map_err(invalid))
+                    .map(|value| value.try_into().map_err(|error| self.source.invalid(error)))
                     .collect::<Result<_, _>>()?;
                 let longer = |key: &PointKey| {
                     let longer = |value: &AxisValue| [key, &[value.clone()][..]].concat();
@@ -274,22 +288,29 @@ impl Grid {
     /// The file is invalid.
     pub fn scenario(&self, key: &PointKey) -> Result<String, Error> {
         let Toml::Table(mut scenario) = self.listed(&self.file.scenario.clone().into())? else {
-            return Err(invalid("scenario"));
+            return Err(self.source.invalid("scenario"));
         };
         for (axis, value) in self.file.axis.iter().zip(key) {
             let special = axis.values.iter().find(|special| special.is == *value);
             let own = special.and_then(|special| special.set.as_ref());
             for (path, target) in own.unwrap_or(&axis.set) {
-                let path = Path::parse(path).map_err(invalid)?;
-                let target = self.listed(&filled(target, value, key)?)?;
-                path.set(&mut scenario, target).map_err(invalid)?;
+                let path = Path::parse(path).map_err(|error| self.source.invalid(error))?;
+                let target =
+                    filled(target, value, key).map_err(|error| self.source.invalid(error))?;
+                let target = self.listed(&target)?;
+                path.set(&mut scenario, target)
+                    .map_err(|error| self.source.invalid(error))?;
             }
             if let (Some(list), AxisValue::Count(count)) = (&axis.first, value) {
                 match scenario.get_mut(list) {
                     Some(Toml::Array(items)) if items.len() as u64 >= *count => {
                         items.truncate(*count as usize);
                     }
-                    _ => return Err(invalid(format!("{list} has fewer than {count} items"))),
+                    _ => {
+                        return Err(self
+                            .source
+                            .invalid(format!("{list} has fewer than {count} items")));
+                    }
                 }
             }
         }
@@ -301,7 +322,7 @@ impl Grid {
                 }
             }
         }
-        toml::to_string(&scenario).map_err(invalid)
+        toml::to_string(&scenario).map_err(|error| self.source.invalid(error))
     }
 
     /// Measures a point.
@@ -312,7 +333,10 @@ impl Grid {
         let limit = self.file.limit_s.map(|s| SimTime::from_us(s * 1_000_000));
         let document = scenario::measured(&self.scenario(key)?, limit, &self.interrupt)?;
         let value = |(name, path): &(String, String)| {
-            let wrong = |reason| invalid(format!("measures: {name}: {path}: {reason}"));
+            let wrong = |reason| {
+                self.source
+                    .invalid(format!("measures: {name}: {path}: {reason}"))
+            };
             let (path, may_miss) = match path.strip_suffix('?') {
                 Some(path) => (path, true),
                 None => (&**path, false),
@@ -348,8 +372,8 @@ impl Grid {
         points.sort_by(order);
         let measures = self.file.measures.iter();
         let lists = self.file.lists.keys().filter_map(|name| {
-            let numbers = self.list(name).ok()?.clone().try_into().ok()?;
-            Some((name.clone(), numbers))
+            let value = self.listed(self.list(name).ok()?).ok()?;
+            Some((name.clone(), value.into()))
         });
         Points {
             lists: lists.collect(),
@@ -369,7 +393,7 @@ impl Grid {
 }
 
 /// The value that a key gets: `{}` is that of the axis, a table chooses by the value of another one.
-fn filled(target: &Toml, value: &AxisValue, key: &PointKey) -> Result<Toml, Error> {
+fn filled(target: &Toml, value: &AxisValue, key: &PointKey) -> Result<Toml, &'static str> {
     let text = value.to_string();
     Ok(match target {
         Toml::String(whole) if whole == "{}" => match value {
@@ -384,7 +408,7 @@ fn filled(target: &Toml, value: &AxisValue, key: &PointKey) -> Result<Toml, Erro
         }
         Toml::Table(table) => {
             let chosen = key.iter().find_map(|value| table.get(&value.to_string()));
-            let chosen = chosen.ok_or_else(|| invalid("no value is chosen"))?;
+            let chosen = chosen.ok_or("no value is chosen")?;
             filled(chosen, value, key)?
         }
         other => other.clone(),
@@ -394,8 +418,8 @@ fn filled(target: &Toml, value: &AxisValue, key: &PointKey) -> Result<Toml, Erro
 /// Measured points.
 #[derive(Debug, Clone, Default)]
 pub struct Points {
-    /// The file's lists of numbers.
-    lists: BTreeMap<String, Vec<u32>>,
+    /// The file's lists.
+    lists: BTreeMap<String, FormulaValue>,
     axes: Vec<String>,
     /// Names, and whether there are several numbers.
     measures: Vec<(String, bool)>,
@@ -417,23 +441,26 @@ impl Points {
     pub fn at(&self, key: &PointKey, measure: &str) -> Option<f64> {
         self.all(key, measure)?.first().copied()
     }
-
-    /// The numbers of a list of the file; empty: there are none.
-    #[must_use]
-    pub fn list(&self, name: &str) -> Vec<u32> {
-        self.lists.get(name).cloned().unwrap_or_default()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
-    }
 }
 
-impl AsRef<Self> for Points {
-    fn as_ref(&self) -> &Self {
-        self
+impl Measurements for Points {
+    fn find(&self, measure: &str, at: &[FormulaValue]) -> Result<FormulaValue, FormulaError> {
+        if at.is_empty() {
+            let list = self.lists.get(measure).cloned();
+            return list.ok_or_else(|| FormulaError::unknown(measure));
+        }
+        let place = self.measures.iter().position(|(name, _)| name == measure);
+        let place = place.ok_or_else(|| FormulaError::unknown(measure))?;
+        if at.len() != self.axes.len() {
+            let reason = format!("{measure}: a point is {}", self.axes.join(", "));
+            return Err(FormulaError::Wrong(reason));
+        }
+        let key: PointKey = at.iter().map(AxisValue::from).collect();
+        let numbers = self.values.get(&key).ok_or_else(FormulaError::missing)?;
+        match (self.measures[place].1, numbers[place].first()) {
+            (true, _) => Ok(numbers[place].clone().into()),
+            (false, number) => Ok((*number.ok_or_else(FormulaError::missing)?).into()),
+        }
     }
 }
 
@@ -506,26 +533,34 @@ kind = ["a", "z"]
 size = ["none", 3]
 "#;
 
+    fn file(text: &str) -> PaperFile {
+        PaperFile {
+            name: "test/experiment.toml",
+            text: String::from(text).leak(),
+        }
+    }
+
     #[test]
     fn points_that_are_none_are_refused_at_once() {
         for (from, to, reason) in [
             (
                 "kind = [\"a\"",
                 "kinds = [\"a\"",
-                "no axis has the name kinds",
+                "points: no axis has the name kinds",
             ),
             ("size = [\"none\", 3]", "", "points without size"),
             ("[\"none\", 3]", "\"@sizes\"", "no list sizes"),
         ] {
-            let error = Grid::new(&FILE.replace(from, to), &ResultRequest::default());
+            let error = Grid::new(file(&FILE.replace(from, to)), &ResultRequest::default());
             let error = error.map(|_| ()).unwrap_err().to_string();
-            assert!(error.contains(reason), "{error}");
+            let expected = format!("test/experiment.toml: {reason}");
+            assert!(error.starts_with(&expected), "{error}");
         }
     }
 
     #[test]
     fn points_are_scenarios_in_the_order_of_values() -> Result<(), Error> {
-        let grid = Grid::new(FILE, &ResultRequest::default())?;
+        let grid = Grid::new(file(FILE), &ResultRequest::default())?;
         let keys = grid.keys();
         assert_eq!(keys.len(), 4);
         for (key, expected) in [

@@ -6,6 +6,7 @@
 //! | the paper's [`Experiment`](experiment::Experiment) says what is measured, and how | `experiment` |
 //! | its points are scenarios that a file says; or it measures them itself | `scenarios`, `grid`, `scenario`, `path` |
 //! | its points are measured on all threads, each a world of its own | `execute` |
+//! | a file states the own numbers beside published ones, claims and figures, as formulas of the points | `statements`, `formula` |
 //! | published numbers stand beside measured ones; claims get verdicts that the numbers carry | `published`, `row`, `interval`, `verdict` |
 //! | all of it becomes one document, a text, figures and a report, printed or written into a folder | `document`, `drawing`, `page`, `folder` |
 //! | several papers become one summary | `summary` |
@@ -23,6 +24,7 @@ pub mod error;
 pub mod execute;
 pub mod experiment;
 pub mod folder;
+pub mod formula;
 pub mod grid;
 pub mod interval;
 pub mod measure;
@@ -33,6 +35,7 @@ pub mod published;
 pub mod row;
 pub mod scenario;
 pub mod scenarios;
+pub mod statements;
 pub mod statistics;
 pub mod summary;
 pub mod verdict;

@@ -142,7 +142,7 @@ fn flatten(name: &str, value: &Value, cells: &mut Vec<(String, Cell)>) {
 #[must_use]
 pub fn claims(judged: &[JudgedClaim]) -> Block {
     let claim = |judged: &JudgedClaim| Claim {
-        id: judged.id.into(),
+        id: judged.id.clone(),
         text: judged.claim.clone(),
         holds: judged.holds,
         evidence: judged.evidence.clone(),

@@ -23,9 +23,9 @@ pub struct Row {
     pub section: &'static str,
     /// Profile of the measurement.
     pub profile: String,
-    /// The measurement, where `what` does not begin with it.
+    /// The measurement.
     pub experiment: &'static str,
-    /// Division of work or system, where `what` does not name it.
+    /// Division of work, algorithm and place, or system.
     pub scheme: &'static str,
     /// Testbed or image, if there are several.
     pub testbed: &'static str,
@@ -62,15 +62,22 @@ pub struct Row {
 impl Row {
     /// A published number, what was measured for it, what that is, and what to say of it. Without a measured value it is not measured.
     #[must_use]
-    pub fn new(number: &Published, measured: Option<f64>, role: &'static str, note: &str) -> Self {
+    pub fn new(
+        number: &Published,
+        measured: Option<f64>,
+        role: &'static str,
+        note: String,
+    ) -> Self {
         let (role, note) = match measured {
-            None => (NOT_MEASURED, "points are missing in this run"),
+            None => (NOT_MEASURED, "points are missing in this run".into()),
             Some(_) => (role, note),
         };
         Self {
             id: Some(number.id),
             section: number.section,
             profile: number.profile.into(),
+            experiment: number.experiment,
+            scheme: number.scheme,
             message_bytes: number.message_bytes,
             what: format!(
                 "{} {}, {} nodes: {}",
@@ -82,7 +89,7 @@ impl Row {
             measured,
             error: measured.map(|value| number.error(value)),
             role,
-            note: note.into(),
+            note,
             ..Self::default()
         }
     }
@@ -105,17 +112,22 @@ impl Row {
             (Some(low), Some(high)) => Cell::number(low, format!("{low} to {high}")),
             (single, _) => Cell::optional_number(single),
         };
-        // The measurement adds nothing to a quantity of the same name.
+        // The measurement adds nothing to a description that begins with it, or is "-".
         let what = match self.experiment {
-            "" | "-" => self.what.clone(),
-            experiment if experiment == self.what => self.what.clone(),
+            "-" => self.what.clone(),
+            experiment if self.what.starts_with(experiment) => self.what.clone(),
             experiment => format!("{experiment} {}", self.what),
+        };
+        let named = format!("{} {}, ", self.experiment, self.scheme);
+        let scheme = match self.what.starts_with(&named) {
+            true => "",
+            false => self.scheme,
         };
         let text = |text: &str| Cell::text(if text == "-" { "" } else { text });
         vec![
             Cell::text(self.id.unwrap_or_default()),
             text(self.section),
-            text(self.scheme),
+            text(scheme),
             text(&self.profile),
             text(self.testbed),
             Cell::text(what),

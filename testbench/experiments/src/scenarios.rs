@@ -7,58 +7,37 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::conditions::Conditions;
-use crate::drawing::NamedFigure;
 use crate::execute::MeasuredPoints;
 use crate::experiment::Experiment;
 use crate::grid::{Grid, PointKey, PointValues, Points};
 use crate::paper::{Amount, Paper, ResultRequest};
-use crate::published::Published;
-use crate::verdict::{Claim, Sample};
+use crate::statements::{PaperFile, Statements};
 
-/// Statements of an experiment about its measured points: claims, figures, notes.
+/// An experiment whose points are scenarios: its files, and what they cannot say.
 pub trait Scenarios: Send + Sync + 'static {
-    /// The points, as claims and figures take them: [`Points`], or a type around them.
-    type Results: Sample + From<Points> + AsRef<Points> + 'static;
     /// The points that are measured (`experiment.toml`).
-    const FILE: &'static str;
-    /// The claims.
-    const CLAIMS: &'static [Claim<Self::Results>] = &[];
-    /// Texts of the claims, by id (`claims.toml`).
-    const TEXTS: &'static str = "";
-
-    /// The own value for a published number; `None`: it was not measured.
-    fn value(number: &Published, results: &Self::Results) -> Option<f64>;
-
-    /// Difference of the measurement from the publication's; empty if there is none.
-    fn note(_number: &Published) -> &'static str {
-        ""
-    }
-
-    /// The figures, with the names of their files.
-    fn figures(results: &Self::Results) -> Vec<NamedFigure>;
+    const FILE: PaperFile;
+    /// Numbers, claims and figures (`statements.toml`).
+    const STATEMENTS: PaperFile;
 
     /// Further results for programs; lists by name are tables of the report.
-    fn extra(_results: &Self::Results) -> impl Serialize {}
-
-    /// Text behind rows and claims.
-    fn more(_results: &Self::Results) -> String {
-        String::new()
-    }
+    fn extra(_points: &Points) -> impl Serialize {}
 }
 
 /// The experiment of [`Scenarios`].
 #[derive(Debug, Clone)]
-pub struct ScenariosOf<S>(Grid, PhantomData<S>);
+pub struct ScenariosOf<S>(Grid, Statements, PhantomData<S>);
 
 impl<S: Scenarios> Experiment for ScenariosOf<S> {
     type Key = PointKey;
     type Point = PointValues;
-    type Results = S::Results;
-    const CLAIMS: &'static [Claim<S::Results>] = S::CLAIMS;
-    const TEXTS: &'static str = S::TEXTS;
+    type Results = Points;
 
-    fn new(_: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
-        Ok(Self(Grid::new(S::FILE, request)?, PhantomData))
+    fn new(paper: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
+        let grid = Grid::new(S::FILE, request)?;
+        let nothing = grid.points(MeasuredPoints::default());
+        let statements = Statements::read(&S::STATEMENTS, paper.table, &nothing)?;
+        Ok(Self(grid, statements, PhantomData))
     }
 
     fn conditions(&self) -> Result<Conditions, Error> {
@@ -73,35 +52,20 @@ impl<S: Scenarios> Experiment for ScenariosOf<S> {
         self.0.measure(key)
     }
 
-    fn results(&self, found: MeasuredPoints<PointKey, PointValues>) -> S::Results {
-        self.0.points(found).into()
+    fn results(&self, found: MeasuredPoints<PointKey, PointValues>) -> Points {
+        self.0.points(found)
     }
 
-    fn value(&self, number: &Published, results: &S::Results) -> Option<f64> {
-        S::value(number, results)
+    fn statements(&self) -> &Statements {
+        &self.1
     }
 
-    fn note(&self, number: &Published, _: &S::Results) -> &'static str {
-        S::note(number)
+    fn points(&self, points: &Points) -> impl Serialize {
+        points.clone()
     }
 
-    fn figures(&self, results: &S::Results) -> Vec<NamedFigure> {
-        match results.as_ref().is_empty() {
-            true => Vec::new(),
-            false => S::figures(results),
-        }
-    }
-
-    fn points(&self, results: &S::Results) -> impl Serialize {
-        results.as_ref().clone()
-    }
-
-    fn extra(&self, results: &S::Results) -> impl Serialize {
-        S::extra(results)
-    }
-
-    fn more(&self, results: &S::Results) -> String {
-        S::more(results)
+    fn extra(&self, points: &Points) -> impl Serialize {
+        S::extra(points)
     }
 }
 
@@ -114,7 +78,7 @@ pub fn made_up<S: Scenarios>(
     paper: &'static Paper,
     amount: Amount,
     point: impl Fn(&PointKey) -> PointValues,
-) -> (ScenariosOf<S>, S::Results) {
+) -> (ScenariosOf<S>, Points) {
     let request = ResultRequest {
         amount,
         ..ResultRequest::default()
@@ -148,12 +112,12 @@ pub fn check<S: Scenarios>(
             let value = row.measured.unwrap_or_else(|| panic!("{row:?}"));
             values.extend(row.id.map(|id| (id, value)));
         }
-        let nothing = MeasuredPoints {
-            points: Vec::new(),
-            partial: true,
-        };
-        let nothing = experiment.results(nothing);
-        assert!(experiment.figures(&nothing).is_empty(), "{}", paper.name);
+        let nothing = experiment.results(MeasuredPoints::default());
+        assert!(
+            experiment.figures(paper, &nothing).is_empty(),
+            "{}",
+            paper.name
+        );
         for row in experiment.rows(paper, &nothing) {
             assert_eq!((row.measured, row.role), (None, "not measured"));
         }

@@ -125,17 +125,6 @@ impl Summary {
         };
         let percent = self.predicted.median.map(|error| 100.0 * error);
         let Totals { hold, fail, open } = self.claims;
-        let counts = [
-            self.bounds,
-            self.calibrated,
-            self.other,
-            self.not_measured,
-            hold,
-            fail,
-            open,
-        ];
-        let [bounds, calibrated, other, missing, hold, fail, open] =
-            counts.map(|count| count.to_string());
         let profile = self.profile.as_ref();
         let profile = profile.map_or_else(String::new, |profile| format!(", {profile}"));
         let partial = if self.partial { " (interrupted)" } else { "" };
@@ -145,13 +134,13 @@ impl Summary {
             median(percent, " %"),
             self.percentages.count.to_string(),
             median(self.percentages.median, " pt"),
-            bounds,
-            calibrated,
-            other,
-            missing,
-            hold,
-            fail,
-            open,
+            self.bounds.to_string(),
+            self.calibrated.to_string(),
+            self.other.to_string(),
+            self.not_measured.to_string(),
+            hold.to_string(),
+            fail.to_string(),
+            open.to_string(),
         ]
     }
 }

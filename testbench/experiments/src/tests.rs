@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::conditions::Conditions;
-use crate::drawing::{NamedFigure, curve, marked, named, panel};
 use crate::execute::MeasuredPoints;
 use crate::experiment::Experiment;
+use crate::formula::{FormulaError, FormulaValue, Measurements};
 use crate::paper::{Amount, Choice, ExplainEffect, Paper, ResultRequest, check, start};
-use crate::published::{Published, PublishedTable};
+use crate::published::PublishedTable;
+use crate::statements::{PaperFile, Statements};
 use crate::summary;
-use crate::verdict::{Claim, Sample};
-use lanigon_figures::Scale;
+use crate::verdict::Sample;
 
 static TABLE: PublishedTable = PublishedTable::new(
     "published-test",
@@ -40,25 +40,57 @@ static MEASURED: AtomicUsize = AtomicUsize::new(0);
 
 struct Squares {
     most: u64,
+    statements: Statements,
 }
+
+const STATEMENTS: PaperFile = PaperFile {
+    name: "squares/statements.toml",
+    text: r#"
+[[numbers]]
+experiment = "square"
+value = 'square[nodes]'
+[claims.test-3]
+says = "squares grow"
+values = '[square[number]? for number in range(1, 5)]'
+holds = 'rises(values)'
+[[figure]]
+file = "squares-1"
+title = "Squares"
+[[figure.panel]]
+title = "all"
+x = ["x", "linear"]
+y = ["y", "linear"]
+curves = '[["squares", [[x, square[x]]? for x in range(1, 5)]]]'
+marks = '[["test-1", 2]]'
+"#,
+};
 
 #[derive(Clone)]
 struct Results(BTreeMap<u64, f64>);
 
 impl Sample for Results {}
 
+impl Measurements for Results {
+    fn find(&self, measure: &str, at: &[FormulaValue]) -> Result<FormulaValue, FormulaError> {
+        match (measure, at) {
+            ("square", [number]) => {
+                let square = self.0.get(&(number.number()? as u64));
+                Ok((*square.ok_or_else(FormulaError::missing)?).into())
+            }
+            _ => Err(FormulaError::unknown(measure)),
+        }
+    }
+}
+
 impl Experiment for Squares {
     type Key = u64;
     type Point = f64;
     type Results = Results;
-    const CLAIMS: &'static [Claim<Results>] = &[Claim("test-3", |results| {
-        Some((results.0.values().is_sorted(), "all".into()))
-    })];
-    const TEXTS: &'static str = "test-3 = 'squares grow'";
 
     fn new(_: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         Ok(Self {
             most: request.amount.choose([3, 4, 5]),
+            statements: Statements::read(&STATEMENTS, &TABLE, &Results(BTreeMap::new()))?,
         })
     }
 
@@ -79,16 +111,8 @@ impl Experiment for Squares {
         Results(found.points.into_iter().collect())
     }
 
-    fn value(&self, number: &Published, results: &Results) -> Option<f64> {
-        results.0.get(&number.nodes.into()).copied()
-    }
-
-    fn figures(&self, results: &Results) -> Vec<NamedFigure> {
-        let numbers = results.0.keys().copied();
-        let curves = vec![curve("squares", numbers, |x| results.0.get(&x).copied())];
-        let panel = panel("all", ("x", Scale::Linear), ("y", Scale::Linear), curves);
-        let panel = marked(panel, &TABLE, &[("test-1", 2.0)]);
-        vec![named("squares-1", "Squares", vec![panel])]
+    fn statements(&self) -> &Statements {
+        &self.statements
     }
 
     fn points(&self, results: &Results) -> impl Serialize {
@@ -185,4 +209,44 @@ fn numbers_under_several_profiles_are_summed_up_apart() {
     assert_eq!(medians[1], Some(0.3));
     let held: Vec<_> = found.iter().map(|one| one.claims.hold).collect();
     assert_eq!(held, [0, 2]);
+}
+
+#[test]
+fn statements_that_mean_nothing_are_refused_at_once() {
+    for (from, to, reason) in [
+        (
+            "square[nodes]",
+            "squares[nodes]",
+            "numbers: test-1: nothing has the name squares",
+        ),
+        (
+            "rises(values)",
+            "values + holds",
+            "claims.test-3: nothing has the name holds",
+        ),
+        (
+            "[[x, square[x]]?",
+            "[square[x]?",
+            "figure: a point is two numbers",
+        ),
+        (
+            "rises(values)",
+            "rises(values",
+            "TOML parse error at line 8",
+        ),
+    ] {
+        let file = PaperFile {
+            text: STATEMENTS.text.replace(from, to).leak(),
+            ..STATEMENTS
+        };
+        let found = Statements::read(&file, &TABLE, &Results(BTreeMap::new()));
+        let error = found.map(drop).map_err(|error| error.to_string());
+        let expected = format!("squares/statements.toml: {reason}");
+        assert!(
+            error
+                .as_ref()
+                .is_err_and(|error| error.starts_with(&expected)),
+            "{error:?}"
+        );
+    }
 }

@@ -5,7 +5,6 @@
 //! rounds is named with which they would agree: an interval shrinks with the square root of the rounds. The claims of all papers, and the
 //! bounds among the published numbers, pass through this rule. Values without an interval, of one deterministic run, are taken as they are.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use rand_chacha::ChaCha8Rng;
@@ -26,47 +25,6 @@ const NAMED: usize = 3;
 /// Whether a claim is true, with the numbers; or the reason why it cannot be judged.
 pub type Verdict = Result<(bool, String), String>;
 
-/// Whether a claim is true, with the numbers; `None`: points are missing.
-pub type Judgement = Option<(bool, String)>;
-
-/// Values, as evidence shows them.
-#[must_use]
-pub fn list(values: &[f64]) -> String {
-    let texts: Vec<_> = values.iter().map(|value| format!("{value:.2}")).collect();
-    texts.join(", ")
-}
-
-/// Several lists of values, likewise.
-pub fn lists(all: &[impl AsRef<[f64]>]) -> String {
-    let texts: Vec<_> = all.iter().map(|one| list(one.as_ref())).collect();
-    texts.join("; ")
-}
-
-/// All values, or `None` if one is missing.
-pub fn all<T, V>(
-    of: impl IntoIterator<Item = T>,
-    value: impl Fn(T) -> Option<V>,
-) -> Option<Vec<V>> {
-    of.into_iter().map(value).collect()
-}
-
-/// Whether something is true of every value.
-pub fn every(values: &[f64], is_so: impl Fn(f64) -> bool) -> Judgement {
-    Some((values.iter().all(|value| is_so(*value)), list(values)))
-}
-
-/// Whether each value is smaller than the next one.
-#[must_use]
-pub fn rises(values: &[f64]) -> bool {
-    values.is_sorted_by(|a, b| a < b)
-}
-
-/// Whether each value is larger than the next one.
-#[must_use]
-pub fn falls(values: &[f64]) -> bool {
-    values.is_sorted_by(|a, b| a > b)
-}
-
 /// Results that claims are about.
 pub trait Sample: Clone {
     /// The means with intervals, always in the same order.
@@ -80,15 +38,11 @@ pub trait Sample: Clone {
     }
 }
 
-/// A claim about results: its id, and whether it is true. A file has what it says (`claims.toml`).
-#[derive(Debug)]
-pub struct Claim<S>(pub &'static str, pub fn(&S) -> Judgement);
-
 /// A claim with its verdict and its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedClaim {
     /// Id of the claim.
-    pub id: &'static str,
+    pub id: String,
     /// Text of the claim, with the interpretation in brackets.
     pub claim: String,
     /// `holds`, `fails` or `open`.
@@ -134,7 +88,7 @@ pub const fn word(holds: Option<bool>) -> &'static str {
 pub fn judge<S: Sample, J: Fn(&S) -> Verdict>(
     sample: &S,
     limits: Limits,
-    claims: impl IntoIterator<Item = (&'static str, String, J)>,
+    claims: impl IntoIterator<Item = (String, String, J)>,
 ) -> Vec<JudgedClaim> {
     let mut moves = Moves::of(sample);
     let judge = |(id, claim, judge): (_, _, J)| {
@@ -161,26 +115,6 @@ pub fn judge<S: Sample, J: Fn(&S) -> Verdict>(
         }
     };
     claims.into_iter().map(judge).collect()
-}
-
-/// Judges a table of claims; by id. `texts`: a TOML file of what each says, by id.
-pub fn judge_all<S: Sample>(
-    sample: &S,
-    limits: Limits,
-    claims: &[Claim<S>],
-    texts: &str,
-) -> Vec<JudgedClaim> {
-    let mut texts: BTreeMap<String, String> = toml::from_str(texts).unwrap_or_default();
-    let claims = claims.iter().map(|&Claim(id, judge)| {
-        let judge = move |sample: &S| {
-            let missing = || "points are missing in this run".to_owned();
-            judge(sample).ok_or_else(missing)
-        };
-        (id, texts.remove(id).unwrap_or_default(), judge)
-    });
-    let mut judged = judge(sample, limits, claims);
-    judged.sort_by_key(|one| one.id);
-    judged
 }
 
 /// Whether a bound is met; or why that is open.
@@ -262,14 +196,15 @@ impl<S: Sample> Moves<S> {
 
     /// Whether something is true of the results after every move; in intervals as they would be after so many rounds.
     fn all(&mut self, rounds: Option<usize>, is_so: impl Fn(&S) -> bool) -> bool {
-        if self.means.is_empty() {
-            return is_so(&self.copy);
-        }
         let halves: Vec<_> = self
             .means
             .iter()
             .map(|one| one.half_after(rounds))
             .collect();
+        // Without intervals nothing moves.
+        if halves.iter().all(|half| *half == 0.0) {
+            return is_so(&self.copy);
+        }
         self.shares.chunks_exact(halves.len()).all(|shares| {
             let measured = self.means.iter().zip(&halves).zip(shares);
             for (mean, ((measured, half), share)) in self.copy.means().into_iter().zip(measured) {

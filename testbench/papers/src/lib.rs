@@ -1,5 +1,30 @@
 //! Published results, reproduced: the papers, each a folder with its measurements, rows, claims and figures.
 
+/// A file of a paper, by its path from this folder.
+macro_rules! file {
+    ($name:literal) => {
+        lanigon_experiments::statements::PaperFile {
+            name: $name,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/", $name)),
+        }
+    };
+}
+
+/// The table of published numbers with this name.
+macro_rules! table {
+    ($name:literal) => {
+        lanigon_experiments::published::PublishedTable::new(
+            concat!("published-", $name),
+            include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/data/published-",
+                $name,
+                ".csv"
+            )),
+        )
+    };
+}
+
 pub mod ardmar;
 pub mod atomics;
 pub mod bypass;

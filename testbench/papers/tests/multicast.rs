@@ -6,7 +6,7 @@ use host_lib::fm::predict::deliveries;
 use lanigon_experiments::grid::Grid;
 use lanigon_experiments::paper::{Amount, ResultRequest};
 use lanigon_papers::multicast::FILE;
-use lanigon_papers::multicast::results::{measured_costs, method, tree};
+use lanigon_papers::multicast::points::{measured_costs, method, tree};
 use lanigon_workloads::multicast::TreeKind;
 use lanigon_worlds::boards;
 

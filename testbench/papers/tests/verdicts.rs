@@ -13,7 +13,7 @@ use lanigon_worlds::profile::built_in;
 use lanigon_worlds::{images, nodes};
 
 /// The verdicts of the thesis's claims with so many rounds.
-fn verdicts(rounds: Rounds) -> BTreeMap<&'static str, (Option<bool>, String)> {
+fn verdicts(rounds: Rounds) -> BTreeMap<String, (Option<bool>, String)> {
     let selection = Selection::whole(QUICK_SIZES);
     // What claims are about, but without other systems: these need GM's image, which is not built everywhere.
     let needed = |task: &Task| match task {

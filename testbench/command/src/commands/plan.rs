@@ -7,7 +7,7 @@ use defs::fm::map::MULTI_LIMIT;
 use host_lib::fm::predict::{Costs, LinearCost, SendMethod, best, deliveries};
 use host_lib::fm::tree::{Postal, Tree};
 use lanigon_figures::{Axis, Curve, Figure, Panel, Point, Scale};
-use lanigon_papers::multicast::results as measured;
+use lanigon_papers::multicast::points as measured;
 use lanigon_worlds::files::output as files;
 use lanigon_worlds::interrupt::Interrupt;
 use serde::Serialize;

@@ -39,7 +39,11 @@ fn judged(means: &[(f64, f64)], least: f64, most: f64) -> JudgedClaim {
 }
 
 fn judge_one(sample: &Means, claim: impl Fn(&Means) -> Verdict) -> JudgedClaim {
-    let mut all = judge(sample, LIMITS, [("id", "claim".to_owned(), claim)]);
+    let mut all = judge(
+        sample,
+        LIMITS,
+        [("id".to_owned(), "claim".to_owned(), claim)],
+    );
     all.remove(0)
 }
 

@@ -48,6 +48,24 @@ pub struct Primitives {
     pub receive_us: f64,
 }
 
+impl Primitives {
+    /// A primitive by its name in the table of published numbers.
+    pub(super) fn named(&self, name: &str) -> Option<f64> {
+        Some(match name {
+            "message" => self.message_us,
+            "bandwidth" => self.bandwidth_gbps,
+            "remote atomic" => self.remote_atomic_us,
+            "local atomic" => self.local_atomic_us,
+            "read" => self.read_us,
+            "page post" => self.page_post_us,
+            "short post" => self.short_post_us,
+            "immediate post" => self.immediate_post_us,
+            "receive" => self.receive_us,
+            _ => return None,
+        })
+    }
+}
+
 /// Operation that a program repeats.
 #[derive(Debug, Clone, Copy)]
 enum RepeatedOperation {

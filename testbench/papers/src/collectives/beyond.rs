@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use defs::gm::collective::CHILD_LIMIT;
-use lanigon_figures::Scale;
+use lanigon_figures::{Curve, Point, Scale};
 use lanigon_workloads::collective::CollectiveUse;
 use lanigon_worlds::boards::{BOARDS, Medium};
 use serde::Serialize;
 
 use super::chapter::Chapter;
-use lanigon_experiments::drawing::{NamedFigure, curve, named, whole_panel};
+use lanigon_experiments::drawing::{NamedFigure, named, whole_panel};
 use lanigon_experiments::{Error, scenario};
 
 use super::ExecutedOn;
@@ -237,14 +237,20 @@ pub fn figures(values: &[MeasuredCase]) -> Vec<NamedFigure> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let nodes = rows.iter().map(|row| row.1);
-    let curves = ["host", "NIC"]
-        .into_iter()
-        .enumerate()
-        .map(|(place, name)| {
-            let time = |nodes| rows.iter().find(|row| row.1 == nodes)?.2[place];
-            curve(name, nodes.clone(), time)
-        });
+    let curves = ["host", "NIC"].into_iter().enumerate();
+    let curves = curves.map(|(place, name)| {
+        let point = |row: &ComparedRow| {
+            Some(Point {
+                x: row.1.into(),
+                y: row.2[place]?,
+                error: None,
+            })
+        };
+        Curve {
+            name: name.into(),
+            points: rows.iter().filter_map(point).collect(),
+        }
+    });
     let (x, y) = (("nodes", Scale::Log2), ("time, us", Scale::Linear));
     let panel = whole_panel(SCALED, x, y, curves.collect());
     vec![named("scaling", "Scaling", vec![panel])]

@@ -1,10 +1,26 @@
 //! The papers and chapters, with their published figures (`data/README.md`).
 
-use lanigon_experiments::paper::{ExplainEffect, Paper, start};
-use lanigon_experiments::published::{Published, PublishedTable};
+use lanigon_experiments::paper::{Amount, ExplainEffect, Paper, start};
+use lanigon_experiments::published::PublishedTable;
+
+use lanigon_experiments::Error;
+use lanigon_experiments::statements::{PaperFile, Statements};
 
 use super::Collectives;
-use super::rows::CALIBRATED_ON;
+use super::key::{Key, keys};
+use super::results::Results;
+
+/// The figures on which these chapters are calibrated and which are rows themselves: a board's clock, and the time of a call of
+/// message passing. The other testbed's host barrier is the product of dissertation-069 and 071.
+const CALIBRATED_ON: [&str; 2] = ["dissertation-075", "dissertation-086"];
+
+/// The statements of the chapters.
+const STATEMENTS: [PaperFile; 4] = [
+    file!("collectives/barrier.toml"),
+    file!("collectives/reduction.toml"),
+    file!("collectives/gossip.toml"),
+    file!("collectives/mpi-barrier.toml"),
+];
 
 /// Part of a publication that is reproduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,15 +35,6 @@ pub enum Chapter {
     MpiBarrier = 3,
 }
 
-macro_rules! table {
-    ($name:literal) => {
-        PublishedTable::new(
-            concat!("published-", $name),
-            include_str!(concat!("../../data/published-", $name, ".csv")),
-        )
-    };
-}
-
 static TABLES: [PublishedTable; 4] = [
     table!("barrier"),
     table!("reduction"),
@@ -35,53 +42,49 @@ static TABLES: [PublishedTable; 4] = [
     table!("mpi-barrier"),
 ];
 
+macro_rules! paper {
+    ($place:literal, $name:literal, $manual:literal, $about:literal) => {
+        Paper {
+            name: $name,
+            about: $about,
+            subject: concat!("Collective operations, ", $name),
+            manual: $manual,
+            accepts: &[],
+            explains: ExplainEffect::Runs,
+            table: &TABLES[$place],
+            calibrated: &CALIBRATED_ON,
+            start: start::<Collectives>,
+        }
+    };
+}
+
 /// The chapters' places in the list of papers.
 pub static PAPERS: [Paper; 4] = [
-    paper(
-        ["barrier", "Barriers over GM, on hosts and on boards"],
-        ["Collective operations, barrier", "collectives"],
-        &TABLES[0],
+    paper!(
+        0,
+        "barrier",
+        "collectives",
+        "Barriers over GM, on hosts and on boards"
     ),
-    paper(
-        ["reduction", "Reductions over GM, on hosts and on boards"],
-        ["Collective operations, reduction", "collectives"],
-        &TABLES[1],
+    paper!(
+        1,
+        "reduction",
+        "collectives",
+        "Reductions over GM, on hosts and on boards"
     ),
-    paper(
-        [
-            "gossip",
-            "All-to-all broadcasts over GM, on hosts and on boards",
-        ],
-        ["Collective operations, gossip", "collectives"],
-        &TABLES[2],
+    paper!(
+        2,
+        "gossip",
+        "collectives",
+        "All-to-all broadcasts over GM, on hosts and on boards"
     ),
-    paper(
-        [
-            "mpi-barrier",
-            "Barriers of message passing over GM, on hosts and on boards",
-        ],
-        ["Collective operations, mpi-barrier", "mpi"],
-        &TABLES[3],
+    paper!(
+        3,
+        "mpi-barrier",
+        "mpi",
+        "Barriers of message passing over GM, on hosts and on boards"
     ),
 ];
-
-const fn paper(
-    [name, about]: [&'static str; 2],
-    [subject, manual]: [&'static str; 2],
-    table: &'static PublishedTable,
-) -> Paper {
-    Paper {
-        name,
-        about,
-        subject,
-        manual,
-        accepts: &[],
-        explains: ExplainEffect::Runs,
-        table,
-        calibrated: &CALIBRATED_ON,
-        start: start::<Collectives>,
-    }
-}
 
 impl Chapter {
     /// All chapters.
@@ -105,10 +108,25 @@ impl Chapter {
         &TABLES[self as usize]
     }
 
-    /// The published figures, one by one.
-    #[must_use]
-    pub fn figures(self) -> &'static [Published] {
-        self.table().numbers()
+    /// The statements.
+    ///
+    /// # Errors
+    /// Their file is invalid.
+    pub fn statements(self) -> Result<Statements, Error> {
+        Statements::read(
+            &STATEMENTS[self as usize],
+            self.table(),
+            &Results::default(),
+        )
+    }
+
+    /// The points that the statements need.
+    ///
+    /// # Errors
+    /// Their file is wrong.
+    pub(super) fn points(self, of: &Statements, amount: Amount) -> Result<Vec<Key>, Error> {
+        let points = keys(of, amount == Amount::Quick);
+        points.map_err(|error| STATEMENTS[self as usize].invalid(error))
     }
 }
 
@@ -127,8 +145,12 @@ mod tests {
                 Chapter::from_paper(&PAPERS[chapter as usize]),
                 Some(chapter)
             );
-            assert_eq!(chapter.figures().len(), text.lines().count() - 1, "{name}");
-            for figure in chapter.figures() {
+            assert_eq!(
+                chapter.table().numbers().len(),
+                text.lines().count() - 1,
+                "{name}"
+            );
+            for figure in chapter.table().numbers() {
                 assert!(ids.insert(figure.id), "{} twice", figure.id);
                 let profile = format!("gm-paper-{}", figure.profile);
                 let known = lanigon_worlds::profile::built_in(&profile);

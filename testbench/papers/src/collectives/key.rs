@@ -4,13 +4,15 @@ use std::fmt;
 
 use host_lib::gm::collective::{Barrier, Shape};
 use lanigon_workloads::collective::{Broadcast, Type};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::chapter::Chapter;
 use lanigon_experiments::Error;
-
-use super::{ExecutedOn, Setup};
+use lanigon_experiments::formula::{FormulaError, FormulaValue};
 use lanigon_experiments::interval::Estimate;
+use lanigon_experiments::statements::Statements;
+
+use super::results::Results;
+use super::{ExecutedOn, Setup};
 
 /// The boards with a LANai 4.3 (dissertation, section 3.3).
 pub const L4: &str = "lanai4.3-33";
@@ -21,37 +23,14 @@ pub const L9: &str = "lanai9.1-133";
 /// Profile of the boards of [`L9`] in other hosts (gossip, section 6).
 pub const L9_GOSSIP: &str = "gossip-lanai9.1-133";
 
-/// Computations of figure 3.10, in ns (dissertation-094, 095).
-pub const FINE_NS: [u64; 6] = [1_500, 8_000, 17_000, 32_000, 64_000, 129_750];
-/// Mean computations of figures 3.12 and 3.13, in us (dissertation-113, 114).
-pub const VARIED_US: [u64; 4] = [64, 256, 1_024, 4_096];
-/// Percentages of their variation; figure 3.12 has the last one.
-pub const VARIED_PERCENT: [u32; 3] = [0, 10, 20];
-/// Percentages of efficiency (dissertation-099 to 102).
-pub const EFFICIENCIES: [u32; 4] = [25, 50, 75, 90];
+/// All of these.
+pub const BOARDS: [&str; 4] = [L4, L7, L9, L9_GOSSIP];
+
 /// Runs of a synthetic application at least: fewer tell nothing about their variation.
 const LEAST_RUNS: u64 = 5;
-/// Steps of the synthetic applications: 360 us and 2,100 us (dissertation-117 to 120).
-pub const STEPS: [u64; 2] = [8, 20];
-/// Numbers of nodes of the curves.
-pub const NODES: [u16; 4] = [2, 4, 8, 16];
-/// Nodes of chains and stars: a root with up to eight children fits a board.
-pub const TREES: [u16; 5] = [2, 3, 4, 6, 9];
-/// Largest delays before reductions, in us.
-pub const SKEWS_US: [u64; 4] = [0, 200, 500, 1_000];
-/// Lengths of blocks, in bytes.
-pub const BLOCKS: [usize; 7] = [4, 64, 256, 1_024, 2_048, 4_096, 16_384];
-/// Blocks from here on are long.
-pub const LONG_BLOCK: usize = 1_024;
-/// Lengths of blocks of which the host's time is measured.
-pub const HOST_BLOCKS: [usize; 3] = [4, 1_024, 4_096];
-/// Orders of the nodes that are measured.
-pub const PLACES: [u64; 3] = [1, 2, 3];
-/// Types of reductions.
-pub const TYPES: [(Type, &str); 2] = [(Type::Integer, "integer"), (Type::Float, "float")];
-
 /// The tree of a reduction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Form {
     /// A binomial tree.
     Binomial,
@@ -62,7 +41,8 @@ pub enum Form {
 }
 
 /// A measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// A barrier by pairwise exchange, in us.
     Exchange,
@@ -134,17 +114,6 @@ pub enum Metric {
     },
 }
 
-impl Metric {
-    /// A loop of computations that vary each way, and barriers.
-    #[must_use]
-    pub const fn looped(compute_ns: u64, percent: u32) -> Self {
-        Self::Loop {
-            compute_ns,
-            percent,
-        }
-    }
-}
-
 /// A measured point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
@@ -159,15 +128,31 @@ pub struct Key {
 }
 
 impl Key {
-    /// A point.
-    #[must_use]
-    pub const fn new(board: &'static str, on: ExecutedOn, nodes: u16, what: Metric) -> Self {
-        Self {
+    /// A point by the name of its metric: board, place and number of nodes, then what the metric has.
+    ///
+    /// # Errors
+    /// There is no such point.
+    pub fn read(measure: &str, at: &[FormulaValue]) -> Result<Self, FormulaError> {
+        let wrong = |error: serde_json::Error| FormulaError::Wrong(format!("{measure}: {error}"));
+        let [board, on, nodes, of @ ..] = at else {
+            return Err(FormulaError::unknown(measure));
+        };
+        let what = match of {
+            [] => serde_json::json!(measure),
+            of => serde_json::json!({ measure: of }),
+        };
+        let mut known = BOARDS.into_iter();
+        let board = known.find(|known| board.text() == Ok(*known));
+        let board = board.ok_or_else(FormulaError::missing)?;
+        // As text a list of values is taken in the order of the metric's fields.
+        let key = serde_json::json!([on, nodes, what]).to_string();
+        let (on, nodes, what) = serde_json::from_str(&key).map_err(wrong)?;
+        Ok(Self {
             board,
             on,
             nodes,
             what,
-        }
+        })
     }
 
     /// Measures it.
@@ -222,68 +207,61 @@ impl Key {
     }
 }
 
+/// Name of an algorithm in texts.
+pub(super) const fn algorithm_name(algorithm: Broadcast) -> &'static str {
+    match algorithm {
+        Broadcast::RecursiveDoubling => "recursive doubling",
+        Broadcast::Ring => "ring",
+        Broadcast::ConcurrentBroadcasting => "concurrent broadcasting",
+    }
+}
+
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gossip = |algorithm| match algorithm {
-            Broadcast::RecursiveDoubling => "recursive doubling",
-            Broadcast::Ring => "ring",
-            Broadcast::ConcurrentBroadcasting => "concurrent broadcasting",
-        };
-        let name = |of| TYPES.iter().find(|(known, _)| *known == of);
-        let name = |of| name(of).map_or("", |(_, name)| name);
-        match *self {
-            Self::Exchange => write!(f, "barrier by pairwise exchange"),
-            Self::Tree { degree } => write!(f, "barrier along a tree of degree {degree}"),
-            Self::Mpi => write!(f, "barrier of message passing"),
+        let name = algorithm_name;
+        let text = match *self {
+            Self::Exchange => "barrier by pairwise exchange".into(),
+            Self::Tree { degree } => format!("barrier along a tree of degree {degree}"),
+            Self::Mpi => "barrier of message passing".into(),
             Self::Loop {
-                compute_ns,
+                compute_ns: ns,
                 percent,
-            } => write!(f, "loop of {compute_ns} ns +-{percent} % and a barrier"),
-            Self::Least { percent } => write!(f, "least computation for {percent} % efficiency"),
-            Self::Synthetic { steps } => write!(f, "application of {steps} steps"),
+            } => {
+                format!("loop of {ns} ns +-{percent} % and a barrier")
+            }
+            Self::Least { percent } => format!("least computation for {percent} % efficiency"),
+            Self::Synthetic { steps } => format!("application of {steps} steps"),
             Self::Reduction { form, of } => {
                 let form = match form {
                     Form::Binomial => "binomial tree",
                     Form::Chain => "chain",
                     Form::Star => "star",
                 };
-                write!(f, "reduction along a {form}, {}", name(of))
+                format!("reduction along a {form}, {of:?}").to_lowercase()
             }
             Self::Processor { of, skew_us } => {
-                write!(
-                    f,
-                    "host's time of a reduction, {}, delay {skew_us} us",
-                    name(of)
-                )
+                let of = format!("{of:?}").to_lowercase();
+                format!("host's time of a reduction, {of}, delay {skew_us} us")
             }
             Self::AllToAll { algorithm, bytes } => {
-                write!(
-                    f,
-                    "all-to-all broadcast by {}, {bytes} bytes",
-                    gossip(algorithm)
-                )
+                format!("all-to-all broadcast by {}, {bytes} bytes", name(algorithm))
             }
             Self::Placed {
                 algorithm,
                 bytes,
                 places,
             } => {
-                let algorithm = gossip(algorithm);
-                write!(
-                    f,
-                    "all-to-all broadcast by {algorithm}, {bytes} bytes, order {places}"
-                )
+                let broadcast = Self::AllToAll { algorithm, bytes };
+                format!("{broadcast}, order {places}")
             }
             Self::HostTime { algorithm, bytes } => {
-                let algorithm = gossip(algorithm);
-                write!(
-                    f,
-                    "host's time of a broadcast by {algorithm}, {bytes} bytes"
-                )
+                let algorithm = name(algorithm);
+                format!("host's time of a broadcast by {algorithm}, {bytes} bytes")
             }
-            Self::Message { collectives: true } => write!(f, "short message, collectives on"),
-            Self::Message { collectives: false } => write!(f, "short message, collectives off"),
-        }
+            Self::Message { collectives: true } => "short message, collectives on".into(),
+            Self::Message { collectives: false } => "short message, collectives off".into(),
+        };
+        f.write_str(&text)
     }
 }
 
@@ -300,120 +278,18 @@ impl Serialize for Key {
     }
 }
 
-/// The keys of a table, each on both places as far as it exists there. A quick run leaves some nodes, degrees and lengths out.
-#[must_use]
-pub fn keys(table: Chapter, quick: bool) -> Vec<Key> {
-    let mut all = Vec::new();
-    for on in [ExecutedOn::Host, ExecutedOn::Nic] {
-        let mut add = |board, nodes, what| all.push(Key::new(board, on, nodes, what));
-        match table {
-            Chapter::Barrier => barriers(quick, &mut add),
-            Chapter::Reduction => reductions(&mut add),
-            Chapter::Gossip => gossip(on, quick, &mut add),
-            Chapter::MpiBarrier => mpi_barriers(quick, &mut add),
-        }
-    }
+/// The points that a file of statements names, sorted. A quick run leaves some nodes, degrees and lengths out.
+///
+/// # Errors
+/// The file is wrong.
+pub fn keys(statements: &Statements, quick: bool) -> Result<Vec<Key>, FormulaError> {
+    let points = statements.points(quick, &Results::default())?;
+    let key = |point: &FormulaValue| match point.items() {
+        [measure, at @ ..] => Key::read(measure.text()?, at),
+        [] => Err(FormulaError::missing()),
+    };
+    let mut all: Vec<_> = points.iter().map(key).collect::<Result<_, _>>()?;
     all.sort();
     all.dedup();
-    all
-}
-
-fn barriers(quick: bool, add: &mut impl FnMut(&'static str, u16, Metric)) {
-    for (board, most) in [(L4, 16), (L7, 8)] {
-        for nodes in [2, 4, 7, 8, 16].into_iter().filter(|nodes| *nodes <= most) {
-            add(board, nodes, Metric::Exchange);
-            let degrees = if quick { 4 } else { usize::from(nodes) - 1 };
-            for degree in 1..=degrees.min(usize::from(nodes) - 1) {
-                add(board, nodes, Metric::Tree { degree });
-            }
-        }
-    }
-}
-
-fn mpi_barriers(quick: bool, add: &mut impl FnMut(&'static str, u16, Metric)) {
-    for (board, most) in [(L4, 16), (L7, 8)] {
-        for nodes in [2, 4, 7, 8, 16].into_iter().filter(|nodes| *nodes <= most) {
-            add(board, nodes, Metric::Exchange);
-            add(board, nodes, Metric::Mpi);
-        }
-        for compute_ns in FINE_NS {
-            add(board, 8, Metric::looped(compute_ns, 0));
-        }
-        for percent in EFFICIENCIES {
-            for nodes in NODES.into_iter().filter(|nodes| *nodes <= most) {
-                if !quick || nodes == most && [50, 90].contains(&percent) {
-                    add(board, nodes, Metric::Least { percent });
-                }
-            }
-        }
-        for steps in STEPS {
-            add(board, most, Metric::Synthetic { steps });
-        }
-    }
-    for us in VARIED_US {
-        for percent in VARIED_PERCENT {
-            add(L4, 16, Metric::looped(us * 1_000, percent));
-        }
-    }
-}
-
-fn reductions(add: &mut impl FnMut(&'static str, u16, Metric)) {
-    for (of, _) in TYPES {
-        for nodes in NODES {
-            let form = Form::Binomial;
-            add(L9, nodes, Metric::Reduction { form, of });
-            for skew_us in [0, 1_000] {
-                add(L9, nodes, Metric::Processor { of, skew_us });
-            }
-        }
-        for nodes in TREES {
-            for form in [Form::Chain, Form::Star] {
-                add(L9, nodes, Metric::Reduction { form, of });
-            }
-        }
-        for skew_us in SKEWS_US {
-            add(L9, 16, Metric::Processor { of, skew_us });
-        }
-    }
-}
-
-fn gossip(on: ExecutedOn, quick: bool, add: &mut impl FnMut(&'static str, u16, Metric)) {
-    let algorithms = [
-        Broadcast::RecursiveDoubling,
-        Broadcast::Ring,
-        Broadcast::ConcurrentBroadcasting,
-    ];
-    for algorithm in algorithms.into_iter().filter(|one| one.is_on(on)) {
-        for bytes in BLOCKS {
-            if !quick || [4, 1_024, 4_096, 16_384].contains(&bytes) {
-                add(L9_GOSSIP, 16, Metric::AllToAll { algorithm, bytes });
-            }
-        }
-        for nodes in NODES {
-            for bytes in [4, 4_096] {
-                add(L9_GOSSIP, nodes, Metric::AllToAll { algorithm, bytes });
-            }
-        }
-    }
-    let algorithms = algorithms.into_iter().filter(|one| one.is_on(on));
-    for algorithm in algorithms.filter(|one| *one != Broadcast::Ring) {
-        for bytes in [4, 4_096] {
-            for places in PLACES {
-                let what = Metric::Placed {
-                    algorithm,
-                    bytes,
-                    places,
-                };
-                add(L9_GOSSIP, 16, what);
-            }
-        }
-        for bytes in HOST_BLOCKS {
-            for nodes in [4, 16] {
-                add(L9_GOSSIP, nodes, Metric::HostTime { algorithm, bytes });
-            }
-        }
-    }
-    for collectives in [false, true].into_iter().filter(|_| on == ExecutedOn::Nic) {
-        add(L9_GOSSIP, 2, Metric::Message { collectives });
-    }
+    Ok(all)
 }

@@ -6,13 +6,10 @@
 
 pub mod beyond;
 pub mod chapter;
-pub mod claims;
 pub mod explain;
-mod figures;
 pub mod key;
 pub mod measure;
 pub mod results;
-pub mod rows;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,12 +22,12 @@ use lanigon_experiments::conditions::{Conditions, about};
 use lanigon_experiments::document::ExperimentOutcome;
 use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::error::profile;
-use lanigon_experiments::execute::MeasuredPoints;
+use lanigon_experiments::execute::{MeasuredPoints, OneOf};
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::paper::{Amount, Paper, ResultRequest};
-use lanigon_experiments::published::Published;
-use lanigon_experiments::verdict::{self, JudgedClaim, Limits};
+use lanigon_experiments::statements::Statements;
+use lanigon_experiments::verdict::Limits;
 use serde::Serialize;
 
 pub use lanigon_workloads::collective::ExecutedOn;
@@ -71,6 +68,9 @@ struct Boards {
 #[derive(Debug, Clone)]
 pub struct Collectives {
     chapter: Chapter,
+    statements: Statements,
+    /// The points of the publication.
+    points: Vec<Key>,
     amount: Amount,
     /// By the hardware's profile.
     boards: BTreeMap<&'static str, Boards>,
@@ -79,29 +79,7 @@ pub struct Collectives {
     interrupt: Arc<AtomicBool>,
 }
 
-/// Task of one world.
-#[derive(Debug, Clone)]
-pub enum Measurement {
-    /// A point of a publication.
-    Point(Key),
-    /// A point that no publication has.
-    Beyond(Case),
-}
-
-/// Result of one world.
-#[derive(Debug, Clone)]
-pub enum Measured {
-    /// Result of a publication's point.
-    Point(Estimate),
-    /// Result of a point that no publication has.
-    Beyond(MeasuredCase),
-}
-
 impl Collectives {
-    fn all(&self) -> Vec<Key> {
-        key::keys(self.chapter, self.amount == Amount::Quick)
-    }
-
     fn setup(&self, board: &str, on: ExecutedOn) -> Setup<'_> {
         let boards = &self.boards[board];
         Setup {
@@ -114,19 +92,24 @@ impl Collectives {
 }
 
 impl Experiment for Collectives {
-    type Key = Measurement;
-    type Point = Measured;
+    /// A point of a publication, or one that no publication has.
+    type Key = OneOf<Key, Case>;
+    type Point = OneOf<Estimate, MeasuredCase>;
     type Results = Results;
 
     fn new(paper: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
+        let chapter = Chapter::from_paper(paper).ok_or(Error::NoRound)?;
+        let statements = chapter.statements()?;
         let mut collectives = Self {
-            chapter: Chapter::from_paper(paper).ok_or(Error::NoRound)?,
+            chapter,
+            points: chapter.points(&statements, request.amount)?,
+            statements,
             amount: request.amount,
             boards: BTreeMap::new(),
             rounds: request.amount.choose([40, 200, FULL_ROUNDS]),
             interrupt: Arc::clone(&request.interrupt),
         };
-        for Key { board, .. } in collectives.all() {
+        for Key { board, .. } in &collectives.points {
             if !collectives.boards.contains_key(board) {
                 let profile = profile(&format!("{CALIBRATED}{board}"))?;
                 let (name, image) = gm::image(&profile)?;
@@ -155,48 +138,38 @@ impl Experiment for Collectives {
         ))
     }
 
-    fn keys(&self) -> Vec<Measurement> {
+    fn keys(&self) -> Vec<Self::Key> {
         let mut cases = beyond::cases(self.chapter, self.amount.choose([64, 256, 1_024]));
         // Long runs first: threads end at about the same time.
         cases.sort_by_key(|case| std::cmp::Reverse(case.nodes));
-        let points = self.all().into_iter().map(Measurement::Point);
-        points
-            .chain(cases.into_iter().map(Measurement::Beyond))
-            .collect()
+        let points = self.points.iter().copied().map(OneOf::First);
+        points.chain(cases.into_iter().map(OneOf::Second)).collect()
     }
 
-    fn measure(&self, key: &Measurement) -> Result<Measured, Error> {
+    fn measure(&self, key: &Self::Key) -> Result<Self::Point, Error> {
         Ok(match key {
-            Measurement::Point(key) => {
+            OneOf::First(key) => {
                 let setup = self.setup(key.board, key.on);
-                Measured::Point(key.measure(&setup, self.rounds)?)
+                OneOf::First(key.measure(&setup, self.rounds)?)
             }
-            Measurement::Beyond(case) => Measured::Beyond(case.measure(&self.interrupt)?),
+            OneOf::Second(case) => OneOf::Second(case.measure(&self.interrupt)?),
         })
     }
 
-    fn results(&self, found: MeasuredPoints<Measurement, Measured>) -> Results {
-        let mut results = Results::default();
-        for found in found.points {
-            match found {
-                (Measurement::Point(key), Measured::Point(value)) => {
-                    results.points.insert(key, value);
-                }
-                (_, Measured::Beyond(value)) => results.beyond.push(value),
-                _ => {}
-            }
-        }
+    fn results(&self, found: MeasuredPoints<Self::Key, Self::Point>) -> Results {
+        let (points, beyond) = found.split();
+        let beyond = beyond.points.into_iter().map(|(_, value)| value);
+        let mut results = Results {
+            points: points.points.into_iter().collect(),
+            beyond: beyond.collect(),
+        };
         // Threads end in any order.
         results.beyond.sort_by(|a, b| a.case.cmp(&b.case));
         results
     }
 
-    fn value(&self, number: &Published, results: &Results) -> Option<f64> {
-        rows::value(self.chapter, number, results)
-    }
-
-    fn note(&self, number: &Published, _: &Results) -> &'static str {
-        rows::note(number)
+    fn statements(&self) -> &Statements {
+        &self.statements
     }
 
     /// Rounds of most points: all-to-all broadcasts have a fourth of the others'.
@@ -212,13 +185,10 @@ impl Experiment for Collectives {
         }
     }
 
-    fn claims(&self, results: &Results) -> Vec<JudgedClaim> {
-        let claims = claims::for_chapter(self.chapter);
-        verdict::judge_all(results, self.limits(), claims, include_str!("claims.toml"))
-    }
-
-    fn figures(&self, results: &Results) -> Vec<NamedFigure> {
-        figures::figures(self.chapter, results)
+    fn figures(&self, paper: &Paper, results: &Results) -> Vec<NamedFigure> {
+        let mut all = self.statements.figures(paper.table, results);
+        all.extend(beyond::figures(&results.beyond));
+        all
     }
 
     fn points(&self, results: &Results) -> impl Serialize {
@@ -242,6 +212,107 @@ impl Experiment for Collectives {
                 all.push(self.setup(board, on).explain(nodes, &settings)?);
             }
         }
-        ExperimentOutcome::explanation(explain::render(&all), &all)
+        ExperimentOutcome::explanation(&all, explain::write)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanigon_experiments::row::Row;
+    use lanigon_experiments::verdict::JudgedClaim;
+
+    use super::chapter::PAPERS;
+    use super::key::keys;
+    use super::*;
+
+    fn of(chapter: Chapter) -> Collectives {
+        Collectives {
+            chapter,
+            statements: chapter.statements().unwrap(),
+            points: Vec::new(),
+            amount: Amount::Usual,
+            boards: BTreeMap::new(),
+            rounds: 200,
+            interrupt: std::sync::Arc::default(),
+        }
+    }
+
+    fn points(chapter: Chapter, quick: bool) -> Vec<Key> {
+        keys(&chapter.statements().unwrap(), quick).unwrap()
+    }
+
+    fn rows(chapter: Chapter, results: &Results) -> Vec<Row> {
+        of(chapter).rows(&PAPERS[chapter as usize], results)
+    }
+
+    fn judge(chapter: Chapter, results: &Results) -> Vec<JudgedClaim> {
+        of(chapter).claims(results)
+    }
+
+    /// Results in which the NIC is twice as fast as the host everywhere, or `nic` times as slow.
+    fn results(table: Chapter, nic: f64) -> Results {
+        let value = |key: Key| match key.on {
+            ExecutedOn::Host => 100.0 * f64::from(key.nodes),
+            ExecutedOn::Nic => nic * 100.0 * f64::from(key.nodes),
+        };
+        let points = points(table, false);
+        Results {
+            points: points
+                .into_iter()
+                .map(|key| (key, Estimate::single(value(key))))
+                .collect(),
+            ..Results::default()
+        }
+    }
+
+    #[test]
+    fn every_figure_has_an_answer_in_a_whole_and_a_quick_run() {
+        for table in Chapter::ALL {
+            let whole = results(table, 0.5);
+            let quick = points(table, true);
+            let quick = Results {
+                points: whole
+                    .points
+                    .clone()
+                    .into_iter()
+                    .filter(|(key, _)| quick.contains(key))
+                    .collect(),
+                ..Results::default()
+            };
+            for results in [&whole, &quick] {
+                for row in rows(table, results) {
+                    assert!(row.measured.is_some(), "{row:?}");
+                }
+                let open = judge(table, results);
+                let missing = open.iter().filter(|one| one.evidence.contains("missing"));
+                assert_eq!(missing.count(), 0, "{open:?}");
+            }
+            for row in rows(table, &Results::default()) {
+                assert_eq!((row.measured, row.role), (None, "not measured"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_gain_is_the_host_against_the_nic() {
+        let results = results(Chapter::Barrier, 0.5);
+        let row = |id: &str| {
+            let mut all = rows(Chapter::Barrier, &results).into_iter();
+            all.find(|row| row.id == Some(id)).unwrap()
+        };
+        assert_eq!(row("dissertation-071").measured, Some(2.0));
+        assert_eq!(row("dissertation-074").measured, Some(400.0));
+        assert_eq!(row("dissertation-075").measured, Some(800.0));
+        assert_eq!(row("dissertation-075").role, "calibrated");
+    }
+
+    #[test]
+    fn claims_can_hold_and_fail() {
+        let holds = |nic, id: &str| {
+            let judged = judge(Chapter::Reduction, &results(Chapter::Reduction, nic));
+            judged.into_iter().find(|one| one.id == id).unwrap().holds
+        };
+        assert_eq!(holds(2.0, "dissertation-153"), Some(true));
+        assert_eq!(holds(0.5, "dissertation-153"), Some(false));
     }
 }

@@ -2,9 +2,6 @@
 
 use host_lib::emp::OpenError;
 
-/// Reason for which sockets are not measured.
-pub const SOCKETS: &str = "not modelled: there are no sockets over EMP";
-
 /// Reason for which two processes on a host are not measured: the error of the second one.
 #[must_use]
 pub fn second_process() -> String {

@@ -29,7 +29,7 @@ pub fn render(results: &Results, scheme: Scheme) -> String {
         // Writing to a string cannot fail.
         let _ = write_profile(&mut text, profile, scheme);
     }
-    if results.partial {
+    if results.lacks.partial {
         text.push_str("Interrupted: what was measured until then.\n");
     }
     text

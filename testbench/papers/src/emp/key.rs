@@ -2,11 +2,15 @@
 
 use std::fmt;
 
+use serde::Deserialize;
+
 use crate::emp::measure::scheme::Scheme;
 use crate::emp::measure::testbed::Testbed;
+use lanigon_experiments::formula::{FormulaError, FormulaValue};
 
 /// An experiment of the thesis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Experiment {
     /// Half of a ping-pong's round trip.
     Latency,
@@ -20,32 +24,29 @@ impl Experiment {
     /// All experiments.
     pub const ALL: [Self; 3] = [Self::Latency, Self::OneWay, Self::TwoWay];
 
+    /// Names, measured quantities and their units.
+    const WORDS: [[&'static str; 3]; 3] = [
+        ["latency", "latency", "us"],
+        ["one-way", "bandwidth", "Mb/s"],
+        ["two-way", "bandwidth", "Mb/s"],
+    ];
+
     /// Name in rows, options and `data/published-emp.csv`.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Latency => "latency",
-            Self::OneWay => "one-way",
-            Self::TwoWay => "two-way",
-        }
+        Self::WORDS[self as usize][0]
     }
 
     /// Measured quantity.
     #[must_use]
     pub const fn metric(self) -> &'static str {
-        match self {
-            Self::Latency => "latency",
-            Self::OneWay | Self::TwoWay => "bandwidth",
-        }
+        Self::WORDS[self as usize][1]
     }
 
     /// Unit.
     #[must_use]
     pub const fn unit(self) -> &'static str {
-        match self {
-            Self::Latency => "us",
-            Self::OneWay | Self::TwoWay => "Mb/s",
-        }
+        Self::WORDS[self as usize][2]
     }
 
     /// Finds an experiment by name.
@@ -89,6 +90,29 @@ impl fmt::Display for Key {
 }
 
 impl Key {
+    /// The point of a measure at a testbed, a scheme and a message length; with flow control, it ends with `_controlled`.
+    ///
+    /// # Errors
+    /// There is no such point.
+    pub fn read(measure: &str, at: &[FormulaValue]) -> Result<Self, FormulaError> {
+        let unknown = || FormulaError::unknown(measure);
+        let [testbed, scheme, size] = at else {
+            return Err(unknown());
+        };
+        let name = measure.replace('_', "-");
+        let (name, flow_control) = match name.strip_suffix("-controlled") {
+            Some(name) => (name, true),
+            None => (name.as_str(), false),
+        };
+        Ok(Self {
+            experiment: Experiment::by_name(name).ok_or_else(unknown)?,
+            testbed: Testbed::by_name(testbed.text()?).ok_or_else(unknown)?,
+            scheme: Scheme::by_name(scheme.text()?).ok_or_else(unknown)?,
+            flow_control,
+            size: size.number()? as u32,
+        })
+    }
+
     /// A point on the first testbed, without flow control.
     #[must_use]
     pub const fn new(experiment: Experiment, scheme: Scheme, size: u32) -> Self {
@@ -114,12 +138,6 @@ impl Key {
             flow_control: true,
             ..self
         }
-    }
-
-    /// The point of another scheme.
-    #[must_use]
-    pub const fn with_scheme(self, scheme: Scheme) -> Self {
-        Self { scheme, ..self }
     }
 
     /// The point for another size.

@@ -4,7 +4,6 @@
 
 pub mod absent;
 pub mod answers;
-pub mod claims;
 pub mod explain;
 pub mod figures;
 pub mod key;
@@ -34,8 +33,8 @@ use lanigon_experiments::error::profile;
 use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::experiment::Experiment;
 use lanigon_experiments::paper::{Choice, ExplainEffect, Paper, ResultRequest, start};
-use lanigon_experiments::published::Published;
 use lanigon_experiments::row::Row;
+use lanigon_experiments::statements::{PaperFile, Statements};
 use lanigon_experiments::verdict::JudgedClaim;
 use lanigon_report::Section;
 use lanigon_worlds::images::{self, FirmwareError};
@@ -48,6 +47,9 @@ use plan::Calibrated;
 pub use plan::{EmpPlan, Task, TaskResult};
 use results::Results;
 pub use selection::Selection;
+
+/// Numbers and claims.
+const STATEMENTS: PaperFile = file!("emp/statements.toml");
 
 /// Entry in the list of papers.
 pub static PAPER: Paper = Paper {
@@ -94,6 +96,7 @@ pub const LEDGERS: [u32; 2] = [SMALL, FRAME];
 /// The experiment.
 #[derive(Debug)]
 pub struct Emp {
+    statements: Statements,
     plan: EmpPlan,
     selection: Selection,
     /// The scheme that is explained.
@@ -111,8 +114,12 @@ impl Emp {
     pub fn for_plan(plan: EmpPlan, selection: Selection) -> Result<Self, Error> {
         let profiles = plan.profiles.iter();
         let calibrated = profiles.map(|profile| plan.calibrate(profile));
+        let calibrated: Vec<_> = calibrated.collect::<Result<_, _>>()?;
+        let nothing = plan.results(&calibrated, MeasuredPoints::default());
+        let nothing = nothing.judged().ok_or(Error::NoRound)?;
         Ok(Self {
-            calibrated: calibrated.collect::<Result<_, _>>()?,
+            statements: Statements::read(&STATEMENTS, &published::TABLE, nothing)?,
+            calibrated,
             selection,
             scheme: None,
             sizes: Vec::new(),
@@ -157,7 +164,7 @@ fn selection(
 
 fn unknown_figure(id: &str) -> String {
     let known = Selection::known();
-    match published::by_id(id) {
+    match published::TABLE.get(id) {
         Some(number) => format!(
             "--figure {id} ({}): a parameter of the thesis, nothing that could be reproduced (known: {known})",
             number.quantity
@@ -260,8 +267,8 @@ impl Experiment for Emp {
         self.plan.results(&self.calibrated, found)
     }
 
-    fn value(&self, _: &Published, _: &Results) -> Option<f64> {
-        None
+    fn statements(&self) -> &Statements {
+        &self.statements
     }
 
     fn rows(&self, _: &Paper, results: &Results) -> Vec<Row> {
@@ -272,10 +279,22 @@ impl Experiment for Emp {
     }
 
     fn claims(&self, results: &Results) -> Vec<JudgedClaim> {
-        claims::judge(results, &self.selection)
+        let Some(profile) = results.judged() else {
+            return Vec::new();
+        };
+        let mut claims = self.statements.judge(profile, results.limits);
+        claims.retain(|claim| self.selection.claims.contains(&claim.id.as_str()));
+        for claim in &mut claims {
+            let statement = published::claim(&claim.id).unwrap_or_default();
+            claim.claim = match claim.claim.as_str() {
+                "" => statement.into(),
+                taken => format!("{statement} [{taken}]"),
+            };
+        }
+        claims
     }
 
-    fn figures(&self, results: &Results) -> Vec<NamedFigure> {
+    fn figures(&self, _: &Paper, results: &Results) -> Vec<NamedFigure> {
         let mut all = Vec::new();
         for figure in &self.selection.figures {
             let drawn = |profile| {
@@ -295,10 +314,10 @@ impl Experiment for Emp {
         rows::Extra::new(results, &self.selection)
     }
 
-    fn text(&self, _: &Head, results: &Results) -> String {
+    fn text(&self, head: &Head, results: &Results) -> String {
         match self.scheme {
             Some(scheme) => explain::render(results, scheme),
-            None => table::render(results, &self.selection),
+            None => table::render(results, &self.selection, &head.claims),
         }
     }
 
@@ -308,8 +327,8 @@ impl Experiment for Emp {
         rows.iter().cloned().chain(points).collect()
     }
 
-    fn sections(&self, _: &Head, results: &Results) -> Vec<Section> {
-        page::sections(results, &self.selection)
+    fn sections(&self, head: &Head, _: Vec<NamedFigure>, results: &Results) -> Vec<Section> {
+        page::sections(head, results, &self.selection)
     }
 }
 

@@ -8,7 +8,8 @@ use super::figures::Figure;
 use super::measure::scheme::Scheme;
 use super::results::{ProfileResults, Results};
 use super::table::median_line;
-use super::{Selection, claims, explain, plot, rows};
+use super::{Selection, explain, plot, rows};
+use lanigon_experiments::document::Head;
 
 /// File name of a figure under a profile, without an extension.
 #[must_use]
@@ -18,9 +19,9 @@ pub fn figure_file(figure: &Figure, profile: &ProfileResults) -> String {
 
 /// The sections behind that of the run.
 #[must_use]
-pub fn sections(results: &Results, selection: &Selection) -> Vec<Section> {
+pub fn sections(head: &Head, results: &Results, selection: &Selection) -> Vec<Section> {
     let mut sections = Vec::from_iter(missing(results));
-    sections.extend(judged(results, selection));
+    sections.extend(judged(head, results));
     for profile in &results.profiles {
         sections.push(numbers(results, profile, selection));
         sections.extend(figures(profile, selection));
@@ -37,7 +38,7 @@ pub fn sections(results: &Results, selection: &Selection) -> Vec<Section> {
 
 /// Schemes without an image, if there are any.
 fn missing(results: &Results) -> Option<Section> {
-    let missing = results.missing.iter().map(|scheme| {
+    let missing = results.lacks.missing.iter().map(|scheme| {
         let (title, image) = (scheme.title(), scheme.image());
         Block::Text(format!("{title}: not measured: no image {image}."))
     });
@@ -46,12 +47,12 @@ fn missing(results: &Results) -> Option<Section> {
 }
 
 /// The judged claims, if any is selected.
-fn judged(results: &Results, selection: &Selection) -> Option<Section> {
-    let claims = claims::judge(results, selection);
+fn judged(head: &Head, results: &Results) -> Option<Section> {
+    let claims = &head.claims;
     let judged = results.judged().filter(|_| !claims.is_empty())?;
     let name = &judged.profile.name;
     let under = Block::Text(format!("Judged under the profile {name}."));
-    Some(section("Claims", vec![under, judged_claims(&claims)]))
+    Some(section("Claims", vec![under, judged_claims(claims)]))
 }
 
 /// The published numbers beside those of a profile.

@@ -27,7 +27,7 @@ use super::measure::tcp::{self, Tcp};
 use super::measure::testbed::Testbed;
 use super::measure::usage::{self, Directions, Usage};
 use super::measure::{Setup, latency, one_way, two_way};
-use super::results::{ProfileResults, Results, SchemeResults};
+use super::results::{Lacks, ProfileResults, Results, SchemeResults};
 use super::{LARGE, LEDGERS, OTHER_SIZES};
 use crate::gm;
 
@@ -161,12 +161,18 @@ impl EmpPlan {
         calibrated: &[Calibrated],
         found: MeasuredPoints<(usize, Task), TaskResult>,
     ) -> Results {
+        let lacks = Arc::new(Lacks {
+            missing: self.missing(),
+            no_linux: self.no_linux.clone(),
+            partial: found.partial,
+        });
         let of_profile = |of: &Calibrated| ProfileResults {
             profile: Arc::clone(&of.profile),
             schemes: of.schemes.clone(),
             points: BTreeMap::new(),
             others: BTreeMap::new(),
             tcp: BTreeMap::new(),
+            lacks: Arc::clone(&lacks),
         };
         let mut profiles: Vec<_> = calibrated.iter().map(of_profile).collect();
         for ((profile, task), result) in found.points {
@@ -198,9 +204,7 @@ impl EmpPlan {
                 run: self.rounds.most,
                 full: Rounds::FULL.most,
             },
-            missing: self.missing(),
-            no_linux: self.no_linux.clone(),
-            partial: found.partial,
+            lacks,
         }
     }
 

@@ -2,8 +2,8 @@
 
 use lanigon_figures::{self as drawn, Curve, Mark, Scale};
 
-use super::answers::{Comparison, Quantity, answer};
-use super::figures::{Figure, Panel, Series};
+use super::answers::{Comparison, answer};
+use super::figures::{Figure, Panel};
 use super::key::{Experiment, Key};
 use super::published;
 use super::results::ProfileResults;
@@ -32,23 +32,22 @@ pub fn figure(figure: &Figure, results: &ProfileResults) -> Option<drawn::Figure
 }
 
 fn panel(panel: &Panel, results: &ProfileResults) -> drawn::Panel {
-    let curves: Vec<_> = panel
-        .series
-        .iter()
-        .map(|series| curve(panel, series, results))
-        .filter(|curve| !curve.points.is_empty())
-        .collect();
-    let first = panel.series.first().map(|series| series.point);
-    let metric = first.map_or("", |point| point.experiment.metric());
-    let scale = scale(panel, first, &curves);
-    let sizes = curves
-        .iter()
-        .flat_map(|curve| &curve.points)
-        .map(|point| point.x);
-    let largest = sizes.fold(0.0, f64::max);
+    let series = panel.series();
+    let curves = series.iter().map(|series| curve(panel, *series, results));
+    let curves: Vec<_> = curves.filter(|curve| !curve.points.is_empty()).collect();
+    let sizes = curves.iter().flat_map(|curve| &curve.points);
+    let sizes: Vec<_> = sizes.map(|point| point.x).collect();
+    let least = sizes.iter().copied().fold(f64::MAX, f64::min);
+    let largest = sizes.iter().copied().fold(0.0, f64::max);
+    // A latency grows with the size by equal amounts: large sizes are shown on an axis of equal amounts, where that is a line.
+    let is_line = panel.experiment == Experiment::Latency && panel.most > super::FRAME;
+    let scale = match largest < WIDE * least || is_line {
+        true => Scale::Linear,
+        false => Scale::Log2,
+    };
     // On a linear axis, marks of the smallest sizes would cover each other: the panel of small messages shows them.
     let apart = |mark: &Mark| scale != Scale::Linear || mark.x * WIDE >= largest;
-    let marks = published::emp().iter();
+    let marks = published::TABLE.numbers().iter();
     let marks = marks
         .filter_map(|number| mark(panel, number, results))
         .filter(apart);
@@ -56,39 +55,19 @@ fn panel(panel: &Panel, results: &ProfileResults) -> drawn::Panel {
         true => Vec::new(),
         false => marks.collect(),
     };
-    let y = format!("{metric}, {}", panel.unit());
+    let experiment = panel.experiment;
+    let y = format!("{}, {}", experiment.metric(), experiment.unit());
     drawn::Panel {
         marks,
-        ..whole_panel(&panel.title, (SIZE, scale), (&y, Scale::Linear), curves)
+        ..whole_panel(&panel.title(), (SIZE, scale), (&y, Scale::Linear), curves)
     }
 }
 
-/// A latency grows with the size by equal amounts: large sizes are shown on an axis of equal amounts, where that is a line.
-fn scale(panel: &Panel, first: Option<Key>, curves: &[Curve]) -> Scale {
-    let sizes = || {
-        curves
-            .iter()
-            .flat_map(|curve| &curve.points)
-            .map(|point| point.x)
-    };
-    let (least, most) = (
-        sizes().fold(f64::MAX, f64::min),
-        sizes().fold(0.0, f64::max),
-    );
-    let latency = first.is_some_and(|key| key.experiment == Experiment::Latency);
-    let large = *panel.sizes.end() > super::FRAME;
-    if most < WIDE * least || (latency && large) {
-        Scale::Linear
-    } else {
-        Scale::Log2
-    }
-}
-
-fn curve(panel: &Panel, series: &Series, results: &ProfileResults) -> Curve {
-    let on_curve = |key: &Key| is_shown(panel, series, *key);
+fn curve(panel: &Panel, (name, point): (&str, Key), results: &ProfileResults) -> Curve {
+    let on_curve = |key: &Key| is_shown(panel, point, *key);
     let points = results.points.iter().filter(|(key, _)| on_curve(key));
     Curve {
-        name: series.name.clone(),
+        name: name.into(),
         points: points
             .map(|(key, value)| drawn::Point {
                 x: key.size.into(),
@@ -99,24 +78,22 @@ fn curve(panel: &Panel, series: &Series, results: &ProfileResults) -> Curve {
     }
 }
 
-fn is_shown(panel: &Panel, series: &Series, key: Key) -> bool {
-    key.sized(0) == series.point.sized(0) && panel.sizes.contains(&key.size)
+fn is_shown(panel: &Panel, point: Key, key: Key) -> bool {
+    key.sized(0) == point && key.size <= panel.most
 }
 
 /// The mark of a published number, if it is a point of a measured curve of the panel. A highest value has no published size: it is at the
 /// size of the highest measured value.
-fn mark(panel: &Panel, number: &Published, results: &ProfileResults) -> Option<Mark> {
+fn mark(panel: &Panel, number: &'static Published, results: &ProfileResults) -> Option<Mark> {
     let answer = answer(number)?;
-    let (key, highest) = match answer.quantity {
-        Quantity::Point(key) => (key, false),
-        Quantity::Peak(key) => (peak(key, results)?, true),
+    let (key, highest) = match (answer.point(), answer.peak()) {
+        (_, Some(curve)) => (peak(curve, results)?, true),
+        (Some(key), None) => (key, false),
         _ => return None,
     };
-    let shown = panel
-        .series
-        .iter()
-        .any(|series| is_shown(panel, series, key));
-    let comparable = answer.comparison == Comparison::Error;
+    let series = panel.series();
+    let shown = series.iter().any(|(_, point)| is_shown(panel, *point, key));
+    let comparable = answer.comparison() == Comparison::Error;
     if !shown
         || !comparable
         || number.unit != key.experiment.unit()

@@ -1,28 +1,13 @@
 //! The published numbers and claims, from `data/published-emp.csv` and `data/published-emp-claims.csv`
 //! (`data/README.md`).
 
-use lanigon_experiments::published::{Published, PublishedTable};
+use lanigon_experiments::published::PublishedTable;
 
 /// The published numbers.
-pub static TABLE: PublishedTable = PublishedTable::new(
-    "published-emp",
-    include_str!("../../data/published-emp.csv"),
-);
+pub static TABLE: PublishedTable = table!("emp");
 
 /// Kind of a number that is a parameter of hardware, protocol or experiment.
 pub const PARAMETER: &str = "parameter";
-
-/// All published numbers about EMP.
-#[must_use]
-pub fn emp() -> &'static [Published] {
-    TABLE.numbers()
-}
-
-/// Finds a published number by id.
-#[must_use]
-pub fn by_id(id: &str) -> Option<&'static Published> {
-    TABLE.get(id)
-}
 
 /// Published claims about EMP: id and text, sorted by id.
 pub fn claims() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -49,11 +34,11 @@ mod tests {
     #[test]
     fn every_line_is_read() {
         let lines = include_str!("../../data/published-emp.csv").lines().count();
-        assert_eq!(emp().len(), lines - 1);
-        let latency = by_id("emp-004").unwrap();
+        assert_eq!(TABLE.numbers().len(), lines - 1);
+        let latency = TABLE.get("emp-004").unwrap();
         assert_eq!((latency.value, latency.unit), (24.31, "us"));
         assert_eq!(latency.message_bytes, Some(10));
-        assert_eq!(by_id("emp-none"), None);
+        assert_eq!(TABLE.get("emp-none"), None);
         let lines = include_str!("../../data/published-emp-claims.csv").lines();
         assert!(lines.clone().all(|line| line.split(',').count() == 3));
         assert_eq!(claims().count(), lines.count() - 1);

@@ -1,16 +1,19 @@
 //! Results of measurements.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use emulator::profile::Profile;
 
+use super::absent::second_process;
+use super::answers;
 use super::key::Key;
 use crate::emp::measure::passing::System;
 use crate::emp::measure::quiet::Quiet;
 use crate::emp::measure::scheme::Scheme;
 use crate::emp::measure::tcp::Tcp;
-use crate::emp::measure::usage::{Directions, Usage};
+use crate::emp::measure::usage::Usage;
+use lanigon_experiments::formula::{FormulaError, FormulaValue, Measurements};
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::verdict::{Limits, Sample};
 use lanigon_worlds::calibrate::StageTime;
@@ -42,12 +45,6 @@ impl SchemeResults {
         let stage = self.stages.iter().find(|stage| stage.stage == name)?;
         Some((stage, self.factor(name).unwrap_or(1.0)))
     }
-
-    /// Utilisation with messages in this direction.
-    #[must_use]
-    pub fn usage(&self, flow: Directions) -> Option<&Usage> {
-        self.usages.iter().find(|usage| usage.flow == flow)
-    }
 }
 
 /// Results under one profile.
@@ -63,6 +60,48 @@ pub struct ProfileResults {
     pub others: BTreeMap<(System, u32), Estimate>,
     /// TCP with and without time of the hosts' processors.
     pub tcp: BTreeMap<bool, Tcp>,
+    /// Parts that the run lacks.
+    pub lacks: Arc<Lacks>,
+}
+
+/// Parts that a run lacks, and why.
+#[derive(Debug, Clone, Default)]
+pub struct Lacks {
+    /// Schemes whose image is not built.
+    pub missing: Vec<Scheme>,
+    /// Why Linux cannot run on hosts, if it cannot.
+    pub no_linux: Option<String>,
+    /// The user interrupted the run: points are missing.
+    pub partial: bool,
+}
+
+impl Lacks {
+    /// Reason for a missing value.
+    #[must_use]
+    pub fn of(&self, scheme: Option<Scheme>) -> String {
+        match scheme.filter(|scheme| self.missing.contains(scheme)) {
+            Some(scheme) => format!("no image {}", scheme.image()),
+            None if self.partial => "interrupted".into(),
+            None => "this firmware does not tell it apart".into(),
+        }
+    }
+
+    /// Reason for a missing value of another system.
+    #[must_use]
+    pub fn of_other(&self) -> String {
+        match self.partial {
+            true => "interrupted".into(),
+            false => "no image gm".into(),
+        }
+    }
+
+    /// Reason for a missing value of TCP.
+    #[must_use]
+    pub fn of_tcp(&self) -> String {
+        self.no_linux
+            .clone()
+            .unwrap_or_else(|| "interrupted".into())
+    }
 }
 
 impl Sample for ProfileResults {
@@ -100,15 +139,68 @@ pub struct Results {
     pub profiles: Vec<ProfileResults>,
     /// Rounds of a point.
     pub limits: Limits,
-    /// Schemes whose image is not built.
-    pub missing: Vec<Scheme>,
-    /// Why Linux cannot run on hosts, if it cannot.
-    pub no_linux: Option<String>,
-    /// The user interrupted the run: points are missing.
-    pub partial: bool,
+    /// Parts that the run lacks.
+    pub lacks: Arc<Lacks>,
 }
 
 impl Sample for Results {}
+
+impl Measurements for Results {}
+
+impl Measurements for ProfileResults {
+    /// A value of EMP at a testbed, a scheme and a message length, also with flow control; of another system at a message length; of a
+    /// scheme's utilisation.
+    fn find(&self, measure: &str, at: &[FormulaValue]) -> Result<FormulaValue, FormulaError> {
+        if let Some(found) = answers::find(self, measure, at) {
+            return found;
+        }
+        let unknown = || FormulaError::unknown(measure);
+        let not_measured = |why: String| FormulaError::Missing(format!("not measured: {why}"));
+        match at {
+            [] if measure == "second_process" => Ok(second_process().as_str().into()),
+            [] if measure == "sizes" => {
+                let sizes: BTreeSet<_> = self.points.keys().map(|key| key.size).collect();
+                Ok(Vec::from_iter(sizes.into_iter().map(f64::from)).into())
+            }
+            [size] => {
+                let size = size.number()? as u32;
+                let (found, why) = match measure {
+                    "tcp" => {
+                        let tcp = self.tcp.get(&true);
+                        let found = tcp.and_then(|tcp| tcp.latencies.get(&size).copied());
+                        (found, self.lacks.of_tcp())
+                    }
+                    name => {
+                        let system = System::by_name(name).ok_or_else(unknown)?;
+                        (self.other(system, size), self.lacks.of_other())
+                    }
+                };
+                found.map(Into::into).ok_or_else(|| not_measured(why))
+            }
+            [scheme, flow] => {
+                let (scheme, flow) = (Scheme::by_name(scheme.text()?), flow.text()?);
+                let results = scheme.and_then(|scheme| self.schemes.get(&scheme));
+                let mut usages = results.into_iter().flat_map(|results| &results.usages);
+                let usage = usages.find(|usage| usage.flow.name() == flow);
+                usage
+                    .ok_or_else(|| not_measured(self.lacks.of(scheme)))?
+                    .find(measure)
+            }
+            at => {
+                let key = Key::read(measure, at)?;
+                let why = match self.lacks.missing.contains(&key.scheme) || self.lacks.partial {
+                    true => self.lacks.of(Some(key.scheme)),
+                    false => {
+                        let (name, size) = (key.experiment.name(), key.size);
+                        format!("no {name} of {size} bytes in this run")
+                    }
+                };
+                let value = self.value(key);
+                value.map(Into::into).ok_or_else(|| not_measured(why))
+            }
+        }
+    }
+}
 
 impl Results {
     /// The profile for judging claims: one that stretches stages to the thesis's durations, because the

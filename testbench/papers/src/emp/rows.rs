@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::answers::{Answer, Comparison, Quantity, answer};
+use super::answers::{Answer, Comparison, answer};
 use super::key::{Experiment, Key};
 use super::published;
 use super::results::{ProfileResults, Results};
@@ -24,34 +24,6 @@ pub(super) fn round(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
 
-/// Reason for a missing value.
-#[must_use]
-pub fn why_missing(results: &Results, scheme: Option<Scheme>) -> String {
-    match scheme.filter(|scheme| results.missing.contains(scheme)) {
-        Some(scheme) => format!("no image {}", scheme.image()),
-        None if results.partial => "interrupted".into(),
-        None => "this firmware does not tell it apart".into(),
-    }
-}
-
-/// Reason for a missing value of another system.
-#[must_use]
-pub fn why_other_is_missing(results: &Results) -> String {
-    match results.partial {
-        true => "interrupted".into(),
-        false => "no image gm".into(),
-    }
-}
-
-/// Reason for a missing value of TCP.
-#[must_use]
-pub fn why_tcp_is_missing(results: &Results) -> String {
-    match &results.no_linux {
-        Some(why) => why.clone(),
-        None => "interrupted".into(),
-    }
-}
-
 /// Row of a published number and its answer under a profile.
 fn published_row(
     results: &Results,
@@ -59,28 +31,20 @@ fn published_row(
     number: &'static Published,
     answer: &Answer,
 ) -> Row {
-    let value = answer.quantity.value(profile).map(round);
-    let role = answer.role(number.id, &profile.profile);
+    let value = answer.value(profile).map(round);
     let bound = value.and_then(|_| judged_bound(results, profile, number, answer));
-    let (role, note) = if value.is_some() {
-        let open = bound.as_ref().and_then(|bound| bound.as_ref().err());
-        let why = open.map(String::as_str).into_iter();
-        let notes = [answer.note].into_iter().filter(|note| !note.is_empty());
-        let notes: Vec<_> = notes.chain(why).collect();
-        (role.name(), notes.join("; "))
-    } else if let Quantity::Advantage(..) = answer.quantity {
-        (NOT_MEASURED, why_other_is_missing(results))
-    } else if let Quantity::Tcp(_) = answer.quantity {
-        (NOT_MEASURED, why_tcp_is_missing(results))
-    } else {
-        (NOT_MEASURED, why_missing(results, answer.quantity.scheme()))
+    let (role, note) = match value {
+        None => (NOT_MEASURED, answer.why_missing(&results.lacks)),
+        Some(_) => {
+            let open = bound.as_ref().and_then(|bound| bound.as_ref().err());
+            let notes = [answer.note(profile)].into_iter().chain(open.cloned());
+            let notes: Vec<_> = notes.filter(|note| !note.is_empty()).collect();
+            (answer.role(&profile.profile), notes.join("; "))
+        }
     };
-    let compared = value.filter(|_| answer.comparison == Comparison::Error);
+    let compared = value.filter(|_| answer.comparison() == Comparison::Error);
     let percentage = number.unit == "%";
-    let point = match answer.quantity {
-        Quantity::Point(key) => Some(key),
-        _ => None,
-    };
+    let point = answer.point();
     let mean = point.and_then(|key| profile.points.get(&key));
     Row {
         id: Some(number.id),
@@ -121,12 +85,12 @@ fn judged_bound(
     number: &Published,
     answer: &Answer,
 ) -> Option<Result<bool, String>> {
-    let is_met = |value: f64| match answer.comparison {
+    let is_met = |value: f64| match answer.comparison() {
         Comparison::Error => None,
         Comparison::AtLeast => Some(value >= number.value),
         Comparison::AtMost => Some(value <= number.value),
     };
-    let is_met = |profile: &ProfileResults| is_met(round(answer.quantity.value(profile)?));
+    let is_met = |profile: &ProfileResults| is_met(round(answer.value(profile)?));
     let bound = verdict::bound(profile, results.limits, is_met);
     bound.transpose()
 }
@@ -134,7 +98,7 @@ fn judged_bound(
 /// Row of a point.
 fn point_row(results: &Results, profile: &ProfileResults, key: Key) -> Row {
     let mean = profile.points.get(&key);
-    let missing = || why_missing(results, Some(key.scheme));
+    let missing = || results.lacks.of(Some(key.scheme));
     let flow_control = if key.flow_control {
         ", flow control"
     } else {
@@ -209,7 +173,7 @@ fn mean_row(
 pub fn of_profile(results: &Results, profile: &ProfileResults, selection: &Selection) -> Vec<Row> {
     let numbers = selection.numbers.iter();
     let answered = numbers.filter_map(|id| {
-        let number = published::by_id(id)?;
+        let number = published::TABLE.get(id)?;
         Some(published_row(results, profile, number, &answer(number)?))
     });
     answered.collect()
@@ -357,7 +321,12 @@ impl Extra {
             stages: of_schemes(results, stage_rows),
             ledgers: of_schemes(results, ledgers),
             usages: of_schemes(results, usages),
-            missing: results.missing.iter().map(|scheme| scheme.name()).collect(),
+            missing: results
+                .lacks
+                .missing
+                .iter()
+                .map(|scheme| scheme.name())
+                .collect(),
         }
     }
 }
@@ -388,11 +357,7 @@ fn stage_rows(results: &ProfileResults, scheme: Scheme) -> Vec<StageRow> {
                 hardware_us: round(stage.us),
                 us: round(stage.us * factor.unwrap_or(1.0)),
                 id: entry.map(|entry| entry.source.clone()),
-                role: if factor.is_some() {
-                    "calibrated"
-                } else {
-                    "predicted"
-                },
+                role: factor.map_or(PREDICTED, |_| row::CALIBRATED),
             }
         })
         .collect()

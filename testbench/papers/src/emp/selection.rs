@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::answers::answer;
 use super::figures::{self, Figure};
-use super::{LARGE, QUICK_SIZES, SMALL, Task, claims};
+use super::{LARGE, QUICK_SIZES, SMALL, Task};
 use crate::emp::measure::scheme::Scheme;
 use crate::emp::published;
 
 /// Selected numbers, claims and figures.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Published numbers.
     pub numbers: Vec<&'static str>,
@@ -38,7 +38,7 @@ impl Selection {
         for id in &whole.numbers {
             whole.tasks.extend(needs(id, sizes));
         }
-        whole.claims = claims::all().iter().map(|claim| claim.0).collect();
+        whole.claims = published::claims().map(|(id, _)| id).collect();
         whole
     }
 
@@ -56,45 +56,40 @@ impl Selection {
     }
 
     fn points(sizes: &[u32]) -> Self {
-        let figures = figures::all();
+        let figures = figures::all().to_vec();
         let keys: BTreeSet<_> = figures
             .iter()
             .flat_map(|figure| figure.keys(sizes))
             .collect();
         Self {
-            numbers: Vec::new(),
-            claims: Vec::new(),
             tasks: keys.into_iter().map(Task::Point).collect(),
             figures,
+            ..Self::default()
         }
     }
 
     /// Selects a figure or table by number, or a published number or claim by id.
     #[must_use]
     pub fn by_id(id: &str, sizes: &[u32]) -> Option<Self> {
-        let mut selection = Self {
-            numbers: Vec::new(),
-            claims: Vec::new(),
-            figures: Vec::new(),
-            tasks: BTreeSet::new(),
-        };
+        let mut selection = Self::default();
         let table = id.replace('-', " ");
         if let Some(figure) = figures::by_id(id) {
-            selection.tasks = figure.keys(sizes).map(Task::Point).collect();
-            selection.figures = vec![figure];
+            selection.tasks = figure.keys(sizes).into_iter().map(Task::Point).collect();
+            selection.figures = vec![figure.clone()];
         } else if TABLES.contains(&table.as_str()) {
-            let numbers = published::emp()
+            let numbers = published::TABLE
+                .numbers()
                 .iter()
                 .filter(|number| number.section == table);
             selection.numbers = numbers.map(|number| number.id).collect();
         } else if let Some(id) = answered().find(|known| *known == id) {
             selection.numbers = vec![id];
         } else {
-            let claim = claims::all().into_iter().find(|claim| claim.0 == id)?;
+            let (claim, _) = published::claims().find(|(known, _)| *known == id)?;
             selection = Self::whole(sizes);
             selection.numbers.clear();
             selection.figures.clear();
-            selection.claims = vec![claim.0];
+            selection.claims = vec![claim];
             return Some(selection);
         }
         for id in &selection.numbers {
@@ -114,18 +109,19 @@ impl Selection {
     #[must_use]
     pub fn explanation(scheme: Scheme) -> Self {
         Self {
-            numbers: Vec::new(),
-            claims: Vec::new(),
-            figures: Vec::new(),
             tasks: Task::explanation(scheme).collect(),
+            ..Self::default()
         }
     }
 
     /// All known ids, for an error message.
     #[must_use]
     pub fn known() -> String {
-        let figures: Vec<_> = figures::all().iter().map(|figure| figure.id).collect();
-        let claims: Vec<_> = claims::all().iter().map(|claim| claim.0).collect();
+        let figures: Vec<_> = figures::all()
+            .iter()
+            .map(|figure| figure.id.as_str())
+            .collect();
+        let claims: Vec<_> = published::claims().map(|(id, _)| id).collect();
         let is_point = |task: &Task| matches!(task, Task::Point(_));
         let numbers: Vec<_> = answered()
             .filter(|id| needs(id, &[LARGE]).iter().any(is_point))
@@ -142,7 +138,7 @@ impl Selection {
 
 /// Ids of all published numbers with an answer, including "not modelled".
 fn answered() -> impl Iterator<Item = &'static str> {
-    let numbers = published::emp().iter();
+    let numbers = published::TABLE.numbers().iter();
     numbers
         .filter(|number| answer(number).is_some())
         .map(|number| number.id)
@@ -150,8 +146,8 @@ fn answered() -> impl Iterator<Item = &'static str> {
 
 /// Tasks needed for a published number.
 fn needs(id: &str, sizes: &[u32]) -> Vec<Task> {
-    let answer = published::by_id(id).and_then(answer);
-    answer.map_or_else(Vec::new, |answer| answer.quantity.needs(sizes))
+    let answer = published::TABLE.get(id).and_then(answer);
+    answer.map_or_else(Vec::new, |answer| answer.needs(sizes))
 }
 
 #[cfg(test)]
@@ -163,7 +159,7 @@ mod tests {
     #[test]
     fn every_measured_or_derived_number_is_accounted_for() {
         let whole = Selection::whole(SIZES);
-        for number in published::emp() {
+        for number in published::TABLE.numbers() {
             let asked = whole.numbers.contains(&number.id);
             assert_eq!(asked, number.kind != PARAMETER, "{}", number.id);
         }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
-use super::claims;
 use super::key::{Experiment, Key};
 use super::results::{ProfileResults, Results};
 use super::rows::{self, Median};
@@ -13,21 +12,26 @@ use crate::emp::measure::scheme::Scheme;
 use crate::emp::measure::tcp;
 use crate::emp::measure::testbed::Testbed;
 use lanigon_experiments::row::{NOT_MEASURED, Row};
-use lanigon_experiments::verdict::Totals;
+use lanigon_experiments::verdict::{JudgedClaim, Totals};
 
 /// Tables that repeat a few inputs for each CPU: shown on request.
 const PLACED: [&str; 2] = ["table 3.2", "table 3.3"];
 
 /// The complete text.
 #[must_use]
-pub fn render(results: &Results, selection: &Selection) -> String {
+pub fn render(results: &Results, selection: &Selection, claims: &[JudgedClaim]) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = write_all(&mut text, results, selection);
+    let _ = write_all(&mut text, results, selection, claims);
     text
 }
 
-fn write_all(text: &mut String, results: &Results, selection: &Selection) -> fmt::Result {
+fn write_all(
+    text: &mut String,
+    results: &Results,
+    selection: &Selection,
+    claims: &[JudgedClaim],
+) -> fmt::Result {
     for profile in &results.profiles {
         writeln!(
             text,
@@ -50,8 +54,8 @@ fn write_all(text: &mut String, results: &Results, selection: &Selection) -> fmt
             }
         }
     }
-    claim_table(text, results, selection)?;
-    for scheme in &results.missing {
+    claim_table(text, results, claims)?;
+    for scheme in &results.lacks.missing {
         writeln!(
             text,
             "{}: not measured: no image {} (make firmware)",
@@ -59,7 +63,7 @@ fn write_all(text: &mut String, results: &Results, selection: &Selection) -> fmt
             scheme.image()
         )?;
     }
-    if results.partial {
+    if results.lacks.partial {
         text.push_str("Interrupted: what was measured until then.\n");
     }
     Ok(())
@@ -158,7 +162,7 @@ fn tcp_table(
     if !selection.tasks.contains(&Task::Tcp(true)) {
         return Ok(());
     }
-    if let Some(why) = &results.no_linux {
+    if let Some(why) = &results.lacks.no_linux {
         return writeln!(text, "TCP is not measured: {why}\n");
     }
     for (&processor, tcp) in &profile.tcp {
@@ -366,8 +370,7 @@ fn stage_table(text: &mut String, profile: &ProfileResults) -> fmt::Result {
     writeln!(text)
 }
 
-fn claim_table(text: &mut String, results: &Results, selection: &Selection) -> fmt::Result {
-    let claims = claims::judge(results, selection);
+fn claim_table(text: &mut String, results: &Results, claims: &[JudgedClaim]) -> fmt::Result {
     let (Some(profile), false) = (results.judged(), claims.is_empty()) else {
         return Ok(());
     };
@@ -376,7 +379,7 @@ fn claim_table(text: &mut String, results: &Results, selection: &Selection) -> f
         "What the thesis says in words, judged under {}:\n",
         profile.profile.name
     )?;
-    for claim in &claims {
+    for claim in claims {
         writeln!(
             text,
             "{:<8} {:<5}  {}",
@@ -386,7 +389,7 @@ fn claim_table(text: &mut String, results: &Results, selection: &Selection) -> f
         )?;
         writeln!(text, "                {}", wrapped(&claim.evidence))?;
     }
-    let totals = Totals::count(&claims);
+    let totals = Totals::count(claims);
     writeln!(text, "\n{totals}\n")
 }
 

@@ -79,7 +79,14 @@ fn schemes_without_an_image_are_reported() -> Result<(), Error> {
     let emp = Emp::for_plan(plan, Selection::whole(QUICK_SIZES))?;
     assert_eq!(emp.keys().len(), 1);
     let (results, _) = measure(&emp, &|_| ())?;
-    assert_eq!(results.missing, Scheme::SPLIT);
+    assert_eq!(results.lacks.missing, Scheme::SPLIT);
     assert_eq!(results.profiles[0].points.len(), 1);
+    let judged: Vec<_> = emp
+        .claims(&results)
+        .into_iter()
+        .map(|claim| claim.id)
+        .collect();
+    let published: Vec<_> = published::claims().map(|(id, _)| id).collect();
+    assert_eq!(judged, published);
     Ok(())
 }

@@ -198,18 +198,8 @@ impl Setup<'_> {
     }
 }
 
-/// The explanation as text, for a terminal of 80 columns.
-#[must_use]
-pub fn render(all: &[Explanation]) -> String {
-    let mut text = String::new();
-    for explanation in all {
-        // Writing to a string cannot fail.
-        let _ = write_one(&mut text, explanation);
-    }
-    text
-}
-
-fn write_one(text: &mut String, of: &Explanation) -> fmt::Result {
+/// Writes an explanation.
+pub(super) fn write(text: &mut String, of: &Explanation) -> fmt::Result {
     writeln!(
         text,
         "GM, profile {}: where the {:.2} us of a message of {} bytes go,\nas means of {} messages of a ping-pong\n\n  mean us  instructions",

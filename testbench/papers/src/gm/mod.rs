@@ -22,10 +22,12 @@ use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::error::profile;
 use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::experiment::Experiment;
+use lanigon_experiments::formula::Measurements;
 use lanigon_experiments::interval::Estimate;
 use lanigon_experiments::paper::{Amount, Choice, ExplainEffect, Paper, ResultRequest, start};
-use lanigon_experiments::published::{Published, PublishedTable};
+use lanigon_experiments::published::PublishedTable;
 use lanigon_experiments::row::Row;
+use lanigon_experiments::statements::Statements;
 use lanigon_experiments::verdict::Sample;
 use lanigon_worlds::boards::{self, BOARDS, BoardType, GmFirmware, Medium};
 use lanigon_worlds::gm::GmWorldError;
@@ -34,8 +36,7 @@ use serde::Serialize;
 pub use bench::Directions;
 
 /// The published figures.
-pub static TABLE: PublishedTable =
-    PublishedTable::new("published-gm", include_str!("../../data/published-gm.csv"));
+pub static TABLE: PublishedTable = table!("gm");
 
 /// Entry in the list of papers.
 pub static PAPER: Paper = Paper {
@@ -158,6 +159,8 @@ struct Subject {
 /// The experiment.
 #[derive(Debug, Clone)]
 pub struct Gm {
+    /// None: the numbers are rows of several profiles.
+    statements: Statements,
     subjects: Vec<Subject>,
     sizes: Vec<u32>,
     /// Rounds of a ping-pong.
@@ -175,6 +178,8 @@ pub struct Results {
 }
 
 impl Sample for Results {}
+
+impl Measurements for Results {}
 
 impl Subject {
     fn setup<'a>(&'a self, interrupt: &'a Arc<AtomicBool>) -> bench::Setup<'a> {
@@ -256,6 +261,7 @@ impl Experiment for Gm {
             }
         }
         Ok(Self {
+            statements: Statements::default(),
             subjects,
             sizes,
             rounds: request.amount.choose([10, 50, 1000]),
@@ -311,15 +317,15 @@ impl Experiment for Gm {
         }
     }
 
-    fn value(&self, _: &Published, _: &Results) -> Option<f64> {
-        None
+    fn statements(&self) -> &Statements {
+        &self.statements
     }
 
     fn rows(&self, _: &Paper, results: &Results) -> Vec<Row> {
         results.profiles.iter().flat_map(rows::rows).collect()
     }
 
-    fn figures(&self, results: &Results) -> Vec<NamedFigure> {
+    fn figures(&self, _: &Paper, results: &Results) -> Vec<NamedFigure> {
         figures::figures(&results.profiles)
     }
 
@@ -353,7 +359,7 @@ impl Experiment for Gm {
         let subjects = self.subjects.iter().filter(first);
         let all = subjects.map(|subject| subject.setup(&self.interrupt).explain(self.rounds));
         let all = all.collect::<Result<Vec<_>, _>>()?;
-        ExperimentOutcome::explanation(explain::render(&all), &all)
+        ExperimentOutcome::explanation(&all, explain::write)
     }
 }
 

@@ -53,7 +53,7 @@ pub fn rows(of: &ProfileResults) -> Vec<Row> {
             scheme: figure.scheme,
             testbed: of.image,
             what: format!("{}: {}", figure.experiment, figure.quantity),
-            ..Row::new(figure, value(of, figure), role(of, figure), note)
+            ..Row::new(figure, value(of, figure), role(of, figure), note.into())
         }
     };
     figures.map(row).collect()

@@ -1,9 +1,10 @@
-//! The best trees and the cost model: for programs and as text.
+//! The best trees and the cost model, for programs.
 
 use serde::Serialize;
 
 use super::model::Model;
-use super::results::{LONG, NODES, Results, USUAL, WAYS};
+use super::points::{self, LONG, NODES, USUAL, WAYS};
+use lanigon_experiments::grid::Points;
 
 /// The best tree for a message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,21 +33,21 @@ pub(super) struct Extra {
 }
 
 impl Extra {
-    pub(super) fn from_results(results: &Results) -> Self {
+    pub(super) fn from_points(points: &Points) -> Self {
         Self {
-            model: Model::fit(results, USUAL),
-            best: best(results),
+            model: Model::fit(points, USUAL),
+            best: best(points),
         }
     }
 }
 
 /// The best trees of long messages.
-fn best(results: &Results) -> Vec<BestTree> {
+fn best(of: &Points) -> Vec<BestTree> {
     let cases = NODES
         .into_iter()
         .flat_map(|nodes| WAYS.map(|way| (nodes, way)));
     let of = |(nodes, way)| {
-        let (us, lambda) = results.best(nodes, way, LONG)?;
+        let (us, lambda) = points::best(of, nodes, way, LONG)?;
         Some(BestTree {
             nodes,
             multi_send: way.multi_send,
@@ -57,25 +58,4 @@ fn best(results: &Results) -> Vec<BestTree> {
         })
     };
     cases.filter_map(of).collect()
-}
-
-/// The best trees as text.
-pub(super) fn text(results: &Results) -> String {
-    let line = |best: BestTree| {
-        let kind = match best.multi_send {
-            true => "multi-sends",
-            false => "ordinary sends",
-        };
-        let way = if best.pipelined {
-            "pipelined"
-        } else {
-            "whole messages"
-        };
-        format!(
-            "{} nodes, {} bytes, {kind}, {way}: lambda {}, {:.2} us\n",
-            best.nodes, best.bytes, best.lambda, best.us
-        )
-    };
-    let lines: String = best(results).into_iter().map(line).collect();
-    format!("\n{lines}")
 }

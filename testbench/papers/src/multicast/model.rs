@@ -3,7 +3,9 @@
 use host_lib::fm::predict::{Costs, LinearCost as CostLine};
 use serde::Serialize;
 
-use super::results::{PACKETS, Results, star};
+use super::points::{PACKETS, star};
+use lanigon_experiments::formula::functions::line;
+use lanigon_experiments::grid::Points;
 
 /// A time that is linear in the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -17,28 +19,8 @@ pub struct LinearTime {
 impl LinearTime {
     /// The line with the least squares.
     fn fitted(points: &[(f64, f64)]) -> Option<Self> {
-        let count = points.len() as f64;
-        let sum = |value: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(value).sum::<f64>();
-        let (x, y) = (sum(&|point| point.0), sum(&|point| point.1));
-        let (xx, xy) = (
-            sum(&|point| point.0 * point.0),
-            sum(&|point| point.0 * point.1),
-        );
-        let below = count * xx - x * x;
-        if below == 0.0 {
-            return None;
-        }
-        let byte_us = (count * xy - x * y) / below;
-        Some(Self {
-            fixed_us: (y - byte_us * x) / count,
-            byte_us,
-        })
-    }
-
-    /// The time of a packet, in us.
-    #[must_use]
-    pub fn time_us(&self, bytes: u32) -> f64 {
-        self.fixed_us + self.byte_us * f64::from(bytes)
+        let [fixed_us, byte_us] = line(points)?;
+        Some(Self { fixed_us, byte_us })
     }
 
     /// The time in the terms of a prediction.
@@ -65,16 +47,16 @@ pub struct Model {
 impl Model {
     /// Fits it; `None`: points are missing.
     #[must_use]
-    pub fn fit(results: &Results, variant: &str) -> Option<Self> {
+    pub fn fit(points: &Points, variant: &str) -> Option<Self> {
         let (mut send, mut transmit, mut receive) = (Vec::new(), Vec::new(), Vec::new());
         for bytes in PACKETS {
             let x = f64::from(bytes);
             let one = star(variant, 2, false, bytes);
-            let call_us = results.points.at(&one, "call_us")?;
+            let call_us = points.at(&one, "call_us")?;
             send.push((x, call_us));
-            receive.push((x, results.points.at(&one, "delivered_us")? - call_us));
+            receive.push((x, points.at(&one, "delivered_us")? - call_us));
             let fifteen = star(variant, 16, true, bytes);
-            let times = results.points.all(&fifteen, "delivered_us")?;
+            let times = points.all(&fifteen, "delivered_us")?;
             let (first, last) = times.first().zip(times.last())?;
             transmit.push((x, (last - first) / (times.len() - 1).max(1) as f64));
         }
@@ -83,16 +65,6 @@ impl Model {
             transmit: LinearTime::fitted(&transmit)?,
             receive: LinearTime::fitted(&receive)?,
         })
-    }
-
-    /// Time until the last of `count` destinations has a packet, in us (section 2.1).
-    #[must_use]
-    pub fn last_us(&self, multi_send: bool, count: u32, bytes: u32) -> f64 {
-        let (send, receive) = (self.send.time_us(bytes), self.receive.time_us(bytes));
-        match multi_send {
-            true => send + f64::from(count - 1) * self.transmit.time_us(bytes) + receive,
-            false => f64::from(count) * send + receive,
-        }
     }
 
     /// The costs for a prediction. `handle`: the receiving host's part of a receive.

@@ -18,14 +18,14 @@ use lanigon_worlds::boards::Protocol;
 use serde::Serialize;
 
 use super::chapter::Chapter;
-use super::key::{L4, L7, L9, L9_GOSSIP};
+use super::key::{L4, L7, L9, L9_GOSSIP, algorithm_name};
 use super::measure::{mpi_rounds, rounds_of};
 use lanigon_experiments::Error;
 
 use super::{ExecutedOn, Setup};
 use boards::Recorder;
 
-pub use text::render;
+pub(super) use text::write;
 
 /// Rounds; the last one is explained.
 const ROUNDS: u64 = 2;
@@ -286,16 +286,9 @@ fn name(settings: &Settings) -> String {
             "reduction along a binomial tree, the last leaf late".into()
         }
         CollectiveWork::Reduction { .. } => "reduction along a binomial tree".into(),
-        CollectiveWork::AllToAll {
-            algorithm: Broadcast::RecursiveDoubling,
-            bytes,
-        } => format!("all-to-all broadcast of {bytes} bytes, recursive doubling"),
-        CollectiveWork::AllToAll {
-            algorithm: Broadcast::ConcurrentBroadcasting,
-            bytes,
-        } => format!("all-to-all broadcast of {bytes} bytes, concurrent broadcasting"),
-        CollectiveWork::AllToAll { bytes, .. } => {
-            format!("all-to-all broadcast of {bytes} bytes, ring")
+        CollectiveWork::AllToAll { algorithm, bytes } => {
+            let algorithm = algorithm_name(algorithm);
+            format!("all-to-all broadcast of {bytes} bytes, {algorithm}")
         }
         CollectiveWork::Random { .. } => "any operation".into(),
     }

@@ -4,18 +4,8 @@ use std::fmt::{self, Write};
 
 use super::Explanation;
 
-/// The explanations as text, for a terminal of 80 columns.
-#[must_use]
-pub fn render(all: &[Explanation]) -> String {
-    let mut text = String::new();
-    for explanation in all {
-        // Writing to a string cannot fail.
-        let _ = write_one(&mut text, explanation);
-    }
-    text
-}
-
-fn write_one(text: &mut String, of: &Explanation) -> fmt::Result {
+/// Writes an explanation.
+pub fn write(text: &mut String, of: &Explanation) -> fmt::Result {
     let us = |ps: u64| ps as f64 / 1e6;
     writeln!(
         text,

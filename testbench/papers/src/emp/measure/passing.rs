@@ -54,6 +54,12 @@ impl System {
         }
     }
 
+    /// The system of a measure's name, in which `_` stands for `-`.
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|system| system.name() == name.replace('_', "-"))
+    }
+
     /// Whether it runs on boards with a LANai.
     #[must_use]
     pub const fn is_on_gm(self) -> bool {

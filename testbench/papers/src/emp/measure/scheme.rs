@@ -1,7 +1,10 @@
 //! Schemes of EMP: division of work between the two CPUs of a NIC.
 
+use serde::Deserialize;
+
 /// A division of the stages between CPU A and CPU B (docs/emp-stages.md, section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scheme {
     /// All roles on CPU A.
     Base,
@@ -21,52 +24,37 @@ impl Scheme {
     /// Schemes that use both CPUs.
     pub const SPLIT: [Self; 4] = [Self::So, Self::Ro, Self::Dsr, Self::Sr];
 
+    /// Images, titles and descriptions, in that order.
+    const WORDS: [[&'static str; 3]; 5] = [
+        ["emp-base", "base", "everything on CPU A"],
+        ["emp-so", "SO", "the send path split between the CPUs"],
+        ["emp-ro", "RO", "the receive path split between the CPUs"],
+        ["emp-dsr", "DSR", "CPU A sends, CPU B receives"],
+        ["emp-sr", "SR", "both paths split between the CPUs"],
+    ];
+
     /// Name in rows, options and `data/published-emp.csv`.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Base => "base",
-            Self::So => "so",
-            Self::Ro => "ro",
-            Self::Dsr => "dsr",
-            Self::Sr => "sr",
-        }
+    pub fn name(self) -> &'static str {
+        &self.image()["emp-".len()..]
     }
 
     /// Name in tables and plots.
     #[must_use]
     pub const fn title(self) -> &'static str {
-        match self {
-            Self::Base => "base",
-            Self::So => "SO",
-            Self::Ro => "RO",
-            Self::Dsr => "DSR",
-            Self::Sr => "SR",
-        }
+        Self::WORDS[self as usize][1]
     }
 
     /// Short description.
     #[must_use]
     pub const fn description(self) -> &'static str {
-        match self {
-            Self::Base => "everything on CPU A",
-            Self::So => "the send path split between the CPUs",
-            Self::Ro => "the receive path split between the CPUs",
-            Self::Dsr => "CPU A sends, CPU B receives",
-            Self::Sr => "both paths split between the CPUs",
-        }
+        Self::WORDS[self as usize][2]
     }
 
     /// Firmware image of the scheme.
     #[must_use]
     pub const fn image(self) -> &'static str {
-        match self {
-            Self::Base => "emp-base",
-            Self::So => "emp-so",
-            Self::Ro => "emp-ro",
-            Self::Dsr => "emp-dsr",
-            Self::Sr => "emp-sr",
-        }
+        Self::WORDS[self as usize][0]
     }
 
     /// Finds a scheme by name.

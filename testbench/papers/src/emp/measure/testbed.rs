@@ -21,13 +21,16 @@ const LONGEST_NS: f64 = 1e9;
 const LARGEST_BYTES: f64 = 1e12;
 
 /// A testbed of the thesis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 pub enum Testbed {
     /// Dual 933 MHz hosts, NICs connected directly.
+    #[serde(rename = "933mhz-direct")]
     Direct933,
     /// Quad 700 MHz hosts and a packet-engine switch.
+    #[serde(rename = "700mhz-switch")]
     Switch700,
     /// Quad 700 MHz hosts, NICs connected directly (Figure 3.7).
+    #[serde(rename = "700mhz-direct")]
     Direct700,
 }
 
@@ -35,24 +38,23 @@ impl Testbed {
     /// All testbeds.
     pub const ALL: [Self; 3] = [Self::Direct933, Self::Switch700, Self::Direct700];
 
+    /// Names and descriptions.
+    const WORDS: [[&'static str; 2]; 3] = [
+        ["933mhz-direct", "933 MHz hosts, no switch"],
+        ["700mhz-switch", "700 MHz hosts, switch"],
+        ["700mhz-direct", "700 MHz hosts, no switch"],
+    ];
+
     /// Name in rows and in `data/published-emp.csv`.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Direct933 => "933mhz-direct",
-            Self::Switch700 => "700mhz-switch",
-            Self::Direct700 => "700mhz-direct",
-        }
+        Self::WORDS[self as usize][0]
     }
 
     /// Description for display.
     #[must_use]
     pub const fn title(self) -> &'static str {
-        match self {
-            Self::Direct933 => "933 MHz hosts, no switch",
-            Self::Switch700 => "700 MHz hosts, switch",
-            Self::Direct700 => "700 MHz hosts, no switch",
-        }
+        Self::WORDS[self as usize][1]
     }
 
     /// Finds a testbed by name.

@@ -13,6 +13,7 @@ use emulator::sim::time::SimTime;
 
 use super::activity::{self, UnitActivity};
 use super::{BenchmarkRun, Error, Setup, one_way, two_way};
+use lanigon_experiments::formula::{FormulaError, FormulaValue};
 use lanigon_worlds::emp::EmpPairs;
 use lanigon_worlds::nodes;
 use lanigon_worlds::wire_times::FrameTimes;
@@ -98,9 +99,30 @@ impl Usage {
         all.flat_map(|(index, node)| node.resources.iter().map(move |resource| (index, resource)))
             .max_by(|(_, a), (_, b)| a.busy.total_cmp(&b.busy))
     }
-}
 
-impl Usage {
+    /// Lost frames of both nodes, or the busiest resource: number of its node, name and description.
+    pub(crate) fn find(&self, measure: &str) -> Result<FormulaValue, FormulaError> {
+        let sum = |count: fn(&NodeUsage) -> u64| {
+            let sum: u64 = self.nodes.iter().map(count).sum();
+            Ok((sum as f64).into())
+        };
+        match measure {
+            "no_space" => sum(|node| node.dropped_no_space),
+            "no_resources" => sum(|node| node.dropped_resources.into()),
+            "bottleneck" => {
+                let found = self.bottleneck().zip(self.bottleneck_name());
+                let nothing = || FormulaError::Missing("nothing was busy".into());
+                let ((node, resource), name) = found.ok_or_else(nothing)?;
+                Ok(FormulaValue::List(vec![
+                    (node as f64).into(),
+                    resource.name.into(),
+                    name.as_str().into(),
+                ]))
+            }
+            _ => Err(FormulaError::unknown(measure)),
+        }
+    }
+
     /// Description of the busiest resource: "the receiver's CPU A, 98.2 % busy".
     #[must_use]
     pub fn bottleneck_name(&self) -> Option<String> {
