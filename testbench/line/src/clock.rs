@@ -1,8 +1,10 @@
 //! The clock of a process: simulated time, where the library that is preloaded has a source of it.
 
-use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use crate::pause::{AwaitedCondition, AwaitedLock};
+use crate::real::real;
 
 /// Time since 1970 at which simulated time begins, in ns: small, since programs keep the time in a `double`.
 const EPOCH_NS: u64 = 1_000_000_000_000_000;
@@ -12,31 +14,41 @@ const BEGIN_NS: u64 = 1_000_000_000_000;
 /// Nanoseconds of a second.
 const NS_OF_A_SECOND: u64 = 1_000_000_000;
 
-/// Tells simulated time in ns to code at an address; `None`: it has real time.
-pub type ClockSource = fn(*const c_void) -> Option<u64>;
+/// Simulated time of a process, for functions of C that tell time or wait.
+#[derive(Debug)]
+pub struct TimeSource {
+    /// Tells simulated time in ns to code at an address; `None`: it has real time.
+    pub now_ns: fn(*const c_void) -> Option<u64>,
+    /// Whether waits of code at an address, which has simulated time, take simulated time.
+    pub lets_pass: fn(*const c_void) -> bool,
+    /// Lets so much simulated time pass, in ns; less if the lock can be had, or others run for too long. Whether the wait is over.
+    pub pass: fn(u64, Option<AwaitedLock>) -> bool,
+    /// Waits for a condition, for so much simulated time at most, in ns. The result is that of `pthread_cond_timedwait`.
+    pub await_condition: unsafe fn(AwaitedCondition, u64) -> c_int,
+}
 
-/// The source, as a number; 0: all have real time. Released and acquired: a thread that sees the source sees what it reads, too.
-static SOURCE: AtomicUsize = AtomicUsize::new(0);
+/// The source; null: all have real time. Released and acquired: a thread that sees the source sees what it reads, too.
+static SOURCE: AtomicPtr<TimeSource> = AtomicPtr::new(std::ptr::null_mut());
 
 /// From now on there is simulated time.
-pub fn start(source: ClockSource) {
-    SOURCE.store(source as usize, Ordering::Release);
+pub fn start(source: &'static TimeSource) {
+    SOURCE.store(std::ptr::from_ref(source).cast_mut(), Ordering::Release);
 }
 
 /// From now on there is none.
 pub fn stop() {
-    SOURCE.store(0, Ordering::Release);
+    SOURCE.store(std::ptr::null_mut(), Ordering::Release);
+}
+
+/// The source, if there is simulated time.
+pub(crate) fn source() -> Option<&'static TimeSource> {
+    // SAFETY: only `start` stores another address than null, that of a source that stays.
+    unsafe { SOURCE.load(Ordering::Acquire).as_ref() }
 }
 
 /// Simulated time in ns for code at this address.
 fn simulated(caller: *const c_void) -> Option<u64> {
-    let source = SOURCE.load(Ordering::Acquire);
-    if source == 0 {
-        return None;
-    }
-    // SAFETY: only `start` stores another number than 0.
-    let source: ClockSource = unsafe { std::mem::transmute(source) };
-    source(caller)
+    source().and_then(|source| (source.now_ns)(caller))
 }
 
 /// Time that a clock shows when simulated time begins, in ns; `None`: the clock does not show the time of the world.
@@ -48,6 +60,8 @@ pub const fn base_ns(clock: libc::clockid_t) -> Option<u64> {
         | libc::CLOCK_MONOTONIC_RAW
         | libc::CLOCK_MONOTONIC_COARSE
         | libc::CLOCK_BOOTTIME => Some(BEGIN_NS),
+        // All time since the begin.
+        libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => Some(0),
         _ => None,
     }
 }
@@ -117,23 +131,36 @@ unsafe extern "C" fn time_from(
     now.tv_sec
 }
 
-/// A function of C that tells another one, in its third argument, where it was called.
+/// Processor time as `clock` tells it, in us.
+unsafe extern "C" fn clock_from(caller: *const c_void) -> libc::clock_t {
+    if let Some(ns) = read(libc::CLOCK_PROCESS_CPUTIME_ID, caller) {
+        return (ns / 1000).cast_signed();
+    }
+    static REAL: AtomicUsize = AtomicUsize::new(0);
+    type Function = unsafe extern "C" fn() -> libc::clock_t;
+    // SAFETY: the function has this type.
+    unsafe { real::<Function>(c"clock", &REAL).map_or(-1, |real| real()) }
+}
+
+/// Functions of C that tell another one, in the argument behind their own ones, where they were called: in this register.
+#[macro_export]
 macro_rules! with_caller {
-    ($($name:ident => $inner:ident),*) => {$(
+    ($($name:ident => $inner:ident $register:literal $arm:literal),* $(,)?) => {$(
         #[doc = concat!("Stands for `", stringify!($name), "` of C.")]
         #[unsafe(no_mangle)]
         #[unsafe(naked)]
         pub extern "C" fn $name() {
             #[cfg(target_arch = "x86_64")]
-            naked_asm!("mov rdx, [rsp]", "jmp {}", sym $inner);
+            std::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym $inner);
             #[cfg(target_arch = "aarch64")]
-            naked_asm!("mov x2, x30", "b {}", sym $inner);
+            std::arch::naked_asm!(concat!("mov ", $arm, ", x30"), "b {}", sym $inner);
         }
     )*};
 }
 
 with_caller!(
-    clock_gettime => clock_gettime_from,
-    gettimeofday => gettimeofday_from,
-    time => time_from
+    clock_gettime => clock_gettime_from "rdx" "x2",
+    gettimeofday => gettimeofday_from "rdx" "x2",
+    time => time_from "rdx" "x2",
+    clock => clock_from "rdi" "x0",
 );

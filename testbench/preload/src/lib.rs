@@ -7,7 +7,7 @@
 //! * `table`: which descriptors are sockets of the world, and which are `epoll` instances. Each is also a descriptor of the system (of a socket
 //!   without a connection), so that its number is taken, and `dup`, `fstat`, `close` of the system fit;
 //! * `sockets`, `options`: calls on one socket; `bytes`: calls that move bytes; `select`, `epoll`: waits for several descriptors, of the system too;
-//! * `pause`: sleeping takes simulated time; `names`: host names; `lanigon_line`: the clock;
+//! * `names`: host names; `lanigon_line`: the clock, sleeping, and waits for locks with a time limit, which `world` lets pass;
 //! * all other descriptors and families of sockets are the system's. Nothing here calls a function that it stands for: these are system calls.
 //!
 //! Unsupported calls are told once on standard error. A child of the process has real time and no network.
@@ -21,7 +21,6 @@ mod epoll;
 mod error;
 mod names;
 mod options;
-mod pause;
 mod select;
 mod sockets;
 mod system;

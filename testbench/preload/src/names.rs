@@ -4,11 +4,12 @@ use std::ffi::{CStr, CString};
 use std::net::Ipv4Addr;
 use std::sync::atomic::AtomicUsize;
 
+use lanigon_line::real::real;
 use libc::{addrinfo, c_char, c_int, c_void, hostent, size_t, sockaddr, sockaddr_in, socklen_t};
 
 use crate::sockets::CHILD;
 use crate::sockets::{address_of, rank_of};
-use crate::{error, system, table, world};
+use crate::{error, table, world};
 
 /// No such name, in the terms of `gethostbyname`.
 const HOST_NOT_FOUND: c_int = 1;
@@ -60,7 +61,7 @@ pub unsafe extern "C" fn getaddrinfo(
         *mut *mut addrinfo,
     ) -> c_int;
     // SAFETY: the function has this type.
-    let Some(real) = (unsafe { system::real::<Function>(c"getaddrinfo", &REAL) }) else {
+    let Some(real) = (unsafe { real::<Function>(c"getaddrinfo", &REAL) }) else {
         return libc::EAI_SYSTEM;
     };
     if !world::is_connected() {
@@ -135,7 +136,7 @@ pub unsafe extern "C" fn getnameinfo(
         c_int,
     ) -> c_int;
     // SAFETY: the function has this type.
-    let Some(real) = (unsafe { system::real::<Function>(c"getnameinfo", &REAL) }) else {
+    let Some(real) = (unsafe { real::<Function>(c"getnameinfo", &REAL) }) else {
         return libc::EAI_SYSTEM;
     };
     let ours = if world::is_connected() {
@@ -197,7 +198,7 @@ pub unsafe extern "C" fn gethostname(name: *mut c_char, room: size_t) -> c_int {
         return 0;
     }
     // SAFETY: the function has this type; the caller's promise.
-    unsafe { system::real::<Function>(c"gethostname", &REAL).map_or(-1, |real| real(name, room)) }
+    unsafe { real::<Function>(c"gethostname", &REAL).map_or(-1, |real| real(name, room)) }
 }
 
 /// No name was found.
@@ -220,7 +221,7 @@ pub unsafe extern "C" fn gethostbyname(name: *const c_char) -> *mut hostent {
     type Function = unsafe extern "C" fn(*const c_char) -> *mut hostent;
     if !world::is_connected() {
         // SAFETY: the function has this type; the caller's promise.
-        let real = unsafe { system::real::<Function>(c"gethostbyname", &REAL) };
+        let real = unsafe { real::<Function>(c"gethostbyname", &REAL) };
         // SAFETY: the caller's promise.
         return real.map_or_else(nothing, |real| unsafe { real(name) });
     }
@@ -276,7 +277,7 @@ pub unsafe extern "C" fn gethostbyaddr_r(
     // SAFETY: the function has this type; the caller's promise.
     unsafe {
         if !world::is_connected()
-            && let Some(real) = system::real::<Function>(c"gethostbyaddr_r", &REAL)
+            && let Some(real) = real::<Function>(c"gethostbyaddr_r", &REAL)
         {
             return real(address, length, family, result, buffer, room, found, number);
         }

@@ -7,6 +7,7 @@ use lanigon_requests::{Item, SocketCall, ready};
 use libc::{c_int, c_short, c_void, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 use crate::error::{CallResult, int_for_c};
+use crate::world::OtherEnd;
 use crate::{system, table, world};
 
 /// Wanted events of `poll` as a set of [`ready`].
@@ -59,8 +60,12 @@ pub fn wait(
     let outside = system.iter().any(|one| table::is_outside(one.fd));
     let call = SocketCall::Wait { items, outside };
     // What does not wait is not ended by others.
-    let watched: &[pollfd] = if limit_ns == Some(0) { &[] } else { system };
-    let outcome = world::wait(call, limit_ns, watched);
+    let watched = if limit_ns == Some(0) {
+        Vec::new()
+    } else {
+        system.to_vec()
+    };
+    let outcome = world::wait(call, limit_ns, OtherEnd::Descriptors(watched));
     if !system.is_empty() {
         system::poll(system, Some(0))?;
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use lanigon_line::real::real;
 use lanigon_requests::{Item, Refusal, SocketAddress, SocketCall, ready};
 use libc::{c_int, c_long, c_void, sockaddr, sockaddr_in, socklen_t};
 
@@ -417,7 +418,7 @@ pub unsafe extern "C" fn fdopen(descriptor: c_int, mode: *const libc::c_char) ->
         return std::ptr::null_mut();
     }
     // SAFETY: the function has this type.
-    match unsafe { system::real::<Function>(c"fdopen", &REAL) } {
+    match unsafe { real::<Function>(c"fdopen", &REAL) } {
         // SAFETY: the caller's promise.
         Some(real) => unsafe { real(descriptor, mode) },
         None => std::ptr::null_mut(),

@@ -1,8 +1,5 @@
 //! System calls, for what is no matter of the world.
 
-use std::ffi::CStr;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use libc::{c_int, c_long, c_void, nfds_t, pollfd};
 
 use crate::error::{self, CallResult};
@@ -38,32 +35,4 @@ pub fn poll(descriptors: &mut [pollfd], limit_ns: Option<u64>) -> CallResult<usi
     // SAFETY: the call writes into the descriptors, and reads the time.
     let ready = unsafe { libc::syscall(libc::SYS_ppoll, all, count, limit, none, 8) };
     checked(ready).map(isize::cast_unsigned)
-}
-
-/// Sleeps in real time, in ns.
-pub fn sleep(ns: u64) {
-    let _ = poll(&mut [], Some(ns));
-}
-
-/// Number of the thread.
-pub fn thread() -> c_long {
-    // SAFETY: a call without arguments.
-    unsafe { libc::syscall(libc::SYS_gettid) }
-}
-
-/// The function of this name that this library stands for. `place` keeps its address: threads that look at the same time find the same one, so
-/// its loads and stores are relaxed.
-///
-/// # Safety
-/// `F` is the type of the function.
-pub unsafe fn real<F: Copy>(name: &CStr, place: &AtomicUsize) -> Option<F> {
-    const { assert!(size_of::<F>() == size_of::<usize>()) };
-    let mut address = place.load(Ordering::Relaxed);
-    if address == 0 {
-        // SAFETY: the name ends with 0.
-        address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
-        place.store(address, Ordering::Relaxed);
-    }
-    // SAFETY: the caller's promise.
-    (address != 0).then(|| unsafe { std::mem::transmute_copy(&address) })
 }

@@ -4,19 +4,26 @@
 //! process has nothing to do, takes the answers into the slots, and wakes their threads. Whether a thread sleeps is read from `/proc`
 //! twice: in between, none has gone on.
 //!
+//! A wait for a lock with a time limit is a slot too, whose call waits for nothing but its limit. Its leader looks whether the lock can be had
+//! now, before it tells the world. A wait for a condition must be one of C's, else it could miss a signal: its thread cannot lead, so a thread of
+//! this library does while there is such a wait. At the end of its time the leader wakes all who wait for the condition; they look, and all but
+//! the late one wait again.
+//!
 //! The calls of several threads leave together, in the order in which the threads were made: so their order does not depend on the machine.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::env;
-use std::fs;
 use std::os::fd::IntoRawFd;
 use std::os::unix::net::UnixStream;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use lanigon_line::{Line, clock};
+use lanigon_line::Line;
+use lanigon_line::clock::{self, TimeSource};
+use lanigon_line::pause::{AwaitedCondition, AwaitedLock, PATIENCE};
+use lanigon_line::real::{others_sleep, real_ns, real_sleep, start_helper, thread};
 use lanigon_requests::{
     Answer, CallOutcome, Decoder, Hello, LINE_VARIABLE, Poll, RANK_VARIABLE, Refusal, Request,
     SIZE_VARIABLE, SOCKET_VARIABLE, SocketCall, VERSION,
@@ -36,6 +43,8 @@ const FREE_LOOKS: u64 = 1000;
 const LINE_DESCRIPTOR: c_int = 900;
 /// Pause between two looks at the other threads, in ns of real time.
 const LOOK_NS: u64 = 20_000;
+/// Time after which a thread of this library leads, if no other one does, in ns of real time.
+const HELP_NS: u64 = 100_000;
 
 /// A call that waits.
 struct Slot {
@@ -46,8 +55,45 @@ struct Slot {
     /// The number that the world knows.
     ticket: u64,
     outcome: Option<CallOutcome>,
-    /// Descriptors of the system whose events end the wait too.
-    descriptors: Vec<pollfd>,
+    /// Other end of the wait.
+    other: OtherEnd,
+    /// Longest wait, in ns, and since when other threads may have run, in ns of real time.
+    limit_ns: u64,
+    since_ns: u64,
+}
+
+impl Slot {
+    /// The call has an outcome.
+    fn set(&mut self, outcome: CallOutcome) {
+        self.outcome = Some(outcome);
+        if let OtherEnd::Condition(condition) = self.other {
+            // SAFETY: the slot is there as long as its thread waits.
+            unsafe { condition.wake() };
+        }
+    }
+}
+
+/// End of the wait of a thread, besides an answer of the world.
+pub enum OtherEnd {
+    /// Events of these descriptors of the system.
+    Descriptors(Vec<pollfd>),
+    /// The lock can be had.
+    Lock(AwaitedLock),
+    /// C's wait for this condition ends.
+    Condition(AwaitedCondition),
+}
+
+impl OtherEnd {
+    /// Whether it has come.
+    fn has_come(&self) -> bool {
+        match self {
+            Self::Descriptors(all) if all.is_empty() => false,
+            Self::Descriptors(all) => system::poll(&mut all.clone(), Some(0)).unwrap_or(1) > 0,
+            // SAFETY: the slot is there as long as the thread waits.
+            Self::Lock(lock) => unsafe { lock.is_free() },
+            Self::Condition(_) => false,
+        }
+    }
 }
 
 /// The connection of this process to the simulated world.
@@ -56,23 +102,23 @@ struct World {
     decoder: Decoder,
     /// Numbers of calls that are over for a reason outside.
     cancelled: Vec<u64>,
-    /// Simulated time of the last answer, in ns.
-    time_ns: u64,
     next_slot: u64,
     next_ticket: u64,
     slots: BTreeMap<u64, Slot>,
     has_leader: bool,
+    /// A thread of this library leads when no other one does.
+    has_helper: bool,
 }
 
 static WORLD: Mutex<World> = Mutex::new(World {
     line: None,
     decoder: Decoder::new(),
     cancelled: Vec::new(),
-    time_ns: 0,
     next_slot: 1,
     next_ticket: 1,
     slots: BTreeMap::new(),
     has_leader: false,
+    has_helper: false,
 });
 static CHANGED: Condvar = Condvar::new();
 
@@ -87,8 +133,8 @@ thread_local! {
     /// Looks of this thread at the clock since its last call.
     static LOOKS: Cell<u64> = const { Cell::new(0) };
 }
-/// The time that was read last, in ns.
-static LAST_NS: AtomicU64 = AtomicU64::new(0);
+/// Simulated time of the last answer, in ns, also for a handler of signals that has interrupted a call.
+static TIME_NS: AtomicU64 = AtomicU64::new(0);
 /// C's flag that says whether the process has one thread.
 static SINGLE: AtomicPtr<c_char> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -173,7 +219,7 @@ pub fn begin() {
     let Answer::Welcome(welcome) = line.next(&mut decoder) else {
         line.give_up("an answer to no question");
     };
-    lock().time_ns = welcome.time_ns;
+    TIME_NS.store(welcome.time_ns, Ordering::Relaxed);
     start(line);
 }
 
@@ -215,7 +261,7 @@ fn again(line: Line) {
     let Answer::End(end) = line.next(&mut decoder) else {
         line.give_up("an answer to no question");
     };
-    lock().time_ns = end.time_ns;
+    TIME_NS.store(end.time_ns, Ordering::Relaxed);
     start(line);
 }
 
@@ -234,7 +280,52 @@ fn start(line: Line) {
     }
     table::inherit();
     CONNECTED.store(true, Ordering::Relaxed);
-    clock::start(|_: *const c_void| is_connected().then(now_ns));
+    clock::start(&TIME);
+}
+
+/// Simulated time of this process, for all of its code.
+static TIME: TimeSource = TimeSource {
+    now_ns: |_: *const c_void| is_connected().then(now_ns),
+    lets_pass: |_| is_connected(),
+    pass,
+    await_condition,
+};
+
+/// A call that waits for nothing but its limit.
+fn limit_only() -> SocketCall {
+    let (items, outside) = (Vec::new(), false);
+    SocketCall::Wait { items, outside }
+}
+
+/// Lets so much time pass, in ns; less if a lock can be had. Whether the wait is over.
+fn pass(limit_ns: u64, lock: Option<AwaitedLock>) -> bool {
+    let other = lock.map_or(OtherEnd::Descriptors(Vec::new()), OtherEnd::Lock);
+    wait(limit_only(), Some(limit_ns), other).is_some()
+}
+
+/// Waits for a condition, for so long at most, in ns.
+///
+/// # Safety
+/// The thread may wait for it.
+unsafe fn await_condition(condition: AwaitedCondition, limit_ns: u64) -> c_int {
+    if limit_ns == 0 {
+        // SAFETY: the caller's promise.
+        return unsafe { condition.wait(Some(0)) };
+    }
+    let (number, has_helper) = {
+        let mut world = lock();
+        let other = OtherEnd::Condition(condition);
+        let number = world.insert(limit_only(), Some(limit_ns), other);
+        (number, world.ask_for_help())
+    };
+    // SAFETY: the caller's promise.
+    let done = unsafe { condition.wait((!has_helper).then_some(limit_ns)) };
+    let is_late = lock().end(number).is_some();
+    CHANGED.notify_all();
+    match done {
+        0 if is_late => libc::ETIMEDOUT,
+        done => done,
+    }
 }
 
 /// Processor time of this thread since its last call, in ns.
@@ -247,62 +338,135 @@ fn spent_ns() -> u64 {
 /// Simulated time in ns. Reading it takes time.
 pub fn now_ns() -> u64 {
     LOOKS.set(LOOKS.get() + 1);
-    // A handler of signals that reads the clock may have interrupted a call.
-    let Ok(world) = WORLD.try_lock() else {
-        return LAST_NS.load(Ordering::Relaxed) + spent_ns();
-    };
-    LAST_NS.store(world.time_ns, Ordering::Relaxed);
-    world.time_ns + spent_ns()
+    TIME_NS.load(Ordering::Relaxed) + spent_ns()
 }
 
 /// Carries out a call. It waits for so long at most; `None`: as long as it takes.
 pub fn call(call: SocketCall, limit_ns: Option<u64>) -> CallOutcome {
-    wait(call, limit_ns, &[]).unwrap_or_else(|| CallOutcome::refused(Refusal::Invalid))
+    let none = OtherEnd::Descriptors(Vec::new());
+    wait(call, limit_ns, none).unwrap_or_else(|| CallOutcome::refused(Refusal::Invalid))
 }
 
-/// As [`call`], for a wait that one of these descriptors of the system ends too: then there is no outcome.
-pub fn wait(
-    call: SocketCall,
-    limit_ns: Option<u64>,
-    descriptors: &[pollfd],
-) -> Option<CallOutcome> {
+/// As [`call`], for a wait that something else ends too: then there is no outcome.
+pub fn wait(call: SocketCall, limit_ns: Option<u64>, other: OtherEnd) -> Option<CallOutcome> {
     if !is_connected() {
         return Some(CallOutcome::refused(Refusal::NotConnected));
     }
-    let request = Some((spent_ns(), limit_ns, call));
-    LOOKS.set(0);
     let mut world = lock();
-    let number = world.next_slot;
-    world.next_slot += 1;
-    let slot = Slot {
-        thread: system::thread(),
-        request,
-        ticket: 0,
-        outcome: None,
-        descriptors: descriptors.to_vec(),
-    };
-    world.slots.insert(number, slot);
+    let number = world.insert(call, limit_ns, other);
     loop {
         let slot = world.slots.get(&number);
         if slot.is_none_or(|slot| slot.outcome.is_some()) {
-            let slot = world.slots.remove(&number);
+            let outcome = world.end(number);
             // Another one leads.
             CHANGED.notify_all();
-            return slot.and_then(|slot| slot.outcome);
+            return outcome;
         }
-        if world.has_leader {
-            world = CHANGED.wait(world).unwrap_or_else(PoisonError::into_inner);
-            continue;
-        }
-        world.has_leader = true;
-        drop(world);
-        lead();
-        world = lock();
-        world.has_leader = false;
+        world = step(world);
     }
 }
 
+/// Leads, or waits while another thread does.
+fn step(mut world: MutexGuard<'static, World>) -> MutexGuard<'static, World> {
+    if world.has_leader {
+        return CHANGED.wait(world).unwrap_or_else(PoisonError::into_inner);
+    }
+    world.has_leader = true;
+    drop(world);
+    lead();
+    world = lock();
+    world.has_leader = false;
+    world
+}
+
+/// Leads while a thread waits for a condition.
+fn help() {
+    // Most of these waits are short.
+    real_sleep(HELP_NS);
+    let mut world = lock();
+    while world.awaits_condition() {
+        world = step(world);
+        CHANGED.notify_all();
+    }
+    world.has_helper = false;
+}
+
 impl World {
+    /// Adds a call of this thread; its number.
+    fn insert(&mut self, call: SocketCall, limit_ns: Option<u64>, other: OtherEnd) -> u64 {
+        let number = self.next_slot;
+        self.next_slot += 1;
+        let slot = Slot {
+            thread: thread(),
+            request: Some((spent_ns(), limit_ns, call)),
+            ticket: 0,
+            outcome: None,
+            other,
+            limit_ns: limit_ns.unwrap_or(u64::MAX),
+            since_ns: real_ns(libc::CLOCK_MONOTONIC),
+        };
+        LOOKS.set(0);
+        self.slots.insert(number, slot);
+        number
+    }
+
+    /// Removes a call; its outcome. One without an outcome is over for the world, too, if it has left.
+    fn end(&mut self, number: u64) -> Option<CallOutcome> {
+        let slot = self.slots.remove(&number)?;
+        if slot.outcome.is_none() && slot.ticket != 0 {
+            self.cancelled.push(slot.ticket);
+        }
+        slot.outcome
+    }
+
+    /// Takes the answers of the world. Threads learn of outcomes and of their time at once.
+    fn take(&mut self, decoder: Decoder, time_ns: u64, outcomes: Vec<(u64, CallOutcome)>) {
+        self.decoder = decoder;
+        TIME_NS.fetch_max(time_ns, Ordering::Relaxed);
+        for (ticket, outcome) in outcomes {
+            let mut slots = self.slots.values_mut();
+            let Some(slot) = slots.find(|slot| slot.ticket == ticket) else {
+                continue;
+            };
+            slot.set(outcome);
+        }
+        // Other threads have not run meanwhile.
+        let now_ns = real_ns(libc::CLOCK_MONOTONIC);
+        let slots = self.slots.values_mut();
+        slots.for_each(|slot| slot.since_ns = now_ns);
+    }
+
+    /// Whether a thread waits for a condition.
+    fn awaits_condition(&self) -> bool {
+        let mut slots = self.slots.values();
+        slots.any(|slot| slot.outcome.is_none() && matches!(slot.other, OtherEnd::Condition(_)))
+    }
+
+    /// Starts the thread that leads for those that wait for conditions, if it is not there; whether it is now.
+    fn ask_for_help(&mut self) -> bool {
+        self.has_helper = self.has_helper || start_helper(help).is_some();
+        self.has_helper
+    }
+
+    /// Ends waits for locks and conditions during which other threads have run for too long; whether there are any, or no wait is left.
+    fn goes_on_early(&mut self) -> bool {
+        let mut has_ended = self.slots.is_empty();
+        let now_ns = real_ns(libc::CLOCK_MONOTONIC);
+        for slot in self.slots.values_mut() {
+            let is_for_threads = !matches!(slot.other, OtherEnd::Descriptors(_));
+            let patience_ns = slot.limit_ns.saturating_mul(PATIENCE);
+            let is_late = now_ns.saturating_sub(slot.since_ns) >= patience_ns;
+            if slot.outcome.is_none() && is_for_threads && is_late {
+                self.cancelled
+                    .extend((slot.ticket != 0).then_some(slot.ticket));
+                slot.set(CallOutcome::with_value(0));
+                CHANGED.notify_all();
+                has_ended = true;
+            }
+        }
+        has_ended
+    }
+
     /// All requests that have not left, and that the process has nothing to do.
     fn requests(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -338,10 +502,13 @@ impl World {
 
 /// Waits until all other threads sleep, and then for the world, once.
 fn lead() {
-    while !others_sleep() {
-        system::sleep(LOOK_NS);
+    while !sleep_all_others() {
+        if lock().goes_on_early() || look_at(|other| matches!(other, OtherEnd::Lock(_))) {
+            return;
+        }
+        real_sleep(LOOK_NS);
     }
-    if look_outside() {
+    if lock().slots.is_empty() || look_at(|_| true) {
         return;
     }
     loop {
@@ -351,52 +518,36 @@ fn lead() {
             line.send(&world.requests());
             (line, std::mem::take(&mut world.decoder))
         };
-        let mut has_come = false;
+        let mut outcomes = Vec::new();
         let end = loop {
             match line.next(&mut decoder) {
-                Answer::Outcome(ticket, outcome) => {
-                    has_come = true;
-                    let slots = &mut lock().slots;
-                    if let Some(slot) = slots.values_mut().find(|slot| slot.ticket == ticket) {
-                        slot.outcome = Some(outcome);
-                    }
-                }
+                Answer::Outcome(ticket, outcome) => outcomes.push((ticket, outcome)),
                 Answer::End(end) => break end,
                 _ => line.give_up("an answer to no question"),
             }
         };
-        let mut world = lock();
-        world.decoder = decoder;
-        world.time_ns = world.time_ns.max(end.time_ns);
-        drop(world);
+        let has_come = !outcomes.is_empty();
+        lock().take(decoder, end.time_ns, outcomes);
         if has_come {
             CHANGED.notify_all();
             return;
         }
         // Nothing happens in simulated time: something outside may.
-        if end.stalled && (look_outside() || !others_sleep()) {
+        if end.stalled && (look_at(|_| true) || !sleep_all_others()) {
             return;
         }
     }
 }
 
-/// Whether descriptors of the system have ended waits.
-fn look_outside() -> bool {
+/// Whether what is no matter of the world has ended some of these waits.
+fn look_at(which: impl Fn(&OtherEnd) -> bool) -> bool {
     let world = &mut *lock();
-    let mut over = Vec::new();
-    for (number, slot) in &world.slots {
-        let mut descriptors = slot.descriptors.clone();
-        let is_open = slot.outcome.is_none() && !descriptors.is_empty();
-        if is_open && system::poll(&mut descriptors, Some(0)).unwrap_or(1) > 0 {
-            over.push(*number);
-        }
-    }
+    let is_over =
+        |slot: &Slot| slot.outcome.is_none() && which(&slot.other) && slot.other.has_come();
+    let over = world.slots.iter().filter(|(_, slot)| is_over(slot));
+    let over: Vec<u64> = over.map(|(number, _)| *number).collect();
     for number in &over {
-        let slot = world.slots.remove(number);
-        // What has not left needs no end.
-        world
-            .cancelled
-            .extend(slot.map(|slot| slot.ticket).filter(|ticket| *ticket != 0));
+        world.end(*number);
     }
     CHANGED.notify_all();
     !over.is_empty()
@@ -410,36 +561,6 @@ fn is_single() -> bool {
 }
 
 /// Whether all other threads of the process sleep.
-fn others_sleep() -> bool {
-    if is_single() {
-        return true;
-    }
-    let own = system::thread().to_string();
-    let first = asleep(&own);
-    first.is_some() && first == asleep(&own)
-}
-
-/// Number of times that each of the other threads has gone to sleep; `None` if one does not sleep.
-fn asleep(own: &str) -> Option<Vec<(String, String)>> {
-    let mut all = Vec::new();
-    for entry in fs::read_dir("/proc/self/task").ok()?.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name == own {
-            continue;
-        }
-        // A thread that ends goes on until it is gone.
-        let text = fs::read_to_string(entry.path().join("status")).ok()?;
-        let field = |name: &str| {
-            let mut lines = text.lines();
-            lines.find_map(|line| line.strip_prefix(name).map(|rest| rest.trim().to_owned()))
-        };
-        if !field("State:")?.starts_with('S') {
-            return None;
-        }
-        let switches = field("voluntary_ctxt_switches:")?;
-        all.push((name, switches));
-    }
-    // The system lists threads in any order; two looks are compared.
-    all.sort();
-    Some(all)
+fn sleep_all_others() -> bool {
+    is_single() || others_sleep()
 }

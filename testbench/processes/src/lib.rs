@@ -20,6 +20,10 @@
 //! none. Only the processor times in the requests, and what the host library and the board take, are simulated time. A process that has nothing to do
 //! polls, and is answered when an event comes for it in simulated time. So results depend on simulated time only.
 //!
+//! A thread that waits for another one sleeps in the operating system (`futex`), of which the world learns nothing. If its wait has a limit, the
+//! preloaded library makes a call with that limit of it, which the process tells with its next poll: when all of its threads wait. The answer comes
+//! at the limit, unless a thread that goes on before takes the call back (`lanigon_line::pause`). The main thread of an MPI program polls itself.
+//!
 //! What happens outside is told apart by two rules. *Stalled*: all processes poll, and no message is under way. Then simulated time can bring nothing,
 //! and polls are answered while it stands, until a process goes on for another reason (its starter, a file). *Away*: the process whose request is
 //! waited for sleeps outside a poll, and so do all others that run, and their children. Then the world goes on without it, and takes its next request when it is stalled.

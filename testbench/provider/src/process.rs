@@ -219,7 +219,7 @@ pub fn connect() -> Result<(), i32> {
     // SAFETY: the handler calls only what a child of a process with threads may call.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     CONNECTED.store(true, Ordering::Relaxed);
-    clock::start(crate::clock::read);
+    clock::start(&crate::clock::TIME);
     Ok(())
 }
 
@@ -277,22 +277,22 @@ pub fn poll() -> bool {
         let waited_ns = process.time_ns.saturating_sub(process.active_ns);
         let quantum_ns = (waited_ns / QUANTUM_PARTS).clamp(QUANTUM_NS, LONGEST_QUANTUM_NS);
         let limit_ns = (process.clock_reads > 0).then_some(quantum_ns);
-        process.clock_reads = 0;
-        let waiting: usize = process
-            .endpoints
-            .iter()
-            .flatten()
-            .map(Endpoint::waiting)
-            .sum();
-        Request::Poll {
-            spent_ns: std::mem::take(&mut process.spent_ns),
-            poll: Poll {
-                limit_ns,
-                receives: waiting as u32,
-                sends: process.unfinished.len() as u32,
-            },
-        }
+        process.idle(limit_ns)
     })
+}
+
+/// Whether the process has not left the network.
+pub fn takes_part() -> bool {
+    lock().endpoints.iter().any(Option::is_some)
+}
+
+/// Lets so much simulated time pass, in ns. What comes meanwhile is kept.
+pub fn pass_ns(limit_ns: u64) {
+    let until_ns = now_ns().saturating_add(limit_ns);
+    let left_ns = |process: &Process| until_ns.saturating_sub(process.time_ns + process.spent_ns);
+    while is_connected() && left_ns(&lock()) > 0 {
+        ask(|process| process.idle(Some(left_ns(process))));
+    }
 }
 
 /// Simulated time in ns. Reading it takes time.
@@ -317,6 +317,21 @@ pub fn now_ns() -> u64 {
 }
 
 impl Process {
+    /// A poll of a process that has nothing to do for so long, in ns.
+    fn idle(&mut self, limit_ns: Option<u64>) -> Request {
+        self.clock_reads = 0;
+        let endpoints = self.endpoints.iter().flatten();
+        let receives: usize = endpoints.map(Endpoint::waiting).sum();
+        Request::Poll {
+            spent_ns: std::mem::take(&mut self.spent_ns),
+            poll: Poll {
+                limit_ns,
+                receives: receives as u32,
+                sends: self.unfinished.len() as u32,
+            },
+        }
+    }
+
     fn request(&mut self, request: &Request) {
         let mut bytes = Vec::new();
         request.write(&mut bytes);

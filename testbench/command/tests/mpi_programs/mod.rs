@@ -128,6 +128,31 @@ fn programs_compute_what_they_should_in_the_same_time() {
     }
 }
 
+#[test]
+fn waits_with_a_limit_take_simulated_time() {
+    for (number, starter) in starters().iter().enumerate() {
+        let program = build(starter, "waits", number);
+        let run = || {
+            let (output, text) = launch(starter, 2, &[program.to_str().unwrap()]);
+            assert_eq!(
+                output.status.code(),
+                Some(0),
+                "{}: {text}",
+                starter.display()
+            );
+            assert!(text.contains("all waits are right"), "{text}");
+            text
+        };
+        let (first, again) = (run(), run());
+        assert_eq!(
+            line(&first, "end"),
+            line(&again, "end"),
+            "{}",
+            starter.display()
+        );
+    }
+}
+
 /// Scenarios whose programs are of MPI, beside messages of this project: how the program ends, exit code of the run, and what is said.
 #[test]
 fn scenarios_have_programs_of_mpi() {

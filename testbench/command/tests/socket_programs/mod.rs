@@ -155,6 +155,20 @@ fn traces_have_the_calls_of_processes() {
     assert_eq!(line(&traced, "trace "), line(&plain, "trace "));
 }
 
+/// Sleeping, and waits for descriptors, locks and conditions, which end in simulated time.
+#[test]
+fn waits_with_a_limit_take_simulated_time() {
+    if !are_there(&["python3"]) {
+        return;
+    }
+    let text = twice(&["-n", "2"], &["python3", &source("waits.py")]);
+    let said: Vec<_> = text
+        .lines()
+        .filter(|line| line.starts_with("all waits are right"))
+        .collect();
+    assert_eq!(said.len(), 2, "{text}");
+}
+
 /// Programs that use no sockets: one that sleeps outside the world until the world stands still, and one that waits for a child.
 #[test]
 fn programs_without_sockets_end_well() {
