@@ -37,6 +37,11 @@ pub enum DebugError {
         "nothing can be changed by hand: hosts are other processes, and earlier times are runs from the beginning"
     )]
     Fixed,
+    /// The world's hosts are programs of this machine, which run once.
+    #[error(
+        "earlier times cannot be shown: the hosts' programs run once, on this machine; a new session begins again"
+    )]
+    Once,
     /// There is no such CPU.
     #[error("node {node} has no CPU {cpu}")]
     NoCpu {
@@ -86,6 +91,8 @@ pub struct History {
     /// The world's state cannot be saved, since hosts are other processes: an earlier time is reached by a run of another world from the
     /// beginning, which does the same again, and nothing can be changed.
     only_from_begin: bool,
+    /// No other world can do the same.
+    runs_once: bool,
     /// The world at the latest time. It has the replay logs of the host programs.
     front: World,
     /// The world at the current time, unless that is the front.
@@ -138,6 +145,19 @@ impl History {
         Ok(history)
     }
 
+    /// As [`of_processes`](Self::of_processes), of a world that cannot be built again: earlier times cannot be shown.
+    ///
+    /// # Errors
+    /// If the world cannot be saved at its start.
+    pub fn of_one_run(
+        front: World,
+        interrupt: Option<Arc<AtomicBool>>,
+    ) -> Result<Self, DebugError> {
+        let mut history = Self::of_processes(front, || World::new(Vec::new()), interrupt)?;
+        history.runs_once = true;
+        Ok(history)
+    }
+
     /// The history of a world from a saved and loaded state on. `build` creates another world into which
     /// that state can be loaded. Setting `interrupt` ends long operations.
     ///
@@ -151,6 +171,7 @@ impl History {
         let mut history = Self {
             build: Box::new(build),
             only_from_begin: false,
+            runs_once: false,
             past: None,
             checkpoints: Checkpoints::default(),
             trail: None,
@@ -309,6 +330,9 @@ impl History {
             self.past = None;
             self.reached.set(self.now());
             return Ok(());
+        }
+        if self.runs_once {
+            return Err(DebugError::Once);
         }
         let mut world = self.another_world();
         if self.only_from_begin {

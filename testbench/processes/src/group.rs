@@ -1,7 +1,7 @@
 //! Processes of a launch: a folder for their socket, their end, and the libraries that they load.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::error::StartError;
@@ -151,9 +152,60 @@ fn wait(mut child: Child) -> Option<i32> {
     status.code().or_else(|| Some(128 + status.signal()?))
 }
 
-/// The file of a program in the search path.
+/// The first file of this name in the search path that can be executed, or else any.
 pub(crate) fn find(program: impl AsRef<OsStr>) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
-    let mut files = env::split_paths(&path).map(|folder| folder.join(program.as_ref()));
-    files.find(|file| file.is_file())
+    let files = env::split_paths(&path).map(|folder| folder.join(program.as_ref()));
+    let mut files = files.filter(|file| file.is_file());
+    let first = files.next()?;
+    match can_run(&first) {
+        true => Some(first),
+        false => files.find(|file| can_run(file)).or(Some(first)),
+    }
+}
+
+fn can_run(file: &Path) -> bool {
+    access(file, Access::EXEC_OK).is_ok()
+}
+
+/// The path of a program: a name is one of the search path. Others are below a folder.
+pub(crate) fn in_folder(program: &OsStr, folder: &Path) -> PathBuf {
+    match program.as_encoded_bytes().contains(&b'/') {
+        false => program.into(),
+        true => {
+            let path = folder.join(program);
+            // It is looked for in the folder of its process.
+            std::path::absolute(&path).unwrap_or(path)
+        }
+    }
+}
+
+/// Checks that a program can be executed, whose path is in a folder.
+///
+/// # Errors
+/// The reason for which it cannot be.
+pub fn check_program(words: &[OsString], folder: &Path) -> Result<(), String> {
+    let Some(program) = words.first().filter(|word| !word.is_empty()) else {
+        return Err("it names no program".into());
+    };
+    let path = in_folder(program, folder);
+    let found = match path.components().count() {
+        1 => find(&path),
+        _ => Some(path.clone()),
+    };
+    let shown = path.display();
+    match found {
+        Some(found) if found.is_file() && can_run(&found) => Ok(()),
+        Some(found) if found.is_file() => Err(format!(
+            "{} is no program that can be executed (chmod +x)",
+            found.display()
+        )),
+        _ if folder.join(program).is_dir() => Err(format!("{shown} is a folder")),
+        _ => match program.to_string_lossy().split_once(' ') {
+            Some((first, _)) if words.len() == 1 => Err(format!(
+                "there is no program {shown}; with arguments it is a list: [\"{first}\", ...]"
+            )),
+            _ => Err(format!("there is no program {shown}")),
+        },
+    }
 }

@@ -111,6 +111,11 @@ impl Hub {
         self
     }
 
+    /// Whether the ranks have sockets.
+    pub(crate) const fn is_of_sockets(&self) -> bool {
+        self.ends_freely
+    }
+
     /// Whether the run has ended while servers waited for others, which will not come.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {

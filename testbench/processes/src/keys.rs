@@ -53,7 +53,9 @@ keys! {
 /// Reads a program.
 pub(crate) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Processes, ScenarioError> {
     let nodes = nodes.resolve(&table.want(&NODES)?)?;
-    let words = table.find(&COMMAND).map(|item| item.list());
+    let command = table.find(&COMMAND);
+    let command_place = command.as_ref().map(|item| item.place.clone());
+    let words = command.map(|item| item.list());
     let words = words.unwrap_or_default().into_iter();
     let words = words.map(|word| Ok(word.text()?.into()));
     let words = words.collect::<Result<Vec<_>, ScenarioError>>()?;
@@ -93,6 +95,7 @@ pub(crate) fn read(table: &mut Table<'_>, nodes: &Nodes) -> Result<Processes, Sc
     }
     Ok(Processes {
         words,
+        command_place,
         starter: match starter {
             Some(item) => PathBuf::from(item.text()?),
             None => "mpiexec".into(),

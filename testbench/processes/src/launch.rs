@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::env;
-use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -12,7 +11,7 @@ use lanigon_worlds::scenario::programs::{Program, ProgramSpec};
 use lanigon_worlds::scenario::{Scenario, ScenarioError};
 
 use crate::error::StartError;
-use crate::group::{PROVIDER_FILE, SOCKETS_FILE, find, library};
+use crate::group::{PROVIDER_FILE, SOCKETS_FILE, check_program, in_folder, library};
 use crate::hub::Hub;
 use crate::programs::{Output, ProgramCommand, Programs};
 use crate::starter::{Starter, StarterKind};
@@ -21,11 +20,21 @@ use crate::workload::{Mode, Processes};
 /// Longest text of a command in messages.
 const MOST_SHOWN: usize = 60;
 
-/// Processes that have one hub. They begin when the first of their hosts does, and end with the run, or with this.
+/// Network of the processes of a launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LaunchKind {
+    /// MPI, whose starter this is.
+    Mpi(PathBuf),
+    /// Sockets. A rank may read standard input.
+    Sockets(Option<usize>),
+}
+
+/// Processes that have one hub. They end with it.
 #[derive(Debug)]
-pub(crate) struct Launch {
+pub struct Launch {
     hub: Arc<Hub>,
     commands: Vec<ProgramCommand>,
+    reader: Option<usize>,
     output: Output,
     state: Mutex<LaunchState>,
 }
@@ -64,13 +73,23 @@ pub fn prepare(
     // Programs with sockets have one network, those of MPI are jobs of their own.
     let mut groups: Vec<_> = mpi.into_iter().map(|one| vec![one]).collect();
     groups.extend((!sockets.is_empty()).then_some(sockets));
+    check(scenario)?;
     for group in groups {
-        for (at, processes) in &group {
-            let checked = check(processes, group[0].1.nodes[0], scenario);
-            checked.map_err(|reason| scenario.programs[*at].place.refuse(reason))?;
+        let protocol = |node: usize| scenario.nodes[node].protocol;
+        let first = protocol(group[0].1.nodes[0]);
+        let differs =
+            |(_, own): &&(usize, Processes)| own.nodes.iter().any(|node| protocol(*node) != first);
+        if let Some((at, _)) = group.iter().find(differs) {
+            let reason = "all programs with sockets need boards with the same protocol";
+            return Err(scenario.programs[*at].place.refuse(reason));
         }
         let place = scenario.programs[group[0].0].place.clone();
-        let launch = Launch::new(&group, &scenario.folder, interrupt(), output);
+        let commands = group.iter().map(|(_, own)| command(own, &scenario.folder));
+        let kind = match group[0].1.mode {
+            Mode::Messages => LaunchKind::Mpi(group[0].1.starter.clone()),
+            Mode::Sockets { .. } => LaunchKind::Sockets(None),
+        };
+        let launch = Launch::new(commands.collect(), &kind, output, interrupt());
         let launch = Arc::new(launch.map_err(|error| place.refuse(error.to_string()))?);
         let nodes = group.iter().flat_map(|(_, own)| &own.nodes).copied();
         let nodes: Vec<usize> = nodes.collect();
@@ -98,94 +117,78 @@ fn processes(spec: &ProgramSpec) -> Option<Processes> {
     workload.downcast_ref::<Processes>().cloned()
 }
 
-/// Checks that a program can begin in a network with this node.
-fn check(processes: &Processes, node: usize, scenario: &Scenario) -> Result<(), String> {
-    let Some(program) = processes.words.first().filter(|word| !word.is_empty()) else {
-        return Err("`command` names no program".into());
-    };
-    let protocol = |node: usize| scenario.nodes[node].protocol;
-    if processes
-        .nodes
-        .iter()
-        .any(|own| protocol(*own) != protocol(node))
-    {
-        return Err("all programs with sockets need boards with the same protocol".into());
+/// Checks that the commands of a scenario's programs can be executed.
+///
+/// # Errors
+/// If one cannot be; with the position in the scenario.
+pub fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    for spec in &scenario.programs {
+        let Some(processes) = processes(spec) else {
+            continue;
+        };
+        let Some(place) = &processes.command_place else {
+            return Err(spec.place.refuse("`command` names no program"));
+        };
+        let checked = check_program(&processes.words, &scenario.folder);
+        checked.map_err(|reason| place.refuse(reason))?;
     }
-    let path = in_folder(program, &scenario.folder);
-    let is_there = match path.components().count() {
-        1 => find(&path).is_some(),
-        _ => path.is_file(),
-    };
-    if is_there {
-        return Ok(());
-    }
-    let path = path.display();
-    let text = program.to_string_lossy();
-    Err(match text.split_once(' ') {
-        _ if Path::new(program).is_dir() => format!("`command`: {path} is a folder"),
-        Some((first, _)) if processes.words.len() == 1 => {
-            format!(
-                "`command`: there is no program {path}; with arguments it is a list: [\"{first}\", ...]"
-            )
-        }
-        _ => format!("`command`: there is no program {path}"),
-    })
+    Ok(())
 }
 
-/// The path of a program: a name is one of the search path.
-fn in_folder(program: &OsString, folder: &Path) -> PathBuf {
-    match Path::new(program).components().count() {
-        1 if !program.to_string_lossy().contains('/') => program.into(),
-        _ => {
-            let path = folder.join(program);
-            // It is looked for in the folder of its process.
-            std::path::absolute(&path).unwrap_or(path)
-        }
+/// The command of a program, whose path is in a folder.
+fn command(own: &Processes, folder: &Path) -> ProgramCommand {
+    let mut words = own.words.clone();
+    words[0] = in_folder(&words[0], folder).into();
+    ProgramCommand {
+        ranks: own.nodes.len() * own.per_node,
+        words,
+        folder: Some(match folder.as_os_str().is_empty() {
+            true => ".".into(),
+            false => folder.into(),
+        }),
     }
 }
 
 impl Launch {
-    fn new(
-        group: &[(usize, Processes)],
-        folder: &Path,
-        interrupt: Arc<AtomicBool>,
+    /// Prepares the processes of these commands: one of MPI, or several with sockets. `interrupt`: the user wants their end.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn new(
+        commands: Vec<ProgramCommand>,
+        kind: &LaunchKind,
         output: Output,
+        interrupt: Arc<AtomicBool>,
     ) -> Result<Self, StartError> {
-        let command = |(_, own): &(usize, Processes)| {
-            let mut words = own.words.clone();
-            words[0] = in_folder(&words[0], folder).into();
-            ProgramCommand {
-                ranks: own.nodes.len() * own.per_node,
-                words,
-                folder: Some(match folder.as_os_str().is_empty() {
-                    true => ".".into(),
-                    false => folder.into(),
-                }),
-            }
-        };
-        let commands: Vec<ProgramCommand> = group.iter().map(command).collect();
         let ranks = commands.iter().map(|command| command.ranks).sum();
         let own = env::current_exe().map_err(StartError::Socket)?;
         let listen = |path: &Path| Hub::listen(path, ranks, interrupt);
-        let (state, hub) = match group[0].1.mode {
-            Mode::Messages => {
-                let kind = StarterKind::ask(&group[0].1.starter)?;
+        let (state, hub, reader) = match kind {
+            LaunchKind::Mpi(starter) => {
+                let kind = StarterKind::ask(starter)?;
                 let starter = Starter::new(kind, &library(&own, PROVIDER_FILE)?)?;
                 let hub = listen(&starter.socket());
-                (LaunchState::Mpi(starter), hub)
+                (LaunchState::Mpi(starter), hub, None)
             }
-            Mode::Sockets { .. } => {
+            LaunchKind::Sockets(reader) => {
                 let programs = Programs::new(&library(&own, SOCKETS_FILE)?, output)?;
                 let hub = listen(&programs.socket()).map(Hub::of_sockets);
-                (LaunchState::Sockets(programs), hub)
+                (LaunchState::Sockets(programs), hub, *reader)
             }
         };
         Ok(Self {
             hub: Arc::new(hub.map_err(StartError::Socket)?),
             commands,
+            reader,
             output,
             state: Mutex::new(state),
         })
+    }
+
+    /// Sockets to which the processes connect.
+    #[must_use]
+    pub const fn hub(&self) -> &Arc<Hub> {
+        &self.hub
     }
 
     fn state(&self) -> MutexGuard<'_, LaunchState> {
@@ -193,7 +196,10 @@ impl Launch {
     }
 
     /// Starts the processes, if none runs.
-    pub(crate) fn start(&self) -> Result<(), StartError> {
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn start(&self) -> Result<(), StartError> {
         let ended = self.hub.ended();
         match &mut *self.state() {
             LaunchState::Mpi(starter) if !starter.has_started() => {
@@ -202,28 +208,33 @@ impl Launch {
                 starter.start(command.ranks, &command.words, ended, place)
             }
             LaunchState::Sockets(programs) if !programs.have_started() => {
-                programs.start(&self.commands, None, &ended)
+                programs.start(&self.commands, self.reader, &ended)
             }
             _ => Ok(()),
         }
     }
 
-    /// Ends the processes, if they run. Gives the exit codes of these ranks, and the failures among them.
-    pub(crate) fn finish(&self, ranks: Range<usize>) -> (Vec<Option<i32>>, Vec<String>) {
+    /// Ends the processes, if they run. Gives the exit codes by rank, with MPI that of the starter: of those that have ended by themselves.
+    pub fn end(&self) -> Vec<Option<i32>> {
         let by_force = !self.hub.is_over();
         let state = &mut *self.state();
         // What is replaced here is not needed again.
-        let before = std::mem::replace(state, LaunchState::Ended(Vec::new()));
-        let (all, is_mpi) = match before {
-            LaunchState::Mpi(starter) => (vec![starter.finish(by_force)], true),
-            LaunchState::Sockets(programs) => (programs.finish(by_force, &self.hub), false),
-            LaunchState::Ended(codes) => (codes, false),
+        let codes = match std::mem::replace(state, LaunchState::Ended(Vec::new())) {
+            LaunchState::Mpi(starter) => vec![starter.finish(by_force)],
+            LaunchState::Sockets(programs) => programs.finish(by_force, &self.hub),
+            LaunchState::Ended(codes) => codes,
         };
-        let codes = match is_mpi {
-            true => all.clone(),
-            false => all.get(ranks.clone()).unwrap_or_default().to_vec(),
-        };
-        *state = LaunchState::Ended(all);
+        *state = LaunchState::Ended(codes.clone());
+        codes
+    }
+
+    /// Ends the processes, if they run. Gives the exit codes of these ranks, and the failures among them.
+    pub(crate) fn finish(&self, ranks: Range<usize>) -> (Vec<Option<i32>>, Vec<String>) {
+        let is_mpi = !self.hub.is_of_sockets();
+        let mut codes = self.end();
+        if !is_mpi {
+            codes = codes.get(ranks.clone()).unwrap_or_default().to_vec();
+        }
         let failed = codes.iter().zip(ranks).filter_map(|(code, rank)| {
             let code = code.filter(|code| *code != 0)?;
             let command = self.shown(rank);

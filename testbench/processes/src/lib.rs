@@ -47,9 +47,9 @@ mod wire;
 mod workload;
 
 pub use error::{ProcessError, StartError};
-pub use group::{PROVIDER_FILE, SOCKETS_FILE, library};
+pub use group::{PROVIDER_FILE, SOCKETS_FILE, check_program, library};
 pub use hub::Hub;
-pub use launch::{exit_text, prepare};
+pub use launch::{Launch, LaunchKind, check, exit_text, prepare};
 pub use programs::{Output, ProgramCommand, Programs};
 pub use starter::{Library, Starter, StarterKind};
 pub use workload::{KIND, MOST_PER_NODE, Mode, Processes, SentTotals};

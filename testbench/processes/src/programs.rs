@@ -25,6 +25,15 @@ pub enum Output {
 }
 
 impl Output {
+    /// The place beside a document on standard output, if there is one.
+    #[must_use]
+    pub const fn beside(is_taken: bool) -> Self {
+        match is_taken {
+            true => Self::Aside,
+            false => Self::Standard,
+        }
+    }
+
     pub(crate) fn of(self, command: &mut Command) {
         if self == Self::Aside {
             command.stdout(io::stderr());

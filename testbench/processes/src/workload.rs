@@ -13,7 +13,7 @@ use host_lib::mpi::{EmpTransport, GmSettings, GmTransport, HEADER_BYTES, Transpo
 use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::scenario::Scenario;
+use lanigon_worlds::scenario::{Position, Scenario};
 use lanigon_worlds::workload::{
     GmNeeds, HostProcess, Job, JobContext, Library, Outcome, ProgramRecords, ReadRecords, Running,
     Workload, WorkloadType, grouped, read_records,
@@ -76,6 +76,8 @@ pub struct Processes {
     pub hub: Option<Arc<Hub>>,
     /// The program and its arguments, if the run is to start it.
     pub(crate) words: Vec<OsString>,
+    /// Position of these words in the scenario.
+    pub(crate) command_place: Option<Position>,
     /// The starter of the MPI library.
     pub(crate) starter: PathBuf,
     /// The processes that the run starts.
@@ -128,7 +130,9 @@ impl Workload for Processes {
     fn check_inputs(&self, _: &Scenario) -> Result<(), String> {
         match self.hub {
             Some(_) => Ok(()),
-            None => Err("programs of this machine take part in `lanigon run`, `lanigon sweep` and `lanigon launch` only".into()),
+            None => {
+                Err("this command starts no programs of this machine: `lanigon run` does".into())
+            }
         }
     }
 
@@ -202,6 +206,7 @@ impl Processes {
             per_node,
             hub,
             words: Vec::new(),
+            command_place: None,
             starter: PathBuf::new(),
             part: None,
         }

@@ -183,6 +183,7 @@ fn text(sweep: &Sweep, point: &[usize], seed: Option<i64>) -> Result<String, Sce
 pub fn scenario(sweep: &Sweep, text: &str) -> Result<Scenario, ScenarioError> {
     let mut scenario = lanigon_workloads::parse(&sweep.base.name, text)?;
     scenario.folder = sweep.base.folder.clone();
+    lanigon_processes::check(&scenario)?;
     Ok(scenario)
 }
 

@@ -1,6 +1,7 @@
 //! `lanigon debug`: the debugger.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 
@@ -10,6 +11,7 @@ use crate::logging;
 use lanigon_debugger::busy::BusyLine;
 use lanigon_debugger::debug::Session;
 use lanigon_debugger::debug::console::{ConsoleEnd, DebugConsole};
+use lanigon_processes::Output;
 use lanigon_worlds::files::input::Input;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::simulation::snapshot;
@@ -71,5 +73,7 @@ pub(super) fn session(what: &DebugWhat, interrupt: &Interrupt) -> anyhow::Result
     if let Some(seed) = what.seed {
         scenario.seed = seed;
     }
+    // An interrupt pauses the world; its processes wait meanwhile.
+    lanigon_processes::prepare(&mut scenario, Arc::default, Output::Standard)?;
     Session::new(&name, &text, &scenario, interrupt)
 }

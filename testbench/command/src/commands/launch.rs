@@ -1,18 +1,17 @@
 //! `lanigon launch`: runs programs of this machine on emulated hosts: one of MPI, or several with sockets.
 
-use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow, bail, ensure};
+use anyhow::{Context, Error, anyhow, bail, ensure};
 use emulator::sim::world::RunEnd;
 use lanigon_analysis::capture;
 use lanigon_processes::{
-    Hub, KIND, Mode, Output, PROVIDER_FILE, Processes, ProgramCommand, Programs, SOCKETS_FILE,
-    Starter, StarterKind, exit_text, library,
+    Hub, KIND, Launch, LaunchKind, Mode, Output, Processes, ProgramCommand, check_program,
+    exit_text,
 };
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
@@ -46,22 +45,23 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     );
     let commands = match args.sockets {
         true => commands(&args.program, args.ranks)?,
-        false if args.program.iter().any(|word| word == ":") => {
-            bail!("`:` separates programs with --sockets only")
-        }
-        false => Vec::new(),
+        false => command(args)?,
     };
-    let ranks = match args.sockets {
-        true => commands.iter().map(|command| command.ranks).sum(),
-        false => args.ranks.unwrap_or(1) as usize,
-    };
-    let nodes = ranks.div_ceil(args.per_node as usize);
+    let ranks = commands.iter().map(|command| command.ranks).sum();
+    let nodes = usize::div_ceil(ranks, args.per_node as usize);
     let (name, network) = network(args, nodes)?;
-    let mut started = StartedProcesses::new(args, commands, ranks)?;
-    let hub = Hub::listen(&started.socket(), ranks, interrupt.flag());
-    let hub = hub.context("a socket for the processes")?;
-    let hub = Arc::new(if args.sockets { hub.of_sockets() } else { hub });
-    let scenario = scenario(args, nodes, &name, network, &hub)?;
+    let reader = args.stdin as usize;
+    ensure!(
+        !args.sockets || reader < ranks,
+        "--stdin: there is no rank {reader}"
+    );
+    let kind = match args.sockets {
+        true => LaunchKind::Sockets(Some(reader)),
+        false => LaunchKind::Mpi(args.mpiexec.clone()),
+    };
+    let launch = Launch::new(commands, &kind, Output::Standard, interrupt.flag())?;
+    let hub = launch.hub();
+    let scenario = scenario(args, nodes, &name, network, hub)?;
     let observers = ObserverArgs {
         record: &args.record,
         timeline: &args.timeline,
@@ -75,84 +75,51 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         // One process runs at a time, whichever the world has come to.
         threads: NonZeroUsize::MIN,
     };
-    started.start(args, ranks, &hub)?;
+    launch.start()?;
     let outcome = observed.run(&options);
-    let interrupted = outcome.end == RunEnd::Interrupted;
-    let by_force = interrupted || outcome.end != RunEnd::Completed;
-    let code = started.finish(by_force, &hub);
+    let code = code(&launch.end(), args.sockets);
     let (report, written) = observed.finish(&outcome);
     output::print(&report)?;
     written?;
     Ok(match code {
-        _ if interrupted => Status::Interrupted,
+        _ if outcome.end == RunEnd::Interrupted => Status::Interrupted,
         Some(code) if code != 0 => Status::Program(u8::try_from(code).unwrap_or(1)),
         Some(_) if outcome.is_good() => Status::Done,
         _ => Status::Failed,
     })
 }
 
-/// Starter of the processes.
-enum StartedProcesses {
-    /// A starter of MPI.
-    Mpi(Starter),
-    /// This program, with sockets.
-    Programs(Programs, Vec<ProgramCommand>),
+/// The exit code: of several processes that of the first one that has failed. Those of ranks with sockets are named.
+fn code(codes: &[Option<i32>], have_sockets: bool) -> Option<i32> {
+    let codes = (0..).zip(codes);
+    let codes: Vec<(usize, i32)> = codes
+        .filter_map(|(rank, code)| Some((rank, (*code)?)))
+        .collect();
+    let failed = codes.iter().filter(|(_, code)| *code != 0);
+    for (rank, code) in failed.clone().filter(|_| have_sockets) {
+        eprintln!("rank {rank} has ended with {}", exit_text(*code));
+    }
+    failed.chain(&codes).map(|(_, code)| *code).next()
 }
 
-impl StartedProcesses {
-    fn new(args: &LaunchArgs, commands: Vec<ProgramCommand>, ranks: usize) -> anyhow::Result<Self> {
-        let own = env::current_exe().context("the own program")?;
-        if !args.sockets {
-            let kind = StarterKind::ask(&args.mpiexec)?;
-            let starter = Starter::new(kind, &library(&own, PROVIDER_FILE)?)?;
-            return Ok(Self::Mpi(starter));
-        }
-        let reader = args.stdin;
-        ensure!(
-            (reader as usize) < ranks,
-            "--stdin: there is no rank {reader}"
-        );
-        let programs = Programs::new(&library(&own, SOCKETS_FILE)?, Output::Standard)?;
-        Ok(Self::Programs(programs, commands))
+/// The program of a starter. It may have options of its own, and finds programs elsewhere, too.
+fn command(args: &LaunchArgs) -> anyhow::Result<Vec<ProgramCommand>> {
+    let words = args.program.clone();
+    if words.iter().any(|word| word == ":") {
+        bail!("`:` separates programs with --sockets only")
     }
-
-    fn socket(&self) -> PathBuf {
-        match self {
-            Self::Mpi(starter) => starter.socket(),
-            Self::Programs(programs, _) => programs.socket(),
-        }
+    let first = words[0].as_encoded_bytes();
+    let is_here = !first.contains(&b'/') && Path::new(&words[0]).is_file();
+    if !is_here && !first.starts_with(b"-") {
+        check_program(&words, Path::new("")).map_err(Error::msg)?;
     }
-
-    fn start(&mut self, args: &LaunchArgs, ranks: usize, hub: &Hub) -> anyhow::Result<()> {
-        match self {
-            Self::Mpi(starter) => {
-                let here = (Output::Standard, None);
-                starter.start(ranks, &args.program, hub.ended(), here)?;
-            }
-            Self::Programs(programs, commands) => {
-                programs.start(commands, Some(args.stdin as usize), &hub.ended())?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The exit code: of several processes that of the first one that has failed.
-    fn finish(self, by_force: bool, hub: &Hub) -> Option<i32> {
-        match self {
-            Self::Mpi(starter) => starter.finish(by_force),
-            Self::Programs(programs, _) => {
-                let codes = (0..).zip(programs.finish(by_force, hub));
-                let codes: Vec<(usize, i32)> = codes
-                    .filter_map(|(rank, code)| Some((rank, code?)))
-                    .collect();
-                let failed = codes.iter().filter(|(_, code)| *code != 0);
-                for (rank, code) in failed.clone() {
-                    eprintln!("rank {rank} has ended with {}", exit_text(*code));
-                }
-                failed.chain(&codes).map(|(_, code)| *code).next()
-            }
-        }
-    }
+    let (ranks, folder) = (args.ranks.unwrap_or(1) as usize, None);
+    let command = ProgramCommand {
+        ranks,
+        words,
+        folder,
+    };
+    Ok(vec![command])
 }
 
 /// The programs between colons, each with its number of ranks.
@@ -176,6 +143,7 @@ fn commands(words: &[OsString], ranks: Option<u64>) -> anyhow::Result<Vec<Progra
         if words.is_empty() {
             bail!("there is no program on one side of `:`");
         }
+        check_program(words, Path::new("")).map_err(Error::msg)?;
         let words = words.to_vec();
         commands.push(ProgramCommand {
             ranks: count,

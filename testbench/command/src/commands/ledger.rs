@@ -9,7 +9,7 @@ use emulator::profile::Profile;
 use emulator::sim::world::RunEnd;
 
 use super::Status;
-use super::run::warn;
+use super::run::{scenario, warn};
 use crate::cli::ledger::LedgerArgs;
 use crate::output::{self, NewFile};
 use crate::progress::ProgressLine;
@@ -44,7 +44,7 @@ pub fn run(args: &LedgerArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         !(is_scenario && args.profile.is_some()),
         "--profile is for traces: a scenario names the timing profile itself"
     );
-    let scenario = is_scenario.then(|| lanigon_workloads::load(&args.source));
+    let scenario = is_scenario.then(|| scenario(&args.source, interrupt, args.json));
     let scenario = scenario.transpose()?;
     if let Some(scenario) = &scenario {
         output::apart_from_scenario(scenario, &[("--svg", args.svg.as_deref())])?;

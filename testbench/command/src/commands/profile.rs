@@ -5,7 +5,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::RunEnd;
 
 use super::Status;
-use super::run::warn;
+use super::run::{scenario, warn};
 use crate::cli::profile::ProfileArgs;
 use crate::output::{self, NewFile};
 use crate::progress::ProgressLine;
@@ -20,16 +20,16 @@ use lanigon_worlds::simulation::{RunOptions, Simulation};
 /// # Errors
 /// If the request or the scenario is invalid, or a result cannot be written.
 pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
-    let scenario = ("the scenario", args.scenario.as_path());
+    let source = ("the scenario", args.scenario.as_path());
     let written = [
         ("--flame", args.flame.as_deref()),
         ("--folded", args.folded.as_deref()),
     ];
-    output::one_file_each(&[scenario], &written)?;
+    output::one_file_each(&[source], &written)?;
     let from = args.from.map_or(START, |time| time.resolve(START));
     let until = args.until.map_or(SimTime::MAX, |time| time.resolve(START));
     ensure!(from < until, "--from {from} is not before --until {until}");
-    let scenario = lanigon_workloads::load(&args.scenario)?;
+    let scenario = scenario(&args.scenario, interrupt, args.json)?;
     output::apart_from_scenario(&scenario, &written)?;
     let flame_file = args.flame.as_deref().map(NewFile::begin).transpose()?;
     let folded_file = args.folded.as_deref().map(NewFile::begin).transpose()?;

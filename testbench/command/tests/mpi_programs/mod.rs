@@ -264,14 +264,16 @@ fn what_cannot_be_launched_is_refused_in_one_line() {
     let strange = folder.path().join("mpiexec");
     fs::write(&strange, "#!/bin/sh\necho 'My MPI 1.0'\n").unwrap();
     fs::set_permissions(&strange, fs::Permissions::from_mode(0o755)).unwrap();
-    for (starter, said) in [
-        (Path::new("/no/such/mpiexec"), "No such file"),
+    for (starter, program, said) in [
+        (Path::new("/no/such/mpiexec"), "true", "No such file"),
+        (&*strange, "/nowhere", "there is no program /nowhere"),
         (
             &*strange,
+            "true",
             "says \"My MPI 1.0\"; known are Open MPI 4 and 5, and MPICH 4 and 5",
         ),
     ] {
-        let output = command(starter, 2, &["true"]).output().unwrap();
+        let output = command(starter, 2, &[program]).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{error}");
         assert!(

@@ -282,7 +282,17 @@ fn what_cannot_be_launched_is_refused_in_one_line() {
             &["-n", "x", "true"],
             "-n of a program: a number from 1 to 1024",
         ),
-        (&[], &["/nowhere/program"], "/nowhere/program: No such file"),
+        (
+            &[],
+            &["/nowhere/program"],
+            "there is no program /nowhere/program",
+        ),
+        (
+            &[],
+            &["true", ":", net],
+            "net.toml is no program that can be executed",
+        ),
+        (&[], &["/usr/bin", "x"], "/usr/bin is a folder"),
         (
             &["--scenario", net],
             &["-n", "5", "true"],

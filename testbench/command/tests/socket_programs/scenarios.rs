@@ -180,6 +180,20 @@ fn each_run_of_a_sweep_has_its_own_processes() {
     assert_eq!(error.matches("heard b'hello'").count(), 4, "{error}");
     let table = fs::read_to_string(place.path().join("results/results.csv")).unwrap();
     assert_eq!(table.matches(",15").count(), 2, "{table}");
+    // One that cannot be executed is refused before the first run.
+    place.write(
+        "command.toml",
+        "description = \"two programs\"\nscenario = \"s.toml\"\n[[axis]]\nname = \"program\"\n\
+         key = \"program[1].command\"\nvalues = [\"true\", \"./nothing\"]\n[measure]\nbytes = { path = \"processes[1].bytes\" }\n",
+    );
+    let (code, _, error) = place.run(&["sweep", "command.toml", "--out", "none"]);
+    assert_eq!(code, Some(2), "{error}");
+    let said = "with program = ./nothing: program.command: there is no program ";
+    assert!(
+        error.contains("command.toml:5: ") && error.contains(said),
+        "{error}"
+    );
+    assert!(!place.path().join("none").exists());
     // A program that has changed is run again.
     for (program, made) in [("", "0 made now"), ("# new", "2 made now")] {
         place.write(
@@ -189,6 +203,46 @@ fn each_run_of_a_sweep_has_its_own_processes() {
         let (_, text, _) = place.run(&["sweep", "sweep.toml", "--out", "results"]);
         assert!(text.contains(made), "{text}");
     }
+}
+
+/// Other commands that run a scenario start its processes as `run` does. A debugger only goes forward.
+#[test]
+fn other_commands_start_processes_too() {
+    if !are_there(&["python3"]) {
+        return;
+    }
+    let place = ProgramFolder::new(&networks()[0], BESIDE);
+    let debug = |commands: &[&str]| {
+        let mut words = vec!["debug", "s.toml"];
+        commands
+            .iter()
+            .for_each(|own| words.extend(["--execute", own]));
+        place.run(&words)
+    };
+    for words in [&["profile", "s.toml"][..], &["ledger", "s.toml"]] {
+        let (code, text, error) = place.run(words);
+        assert_eq!(code, Some(0), "{words:?}: {text}{error}");
+        assert!(
+            text.contains("rank 2 of 3 heard b'hello'"),
+            "{words:?}: {text}"
+        );
+        let (code, text, error) = place.run(&[words, &["--json"]].concat());
+        assert_eq!(code, Some(0), "{words:?}: {text}{error}");
+        assert!(
+            serde_json::from_str::<serde_json::Value>(&text).is_ok(),
+            "{text}"
+        );
+        assert!(error.contains("rank 2 of 3 heard b'hello'"), "{error}");
+    }
+    let (code, text, error) = debug(&["goto +50ms"]);
+    assert_eq!(code, Some(0), "{text}{error}");
+    assert!(text.contains("rank 2 of 3 heard b'hello'"), "{text}");
+    let (code, text, error) = debug(&["goto +5ms", "goto +1ms"]);
+    assert_eq!(code, Some(2), "{text}{error}");
+    assert!(
+        error.contains("earlier times cannot be shown"),
+        "{text}{error}"
+    );
 }
 
 #[test]
@@ -225,18 +279,33 @@ fn an_interrupt_ends_the_processes_of_a_run() {
 #[test]
 fn what_cannot_be_run_is_refused_in_one_line() {
     let program = |keys: &str| format!("[[program]]\nrun = \"process\"\nnodes = 0\n{keys}\n");
-    let own = "s.toml:6: program.run: ";
+    let own = ["s.toml:6: program.run: ", "s.toml:8: program.command: "];
     for (words, keys, said) in [
         (&["run", "s.toml"][..], "", "`command` names no program"),
         (
             &["run", "s.toml"],
             "command = \"no-such-program\"",
-            "there is no program no-such-program",
+            "s.toml:8: program.command: there is no program no-such-program",
         ),
         (
             &["run", "s.toml"],
             "command = \"./no-such-program\"",
             "/no-such-program",
+        ),
+        (
+            &["run", "s.toml"],
+            "command = \"./ends.py\"",
+            "/ends.py is no program that can be executed (chmod +x)",
+        ),
+        (
+            &["profile", "s.toml"],
+            "command = [\"./tmp\", \"x\"]",
+            "/tmp is a folder",
+        ),
+        (
+            &["run", "s.toml"],
+            "command = \"sleep 1\"",
+            "sleep 1; with arguments it is a list: [\"sleep\", ...]",
         ),
         (
             &["run", "s.toml"],
@@ -264,11 +333,6 @@ fn what_cannot_be_run_is_refused_in_one_line() {
             "programs of this machine cannot share a run",
         ),
         (
-            &["debug", "s.toml"],
-            "command = \"true\"",
-            "take part in `lanigon run`, `lanigon sweep` and `lanigon launch` only",
-        ),
-        (
             &["launch", "--sockets", "--scenario", "s.toml", "--", "true"],
             "command = \"true\"",
             "s.toml: its programs have commands: `lanigon run` starts them",
@@ -278,7 +342,7 @@ fn what_cannot_be_run_is_refused_in_one_line() {
         let (code, text, error) = place.run(words);
         assert_eq!(code, Some(2), "{keys}: {text}{error}");
         assert!(error.contains(said), "{said}: {error}");
-        let is_own = said.contains(".toml") || error.contains(own);
+        let is_own = said.contains(".toml") || own.iter().any(|own| error.contains(own));
         assert!(is_own && error.lines().count() == 1, "{error}");
     }
 }

@@ -19,11 +19,12 @@ use lanigon_analysis::trace::filter::{Filter, Term};
 use lanigon_analysis::trace::record;
 use lanigon_worlds::files::own::DataLocation;
 use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::scenario::programs::ProgramSpec;
 use lanigon_worlds::scenario::{self, ImageName, Scenario};
 use lanigon_worlds::simulation::Images;
 use lanigon_worlds::simulation::{Blueprint, Simulation};
 use lanigon_worlds::stopped::CpuCode;
-use lanigon_worlds::workload::Workloads;
+use lanigon_worlds::workload::{Workload, Workloads};
 
 /// The focused CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -132,10 +133,14 @@ impl Session {
             let world = builder.build().map(|simulation| simulation.world);
             world.unwrap_or_else(|_| World::new(Vec::new()))
         };
+        let mut workloads = scenario.programs.iter().filter_map(ProgramSpec::workload);
+        let runs_once = workloads.any(Workload::waits_outside);
+        let flag = Some(interrupt.flag());
         Ok(Self {
             history: match scenario.check_saving() {
-                Ok(()) => History::from_moment(world, build, Some(interrupt.flag()))?,
-                Err(_) => History::of_processes(world, build, Some(interrupt.flag()))?,
+                Ok(()) => History::from_moment(world, build, flag)?,
+                Err(_) if runs_once => History::of_one_run(world, flag)?,
+                Err(_) => History::of_processes(world, build, flag)?,
             },
             lines: images.all().map(|(_, image)| image.lines()).collect(),
             images,

@@ -19,6 +19,7 @@ use crate::output::{self, NewFile, WriteError};
 use crate::progress::ProgressLine;
 use lanigon_analysis::capture::{self, Capture};
 use lanigon_analysis::trace::record::{self, Recording};
+use lanigon_processes::Output;
 use lanigon_timeline::drawing::Drawing;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
@@ -100,6 +101,18 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     }
     written?;
     Ok(status(&outcome))
+}
+
+/// Loads a scenario, whose processes will run with it. `is_taken`: standard output is a document.
+pub(super) fn scenario(
+    path: &Path,
+    interrupt: &Interrupt,
+    is_taken: bool,
+) -> anyhow::Result<Scenario> {
+    let mut scenario = lanigon_workloads::load(path)?;
+    let output = Output::beside(is_taken);
+    lanigon_processes::prepare(&mut scenario, || interrupt.flag(), output)?;
+    Ok(scenario)
 }
 
 /// Shows what a user should know before the run.

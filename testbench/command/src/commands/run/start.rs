@@ -52,12 +52,7 @@ pub(super) fn begin(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Sta
         scenario.seed = seed;
     }
     let is_taken = args.json || args.pcap.as_deref().is_some_and(capture::is_stdout);
-    let output = if is_taken {
-        Output::Aside
-    } else {
-        Output::Standard
-    };
-    lanigon_processes::prepare(&mut scenario, || interrupt.flag(), output)?;
+    lanigon_processes::prepare(&mut scenario, || interrupt.flag(), Output::beside(is_taken))?;
     Ok(Start {
         name: shown(path),
         text,
