@@ -25,8 +25,8 @@ use lanigon_line::clock::{self, TimeSource};
 use lanigon_line::pause::{AwaitedCondition, AwaitedLock, PATIENCE};
 use lanigon_line::real::{others_sleep, real_ns, real_sleep, start_helper, thread};
 use lanigon_requests::{
-    Answer, CallOutcome, Decoder, Hello, LINE_VARIABLE, Poll, RANK_VARIABLE, Refusal, Request,
-    SIZE_VARIABLE, SOCKET_VARIABLE, SocketCall, VERSION,
+    Answer, CallOutcome, Decoder, Hello, LINE_VARIABLE, LONGEST_NS, Poll, RANK_VARIABLE, Refusal,
+    Request, SIZE_VARIABLE, SOCKET_VARIABLE, SocketCall, VERSION,
 };
 use libc::{c_char, c_int, c_long, c_void, pollfd};
 
@@ -298,9 +298,16 @@ fn limit_only() -> SocketCall {
 }
 
 /// Lets so much time pass, in ns; less if a lock can be had. Whether the wait is over.
-fn pass(limit_ns: u64, lock: Option<AwaitedLock>) -> bool {
-    let other = lock.map_or(OtherEnd::Descriptors(Vec::new()), OtherEnd::Lock);
-    wait(limit_only(), Some(limit_ns), other).is_some()
+fn pass(mut limit_ns: u64, lock: Option<AwaitedLock>) -> bool {
+    loop {
+        let other = lock.map_or(OtherEnd::Descriptors(Vec::new()), OtherEnd::Lock);
+        let step_ns = limit_ns.min(LONGEST_NS);
+        let has_passed = wait(limit_only(), Some(step_ns), other).is_some();
+        limit_ns -= step_ns;
+        if !has_passed || limit_ns == 0 {
+            return has_passed;
+        }
+    }
 }
 
 /// Waits for a condition, for so long at most, in ns.
@@ -323,7 +330,8 @@ unsafe fn await_condition(condition: AwaitedCondition, limit_ns: u64) -> c_int {
     let is_late = lock().end(number).is_some();
     CHANGED.notify_all();
     match done {
-        0 if is_late => libc::ETIMEDOUT,
+        // A wait for a condition may end without a reason.
+        0 if is_late && limit_ns <= LONGEST_NS => libc::ETIMEDOUT,
         done => done,
     }
 }
