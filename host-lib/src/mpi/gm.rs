@@ -12,7 +12,7 @@ use defs::gm::event::Status;
 use super::transport::{Arrival, Delivery, Transport, TransportError};
 use super::{EAGER_BYTES, HEADER_BYTES};
 use crate::gm::channel::{self, BufferClass, Channel, ChannelError};
-use crate::gm::collective::{Endpoint, Group, schedule};
+use crate::gm::collective::{BoardOperation, CollectiveError, Endpoint, Group, schedule};
 use crate::gm::{Buffer, Event, Gm, MemoryError, Priority, Remote, SendId};
 use crate::window::{Computation, SignalHandler, System, Window};
 
@@ -97,6 +97,16 @@ pub struct GmTransport<W, S> {
     owed: VecDeque<(usize, u64)>,
     /// Arrivals that came while a call waited for something else.
     early: VecDeque<Arrival>,
+    /// Barriers of the board that have not ended.
+    barriers: Vec<BoardOperation>,
+}
+
+/// Checks how a collective operation of the boards has ended.
+fn ended_well(status: Status) -> Result<(), TransportError> {
+    match status {
+        Status::Success => Ok(()),
+        status => Err(CollectiveError::Board { status }.into()),
+    }
 }
 
 impl<W, S> fmt::Debug for GmTransport<W, S> {
@@ -157,6 +167,7 @@ impl<W: Window, S: System> GmTransport<W, S> {
             free: BTreeMap::new(),
             owed: VecDeque::new(),
             early: VecDeque::new(),
+            barriers: Vec::new(),
         })
     }
 
@@ -253,8 +264,26 @@ impl<W: Window, S: System> GmTransport<W, S> {
                 }
                 Ok(self.early.pop_front().unwrap_or(Arrival::Progress))
             }
+            channel::ChannelEvent::Other(Event::Completed(ended))
+                if self.barriers.contains(&ended.operation) =>
+            {
+                self.barriers.retain(|barrier| *barrier != ended.operation);
+                ended_well(ended.status).map(|()| Arrival::BarrierEnded)
+            }
             channel::ChannelEvent::Other(_) => Err(TransportError::Unexpected),
         }
+    }
+
+    /// Posts a barrier of these members; gives its name.
+    async fn post_barrier(
+        &mut self,
+        members: &[Endpoint],
+    ) -> Result<BoardOperation, TransportError> {
+        let group = Group::new(members, self.members[self.rank]);
+        let group = group.map_err(|error| TransportError::Ranks(error.to_string()))?;
+        let exchange = schedule::exchange(&group);
+        let posted = self.gm.post_exchange(&group, &exchange).await;
+        Ok(posted.map_err(CollectiveError::from)?)
     }
 
     async fn message(
@@ -419,13 +448,7 @@ impl<W: Window, S: System> Transport for GmTransport<W, S> {
 
     async fn barrier(&mut self, members: &[usize], limit_ns: u64) -> Result<bool, TransportError> {
         let endpoints: Vec<Endpoint> = members.iter().map(|rank| self.members[*rank]).collect();
-        let group = Group::new(&endpoints, self.members[self.rank]);
-        let group = group.map_err(|error| TransportError::Ranks(error.to_string()))?;
-        let posted = self
-            .gm
-            .post_exchange(&group, &schedule::exchange(&group))
-            .await;
-        let posted = posted.map_err(crate::gm::collective::CollectiveError::from)?;
+        let posted = self.post_barrier(&endpoints).await?;
         loop {
             let Some(arrival) = self.channel.next(&mut self.gm, limit_ns).await? else {
                 return Ok(false);
@@ -433,15 +456,18 @@ impl<W: Window, S: System> Transport for GmTransport<W, S> {
             if let channel::ChannelEvent::Other(Event::Completed(ended)) = &arrival
                 && ended.operation == posted
             {
-                let status = ended.status;
-                return match status {
-                    Status::Success => Ok(true),
-                    status => Err(crate::gm::collective::CollectiveError::Board { status }.into()),
-                };
+                return ended_well(ended.status).map(|()| true);
             }
             let arrival = self.arrival(arrival).await?;
             self.early.push_back(arrival);
         }
+    }
+
+    async fn begin_barrier(&mut self) -> Result<(), TransportError> {
+        let members = self.members.clone();
+        let posted = self.post_barrier(&members).await?;
+        self.barriers.push(posted);
+        Ok(())
     }
 
     async fn on_signal(&mut self, handler: SignalHandler) -> Result<Computation, TransportError> {

@@ -72,6 +72,8 @@ pub enum Arrival {
         /// The reason, as text.
         why: String,
     },
+    /// The first barrier that was begun and has not ended has ended.
+    BarrierEnded,
     /// Something else, for instance a buffer that can be used again.
     Progress,
 }
@@ -142,6 +144,14 @@ pub trait Transport: Send {
         _members: &[usize],
         _limit_ns: u64,
     ) -> impl Future<Output = Result<bool, TransportError>> + Send {
+        std::future::ready(Err(TransportError::NoBarrier))
+    }
+
+    /// Begins a barrier of all ranks that the boards execute; [`Arrival::BarrierEnded`] tells its end. All ranks call it.
+    ///
+    /// # Errors
+    /// [`TransportError::NoBarrier`] where boards do not execute barriers.
+    fn begin_barrier(&mut self) -> impl Future<Output = Result<(), TransportError>> + Send {
         std::future::ready(Err(TransportError::NoBarrier))
     }
 

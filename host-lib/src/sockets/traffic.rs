@@ -33,7 +33,12 @@ impl<T: Transport> Sockets<T> {
                 }
             }
             Some(Arrival::Failed { to, why }) => self.lose(to, &why),
-            Some(Arrival::Landed { .. } | Arrival::Transferred { .. } | Arrival::Progress) => {}
+            Some(
+                Arrival::Landed { .. }
+                | Arrival::Transferred { .. }
+                | Arrival::BarrierEnded
+                | Arrival::Progress,
+            ) => {}
         }
         self.post().await?;
         Ok(true)

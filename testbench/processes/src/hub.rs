@@ -62,6 +62,8 @@ pub struct Hub {
     opened: AtomicU64,
     /// Messages, and ends of sends, that no process knows yet.
     flying: AtomicU64,
+    /// Entries of ranks into barriers.
+    entered: AtomicU64,
     interrupt: Arc<AtomicBool>,
     /// The starter has ended, or a process with sockets.
     ended: Arc<AtomicBool>,
@@ -92,6 +94,7 @@ impl Hub {
             welcomed: AtomicBool::new(false),
             opened: AtomicU64::new(0),
             flying: AtomicU64::new(0),
+            entered: AtomicU64::new(0),
             interrupt,
             ended: Arc::default(),
             failed: AtomicBool::new(false),
@@ -183,6 +186,15 @@ impl Hub {
     /// `count` messages or ends of sends are under way.
     pub(crate) fn take_off(&self, count: u64) {
         self.flying.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// One more rank has entered a barrier. When all have, the end is under way to each of them.
+    pub(crate) fn enter_barrier(&self) {
+        let ranks = self.ranks() as u64;
+        let entered = 1 + self.entered.fetch_add(1, Ordering::Relaxed);
+        if entered.is_multiple_of(ranks) {
+            self.take_off(ranks);
+        }
     }
 
     /// So many of them are with their receivers.

@@ -23,8 +23,8 @@ const MOST_SHOWN: usize = 60;
 /// Network of the processes of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LaunchKind {
-    /// MPI, whose starter this is.
-    Mpi(PathBuf),
+    /// MPI, whose starter this is, and whether barriers are the boards'.
+    Mpi(PathBuf, bool),
     /// Sockets. A rank may read standard input.
     Sockets(Option<usize>),
 }
@@ -86,7 +86,7 @@ pub fn prepare(
         let place = scenario.programs[group[0].0].place.clone();
         let commands = group.iter().map(|(_, own)| command(own, &scenario.folder));
         let kind = match group[0].1.mode {
-            Mode::Messages => LaunchKind::Mpi(group[0].1.starter.clone()),
+            Mode::Messages => LaunchKind::Mpi(group[0].1.starter.clone(), false),
             Mode::Sockets { .. } => LaunchKind::Sockets(None),
         };
         let launch = Launch::new(commands.collect(), &kind, output, interrupt());
@@ -164,9 +164,10 @@ impl Launch {
         let own = env::current_exe().map_err(StartError::Socket)?;
         let listen = |path: &Path| Hub::listen(path, ranks, interrupt);
         let (state, hub, reader) = match kind {
-            LaunchKind::Mpi(starter) => {
+            LaunchKind::Mpi(starter, on_boards) => {
                 let kind = StarterKind::ask(starter)?;
-                let starter = Starter::new(kind, &library(&own, PROVIDER_FILE)?)?;
+                let mut starter = Starter::new(kind, &library(&own, PROVIDER_FILE)?)?;
+                starter.use_boards(*on_boards);
                 let hub = listen(&starter.socket());
                 (LaunchState::Mpi(starter), hub, None)
             }

@@ -152,6 +152,15 @@ impl<T: Transport> Service for MessageService<T> {
                 self.network.compute(spent_ns + self.call_ns).await;
                 self.send(token, message).await
             }
+            Request::Barrier { spent_ns, token } => {
+                self.network.compute(spent_ns + self.call_ns).await;
+                if !self.network.begin_barrier(token).await? {
+                    let what = "begins a barrier in another one".into();
+                    return Err(ProcessError::refused(self.rank, what));
+                }
+                self.hub.enter_barrier();
+                Ok(())
+            }
             Request::Region {
                 spent_ns,
                 key,

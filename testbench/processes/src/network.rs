@@ -77,6 +77,8 @@ pub(crate) struct Network<T> {
     coming: Vec<VecDeque<IncomingMessage>>,
     /// Answers that the process has not got yet.
     answers: VecDeque<Answer>,
+    /// Name of the barrier that has not ended.
+    barrier: Option<u64>,
 }
 
 impl<T: Transport> Network<T> {
@@ -91,6 +93,7 @@ impl<T: Transport> Network<T> {
             landings: BTreeMap::new(),
             asks: VecDeque::new(),
             answers: VecDeque::new(),
+            barrier: None,
         }
     }
 
@@ -110,6 +113,21 @@ impl<T: Transport> Network<T> {
     /// The next of what the process has to be told.
     pub(crate) fn told(&mut self) -> Option<Answer> {
         self.answers.pop_front()
+    }
+
+    /// Begins a barrier of the boards; `false` if another one has not ended.
+    pub(crate) async fn begin_barrier(&mut self, token: u64) -> Result<bool, ProcessError> {
+        if self.barrier.is_some() {
+            return Ok(false);
+        }
+        if self.coming.len() == 1 {
+            let failed = false;
+            self.answers.push_back(Answer::Done { token, failed });
+            return Ok(true);
+        }
+        self.barrier = Some(token);
+        let begun = self.transport.begin_barrier().await;
+        begun.map(|()| true).map_err(|error| self.failure(&error))
     }
 
     /// Begins to send a message to another rank. With a token its end is told.
@@ -252,6 +270,12 @@ impl<T: Transport> Network<T> {
                     rank: self.transport.rank(),
                     reason: format!("nothing that is sent to rank {to} arrives: {why}"),
                 });
+            }
+            Arrival::BarrierEnded => {
+                let failed = false;
+                let ended = self.barrier.take();
+                self.answers
+                    .extend(ended.map(|token| Answer::Done { token, failed }));
             }
             Arrival::Progress => {}
         }

@@ -39,6 +39,8 @@ enum CallKind {
     Send(Class, usize, u32),
     /// A call on a socket.
     Socket(&'static str),
+    /// Begins a barrier of the boards.
+    Barrier,
     /// Has nothing to do until something comes.
     Wait,
 }
@@ -61,6 +63,7 @@ impl ProcessCall {
                 ..
             } => return None,
             Request::Call { call, .. } => CallKind::Socket(call.name()),
+            Request::Barrier { .. } => CallKind::Barrier,
             Request::Poll { .. } => CallKind::Wait,
             _ => return None,
         };
@@ -82,6 +85,7 @@ impl fmt::Display for ProcessCall {
                 write!(f, "{class} of {bytes} bytes to rank {to}")
             }
             CallKind::Socket(name) => f.write_str(name),
+            CallKind::Barrier => f.write_str("barrier of the boards"),
             CallKind::Wait => f.write_str("wait"),
         }
     }
@@ -194,9 +198,10 @@ impl<S: Service> RankProgram<S> {
                 let what = "greets a second time".into();
                 Err(ProcessError::refused(self.rank, what))
             }
-            Request::Send { .. } | Request::Call { .. } | Request::Region { .. } => {
-                self.service.serve_request(request).await
-            }
+            Request::Send { .. }
+            | Request::Barrier { .. }
+            | Request::Call { .. }
+            | Request::Region { .. } => self.service.serve_request(request).await,
         }
     }
 

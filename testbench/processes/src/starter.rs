@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use lanigon_requests::{LIBRARY, PROVIDER, SOCKET_VARIABLE};
+use lanigon_requests::{COLLECTIVES_VARIABLE, LIBRARY, PROVIDER, SOCKET_VARIABLE};
 
 use crate::error::StartError;
 use crate::group::{Folder, ProcessGroup, find};
@@ -142,6 +142,8 @@ pub struct Starter {
     folder: Folder,
     library: PathBuf,
     group: ProcessGroup,
+    /// Barriers are the boards'.
+    uses_boards: bool,
 }
 
 impl Starter {
@@ -159,7 +161,13 @@ impl Starter {
             folder,
             library,
             group: ProcessGroup::default(),
+            uses_boards: false,
         })
+    }
+
+    /// Lets the boards execute collective operations.
+    pub const fn use_boards(&mut self, wanted: bool) {
+        self.uses_boards = wanted;
     }
 
     /// Path of the socket to which the processes will connect.
@@ -207,6 +215,10 @@ impl Starter {
             .env("FI_PROVIDER", PROVIDER)
             .env(SOCKET_VARIABLE, self.socket())
             .process_group(0);
+        match self.uses_boards {
+            true => command.env(COLLECTIVES_VARIABLE, "1"),
+            false => command.env_remove(COLLECTIVES_VARIABLE),
+        };
         output.of(&mut command);
         if let Some(folder) = folder {
             command.current_dir(folder);

@@ -4,7 +4,8 @@
 //! process is decided here: addresses, completions, and the match of messages with receives, as the host library of an MPI over GM does it. What is a
 //! matter of the network becomes a request to the world (`lanigon_requests`), which stands while the process runs.
 //!
-//! Preloaded (`LD_PRELOAD`), the same library answers for the clock (`lanigon_line`): the process reads simulated time.
+//! Preloaded (`LD_PRELOAD`), the same library answers for the clock (`lanigon_line`): the process reads simulated time. It stands for barriers of
+//! MPI, too, if the boards are to execute them (`collective`).
 //!
 //! Unsafe code is confined to this crate, whose callers are C: the bindings (`ffi`) are written by hand, so that no header of libfabric is needed.
 //! What is behind the calls (`endpoint`, `queue`, `process`) is safe but for the bytes of the process's buffers (`memory`).
@@ -13,6 +14,7 @@
 
 mod atomic;
 mod clock;
+mod collective;
 mod counter;
 mod domain;
 mod endpoint;

@@ -11,8 +11,8 @@ use std::thread;
 
 use lanigon_line::{Line, clock};
 use lanigon_requests::{
-    Answer, Class, Decoder, Envelope, Hello, Message, Poll, Request, SOCKET_VARIABLE, VERSION,
-    Welcome,
+    Answer, Class, Decoder, Envelope, Hello, LONGEST_NS, Message, Poll, Request, SOCKET_VARIABLE,
+    VERSION, Welcome,
 };
 
 use crate::endpoint::{Completions, Endpoint, kind};
@@ -281,6 +281,32 @@ pub fn poll() -> bool {
     })
 }
 
+/// Begins a barrier of all ranks that the boards execute; its name.
+pub fn begin_barrier() -> u64 {
+    let process = &mut *lock();
+    process.is_active();
+    let (token, spent_ns) = (process.next_token, std::mem::take(&mut process.spent_ns));
+    process.request(&Request::Barrier { spent_ns, token });
+    process.has_asked = true;
+    let barrier = Unfinished {
+        // No endpoint has a completion.
+        endpoint: usize::MAX,
+        context: 0,
+        flags: 0,
+        wanted: false,
+        bytes: 0,
+        results: BufferList::new(),
+        counter: None,
+    };
+    process.keep(token, barrier);
+    token
+}
+
+/// Whether a barrier has not ended.
+pub fn is_in_barrier(token: u64) -> bool {
+    is_connected() && lock().unfinished.contains_key(&token)
+}
+
 /// Whether the process has not left the network.
 pub fn takes_part() -> bool {
     lock().endpoints.iter().any(Option::is_some)
@@ -291,7 +317,7 @@ pub fn pass_ns(limit_ns: u64) {
     let until_ns = now_ns().saturating_add(limit_ns);
     let left_ns = |process: &Process| until_ns.saturating_sub(process.time_ns + process.spent_ns);
     while is_connected() && left_ns(&lock()) > 0 {
-        ask(|process| process.idle(Some(left_ns(process))));
+        ask(|process| process.idle(Some(left_ns(process).min(LONGEST_NS))));
     }
 }
 

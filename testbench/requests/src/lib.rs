@@ -22,7 +22,10 @@ pub use operation::{Access, Operation, Region, Segment};
 pub use request::{Class, Envelope, Hello, LONGEST_NS, Message, Poll, Request};
 
 /// Version of the protocol. The two sides are built together.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
+
+/// Variable that asks for collective operations of the boards.
+pub const COLLECTIVES_VARIABLE: &str = "LANIGON_NIC_COLLECTIVES";
 
 /// Variable with the path of the world's socket.
 pub const SOCKET_VARIABLE: &str = "LANIGON_SOCKET";

@@ -103,6 +103,13 @@ pub enum Request {
         /// Processor time since the request before, in ns.
         spent_ns: u64,
     },
+    /// The process begins a barrier of all ranks, which the boards execute. An answer names it when it has ended.
+    Barrier {
+        /// Processor time since the request before, in ns.
+        spent_ns: u64,
+        /// Name of the barrier, as of a send.
+        token: u64,
+    },
     /// A call on a socket: is answered when it has come to something and the process polls.
     Call {
         /// Processor time since the request before, in ns.
@@ -135,10 +142,30 @@ const TIME: u64 = 4;
 const BYE: u64 = 5;
 const CALL: u64 = 6;
 const REGION: u64 = 7;
+const BARRIER: u64 = 8;
 
 /// Fields of an envelope's word behind the endpoints.
 const CLASS: u64 = 3;
 const DATA: u64 = 4;
+
+impl Hello {
+    fn read(frame: &Frame) -> Result<Self, RequestError> {
+        let [version, rank, size, process, ..] = frame.fields;
+        let bytes = frame.bytes.len();
+        let what = "a process's name";
+        if bytes > JOB_BYTES {
+            return Err(RequestError::Bytes { what, bytes });
+        }
+        let size = limited("a number of processes", size, MOST_RANKS)?;
+        Ok(Self {
+            version,
+            rank: limited("a rank", rank, size.saturating_sub(1))? as u32,
+            size: size as u32,
+            process: limited("a process's number", process, u32::MAX.into())? as u32,
+            job: String::from_utf8_lossy(&frame.bytes).into_owned(),
+        })
+    }
+}
 
 impl Envelope {
     /// Three words: endpoints and flags, tag, data.
@@ -208,6 +235,7 @@ impl Request {
                 head(POLL, &fields, out);
             }
             Self::Time { spent_ns } => head(TIME, &[*spent_ns], out),
+            Self::Barrier { spent_ns, token } => head(BARRIER, &[*spent_ns, *token], out),
             Self::Call {
                 spent_ns,
                 ticket,
@@ -253,23 +281,7 @@ impl Request {
         let spent = |value| limited("processor time in ns", value, LONGEST_NS);
         let [first, second, third, fourth, fifth, sixth, ..] = frame.fields;
         match frame.kind {
-            HELLO => {
-                let bytes = frame.bytes.len();
-                let what = "a process's name";
-                if bytes > JOB_BYTES {
-                    return Err(RequestError::Bytes { what, bytes });
-                }
-                let job = String::from_utf8_lossy(&frame.bytes).into_owned();
-                let size = limited("a number of processes", third, MOST_RANKS)?;
-                let process = limited("a process's number", fourth, u32::MAX.into())? as u32;
-                Ok(Self::Hello(Hello {
-                    version: first,
-                    rank: limited("a rank", second, size.saturating_sub(1))? as u32,
-                    size: size as u32,
-                    process,
-                    job,
-                }))
-            }
+            HELLO => Hello::read(&frame).map(Self::Hello),
             SEND => Ok(Self::Send {
                 spent_ns: spent(first)?,
                 token: second,
@@ -295,6 +307,11 @@ impl Request {
                 frame.without_bytes("a question for the time")?;
                 let spent_ns = spent(first)?;
                 Ok(Self::Time { spent_ns })
+            }
+            BARRIER => {
+                frame.without_bytes("a barrier")?;
+                let (spent_ns, token) = (spent(first)?, second);
+                Ok(Self::Barrier { spent_ns, token })
             }
             CALL => Ok(Self::Call {
                 spent_ns: spent(first)?,
@@ -437,6 +454,8 @@ mod tests {
                 };
                 Request::Poll { spent_ns, poll }
             }),
+            (spent.clone(), any::<u64>())
+                .prop_map(|(spent_ns, token)| Request::Barrier { spent_ns, token }),
             spent.prop_map(|spent_ns| Request::Time { spent_ns }),
             (any::<u64>(), proptest::option::of(0..LONGEST_NS), call()).prop_map(
                 |(ticket, limit_ns, call)| Request::Call {

@@ -13,6 +13,7 @@ use lanigon_processes::{
     Hub, KIND, Launch, LaunchKind, Mode, Output, Processes, ProgramCommand, check_program,
     exit_text,
 };
+use lanigon_worlds::boards::Protocol;
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::scenario::programs::{Program, ProgramSpec};
@@ -57,11 +58,18 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     );
     let kind = match args.sockets {
         true => LaunchKind::Sockets(Some(reader)),
-        false => LaunchKind::Mpi(args.mpiexec.clone()),
+        false => LaunchKind::Mpi(args.mpiexec.clone(), args.nic_collectives),
     };
     let launch = Launch::new(commands, &kind, Output::Standard, interrupt.flag())?;
     let hub = launch.hub();
     let scenario = scenario(args, nodes, &name, network, hub)?;
+    let of_ranks = scenario.programs.iter().filter_map(ProgramSpec::workload);
+    let nodes = of_ranks.flat_map(|ranks| ranks.nodes());
+    let mut protocols = nodes.map(|node| scenario.nodes[node].protocol);
+    ensure!(
+        !args.nic_collectives || protocols.all(|protocol| protocol == Some(Protocol::Gm)),
+        "--nic-collectives: {name} has boards without GM, which execute no barriers"
+    );
     let observers = ObserverArgs {
         record: &args.record,
         timeline: &args.timeline,

@@ -60,9 +60,13 @@ fn build(starter: &Path, name: &str, number: usize) -> PathBuf {
 
 /// Launches a program on so many ranks.
 fn command(starter: &Path, ranks: usize, program: &[&str]) -> Command {
+    command_with(&[], starter, ranks, program)
+}
+
+fn command_with(options: &[&str], starter: &Path, ranks: usize, program: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lanigon"));
     command.args(["launch", "-n", &ranks.to_string(), "--mpiexec"]);
-    command.arg(starter).arg("--").args(program);
+    command.arg(starter).args(options).arg("--").args(program);
     command.env_remove("RUST_LOG").env_remove("LANIGON_DATA");
     // A starter finds its own files.
     let folder = starter.parent().unwrap().to_owned();
@@ -150,6 +154,44 @@ fn waits_with_a_limit_take_simulated_time() {
             "{}",
             starter.display()
         );
+    }
+}
+
+/// Barriers of 16 ranks on the boards are as right as those of the library, and quicker; boards without them are refused.
+#[test]
+fn barriers_are_those_of_the_boards_if_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let emp = folder.path().join("emp.toml");
+    let network = "board = \"tigon2-88mhz\"\n[network]\ntopology = \"star\"\nnodes = 2\n";
+    fs::write(&emp, network).unwrap();
+    for (number, starter) in starters().iter().enumerate() {
+        let program = build(starter, "barrier", number);
+        let program = program.to_str().unwrap();
+        let barrier_us = |options: &[&str]| -> f64 {
+            let output = command_with(options, starter, 16, &[program])
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert_eq!(
+                output.status.code(),
+                Some(0),
+                "{}: {text}",
+                starter.display()
+            );
+            let said = line(&text, "all barriers are right: ");
+            let us = said.split_whitespace().nth(4).unwrap();
+            us.parse().unwrap()
+        };
+        let (own, boards) = (barrier_us(&[]), barrier_us(&["--nic-collectives"]));
+        let is_quicker = boards < 0.7 * own;
+        assert!(is_quicker, "{}: {own} us, {boards} us", starter.display());
+        assert_eq!(boards, barrier_us(&["--nic-collectives"]));
+        let options = ["--nic-collectives", "--scenario", emp.to_str().unwrap()];
+        let output = command_with(&options, starter, 2, &[program])
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains("has boards without GM"), "{error}");
     }
 }
 
