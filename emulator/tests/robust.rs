@@ -22,6 +22,8 @@ mod logs;
 mod order;
 #[path = "robust/polls.rs"]
 mod polls;
+#[path = "robust/race_detector.rs"]
+mod race_detector;
 #[path = "robust/races.rs"]
 mod races;
 #[path = "robust/streams.rs"]

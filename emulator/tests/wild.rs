@@ -74,6 +74,7 @@ fn known(
         sections,
         symbols: Symbols::new(symbols),
         probes: Vec::new(),
+        published: Vec::new(),
         handlers: Vec::new(),
         debug: DebugInfo::default(),
         names: Names::Own,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::probes::ProbeTable;
+use super::races::RacePair;
 use super::traffic::Traffic;
 use super::{BoardFault, CpuId, CpuInfo, CpuView, NoSuchFault, StageIndex, StageTotal, Stops};
 use emulator_base::time::SimTime;
@@ -234,6 +235,16 @@ pub trait Inspect {
     /// The probes and symbols of the firmware.
     fn probes(&self) -> Option<&ProbeTable> {
         None
+    }
+
+    /// Begins to look for races. No result changes, but the run takes longer. Returns whether the board can do that; by default it cannot.
+    fn look_for_races(&mut self) -> bool {
+        false
+    }
+
+    /// The races found since [`look_for_races`](Self::look_for_races), and the number of pairs at further places.
+    fn races(&self) -> (Vec<RacePair>, u64) {
+        (Vec::new(), 0)
     }
 
     /// A line for each CPU, for reports: `cpu_a running at pc 0x4000, in main+0x10`.

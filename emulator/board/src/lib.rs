@@ -14,6 +14,7 @@ pub mod memory;
 pub mod pci;
 pub mod poller;
 mod probes;
+pub mod races;
 mod stops;
 mod traffic;
 

@@ -9,7 +9,7 @@ use crate::CpuId;
 use emulator_base::initiator::Initiator;
 use emulator_cpu::clock::TICKS_PER_CYCLE;
 use emulator_cpu::code_map::CodeMap;
-use emulator_image::{Image, LostReturn, Probe, SymbolKind, Symbols, plain_name};
+use emulator_image::{Image, LostReturn, Probe, PublishedWords, SymbolKind, Symbols, plain_name};
 use emulator_state::state;
 use emulator_state::value_struct;
 
@@ -68,6 +68,8 @@ pub struct ProbeTable {
     bare_calls: Arc<[u32]>,
     /// The symbols of the image.
     symbols: Arc<Symbols>,
+    /// Words by which one side tells another how far it is.
+    published: Arc<[PublishedWords]>,
 }
 
 /// The part of the table in which the probes of an address are.
@@ -84,6 +86,7 @@ impl ProbeTable {
             stack_guard: image.stack_guard(),
             bare_calls: image.bare_calls().into(),
             symbols: Arc::new(image.symbols.clone()),
+            published: image.published.as_slice().into(),
             ..Self::new(image.probes.clone())
         }
     }
@@ -108,6 +111,12 @@ impl ProbeTable {
         let (symbol, _) = self.symbols.seen_by(who, address)?;
         let is_function = symbol.kind == SymbolKind::Function;
         is_function.then(|| plain_name(&self.symbols.describe_for(who, address)))
+    }
+
+    /// Words by which one side tells another how far it is.
+    #[must_use]
+    pub fn published(&self) -> &[PublishedWords] {
+        &self.published
     }
 
     /// The ranges in which a CPU may find code.
@@ -155,6 +164,7 @@ impl ProbeTable {
             code: Default::default(),
             stack_guard: 0..0,
             bare_calls: Arc::default(),
+            published: Arc::default(),
             symbols: Arc::default(),
         }
     }
@@ -282,7 +292,12 @@ impl StageState {
                     *since = cycles;
                 }
             }
-            Kind::Event | Kind::Log | Kind::Panic | Kind::Boards => {}
+            Kind::Event
+            | Kind::Log
+            | Kind::Panic
+            | Kind::Boards
+            | Kind::Published
+            | Kind::Guarded => {}
         }
         match self.current {
             Some((stage, _)) if !self.waiting => Some(stage),

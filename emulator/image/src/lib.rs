@@ -39,10 +39,11 @@ pub use identity::{Identity, SymbolTable};
 pub use lines::{DebugInfo, Lines, LinesError, SourceFrame};
 pub use link::{DebugLink, Names};
 pub use loaded::SymbolsError;
-pub use probes::Probe;
+pub use probes::{Probe, PublishedWords};
 pub use symbols::{Symbol, SymbolKind, Symbols, plain_name};
 pub use unwind::{Frame, LostReturn, Standing, UnwindError};
 
+use probes::Entries;
 use segments::Loaded;
 
 use std::sync::Arc;
@@ -153,6 +154,8 @@ pub struct Image {
     pub symbols: Symbols,
     /// Probes in file order.
     pub probes: Vec<Probe>,
+    /// Words of memory by which one side tells another how far it is.
+    pub published: Vec<PublishedWords>,
     /// Handlers of the dispatch tables, CPU A first, by event.
     pub handlers: Vec<Handler>,
     /// Debug information of the code.
@@ -191,7 +194,11 @@ impl Image {
         let elf = elf::open(file, memory)?;
         let Loaded { segments, sections } = segments::read(&elf, file, memory)?;
         let symbols = Symbols::read(&elf, memory);
-        let (boards, probes) = probes::boards(probes::read(&elf, file, &sections)?);
+        let Entries {
+            probes,
+            boards,
+            published,
+        } = probes::read(&elf, file, &sections)?;
         let is_named = |names: &Arc<str>| names.split(' ').any(|name| name == memory.board);
         if let Some(names) = boards.iter().find(|names| !is_named(names)) {
             return Err(ImageError::OtherBoard {
@@ -206,6 +213,7 @@ impl Image {
             sections,
             symbols,
             probes,
+            published,
             handlers: Vec::new(),
             debug: DebugInfo::read(&elf, file)?,
             names: Names::read(&elf, file)?,

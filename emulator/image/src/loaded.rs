@@ -77,6 +77,7 @@ impl Image {
             sections,
             symbols: Symbols::default(),
             probes: Vec::new(),
+            published: Vec::new(),
             handlers: Vec::new(),
             debug: DebugInfo::default(),
             names: Names::Own,

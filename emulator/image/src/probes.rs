@@ -53,18 +53,49 @@ const PAIR_FORMS: [PairForm; 2] = [
         places: [18, 11],
     },
 ];
+/// Most bytes from the first declared word of an entry to behind the last one: more than any board has.
+const MOST_DECLARED_BYTES: u32 = 0x0080_0000;
+/// Most declared words of an image.
+const MOST_DECLARED_WORDS: u32 = MOST_DECLARED_BYTES / 4;
 /// Longest displayed text argument, whose address and length come from the guest.
 const MAX_TEXT_BYTES: u32 = 256;
 
-/// The names of the types of boards for which the code is, if it says so, and all other entries.
-pub(super) fn boards(probes: Vec<Probe>) -> (Vec<Arc<str>>, Vec<Probe>) {
-    let is_note = |probe: &Probe| probe.kind == Kind::Boards;
-    let (notes, probes): (Vec<_>, _) = probes.into_iter().partition(is_note);
-    (notes.into_iter().map(|note| note.text).collect(), probes)
+/// Words of memory that the firmware declares: by them one side tells another that it has come so far ([`defs::probe::Published`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedWords {
+    /// Name of the words.
+    pub name: Arc<str>,
+    /// Address of the first word.
+    pub address: u32,
+    /// Number of words.
+    pub words: u32,
+    /// Bytes from the beginning of one to that of the next.
+    pub every_bytes: u32,
+    /// Each CPU changes its part of the word under the semaphore.
+    pub guarded: bool,
+}
+
+impl PublishedWords {
+    /// The addresses of the words.
+    pub fn addresses(&self) -> impl Iterator<Item = u32> + use<> {
+        let (address, every_bytes) = (self.address, self.every_bytes);
+        (0..self.words).map(move |index| address + index * every_bytes)
+    }
+}
+
+/// The entries of an image.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    /// The probes.
+    pub(super) probes: Vec<Probe>,
+    /// The names of the types of boards for which parts of the code are.
+    pub(super) boards: Vec<Arc<str>>,
+    /// Declared words.
+    pub(super) published: Vec<PublishedWords>,
 }
 
 /// Reads all entries. Skips those of functions that the linker has removed.
-pub(super) fn read(elf: &Elf, file: &[u8], sections: &[Section]) -> Result<Vec<Probe>, ImageError> {
+pub(super) fn read(elf: &Elf, file: &[u8], sections: &[Section]) -> Result<Entries, ImageError> {
     let entries = section_named(elf, file, SECTION)?.unwrap_or_default();
     let texts = section_named(elf, file, TEXT_SECTION)?.unwrap_or_default();
     if !entries.len().is_multiple_of(ENTRY_BYTES) {
@@ -74,21 +105,46 @@ pub(super) fn read(elf: &Elf, file: &[u8], sections: &[Section]) -> Result<Vec<P
             reason: "half an entry",
         });
     }
-    let mut probes = Vec::new();
+    let mut read = Entries::default();
     for (index, entry) in entries.chunks_exact(ENTRY_BYTES).enumerate() {
-        let probe =
-            read_entry(entry, &texts).map_err(|reason| ImageError::BadProbe { index, reason })?;
-        if sections
-            .iter()
-            .any(|section| section.executable && section.holds(probe.address))
-        {
-            probes.push(probe);
-        }
+        let added = read
+            .add(entry, &texts, sections)
+            .map_err(|reason| ImageError::BadProbe { index, reason });
+        added?;
     }
-    Ok(probes)
+    Ok(read)
 }
 
-fn read_entry(entry: &[u8], texts: &[u8]) -> Result<Probe, &'static str> {
+impl Entries {
+    fn add(
+        &mut self,
+        entry: &[u8],
+        texts: &[u8],
+        sections: &[Section],
+    ) -> Result<(), &'static str> {
+        let words = words_of(entry)?;
+        let kind = Kind::from_word(words[1]).ok_or("an unknown kind")?;
+        if matches!(kind, Kind::Published | Kind::Guarded) {
+            let published = read_published(words, texts)?;
+            let before: u32 = self.published.iter().map(|words| words.words).sum();
+            if before + published.words > MOST_DECLARED_WORDS {
+                return Err("more declared words than a board has");
+            }
+            self.published.push(published);
+            return Ok(());
+        }
+        let probe = read_probe(words, kind, texts)?;
+        let is_code = |section: &Section| section.executable && section.holds(probe.address);
+        match sections.iter().any(is_code) {
+            true if kind == Kind::Boards => self.boards.push(probe.text),
+            true => self.probes.push(probe),
+            false => {}
+        }
+        Ok(())
+    }
+}
+
+fn words_of(entry: &[u8]) -> Result<[u32; ENTRY_BYTES / 4], &'static str> {
     let mut words = [0; ENTRY_BYTES / 4];
     for (word, bytes) in words.iter_mut().zip(entry.chunks_exact(4)) {
         *word = bytes
@@ -96,8 +152,34 @@ fn read_entry(entry: &[u8], texts: &[u8]) -> Result<Probe, &'static str> {
             .map(u32::from_be_bytes)
             .map_err(|_| "half a word")?;
     }
-    let [address, kind, text, first, second] = words;
-    let kind = Kind::from_word(kind).ok_or("an unknown kind")?;
+    Ok(words)
+}
+
+fn read_published(
+    [address, kind, text, words, every_bytes]: [u32; ENTRY_BYTES / 4],
+    texts: &[u8],
+) -> Result<PublishedWords, &'static str> {
+    let end = words
+        .checked_mul(every_bytes)
+        .and_then(|bytes| address.checked_add(bytes));
+    let are_words = address.is_multiple_of(4) && every_bytes.is_multiple_of(4) && every_bytes > 0;
+    if !are_words || end.is_none_or(|end| end - address > MOST_DECLARED_BYTES) {
+        return Err("declared words that lie nowhere");
+    }
+    Ok(PublishedWords {
+        name: read_text(texts, text)?.into(),
+        address,
+        words,
+        every_bytes,
+        guarded: kind == Kind::Guarded as u32,
+    })
+}
+
+fn read_probe(
+    [address, _, text, first, second]: [u32; ENTRY_BYTES / 4],
+    kind: Kind,
+    texts: &[u8],
+) -> Result<Probe, &'static str> {
     let mut registers = Vec::new();
     for pair in [first, second] {
         let named = PAIR_FORMS.iter().find_map(|form| form.read(pair));

@@ -61,6 +61,10 @@ impl Bench {
         let link = board.fabric.link;
         board.plug_in(&link);
         let mut bench = Self(Node::new(0, board, &timing.host, 1));
+        if sram == SramSize::K512 {
+            // Whatever happens on these boards is looked at for races too.
+            bench.0.inspect_mut().look_for_races();
+        }
         bench
             .0
             .with_board::<Tigon2, _>(|_, ctx| ctx.with_memory(|memory| memory.allocate(0x8000)));

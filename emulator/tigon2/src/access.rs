@@ -7,9 +7,11 @@ use defs::tigon2::regs::{self, HostControl};
 use super::cores::{ControlEffect, CorePrivate, owner_of, read_control, write_control};
 use super::fabric::{BoardContext, Fabric};
 use super::map;
+use super::races::BoardRaces;
 use emulator_base::initiator::{Actor, Initiator};
 use emulator_base::time::SimTime;
 use emulator_board::StageState;
+use emulator_board::races::Agent;
 use emulator_cpu::clock::TICKS_PER_CYCLE;
 use emulator_cpu::mips::exec::Core;
 use emulator_observe::event::{Details, TraceKind};
@@ -60,6 +62,9 @@ impl Chip<'_> {
             ctx.trace
                 .record_detail(ctx.now, who.initiator, who.pc, kind);
         }
+        if self.fabric.races.is_some() {
+            self.fabric.register_races(offset, value, who, ctx.now);
+        }
         self.wake_others(offset, who);
         if let Some(owner) = owner_of(offset)
             && let Some(stops) = self.write_control(owner, offset, value, who, tick, ctx)
@@ -95,6 +100,7 @@ impl Chip<'_> {
     /// Registers as after power-on, both CPUs halted, no pending work; memory is kept.
     pub fn reset(&mut self, ctx: &mut BoardContext) {
         self.fabric.reset(ctx);
+        self.fabric.tell_races(BoardRaces::reset);
         for ((core, private), stage) in self.cores.iter_mut().zip(&mut *self.stages) {
             private.halt();
             private.stopped = None;
@@ -126,6 +132,8 @@ impl Chip<'_> {
                 ControlEffect::Started => {
                     core.clock.start_at(tick);
                     private.stopped = None;
+                    let (by, cpu) = (Agent::of(who.initiator), Agent::of(private.who));
+                    self.fabric.tell_races(|races| races.started(by, cpu));
                     let kind = TraceKind::CoreStarted { pc: core.pc() };
                     ctx.trace.record_at(ctx.now, private.who, who.pc, kind);
                     true

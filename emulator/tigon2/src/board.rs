@@ -261,6 +261,9 @@ impl Board for Tigon2 {
 
     fn window_read(&mut self, offset: u32, ctx: &mut Context<'_, BoardEvent>) -> u32 {
         let value = self.window_peek(offset, ctx.now);
+        if self.fabric.races.is_some() {
+            self.host_reads(offset, value, ctx.now);
+        }
         match self.fabric.window.target(offset) {
             Target::Register(offset) if ctx.trace.wants(Details::REGISTERS) => {
                 let address = map::register_address(offset);

@@ -23,6 +23,7 @@ use super::mac::Mac;
 use super::mac::traffic::RxSide;
 use super::mailbox::Mailbox;
 use super::map;
+use super::races::BoardRaces;
 use super::semaphore::Semaphore;
 use super::serdes::Serdes;
 use super::sram::{Sram, SramSize};
@@ -153,6 +154,8 @@ pub struct Fabric {
     pub traffic: Traffic,
     /// The board's own frames occupy the wire until this time.
     pub(super) wire_free_at: SimTime,
+    /// The search for races, while there is one.
+    pub(super) races: Option<Box<BoardRaces>>,
     /// Sent frames, for the medium.
     pub(super) outbox: Outbox<Ethernet>,
 }
@@ -184,6 +187,7 @@ state!(Fabric {
     link,
     stops,
     unrecorded_from,
+    races,
     outbox
 });
 
@@ -238,6 +242,7 @@ impl Fabric {
             rx_side: RxSide::default(),
             traffic: Traffic::default(),
             wire_free_at: SimTime::ZERO,
+            races: None,
             outbox: Outbox::default(),
         }
     }
@@ -366,6 +371,7 @@ impl Fabric {
     /// Writes an SRAM word for the host.
     pub(super) fn host_writes_sram(&mut self, address: u32, value: u32, ctx: &mut BoardContext) {
         self.watch(address, 4, Initiator::Host, ctx);
+        self.tell_races(|races| races.host_wrote(address, ctx.now));
         self.sram.set_word(address, value);
         self.sram
             .take_bus_at(self.ticks.first_at(ctx.now), self.timing.sram_word_cycles);
@@ -424,6 +430,7 @@ impl Fabric {
         if let Some(index) = Mailbox::index_of(address) {
             let who = Initiator::Host.into();
             self.telling(who, ctx, |fabric, ctx| {
+                fabric.tell_races(BoardRaces::mailbox_written);
                 fabric.mailbox.raise(index);
                 let kind = TraceKind::MailboxWrite { index, value };
                 ctx.trace.record(ctx.now, Initiator::Host, kind);

@@ -17,6 +17,7 @@ mod local_control;
 pub mod mac;
 pub mod mailbox;
 pub mod map;
+pub mod races;
 mod registers;
 pub mod ring;
 mod run;

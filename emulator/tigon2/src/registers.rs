@@ -12,6 +12,7 @@ use super::fabric::{BoardContext, Fabric};
 use super::semaphore::{Side, ToggleEffect};
 use emulator_base::initiator::Actor;
 use emulator_base::time::SimTime;
+use emulator_board::races::Agent;
 use emulator_observe::event::{Details, TraceKind};
 
 /// Chip revision in HOST_CONTROL: Tigon2.
@@ -209,6 +210,8 @@ impl Fabric {
 
     fn write_semaphore(&mut self, side: Side, who: Actor, ctx: &mut BoardContext) {
         let outcome = self.semaphore.write(side);
+        let agent = Agent::of(who.initiator);
+        self.tell_races(|races| races.semaphore_written(agent, outcome));
         if ctx.trace.wants(Details::SEMAPHORE) {
             let kind = match outcome {
                 ToggleEffect::Taken => TraceKind::SemaphoreTaken,
@@ -255,6 +258,7 @@ impl Fabric {
     ) -> bool {
         let start = self.channel(way).write_state(value);
         if start {
+            self.tell_races(|races| races.transfer_begins(way, None, ctx.now));
             self.start_transfer(way, who.pc, ctx);
         }
         self.update_levels();

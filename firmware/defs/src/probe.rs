@@ -50,6 +50,66 @@ pub enum Kind {
     Panic = 6,
     /// No probe of its own: the code is for the types of boards that the text names, with blanks between them.
     Boards = 7,
+    /// No mark either: [`Published`] words. The address is that of the first one; behind the text's offset stand their number and
+    /// the bytes from one to the next.
+    Published = 8,
+    /// Likewise [guarded](Published::guarded) words.
+    Guarded = 9,
+}
+
+/// Words of memory by which one side tells another that it has come so far: the indices of a queue, or the words that make its entries
+/// valid. What a CPU has done before it stores such a word comes before what another one does after it has loaded it. Of registers: those
+/// that several write whole, in any order.
+#[derive(Debug, Clone, Copy)]
+pub struct Published {
+    /// Name of the words.
+    pub name: &'static str,
+    /// Address of the first word.
+    pub address: u32,
+    /// Number of words.
+    pub words: u32,
+    /// Bytes from the beginning of one to that of the next.
+    pub every_bytes: u32,
+    /// Instead of that: each CPU has a part of the word, reads it at any time, and changes it under the semaphore.
+    pub guarded: bool,
+}
+
+impl Published {
+    /// Words side by side.
+    #[must_use]
+    pub const fn words(name: &'static str, address: u32, words: u32) -> Self {
+        Self::each(name, address, words, 4)
+    }
+
+    /// One word of each of `count` entries of a table; `address` is that of the first entry's word.
+    #[must_use]
+    pub const fn each(name: &'static str, address: u32, count: u32, entry_bytes: u32) -> Self {
+        Self {
+            name,
+            address,
+            words: count,
+            every_bytes: entry_bytes,
+            guarded: false,
+        }
+    }
+
+    /// Words of which each CPU has a part, which it reads at any time and changes under the semaphore.
+    #[must_use]
+    pub const fn guarded(self) -> Self {
+        Self {
+            guarded: true,
+            ..self
+        }
+    }
+
+    /// Kind of their entry.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self.guarded {
+            true => Kind::Guarded,
+            false => Kind::Published,
+        }
+    }
 }
 
 impl Kind {
@@ -65,6 +125,8 @@ impl Kind {
             5 => Self::Log,
             6 => Self::Panic,
             7 => Self::Boards,
+            8 => Self::Published,
+            9 => Self::Guarded,
             _ => return None,
         })
     }

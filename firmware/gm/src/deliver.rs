@@ -4,7 +4,7 @@ use defs::gm::event::{
     RECEIVE, SLOT_BYTES, WORD_BUFFER, WORD_LENGTH as EVENT_LENGTH, WORD_NODE,
     WORD_TYPE as EVENT_TYPE,
 };
-use defs::gm::map::{COUNTERS, Counter, TOKENS};
+use defs::gm::map::{Counter, TOKENS};
 use defs::gm::packet::{DATA, HEADER_BYTES, MTU, SIZES, TAIL, capacity};
 use defs::record;
 
@@ -295,7 +295,7 @@ impl<N: Nic> Gm<N> {
     /// Counts a message that was delivered.
     #[inline(always)]
     fn count_delivered(&mut self) {
-        let counter = COUNTERS + ((Counter::Delivered as u32) << 2);
+        let counter = Self::counter_at(Counter::Delivered);
         let delivered = self.nic.load(counter).wrapping_add(1);
         self.nic.store(counter, delivered);
     }

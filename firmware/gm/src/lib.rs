@@ -55,6 +55,7 @@ pub mod nic;
 mod page;
 mod post;
 mod probe;
+mod published;
 mod receive;
 mod remote;
 mod report;
@@ -64,9 +65,11 @@ mod token;
 mod transmit;
 
 pub use nic::Nic;
+pub use published::PUBLISHED;
 
-use defs::gm::map::{COUNTERS, Counter};
+use defs::gm::map::{COUNTERS, Counter, RECEIVER_COUNTERS};
 use defs::record::Memory;
+use nic::Role;
 use state::List;
 
 /// A node's firmware.
@@ -146,10 +149,19 @@ impl<N: Nic> Gm<N> {
         }
     }
 
+    /// Address of a counter of this CPU.
+    const fn counter_at(counter: Counter) -> u32 {
+        let counters = match N::ROLE {
+            Role::Receiver => RECEIVER_COUNTERS,
+            Role::All | Role::Sender => COUNTERS,
+        };
+        counters + ((counter as u32) << 2)
+    }
+
     #[cold]
     #[inline(never)]
     fn count(&mut self, counter: Counter) {
-        let at = COUNTERS + ((counter as u32) << 2);
+        let at = Self::counter_at(counter);
         let value = self.nic.load(at).wrapping_add(1);
         self.nic.store(at, value);
     }

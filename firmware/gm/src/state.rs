@@ -7,8 +7,8 @@
 //! | RECV | a packet is looked at, or none is there | a packet has been received |
 //! | RDMA, for each received packet | its DMA is under way | its last DMA is complete: its memory is released |
 //!
-//! Words of SEND's CPU and of RECV's lie apart: where there are two CPUs, none is written by both, with two exceptions.
-//! Counters of page misses and violations may miss one, and RECV moves the deadline of a get ([`Record::fails_at`]) whose bytes come.
+//! Words of SEND's CPU and of RECV's lie apart: where there are two CPUs, none is written by both, but for the deadline of a get
+//! ([`Record::fails_at`]), which RECV moves when its bytes come. [`PUBLISHED`](crate::PUBLISHED) are the words of one that the other one reads.
 use defs::gm::atomic::{DIRECTS, GUARD_HIGH, GUARD_INTERESTED, GUARD_LOW, GUARD_TURN};
 use defs::gm::map::{
     BUFFER_BYTES, BUFFER_HEADER, BUFFERS, COLLECTIVE_TICKS, COMMAND, FATAL_TICKS, NODE, NODES,
@@ -252,7 +252,7 @@ record! {
         /// Next one in `ACKS`.
         ack_next, set_ack_next, ACK_NEXT: u32 = 36;
         /// RECV: session and sequence number of the packet that is expected.
-        expected, set_expected: u32 = 40;
+        expected, set_expected, EXPECTED: u32 = 40;
         /// RECV: flags (`F_*`); in the upper half the last number beyond a gap.
         receive, set_receive, RECEIVE: u32 = 44;
         /// RECV: the receive token of the message whose first packets have come; 0 if there is none.

@@ -58,6 +58,15 @@ impl Queue {
         }
     }
 
+    /// Number of words at the queue's beginning by which its ends tell each other how far they are.
+    pub const INDICES: u32 = 2;
+
+    /// Address of these words.
+    #[must_use]
+    pub const fn indices(&self) -> u32 {
+        self.base
+    }
+
     /// Bytes of memory that the queue occupies.
     #[must_use]
     pub const fn bytes(&self) -> u32 {

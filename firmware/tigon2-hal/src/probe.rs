@@ -8,6 +8,7 @@
 //! | [`stage_enter!`](crate::stage_enter)`(TRANSMISSION)`, [`stage_exit!`](crate::stage_exit) | a protocol stage, by its name in [`defs::probe::stage`] |
 //! | [`stage_idle!`](crate::stage_idle)`(SEND_FRAME)` | the end of a stage that found nothing to do |
 //! | [`wait_enter!`](crate::wait_enter)`("semaphore")`, [`wait_exit!`](crate::wait_exit) | a wait, not counted as time of the stage |
+//! | [`published!`](crate::published)`("inbox of CPU B", address, words)` | no instruction, but words by which one side tells another that it has come so far |
 //!
 //! Arguments are 32-bit values. A probe costs one `nop` plus the instructions that bring arguments into
 //! registers; values that are in registers cost nothing. A probe is an entry in an ELF section that is
@@ -17,7 +18,7 @@
 //!
 //! The crate that uses these macros needs `#![feature(asm_experimental_arch)]`.
 
-pub use defs::probe::{Kind, NOTHING_TO_DO, placeholders, stage, terminated};
+pub use defs::probe::{Kind, NOTHING_TO_DO, Published, placeholders, stage, terminated};
 
 /// A `nop` and the entry that marks it: five words as [`defs::probe`] describes them. `nomem`: a probe
 /// reads no memory that the compiler would have to write back first.
@@ -226,5 +227,68 @@ macro_rules! wait_enter {
 macro_rules! wait_exit {
     ($name:literal) => {
         $crate::__probe!(WaitExit, $name)
+    };
+}
+
+/// Declares words of SRAM by which one side tells another that it has come so far ([`Published`]), for `lanigon run --races`. Costs
+/// nothing. Stands outside of functions, in the image itself. What comes first is their name:
+///
+/// * `published!("inbox of CPU B", INBOX_B.indices(), Queue::INDICES)`: constant address and number of words;
+/// * `published!("done", static DONE)`: a static of one word, such as an atomic;
+/// * `published!(all LIST: 0 1 2)`: these of a list of [`Published`]; `behind "symbol"` adds the address of a symbol of the linker to
+///   theirs.
+#[macro_export]
+macro_rules! published {
+    (all $list:path: $($index:literal)*) => {
+        $($crate::__published!($list[$index], ".4byte {address}", address = const WORDS.address);)*
+    };
+    (all $list:path: $($index:literal)* behind $symbol:literal) => {
+        $($crate::__published!(
+            $list[$index], concat!(".4byte ", $symbol, " + {address}"), address = const WORDS.address
+        );)*
+    };
+    ($name:literal, static $word:path) => {
+        $crate::__published!(
+            $crate::probe::Published::words($name, 0, 1), ".4byte {address}", address = sym $word
+        );
+    };
+    ($name:literal, $address:expr, $words:expr) => {
+        $crate::__published!(
+            $crate::probe::Published::words($name, $address, $words), ".4byte {address}",
+            address = const WORDS.address
+        );
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+#[allow_internal_unsafe]
+macro_rules! __published {
+    ($published:expr, $address:expr, $($operand:tt)*) => {
+        const _: () = {
+            // Assembly stands in modules only.
+            mod declaration {
+                #[allow(unused_imports)]
+                use super::*;
+
+                const WORDS: $crate::probe::Published = $published;
+                #[unsafe(link_section = ".probetext")]
+                static BYTES: [u8; WORDS.name.len() + 1] = $crate::probe::terminated(WORDS.name);
+                ::core::arch::global_asm!(
+                    ".pushsection .probes, \"\", @progbits",
+                    $address,
+                    ".4byte {kind}",
+                    ".4byte {text}",
+                    ".4byte {words}",
+                    ".4byte {every_bytes}",
+                    ".popsection",
+                    $($operand)*,
+                    kind = const WORDS.kind() as u32,
+                    text = sym BYTES,
+                    words = const WORDS.words,
+                    every_bytes = const WORDS.every_bytes,
+                );
+            }
+        };
     };
 }

@@ -102,7 +102,7 @@ mod table;
 mod tests;
 mod view;
 
-use defs::gm::map::{COUNTERS, Counter};
+use defs::gm::map::{COUNTERS, Counter, RECEIVER_COUNTERS};
 
 pub use alarm::AlarmId;
 pub use board::{Family, ethernet_route};
@@ -178,9 +178,17 @@ impl<W: Window, S: System> Gm<W, S> {
         &mut self.system
     }
 
-    /// Reads one of the firmware's counters (one PIO read).
+    /// Reads one of the firmware's counters (one PIO read; two on a Tigon2, each of whose CPUs may count).
     pub async fn counter(&mut self, counter: Counter) -> u32 {
-        self.board.read_sram(COUNTERS + 4 * counter as u32).await
+        let offset = 4 * counter as u32;
+        let count = self.board.read_sram(COUNTERS + offset).await;
+        match self.family {
+            Family::Lanai(_) => count,
+            Family::Tigon2 => {
+                let more = self.board.read_sram(RECEIVER_COUNTERS + offset).await;
+                count.wrapping_add(more)
+            }
+        }
     }
 
     fn port(&mut self, number: u8) -> Result<&mut OpenPort, PortError> {

@@ -18,6 +18,7 @@ pub mod nodes;
 mod panic_text;
 pub mod profile;
 pub mod programs;
+pub mod races;
 pub mod ranks;
 pub mod replay;
 pub mod running;

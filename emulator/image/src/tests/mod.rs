@@ -431,7 +431,14 @@ fn bad_probes_are_refused() {
         check_refused(&elf(0x4000, parts, NAMES), expected);
     };
     let none = NO_ARGUMENT;
-    refused(&[0x4000, 8, 0, none, none], "probe 0: an unknown kind");
+    refused(&[0x4000, 10, 0, none, none], "probe 0: an unknown kind");
+    let published = Kind::Published as u32;
+    for [address, words, every_bytes] in [[0x4002, 1, 4], [0x4000, 1, 0], [0x4000, 1 << 29, 8]] {
+        refused(
+            &[address, published, 0, words, every_bytes],
+            "probe 0: declared words that lie nowhere",
+        );
+    }
     let boards = Kind::Boards as u32;
     refused(
         &[0x4000, boards, 0, none, none],

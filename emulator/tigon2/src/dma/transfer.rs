@@ -128,7 +128,9 @@ impl Fabric {
             }
             let base = self.mac.tx_buffer.base.wrapping_sub(below);
             let at = ring.address(base, ring.reference);
+            let entry = Some((ring.reference, at));
             self.load_descriptor(direction, at);
+            self.tell_races(|races| races.transfer_begins(direction, entry, ctx.now));
             self.start_transfer(direction, pc, ctx);
             started = true;
         }
@@ -190,6 +192,7 @@ impl Fabric {
         let mut buffer = [0; BURST];
         let bytes = &mut buffer[..burst.length as usize];
         let keep_values = self.channel(direction).has(DmaState::NO_BYTE_SWAP);
+        self.tell_races(|races| races.moved(direction, burst.local, burst.length, ctx.now));
         let moved = match direction {
             Direction::Read => ctx.with_memory(|m| m.read_physical(burst.host, bytes)),
             Direction::Write => {
@@ -203,6 +206,7 @@ impl Fabric {
         self.charge_burst(ctx.now);
         if moved.is_err() {
             self.channel(direction).fail(DmaState::MASTER_ABORT);
+            self.tell_races(|races| races.transfer_ends(direction, None, ctx.now));
             let failed = TraceKind::DmaFailed { host: burst.host };
             ctx.trace.record(ctx.now, direction.initiator(), failed);
             return false;
@@ -232,6 +236,12 @@ impl Fabric {
             direction.initiator(),
             TraceKind::DmaDone { local_end },
         );
+        let moves = match direction {
+            Direction::Read if release => Some(regs::TX_BUFFER_PRODUCER),
+            Direction::Write if free => Some(regs::RX_BUFFER_CONSUMER),
+            _ => None,
+        };
+        self.tell_races(|races| races.transfer_ends(direction, moves, ctx.now));
         if by_assist {
             self.retire_descriptor(direction);
             let reference = match direction {

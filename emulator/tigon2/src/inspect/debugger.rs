@@ -13,9 +13,11 @@ use crate::cores::CoreUnit;
 use crate::fabric::{BoardContext, Fabric};
 use crate::inspect::{names, rings};
 use crate::map::{self, CpuTarget};
+use crate::races::BoardRaces;
 use crate::semaphore::Side;
 use emulator_base::initiator::Initiator;
 use emulator_base::time::SimTime;
+use emulator_board::races::RacePair;
 use emulator_board::{
     Area, BoardFault, BusyUnit, CpuId, CpuInfo, CpuState, CpuView, DescribeFrame, Inspect,
     NoSuchFault, NothingThere, ProbeTable, RegisterRow, StageIndex, StageTotal, Stops, Traffic,
@@ -82,6 +84,18 @@ impl Inspect for Tigon2 {
 
     fn probes(&self) -> Option<&ProbeTable> {
         Some(&self.probes)
+    }
+
+    fn look_for_races(&mut self) -> bool {
+        let sram_bytes = self.fabric.sram.size_bytes() as u32;
+        let races = BoardRaces::new(sram_bytes, self.probes.published());
+        self.fabric.races = Some(Box::new(races));
+        true
+    }
+
+    fn races(&self) -> (Vec<RacePair>, u64) {
+        let races = self.fabric.races.as_ref();
+        races.map_or_else(Default::default, |races| races.found())
     }
 
     fn cpus(&self) -> &'static [CpuInfo] {

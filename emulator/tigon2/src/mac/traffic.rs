@@ -9,6 +9,7 @@ use defs::tigon2::rings::{
 
 use crate::fabric::{BoardContext, BoardEvent, Fabric};
 use crate::mac::Sending;
+use crate::races::BoardRaces;
 use crate::sram_bus::Bursts;
 use emulator_base::initiator::{Actor, Initiator};
 use emulator_base::time::SimTime;
@@ -57,6 +58,11 @@ impl Fabric {
             let Some(sending) = self.mac.covered(address, length) else {
                 return false;
             };
+            if self.races.is_some() {
+                let parts = self.parts(sending);
+                let entry = (self.mac.tx.reference, at);
+                self.tell_races(|races| races.frame_taken(entry, parts, ctx.now));
+            }
             self.transmit(sending, descriptor.tag(), pc, ctx);
             return true;
         }
@@ -83,13 +89,21 @@ impl Fabric {
     /// The bytes of a frame, which may wrap in the transmit buffer. There is room for the padding of a short one.
     fn gather(&self, sending: Sending) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(MINIMUM_BYTES.max(sending.length as usize));
+        for (address, length) in self.parts(sending) {
+            self.sram.append(address, length, &mut bytes);
+        }
+        bytes
+    }
+
+    /// The parts of the transmit buffer in which a frame lies, as addresses and lengths: one behind the wrap may be empty.
+    fn parts(&self, sending: Sending) -> [(u32, u32); 2] {
         let limit = self.mac.tx_limit();
         let until_wrap = limit.saturating_sub(sending.address).min(sending.length);
         let behind = sending.length - until_wrap;
-        self.sram.append(sending.address, until_wrap, &mut bytes);
-        self.sram
-            .append(self.mac.tx_buffer.base, behind, &mut bytes);
-        bytes
+        [
+            (sending.address, until_wrap),
+            (self.mac.tx_buffer.base, behind),
+        ]
     }
 
     /// Inserts a VLAN tag behind the two addresses. A frame without them is unchanged.
@@ -145,6 +159,7 @@ impl Fabric {
     /// Ends a transmission: the last bit is on the wire.
     pub(crate) fn tx_done(&mut self, ctx: &mut BoardContext) {
         if self.mac.sent() {
+            self.tell_races(BoardRaces::frame_sent);
             self.tx_descriptor_moved(ctx);
             self.index_moved(Initiator::Transmitter, r::TX_BUFFER_CONSUMER, ctx);
         }
@@ -243,6 +258,7 @@ impl Fabric {
         {
             // All bursts but the last ones of frame and buffer.
             self.watch(at, part, Initiator::Receiver, ctx);
+            self.tell_races(|races| races.frame_stored(at, part, ctx.now));
             return self.sram.copy_in(at, bytes);
         }
         let mut buffer = [0; BURST_BYTES as usize];
@@ -263,6 +279,10 @@ impl Fabric {
         let (who, base) = (Initiator::Receiver, self.mac.rx_buffer.base);
         self.watch(at, room as u32, who, ctx);
         self.watch(base, part - room as u32, who, ctx);
+        self.tell_races(|races| {
+            races.frame_stored(at, room as u32, ctx.now);
+            races.frame_stored(base, part - room as u32, ctx.now);
+        });
         self.sram.copy_in(at, &buffer[..room]);
         self.sram
             .copy_in(self.mac.rx_buffer.base, &buffer[room..part as usize]);
@@ -315,6 +335,7 @@ impl Fabric {
         let base = self.mac.tx_buffer.base.wrapping_sub(MAC_RX_BELOW);
         let at = base.wrapping_add(index * MAC_DESCRIPTOR_BYTES);
         self.watch(at, MAC_DESCRIPTOR_BYTES, Initiator::Receiver, ctx);
+        self.tell_races(|races| races.frame_received(at, ctx.now));
         let [word0, word1] = descriptor.words();
         self.sram.set_word(at, word0);
         self.sram.set_word(at.wrapping_add(4), word1);

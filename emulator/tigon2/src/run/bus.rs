@@ -14,9 +14,11 @@ use crate::cores::CorePrivate;
 use crate::fabric::{BoardContext, Fabric};
 use crate::inspect::instruction_log::{CoreWitness, standing};
 use crate::inspect::stops;
+use crate::races::BoardRaces;
 use crate::run::private_memory::{OwnScratchpad, PrivateMemory};
 use emulator_base::initiator::Actor;
 use emulator_board::poller;
+use emulator_board::races::{Agent, WordAccess};
 use emulator_board::{NodeEvent, ProbeTable, Ran, StageState};
 use emulator_cpu::mips::bus::{Bus, BusStop, Fault, Private, Width};
 use emulator_cpu::mips::exec::Core;
@@ -154,6 +156,9 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     fn load_sram(&mut self, core: &mut Core, address: u32, width: Width) -> Result<u32, BusStop> {
         self.in_turn(core)?;
         self.private.idle.disturb();
+        if self.fabric.races.is_some() {
+            self.tell_races(core, |races, access| races.loaded(access, address, width));
+        }
         self.fabric
             .sram
             .take_bus(&mut core.clock, self.fabric.timing.sram_word_cycles);
@@ -177,6 +182,11 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
         }
         self.private.idle.disturb();
         self.watch(core, address, width);
+        if self.fabric.races.is_some() {
+            self.tell_races(core, |races, access| {
+                races.stored(access, address, width as u32);
+            });
+        }
         self.fabric
             .sram
             .take_bus(&mut core.clock, self.fabric.timing.sram_word_cycles);
@@ -204,6 +214,18 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
             self.fabric
                 .watch_by(address, width as u32, who, cpu, self.ctx);
         }
+    }
+
+    /// Tells the search for races about an access of this core.
+    #[cold]
+    #[inline(never)]
+    fn tell_races(&mut self, core: &Core, tell: impl FnOnce(&mut BoardRaces, &WordAccess)) {
+        let access = WordAccess {
+            agent: Agent::of(self.private.who),
+            pc: Some(core.pc()),
+            time: self.fabric.ticks.time_of(core.clock.now),
+        };
+        self.fabric.tell_races(|races| tell(races, &access));
     }
 
     /// Prepares an access that may affect or observe the speculative execution of the other core: rolls that
@@ -312,6 +334,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
             runs_ahead = core.pc().wrapping_sub(base) < bytes && self.may_run_ahead(core);
         }
         let (watches_sram, watches_own) = stops::watched(&self.fabric.stops, self.private.index());
+        let direct_sram = !watches_sram && self.fabric.races.is_none();
         let (code, sram) = self.fabric.sram.open();
         let (ops, base) = if core.pc() >= SRAM_LIMIT {
             if !ALONE && self.private.observed() {
@@ -339,7 +362,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         Private {
             ops,
             base,
-            memory: PrivateMemory::new(own, sram, !watches_sram, &core.clock),
+            memory: PrivateMemory::new(own, sram, direct_sram, &core.clock),
             witness,
         }
     }

@@ -45,8 +45,8 @@ impl OwnMemory for OwnScratchpad<'_> {
 pub struct PrivateMemory<'a, const ALONE: bool> {
     pub(crate) own: OwnScratchpad<'a>,
     pub(crate) sram: AloneSram<'a>,
-    /// Stores to SRAM may bypass the bus: no watchpoint is set.
-    sram_writable: bool,
+    /// Accesses to SRAM may bypass the bus: no watchpoint is set, and no races are looked for.
+    direct_sram: bool,
     /// End of all its cycles, in ticks, and the ticks per cycle.
     end: u64,
     ticks_per_cycle: u64,
@@ -58,13 +58,13 @@ impl<'a, const ALONE: bool> PrivateMemory<'a, ALONE> {
     pub(crate) const fn new(
         own: OwnScratchpad<'a>,
         sram: AloneSram<'a>,
-        sram_writable: bool,
+        direct_sram: bool,
         clock: &CpuClock,
     ) -> Self {
         Self {
             own,
             sram,
-            sram_writable,
+            direct_sram,
             end: clock.now,
             ticks_per_cycle: clock.ticks_per_cycle,
         }
@@ -97,6 +97,9 @@ impl<const ALONE: bool> OwnMemory for PrivateMemory<'_, ALONE> {
         if !ALONE || address >= SRAM_LIMIT {
             return self.own.load(address, width, access);
         }
+        if !self.direct_sram {
+            return None;
+        }
         let cycles = self.own.timing.sram_load_cycles;
         self.takes_bus(access.left)
             .then(|| (self.sram.read(address, width), cycles))
@@ -107,7 +110,7 @@ impl<const ALONE: bool> OwnMemory for PrivateMemory<'_, ALONE> {
         if !ALONE || address >= SRAM_LIMIT {
             return self.own.store(address, width, value, access);
         }
-        if !self.sram_writable {
+        if !self.direct_sram {
             return None;
         }
         let cycles = self.own.timing.sram_store_cycles;

@@ -150,6 +150,8 @@ pub const ARGUMENT_LOW: u32 = GLOBALS + 44;
 pub const COLLECTIVE_TICKS: u32 = GLOBALS + 48;
 /// Counters: a word for each [`Counter`].
 pub const COUNTERS: u32 = GLOBALS + 0x40;
+/// Counters of RECV's half, as in [`COUNTERS`], where it has a CPU of its own: each CPU counts in its own words.
+pub const RECEIVER_COUNTERS: u32 = COUNTERS + 4 * COUNTER_COUNT;
 /// The firmware's own words.
 pub const STATE: u32 = GLOBALS + 0x100;
 

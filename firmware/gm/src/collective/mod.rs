@@ -28,7 +28,7 @@ mod depart;
 mod origin;
 mod port;
 mod reduce;
-mod state;
+pub(crate) mod state;
 
 pub use depart::{K_COLLECTIVE, NO_VALUE, Value, value_packet};
 pub use port::RESULT_NOTICES;

@@ -17,7 +17,7 @@ words! {
     /// RECV: packets with operations that it has taken so far.
     taken, set_taken, TAKEN: u32 = STATE_END;
     /// Packets with operations that have been used so far.
-    used_packets, set_used_packets: u32 = STATE_END + 4;
+    used_packets, set_used_packets, USED_PACKETS: u32 = STATE_END + 4;
     /// First free record of a packet.
     free_packets, set_free_packets: Record = STATE_END + 8;
     /// First free buffer of a value.

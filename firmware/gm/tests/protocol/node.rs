@@ -12,8 +12,8 @@ use defs::gm::map::{
     ARGUMENT_HIGH, ARGUMENT_LOW, BUCKET_ENTRIES, COLLECTIVE_TICKS, COMMAND, COMMAND_ACCEPT,
     COMMAND_ALLOW, COMMAND_CLOSE, COMMAND_OPEN, COMMAND_START, COMMAND_UNCACHE, COUNTERS, Counter,
     FATAL_TICKS, NODE, NODES, PAGE_BYTES, PAGE_ENTRY_BYTES, PAGE_TABLE_HIGH, PAGE_TABLE_LOW,
-    PAGE_TABLE_MASK, PEER_ROUTE, READY, READY_MAGIC, RESEND_TICKS, ROUTE_VALID, ROUTE_WORDS,
-    SESSION, page_hash, page_key, page_tag, peer,
+    PAGE_TABLE_MASK, PEER_ROUTE, READY, READY_MAGIC, RECEIVER_COUNTERS, RESEND_TICKS, ROUTE_VALID,
+    ROUTE_WORDS, SESSION, page_hash, page_key, page_tag, peer,
 };
 use defs::gm::mapping::PEER_LIMIT;
 use defs::gm::port::{
@@ -77,6 +77,8 @@ impl Port {
 
 pub struct Node {
     pub gm: Board,
+    /// Places of the counters of each CPU.
+    counters: &'static [u32],
     pub number: u32,
     pub ports: [Port; 8],
     /// Messages received, in order.
@@ -105,6 +107,10 @@ impl Node {
     /// A node whose firmware runs on one CPU or two.
     pub fn of(cpus: Cpus, number: u32, nodes: u32, session: u32) -> Self {
         let mut node = Self {
+            counters: match cpus {
+                Cpus::One => &[COUNTERS],
+                Cpus::Two => &[COUNTERS, RECEIVER_COUNTERS],
+            },
             gm: Board::new(cpus, u64::from(number)),
             number,
             ports: Default::default(),
@@ -283,7 +289,8 @@ impl Node {
     }
 
     pub fn counter(&self, counter: Counter) -> u32 {
-        self.gm.nic().word(COUNTERS + 4 * counter as u32)
+        let of = |counters: &u32| self.gm.nic().word(counters + 4 * counter as u32);
+        self.counters.iter().map(of).sum()
     }
 
     /// A buffer of `bytes`, which no other one of the last ones overlaps. Not aligned.

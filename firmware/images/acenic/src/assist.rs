@@ -2,11 +2,12 @@
 //! section 5).
 //!
 //! CPU A writes CPU B's event register after each descriptor; CPU B idles until then. CPU B has no other
-//! software event, so neither needs the semaphore.
+//! software event, so neither needs the semaphore: each writes the whole register.
 
+use defs::tigon2::map::REGISTER_BASE;
 use tigon2_hal::cpu::B;
 use tigon2_hal::dma::{Read, SoftwareAssist, Write};
-use tigon2_hal::{dispatch, entry_b, event, regs};
+use tigon2_hal::{dispatch, entry_b, event, published, regs};
 
 use crate::dma::FAILED;
 
@@ -21,6 +22,7 @@ dispatch! {
 }
 
 entry_b!(main);
+published!("event register of CPU B", REGISTER_BASE + regs::EVENT_B, 1);
 
 fn main(cpu: B) -> ! {
     event::enable(event::SOFT_ASSIST);

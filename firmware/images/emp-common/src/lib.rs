@@ -233,6 +233,8 @@ macro_rules! __emp_main {
         }
 
         $crate::tigon2_hal::entry_a!(main);
+        $crate::tigon2_hal::published!(all $crate::queues::PUBLISHED: 0 1 2 3 4 5 6);
+        $crate::tigon2_hal::published!(all $crate::queues::SHARED_ROUTES: 0 1 2 behind "__image_end");
 
         #[cold]
         fn main(cpu: $crate::tigon2_hal::cpu::A) -> ! {

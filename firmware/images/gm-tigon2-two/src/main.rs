@@ -7,11 +7,12 @@
 use gm_tigon2_common::chip::Chip;
 use gm_tigon2_common::gm::Gm;
 use gm_tigon2_common::tigon2_hal::cpu::{A, B, start_b};
-use gm_tigon2_common::tigon2_hal::{dma, entry_a, entry_b, event, fail, layout, mac};
+use gm_tigon2_common::tigon2_hal::{dma, entry_a, entry_b, event, fail, layout, mac, published};
 use gm_tigon2_common::{LAYOUT, Receiver, Sender, events};
 
 entry_a!(main);
 entry_b!(main_b);
+published!(all gm_tigon2_common::gm::PUBLISHED: 0 1 2 3 4 5 6);
 
 mod sender {
     use super::*;

@@ -8,7 +8,7 @@ use gm_tigon2_common::chip::Chip;
 use gm_tigon2_common::gm::Gm;
 use gm_tigon2_common::tigon2_hal::cpu::A;
 use gm_tigon2_common::tigon2_hal::{
-    dispatch, dma, entry_a, event, fail, layout, mac, scratchpad_a,
+    dispatch, dma, entry_a, event, fail, layout, mac, published, scratchpad_a,
 };
 use gm_tigon2_common::{Alone, LAYOUT, events};
 
@@ -17,6 +17,7 @@ type Firmware = Gm<Chip<Alone>>;
 type State = Option<Firmware>;
 
 entry_a!(main);
+published!(all gm_tigon2_common::gm::PUBLISHED: 0 1 2 3 4 5 6);
 
 dispatch! {
     fn run(cpu: A, state: State = None);

@@ -9,7 +9,7 @@
 use defs::tigon2::map::GENERAL_BASE;
 use tigon2_hal::cpu::{self, A, B, Cpu};
 use tigon2_hal::queue::{Consumer, Inbox, Producer, Queue, Sram};
-use tigon2_hal::{dispatch, entry_a, entry_b, event, log, sram};
+use tigon2_hal::{dispatch, entry_a, entry_b, event, log, published, sram};
 
 /// Sum of the numbers that CPU B took; written when it has taken all.
 const SUM_B: u32 = GENERAL_BASE;
@@ -17,6 +17,9 @@ const SUM_B: u32 = GENERAL_BASE;
 const DONE: u32 = GENERAL_BASE + 4;
 const INBOX_A: Queue = Queue::new(GENERAL_BASE + 0x20, 4, 1);
 const INBOX_B: Queue = Queue::new(GENERAL_BASE + 0x40, 4, 1);
+published!("sum of CPU B", SUM_B, 1);
+published!("inbox of CPU A", INBOX_A.indices(), Queue::INDICES);
+published!("inbox of CPU B", INBOX_B.indices(), Queue::INDICES);
 const BIT: u32 = 5;
 const NUMBERS: u32 = 1000;
 

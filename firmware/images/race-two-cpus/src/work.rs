@@ -131,3 +131,7 @@ impl Adder {
         sram::write(DONE, self.done);
     }
 }
+
+// How far each CPU is, for the other one.
+tigon2_hal::published!("buffers given back", DONE, 1);
+tigon2_hal::published!("inbox of CPU B", INBOX_B.indices(), Queue::INDICES);

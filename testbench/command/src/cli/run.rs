@@ -48,6 +48,7 @@ Examples:
   lanigon run scenarios/exact-fault.toml --pcap run.pcapng
   lanigon run scenarios/exact-fault.toml --pcap - | tshark -r -
   lanigon run scenarios/exact-fault.toml --snapshot-at 2500 fault.snap
+  lanigon run scenarios/race.toml --races
   lanigon run --from fault.snap --trace rest.trace
   lanigon run scenarios/all-to-all-256.toml --processes 2
   lanigon run scenarios/all-to-all-256.toml --rank 0/2 --at 0.0.0.0:7000
@@ -81,6 +82,9 @@ pub struct RunArgs {
     /// Options of the timeline.
     #[command(flatten)]
     pub timeline: TimelineArgs,
+    /// Look for races: accesses of CPUs, DMA, MAC and host to one word of a Tigon2 that nothing orders; results do not change
+    #[arg(long, conflicts_with_all = ["processes", "rank", "mpi"])]
+    pub races: bool,
     /// End the run after this many simulated microseconds
     #[arg(long, value_name = "US", value_parser = microseconds)]
     pub max_time: Option<SimTime>,

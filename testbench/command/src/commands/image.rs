@@ -177,6 +177,8 @@ const fn kind_name(kind: Kind) -> &'static str {
         Kind::Log => "log",
         Kind::Panic => "panic",
         Kind::Boards => "boards",
+        Kind::Published => "published words",
+        Kind::Guarded => "guarded words",
     }
 }
 

@@ -129,6 +129,7 @@ impl Blueprint {
             quiet: scenario.quiet,
             may_fail_from: failed::may_fail_from(scenario),
             names: names.collect(),
+            looks_for_races: false,
             elsewhere: BTreeMap::new(),
         })
     }

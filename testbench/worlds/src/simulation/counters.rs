@@ -212,9 +212,16 @@ fn nic_counters(node: &BoardNode, protocol: Option<Protocol>) -> NicCounters {
         Some(Protocol::Fm) => (fm::COUNTERS, fm::COUNTER_COUNT),
         Some(Protocol::Acenic) | None => (0, 0),
     };
-    let word = |index: usize| nodes::firmware_word(node, first + 4 * index as u32);
-    std::array::from_fn(|index| match index < count as usize {
-        true => u64::from(word(index)),
-        false => 0,
+    let halves = match (protocol, node.inspect().cpus()) {
+        // Each CPU has counters of its own.
+        (Some(Protocol::Gm), [_, _, ..]) => [first, gm::RECEIVER_COUNTERS].to_vec(),
+        _ => vec![first],
+    };
+    std::array::from_fn(|index| {
+        let word = |first: &u32| u64::from(nodes::firmware_word(node, first + 4 * index as u32));
+        match index < count as usize {
+            true => halves.iter().map(word).sum(),
+            false => 0,
+        }
     })
 }

@@ -10,6 +10,7 @@ use super::mapping::Mapping;
 use super::result::{BoardUse, ProgramUse, RunSummary};
 use crate::myrinet::host::HostReport;
 use crate::programs::verdict::MessageCounts;
+use crate::races::RaceReport;
 use crate::scenario::Scenario;
 use crate::stopped::Stopped;
 use crate::workload::Outcome;
@@ -64,6 +65,9 @@ pub struct RunDocument<'a> {
     /// Places of CPUs that still run.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     running: &'a [String],
+    /// Races on boards, if they were looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    races: Option<&'a RaceReport>,
     /// 16 hexadecimal digits: JSON's numbers do not hold 64 bits.
     trace_hash: String,
 }
@@ -185,6 +189,7 @@ impl<'a> RunDocument<'a> {
             failures: &outcome.failures,
             waiting: waiting(outcome),
             running: &outcome.running,
+            races: outcome.races.as_ref(),
             trace_hash: format!("{:016x}", outcome.trace_hash),
         }
     }

@@ -165,11 +165,25 @@ pub struct Simulation {
     /// The time of programs from which the scenario states a cause for messages that fail, if it states one.
     may_fail_from: Option<SimTime>,
     names: Vec<String>,
+    /// Boards look for races.
+    pub(crate) looks_for_races: bool,
     /// Reports of nodes that other ranks executed.
     elsewhere: BTreeMap<usize, NodeReport>,
 }
 
 impl Simulation {
+    /// Whether programs outside of the world take part, which a second run would start again.
+    #[must_use]
+    pub fn waits_outside(&self) -> bool {
+        let mut workloads = self.workloads.iter();
+        workloads.any(|own| own.workload.waits_outside())
+    }
+
+    /// Name of a node.
+    pub(crate) fn name_of(&self, node: usize) -> &str {
+        self.names.get(node).map_or("", String::as_str)
+    }
+
     /// Number of messages received so far.
     #[must_use]
     pub fn received(&self) -> u64 {
@@ -233,11 +247,7 @@ impl Simulation {
             interrupt: options.interrupt.clone(),
             clock: options.clock.clone(),
             quiet: self.patience(),
-            threads: match self
-                .workloads
-                .iter()
-                .any(|own| own.workload.waits_outside())
-            {
+            threads: match self.waits_outside() {
                 true => NonZeroUsize::MIN,
                 false => options.threads,
             },

@@ -23,6 +23,7 @@ use crate::boards::Protocol;
 use crate::myrinet::host::HostReport;
 use crate::nodes::START;
 use crate::programs::verdict::{Life, NetworkCounts, Verdict, judge};
+use crate::races::RaceReport;
 use crate::stopped::Stopped;
 use crate::workload::{Outcome, ProgramRecords};
 
@@ -143,6 +144,8 @@ pub struct RunSummary {
     pub failures: Vec<String>,
     /// Duration from the start of the programs to the end of the run.
     pub simulated: SimTime,
+    /// Races on boards, if they were looked for.
+    pub races: Option<RaceReport>,
     /// Hash of all events.
     pub trace_hash: u64,
 }
@@ -210,6 +213,7 @@ impl RunSummary {
             maps: simulation.mappings.done(),
             outcomes,
             simulated,
+            races: simulation.races(),
             trace_hash: world.trace_hash(),
             end,
         }
@@ -235,11 +239,12 @@ impl RunSummary {
         self.nics.iter().map(|nic| nic[counter as usize]).sum()
     }
 
-    /// Whether all messages were handled correctly, and every program ran without error.
+    /// Whether all messages were handled correctly, every program ran without error, and no race was found.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.verdict.messages.is_good()
             && self.problems.is_empty()
+            && self.races.as_ref().is_none_or(RaceReport::is_empty)
             && !matches!(self.end, RunEnd::Deadlock(_) | RunEnd::Quiet(_))
     }
 }

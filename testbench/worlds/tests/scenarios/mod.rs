@@ -21,6 +21,7 @@ mod mpi;
 mod multicasts;
 mod quiet;
 mod race;
+mod races;
 mod runs;
 mod started;
 

@@ -23,7 +23,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         let probe = &place.probe;
         let now = self.fabric.ticks.time_of(core.clock.now);
         let Actor { initiator, pc } = self.who(core);
-        if probe.kind == Kind::Boards {
+        if matches!(probe.kind, Kind::Boards | Kind::Published | Kind::Guarded) {
             // An image keeps these notes apart.
             return;
         }

@@ -75,6 +75,11 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
         } else {
             self.private.idle.watch(offset, value);
         }
+        if self.fabric.races.is_some() {
+            self.tell_races(core, |races, access| {
+                races.register_read(access, offset, value);
+            });
+        }
         if self.ctx.trace.wants(Details::REGISTERS) {
             let address = map::register_address(offset);
             self.record_detail(core, TraceKind::RegisterRead { address, value });

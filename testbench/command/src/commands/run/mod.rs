@@ -55,6 +55,9 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
         at.check(&simulation, &scenario, args.max_time)?;
         simulation.keep_logs();
     }
+    if args.races {
+        simulation.look_for_races()?;
+    }
     warn(&simulation);
     let known = record::of_scenario(&name, &scenario, &simulation.images);
     let snapshot_file = snapshot.as_ref().map(|at| NewFile::begin(&at.file));
@@ -76,8 +79,9 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
             |simulation| simulation.save(&name, &text, &scenario),
         )
     });
-    let outcome = simulation.run(&options, |received| progress.set(received));
+    let mut outcome = simulation.run(&options, |received| progress.set(received));
     drop(progress);
+    add_calls(args, &mut outcome, &simulation, &scenario, interrupt)?;
     let report = RunReport {
         file: Path::new(&name),
         scenario: &scenario,
@@ -86,11 +90,7 @@ pub fn run(args: &RunArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     observers.recording.results(report.results());
     // An output error must not hide results.
     let written = observers.finish(&mut simulation.world);
-    match (args.json, piped) {
-        (true, _) => output::print_json(&report.json())?,
-        (false, true) => output::print_aside(&report.text()),
-        (false, false) => output::print(&report.text())?,
-    }
+    print(&report, args.json, piped)?;
     match saved {
         // The user interrupted the run before the snapshot.
         Some(Err(error)) if outcome.end == RunEnd::Interrupted => {
@@ -113,6 +113,35 @@ pub(super) fn scenario(
     let output = Output::beside(is_taken);
     lanigon_processes::prepare(&mut scenario, || interrupt.flag(), output)?;
     Ok(scenario)
+}
+
+/// Prints the report, beside standard output if that takes a capture.
+fn print(report: &RunReport<'_>, json: bool, piped: bool) -> Result<(), WriteError> {
+    match (json, piped) {
+        (true, _) => output::print_json(&report.json()),
+        (false, true) => {
+            output::print_aside(&report.text());
+            Ok(())
+        }
+        (false, false) => output::print(&report.text()),
+    }
+}
+
+/// Adds the calls that led to races, by a second run of the scenario, if it can run twice.
+fn add_calls(
+    args: &RunArgs,
+    outcome: &mut RunSummary,
+    simulation: &Simulation,
+    scenario: &Scenario,
+    interrupt: &Interrupt,
+) -> anyhow::Result<()> {
+    if let Some(races) = &mut outcome.races
+        && args.from.is_none()
+        && !simulation.waits_outside()
+    {
+        races.add_calls(scenario, &interrupt.flag())?;
+    }
+    Ok(())
 }
 
 /// Shows what a user should know before the run.

@@ -1,0 +1,488 @@
+//! Looks for races on a board ([`RaceDetector`]): who accesses which words of SRAM and registers, and what orders them.
+//!
+//! * Accesses under the semaphore do not race with each other.
+//! * A set software bit of an event register orders its writer before the CPU that reads the bit. A set hardware bit stands for the
+//!   register that hardware has moved.
+//! * A register that hardware moves (an index of a ring, the state of a DMA channel) orders the block before who reads the register.
+//! * A register that software writes orders the writer before the block that acts on it, for rings entry by entry; and before who reads
+//!   it, unless several write it in turn.
+//! * A frame that was sent comes before those that are received later: they may answer it.
+//! * A mailbox orders the host before the CPU that sees its event.
+//! * A word of SRAM that the firmware declares ([`PublishedWords`]) orders its writers before its readers; a guarded one must be changed under
+//!   the semaphore.
+//! * The start of a CPU orders who starts it before it. A reset orders all before it and behind it.
+//! * The host's reads of SRAM and its looks at host memory order what they may see before it.
+//!
+//! An event register that both CPUs write must be written under the semaphore, whatever orders the writes. Other
+//! registers race if two agents write the same one, but for those that the firmware declares; those without a function also if one agent writes and another one reads.
+//! Not looked at: scratchpads, which are private; accesses to instructions; the statistics of the MAC, in which it adds; the word
+//! behind `WINDOW_DATA`.
+
+mod orders;
+mod tell;
+
+use std::collections::BTreeSet;
+
+use defs::tigon2::event as bit;
+use defs::tigon2::map::REGISTER_BASE;
+use defs::tigon2::regs as r;
+use defs::tigon2::rings::{DMA_DESCRIPTOR_BYTES, MAC_DESCRIPTOR_BYTES};
+
+use crate::cores::owner_of;
+use crate::dma::Direction;
+use crate::semaphore::ToggleEffect;
+use emulator_base::initiator::Initiator;
+use emulator_base::time::SimTime;
+use emulator_board::races::{
+    Agent, GuardedWrite, Order, RaceDetector, RacePair, WordAccess, WordBytes,
+};
+use emulator_cpu::mips::bus::Width;
+use emulator_image::PublishedWords;
+use orders::{
+    HOST_MEMORY, NETWORK, PUBLISHED, REGISTERS, TakenRing, by_hardware, by_software, event_bit,
+    is_mailbox, is_storage, joins_writes, moved_with, shown_by,
+};
+
+const HOST: Agent = Agent::of(Initiator::Host);
+const RECEIVER: Agent = Agent::of(Initiator::Receiver);
+const TRANSMITTER: Agent = Agent::of(Initiator::Transmitter);
+
+/// A word of SRAM that the firmware declares.
+#[derive(Debug, Clone, Copy)]
+enum Declared {
+    /// An order.
+    Published(Order),
+    /// The index of a guarded word.
+    Guarded(usize),
+}
+
+/// The search for races on a board.
+#[derive(Debug)]
+pub struct BoardRaces {
+    detector: RaceDetector,
+    /// Words of SRAM; the registers follow.
+    sram_words: u32,
+    /// Published words, sorted.
+    published: Vec<u32>,
+    /// Guarded words, sorted, with the last write by each CPU since one was started.
+    guarded: Vec<(u32, [Option<GuardedWrite>; 2])>,
+    /// A bit for each word of SRAM: whether it is declared.
+    is_published: Vec<u64>,
+    /// Offsets of registers that the firmware declares.
+    declared_registers: Vec<u32>,
+    /// The last write of each event register by each CPU since one was started.
+    event_writes: [[Option<GuardedWrite>; 2]; 2],
+    /// Who has written each register.
+    writers: Box<[Writers; REGISTERS as usize]>,
+}
+
+/// The agents that have written a register.
+#[derive(Debug, Clone, Copy, Default)]
+struct Writers {
+    /// A bit for each.
+    all: u8,
+    /// The bit of the last one.
+    last: u8,
+    /// One has written again behind another one: they share the register.
+    alternate: bool,
+}
+
+impl Writers {
+    fn add(&mut self, agent: Agent) {
+        let bit = 1 << (agent.initiator().number() & 7);
+        self.alternate |= bit != self.last && self.all & bit != 0;
+        self.all |= bit;
+        self.last = bit;
+    }
+}
+
+impl BoardRaces {
+    /// A search that begins now, for a board with this much SRAM and firmware that declares these words.
+    #[must_use]
+    pub fn new(sram_bytes: u32, declared: &[PublishedWords]) -> Self {
+        let sram_words = sram_bytes / 4;
+        let mut registers = Vec::new();
+        let (mut published, mut guarded) = (BTreeSet::new(), BTreeSet::new());
+        for range in declared {
+            for address in range.addresses() {
+                match address.checked_sub(REGISTER_BASE) {
+                    Some(offset) => registers.push(offset),
+                    None if range.guarded => _ = guarded.insert(address / 4 % sram_words),
+                    None => _ = published.insert(address / 4 % sram_words),
+                }
+            }
+        }
+        let mut is_published = vec![0; sram_words.div_ceil(64) as usize];
+        for &word in published.iter().chain(&guarded) {
+            is_published[word as usize / 64] |= 1 << (word % 64);
+        }
+        let published: Vec<_> = published.into_iter().collect();
+        let orders = PUBLISHED + published.len() as u32;
+        Self {
+            detector: RaceDetector::new(sram_words + REGISTERS, orders),
+            sram_words,
+            published,
+            is_published,
+            guarded: guarded.into_iter().map(|word| (word, [None; 2])).collect(),
+            declared_registers: registers,
+            event_writes: Default::default(),
+            writers: Box::new([Writers::default(); REGISTERS as usize]),
+        }
+    }
+
+    /// The races found so far, with the addresses of their words, and the number of pairs at further places.
+    #[must_use]
+    pub fn found(&self) -> (Vec<RacePair>, u64) {
+        let races = self.detector.races().into_iter();
+        let races = races.map(|race| RacePair {
+            word: self.address_of(race.word),
+            ..race
+        });
+        (races.collect(), self.detector.omitted())
+    }
+
+    /// Address as seen by a CPU of a word of the detector.
+    const fn address_of(&self, word: u32) -> u32 {
+        match word < self.sram_words {
+            true => 4 * word,
+            false => crate::map::register_address(4 * (word - self.sram_words)),
+        }
+    }
+
+    /// The firmware's declaration of a word of SRAM.
+    fn declared(&self, word: u32) -> Option<Declared> {
+        let bits = self.is_published.get(word as usize / 64)?;
+        if bits & 1 << (word % 64) == 0 {
+            return None;
+        }
+        if let Ok(index) = self.published.binary_search(&word) {
+            return Some(Declared::Published(Order(PUBLISHED + index as u32)));
+        }
+        let index = self.guarded.binary_search_by_key(&word, |(word, _)| *word);
+        index.ok().map(Declared::Guarded)
+    }
+
+    const fn register(&self, offset: u32) -> WordBytes {
+        WordBytes::whole(self.sram_words + offset / 4)
+    }
+
+    fn words(&self, address: u32, length: u32) -> impl Iterator<Item = WordBytes> + use<> {
+        let sram_words = self.sram_words;
+        WordBytes::range(address, length).map(move |place| WordBytes {
+            word: place.word % sram_words,
+            ..place
+        })
+    }
+
+    /// An agent reads a range of SRAM.
+    fn reads(&mut self, access: &WordAccess, address: u32, length: u32) {
+        for place in self.words(address, length) {
+            self.detector.read(access, place);
+        }
+    }
+
+    /// An agent writes a range of SRAM.
+    fn writes(&mut self, access: &WordAccess, address: u32, length: u32) {
+        for place in self.words(address, length) {
+            self.detector.write(access, place);
+        }
+    }
+
+    /// A CPU loads from SRAM.
+    pub(crate) fn loaded(&mut self, access: &WordAccess, address: u32, width: Width) {
+        for place in self.words(address, width as u32) {
+            match self.declared(place.word) {
+                Some(Declared::Published(order)) => self.detector.see(access.agent, order),
+                Some(Declared::Guarded(_)) => {}
+                None if is_mailbox(address) => {}
+                None => self.detector.read(access, place),
+            }
+        }
+    }
+
+    /// A CPU or the host stores to SRAM.
+    pub(crate) fn stored(&mut self, access: &WordAccess, address: u32, length: u32) {
+        for place in self.words(address, length) {
+            if is_mailbox(address) {
+                continue;
+            }
+            match self.declared(place.word) {
+                Some(Declared::Guarded(index)) => self.guarded_written(access, index),
+                Some(Declared::Published(order)) => {
+                    self.detector.write(access, place);
+                    self.detector.publish(access.agent, order);
+                }
+                None => self.detector.write(access, place),
+            }
+        }
+    }
+
+    /// A CPU or the host writes a guarded word.
+    fn guarded_written(&mut self, access: &WordAccess, index: usize) {
+        let Some(cpu) = access.agent.initiator().cpu().filter(|cpu| *cpu < 2) else {
+            return;
+        };
+        let Some((word, writes)) = self.guarded.get_mut(index) else {
+            return;
+        };
+        let written = self
+            .detector
+            .write_under_lock(access, *word, writes[1 - cpu]);
+        writes[cpu] = Some(written);
+    }
+
+    /// The host writes a word of SRAM.
+    pub(crate) fn host_wrote(&mut self, address: u32, now: SimTime) {
+        self.detector.see(HOST, HOST_MEMORY);
+        self.stored(&hardware(Initiator::Host, now), address, 4);
+    }
+
+    /// The host writes a mailbox.
+    pub(crate) fn mailbox_written(&mut self) {
+        self.detector.publish(HOST, by_hardware(r::MAILBOX_EVENT_A));
+    }
+
+    /// The host reads a word of SRAM.
+    pub(crate) fn host_read(&mut self, address: u32) {
+        let word = address / 4 % self.sram_words;
+        if let Some(Declared::Published(order)) = self.declared(word) {
+            self.detector.see(HOST, order);
+        }
+        self.detector.look(HOST, word);
+        self.detector.see(HOST, HOST_MEMORY);
+    }
+
+    /// An agent reads a register.
+    pub(crate) fn register_read(&mut self, access: &WordAccess, offset: u32, value: u32) {
+        match offset {
+            r::EVENT_A | r::EVENT_B => self.events_read(access.agent, offset, value),
+            _ if is_storage(offset) => self.detector.read(access, self.register(offset)),
+            _ => self.index_seen(access.agent, shown_by(offset)),
+        }
+        if access.agent == HOST {
+            self.detector.see(HOST, HOST_MEMORY);
+        }
+    }
+
+    fn events_read(&mut self, reader: Agent, offset: u32, value: u32) {
+        let cpu = u32::from(offset == r::EVENT_B);
+        for bit in (0..32).filter(|bit| value & 1 << bit != 0) {
+            match moved_with(bit) {
+                Some(register) => self.index_seen(reader, register),
+                None => self.detector.see(reader, event_bit(cpu, bit)),
+            }
+        }
+    }
+
+    /// An agent sees the value of a register that hardware or software moves.
+    fn index_seen(&mut self, reader: Agent, offset: u32) {
+        self.detector.see(reader, by_hardware(offset));
+        // Of several writers none may rely on what it reads.
+        if !self.writers[(offset / 4) as usize].alternate {
+            self.detector.see(reader, by_software(offset));
+        }
+    }
+
+    /// An agent is about to write a register. `old`: its value.
+    pub(crate) fn register_written(
+        &mut self,
+        access: &WordAccess,
+        offset: u32,
+        old: u32,
+        value: u32,
+    ) {
+        if access.agent == HOST {
+            self.detector.see(HOST, HOST_MEMORY);
+        }
+        if matches!(offset, r::SEMAPHORE_A | r::SEMAPHORE_B) || owner_of(offset).is_some() {
+            return;
+        }
+        self.writers[(offset / 4) as usize].add(access.agent);
+        let is_declared = self.declared_registers.contains(&offset);
+        if matches!(offset, r::EVENT_A | r::EVENT_B) {
+            let cpu = u32::from(offset == r::EVENT_B);
+            if !is_declared {
+                self.event_register_written(access, cpu as usize);
+            }
+            let raised = value & !old & !bit::HARDWARE_MASK;
+            for bit in (0..32).filter(|bit| raised & 1 << bit != 0) {
+                self.detector.publish(access.agent, event_bit(cpu, bit));
+            }
+            return;
+        }
+        if !joins_writes(offset) && !is_declared {
+            self.detector.write(access, self.register(offset));
+        }
+        self.detector.publish(access.agent, by_software(offset));
+    }
+
+    /// A CPU changes an event register by a read and a write: needs the semaphore if the other CPU does so too, whatever orders
+    /// these changes in this run.
+    fn event_register_written(&mut self, access: &WordAccess, register: usize) {
+        let Some(cpu) = access.agent.initiator().cpu().filter(|cpu| *cpu < 2) else {
+            return;
+        };
+        let word = self
+            .register(if register == 0 {
+                r::EVENT_A
+            } else {
+                r::EVENT_B
+            })
+            .word;
+        let others = self.event_writes[register][1 - cpu];
+        let written = self.detector.write_under_lock(access, word, others);
+        self.event_writes[register][cpu] = Some(written);
+    }
+
+    /// An agent is about to move the producer of a ring from one entry to another one.
+    pub(crate) fn produced(
+        &mut self,
+        agent: Agent,
+        ring: TakenRing,
+        entries: impl Iterator<Item = u32>,
+    ) {
+        for index in entries {
+            self.detector.publish(agent, ring.entry(index));
+        }
+    }
+
+    /// A write of a semaphore register had an effect.
+    pub(crate) fn semaphore_written(&mut self, who: Agent, effect: ToggleEffect) {
+        match effect {
+            ToggleEffect::Taken => self.detector.set_holding(who, true),
+            ToggleEffect::Released => self.detector.set_holding(who, false),
+            ToggleEffect::Refused => {}
+        }
+    }
+
+    /// An agent starts a CPU.
+    pub(crate) fn started(&mut self, by: Agent, cpu: Agent) {
+        self.detector.hand_over(by, cpu);
+        self.event_writes = Default::default();
+        for (_, writes) in &mut self.guarded {
+            *writes = [None; 2];
+        }
+    }
+
+    /// The chip is reset.
+    pub(crate) fn reset(&mut self) {
+        self.detector.separate_all();
+    }
+
+    /// A DMA channel begins a transfer: by the descriptor with this index and address, or by its registers.
+    pub(crate) fn transfer_begins(
+        &mut self,
+        direction: Direction,
+        entry: Option<(u32, u32)>,
+        now: SimTime,
+    ) {
+        let channel = hardware(direction.initiator(), now);
+        let Some((index, address)) = entry else {
+            let state = match direction {
+                Direction::Read => r::READ_STATE,
+                Direction::Write => r::WRITE_STATE,
+            };
+            return self.detector.see(channel.agent, by_software(state));
+        };
+        let ring = match direction {
+            Direction::Read => TakenRing::DmaRead,
+            Direction::Write => TakenRing::DmaWrite,
+        };
+        self.detector.see(channel.agent, ring.entry(index));
+        self.reads(&channel, address, DMA_DESCRIPTOR_BYTES);
+    }
+
+    /// A DMA channel moves bytes.
+    pub(crate) fn moved(&mut self, direction: Direction, local: u32, length: u32, now: SimTime) {
+        let channel = hardware(direction.initiator(), now);
+        match direction {
+            Direction::Read => {
+                self.detector.hand_over(HOST, channel.agent);
+                self.writes(&channel, local, length);
+            }
+            Direction::Write => {
+                self.reads(&channel, local, length);
+                self.detector.publish(channel.agent, HOST_MEMORY);
+            }
+        }
+    }
+
+    /// A DMA channel ends a transfer, with the buffer's pointer that it moves.
+    pub(crate) fn transfer_ends(&mut self, direction: Direction, moves: Option<u32>, now: SimTime) {
+        let channel = hardware(direction.initiator(), now);
+        if let Some(pointer) = moves {
+            self.detector.write(&channel, self.register(pointer));
+            self.detector.publish(channel.agent, by_hardware(pointer));
+        }
+        let registers = match direction {
+            Direction::Read => [r::READ_RING_REFERENCE, r::READ_STATE],
+            Direction::Write => [r::WRITE_RING_REFERENCE, r::WRITE_STATE],
+        };
+        for offset in registers {
+            self.detector.publish(channel.agent, by_hardware(offset));
+        }
+    }
+
+    /// The transmitter takes the descriptor with this index and address, and the frame in these ranges.
+    pub(crate) fn frame_taken(
+        &mut self,
+        (index, descriptor): (u32, u32),
+        frame: [(u32, u32); 2],
+        now: SimTime,
+    ) {
+        let transmitter = hardware(Initiator::Transmitter, now);
+        self.detector
+            .see(TRANSMITTER, TakenRing::Transmit.entry(index));
+        self.detector
+            .see(TRANSMITTER, by_software(r::TX_BUFFER_PRODUCER));
+        self.detector
+            .see(TRANSMITTER, by_hardware(r::TX_BUFFER_PRODUCER));
+        self.reads(&transmitter, descriptor, MAC_DESCRIPTOR_BYTES);
+        for (address, length) in frame {
+            self.reads(&transmitter, address, length);
+        }
+    }
+
+    /// The transmitter has sent a frame.
+    pub(crate) fn frame_sent(&mut self) {
+        for offset in [
+            r::TX_DESCRIPTOR_REFERENCE,
+            r::TX_DESCRIPTOR_CONSUMER,
+            r::TX_BUFFER_CONSUMER,
+        ] {
+            self.detector.publish(TRANSMITTER, by_hardware(offset));
+        }
+        self.detector.publish(TRANSMITTER, NETWORK);
+    }
+
+    /// The receiver stores bytes of a frame.
+    pub(crate) fn frame_stored(&mut self, address: u32, length: u32, now: SimTime) {
+        let receiver = hardware(Initiator::Receiver, now);
+        self.detector
+            .see(RECEIVER, by_software(r::RX_BUFFER_CONSUMER));
+        self.detector
+            .see(RECEIVER, by_hardware(r::RX_BUFFER_CONSUMER));
+        self.writes(&receiver, address, length);
+    }
+
+    /// The receiver writes the descriptor of a whole frame.
+    pub(crate) fn frame_received(&mut self, descriptor: u32, now: SimTime) {
+        let receiver = hardware(Initiator::Receiver, now);
+        self.detector.see(RECEIVER, NETWORK);
+        self.detector
+            .see(RECEIVER, by_software(r::RX_DESCRIPTOR_CONSUMER));
+        self.writes(&receiver, descriptor, MAC_DESCRIPTOR_BYTES);
+        for offset in [r::RX_DESCRIPTOR_PRODUCER, r::RX_BUFFER_PRODUCER] {
+            self.detector.publish(RECEIVER, by_hardware(offset));
+        }
+    }
+}
+
+/// An access of a hardware block, or of the host.
+const fn hardware(who: Initiator, time: SimTime) -> WordAccess {
+    WordAccess {
+        agent: Agent::of(who),
+        pc: None,
+        time,
+    }
+}

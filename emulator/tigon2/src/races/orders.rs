@@ -1,0 +1,122 @@
+//! Numbers of the orders, and the registers that stand for them.
+
+use defs::tigon2::event as bit;
+use defs::tigon2::map::{MAILBOX_BASE, MAILBOX_COUNT, REGISTER_BYTES};
+use defs::tigon2::regs as r;
+use emulator_board::races::Order;
+
+pub(super) const REGISTERS: u32 = REGISTER_BYTES / 4;
+/// Most entries of a ring that hardware takes.
+pub(super) const RING_ENTRIES: u32 = 256;
+
+// Numbers of the orders.
+pub(super) const HOST_MEMORY: Order = Order(0);
+/// A frame that comes in may answer any that was sent before.
+pub(super) const NETWORK: Order = Order(1);
+/// Software bits of both event registers.
+pub(super) const EVENT_BITS: u32 = 2;
+/// Registers as software has written them.
+pub(super) const BY_SOFTWARE: u32 = EVENT_BITS + 64;
+/// Registers as hardware has moved them.
+pub(super) const BY_HARDWARE: u32 = BY_SOFTWARE + REGISTERS;
+/// Entries of the rings.
+pub(super) const ENTRIES: u32 = BY_HARDWARE + REGISTERS;
+/// Declared words.
+pub(super) const PUBLISHED: u32 = ENTRIES + 3 * RING_ENTRIES;
+
+pub(super) const fn by_software(offset: u32) -> Order {
+    Order(BY_SOFTWARE + offset / 4)
+}
+
+pub(super) const fn by_hardware(offset: u32) -> Order {
+    Order(BY_HARDWARE + offset / 4)
+}
+
+pub(super) const fn event_bit(cpu: u32, bit: u32) -> Order {
+    Order(EVENT_BITS + 32 * cpu + bit)
+}
+
+/// A ring whose entries hardware takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TakenRing {
+    /// Descriptors of DMA reads.
+    DmaRead,
+    /// Descriptors of DMA writes.
+    DmaWrite,
+    /// Descriptors of frames to send.
+    Transmit,
+}
+
+impl TakenRing {
+    /// The ring whose producer this register is.
+    pub(super) const fn with_producer(offset: u32) -> Option<Self> {
+        Some(match offset {
+            r::READ_RING_PRODUCER => Self::DmaRead,
+            r::WRITE_RING_PRODUCER => Self::DmaWrite,
+            r::TX_DESCRIPTOR_PRODUCER => Self::Transmit,
+            _ => return None,
+        })
+    }
+
+    pub(super) const fn entry(self, index: u32) -> Order {
+        Order(ENTRIES + self as u32 * RING_ENTRIES + index % RING_ENTRIES)
+    }
+}
+
+/// The register that hardware moves when it sets a bit of the event registers.
+pub(super) const fn moved_with(bit: u32) -> Option<u32> {
+    Some(match bit {
+        bit::RX_COMPLETE => r::RX_DESCRIPTOR_PRODUCER,
+        bit::WRITE_DMA_DONE => r::WRITE_RING_REFERENCE,
+        bit::READ_DMA_DONE => r::READ_RING_REFERENCE,
+        bit::WRITE_DMA_ATTENTION => r::WRITE_STATE,
+        bit::READ_DMA_ATTENTION => r::READ_STATE,
+        bit::MAILBOX => r::MAILBOX_EVENT_A,
+        _ => return None,
+    })
+}
+
+/// The register that hardware moves, if this one shows it too.
+pub(super) const fn shown_by(offset: u32) -> u32 {
+    match offset {
+        r::TX_DESCRIPTOR_FREE => r::TX_DESCRIPTOR_CONSUMER,
+        r::READ_RING_FREE => r::READ_RING_REFERENCE,
+        r::WRITE_RING_FREE => r::WRITE_RING_REFERENCE,
+        // One host writes the mailboxes of both CPUs.
+        r::MAILBOX_EVENT_B => r::MAILBOX_EVENT_A,
+        _ => offset,
+    }
+}
+
+/// Whether a register only stores what is written.
+pub(super) const fn is_storage(offset: u32) -> bool {
+    matches!(
+        offset,
+        r::MISC_CONFIG
+            | r::PCI_STATE
+            | r::SERIAL
+            | r::RX_RING_CONFIG
+            | r::VLAN_TAG_TYPE
+            | r::MAC_THRESHOLDS
+    )
+}
+
+/// Whether any order of its writes is right: each writer has bits of its own there, or hardware joins them.
+pub(super) const fn joins_writes(offset: u32) -> bool {
+    matches!(
+        offset,
+        0..r::MISC_CONFIG
+            | r::TIMER
+            | r::TIMER_REFERENCE_A
+            | r::TIMER_REFERENCE_B
+            | r::MAILBOX_EVENT_A
+            | r::MAILBOX_EVENT_B
+            | r::WINDOW_BASE
+            | r::WINDOW_DATA
+    )
+}
+
+/// Whether the firmware or the host writes mailboxes there.
+pub(super) const fn is_mailbox(address: u32) -> bool {
+    address.wrapping_sub(MAILBOX_BASE) < 8 * MAILBOX_COUNT
+}

@@ -1,0 +1,40 @@
+//! Words of SRAM by which both CPUs and the host tell each other that they have come so far.
+use defs::gm::map::{
+    COMMAND, CONNECTION_BYTES, JOB_BYTES, JOB_COUNT, NODE_LIMIT, PEERS, RECEIVE_QUEUE_BYTES,
+    RECEIVER_JOBS, SENDER_JOBS,
+};
+use defs::gm::port::{
+    PORT_COUNT, RECEIVE_READY_WORD, RECEIVE_SLOT_BYTES, SEND_SLOT_BYTES, SEND_SLOTS, SEND_TYPE,
+    receive_slot, send_slot,
+};
+use defs::probe::Published;
+
+use crate::collective::state::USED_PACKETS;
+use crate::state::Connection;
+
+/// Words by which both CPUs and the host tell each other that they have come so far: the host's command, the words that make slots and jobs
+/// valid, and the sequence number that RECV expects, which SEND puts into acks.
+pub const PUBLISHED: [Published; 7] = [
+    Published::words("command", COMMAND, 1),
+    Published::each(
+        "send slots",
+        send_slot(0, 0) + SEND_TYPE,
+        PORT_COUNT * SEND_SLOTS,
+        SEND_SLOT_BYTES,
+    ),
+    Published::each(
+        "receive slots",
+        receive_slot(0, 0) + RECEIVE_READY_WORD,
+        PORT_COUNT * RECEIVE_QUEUE_BYTES / RECEIVE_SLOT_BYTES,
+        RECEIVE_SLOT_BYTES,
+    ),
+    Published::each("jobs for RECV", RECEIVER_JOBS, JOB_COUNT, JOB_BYTES),
+    Published::each("jobs for SEND", SENDER_JOBS, JOB_COUNT, JOB_BYTES),
+    Published::each(
+        "expected sequence numbers",
+        PEERS + Connection::EXPECTED,
+        2 * NODE_LIMIT,
+        CONNECTION_BYTES,
+    ),
+    Published::words("used packets of collective operations", USED_PACKETS, 1),
+];
