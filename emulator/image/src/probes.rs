@@ -71,7 +71,7 @@ pub struct PublishedWords {
     pub words: u32,
     /// Bytes from the beginning of one to that of the next.
     pub every_bytes: u32,
-    /// Each CPU changes its part of the word under the semaphore.
+    /// Whether CPUs change their parts of the word under the semaphore.
     pub guarded: bool,
 }
 

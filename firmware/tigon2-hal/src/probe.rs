@@ -234,7 +234,6 @@ macro_rules! wait_exit {
 /// nothing. Stands outside of functions, in the image itself. What comes first is their name:
 ///
 /// * `published!("inbox of CPU B", INBOX_B.indices(), Queue::INDICES)`: constant address and number of words;
-/// * `published!("done", static DONE)`: a static of one word, such as an atomic;
 /// * `published!(all LIST: 0 1 2)`: these of a list of [`Published`]; `behind "symbol"` adds the address of a symbol of the linker to
 ///   theirs.
 #[macro_export]
@@ -246,11 +245,6 @@ macro_rules! published {
         $($crate::__published!(
             $list[$index], concat!(".4byte ", $symbol, " + {address}"), address = const WORDS.address
         );)*
-    };
-    ($name:literal, static $word:path) => {
-        $crate::__published!(
-            $crate::probe::Published::words($name, 0, 1), ".4byte {address}", address = sym $word
-        );
     };
     ($name:literal, $address:expr, $words:expr) => {
         $crate::__published!(
@@ -268,7 +262,7 @@ macro_rules! __published {
         const _: () = {
             // Assembly stands in modules only.
             mod declaration {
-                #[allow(unused_imports)]
+                #[allow(unused_imports, reason = "declarations of symbols need nothing from outside")]
                 use super::*;
 
                 const WORDS: $crate::probe::Published = $published;

@@ -188,7 +188,7 @@ impl Hub {
         self.flying.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// One more rank has entered a barrier. When all have, the end is under way to each of them.
+    /// Counts a rank that has entered a barrier. When all have, the end is under way to each of them.
     pub(crate) fn enter_barrier(&self) {
         let ranks = self.ranks() as u64;
         let entered = 1 + self.entered.fetch_add(1, Ordering::Relaxed);

@@ -34,7 +34,7 @@ const MOST_WITH_CALLS: usize = 20;
 #[error("no board of the scenario can look for races")]
 pub struct NoRaces;
 
-/// One of the two accesses of a race.
+/// Access that takes part in a race.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RacingAccess {
     /// Who accesses: `cpu_a`.

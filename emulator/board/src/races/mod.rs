@@ -5,7 +5,7 @@
 //! made under the board's lock. What orders accesses is an *order*: an event bit, an index. An agent *publishes* all that it has done to an
 //! order, and another one that *sees* the order comes after that. The lock is no order: which of two comes first under it is chance.
 //!
-//! Each agent has a vector clock: how far it knows all agents to be. A clock counts what the agent publishes. An access is remembered
+//! Agents have a vector clock each: the counts of all agents that it knows. A clock counts what the agent publishes. An access is remembered
 //! with the count of its agent, and happens before another one whose agent knows a count at least as high. So a race is found
 //! whichever access comes first in this run, as long as both come. The board says who accesses what, and what orders them.
 
@@ -99,7 +99,7 @@ pub struct WordAccess {
 #[derive(Debug, Clone, Copy)]
 pub struct GuardedWrite(Stamp);
 
-/// One of the two accesses of a race.
+/// Access that takes part in a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RaceSide {
     /// Who.

@@ -83,7 +83,7 @@ struct Writers {
     all: u8,
     /// The bit of the last one.
     last: u8,
-    /// One has written again behind another one: they share the register.
+    /// Whether agents write in turn: they share the register.
     alternate: bool,
 }
 
