@@ -378,7 +378,7 @@ impl<T: Transport> Engine<T> {
                 self.failed = Some(MpiError::Lost { rank: to, why });
                 Ok(())
             }
-            Arrival::BarrierEnded | Arrival::Progress => Ok(()),
+            Arrival::CollectiveEnded { .. } | Arrival::Progress => Ok(()),
         }
     }
 

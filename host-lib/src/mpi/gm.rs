@@ -7,12 +7,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
+use defs::gm::collective::Operation;
 use defs::gm::event::Status;
 
-use super::transport::{Arrival, Delivery, Transport, TransportError};
+use super::transport::{Arrival, BoardCollective, Delivery, Transport, TransportError};
 use super::{EAGER_BYTES, HEADER_BYTES};
 use crate::gm::channel::{self, BufferClass, Channel, ChannelError};
-use crate::gm::collective::{BoardOperation, CollectiveError, Endpoint, Group, schedule};
+use crate::gm::collective::{
+    BoardOperation, CollectiveError, Endpoint, Group, Reduction, schedule,
+};
 use crate::gm::{Buffer, Event, Gm, MemoryError, Priority, Remote, SendId};
 use crate::window::{Computation, SignalHandler, System, Window};
 
@@ -30,6 +33,8 @@ const SHORT: (u32, u32) = (24, 96);
 const LONG: (u32, u32) = (8, 24);
 /// Buffers for packets that raise signals, of both sizes.
 const URGENT: (u32, u32) = (32, 8);
+/// Children of a rank in reductions of the boards: 16 boards with LANai 9.2 take 45 us for an integer, and 65 us in a binomial tree.
+const REDUCTION_DEGREE: usize = 4;
 /// Smallest piece of memory for long messages.
 const SMALLEST_LANDING: u32 = 32 << 10;
 
@@ -97,8 +102,10 @@ pub struct GmTransport<W, S> {
     owed: VecDeque<(usize, u64)>,
     /// Arrivals that came while a call waited for something else.
     early: VecDeque<Arrival>,
-    /// Barriers of the board that have not ended.
-    barriers: Vec<BoardOperation>,
+    /// The begun operation of the boards that has not ended.
+    collective: Option<BoardOperation>,
+    /// Tag of the next reduction: all ranks count alike.
+    next_tag: u32,
 }
 
 /// Checks how a collective operation of the boards has ended.
@@ -167,7 +174,8 @@ impl<W: Window, S: System> GmTransport<W, S> {
             free: BTreeMap::new(),
             owed: VecDeque::new(),
             early: VecDeque::new(),
-            barriers: Vec::new(),
+            collective: None,
+            next_tag: 0,
         })
     }
 
@@ -265,10 +273,11 @@ impl<W: Window, S: System> GmTransport<W, S> {
                 Ok(self.early.pop_front().unwrap_or(Arrival::Progress))
             }
             channel::ChannelEvent::Other(Event::Completed(ended))
-                if self.barriers.contains(&ended.operation) =>
+                if self.collective == Some(ended.operation) =>
             {
-                self.barriers.retain(|barrier| *barrier != ended.operation);
-                ended_well(ended.status).map(|()| Arrival::BarrierEnded)
+                self.collective = None;
+                let value = ended.value;
+                ended_well(ended.status).map(|()| Arrival::CollectiveEnded { value })
             }
             channel::ChannelEvent::Other(_) => Err(TransportError::Unexpected),
         }
@@ -279,11 +288,38 @@ impl<W: Window, S: System> GmTransport<W, S> {
         &mut self,
         members: &[Endpoint],
     ) -> Result<BoardOperation, TransportError> {
-        let group = Group::new(members, self.members[self.rank]);
-        let group = group.map_err(|error| TransportError::Ranks(error.to_string()))?;
+        let group = self.group(members)?;
         let exchange = schedule::exchange(&group);
         let posted = self.gm.post_exchange(&group, &exchange).await;
         Ok(posted.map_err(CollectiveError::from)?)
+    }
+
+    /// Posts a reduction of these members, all of whom get its result; gives its name.
+    async fn post_all_reduce(
+        &mut self,
+        members: &[Endpoint],
+        operation: Operation,
+        value: u64,
+    ) -> Result<BoardOperation, TransportError> {
+        let group = self.group(members)?;
+        let tree = schedule::tree(&group, 0, REDUCTION_DEGREE).map_err(CollectiveError::from)?;
+        let tag = self.next_tag;
+        self.next_tag = tag.wrapping_add(1);
+        let reduction = Reduction {
+            group: &group,
+            tree: &tree,
+            operation,
+            value,
+            tag,
+            all: true,
+        };
+        let posted = self.gm.post_reduction(&reduction).await;
+        Ok(posted.map_err(CollectiveError::from)?)
+    }
+
+    fn group(&self, members: &[Endpoint]) -> Result<Group, TransportError> {
+        let group = Group::new(members, self.members[self.rank]);
+        group.map_err(|error| TransportError::Ranks(error.to_string()))
     }
 
     async fn message(
@@ -463,10 +499,18 @@ impl<W: Window, S: System> Transport for GmTransport<W, S> {
         }
     }
 
-    async fn begin_barrier(&mut self) -> Result<(), TransportError> {
+    async fn begin_collective(
+        &mut self,
+        collective: BoardCollective,
+    ) -> Result<(), TransportError> {
         let members = self.members.clone();
-        let posted = self.post_barrier(&members).await?;
-        self.barriers.push(posted);
+        let posted = match collective {
+            BoardCollective::Barrier => self.post_barrier(&members).await?,
+            BoardCollective::AllReduce { operation, value } => {
+                self.post_all_reduce(&members, operation, value).await?
+            }
+        };
+        self.collective = Some(posted);
         Ok(())
     }
 

@@ -75,7 +75,7 @@ pub use request::{
     Outcome, Progress, ReceiveRequest, Received, Request, SendRequest, Sent, Source, Status, Tag,
 };
 pub use times::Times;
-pub use transport::{Arrival, Delivery, Transport, TransportError};
+pub use transport::{Arrival, BoardCollective, Delivery, Transport, TransportError};
 
 use engine::Engine;
 use held::LentState;

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use defs::gm::collective::Operation;
 use thiserror::Error;
 
 use crate::gm::ChannelError;
@@ -25,9 +26,9 @@ pub enum TransportError {
     /// An event that the library has not asked for.
     #[error("the port has an event that the library has not asked for")]
     Unexpected,
-    /// Boards of this network execute no barriers.
-    #[error("the boards of this network execute no barriers")]
-    NoBarrier,
+    /// Boards of this network execute no collective operations.
+    #[error("the boards of this network execute no collective operations")]
+    NoCollectives,
     /// The boards or hosts of the network raise no signals.
     #[error("the boards or the hosts of this network have no signals")]
     NoSignals,
@@ -72,10 +73,27 @@ pub enum Arrival {
         /// The reason, as text.
         why: String,
     },
-    /// The first barrier that was begun and has not ended has ended.
-    BarrierEnded,
+    /// The collective operation that was [begun](Transport::begin_collective) has ended.
+    CollectiveEnded {
+        /// Bits of the result; 0 of a barrier.
+        value: u64,
+    },
     /// Something else, for instance a buffer that can be used again.
     Progress,
+}
+
+/// Collective operation of all ranks that boards execute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoardCollective {
+    /// Ends when all ranks have begun it.
+    Barrier,
+    /// Gives all ranks the result of the values of all.
+    AllReduce {
+        /// Operation on the values.
+        operation: Operation,
+        /// Bits of the own value.
+        value: u64,
+    },
 }
 
 /// Way in which the target of a packet learns of it.
@@ -138,21 +156,24 @@ pub trait Transport: Send {
     /// Waits in a barrier of these ranks that the boards execute, for `limit_ns` at most; `false` if it has not ended. All members call it.
     ///
     /// # Errors
-    /// [`TransportError::NoBarrier`] where boards do not execute barriers.
+    /// [`TransportError::NoCollectives`] where boards execute none.
     fn barrier(
         &mut self,
         _members: &[usize],
         _limit_ns: u64,
     ) -> impl Future<Output = Result<bool, TransportError>> + Send {
-        std::future::ready(Err(TransportError::NoBarrier))
+        std::future::ready(Err(TransportError::NoCollectives))
     }
 
-    /// Begins a barrier of all ranks that the boards execute; [`Arrival::BarrierEnded`] tells its end. All ranks call it.
+    /// Begins an operation of all ranks that the boards execute; [`Arrival::CollectiveEnded`] tells its end, before which none other is begun. All ranks call it.
     ///
     /// # Errors
-    /// [`TransportError::NoBarrier`] where boards do not execute barriers.
-    fn begin_barrier(&mut self) -> impl Future<Output = Result<(), TransportError>> + Send {
-        std::future::ready(Err(TransportError::NoBarrier))
+    /// [`TransportError::NoCollectives`] where boards execute none.
+    fn begin_collective(
+        &mut self,
+        _collective: BoardCollective,
+    ) -> impl Future<Output = Result<(), TransportError>> + Send {
+        std::future::ready(Err(TransportError::NoCollectives))
     }
 
     /// Lets packets of [`Delivery::Signal`] call a handler while signals are enabled. Gives a way to compute that leaves the transport to

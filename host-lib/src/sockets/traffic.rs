@@ -36,7 +36,7 @@ impl<T: Transport> Sockets<T> {
             Some(
                 Arrival::Landed { .. }
                 | Arrival::Transferred { .. }
-                | Arrival::BarrierEnded
+                | Arrival::CollectiveEnded { .. }
                 | Arrival::Progress,
             ) => {}
         }

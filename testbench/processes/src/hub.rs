@@ -62,8 +62,8 @@ pub struct Hub {
     opened: AtomicU64,
     /// Messages, and ends of sends, that no process knows yet.
     flying: AtomicU64,
-    /// Entries of ranks into barriers.
-    entered: AtomicU64,
+    /// Collective operations of the boards that each rank has entered.
+    entered: Mutex<Vec<u64>>,
     interrupt: Arc<AtomicBool>,
     /// The starter has ended, or a process with sockets.
     ended: Arc<AtomicBool>,
@@ -94,7 +94,7 @@ impl Hub {
             welcomed: AtomicBool::new(false),
             opened: AtomicU64::new(0),
             flying: AtomicU64::new(0),
-            entered: AtomicU64::new(0),
+            entered: Mutex::new(vec![0; ranks]),
             interrupt,
             ended: Arc::default(),
             failed: AtomicBool::new(false),
@@ -188,12 +188,13 @@ impl Hub {
         self.flying.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Counts a rank that has entered a barrier. When all have, the end is under way to each of them.
-    pub(crate) fn enter_barrier(&self) {
-        let ranks = self.ranks() as u64;
-        let entered = 1 + self.entered.fetch_add(1, Ordering::Relaxed);
-        if entered.is_multiple_of(ranks) {
-            self.take_off(ranks);
+    /// A rank has entered its next collective operation. When all have, the end is under way to each of them.
+    pub(crate) fn enter_collective(&self, rank: usize) {
+        let entered = &mut *self.entered.lock().unwrap_or_else(PoisonError::into_inner);
+        entered[rank] += 1;
+        let number = entered[rank];
+        if entered.iter().all(|other| *other >= number) {
+            self.take_off(entered.len() as u64);
         }
     }
 

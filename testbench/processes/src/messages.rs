@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use host_lib::mpi::Transport;
-use lanigon_requests::{Access, Answer, Class, Envelope, Message, Operation, Poll, Request};
+use defs::gm::collective;
+use host_lib::mpi::{BoardCollective, Transport};
+use lanigon_requests::{
+    Access, Answer, Class, Envelope, Message, Operation, Poll, Request, ValueReduction,
+};
 
 use crate::error::ProcessError;
 use crate::hub::Hub;
@@ -44,6 +47,23 @@ impl<T: Transport> MessageService<T> {
             memory: Memory::default(),
             is_changed: false,
         }
+    }
+
+    /// The operation of the boards that a process asks for.
+    fn collective(
+        &self,
+        reduction: Option<ValueReduction>,
+    ) -> Result<BoardCollective, ProcessError> {
+        let Some(ValueReduction { operation, value }) = reduction else {
+            return Ok(BoardCollective::Barrier);
+        };
+        let known = collective::Operation::ALL.get(usize::from(operation));
+        let refused = || {
+            let what = format!("asks for operation {operation} of boards, which there is not");
+            ProcessError::refused(self.rank, what)
+        };
+        let operation = *known.ok_or_else(refused)?;
+        Ok(BoardCollective::AllReduce { operation, value })
     }
 
     /// Sends a message of the process.
@@ -152,14 +172,15 @@ impl<T: Transport> Service for MessageService<T> {
                 self.network.compute(spent_ns + self.call_ns).await;
                 self.send(token, message).await
             }
-            Request::Barrier { spent_ns, token } => {
+            Request::Collective {
+                spent_ns,
+                token,
+                reduction,
+            } => {
                 self.network.compute(spent_ns + self.call_ns).await;
-                if !self.network.begin_barrier(token).await? {
-                    let what = "begins a barrier in another one".into();
-                    return Err(ProcessError::refused(self.rank, what));
-                }
-                self.hub.enter_barrier();
-                Ok(())
+                let collective = self.collective(reduction)?;
+                self.hub.enter_collective(self.rank);
+                self.network.begin_collective(token, collective).await
             }
             Request::Region {
                 spent_ns,

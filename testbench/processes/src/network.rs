@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use host_lib::mpi::{Arrival, Delivery, Transport, TransportError};
+use host_lib::mpi::{Arrival, BoardCollective, Delivery, Transport, TransportError};
 use lanigon_requests::{Answer, Envelope, MOST_BYTES, Message, RequestError};
 
 use crate::error::ProcessError;
@@ -19,6 +19,15 @@ const MOST_TRANSFERS: usize = 16;
 
 /// Memory for parts of long messages, in bytes: what comes in, and what goes out.
 pub(crate) const PARTS_BYTES: u64 = (PART_BYTES * (MOST_LANDINGS + MOST_TRANSFERS)) as u64;
+
+/// The end of a collective operation.
+const fn ended(token: u64, value: u64) -> Answer {
+    Answer::Done {
+        token,
+        failed: false,
+        value,
+    }
+}
 
 /// A packet or message to send.
 enum Outgoing {
@@ -77,8 +86,8 @@ pub(crate) struct Network<T> {
     coming: Vec<VecDeque<IncomingMessage>>,
     /// Answers that the process has not got yet.
     answers: VecDeque<Answer>,
-    /// Name of the barrier that has not ended.
-    barrier: Option<u64>,
+    /// Collective operations that have not ended, by name: the boards execute one after the other, in the order in which all ranks begin them.
+    collectives: VecDeque<(u64, BoardCollective)>,
 }
 
 impl<T: Transport> Network<T> {
@@ -93,7 +102,7 @@ impl<T: Transport> Network<T> {
             landings: BTreeMap::new(),
             asks: VecDeque::new(),
             answers: VecDeque::new(),
-            barrier: None,
+            collectives: VecDeque::new(),
         }
     }
 
@@ -115,19 +124,33 @@ impl<T: Transport> Network<T> {
         self.answers.pop_front()
     }
 
-    /// Begins a barrier of the boards; `false` if another one has not ended.
-    pub(crate) async fn begin_barrier(&mut self, token: u64) -> Result<bool, ProcessError> {
-        if self.barrier.is_some() {
-            return Ok(false);
-        }
+    /// Begins a collective operation of the boards, when those before have ended.
+    pub(crate) async fn begin_collective(
+        &mut self,
+        token: u64,
+        collective: BoardCollective,
+    ) -> Result<(), ProcessError> {
         if self.coming.len() == 1 {
-            let failed = false;
-            self.answers.push_back(Answer::Done { token, failed });
-            return Ok(true);
+            let value = match collective {
+                BoardCollective::Barrier => 0,
+                BoardCollective::AllReduce { value, .. } => value,
+            };
+            self.answers.push_back(ended(token, value));
+            return Ok(());
         }
-        self.barrier = Some(token);
-        let begun = self.transport.begin_barrier().await;
-        begun.map(|()| true).map_err(|error| self.failure(&error))
+        self.collectives.push_back((token, collective));
+        match self.collectives.len() {
+            1 => self.begin_next_collective().await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn begin_next_collective(&mut self) -> Result<(), ProcessError> {
+        let Some((_, next)) = self.collectives.front().copied() else {
+            return Ok(());
+        };
+        let begun = self.transport.begin_collective(next).await;
+        begun.map_err(|error| self.failure(&error))
     }
 
     /// Begins to send a message to another rank. With a token its end is told.
@@ -239,7 +262,11 @@ impl<T: Transport> Network<T> {
         self.sends.remove(&number);
         if token != 0 {
             let failed = false;
-            self.answers.push_back(Answer::Done { token, failed });
+            self.answers.push_back(Answer::Done {
+                token,
+                failed,
+                value: 0,
+            });
         }
     }
 
@@ -271,11 +298,11 @@ impl<T: Transport> Network<T> {
                     reason: format!("nothing that is sent to rank {to} arrives: {why}"),
                 });
             }
-            Arrival::BarrierEnded => {
-                let failed = false;
-                let ended = self.barrier.take();
+            Arrival::CollectiveEnded { value } => {
+                let done = self.collectives.pop_front();
                 self.answers
-                    .extend(ended.map(|token| Answer::Done { token, failed }));
+                    .extend(done.map(|(token, _)| ended(token, value)));
+                self.begin_next_collective().await?;
             }
             Arrival::Progress => {}
         }

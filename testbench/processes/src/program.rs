@@ -39,8 +39,8 @@ enum CallKind {
     Send(Class, usize, u32),
     /// A call on a socket.
     Socket(&'static str),
-    /// Begins a barrier of the boards.
-    Barrier,
+    /// Begins a collective operation of the boards; whether it reduces values.
+    Collective(bool),
     /// Has nothing to do until something comes.
     Wait,
 }
@@ -63,7 +63,7 @@ impl ProcessCall {
                 ..
             } => return None,
             Request::Call { call, .. } => CallKind::Socket(call.name()),
-            Request::Barrier { .. } => CallKind::Barrier,
+            Request::Collective { reduction, .. } => CallKind::Collective(reduction.is_some()),
             Request::Poll { .. } => CallKind::Wait,
             _ => return None,
         };
@@ -85,7 +85,8 @@ impl fmt::Display for ProcessCall {
                 write!(f, "{class} of {bytes} bytes to rank {to}")
             }
             CallKind::Socket(name) => f.write_str(name),
-            CallKind::Barrier => f.write_str("barrier of the boards"),
+            CallKind::Collective(false) => f.write_str("barrier of the boards"),
+            CallKind::Collective(true) => f.write_str("reduction of the boards"),
             CallKind::Wait => f.write_str("wait"),
         }
     }
@@ -199,7 +200,7 @@ impl<S: Service> RankProgram<S> {
                 Err(ProcessError::refused(self.rank, what))
             }
             Request::Send { .. }
-            | Request::Barrier { .. }
+            | Request::Collective { .. }
             | Request::Call { .. }
             | Request::Region { .. } => self.service.serve_request(request).await,
         }

@@ -15,13 +15,17 @@ use lanigon_requests::{
     VERSION, Welcome,
 };
 
+use crate::collective;
 use crate::endpoint::{Completions, Endpoint, kind};
 use crate::ffi::error::{AGAIN, CONNREFUSED, INVAL, IO};
 use crate::ffi::{CqEntry, DELIVERY_COMPLETE, MATCH_COMPLETE, SEND};
 use crate::memory::BufferList;
 use crate::queue::{Completion, EventQueue};
 
+mod boards;
 mod one_sided;
+
+pub use boards::{begin_collective, take_result};
 
 /// A process that has read the clock since its last poll waits for so long at most, in ns: it may wait for a time. One that has waited for long waits
 /// for a part of that, up to a limit: MPI libraries read the clock while they wait.
@@ -110,6 +114,8 @@ pub struct Process {
     pub addresses: Vec<Vec<u64>>,
     unfinished: BTreeMap<u64, Unfinished>,
     unfinished_bytes: usize,
+    /// Results of collective operations of the boards, by name; `None`: not ended.
+    collectives: BTreeMap<u64, Option<u64>>,
     next_token: u64,
     /// Keys of the regions that the process offers.
     keys: BTreeSet<u64>,
@@ -137,6 +143,7 @@ static PROCESS: Mutex<Process> = Mutex::new(Process {
     addresses: Vec::new(),
     unfinished: BTreeMap::new(),
     unfinished_bytes: 0,
+    collectives: BTreeMap::new(),
     next_token: 1,
     keys: BTreeSet::new(),
     withdrawn: Vec::new(),
@@ -242,10 +249,20 @@ fn ask(request: impl FnOnce(&mut Process) -> Request) -> bool {
     };
     loop {
         let answer = line.next(&mut decoder);
-        let process = &mut *lock();
+        let mut process = lock();
         match answer {
             Answer::Message(message) => process.deliver(message),
-            Answer::Done { token, failed } => process.done(token, failed),
+            Answer::Done {
+                token,
+                failed,
+                value,
+            } => match process.collective_ended(token, value) {
+                true => {
+                    drop(process);
+                    collective::ended(token);
+                }
+                false => process.done(token, failed),
+            },
             Answer::End(end) => {
                 process.time_ns = end.time_ns.max(process.time_ns);
                 process.has_asked = false;
@@ -279,32 +296,6 @@ pub fn poll() -> bool {
         let limit_ns = (process.clock_reads > 0).then_some(quantum_ns);
         process.idle(limit_ns)
     })
-}
-
-/// Begins a barrier of all ranks that the boards execute; its name.
-pub fn begin_barrier() -> u64 {
-    let process = &mut *lock();
-    process.is_active();
-    let (token, spent_ns) = (process.next_token, std::mem::take(&mut process.spent_ns));
-    process.request(&Request::Barrier { spent_ns, token });
-    process.has_asked = true;
-    let barrier = Unfinished {
-        // No endpoint has a completion.
-        endpoint: usize::MAX,
-        context: 0,
-        flags: 0,
-        wanted: false,
-        bytes: 0,
-        results: BufferList::new(),
-        counter: None,
-    };
-    process.keep(token, barrier);
-    token
-}
-
-/// Whether a barrier has not ended.
-pub fn is_in_barrier(token: u64) -> bool {
-    is_connected() && lock().unfinished.contains_key(&token)
 }
 
 /// Whether the process has not left the network.
@@ -353,7 +344,7 @@ impl Process {
             poll: Poll {
                 limit_ns,
                 receives: receives as u32,
-                sends: self.unfinished.len() as u32,
+                sends: (self.unfinished.len() + self.running_collectives()) as u32,
             },
         }
     }

@@ -29,12 +29,14 @@ pub enum Answer {
     Welcome(Welcome),
     /// A message has come, from this rank.
     Message(Message),
-    /// A send with this token is complete.
+    /// A send or collective operation with this token is complete.
     Done {
-        /// Name of the send.
+        /// Its name.
         token: u64,
-        /// Whether the message has not arrived.
+        /// Whether a message has not arrived.
         failed: bool,
+        /// Bits of the result of a reduction; else 0.
+        value: u64,
     },
     /// A call has come to something.
     Outcome(u64, CallOutcome),
@@ -68,7 +70,11 @@ impl Answer {
                 head(MESSAGE, &fields, message.bytes.len(), out);
                 out.extend_from_slice(&message.bytes);
             }
-            Self::Done { token, failed } => head(DONE, &[*token, u64::from(*failed)], 0, out),
+            Self::Done {
+                token,
+                failed,
+                value,
+            } => head(DONE, &[*token, u64::from(*failed), *value], 0, out),
             Self::Outcome(ticket, outcome) => outcome.write(OUTCOME, *ticket, out),
             Self::End(end) => head(END, &[end.time_ns, u64::from(end.stalled)], 0, out),
         }
@@ -101,6 +107,7 @@ impl Answer {
             DONE => Ok(Self::Done {
                 token: first,
                 failed: limited("a flag", second, 1)? == 1,
+                value: third,
             }),
             OUTCOME => {
                 let (ticket, outcome) = CallOutcome::read(frame)?;
@@ -141,6 +148,7 @@ mod tests {
             Answer::Done {
                 token: 5,
                 failed: true,
+                value: 6,
             },
             Answer::Outcome(
                 7,

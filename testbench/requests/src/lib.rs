@@ -19,10 +19,10 @@ pub use atomic::{Atomic, Function, Number};
 pub use call::{CallOutcome, Item, Refusal, SocketAddress, SocketCall, ready};
 pub use frame::{Decoder, MOST_BYTES, RequestError};
 pub use operation::{Access, Operation, Region, Segment};
-pub use request::{Class, Envelope, Hello, LONGEST_NS, Message, Poll, Request};
+pub use request::{Class, Envelope, Hello, LONGEST_NS, Message, Poll, Request, ValueReduction};
 
 /// Version of the protocol. The two sides are built together.
-pub const VERSION: u64 = 4;
+pub const VERSION: u64 = 5;
 
 /// Variable that asks for collective operations of the boards.
 pub const COLLECTIVES_VARIABLE: &str = "LANIGON_NIC_COLLECTIVES";

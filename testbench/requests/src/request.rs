@@ -66,6 +66,20 @@ pub struct Message {
     pub bytes: Vec<u8>,
 }
 
+/// The part of a process in a reduction of one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValueReduction {
+    /// Operation on the values: its number in GM's descriptors (docs/gm-collectives.md), below [`OPERATIONS`](Self::OPERATIONS).
+    pub operation: u8,
+    /// Bits of the own value.
+    pub value: u64,
+}
+
+impl ValueReduction {
+    /// Number of operations.
+    pub const OPERATIONS: u64 = 10;
+}
+
 /// A process has nothing to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Poll {
@@ -103,12 +117,14 @@ pub enum Request {
         /// Processor time since the request before, in ns.
         spent_ns: u64,
     },
-    /// The process begins a barrier of all ranks, which the boards execute. An answer names it when it has ended.
-    Barrier {
+    /// The process begins a collective operation of all ranks, which the boards execute. An answer names it when it has ended.
+    Collective {
         /// Processor time since the request before, in ns.
         spent_ns: u64,
-        /// Name of the barrier, as of a send.
+        /// Name of the operation, as of a send.
         token: u64,
+        /// A reduction whose result all ranks get; `None`: a barrier.
+        reduction: Option<ValueReduction>,
     },
     /// A call on a socket: is answered when it has come to something and the process polls.
     Call {
@@ -142,7 +158,7 @@ const TIME: u64 = 4;
 const BYE: u64 = 5;
 const CALL: u64 = 6;
 const REGION: u64 = 7;
-const BARRIER: u64 = 8;
+const COLLECTIVE: u64 = 8;
 
 /// Fields of an envelope's word behind the endpoints.
 const CLASS: u64 = 3;
@@ -235,7 +251,15 @@ impl Request {
                 head(POLL, &fields, out);
             }
             Self::Time { spent_ns } => head(TIME, &[*spent_ns], out),
-            Self::Barrier { spent_ns, token } => head(BARRIER, &[*spent_ns, *token], out),
+            Self::Collective {
+                spent_ns,
+                token,
+                reduction,
+            } => {
+                let words =
+                    reduction.map_or([0; 2], |own| [1 + u64::from(own.operation), own.value]);
+                head(COLLECTIVE, &[*spent_ns, *token, words[0], words[1]], out);
+            }
             Self::Call {
                 spent_ns,
                 ticket,
@@ -308,10 +332,18 @@ impl Request {
                 let spent_ns = spent(first)?;
                 Ok(Self::Time { spent_ns })
             }
-            BARRIER => {
-                frame.without_bytes("a barrier")?;
-                let (spent_ns, token) = (spent(first)?, second);
-                Ok(Self::Barrier { spent_ns, token })
+            COLLECTIVE => {
+                frame.without_bytes("a collective operation")?;
+                let operation = limited("an operation", third, ValueReduction::OPERATIONS)?;
+                let reduction = operation.checked_sub(1).map(|operation| ValueReduction {
+                    operation: operation as u8,
+                    value: fourth,
+                });
+                Ok(Self::Collective {
+                    spent_ns: spent(first)?,
+                    token: second,
+                    reduction,
+                })
             }
             CALL => Ok(Self::Call {
                 spent_ns: spent(first)?,
@@ -424,6 +456,11 @@ mod tests {
         )
     }
 
+    fn reduction() -> impl Strategy<Value = Option<ValueReduction>> {
+        let own = (0..ValueReduction::OPERATIONS as u8, any::<u64>());
+        proptest::option::of(own.prop_map(|(operation, value)| ValueReduction { operation, value }))
+    }
+
     fn request() -> impl Strategy<Value = Request> {
         let spent = 0..LONGEST_NS;
         let poll = (proptest::option::of(0..LONGEST_NS), any::<(u32, u32)>());
@@ -454,8 +491,13 @@ mod tests {
                 };
                 Request::Poll { spent_ns, poll }
             }),
-            (spent.clone(), any::<u64>())
-                .prop_map(|(spent_ns, token)| Request::Barrier { spent_ns, token }),
+            (spent.clone(), any::<u64>(), reduction()).prop_map(|(spent_ns, token, reduction)| {
+                Request::Collective {
+                    spent_ns,
+                    token,
+                    reduction,
+                }
+            }),
             spent.prop_map(|spent_ns| Request::Time { spent_ns }),
             (any::<u64>(), proptest::option::of(0..LONGEST_NS), call()).prop_map(
                 |(ticket, limit_ns, call)| Request::Call {

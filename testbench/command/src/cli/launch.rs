@@ -60,7 +60,7 @@ pub struct LaunchArgs {
     /// The starter of the MPI library
     #[arg(long, value_name = "FILE", default_value = "mpiexec")]
     pub mpiexec: PathBuf,
-    /// MPI_Barrier of MPI_COMM_WORLD is a barrier of the boards, which run GM
+    /// Barriers of MPI_COMM_WORLD, and reductions (MPI_Allreduce) of one number, are those of the boards, which run GM
     #[arg(long, conflicts_with_all = ["sockets", "per_node"])]
     pub nic_collectives: bool,
     /// Options of the trace.

@@ -68,7 +68,7 @@ pub fn run(args: &LaunchArgs, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let mut protocols = nodes.map(|node| scenario.nodes[node].protocol);
     ensure!(
         !args.nic_collectives || protocols.all(|protocol| protocol == Some(Protocol::Gm)),
-        "--nic-collectives: {name} has boards without GM, which execute no barriers"
+        "--nic-collectives: {name} has boards without GM, which execute no collective operations"
     );
     let observers = ObserverArgs {
         record: &args.record,
