@@ -63,9 +63,10 @@ fn people_get_tables() {
     let output = lanigon(&arguments);
     let text = String::from_utf8(output.stdout).unwrap();
     for part in [
-        "GM, profile lanai9.1-133: ",
+        "profile lanai9.1-133: ",
+        "GM, profile lanai9.1-133, image gm",
         "latency us",
-        "gm-001  latency: short message",
+        "latency: short message",
     ] {
         assert!(text.contains(part), "{part} not in\n{text}");
     }

@@ -93,18 +93,7 @@ pub trait Experiment: Sized + Sync {
 
     /// The results as text.
     fn text(&self, head: &Head, results: &Self::Results) -> String {
-        let mut text = String::new();
-        for (name, about) in &head.conditions.profiles {
-            text += &format!("profile {name}: {about}\n");
-        }
-        row::write(&mut text, &head.rows);
-        text.push('\n');
-        page::write_claims(&mut text, &head.claims);
-        text += &self.more(results);
-        if head.partial {
-            text.push_str("\nInterrupted: points are missing.\n");
-        }
-        text
+        page::text(head, &self.more(results))
     }
 
     /// Rows of the table for programs: the published numbers, and points in their form.

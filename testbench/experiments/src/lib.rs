@@ -4,7 +4,7 @@
 //! |------|--------|
 //! | a list of [`Paper`](paper::Paper)s; a request names one, and its options are checked | `paper` |
 //! | the paper's [`Experiment`](experiment::Experiment) says what is measured, and how | `experiment` |
-//! | its points are scenarios that a file says; or it measures them itself | `scenarios`, `grid`, `scenario`, `path` |
+//! | its points are scenarios that a file says; or it measures them itself | `scenarios`, `grid`, `scenario`, `path`; `means` |
 //! | its points are measured on all threads, each a world of its own | `execute` |
 //! | a file states the own numbers beside published ones, claims and figures, as formulas of the points | `statements`, `formula` |
 //! | published numbers stand beside measured ones; claims get verdicts that the numbers carry | `published`, `row`, `interval`, `verdict` |
@@ -27,6 +27,7 @@ pub mod folder;
 pub mod formula;
 pub mod grid;
 pub mod interval;
+pub mod means;
 pub mod measure;
 pub mod page;
 pub mod paper;

@@ -45,8 +45,26 @@ pub(crate) fn run(paper: &Paper, head: &Head) -> Section {
     section("Run", blocks)
 }
 
+/// The results as text: published values, claims, and `more`.
+#[must_use]
+pub fn text(head: &Head, more: &str) -> String {
+    let mut text = String::new();
+    for (name, about) in &head.conditions.profiles {
+        text += &format!("profile {name}: {about}\n");
+    }
+    row::write(&mut text, &head.rows);
+    text.push('\n');
+    write_claims(&mut text, &head.claims);
+    text += more;
+    if head.partial {
+        text.push_str("\nInterrupted: points are missing.\n");
+    }
+    text
+}
+
 /// Published values, claims and figures.
-pub(crate) fn sections(head: &Head, figures: Vec<NamedFigure>) -> Vec<Section> {
+#[must_use]
+pub fn sections(head: &Head, figures: Vec<NamedFigure>) -> Vec<Section> {
     let title = "x: how many times one is better than another; errors are distances from the published value or range";
     let mut sections = vec![section(
         "Published values",
@@ -139,8 +157,7 @@ fn flatten(name: &str, value: &Value, cells: &mut Vec<(String, Cell)>) {
 }
 
 /// Judged claims as a block.
-#[must_use]
-pub fn claims(judged: &[JudgedClaim]) -> Block {
+fn claims(judged: &[JudgedClaim]) -> Block {
     let claim = |judged: &JudgedClaim| Claim {
         id: judged.id.clone(),
         text: judged.claim.clone(),
@@ -151,7 +168,7 @@ pub fn claims(judged: &[JudgedClaim]) -> Block {
 }
 
 /// Writes judged claims as text, with the totals.
-pub fn write_claims(text: &mut String, claims: &[JudgedClaim]) {
+fn write_claims(text: &mut String, claims: &[JudgedClaim]) {
     for claim in claims {
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -160,5 +177,7 @@ pub fn write_claims(text: &mut String, claims: &[JudgedClaim]) {
             claim.id, claim.verdict, claim.claim, "", claim.evidence
         );
     }
-    let _ = writeln!(text, "{}", Totals::count(claims));
+    if !claims.is_empty() {
+        let _ = writeln!(text, "{}", Totals::count(claims));
+    }
 }

@@ -107,30 +107,38 @@ impl Row {
         }
     }
 
+    /// The scheme, where the description does not begin with it.
+    fn own_scheme(&self) -> &'static str {
+        let named = format!("{} {}, ", self.experiment, self.scheme);
+        match self.what.starts_with(&named) {
+            true => "",
+            false => self.scheme,
+        }
+    }
+
+    /// Description of what is measured.
+    fn described(&self) -> String {
+        // The measurement adds nothing to a description that begins with it, or is "-".
+        match self.experiment {
+            "-" => self.what.clone(),
+            experiment if self.what.starts_with(experiment) => self.what.clone(),
+            experiment => format!("{experiment} {}", self.what),
+        }
+    }
+
     fn cells(&self) -> Vec<Cell> {
         let published = match (self.published, self.published_high) {
             (Some(low), Some(high)) => Cell::number(low, format!("{low} to {high}")),
             (single, _) => Cell::optional_number(single),
         };
-        // The measurement adds nothing to a description that begins with it, or is "-".
-        let what = match self.experiment {
-            "-" => self.what.clone(),
-            experiment if self.what.starts_with(experiment) => self.what.clone(),
-            experiment => format!("{experiment} {}", self.what),
-        };
-        let named = format!("{} {}, ", self.experiment, self.scheme);
-        let scheme = match self.what.starts_with(&named) {
-            true => "",
-            false => self.scheme,
-        };
         let text = |text: &str| Cell::text(if text == "-" { "" } else { text });
         vec![
             Cell::text(self.id.unwrap_or_default()),
             text(self.section),
-            text(scheme),
+            text(self.own_scheme()),
             text(&self.profile),
             text(self.testbed),
-            Cell::text(what),
+            Cell::text(self.described()),
             Cell::optional_number(self.message_bytes.map(f64::from)),
             Cell::optional_number(self.measured),
             Cell::optional_number(self.interval),
@@ -186,7 +194,7 @@ pub fn write(text: &mut String, rows: &[Row]) {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "\n{:<17} {:>9} {:>9} {:>7}  what",
+        "\n{:<17} {:>9} {:>9} {:>12}  what",
         "id", "here", "published", "error"
     );
     for row in rows {
@@ -195,15 +203,23 @@ pub fn write(text: &mut String, rows: &[Row]) {
             true => format!("{value:.4}"),
             false => format!("{value:.2}"),
         }));
-        let error = or_none(row.error.map(|error| format!("{:+.0} %", 100.0 * error)));
+        let error = or_none(Some(row.comparison().text).filter(|text| !text.is_empty()));
         let published = or_none(row.published.map(|value| value.to_string()));
+        let bytes = row.message_bytes.map(|bytes| format!("{bytes} bytes"));
+        let described = [
+            row.own_scheme(),
+            &row.described(),
+            row.testbed,
+            &row.profile,
+        ];
+        let named = described.iter().filter(|text| !["", "-"].contains(*text));
+        let words: Vec<_> = named.map(|text| (*text).to_owned()).chain(bytes).collect();
         let _ = writeln!(
             text,
-            "{:<17} {here:>9} {published:>9} {error:>7}  {}, {}; {} [{}]{}{}",
+            "{:<17} {here:>9} {published:>9} {error:>12}  {}, {} [{}]{}{}",
             row.id.unwrap_or_default(),
             row.unit,
-            row.what,
-            row.profile,
+            words.join(", "),
             row.role,
             if row.note.is_empty() { "" } else { " " },
             row.note,

@@ -8,7 +8,7 @@
 //! | `numbers` | the own value for published numbers: `value`, which knows the columns of the number by their names, the `parts` of its quantity and their `head`, for those whose columns are as given; the first one that fits counts. `note`: difference of the measurement from the publication's; `role`: where it is not predicted |
 //! | `notes` | such a difference, by id of the number |
 //! | `claims` | by id: `says`, with the interpretation in brackets; `holds`, which knows the `values`; `shows`: the evidence, without it the values |
-//! | `figure` | `file`, `title`, and for each `panel` its `title`, axes `x` and `y` as label and scale, `curves` as pairs of a name and points, `marks` as pairs of a published id and a horizontal position. With `for` a figure or panel is repeated |
+//! | `figure` | `file`, `title`, and for each `panel` its `title`, axes `x` and `y` as label and scale, `curves` as pairs of a name and points (two numbers, and half of an error bar or `none`), `marks` as pairs of a published id and a horizontal position. With `for` a figure or panel is repeated |
 //! | `line` | texts behind rows and claims, as `text`; with `for` repeated |
 //! | `mark` | what is said of a published number in a figure; without it scheme and quantity |
 
@@ -172,7 +172,7 @@ impl Statements {
                 .or_else(|error| wrong(format!("claims.{id}"), error))?;
         }
         for figure in &self.figure {
-            let drawn = self.drawn(figure, table, measured);
+            let drawn = self.drawn(figure, table, measured, &|_| true);
             drawn
                 .map(drop)
                 .or_else(|error| wrong("figure".into(), error))?;
@@ -306,10 +306,18 @@ impl Statements {
 
     /// The figures, with published numbers as marks.
     pub fn figures(&self, table: &PublishedTable, measured: &dyn Measurements) -> Vec<NamedFigure> {
-        let drawn = self
-            .figure
-            .iter()
-            .map(|figure| self.drawn(figure, table, measured));
+        self.some_figures(table, measured, &|_| true)
+    }
+
+    /// The figures of which files are wanted.
+    pub fn some_figures(
+        &self,
+        table: &PublishedTable,
+        measured: &dyn Measurements,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Vec<NamedFigure> {
+        let drawn = self.figure.iter();
+        let drawn = drawn.map(|figure| self.drawn(figure, table, measured, wanted));
         let drawn = drawn.filter_map(Result::ok).flatten();
         drawn
             .filter(|(_, figure)| figure.panels.iter().any(|panel| !panel.curves.is_empty()))
@@ -336,19 +344,17 @@ impl Statements {
         figure: &FigureRule,
         table: &PublishedTable,
         measured: &dyn Measurements,
+        wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<NamedFigure>, FormulaError> {
         Scope::new(&self.define, measured).each(figure.r#for.as_ref(), |scope| {
+            let file = scope.text(&figure.file)?;
             let mut panels = Vec::new();
-            for rule in &figure.panel {
+            for rule in figure.panel.iter().filter(|_| wanted(&file)) {
                 panels.extend(scope.each(rule.r#for.as_ref(), |scope| {
                     self.panel(rule, table, measured, &mut scope.clone())
                 })?);
             }
-            Ok(named(
-                &scope.text(&figure.file)?,
-                &scope.text(&figure.title)?,
-                panels,
-            ))
+            Ok(named(&file, &scope.text(&figure.title)?, panels))
         })
     }
 
@@ -379,30 +385,35 @@ impl Statements {
         })
     }
 
-    /// The mark of a published number, if the table has it.
+    /// The mark of a published number, if the table has it; two for the ends of a range.
     fn marked(
         &self,
         mark: &FormulaValue,
         table: &PublishedTable,
         measured: &dyn Measurements,
-    ) -> Result<Option<Mark>, FormulaError> {
+    ) -> Result<Vec<Mark>, FormulaError> {
         let [id, x] = mark.items() else {
             return Err(FormulaError::Wrong("a mark is an id and a position".into()));
         };
         let Some(number) = table.get(id.text()?) else {
-            return Ok(None);
+            return Ok(Vec::new());
         };
         let mut scope = self.scope(number, measured);
         let usual = || Ok(format!("{} {}", number.scheme, number.quantity));
-        Ok(Some(Mark {
-            x: x.number()?,
-            y: number.value,
+        let what = self.mark.as_ref();
+        let what = what.map_or_else(usual, |mark| scope.text(mark))?;
+        let ends = match number.value == number.high {
+            true => vec![(number.value, "")],
+            false => vec![(number.value, ", lowest"), (number.high, ", highest")],
+        };
+        let x = x.number()?;
+        let mark = |(y, end)| Mark {
+            x,
+            y,
             id: number.id.into(),
-            what: self
-                .mark
-                .as_ref()
-                .map_or_else(usual, |mark| scope.text(mark))?,
-        }))
+            what: format!("{what}{end}"),
+        };
+        Ok(ends.into_iter().map(mark).collect())
     }
 }
 
@@ -412,10 +423,10 @@ fn curve(value: &FormulaValue) -> Result<Curve, FormulaError> {
         return Err(FormulaError::Wrong("a curve is a name and points".into()));
     };
     let point = |point: &FormulaValue| match point.items() {
-        [x, y] => Ok(Point {
+        [x, y, error @ ..] if error.len() < 2 => Ok(Point {
             x: x.number()?,
             y: y.number()?,
-            error: None,
+            error: error.first().and_then(|half| half.number().ok()),
         }),
         _ => Err(FormulaError::Wrong("a point is two numbers".into())),
     };

@@ -35,17 +35,15 @@ pub mod multicast;
 
 use lanigon_experiments::paper::Paper;
 
-use collectives::chapter::PAPERS as COLLECTIVES;
-
 /// All papers, in the order in which people are told of them.
 pub static PAPERS: &[&Paper] = &[
     &emp::PAPER,
     &gm::PAPER,
-    &COLLECTIVES[0],
-    &COLLECTIVES[1],
-    &COLLECTIVES[2],
+    &collectives::BARRIER,
+    &collectives::REDUCTION,
+    &collectives::GOSSIP,
     &multicast::PAPER,
-    &COLLECTIVES[3],
+    &collectives::MPI_BARRIER,
     &atomics::PAPER,
     &bypass::BROADCAST,
     &bypass::REDUCTION,

@@ -4,13 +4,16 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use host_lib::gm::collective::{Barrier, Operation, Shape};
-use lanigon_papers::collectives::{self, ExecutedOn, Setup};
-use lanigon_workloads::collective::{Broadcast, CollectiveWork, Settings, Type};
+use lanigon_experiments::grid::PointKey;
+use lanigon_experiments::{Error, key};
+use lanigon_papers::collectives::measure::rounds_of;
+use lanigon_papers::gm::bench::Setup;
+use lanigon_workloads::collective::{Broadcast, CollectiveWork, ExecutedOn, Settings, Type};
 use lanigon_worlds::boards;
 use lanigon_worlds::profile::built_in;
 
 /// Executes a check on a profile's boards, if GM's image is built.
-fn with(on: ExecutedOn, check: impl FnOnce(&Setup<'_>)) {
+fn with(check: impl FnOnce(&Setup<'_>)) {
     let profile = built_in("gm-paper-lanai9.1-133").unwrap();
     let board = boards::for_profile(&profile);
     let gm = board.gm.unwrap();
@@ -21,94 +24,66 @@ fn with(on: ExecutedOn, check: impl FnOnce(&Setup<'_>)) {
     check(&Setup {
         image: &image,
         profile: &profile,
-        on,
         interrupt: &Arc::default(),
     });
 }
 
-const ROUNDS: u64 = 20;
+/// A measurement with these axes behind the name of the boards.
+fn measured(setup: &Setup<'_>, measure: &str, axes: PointKey) -> Result<f64, Error> {
+    let key = [key![measure, "boards"], axes].concat();
+    setup.measure(&key, 20).map(|mean| mean.value)
+}
 
 #[test]
 fn barriers_take_longer_with_more_nodes_and_computation() {
-    with(ExecutedOn::Host, |setup| {
-        let barrier = |nodes| {
-            setup
-                .barrier(nodes, Barrier::PairwiseExchange, ROUNDS)
-                .unwrap()
-                .value
-        };
+    with(|setup| {
+        let us = |measure, axes| measured(setup, measure, axes).unwrap();
+        let barrier = |nodes: u32| us("exchange", key!["host", nodes]);
         let (two, seven, eight) = (barrier(2), barrier(7), barrier(8));
         // Seven nodes take two steps more than four, eight one.
         assert!(two < eight && eight < seven, "{two} {eight} {seven}");
-        for degree in 1..4 {
-            let tree = Barrier::GatherBroadcast { root: 0, degree };
-            let us = setup.barrier(4, tree, ROUNDS).unwrap().value;
+        for degree in 1_u32..4 {
+            let us = us("tree", key!["host", 4_u32, degree]);
             assert!(us > barrier(4), "{us} {degree}");
         }
-        let whole = setup.computing_loop(2, 50_000, 0, ROUNDS).unwrap().value;
+        let whole = us("loop", key!["host", 2_u32, 50_000_u32, 0_u32]);
         assert!(whole > 50.0 && whole < 50.0 + 2.0 * two, "{whole}");
-        let steps = setup.synthetic(2, 3, 10).unwrap().value;
+        let steps = us("synthetic", key!["host", 2_u32, 3_u32]);
         assert!(steps > 60.0 && steps < 60.0 + 6.0 * two, "{steps}");
-        let half = setup.least_computation(2, 0.5, ROUNDS).unwrap();
+        let half = us("least", key!["host", 2_u32, 50_u32]);
         assert!(half > 0.5 * two && half < 1.5 * two, "{half} {two}");
     });
 }
 
 #[test]
-fn reductions_take_longer_with_depth_and_skew() {
-    with(ExecutedOn::Host, |setup| {
-        let chain = |nodes| {
-            let shape = Shape::Fixed { degree: 1 };
-            setup
-                .reduction(nodes, shape, Type::Integer, ROUNDS)
-                .unwrap()
-                .value
-        };
+fn operations_take_longer_with_depth_skew_and_longer_blocks() {
+    with(|setup| {
+        let us = |measure, axes| measured(setup, measure, axes).unwrap();
+        let chain = |nodes: u32| us("reduction", key!["host", nodes, "chain", "integer"]);
         assert!(chain(2) < chain(4));
-        let cpu = |skew_ns| {
-            setup
-                .reduction_cpu(4, Type::Float, skew_ns, ROUNDS)
-                .unwrap()
-                .value
-        };
-        assert!(cpu(0) < cpu(200_000));
-    });
-}
-
-#[test]
-fn longer_blocks_take_longer() {
-    with(ExecutedOn::Host, |setup| {
-        for algorithm in [Broadcast::RecursiveDoubling, Broadcast::Ring] {
-            let time = |bytes| setup.all_to_all(4, algorithm, bytes, ROUNDS).unwrap().value;
-            assert!(time(4) < time(4096), "{algorithm:?}");
+        let cpu = |skew_us: u32| us("processor", key!["host", 4_u32, "float", skew_us]);
+        assert!(cpu(0) < cpu(200));
+        for algorithm in ["doubling", "ring"] {
+            let time = |bytes: u32| us("all_to_all", key!["host", 4_u32, algorithm, bytes]);
+            assert!(time(4) < time(4096), "{algorithm}");
         }
     });
 }
 
 #[test]
 fn boards_execute_every_operation_too() {
-    with(ExecutedOn::Nic, |setup| {
-        let barrier = |nodes| {
-            let barrier = setup.barrier(nodes, Barrier::PairwiseExchange, ROUNDS);
-            barrier.unwrap().value
-        };
+    with(|setup| {
+        let us = |measure, axes| measured(setup, measure, axes).unwrap();
+        let barrier = |nodes: u32| us("exchange", key!["nic", nodes]);
         assert!(barrier(2) < barrier(8));
-        let sum = |of| {
-            setup
-                .reduction(4, Shape::Binomial, of, ROUNDS)
-                .unwrap()
-                .value
-        };
+        let sum = |of| us("reduction", key!["nic", 4_u32, "binomial", of]);
         // The board has no unit for floating-point numbers.
-        assert!(sum(Type::Integer) < sum(Type::Float));
-        for algorithm in [
-            Broadcast::RecursiveDoubling,
-            Broadcast::ConcurrentBroadcasting,
-        ] {
-            let time = |bytes| setup.all_to_all(4, algorithm, bytes, ROUNDS).unwrap().value;
-            assert!(time(4) < time(4096), "{algorithm:?}");
+        assert!(sum("integer") < sum("float"));
+        for algorithm in ["doubling", "concurrent"] {
+            let time = |bytes: u32| us("all_to_all", key!["nic", 4_u32, algorithm, bytes]);
+            assert!(time(4) < time(4096), "{algorithm}");
         }
-        let ring = setup.all_to_all(4, Broadcast::Ring, 4, ROUNDS);
+        let ring = measured(setup, "all_to_all", key!["nic", 4_u32, "ring", 4_u32]);
         let error = ring.unwrap_err().to_string();
         assert!(error.contains("Ring is no algorithm of boards"), "{error}");
     });
@@ -116,15 +91,19 @@ fn boards_execute_every_operation_too() {
 
 /// The legs of a path follow each other and add up, and the path takes this many hops.
 #[track_caller]
-fn check_path(setup: &Setup<'_>, work: CollectiveWork, hops: RangeInclusive<usize>) {
+fn check_path(
+    (setup, on): (&Setup<'_>, ExecutedOn),
+    work: CollectiveWork,
+    hops: RangeInclusive<usize>,
+) {
     let settings = Settings {
         last_late_ns: match work {
             CollectiveWork::Reduction { .. } => 100_000,
             _ => 0,
         },
-        ..collectives::measure::rounds_of(work, 3)
+        ..rounds_of(work, on, 3)
     };
-    let found = setup.explain(8, &settings).unwrap();
+    let found = setup.explain_operation(8, &settings).unwrap();
     assert!(hops.contains(&found.hops), "{found:?}");
     let mut at = 0;
     for leg in &found.legs {
@@ -145,15 +124,15 @@ fn check_path(setup: &Setup<'_>, work: CollectiveWork, hops: RangeInclusive<usiz
 #[test]
 fn paths_lead_from_the_call_on_which_an_operation_depends_to_its_end() {
     for on in [ExecutedOn::Host, ExecutedOn::Nic] {
-        with(on, |setup| {
+        with(|setup| {
             check_path(
-                setup,
+                (setup, on),
                 CollectiveWork::Barrier(Barrier::PairwiseExchange),
                 3..=3,
             );
             // Ranks 3 to 6 are in the second level of the tree below the root, rank 7 in the third: up and down again.
             let tree = Barrier::GatherBroadcast { root: 0, degree: 2 };
-            check_path(setup, CollectiveWork::Barrier(tree), 4..=6);
+            check_path((setup, on), CollectiveWork::Barrier(tree), 4..=6);
             let reduction = CollectiveWork::Reduction {
                 operation: Operation::Sum,
                 of: Type::Integer,
@@ -161,10 +140,10 @@ fn paths_lead_from_the_call_on_which_an_operation_depends_to_its_end() {
                 root: 0,
                 all: false,
             };
-            check_path(setup, reduction, 3..=3);
+            check_path((setup, on), reduction, 3..=3);
             let algorithm = Broadcast::RecursiveDoubling;
             check_path(
-                setup,
+                (setup, on),
                 CollectiveWork::AllToAll {
                     algorithm,
                     bytes: 64,

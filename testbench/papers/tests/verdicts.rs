@@ -8,7 +8,7 @@ use lanigon_experiments::experiment::Experiment;
 use lanigon_papers::emp::key::Experiment as Benchmark;
 use lanigon_papers::emp::measure::rounds::Rounds;
 use lanigon_papers::emp::measure::scheme::Scheme;
-use lanigon_papers::emp::{Emp, EmpPlan, LARGE, MEDIUM, QUICK_SIZES, Selection, Task};
+use lanigon_papers::emp::{Emp, EmpPlan, LARGE, QUICK_SIZES, Selection, Task};
 use lanigon_worlds::profile::built_in;
 use lanigon_worlds::{images, nodes};
 
@@ -18,10 +18,11 @@ fn verdicts(rounds: Rounds) -> BTreeMap<String, (Option<bool>, String)> {
     // What claims are about, but without other systems: these need GM's image, which is not built everywhere.
     let needed = |task: &Task| match task {
         Task::Point(key) => {
-            key.experiment == Benchmark::Latency || [MEDIUM, LARGE].contains(&key.size)
+            let is_large = [8192, LARGE].contains(&key.size);
+            key.experiment == Benchmark::Latency || is_large && !key.experiment.is_other()
         }
         Task::Usage(..) => true,
-        Task::Ledger(..) | Task::Other(..) | Task::Tcp(_) => false,
+        Task::Ledger(..) | Task::Tcp(_) => false,
     };
     let image = |scheme: Scheme| {
         let image = images::own_image(scheme.image(), nodes::EMP_SRAM_BYTES);

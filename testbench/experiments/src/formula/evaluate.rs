@@ -208,6 +208,10 @@ impl<'a> Scope<'a> {
         let Some(definition) = self.definitions.0.get(name) else {
             return match (name, &arguments[..]) {
                 ("measure", [measure, at @ ..]) => self.measured.find(measure.text()?, at),
+                ("interval", [measure, at @ ..]) => {
+                    let half = self.measured.interval(measure.text()?, at);
+                    Ok(half.map_or(FormulaValue::None, Into::into))
+                }
                 _ => functions::call(name, &arguments),
             };
         };

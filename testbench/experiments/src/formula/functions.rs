@@ -5,6 +5,7 @@
 //! | `choose(flag, yes, no)` | one of both |
 //! | `known(value, other)` | the value, or the other one if it was not measured |
 //! | `measure(name, ...)` | a measure at a point, by its name as a text |
+//! | `interval(name, ...)` | half of the width of its confidence interval; `none` without one |
 //! | `open(reason)` | no value, for a reason |
 //! | `all(list)`, `any(list)` | whether all items are true, or one |
 //! | `min(list)`, `max(list)`, `sum(list)`, `mean(list)`, `count(list)` | of its numbers |

@@ -235,6 +235,11 @@ pub trait Measurements {
     fn find(&self, measure: &str, _at: &[FormulaValue]) -> Result<FormulaValue, FormulaError> {
         Err(FormulaError::unknown(measure))
     }
+
+    /// Half of the width of the confidence interval of a mean.
+    fn interval(&self, _measure: &str, _at: &[FormulaValue]) -> Option<f64> {
+        None
+    }
 }
 
 /// A formula.

@@ -6,22 +6,21 @@ use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
 use host_lib::gm::collective::{Barrier, Operation, Shape};
-use lanigon_workloads::collective::Round;
+use lanigon_experiments::Error;
+use lanigon_experiments::grid::AxisValue::{self, Count, Flag, Name};
+use lanigon_experiments::grid::PointKey;
+use lanigon_experiments::interval::Estimate;
 use lanigon_workloads::collective::{
-    self, Broadcast, CollectivePlan, CollectiveWork, Layer, Settings, Type,
+    self, Broadcast, CollectivePlan, CollectiveWork, ExecutedOn, Layer, Round, Settings, Type,
 };
 use lanigon_worlds::end::{RunError, completed};
 use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::programs::deliveries::Deliveries;
-
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use lanigon_experiments::Error;
-
-use super::{ExecutedOn, Setup};
-use crate::gm::{SHORT, bench};
-use lanigon_experiments::interval::Estimate;
+use crate::gm::SHORT;
+use crate::gm::bench::Setup;
 
 /// Limit of simulated time.
 const LIMIT: SimTime = SimTime::from_us(600_000_000);
@@ -29,16 +28,238 @@ const LIMIT: SimTime = SimTime::from_us(600_000_000);
 const WARM_UP: usize = 20;
 /// Variation of the synthetic applications each way (dissertation-121).
 const SYNTHETIC_PERCENT: u32 = 10;
+/// Runs of a synthetic application at least: fewer tell nothing about their variation.
+const LEAST_RUNS: u64 = 5;
 /// Seed of the programs' random numbers.
 const SEED: u64 = 1;
-
+/// The leaf whose reduction is measured comes so much later than the others: longer than the slowest tree takes without it.
+pub(super) const LEAF_LATE_NS: u64 = 500_000;
 /// Name of the programs.
 const PROGRAM: &str = "collective";
+
+/// Value that is taken from a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum RunValue {
+    /// The mean time from the end of so many rounds at the first member to that of the next ones.
+    Period(u64),
+    /// The mean time inside the call, over all members.
+    Inside,
+    /// The mean time from the call of the last member, a leaf, to the return at the first one. The leaf comes when the others have done
+    /// what they can without it: the publication's leaf waits for a message of the root (sections 4.3.1 and 4.3.2).
+    LeafToRoot,
+    /// The least computation between two rounds that takes this percentage of the time, to 1 % (section 3.5.4).
+    Least(u64),
+    /// Mean processor time of a host (gossip, section 6.3): for the operation on hosts with its polls, on which each step depends; for
+    /// that on boards without polls, since the program may do something else meanwhile. The difference of a long run and a short one.
+    HostTime,
+    /// Latency of a short message between two nodes; with collective operations switched on or off.
+    Message(bool),
+}
+
+/// A measurement: a program of these members, in the order of their ranks, and what is taken from its run, in us.
+#[derive(Debug, Clone)]
+pub(super) struct MeasuredProgram {
+    members: Vec<usize>,
+    settings: Settings,
+    value: RunValue,
+}
+
+/// Rounds of an operation without computation.
+#[must_use]
+pub const fn rounds_of(work: CollectiveWork, on: ExecutedOn, rounds: u64) -> Settings {
+    Settings {
+        work,
+        on,
+        layer: Layer::Gm,
+        per_node: 1,
+        rounds,
+        compute_ns: Vec::new(),
+        variation_percent: 0,
+        skew_ns: None,
+        last_late_ns: 0,
+    }
+}
+
+/// Rounds of a barrier of message passing.
+#[must_use]
+pub fn mpi_rounds(on: ExecutedOn, rounds: u64) -> Settings {
+    Settings {
+        // The profile has the time of a call.
+        layer: Layer::Mpi { call_ns: 0 },
+        ..rounds_of(
+            CollectiveWork::Barrier(Barrier::PairwiseExchange),
+            on,
+            rounds,
+        )
+    }
+}
+
+/// Reductions to the first rank, each after a barrier and a random delay up to `skew_ns`.
+pub(super) fn reductions(
+    shape: Shape,
+    of: Type,
+    skew_ns: u64,
+    (on, rounds): (ExecutedOn, u64),
+) -> Settings {
+    let work = CollectiveWork::Reduction {
+        operation: Operation::Sum,
+        of,
+        shape,
+        root: 0,
+        all: false,
+    };
+    Settings {
+        skew_ns: Some(skew_ns),
+        ..rounds_of(work, on, rounds)
+    }
+}
+
+/// The type of values with this name.
+fn values(name: &str) -> Option<Type> {
+    Some(match name {
+        "integer" => Type::Integer,
+        "float" => Type::Float,
+        _ => return None,
+    })
+}
+
+/// All-to-all broadcasts, which have a fourth of the others' rounds.
+fn broadcasts(
+    name: &str,
+    bytes: u64,
+    (on, rounds): (ExecutedOn, u64),
+    value: RunValue,
+) -> Option<(Settings, RunValue)> {
+    let algorithm = match name {
+        "doubling" => Broadcast::RecursiveDoubling,
+        "ring" => Broadcast::Ring,
+        "concurrent" => Broadcast::ConcurrentBroadcasting,
+        _ => return None,
+    };
+    let bytes = bytes as usize;
+    let work = CollectiveWork::AllToAll { algorithm, bytes };
+    Some((rounds_of(work, on, rounds.div_ceil(4)), value))
+}
+
+impl MeasuredProgram {
+    /// The measurement at a point: a measure, boards, place and number of nodes, and what the measure has; `None`: there is no such point.
+    pub(super) fn read(key: &PointKey, rounds: u64) -> Option<Self> {
+        let [Name(measure), Name(_), Name(on), Count(nodes), of @ ..] = &key[..] else {
+            return None;
+        };
+        let on = match on.as_str() {
+            "host" => ExecutedOn::Host,
+            "nic" => ExecutedOn::Nic,
+            _ => return None,
+        };
+        let mut members: Vec<_> = (0..*nodes as usize).collect();
+        let found = barriers(measure, of, (on, rounds));
+        let (settings, value) =
+            found.or_else(|| others(measure, of, (on, rounds), &mut members))?;
+        Some(Self {
+            members,
+            settings,
+            value,
+        })
+    }
+}
+
+/// Barriers, over GM and of message passing, alone and between computations.
+fn barriers(
+    measure: &str,
+    of: &[AxisValue],
+    (on, rounds): (ExecutedOn, u64),
+) -> Option<(Settings, RunValue)> {
+    let barrier = |algorithm| rounds_of(CollectiveWork::Barrier(algorithm), on, rounds);
+    Some(match (measure, of) {
+        ("exchange", []) => (barrier(Barrier::PairwiseExchange), RunValue::Period(1)),
+        ("tree", [Count(degree)]) => {
+            let degree = *degree as usize;
+            let tree = Barrier::GatherBroadcast { root: 0, degree };
+            (barrier(tree), RunValue::Period(1))
+        }
+        ("mpi", []) => (mpi_rounds(on, rounds), RunValue::Period(1)),
+        ("loop", [Count(compute_ns), Count(percent)]) => {
+            let settings = Settings {
+                compute_ns: vec![*compute_ns],
+                variation_percent: *percent as u32,
+                ..mpi_rounds(on, rounds)
+            };
+            (settings, RunValue::Period(1))
+        }
+        ("least", [Count(percent)]) => (mpi_rounds(on, rounds), RunValue::Least(*percent)),
+        // Steps of 10, 20, 30, ... us, each followed by a barrier (section 3.5.6).
+        ("synthetic", [Count(steps)]) => {
+            let runs = rounds.div_ceil(*steps).max(LEAST_RUNS);
+            let settings = Settings {
+                compute_ns: (1..=*steps).map(|step| step * 10_000).collect(),
+                variation_percent: SYNTHETIC_PERCENT,
+                ..mpi_rounds(on, steps * runs)
+            };
+            (settings, RunValue::Period(*steps))
+        }
+        ("message", [Flag(is_on)]) => (
+            barrier(Barrier::PairwiseExchange),
+            RunValue::Message(*is_on),
+        ),
+        _ => return None,
+    })
+}
+
+/// Reductions and all-to-all broadcasts.
+fn others(
+    measure: &str,
+    of: &[AxisValue],
+    program: (ExecutedOn, u64),
+    members: &mut [usize],
+) -> Option<(Settings, RunValue)> {
+    match (measure, of) {
+        ("reduction", [Name(form), Name(of)]) => {
+            let shape = match form.as_str() {
+                "binomial" => Shape::Binomial,
+                "chain" => Shape::Fixed { degree: 1 },
+                "star" => Shape::Fixed {
+                    degree: members.len() - 1,
+                },
+                _ => return None,
+            };
+            let settings = Settings {
+                last_late_ns: LEAF_LATE_NS,
+                ..reductions(shape, values(of)?, 0, program)
+            };
+            Some((settings, RunValue::LeafToRoot))
+        }
+        ("processor", [Name(of), Count(skew_us)]) => {
+            let settings = reductions(Shape::Binomial, values(of)?, skew_us * 1_000, program);
+            Some((settings, RunValue::Inside))
+        }
+        ("all_to_all", [Name(name), Count(bytes)]) => {
+            broadcasts(name, *bytes, program, RunValue::Inside)
+        }
+        // The ranks are at other nodes, in one of several random orders.
+        ("placed", [Name(name), Count(bytes), Count(order)]) => {
+            shuffle(members, *order);
+            broadcasts(name, *bytes, program, RunValue::Inside)
+        }
+        ("host_time", [Name(name), Count(bytes)]) => {
+            broadcasts(name, *bytes, program, RunValue::HostTime)
+        }
+        _ => None,
+    }
+}
+
+/// Brings numbers into a random order, another one for each `order`.
+fn shuffle(all: &mut [usize], order: u64) {
+    let mut random = ChaCha8Rng::seed_from_u64(order);
+    for last in (1..all.len()).rev() {
+        all.swap(last, random.next_u64() as usize % (last + 1));
+    }
+}
 
 /// A run.
 pub(super) struct MeasuredRun {
     /// The rounds of all members, without those of the warm-up.
-    rounds: Rounds,
+    rounds: Vec<Vec<Round>>,
     /// Mean time of the programs on a processor since power-on, in us: without and with polls.
     processor_us: [f64; 2],
 }
@@ -46,41 +267,35 @@ pub(super) struct MeasuredRun {
 impl MeasuredRun {
     /// The last round of each member.
     pub(super) fn last_rounds(&self) -> Result<Vec<Round>, Error> {
-        let last = self.rounds.0.iter().map(|all| all.last().copied());
+        let last = self.rounds.iter().map(|all| all.last().copied());
         last.collect::<Option<_>>().ok_or(Error::NoRound)
     }
-}
 
-/// The rounds of all members, without those of the warm-up.
-struct Rounds(Vec<Vec<Round>>);
-
-impl Rounds {
-    /// Mean time from the end of a round at the first member to that of the next one, in us. Every `each` rounds are alike.
-    fn period_us(&self, each: usize) -> Result<Estimate, Error> {
-        let all = self.0.first().ok_or(Error::NoRound)?;
+    /// Mean time of `each` rounds at the first member, in us.
+    fn period_us(&self, each: u64) -> Result<Estimate, Error> {
+        let all = self.rounds.first().ok_or(Error::NoRound)?;
         let ends: Vec<_> = all.iter().map(|round| round.ended_ps).collect();
         let (Some(first), Some(last)) = (ends.first(), ends.last()) else {
             return Err(Error::NoRound);
         };
         let mean = (last - first) as f64 / 1e6 / (ends.len() - 1).max(1) as f64;
-        let stamps: Vec<_> = ends.iter().copied().step_by(each).collect();
-        Ok(Estimate::of_rounds(mean, &stamps))
+        let stamps: Vec<_> = ends.iter().copied().step_by(each as usize).collect();
+        // The measured periods are whole ones but for one round of the first.
+        Ok(Estimate::of_rounds(mean, &stamps).times(each as f64))
     }
 
-    /// Mean time inside the call, over all members and rounds, in us.
     fn inside_us(&self) -> Result<Estimate, Error> {
-        let members = self.0.len().max(1) as f64;
-        let rounds = self.0.iter().map(Vec::len).min().unwrap_or_default();
+        let members = self.rounds.len().max(1) as f64;
+        let rounds = self.rounds.iter().map(Vec::len).min().unwrap_or_default();
         let inside = |round: usize| {
-            let times = self.0.iter().map(|all| all[round]);
+            let times = self.rounds.iter().map(|all| all[round]);
             times.map(|round| round.ended_ps - round.began_ps).sum()
         };
         Ok(mean_us((0..rounds).map(inside))?.times(1.0 / members))
     }
 
-    /// Mean time from the call of the last member to the return at the first one, in us.
     fn leaf_to_root_us(&self) -> Result<Estimate, Error> {
-        let ends = self.0.first().zip(self.0.last());
+        let ends = self.rounds.first().zip(self.rounds.last());
         let (root, leaf) = ends.ok_or(Error::NoRound)?;
         let times = root.iter().zip(leaf);
         mean_us(times.map(|(root, leaf)| root.ended_ps.saturating_sub(leaf.began_ps)))
@@ -105,55 +320,73 @@ fn mean_us(rounds: impl Iterator<Item = u64>) -> Result<Estimate, Error> {
     }
 }
 
-/// The leaf whose reduction is measured comes so much later than the others: longer than the slowest tree takes without it.
-pub(super) const LEAF_LATE_NS: u64 = 500_000;
-
-/// Rounds of an operation without computation.
-#[must_use]
-pub const fn rounds_of(work: CollectiveWork, rounds: u64) -> Settings {
-    Settings {
-        work,
-        on: ExecutedOn::Host,
-        layer: Layer::Gm,
-        per_node: 1,
-        rounds,
-        compute_ns: Vec::new(),
-        variation_percent: 0,
-        skew_ns: None,
-        last_late_ns: 0,
-    }
-}
-
-/// Rounds of a barrier of message passing.
-#[must_use]
-pub fn mpi_rounds(rounds: u64) -> Settings {
-    Settings {
-        // The profile has the time of a call.
-        layer: Layer::Mpi { call_ns: 0 },
-        ..rounds_of(CollectiveWork::Barrier(Barrier::PairwiseExchange), rounds)
-    }
-}
-
 impl Setup<'_> {
-    /// Runs a program on all nodes; its rounds.
-    fn run(&self, nodes: u16, settings: Settings) -> Result<Rounds, Error> {
-        let members: Vec<_> = (0..usize::from(nodes)).collect();
-        Ok(self.run_on(&members, settings)?.rounds)
+    /// Measures a point.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn measure(&self, key: &PointKey, rounds: u64) -> Result<Estimate, Error> {
+        let point = MeasuredProgram::read(key, rounds).ok_or(Error::NoRound)?;
+        let run = |settings| self.run_program(&point.members, settings, None);
+        let settings = point.settings.clone();
+        match point.value {
+            RunValue::Period(each) => run(settings)?.period_us(each),
+            RunValue::Inside => run(settings)?.inside_us(),
+            RunValue::LeafToRoot => run(settings)?.leaf_to_root_us(),
+            RunValue::Least(percent) => self.least_computation(&point, percent as f64 / 100.0),
+            RunValue::HostTime => {
+                let time = |rounds| {
+                    let settings = Settings {
+                        rounds,
+                        ..settings.clone()
+                    };
+                    let [computing, all] = run(settings)?.processor_us;
+                    Ok::<_, Error>(match point.settings.on {
+                        ExecutedOn::Host => all,
+                        ExecutedOn::Nic => computing,
+                    })
+                };
+                let rounds = settings.rounds;
+                let time = (time(2 * rounds)? - time(rounds)?) / rounds as f64;
+                Ok(Estimate::single(time))
+            }
+            RunValue::Message(on) => self.latency_with(SHORT, rounds as u32, on),
+        }
+    }
+
+    fn least_computation(
+        &self,
+        point: &MeasuredProgram,
+        efficiency: f64,
+    ) -> Result<Estimate, Error> {
+        let period = |compute_ns| {
+            let settings = Settings {
+                compute_ns,
+                ..point.settings.clone()
+            };
+            let run = self.run_program(&point.members, settings, None)?;
+            Ok::<_, Error>(run.period_us(1)?.value)
+        };
+        let barrier = period(Vec::new())?;
+        let (mut least, mut most) = (0.0, 2.0 * barrier * efficiency / (1.0 - efficiency));
+        while most - least > 0.01 * most {
+            let middle: f64 = (least + most) / 2.0;
+            let whole = period(vec![(middle * 1e3).round() as u64])?;
+            match middle / whole < efficiency {
+                true => least = middle,
+                false => most = middle,
+            }
+        }
+        Ok(Estimate::single(most))
     }
 
     /// Runs a program on the nodes with these numbers, in the order of the ranks: all from 0 on.
-    fn run_on(&self, members: &[usize], settings: Settings) -> Result<MeasuredRun, Error> {
-        self.run_observed(members, settings, None)
-    }
-
-    /// Runs a program of these members with an observer.
-    pub(super) fn run_observed(
+    pub(super) fn run_program(
         &self,
         members: &[usize],
         mut settings: Settings,
         observer: Option<Box<dyn Observer>>,
     ) -> Result<MeasuredRun, Error> {
-        settings.on = self.on;
         if let Layer::Mpi { call_ns } = &mut settings.layer {
             *call_ns = self.profile.host.mpi_call.ps() / 1000;
         }
@@ -199,220 +432,8 @@ impl Setup<'_> {
             }
         }
         Ok(MeasuredRun {
-            rounds: Rounds(rounds),
+            rounds,
             processor_us,
         })
-    }
-
-    /// Mean latency of consecutive barriers, in us (section 3.5.1).
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn barrier(&self, nodes: u16, algorithm: Barrier, rounds: u64) -> Result<Estimate, Error> {
-        let settings = rounds_of(CollectiveWork::Barrier(algorithm), rounds);
-        self.run(nodes, settings)?.period_us(1)
-    }
-
-    /// Mean latency of consecutive pairwise-exchange barriers of message passing, in us (section 3.5.3).
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn mpi_barrier(&self, nodes: u16, rounds: u64) -> Result<Estimate, Error> {
-        self.run(nodes, mpi_rounds(rounds))?.period_us(1)
-    }
-
-    /// Mean time of a loop of a computation and a pairwise-exchange barrier of message passing, in us: every node computes for this time,
-    /// plus or minus `percent` at random (sections 3.5.4 and 3.5.5).
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn computing_loop(
-        &self,
-        nodes: u16,
-        compute_ns: u64,
-        percent: u32,
-        rounds: u64,
-    ) -> Result<Estimate, Error> {
-        let settings = Settings {
-            compute_ns: vec![compute_ns],
-            variation_percent: percent,
-            ..mpi_rounds(rounds)
-        };
-        self.run(nodes, settings)?.period_us(1)
-    }
-
-    /// The least computation between two pairwise-exchange barriers of message passing that takes this share of the time, in us, to 1 %
-    /// (section 3.5.4).
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn least_computation(
-        &self,
-        nodes: u16,
-        efficiency: f64,
-        rounds: u64,
-    ) -> Result<f64, Error> {
-        let barrier = self.mpi_barrier(nodes, rounds)?.value;
-        let (mut least, mut most) = (0.0, 2.0 * barrier * efficiency / (1.0 - efficiency));
-        while most - least > 0.01 * most {
-            let middle: f64 = (least + most) / 2.0;
-            let compute_ns = (middle * 1e3).round() as u64;
-            let whole = self.computing_loop(nodes, compute_ns, 0, rounds)?.value;
-            match middle / whole < efficiency {
-                true => least = middle,
-                false => most = middle,
-            }
-        }
-        Ok(most)
-    }
-
-    /// Mean time of a run of the synthetic application with `steps` steps of 10, 20, 30, ... us, each followed by a barrier
-    /// of message passing, in us (section 3.5.6).
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn synthetic(&self, nodes: u16, steps: u64, runs: u64) -> Result<Estimate, Error> {
-        let settings = Settings {
-            compute_ns: (1..=steps).map(|step| step * 10_000).collect(),
-            variation_percent: SYNTHETIC_PERCENT,
-            ..mpi_rounds(steps * runs)
-        };
-        // The measured periods are whole runs but for one step of the first.
-        let period = self.run(nodes, settings)?.period_us(steps as usize)?;
-        Ok(period.times(steps as f64))
-    }
-
-    /// Mean latency of a reduction to the first rank, in us: from the call of the last rank, a leaf, to the result at the root
-    /// (sections 4.3.1 and 4.3.2). The leaf comes when the others have done what they can without it: the publication's leaf waits
-    /// for a message of the root.
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn reduction(
-        &self,
-        nodes: u16,
-        shape: Shape,
-        of: Type,
-        rounds: u64,
-    ) -> Result<Estimate, Error> {
-        let settings = Settings {
-            last_late_ns: LEAF_LATE_NS,
-            ..reductions(shape, of, 0, rounds)
-        };
-        self.run(nodes, settings)?.leaf_to_root_us()
-    }
-
-    /// Mean time of a node inside a reduction, in us: each begins after a barrier and a random delay up to `skew_ns`
-    /// (sections 4.3.3 and 4.3.4).
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn reduction_cpu(
-        &self,
-        nodes: u16,
-        of: Type,
-        skew_ns: u64,
-        rounds: u64,
-    ) -> Result<Estimate, Error> {
-        let settings = reductions(Shape::Binomial, of, skew_ns, rounds);
-        self.run(nodes, settings)?.inside_us()
-    }
-
-    /// Mean time of an all-to-all broadcast at a node, in us (gossip, section 6).
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn all_to_all(
-        &self,
-        nodes: u16,
-        algorithm: Broadcast,
-        bytes: usize,
-        rounds: u64,
-    ) -> Result<Estimate, Error> {
-        let settings = rounds_of(CollectiveWork::AllToAll { algorithm, bytes }, rounds);
-        self.run(nodes, settings)?.inside_us()
-    }
-
-    /// [`all_to_all`](Self::all_to_all) with the ranks at other nodes: `places` numbers the orders, which are random.
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn placed_all_to_all(
-        &self,
-        nodes: u16,
-        algorithm: Broadcast,
-        bytes: usize,
-        places: u64,
-        rounds: u64,
-    ) -> Result<Estimate, Error> {
-        let settings = rounds_of(CollectiveWork::AllToAll { algorithm, bytes }, rounds);
-        let members = shuffled(usize::from(nodes), places);
-        self.run_on(&members, settings)?.rounds.inside_us()
-    }
-
-    /// Mean processor time of a host for an all-to-all broadcast, in us (gossip, section 6.3): for the operation on hosts with its polls,
-    /// on which each step depends; for that on boards without polls, since the program may do something else meanwhile. It is the
-    /// difference of a long run and a short one.
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn host_time(
-        &self,
-        nodes: u16,
-        algorithm: Broadcast,
-        bytes: usize,
-        rounds: u64,
-    ) -> Result<f64, Error> {
-        let members: Vec<_> = (0..usize::from(nodes)).collect();
-        let time = |rounds| {
-            let settings = rounds_of(CollectiveWork::AllToAll { algorithm, bytes }, rounds);
-            let [computing, all] = self.run_on(&members, settings)?.processor_us;
-            Ok::<_, Error>(match self.on {
-                ExecutedOn::Host => all,
-                ExecutedOn::Nic => computing,
-            })
-        };
-        Ok((time(2 * rounds)? - time(rounds)?) / rounds as f64)
-    }
-
-    /// Latency of a short message between two nodes, in us; with collective operations switched on or off.
-    ///
-    /// # Errors
-    /// [`Error`].
-    pub fn message(&self, collectives: bool, rounds: u64) -> Result<Estimate, Error> {
-        let pair = bench::Setup {
-            image: self.image,
-            profile: self.profile,
-            interrupt: self.interrupt,
-        };
-        let rounds = rounds as u32;
-        Ok(match collectives {
-            true => pair.latency(SHORT, rounds)?,
-            false => pair.latency_without_collectives(SHORT, rounds)?,
-        })
-    }
-}
-
-/// The numbers below `count` in a random order, another one for each `order`.
-fn shuffled(count: usize, order: u64) -> Vec<usize> {
-    let mut random = ChaCha8Rng::seed_from_u64(order);
-    let mut all: Vec<_> = (0..count).collect();
-    for last in (1..count).rev() {
-        all.swap(last, random.next_u64() as usize % (last + 1));
-    }
-    all
-}
-
-fn reductions(shape: Shape, of: Type, skew_ns: u64, rounds: u64) -> Settings {
-    let work = CollectiveWork::Reduction {
-        operation: Operation::Sum,
-        of,
-        shape,
-        root: 0,
-        all: false,
-    };
-    Settings {
-        skew_ns: Some(skew_ns),
-        ..rounds_of(work, rounds)
     }
 }

@@ -12,10 +12,9 @@ use defs::probe::stage;
 use emulator::profile::Profile;
 
 use super::key::Key;
-use super::published::PARAMETER;
+use super::published::{PARAMETER, TABLE};
 use super::results::{Lacks, ProfileResults};
 use super::{FRAME, LEDGERS, SMALL, STATEMENTS, Task};
-use crate::emp::measure::passing::System;
 use crate::emp::measure::scheme::Scheme;
 use lanigon_experiments::formula::{FormulaError, FormulaValue, Measurements};
 use lanigon_experiments::published::Published;
@@ -42,6 +41,20 @@ pub enum Comparison {
 #[derive(Debug, Clone, Copy)]
 pub struct Answer(&'static Published);
 
+/// The thesis's figures whose numbers are wanted, and the tasks that they need for curves of these sizes.
+pub(super) fn figures(sizes: &[u32], wanted: &dyn Fn(&str) -> bool) -> (Vec<String>, Vec<Task>) {
+    let needs = Needs::of(sizes);
+    // Without the name of a profile behind it.
+    let number = |file: &str| {
+        file.trim_start_matches("figure-")
+            .trim_end_matches('-')
+            .to_owned()
+    };
+    let all = RULES.some_figures(&TABLE, &needs, &|file| wanted(&number(file)));
+    let numbers = all.iter().map(|(file, _)| number(file)).collect();
+    (numbers, needs.tasks.into_inner())
+}
+
 /// Answer to a published number; `None` for parameters of the experiments.
 #[must_use]
 pub fn answer(number: &'static Published) -> Option<Answer> {
@@ -52,10 +65,7 @@ impl Answer {
     /// Tasks that are needed, in the order in which the formula looks for them; curves have these sizes.
     #[must_use]
     pub fn needs(&self, sizes: &[u32]) -> Vec<Task> {
-        let needs = Needs {
-            sizes: sizes.iter().copied().map(f64::from).collect(),
-            tasks: RefCell::default(),
-        };
+        let needs = Needs::of(sizes);
         RULES.value(self.0, &needs);
         needs.tasks.into_inner()
     }
@@ -91,22 +101,15 @@ impl Answer {
         }
     }
 
-    /// A point of the curve whose highest value it is.
-    #[must_use]
-    pub fn peak(&self) -> Option<Key> {
-        match self.needs(&[SMALL])[..] {
-            [Task::Point(key)] if self.0.quantity.contains("highest") => Some(key),
-            _ => None,
-        }
-    }
-
     /// Why there is no value.
     #[must_use]
     pub fn why_missing(&self, lacks: &Lacks) -> String {
         let needs = self.needs(&[SMALL]);
-        let other = needs
-            .iter()
-            .find(|task| matches!(task, Task::Other(..) | Task::Tcp(_)));
+        let other = needs.iter().find(|task| match task {
+            Task::Point(key) => key.experiment.is_other(),
+            Task::Tcp(_) => true,
+            Task::Ledger(..) | Task::Usage(..) => false,
+        });
         match other {
             Some(Task::Tcp(_)) => lacks.of_tcp(),
             Some(_) => lacks.of_other(),
@@ -142,11 +145,21 @@ struct Needs {
     tasks: RefCell<Vec<Task>>,
 }
 
+impl Needs {
+    fn of(sizes: &[u32]) -> Self {
+        Self {
+            sizes: sizes.iter().copied().map(f64::from).collect(),
+            tasks: RefCell::default(),
+        }
+    }
+}
+
 impl Measurements for Needs {
     fn find(&self, measure: &str, at: &[FormulaValue]) -> Result<FormulaValue, FormulaError> {
         let mut tasks = self.tasks.borrow_mut();
         match (measure, at) {
             ("sizes", []) => return Ok(self.sizes.clone().into()),
+            ("profile", []) => return Ok("".into()),
             ("dma_us", []) => tasks.extend(LEDGERS.map(|size| Task::Ledger(Scheme::Base, size))),
             // Its rows say what comes with and without.
             ("tcp_peak", []) => tasks.extend([true, false].map(Task::Tcp)),
@@ -155,11 +168,7 @@ impl Measurements for Needs {
             }
             ("poll_ns" | "translation_us" | "mapped_megabytes", []) | ("limit", [_]) => {}
             (_, []) => return Err(FormulaError::unknown(measure)),
-            (_, [size]) => {
-                let system = System::by_name(measure);
-                let size = size.number()? as u32;
-                tasks.extend(system.map(|system| Task::Other(system, size)));
-            }
+            ("tcp", [_]) => {}
             _ => tasks.push(Task::Point(Key::read(measure, at)?)),
         }
         Ok(1.0.into())

@@ -2,23 +2,32 @@
 
 use std::fmt::{self, Write};
 
-use emulator::profile::Profile;
-
+use super::SMALL;
 use super::results::{ProfileResults, Results};
 use crate::emp::measure::scheme::Scheme;
 use crate::emp::measure::usage::Usage;
 use lanigon_analysis::ledger::Ledger;
 
-/// Heading of [`revised_costs`].
-pub const REVISED: &str = "Changed after the first results were seen; this lowered latencies";
-
-/// The costs that a profile has changed in knowledge of results, with their earlier values.
-pub fn revised_costs(profile: &Profile) -> impl Iterator<Item = String> + '_ {
-    profile.entries.iter().filter_map(|(name, entry)| {
-        let before = entry.before_results.as_ref()?;
-        let (value, unit) = (entry.value, &entry.unit);
-        Some(format!("{name} = {value} {unit} (before: {before})"))
-    })
+/// The costs that a profile has changed in knowledge of results: its latencies are not predictions from the first values. Then the ledger
+/// of a short message.
+#[must_use]
+pub fn costs_and_ledger(of: &ProfileResults) -> String {
+    let mut text = String::new();
+    for (name, entry) in &of.profile.entries {
+        if let Some(before) = &entry.before_results {
+            let (value, unit) = (entry.value, &entry.unit);
+            text += &format!(
+                "Changed after the first results were seen, which lowered latencies: {name} = {value} {unit} (before: {before})\n"
+            );
+        }
+    }
+    let base = of.schemes.get(&Scheme::Base);
+    if let Some(quiet) = base.and_then(|base| base.ledgers.get(&SMALL)) {
+        text.push('\n');
+        // Writing to a string cannot fail.
+        let _ = ledger(&mut text, Scheme::Base, &quiet.ledger);
+    }
+    text
 }
 
 /// The complete explanation of a scheme.
@@ -54,10 +63,7 @@ fn write_profile(text: &mut String, profile: &ProfileResults, scheme: Scheme) ->
 }
 
 /// Writes the ledger of one message.
-///
-/// # Errors
-/// None, if writing to `text` cannot fail.
-pub fn ledger(text: &mut String, scheme: Scheme, ledger: &Ledger) -> fmt::Result {
+fn ledger(text: &mut String, scheme: Scheme, ledger: &Ledger) -> fmt::Result {
     writeln!(
         text,
         "Where the time of one {}-byte message went ({}, quiet network, receive posted before):\n",

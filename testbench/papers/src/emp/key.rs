@@ -2,15 +2,12 @@
 
 use std::fmt;
 
-use serde::Deserialize;
-
 use crate::emp::measure::scheme::Scheme;
 use crate::emp::measure::testbed::Testbed;
 use lanigon_experiments::formula::{FormulaError, FormulaValue};
 
-/// An experiment of the thesis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+/// An experiment of the thesis; or the latency of a system that it compares with EMP, or runs over it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Experiment {
     /// Half of a ping-pong's round trip.
     Latency,
@@ -18,23 +15,46 @@ pub enum Experiment {
     OneWay,
     /// Bandwidth in both directions together.
     TwoWay,
+    /// Latency of GM itself, without message passing.
+    Gm,
+    /// Latency of message passing over GM.
+    MpiOverGm,
+    /// Latency of message passing over EMP, base.
+    MpiOverEmp,
 }
 
 impl Experiment {
-    /// All experiments.
-    pub const ALL: [Self; 3] = [Self::Latency, Self::OneWay, Self::TwoWay];
+    /// The experiments with EMP.
+    pub const OWN: [Self; 3] = [Self::Latency, Self::OneWay, Self::TwoWay];
+    /// The latencies of other systems.
+    pub const OTHERS: [Self; 3] = [Self::Gm, Self::MpiOverGm, Self::MpiOverEmp];
 
     /// Names, measured quantities and their units.
-    const WORDS: [[&'static str; 3]; 3] = [
+    const WORDS: [[&'static str; 3]; 6] = [
         ["latency", "latency", "us"],
         ["one-way", "bandwidth", "Mb/s"],
         ["two-way", "bandwidth", "Mb/s"],
+        ["gm", "latency", "us"],
+        ["mpi-gm", "latency", "us"],
+        ["mpi-emp", "latency", "us"],
     ];
 
-    /// Name in rows, options and `data/published-emp.csv`.
+    /// Name in rows, options and `data/published-emp.csv`; that of another system.
     #[must_use]
     pub const fn name(self) -> &'static str {
         Self::WORDS[self as usize][0]
+    }
+
+    /// Whether it is the latency of another system.
+    #[must_use]
+    pub fn is_other(self) -> bool {
+        Self::OTHERS.contains(&self)
+    }
+
+    /// Whether it runs on boards with a LANai.
+    #[must_use]
+    pub const fn is_on_gm(self) -> bool {
+        matches!(self, Self::Gm | Self::MpiOverGm)
     }
 
     /// Measured quantity.
@@ -52,7 +72,7 @@ impl Experiment {
     /// Finds an experiment by name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter();
+        let mut all = Self::OWN.into_iter().chain(Self::OTHERS);
         all.find(|experiment| experiment.name() == name)
     }
 }
@@ -90,16 +110,21 @@ impl fmt::Display for Key {
 }
 
 impl Key {
-    /// The point of a measure at a testbed, a scheme and a message length; with flow control, it ends with `_controlled`.
+    /// The point of a measure at a testbed, a scheme and a message length; with flow control, it ends with `_controlled`. Other systems are at
+    /// a message length.
     ///
     /// # Errors
     /// There is no such point.
     pub fn read(measure: &str, at: &[FormulaValue]) -> Result<Self, FormulaError> {
         let unknown = || FormulaError::unknown(measure);
+        let name = measure.replace('_', "-");
+        let found = Experiment::by_name(&name).filter(|found| found.is_other());
+        if let (Some(other), [size]) = (found, at) {
+            return Ok(Self::new(other, Scheme::Base, size.number()? as u32));
+        }
         let [testbed, scheme, size] = at else {
             return Err(unknown());
         };
-        let name = measure.replace('_', "-");
         let (name, flow_control) = match name.strip_suffix("-controlled") {
             Some(name) => (name, true),
             None => (name.as_str(), false),
@@ -123,26 +148,5 @@ impl Key {
             flow_control: false,
             size,
         }
-    }
-
-    /// The point on another testbed.
-    #[must_use]
-    pub const fn with_testbed(self, testbed: Testbed) -> Self {
-        Self { testbed, ..self }
-    }
-
-    /// The point with flow control.
-    #[must_use]
-    pub const fn with_flow_control(self) -> Self {
-        Self {
-            flow_control: true,
-            ..self
-        }
-    }
-
-    /// The point for another size.
-    #[must_use]
-    pub const fn sized(self, size: u32) -> Self {
-        Self { size, ..self }
     }
 }

@@ -2,20 +2,15 @@
 //!
 //! A [`EmpPlan`] lists the tasks; each is an independent world.
 
-pub mod absent;
 pub mod answers;
 pub mod explain;
-pub mod figures;
 pub mod key;
 pub mod measure;
-mod page;
 pub mod plan;
-pub mod plot;
 pub mod published;
 pub mod results;
 pub mod rows;
 mod selection;
-mod table;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -32,11 +27,12 @@ use lanigon_experiments::drawing::NamedFigure;
 use lanigon_experiments::error::profile;
 use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::experiment::Experiment;
+use lanigon_experiments::page;
 use lanigon_experiments::paper::{Choice, ExplainEffect, Paper, ResultRequest, start};
-use lanigon_experiments::row::Row;
+use lanigon_experiments::row::{self, Row};
 use lanigon_experiments::statements::{PaperFile, Statements};
 use lanigon_experiments::verdict::JudgedClaim;
-use lanigon_report::Section;
+use lanigon_report::{Block, Section};
 use lanigon_worlds::images::{self, FirmwareError};
 use lanigon_worlds::{boards, nodes};
 use serde::Serialize;
@@ -45,7 +41,7 @@ use measure::rounds::Rounds;
 use measure::scheme::Scheme;
 use plan::Calibrated;
 pub use plan::{EmpPlan, Task, TaskResult};
-use results::Results;
+use results::{ProfileResults, Results};
 pub use selection::Selection;
 
 /// Numbers and claims.
@@ -79,8 +75,6 @@ pub const QUICK_SIZES: &[u32] = &[4, 10, 256, 1478, 1479, 4096, 4097, 8192, 14_3
 
 /// Size used for "small" messages of the thesis.
 pub const SMALL: u32 = 10;
-/// Size used for "medium" messages of the thesis.
-pub const MEDIUM: u32 = 8192;
 /// Size used for "large" messages of the thesis.
 pub const LARGE: u32 = 65_536;
 
@@ -294,16 +288,14 @@ impl Experiment for Emp {
         claims
     }
 
-    fn figures(&self, _: &Paper, results: &Results) -> Vec<NamedFigure> {
-        let mut all = Vec::new();
-        for figure in &self.selection.figures {
-            let drawn = |profile| {
-                let drawing = plot::figure(figure, profile)?;
-                Some((page::figure_file(figure, profile), drawing))
-            };
-            all.extend(results.profiles.iter().filter_map(drawn));
-        }
-        all
+    fn figures(&self, paper: &Paper, results: &Results) -> Vec<NamedFigure> {
+        let wanted = |file: &str| {
+            let mut numbers = self.selection.figures.iter();
+            numbers.any(|number| file.starts_with(&format!("figure-{number}-")))
+        };
+        let profiles = results.profiles.iter();
+        let drawn = |of: &ProfileResults| self.statements.some_figures(paper.table, of, &wanted);
+        profiles.flat_map(drawn).collect()
     }
 
     fn points(&self, results: &Results) -> impl Serialize {
@@ -311,14 +303,30 @@ impl Experiment for Emp {
     }
 
     fn extra(&self, results: &Results) -> impl Serialize {
-        rows::Extra::new(results, &self.selection)
+        rows::extra(results, &self.selection)
     }
 
     fn text(&self, head: &Head, results: &Results) -> String {
         match self.scheme {
             Some(scheme) => explain::render(results, scheme),
-            None => table::render(results, &self.selection, &head.claims),
+            None => page::text(head, &self.more(results)),
         }
+    }
+
+    fn more(&self, results: &Results) -> String {
+        let mut text = String::new();
+        for of in &results.profiles {
+            text += &self.statements.text(of);
+            for median in rows::medians(&rows::of_profile(results, of, &self.selection)) {
+                text += &format!("{median}\n");
+            }
+            text += &explain::costs_and_ledger(of);
+        }
+        for scheme in &results.lacks.missing {
+            let (title, image) = (scheme.title(), scheme.image());
+            text += &format!("{title}: not measured: no image {image} (make firmware)\n");
+        }
+        text
     }
 
     fn table(&self, rows: &[Row], results: &Results) -> Vec<Row> {
@@ -327,8 +335,14 @@ impl Experiment for Emp {
         rows.iter().cloned().chain(points).collect()
     }
 
-    fn sections(&self, head: &Head, _: Vec<NamedFigure>, results: &Results) -> Vec<Section> {
-        page::sections(head, results, &self.selection)
+    fn sections(&self, head: &Head, figures: Vec<NamedFigure>, results: &Results) -> Vec<Section> {
+        let mut sections = page::sections(head, figures);
+        let more = self.more(results);
+        let lines = Block::Lines(more.trim_matches('\n').to_owned());
+        sections.push(page::section("Tables", vec![lines]));
+        let points = row::block("Measured points", &self.table(&[], results));
+        sections.push(page::section("Points", vec![points]));
+        sections
     }
 }
 

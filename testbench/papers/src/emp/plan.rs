@@ -19,7 +19,7 @@ use lanigon_worlds::nodes::EMP_SRAM_BYTES;
 use lanigon_worlds::profile::built_in;
 
 use super::key::{Experiment, Key};
-use super::measure::passing::{self, System};
+use super::measure::passing;
 use super::measure::quiet::{self, Quiet};
 use super::measure::rounds::Rounds;
 use super::measure::scheme::Scheme;
@@ -43,8 +43,6 @@ pub enum Task {
     Ledger(Scheme, u32),
     /// Utilisation of resources.
     Usage(Scheme, Directions),
-    /// The latency of another system with messages of this length.
-    Other(System, u32),
     /// TCP between hosts with Linux; whether their processors' work takes time.
     Tcp(bool),
 }
@@ -55,23 +53,22 @@ impl Task {
         match self {
             Self::Point(key) => key.scheme,
             Self::Ledger(scheme, _) | Self::Usage(scheme, _) => scheme,
-            Self::Other(..) | Self::Tcp(_) => Scheme::Base,
+            Self::Tcp(_) => Scheme::Base,
         }
     }
 
     /// The latencies of other systems.
     pub fn others() -> impl Iterator<Item = Self> {
-        let all = System::ALL.into_iter();
-        all.flat_map(|system| OTHER_SIZES.map(|size| Self::Other(system, size)))
+        let all = Experiment::OTHERS.into_iter();
+        let key = |other, size| Self::Point(Key::new(other, Scheme::Base, size));
+        all.flat_map(move |other| OTHER_SIZES.map(|size| key(other, size)))
     }
 
     /// Testbed and flow control of the task.
     pub(super) const fn conditions(self) -> (Testbed, bool) {
         match self {
             Self::Point(key) => (key.testbed, key.flow_control),
-            Self::Ledger(..) | Self::Usage(..) | Self::Other(..) | Self::Tcp(_) => {
-                (Testbed::Direct933, false)
-            }
+            Self::Ledger(..) | Self::Usage(..) | Self::Tcp(_) => (Testbed::Direct933, false),
         }
     }
 
@@ -90,7 +87,6 @@ impl Task {
             Self::Point(key) => key.size,
             Self::Ledger(..) => 0,
             Self::Usage(..) => LARGE,
-            Self::Other(_, size) => size,
             Self::Tcp(_) => u32::MAX,
         }
     }
@@ -143,7 +139,7 @@ impl EmpPlan {
     /// The executable tasks, largest first.
     pub(super) fn possible(&self) -> Vec<Task> {
         let has_image = |task: &Task| {
-            let is_on_gm = matches!(task, Task::Other(system, _) if system.is_on_gm());
+            let is_on_gm = matches!(task, Task::Point(key) if key.experiment.is_on_gm());
             let is_tcp = matches!(task, Task::Tcp(_));
             self.images.contains_key(&task.scheme())
                 && (!is_on_gm || self.gm.is_some())
@@ -170,7 +166,6 @@ impl EmpPlan {
             profile: Arc::clone(&of.profile),
             schemes: of.schemes.clone(),
             points: BTreeMap::new(),
-            others: BTreeMap::new(),
             tcp: BTreeMap::new(),
             lacks: Arc::clone(&lacks),
         };
@@ -181,9 +176,6 @@ impl EmpPlan {
             match (task, result) {
                 (Task::Point(key), TaskResult::Mean(mean)) => {
                     of.points.insert(key, mean);
-                }
-                (Task::Other(system, size), TaskResult::Mean(mean)) => {
-                    of.others.insert((system, size), mean);
                 }
                 (Task::Tcp(processor), TaskResult::Tcp(tcp)) => {
                     of.tcp.insert(processor, tcp);
@@ -316,31 +308,36 @@ impl EmpPlan {
             return Ok(TaskResult::Nothing);
         };
         Ok(match task {
-            Task::Point(key) => TaskResult::Mean(measure(&setup, key)?),
+            Task::Point(key) => self.mean(&setup, key)?,
             Task::Ledger(_, size) => match quiet::follow(&setup, size)? {
                 Some(quiet) => TaskResult::Ledger(Box::new(quiet)),
                 None => TaskResult::Nothing,
             },
             Task::Usage(_, flow) => TaskResult::Usage(usage::measure(&setup, flow, LARGE)?),
             Task::Tcp(processor) => TaskResult::Tcp(tcp::measure(&setup, processor)?),
-            Task::Other(system, size) => match (system, &self.gm) {
-                (System::MpiOverEmp, _) => TaskResult::Mean(passing::mpi_over_emp(&setup, size)?),
-                (System::MpiOverGm, Some((profile, image))) => {
-                    TaskResult::Mean(passing::mpi_over_gm(&setup, image, profile, size)?)
-                }
-                (System::Gm, Some((profile, image))) => {
-                    TaskResult::Mean(passing::gm_alone(&setup, image, profile, size)?)
-                }
-                (_, None) => TaskResult::Nothing,
-            },
         })
     }
-}
 
-fn measure(setup: &Setup, key: Key) -> Result<Estimate, Error> {
-    match key.experiment {
-        Experiment::Latency => latency::measure(setup, key.size),
-        Experiment::OneWay => one_way::measure(setup, key.size),
-        Experiment::TwoWay => two_way::measure(setup, key.size),
+    fn mean(
+        &self,
+        setup: &Setup,
+        Key {
+            experiment, size, ..
+        }: Key,
+    ) -> Result<TaskResult, Error> {
+        let mean = match (experiment, &self.gm) {
+            (Experiment::Latency, _) => latency::measure(setup, size),
+            (Experiment::OneWay, _) => one_way::measure(setup, size),
+            (Experiment::TwoWay, _) => two_way::measure(setup, size),
+            (Experiment::MpiOverEmp, _) => passing::mpi_over_emp(setup, size),
+            (Experiment::MpiOverGm, Some((profile, image))) => {
+                passing::mpi_over_gm(setup, image, profile, size)
+            }
+            (Experiment::Gm, Some((profile, image))) => {
+                passing::gm_alone(setup, image, profile, size)
+            }
+            (_, None) => return Ok(TaskResult::Nothing),
+        };
+        mean.map(TaskResult::Mean)
     }
 }

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use emulator::profile::Profile;
+use host_lib::emp::OpenError;
 
-use super::absent::second_process;
 use super::answers;
 use super::key::Key;
-use crate::emp::measure::passing::System;
 use crate::emp::measure::quiet::Quiet;
 use crate::emp::measure::scheme::Scheme;
 use crate::emp::measure::tcp::Tcp;
@@ -54,10 +53,8 @@ pub struct ProfileResults {
     pub profile: Arc<Profile>,
     /// Results by scheme; schemes without an image are missing.
     pub schemes: BTreeMap<Scheme, SchemeResults>,
-    /// The points, in their experiments' units.
+    /// The points, in their experiments' units: EMP's, and the latencies of other systems.
     pub points: BTreeMap<Key, Estimate>,
-    /// Latencies of other systems by message length, in us.
-    pub others: BTreeMap<(System, u32), Estimate>,
     /// TCP with and without time of the hosts' processors.
     pub tcp: BTreeMap<bool, Tcp>,
     /// Parts that the run lacks.
@@ -106,25 +103,19 @@ impl Lacks {
 
 impl Sample for ProfileResults {
     fn means(&mut self) -> Vec<&mut Estimate> {
-        let others = self.others.values_mut();
-        self.points.values_mut().chain(others).collect()
+        self.points.values_mut().collect()
     }
 
     fn name(&self, place: usize) -> String {
-        let others = self.others.keys();
-        let others = others.map(|(system, bytes)| format!("{}, {bytes} bytes, us", system.name()));
-        let mut names = self.points.keys().map(Key::to_string).chain(others);
-        names.nth(place).unwrap_or_default()
+        self.points
+            .keys()
+            .nth(place)
+            .map(Key::to_string)
+            .unwrap_or_default()
     }
 }
 
 impl ProfileResults {
-    /// The latency of another system.
-    #[must_use]
-    pub fn other(&self, system: System, size: u32) -> Option<f64> {
-        self.others.get(&(system, size)).map(|mean| mean.value)
-    }
-
     /// The value of a point.
     #[must_use]
     pub fn value(&self, key: Key) -> Option<f64> {
@@ -154,28 +145,22 @@ impl Measurements for ProfileResults {
         if let Some(found) = answers::find(self, measure, at) {
             return found;
         }
-        let unknown = || FormulaError::unknown(measure);
         let not_measured = |why: String| FormulaError::Missing(format!("not measured: {why}"));
         match at {
-            [] if measure == "second_process" => Ok(second_process().as_str().into()),
+            [] if measure == "profile" => Ok(self.profile.name.as_str().into()),
+            // Why two processes on a host are not measured: the error of the second one.
+            [] if measure == "second_process" => Ok(OpenError::Busy.to_string().as_str().into()),
             [] if measure == "sizes" => {
-                let sizes: BTreeSet<_> = self.points.keys().map(|key| key.size).collect();
+                let own = self.points.keys().filter(|key| !key.experiment.is_other());
+                let sizes: BTreeSet<_> = own.map(|key| key.size).collect();
                 Ok(Vec::from_iter(sizes.into_iter().map(f64::from)).into())
             }
-            [size] => {
+            [size] if measure == "tcp" => {
                 let size = size.number()? as u32;
-                let (found, why) = match measure {
-                    "tcp" => {
-                        let tcp = self.tcp.get(&true);
-                        let found = tcp.and_then(|tcp| tcp.latencies.get(&size).copied());
-                        (found, self.lacks.of_tcp())
-                    }
-                    name => {
-                        let system = System::by_name(name).ok_or_else(unknown)?;
-                        (self.other(system, size), self.lacks.of_other())
-                    }
-                };
-                found.map(Into::into).ok_or_else(|| not_measured(why))
+                let found = self.tcp.get(&true);
+                let found = found.and_then(|tcp| tcp.latencies.get(&size).copied());
+                let missing = || not_measured(self.lacks.of_tcp());
+                found.map(Into::into).ok_or_else(missing)
             }
             [scheme, flow] => {
                 let (scheme, flow) = (Scheme::by_name(scheme.text()?), flow.text()?);
@@ -188,7 +173,11 @@ impl Measurements for ProfileResults {
             }
             at => {
                 let key = Key::read(measure, at)?;
-                let why = match self.lacks.missing.contains(&key.scheme) || self.lacks.partial {
+                let why = match key.experiment.is_other()
+                    || self.lacks.missing.contains(&key.scheme)
+                    || self.lacks.partial
+                {
+                    true if key.experiment.is_other() => self.lacks.of_other(),
                     true => self.lacks.of(Some(key.scheme)),
                     false => {
                         let (name, size) = (key.experiment.name(), key.size);
@@ -199,6 +188,10 @@ impl Measurements for ProfileResults {
                 value.map(Into::into).ok_or_else(|| not_measured(why))
             }
         }
+    }
+
+    fn interval(&self, measure: &str, at: &[FormulaValue]) -> Option<f64> {
+        self.points.get(&Key::read(measure, at).ok()?)?.interval
     }
 }
 

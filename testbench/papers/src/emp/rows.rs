@@ -1,20 +1,23 @@
 //! Results as rows with published numbers, and for programs.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use emulator::profile::Profile;
+use lanigon_worlds::calibrate::StageTime;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::answers::{Answer, Comparison, answer};
 use super::key::{Experiment, Key};
 use super::published;
-use super::results::{ProfileResults, Results};
+use super::results::{ProfileResults, Results, SchemeResults};
 use super::{Selection, Task};
-use crate::emp::measure::passing::{GM_PROFILE, System};
-use crate::emp::measure::scheme::Scheme;
+use crate::emp::measure::passing::GM_PROFILE;
+use crate::emp::measure::quiet::Quiet;
 use crate::emp::measure::tcp;
 use crate::emp::measure::testbed::Testbed;
-use crate::emp::measure::usage::Resource;
-use lanigon_experiments::interval::Estimate;
+use crate::emp::measure::usage::Usage;
 use lanigon_experiments::published::Published;
 use lanigon_experiments::row::{self, NOT_MEASURED, PREDICTED, Row};
 use lanigon_experiments::verdict;
@@ -98,28 +101,35 @@ fn judged_bound(
 /// Row of a point.
 fn point_row(results: &Results, profile: &ProfileResults, key: Key) -> Row {
     let mean = profile.points.get(&key);
-    let missing = || results.lacks.of(Some(key.scheme));
+    let note = match mean {
+        None if key.experiment.is_other() => results.lacks.of_other(),
+        None => results.lacks.of(Some(key.scheme)),
+        Some(_) if key.experiment.is_on_gm() => format!("boards of {GM_PROFILE}"),
+        Some(_) => String::new(),
+    };
+    let (experiment, scheme) = match key.experiment.is_other() {
+        true => (Experiment::Latency, key.experiment.name()),
+        false => (key.experiment, key.scheme.name()),
+    };
     let flow_control = if key.flow_control {
         ", flow control"
     } else {
         ""
     };
     Row {
+        experiment: experiment.name(),
+        profile: profile.profile.name.clone(),
+        scheme,
+        testbed: key.testbed.name(),
+        message_bytes: Some(key.size),
         what: format!("{}{flow_control}", key.experiment.metric()),
-        note: mean.map_or_else(missing, |_| String::new()),
-        ..mean_row(profile, key, key.scheme.name(), mean)
-    }
-}
-
-/// Row of another system's latency.
-fn other_row(profile: &ProfileResults, (system, size): (System, u32), mean: &Estimate) -> Row {
-    let key = Key::new(Experiment::Latency, Scheme::Base, size);
-    Row {
-        note: match system.is_on_gm() {
-            true => format!("boards of {GM_PROFILE}"),
-            false => String::new(),
-        },
-        ..mean_row(profile, key, system.name(), Some(mean))
+        measured: mean.map(|mean| round(mean.value)),
+        rounds: mean.map(|mean| mean.rounds),
+        interval: mean.and_then(|mean| mean.interval).map(round),
+        unit: key.experiment.unit(),
+        role: mean.map_or(NOT_MEASURED, |_| PREDICTED),
+        note,
+        ..Row::default()
     }
 }
 
@@ -145,29 +155,6 @@ fn tcp_rows(profile: &ProfileResults) -> impl Iterator<Item = Row> + '_ {
     })
 }
 
-/// Row of a measured mean.
-fn mean_row(
-    profile: &ProfileResults,
-    key: Key,
-    scheme: &'static str,
-    mean: Option<&Estimate>,
-) -> Row {
-    Row {
-        experiment: key.experiment.name(),
-        profile: profile.profile.name.clone(),
-        scheme,
-        testbed: key.testbed.name(),
-        message_bytes: Some(key.size),
-        what: key.experiment.metric().into(),
-        measured: mean.map(|mean| round(mean.value)),
-        rounds: mean.map(|mean| mean.rounds),
-        interval: mean.and_then(|mean| mean.interval).map(round),
-        unit: key.experiment.unit(),
-        role: mean.map_or(NOT_MEASURED, |_| PREDICTED),
-        ..Row::default()
-    }
-}
-
 /// The published numbers under a profile.
 #[must_use]
 pub fn of_profile(results: &Results, profile: &ProfileResults, selection: &Selection) -> Vec<Row> {
@@ -179,16 +166,15 @@ pub fn of_profile(results: &Results, profile: &ProfileResults, selection: &Selec
     answered.collect()
 }
 
-/// All points under a profile, as rows; then those of other systems.
+/// All points under a profile, as rows; other systems' if they were measured.
 #[must_use]
 pub fn points(results: &Results, profile: &ProfileResults, selection: &Selection) -> Vec<Row> {
+    let is_shown = |key: &Key| !key.experiment.is_other() || profile.points.contains_key(key);
     let tasks = selection.tasks.iter().filter_map(|task| match task {
-        Task::Point(key) => Some(point_row(results, profile, *key)),
+        Task::Point(key) if is_shown(key) => Some(point_row(results, profile, *key)),
         _ => None,
     });
-    let others = profile.others.iter();
-    let others = others.map(|(key, mean)| other_row(profile, *key, mean));
-    tasks.chain(others).chain(tcp_rows(profile)).collect()
+    tasks.chain(tcp_rows(profile)).collect()
 }
 
 /// Median of absolute errors of predictions.
@@ -225,192 +211,106 @@ pub fn medians(rows: &[Row]) -> Vec<Median> {
     of.into_iter().filter_map(median).collect()
 }
 
+impl fmt::Display for Median {
+    /// "Median absolute error of 20 predictions: 3.4 %".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.of {
+            "error_points" => (self.median, "percentage points"),
+            _ => (round(100.0 * self.median), "%"),
+        };
+        let count = self.predictions;
+        write!(
+            f,
+            "Median absolute error of {count} predictions: {value:.1} {unit}"
+        )
+    }
+}
+
 /// Parts of the document beside rows, claims and points.
-#[derive(Debug, Serialize)]
-pub struct Extra {
-    /// The profile under which claims are judged.
-    pub judged_under: Option<String>,
-    /// Median errors of the predictions.
-    pub medians: Vec<Median>,
-    /// Durations of stages, by profile and scheme.
-    pub stages: Vec<StageRow>,
-    /// Ledgers, by profile and scheme.
-    pub ledgers: Vec<LedgerDocument>,
-    /// Utilisation, by profile and scheme.
-    pub usages: Vec<UsageDocument>,
-    /// Schemes without an image.
-    pub missing: Vec<&'static str>,
+pub(super) fn extra(results: &Results, selection: &Selection) -> impl Serialize + use<> {
+    let profiles = results.profiles.iter();
+    let medians = profiles.flat_map(|of| medians(&of_profile(results, of, selection)));
+    let missing = results.lacks.missing.iter().map(|scheme| scheme.name());
+    json!({
+        "judged_under": results.judged().map(|of| of.profile.name.as_str()),
+        "medians": medians.collect::<Vec<_>>(),
+        "stages": of_schemes(results, stages),
+        "ledgers": of_schemes(results, ledgers),
+        "usages": of_schemes(results, usages),
+        "missing": missing.collect::<Vec<_>>(),
+    })
 }
 
-/// A stage under a profile.
-#[derive(Debug, Serialize)]
-pub struct StageRow {
-    /// Name of the profile.
-    pub profile: String,
-    /// The scheme.
-    pub scheme: &'static str,
-    /// Name of the stage.
-    pub stage: String,
-    /// Own cycles on unmodified hardware, in a quiet exchange of one full frame.
-    pub cycles: u64,
-    /// Own time on unmodified hardware in microseconds.
-    pub hardware_us: f64,
-    /// Duration under this profile.
-    pub us: f64,
-    /// Source of the target duration.
-    pub id: Option<String>,
-    /// "calibrated" if the profile stretches the stage, else "predicted".
-    pub role: &'static str,
-}
-
-/// A ledger with its profile.
-#[derive(Debug, Serialize)]
-pub struct LedgerDocument {
-    /// Name of the profile.
-    pub profile: String,
-    /// The scheme.
-    pub scheme: &'static str,
-    /// Message length.
-    pub message_bytes: u32,
-    /// Sum of all spans.
-    pub total_us: f64,
-    /// Owner, name, microseconds.
-    pub spans: Vec<(&'static str, String, f64)>,
-}
-
-/// Utilisation of resources.
-#[derive(Debug, Serialize)]
-pub struct UsageDocument {
-    /// Name of the profile.
-    pub profile: String,
-    /// The scheme.
-    pub scheme: &'static str,
-    /// "one-way" or "two-way".
-    pub experiment: &'static str,
-    /// Message length.
-    pub message_bytes: u32,
-    /// The busiest resource.
-    pub bottleneck: Option<String>,
-    /// The resources of both nodes.
-    pub resources: Vec<ResourceRow>,
-}
-
-/// Utilisation of a resource.
-#[derive(Debug, Serialize)]
-pub struct ResourceRow {
-    /// The node.
-    pub node: &'static str,
-    /// The resource.
-    pub resource: &'static str,
-    /// Share of the time, 0 to 1.
-    pub busy: f64,
-    /// Shares by kind of work.
-    pub parts: BTreeMap<String, f64>,
-}
-
-impl Extra {
-    /// The other results of a run.
-    #[must_use]
-    pub fn new(results: &Results, selection: &Selection) -> Self {
-        let profiles = results.profiles.iter();
-        Self {
-            judged_under: results.judged().map(|of| of.profile.name.clone()),
-            medians: profiles
-                .flat_map(|profile| medians(&of_profile(results, profile, selection)))
-                .collect(),
-            stages: of_schemes(results, stage_rows),
-            ledgers: of_schemes(results, ledgers),
-            usages: of_schemes(results, usages),
-            missing: results
-                .lacks
-                .missing
-                .iter()
-                .map(|scheme| scheme.name())
-                .collect(),
+/// Items of all profiles and schemes, with the names of these.
+fn of_schemes(results: &Results, make: fn(&Profile, &SchemeResults) -> Vec<Value>) -> Vec<Value> {
+    let mut all = Vec::new();
+    for of in &results.profiles {
+        for (scheme, measured) in &of.schemes {
+            for mut item in make(&of.profile, measured) {
+                item["profile"] = of.profile.name.as_str().into();
+                item["scheme"] = scheme.name().into();
+                all.push(item);
+            }
         }
     }
+    all
 }
 
-fn of_schemes<T>(results: &Results, make: impl Fn(&ProfileResults, Scheme) -> Vec<T>) -> Vec<T> {
-    let profiles = results.profiles.iter();
-    profiles
-        .flat_map(|profile| {
-            let schemes = profile.schemes.keys();
-            schemes.map(move |&scheme| (profile, scheme))
+/// The stages: own cycles and time on unmodified hardware, in a quiet exchange of one full frame; the duration under the profile, and its source.
+fn stages(profile: &Profile, measured: &SchemeResults) -> Vec<Value> {
+    let stage = |stage: &StageTime| {
+        let factor = measured.factor(&stage.stage);
+        let entry = profile.stages.get(&stage.stage);
+        json!({
+            "stage": stage.stage,
+            "cycles": stage.cycles,
+            "hardware_us": round(stage.us),
+            "us": round(stage.us * factor.unwrap_or(1.0)),
+            "id": entry.map(|entry| entry.source.as_str()),
+            "role": factor.map_or(PREDICTED, |_| row::CALIBRATED),
         })
-        .flat_map(|(profile, scheme)| make(profile, scheme))
-        .collect()
+    };
+    measured.stages.iter().map(stage).collect()
 }
 
-fn stage_rows(results: &ProfileResults, scheme: Scheme) -> Vec<StageRow> {
-    let measured = &results.schemes[&scheme];
-    let stages = measured.stages.iter();
-    stages
-        .map(|stage| {
-            let factor = measured.factor(&stage.stage);
-            let entry = results.profile.stages.get(&stage.stage);
-            StageRow {
-                profile: results.profile.name.clone(),
-                scheme: scheme.name(),
-                stage: stage.stage.clone(),
-                cycles: stage.cycles,
-                hardware_us: round(stage.us),
-                us: round(stage.us * factor.unwrap_or(1.0)),
-                id: entry.map(|entry| entry.source.clone()),
-                role: factor.map_or(PREDICTED, |_| row::CALIBRATED),
-            }
+/// The ledgers; spans as owner, name, microseconds.
+fn ledgers(_: &Profile, measured: &SchemeResults) -> Vec<Value> {
+    let ledger = |quiet: &Quiet| {
+        let Quiet { ledger, .. } = quiet;
+        let spans = ledger.spans.iter();
+        let spans = spans.map(|span| (span.owner.name(), &span.what, span.time().us()));
+        json!({
+            "message_bytes": ledger.length,
+            "total_us": ledger.total().us(),
+            "spans": spans.collect::<Vec<_>>(),
         })
-        .collect()
+    };
+    measured.ledgers.values().map(ledger).collect()
 }
 
-fn ledgers(results: &ProfileResults, scheme: Scheme) -> Vec<LedgerDocument> {
-    let ledgers = results.schemes[&scheme].ledgers.values();
-    ledgers
-        .map(|quiet| &quiet.ledger)
-        .map(|ledger| LedgerDocument {
-            profile: results.profile.name.clone(),
-            scheme: scheme.name(),
-            message_bytes: ledger.length,
-            total_us: ledger.total().us(),
-            spans: ledger
-                .spans
-                .iter()
-                .map(|span| (span.owner.name(), span.what.clone(), span.time().us()))
-                .collect(),
-        })
-        .collect()
-}
-
-fn usages(results: &ProfileResults, scheme: Scheme) -> Vec<UsageDocument> {
-    let usages = results.schemes[&scheme].usages.iter();
-    usages
-        .map(|usage| UsageDocument {
-            profile: results.profile.name.clone(),
-            scheme: scheme.name(),
-            experiment: usage.flow.name(),
-            message_bytes: usage.message_bytes,
-            bottleneck: usage.bottleneck_name(),
-            resources: usage
-                .nodes
-                .iter()
-                .enumerate()
-                .flat_map(|(node, of_node)| {
-                    let resources = of_node.resources.iter();
-                    resources.map(move |resource| resource_row(usage.flow.node(node), resource))
+/// Utilisation of resources, as shares of the time.
+fn usages(_: &Profile, measured: &SchemeResults) -> Vec<Value> {
+    let usage = |usage: &Usage| {
+        let nodes = usage.nodes.iter().enumerate();
+        let resources = nodes.flat_map(|(node, of_node)| {
+            let resources = of_node.resources.iter();
+            resources.map(move |resource| {
+                let parts = resource.parts.iter();
+                let parts = parts.map(|(what, share)| (what.to_string(), round(*share)));
+                json!({
+                    "node": usage.flow.node(node),
+                    "resource": resource.name,
+                    "busy": round(resource.busy),
+                    "parts": parts.collect::<BTreeMap<_, _>>(),
                 })
-                .collect(),
+            })
+        });
+        json!({
+            "experiment": usage.flow.name(),
+            "message_bytes": usage.message_bytes,
+            "bottleneck": usage.bottleneck_name(),
+            "resources": resources.collect::<Vec<_>>(),
         })
-        .collect()
-}
-
-fn resource_row(node: &'static str, resource: &Resource) -> ResourceRow {
-    let parts = resource.parts.iter();
-    ResourceRow {
-        node,
-        resource: resource.name,
-        busy: round(resource.busy),
-        parts: parts
-            .map(|(what, share)| (what.to_string(), round(*share)))
-            .collect(),
-    }
+    };
+    measured.usages.iter().map(usage).collect()
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::answers::answer;
-use super::figures::{self, Figure};
+use super::answers::{self, answer};
 use super::{LARGE, QUICK_SIZES, SMALL, Task};
 use crate::emp::measure::scheme::Scheme;
 use crate::emp::published;
@@ -15,8 +14,8 @@ pub struct Selection {
     pub numbers: Vec<&'static str>,
     /// Claims.
     pub claims: Vec<&'static str>,
-    /// Figures to draw.
-    pub figures: Vec<Figure>,
+    /// Numbers of the figures to draw.
+    pub figures: Vec<String>,
     /// Tasks that they need.
     pub tasks: BTreeSet<Task>,
 }
@@ -56,13 +55,16 @@ impl Selection {
     }
 
     fn points(sizes: &[u32]) -> Self {
-        let figures = figures::all().to_vec();
-        let keys: BTreeSet<_> = figures
-            .iter()
-            .flat_map(|figure| figure.keys(sizes))
-            .collect();
+        Self::drawn(sizes, &|_| true)
+    }
+
+    /// Selects figures by their numbers.
+    fn drawn(sizes: &[u32], wanted: &dyn Fn(&str) -> bool) -> Self {
+        // Each has a curve with small messages.
+        let (figures, _) = answers::figures(&[SMALL], wanted);
+        let (_, tasks) = answers::figures(sizes, wanted);
         Self {
-            tasks: keys.into_iter().map(Task::Point).collect(),
+            tasks: tasks.into_iter().collect(),
             figures,
             ..Self::default()
         }
@@ -73,9 +75,12 @@ impl Selection {
     pub fn by_id(id: &str, sizes: &[u32]) -> Option<Self> {
         let mut selection = Self::default();
         let table = id.replace('-', " ");
-        if let Some(figure) = figures::by_id(id) {
-            selection.tasks = figure.keys(sizes).into_iter().map(Task::Point).collect();
-            selection.figures = vec![figure.clone()];
+        // "figure-3.5" and "fig3.5" are accepted too.
+        let number = id.strip_prefix("figure").or_else(|| id.strip_prefix("fig"));
+        let number = number.unwrap_or(id).trim_start_matches(['-', ' ']);
+        let drawn = Self::drawn(sizes, &|known| known == number);
+        if !drawn.figures.is_empty() {
+            selection = drawn;
         } else if TABLES.contains(&table.as_str()) {
             let numbers = published::TABLE
                 .numbers()
@@ -117,10 +122,7 @@ impl Selection {
     /// All known ids, for an error message.
     #[must_use]
     pub fn known() -> String {
-        let figures: Vec<_> = figures::all()
-            .iter()
-            .map(|figure| figure.id.as_str())
-            .collect();
+        let (figures, _) = answers::figures(&[SMALL], &|_| true);
         let claims: Vec<_> = published::claims().map(|(id, _)| id).collect();
         let is_point = |task: &Task| matches!(task, Task::Point(_));
         let numbers: Vec<_> = answered()
@@ -154,6 +156,8 @@ fn needs(id: &str, sizes: &[u32]) -> Vec<Task> {
 mod tests {
     use super::*;
     use crate::emp::SIZES;
+    use crate::emp::key::{Experiment, Key};
+    use crate::emp::measure::testbed::Testbed;
     use crate::emp::published::PARAMETER;
 
     #[test]
@@ -171,12 +175,35 @@ mod tests {
             let points = Selection::points(sizes);
             for id in answered() {
                 for task in needs(id, sizes) {
-                    let apart = matches!(task, Task::Ledger(..) | Task::Other(..) | Task::Tcp(_));
+                    let apart = match task {
+                        Task::Point(key) => key.experiment.is_other(),
+                        _ => true,
+                    };
                     let there = apart || points.tasks.contains(&task);
                     assert!(there, "{id}: {task:?}");
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_experiment_testbed_and_scheme_is_in_a_figure() {
+        let tasks = Selection::points(&[10]).tasks;
+        let has = |testbed, key: Key| {
+            let key = Key { testbed, ..key };
+            assert!(tasks.contains(&Task::Point(key)), "{key}");
+        };
+        for scheme in Scheme::ALL {
+            for experiment in Experiment::OWN {
+                for testbed in [Testbed::Direct933, Testbed::Switch700] {
+                    has(testbed, Key::new(experiment, scheme, 10));
+                }
+            }
+            let two_way = Key::new(Experiment::TwoWay, scheme, 10);
+            has(Testbed::Direct700, two_way);
+        }
+        let controlled = |task: &&Task| matches!(task, Task::Point(key) if key.flow_control);
+        assert_eq!(tasks.iter().filter(controlled).count(), 2);
     }
 
     #[test]
@@ -187,7 +214,13 @@ mod tests {
         };
         assert_eq!(counts("emp-004"), Some((1, 2)));
         assert_eq!(counts("emp-010"), Some((1, 2)));
-        assert_eq!(counts("3.1"), Some((0, 10)));
+        for id in ["3.1", "figure-3.1", "fig3.1"] {
+            assert_eq!(counts(id), Some((0, 10)), "{id}");
+        }
+        assert_eq!(counts("3.8"), None);
+        let long = Selection::by_id("3.3", &[LARGE]);
+        assert_eq!(long.map(|one| one.tasks.len()), Some(0));
+        assert_eq!(counts("figure"), None);
         assert_eq!(counts("table-3.1"), Some((6, 1)));
         assert_eq!(counts("emp-074"), Some((1, 2)));
         assert_eq!(counts("emp-none"), None);

@@ -79,7 +79,7 @@ fn schemes_without_an_image_are_reported() -> Result<(), Error> {
     let emp = Emp::for_plan(plan, Selection::whole(QUICK_SIZES))?;
     assert_eq!(emp.keys().len(), 1);
     let (results, _) = measure(&emp, &|_| ())?;
-    assert_eq!(results.lacks.missing, Scheme::SPLIT);
+    assert_eq!(results.lacks.missing, Scheme::ALL[1..]);
     assert_eq!(results.profiles[0].points.len(), 1);
     let judged: Vec<_> = emp
         .claims(&results)
@@ -89,4 +89,27 @@ fn schemes_without_an_image_are_reported() -> Result<(), Error> {
     let published: Vec<_> = published::claims().map(|(id, _)| id).collect();
     assert_eq!(judged, published);
     Ok(())
+}
+
+/// The systems with which the thesis compares EMP, and which statements call absent, are so.
+#[test]
+fn no_scenario_runs_what_is_absent() {
+    let network = "[network]\ntopology = \"pair\"\n[[program]]\nrun = ";
+    let refused = |name: &str| {
+        let text = format!("{network}\"{name}\"\nnodes = \"all\"\n");
+        let found = lanigon_workloads::parse("test", &text);
+        found
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
+    };
+    for name in ["sockets", "socket"] {
+        let why = refused(name);
+        let unknown = format!("no program \"{name}\"");
+        assert!(
+            why.contains(&unknown),
+            "{name} exists: mend its text. {why}"
+        );
+    }
+    assert!(!refused("mpi").contains("no program"));
 }

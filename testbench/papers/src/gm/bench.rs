@@ -97,23 +97,26 @@ impl Setup<'_> {
     /// # Errors
     /// If a program fails.
     pub fn latency(&self, bytes: u32, rounds: u32) -> Result<Estimate, Error> {
-        self.latency_on(&mut self.world()?, bytes, rounds)
+        self.latency_with(bytes, rounds, true)
     }
 
-    fn latency_on(&self, gm: &mut GmWorld, bytes: u32, rounds: u32) -> Result<Estimate, Error> {
-        let stamps = self.ping_pong(gm, bytes, rounds)?;
-        let value = span(&stamps) as f64 / f64::from(rounds) / 2e6;
-        Ok(Estimate::of_rounds(value, &stamps))
-    }
-
-    /// [`latency`](Self::latency) with boards whose collective operations are off, in microseconds.
+    /// [`latency`](Self::latency) with boards whose collective operations are on, or off.
     ///
     /// # Errors
     /// If a program fails.
-    pub fn latency_without_collectives(&self, bytes: u32, rounds: u32) -> Result<Estimate, Error> {
+    pub fn latency_with(
+        &self,
+        bytes: u32,
+        rounds: u32,
+        collectives: bool,
+    ) -> Result<Estimate, Error> {
         let mut gm = self.world()?;
-        gm.configure(|config| config.collective_ticks = 0);
-        self.latency_on(&mut gm, bytes, rounds)
+        if !collectives {
+            gm.configure(|config| config.collective_ticks = 0);
+        }
+        let stamps = self.ping_pong(&mut gm, bytes, rounds)?;
+        let value = span(&stamps) as f64 / f64::from(rounds) / 2e6;
+        Ok(Estimate::of_rounds(value, &stamps))
     }
 
     /// Runs a ping-pong. The end of each round, in picoseconds: the first round is not measured.

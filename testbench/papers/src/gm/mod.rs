@@ -5,36 +5,38 @@
 
 pub mod bench;
 pub mod explain;
-mod figures;
-mod rows;
-mod text;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use emulator::image::{Identity, Image};
+use emulator::image::Image;
 use emulator::profile::Profile;
 use lanigon_experiments::Error;
 use lanigon_experiments::conditions::{Conditions, about};
-use lanigon_experiments::document::{ExperimentOutcome, Head};
-use lanigon_experiments::drawing::NamedFigure;
+use lanigon_experiments::document::ExperimentOutcome;
 use lanigon_experiments::error::profile;
 use lanigon_experiments::execute::MeasuredPoints;
 use lanigon_experiments::experiment::Experiment;
-use lanigon_experiments::formula::Measurements;
+use lanigon_experiments::formula::{FormulaError, FormulaValue, Measurements};
+use lanigon_experiments::grid::{AxisValue, PointKey};
 use lanigon_experiments::interval::Estimate;
+use lanigon_experiments::key;
+use lanigon_experiments::means::Means;
 use lanigon_experiments::paper::{Amount, Choice, ExplainEffect, Paper, ResultRequest, start};
-use lanigon_experiments::published::PublishedTable;
-use lanigon_experiments::row::Row;
-use lanigon_experiments::statements::Statements;
+use lanigon_experiments::published::{Published, PublishedTable};
+use lanigon_experiments::row::{self, PREDICTED, Row};
+use lanigon_experiments::statements::{PaperFile, Statements};
 use lanigon_experiments::verdict::Sample;
 use lanigon_worlds::boards::{self, BOARDS, BoardType, GmFirmware, Medium};
 use lanigon_worlds::gm::GmWorldError;
 use serde::Serialize;
+use serde_json::json;
 
 pub use bench::Directions;
 
+/// Numbers, figures and texts.
+const STATEMENTS: PaperFile = file!("gm/statements.toml");
 /// The published figures.
 pub static TABLE: PublishedTable = table!("gm");
 
@@ -76,92 +78,74 @@ pub const SHORT: u32 = 8;
 /// The long message of the published bandwidths.
 pub const LONG: u32 = 65_536;
 
-/// A point of a curve.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct SizePoint {
-    /// Length of the messages.
-    pub bytes: u32,
-    /// Half of the mean round trip, in microseconds.
-    pub latency_us: f64,
-    /// Bandwidth in one direction, in 10^6 bytes a second.
-    pub one_way: f64,
-    /// Sum of both directions, when both are used at once.
-    pub two_way: f64,
-    /// Halves of the widths of the 95 % confidence intervals of the three, where there are enough repeats.
-    pub intervals: [Option<f64>; 3],
-}
-
-/// A point with the boards on which it was measured.
-#[derive(Debug, Serialize)]
-struct NamedPoint {
-    profile: String,
-    image: &'static str,
-    #[serde(flatten)]
-    point: SizePoint,
-}
-
-/// The results of a profile.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ProfileResults {
-    /// Name of the profile.
-    pub profile: String,
-    /// Description of the profile.
-    pub description: String,
-    /// Name of the firmware's image.
-    pub image: &'static str,
-    /// A point for each length.
-    #[serde(skip)]
-    pub points: Vec<SizePoint>,
-    /// Processor time of the library for a send, its event, a receive and the next buffer, in microseconds.
-    pub host_us: f64,
-}
-
-impl ProfileResults {
-    /// The point of a length.
-    #[must_use]
-    pub fn point_at(&self, bytes: u32) -> Option<&SizePoint> {
-        self.points.iter().find(|point| point.bytes == bytes)
-    }
-
-    /// The length at which half of the bandwidth of the longest messages is reached, between the measured lengths; `None` if
-    /// all of them, or none, reach it.
-    #[must_use]
-    pub fn half_power_bytes(&self) -> Option<f64> {
-        let half = self.points.last()?.one_way / 2.0;
-        let above = self.points.iter().position(|point| point.one_way >= half)?;
-        let (before, after) = (self.points.get(above.checked_sub(1)?)?, self.points[above]);
-        let share = (half - before.one_way) / (after.one_way - before.one_way);
-        Some(f64::from(before.bytes) + share * f64::from(after.bytes - before.bytes))
-    }
-}
-
-/// A measurement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Task {
-    /// A ping-pong.
-    Latency(u32),
-    /// A stream.
-    OneWay(u32),
-    /// Two streams.
-    TwoWay(u32),
-    /// The library's processor time.
-    Host,
-}
+/// Measures of messages of a length.
+const CURVES: [&str; 3] = ["latency", "one_way", "two_way"];
+/// Processor time of the library for a send, its event, a receive and the next buffer, in us.
+const HOST: &str = "host";
+/// Begin of the names of calibrated profiles; that of the hardware's profile follows.
+const CALIBRATED: &str = "gm-paper-";
+/// Latencies for which the clock of such a profile was chosen; that of others was chosen for a barrier.
+const LATENCIES: [&str; 2] = ["gm-001", "gm-006"];
 
 /// An image on the boards of a profile.
 #[derive(Debug, Clone)]
-struct Subject {
-    profile: Profile,
-    image: &'static str,
-    loaded: Image,
+pub(crate) struct Subject {
+    pub profile: Profile,
+    /// Name of the image.
+    pub image: &'static str,
+    pub loaded: Image,
+}
+
+impl Subject {
+    /// The usual image of a profile's boards.
+    pub fn usual(profile: Profile) -> Result<Self, Error> {
+        let (image, loaded) = image(&profile)?;
+        Ok(Self {
+            profile,
+            image,
+            loaded,
+        })
+    }
+
+    pub fn setup<'a>(&'a self, interrupt: &'a Arc<AtomicBool>) -> bench::Setup<'a> {
+        bench::Setup {
+            image: &self.loaded,
+            profile: &self.profile,
+            interrupt,
+        }
+    }
+
+    /// The point of a measure with messages of a length.
+    fn key(&self, measure: &str, bytes: Option<u32>) -> PointKey {
+        let mut key = key![measure, self.profile.name.as_str(), self.image];
+        key.extend(bytes.map(AxisValue::from));
+        key
+    }
+
+    /// The profile of the hardware that the profile is about.
+    fn hardware(&self) -> &str {
+        let name = &self.profile.name;
+        name.strip_prefix(CALIBRATED).unwrap_or(name)
+    }
+
+    /// The costs of the host's library were chosen for the published processor time; calibrated profiles have a clock that was
+    /// chosen for one published time; nothing else was fitted.
+    fn role(&self, number: &Published) -> &'static str {
+        match number.experiment {
+            HOST => "input",
+            _ if self.profile.name.starts_with(CALIBRATED) && LATENCIES.contains(&number.id) => {
+                row::CALIBRATED
+            }
+            _ => PREDICTED,
+        }
+    }
 }
 
 /// The experiment.
 #[derive(Debug, Clone)]
 pub struct Gm {
-    /// None: the numbers are rows of several profiles.
     statements: Statements,
-    subjects: Vec<Subject>,
+    subjects: Arc<Vec<Subject>>,
     sizes: Vec<u32>,
     /// Rounds of a ping-pong.
     rounds: u32,
@@ -173,62 +157,60 @@ pub struct Gm {
 /// The results of all profiles and images.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// Results of each image of each profile.
-    pub profiles: Vec<ProfileResults>,
+    subjects: Arc<Vec<Subject>>,
+    sizes: Vec<u32>,
+    /// Means by measure, profile, image and length.
+    means: Means,
 }
 
+// There are no claims.
 impl Sample for Results {}
 
-impl Measurements for Results {}
-
-impl Subject {
-    fn setup<'a>(&'a self, interrupt: &'a Arc<AtomicBool>) -> bench::Setup<'a> {
-        bench::Setup {
-            image: &self.loaded,
-            profile: &self.profile,
-            interrupt,
-        }
+impl Measurements for Results {
+    fn find(&self, measure: &str, at: &[FormulaValue]) -> Result<FormulaValue, FormulaError> {
+        let names = |of: &Subject| {
+            vec![
+                FormulaValue::from(of.profile.name.as_str()),
+                of.image.into(),
+            ]
+        };
+        Ok(match (measure, at) {
+            ("sizes", []) => Vec::from_iter(self.sizes.iter().copied().map(f64::from)).into(),
+            ("subjects", []) => Vec::from_iter(self.subjects.iter().map(names)).into(),
+            ("hardware", []) => Vec::from_iter(self.subjects.iter().map(Subject::hardware)).into(),
+            _ => return self.means.find(measure, at),
+        })
     }
 
-    /// Results of the subject, if all were measured.
-    fn measured(&self, sizes: &[u32], found: &BTreeMap<Task, Estimate>) -> Option<ProfileResults> {
-        let point = |&bytes: &u32| {
-            let tasks = curves(bytes).map(|task| found.get(&task));
-            let [latency, one_way, two_way] = tasks;
-            let all = [latency?, one_way?, two_way?];
-            Some(SizePoint {
-                bytes,
-                latency_us: all[0].value,
-                one_way: all[1].value,
-                two_way: all[2].value,
-                intervals: all.map(|value| value.interval),
-            })
-        };
-        Some(ProfileResults {
-            profile: self.profile.name.clone(),
-            description: self.profile.description.clone(),
-            image: self.image,
-            points: sizes.iter().map(point).collect::<Option<_>>()?,
-            host_us: found.get(&Task::Host)?.value,
-        })
+    fn interval(&self, measure: &str, at: &[FormulaValue]) -> Option<f64> {
+        self.means.interval(measure, at)
     }
 }
 
-/// The measurements with messages of a length.
-const fn curves(bytes: u32) -> [Task; 3] {
-    [
-        Task::Latency(bytes),
-        Task::OneWay(bytes),
-        Task::TwoWay(bytes),
-    ]
+/// The results of a profile and an image.
+struct OfSubject<'a>(&'a Results, &'a Subject);
+
+impl Measurements for OfSubject<'_> {
+    fn find(&self, measure: &str, at: &[FormulaValue]) -> Result<FormulaValue, FormulaError> {
+        let Self(results, subject) = self;
+        match (measure, at) {
+            ("subject", []) => Ok(vec![
+                FormulaValue::from(subject.profile.name.as_str()),
+                subject.image.into(),
+            ]
+            .into()),
+            _ => results.find(measure, at),
+        }
+    }
 }
 
 impl Experiment for Gm {
-    type Key = (usize, Task);
+    /// The number of a profile's image, and its point.
+    type Key = (usize, PointKey);
     type Point = Estimate;
     type Results = Results;
 
-    fn new(_: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
+    fn new(paper: &'static Paper, request: &ResultRequest) -> Result<Self, Error> {
         let names = match &request.profile {
             Some(name) => vec![name.as_str()],
             None => profiles(),
@@ -261,8 +243,8 @@ impl Experiment for Gm {
             }
         }
         Ok(Self {
-            statements: Statements::default(),
-            subjects,
+            statements: Statements::read(&STATEMENTS, paper.table, &Results::default())?,
+            subjects: Arc::new(subjects),
             sizes,
             rounds: request.amount.choose([10, 50, 1000]),
             messages: request.amount.choose([80, 300, 2000]),
@@ -286,34 +268,36 @@ impl Experiment for Gm {
         })
     }
 
-    fn keys(&self) -> Vec<(usize, Task)> {
-        let tasks = self.sizes.iter().copied().flat_map(curves);
-        let tasks: Vec<_> = tasks.chain([Task::Host]).collect();
-        let all = 0..self.subjects.len();
-        all.flat_map(|subject| tasks.iter().map(move |task| (subject, *task)))
-            .collect()
+    fn keys(&self) -> Vec<(usize, PointKey)> {
+        let mut keys = Vec::new();
+        for (place, subject) in self.subjects.iter().enumerate() {
+            for &bytes in &self.sizes {
+                keys.extend(CURVES.map(|curve| (place, subject.key(curve, Some(bytes)))));
+            }
+            keys.push((place, subject.key(HOST, None)));
+        }
+        keys
     }
 
-    fn measure(&self, &(subject, task): &(usize, Task)) -> Result<Estimate, Error> {
-        let setup = self.subjects[subject].setup(&self.interrupt);
-        match task {
-            Task::Latency(bytes) => setup.latency(bytes, self.rounds),
-            Task::OneWay(bytes) => setup.stream(bytes, self.messages, Directions::OneWay),
-            Task::TwoWay(bytes) => setup.stream(bytes, self.messages, Directions::TwoWay),
-            Task::Host => Ok(Estimate::single(setup.host()?)),
+    fn measure(&self, (subject, key): &(usize, PointKey)) -> Result<Estimate, Error> {
+        let setup = self.subjects[*subject].setup(&self.interrupt);
+        let [AxisValue::Name(measure), .., AxisValue::Count(bytes)] = &key[..] else {
+            return Ok(Estimate::single(setup.host()?));
+        };
+        let bytes = *bytes as u32;
+        match measure.as_str() {
+            "latency" => setup.latency(bytes, self.rounds),
+            "one_way" => setup.stream(bytes, self.messages, Directions::OneWay),
+            _ => setup.stream(bytes, self.messages, Directions::TwoWay),
         }
     }
 
-    fn results(&self, found: MeasuredPoints<(usize, Task), Estimate>) -> Results {
-        let mut of_subjects = vec![BTreeMap::new(); self.subjects.len()];
-        for ((subject, task), value) in found.points {
-            of_subjects[subject].insert(task, value);
-        }
-        let all = self.subjects.iter().zip(&of_subjects);
+    fn results(&self, found: MeasuredPoints<(usize, PointKey), Estimate>) -> Results {
+        let means = found.points.into_iter().map(|((_, key), mean)| (key, mean));
         Results {
-            profiles: all
-                .filter_map(|(subject, found)| subject.measured(&self.sizes, found))
-                .collect(),
+            subjects: Arc::clone(&self.subjects),
+            sizes: self.sizes.clone(),
+            means: means.collect(),
         }
     }
 
@@ -321,33 +305,58 @@ impl Experiment for Gm {
         &self.statements
     }
 
-    fn rows(&self, _: &Paper, results: &Results) -> Vec<Row> {
-        results.profiles.iter().flat_map(rows::rows).collect()
-    }
-
-    fn figures(&self, _: &Paper, results: &Results) -> Vec<NamedFigure> {
-        figures::figures(&results.profiles)
+    fn rows(&self, paper: &Paper, results: &Results) -> Vec<Row> {
+        let row = |subject: &Subject, number: &Published| {
+            let of = OfSubject(results, subject);
+            let value = self.statements.value(number, &of);
+            let note = self.statements.note(number, &of);
+            Row {
+                profile: subject.profile.name.clone(),
+                testbed: subject.image,
+                what: format!("{}: {}", number.experiment, number.quantity),
+                ..Row::new(number, value, subject.role(number), note)
+            }
+        };
+        let of_subject = |subject| {
+            let numbers = paper.table.numbers().iter();
+            numbers
+                .filter(move |number| number.profile == Subject::hardware(subject))
+                .map(move |number| row(subject, number))
+        };
+        self.subjects.iter().flat_map(of_subject).collect()
     }
 
     fn points(&self, results: &Results) -> impl Serialize {
-        let named = |of: &ProfileResults| {
-            let ProfileResults { profile, image, .. } = of.clone();
-            let points = of.points.clone().into_iter();
-            points.map(move |point| NamedPoint {
-                profile: profile.clone(),
-                image,
-                point,
-            })
+        let point = |subject: &Subject, bytes: u32| {
+            let mean = |curve| results.means.get(&subject.key(curve, Some(bytes)));
+            let [latency, one_way, two_way] = CURVES.map(mean);
+            let all = [latency?, one_way?, two_way?];
+            Some(json!({
+                "profile": subject.profile.name, "image": subject.image, "bytes": bytes,
+                "latency_us": all[0].value, "one_way": all[1].value, "two_way": all[2].value,
+                "intervals": all.map(|mean| mean.interval),
+            }))
         };
-        results.profiles.iter().flat_map(named).collect::<Vec<_>>()
+        let of_subject = |subject| {
+            self.sizes
+                .iter()
+                .filter_map(move |bytes| point(subject, *bytes))
+        };
+        Vec::from_iter(self.subjects.iter().flat_map(of_subject))
     }
 
     fn extra(&self, results: &Results) -> impl Serialize {
-        BTreeMap::from([("profiles", results.profiles.clone())])
-    }
-
-    fn text(&self, _: &Head, results: &Results) -> String {
-        text::render(&results.profiles)
+        let of_subject = |subject: &Subject| {
+            let host = results.means.get(&subject.key(HOST, None))?;
+            let Profile {
+                name, description, ..
+            } = &subject.profile;
+            Some(json!({
+                "profile": name, "description": description, "image": subject.image, "host_us": host.value,
+            }))
+        };
+        let profiles = self.subjects.iter().filter_map(of_subject);
+        BTreeMap::from([("profiles", profiles.collect::<Vec<_>>())])
     }
 
     /// Explains the latency of a short message on boards of each profile.
@@ -361,21 +370,6 @@ impl Experiment for Gm {
         let all = all.collect::<Result<Vec<_>, _>>()?;
         ExperimentOutcome::explanation(&all, explain::write)
     }
-}
-
-/// Names and identities of the images for the boards of these profiles.
-///
-/// # Errors
-/// One of them is missing.
-pub fn identities<'a>(
-    profiles: impl IntoIterator<Item = &'a Profile>,
-) -> Result<Vec<(String, Identity)>, Error> {
-    let mut found = BTreeMap::new();
-    for profile in profiles {
-        let (name, image) = image(profile)?;
-        found.insert(name.to_owned(), image.identity());
-    }
-    Ok(found.into_iter().collect())
 }
 
 /// Name of the usual image for the boards of a profile, and the image.
@@ -402,4 +396,22 @@ fn images(profile: &Profile) -> Result<Vec<&'static str>, Error> {
 /// Loads one of a profile's images.
 fn load(profile: &Profile, image: &str) -> Result<Image, Error> {
     Ok(boards::for_profile(profile).own_image(image, gm(profile)?.sram_bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_read() {
+        let statements = Statements::read(&STATEMENTS, &TABLE, &Results::default());
+        let statements = statements.unwrap();
+        for number in TABLE.numbers() {
+            assert!(statements.has(number), "{}", number.id);
+        }
+        assert_eq!(TABLE.numbers().len(), TABLE.text.lines().count() - 1);
+        for figure in TABLE.numbers() {
+            assert!(profiles().contains(&figure.profile), "{}", figure.id);
+        }
+    }
 }

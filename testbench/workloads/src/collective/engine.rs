@@ -6,23 +6,19 @@ use host_lib::gm::collective::{
     buffer_bytes, channel_bytes,
 };
 use host_lib::mpi::{BarrierOn, Config, GmSettings, GmTransport, Mpi};
-use serde::Deserialize;
 
 use super::{CollectiveWork, ExecutedOn, Layer};
 use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
 
 /// Algorithm of an all-to-all broadcast.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Broadcast {
     /// Each step doubles the blocks that a member has.
-    #[serde(rename = "doubling")]
     RecursiveDoubling,
     /// Each block goes around; only on hosts.
-    #[serde(rename = "ring")]
     Ring,
     /// Each block goes along a binomial tree of its own; only on boards.
-    #[serde(rename = "concurrent")]
     ConcurrentBroadcasting,
 }
 

@@ -10,7 +10,6 @@ use host_lib::gm::collective::{Barrier, Endpoint, Group, Operation, Shape, Value
 use host_lib::window::System;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
-use serde::Deserialize;
 
 pub use engine::Broadcast;
 use engine::{CollectiveEngine, OperationOutcome};
@@ -37,8 +36,7 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 pub(crate) const LONGEST_MAPPING_NS: u64 = 60_000_000_000;
 
 /// Executor of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ExecutedOn {
     /// By the hosts, with plain sends and receives.
     Host,
@@ -70,8 +68,7 @@ pub enum Layer {
 }
 
 /// Type of a reduction's values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Type {
     /// Integers of 64 bits.
     Integer,

@@ -9,20 +9,17 @@ mod text;
 
 use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
-use host_lib::gm::collective::{Barrier, Operation, Shape};
+use host_lib::gm::collective::{Barrier, Shape};
 use lanigon_analysis::ledger::follow::Follower;
 use lanigon_analysis::ledger::{Ledger, Owner};
-use lanigon_workloads::collective::Round;
-use lanigon_workloads::collective::{Broadcast, CollectiveWork, Settings, Type};
+use lanigon_experiments::Error;
+use lanigon_experiments::paper::Paper;
+use lanigon_workloads::collective::{Broadcast, CollectiveWork, ExecutedOn, Round, Settings, Type};
 use lanigon_worlds::boards::Protocol;
 use serde::Serialize;
 
-use super::chapter::Chapter;
-use super::key::{L4, L7, L9, L9_GOSSIP, algorithm_name};
-use super::measure::{mpi_rounds, rounds_of};
-use lanigon_experiments::Error;
-
-use super::{ExecutedOn, Setup};
+use super::measure::{LEAF_LATE_NS, mpi_rounds, reductions, rounds_of};
+use crate::gm::bench::Setup;
 use boards::Recorder;
 
 pub(super) use text::write;
@@ -72,46 +69,41 @@ pub struct Explanation {
     pub legs: Vec<Leg>,
 }
 
-/// Operations of a table that are explained: profile, members, operation; each on both executors as far as it exists there.
+/// Operations of a paper that are explained: profile, members, operation; each on both executors as far as it exists there.
 #[must_use]
-pub fn subjects(table: Chapter) -> Vec<(&'static str, u16, Settings)> {
-    let barrier = |algorithm| rounds_of(CollectiveWork::Barrier(algorithm), ROUNDS);
-    let broadcast =
-        |algorithm, bytes| rounds_of(CollectiveWork::AllToAll { algorithm, bytes }, ROUNDS);
+pub fn subjects(paper: &Paper) -> Vec<(&'static str, u16, Settings)> {
+    const L4: &str = "lanai4.3-33";
+    const L7: &str = "lanai7.2-66";
+    let on = ExecutedOn::Host;
+    let rounds = |work| rounds_of(work, on, ROUNDS);
+    let barrier = |algorithm| rounds(CollectiveWork::Barrier(algorithm));
+    let broadcast = |algorithm, bytes| {
+        let work = CollectiveWork::AllToAll { algorithm, bytes };
+        ("gossip-lanai9.1-133", 16, rounds(work))
+    };
+    let reduction = |last_late_ns| {
+        let settings = reductions(Shape::Binomial, Type::Integer, 0, (on, ROUNDS));
+        let settings = Settings {
+            last_late_ns,
+            ..settings
+        };
+        ("lanai9.1-133", 16, settings)
+    };
     let tree = Barrier::GatherBroadcast { root: 0, degree: 2 };
-    match table {
-        Chapter::Barrier => vec![
+    match paper.name {
+        "barrier" => vec![
             (L4, 16, barrier(Barrier::PairwiseExchange)),
             (L4, 16, barrier(tree)),
             (L7, 8, barrier(Barrier::PairwiseExchange)),
         ],
-        Chapter::MpiBarrier => vec![(L4, 16, mpi_rounds(ROUNDS)), (L7, 8, mpi_rounds(ROUNDS))],
-        Chapter::Reduction => {
-            let work = CollectiveWork::Reduction {
-                operation: Operation::Sum,
-                of: Type::Integer,
-                shape: Shape::Binomial,
-                root: 0,
-                all: false,
-            };
-            let late = Settings {
-                last_late_ns: super::measure::LEAF_LATE_NS,
-                skew_ns: Some(0),
-                ..rounds_of(work, ROUNDS)
-            };
-            let together = Settings {
-                last_late_ns: 0,
-                ..late.clone()
-            };
-            vec![(L9, 16, late), (L9, 16, together)]
-        }
-        Chapter::Gossip => vec![
-            (L9_GOSSIP, 16, broadcast(Broadcast::RecursiveDoubling, 4)),
-            (
-                L9_GOSSIP,
-                16,
-                broadcast(Broadcast::ConcurrentBroadcasting, 4096),
-            ),
+        "reduction" => vec![reduction(LEAF_LATE_NS), reduction(0)],
+        "gossip" => vec![
+            broadcast(Broadcast::RecursiveDoubling, 4),
+            broadcast(Broadcast::ConcurrentBroadcasting, 4096),
+        ],
+        _ => vec![
+            (L4, 16, mpi_rounds(on, ROUNDS)),
+            (L7, 8, mpi_rounds(on, ROUNDS)),
         ],
     }
 }
@@ -204,19 +196,19 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// [`Error`].
-    pub fn explain(&self, nodes: u16, settings: &Settings) -> Result<Explanation, Error> {
+    pub fn explain_operation(&self, nodes: u16, settings: &Settings) -> Result<Explanation, Error> {
         let members: Vec<_> = (0..usize::from(nodes)).collect();
         let follower = Follower::new(Protocol::Gm, self.profile);
         let recorder = Recorder::default();
-        let observer: Box<dyn Observer> = match self.on {
+        let observer: Box<dyn Observer> = match settings.on {
             ExecutedOn::Host => Box::new(follower.clone()),
             ExecutedOn::Nic => Box::new(recorder.clone()),
         };
-        let measured = self.run_observed(&members, settings.clone(), Some(observer))?;
+        let measured = self.run_program(&members, settings.clone(), Some(observer))?;
         let calls = Calls(measured.last_rounds()?);
         let found = calls.last_return(settings.work).zip(calls.last_call());
         let (last_rank, last_caller) = found.ok_or(Error::NoRound)?;
-        let path = match self.on {
+        let path = match settings.on {
             ExecutedOn::Host => {
                 let account = follower.account(self.profile);
                 let account = account.map_err(|error| Error::Request(error.to_string()))?;
@@ -229,7 +221,7 @@ impl Setup<'_> {
         Ok(Explanation {
             profile: self.profile.name.clone(),
             operation: name(settings),
-            on: self.on.name(),
+            on: settings.on.name(),
             members: nodes,
             last_rank,
             last_caller,
@@ -287,7 +279,11 @@ fn name(settings: &Settings) -> String {
         }
         CollectiveWork::Reduction { .. } => "reduction along a binomial tree".into(),
         CollectiveWork::AllToAll { algorithm, bytes } => {
-            let algorithm = algorithm_name(algorithm);
+            let algorithm = match algorithm {
+                Broadcast::RecursiveDoubling => "recursive doubling",
+                Broadcast::Ring => "ring",
+                Broadcast::ConcurrentBroadcasting => "concurrent broadcasting",
+            };
             format!("all-to-all broadcast of {bytes} bytes, {algorithm}")
         }
         CollectiveWork::Random { .. } => "any operation".into(),

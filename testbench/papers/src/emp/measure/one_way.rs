@@ -10,7 +10,7 @@ use host_lib::emp::{Buffer, Source, Tag};
 
 use super::{BenchmarkRun, Error, Setup};
 use lanigon_experiments::interval::Estimate;
-use lanigon_worlds::emp::{EmpNode, EmpPairs, buffer};
+use lanigon_worlds::emp::{EmpNode, EmpPairs, buffer, text};
 use lanigon_worlds::end::ResultSlot;
 
 /// Tag of the messages.
@@ -54,16 +54,16 @@ pub async fn send(
             Buffer { length: 0, ..word },
         )
         .await
-        .map_err(|error| error.to_string())?;
-    emp.wait(ready).await.map_err(|error| error.to_string())?;
+        .map_err(text)?;
+    emp.wait(ready).await.map_err(text)?;
     stamps.set(vec![emp.system().now()]);
     for _ in 0..messages {
         while posted.len() < TRANSMITS {
             let transmit = emp.post_transmit(1, TAG, out).await;
-            posted.push_back(transmit.map_err(|error| error.to_string())?);
+            posted.push_back(transmit.map_err(text)?);
         }
         if let Some(oldest) = posted.pop_front() {
-            emp.wait(oldest).await.map_err(|error| error.to_string())?;
+            emp.wait(oldest).await.map_err(text)?;
         }
         let now = emp.system().now();
         stamps.with(|stamps| stamps.get_or_insert_default().push(now));
@@ -86,18 +86,18 @@ pub async fn receive(mut emp: EmpNode, size: u32, messages: usize) -> Result<(),
                 ..buffers[0]
             };
             let ready = emp.post_transmit(0, TAG, word).await;
-            let ready = ready.map_err(|error| error.to_string())?;
-            emp.wait(ready).await.map_err(|error| error.to_string())?;
+            let ready = ready.map_err(text)?;
+            emp.wait(ready).await.map_err(text)?;
         }
         if message >= ahead
             && let Some(oldest) = posted.pop_front()
         {
-            emp.wait(oldest).await.map_err(|error| error.to_string())?;
+            emp.wait(oldest).await.map_err(text)?;
         }
         let receive = emp
             .post_receive(Source::Node(0), Tag::Value(TAG), buffers[message % BUFFERS])
             .await;
-        posted.push_back(receive.map_err(|error| error.to_string())?);
+        posted.push_back(receive.map_err(text)?);
     }
     Ok(())
 }

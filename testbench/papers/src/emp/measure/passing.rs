@@ -29,44 +29,6 @@ const EAGER_BYTES: usize = 16_384;
 /// Time until both processes over GM have opened their ports, in ns.
 const LEAD_NS: u64 = 500_000;
 
-/// A system that the thesis compares with EMP, or runs over it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum System {
-    /// GM itself, without message passing.
-    Gm,
-    /// Message passing over GM.
-    MpiOverGm,
-    /// Message passing over EMP, base.
-    MpiOverEmp,
-}
-
-impl System {
-    /// All systems.
-    pub const ALL: [Self; 3] = [Self::Gm, Self::MpiOverGm, Self::MpiOverEmp];
-
-    /// Name in rows.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gm => "gm",
-            Self::MpiOverGm => "mpi-gm",
-            Self::MpiOverEmp => "mpi-emp",
-        }
-    }
-
-    /// The system of a measure's name, in which `_` stands for `-`.
-    pub(crate) fn by_name(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|system| system.name() == name.replace('_', "-"))
-    }
-
-    /// Whether it runs on boards with a LANai.
-    #[must_use]
-    pub const fn is_on_gm(self) -> bool {
-        matches!(self, Self::Gm | Self::MpiOverGm)
-    }
-}
-
 /// One side of the ping-pong; stores its start time, and the end of each round, in `stamps`.
 async fn side<T: Transport>(
     transport: T,
@@ -140,17 +102,13 @@ async fn over_gm(
 /// If a program cannot finish its rounds.
 pub fn mpi_over_emp(setup: &Setup, size: u32) -> Result<Estimate, Error> {
     let mut pair = setup.pair()?;
-    let stamps = ResultSlot::default();
     let (amount, library_ns) = (amount(setup, size), library_ns(&setup.profile));
-    let [left, other] = [stamps.clone(), ResultSlot::default()];
-    let first = pair.spawn(0, "rank 0", move |emp| {
-        over_emp(emp, 0, library_ns, amount, left)
+    let run = ranks(|rank, name, stamps| {
+        pair.spawn(rank, name, move |emp| {
+            over_emp(emp, rank, library_ns, amount, stamps)
+        })
     });
-    let second = pair.spawn(1, "rank 1", move |emp| {
-        over_emp(emp, 1, library_ns, amount, other)
-    });
-    let programs = [("rank 0", first), ("rank 1", second)];
-    latency(&BenchmarkRun { stamps, programs }, setup, &mut pair.world)
+    latency(&run, setup, &mut pair.world)
 }
 
 /// Latency of message passing over GM on boards of this profile. Of `setup`, the rounds and limits count.
@@ -164,17 +122,30 @@ pub fn mpi_over_gm(
     size: u32,
 ) -> Result<Estimate, Error> {
     let mut pair = GmWorld::new(2, image, profile).map_err(Error::from)?;
-    let stamps = ResultSlot::default();
     let (amount, library_ns) = (amount(setup, size), library_ns(profile));
-    let [left, other] = [stamps.clone(), ResultSlot::default()];
-    let first = pair.spawn(0, "rank 0", move |gm| {
-        over_gm(gm, 0, library_ns, amount, left)
+    let run = ranks(|rank, name, stamps| {
+        pair.spawn(rank, name, move |gm| {
+            over_gm(gm, rank, library_ns, amount, stamps)
+        })
     });
-    let second = pair.spawn(1, "rank 1", move |gm| {
-        over_gm(gm, 1, library_ns, amount, other)
-    });
-    let programs = [("rank 0", first), ("rank 1", second)];
-    latency(&BenchmarkRun { stamps, programs }, setup, &mut pair.world)
+    latency(&run, setup, &mut pair.world)
+}
+
+/// Both ranks; the first one is timed.
+fn ranks(
+    mut spawn: impl FnMut(
+        usize,
+        &'static str,
+        ResultSlot<Vec<SimTime>>,
+    ) -> ResultSlot<Result<(), String>>,
+) -> BenchmarkRun {
+    let stamps = ResultSlot::default();
+    let first = spawn(0, "rank 0", stamps.clone());
+    let second = spawn(1, "rank 1", ResultSlot::default());
+    BenchmarkRun {
+        stamps,
+        programs: [("rank 0", first), ("rank 1", second)],
+    }
 }
 
 /// Half of the mean round trip of messages of GM, in us.
@@ -192,10 +163,7 @@ pub fn gm_alone(
         profile,
         interrupt: &setup.interrupt,
     };
-    match pair.latency(size, setup.rounds.least as u32) {
-        Err(Error::Run(error)) => Err(error.into()),
-        found => Ok(found?),
-    }
+    pair.latency(size, setup.rounds.least as u32)
 }
 
 const fn amount(setup: &Setup, size: u32) -> [usize; 2] {
@@ -208,10 +176,5 @@ const fn library_ns(profile: &Profile) -> u64 {
 
 fn latency(run: &BenchmarkRun, setup: &Setup, world: &mut World) -> Result<Estimate, Error> {
     let mean = run.mean(setup, world)?;
-    let us = mean.ps / 2.0 / 1e6;
-    Ok(Estimate {
-        value: us,
-        rounds: mean.rounds,
-        interval: mean.interval.map(|share| share * us),
-    })
+    Ok(mean.estimate(mean.ps / 2.0 / 1e6))
 }

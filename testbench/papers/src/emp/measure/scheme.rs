@@ -1,10 +1,7 @@
 //! Schemes of EMP: division of work between the two CPUs of a NIC.
 
-use serde::Deserialize;
-
 /// A division of the stages between CPU A and CPU B (docs/emp-stages.md, section 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
     /// All roles on CPU A.
     Base,
@@ -21,8 +18,6 @@ pub enum Scheme {
 impl Scheme {
     /// All schemes, in the order of the thesis.
     pub const ALL: [Self; 5] = [Self::Base, Self::So, Self::Ro, Self::Dsr, Self::Sr];
-    /// Schemes that use both CPUs.
-    pub const SPLIT: [Self; 4] = [Self::So, Self::Ro, Self::Dsr, Self::Sr];
 
     /// Images, titles and descriptions, in that order.
     const WORDS: [[&'static str; 3]; 5] = [

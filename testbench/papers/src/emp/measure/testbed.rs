@@ -1,10 +1,10 @@
 //! The thesis's testbeds: hosts and network. All else is equal.
 
-use std::collections::BTreeMap;
-
 use emulator::profile::{Entry, Profile, ProfileError};
 use emulator::sim::time::SimTime;
 use emulator::wire::ethernet::switch::{Forwarding, SwitchConfig};
+use lanigon_experiments::Error;
+use lanigon_experiments::statements::PaperFile;
 use serde::Deserialize;
 
 use lanigon_worlds::nodes::mac_address;
@@ -12,7 +12,10 @@ use lanigon_worlds::nodes::mac_address;
 /// Overlay for the 700 MHz hosts; profiles describe the 933 MHz hosts.
 const HOST_700: &str = include_str!("../../../profiles/host-700mhz.toml");
 /// Description of the second testbed's switch.
-const PACKET_ENGINE: &str = include_str!("../../../profiles/switch-packet-engine.toml");
+const PACKET_ENGINE: PaperFile = PaperFile {
+    name: "switch-packet-engine.toml",
+    text: include_str!("../../../profiles/switch-packet-engine.toml"),
+};
 /// Number of ports of a switch between two nodes.
 const PORTS: usize = 2;
 /// Longest valid latency of a switch.
@@ -21,16 +24,13 @@ const LONGEST_NS: f64 = 1e9;
 const LARGEST_BYTES: f64 = 1e12;
 
 /// A testbed of the thesis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Testbed {
     /// Dual 933 MHz hosts, NICs connected directly.
-    #[serde(rename = "933mhz-direct")]
     Direct933,
     /// Quad 700 MHz hosts and a packet-engine switch.
-    #[serde(rename = "700mhz-switch")]
     Switch700,
     /// Quad 700 MHz hosts, NICs connected directly (Figure 3.7).
-    #[serde(rename = "700mhz-direct")]
     Direct700,
 }
 
@@ -38,23 +38,10 @@ impl Testbed {
     /// All testbeds.
     pub const ALL: [Self; 3] = [Self::Direct933, Self::Switch700, Self::Direct700];
 
-    /// Names and descriptions.
-    const WORDS: [[&'static str; 2]; 3] = [
-        ["933mhz-direct", "933 MHz hosts, no switch"],
-        ["700mhz-switch", "700 MHz hosts, switch"],
-        ["700mhz-direct", "700 MHz hosts, no switch"],
-    ];
-
     /// Name in rows and in `data/published-emp.csv`.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        Self::WORDS[self as usize][0]
-    }
-
-    /// Description for display.
-    #[must_use]
-    pub const fn title(self) -> &'static str {
-        Self::WORDS[self as usize][1]
+        ["933mhz-direct", "700mhz-switch", "700mhz-direct"][self as usize]
     }
 
     /// Finds a testbed by name.
@@ -77,95 +64,49 @@ impl Testbed {
     /// The testbed's switch, if any.
     ///
     /// # Errors
-    /// [`SwitchError`], if the switch's file is invalid.
-    pub fn switch(self) -> Result<Option<SwitchConfig>, SwitchError> {
+    /// The switch's file is invalid.
+    pub fn switch(self) -> Result<Option<SwitchConfig>, Error> {
         match self {
-            Self::Switch700 => parse_switch(PACKET_ENGINE).map(Some),
+            Self::Switch700 => parse_switch(&PACKET_ENGINE).map(Some),
             Self::Direct933 | Self::Direct700 => Ok(None),
         }
     }
 }
 
-impl From<SwitchError> for lanigon_experiments::Error {
-    fn from(error: SwitchError) -> Self {
-        Self::Request(error.to_string())
-    }
-}
-
-/// Invalid description of a switch.
-#[derive(Debug, thiserror::Error)]
-pub enum SwitchError {
-    /// The table is not TOML, or an entry lacks a field.
-    #[error("switch: {0}")]
-    Syntax(#[from] toml::de::Error),
-    /// A required entry is missing.
-    #[error("switch: the entry \"switch.{0}\" is missing")]
-    Missing(&'static str),
-    /// An entry is unknown.
-    #[error("switch: nothing is called \"switch.{0}\"")]
-    Superfluous(String),
-    /// A value is out of range or has a wrong unit.
-    #[error("switch.{name} = {value} {unit}: it must lie between {least} and {most} {expected}")]
-    Value {
-        /// The entry.
-        name: &'static str,
-        /// Value of the entry.
-        value: f64,
-        /// Unit of the entry.
-        unit: String,
-        /// Lower limit.
-        least: f64,
-        /// Upper limit.
-        most: f64,
-        /// Required unit.
-        expected: &'static str,
-    },
-}
-
 /// The profile of a switch as its file has it.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct SwitchFile {
-    #[serde(rename = "name")]
-    _name: String,
-    #[serde(rename = "description")]
-    _description: String,
-    switch: BTreeMap<String, Entry>,
+    switch: SwitchEntries,
 }
 
-impl SwitchFile {
-    /// Removes and returns an entry.
-    fn take_entry(
-        &mut self,
-        name: &'static str,
-        expected: &'static str,
-        most: f64,
-    ) -> Result<f64, SwitchError> {
-        let entry = self.switch.remove(name).ok_or(SwitchError::Missing(name))?;
-        let least = 0.0;
-        if entry.unit != expected || !(least..=most).contains(&entry.value) {
-            return Err(SwitchError::Value {
-                name,
-                value: entry.value,
-                unit: entry.unit,
-                least,
-                most,
-                expected,
-            });
-        }
-        Ok(entry.value)
-    }
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SwitchEntries {
+    latency: Entry,
+    store_and_forward: Entry,
+    buffer: Entry,
 }
 
 /// Parses the description of a switch for two nodes.
-fn parse_switch(text: &str) -> Result<SwitchConfig, SwitchError> {
-    let mut file: SwitchFile = toml::from_str(text)?;
-    let latency_ns = file.take_entry("latency", "ns", LONGEST_NS)?;
-    let waits = file.take_entry("store_and_forward", "0 or 1", 1.0)?;
-    let buffer_bytes = file.take_entry("buffer", "bytes", LARGEST_BYTES)?;
-    if let Some(name) = file.switch.into_keys().next() {
-        return Err(SwitchError::Superfluous(name));
-    }
+fn parse_switch(file: &PaperFile) -> Result<SwitchConfig, Error> {
+    let SwitchFile { switch } = file.parse()?;
+    let value = |name: &str, entry: &Entry, unit: &str, most: f64| match entry.unit == unit
+        && (0.0..=most).contains(&entry.value)
+    {
+        true => Ok(entry.value),
+        false => Err(file.invalid(format!(
+            "switch.{name} = {} {}: it must lie between 0 and {most} {unit}",
+            entry.value, entry.unit
+        ))),
+    };
+    let latency_ns = value("latency", &switch.latency, "ns", LONGEST_NS)?;
+    let waits = value(
+        "store_and_forward",
+        &switch.store_and_forward,
+        "0 or 1",
+        1.0,
+    )?;
+    let buffer_bytes = value("buffer", &switch.buffer, "bytes", LARGEST_BYTES)?;
     Ok(SwitchConfig {
         ports: PORTS,
         forwarding: if waits > 0.0 {
@@ -219,28 +160,18 @@ mod tests {
 
     #[test]
     fn bad_switches_are_refused() {
-        let check = |text: &str, expected: &str| {
-            let error = parse_switch(text).unwrap_err().to_string();
+        for (from, to, expected) in [
+            ("[switch.latency]", "[switch.latncy]", "latncy"),
+            ("value = 1\n", "value = 2\n", "store_and_forward = 2"),
+            ("unit = \"ns\"", "unit = \"us\"", "latency = "),
+        ] {
+            let text = PACKET_ENGINE.text.replace(from, to);
+            let file = PaperFile {
+                text: text.leak(),
+                ..PACKET_ENGINE
+            };
+            let error = parse_switch(&file).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
-        };
-        check("name = ", "switch:");
-        check(
-            &PACKET_ENGINE.replace("[switch.latency]", "[switch.latncy]"),
-            "latency\" is missing",
-        );
-        check(
-            &PACKET_ENGINE.replace("value = 1\n", "value = 2\n"),
-            "store_and_forward = 2",
-        );
-        check(
-            &PACKET_ENGINE.replace("unit = \"ns\"", "unit = \"us\""),
-            "latency = ",
-        );
-        check(
-            &format!(
-                "{PACKET_ENGINE}\n[switch.colour]\nvalue = 1\nunit = \"\"\nsource = \"\"\nwhy = \"\""
-            ),
-            "switch.colour",
-        );
+        }
     }
 }
