@@ -145,6 +145,29 @@ fn firmware_that_panics_is_told_with_its_place() {
 }
 
 #[test]
+fn profiles_tell_races_too() {
+    let path = lanigon_worlds::files::own::project_scenarios().join("race.toml");
+    let scenario = path.to_str().unwrap();
+    let profile = |options: &[&str]| {
+        let words = [&["profile", scenario, "--until", "+200us"], options].concat();
+        let output = super::cli::lanigon(&words);
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    let race = "RACE      node 0: sram > 0x200, ";
+    let (code, shown, _) = profile(&["--races"]);
+    assert_eq!((code, shown.contains(race)), (Some(1), true), "{shown}");
+    let (code, shown, said) = profile(&["--races", "--json"]);
+    assert_eq!((code, said.contains(race)), (Some(1), true), "{said}");
+    assert!(serde_json::from_str::<serde_json::Value>(&shown).is_ok());
+    assert_eq!(profile(&[]).0, Some(0));
+}
+
+#[test]
 fn people_get_a_summary() {
     let path = file("run-text.toml", &pair(&stream(4, 3000)));
     let output = lanigon(&[path.to_str().unwrap()]);

@@ -30,6 +30,7 @@ use lanigon_worlds::calibrate;
 use lanigon_worlds::faults::Strikes;
 use lanigon_worlds::images::{self, FirmwareError};
 use lanigon_worlds::nodes;
+use lanigon_worlds::races::look_for_races;
 
 /// Default time limit after the start of the programs.
 const DEFAULT_MAX_TIME: SimTime = SimTime::from_us(1_000_000);
@@ -74,6 +75,7 @@ pub struct KitBuilder {
     chance: Option<(FaultRates, u64)>,
     schedule: Schedule,
     details: Details,
+    races: bool,
     trace: Option<PathBuf>,
     capture: Option<PathBuf>,
     observers: Vec<Begin>,
@@ -94,6 +96,7 @@ impl KitBuilder {
             chance: None,
             schedule: Schedule::default(),
             details: Details::empty(),
+            races: false,
             trace: None,
             capture: None,
             observers: Vec::new(),
@@ -184,6 +187,13 @@ impl KitBuilder {
         self
     }
 
+    /// Looks for [races](Kit::races). The run stays the same, and takes longer.
+    #[must_use]
+    pub const fn look_for_races(mut self) -> Self {
+        self.races = true;
+        self
+    }
+
     /// Writes the trace into this file, for `lanigon trace`; as text if its name ends in `.txt`.
     #[must_use]
     pub fn trace_to(mut self, path: impl AsRef<Path>) -> Self {
@@ -245,6 +255,9 @@ impl KitBuilder {
             Medium::Ethernet => on_ethernet(world, ports, &profile)?,
             Medium::Myrinet => on_myrinet(world, ports, board, &profile)?,
         };
+        if self.races {
+            look_for_races(&mut world)?;
+        }
         let strikes = self.install_faults(&mut world, board)?;
         let records = self.records(&mut world, board, &profile, sram_bytes)?;
         let taps = Tap::install(&mut world, board.medium)?;

@@ -14,6 +14,7 @@ use thiserror::Error;
 use lanigon_worlds::boards::StartError;
 use lanigon_worlds::builder::WorldError;
 use lanigon_worlds::images::FirmwareError;
+use lanigon_worlds::races::NoRaces;
 
 /// Error of building a kit or of a run.
 ///
@@ -51,6 +52,9 @@ pub enum KitError {
     /// The world cannot be built, or a fault cannot be installed.
     #[error(transparent)]
     World(#[from] WorldError),
+    /// Races are looked for where no board can.
+    #[error(transparent)]
+    Races(#[from] NoRaces),
     /// The largest crossbar is too small.
     #[error("{0} nodes do not fit on a crossbar: it has at most 32 ports")]
     Crossbar(usize),

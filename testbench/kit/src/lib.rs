@@ -75,6 +75,8 @@ pub use lanigon_worlds::faults;
 pub use lanigon_worlds::images::image_folder;
 /// Start time of host programs.
 pub use lanigon_worlds::nodes::START;
+/// Races between accesses to a board's memory and registers.
+pub use lanigon_worlds::races::RaceReport;
 
 use failed::FailureRecords;
 use lanigon_analysis::capture::Capture;
@@ -336,6 +338,26 @@ impl Kit {
     #[must_use]
     pub fn frames_from(&self, node: usize) -> Vec<SentFrame> {
         self.taps.get(node).map(Tap::frames).unwrap_or_default()
+    }
+
+    /// Accesses of CPUs, DMA, MAC and host to one word of a Tigon2 that nothing has ordered so far, if
+    /// [they are looked for](KitBuilder::look_for_races).
+    ///
+    /// ```no_run
+    /// # use lanigon_kit::{Kit, KitError};
+    /// # fn main() -> Result<(), KitError> {
+    /// let mut kit = Kit::alone().firmware("path/to/image").look_for_races().build()?;
+    /// kit.run()?;
+    /// let races = kit.races();
+    /// assert!(races.is_empty(), "{}", races.text());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn races(&self) -> RaceReport {
+        let names: Vec<_> = (0..self.nodes.len()).map(|node| node.to_string()).collect();
+        let nodes = self.world.nodes.iter().zip(&self.nodes).zip(&names);
+        RaceReport::new(nodes.map(|((node, state), name)| (&**name, node, state.image.as_ref())))
     }
 
     /// Trace hash: equal for equal runs.

@@ -314,3 +314,21 @@ fn a_board_and_its_profile_must_fit() {
     let other = refusal(Kit::pair().board("lanai").profile("tigon2-88mhz"));
     assert!(other.contains("tigon2-88mhz"), "{other}");
 }
+
+#[test]
+fn races_are_found_if_they_are_looked_for() -> Result<(), KitError> {
+    for (name, races) in [("race-two-cpus", true), ("race-two-cpus-fixed", false)] {
+        let mut kit = Kit::alone()
+            .firmware(image(name))
+            .look_for_races()
+            .build()?;
+        kit.run_for(us(200))?;
+        let found = kit.races();
+        assert_eq!(!found.is_empty(), races, "{}", found.text());
+        assert_eq!(found.text().contains("give_back at "), races);
+    }
+    let mut kit = Kit::alone().firmware(image("race-two-cpus")).build()?;
+    kit.run_for(us(200))?;
+    assert!(kit.races().is_empty());
+    Ok(())
+}

@@ -32,8 +32,11 @@ pub use boards::{begin_collective, take_result};
 const QUANTUM_NS: u64 = 1000;
 const QUANTUM_PARTS: u64 = 32;
 const LONGEST_QUANTUM_NS: u64 = 20_000;
-/// Reading the clock takes so long, in ns.
+/// Reading the clock takes so long, in ns. Of a process that has done nothing else for long it takes a part of that time, up to a limit: loops that wait
+/// for seconds end.
 const CLOCK_NS: u64 = 25;
+const CLOCK_PARTS: u64 = 4096;
+const LONGEST_CLOCK_NS: u64 = 1000;
 /// So often a process finds nothing before it is held.
 const LOOKS: u32 = 2;
 /// Most polls that are answered here while the world is stalled.
@@ -318,7 +321,8 @@ pub fn now_ns() -> u64 {
     let Ok(mut process) = PROCESS.try_lock() else {
         return LAST_NS.load(Ordering::Relaxed);
     };
-    process.spent_ns += CLOCK_NS;
+    let idle_ns = (process.time_ns + process.spent_ns).saturating_sub(process.active_ns);
+    process.spent_ns += (idle_ns / CLOCK_PARTS).clamp(CLOCK_NS, LONGEST_CLOCK_NS);
     process.clock_reads += 1;
     if process.has_asked {
         drop(process);

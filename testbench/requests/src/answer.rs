@@ -31,7 +31,7 @@ pub enum Answer {
     Message(Message),
     /// A send or collective operation with this token is complete.
     Done {
-        /// Its name.
+        /// Name of the send or operation.
         token: u64,
         /// Whether a message has not arrived.
         failed: bool,

@@ -69,7 +69,7 @@ pub struct Message {
 /// The part of a process in a reduction of one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValueReduction {
-    /// Operation on the values: its number in GM's descriptors (docs/gm-collectives.md), below [`OPERATIONS`](Self::OPERATIONS).
+    /// Operation on the values: its number in GM's descriptors (`firmware/defs/src/gm/collective.rs`), below [`OPERATIONS`](Self::OPERATIONS).
     pub operation: u8,
     /// Bits of the own value.
     pub value: u64,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
+use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +11,7 @@ use emulator::board::races::RacePair;
 use emulator::image::{Image, Lines, SymbolKind, plain_name};
 use emulator::sim::node::Node;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::RunLimits;
+use emulator::sim::world::{RunLimits, World};
 use serde::Serialize;
 
 use crate::nodes::START;
@@ -131,7 +132,8 @@ impl fmt::Display for RacingAccess {
 
 impl RaceRow {
     fn new(node: (usize, &Node, &str), image: (&Image, Option<&Lines>), race: &RacePair) -> Self {
-        let (index, board, name) = (node.0, node.1.inspect(), node.2);
+        let (index, node, name) = node;
+        let board = node.inspect();
         let place = board.describe_address(CpuId::new(0), race.word);
         let place = place.split_once(" > ").map_or(&*place, |(_, what)| what);
         let object = image.0.symbols.iter().find(|symbol| {
@@ -146,7 +148,7 @@ impl RaceRow {
             index,
             place: format!("{place}{object}"),
             address: race.word,
-            accesses: [0, 1].map(|side| RacingAccess::new(node.1, image, race, side)),
+            accesses: [0, 1].map(|side| RacingAccess::new(node, image, race, side)),
             count: race.count,
         }
     }
@@ -158,12 +160,9 @@ impl Simulation {
     /// # Errors
     /// [`NoRaces`].
     pub fn look_for_races(&mut self) -> Result<(), NoRaces> {
-        let mut any = false;
-        for node in &mut self.world.nodes {
-            any |= node.inspect_mut().look_for_races();
-        }
-        self.looks_for_races = any;
-        any.then_some(()).ok_or(NoRaces)
+        look_for_races(&mut self.world)?;
+        self.looks_for_races = true;
+        Ok(())
     }
 
     /// The races found so far, if they are looked for.
@@ -172,29 +171,57 @@ impl Simulation {
         if !self.looks_for_races {
             return None;
         }
-        let mut report = RaceReport::default();
-        // Reading the lines of an image takes long: once for all of its boards, and only if there is a race.
-        let mut lines = BTreeMap::new();
-        for (index, node) in self.world.nodes.iter().enumerate() {
-            let (races, more) = node.inspect().races();
-            report.more += more;
-            if races.is_empty() {
-                continue;
-            }
-            let image = self.images.image_of(index);
-            let lines = lines
-                .entry(self.images.index_of(index))
-                .or_insert_with(|| image.lines().ok());
-            for race in &races {
-                let node = (index, node, self.name_of(index));
-                report.add(RaceRow::new(node, (image, lines.as_ref()), race));
-            }
-        }
-        Some(report)
+        let nodes = self.world.nodes.iter().enumerate();
+        Some(RaceReport::new(nodes.map(|(index, node)| {
+            (
+                self.name_of(index),
+                node,
+                Some(&**self.images.image_of(index)),
+            )
+        })))
     }
 }
 
+/// Looks for races on all boards of a world that can, from now on.
+///
+/// # Errors
+/// [`NoRaces`].
+pub fn look_for_races(world: &mut World) -> Result<(), NoRaces> {
+    let mut any = false;
+    for node in &mut world.nodes {
+        any |= node.inspect_mut().look_for_races();
+    }
+    any.then_some(()).ok_or(NoRaces)
+}
+
 impl RaceReport {
+    /// The races that were found on nodes, which have names and, if their CPUs run, images. The nodes are all, in their order.
+    pub fn new<'a>(
+        nodes: impl IntoIterator<Item = (&'a str, &'a Node, Option<&'a Image>)>,
+    ) -> Self {
+        let mut report = Self::default();
+        // Reading the lines of an image takes long: once for all of its boards, and only if there is a race.
+        let mut lines = BTreeMap::new();
+        for (index, (name, node, image)) in nodes.into_iter().enumerate() {
+            let (races, more) = node.inspect().races();
+            report.more += more;
+            let Some(image) = image.filter(|_| !races.is_empty()) else {
+                continue;
+            };
+            let lines = lines
+                .entry(ptr::from_ref(image))
+                .or_insert_with(|| image.lines().ok());
+            for race in &races {
+                report.add(RaceRow::new(
+                    (index, node, name),
+                    (image, lines.as_ref()),
+                    race,
+                ));
+            }
+        }
+        report
+    }
+
     /// Adds a row, to an equal one if there is one.
     fn add(&mut self, row: RaceRow) {
         let known = self.rows.iter_mut().find(|known| {
@@ -244,6 +271,15 @@ impl RaceReport {
             access.calls = again.calls_of(node, access);
         }
         Ok(())
+    }
+
+    /// The races as lines, or a line that there is none.
+    #[must_use]
+    pub fn text_or_none(&self) -> String {
+        match self.is_empty() {
+            true => "races     none\n".into(),
+            false => self.text(),
+        }
     }
 
     /// The races as lines: two accesses each, with their calls.

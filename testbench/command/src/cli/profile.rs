@@ -35,6 +35,9 @@ pub struct ProfileArgs {
     /// Show all functions, not only the 20 most expensive ones of each CPU
     #[arg(long)]
     pub all: bool,
+    /// Look for races, as `lanigon run --races` does; they follow the profile, or stand on the standard error output with --json
+    #[arg(long)]
+    pub races: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

@@ -9,9 +9,10 @@ use super::run::{scenario, warn};
 use crate::cli::profile::ProfileArgs;
 use crate::output::{self, NewFile};
 use crate::progress::ProgressLine;
-use lanigon_analysis::profiler::{Profiler, flame, report};
+use lanigon_analysis::profiler::{Cores, Profiler, flame, report};
 use lanigon_worlds::interrupt::Interrupt;
 use lanigon_worlds::nodes::START;
+use lanigon_worlds::races::RaceReport;
 use lanigon_worlds::scenario::Scenario;
 use lanigon_worlds::simulation::{RunOptions, Simulation};
 
@@ -36,6 +37,9 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     let node = args.node.as_deref().map(|name| find(&scenario, name));
     let node = node.transpose()?;
     let mut simulation = Simulation::new(&scenario)?;
+    if args.races {
+        simulation.look_for_races()?;
+    }
     warn(&simulation);
     let profiler = Profiler::new(&simulation.images, from, until);
     simulation.world.observe(profiler.observer());
@@ -60,11 +64,7 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
         "nothing ran from {from} on: the run was over at {}",
         simulation.world.now()
     );
-    if args.json {
-        output::print_json(&report::json(&cores))?;
-    } else {
-        output::print(&report::text(&cores, args.all))?;
-    }
+    show(args, &cores, outcome.races.as_ref())?;
     for problem in outcome.problems.iter().chain(&outcome.failures) {
         output::print_aside(&format!("PROBLEM   {problem}\n"));
     }
@@ -76,13 +76,31 @@ pub fn run(args: &ProfileArgs, interrupt: &Interrupt) -> anyhow::Result<Status> 
     if let Some(file) = folded_file {
         file.write(flame::folded(&cores).as_bytes())?;
     }
+    let has_races = outcome
+        .races
+        .as_ref()
+        .is_some_and(|races| !races.is_empty());
     Ok(match outcome.end {
         RunEnd::Interrupted => Status::Interrupted,
         // The requested time was reached.
-        RunEnd::TimeLimit(_) if args.until.is_some() => Status::Done,
+        RunEnd::TimeLimit(_) if args.until.is_some() && !has_races => Status::Done,
         _ if outcome.is_good() => Status::Done,
         _ => Status::Failed,
     })
+}
+
+/// Shows where time was spent, and races if they were looked for.
+fn show(args: &ProfileArgs, cores: &Cores, races: Option<&RaceReport>) -> anyhow::Result<()> {
+    match args.json {
+        true => output::print_json(&report::json(cores))?,
+        false => output::print(&report::text(cores, args.all))?,
+    }
+    match (races, args.json) {
+        (Some(races), true) => output::print_aside(&races.text()),
+        (Some(races), false) => output::print(&races.text_or_none())?,
+        (None, _) => {}
+    }
+    Ok(())
 }
 
 /// Finds a node by name or number.

@@ -46,7 +46,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("lanigon-provider", &["line", "requests"]),
     (
         "lanigon-processes",
-        &["emulator", "host", "requests", "worlds"],
+        &["defs", "emulator", "host", "requests", "worlds"],
     ),
     (
         "lanigon-experiments",

@@ -10,7 +10,9 @@ use emulator::image::{ELF_FORM, Image, Lines, LinesError, SourceFrame};
 use emulator::observe::file::Header;
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
-use emulator::sim::world::World;
+use emulator::sim::world::{RunLimits, World};
+
+use anyhow::ensure;
 
 use super::condition::Condition;
 use super::show::address::own_line;
@@ -19,6 +21,7 @@ use lanigon_analysis::trace::filter::{Filter, Term};
 use lanigon_analysis::trace::record;
 use lanigon_worlds::files::own::DataLocation;
 use lanigon_worlds::interrupt::Interrupt;
+use lanigon_worlds::races::RaceReport;
 use lanigon_worlds::scenario::programs::ProgramSpec;
 use lanigon_worlds::scenario::{self, ImageName, Scenario};
 use lanigon_worlds::simulation::Images;
@@ -366,6 +369,33 @@ impl Session {
         self.history.go_to(now)?;
         let (text, scenario) = (&self.text, &self.scenario);
         Ok(simulation.save_world(self.history.world(), &self.header.run, text, scenario)?)
+    }
+
+    /// Races before the current time. Another run looks for them, without what the session has changed: its world has no detector, and goes back.
+    ///
+    /// # Errors
+    /// If the scenario cannot run twice, no board can look for races, or the operation is interrupted.
+    pub fn races(&self) -> anyhow::Result<RaceReport> {
+        let mut simulation = match &self.snapshot {
+            Some((file, folder)) => Simulation::load(self.scenario.workloads, file, folder)?.0,
+            None => self.blueprint.build()?,
+        };
+        ensure!(
+            !simulation.waits_outside(),
+            "the processes of this scenario run once: lanigon run --races looks for races beside them"
+        );
+        simulation.look_for_races()?;
+        simulation.world.run(&RunLimits {
+            max_time: Some(self.now()),
+            interrupt: Some(self.interrupt.flag()),
+            ..RunLimits::default()
+        });
+        let mut report = simulation.races().unwrap_or_default();
+        if self.snapshot.is_none() {
+            report.add_calls(&self.scenario, &self.interrupt.flag())?;
+        }
+        ensure!(!self.interrupt.requested(), DebugError::Interrupted);
+        Ok(report)
     }
 }
 

@@ -9,7 +9,7 @@ use lanigon_debugger::debug::show::{
 };
 use regex::Regex;
 
-use super::{PAIR, session};
+use super::{PAIR, session, shows};
 
 /// A session at a time in nanoseconds, without stops.
 fn at_ns(text: &str, ns: u64) -> Session {
@@ -254,4 +254,21 @@ fn symbols_by_a_part_of_their_name() {
         "{shown}"
     );
     assert!(symbols::symbols(&session, "no such").is_err());
+}
+
+#[test]
+fn races_are_those_before_the_present_time() {
+    let race = "image = \"race-two-cpus\"\n[network]\ntopology = \"none\"\nnodes = 1\n\
+                [[program]]\nrun = \"start\"\nnodes = 0\n";
+    let mut session = session(race);
+    assert_eq!(shows(&mut session, "races"), "races     none\n");
+    shows(&mut session, "goto +200us");
+    let found = shows(&mut session, "races");
+    assert!(
+        found.contains("RACE      node 0: sram > 0x200, "),
+        "{found}"
+    );
+    assert!(found.contains("cpu_b reads, give_back at "), "{found}");
+    shows(&mut session, "goto +1us");
+    assert_eq!(shows(&mut session, "races"), "races     none\n");
 }

@@ -22,7 +22,7 @@ fn number(name: &[u8]) -> Option<Number> {
     })
 }
 
-/// Number of an operation in GM's descriptors (docs/gm-collectives.md), if there is one.
+/// Number of an operation in GM's descriptors, if there is one (`firmware/defs/src/gm/collective.rs`).
 const fn operation(function: Function, number: Number) -> Option<u8> {
     let is_float = matches!(number, Number::F64);
     let is_signed = matches!(number, Number::I32 | Number::I64);

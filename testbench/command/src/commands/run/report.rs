@@ -74,10 +74,8 @@ impl RunReport<'_> {
                 let _ = writeln!(text, "{:<10}{line}", "");
             }
         }
-        match &self.outcome.races {
-            Some(races) if races.is_empty() => text += "races     none\n",
-            Some(races) => text += &races.text(),
-            None => {}
+        if let Some(races) = &self.outcome.races {
+            text += &races.text_or_none();
         }
         let _ = writeln!(text, "{:<10}{:016x}", "trace", self.outcome.trace_hash);
         let _ = writeln!(text, "{:<10}{}", "end", self.ending());

@@ -106,6 +106,11 @@ pub(super) const COMMANDS: &[Command] = &[
         show::chip::semaphore
     ),
     plain!(
+        &["races"],
+        "accesses before the present time that nothing orders, from another run",
+        show::world::races
+    ),
+    plain!(
         &["hosts"],
         "what each host program waits for",
         show::world::hosts

@@ -21,6 +21,14 @@ pub fn hosts(session: &Session) -> String {
     text(lines)
 }
 
+/// The races before the current time, with their calls.
+///
+/// # Errors
+/// Those of [`Session::races`].
+pub fn races(session: &Session) -> anyhow::Result<String> {
+    Ok(session.races()?.text_or_none())
+}
+
 /// One line per node, with its CPUs, and per switch or crossbar.
 #[must_use]
 pub fn nodes(session: &Session) -> String {
