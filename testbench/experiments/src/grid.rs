@@ -27,12 +27,15 @@ use crate::Error;
 use crate::conditions::{Conditions, about};
 use crate::error::profile;
 use crate::execute::MeasuredPoints;
-use crate::formula::{FormulaError, FormulaValue, Measurements};
+use crate::formula::FormulaValue;
 use crate::paper::{Amount, ResultRequest};
 use crate::path::Path;
 use crate::scenario;
 use crate::statements::PaperFile;
-use crate::verdict::Sample;
+
+mod points;
+
+pub use points::Points;
 
 /// The value of an axis.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -129,6 +132,32 @@ struct File {
     points: Vec<BTreeMap<String, Toml>>,
 }
 
+impl File {
+    /// Checks that no axis, value of an axis or measure has the name of another one.
+    fn check_names(&self) -> Result<(), String> {
+        let axes = self.axis.iter().map(|axis| axis.name.clone());
+        twice("axis", axes)?;
+        for axis in &self.axis {
+            let values = axis.values.iter().map(|special| special.is.to_string());
+            twice(&format!("axis: {}: value", axis.name), values)?;
+        }
+        twice(
+            "measure",
+            self.measures.iter().map(|(name, _)| name.clone()),
+        )
+    }
+}
+
+/// Checks that nothing has the name of another one.
+fn twice(what: &str, names: impl Iterator<Item = String>) -> Result<(), String> {
+    let mut known = BTreeSet::new();
+    let mut names = names;
+    match names.find(|name| !known.insert(name.clone())) {
+        Some(name) => Err(format!("{what} \"{name}\" is there twice")),
+        None => Ok(()),
+    }
+}
+
 /// An axis as the file has it: a name, and the values with what each sets in the scenario.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -167,6 +196,7 @@ impl Grid {
     /// The file is invalid, or a profile is missing.
     pub fn new(source: PaperFile, request: &ResultRequest) -> Result<Self, Error> {
         let file: File = source.parse()?;
+        file.check_names().map_err(|error| source.invalid(error))?;
         let profiles = file.profiles.iter().map(|name| profile(name));
         let grid = Self {
             profiles: profiles.collect::<Result<_, _>>()?,
@@ -192,7 +222,9 @@ impl Grid {
     /// An image is missing.
     pub fn conditions(&self) -> Result<Conditions, Error> {
         let identity = |name: &String| {
-            let board = boards::for_profile(&self.profiles[0]);
+            let profile = self.profiles.first();
+            let profile = profile.ok_or_else(|| self.source.invalid("images without profiles"))?;
+            let board = boards::for_profile(profile);
             let image = board.own_image(name, board.scenario_sram_bytes)?;
             Ok((name.clone(), image.identity()))
         };
@@ -218,7 +250,7 @@ impl Grid {
     /// The first point that is none.
     pub fn check(&self) -> Result<(), Error> {
         for key in self.try_keys()? {
-            lanigon_workloads::parse("a point", &self.scenario(&key)?)?;
+            lanigon_workloads::parse(&self.name_of(&key), &self.scenario(&key)?)?;
         }
         Ok(())
     }
@@ -251,6 +283,9 @@ impl Grid {
                     .into_iter()
                     .map(|value| value.try_into().map_err(|error| self.source.invalid(error)))
                     .collect::<Result<_, _>>()?;
+                let names = values.iter().map(ToString::to_string);
+                twice(&format!("points: {name}"), names)
+                    .map_err(|error| self.source.invalid(error))?;
                 let longer = |key: &PointKey| {
                     let longer = |value: &AxisValue| [key, &[value.clone()][..]].concat();
                     values.iter().map(longer).collect::<Vec<_>>()
@@ -280,6 +315,14 @@ impl Grid {
             }
             other => other.clone(),
         })
+    }
+
+    /// Name of a point's scenario, for errors; lines are those of the text that the file gives it.
+    fn name_of(&self, key: &PointKey) -> String {
+        let values = self.file.axis.iter().zip(key);
+        let values = values.map(|(axis, value)| format!("{} {value}", axis.name));
+        let values: Vec<_> = values.collect();
+        format!("{}: scenario of {}", self.source.name, values.join(", "))
     }
 
     /// The scenario of a point.
@@ -331,7 +374,8 @@ impl Grid {
     /// [`Error`].
     pub fn measure(&self, key: &PointKey) -> Result<PointValues, Error> {
         let limit = self.file.limit_s.map(|s| SimTime::from_us(s * 1_000_000));
-        let document = scenario::measured(&self.scenario(key)?, limit, &self.interrupt)?;
+        let (name, text) = (self.name_of(key), self.scenario(key)?);
+        let document = scenario::measured(&name, &text, limit, &self.interrupt)?;
         let value = |(name, path): &(String, String)| {
             let wrong = |reason| {
                 self.source
@@ -415,98 +459,6 @@ fn filled(target: &Toml, value: &AxisValue, key: &PointKey) -> Result<Toml, &'st
     })
 }
 
-/// Measured points.
-#[derive(Debug, Clone, Default)]
-pub struct Points {
-    /// The file's lists.
-    lists: BTreeMap<String, FormulaValue>,
-    axes: Vec<String>,
-    /// Names, and whether there are several numbers.
-    measures: Vec<(String, bool)>,
-    order: Vec<PointKey>,
-    values: BTreeMap<PointKey, PointValues>,
-}
-
-impl Points {
-    /// All numbers of a measure at a point.
-    #[must_use]
-    pub fn all(&self, key: &PointKey, measure: &str) -> Option<&[f64]> {
-        let place = self.measures.iter().position(|(name, _)| name == measure)?;
-        let point = self.values.get(key)?;
-        point.get(place).map(Vec::as_slice)
-    }
-
-    /// The number of a measure at a point; the first one of several.
-    #[must_use]
-    pub fn at(&self, key: &PointKey, measure: &str) -> Option<f64> {
-        self.all(key, measure)?.first().copied()
-    }
-}
-
-impl Measurements for Points {
-    fn find(&self, measure: &str, at: &[FormulaValue]) -> Result<FormulaValue, FormulaError> {
-        if at.is_empty() {
-            let list = self.lists.get(measure).cloned();
-            return list.ok_or_else(|| FormulaError::unknown(measure));
-        }
-        let place = self.measures.iter().position(|(name, _)| name == measure);
-        let place = place.ok_or_else(|| FormulaError::unknown(measure))?;
-        if at.len() != self.axes.len() {
-            let reason = format!("{measure}: a point is {}", self.axes.join(", "));
-            return Err(FormulaError::Wrong(reason));
-        }
-        let key: PointKey = at.iter().map(AxisValue::from).collect();
-        let numbers = self.values.get(&key).ok_or_else(FormulaError::missing)?;
-        match (self.measures[place].1, numbers[place].first()) {
-            (true, _) => Ok(numbers[place].clone().into()),
-            (false, number) => Ok((*number.ok_or_else(FormulaError::missing)?).into()),
-        }
-    }
-}
-
-// Its values are those of single runs, without intervals.
-impl Sample for Points {}
-
-impl Serialize for Points {
-    /// Pairs of objects: the axes' values, and the measures.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.order.iter().map(|key| {
-            let axes = self.axes.iter().zip(key);
-            (Object(axes), Object(self.numbers(key)))
-        }))
-    }
-}
-
-impl Points {
-    fn numbers(&self, key: &PointKey) -> impl Iterator<Item = (&String, Numbers<'_>)> + Clone {
-        let numbers = self.values.get(key).into_iter().flatten();
-        let measures = self.measures.iter().zip(numbers);
-        measures.map(
-            |((name, several), numbers)| match (several, numbers.first()) {
-                (false, number) => (name, Numbers::One(number.copied())),
-                (true, _) => (name, Numbers::Several(numbers)),
-            },
-        )
-    }
-}
-
-/// JSON of a number, or of several.
-#[derive(Clone, Serialize)]
-#[serde(untagged)]
-enum Numbers<'a> {
-    One(Option<f64>),
-    Several(&'a [f64]),
-}
-
-/// Names with values.
-struct Object<I>(I);
-
-impl<'a, V: Serialize, I: Iterator<Item = (&'a String, V)> + Clone> Serialize for Object<I> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.clone())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -550,6 +502,17 @@ size = ["none", 3]
             ),
             ("size = [\"none\", 3]", "", "points without size"),
             ("[\"none\", 3]", "\"@sizes\"", "no list sizes"),
+            (
+                "[\"none\", 3]",
+                "[3, \"none\", 3]",
+                "points: size \"3\" is there twice",
+            ),
+            (
+                "\"size\"\nvalues",
+                "\"kind\"\nvalues",
+                "axis \"kind\" is there twice",
+            ),
+            ("[\"all\", ", "[\"one\", ", "measure \"one\" is there twice"),
         ] {
             let error = Grid::new(file(&FILE.replace(from, to)), &ResultRequest::default());
             let error = error.map(|_| ()).unwrap_err().to_string();

@@ -9,6 +9,26 @@ use lanigon_worlds::files::own;
 /// Values of [`Published::kind`].
 const KINDS: [&str; 4] = ["measured", "derived", "parameter", "recalled"];
 
+/// Names of columns; `basis`, `system`, `low` are other names of `kind`, `scheme`, `value`.
+const COLUMNS: [&str; 16] = [
+    "id",
+    "section",
+    "kind",
+    "basis",
+    "profile",
+    "nodes",
+    "experiment",
+    "scheme",
+    "system",
+    "quantity",
+    "value",
+    "low",
+    "high",
+    "unit",
+    "message_bytes",
+    "testbed",
+];
+
 /// A published number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
@@ -75,15 +95,19 @@ impl PublishedTable {
     }
 
     fn read(&self) -> &Result<Vec<Published>, TableError> {
-        self.numbers.get_or_init(|| {
-            let columns = self.text.lines().next().unwrap_or_default();
-            load(self.name, self.text, |line| parse(columns, line))
-        })
+        self.numbers.get_or_init(|| load(self.name, self.text))
     }
 
     /// Numbers of the table; none if it cannot be read.
     pub fn numbers(&self) -> &[Published] {
         self.read().as_deref().unwrap_or_default()
+    }
+
+    /// Whether the table in the program has the number.
+    #[must_use]
+    pub fn is_known(&self, id: &str) -> bool {
+        let mut ids = self.text.lines().map(|line| line.split(',').next());
+        ids.any(|known| known == Some(id))
     }
 
     /// A number.
@@ -101,14 +125,10 @@ impl PublishedTable {
     }
 }
 
-/// Reads the table `name`, or its `built_in` text; the first line has the names of the columns.
-fn load<T>(
-    name: &str,
-    built_in: &'static str,
-    parse: impl Fn(&'static str) -> Result<T, String>,
-) -> Result<Vec<T>, TableError> {
+/// Reads the table `name`, or its `built_in` text; the first line has the names of the columns. Lines without text are skipped.
+fn load(name: &str, built_in: &'static str) -> Result<Vec<Published>, TableError> {
     let (place, text) = match own::published(name) {
-        None => (name.to_owned(), built_in),
+        None => (format!("{name}.csv"), built_in),
         Some(path) => {
             let place = path.display().to_string();
             let text = Input::Published.read_text(&path);
@@ -117,11 +137,32 @@ fn load<T>(
             (place, &*Box::leak(text.into_boxed_str()))
         }
     };
+    let invalid = |index, reason| TableError(format!("{place}:{}: {reason}", index + 1));
+    let columns = text.lines().next().unwrap_or_default();
+    check_columns(columns).map_err(|reason| invalid(0, reason))?;
+    let mut numbers: Vec<Published> = Vec::new();
     let lines = text.lines().enumerate().skip(1);
-    let rows = lines.map(|(index, line)| {
-        parse(line).map_err(|reason| TableError(format!("{place}:{}: {reason}", index + 1)))
-    });
-    rows.collect()
+    for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+        let number = parse(columns, line).map_err(|reason| invalid(index, reason))?;
+        if numbers.iter().any(|known| known.id == number.id) {
+            return Err(invalid(index, format!("{} is there already", number.id)));
+        }
+        numbers.push(number);
+    }
+    Ok(numbers)
+}
+
+/// Checks the line with the names of the columns.
+fn check_columns(columns: &str) -> Result<(), String> {
+    let mut names = columns.split(',');
+    if let Some(unknown) = names.clone().find(|name| !COLUMNS.contains(name)) {
+        let known = COLUMNS.join(", ");
+        return Err(format!("unknown column \"{unknown}\"; there are {known}"));
+    }
+    match names.any(|name| name == "id") {
+        true => Ok(()),
+        false => Err("no column \"id\"".into()),
+    }
 }
 
 /// A line of a table with these columns; an error is the reason why it is none.
@@ -167,7 +208,8 @@ fn parse(columns: &str, line: &'static str) -> Result<Published, String> {
             "message_bytes" if field == "-" => {}
             "message_bytes" => number.message_bytes = Some(parsed(name, field)?),
             "testbed" => number.testbed = field,
-            _ => return Err(format!("unknown column \"{name}\"")),
+            // The first line has been checked.
+            _ => {}
         }
     }
     if number.high.is_nan() {
@@ -216,10 +258,16 @@ mod tests {
                 "basis: \"guessed\" is none of measured",
             ),
             (columns, "a-1,9,8,measured", "a range from high to low"),
-            ("id,lenght", "a-1,8", "unknown column \"lenght\""),
             ("id,unit", "a-1,us", "no value"),
         ] {
             let error = parse(columns, wrong).map(|_| ()).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
+        for (columns, reason) in [
+            ("id,lenght", "unknown column \"lenght\"; there are id, "),
+            ("value,unit", "no column \"id\""),
+        ] {
+            let error = check_columns(columns).unwrap_err();
             assert!(error.contains(reason), "{error}");
         }
     }

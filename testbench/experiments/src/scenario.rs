@@ -58,27 +58,28 @@ pub fn run(
     limit: Option<SimTime>,
     interrupt: &Arc<AtomicBool>,
 ) -> Result<RunSummary, Error> {
-    Ok(to_end(text, limit, interrupt)?.1)
+    Ok(to_end(MEASUREMENT, text, limit, interrupt)?.1)
 }
 
-/// Runs a scenario to its end: its document. A message that is not as it was sent is an error too.
+/// Runs a scenario with this name to its end: its document. A message that is not as it was sent is an error too.
 ///
 /// # Errors
 /// Those of [`run`].
 pub fn measured(
+    name: &str,
     text: &str,
     limit: Option<SimTime>,
     interrupt: &Arc<AtomicBool>,
 ) -> Result<Value, Error> {
-    let (scenario, outcome) = to_end(text, limit, interrupt)?;
+    let (scenario, outcome) = to_end(name, text, limit, interrupt)?;
     if !outcome.is_good() {
         return Err(failed("a message is not as it was sent".into()));
     }
-    written(MEASUREMENT, &scenario, &outcome)
+    written(name, &scenario, &outcome)
 }
 
 /// Name of a scenario without a file.
-const MEASUREMENT: &str = "a measurement";
+pub const MEASUREMENT: &str = "a measurement";
 
 fn failed(message: String) -> Error {
     let program = "a member";
@@ -86,11 +87,12 @@ fn failed(message: String) -> Error {
 }
 
 fn to_end(
+    name: &str,
     text: &str,
     limit: Option<SimTime>,
     interrupt: &Arc<AtomicBool>,
 ) -> Result<(Scenario, RunSummary), Error> {
-    let scenario = lanigon_workloads::parse(MEASUREMENT, text)?;
+    let scenario = lanigon_workloads::parse(name, text)?;
     let outcome = summary(&scenario, limit, interrupt)?;
     if let Some(message) = outcome.problems.first() {
         return Err(failed(message.clone()));

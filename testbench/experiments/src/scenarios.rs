@@ -100,6 +100,7 @@ pub fn check<S: Scenarios>(
     paper: &'static Paper,
     point: impl Fn(&PointKey) -> PointValues,
 ) -> BTreeMap<&'static str, f64> {
+    paper.table.check().expect("a table");
     let mut values = BTreeMap::new();
     for amount in [Amount::Quick, Amount::Full, Amount::Usual] {
         let (experiment, results) = made_up::<S>(paper, amount, &point);

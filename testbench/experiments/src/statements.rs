@@ -395,8 +395,13 @@ impl Statements {
         let [id, x] = mark.items() else {
             return Err(FormulaError::Wrong("a mark is an id and a position".into()));
         };
-        let Some(number) = table.get(id.text()?) else {
-            return Ok(Vec::new());
+        let id = id.text()?;
+        let Some(number) = table.get(id) else {
+            // A table of the user may have fewer numbers.
+            return match table.is_known(id) {
+                true => Ok(Vec::new()),
+                false => Err(FormulaError::Wrong(format!("no number {id} is published"))),
+            };
         };
         let mut scope = self.scope(number, measured);
         let usual = || Ok(format!("{} {}", number.scheme, number.quantity));

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use emulator::profile::Profile;
 use lanigon_experiments::Error;
-use lanigon_experiments::scenario::measured;
+use lanigon_experiments::scenario::{MEASUREMENT, measured};
 use serde_json::Value;
 
 use super::Setup;
@@ -52,7 +52,7 @@ pub const fn name(processor: bool) -> &'static str {
 /// If a guest fails.
 pub fn measure(setup: &Setup, processor: bool) -> Result<Tcp, Error> {
     let text = scenario(&setup.profile, processor);
-    let document = measured(&text, setup.max_time, &setup.interrupt)?;
+    let document = measured(MEASUREMENT, &text, setup.max_time, &setup.interrupt)?;
     let lines = lines(&document);
     let mut words = lines.splitn(2, |line| line.contains(STREAMS));
     let mut found = || {
