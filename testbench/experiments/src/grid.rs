@@ -377,7 +377,7 @@ impl Grid {
         let (name, text) = (self.name_of(key), self.scenario(key)?);
         let document = scenario::measured(&name, &text, limit, &self.interrupt)?;
         let value = |(name, path): &(String, String)| {
-            let wrong = |reason| {
+            let wrong = |reason: String| {
                 self.source
                     .invalid(format!("measures: {name}: {path}: {reason}"))
             };
@@ -390,8 +390,11 @@ impl Grid {
                 Err(_) if may_miss => Vec::new(),
                 found => found.map_err(wrong)?,
             };
-            let numbers = found.into_iter().map(Json::as_f64);
-            numbers.collect::<Option<_>>().ok_or(Error::NoRound)
+            let number = |found: &Json| {
+                let number = found.as_f64();
+                number.ok_or_else(|| wrong(format!("{found} is no number")))
+            };
+            found.into_iter().map(number).collect()
         };
         self.file.measures.iter().map(value).collect()
     }

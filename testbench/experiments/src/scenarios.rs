@@ -101,6 +101,9 @@ pub fn check<S: Scenarios>(
     point: impl Fn(&PointKey) -> PointValues,
 ) -> BTreeMap<&'static str, f64> {
     paper.table.check().expect("a table");
+    for id in paper.calibrated {
+        assert!(paper.table.is_known(id), "{}: no number {id}", paper.name);
+    }
     let mut values = BTreeMap::new();
     for amount in [Amount::Quick, Amount::Full, Amount::Usual] {
         let (experiment, results) = made_up::<S>(paper, amount, &point);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define TIMES 100
+#define TIMES 50
+/* Ranks that come late, in turn. */
+#define LATE 4
 
 static int rank, size;
 
@@ -28,7 +30,7 @@ static void check(int right, const char *what) {
 static void barriers(int begun) {
     double begin, came, last;
     MPI_Request request;
-    for (int late = 0; late < size; late++) {
+    for (int late = 0; late < size && late < LATE; late++) {
         if (rank == late) {
             for (begin = now(); now() < begin + 0.0005;) {
             }

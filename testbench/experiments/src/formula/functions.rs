@@ -121,7 +121,9 @@ fn of_lists(name: &str, arguments: &[FormulaValue]) -> Result<FormulaValue, Form
         }
         _ => {
             let count = arguments.len();
-            return Err(wrong(format!("there is no {name} of {count} values")));
+            return Err(wrong(format!(
+                "there is no function {name} of {count} values"
+            )));
         }
     })
 }

@@ -77,7 +77,7 @@ fn formulas_have_values() {
         ("place(sizes, 8)", "1"),
         ("rises(sizes) and not falls(sizes)", "true"),
         ("nothing", "nothing has the name nothing"),
-        ("nothing(1)", "there is no nothing of 1 values"),
+        ("nothing(1)", "there is no function nothing of 1 values"),
         ("gain(1, 2)", "gain takes 1 values, not 2"),
         ("1 + \"a\"", "\"a\" is no number"),
         ("[1, 2] + [1]", "lists of different lengths"),
