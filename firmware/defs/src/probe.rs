@@ -81,7 +81,7 @@ impl Published {
         Self::each(name, address, words, 4)
     }
 
-    /// One word of each of `count` entries of a table; `address` is that of the first entry's word.
+    /// Words in the same place of each of `count` entries of a table; `address` is that of the first one.
     #[must_use]
     pub const fn each(name: &'static str, address: u32, count: u32, entry_bytes: u32) -> Self {
         Self {

@@ -71,13 +71,13 @@ impl Serialize for Points {
 }
 
 impl Points {
-    fn numbers(&self, key: &PointKey) -> impl Iterator<Item = (&String, Numbers<'_>)> + Clone {
+    fn numbers(&self, key: &PointKey) -> impl Iterator<Item = (&String, PointNumbers<'_>)> + Clone {
         let numbers = self.values.get(key).into_iter().flatten();
         let measures = self.measures.iter().zip(numbers);
         measures.map(
             |((name, several), numbers)| match (several, numbers.first()) {
-                (false, number) => (name, Numbers::One(number.copied())),
-                (true, _) => (name, Numbers::Several(numbers)),
+                (false, number) => (name, PointNumbers::One(number.copied())),
+                (true, _) => (name, PointNumbers::Several(numbers)),
             },
         )
     }
@@ -86,7 +86,7 @@ impl Points {
 /// JSON of a number, or of several.
 #[derive(Clone, Serialize)]
 #[serde(untagged)]
-enum Numbers<'a> {
+enum PointNumbers<'a> {
     One(Option<f64>),
     Several(&'a [f64]),
 }

@@ -24,7 +24,7 @@ pub fn hosts(session: &Session) -> String {
 /// The races before the current time, with their calls.
 ///
 /// # Errors
-/// Those of [`Session::races`].
+/// The scenario cannot run twice, no board can look for races, or the operation is interrupted.
 pub fn races(session: &Session) -> anyhow::Result<String> {
     Ok(session.races()?.text_or_none())
 }
