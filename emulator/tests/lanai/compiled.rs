@@ -3,12 +3,12 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use emulator::cpu::lanai::bus::Width;
 use emulator::cpu::lanai::exec::{Core, run};
 use emulator::cpu::lanai::pipeline::Pipeline;
 use emulator::image::Image;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::toolchain;
 

@@ -3,13 +3,13 @@
 
 use std::env;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use defs::gm::collective::Operation;
 use emulator::cpu::lanai::bus::Width;
 use emulator::cpu::lanai::exec::{Core, run};
 use emulator::cpu::lanai::pipeline::Pipeline;
 use emulator::image::Image;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::flat::FlatBus;
 use super::toolchain::{self, Toolchain};

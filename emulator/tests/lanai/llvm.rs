@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use emulator::cpu::lanai::disasm::{disassemble, is_canonical};
 use emulator::cpu::lanai::isa;
 use emulator::cpu::lanai::pipeline::Pipeline;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::encodings::encode;
 

@@ -3,8 +3,8 @@
 //! A layer is given each unit that leaves the port, and forwards any number of units in its place. It knows units and time, no
 //! protocol. Layers stand one behind the other; the output of the last one goes on the wire, one unit after the other.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 
 pub use emulator_base::fault::FaultKind;
 use emulator_base::time::SimTime;

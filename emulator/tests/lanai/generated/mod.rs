@@ -14,10 +14,10 @@ use std::env;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use compile::{Builder, Refusals};
 use emulator::image::Image;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// A run of a program: its number in the image, and its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 
 /// Types of values.
 pub const TYPES: [&str; 6] = ["u32", "i32", "u64", "u8", "u16", "i64"];

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use emulator::board::{CpuId, Stops, Watchpoint};
 use emulator::debug::{Found, History, Search, TimeDirection};
 use emulator::observe::event::{Details, TraceEvent, TraceKind};
@@ -11,8 +13,6 @@ use emulator::observe::stream::Observer;
 use emulator::profile::Profile;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Measurement, Pace, Quantity, QuantityTarget, Sample};
 use lanigon_worlds::busy_nodes::{self, CodeMemory};

@@ -1,7 +1,7 @@
 //! Changes of files, from a seed: the same number gives the same input everywhere.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 
 /// Largest input in bytes.
 const MOST_BYTES: usize = 400_000;

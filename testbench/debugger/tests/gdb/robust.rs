@@ -4,11 +4,11 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc;
 use std::thread;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use lanigon_debugger::gdb::connection::GdbStream;
 use lanigon_debugger::gdb::server::{Parting, attend};
 use lanigon_worlds::interrupt::Interrupt;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::client::{Client, PAIR, framed};
 use super::support::{cpus, harmless};

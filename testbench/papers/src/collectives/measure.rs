@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
@@ -16,8 +18,6 @@ use lanigon_workloads::collective::{
 use lanigon_worlds::end::{RunError, completed};
 use lanigon_worlds::gm::GmWorld;
 use lanigon_worlds::programs::deliveries::Deliveries;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::gm::SHORT;
 use crate::gm::bench::Setup;

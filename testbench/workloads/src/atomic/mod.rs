@@ -6,6 +6,8 @@ pub mod linear;
 mod summary;
 mod workload;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use emulator::host::machine::Machine;
 use host_lib::gm::Buffer;
 use host_lib::gm::atomic::{
@@ -13,8 +15,6 @@ use host_lib::gm::atomic::{
 };
 use host_lib::gm::collective::{AllToAll, Endpoint, Group, Host, Settings as Exchange};
 use host_lib::window::{System, VirtualAddress};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use engine::MemberExecutor;
 pub use engine::{SharedWords, serve};

@@ -6,10 +6,10 @@ mod random;
 mod summary;
 mod workload;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use host_lib::gm::collective::{Barrier, Endpoint, Group, Operation, Shape, Value};
 use host_lib::window::System;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub use engine::Broadcast;
 use engine::{CollectiveEngine, OperationOutcome};

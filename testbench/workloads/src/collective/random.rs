@@ -1,8 +1,8 @@
 //! The random choice of a round's operation, the same at all members.
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use host_lib::gm::collective::{Barrier, Operation, Shape};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::{Broadcast, CollectiveWork, ExecutedOn, Type};
 

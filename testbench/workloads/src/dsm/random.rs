@@ -1,7 +1,7 @@
 //! Random numbers of applications: the same for any number of nodes.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 
 /// A stream of random numbers.
 pub(super) struct Keys(ChaCha8Rng);

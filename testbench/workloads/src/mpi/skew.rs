@@ -1,9 +1,9 @@
 //! Benchmarks of collective operations whose processes come late: those of the publications on application bypass (docs/mpi.md,
 //! section 6).
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use host_lib::mpi::{Communicator, Mpi, MpiError, Operation, Source, Tag, Times, Transport};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::benchmark::BenchmarkFailure;
 use super::{MeasuredValue, MpiSettings, MpiWork, Skewed};

@@ -1,8 +1,12 @@
 //! Contents of messages: a label with sender and position in the flow, and bytes derived from it.
 
-use rand_chacha::ChaCha8Core;
-use rand_chacha::rand_core::SeedableRng;
-use rand_chacha::rand_core::block::Generator;
+use chacha20::rand_core::SeedableRng;
+use chacha20::rand_core::block::Generator;
+use chacha20::variants::Legacy;
+use chacha20::{ChaChaCore, R8};
+
+/// Block function of `ChaCha8Rng`.
+type BlockFunction = ChaChaCore<R8, Legacy>;
 
 /// Length of the label at a message's start.
 pub const LABEL_BYTES: u32 = 12;
@@ -41,14 +45,14 @@ pub fn bytes(seed: u64, flow: Flow, sequence: u32, length: u32) -> Vec<u8> {
         let mut key = [0; 32];
         key[..12].copy_from_slice(&label);
         key[16..24].copy_from_slice(&seed.to_le_bytes());
-        fill(&mut bytes, length, ChaCha8Core::from_seed(key));
+        fill(&mut bytes, length, BlockFunction::from_seed(key));
     }
     bytes
 }
 
 /// Appends random bytes up to a length: the ones of `fill_bytes`, which takes several times as long. The generator's words are taken as it
 /// makes them, in blocks.
-fn fill(bytes: &mut Vec<u8>, length: usize, mut random: ChaCha8Core) {
+fn fill(bytes: &mut Vec<u8>, length: usize, mut random: BlockFunction) {
     let mut words = [0; 64];
     let mut block = [0; 4 * 64];
     while bytes.len() < length {
@@ -121,8 +125,8 @@ pub fn sequence(bytes: &[u8], expected: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use rand_chacha::ChaCha8Rng;
-    use rand_chacha::rand_core::Rng;
+    use chacha20::ChaCha8Rng;
+    use chacha20::rand_core::Rng;
 
     use super::*;
 
@@ -163,7 +167,7 @@ mod tests {
     fn contents_are_the_generators_bytes() {
         for length in 0..600 {
             let (mut own, mut expected) = (Vec::new(), vec![0; length]);
-            fill(&mut own, length, ChaCha8Core::seed_from_u64(3));
+            fill(&mut own, length, BlockFunction::seed_from_u64(3));
             ChaCha8Rng::seed_from_u64(3).fill_bytes(&mut expected);
             assert_eq!(own, expected, "{length}");
         }

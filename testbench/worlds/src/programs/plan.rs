@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use defs::emp::descriptor::{CHAIN_PAGES, PAGE_BYTES, RECEIVE_DESCRIPTORS, SEND_DESCRIPTORS};
 use host_lib::emp::{Source, Tag};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::scenario::programs::{Program, ProgramSpec, Sizes};
 

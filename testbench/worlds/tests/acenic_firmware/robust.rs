@@ -4,6 +4,8 @@ use emulator::tigon2::board::Tigon2;
 use lanigon_worlds::boards::KB;
 use std::time::Duration;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use defs::acenic::descriptor::{Errors, Flags, RECEIVE_BYTES, SEND_BYTES};
 use defs::acenic::info::{self, RingFlags};
 use defs::acenic::message::{CLEAR_STATISTICS, word};
@@ -18,8 +20,6 @@ use emulator::wire::ethernet::frame::Frame;
 use host_lib::acenic::{Command, Config, Event, Fragment, SendOptions, SendRing};
 use host_lib::window::System;
 use lanigon_worlds::images;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::support::{
     FRAMES_FROM, Nic, arriving, bench, bench_with, config, leaving, statistics, trace_names,

@@ -9,6 +9,8 @@ mod world;
 
 use std::collections::BTreeMap;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use host_lib::gm::collective::{
@@ -21,8 +23,6 @@ use lanigon_workloads::collective::{Broadcast, CollectiveWork, ExecutedOn, Type}
 use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
 use lanigon_worlds::programs::verdict::{Life, judge};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::scenarios::gm::built;
 

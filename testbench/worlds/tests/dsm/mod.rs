@@ -6,6 +6,8 @@ mod model;
 
 use std::num::NonZeroUsize;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits};
 use emulator::wire::fault::{FaultRates, RandomFaults};
@@ -21,8 +23,6 @@ use lanigon_worlds::builder::add_layer;
 use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::{GmNode, GmWorld};
 use lanigon_worlds::profile::built_in;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::scenarios::gm::built;
 use model::Event;

@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng, SeedableRng};
 use defs::emp::control::COUNTER_COUNT;
 use emulator::image::Image;
 use emulator::sim::world::{RunEnd, RunLimits};
@@ -14,8 +16,6 @@ use lanigon_worlds::emp::{EmpNode, EmpPairs};
 use lanigon_worlds::end::ResultSlot;
 use lanigon_worlds::images;
 use lanigon_worlds::nodes;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 pub static IMAGE: LazyLock<Image> =
     LazyLock::new(|| images::own_image("emp-base", nodes::EMP_SRAM_BYTES).unwrap());
