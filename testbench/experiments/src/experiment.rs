@@ -55,9 +55,10 @@ pub trait Experiment: Sized + Sync {
     /// The published numbers beside the measured ones.
     fn rows(&self, paper: &Paper, results: &Self::Results) -> Vec<Row> {
         let row = |number: &Published| {
-            let role = match paper.calibrated.contains(&number.id) {
-                true => CALIBRATED,
-                false => PREDICTED,
+            let role = match self.statements().role(number) {
+                Some(stated) => stated.name(),
+                None if paper.calibrated.contains(&number.id) => CALIBRATED,
+                None => PREDICTED,
             };
             let value = self.statements().value(number, results);
             Row::new(number, value, role, self.statements().note(number, results))

@@ -23,6 +23,7 @@ use crate::formula::{
     Definitions, Formula, FormulaError, FormulaValue, Measurements, Repetitions, Scope, Template,
 };
 use crate::published::{Published, PublishedTable};
+use crate::row::CALIBRATED;
 use crate::verdict::{self, JudgedClaim, Limits, Sample, Verdict};
 
 /// A file of a paper, in the program.
@@ -63,11 +64,32 @@ pub struct Statements {
     mark: Option<Template>,
 }
 
+/// Role of a number that is not predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StatedRole {
+    /// The value is an entry of the profile.
+    Input,
+    /// The profile was adjusted to the published value.
+    Calibrated,
+}
+
+impl StatedRole {
+    /// The role as rows have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Calibrated => CALIBRATED,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Deserialize)]
 struct NumberRule {
     value: Formula,
     note: Option<Template>,
-    role: Option<String>,
+    role: Option<StatedRole>,
     #[serde(flatten)]
     columns: BTreeMap<String, String>,
 }
@@ -245,8 +267,8 @@ impl Statements {
 
     /// The role of a number, where it is not predicted.
     #[must_use]
-    pub fn role(&self, number: &Published) -> Option<&str> {
-        self.rule(number)?.role.as_deref()
+    pub fn role(&self, number: &Published) -> Option<StatedRole> {
+        self.rule(number)?.role
     }
 
     /// The own value for a published number, if it was measured.

@@ -33,12 +33,11 @@ pub(crate) struct RankProgram<S> {
 }
 
 /// Kind of a call of a process.
-#[derive(Clone, Copy)]
 enum CallKind {
     /// Sends a message of this class and length to a rank.
     Send(Class, usize, u32),
-    /// A call on a socket.
-    Socket(&'static str),
+    /// A call on a socket, as text.
+    Socket(String),
     /// Begins a collective operation of the boards; whether it reduces values.
     Collective(bool),
     /// Has nothing to do until something comes.
@@ -62,7 +61,7 @@ impl ProcessCall {
                 call: SocketCall::Cancel { .. } | SocketCall::CloseAll,
                 ..
             } => return None,
-            Request::Call { call, .. } => CallKind::Socket(call.name()),
+            Request::Call { call, .. } => CallKind::Socket(call.to_string()),
             Request::Collective { reduction, .. } => CallKind::Collective(reduction.is_some()),
             Request::Poll { .. } => CallKind::Wait,
             _ => return None,
@@ -74,7 +73,7 @@ impl ProcessCall {
 impl fmt::Display for ProcessCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rank {}: ", self.rank)?;
-        match self.kind {
+        match &self.kind {
             CallKind::Send(class, bytes, to) => {
                 let class = match class {
                     Class::Plain => "send",
@@ -84,7 +83,7 @@ impl fmt::Display for ProcessCall {
                 };
                 write!(f, "{class} of {bytes} bytes to rank {to}")
             }
-            CallKind::Socket(name) => f.write_str(name),
+            CallKind::Socket(call) => f.write_str(call),
             CallKind::Collective(false) => f.write_str("barrier of the boards"),
             CallKind::Collective(true) => f.write_str("reduction of the boards"),
             CallKind::Wait => f.write_str("wait"),

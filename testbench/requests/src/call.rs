@@ -1,5 +1,7 @@
 //! Calls of a process on its sockets, and what they come to.
 
+use std::fmt;
+
 use crate::frame::{FIELDS, Frame, RequestError, limited};
 use crate::request::LONGEST_NS;
 
@@ -265,27 +267,56 @@ pub(crate) fn read_limit(word: u64) -> Result<Option<u64>, RequestError> {
     Ok(word.checked_sub(1))
 }
 
-impl SocketCall {
-    /// The call in a word, for traces.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
+/// The call with its arguments, for traces.
+impl fmt::Display for SocketCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Bind { .. } => "bind",
-            Self::Listen { .. } => "listen",
-            Self::Connect { .. } => "connect",
-            Self::Accept { .. } => "accept",
-            Self::Read { .. } => "read",
-            Self::Write { .. } => "write",
-            Self::Shutdown { .. } => "shutdown",
-            Self::Close { .. } => "close",
-            Self::TakeError { .. } => "take error",
-            Self::Available { .. } => "available",
-            Self::Wait { .. } => "wait",
-            Self::Cancel { .. } => "cancel",
-            Self::CloseAll => "close all",
+            Self::Bind { socket, port } => write!(f, "bind of socket {socket} to port {port}"),
+            Self::Listen { socket, backlog } => {
+                write!(f, "listen of socket {socket}, backlog {backlog}")
+            }
+            Self::Connect { socket, to } => {
+                let SocketAddress { rank, port } = to;
+                write!(f, "connect of socket {socket} to rank {rank}, port {port}")
+            }
+            Self::Accept { socket, name } => {
+                write!(f, "accept on socket {socket} as socket {name}")
+            }
+            Self::Read { socket, most, peek } => {
+                let call = if *peek { "peek" } else { "read" };
+                write!(f, "{call} of up to {most} bytes from socket {socket}")
+            }
+            Self::Write { socket, bytes } => {
+                write!(f, "write of {} bytes to socket {socket}", bytes.len())
+            }
+            Self::Shutdown {
+                socket,
+                read,
+                write,
+            } => {
+                let directions = match (read, write) {
+                    (true, true) => "both directions",
+                    (true, false) => "reading",
+                    (false, true) => "writing",
+                    (false, false) => "no direction",
+                };
+                write!(f, "shutdown of socket {socket}, {directions}")
+            }
+            Self::Close { socket } => write!(f, "close of socket {socket}"),
+            Self::TakeError { socket } => write!(f, "error of socket {socket}"),
+            Self::Available { socket } => write!(f, "bytes that wait at socket {socket}"),
+            Self::Wait { items, .. } => match items.as_slice() {
+                [] => f.write_str("pause"),
+                [item] => write!(f, "wait for socket {}", item.socket),
+                items => write!(f, "wait for {} sockets", items.len()),
+            },
+            Self::Cancel { ticket } => write!(f, "end of the wait of call {ticket}"),
+            Self::CloseAll => f.write_str("close of all sockets"),
         }
     }
+}
 
+impl SocketCall {
     /// Appends it to `out`, in a frame of this kind whose first words are given.
     pub(crate) fn write(&self, kind: u64, [first, second, third]: [u64; 3], out: &mut Vec<u8>) {
         let mut items = Vec::new();

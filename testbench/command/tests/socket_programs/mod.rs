@@ -142,15 +142,22 @@ fn traces_have_the_calls_of_processes() {
     let options = ["--trace", file.to_str().unwrap(), "--details", "host"];
     let traced = twice(&options, &programs);
     let trace = fs::read_to_string(&file).unwrap();
-    for call in ["0: accept", "0: read", "1: connect", "1: write", "1: wait"] {
+    for call in [
+        "0: bind of socket",
+        "0: accept on socket",
+        "0: read of up to 9 bytes from socket",
+        "1: connect of socket",
+        "1: write of 5 bytes to socket",
+        "1: wait for socket",
+    ] {
         let count = |verb| {
-            trace
-                .matches(&format!("{verb} process: rank {call}\n"))
-                .count()
+            let event = format!("{verb} process: rank {call} ");
+            trace.matches(&event).count()
         };
         assert!(count("call") > 0, "{call}");
         assert_eq!(count("call"), count("return"), "{call}");
     }
+    assert!(trace.contains("to rank 0, port 7\n"), "{trace}");
     let plain = twice(&[], &programs);
     assert_eq!(line(&traced, "trace "), line(&plain, "trace "));
 }

@@ -1,9 +1,11 @@
 //! The measurements, each a world of its own: nodes around one crossbar.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
+use emulator::observe::event::{TraceEvent, TraceKind};
 use emulator::observe::stream::Observer;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::RunLimits;
@@ -42,8 +44,8 @@ const PROGRAM: &str = "collective";
 enum RunValue {
     /// The mean time from the end of so many rounds at the first member to that of the next ones.
     Period(u64),
-    /// The mean time inside the call, over all members.
-    Inside,
+    /// The mean time inside the call, over all members from this one on.
+    Inside { first: usize },
     /// The mean time from the call of the last member, a leaf, to the return at the first one. The leaf comes when the others have done
     /// what they can without it: the publication's leaf waits for a message of the root (sections 4.3.1 and 4.3.2).
     LeafToRoot,
@@ -52,8 +54,22 @@ enum RunValue {
     /// Mean processor time of a host (gossip, section 6.3): for the operation on hosts with its polls, on which each step depends; for
     /// that on boards without polls, since the program may do something else meanwhile. The difference of a long run and a short one.
     HostTime,
+    /// Packets that a board receives for an operation.
+    Packets,
     /// Latency of a short message between two nodes; with collective operations switched on or off.
     Message(bool),
+}
+
+/// Counter of the packets that boards have received. Clones share it.
+#[derive(Debug, Clone, Default)]
+struct PacketCounter(Arc<AtomicU64>);
+
+impl Observer for PacketCounter {
+    fn event(&mut self, event: &TraceEvent) {
+        if matches!(event.kind, TraceKind::FrameReceived { .. }) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 /// A measurement: a program of these members, in the order of their ranks, and what is taken from its run, in us.
@@ -229,17 +245,21 @@ fn others(
             };
             Some((settings, RunValue::LeafToRoot))
         }
-        ("processor", [Name(of), Count(skew_us)]) => {
+        ("processor" | "others", [Name(of), Count(skew_us)]) => {
             let settings = reductions(Shape::Binomial, values(of)?, skew_us * 1_000, program);
-            Some((settings, RunValue::Inside))
+            let first = usize::from(measure == "others");
+            Some((settings, RunValue::Inside { first }))
         }
         ("all_to_all", [Name(name), Count(bytes)]) => {
-            broadcasts(name, *bytes, program, RunValue::Inside)
+            broadcasts(name, *bytes, program, RunValue::Inside { first: 0 })
         }
         // The ranks are at other nodes, in one of several random orders.
         ("placed", [Name(name), Count(bytes), Count(order)]) => {
             shuffle(members, *order);
-            broadcasts(name, *bytes, program, RunValue::Inside)
+            broadcasts(name, *bytes, program, RunValue::Inside { first: 0 })
+        }
+        ("packets", [Name(name), Count(bytes)]) => {
+            broadcasts(name, *bytes, program, RunValue::Packets)
         }
         ("host_time", [Name(name), Count(bytes)]) => {
             broadcasts(name, *bytes, program, RunValue::HostTime)
@@ -284,14 +304,15 @@ impl MeasuredRun {
         Ok(Estimate::of_rounds(mean, &stamps).times(each as f64))
     }
 
-    fn inside_us(&self) -> Result<Estimate, Error> {
-        let members = self.rounds.len().max(1) as f64;
-        let rounds = self.rounds.iter().map(Vec::len).min().unwrap_or_default();
+    fn inside_us(&self, first: usize) -> Result<Estimate, Error> {
+        let members = self.rounds.get(first..).unwrap_or_default();
+        let rounds = members.iter().map(Vec::len).min().unwrap_or_default();
         let inside = |round: usize| {
-            let times = self.rounds.iter().map(|all| all[round]);
+            let times = members.iter().map(|all| all[round]);
             times.map(|round| round.ended_ps - round.began_ps).sum()
         };
-        Ok(mean_us((0..rounds).map(inside))?.times(1.0 / members))
+        let count = members.len().max(1) as f64;
+        Ok(mean_us((0..rounds).map(inside))?.times(1.0 / count))
     }
 
     fn leaf_to_root_us(&self) -> Result<Estimate, Error> {
@@ -331,7 +352,7 @@ impl Setup<'_> {
         let settings = point.settings.clone();
         match point.value {
             RunValue::Period(each) => run(settings)?.period_us(each),
-            RunValue::Inside => run(settings)?.inside_us(),
+            RunValue::Inside { first } => run(settings)?.inside_us(first),
             RunValue::LeafToRoot => run(settings)?.leaf_to_root_us(),
             RunValue::Least(percent) => self.least_computation(&point, percent as f64 / 100.0),
             RunValue::HostTime => {
@@ -349,6 +370,22 @@ impl Setup<'_> {
                 let rounds = settings.rounds;
                 let time = (time(2 * rounds)? - time(rounds)?) / rounds as f64;
                 Ok(Estimate::single(time))
+            }
+            RunValue::Packets => {
+                let received = |rounds| {
+                    let counter = PacketCounter::default();
+                    let settings = Settings {
+                        rounds,
+                        ..settings.clone()
+                    };
+                    let observer = Box::new(counter.clone());
+                    self.run_program(&point.members, settings, Some(observer))?;
+                    Ok::<_, Error>(counter.0.load(Ordering::Relaxed))
+                };
+                let rounds = settings.rounds;
+                let packets = received(2 * rounds)? - received(rounds)?;
+                let operations = rounds as f64 * point.members.len() as f64;
+                Ok(Estimate::single(packets as f64 / operations))
             }
             RunValue::Message(on) => self.latency_with(SHORT, rounds as u32, on),
         }

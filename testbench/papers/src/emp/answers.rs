@@ -19,7 +19,7 @@ use crate::emp::measure::scheme::Scheme;
 use lanigon_experiments::formula::{FormulaError, FormulaValue, Measurements};
 use lanigon_experiments::published::Published;
 use lanigon_experiments::row::{CALIBRATED, PREDICTED};
-use lanigon_experiments::statements::Statements;
+use lanigon_experiments::statements::{StatedRole, Statements};
 use lanigon_worlds::nodes::EMP_SRAM_BYTES;
 use lanigon_worlds::wire_times::wire_bytes;
 
@@ -128,11 +128,12 @@ impl Answer {
                 .any(|entry| entry.source == self.0.id)
         };
         match RULES.role(self.0) {
-            Some("input") if self.0.quantity.starts_with("stage") && profile.stages.is_empty() => {
+            Some(StatedRole::Input)
+                if self.0.quantity.starts_with("stage") && profile.stages.is_empty() =>
+            {
                 "compared"
             }
-            Some("input") => "input",
-            Some(_) => CALIBRATED,
+            Some(stated) => stated.name(),
             None if self.point().is_some() && named() => CALIBRATED,
             None => PREDICTED,
         }
