@@ -265,10 +265,24 @@ impl<S: Service> RankProgram<S> {
     async fn stay_away(&mut self) -> Result<(), ProcessError> {
         loop {
             let came = self.service.step(STEP_NS).await?;
-            if !came && matches!(self.look_outside()?, RankState::Ready | RankState::Gone) {
-                return Ok(());
+            if !came {
+                self.look_outside()?;
+            }
+            let place = &mut *self.hub.place(self.rank);
+            match place.state {
+                RankState::Away => {}
+                // It has begun to poll while the world was stalled: the poll goes on.
+                RankState::Held(poll) => {
+                    place.ask_again(poll);
+                    return Ok(());
+                }
+                // ... and something has come for it.
+                RankState::Running => break,
+                _ => return Ok(()),
             }
         }
+        self.send_answers();
+        Ok(())
     }
 
     /// The process has ended; its host answers others until these have ended too.

@@ -109,6 +109,13 @@ impl RankRecord {
         self.time_ns = time_ns;
     }
 
+    /// Queues a poll that was read while the world was stalled.
+    pub(crate) fn ask_again(&mut self, poll: Poll) {
+        let request = Request::Poll { spent_ns: 0, poll };
+        self.queued.push_back(request);
+        self.state = RankState::Ready;
+    }
+
     /// Leaves the network. Further actions of the process are no matter of the world.
     pub(crate) fn leave(&mut self) {
         self.has_left = true;

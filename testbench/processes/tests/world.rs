@@ -4,15 +4,15 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use lanigon_processes::{Hub, KIND, Mode, Processes};
 use lanigon_requests::{
-    Access, Answer, Atomic, CallOutcome, Class, Decoder, Envelope, Function, Hello, Item, Message,
-    Number, Operation, Poll, Refusal, Region, Request, Segment, SocketAddress, SocketCall, VERSION,
-    Welcome, ready,
+    Access, Answer, Atomic, CallOutcome, Class, Decoder, End, Envelope, Function, Hello, Item,
+    Message, Number, Operation, Poll, Refusal, Region, Request, Segment, SocketAddress, SocketCall,
+    VERSION, Welcome, ready,
 };
 use lanigon_worlds::scenario::programs::Program;
 use lanigon_worlds::simulation::result::RunSummary;
@@ -90,16 +90,22 @@ impl Process {
 
     /// Polls once; what comes, and the simulated time.
     fn poll(&mut self, limit_ns: Option<u64>) -> (Vec<Answer>, Option<u64>) {
+        let (all, end) = self.poll_for(1, limit_ns);
+        (all, end.map(|end| end.time_ns))
+    }
+
+    /// Polls once with so many posted receives; what comes, and the end of the answer.
+    fn poll_for(&mut self, receives: u32, limit_ns: Option<u64>) -> (Vec<Answer>, Option<End>) {
         let poll = Poll {
             limit_ns,
-            receives: 1,
+            receives,
             sends: 0,
         };
         self.say(&Request::Poll { spent_ns: 0, poll });
         let mut all = Vec::new();
         loop {
             match self.next() {
-                Some(Answer::End(end)) => return (all, Some(end.time_ns)),
+                Some(Answer::End(end)) => return (all, Some(end)),
                 Some(answer) => all.push(answer),
                 None => return (all, None),
             }
@@ -378,6 +384,34 @@ fn a_rank_that_dies_is_named() {
         text.contains("rank 1 has ended without MPI_Finalize"),
         "{text}"
     );
+}
+
+/// A rank begins to poll while simulated time stands, and gets what is sent to it after that.
+#[test]
+fn a_rank_that_was_away_gets_messages_again() {
+    let stage = Arc::new(AtomicU64::new(0));
+    let summary = run(GM, 2, move |mut process, rank| {
+        let is = |value| stage.load(Ordering::Relaxed) == value;
+        if rank == 0 {
+            while !is(2) {
+                let (_, end) = process.poll_for(0, None);
+                if end.expect("the world goes on").stalled && is(0) {
+                    stage.store(1, Ordering::Relaxed);
+                }
+            }
+            process.send(1, 7, b"late");
+        } else {
+            process.say(&Request::Bye);
+            while !is(1) {
+                thread::yield_now();
+            }
+            assert_eq!(process.poll_for(0, None).0, []);
+            stage.store(2, Ordering::Relaxed);
+            assert_eq!(process.await_answers(1).len(), 1);
+        }
+        process.leave();
+    });
+    assert!(summary.is_good(), "{:?}", summary.problems);
 }
 
 #[test]
