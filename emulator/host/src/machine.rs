@@ -108,6 +108,12 @@ impl Machine {
         self.ask(Request::Signals { enabled }, done).await;
     }
 
+    /// Whether an observer wants calls of host programs.
+    #[must_use]
+    pub fn notes_calls(&self) -> bool {
+        lock(&self.port).calls.is_some()
+    }
+
     /// Notes the begin or the return of a call, if an observer wants calls.
     fn note_call(&self, what: &dyn fmt::Display, returned: bool) {
         if let Some(calls) = &mut lock(&self.port).calls {

@@ -234,6 +234,11 @@ fn statements_that_mean_nothing_are_refused_at_once() {
             "rises(values",
             "TOML parse error at line 8",
         ),
+        (
+            "experiment = \"square\"",
+            "role = \"inputs\"",
+            "TOML parse error at line 3",
+        ),
     ] {
         let file = PaperFile {
             text: STATEMENTS.text.replace(from, to).leak(),
@@ -249,4 +254,26 @@ fn statements_that_mean_nothing_are_refused_at_once() {
             "{error:?}"
         );
     }
+}
+
+#[test]
+fn a_stated_role_counts() -> Result<(), Error> {
+    let text = STATEMENTS.text;
+    let text = text.replace("[[numbers]]", "[[numbers]]\nrole = \"input\"");
+    let file = PaperFile {
+        text: text.leak(),
+        ..STATEMENTS
+    };
+    let results = Results(BTreeMap::from([(2, 4.0), (3, 9.0)]));
+    let squares = Squares {
+        most: 3,
+        statements: Statements::read(&file, &TABLE, &results)?,
+    };
+    let roles: Vec<_> = squares
+        .rows(&PAPER, &results)
+        .iter()
+        .map(|row| row.role)
+        .collect();
+    assert_eq!(roles, ["input", "input"]);
+    Ok(())
 }

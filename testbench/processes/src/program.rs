@@ -129,7 +129,9 @@ impl<S: Service> RankProgram<S> {
         loop {
             match self.hub.read(self.rank)? {
                 RankAction::Request(request) => {
-                    let call = ProcessCall::of(self.rank, &request);
+                    let is_traced = self.machine.notes_calls();
+                    let call = is_traced.then(|| ProcessCall::of(self.rank, &request));
+                    let call = call.flatten();
                     call.iter().for_each(|call| self.machine.call_begins(call));
                     self.serve_request(request).await?;
                     call.iter().for_each(|call| self.machine.call_returns(call));
@@ -271,12 +273,12 @@ impl<S: Service> RankProgram<S> {
             let place = &mut *self.hub.place(self.rank);
             match place.state {
                 RankState::Away => {}
-                // It has begun to poll while the world was stalled: the poll goes on.
+                // It polled while the world was stalled, and nothing has come: the poll goes on.
                 RankState::Held(poll) => {
                     place.ask_again(poll);
                     return Ok(());
                 }
-                // ... and something has come for it.
+                // It polled while the world was stalled, and something has come: the poll is answered.
                 RankState::Running => break,
                 _ => return Ok(()),
             }

@@ -54,7 +54,7 @@ enum RunValue {
     /// Mean processor time of a host (gossip, section 6.3): for the operation on hosts with its polls, on which each step depends; for
     /// that on boards without polls, since the program may do something else meanwhile. The difference of a long run and a short one.
     HostTime,
-    /// Packets that a board receives for an operation.
+    /// Mean number of packets that a board receives for an operation. The difference of a long run and a short one, likewise.
     Packets,
     /// Latency of a short message between two nodes; with collective operations switched on or off.
     Message(bool),
@@ -72,7 +72,7 @@ impl Observer for PacketCounter {
     }
 }
 
-/// A measurement: a program of these members, in the order of their ranks, and what is taken from its run, in us.
+/// A measurement: a program of these members, in the order of their ranks, and what is taken from its run: packets, or a time in us.
 #[derive(Debug, Clone)]
 pub(super) struct MeasuredProgram {
     members: Vec<usize>,
@@ -350,6 +350,10 @@ impl Setup<'_> {
         let point = MeasuredProgram::read(key, rounds).ok_or(Error::NoRound)?;
         let run = |settings| self.run_program(&point.members, settings, None);
         let settings = point.settings.clone();
+        let with_rounds = |rounds| Settings {
+            rounds,
+            ..settings.clone()
+        };
         match point.value {
             RunValue::Period(each) => run(settings)?.period_us(each),
             RunValue::Inside { first } => run(settings)?.inside_us(first),
@@ -357,11 +361,7 @@ impl Setup<'_> {
             RunValue::Least(percent) => self.least_computation(&point, percent as f64 / 100.0),
             RunValue::HostTime => {
                 let time = |rounds| {
-                    let settings = Settings {
-                        rounds,
-                        ..settings.clone()
-                    };
-                    let [computing, all] = run(settings)?.processor_us;
+                    let [computing, all] = run(with_rounds(rounds))?.processor_us;
                     Ok::<_, Error>(match point.settings.on {
                         ExecutedOn::Host => all,
                         ExecutedOn::Nic => computing,
@@ -374,12 +374,8 @@ impl Setup<'_> {
             RunValue::Packets => {
                 let received = |rounds| {
                     let counter = PacketCounter::default();
-                    let settings = Settings {
-                        rounds,
-                        ..settings.clone()
-                    };
                     let observer = Box::new(counter.clone());
-                    self.run_program(&point.members, settings, Some(observer))?;
+                    self.run_program(&point.members, with_rounds(rounds), Some(observer))?;
                     Ok::<_, Error>(counter.0.load(Ordering::Relaxed))
                 };
                 let rounds = settings.rounds;
