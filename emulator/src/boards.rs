@@ -1,5 +1,5 @@
-//! The types of boards: the names that files use for them, and nodes with them. A new type is registered here and with the
-//! testbench, nowhere else.
+//! Parts of each type of board that are compiled once, below the registry: the names that traces and snapshots use, and nodes with a board. The
+//! registry is `boards` of `testbench/worlds`; a test there fails if a registered type has no names here.
 
 use emulator_lanai::board::Lanai;
 use emulator_lanai::inspect::names::LANAI_NAMES;
@@ -9,7 +9,7 @@ use emulator_sim::node::Node;
 use emulator_tigon2::board::Tigon2;
 
 /// The names of all types of boards.
-pub const BOARDS: Boards = &[
+pub const BOARD_NAMES: Boards = &[
     &emulator_tigon2::inspect::names::NAMES,
     &LANAI_NAMES[0],
     &LANAI_NAMES[1],
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn each_name_stands_once() {
-        let blocks = BOARDS.iter().map(|names| names.blocks);
+        let blocks = BOARD_NAMES.iter().map(|names| names.blocks);
         for list in [KINDS, COMMON_BLOCKS].into_iter().chain(blocks) {
             for (i, one) in list.iter().enumerate() {
                 assert!(!is_listed(&list[..i], one.name), "{}", one.name);
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn every_block_is_listed() {
-        for names in BOARDS {
+        for names in BOARD_NAMES {
             for one in COMMON_BLOCKS {
                 assert!(is_listed(names.blocks, one.name), "{}", one.name);
             }
@@ -92,7 +92,7 @@ mod tests {
     fn an_access_concerns_the_block_of_its_register() {
         let check = |address, block| {
             let kind = TraceKind::RegisterRead { address, value: 0 };
-            let event = event(BOARDS[0], Initiator::Cpu(1), kind);
+            let event = event(BOARD_NAMES[0], Initiator::Cpu(1), kind);
             assert_eq!((event.kind.name(), event.block()), ("register-read", block));
         };
         check(0xC000_0048, "semaphore");

@@ -373,7 +373,11 @@ pub fn hand_over<E>(ctx: &mut Context<'_, E>) {
 }
 
 /// Executes all polls before `until`, up to which SRAM does not change. Returns whether all are idle.
-pub fn carry_on<B: Board>(board: &mut B, until: SimTime, ctx: &mut Context<'_, B::Event>) -> bool {
+pub fn run_idle_polls<B: Board>(
+    board: &mut B,
+    until: SimTime,
+    ctx: &mut Context<'_, B::Event>,
+) -> bool {
     while ctx.poller.next_time() < until {
         if !step(ctx, |access, now| board.fruitless_poll(access, now)) {
             return false;

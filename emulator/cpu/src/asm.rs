@@ -15,6 +15,12 @@ pub struct Program {
     pub symbols: BTreeMap<String, u32>,
 }
 
+/// A mnemonic and its operands as the disassemblers write them.
+pub(super) fn instruction_text(mnemonic: &str, operands: impl Iterator<Item = String>) -> String {
+    let operands = operands.collect::<Vec<_>>().join(", ");
+    format!("{mnemonic} {operands}").trim_end().to_owned()
+}
+
 /// A stretch of memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Segment {

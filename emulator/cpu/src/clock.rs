@@ -76,4 +76,34 @@ impl CpuClock {
             self.now = tick;
         }
     }
+
+    /// Number of the core's cycles that begin before the clock reaches `until`, a later time.
+    #[inline(always)]
+    pub(super) fn cycles_before(&self, until: u64) -> i64 {
+        debug_assert!(self.now < until);
+        let ticks = until.wrapping_sub(self.now);
+        if self.ticks_per_cycle == TICKS_PER_CYCLE {
+            // A shift.
+            ticks.div_ceil(TICKS_PER_CYCLE).cast_signed()
+        } else {
+            i64::try_from(ticks.div_ceil(self.ticks_per_cycle.max(1))).unwrap_or(i64::MAX)
+        }
+    }
+
+    /// The time, and its stalled part, if execution is `witnessed`: the start of what [`since`](Self::since) measures.
+    #[inline(always)]
+    pub(super) const fn moment(&self, witnessed: bool) -> (u64, u64) {
+        if witnessed {
+            (self.now, self.stalled)
+        } else {
+            (0, 0)
+        }
+    }
+
+    /// Stalled ticks since a [`moment`](Self::moment), and other ticks.
+    #[inline(always)]
+    pub(super) const fn since(&self, (now, stalled): (u64, u64)) -> (u64, u64) {
+        let stalled = self.stalled - stalled;
+        (stalled, self.now - now - stalled)
+    }
 }

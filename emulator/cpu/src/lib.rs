@@ -13,4 +13,5 @@ pub mod lanai;
 pub mod mips;
 pub mod pages;
 pub mod shared;
+pub mod shell;
 pub mod witness;

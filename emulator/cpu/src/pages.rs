@@ -76,12 +76,12 @@ enum Use<O: Decoded> {
 
 /// A page of decoded instructions.
 #[derive(Debug)]
-struct Page<O: Decoded> {
+struct DecodedPage<O: Decoded> {
     ops: [Place<O>; PAGE_OPS],
     of: Use<O>,
 }
 
-impl<O: Decoded> Page<O> {
+impl<O: Decoded> DecodedPage<O> {
     /// A page in which nothing is decoded.
     fn new(of: Use<O>) -> Arc<Self> {
         Arc::new(Self {
@@ -126,21 +126,21 @@ impl<O: Decoded> Default for SharedPages<O> {
 /// The shared pages, by their contents. Boards own them; a page that no board has any more stays until there are too many.
 #[derive(Debug)]
 struct Registry<O: Decoded> {
-    by_hash: HashMap<u64, Vec<Weak<Page<O>>>>,
+    by_hash: HashMap<u64, Vec<Weak<DecodedPage<O>>>>,
     /// Pages in it.
     pages: usize,
     /// With more pages than that, those without a board are removed.
     most: usize,
     /// The page of all guards.
-    guard: Option<Arc<Page<O>>>,
+    guard: Option<Arc<DecodedPage<O>>>,
 }
 
 impl<O: Decoded> SharedPages<O> {
     /// The page that was made for this, or a new one.
-    fn find(&self, origin: &Origin<'_, O>) -> Arc<Page<O>> {
+    fn find(&self, origin: &Origin<'_, O>) -> Arc<DecodedPage<O>> {
         let hash = origin.hash();
         let new = || {
-            Page::new(Use::Shared(KeptOrigin {
+            DecodedPage::new(Use::Shared(KeptOrigin {
                 bytes: origin.bytes.into(),
                 marks: origin.marks.into(),
                 pipeline: origin.pipeline,
@@ -151,7 +151,8 @@ impl<O: Decoded> SharedPages<O> {
             return new();
         };
         let known = registry.by_hash.get(&hash).into_iter().flatten();
-        let is_made_for = |page: &Page<O>| matches!(&page.of, Use::Shared(kept) if kept.is(origin));
+        let is_made_for =
+            |page: &DecodedPage<O>| matches!(&page.of, Use::Shared(kept) if kept.is(origin));
         let mut found = known.filter_map(Weak::upgrade);
         found
             .find(|page| is_made_for(page))
@@ -159,8 +160,8 @@ impl<O: Decoded> SharedPages<O> {
     }
 
     /// The page of guards.
-    fn guard(&self) -> Arc<Page<O>> {
-        let new = || Page::new(Use::Guard);
+    fn guard(&self) -> Arc<DecodedPage<O>> {
+        let new = || DecodedPage::new(Use::Guard);
         match self.0.lock() {
             Ok(mut registry) => Arc::clone(registry.guard.get_or_insert_with(new)),
             Err(_) => new(),
@@ -177,7 +178,7 @@ impl<O: Decoded> SharedPages<O> {
 }
 
 impl<O: Decoded> Registry<O> {
-    fn keep(&mut self, hash: u64, page: Arc<Page<O>>) -> Arc<Page<O>> {
+    fn keep(&mut self, hash: u64, page: Arc<DecodedPage<O>>) -> Arc<DecodedPage<O>> {
         if self.pages >= self.most {
             self.remove_unused();
         }
@@ -201,7 +202,7 @@ impl<O: Decoded> Registry<O> {
 #[derive(Debug)]
 pub struct Pages<O: Decoded> {
     /// The pages up to the last one in which anything was executed, so that most writes of data need not look into them.
-    pages: Vec<Option<Arc<Page<O>>>>,
+    pages: Vec<Option<Arc<DecodedPage<O>>>>,
     shared: Option<SharedPages<O>>,
     /// The bytes to which a core's stores go by its bus, with those around them in their pages.
     guarded: Range<usize>,
@@ -242,7 +243,7 @@ impl<O: Decoded> Pages<O> {
         for number in start / PAGE_BYTES..end.div_ceil(PAGE_BYTES) {
             let page = match &self.shared {
                 Some(shared) if !has_code => shared.guard(),
-                _ => Page::new(Use::Guard),
+                _ => DecodedPage::new(Use::Guard),
             };
             *self.entry(number * PAGE_BYTES) = Some(page);
         }
@@ -273,7 +274,7 @@ impl<O: Decoded> Pages<O> {
     pub fn add(&mut self, at: usize, origin: &Origin<'_, O>) {
         let page = match &self.shared {
             Some(shared) => shared.find(origin),
-            None => Page::new(Use::Own),
+            None => DecodedPage::new(Use::Own),
         };
         *self.entry(at) = Some(page);
     }
@@ -282,13 +283,13 @@ impl<O: Decoded> Pages<O> {
     pub fn add_own(&mut self, at: usize) {
         let page = self.entry(at);
         *page = match page.take() {
-            None => Some(Page::new(Use::Own)),
+            None => Some(DecodedPage::new(Use::Own)),
             Some(page) => Some(page.into_own()),
         };
     }
 
     /// The entry for the page of index `at`.
-    fn entry(&mut self, at: usize) -> &mut Option<Arc<Page<O>>> {
+    fn entry(&mut self, at: usize) -> &mut Option<Arc<DecodedPage<O>>> {
         let number = at / PAGE_BYTES;
         if number >= self.pages.len() {
             self.pages.resize_with(number + 1, || None);

@@ -10,7 +10,8 @@ use emulator_board::{CpuId, Stops};
 use emulator_sim::world::{RunLimits, World};
 use emulator_state::StateError;
 
-/// Interval between checkpoints while the world runs.
+/// Interval between checkpoints while the world runs: 2.5 times [`LEAP`], so that a move backwards takes little more than twice the time
+/// of loading on average.
 const SPACING: SimTime = SimTime::from_us(5_000);
 /// A near checkpoint is kept this long before the target of a move backwards, because further moves
 /// backwards are likely,
@@ -153,7 +154,7 @@ impl History {
         front: World,
         interrupt: Option<Arc<AtomicBool>>,
     ) -> Result<Self, DebugError> {
-        let mut history = Self::of_processes(front, || World::new(Vec::new()), interrupt)?;
+        let mut history = Self::of_processes(front, World::default, interrupt)?;
         history.runs_once = true;
         Ok(history)
     }

@@ -12,8 +12,8 @@ use emulator_observe::event::TraceKind;
 
 impl Programs {
     /// A program has begun to wait for the interrupt. If the line is asserted already, no other event would wake it, and
-    /// a wait that is shorter than the interrupt's way lasts until the interrupt is there: else a program that waits
-    /// briefly again and again would never take it.
+    /// a wait that is shorter than the time which the interrupt takes to CPU 0 and its handler there lasts until then: else a program that
+    /// waits briefly again and again would never take it.
     pub(super) fn interrupt_awaited<B: Board>(
         &mut self,
         board: &B,
@@ -50,7 +50,7 @@ impl Programs {
         ctx.schedule_host(ctx.now + work, HostEvent::InterruptHandled);
     }
 
-    /// Wakes the programs that wait for the interrupt.
+    /// Wakes the programs that wait for the interrupt, and signals those that have a handler for it instead.
     pub(super) fn wake_for_interrupt<E>(&mut self, ctx: &mut HostContext<'_, E>) {
         for index in 0..self.programs.len() {
             let sleep = self.programs[index].sleep();
@@ -63,7 +63,7 @@ impl Programs {
         self.signal_all(ctx);
     }
 
-    /// Begins a program's wait for an interrupt.
+    /// Begins a program's wait for an interrupt. The wait begins by an event: only events see the board and its interrupt line.
     pub(super) fn wait_interrupt<E>(
         &mut self,
         index: usize,

@@ -57,7 +57,7 @@ const PAIR_FORMS: [PairForm; 2] = [
 const MOST_DECLARED_BYTES: u32 = 0x0080_0000;
 /// Most declared words of an image.
 const MOST_DECLARED_WORDS: u32 = MOST_DECLARED_BYTES / 4;
-/// Longest displayed text argument, whose address and length come from the guest.
+/// Longest displayed text argument. Its address and length come from the guest, so a wrong length must not fill a trace.
 const MAX_TEXT_BYTES: u32 = 256;
 
 /// Words of memory that the firmware declares: by them one side tells another that it has come so far ([`defs::probe::Published`]).

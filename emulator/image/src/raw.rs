@@ -5,7 +5,8 @@
 
 use thiserror::Error;
 
-/// Bytes behind the image that the host clears if the file does not say how many.
+/// Bytes behind the image that the host clears if the file does not say how many: the prefix 0x4FF8 of the control program of 1996
+/// (`mcp-l4v3 3.08c`).
 pub const USUAL_CLEARED_BYTES: u32 = 20_472;
 /// Begin of the identification in the image, and its address: the words `VersionString: ` at 0x10000 are in front of it.
 const IDENTIFICATION: &[u8] = b"mcp-l";

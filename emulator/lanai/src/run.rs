@@ -21,6 +21,7 @@ use emulator_cpu::lanai::Op;
 use emulator_cpu::lanai::architecture::LANAI;
 use emulator_cpu::lanai::bus::{Bus, BusStop, Fault, Passed, Private, Width};
 use emulator_cpu::lanai::exec::{self, Core, Exit};
+use emulator_cpu::shell::Shell;
 use emulator_observe::event::{Details, TraceKind};
 use emulator_observe::instructions::{InstructionLog, Record};
 

@@ -22,7 +22,7 @@ use emulator_wire::medium::MediumId;
 #[repr(C, align(64))] // What each visit of a node reads stands side by side.
 pub struct Node {
     now: SimTime,
-    /// Current limit of the run.
+    /// Current limit of the run. Each run sets it, so a saved state has none.
     horizon: SimTime,
     slot: Box<dyn AnySlot>,
     /// The trace.
@@ -341,7 +341,7 @@ impl Node {
     }
 
     /// Sets the time of a node to which another process has brought it.
-    pub(super) const fn stands_at(&mut self, time: SimTime) {
+    pub(super) const fn set_now(&mut self, time: SimTime) {
         self.now = time;
     }
 

@@ -73,8 +73,8 @@ pub(super) struct HostView<'a> {
     pub(super) now: SimTime,
 }
 
-/// A slot with a board of any type. [`Node`](super::node::Node) has a method of each of these names, which explains it. Called a few
-/// times for each turn of a node, never for each event: a virtual call costs more than many an event.
+/// A slot with a board of any type. Methods without an explanation have that of the [`Node`](super::node::Node)'s method of the same name.
+/// Called a few times for each visit of a node, never for each event: a virtual call costs more than many an event.
 pub(super) trait AnySlot: Any + Debug + Send {
     fn inspect(&self) -> &dyn Inspect;
     fn inspect_mut(&mut self) -> &mut dyn Inspect;
@@ -91,10 +91,11 @@ pub(super) trait AnySlot: Any + Debug + Send {
     fn long_waits_end(&self, host: HostView<'_>, span: SimTime) -> SimTime;
     fn transmitter_free_at(&self) -> SimTime;
     fn next_control(&self, host: HostView<'_>, effect: SimTime) -> SimTime;
-    /// The leads of units and of controls.
+    /// The board's leads: the shortest times from any cause on the board to the unit, and to the control (STOP, GO, PAUSE), that leaves for it.
     fn leads(&self) -> [SimTime; 2];
 
     fn start_cpu(&mut self, cpu: CpuId, pc: u32, node: NodeParts<'_>);
+    /// Lets a CPU that stopped by itself go on at `pc`.
     fn resume_cpu(&mut self, cpu: CpuId, pc: u32, node: NodeParts<'_>);
     fn poke(
         &mut self,
@@ -417,7 +418,7 @@ impl<B: Board> Slot<B> {
             ctx.now = now;
             let next = ctx.queue.next_time().min(ctx.horizon);
             let ran = match cores_may_lag(board, ctx.queue, next, now) {
-                true if poller::carry_on(board, next, &mut ctx) => Ran::There,
+                true if poller::run_idle_polls(board, next, &mut ctx) => Ran::There,
                 true => Ran::Changed,
                 false => board.run_cores(next, &mut ctx),
             };

@@ -111,6 +111,13 @@ pub struct World {
     watch: QuietWatch,
 }
 
+/// A world without nodes.
+impl Default for World {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}
+
 impl World {
     /// Creates a world of nodes without cables. Boards that execute the same bytes share their decoded code.
     #[must_use]

@@ -2,7 +2,7 @@
 
 use super::{Reader, StateError, Value, Writer};
 
-/// Granularity: a piece is saved if any byte of it is not 0.
+/// Granularity: a piece is saved if any byte of it is not 0. The bit that says so is 1/2,048 of the piece.
 const PIECE: usize = 256;
 
 /// Saves memory.

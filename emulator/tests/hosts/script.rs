@@ -93,7 +93,7 @@ impl Board for Script {
     }
 
     fn run_cores(&mut self, until: SimTime, ctx: &mut Context<'_, Act>) -> Ran {
-        match poller::carry_on(self, until, ctx) {
+        match poller::run_idle_polls(self, until, ctx) {
             true => Ran::There,
             false => Ran::Changed,
         }

@@ -1,4 +1,5 @@
-//! Nodes that get their routes from a mapper.
+//! Nodes that get their routes from a mapper: a host program that explores the network and sends routes to all nodes. The firmware writes the
+//! node's number and the number of nodes to SRAM before it sets [`MAP_VERSION`].
 
 use defs::gm::map::{NODE, NODE_LIMIT, NODES};
 use defs::gm::mapping::MAP_VERSION;
@@ -41,6 +42,7 @@ impl<W: Window, S: System> Gm<W, S> {
         version
     }
 
+    /// Reads the node's number and the number of nodes, which are valid once there is a version.
     async fn take_numbers(&mut self) {
         self.node = self.board.read_sram(NODE).await as u16;
         self.nodes = self.board.read_sram(NODES).await.min(NODE_LIMIT) as u16;

@@ -1,7 +1,7 @@
 //! Writes a trace of many events, to measure how fast `lanigon trace` reads one:
 //! `cargo run --release -p lanigon-analysis --example many_events -- FILE 10000000`
 
-use emulator::boards::BOARDS;
+use emulator::boards::BOARD_NAMES;
 use lanigon_worlds::boards::DEFAULT;
 use std::fs::File;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ fn main() -> anyhow::Result<()> {
             let ns = u64::from(number) * 2_000 + step as u64 * 137 + u64::from(number % 89);
             let pc = (initiator == Initiator::Cpu(0)).then_some(0x4000 + 4 * (number % 64));
             trace.event(&TraceEvent {
-                names: BOARDS[0],
+                names: BOARD_NAMES[0],
                 time: SimTime::from_ns(ns),
                 place: Place::Node((number % 2) as u16),
                 initiator,

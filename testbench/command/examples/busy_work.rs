@@ -14,6 +14,7 @@ use emulator::observe::file::{BinaryTrace, ChunkWriter, Header};
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 use lanigon_command::bench::emp::{EmpLoad, at_work};
+use lanigon_worlds::builder;
 use lanigon_worlds::busy_nodes::{self, CodeMemory};
 use lanigon_worlds::{images, nodes};
 
@@ -47,7 +48,7 @@ fn busy(
         return Ok(());
     };
     let chunks = ChunkWriter::new(Box::new(File::create(path)?), &Header::default())?;
-    let mut world = World::new(vec![node]);
+    let mut world = builder::alone(node);
     world.observe(Box::new(InstructionTrace::new(chunks)));
     pass_time(&mut world, span)?;
     println!("{} instructions", busy_nodes::instructions(&world.nodes[0]));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use emulator::boards::BOARDS;
+use emulator::boards::BOARD_NAMES;
 use emulator::image::Image;
 use emulator::observe::event::Details;
 use emulator::observe::file::{Header, ImageInfo};
@@ -379,7 +379,7 @@ impl KitBuilder {
                 header.images.push(ImageInfo::new(name, image));
             }
             let info = &mut header.nodes[node];
-            info.images = vec![Some(place); info.names(BOARDS).cpus.len()];
+            info.images = vec![Some(place); info.names(BOARD_NAMES).cpus.len()];
         }
         header.switches = u16::from(self.switch);
         header

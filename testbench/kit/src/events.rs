@@ -299,13 +299,13 @@ impl fmt::Display for Events {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use emulator::boards::BOARDS;
+    use emulator::boards::BOARD_NAMES;
 
     fn probe(us: u64, node: u16, name: &str, argument: u32) -> TraceEvent {
         TraceEvent {
             time: SimTime::from_us(us),
             place: Place::Node(node),
-            names: BOARDS[0],
+            names: BOARD_NAMES[0],
             initiator: Initiator::Cpu(0),
             pc: None,
             kind: TraceKind::Probe {

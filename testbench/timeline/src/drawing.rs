@@ -76,9 +76,9 @@ pub fn observe(
 }
 
 /// A timeline that reports its own errors.
-struct Alone(Timeline, Option<Destination>);
+struct ReportingTimeline(Timeline, Option<Destination>);
 
-impl Observer for Alone {
+impl Observer for ReportingTimeline {
     fn details(&self) -> Details {
         self.0.details()
     }
@@ -115,7 +115,7 @@ pub fn to_file(path: impl Into<PathBuf>) -> Begin {
         };
         let (file, destination) = output::create(&path)?;
         let timeline = Timeline::new(Box::new(file), options);
-        Ok(Box::new(Alone(timeline, Some(destination))))
+        Ok(Box::new(ReportingTimeline(timeline, Some(destination))))
     })
 }
 

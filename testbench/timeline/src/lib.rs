@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use emulator::boards::BOARDS;
+use emulator::boards::BOARD_NAMES;
 use emulator::observe::event::{Details, Place, TraceEvent};
 use emulator::observe::file::{Header, NodeInfo};
 use emulator::observe::names::NO_BOARD;
@@ -148,7 +148,7 @@ fn add(place: Place, header: &Header, packets: &mut Packets) -> place::PlaceTrac
         }
         _ => title,
     };
-    let names = name.map_or(&NO_BOARD, |node| node.names(BOARDS));
+    let names = name.map_or(&NO_BOARD, |node| node.names(BOARD_NAMES));
     let pid = first_pid + i32::from(node);
     place::PlaceTracks::new(node, title, names, pid, packets)
 }

@@ -46,6 +46,12 @@ pub fn crossbar_ports(nodes: usize) -> Option<usize> {
     CROSSBAR_PORTS.into_iter().find(|&ports| ports >= nodes)
 }
 
+/// A world of one node.
+#[must_use]
+pub fn alone(node: Node) -> World {
+    World::new(vec![node])
+}
+
 /// Adds a fault layer for what leaves a port, on any medium.
 ///
 /// # Errors

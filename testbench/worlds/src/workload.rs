@@ -20,7 +20,7 @@ use emulator::state::{Reader, StateError, Value, Writer};
 use crate::boards::Protocol;
 use crate::gm::GmNode;
 use crate::programs::deliveries::Deliveries;
-use crate::programs::verdict::Life;
+use crate::programs::verdict::ProgramLife;
 use crate::scenario::nodes::Nodes;
 use crate::scenario::reference::Key;
 use crate::scenario::table::Table;
@@ -248,7 +248,7 @@ pub struct ProgramRecords<'a> {
     pub name: &'static str,
     /// The scenario's seed.
     pub seed: u64,
-    pub(crate) lives: &'a [Life],
+    pub(crate) lives: &'a [ProgramLife],
 }
 
 impl ProgramRecords<'_> {

@@ -108,12 +108,12 @@ impl ShadowWord {
     }
 }
 
-type Page = Box<[ShadowWord; PAGE_WORDS]>;
+type ShadowPage = Box<[ShadowWord; PAGE_WORDS]>;
 
 /// The last accesses to all words.
 #[derive(Debug)]
 pub(super) struct Shadow {
-    pages: Vec<Option<Page>>,
+    pages: Vec<Option<ShadowPage>>,
 }
 
 impl Shadow {

@@ -3,7 +3,8 @@
 use super::op::{NOWHERE, Op};
 use super::pipeline::{ISR, ONES, PC, PS, PcValue, Pipeline, ZERO};
 use crate::clock::{CpuClock, TICKS_PER_CYCLE};
-use crate::exit::{Exit, Pause};
+use crate::exit::Exit;
+use crate::shell::Shell;
 use emulator_state::state;
 
 /// Cycles that a core charges for its own work. Its bus charges further cycles for accesses.
@@ -78,6 +79,23 @@ state!(Core {
 impl Default for Core {
     fn default() -> Self {
         Self::new(Pipeline::LLVM)
+    }
+}
+
+impl Shell for Core {
+    #[inline(always)]
+    fn clock(&self) -> &CpuClock {
+        &self.clock
+    }
+
+    #[inline(always)]
+    fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    #[inline(always)]
+    fn exit_mut(&mut self) -> &mut Option<Exit> {
+        &mut self.exit
     }
 }
 
@@ -229,16 +247,6 @@ impl Core {
         }
     }
 
-    /// A tick up to which the core surely executes no more than `limit` instructions in all: each
-    /// takes one cycle at least. Up to there a loop need not compare their number. It comes closer to
-    /// the limit each time that it is asked for, by a tick at least.
-    #[must_use]
-    #[inline]
-    pub fn safe_until(&self, limit: u64) -> u64 {
-        let room = limit.saturating_sub(self.instructions);
-        self.clock.end_of(room)
-    }
-
     /// Passes over `instructions` that the board knows to leave the core as it is: an idle loop.
     pub const fn skip(&mut self, instructions: u64, cycles: u64, ticks: u64) {
         if instructions > 0 {
@@ -269,38 +277,6 @@ impl Core {
             (sum.rotate_left(5) ^ u64::from(register)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
         };
         self.registers[..32].iter().fold(u64::from(self.flags), mix)
-    }
-
-    /// Remembers why the core comes back. Rare, and so kept out of the loop.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn leave(&mut self, exit: Exit) -> Pause {
-        self.exit = Some(exit);
-        Pause::Exit
-    }
-
-    /// Takes the reason why [`run_until`](super::exec::run_until) came back.
-    #[inline]
-    pub fn take_exit(&mut self, pause: Pause) -> Exit {
-        match pause {
-            Pause::Until => Exit::Until,
-            Pause::Wait => Exit::Wait,
-            Pause::Exit => self.exit.take().unwrap_or(Exit::Wait),
-        }
-    }
-
-    /// Number of cycles of the core that begin before the clock reaches `until`, which it has not.
-    #[inline(always)]
-    pub(super) fn room(&self, until: u64) -> i64 {
-        debug_assert!(self.clock.now < until);
-        let ticks = until.wrapping_sub(self.clock.now);
-        let each = self.clock.ticks_per_cycle;
-        if each == TICKS_PER_CYCLE {
-            // A shift.
-            ticks.div_ceil(TICKS_PER_CYCLE).cast_signed()
-        } else {
-            i64::try_from(ticks.div_ceil(each.max(1))).unwrap_or(i64::MAX)
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::fields::{self, Update, address_operator, register_at};
 use super::isa::{self, CONDITIONS, Ending, Operand, Operator, Row};
 use super::pipeline::Pipeline;
+use crate::asm::instruction_text;
 use crate::bus::Width;
 
 /// Names of the registers in LLVM's calling convention, without the `%`.
@@ -56,15 +57,11 @@ fn is_preferred(alias: &Row, word: u32) -> bool {
 }
 
 fn instruction(row: &Row, word: u32, names: &[&str; 32]) -> String {
-    let mnemonic = mnemonic(row, word);
-    let operands: Vec<String> = row
-        .operands
-        .iter()
-        .map(|&operand| operand_text(row, operand, word, names))
-        .collect();
-    format!("{mnemonic} {}", operands.join(", "))
-        .trim_end()
-        .to_owned()
+    let operands = row.operands.iter();
+    instruction_text(
+        &mnemonic(row, word),
+        operands.map(|&operand| operand_text(row, operand, word, names)),
+    )
 }
 
 /// The mnemonic of a row with the endings of a word.

@@ -12,6 +12,7 @@ use super::pipeline::{Feature, ISR, PC};
 use super::private;
 use crate::exit::FastExit;
 pub use crate::exit::{Exit, Pause};
+use crate::shell::{Shell, run_limited};
 use crate::witness::Witness;
 
 /// Lets `core` run until its clock reaches `until` (ticks) or it has executed `max_instructions`,
@@ -21,19 +22,9 @@ use crate::witness::Witness;
 /// charged; the instruction's own cycle is charged last. An instruction is fetched, and its probe is delivered,
 /// once, however often its load or store must wait.
 pub fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64, max_instructions: u64) -> Exit {
-    let limit = core.instructions().saturating_add(max_instructions);
-    loop {
-        if core.clock.now >= until {
-            return Exit::Until;
-        }
-        if core.instructions() >= limit {
-            return Exit::Limit;
-        }
-        let pause = run_until(core, bus, until.min(core.safe_until(limit)));
-        if pause != Pause::Until {
-            return core.take_exit(pause);
-        }
-    }
+    run_limited(core, until, max_instructions, |core, until| {
+        run_until(core, bus, until)
+    })
 }
 
 /// Like [`run`], without a limit.
@@ -72,11 +63,11 @@ fn fetch_probed<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
 }
 
 fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
-    let before = moment::<B>(core);
+    let before = core.clock.moment(B::WITNESSED);
     match bus.fetch(core, core.pc()) {
         Ok(op) => {
             if B::WITNESSED {
-                let (stalled, spent) = since(core, before);
+                let (stalled, spent) = core.clock.since(before);
                 bus.witness().fetched(stalled, spent);
             }
             Ok(op)
@@ -84,23 +75,6 @@ fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
         Err(BusStop::Fault(fault)) => Err(stop(core, bus, Exit::Fault(fault))),
         Err(BusStop::Wait | BusStop::Yield) => Err(Pause::Wait),
     }
-}
-
-/// The clock, if execution is recorded.
-#[inline(always)]
-fn moment<B: Bus>(core: &Core) -> (u64, u64) {
-    if B::WITNESSED {
-        (core.clock.now, core.clock.stalled)
-    } else {
-        (0, 0)
-    }
-}
-
-/// Stall ticks of the core since a [`moment`], and other ticks.
-#[inline(always)]
-const fn since(core: &Core, (now, stalled): (u64, u64)) -> (u64, u64) {
-    let stalled = core.clock.stalled - stalled;
-    (stalled, core.clock.now - now - stalled)
 }
 
 /// Delivers the probe of `op`. A firmware probe has a `nop` of its own: the core skips it,
@@ -135,7 +109,7 @@ fn stop<B: Bus>(core: &mut Core, bus: &mut B, exit: Exit) -> Pause {
 #[inline(always)]
 fn tell_access<B: Bus>(core: &Core, bus: &mut B, address: u32, before: (u64, u64)) {
     if B::WITNESSED {
-        let (stalled, spent) = since(core, before);
+        let (stalled, spent) = core.clock.since(before);
         bus.witness().accessed(address, stalled, spent);
     }
 }
@@ -342,7 +316,7 @@ fn access_memory<B: Bus>(
         result: access.base.map(|base| (op.rs(), base)),
         ..Effects::default()
     };
-    let before = moment::<B>(core);
+    let before = core.clock.moment(B::WITNESSED);
     // An updated interrupt status, once the access is certain.
     let status = access
         .base

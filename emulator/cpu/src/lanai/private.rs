@@ -32,7 +32,7 @@ pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> FastExit<
         return FastExit::Unknown;
     };
     let mut private = bus.private(core);
-    let room = core.room(until.min(private.until));
+    let room = core.clock.cycles_before(until.min(private.until));
     private.memory.begin(room.cast_unsigned());
     let mut progress = Progress {
         position,

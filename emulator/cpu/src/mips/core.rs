@@ -1,10 +1,11 @@
 //! A core's state: registers, program counter, clock and counts.
 
-use super::exec::{Exit, Pause};
+use super::exec::Exit;
 use super::flow::Next;
 use super::isa::Op;
 use super::op::Held;
-use crate::clock::{CpuClock, TICKS_PER_CYCLE};
+use crate::clock::CpuClock;
+use crate::shell::Shell;
 use emulator_state::state;
 
 /// Cycles that a core charges for its own work. Its bus charges additional costs of
@@ -93,6 +94,23 @@ impl Default for Core {
     }
 }
 
+impl Shell for Core {
+    #[inline(always)]
+    fn clock(&self) -> &CpuClock {
+        &self.clock
+    }
+
+    #[inline(always)]
+    fn instructions(&self) -> u64 {
+        self.instructions
+    }
+
+    #[inline(always)]
+    fn exit_mut(&mut self) -> &mut Option<Exit> {
+        &mut self.exit
+    }
+}
+
 impl Core {
     /// Continues at `pc`; registers keep their values. A pending branch is
     /// cancelled.
@@ -169,19 +187,6 @@ impl Core {
             .expect("the places begin with the 32 registers")
     }
 
-    /// A tick up to which the core executes no more than `limit` instructions in total, since each
-    /// takes at least one cycle. Up to there a loop need not compare their number. Repeated calls approach
-    /// the limit, by at least a tick each.
-    #[must_use]
-    #[inline]
-    pub fn safe_until(&self, limit: u64) -> u64 {
-        if limit == u64::MAX {
-            return u64::MAX;
-        }
-        let room = limit.saturating_sub(self.instructions);
-        self.clock.end_of(room)
-    }
-
     /// Creates a checkpoint, before a fetch.
     #[inline(always)]
     pub fn save(&self, checkpoint: &mut Checkpoint) {
@@ -239,24 +244,6 @@ impl Core {
         self.registers[op.dst() as usize] = value;
     }
 
-    /// Stores the reason of a return. Rare, and so kept out of the loop.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn leave(&mut self, exit: Exit) -> Pause {
-        self.exit = Some(exit);
-        Pause::Exit
-    }
-
-    /// Reason why [`run_until`](super::exec::run_until) returned.
-    #[inline]
-    pub fn take_exit(&mut self, pause: Pause) -> Exit {
-        match pause {
-            Pause::Until => Exit::Until,
-            Pause::Wait => Exit::Wait,
-            Pause::Exit => self.exit.take().unwrap_or(Exit::Wait),
-        }
-    }
-
     /// Counts and charges an executed instruction, and goes on at `pc`.
     #[inline(always)]
     pub(super) fn retire(&mut self, pc: u32, next_pc: u32, cycles: u32) {
@@ -264,20 +251,6 @@ impl Core {
         self.next_pc = next_pc;
         self.instructions += 1;
         self.clock.charge(u64::from(cycles));
-    }
-
-    /// Number of the core's cycles that begin before the clock reaches `until`, a later time.
-    #[inline(always)]
-    pub(super) fn room(&self, until: u64) -> i64 {
-        debug_assert!(self.clock.now < until);
-        let ticks = until.wrapping_sub(self.clock.now);
-        let each = self.clock.ticks_per_cycle;
-        if each == TICKS_PER_CYCLE {
-            // A shift.
-            ticks.div_ceil(TICKS_PER_CYCLE).cast_signed()
-        } else {
-            i64::try_from(ticks.div_ceil(each.max(1))).unwrap_or(i64::MAX)
-        }
     }
 
     /// Goes on behind an instruction without counting it.

@@ -1,6 +1,7 @@
 //! The disassembler, in the manner of GNU objdump.
 
 use super::isa::{self, Operand, Row};
+use crate::asm::instruction_text;
 
 /// Names of the registers in the o32 calling convention, without the `$`.
 pub const REGISTER_NAMES: [&str; 32] = [
@@ -21,14 +22,11 @@ pub fn disassemble(word: u32, pc: u32) -> String {
 }
 
 fn instruction(row: &Row, word: u32, pc: u32) -> String {
-    let operands: Vec<String> = row
-        .operands
-        .iter()
-        .map(|&operand| operand_text(operand, word, pc))
-        .collect();
-    format!("{} {}", row.mnemonic, operands.join(", "))
-        .trim_end()
-        .to_owned()
+    let operands = row.operands.iter();
+    instruction_text(
+        row.mnemonic,
+        operands.map(|&operand| operand_text(operand, word, pc)),
+    )
 }
 
 fn operand_text(operand: Operand, word: u32, pc: u32) -> String {

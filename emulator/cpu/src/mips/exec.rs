@@ -13,6 +13,7 @@ use super::private;
 use super::witness::Witness;
 use crate::exit::FastExit;
 pub use crate::exit::{Exit, Pause};
+use crate::shell::{Shell, run_limited};
 
 /// Lets `core` run until its clock reaches `until` (ticks) or it has executed `max_instructions`,
 /// or something happens.
@@ -21,19 +22,9 @@ pub use crate::exit::{Exit, Pause};
 /// instruction's own cycle is charged last. An instruction is fetched, and its probe is delivered,
 /// once, however often its load or store must wait.
 pub fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64, max_instructions: u64) -> Exit {
-    let limit = core.instructions().saturating_add(max_instructions);
-    loop {
-        if core.clock.now >= until {
-            return Exit::Until;
-        }
-        if core.instructions() >= limit {
-            return Exit::Limit;
-        }
-        let pause = run_until(core, bus, until.min(core.safe_until(limit)));
-        if pause != Pause::Until {
-            return core.take_exit(pause);
-        }
-    }
+    run_limited(core, until, max_instructions, |core, until| {
+        run_until(core, bus, until)
+    })
 }
 
 /// Like [`run`], without a limit. Always inlined: a board whose cores take turns every few
@@ -83,11 +74,11 @@ fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
         let fault = bus.between_words(core, pc);
         return Err(stop(core, bus, Exit::Fault(fault)));
     }
-    let before = moment::<B>(core);
+    let before = core.clock.moment(B::WITNESSED);
     match bus.fetch(core, pc) {
         Ok(op) => {
             if B::WITNESSED {
-                let (stalled, spent) = since(core, before);
+                let (stalled, spent) = core.clock.since(before);
                 bus.witness().fetched(core, stalled, spent);
             }
             Ok(op)
@@ -95,23 +86,6 @@ fn fetch<B: Bus>(core: &mut Core, bus: &mut B) -> Result<Op, Pause> {
         Err(BusStop::Fault(fault)) => Err(stop(core, bus, Exit::Fault(fault))),
         Err(BusStop::Wait | BusStop::Yield) => Err(Pause::Wait),
     }
-}
-
-/// The clock, if execution is recorded.
-#[inline(always)]
-fn moment<B: Bus>(core: &Core) -> (u64, u64) {
-    if B::WITNESSED {
-        (core.clock.now, core.clock.stalled)
-    } else {
-        (0, 0)
-    }
-}
-
-/// Stall ticks of the core since a [`moment`], and other ticks.
-#[inline(always)]
-const fn since(core: &Core, (now, stalled): (u64, u64)) -> (u64, u64) {
-    let stalled = core.clock.stalled - stalled;
-    (stalled, core.clock.now - now - stalled)
 }
 
 /// Delivers the probe of `op`. A firmware probe has a `nop` of its own: the core skips it,
@@ -171,7 +145,7 @@ fn load<B: Bus>(
 ) -> Result<Next, Pause> {
     let address = core.place(op.rs()).wrapping_add(op.imm());
     check_alignment(core, bus, address, width)?;
-    let before = moment::<B>(core);
+    let before = core.clock.moment(B::WITNESSED);
     match bus.load(core, address, width) {
         Ok(value) => {
             core.write(op, extend(value));
@@ -187,7 +161,7 @@ fn store<B: Bus>(core: &mut Core, bus: &mut B, op: Op, width: Width) -> Result<N
     let address = core.place(op.rs()).wrapping_add(op.imm());
     check_alignment(core, bus, address, width)?;
     let value = core.place(op.rt()) & (u32::MAX >> (32 - 8 * width as u32));
-    let before = moment::<B>(core);
+    let before = core.clock.moment(B::WITNESSED);
     match bus.store(core, address, width, value) {
         Ok(()) => {
             tell_access(core, bus, address, before);
@@ -205,7 +179,7 @@ fn store<B: Bus>(core: &mut Core, bus: &mut B, op: Op, width: Width) -> Result<N
 #[inline(always)]
 fn tell_access<B: Bus>(core: &Core, bus: &mut B, address: u32, before: (u64, u64)) {
     if B::WITNESSED {
-        let (stalled, spent) = since(core, before);
+        let (stalled, spent) = core.clock.since(before);
         let (pc, next_pc) = (core.pc(), core.next_pc());
         bus.witness().accessed(pc, next_pc, address, stalled, spent);
     }

@@ -27,7 +27,7 @@ struct Progress {
 #[inline(always)]
 pub(super) fn run<B: Bus>(core: &mut Core, bus: &mut B, until: u64) -> FastExit<Op> {
     let mut private = bus.private(core);
-    let room = core.room(until);
+    let room = core.clock.cycles_before(until);
     private.memory.begin(room.cast_unsigned());
     let mut progress = Progress {
         pc: core.pc(),

@@ -314,7 +314,7 @@ mod tests {
         let ranks: Vec<_> = channels(3).into_iter().collect();
         let threads = ranks.into_iter().map(|transport| {
             std::thread::spawn(move || {
-                let mut ranks = Ranks::new(Box::new(transport), &mut World::new(Vec::new()));
+                let mut ranks = Ranks::new(Box::new(transport), &mut World::default());
                 let me = ranks.rank();
                 for (index, length) in texts.into_iter().enumerate() {
                     let of = |rank| of_length(rank, length);

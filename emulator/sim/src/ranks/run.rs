@@ -151,7 +151,7 @@ impl World {
         })?;
         let members = components.iter_mut().flat_map(|all| &mut all.members);
         for member in members.filter(|member| !member.is_mine) {
-            member.node.stands_at(now);
+            member.node.set_now(now);
         }
         drop(components);
         *self.watch_mut() = watch;

@@ -1,4 +1,7 @@
 //! Building a Myrinet in a world: the methods of `World` that lay cables and add crossbars and faults.
+//!
+//! A cable has two channels, one for each direction; a channel is named by the port that it leads away from. The fault layers of a channel,
+//! and its counts, are its lane.
 
 use crate::world::World;
 use emulator_base::time::SimTime;
@@ -187,6 +190,7 @@ impl World {
         Ok(())
     }
 
+    /// Cuts one channel for a span of time, because its cable is cut or because all of `crossbar` is off. The nodes at its ends lose the carrier.
     fn cut_myrinet(
         &mut self,
         channel: usize,

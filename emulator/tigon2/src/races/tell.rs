@@ -19,6 +19,7 @@ impl Fabric {
     }
 
     /// Tells the search that a register is about to be written.
+    // Out of line: registers are written in the hot loop, and few runs search for races.
     #[cold]
     #[inline(never)]
     pub(crate) fn register_races(&mut self, offset: u32, value: u32, who: Actor, now: SimTime) {
@@ -50,6 +51,7 @@ impl Fabric {
 
 impl Tigon2 {
     /// Tells the search that the host reads a word of its window.
+    // Out of line, as the writes of registers.
     #[cold]
     #[inline(never)]
     pub(crate) fn host_reads(&mut self, offset: u32, value: u32, now: SimTime) {

@@ -217,6 +217,7 @@ impl<'a, const ALONE: bool, const LOGGED: bool> CpuBus<'a, '_, ALONE, LOGGED> {
     }
 
     /// Tells the search for races about an access of this core.
+    // Out of line: it follows each access to SRAM, and few runs search.
     #[cold]
     #[inline(never)]
     fn tell_races(&mut self, core: &Core, tell: impl FnOnce(&mut BoardRaces, &WordAccess)) {
@@ -372,6 +373,7 @@ impl<const ALONE: bool, const LOGGED: bool> Bus for CpuBus<'_, '_, ALONE, LOGGED
         self.no_code(core, pc)
     }
 
+    // Called when a core stops: kept out of the loop.
     #[inline(never)]
     fn settle(&mut self, core: &Core) -> Result<(), BusStop> {
         self.in_turn(core)

@@ -16,6 +16,7 @@ use emulator_board::poller;
 use emulator_board::{Board, Ran, StopReason};
 use emulator_cpu::exit::break_number;
 use emulator_cpu::mips::exec::{self, Exit, Pause};
+use emulator_cpu::shell::Shell;
 use emulator_observe::event::Details;
 use emulator_observe::instructions::InstructionLog;
 
@@ -386,7 +387,7 @@ impl Tigon2 {
             // The polled word cannot change while the cores are inactive.
             if ctx.poller.next_time() < until
                 && self.next_activity(ctx.now) >= until
-                && !poller::carry_on(self, until, ctx)
+                && !poller::run_idle_polls(self, until, ctx)
             {
                 return Ran::Changed;
             }

@@ -49,7 +49,7 @@ fn crc8_before(bytes: &[u8], zeros: usize) -> u8 {
 pub struct RouteByte(i8);
 
 impl RouteByte {
-    /// The longest way between two ports, in either direction.
+    /// The longest way between two ports, in either direction: the largest crossbar has 32 ports.
     pub const MOST: i8 = 31;
 
     /// The route byte from port `ingress` to port `egress` of a crossbar. `None` if they are too far apart.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use defs::probe::Kind as ProbeKind;
-use emulator::boards::BOARDS;
+use emulator::boards::BOARD_NAMES;
 use emulator::cpu::architecture::{Architecture, Transfer};
 use emulator::image::{Probe, Symbols};
 use emulator::observe::instructions::Record;
@@ -82,7 +82,10 @@ impl CoreProfile {
             _ => None,
         });
         let fits = |names: &&&BoardNames| names.architecture == Some(architecture);
-        let names = BOARDS.iter().find(fits).map_or(&NO_BOARD, |names| *names);
+        let names = BOARD_NAMES
+            .iter()
+            .find(fits)
+            .map_or(&NO_BOARD, |names| *names);
         Self {
             id: names.initiator(Initiator::Cpu(cpu as u8)),
             name: names.cpus.get(cpu).copied().unwrap_or_default(),

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use anyhow::{Context, anyhow};
-use emulator::boards::BOARDS;
+use emulator::boards::BOARD_NAMES;
 use emulator::observe::event::{Details, Place, TraceEvent, TraceKind};
 use emulator::observe::file::{Chunk, Header, KIND_NAMES, kind_code};
 use emulator::observe::names::details_of;
@@ -141,7 +141,7 @@ impl Filter {
             }
             FilterKey::Block => {
                 let blocks = header
-                    .boards(BOARDS)
+                    .boards(BOARD_NAMES)
                     .into_iter()
                     .flat_map(|board| board.blocks);
                 let names = unique(blocks.map(|block| block.name));
@@ -151,7 +151,7 @@ impl Filter {
                 }
             }
             FilterKey::By => {
-                let boards = header.boards(BOARDS).into_iter();
+                let boards = header.boards(BOARD_NAMES).into_iter();
                 let known: Vec<_> = boards.flat_map(|board| board.initiators).collect();
                 let names = unique(known.iter().map(|one| one.name));
                 let initiators = self.initiators.get_or_insert_default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use emulator::boards::BOARDS;
+use emulator::boards::BOARD_NAMES;
 use emulator::image::Symbols;
 use emulator::observe::event::Place;
 use emulator::observe::file::{Chunk, ChunkKind, ChunkReader, Header, TraceFileError, TraceReader};
@@ -120,7 +120,7 @@ impl<'a> Listing<'a> {
     /// Reads a chunk of a CPU.
     fn read(&mut self, key: CpuKey, bytes: &[u8]) -> Result<(), DecodeError> {
         let node = self.header.nodes.get(usize::from(key.0));
-        let names = node.map_or(&NO_BOARD, |node| node.names(BOARDS));
+        let names = node.map_or(&NO_BOARD, |node| node.names(BOARD_NAMES));
         let image = node.and_then(|node| node.image(key.1));
         let image = image.and_then(|image| self.header.images.get(image));
         let symbols = image.map(|image| &image.table.symbols);

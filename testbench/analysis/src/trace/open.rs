@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use emulator::boards::BOARDS;
+use emulator::boards::BOARD_NAMES;
 use emulator::observe::file::{TraceFileError, TraceReader};
 
 /// Input of a trace.
@@ -25,7 +25,7 @@ pub fn open(path: &Path) -> anyhow::Result<TraceReader<TraceInput>> {
         false => Box::new(File::open(path).with_context(shown)?),
     };
     let source = BufReader::with_capacity(BUFFER_BYTES, source);
-    let opened = TraceReader::new(source, BOARDS);
+    let opened = TraceReader::new(source, BOARD_NAMES);
     let is_scenario = path.extension().is_some_and(|end| end == "toml");
     if is_scenario && matches!(opened, Err(TraceFileError::Foreign)) {
         let name = shown();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
-use emulator::boards::BOARDS;
+use emulator::boards::BOARD_NAMES;
 use emulator::image::Image;
 use emulator::observe::event::{Details, TraceEvent};
 use emulator::observe::file::InstructionTrace;
@@ -264,7 +264,7 @@ pub fn with_image(mut header: Header, name: &str, image: &Image) -> Header {
     header.images.push(ImageInfo::new(name, image));
     let last = header.images.len() - 1;
     for node in &mut header.nodes {
-        node.images = vec![Some(last); node.names(BOARDS).cpus.len()];
+        node.images = vec![Some(last); node.names(BOARD_NAMES).cpus.len()];
     }
     header
 }
@@ -281,7 +281,7 @@ pub fn of_scenario(name: &str, scenario: &Scenario, images: &Images) -> Header {
         .collect();
     for (index, node) in header.nodes.iter_mut().enumerate() {
         let image = Some(images.index_of(index));
-        node.images = vec![image; node.names(BOARDS).cpus.len()];
+        node.images = vec![image; node.names(BOARD_NAMES).cpus.len()];
     }
     header.switches = scenario.network.switches.len() as u16;
     header

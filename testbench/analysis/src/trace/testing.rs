@@ -1,6 +1,6 @@
 //! Small traces for the tests.
 
-use emulator::boards::BOARDS;
+use emulator::boards::BOARD_NAMES;
 use emulator::observe::event::{Place, TraceEvent, TraceKind};
 use emulator::sim::initiator::Initiator;
 use emulator::sim::time::SimTime;
@@ -10,7 +10,7 @@ pub fn event(ns: u64, node: u16, kind: TraceKind) -> TraceEvent {
     TraceEvent {
         time: SimTime::from_ns(ns),
         place: Place::Node(node),
-        names: BOARDS[0],
+        names: BOARD_NAMES[0],
         initiator: Initiator::Cpu(0),
         pc: None,
         kind,

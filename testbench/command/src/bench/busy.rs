@@ -6,6 +6,7 @@ use emulator::sim::time::SimTime;
 
 use super::{Measurement, Pace, Quantity, QuantityTarget, Sample, World};
 use lanigon_worlds::boards::{self, BoardType};
+use lanigon_worlds::builder;
 use lanigon_worlds::busy_nodes::{self, CodeMemory, Load};
 use lanigon_worlds::profile::built_in;
 
@@ -99,7 +100,7 @@ impl Polling {
     pub fn new(profile: &Profile) -> anyhow::Result<Self> {
         let mut node = busy_nodes::node(profile, Load::Polling)?;
         node.run_until(SLICE);
-        Ok(Self(World::new(vec![node])))
+        Ok(Self(builder::alone(node)))
     }
 }
 

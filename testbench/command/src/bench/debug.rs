@@ -15,6 +15,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunLimits, World};
 
 use super::{Measurement, Pace, Quantity, QuantityTarget, Sample};
+use lanigon_worlds::builder;
 use lanigon_worlds::busy_nodes::{self, CodeMemory};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::scenario::Scenario;
@@ -74,7 +75,7 @@ fn history(blueprint: Blueprint) -> anyhow::Result<History> {
     let again = move || {
         let built = blueprint.build();
         // What was built once can be built again.
-        built.map_or_else(|_| World::new(Vec::new()), |simulation| simulation.world)
+        built.map(|simulation| simulation.world).unwrap_or_default()
     };
     Ok(History::new(again, None)?)
 }
@@ -319,7 +320,7 @@ impl BusyStopping {
         let node = busy_nodes::busy_node(profile, CodeMemory::Private)?;
         Ok(Self {
             armed,
-            world: World::new(vec![node]),
+            world: builder::alone(node),
         })
     }
 

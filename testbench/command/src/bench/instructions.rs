@@ -12,6 +12,7 @@ use emulator::sim::time::SimTime;
 use emulator::sim::world::World;
 
 use super::{Measurement, Pace, Quantity, QuantityTarget, Sample};
+use lanigon_worlds::builder;
 use lanigon_worlds::busy_nodes::{self, CodeMemory};
 
 const MIPS: Quantity = Quantity {
@@ -49,7 +50,7 @@ impl Instructions {
     pub fn new(profile: &Profile) -> anyhow::Result<Self> {
         let name = format!("lanigon-bench-{}.instructions", std::process::id());
         Ok(Self {
-            world: World::new(vec![busy_nodes::busy_node(profile, CodeMemory::Private)?]),
+            world: builder::alone(busy_nodes::busy_node(profile, CodeMemory::Private)?),
             path: std::env::temp_dir().join(name),
         })
     }

@@ -5,6 +5,7 @@ use emulator::board::CpuId;
 use emulator::sim::time::SimTime;
 use emulator::sim::world::{RunEnd, RunLimits, World};
 use lanigon_worlds::boards;
+use lanigon_worlds::builder;
 use lanigon_worlds::busy_nodes::{self, CodeMemory, Load};
 use lanigon_worlds::nodes::START;
 use lanigon_worlds::profile::built_in;
@@ -217,7 +218,7 @@ impl Work {
             BenchTask::Scenario(text, part) => self.scenario(text, part),
             BenchTask::Board(load, us) => {
                 let node = busy_nodes::node(&built_in(boards::DEFAULT.profile)?, load)?;
-                let mut world = World::new(vec![node]);
+                let mut world = builder::alone(node);
                 pass_time(&mut world, SimTime::from_us(AT_WORK_US));
                 let before = Before::measure(&world);
                 measured_board(&mut world, SimTime::from_us(AT_WORK_US + us));

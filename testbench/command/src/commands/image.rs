@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use defs::probe::Kind;
-use emulator::boards::BOARDS;
+use emulator::boards::BOARD_NAMES;
 use emulator::image::{ELF_FORM, Image, Memory, MemoryLimits, Names, Probe, software, stack};
 use emulator::observe::names::{BoardNames, NO_BOARD, names_of};
 use emulator::sim::initiator::Initiator;
@@ -197,7 +197,7 @@ impl ImageDocument {
                 .map(|probe| ProbeRow::new(image, probe))
                 .collect()
         };
-        let names = names_of(BOARDS, limits.board).unwrap_or(&NO_BOARD);
+        let names = names_of(BOARD_NAMES, limits.board).unwrap_or(&NO_BOARD);
         let handlers = image.handlers.iter().map(|handler| HandlerRow {
             cpu: cpu_name(names, handler.cpu),
             event: handler

@@ -3,7 +3,7 @@
 use std::io::BufReader;
 use std::path::Path;
 
-use emulator::boards::BOARDS;
+use emulator::boards::BOARD_NAMES;
 use emulator::observe::file::TraceReader;
 use lanigon_worlds::replay::Replay;
 use lanigon_worlds::simulation::Simulation;
@@ -70,7 +70,7 @@ pub fn trace(bytes: &[u8]) -> Option<String> {
     if bytes.len() > TRACE_START {
         with_sums(&mut bytes);
     }
-    let reader = match TraceReader::new(BufReader::new(&bytes[..]), BOARDS) {
+    let reader = match TraceReader::new(BufReader::new(&bytes[..]), BOARD_NAMES) {
         Ok(reader) => reader,
         Err(error) => return Some(error.to_string()),
     };

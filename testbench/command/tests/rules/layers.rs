@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use toml::Table;
+use toml::{Table, Value};
 
 use super::{check, files, words_after};
 
@@ -149,11 +149,17 @@ fn packages() -> BTreeMap<String, Vec<String>> {
         else {
             continue;
         };
-        let table = manifest
-            .get("dependencies")
-            .and_then(|table| table.as_table());
-        let keys = table.into_iter().flatten().map(|(key, _)| key.clone());
-        packages.insert(name.to_owned(), keys.collect());
+        let targets = manifest.get("target").and_then(Value::as_table);
+        let targets = targets.into_iter().flatten();
+        let tables = targets.filter_map(|(_, target)| target.get("dependencies"));
+        let tables = tables.chain(manifest.get("dependencies"));
+        let entries = tables.filter_map(Value::as_table).flatten();
+        // A dependency may have another name here than its package.
+        let used = entries.map(|(key, value)| {
+            let package = value.get("package").and_then(Value::as_str);
+            package.unwrap_or(key).to_owned()
+        });
+        packages.insert(name.to_owned(), used.collect());
     }
     packages
 }

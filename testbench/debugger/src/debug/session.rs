@@ -134,7 +134,7 @@ impl Session {
         let builder = Arc::clone(&blueprint);
         let build = move || {
             let world = builder.build().map(|simulation| simulation.world);
-            world.unwrap_or_else(|_| World::new(Vec::new()))
+            world.unwrap_or_default()
         };
         let mut workloads = scenario.programs.iter().filter_map(ProgramSpec::workload);
         let runs_once = workloads.any(Workload::waits_outside);

@@ -1,4 +1,5 @@
-//! The types of boards that scenarios and commands can name. A new type is registered in this folder and nowhere else.
+//! The registry of boards: the types that scenarios and commands can name. A new type is a file of this folder; what the emulator compiles for
+//! it stands in `emulator::boards`.
 
 mod driver;
 mod lanai;
@@ -452,6 +453,18 @@ mod tests {
             }
         }
         assert!(board_type("tigon3").is_none());
+    }
+
+    #[test]
+    fn each_type_has_names_for_files() {
+        let registered = BOARDS.iter().map(|board| board.name);
+        let named = emulator::boards::BOARD_NAMES
+            .iter()
+            .map(|names| names.board);
+        assert_eq!(
+            registered.collect::<BTreeSet<_>>(),
+            named.collect::<BTreeSet<_>>()
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::content::Flow;
 use super::deliveries::{FrameLife, Sending, SentEntry};
-use super::verdict::Life;
+use super::verdict::ProgramLife;
 
 /// The end of a life that no reset has ended, in ps.
 const NEVER: u64 = u64::MAX;
@@ -16,7 +16,7 @@ const NEVER: u64 = u64::MAX;
 /// The resets of a run, and how far its frames came before them.
 #[derive(Debug)]
 pub(super) struct Resets<'a> {
-    lives: &'a [Life],
+    lives: &'a [ProgramLife],
     /// The lives of each node that exchanges frames, with their ends.
     frames: BTreeMap<u16, Vec<(FrameLife, u64)>>,
     /// For node and life of senders of frames: when the last frame was posted that arrived anywhere.
@@ -27,7 +27,10 @@ pub(super) struct Resets<'a> {
 #[derive(Debug)]
 pub(super) enum FlowResets<'a> {
     /// Resets that can end messages of a reliable protocol.
-    Messages { lives: &'a [Life], flow: Flow },
+    Messages {
+        lives: &'a [ProgramLife],
+        flow: Flow,
+    },
     /// Resets that can end frames.
     Frames {
         /// Frames posted later were not sent before the sender's reset.
@@ -48,7 +51,7 @@ pub(super) struct Gap {
 impl<'a> Resets<'a> {
     /// Collects the resets of a run, from the lives of its nodes, all messages, and the times of their arrivals.
     pub(super) fn new(
-        lives: &'a [Life],
+        lives: &'a [ProgramLife],
         sent: &BTreeMap<Flow, Vec<SentEntry>>,
         arrivals: &BTreeMap<Flow, Vec<Option<u64>>>,
     ) -> Self {
@@ -124,7 +127,7 @@ impl FlowResets<'_> {
 }
 
 /// Whether a reset came between a message and the report of its end.
-fn is_cut_off(lives: &[Life], flow: Flow, sent: &SentEntry) -> bool {
+fn is_cut_off(lives: &[ProgramLife], flow: Flow, sent: &SentEntry) -> bool {
     lives.iter().any(|life| {
         let receiver = life.node == usize::from(flow.to);
         let sender = life.node == usize::from(flow.from) && sent.end == Sending::Pending;
@@ -145,14 +148,14 @@ mod tests {
         life: 0,
     };
 
-    fn life(node: usize, opened_ps: u64, ended_ps: Option<u64>) -> Life {
+    fn life(node: usize, opened_ps: u64, ended_ps: Option<u64>) -> ProgramLife {
         let deliveries = Deliveries::default();
         deliveries.records().frames = Some(FrameLife {
             opened_ps: Some(opened_ps),
             is_cut: ended_ps.is_some(),
             strangers: 0,
         });
-        Life {
+        ProgramLife {
             node,
             ended_ps,
             deliveries,
@@ -160,7 +163,7 @@ mod tests {
     }
 
     /// Checks which of the frames, one in each ps from 10 on, count as ended by resets. A number is the time of an arrival.
-    fn check(lives: &[Life], arrivals: &[Option<u64>], expected: &[bool]) {
+    fn check(lives: &[ProgramLife], arrivals: &[Option<u64>], expected: &[bool]) {
         let sent = |index: usize| SentEntry {
             posted_ps: 10 + index as u64,
             length: 60,

@@ -68,7 +68,7 @@ pub struct ParsedFrame {
     pub tag: u16,
     /// Kind of the frame.
     pub kind: ProgramFrameKind,
-    /// Life of its sender.
+    /// ProgramLife of its sender.
     pub life: u16,
     /// Number of the frame, as its content says.
     pub sequence: u32,

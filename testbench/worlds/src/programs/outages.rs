@@ -8,7 +8,7 @@ use emulator::sim::time::SimTime;
 /// The resets of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
-    /// Life of the node's program after all resets.
+    /// ProgramLife of the node's program after all resets.
     pub last_life: u16,
     /// Time at which that life begins; 0 if it is the first.
     pub begins_ps: u64,

@@ -8,7 +8,7 @@ use super::deliveries::{Deliveries, LifeRecords, ReceivedEntry, Sending, SentEnt
 
 /// One incarnation of a node's program, from a start to the next one.
 #[derive(Debug, Clone)]
-pub struct Life {
+pub struct ProgramLife {
     /// Number of the node.
     pub node: usize,
     /// Time of the reset that ended it, if any.
@@ -89,7 +89,7 @@ type Arrivals = BTreeMap<Flow, Arrived>;
 
 /// Computes the results. `over`: no more messages can arrive.
 #[must_use]
-pub fn judge(lives: &[Life], over: bool) -> Verdict {
+pub fn judge(lives: &[ProgramLife], over: bool) -> Verdict {
     let mut verdict = Verdict::default();
     let mut sent: BTreeMap<Flow, Vec<SentEntry>> = BTreeMap::new();
     for life in lives {
@@ -112,7 +112,7 @@ pub fn judge(lives: &[Life], over: bool) -> Verdict {
             verdict.count_received(sent, got, arrivals.entry(*flow).or_default());
         }
     }
-    let closed = |life: &&Life| life.deliveries.records().receiving_over;
+    let closed = |life: &&ProgramLife| life.deliveries.records().receiving_over;
     let closed: BTreeSet<usize> = lives.iter().filter(closed).map(|life| life.node).collect();
     let resets = Resets::new(lives, &sent, &arrivals);
     for (flow, sent) in &sent {
@@ -282,18 +282,18 @@ fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 /// Whether all programs have finished sending and their operations, and each message has either arrived or failed; or one has failed
 /// for which others may wait.
 #[must_use]
-pub fn is_settled(lives: &[Life]) -> bool {
-    let ends_run = |life: &Life| life.deliveries.records().ends_run;
+pub fn is_settled(lives: &[ProgramLife]) -> bool {
+    let ends_run = |life: &ProgramLife| life.deliveries.records().ends_run;
     lives.iter().any(ends_run) || are_over(lives) && judge(lives, false).messages.unfinished == 0
 }
 
 /// Whether these programs have finished sending and their operations.
 #[must_use]
-pub fn are_over(lives: &[Life]) -> bool {
+pub fn are_over(lives: &[ProgramLife]) -> bool {
     let over = |records: &LifeRecords| {
         records.sending_over && records.operations_left == 0 || records.problem.is_some()
     };
-    let ended = |life: &Life| match life.deliveries.records().frames {
+    let ended = |life: &ProgramLife| match life.deliveries.records().frames {
         Some(frames) => frames.is_cut,
         None => life.ended_ps.is_some(),
     };
@@ -347,7 +347,7 @@ mod tests {
             };
             deliveries[1].records().receive(FLOW, got);
         }
-        let life = |node: usize, ended_ps| Life {
+        let life = |node: usize, ended_ps| ProgramLife {
             node,
             ended_ps,
             deliveries: deliveries[node].clone(),

@@ -14,7 +14,7 @@ use super::shared::report::NodeReport;
 use super::started::StartedNodes;
 use crate::boards::Protocol;
 use crate::nodes;
-use crate::programs::verdict::Life;
+use crate::programs::verdict::ProgramLife;
 use crate::scenario::Node;
 
 /// Counters of a NIC's firmware.
@@ -135,7 +135,7 @@ impl Counters {
         &self,
         nodes: &[NodeReport],
         started: &StartedNodes,
-        lives: &[Life],
+        lives: &[ProgramLife],
     ) -> Sums {
         let mut sums = Sums {
             emp: vec![[0; MOST_COUNTERS]; nodes.len()],

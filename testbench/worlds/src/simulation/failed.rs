@@ -7,7 +7,7 @@ use crate::boards::Protocol;
 use crate::nodes::START;
 use crate::programs::content::Flow;
 use crate::programs::deliveries::Sending;
-use crate::programs::verdict::{Life, Verdict};
+use crate::programs::verdict::{ProgramLife, Verdict};
 use crate::scenario::faults::{ExactFault, FaultSpec};
 use crate::scenario::{Node, Scenario};
 
@@ -93,7 +93,7 @@ fn gm_tries(resend_us: u32, fatal_us: u32) -> u32 {
 /// Adds the problem of messages that failed without a cause, if nothing else went wrong: how many, the first one's nodes, and what its sender was told.
 pub(super) fn check(
     simulation: &Simulation,
-    lives: &[Life],
+    lives: &[ProgramLife],
     verdict: &Verdict,
     problems: &mut Vec<String>,
 ) {
@@ -116,7 +116,7 @@ pub(super) fn check(
 }
 
 /// The first failed message of a program: its time, its flow and the status.
-fn first(life: &Life) -> Option<(u64, Flow, String)> {
+fn first(life: &ProgramLife) -> Option<(u64, Flow, String)> {
     let records = life.deliveries.records();
     let flows = records.sent.iter();
     let failed = flows.filter_map(|(flow, sent)| {

@@ -33,7 +33,7 @@ use crate::faults::Strikes;
 use crate::myrinet::host::ControlHost;
 use crate::nodes::START;
 use crate::programs::deliveries::Deliveries;
-use crate::programs::verdict::{self, Life};
+use crate::programs::verdict::{self, ProgramLife};
 use crate::replay::Replays;
 use crate::scenario::Position;
 use crate::workload::{ReadRecords, Workload};
@@ -335,7 +335,7 @@ fn received(lives: &[Lives]) -> u64 {
 }
 
 /// The incarnations up to `now`, with their ends.
-fn lives_at(lives: &[Lives], resets: &[(SimTime, usize)], now: SimTime) -> Vec<Life> {
+fn lives_at(lives: &[Lives], resets: &[(SimTime, usize)], now: SimTime) -> Vec<ProgramLife> {
     let of_node = |(node, lives): (usize, &Lives)| {
         let lives = lives.all();
         let ends: Vec<Option<u64>> = (0..lives.len())
@@ -347,7 +347,7 @@ fn lives_at(lives: &[Lives], resets: &[(SimTime, usize)], now: SimTime) -> Vec<L
             })
             .collect();
         let lives = lives.into_iter().zip(ends);
-        lives.map(move |((_, deliveries), ended_ps)| Life {
+        lives.map(move |((_, deliveries), ended_ps)| ProgramLife {
             node,
             ended_ps,
             deliveries,

@@ -22,7 +22,7 @@ use super::{Simulation, StartedWorkload, failed, media};
 use crate::boards::Protocol;
 use crate::myrinet::host::HostReport;
 use crate::nodes::START;
-use crate::programs::verdict::{Life, NetworkCounts, Verdict, judge};
+use crate::programs::verdict::{NetworkCounts, ProgramLife, Verdict, judge};
 use crate::races::RaceReport;
 use crate::stopped::Stopped;
 use crate::workload::{Outcome, ProgramRecords};
@@ -151,7 +151,7 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    pub(super) fn new(simulation: &Simulation, lives: &[Life], end: RunEnd) -> Self {
+    pub(super) fn new(simulation: &Simulation, lives: &[ProgramLife], end: RunEnd) -> Self {
         let Simulation {
             world,
             counters,
@@ -252,7 +252,7 @@ impl RunSummary {
 /// The results of all messages. Those of frames are compared with what the network is known to have done.
 fn verdict(
     simulation: &Simulation,
-    lives: &[Life],
+    lives: &[ProgramLife],
     (boards, drops): (&[NodeReport], &BTreeMap<String, u64>),
     over: bool,
 ) -> Verdict {
@@ -364,7 +364,7 @@ fn board_use(
 }
 
 /// Errors of programs.
-fn host_problems(lives: &[Life], names: &[String]) -> Vec<String> {
+fn host_problems(lives: &[ProgramLife], names: &[String]) -> Vec<String> {
     let mut problems = Vec::new();
     for life in lives {
         let records = life.deliveries.records();
@@ -378,7 +378,7 @@ fn host_problems(lives: &[Life], names: &[String]) -> Vec<String> {
 /// The results of workloads, with their keys in the document, in the scenario's order; and what was wrong.
 fn outcomes(
     simulation: &Simulation,
-    lives: &[Life],
+    lives: &[ProgramLife],
     problems: &mut Vec<String>,
 ) -> Vec<(&'static str, Arc<dyn Outcome>)> {
     let outcome = |started: &StartedWorkload| {
@@ -394,7 +394,7 @@ fn outcomes(
     simulation.workloads.iter().filter_map(outcome).collect()
 }
 
-fn failures(lives: &[Life], names: &[String]) -> Vec<String> {
+fn failures(lives: &[ProgramLife], names: &[String]) -> Vec<String> {
     let mut failures = Vec::new();
     for life in lives {
         let records = life.deliveries.records();

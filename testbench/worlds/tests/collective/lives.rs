@@ -22,7 +22,7 @@ use host_lib::window::System;
 use lanigon_workloads::collective::{Broadcast, CollectiveWork, ExecutedOn, Type};
 use lanigon_worlds::emp::text;
 use lanigon_worlds::gm::GmNode;
-use lanigon_worlds::programs::verdict::{Life, judge};
+use lanigon_worlds::programs::verdict::{ProgramLife, judge};
 
 use crate::scenarios::gm::built;
 
@@ -438,7 +438,7 @@ fn check(case: Case) -> Counts {
         .into_iter()
         .map(|(_, result)| result.unwrap().unwrap())
         .collect();
-    let lives = (0..).zip(&all).map(|(node, deliveries)| Life {
+    let lives = (0..).zip(&all).map(|(node, deliveries)| ProgramLife {
         node,
         ended_ps: None,
         deliveries: deliveries.clone(),

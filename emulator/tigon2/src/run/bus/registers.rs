@@ -138,6 +138,7 @@ impl<const ALONE: bool, const LOGGED: bool> CpuBus<'_, '_, ALONE, LOGGED> {
     }
 
     /// Reads a register of the core `owner`.
+    // Out of line: the other registers are read more often.
     #[inline(never)]
     fn read_core_register(
         &mut self,
